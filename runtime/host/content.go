@@ -1,0 +1,111 @@
+package host
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// InlineLimit is the size up to which content is held in memory and shown in
+// diffs, in bytes.
+const InlineLimit = 1 << 20
+
+// Content is what a regular file holds, or shall hold. Up to InlineLimit it
+// may be held in memory; above, it is a size, a digest and a way to open it,
+// so that a large file never stands in memory. The zero Content is empty.
+type Content struct {
+	inline string
+	size   int64
+	sum    string // hex SHA-256; empty for inline content
+	open   func() (io.ReadCloser, error)
+}
+
+// Text is content held in memory; any bytes are allowed.
+func Text(s string) Content { return Content{inline: s, size: int64(len(s))} }
+
+// Stream is content that open delivers anew each time: size bytes with this
+// hex-encoded SHA-256. A nil open makes content that can be compared only.
+func Stream(size int64, sum string, open func() (io.ReadCloser, error)) Content {
+	return Content{size: size, sum: sum, open: open}
+}
+
+// Size is the length in bytes.
+func (c Content) Size() int64 { return c.size }
+
+// Inline gives the bytes, if they are held in memory.
+func (c Content) Inline() (string, bool) { return c.inline, c.sum == "" }
+
+// IsText reports whether the content is in memory and can be shown as text:
+// valid UTF-8 without NUL.
+func (c Content) IsText() bool {
+	s, ok := c.Inline()
+	return ok && utf8.ValidString(s) && !strings.Contains(s, "\x00")
+}
+
+// Sum is the SHA-256 in lower-case hex.
+func (c Content) Sum() string {
+	if c.sum != "" {
+		return c.sum
+	}
+	sum := sha256.Sum256([]byte(c.inline))
+	return hex.EncodeToString(sum[:])
+}
+
+// Equal reports whether both hold the same bytes.
+func (c Content) Equal(o Content) bool {
+	if c.size != o.size {
+		return false
+	}
+	if c.sum == "" && o.sum == "" {
+		return c.inline == o.inline
+	}
+	return c.Sum() == o.Sum()
+}
+
+// Open gives a reader of the content.
+func (c Content) Open() (io.ReadCloser, error) {
+	if c.sum == "" {
+		return io.NopCloser(strings.NewReader(c.inline)), nil
+	}
+	if c.open == nil {
+		return nil, fmt.Errorf("content sha256:%s is not at hand", c.sum)
+	}
+	return c.open()
+}
+
+// ReadContent reads a regular file of the host. info is its Lstat (or of the
+// file that a link leads to), for the size; a file that grows meanwhile is
+// read as it was sized up to a limit and then streamed, so the answer is
+// always the whole content.
+func ReadContent(r Reader, path string, info Info) (Content, error) {
+	f, err := r.Open(path)
+	if err != nil {
+		return Content{}, err
+	}
+	defer f.Close()
+	buf := make([]byte, 0, min(info.Size, InlineLimit)+1)
+	for len(buf) <= InlineLimit {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := f.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return Text(string(buf)), nil
+		}
+		if err != nil {
+			return Content{}, err
+		}
+	}
+	sum := sha256.New()
+	size, err := io.Copy(sum, io.MultiReader(bytes.NewReader(buf), f))
+	if err != nil {
+		return Content{}, err
+	}
+	open := func() (io.ReadCloser, error) { return r.Open(path) }
+	return Stream(size, hex.EncodeToString(sum.Sum(nil)), open), nil
+}

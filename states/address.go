@@ -1,0 +1,71 @@
+package states
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// IsIdentifier reports whether a label may stand in an address without quotes:
+// letters, digits, "_" and "-", not starting with a digit or "-".
+func IsIdentifier(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
+		if !letter && (i == 0 || !(r >= '0' && r <= '9' || r == '-')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// LabelAddress joins a type and a label: file.motd, or file["/etc/motd"] where
+// the label is no identifier.
+func LabelAddress(typ, label string) string {
+	if IsIdentifier(label) {
+		return typ + "." + label
+	}
+	return typ + "[" + quote(label) + "]"
+}
+
+// InstanceAddress appends an instance key: state.site["a"].
+func InstanceAddress(base, key string) string { return base + "[" + quote(key) + "]" }
+
+// WithoutWave cuts the "#wave" off an invocation's or a part's address.
+func WithoutWave(address string) string {
+	hash := unquotedIndex(address, '#')
+	if hash < 0 {
+		return address
+	}
+	end := hash + 1
+	for end < len(address) && address[end] >= '0' && address[end] <= '9' {
+		end++
+	}
+	return address[:hash] + address[end:]
+}
+
+// unquotedIndex is the first place of c outside of quotes, or -1.
+func unquotedIndex(s string, c byte) int {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case !quoted && s[i] == c:
+			return i
+		}
+	}
+	return -1
+}
+
+// quote writes a string as JSON does, without HTML escapes.
+func quote(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("states: a string cannot be encoded: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

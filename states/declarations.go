@@ -1,0 +1,109 @@
+package states
+
+import (
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Declarations is everything that a site declares for one host, evaluated and
+// flat: what a front-end hands to the planner. Its order is the order of
+// declaration: files by name, within a file from top to bottom, instances of
+// one declaration by key.
+type Declarations struct {
+	Site string // the site's name, empty when it has none
+	Host string // the host's name
+	List []Declaration
+}
+
+// DeclarationKind tells states, runs and blocks apart.
+type DeclarationKind int
+
+// The kinds of declaration.
+const (
+	StateKind DeclarationKind = iota
+	RunKind
+	BlockKind
+)
+
+// Declaration is one state, run or block: one instance where it has for_each.
+// A part at top level is a state of its own.
+type Declaration struct {
+	Kind    DeclarationKind
+	Address string // state.NAME["key"], run.LABEL["key"], block.NAME["key"], TYPE.LABEL["key"]
+	Base    string // the address without the instance key
+	File    string // the source file, for the order of top-level parts
+	Range   diag.Range
+	Options Options
+
+	// States and runs.
+
+	TopLevel   bool // the declaration is a part at top level
+	Parallel   bool // the parts have no order of their own, but for their requires
+	Lazy       bool // states: not invoked unless notified, required or run
+	Defer      bool // states: at most once, in the tail
+	NeedsRun   bool // states: a param has no default, so that only a run can invoke it
+	ParamNames []string
+	State      string // runs: the address or base of the state it invokes
+	Parts      []PartDeclaration
+
+	// Blocks.
+
+	Members   []Ref
+	Rescue    []Ref
+	Always    []Ref
+	Ordered   bool
+	Recovered bool
+}
+
+// PartDeclaration is one part of a state or run.
+type PartDeclaration struct {
+	Address   string         // within the state: TYPE.LABEL["key"]
+	Base      string         // the address without the instance key
+	Type      string         // the module
+	Key       string         // Module.Key of the values
+	Values    map[string]any // canonical, see Attribute.Normalize
+	Sensitive []string       // attributes whose values are never shown, sorted
+	Paths     []string       // the paths that it touches, see Module.Paths
+	Options   Options
+	Range     diag.Range // the header: TYPE "LABEL"
+}
+
+// Ref names a declaration, or a part of one, in an option.
+type Ref struct {
+	Address string // a declaration's Address or Base
+	Part    string // a part's Address or Base within it; empty: the whole
+	Self    bool   // a part of the same invocation; Address is empty
+	Range   diag.Range
+}
+
+// Options are what every declaration and part may carry. The zero value is no
+// option at all.
+type Options struct {
+	Require       []Ref
+	Notify        []Ref
+	NotifyFailure []Ref
+	Listen        []Ref
+	ListenFailure []Ref
+	LeftOut       bool // when = false
+	Guards        []GuardDeclaration
+	Ensure        Ensure        // empty: not given
+	Retry         *Retry        // nil: not given
+	Become        string        // a user; empty: not given
+	Timeout       time.Duration // 0: none
+	IgnoreFailure bool
+	Locks         []string // sorted, unique
+	Sensitive     bool
+	Tags          []string // sorted, unique
+	Description   string
+}
+
+// GuardDeclaration is an only_if or unless block.
+type GuardDeclaration struct {
+	Unless      bool // otherwise only_if
+	Exists      string
+	Missing     string
+	Command     []string
+	WouldChange []Ref
+	Range       diag.Range
+}

@@ -1,0 +1,141 @@
+package states
+
+import "time"
+
+// EventFormat is the version of the events' JSON; a run's first event has it.
+const EventFormat = "tenet.events/1"
+
+// Event types.
+const (
+	EventRun        = "run"        // a run starts: Format, Run, Host, Revision, Mode
+	EventInvocation = "invocation" // an invocation or block ended: Address, Outcome, Reason
+	EventBegin      = "begin"      // a part is about to act: Address, Handlers
+	EventPart       = "part"       // a part ended: Outcome (apply) or Action (plan)
+	EventRetry      = "retry"      // an attempt failed and is made again: Address, Attempt, Error
+	EventSummary    = "summary"    // the run ended: Counts
+)
+
+// Outcome is how a part or an invocation ended.
+type Outcome string
+
+// The outcomes; see docs/architecture.md.
+const (
+	Unchanged Outcome = "unchanged" // it was so already
+	Changed   Outcome = "changed"   // it was made so, and read back
+	Failed    Outcome = "failed"    // the act ended in an error, or it still differs
+	Unknown   Outcome = "unknown"   // begun, and nobody knows how it ended
+	Skipped   Outcome = "skipped"   // its guard said no
+	Blocked   Outcome = "blocked"   // something it requires failed or is blocked
+	Idle      Outcome = "idle"      // a handler that nobody notified
+	Rescued   Outcome = "rescued"   // blocks only: a member failed and rescue succeeded
+)
+
+// Action is what a plan foresees for a part.
+type Action string
+
+// The actions.
+const (
+	NoChange Action = "no change"
+	Create   Action = "create"
+	Update   Action = "update"
+	Remove   Action = "remove"
+	Execute  Action = "execute"
+)
+
+// Event is one step of a run. Events are the log, the progress and the journal
+// in one: a line of JSON each in events.jsonl, and what every renderer gets.
+type Event struct {
+	Seq    int64     `json:"seq"` // from 1, without gaps
+	Time   time.Time `json:"time"`
+	Type   string    `json:"type"`
+	Format string    `json:"format,omitempty"`
+	Run    string    `json:"run,omitempty"`
+	Mode   string    `json:"mode,omitempty"` // "plan" or "apply"
+	Host   string    `json:"host,omitempty"`
+	Site   string    `json:"site,omitempty"`
+
+	Revision string `json:"revision,omitempty"`
+
+	Address    string  `json:"address,omitempty"`
+	ID         string  `json:"id,omitempty"`
+	Invocation string  `json:"invocation,omitempty"`
+	Part       string  `json:"part_type,omitempty"` // the part's module
+	Key        string  `json:"key,omitempty"`
+	Ensure     Ensure  `json:"ensure,omitempty"`
+	Outcome    Outcome `json:"outcome,omitempty"`
+
+	Action  Action `json:"action,omitempty"`
+	Certain *bool  `json:"certain,omitempty"` // plans; false is "maybe", with Reason
+	Reason  string `json:"reason,omitempty"`
+
+	Changes  []Change      `json:"changes,omitempty"`
+	Handlers []string      `json:"handlers,omitempty"` // begin: what may be owed
+	Output   string        `json:"output,omitempty"`   // what an act says to the user, masked
+	Attempt  int           `json:"attempt,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"` // nanoseconds
+	Error    *Failure      `json:"error,omitempty"`
+
+	*Counts
+}
+
+// Change is one attribute that differs.
+type Change struct {
+	Attribute string `json:"attribute"`
+	From      any    `json:"from"` // nil: nothing was there
+	To        any    `json:"to"`   // nil: removed
+	// Diff is a unified diff, for text; From and To are then short
+	// descriptions of the content.
+	Diff string `json:"diff,omitempty"`
+}
+
+// Failure is why a part failed, or why nobody knows.
+type Failure struct {
+	Code    string `json:"code"` // a word for programs: "not_found", "permission", "timeout", …
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Source  string `json:"source,omitempty"` // file:line:column of the declaration
+}
+
+// Counts is the sum of a run, by parts. A plan counts what would change as
+// Changed.
+type Counts struct {
+	Changed   int `json:"changed"`
+	Unchanged int `json:"unchanged"`
+	Failed    int `json:"failed"`
+	Blocked   int `json:"blocked"`
+	Skipped   int `json:"skipped"`
+	Idle      int `json:"idle"`
+	Unknown   int `json:"unknown"`
+
+	// Plans only.
+
+	Create  int `json:"create,omitempty"`
+	Update  int `json:"update,omitempty"`
+	Remove  int `json:"remove,omitempty"`
+	Execute int `json:"execute,omitempty"`
+	Maybe   int `json:"maybe,omitempty"`
+}
+
+// Report is what is, part by part: the end of a run.
+type Report struct {
+	Host     string       `json:"host"`
+	Run      string       `json:"run,omitempty"`
+	Revision string       `json:"revision"`
+	Ready    bool         `json:"ready"` // every resource is in its target
+	Parts    []PartReport `json:"parts"`
+}
+
+// PartReport is the condition of one part. State is never Present without a
+// Read that said so.
+type PartReport struct {
+	ID        string    `json:"id"`
+	Address   string    `json:"address"`
+	Type      string    `json:"type"`
+	Key       string    `json:"key,omitempty"`
+	Target    Ensure    `json:"target"`
+	State     string    `json:"state"` // present, absent, creating, removing, pending or error
+	Reason    string    `json:"reason,omitempty"`
+	Error     *Failure  `json:"error,omitempty"`
+	Changed   bool      `json:"changed"`
+	Timestamp time.Time `json:"timestamp"`
+}

@@ -1,0 +1,145 @@
+package states
+
+import "time"
+
+// Format is the version of the StateRun's JSON.
+const Format = "tenet.run/1"
+
+// Ensure is the condition a part is wanted in.
+type Ensure string
+
+// The conditions.
+const (
+	Present Ensure = "present"
+	Absent  Ensure = "absent"
+)
+
+// StateRun is everything one host is to do, as a directed acyclic graph: what
+// the planner makes of Declarations and the runtime carries out. Invocations
+// stand in the order in which a single worker would run them. The same
+// declarations give the same bytes of JSON.
+type StateRun struct {
+	Format      string       `json:"format"`
+	Site        string       `json:"site,omitempty"`
+	Host        string       `json:"host"`
+	Revision    string       `json:"revision"` // "sha256:…" over the masked run, this field empty
+	Invocations []Invocation `json:"invocations"`
+	Blocks      []Block      `json:"blocks,omitempty"`
+	// Joins are nodes without parts that stand for "all of these have ended",
+	// so that n×m order edges need only n+m.
+	Joins    []Join       `json:"joins,omitempty"`
+	Handlers []Invocation `json:"handlers,omitempty"` // lazy states that nothing invokes now
+}
+
+// Invocation is one execution of a state.
+type Invocation struct {
+	Address string `json:"address"`           // with "#wave" where a handler has several
+	State   string `json:"state"`             // address of the state it executes
+	Handler bool   `json:"handler,omitempty"` // runs only when notified or owed
+	// Always marks a handler's wave that runs though nobody notifies it, since
+	// it is required, or not lazy.
+	Always bool `json:"always,omitempty"`
+	Defer  bool `json:"defer,omitempty"`
+	// Requires are the direct predecessors that must succeed: invocations and
+	// blocks; what they notify is included, for they must settle.
+	Requires []string `json:"requires,omitempty"`
+	// After are predecessors that must have ended, well or badly: invocations,
+	// blocks and joins.
+	After      []string       `json:"after,omitempty"`
+	NotifiedBy []Notification `json:"notified_by,omitempty"`
+	// Rescues and Finishes name the block in whose rescue or always list the
+	// invocation stands: it runs when a member failed, or in every case.
+	Rescues  string            `json:"rescues,omitempty"`
+	Finishes string            `json:"finishes,omitempty"`
+	Parallel bool              `json:"parallel,omitempty"`
+	Guards   []Guard           `json:"guards,omitempty"`
+	Options  InvocationOptions `json:"options,omitzero"`
+	Parts    []Part            `json:"parts"`
+}
+
+// Notification is an edge to a handler's wave.
+type Notification struct {
+	Address string `json:"address"` // an invocation, a block, or a part of an invocation
+	On      string `json:"on"`      // OnChange or OnFailure
+}
+
+// What a Notification reacts to.
+const (
+	OnChange  = "change"
+	OnFailure = "failure"
+)
+
+// InvocationOptions are the options that act on a whole invocation.
+type InvocationOptions struct {
+	IgnoreFailure bool     `json:"ignore_failure,omitempty"`
+	Locks         []string `json:"lock,omitempty"`
+	Tags          []string `json:"tags,omitempty"`
+	Description   string   `json:"description,omitempty"`
+}
+
+// Block ends when its members, rescue and always invocations have. It stands
+// in Requires and NotifiedBy like an invocation.
+type Block struct {
+	Address   string   `json:"address"`
+	Requires  []string `json:"requires,omitempty"` // held by each member too
+	Members   []string `json:"members"`            // invocations and blocks
+	Rescue    []string `json:"rescue,omitempty"`
+	Always    []string `json:"always,omitempty"`
+	Recovered bool     `json:"recovered,omitempty"`
+	// IgnoreFailure: its failure is reported, and blocks nothing.
+	IgnoreFailure bool `json:"ignore_failure,omitempty"`
+}
+
+// Join ends when all that it names have ended.
+type Join struct {
+	Address string   `json:"address"`
+	After   []string `json:"after"`
+}
+
+// Part is one resource in a wanted condition, or one act.
+type Part struct {
+	Address   string         `json:"address"`
+	ID        string         `json:"id"` // UUIDv5 of host and address
+	Type      string         `json:"type"`
+	Key       string         `json:"key,omitempty"`
+	Ensure    Ensure         `json:"ensure"`
+	Values    map[string]any `json:"values"`
+	Sensitive []string       `json:"sensitive,omitempty"`
+	// Requires are addresses of parts of the same invocation, where it is
+	// parallel.
+	Requires []string    `json:"requires,omitempty"`
+	Guards   []Guard     `json:"guards,omitempty"`
+	Options  PartOptions `json:"options,omitzero"`
+}
+
+// PartOptions are the options that act on a part, its own or inherited.
+type PartOptions struct {
+	Retry         *Retry        `json:"retry,omitempty"`
+	Become        string        `json:"become,omitempty"`
+	Timeout       time.Duration `json:"timeout,omitempty"` // nanoseconds
+	IgnoreFailure bool          `json:"ignore_failure,omitempty"`
+	Locks         []string      `json:"lock,omitempty"`
+	Sensitive     bool          `json:"sensitive,omitempty"`
+	Tags          []string      `json:"tags,omitempty"`
+	Description   string        `json:"description,omitempty"`
+}
+
+// Retry says how often an act that failed is tried again.
+type Retry struct {
+	Attempts int           `json:"attempts"` // in all, at least 1
+	Delay    time.Duration `json:"delay,omitempty"`
+	Backoff  float64       `json:"backoff,omitempty"` // factor from one delay to the next; 0 is 1
+	MaxDelay time.Duration `json:"max_delay,omitempty"`
+}
+
+// Guard is decided on the host just before its invocation or part.
+type Guard struct {
+	Unless      bool     `json:"unless,omitempty"` // skips when it holds; otherwise skips when it does not
+	Exists      string   `json:"exists,omitempty"`
+	Missing     string   `json:"missing,omitempty"`
+	Command     []string `json:"command,omitempty"`
+	WouldChange []string `json:"would_change,omitempty"` // invocations and blocks
+	// Scope is the address of the declaration that carries the guard. A guard
+	// is decided once a run for each scope: a block's holds for all of it.
+	Scope string `json:"scope"`
+}
