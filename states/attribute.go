@@ -1,0 +1,307 @@
+package states
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is what an attribute holds.
+type Kind string
+
+// The kinds, and their canonical values.
+const (
+	KindString   Kind = "string"   // string
+	KindBool     Kind = "bool"     // bool
+	KindInt      Kind = "int"      // json.Number, an integer
+	KindNumber   Kind = "number"   // json.Number
+	KindMode     Kind = "mode"     // string of four octal digits
+	KindDuration Kind = "duration" // string, as time.Duration prints it
+	KindList     Kind = "list"     // []any of string
+	KindSet      Kind = "set"      // []any of string, sorted and unique
+	KindMap      Kind = "map"      // map[string]any of string
+	KindContent  Kind = "content"  // string, any bytes
+	KindSource   Kind = "source"   // map with path, sha256, size
+	KindAny      Kind = "any"      // any canonical value
+)
+
+// Attribute is one attribute of a module.
+type Attribute struct {
+	Name      string   `json:"name"`
+	Kind      Kind     `json:"kind"`
+	Doc       string   `json:"doc"`
+	Key       bool     `json:"key,omitempty"`
+	Required  bool     `json:"required,omitempty"`
+	In        bool     `json:"in,omitempty"`
+	Out       bool     `json:"out,omitempty"`
+	Path      bool     `json:"path,omitempty"`
+	Sensitive bool     `json:"sensitive,omitempty"`
+	Enum      []string `json:"enum,omitempty"`
+	Default   any      `json:"default,omitempty"` // of a new resource
+}
+
+// Attribute gives the attribute of a name, or nil.
+func (s *Schema) Attribute(name string) *Attribute {
+	for i := range s.Attributes {
+		if s.Attributes[i].Name == name {
+			return &s.Attributes[i]
+		}
+	}
+	return nil
+}
+
+// Keys lists the names of the key attributes in their order.
+func (s *Schema) Keys() []string {
+	var keys []string
+	for _, a := range s.Attributes {
+		if a.Key {
+			keys = append(keys, a.Name)
+		}
+	}
+	return keys
+}
+
+// Key gives what names the resource among those of its type: the value of its
+// key attribute, or of several as a JSON array. A type without key has "".
+func (s *Schema) Key(values map[string]any) string {
+	var parts []any
+	for _, a := range s.Attributes {
+		if a.Key {
+			parts = append(parts, values[a.Name])
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return ""
+	case 1:
+		text, _ := parts[0].(string)
+		return text
+	}
+	data, err := json.Marshal(parts)
+	if err != nil {
+		panic("states: key values are no JSON: " + err.Error())
+	}
+	return string(data)
+}
+
+// Paths lists the paths on the host that a part with these values touches.
+func (s *Schema) Paths(values map[string]any) []string {
+	var paths []string
+	for _, a := range s.Attributes {
+		if !a.Path {
+			continue
+		}
+		switch v := values[a.Name].(type) {
+		case string:
+			paths = append(paths, v)
+		case []any:
+			for _, e := range v {
+				if p, ok := e.(string); ok {
+					paths = append(paths, p)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// Normalize turns a plain value (nil, bool, string, json.Number, []any,
+// map[string]any) into the canonical one of the attribute's kind. Nil stays
+// nil: not given. The error is an *AttributeError. Sources are made by the
+// front-end and pass unchanged.
+func (a *Attribute) Normalize(v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	out, err := normalize(a.Kind, v)
+	if err != nil {
+		hint := ""
+		if _, number := v.(json.Number); number && a.Kind == KindMode {
+			hint = `write the mode as a string: "0644"`
+		}
+		return nil, &AttributeError{Attribute: a.Name, Message: err.Error(), Hint: hint}
+	}
+	if s, ok := out.(string); ok && len(a.Enum) > 0 && !slices.Contains(a.Enum, s) {
+		return nil, &AttributeError{
+			Attribute: a.Name,
+			Message:   fmt.Sprintf("%q is none of %s", s, strings.Join(a.Enum, ", ")),
+		}
+	}
+	return out, nil
+}
+
+func normalize(kind Kind, v any) (any, error) {
+	switch kind {
+	case KindString, KindContent:
+		return toText(v)
+	case KindBool:
+		return toBool(v)
+	case KindInt, KindNumber:
+		return toNumber(kind, v)
+	case KindMode:
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("a mode is a string of octal digits, not a %s", plainKind(v))
+		}
+		mode, err := ParseMode(s)
+		return FormatMode(mode), err
+	case KindDuration:
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf(`a duration is a string such as "30s", not a %s`, plainKind(v))
+		}
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return nil, fmt.Errorf(`%q is no duration; write "30s", "5m" or "1h30m"`, s)
+		}
+		return d.String(), nil
+	case KindList, KindSet:
+		return toList(kind, v)
+	case KindMap:
+		return toMap(v)
+	case KindSource:
+		if m, ok := v.(map[string]any); ok {
+			return m, nil
+		}
+		return nil, fmt.Errorf("a source is a path in the site, not a %s", plainKind(v))
+	case KindAny:
+		return v, nil
+	}
+	return nil, fmt.Errorf("unknown kind %q", kind)
+}
+
+func plainKind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "bool"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case []any:
+		return "list"
+	case map[string]any:
+		return "map"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func toText(v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case json.Number:
+		return v.String(), nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	}
+	return nil, fmt.Errorf("a string is required, not a %s", plainKind(v))
+}
+
+func toBool(v any) (any, error) {
+	switch v {
+	case true, "true":
+		return true, nil
+	case false, "false":
+		return false, nil
+	}
+	return nil, fmt.Errorf("true or false is required, not a %s", plainKind(v))
+}
+
+func toNumber(kind Kind, v any) (any, error) {
+	text := ""
+	switch v := v.(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = v
+	default:
+		return nil, fmt.Errorf("a number is required, not a %s", plainKind(v))
+	}
+	n, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no number", text)
+	}
+	if kind == KindInt {
+		if i, accuracy := n.Int64(); accuracy == big.Exact {
+			return json.Number(strconv.FormatInt(i, 10)), nil
+		}
+		return nil, fmt.Errorf("a whole number is required, not %s", text)
+	}
+	return json.Number(text), nil
+}
+
+func toList(kind Kind, v any) (any, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("a list of strings is required, not a %s", plainKind(v))
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		text, err := toText(e)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		out[i] = text
+	}
+	if kind == KindSet {
+		slices.SortFunc(out, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		out = slices.Compact(out)
+	}
+	return out, nil
+}
+
+func toMap(v any) (any, error) {
+	in, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("a map of strings is required, not a %s", plainKind(v))
+	}
+	out := make(map[string]any, len(in))
+	for k, e := range in {
+		text, err := toText(e)
+		if err != nil {
+			return nil, fmt.Errorf("[%q]: %w", k, err)
+		}
+		out[k] = text
+	}
+	return out, nil
+}
+
+// ParseMode reads permission bits of one to four octal digits: 0644, 4755.
+func ParseMode(s string) (fs.FileMode, error) {
+	n, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || len(s) > 4 || len(s) < 3 {
+		return 0, fmt.Errorf(`%q is no mode; write three or four octal digits, such as "0644"`, s)
+	}
+	mode := fs.FileMode(n & 0o777)
+	for bit, flag := range map[uint64]fs.FileMode{
+		0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky,
+	} {
+		if n&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode, nil
+}
+
+// FormatMode writes permission bits as four octal digits.
+func FormatMode(m fs.FileMode) string {
+	n := uint64(m.Perm())
+	if m&fs.ModeSetuid != 0 {
+		n |= 0o4000
+	}
+	if m&fs.ModeSetgid != 0 {
+		n |= 0o2000
+	}
+	if m&fs.ModeSticky != 0 {
+		n |= 0o1000
+	}
+	return fmt.Sprintf("%04o", n)
+}

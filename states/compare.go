@@ -1,0 +1,76 @@
+package states
+
+import (
+	"reflect"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// checkRequired reports the first required attribute that is not set.
+func (c *codec[T]) checkRequired(r *T) error {
+	source := reflect.ValueOf(r).Elem()
+	for i, a := range c.attributes {
+		if a.Required && isUnset(source.Field(c.fields[i])) {
+			return &AttributeError{Attribute: a.Name, Message: "it is required, and not given"}
+		}
+	}
+	return nil
+}
+
+// fill completes want from have or, without have, from the defaults.
+func (c *codec[T]) fill(have, want *T) *T {
+	filled := *want
+	from := have
+	if have == nil {
+		from = &c.defaults
+	}
+	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(&filled).Elem()
+	for i, a := range c.attributes {
+		index := c.fields[i]
+		if a.In || !isUnset(target.Field(index)) {
+			continue
+		}
+		target.Field(index).Set(source.Field(index))
+	}
+	return &filled
+}
+
+// diff compares what is set in want (have, when want is nil) attribute by
+// attribute. Content stays a host.Content in the Change, for who shows it.
+func (c *codec[T]) diff(have, want *T) []Change {
+	var changes []Change
+	for i, a := range c.attributes {
+		if a.In || a.Out || a.Key && have != nil && want != nil {
+			continue
+		}
+		from, to := c.value(have, i), c.value(want, i)
+		if want != nil && to == nil || sameValue(from, to) {
+			continue
+		}
+		changes = append(changes, Change{Attribute: a.Name, From: from, To: to})
+	}
+	return changes
+}
+
+// value is the canonical value of attribute i, but a host.Content as it is.
+func (c *codec[T]) value(r *T, i int) any {
+	if r == nil {
+		return nil
+	}
+	field := reflect.ValueOf(r).Elem().Field(c.fields[i])
+	if content, ok := field.Interface().(*host.Content); ok {
+		if content == nil {
+			return nil
+		}
+		return *content
+	}
+	return encodeField(c.attributes[i].Kind, field)
+}
+
+func sameValue(a, b any) bool {
+	if x, ok := a.(host.Content); ok {
+		y, ok := b.(host.Content)
+		return ok && x.Equal(y)
+	}
+	return reflect.DeepEqual(a, b)
+}

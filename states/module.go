@@ -1,0 +1,146 @@
+// Package states holds what a module is (Define, Schema, Registry) and the
+// plain data that one stage hands to the next: declarations, StateRun, events
+// and report.
+package states
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// Module is a type of part: its schema, and functions over its resources. A
+// resource, wanted or observed, is an opaque value that only the module's own
+// functions look into; Decode and Encode turn canonical values into one and
+// back. Define makes a Module of a Go struct.
+//
+// A module either Reads and Writes (and mostly Removes) something that can be
+// looked at, or it Acts. Functions that it does not offer are nil; Decode,
+// Encode and Check are always there.
+type Module struct {
+	Schema
+
+	// Decode makes a resource of canonical values. Sources are opened in site.
+	Decode func(values map[string]any, site fs.FS) (any, error)
+	// Encode gives a resource's canonical values; attributes that are not
+	// managed are left out.
+	Encode func(resource any) map[string]any
+	// Check says what is wrong with a resource whatever the host: the
+	// schema's rules, then the module's own. An *AttributeError names the
+	// attribute.
+	Check func(resource any) error
+	// Fill completes what is wanted: attributes that it does not manage come
+	// from have or, where nothing is there (nil), from the module's defaults
+	// for new resources.
+	Fill func(have, want any) any
+	// Diff lists the attributes of have that differ from want, which Fill has
+	// completed; with have nil, all that will be set. With want nil, all that
+	// will be gone.
+	Diff func(have, want any) []Change
+
+	// Complete fills in what only the host knows, by Queries alone.
+	Complete func(ctx context.Context, h host.Host, want any) (any, error)
+	// Read says what is there; nil: nothing.
+	Read func(ctx context.Context, h host.Host, want any) (any, error)
+	// Write makes have (nil: nothing there) into want. It is called only on a
+	// difference, with want completed by Fill.
+	Write func(ctx context.Context, h host.Host, have, want any) error
+	// Remove takes away what is there. A type without it cannot be absent.
+	Remove func(ctx context.Context, h host.Host, have any) error
+	// Act does what is no resource: a command, a reload. It returns whether it
+	// changed the host and what was observed. It runs in plans too, on a
+	// Shadow, where the first Run ends it with host.ErrUnforeseeable.
+	Act func(ctx context.Context, h host.Host, want any) (changed bool, out any, err error)
+	// Foresee writes into a Shadow what can be known of Write (or of Remove,
+	// when want is nil) of a module that must Run something. What follows
+	// stays certain.
+	Foresee func(ctx context.Context, h host.Host, have, want any) error
+	// Batch carries out several items in one call, and returns an error for
+	// each (nil: done).
+	Batch func(ctx context.Context, h host.Host, items []Item) []error
+}
+
+// Item is one resource of a batch: have becomes want, or is removed when want
+// is nil.
+type Item struct{ Have, Want any }
+
+// IsAct reports whether the module acts, rather than keeping a resource.
+func (m *Module) IsAct() bool { return m.Act != nil }
+
+// Schema is what a module says about itself: enough for front-ends,
+// documentation and JSON Schema.
+type Schema struct {
+	Name       string      `json:"name"`
+	Doc        string      `json:"doc"`     // whole sentences
+	Example    string      `json:"example"` // HCL
+	Attributes []Attribute `json:"attributes"`
+	// NoAbsent is the reason why a part of this type cannot be absent; empty:
+	// it can.
+	NoAbsent string `json:"no_absent,omitempty"`
+	// Handler marks a type whose top-level parts are lazy.
+	Handler bool `json:"handler,omitempty"`
+	// Locks are held during every act of the module.
+	Locks []string `json:"locks,omitempty"`
+	// Retry is what a part without the option gets; nil: one attempt after a
+	// clean failure, three after an unknown outcome.
+	Retry *Retry `json:"retry,omitempty"`
+	// Type is the Go type's name, for documentation and errors.
+	Type string `json:"-"`
+}
+
+// Type describes a module as functions over one Go struct; see Define. Fields
+// of T with a tag `state:"NAME,FLAG…"` are its attributes:
+//
+//	key       names the resource; several keys make one together. The first
+//	          one defaults to the part's label
+//	required  must be given (keys are by themselves)
+//	in        how to do it: never compared, not observed
+//	out       observed only; cannot be set
+//	path      a path on the host that the part touches (value or list)
+//	set       a list without order or repeats
+//	sensitive never shown
+//
+// with the tags `doc:"…"` and `enum:"a,b"`. The field's Go type gives the kind:
+// string, *string, *bool, *int, *float64, *fs.FileMode, *time.Duration,
+// []string, map[string]string, *host.Content, *Source; json.RawMessage is any
+// value. A nil field is not managed; keys may be plain strings.
+type Type[T any] struct {
+	Name    string
+	Doc     string
+	Example string
+	// New holds the values of attributes that a new resource gets when they
+	// are not given.
+	New T
+
+	Read   func(ctx context.Context, h host.Host, want T) (*T, error)
+	Write  func(ctx context.Context, h host.Host, have *T, want T) error
+	Remove func(ctx context.Context, h host.Host, have T) error
+	Act    func(ctx context.Context, h host.Host, want T) (changed bool, out T, err error)
+
+	Validate func(want T) error
+	Complete func(ctx context.Context, h host.Host, want *T) error
+	// Diff replaces the comparison attribute by attribute.
+	Diff    func(have *T, want T) []Change
+	Foresee func(ctx context.Context, h host.Host, have, want *T) error
+	Batch   func(ctx context.Context, h host.Host, items []ItemOf[T]) []error
+
+	NoAbsent string // required without Remove
+	Handler  bool
+	Locks    []string
+	Retry    *Retry
+}
+
+// ItemOf is an Item of one Go type: have becomes want, or is removed when want
+// is nil.
+type ItemOf[T any] struct{ Have, Want *T }
+
+// AttributeError is a mistake in the value of one attribute.
+type AttributeError struct {
+	Attribute string
+	Message   string
+	Hint      string
+}
+
+// Error gives the attribute and what is wrong with it.
+func (e *AttributeError) Error() string { return e.Attribute + ": " + e.Message }

@@ -1,0 +1,24 @@
+package states
+
+// ReservedNames are the words of the language that no module may be named
+// like: declarations and the roots of references.
+func ReservedNames() []string {
+	return []string{
+		"block", "component", "functions", "host", "host_group", "inventory",
+		"locals", "moved", "output", "role", "rollout", "run", "site", "state",
+		"variable",
+		"each", "fact", "hosts", "local", "param", "result", "secret", "self", "var",
+		"always", "confirm", "members", "parts", "rescue", "validation",
+	}
+}
+
+// OptionNames are the options of parts, states, runs, blocks and components,
+// which no module's attribute may be named like.
+func OptionNames() []string {
+	return []string{
+		"become", "changed_if", "defer", "description", "ensure", "failed_if", "for_each",
+		"ignore_failure", "instance", "lazy", "listen", "listen_failure", "lock",
+		"notify", "notify_failure", "only_if", "parallel", "require", "retry",
+		"sensitive", "tags", "timeout", "unless", "when",
+	}
+}
