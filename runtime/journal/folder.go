@@ -1,0 +1,226 @@
+// Package journal is the state folder: one directory for each run, with the
+// StateRun, its events and its end. The events are log, progress and journal
+// in one.
+//
+//	lock               one apply at a time; names the holder
+//	format             the folder's version
+//	runs/ID/           ID is a counter and a random part: it sorts by order of
+//	                   runs, whatever the clock does
+//	  run.json         the StateRun, secrets masked
+//	  secrets.json     their values, mode 0600, removed when the run has ended cleanly
+//	  sources.json     address → file, line, column and source line
+//	  events.jsonl     append-only, one states.Event a line
+//	  status.json      replaced atomically: running, done, failed, interrupted
+//	  output/          what the parts' programs printed, secrets masked
+package journal
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Format is the version of the state folder.
+const Format = "tenet.state/1"
+
+// Folder is a state folder. Its methods may be used by several processes at
+// once; only Start takes the lock.
+type Folder struct{ dir string }
+
+// Open opens the state folder, and makes it if there is none. A folder of
+// another format is refused.
+func Open(dir string) (*Folder, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o700); err != nil {
+		return nil, fmt.Errorf("the state folder cannot be made: %w", err)
+	}
+	file := filepath.Join(dir, "format")
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := replaceFile(file, []byte(Format+"\n")); err != nil {
+			return nil, fmt.Errorf("the state folder cannot be written: %w", err)
+		}
+		return &Folder{dir: dir}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
+	}
+	if format := strings.TrimSpace(string(data)); format != Format {
+		return nil, fmt.Errorf("the state folder %s has the format %q, and this program knows %q: use the version of tenet that wrote it", dir, format, Format)
+	}
+	return &Folder{dir: dir}, nil
+}
+
+// Dir is the folder's path.
+func (f *Folder) Dir() string { return f.dir }
+
+// ErrNoRun is the error for an ID that names no run, or several.
+var ErrNoRun = errors.New("no such run")
+
+// find gives the one run whose ID is id or starts with it; "" is the latest.
+func (f *Folder) find(id string) (string, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		if len(ids) == 0 {
+			return "", fmt.Errorf("%w: nothing has been applied yet", ErrNoRun)
+		}
+		return ids[len(ids)-1], nil
+	}
+	found := slices.DeleteFunc(ids, func(s string) bool { return !strings.HasPrefix(s, id) })
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("%w: %s", ErrNoRun, id)
+	}
+	return "", fmt.Errorf("%w: %s begins the IDs of %d runs", ErrNoRun, id, len(found))
+}
+
+// ids lists the runs, oldest first.
+func (f *Folder) ids() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(f.dir, "runs"))
+	if err != nil {
+		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if _, ok := counter(e.Name()); ok && e.IsDir() {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, nil
+}
+
+func (f *Folder) path(id string, names ...string) string {
+	return filepath.Join(append([]string{f.dir, "runs", id}, names...)...)
+}
+
+// List gives the status of every run, oldest first, without their reports.
+func (f *Folder) List() ([]Status, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return nil, err
+	}
+	var list []Status
+	for _, id := range ids {
+		s, err := f.Status(id)
+		if err != nil {
+			return nil, err
+		}
+		s.Report = nil
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// Status tells how a run stands; "" is the latest run, and the beginning of an
+// ID will do. A run that says it is running, but whose process is gone, is
+// Interrupted.
+func (f *Folder) Status(id string) (Status, error) {
+	id, err := f.find(id)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Run: id, State: Interrupted}
+	data, err := os.ReadFile(f.path(id, "status.json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it died before its first word
+		return s, nil
+	case err != nil:
+		return Status{}, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return Status{}, fmt.Errorf("the status of run %s is damaged: %w", id, err)
+	}
+	if s.State == Running {
+		if holder := f.holder(); holder == nil || holder.Run != id {
+			s.State = Interrupted
+		}
+	}
+	return s, nil
+}
+
+// Events reads a run's events; "" is the latest run. A torn last line, which a
+// lost power leaves, is not reported.
+func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
+	return func(yield func(states.Event, error) bool) {
+		id, err := f.find(id)
+		if err != nil {
+			yield(states.Event{}, err)
+			return
+		}
+		file, err := os.Open(f.path(id, "events.jsonl"))
+		if err != nil {
+			yield(states.Event{}, err)
+			return
+		}
+		defer file.Close()
+		in := bufio.NewReader(file)
+		for {
+			line, err := in.ReadBytes('\n')
+			if err != nil {
+				if err != io.EOF {
+					yield(states.Event{}, err)
+				}
+				return
+			}
+			var e states.Event
+			if err := json.Unmarshal(line, &e); err != nil {
+				yield(e, fmt.Errorf("an event of run %s is damaged: %w", id, err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Clean removes one run's folder. The run that is in progress is refused.
+func (f *Folder) Clean(id string) (removed string, err error) {
+	if id, err = f.find(id); err != nil {
+		return "", err
+	}
+	if holder := f.holder(); holder != nil && holder.Run == id {
+		return "", fmt.Errorf("run %s is in progress (process %d)", id, holder.PID)
+	}
+	return id, os.RemoveAll(f.path(id))
+}
+
+// CleanOld removes all runs but the latest keep ones.
+func (f *Folder) CleanOld(keep int) (removed []string, err error) {
+	ids, err := f.ids()
+	if err != nil || len(ids) <= keep {
+		return nil, err
+	}
+	for _, id := range ids[:len(ids)-keep] {
+		if _, err := f.Clean(id); err != nil {
+			return removed, err
+		}
+		removed = append(removed, id)
+	}
+	return removed, nil
+}
+
+// replaceFile puts data at the path in one step, mode 0600.
+func replaceFile(path string, data []byte) error {
+	local, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	return local.WriteFile(context.Background(), path, host.Text(string(data)), host.Meta{Mode: new(fs.FileMode(0o600))})
+}

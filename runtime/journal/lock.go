@@ -1,0 +1,82 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// LockedError says who applies now.
+type LockedError struct {
+	PID   int       `json:"pid"`
+	Run   string    `json:"run"`
+	Since time.Time `json:"since"`
+}
+
+// Error names the holder.
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return "another apply is starting on this state folder"
+	}
+	return fmt.Sprintf("process %d applies run %s since %s", e.PID, e.Run, e.Since.Format(time.DateTime))
+}
+
+// acquire takes the folder's lock. The kernel gives it up with the process, so
+// that a dead holder is no obstacle. last is the run that held it before.
+func (f *Folder) acquire() (lock *os.File, last string, err error) {
+	lock, err = os.OpenFile(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, "", fmt.Errorf("the state folder cannot be locked: %w", err)
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	holder := readHolder(lock)
+	if err == nil {
+		return lock, holder.Run, nil
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = &holder
+	}
+	return nil, "", errors.Join(err, lock.Close())
+}
+
+// claim writes down who holds the lock.
+func claim(lock *os.File, run string, since time.Time) error {
+	data, err := json.Marshal(LockedError{PID: os.Getpid(), Run: run, Since: since})
+	if err != nil {
+		return err
+	}
+	if err := lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err = lock.WriteAt(append(data, '\n'), 0)
+	return err
+}
+
+// holder tells who holds the lock now, nil when nobody does.
+func (f *Folder) holder() *LockedError {
+	lock, err := os.Open(filepath.Join(f.dir, "lock"))
+	if err != nil {
+		return nil // never locked
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
+		return nil
+	}
+	holder := readHolder(lock)
+	return &holder
+}
+
+// readHolder gives what the lock says; an empty or torn one says nothing.
+func readHolder(lock *os.File) (holder LockedError) {
+	data, err := io.ReadAll(io.NewSectionReader(lock, 0, 4096))
+	if err != nil || json.Unmarshal(data, &holder) != nil {
+		return LockedError{}
+	}
+	return holder
+}

@@ -1,0 +1,227 @@
+package journal
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Meta is what a run is about.
+type Meta struct {
+	Run     *states.StateRun
+	Sources map[string]Source // address → place, for messages
+	Program string            // the version of the program
+	Keep    int               // how many former runs are kept; 0: 30
+}
+
+// Source is the place of a declaration.
+type Source struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Text   string `json:"text,omitempty"` // the source line
+}
+
+// Run is a run in progress, which holds the folder's lock.
+type Run struct {
+	folder *Folder
+	lock   *os.File
+	status Status
+	keep   int
+	saved  chan error // how writing run.json and its like ended
+
+	mu      sync.Mutex
+	events  *os.File
+	out     *bufio.Writer
+	encoder *json.Encoder
+	failed  error // after it, nothing is appended
+	synced  bool
+}
+
+// Start takes the lock and begins a run's folder. The error is a *LockedError
+// while another process applies.
+func (f *Folder) Start(m Meta) (*Run, error) {
+	lock, last, err := f.acquire()
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.begin(lock, last, m)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the run cannot be recorded: %w", err), lock.Close())
+	}
+	return r, nil
+}
+
+func (f *Folder) begin(lock *os.File, last string, m Meta) (*Run, error) {
+	id, err := f.nextID(last)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{folder: f, lock: lock, keep: m.Keep, saved: make(chan error, 1), status: Status{
+		Format: StatusFormat, Run: id, State: Running, PID: os.Getpid(), Program: m.Program,
+		Site: m.Run.Site, Host: m.Run.Host, Revision: m.Run.Revision, Started: time.Now().UTC(),
+	}}
+	if r.keep == 0 {
+		r.keep = 30
+	}
+	if err := claim(lock, id, r.status.Started); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(f.path(id, "output"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := r.writeStatus(); err != nil {
+		return nil, err
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND | os.O_EXCL
+	if r.events, err = os.OpenFile(f.path(id, "events.jsonl"), flags, 0o600); err != nil {
+		return nil, err
+	}
+	r.out = bufio.NewWriterSize(r.events, 1<<16)
+	r.encoder = json.NewEncoder(r.out)
+	r.encoder.SetEscapeHTML(false)
+	// Written beside the first reads; Sync waits for it before the first act.
+	go func() { r.saved <- save(f.path(id), m) }()
+	return r, nil
+}
+
+// nextID counts on from the latest run there is or was.
+func (f *Folder) nextID(last string) (string, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return "", err
+	}
+	n, _ := counter(last)
+	for _, id := range ids {
+		if c, _ := counter(id); c > n {
+			n = c
+		}
+	}
+	random := make([]byte, 3)
+	rand.Read(random)
+	return fmt.Sprintf("%08d-%s", n+1, hex.EncodeToString(random)), nil
+}
+
+// counter gives the counter in an ID.
+func counter(id string) (int, bool) {
+	number, random, ok := strings.Cut(id, "-")
+	n, err := strconv.Atoi(number)
+	return n, ok && err == nil && len(number) == 8 && len(random) == 6
+}
+
+// ID names the run.
+func (r *Run) ID() string { return r.status.Run }
+
+// Append writes an event, without making it durable. After an error nothing
+// more is appended, and every call fails.
+func (r *Run) Append(e states.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil {
+		r.failed = r.encoder.Encode(e)
+	}
+	return r.failed
+}
+
+// Sync makes durable all that was appended, and the run itself. It must have
+// succeeded before what the events announce is done.
+func (r *Run) Sync() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sync()
+}
+
+func (r *Run) sync() error {
+	if !r.synced && r.failed == nil {
+		r.failed = errors.Join(<-r.saved, syncDir(r.folder.path(r.ID())), syncDir(filepath.Join(r.folder.dir, "runs")))
+		r.synced = true
+	}
+	if r.failed == nil {
+		r.failed = r.out.Flush()
+	}
+	if r.failed == nil {
+		r.failed = unix.Fdatasync(int(r.events.Fd()))
+	}
+	if r.failed != nil {
+		return fmt.Errorf("the journal cannot be written: %w", r.failed)
+	}
+	return nil
+}
+
+// Output keeps what a part's program printed on a stream ("stdout" or
+// "stderr"). Secrets must have been masked.
+func (r *Run) Output(address, stream string, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return os.WriteFile(r.folder.path(r.ID(), "output", OutputName(address, stream)), data, 0o600)
+}
+
+// End is how a run ended.
+type End struct {
+	State  State
+	Counts states.Counts
+	Report *states.Report
+	// Changed says that something acted, so that the journal's end must
+	// survive a lost power.
+	Changed bool
+	Err     error // why the run itself ended early
+}
+
+// Finish writes the end, forgets the secrets, gives up the lock, and removes
+// the oldest runs. The Run cannot be used afterwards.
+func (r *Run) Finish(e End) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	if e.Changed {
+		errs = append(errs, r.sync())
+	} else {
+		if !r.synced {
+			errs = append(errs, <-r.saved)
+		}
+		errs = append(errs, r.failed, r.out.Flush())
+	}
+	s := &r.status
+	s.State, s.Counts, s.Report, s.Ended = e.State, &e.Counts, e.Report, time.Now().UTC()
+	if e.Err != nil {
+		s.Error = e.Err.Error()
+	}
+	errs = append(errs, r.writeStatus(), r.events.Close())
+	if e.State == Done {
+		if err := os.Remove(r.folder.path(r.ID(), "secrets.json")); !os.IsNotExist(err) {
+			errs = append(errs, err)
+		}
+	}
+	_, err := r.folder.CleanOld(r.keep)
+	return errors.Join(append(errs, err, r.lock.Close())...)
+}
+
+func (r *Run) writeStatus() error {
+	data, err := json.Marshal(r.status)
+	if err != nil {
+		return err
+	}
+	return replaceFile(r.folder.path(r.ID(), "status.json"), append(data, '\n'))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
