@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -128,7 +129,7 @@ func (c *codec[T]) decode(values map[string]any, site fs.FS) (*T, error) {
 		}
 	}
 	if known < len(values) {
-		for name := range values {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if !slices.ContainsFunc(c.attributes, func(a Attribute) bool { return a.Name == name }) {
 				return nil, &AttributeError{Attribute: name, Message: "there is no such attribute"}
 			}

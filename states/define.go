@@ -36,7 +36,11 @@ func Define[T any](t Type[T]) *Module {
 		if t.Diff != nil && want != nil {
 			return t.Diff(pointer[T](have), *want.(*T))
 		}
-		return c.diff(pointer[T](have), pointer[T](want))
+		changes := c.diff(pointer[T](have), pointer[T](want))
+		if t.Extra != nil && have != nil && want != nil {
+			changes = append(changes, t.Extra(*have.(*T), *want.(*T))...)
+		}
+		return changes
 	}
 	setActs(m, t)
 	return m

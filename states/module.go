@@ -121,7 +121,10 @@ type Type[T any] struct {
 	Validate func(want T) error
 	Complete func(ctx context.Context, h host.Host, want *T) error
 	// Diff replaces the comparison attribute by attribute.
-	Diff    func(have *T, want T) []Change
+	Diff func(have *T, want T) []Change
+	// Extra adds to that comparison what no attribute holds, such as what is
+	// below a directory. It is not asked where nothing is there.
+	Extra   func(have, want T) []Change
 	Foresee func(ctx context.Context, h host.Host, have, want *T) error
 	Batch   func(ctx context.Context, h host.Host, items []ItemOf[T]) []error
 
