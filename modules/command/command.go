@@ -1,0 +1,211 @@
+// Package command is the module "command": a program that is run.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/process"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Command is one program to run, and what it said.
+type Command struct {
+	Argv    []string          `state:"argv" doc:"Program and arguments, handed over as they are: no shell, no quoting."`
+	Shell   *string           `state:"shell" doc:"Text for /bin/sh -c, in place of argv. Whatever is put into it is read by the shell."`
+	Creates *string           `state:"creates,path" doc:"Path that the command creates: where it exists the command is not run, and it must exist afterwards."`
+	Removes *string           `state:"removes,path" doc:"Path that the command removes: where it is missing the command is not run, and it must be missing afterwards."`
+	Env     map[string]string `state:"env" doc:"Environment variables, beside the host's default ones."`
+	Dir     *string           `state:"dir" doc:"Working directory, / by default."`
+	User    *string           `state:"user" doc:"Name of the user to run as."`
+	Stdin   *string           `state:"stdin,sensitive" doc:"Text that the command reads from its standard input. It is never shown."`
+	Plan    *bool             `state:"plan" doc:"Promises that the command only reads. It then runs in a plan too, and is never a change."`
+	Reads   []string          `state:"reads,path" doc:"With plan: the paths whose content the answer depends on, directories with all below them. Where earlier steps of a plan touch them, the answer is known only after apply. Without it, any path counts."`
+
+	Stdout   *string `state:"stdout,out" doc:"What the command wrote to its standard output, up to 1 MiB."`
+	Stderr   *string `state:"stderr,out" doc:"What the command wrote to its standard error, up to 1 MiB."`
+	ExitCode *int    `state:"exit_code,out" doc:"Exit status; 128 and the signal's number where a signal ended it."`
+}
+
+const doc = `Runs a program, or a line of shell.
+
+An exit status other than 0 is a failure. A command that ran has changed the host, as far as anybody can know: give creates, removes or a guard (only_if, unless) so that it runs only where it must, or plan = true if it only reads.
+
+A plan says that a command would be executed, not what it does: what depends on it is marked as uncertain.
+
+When the time runs out or the run is cancelled, the command ends with all processes that it started.`
+
+const example = `command "issue" {
+  argv    = ["issue-cert", "--out", "/etc/ssl/site.pem", var.domain]
+  creates = "/etc/ssl/site.pem"
+}
+
+command "count" {
+  shell = "ls /srv | wc -l"
+  plan  = true
+  reads = ["/srv"]
+}`
+
+// Module is the module "command".
+var Module = states.Define(states.Type[Command]{
+	Name: "command", Doc: doc, Example: example,
+	NoAbsent: "A command that ran cannot be undone: declare another one that does, with removes.",
+	Validate: validate, Act: act,
+})
+
+func validate(want Command) error {
+	mistake := func(attribute, message string) error {
+		return &states.AttributeError{Attribute: attribute, Message: message}
+	}
+	switch {
+	case want.Argv != nil && want.Shell != nil:
+		return mistake("shell", "it cannot be given beside argv")
+	case want.Argv == nil && want.Shell == nil:
+		return &states.AttributeError{Attribute: "argv", Message: "it is required, and not given",
+			Hint: `write argv = ["PROGRAM", "ARGUMENT"], or shell = "…" for a line of shell`}
+	case want.Argv != nil && (len(want.Argv) == 0 || want.Argv[0] == ""):
+		return mistake("argv", "it names no program")
+	case slices.ContainsFunc(want.argv(), func(a string) bool { return strings.Contains(a, "\x00") }):
+		return mistake("argv", "an argument cannot contain a NUL byte")
+	case want.Reads != nil && !want.readsOnly():
+		return mistake("reads", "it has a meaning only beside plan = true")
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(want.Env[name], "\x00") {
+			return mistake("env", fmt.Sprintf("%q cannot be set in an environment", name))
+		}
+	}
+	return errors.Join(
+		check.OptionalPath("creates", want.Creates),
+		check.OptionalPath("removes", want.Removes),
+		check.OptionalPath("dir", want.Dir),
+		check.Account("user", want.User),
+		check.Paths("reads", want.Reads),
+	)
+}
+
+func (c Command) readsOnly() bool { return c.Plan != nil && *c.Plan }
+
+func (c Command) argv() []string {
+	if c.Shell != nil {
+		return []string{"/bin/sh", "-c", *c.Shell}
+	}
+	return c.Argv
+}
+
+func act(ctx context.Context, h host.Host, want Command) (bool, Command, error) {
+	if done, err := isDone(h, want); done || err != nil {
+		return false, want, err
+	}
+	if err := checkHost(h, want); err != nil {
+		return false, want, err
+	}
+	result, err := start(ctx, h, want)
+	if err != nil {
+		return false, want, err
+	}
+	out := want
+	out.Stdout = new(string(result.Stdout))
+	out.Stderr = new(string(result.Stderr))
+	out.ExitCode = &result.ExitCode
+	if result.ExitCode != 0 {
+		return false, out, &process.ExitError{Program: want.argv()[0], Result: result}
+	}
+	return !want.readsOnly(), out, checkResult(h, want)
+}
+
+// isDone reports whether what the command creates is there, or what it removes
+// is gone.
+func isDone(h host.Reader, want Command) (bool, error) {
+	if want.Creates != nil {
+		if there, err := exists(h, *want.Creates); there || err != nil {
+			return there, err
+		}
+	}
+	if want.Removes != nil {
+		there, err := exists(h, *want.Removes)
+		return !there && err == nil, err
+	}
+	return false, nil
+}
+
+func exists(h host.Reader, path string) (bool, error) {
+	_, err := h.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// checkHost finds what would end the command before it starts.
+func checkHost(h host.Host, want Command) error {
+	if want.User != nil {
+		if _, err := h.User(*want.User); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("this host has no user named %q: %w", *want.User, fs.ErrNotExist)
+		} else if err != nil {
+			return fmt.Errorf("looking up the user %q: %w", *want.User, err)
+		}
+	}
+	if want.Dir != nil && *want.Dir != "/" {
+		info, err := h.Lstat(*want.Dir)
+		if err != nil {
+			return fmt.Errorf("the working directory: %w", err)
+		}
+		if info.Kind != host.Directory && info.Kind != host.Symlink {
+			return fmt.Errorf("the working directory %s is a %s", *want.Dir, info.Kind)
+		}
+	}
+	return nil
+}
+
+func start(ctx context.Context, h host.Host, want Command) (host.Result, error) {
+	c := host.Command{Argv: want.argv()}
+	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
+		c.Env = append(c.Env, name+"="+want.Env[name])
+	}
+	if want.Dir != nil {
+		c.Dir = *want.Dir
+	}
+	if want.User != nil {
+		c.User = *want.User
+	}
+	if want.Stdin != nil {
+		c.Stdin = []byte(*want.Stdin)
+	}
+	if !want.readsOnly() {
+		return h.Run(ctx, c)
+	}
+	reads := want.Reads
+	if reads == nil {
+		reads = []string{"/"}
+	}
+	return h.Query(ctx, host.Query{Command: c, Reads: reads})
+}
+
+// checkResult reads again: a command that ended well but did not do what it was
+// run for would run each time.
+func checkResult(h host.Reader, want Command) error {
+	if want.Creates != nil {
+		if there, err := exists(h, *want.Creates); err != nil {
+			return err
+		} else if !there {
+			return fmt.Errorf("%s ended well, but %s was not created", path.Base(want.argv()[0]), *want.Creates)
+		}
+	}
+	if want.Removes != nil {
+		if there, err := exists(h, *want.Removes); err != nil {
+			return err
+		} else if there {
+			return fmt.Errorf("%s ended well, but %s is still there", path.Base(want.argv()[0]), *want.Removes)
+		}
+	}
+	return nil
+}

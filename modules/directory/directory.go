@@ -1,0 +1,194 @@
+// Package directory is the module "directory": a directory with a given owner
+// and mode and, on request, of all that is below it.
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Directory is the state of one directory, wanted or observed. A nil attribute
+// is not managed.
+type Directory struct {
+	Path     string       `state:"path,key,path" doc:"Absolute path of the directory."`
+	Owner    *string      `state:"owner" doc:"Name or number of the user who owns the directory."`
+	Group    *string      `state:"group" doc:"Name or number of the group of the directory."`
+	Mode     *fs.FileMode `state:"mode" doc:"Permission bits, such as \"0755\"."`
+	Parents  *bool        `state:"parents,in" doc:"Creates missing directories above it, of mode 0755 and owned by who runs tenet."`
+	Recurse  *bool        `state:"recurse,in" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
+	FileMode *fs.FileMode `state:"file_mode,in" doc:"With recurse: the permission bits of all regular files below."`
+	Purge    *bool        `state:"purge,in" doc:"Removes what is in the directory and not named by keep, with all that is below it."`
+	Keep     []string     `state:"keep,in" doc:"With purge: the names in the directory that stay, as patterns: \"*.conf\"."`
+	Force    *bool        `state:"force,in" doc:"Lets absent remove the directory with all that is in it."`
+
+	// What Read found below the directory, for Diff, Write and Remove.
+	wrong []entry  // entries with another owner or mode
+	extra []string // names to purge
+}
+
+const doc = `A directory with the given owner, group and mode.
+
+What is not given is not managed: an existing directory keeps it. A new directory has mode 0755 and is owned by who runs tenet. A missing directory above it is an error, unless parents = true.
+
+Purge knows the names that keep lists, and nothing else of the site: name there each file that the site puts into the directory.
+
+Where something else stands at the path, a symbolic link to a directory included, the part fails. Absent removes an empty directory; with force = true, a directory with all that is in it. Symbolic links in it are removed, never followed.`
+
+const example = `directory "/srv/www" {
+  owner = "www-data"
+  mode  = "0750"
+}
+
+directory "/etc/nginx/sites-enabled" {
+  purge = true
+  keep  = ["blog", "shop"]
+}`
+
+// Module is the module "directory".
+var Module = states.Define(states.Type[Directory]{
+	Name: "directory", Doc: doc, Example: example,
+	New:      Directory{Mode: new(fs.FileMode(0o755))},
+	Validate: validate, Extra: differencesBelow,
+	Read: read, Write: write, Remove: remove,
+})
+
+func validate(want Directory) error {
+	mistake := func(attribute, message string) error {
+		return &states.AttributeError{Attribute: attribute, Message: message}
+	}
+	switch {
+	case want.FileMode != nil && !isTrue(want.Recurse):
+		return mistake("file_mode", "it has a meaning only beside recurse = true")
+	case want.Keep != nil && !isTrue(want.Purge):
+		return mistake("keep", "it has a meaning only beside purge = true")
+	}
+	for _, pattern := range want.Keep {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || strings.Contains(pattern, "/") {
+			return mistake("keep", fmt.Sprintf("%q is no pattern of one name", pattern))
+		}
+	}
+	return errors.Join(
+		check.Path("path", want.Path),
+		check.Account("owner", want.Owner),
+		check.Account("group", want.Group),
+	)
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) {
+	info, err := h.Lstat(want.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Kind != host.Directory:
+		return nil, fmt.Errorf("%s is a %s, not a directory", want.Path, info.Kind)
+	}
+	have := &Directory{
+		Path:  want.Path,
+		Owner: owner.User(h, info.UID, want.Owner),
+		Group: owner.Group(h, info.GID, want.Group),
+		Mode:  &info.Mode,
+		Force: want.Force,
+	}
+	if isTrue(want.Purge) {
+		if have.extra, err = findExtra(h, want); err != nil {
+			return nil, err
+		}
+	}
+	if isTrue(want.Recurse) {
+		if have.wrong, err = findWrong(ctx, h, want, have.extra); err != nil {
+			return nil, err
+		}
+	}
+	return have, nil
+}
+
+func write(ctx context.Context, h host.Host, have *Directory, want Directory) error {
+	meta, err := owner.Meta(h, want.Owner, want.Group, want.Mode)
+	if err != nil {
+		return err
+	}
+	if have == nil {
+		return create(h, want, meta)
+	}
+	for _, name := range have.extra {
+		if err := removeTree(ctx, h, path.Join(want.Path, name)); err != nil {
+			return err
+		}
+	}
+	for _, e := range have.wrong {
+		if err := correct(h, e); err != nil {
+			return err
+		}
+	}
+	return h.SetMeta(want.Path, meta)
+}
+
+func create(h host.Host, want Directory, meta host.Meta) error {
+	parent := path.Dir(want.Path)
+	if isTrue(want.Parents) {
+		if err := createParents(h, parent); err != nil {
+			return err
+		}
+	}
+	err := h.Mkdir(want.Path, meta)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is not there: %w (parents = true creates it)", parent, err)
+	}
+	return err
+}
+
+func createParents(h host.Host, dir string) error {
+	if dir == "/" {
+		return nil
+	}
+	_, err := h.Lstat(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := createParents(h, path.Dir(dir)); err != nil {
+		return err
+	}
+	err = h.Mkdir(dir, host.Meta{})
+	if errors.Is(err, fs.ErrExist) { // another part was faster
+		return nil
+	}
+	return err
+}
+
+func remove(ctx context.Context, h host.Host, have Directory) error {
+	if have.Path == "/" {
+		return errors.New("/ cannot be removed")
+	}
+	if isTrue(have.Force) {
+		return removeTree(ctx, h, have.Path)
+	}
+	entries, err := h.ReadDir(have.Path)
+	if err != nil {
+		return err
+	}
+	if n := len(entries); n > 0 {
+		return fmt.Errorf("%s is not empty: it holds %s%s (force = true removes it with all that is in it)",
+			have.Path, entries[0].Name, more(n-1))
+	}
+	return h.Remove(have.Path)
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}

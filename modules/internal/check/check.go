@@ -1,0 +1,96 @@
+// Package check holds the checks of values that several modules share. Each
+// returns a *states.AttributeError, or nil.
+package check
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Path checks that p can name one thing on a host: an absolute path in its
+// shortest form, so that no two spellings name the same resource.
+func Path(attribute, p string) error {
+	e := &states.AttributeError{Attribute: attribute}
+	switch {
+	case p == "":
+		e.Message = "a path is required"
+	case strings.Contains(p, "\x00"):
+		e.Message = "a path cannot contain a NUL byte"
+	case !strings.HasPrefix(p, "/"):
+		e.Message = fmt.Sprintf("%q is no absolute path", p)
+		e.Hint = "write it from the root: " + path.Join("/", p)
+	case path.Clean(p) != p:
+		e.Message = fmt.Sprintf("%q is not the shortest form of this path", p)
+		e.Hint = "write " + path.Clean(p)
+	default:
+		return nil
+	}
+	return e
+}
+
+// Paths checks each of several paths.
+func Paths(attribute string, paths []string) error {
+	for _, p := range paths {
+		if err := Path(attribute, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OptionalPath checks a path that need not be given.
+func OptionalPath(attribute string, p *string) error {
+	if p == nil {
+		return nil
+	}
+	return Path(attribute, *p)
+}
+
+// Account checks the name or the number of a user or group that need not be
+// given.
+func Account(attribute string, name *string) error {
+	if name == nil {
+		return nil
+	}
+	return Name(attribute, *name, "._-$@\\+")
+}
+
+// Name checks a name that is handed to programs: letters, digits and the extra
+// characters, and not one that looks like an option.
+func Name(attribute, name, extra string) error {
+	e := &states.AttributeError{Attribute: attribute}
+	switch {
+	case name == "":
+		e.Message = "a name is required"
+	case strings.HasPrefix(name, "-"):
+		e.Message = fmt.Sprintf("%q looks like an option, and is no name", name)
+	default:
+		for _, r := range name {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+			if !letter && !strings.ContainsRune(extra, r) {
+				e.Message = fmt.Sprintf("the name %q cannot contain %q", name, r)
+				return e
+			}
+		}
+		return nil
+	}
+	return e
+}
+
+// Line checks a text that becomes one field of a line of a file: no line break,
+// no NUL, and none of the characters in separators.
+func Line(attribute string, text *string, separators string) error {
+	if text == nil {
+		return nil
+	}
+	if i := strings.IndexAny(*text, "\n\r\x00"+separators); i >= 0 {
+		return &states.AttributeError{
+			Attribute: attribute,
+			Message:   fmt.Sprintf("it cannot contain %q", (*text)[i:i+1]),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Package owner turns the names of users and groups into the numbers that
+// files carry, and back.
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// UID gives the number of a user, given by name or, where no user has that
+// name, by number. A user that the host does not know is an error that wraps
+// fs.ErrNotExist.
+func UID(h host.Accounts, name string) (int, error) {
+	u, err := h.User(name)
+	return number("user", name, u.UID, err)
+}
+
+// GID is UID for groups.
+func GID(h host.Accounts, name string) (int, error) {
+	g, err := h.Group(name)
+	return number("group", name, g.GID, err)
+}
+
+func number(what, name string, id int, err error) (int, error) {
+	if err == nil {
+		return id, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("looking up the %s %q: %w", what, name, err)
+	}
+	if n, nerr := strconv.ParseUint(name, 10, 31); nerr == nil {
+		return int(n), nil
+	}
+	return 0, fmt.Errorf("this host has no %s named %q: %w", what, name, fs.ErrNotExist)
+}
+
+// Meta resolves what a file shall have. Nothing is changed, so that a name
+// unknown to the host ends a part before its first act.
+func Meta(h host.Accounts, owner, group *string, mode *fs.FileMode) (host.Meta, error) {
+	m := host.Meta{Mode: mode}
+	if owner != nil {
+		uid, err := UID(h, *owner)
+		if err != nil {
+			return m, err
+		}
+		m.UID = &uid
+	}
+	if group != nil {
+		gid, err := GID(h, *group)
+		if err != nil {
+			return m, err
+		}
+		m.GID = &gid
+	}
+	return m, nil
+}
+
+// User says who owns what has this uid, in the words of want: want itself when
+// it is the same user, else the user's name, or the number of one without. It
+// is nil when want is, since what is not managed need not be looked up.
+func User(h host.Accounts, uid int, want *string) *string {
+	if want == nil {
+		return nil
+	}
+	if id, err := UID(h, *want); err == nil && id == uid {
+		return want
+	}
+	if u, err := h.UserID(uid); err == nil {
+		return new(u.Name)
+	}
+	return new(strconv.Itoa(uid))
+}
+
+// Group is User for groups.
+func Group(h host.Accounts, gid int, want *string) *string {
+	if want == nil {
+		return nil
+	}
+	if id, err := GID(h, *want); err == nil && id == gid {
+		return want
+	}
+	if g, err := h.GroupID(gid); err == nil {
+		return new(g.Name)
+	}
+	return new(strconv.Itoa(gid))
+}

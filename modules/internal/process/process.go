@@ -1,0 +1,76 @@
+// Package process starts programs for modules and puts what went wrong into
+// words.
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// ExitError says that a program ended with a status other than 0.
+type ExitError struct {
+	Program string
+	Result  host.Result
+}
+
+// tailLines is how much of a program's output stands in an error.
+const tailLines = 10
+
+// Error gives the program, its exit status and the last lines that it said: of
+// stderr or, where that is empty, of stdout.
+func (e *ExitError) Error() string {
+	text := fmt.Sprintf("%s ended with exit status %d", path.Base(e.Program), e.Result.ExitCode)
+	said := Tail(e.Result.Stderr, tailLines)
+	if said == "" {
+		said = Tail(e.Result.Stdout, tailLines)
+	}
+	switch {
+	case said == "":
+		return text
+	case strings.Contains(said, "\n"):
+		return text + ":\n" + said
+	}
+	return text + ": " + said
+}
+
+// Run is Host.Run with an exit status other than 0 as an *ExitError.
+func Run(ctx context.Context, h host.Processes, c host.Command) (host.Result, error) {
+	r, err := h.Run(ctx, c)
+	return result(c, r, err)
+}
+
+// Query is Host.Query with an exit status other than 0 as an *ExitError.
+func Query(ctx context.Context, h host.Processes, q host.Query) (host.Result, error) {
+	r, err := h.Query(ctx, q)
+	return result(q.Command, r, err)
+}
+
+func result(c host.Command, r host.Result, err error) (host.Result, error) {
+	if err == nil && r.ExitCode != 0 {
+		err = &ExitError{Program: c.Argv[0], Result: r}
+	}
+	return r, err
+}
+
+// Tail gives the last n lines of a program's output, without what a terminal
+// would hide.
+func Tail(output []byte, n int) string {
+	lines := strings.Split(strings.TrimSpace(string(bytes.ToValidUTF8(output, []byte("?")))), "\n")
+	lines = lines[max(0, len(lines)-n):]
+	for i, line := range lines {
+		lines[i] = strings.Map(printable, strings.TrimRight(line, " \t\r"))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return -1
+	}
+	return r
+}

@@ -1,0 +1,139 @@
+// Package line is the module "line": one line of a text file.
+package line
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Line is one line of a file, wanted or observed. A nil attribute is not
+// managed.
+type Line struct {
+	Path   string  `state:"path,key,path" doc:"Absolute path of the file."`
+	Line   string  `state:"line,key" doc:"The whole line, without its end."`
+	Match  *string `state:"match,in" doc:"Regular expression (RE2) of lines that the line stands for: an equal line, else the first that matches, becomes the line, and the others are removed."`
+	After  *string `state:"after,in" doc:"Regular expression: a new line is put after the last line that matches, or at the end where none does."`
+	Before *string `state:"before,in" doc:"Regular expression: a new line is put before the first line that matches, or at the end where none does."`
+	Create *bool   `state:"create,in" doc:"Creates a missing file, which otherwise is an error."`
+
+	// What Read found: the lines to replace or remove, as they are.
+	former []string
+}
+
+const doc = `One line of a text file is there, or is not.
+
+Lines are compared as a whole. With match, the line stands for all that matches: after the act the file holds it once, and nothing else that matches. The file keeps its owner, mode and line ends (also CR LF, and a missing last one). An existing line is not moved to where after and before would put a new one.
+
+Absent removes all lines that equal the line or match; a missing file is nothing to do.
+
+The file must be a regular one of at most 1 MiB; a symbolic link is an error. To write a whole file, use file.`
+
+const example = `line "no root login" {
+  path  = "/etc/ssh/sshd_config"
+  line  = "PermitRootLogin no"
+  match = "^#?\\s*PermitRootLogin\\s"
+}`
+
+// Module is the module "line".
+var Module = states.Define(states.Type[Line]{
+	Name: "line", Doc: doc, Example: example,
+	Validate: validate, Extra: differences,
+	Read: read, Write: write, Remove: remove,
+})
+
+func validate(want Line) error {
+	for _, p := range []struct {
+		attribute string
+		pattern   *string
+	}{{"match", want.Match}, {"after", want.After}, {"before", want.Before}} {
+		if p.pattern == nil {
+			continue
+		}
+		if _, err := regexp.Compile(*p.pattern); err != nil {
+			return &states.AttributeError{Attribute: p.attribute, Message: err.Error(),
+				Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
+		}
+	}
+	if want.After != nil && want.Before != nil {
+		return &states.AttributeError{Attribute: "before", Message: "it cannot be given beside after"}
+	}
+	return errors.Join(check.Path("path", want.Path), check.Line("line", &want.Line, ""))
+}
+
+// differences shows the lines that the wanted one stands for.
+func differences(have, want Line) []states.Change {
+	if len(have.former) == 0 {
+		return nil
+	}
+	from := make([]any, len(have.former))
+	for i, line := range have.former {
+		from[i] = line
+	}
+	if len(from) == 1 {
+		return []states.Change{{Attribute: "line", From: from[0], To: want.Line}}
+	}
+	return []states.Change{{Attribute: "line", From: from, To: want.Line}}
+}
+
+func read(_ context.Context, h host.Host, want Line) (*Line, error) {
+	t, err := load(h, want.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, at := t.stands(want)
+	if at < 0 {
+		return nil, nil
+	}
+	have := Line{Path: want.Path, Line: want.Line, Match: want.Match}
+	for _, i := range rows {
+		// Without match, repeats of the line are nobody's business.
+		if t[i].line != want.Line || want.Match != nil && i != at {
+			have.former = append(have.former, t[i].line)
+		}
+	}
+	return &have, nil
+}
+
+func write(ctx context.Context, h host.Host, have *Line, want Line) error {
+	t, err := load(h, want.Path)
+	switch create := want.Create != nil && *want.Create; {
+	case errors.Is(err, fs.ErrNotExist) && create:
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w (create = true creates the file)", err)
+	case err != nil:
+		return err
+	}
+	if have == nil {
+		t = t.insert(want)
+	} else {
+		rows, at := t.stands(want)
+		t[at].line = want.Line
+		t = t.without(rows, at)
+	}
+	err = h.WriteFile(ctx, want.Path, host.Text(t.String()), host.Meta{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
+	}
+	return err
+}
+
+// remove takes away the lines that Read found.
+func remove(ctx context.Context, h host.Host, have Line) error {
+	t, err := load(h, have.Path)
+	if err != nil {
+		return err
+	}
+	rows, _ := t.stands(have)
+	return h.WriteFile(ctx, have.Path, host.Text(t.without(rows, -1).String()), host.Meta{})
+}

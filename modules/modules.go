@@ -1,0 +1,25 @@
+// Package modules lists the modules that come with tenet.
+package modules
+
+import (
+	"github.com/tenetcm/tenet/modules/command"
+	"github.com/tenetcm/tenet/modules/directory"
+	"github.com/tenetcm/tenet/modules/file"
+	"github.com/tenetcm/tenet/modules/line"
+	"github.com/tenetcm/tenet/modules/print"
+	"github.com/tenetcm/tenet/modules/symlink"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Standard gives the registry of all modules that come with tenet. A program
+// of its own may use fewer, or add others, with states.NewRegistry.
+func Standard() *states.Registry {
+	return states.NewRegistry(
+		command.Module,
+		directory.Module,
+		file.Module,
+		line.Module,
+		print.Module,
+		symlink.Module,
+	)
+}

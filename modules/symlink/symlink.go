@@ -1,0 +1,103 @@
+// Package symlink is the module "symlink": a symbolic link with a given
+// target.
+package symlink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Symlink is the state of one symbolic link, wanted or observed. A nil
+// attribute is not managed.
+type Symlink struct {
+	Path    string  `state:"path,key,path" doc:"Absolute path of the link."`
+	Target  *string `state:"target" doc:"Where the link leads, as it is to stand in the link: absolute, or relative to the link's directory. Required unless the link is to be absent. It need not exist."`
+	Owner   *string `state:"owner" doc:"Name or number of the user who owns the link itself."`
+	Group   *string `state:"group" doc:"Name or number of the group of the link itself."`
+	Replace *bool   `state:"replace,in" doc:"Puts the link in the place of a regular file, which is lost; otherwise that is an error."`
+}
+
+const doc = `A symbolic link with the given target.
+
+The link itself is managed, never what it leads to: the target may be missing, and its owner and mode stay as they are. A link with another target is replaced in one step, so that the path is never without one.
+
+The directory must be there. Where a regular file stands at the path, the part fails unless it may replace it; a directory always is an error. Absent removes a symbolic link, and nothing else.`
+
+const example = `symlink "/etc/nginx/sites-enabled/blog" {
+  target = "../sites-available/blog"
+}`
+
+// Module is the module "symlink".
+var Module = states.Define(states.Type[Symlink]{
+	Name: "symlink", Doc: doc, Example: example,
+	Validate: validate, Read: read, Write: write, Remove: remove,
+})
+
+func validate(want Symlink) error {
+	if want.Target != nil && (*want.Target == "" || strings.Contains(*want.Target, "\x00")) {
+		return &states.AttributeError{Attribute: "target", Message: "a link cannot lead to an empty path or one with a NUL byte"}
+	}
+	if want.Path == "/" {
+		return &states.AttributeError{Attribute: "path", Message: "/ is a directory"}
+	}
+	return errors.Join(
+		check.Path("path", want.Path),
+		check.Account("owner", want.Owner),
+		check.Account("group", want.Group),
+	)
+}
+
+func read(_ context.Context, h host.Host, want Symlink) (*Symlink, error) {
+	info, err := h.Lstat(want.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Kind == host.Regular && want.Replace != nil && *want.Replace:
+		return nil, nil
+	case info.Kind == host.Regular:
+		return nil, fmt.Errorf("%s is a file, not a symbolic link: replace = true puts the link in its place", want.Path)
+	case info.Kind != host.Symlink:
+		return nil, fmt.Errorf("%s is a %s, not a symbolic link", want.Path, info.Kind)
+	}
+	target, err := h.ReadLink(want.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &Symlink{
+		Path:   want.Path,
+		Target: &target,
+		Owner:  owner.User(h, info.UID, want.Owner),
+		Group:  owner.Group(h, info.GID, want.Group),
+	}, nil
+}
+
+func write(_ context.Context, h host.Host, have *Symlink, want Symlink) error {
+	if want.Target == nil {
+		return &states.AttributeError{Attribute: "target", Message: "it is required for a link that is to be there"}
+	}
+	meta, err := owner.Meta(h, want.Owner, want.Group, nil)
+	if err != nil {
+		return err
+	}
+	if have != nil && *have.Target == *want.Target {
+		return h.SetMeta(want.Path, meta)
+	}
+	err = h.Symlink(*want.Target, want.Path, meta)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
+	}
+	return err
+}
+
+func remove(_ context.Context, h host.Host, have Symlink) error { return h.Remove(have.Path) }
