@@ -1,0 +1,117 @@
+package eval
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Range turns a range of the HCL library into ours.
+func Range(r hcl.Range) diag.Range {
+	return diag.Range{
+		File:  r.Filename,
+		Start: diag.Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},
+		End:   diag.Pos{Line: r.End.Line, Column: r.End.Column, Byte: r.End.Byte},
+	}
+}
+
+// FromHCL turns diagnostics of the HCL library into ours, with a hint where
+// its text leaves the reader without one. Mistakes within a template file
+// stand at their place there, and name the call as a related place.
+func FromHCL(ds hcl.Diagnostics) diag.List {
+	var l diag.List
+	for _, d := range ds {
+		var at diag.Range
+		if d.Subject != nil {
+			at = Range(*d.Subject)
+		}
+		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && extra.FunctionCallError() != nil {
+			l = append(l, fromCall(extra, at)...)
+			continue
+		}
+		out := diag.Diagnostic{Severity: diag.Error, Summary: d.Summary, Detail: d.Detail, Range: at}
+		if d.Severity == hcl.DiagWarning {
+			out.Severity = diag.Warning
+		}
+		out.Detail, out.Hint = splitHint(d.Detail)
+		if out.Hint == "" {
+			out.Hint = hintFor(d)
+		}
+		l = append(l, out)
+	}
+	return l
+}
+
+// fromCall reports the error that a function returned.
+func fromCall(extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
+	err, name := extra.FunctionCallError(), extra.CalledFunctionName()
+	var inner *TemplateError
+	if errors.As(err, &inner) {
+		l := append(diag.List(nil), inner.List...)
+		for i := range l {
+			l[i].Related = append(l[i].Related, diag.Related{Message: "rendered here", Range: at})
+		}
+		return l
+	}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: name + "(): " + err.Error(), Range: at}
+	if name == RefFunction {
+		d.Summary = err.Error()
+	}
+	var hinted *HintError
+	if errors.As(err, &hinted) {
+		d.Hint = hinted.Hint
+	} else if name != RefFunction {
+		d.Hint = "see the function's description: tenet doc " + name
+	}
+	return diag.List{d}
+}
+
+// splitHint takes the suggestion off the end of a detail.
+func splitHint(detail string) (rest, hint string) {
+	at := strings.LastIndex(detail, " Did you mean ")
+	if at < 0 {
+		return detail, ""
+	}
+	return detail[:at], "did" + detail[at+4:]
+}
+
+// hintFor adds advice to what the HCL library says in general terms.
+func hintFor(d *hcl.Diagnostic) string {
+	switch s := d.Summary; {
+	case strings.HasPrefix(s, "Unsupported character") || strings.HasPrefix(s, "Invalid character"):
+		return "put text in double quotes"
+	case s == "Invalid single-argument block definition":
+		return "put each attribute of a block on a line of its own"
+	case s == "Missing newline after argument" || s == "Missing attribute separator":
+		return "put each attribute on a line of its own"
+	case strings.HasPrefix(s, "Unclosed") || s == "Unterminated template string":
+		return "look for the opening bracket or quote that has no end"
+	case s == "Call to unknown function":
+		return "tenet doc functions lists all functions"
+	case s == "Unknown variable":
+		return "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME"
+	case s == "Attribute redefined":
+		return "give it once"
+	case s == "Inconsistent conditional result types":
+		return "both sides of ? : must give one type; tostring(), tolist() or null may help"
+	case s == "Invalid function argument" || s == "Incorrect attribute value type":
+		return "convert it with tostring(), tonumber(), tolist() or tomap(), or give a value of the right type"
+	case s == "Not enough function arguments" || s == "Too many function arguments":
+		return "tenet doc functions shows what each function takes"
+	case s == "Invalid template interpolation value":
+		return "only strings, numbers and booleans stand in text; use join() or jsonencode()"
+	case s == "Unsupported attribute" || s == "Invalid index":
+		return "look at the value with tenet inspect vars, or guard the access with try()"
+	case s == "Attempt to get attribute from null value" || s == "Attempt to index null value":
+		return "guard the access with try()"
+	case s == "Division by zero" || s == "Invalid operand" || s == "Unsuitable value type":
+		return "check the types of the values in the expression"
+	case strings.HasPrefix(s, "Duplicate JSON"):
+		return "give each property once"
+	}
+	return "compare with the examples of tenet doc"
+}
