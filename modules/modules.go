@@ -7,6 +7,9 @@ import (
 	"github.com/tenetcm/tenet/modules/file"
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/print"
+	"github.com/tenetcm/tenet/modules/reload"
+	"github.com/tenetcm/tenet/modules/restart"
+	"github.com/tenetcm/tenet/modules/service"
 	"github.com/tenetcm/tenet/modules/symlink"
 	"github.com/tenetcm/tenet/states"
 )
@@ -20,6 +23,9 @@ func Standard() *states.Registry {
 		file.Module,
 		line.Module,
 		print.Module,
+		reload.Module,
+		restart.Module,
+		service.Module,
 		symlink.Module,
 	)
 }
