@@ -6,6 +6,7 @@ import (
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/file"
 	"github.com/tenetcm/tenet/modules/line"
+	"github.com/tenetcm/tenet/modules/packages"
 	"github.com/tenetcm/tenet/modules/print"
 	"github.com/tenetcm/tenet/modules/reload"
 	"github.com/tenetcm/tenet/modules/restart"
@@ -22,6 +23,7 @@ func Standard() *states.Registry {
 		directory.Module,
 		file.Module,
 		line.Module,
+		packages.Module,
 		print.Module,
 		reload.Module,
 		restart.Module,
