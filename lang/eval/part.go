@@ -1,0 +1,230 @@
+package eval
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Attribute is an evaluated attribute of a part.
+type Attribute struct {
+	Name  string
+	Value cty.Value  // may be unknown: then nothing is said about it
+	Range diag.Range // of the value
+}
+
+// PartInput is everything that makes a part.
+type PartInput struct {
+	Module     *states.Module
+	Label      string
+	Key        *string // the for_each key; nil: none
+	Range      diag.Range
+	Attributes []Attribute
+	Dir        string // the directory of the declaring file
+}
+
+// Parts makes part declarations of evaluated attributes.
+type Parts struct {
+	Files *Files
+	Site  fs.FS
+	// Home gives the acting user's home directory, for paths that start with
+	// "~/".
+	Home func() (string, error)
+}
+
+// Part makes a declaration: values in canonical form, key, paths, and the
+// module's own checks. Options are the caller's business. Where the list holds
+// an error, or a value is not known, the declaration is not usable, and whole
+// is false.
+func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l diag.List) {
+	part = states.PartDeclaration{Type: in.Module.Name, Range: in.Range, Values: map[string]any{}}
+	part.Base = PartName(in.Module.Name, in.Label)
+	part.Address = part.Base
+	if in.Key != nil {
+		part.Address = states.InstanceAddress(part.Base, *in.Key)
+	}
+	whole = true
+	given := map[string]bool{}
+	for _, a := range in.Attributes {
+		if a.Value.IsKnown() && a.Value.IsNull() {
+			continue
+		}
+		given[a.Name] = true
+		if !a.Value.IsWhollyKnown() {
+			whole = false
+			continue
+		}
+		value, sensitive, err := p.value(in, a)
+		if err != nil {
+			l.Add(attributeDiag(a.Name, err, a.Range))
+			continue
+		}
+		part.Values[a.Name] = value
+		if sensitive || in.Module.Attribute(a.Name).Sensitive {
+			part.Sensitive = append(part.Sensitive, a.Name)
+		}
+	}
+	slices.Sort(part.Sensitive)
+	l.Add(p.defaultKey(&part, in, given)...)
+	l.Add(missing(in, given)...)
+	if whole = whole && !l.HasErrors(); whole {
+		part.Key, part.Paths = in.Module.Key(part.Values), in.Module.Paths(part.Values)
+		l.Add(p.check(&part, in)...)
+		whole = !l.HasErrors()
+	}
+	return part, whole, l
+}
+
+// value turns an attribute's value into the canonical one.
+func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err error) {
+	schema := in.Module.Attribute(a.Name)
+	if schema.Out {
+		return nil, false, &HintError{Message: "it is observed on the host, and cannot be set", Hint: "leave it out"}
+	}
+	v, sensitive := Split(a.Value)
+	if sensitive && schema.Key {
+		return nil, false, &HintError{Message: "a sensitive value cannot name a resource",
+			Hint: "the key of a part is shown everywhere; use a value that may be"}
+	}
+	plain, err := Plain(v)
+	if err != nil {
+		return nil, false, err
+	}
+	if schema.Kind == states.KindSource {
+		name, ok := plain.(string)
+		if !ok {
+			return nil, false, errors.New("a source is the path of a file in the site, as a string")
+		}
+		value, err = p.Files.Source(in.Dir, name)
+		return value, sensitive, err
+	}
+	if schema.Kind == states.KindMode {
+		if n, ok := plain.(json.Number); ok {
+			return nil, false, &HintError{Message: fmt.Sprintf("a mode is a string, not the number %s", n),
+				Hint: fmt.Sprintf("put it in quotes: %s = %q", a.Name, modeText(n))}
+		}
+	}
+	if schema.Path {
+		if plain, err = p.expandHome(plain); err != nil {
+			return nil, false, err
+		}
+	}
+	value, err = schema.Normalize(plain)
+	return value, sensitive, err
+}
+
+// modeText guesses what a number was meant to be: HCL reads 0644 as 644.
+func modeText(n json.Number) string {
+	if len(n) == 3 && strings.Trim(n.String(), "01234567") == "" {
+		return "0" + n.String()
+	}
+	return "0644"
+}
+
+// expandHome replaces a leading "~/" in a path, or in each path of a list.
+func (p *Parts) expandHome(v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		rest, ok := strings.CutPrefix(v, "~/")
+		if !ok {
+			return v, nil
+		}
+		home, err := p.Home()
+		return path.Join(home, rest), err
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			var err error
+			if out[i], err = p.expandHome(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// defaultKey gives the first key attribute its default: the for_each key, or
+// the label.
+func (p *Parts) defaultKey(part *states.PartDeclaration, in PartInput, given map[string]bool) diag.List {
+	keys := in.Module.Keys()
+	if len(keys) == 0 || given[keys[0]] {
+		return nil
+	}
+	text := in.Label
+	if in.Key != nil {
+		text = *in.Key
+	}
+	value, _, err := p.value(in, Attribute{Name: keys[0], Value: cty.StringVal(text)})
+	if err != nil {
+		return diag.List{attributeDiag(keys[0], err, in.Range)}
+	}
+	part.Values[keys[0]] = value
+	given[keys[0]] = true
+	return nil
+}
+
+// missing reports all required attributes that are not given.
+func missing(in PartInput, given map[string]bool) (l diag.List) {
+	for _, a := range in.Module.Attributes {
+		if a.Required && !given[a.Name] {
+			l.Add(diag.Diagnostic{
+				Summary: fmt.Sprintf("%s needs the attribute %q", in.Module.Name, a.Name),
+				Detail:  a.Doc, Hint: fmt.Sprintf("add it: %s = …", a.Name), Range: in.Range})
+		}
+	}
+	return l
+}
+
+// check runs the module's own checks.
+func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
+	resource, err := in.Module.Decode(part.Values, p.Site)
+	if err == nil {
+		err = in.Module.Check(resource)
+	}
+	if err == nil {
+		return nil
+	}
+	at, name := in.Range, ""
+	if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
+		name = wrong.Attribute
+		for _, a := range in.Attributes {
+			if a.Name == name {
+				at = a.Range
+			}
+		}
+	}
+	return diag.List{attributeDiag(cmp.Or(name, in.Module.Name), err, at)}
+}
+
+// attributeDiag reports a wrong value of an attribute.
+func attributeDiag(name string, err error, at diag.Range) diag.Diagnostic {
+	d := Diagnose(err, at)
+	if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
+		d.Summary, d.Hint = wrong.Message, wrong.Hint
+	}
+	d.Summary = fmt.Sprintf("%s: %s", name, d.Summary)
+	if d.Hint == "" {
+		d.Hint = fmt.Sprintf("tenet doc describes %s and its values", name)
+	}
+	return d
+}
+
+// Diagnose makes a diagnostic of an error, with its hint if it has one.
+func Diagnose(err error, at diag.Range) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Error, Summary: err.Error(), Range: at}
+	if hinted, ok := errors.AsType[*HintError](err); ok {
+		d.Hint = hinted.Hint
+	}
+	return d
+}
