@@ -1,0 +1,111 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// suite is the Debian release of the lab's hosts.
+const suite = "bookworm"
+
+// packages are what every host has beyond a minimal Debian.
+func packages() []string {
+	return []string{
+		"systemd", "systemd-sysv", "dbus", "iproute2", "procps",
+		"nginx", "openssl", "curl",
+	}
+}
+
+// finish is run in the new base. The hosts have no network: what they install
+// comes from a repository that a test makes.
+const finish = `set -e
+: > /etc/apt/sources.list
+rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
+systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer
+rm -f /etc/hostname
+`
+
+// Build makes the base system, or finds it in the cache, and returns its
+// directory. A base is made beside its place and renamed, so that it is whole
+// or not there; its name tells what it is made of.
+func Build(ctx context.Context) (string, error) {
+	dir := filepath.Join(CacheDir, baseName())
+	if err := os.MkdirAll(CacheDir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := lockFile(filepath.Join(CacheDir, "lock"), syscall.LOCK_EX)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	partial := filepath.Join(CacheDir, "partial")
+	if err := os.RemoveAll(partial); err != nil {
+		return "", err
+	}
+	mirror, err := findMirror(ctx)
+	if err != nil {
+		return "", err
+	}
+	// In a mount namespace of its own, so that no mount outlives it.
+	err = quietly(ctx, "unshare", "--mount", "debootstrap", "--variant=minbase",
+		"--include="+strings.Join(packages(), ","), suite, partial, mirror)
+	if err == nil {
+		err = quietly(ctx, "unshare", "--mount", "chroot", partial, "sh", "-c", finish)
+	}
+	if err != nil {
+		return "", fmt.Errorf("lab: building the base system: %w", err)
+	}
+	return dir, os.Rename(partial, dir)
+}
+
+// baseName is different for every content of the base system.
+func baseName() string {
+	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + finish))
+	return fmt.Sprintf("%s-%x", suite, sum[:6])
+}
+
+// findMirror asks apt where this machine gets Debian from.
+func findMirror(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "Created-By: Packages",
+		"--format", "$(LABEL)|$(COMPONENT)|$(REPO_URI)").Output()
+	if err != nil {
+		return "", fmt.Errorf("lab: apt-get indextargets: %w", err)
+	}
+	if mirror := mirrorOf(string(out)); mirror != "" {
+		return mirror, nil
+	}
+	return "", errors.New("lab: apt knows no Debian mirror: apt-get update")
+}
+
+func mirrorOf(targets string) string {
+	for line := range strings.Lines(targets) {
+		fields := strings.SplitN(strings.TrimSpace(line), "|", 3)
+		if len(fields) == 3 && fields[0] == "Debian" && fields[1] == "main" {
+			return fields[2]
+		}
+	}
+	return ""
+}
+
+// quietly runs a program and shows the end of its output only when it fails.
+func quietly(ctx context.Context, argv ...string) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+		tail := bytes.Join(lines[max(0, len(lines)-15):], []byte("\n"))
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, tail)
+	}
+	return nil
+}

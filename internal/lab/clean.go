@@ -1,0 +1,121 @@
+package lab
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Clean ends what dead runs have left: hosts, control groups and folders. It
+// returns the names of those runs. Runs that are alive are not touched.
+func Clean() ([]string, error) {
+	all, err := lockRuns()
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	entries, err := os.ReadDir(RunDir)
+	if err != nil {
+		return nil, err
+	}
+	var cleaned []string
+	var errs []error
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		dir := filepath.Join(RunDir, entry.Name())
+		lock, err := lockFile(filepath.Join(dir, "lock"), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(endHosts(entry.Name()), os.RemoveAll(dir), lock.Close())
+		}
+		cleaned = append(cleaned, entry.Name())
+		errs = append(errs, err)
+	}
+	return cleaned, errors.Join(errs...)
+}
+
+// endHosts kills the hosts of a run whose own process is gone.
+func endHosts(run string) error {
+	var errs []error
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		data, _ := os.ReadFile(path)
+		argv := strings.Split(string(data), "\x00")
+		machine := slices.Index(argv, "-M")
+		if filepath.Base(argv[0]) != "systemd-nspawn" || machine < 0 || !strings.HasPrefix(argv[machine+1], run+"-") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		if leader := initOf(pid); leader != 0 {
+			pid = leader // nspawn tidies up and ends when its PID 1 does
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, fmt.Errorf("lab: end %s: %w", argv[machine+1], err))
+		}
+	}
+	return errors.Join(append(errs, removeGroups(run+"-*"))...)
+}
+
+// removeGroups removes the control groups whose names match. What was killed
+// leaves them a moment later.
+func removeGroups(pattern string) error {
+	var err error
+	for range 100 {
+		err = nil
+		for _, tree := range []string{"/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
+			groups, _ := filepath.Glob(filepath.Join(tree, pattern))
+			for _, group := range groups {
+				err = errors.Join(err, removeGroup(group))
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return err
+}
+
+// removeGroup removes a control group and those below it. Their files cannot
+// be removed, and go with the directory.
+func removeGroup(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			if err := removeGroup(filepath.Join(dir, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Remove(dir)
+}
+
+// tarOf packs a file system.
+func tarOf(fsys fs.FS) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.AddFS(fsys); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}

@@ -1,0 +1,193 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// bootLimit is how long a host may take to boot; it needs about two seconds.
+const bootLimit = 90 * time.Second
+
+// Host is one booted machine.
+type Host struct {
+	Name   string
+	unit   string // the machine's name: run and host
+	leader int    // its PID 1, seen from here
+	nspawn *exec.Cmd
+	ended  chan struct{} // closed when nspawn has ended
+}
+
+// start puts itself into a control group that carries the host's name, and
+// becomes systemd-nspawn there: two hosts in one group would see each other's
+// units.
+const start = `name=$1; shift
+for tree in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
+	[ -f "$tree/cgroup.procs" ] || continue
+	mkdir -p "$tree/$name" && echo $$ > "$tree/$name/cgroup.procs" || exit 1
+done
+exec systemd-nspawn "$@"`
+
+// Boot starts a host and waits until systemd calls it running. It has a
+// loopback device of its own and no other network.
+func (r *Run) Boot(ctx context.Context, name string) (*Host, error) {
+	ctx, cancel := context.WithTimeout(ctx, bootLimit)
+	defer cancel()
+	console, err := os.Create(filepath.Join(r.dir, name+".console"))
+	if err != nil {
+		return nil, err
+	}
+	defer console.Close()
+	h := &Host{Name: name, unit: r.name + "-" + name, ended: make(chan struct{})}
+	h.nspawn = exec.Command("sh", "-c", start, "sh", h.unit,
+		"-q", "-D", r.base, "--volatile=overlay", "-M", h.unit, "--hostname="+name,
+		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "-b")
+	h.nspawn.Stdout, h.nspawn.Stderr = console, console
+	// Ctrl-C is for the test, which then ends its hosts itself.
+	h.nspawn.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := h.nspawn.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = h.nspawn.Wait() // how it ended does not matter
+		close(h.ended)
+	}()
+	r.mu.Lock()
+	r.hosts = append(r.hosts, h)
+	r.mu.Unlock()
+	if err := h.waitUntilUp(ctx); err != nil {
+		said, _ := os.ReadFile(console.Name())
+		return nil, errors.Join(fmt.Errorf("lab: boot %s: %w\n%s", name, err, said), h.PowerOff())
+	}
+	return h, nil
+}
+
+func (h *Host) waitUntilUp(ctx context.Context) error {
+	for {
+		if h.leader == 0 {
+			h.leader = initOf(h.nspawn.Process.Pid)
+		}
+		if h.leader != 0 {
+			// "degraded" is up as well: a unit that a container cannot have.
+			out, err := h.Exec(ctx, "systemctl", "is-system-running", "--wait")
+			state := string(bytes.TrimSpace(out.Stdout))
+			if err == nil && (state == "running" || state == "degraded") {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-h.ended:
+			return errors.New("it ended while booting")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// initOf finds the child of systemd-nspawn that is PID 1 of its namespace; 0
+// when there is none yet.
+func initOf(nspawn int) int {
+	statuses, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range statuses {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		parent, pids := field(data, "PPid"), bytes.Fields(field(data, "NSpid"))
+		if string(parent) == strconv.Itoa(nspawn) && len(pids) > 1 && string(pids[len(pids)-1]) == "1" {
+			pid, _ := strconv.Atoi(string(pids[0]))
+			return pid
+		}
+	}
+	return 0
+}
+
+func field(status []byte, name string) []byte {
+	for line := range bytes.Lines(status) {
+		if value, ok := bytes.CutPrefix(line, []byte(name+":")); ok {
+			return bytes.TrimSpace(value)
+		}
+	}
+	return nil
+}
+
+// Result is how a program on a host ended.
+type Result struct {
+	ExitCode       int
+	Stdout, Stderr []byte
+}
+
+// Exec runs a program on the host as root, with a plain environment, and waits
+// for it. An exit status other than 0 is no error.
+func (h *Host) Exec(ctx context.Context, argv ...string) (Result, error) {
+	return h.exec(ctx, nil, argv)
+}
+
+// Shell runs a script on the host with sh.
+func (h *Host) Shell(ctx context.Context, script string) (Result, error) {
+	return h.exec(ctx, nil, []string{"sh", "-c", script})
+}
+
+func (h *Host) exec(ctx context.Context, stdin []byte, argv []string) (Result, error) {
+	enter := []string{"-t", strconv.Itoa(h.leader), "-m", "-u", "-i", "-n", "-p", "-r", "-w", "--"}
+	cmd := exec.CommandContext(ctx, "nsenter", append(enter, argv...)...)
+	cmd.Env = []string{
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/root", "USER=root", "LANG=C.UTF-8", "TERM=dumb",
+	}
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	r := Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		r.ExitCode = exit.ExitCode()
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("lab: %s on %s: %w", argv[0], h.Name, err)
+	}
+	return r, nil
+}
+
+// Copy puts all files of fsys below a directory of the host, which it makes.
+func (h *Host) Copy(ctx context.Context, fsys fs.FS, dir string) error {
+	archive, err := tarOf(fsys)
+	if err != nil {
+		return err
+	}
+	out, err := h.exec(ctx, archive, []string{
+		"sh", "-c", `mkdir -p "$1" && tar -x --no-same-owner -C "$1"`, "sh", dir,
+	})
+	if err == nil && out.ExitCode != 0 {
+		err = fmt.Errorf("lab: copy to %s on %s: %s", dir, h.Name, out.Stderr)
+	}
+	return err
+}
+
+// PowerOff ends the host as a power cut would, and returns when it is gone.
+func (h *Host) PowerOff() error {
+	if h.leader != 0 {
+		_ = syscall.Kill(h.leader, syscall.SIGKILL) // already gone is fine
+	} else {
+		_ = h.nspawn.Process.Kill()
+	}
+	select {
+	case <-h.ended:
+	case <-time.After(10 * time.Second):
+		return fmt.Errorf("lab: %s does not end", h.unit)
+	}
+	return removeGroups(h.unit)
+}
