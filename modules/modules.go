@@ -5,6 +5,7 @@ import (
 	"github.com/tenetcm/tenet/modules/command"
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/file"
+	"github.com/tenetcm/tenet/modules/group"
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/packages"
 	"github.com/tenetcm/tenet/modules/print"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/modules/restart"
 	"github.com/tenetcm/tenet/modules/service"
 	"github.com/tenetcm/tenet/modules/symlink"
+	"github.com/tenetcm/tenet/modules/user"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -22,6 +24,7 @@ func Standard() *states.Registry {
 		command.Module,
 		directory.Module,
 		file.Module,
+		group.Module,
 		line.Module,
 		packages.Module,
 		print.Module,
@@ -29,5 +32,6 @@ func Standard() *states.Registry {
 		restart.Module,
 		service.Module,
 		symlink.Module,
+		user.Module,
 	)
 }

@@ -1,0 +1,160 @@
+// Package group is the module "group": a group of users.
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/accounts"
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/process"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Group is the state of one group, wanted or observed. A nil attribute is not
+// managed.
+type Group struct {
+	Name    string   `state:"name,key" doc:"Name of the group."`
+	GID     *int     `state:"gid" doc:"Number of the group."`
+	Members []string `state:"members,set" doc:"Names of the users who are members: these, and no others. Users who have it as their primary group are not among them. Where user parts manage groups, leave it out."`
+	System  *bool    `state:"system,in" doc:"Gives a new group a number from the range of system groups."`
+}
+
+const doc = `A group of users, in the host's own files.
+
+What is not given is not managed. Members must be users that the host has. Absent removes the group; that fails while it is somebody's primary group.`
+
+const example = `group "deploy" {
+  gid = 2000
+}`
+
+// Module is the module "group".
+var Module = states.Define(states.Type[Group]{
+	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"},
+	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee,
+})
+
+func validate(want Group) error {
+	if want.GID != nil && (*want.GID < 0 || *want.GID > 1<<32-2) {
+		return &states.AttributeError{Attribute: "gid", Message: fmt.Sprintf("%d is no number of a group", *want.GID)}
+	}
+	for _, m := range want.Members {
+		if err := check.Name("members", m, "._-$"); err != nil {
+			return err
+		}
+	}
+	return check.Name("name", want.Name, "._-$")
+}
+
+func read(_ context.Context, h host.Host, want Group) (*Group, error) {
+	g, err := h.Group(want.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := &Group{Name: want.Name, GID: &g.GID}
+	if want.Members != nil {
+		have.Members = slices.Sorted(slices.Values(g.Members))
+		if have.Members == nil {
+			have.Members = []string{}
+		}
+	}
+	return have, nil
+}
+
+func write(ctx context.Context, h host.Host, have *Group, want Group) error {
+	if err := possible(h, want); err != nil {
+		return err
+	}
+	if have == nil {
+		argv := []string{"groupadd"}
+		if want.System != nil && *want.System {
+			argv = append(argv, "--system")
+		}
+		if want.GID != nil {
+			argv = append(argv, "--gid", strconv.Itoa(*want.GID))
+		}
+		if err := run(ctx, h, append(argv, "--", want.Name)...); err != nil {
+			return err
+		}
+		have = &Group{GID: want.GID}
+	}
+	if want.GID != nil && *have.GID != *want.GID {
+		if err := run(ctx, h, "groupmod", "--gid", strconv.Itoa(*want.GID), "--", want.Name); err != nil {
+			return err
+		}
+	}
+	members := sorted(want.Members)
+	if want.Members == nil || slices.Equal(have.Members, members) {
+		return nil
+	}
+	return run(ctx, h, "gpasswd", "--members", strings.Join(members, ","), "--", want.Name)
+}
+
+func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+// possible finds what groupadd and its like would refuse, before anything is
+// changed.
+func possible(h host.Accounts, want Group) error {
+	if want.GID != nil {
+		other, err := h.GroupID(*want.GID)
+		if err == nil && other.Name != want.Name {
+			return fmt.Errorf("the gid %d belongs to the group %q", *want.GID, other.Name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, m := range want.Members {
+		if _, err := h.User(m); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("this host has no user named %q: %w", m, fs.ErrNotExist)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func remove(ctx context.Context, h host.Host, have Group) error {
+	return run(ctx, h, "groupdel", "--", have.Name)
+}
+
+func run(ctx context.Context, h host.Processes, argv ...string) error {
+	_, err := process.Run(ctx, h, host.Command{Argv: argv, Env: []string{"LC_ALL=C.UTF-8"}})
+	return err
+}
+
+// foresee does to the files of a Shadow what groupadd and its like would.
+func foresee(ctx context.Context, h host.Host, have, want *Group) error {
+	t, err := accounts.Load(h, accounts.Group)
+	if err != nil {
+		return err
+	}
+	if want == nil {
+		t.Delete(have.Name)
+		return t.Save(ctx, h)
+	}
+	if err := possible(h, *want); err != nil {
+		return err
+	}
+	row := t.Find(want.Name)
+	if len(row) < 4 {
+		row = accounts.Row{want.Name, "x", strconv.Itoa(t.Free(want.System != nil && *want.System)), ""}
+	}
+	if want.GID != nil {
+		row[2] = strconv.Itoa(*want.GID)
+	}
+	if want.Members != nil {
+		row[3] = strings.Join(sorted(want.Members), ",")
+	}
+	t.Put(row)
+	return t.Save(ctx, h)
+}

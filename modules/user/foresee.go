@@ -1,0 +1,224 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/modules/internal/accounts"
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// foresee does to the files of a Shadow what useradd, usermod and userdel
+// would. Numbers that they choose are guessed; names are certain.
+func foresee(ctx context.Context, h host.Host, have, want *User) error {
+	if want != nil {
+		if err := possible(h, *want); err != nil {
+			return err
+		}
+	}
+	passwd, err := accounts.Load(h, accounts.Passwd)
+	if err != nil {
+		return err
+	}
+	group, err := accounts.Load(h, accounts.Group)
+	if err != nil {
+		return err
+	}
+	shadow, err := accounts.Load(h, accounts.Shadow)
+	if errors.Is(err, fs.ErrPermission) {
+		shadow, err = &accounts.Table{}, nil // an unprivileged plan
+	}
+	if err != nil {
+		return err
+	}
+	if want == nil {
+		passwd.Delete(have.Name)
+		shadow.Delete(have.Name)
+		group.SetGroupsOf(have.Name, nil)
+		if own := group.Find(have.Name); len(accounts.Members(own)) == 0 {
+			group.Delete(have.Name)
+		}
+	} else {
+		if err := foreseeRows(h, *want, passwd, group, shadow); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(group.Save(ctx, h), passwd.Save(ctx, h), shadow.Save(ctx, h)); err != nil {
+		return err
+	}
+	if have == nil && makesHome(*want) {
+		return foreseeHome(ctx, h, passwd.Find(want.Name))
+	}
+	return nil
+}
+
+func foreseeRows(h host.Host, want User, passwd, group, shadow *accounts.Table) error {
+	row := passwd.Find(want.Name)
+	if row == nil {
+		row = accounts.Row{want.Name, "x", strconv.Itoa(passwd.Free(isTrue(want.System))), "", "",
+			path.Join(setting(h, "/etc/default/useradd", "HOME", "/home"), want.Name),
+			setting(h, "/etc/default/useradd", "SHELL", "/bin/sh")}
+		shadow.Put(accounts.Row{want.Name, "!", "", "", "", "", "", "", ""})
+	}
+	set := func(i int, value *string) {
+		if value != nil && i < len(row) {
+			row[i] = *value
+		}
+	}
+	set(2, number(want.UID))
+	set(4, want.Comment)
+	set(5, want.Home)
+	set(6, want.Shell)
+	switch {
+	case want.Group != nil:
+		gid, err := owner.GID(h, *want.Group)
+		if err != nil {
+			return err
+		}
+		row[3] = strconv.Itoa(gid)
+	case row[3] == "":
+		row[3] = ownGroup(want, row[2], group)
+	}
+	passwd.Put(row)
+	if want.Groups != nil {
+		group.SetGroupsOf(want.Name, want.Groups)
+	}
+	foreseeShadow(want, shadow)
+	return nil
+}
+
+// ownGroup gives the group of the user's name, which useradd makes with the
+// user's number where that is free.
+func ownGroup(want User, uid string, group *accounts.Table) string {
+	if own := group.Find(want.Name); own != nil {
+		return own.Field(2)
+	}
+	gid := uid
+	for _, r := range group.Rows {
+		if r.Field(2) == uid {
+			gid = strconv.Itoa(group.Free(isTrue(want.System)))
+		}
+	}
+	group.Put(accounts.Row{want.Name, "x", gid, ""})
+	return gid
+}
+
+func foreseeShadow(want User, shadow *accounts.Table) {
+	row := shadow.Find(want.Name)
+	if len(row) < 8 {
+		return
+	}
+	if want.Password != nil {
+		row[1] = *want.Password
+	}
+	if want.Locked != nil {
+		row[1] = strings.TrimLeft(row[1], "!")
+		if *want.Locked {
+			row[1] = "!" + row[1]
+		}
+	}
+	if want.Expires != nil {
+		row[7] = ""
+		if day, err := time.Parse(time.DateOnly, *want.Expires); err == nil {
+			row[7] = strconv.FormatInt(day.Unix()/(24*60*60), 10)
+		}
+	}
+}
+
+// foreseeHome makes the home directory, with what useradd copies into it.
+func foreseeHome(ctx context.Context, h host.Host, row accounts.Row) error {
+	home := row.Field(5)
+	uid, err := strconv.Atoi(row.Field(2))
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(row.Field(3))
+	if err != nil {
+		return err
+	}
+	mode, err := states.ParseMode(setting(h, "/etc/login.defs", "HOME_MODE", "0755"))
+	if err != nil {
+		return err
+	}
+	err = h.Mkdir(home, host.Meta{Mode: &mode, UID: &uid, GID: &gid})
+	if errors.Is(err, fs.ErrExist) {
+		return nil // useradd leaves a directory that is there as it is
+	}
+	if err != nil {
+		return err
+	}
+	return copyTree(ctx, h, "/etc/skel", home, host.Meta{UID: &uid, GID: &gid})
+}
+
+// copyTree copies what is in a directory into another one.
+func copyTree(ctx context.Context, h host.Host, from, to string, m host.Meta) error {
+	entries, err := h.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := copyEntry(ctx, h, path.Join(from, e.Name), path.Join(to, e.Name), m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyEntry(ctx context.Context, h host.Host, from, to string, m host.Meta) error {
+	info, err := h.Lstat(from)
+	if err != nil {
+		return err
+	}
+	m.Mode = &info.Mode
+	switch info.Kind {
+	case host.Directory:
+		if err := h.Mkdir(to, m); err != nil {
+			return err
+		}
+		return copyTree(ctx, h, from, to, m)
+	case host.Symlink:
+		target, err := h.ReadLink(from)
+		if err != nil {
+			return err
+		}
+		return h.Symlink(target, to, m)
+	case host.Regular:
+		content, err := host.ReadContent(h, from, info)
+		if err != nil {
+			return err
+		}
+		return h.WriteFile(ctx, to, content, m)
+	}
+	return nil
+}
+
+// setting looks up a key in a file of "KEY value" or "KEY=value" lines.
+func setting(h host.Reader, file, key, otherwise string) string {
+	f, err := h.Open(file)
+	if err != nil {
+		return otherwise
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return otherwise
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("= \t\n", r) })
+		if len(fields) == 2 && fields[0] == key {
+			return fields[1]
+		}
+	}
+	return otherwise
+}

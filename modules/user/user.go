@@ -1,0 +1,147 @@
+// Package user is the module "user": an account of the host.
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/modules/internal/accounts"
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/modules/internal/process"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// User is the state of one account, wanted or observed. A nil attribute is not
+// managed.
+type User struct {
+	Name       string   `state:"name,key" doc:"Name of the user."`
+	UID        *int     `state:"uid" doc:"Number of the user."`
+	Group      *string  `state:"group" doc:"Name or number of the primary group. Without it, a new user gets a group of the same name."`
+	Groups     []string `state:"groups,set" doc:"The other groups that have the user as a member: these, and no others."`
+	Comment    *string  `state:"comment" doc:"Full name, or what else the account's comment field holds."`
+	Home       *string  `state:"home" doc:"Home directory. A change moves no files."`
+	Shell      *string  `state:"shell" doc:"Login shell."`
+	Password   *string  `state:"password,sensitive" doc:"Hash of the password, as openssl passwd -6 prints it, or * for none. It is never shown."`
+	Locked     *bool    `state:"locked" doc:"Whether the password is locked. Other ways in, such as SSH keys, stay open: let the account expire to close them."`
+	Expires    *string  `state:"expires" doc:"Last day of the account, such as \"2030-12-31\", or \"never\"."`
+	System     *bool    `state:"system,in" doc:"Makes a new user a system account: a low number and no home directory."`
+	CreateHome *bool    `state:"create_home,in" doc:"Whether a new user's home directory is created; true by default, but for system accounts."`
+}
+
+const doc = `A user account, in the host's own files.
+
+What is not given is not managed; a new user gets what useradd chooses. Groups must be there before: declare a group part first. An earlier user part is known to what follows in the same plan, so that owner = "deploy" is certain.
+
+Absent removes the account, and with it the user's own group. The home directory stays.`
+
+const example = `user "deploy" {
+  groups  = ["www-data"]
+  shell   = "/bin/bash"
+  comment = "Deployment"
+}
+
+user "backup-agent" {
+  system = true
+  home   = "/var/lib/backup-agent"
+}`
+
+// Module is the module "user".
+var Module = states.Define(states.Type[User]{
+	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"},
+	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee,
+})
+
+// never is the value of expires for an account without a last day.
+const never = "never"
+
+var hashPattern = regexp.MustCompile(`^(\*|\$[0-9a-z]+\$[^:\s]+)$`)
+
+func validate(want User) error {
+	mistake := func(attribute, message, hint string) error {
+		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
+	}
+	if want.UID != nil && (*want.UID < 0 || *want.UID > 1<<32-2) {
+		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "")
+	}
+	if want.Password != nil && !hashPattern.MatchString(*want.Password) {
+		return mistake("password", "it is no hash of a password", "make one with: openssl passwd -6")
+	}
+	if want.Expires != nil && *want.Expires != never {
+		if _, err := time.Parse(time.DateOnly, *want.Expires); err != nil {
+			return mistake("expires", fmt.Sprintf("%q is no day", *want.Expires), `write "2030-12-31" or "never"`)
+		}
+	}
+	for _, g := range want.Groups {
+		if err := check.Name("groups", g, "._-$"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		check.Name("name", want.Name, "._-$"),
+		check.Account("group", want.Group),
+		check.Line("comment", want.Comment, ":"),
+		check.Line("home", want.Home, ":"),
+		check.Line("shell", want.Shell, ":"),
+		check.OptionalPath("home", want.Home),
+		check.OptionalPath("shell", want.Shell),
+	)
+}
+
+func read(_ context.Context, h host.Host, want User) (*User, error) {
+	u, err := h.User(want.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := &User{
+		Name: want.Name, UID: &u.UID, Group: owner.Group(h, u.GID, want.Group),
+		Comment: &u.Comment, Home: &u.Home, Shell: &u.Shell,
+	}
+	if want.Groups != nil {
+		groups, err := accounts.Load(h, accounts.Group)
+		if err != nil {
+			return nil, err
+		}
+		have.Groups = groups.GroupsOf(want.Name)
+	}
+	if want.Password == nil && want.Locked == nil && want.Expires == nil {
+		return have, nil
+	}
+	return have, have.readShadow(h)
+}
+
+// readShadow reads what only root may: shadow(5), password in field 1, days
+// from the epoch to the account's end in field 7.
+func (u *User) readShadow(h host.Reader) error {
+	t, err := accounts.Load(h, accounts.Shadow)
+	if err != nil {
+		return err
+	}
+	row := t.Find(u.Name)
+	hash := strings.TrimLeft(row.Field(1), "!")
+	u.Password, u.Locked = &hash, new(strings.HasPrefix(row.Field(1), "!"))
+	u.Expires = new(never)
+	if days, err := strconv.Atoi(row.Field(7)); err == nil {
+		u.Expires = new(time.Unix(int64(days)*24*60*60, 0).UTC().Format(time.DateOnly))
+	}
+	return nil
+}
+
+func remove(ctx context.Context, h host.Host, have User) error {
+	return run(ctx, h, "", "userdel", "--", have.Name)
+}
+
+func run(ctx context.Context, h host.Processes, stdin string, argv ...string) error {
+	_, err := process.Run(ctx, h, host.Command{Argv: argv, Stdin: []byte(stdin), Env: []string{"LC_ALL=C.UTF-8"}})
+	return err
+}

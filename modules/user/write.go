@@ -1,0 +1,140 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+func write(ctx context.Context, h host.Host, have *User, want User) error {
+	if err := possible(h, want); err != nil {
+		return err
+	}
+	if have == nil {
+		if err := run(ctx, h, "", useradd(h, want)...); err != nil {
+			return err
+		}
+		have = &User{}
+	} else if args := changes(*have, want); len(args) > 0 {
+		if err := run(ctx, h, "", append(append([]string{"usermod"}, args...), "--", want.Name)...); err != nil {
+			return err
+		}
+	}
+	return secure(ctx, h, *have, want)
+}
+
+// possible finds what useradd and usermod would refuse, before anything is
+// changed.
+func possible(h host.Accounts, want User) error {
+	if want.UID != nil {
+		other, err := h.UserID(*want.UID)
+		if err == nil && other.Name != want.Name {
+			return fmt.Errorf("the uid %d belongs to the user %q", *want.UID, other.Name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if want.Group != nil {
+		if _, err := owner.GID(h, *want.Group); err != nil {
+			return err
+		}
+	}
+	for _, g := range want.Groups {
+		if _, err := h.Group(g); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("this host has no group named %q: %w", g, fs.ErrNotExist)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func useradd(h host.Accounts, want User) []string {
+	argv := []string{"useradd"}
+	if isTrue(want.System) {
+		argv = append(argv, "--system")
+	}
+	if makesHome(want) {
+		argv = append(argv, "--create-home")
+	} else {
+		argv = append(argv, "--no-create-home")
+	}
+	if want.Group == nil {
+		// Useradd refuses to make the user's own group where it is there.
+		if _, err := h.Group(want.Name); err == nil {
+			want.Group = &want.Name
+		}
+	}
+	return append(append(argv, changes(User{}, want)...), "--", want.Name)
+}
+
+func makesHome(want User) bool {
+	if want.CreateHome != nil {
+		return *want.CreateHome
+	}
+	return !isTrue(want.System)
+}
+
+// changes gives the options, the same for useradd and usermod, that turn have
+// into want.
+func changes(have, want User) []string {
+	var argv []string
+	add := func(option string, have, want *string) {
+		if want != nil && (have == nil || *have != *want) {
+			argv = append(argv, option, *want)
+		}
+	}
+	add("--uid", number(have.UID), number(want.UID))
+	add("--gid", have.Group, want.Group)
+	add("--comment", have.Comment, want.Comment)
+	add("--home-dir", have.Home, want.Home)
+	add("--shell", have.Shell, want.Shell)
+	if want.Groups != nil && !slices.Equal(have.Groups, sorted(want.Groups)) {
+		argv = append(argv, "--groups", strings.Join(sorted(want.Groups), ","))
+	}
+	if want.Expires != nil && (have.Expires == nil || *have.Expires != *want.Expires) {
+		day := *want.Expires
+		if day == never {
+			day = ""
+		}
+		argv = append(argv, "--expiredate", day)
+	}
+	return argv
+}
+
+func number(n *int) *string {
+	if n == nil {
+		return nil
+	}
+	return new(strconv.Itoa(*n))
+}
+
+func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// secure sets the password, which goes through standard input so that no other
+// process sees it, and then its lock.
+func secure(ctx context.Context, h host.Host, have, want User) error {
+	if want.Password != nil && (have.Password == nil || *have.Password != *want.Password) {
+		if err := run(ctx, h, want.Name+":"+*want.Password+"\n", "chpasswd", "--encrypted"); err != nil {
+			return err
+		}
+		have.Locked = new(false)
+	}
+	if want.Locked == nil || have.Locked != nil && *have.Locked == *want.Locked {
+		return nil
+	}
+	if *want.Locked {
+		return run(ctx, h, "", "usermod", "--lock", "--", want.Name)
+	}
+	return run(ctx, h, "", "usermod", "--unlock", "--", want.Name)
+}
