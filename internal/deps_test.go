@@ -1,0 +1,205 @@
+// Package internal_test holds the rules that the whole project keeps.
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const project = "github.com/tenetcm/tenet/"
+
+// imports is the architecture: the packages of the project that a package may
+// import, and those that its tests may import besides. A name ending in "/*"
+// stands for the packages right below, "/..." for all below, "*" for anything.
+// The first line that fits a package counts.
+var imports = []struct {
+	name  string
+	may   []string
+	tests []string
+}{
+	{"lang/diag", nil, nil},
+	{"runtime/host", nil, []string{"runtime/host/hosttest"}},
+	{"runtime/host/...", []string{"runtime/host"}, nil},
+	{"states", []string{"lang/diag", "runtime/host"}, nil},
+	{"states/statestest", []string{"states", "runtime/host"}, nil},
+	{"modules", []string{"modules/*", "states"}, []string{"*"}},
+	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
+	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
+	{"lang/eval", []string{"lang/diag", "states"}, nil},
+	{"lang/hcl", []string{"lang/diag", "lang/eval", "states"}, nil},
+	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},
+	{"graph", []string{"states", "lang/diag"}, nil},
+	// The journal is the engine's own; files go through the Host there too.
+	{"runtime/journal", []string{"states", "runtime/host"}, nil},
+	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
+	{"stdlib", nil, nil},
+	{"cmd/tenet", []string{"internal/cli"}, nil},
+	{"internal", nil, []string{"*"}},
+	{"internal/...", []string{"*"}, nil},
+	{"bench/...", []string{"*"}, nil},
+	{"bench", []string{"*"}, nil},
+	{"examples/...", []string{"*"}, nil},
+}
+
+func fits(pattern, name string) bool {
+	if dir, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(name, dir+"/")
+	}
+	if dir, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(name) == dir
+	}
+	return pattern == "*" || pattern == name
+}
+
+// file is one Go file of the project.
+type file struct {
+	name string // from the project's root
+	dir  string
+	test bool
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+func files(t *testing.T) []file {
+	t.Helper()
+	var all []file
+	root := os.DirFS("..")
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, filepath.Join("..", name), nil, parser.SkipObjectResolution)
+		all = append(all, file{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), parsed, fset})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("found only %d files", len(all))
+	}
+	return all
+}
+
+func (f file) imports() []string {
+	var out []string
+	for _, spec := range f.ast.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, f := range files(t) {
+		k := slices.IndexFunc(imports, func(rule struct {
+			name  string
+			may   []string
+			tests []string
+		}) bool {
+			return fits(rule.name, f.dir)
+		})
+		if k < 0 {
+			t.Errorf("%s: the package has no line in the table", f.name)
+			continue
+		}
+		may := imports[k].may
+		if f.test {
+			may = slices.Concat(may, imports[k].tests, []string{f.dir})
+		}
+		for _, name := range f.imports() {
+			name, own := strings.CutPrefix(name, project)
+			if own && !slices.ContainsFunc(may, func(p string) bool { return fits(p, name) }) {
+				t.Errorf("%s imports %s, which the table does not allow", f.name, name)
+			}
+		}
+	}
+}
+
+// The Host is a module's only way out.
+func TestModulesHaveNoOtherWayOut(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || !strings.HasPrefix(f.dir, "modules/") {
+			continue
+		}
+		for _, name := range f.imports() {
+			switch name {
+			case "os", "os/exec", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil":
+				t.Errorf("%s imports %s", f.name, name)
+			}
+		}
+	}
+}
+
+// Nothing is kept in packages: a variable there is an error, a declared
+// module, a compiled pattern or embedded files, none of which ever changes.
+func TestNoPackageLevelState(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if decl.Name.Name == "init" && decl.Recv == nil {
+					t.Errorf("%s has an init function", f.name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					if v, ok := spec.(*ast.ValueSpec); ok && decl.Tok == token.VAR && !constant(decl, v) {
+						t.Errorf("%s: package-level variable %s", f.fset.Position(v.Pos()), v.Names[0].Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func constant(decl *ast.GenDecl, v *ast.ValueSpec) bool {
+	if v.Names[0].Name == "_" {
+		return true
+	}
+	if decl.Doc != nil && strings.Contains(decl.Doc.List[len(decl.Doc.List)-1].Text, "//go:embed") {
+		return true
+	}
+	for _, value := range v.Values {
+		call, ok := value.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		fun := call.Fun
+		if index, ok := fun.(*ast.IndexExpr); ok {
+			fun = index.X
+		}
+		selector, ok := fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		of, _ := selector.X.(*ast.Ident)
+		switch of.Name + "." + selector.Sel.Name {
+		case "errors.New", "fmt.Errorf", "states.Define", "regexp.MustCompile", "uuid.MustParse", "cty.Capsule":
+		default:
+			return false
+		}
+	}
+	return len(v.Values) > 0
+}
