@@ -1,0 +1,248 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// persist acts, and tries again as often as the part allows. Each attempt
+// looks anew at what is there.
+func (s *step) persist(ctx context.Context) {
+	retry := states.Retry{Attempts: 1}
+	switch {
+	case s.part.Options.Retry != nil:
+		retry = *s.part.Options.Retry
+	case s.module.Retry != nil:
+		retry = *s.module.Retry
+	}
+	delay := retry.Delay
+	for attempt := 1; ; attempt++ {
+		s.attempt(ctx)
+		if s.outcome != states.Failed || attempt >= retry.Attempts || ctx.Err() != nil || s.engine.planning() {
+			return
+		}
+		s.engine.recorder.retry(s, attempt)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(delay):
+		}
+		if retry.Backoff > 0 {
+			delay = time.Duration(float64(delay) * retry.Backoff)
+		}
+		if retry.MaxDelay > 0 {
+			delay = min(delay, retry.MaxDelay)
+		}
+		if !s.again(ctx) {
+			return
+		}
+	}
+}
+
+// again forgets a failed attempt and looks at the resource as it is now. It
+// returns whether there is still something to do.
+func (s *step) again(ctx context.Context) bool {
+	s.outcome, s.err, s.changes = "", nil, nil
+	if s.module.IsAct() {
+		return true
+	}
+	if err := s.decode(); err != nil {
+		return s.fail(err)
+	}
+	todo := s.look(ctx)
+	if s.outcome == states.Unchanged && s.touched {
+		s.outcome = states.Changed // by the attempt before, after all
+	}
+	return todo
+}
+
+// attempt acts once, within the part's timeout.
+func (s *step) attempt(parent context.Context) {
+	ctx := parent
+	if d := s.part.Options.Timeout; d > 0 {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeoutCause(parent, d, &timeoutError{d})
+		defer done()
+	}
+	release := s.engine.locks.acquire(moduleLocks(s.module))
+	defer release()
+	if s.module.IsAct() {
+		s.act(ctx)
+		return
+	}
+	if err := s.announce(); err != nil {
+		s.fail(err)
+		return
+	}
+	s.concluded(ctx, s.write(ctx))
+}
+
+// moduleLocks are apart from the locks that a site names.
+func moduleLocks(m *states.Module) []string {
+	var names []string
+	for _, name := range m.Locks {
+		names = append(names, "module:"+name)
+	}
+	return names
+}
+
+// announce records that the part is about to act; what a handler may be owed,
+// and what no Read can tell, is durable before.
+func (s *step) announce() error {
+	if s.engine.planning() {
+		return nil
+	}
+	s.begun = true
+	return s.engine.recorder.begin(s)
+}
+
+// write makes the resource what is wanted, or foresees it.
+func (s *step) write(ctx context.Context) error {
+	if s.engine.planning() {
+		delete(s.engine.predicted, s.identity())
+		if s.module.Foresee != nil {
+			return s.module.Foresee(ctx, s.host, s.have, s.want)
+		}
+	}
+	if s.want == nil {
+		return s.module.Remove(ctx, s.host, s.have)
+	}
+	return s.module.Write(ctx, s.host, s.have, s.want)
+}
+
+// concluded reads a resource back after its act has ended with err.
+func (s *step) concluded(ctx context.Context, err error) {
+	if s.engine.planning() && errors.Is(err, host.ErrUnforeseeable) {
+		s.engine.predicted[s.identity()] = s.want
+		s.outcome, s.unforeseen = states.Changed, true
+		return
+	}
+	// The truth is worth a look even if time is up or Ctrl-C was pressed.
+	have, readErr := s.module.Read(context.WithoutCancel(ctx), s.host, s.reference())
+	if err == nil {
+		if err = readErr; err == nil {
+			err = s.stillDiffers(have)
+		}
+	}
+	if err == nil {
+		s.outcome = states.Changed
+		s.have = have
+		return
+	}
+	var late *timeoutError
+	if errors.As(context.Cause(ctx), &late) {
+		s.touched = true
+		err = context.Cause(ctx)
+	}
+	s.fail(err)
+	switch {
+	case readErr != nil:
+		s.touched = true // nobody can tell
+	case s.have == nil || have == nil:
+		s.touched = s.touched || (s.have == nil) != (have == nil)
+	default:
+		s.touched = s.touched || len(s.module.Diff(s.have, have)) > 0
+	}
+	s.have, s.seen = have, readErr == nil
+}
+
+// reference is what Read is asked for: the wanted resource or, for one that
+// shall be gone, the one that was there.
+func (s *step) reference() any {
+	if s.want == nil {
+		return s.have
+	}
+	return s.want
+}
+
+// act runs a module that acts. Before it does so on the host it does on a
+// shadow, where nothing can happen: an act that proves needless there (its
+// file exists, its condition is met) is neither recorded nor done.
+func (s *step) act(ctx context.Context) {
+	s.action = states.Execute
+	stage := s.host
+	if !s.engine.planning() {
+		stage = host.NewShadow(s.host)
+	}
+	changed, out, err := s.module.Act(ctx, stage, s.want)
+	switch {
+	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():
+		s.outcome, s.unforeseen = states.Changed, true
+		return
+	case err != nil && !errors.Is(err, host.ErrUnforeseeable):
+		s.fail(causeOf(ctx, err))
+		return
+	case err == nil && (s.engine.planning() || !changed):
+		s.acted(changed, out)
+		return
+	}
+	if err := s.announce(); err != nil {
+		s.fail(err)
+		return
+	}
+	changed, out, err = s.module.Act(ctx, s.host, s.want)
+	if err == nil {
+		s.acted(changed, out)
+		return
+	}
+	s.out = out
+	var late *timeoutError
+	switch cause := context.Cause(ctx); {
+	case errors.As(cause, &late):
+		s.touched = true
+		s.fail(cause)
+	case cause != nil:
+		s.outcome, s.err = states.Unknown, cause
+	default:
+		s.fail(err)
+	}
+}
+
+// acted ends an act that went well.
+func (s *step) acted(changed bool, out any) {
+	s.out = out
+	s.outcome = states.Unchanged
+	if changed {
+		s.outcome = states.Changed
+	}
+}
+
+// actTogether hands several steps to their module in one call. Those that
+// fail are tried again one by one, as their retry options say.
+func (e *engine) actTogether(ctx context.Context, steps []*step) {
+	release := e.locks.acquire(moduleLocks(steps[0].module))
+	items := make([]states.Item, len(steps))
+	for k, s := range steps {
+		if err := s.announce(); err != nil {
+			s.fail(err)
+			release()
+			return
+		}
+		items[k] = states.Item{Have: s.have, Want: s.want}
+		if e.planning() {
+			delete(e.predicted, s.identity())
+		}
+	}
+	var errs []error
+	m := steps[0].module
+	if e.planning() && m.Foresee != nil {
+		for _, s := range steps {
+			errs = append(errs, m.Foresee(ctx, s.host, s.have, s.want))
+		}
+	} else {
+		errs = m.Batch(ctx, steps[0].host, items)
+	}
+	for k, s := range steps {
+		s.concluded(ctx, errs[k])
+	}
+	release()
+	for _, s := range steps {
+		if s.outcome == states.Failed && ctx.Err() == nil && !e.planning() && s.again(ctx) {
+			s.persist(ctx)
+		}
+	}
+}

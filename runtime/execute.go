@@ -1,0 +1,273 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// execute runs nodes that are ready to their ends. Several nodes are
+// invocations of one part each, whose module takes them in one call.
+func (e *engine) execute(ctx context.Context, nodes []*node) {
+	var runs []*invocation
+	for _, n := range nodes {
+		n.taint = e.inherited(n)
+		if n.inv == nil {
+			e.endGroup(n)
+			continue
+		}
+		if i := e.start(ctx, n); i != nil {
+			runs = append(runs, i)
+		}
+	}
+	if len(runs) == 0 {
+		return
+	}
+	var names []string
+	for _, i := range runs {
+		names = append(names, lockNames(i.node.inv)...)
+	}
+	defer e.locks.acquire(names)()
+	switch {
+	case len(runs) > 1:
+		var steps []*step
+		for _, i := range runs {
+			steps = append(steps, e.newStep(i, &i.node.inv.Parts[0]))
+		}
+		e.together(ctx, steps)
+	case runs[0].node.inv.Parallel && !e.planning():
+		e.parallel(ctx, runs[0])
+	default:
+		e.sequence(ctx, runs[0])
+	}
+	for _, i := range runs {
+		i.end()
+	}
+}
+
+// invocation is one that runs, and what its parts have said so far.
+type invocation struct {
+	engine *engine
+	node   *node
+	mu     sync.Mutex
+	// maybe is why its rows are not certain, beside what it inherits: a
+	// handler that may be notified, a guard that cannot be known.
+	maybe  string
+	failed string // the part that ended it
+	counts states.Counts
+	parts  map[string]states.Outcome
+}
+
+// start decides whether an invocation runs. If not, it has ended.
+func (e *engine) start(ctx context.Context, n *node) *invocation {
+	for _, p := range n.requires {
+		if p.blockedBy != "" {
+			e.stopBefore(n, states.Blocked, "by "+p.blockedBy, p.blockedBy)
+			return nil
+		}
+	}
+	i := &invocation{engine: e, node: n, parts: map[string]states.Outcome{}}
+	if reason, runs := e.called(n); !runs {
+		e.stopBefore(n, states.Idle, "", "")
+		return nil
+	} else {
+		i.maybe = reason
+	}
+	d := e.decide(ctx, n, n.inv.Guards)
+	switch {
+	case d.err != nil:
+		e.failBefore(n, d.err)
+		return nil
+	case d.skip && !d.uncertain():
+		e.stopBefore(n, states.Skipped, d.reason, "")
+		return nil
+	case d.uncertain() && i.maybe == "":
+		i.maybe = d.maybe
+	}
+	return i
+}
+
+// called tells whether a handler, a rescue or a plain invocation is to run, in
+// a plan with the reason why that is not certain.
+func (e *engine) called(n *node) (maybe string, runs bool) {
+	if n.rescues != nil {
+		return "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
+			return isFailure(e.nodes[a].outcome)
+		})
+	}
+	if len(n.sources) == 0 && !n.inv.Handler || n.inv.Always {
+		return "", true
+	}
+	likely := never
+	var by []string
+	for _, s := range n.sources {
+		was, address := s.node.sent, s.node.address
+		if s.part != "" {
+			was, address = s.node.parts[s.part], s.part
+		}
+		l := was.change
+		if s.on == states.OnFailure {
+			l = was.failure
+		}
+		if l == perhaps {
+			by = append(by, address)
+		}
+		likely = max(likely, l)
+	}
+	if likely == perhaps {
+		verb := " changes"
+		if len(by) > 1 {
+			verb = " change"
+		}
+		return "if " + strings.Join(by, " or ") + verb, true
+	}
+	return "", likely == surely
+}
+
+// isFailure reports whether what requires this outcome is blocked by it.
+func isFailure(o states.Outcome) bool {
+	return o == states.Failed || o == states.Unknown || o == states.Blocked
+}
+
+// stopBefore ends an invocation none of whose parts ran.
+func (e *engine) stopBefore(n *node, outcome states.Outcome, reason, blockedBy string) {
+	for k := range n.inv.Parts {
+		e.recorder.part(&step{engine: e, part: &n.inv.Parts[k], node: n, outcome: outcome, reason: reason})
+	}
+	n.ended, n.outcome, n.blockedBy = true, outcome, blockedBy
+	e.recorder.invocation(n, reason)
+}
+
+// failBefore ends an invocation whose guard could not be decided.
+func (e *engine) failBefore(n *node, err error) {
+	for k := range n.inv.Parts {
+		s := &step{engine: e, part: &n.inv.Parts[k], node: n, outcome: states.Blocked, reason: "by its guard"}
+		if k == 0 {
+			s.outcome, s.reason, s.err = states.Failed, "", err
+		}
+		e.recorder.part(s)
+	}
+	n.ended, n.outcome, n.sent = true, states.Failed, sent{failure: surely}
+	if !n.inv.Options.IgnoreFailure {
+		n.blockedBy = n.address
+	}
+	e.recorder.invocation(n, "")
+}
+
+// sequence runs the parts in order; the first that fails ends it. Neighbours
+// that can go in one call do.
+func (e *engine) sequence(ctx context.Context, i *invocation) {
+	parts := ordered(i.node.inv.Parts)
+	for len(parts) > 0 {
+		if i.failed != "" || ctx.Err() != nil {
+			i.leave(parts, ctx.Err())
+			return
+		}
+		count := e.callSize(parts)
+		var steps []*step
+		for _, p := range parts[:count] {
+			steps = append(steps, e.newStep(i, p))
+		}
+		e.together(ctx, steps)
+		parts = parts[count:]
+	}
+}
+
+// callSize is how many of the first parts go in one call.
+func (e *engine) callSize(parts []*states.Part) int {
+	m := e.options.Registry.Lookup(parts[0].Type)
+	if m == nil || m.Batch == nil || hasOwnPace(parts[0]) {
+		return 1
+	}
+	count := 1
+	for count < len(parts) && parts[count].Type == parts[0].Type && !hasOwnPace(parts[count]) {
+		count++
+	}
+	return count
+}
+
+// hasOwnPace reports whether a part must be carried out alone.
+func hasOwnPace(p *states.Part) bool { return p.Options.Timeout != 0 || p.Options.Become != "" }
+
+// ordered gives the parts in their order, each after what it requires.
+func ordered(parts []states.Part) []*states.Part {
+	out := make([]*states.Part, 0, len(parts))
+	placed := map[string]bool{}
+	var place func(p *states.Part)
+	index := map[string]*states.Part{}
+	for k := range parts {
+		index[parts[k].Address] = &parts[k]
+	}
+	place = func(p *states.Part) {
+		if placed[p.Address] {
+			return
+		}
+		placed[p.Address] = true
+		for _, r := range p.Requires {
+			if q := index[r]; q != nil {
+				place(q)
+			}
+		}
+		out = append(out, p)
+	}
+	for k := range parts {
+		place(&parts[k])
+	}
+	return out
+}
+
+// leave records the parts that were not reached.
+func (i *invocation) leave(parts []*states.Part, cancelled error) {
+	if cancelled != nil {
+		return // they are pending, and the next apply does them
+	}
+	for _, p := range parts {
+		i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + i.failed})
+	}
+}
+
+// parallel runs the parts side by side, each after those that it requires.
+func (e *engine) parallel(ctx context.Context, i *invocation) {
+	slots := make(chan struct{}, e.options.Parallel)
+	done := map[string]chan struct{}{}
+	for k := range i.node.inv.Parts {
+		done[i.node.inv.Parts[k].Address] = make(chan struct{})
+	}
+	var all sync.WaitGroup
+	for _, p := range ordered(i.node.inv.Parts) {
+		all.Go(func() {
+			defer close(done[p.Address])
+			for _, r := range p.Requires {
+				if ended := done[r]; ended != nil {
+					<-ended
+				}
+				if outcome := i.outcomeOf(r); isFailure(outcome) {
+					i.leaveOne(p, r)
+					return
+				}
+			}
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if ctx.Err() == nil {
+				e.together(ctx, []*step{e.newStep(i, p)})
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (i *invocation) outcomeOf(part string) states.Outcome {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.parts[part]
+}
+
+func (i *invocation) leaveOne(p *states.Part, by string) {
+	i.mu.Lock()
+	i.parts[p.Address] = states.Blocked
+	i.mu.Unlock()
+	i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + by})
+}

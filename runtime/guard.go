@@ -1,0 +1,234 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// decision is what guards say.
+type decision struct {
+	skip   bool
+	reason string // why it is skipped
+	maybe  string // why a plan cannot know
+	err    error
+}
+
+func (d decision) uncertain() bool { return d.maybe != "" }
+
+// guards remembers decisions by scope, so that a block's guard holds for all of
+// its members alike.
+type guards struct {
+	mu      sync.Mutex
+	decided map[string]*scopedDecision
+}
+
+type scopedDecision struct {
+	once sync.Once
+	decision
+}
+
+// decide asks an invocation's or a part's guards. Every only_if must hold, and
+// any unless skips.
+func (e *engine) decide(ctx context.Context, n *node, list []states.Guard) decision {
+	var unsure decision
+	for k := range list {
+		g := &list[k]
+		d := e.scoped(ctx, n, fmt.Sprintf("%s\x00%d", g.Scope, k), g)
+		switch {
+		case d.err != nil, d.skip && !d.uncertain():
+			return d
+		case d.uncertain() && !unsure.uncertain():
+			unsure = d
+		}
+	}
+	return unsure
+}
+
+// scoped decides a guard once a run for its scope. Guards of a handler's waves
+// and of a part are decided anew for each invocation: the scope is theirs.
+func (e *engine) scoped(ctx context.Context, n *node, key string, g *states.Guard) decision {
+	if !strings.HasPrefix(g.Scope, "block.") {
+		return e.ask(ctx, n, g)
+	}
+	e.guards.mu.Lock()
+	if e.guards.decided == nil {
+		e.guards.decided = map[string]*scopedDecision{}
+	}
+	key += fmt.Sprintf("\x00%v", *g)
+	d := e.guards.decided[key]
+	if d == nil {
+		d = &scopedDecision{}
+		e.guards.decided[key] = d
+	}
+	e.guards.mu.Unlock()
+	d.once.Do(func() { d.decision = e.ask(ctx, n, g) })
+	return d.decision
+}
+
+// ask decides one guard on the host.
+func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
+	holds, what, maybe, err := e.holds(ctx, n, g)
+	name := "only_if"
+	if g.Unless {
+		name = "unless"
+	}
+	if err != nil {
+		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
+	}
+	d := decision{skip: holds == g.Unless, maybe: maybe}
+	if d.skip {
+		d.reason = name + ": " + what
+	}
+	return d
+}
+
+// holds reports whether all conditions of a guard hold, in a plan with the
+// reason why that is not certain. what names the condition that decided.
+func (e *engine) holds(ctx context.Context, n *node, g *states.Guard) (holds bool, what, maybe string, err error) {
+	h := e.view(n.taint)
+	var names []string
+	for _, c := range []struct {
+		path string
+		want bool
+		verb string
+	}{{g.Exists, true, "exists"}, {g.Missing, false, "is missing"}} {
+		if c.path == "" {
+			continue
+		}
+		there, err := exists(h, c.path)
+		if err != nil {
+			return false, "", "", err
+		}
+		if n.taint != nil {
+			maybe = n.taint.reason()
+		}
+		if there != c.want {
+			return false, c.path + map[bool]string{true: " exists", false: " is missing"}[there], maybe, nil
+		}
+		names = append(names, c.path+" "+c.verb)
+	}
+	if len(g.Command) > 0 {
+		// A plan cannot know what the command looks at: it stands only while
+		// nothing at all differs from the host.
+		q := host.Query{Command: host.Command{Argv: g.Command}, Reads: []string{"/"}}
+		result, err := h.Query(ctx, q)
+		switch {
+		case errors.Is(err, host.ErrUnforeseeable):
+			reason := "its guard runs " + g.Command[0] + " after earlier changes"
+			if n.taint != nil {
+				reason = n.taint.reason()
+			}
+			// Either answer may come; the plan goes on as if it ran.
+			return !g.Unless, g.Command[0], reason, nil
+		case err != nil:
+			return false, "", "", err
+		case result.ExitCode != 0:
+			return false, fmt.Sprintf("%s ended with %d", g.Command[0], result.ExitCode), maybe, nil
+		}
+		names = append(names, g.Command[0]+" ended with 0")
+	}
+	if len(g.WouldChange) > 0 {
+		changes, perhaps, err := e.wouldChange(ctx, h, g.WouldChange)
+		if err != nil {
+			return false, "", "", err
+		}
+		if perhaps != "" && maybe == "" && e.planning() {
+			maybe = perhaps
+		}
+		if !changes {
+			return false, strings.Join(g.WouldChange, ", ") + " would not change", maybe, nil
+		}
+		names = append(names, strings.Join(g.WouldChange, ", ")+" would change")
+	}
+	return true, strings.Join(names, ", "), maybe, nil
+}
+
+// exists follows no link at the path itself: a dangling one exists.
+func exists(h host.Host, path string) (bool, error) {
+	_, err := h.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// wouldChange plans some invocations and blocks on the host as it is now. A
+// maybe counts as a change; perhaps says so.
+func (e *engine) wouldChange(ctx context.Context, h host.Host, addresses []string) (changes bool, perhaps string, err error) {
+	run := e.subset(addresses)
+	o := Options{Host: h, Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources}
+	certain := false
+	o.Events = func(ev states.Event) {
+		if ev.Type != states.EventPart || ev.Action == "" || ev.Action == states.NoChange {
+			return
+		}
+		changes = true
+		if ev.Certain != nil && *ev.Certain {
+			certain = true
+		} else if perhaps == "" {
+			perhaps = "if " + ev.Address + " changes"
+		}
+	}
+	result, err := Plan(ctx, run, o)
+	if err == nil && result.Failed && !changes {
+		err = fmt.Errorf("a plan of %s fails", strings.Join(addresses, ", "))
+	}
+	if certain {
+		perhaps = ""
+	}
+	return changes, perhaps, err
+}
+
+// subset is the run of these invocations and blocks' members alone. Guards that
+// plan in their turn are left out, so that two cannot ask each other for ever.
+func (e *engine) subset(addresses []string) *states.StateRun {
+	keep := map[string]bool{}
+	var add func(address string)
+	add = func(address string) {
+		if n := e.nodes[address]; n != nil && n.block != nil {
+			for _, m := range n.block.Members {
+				add(m)
+			}
+			return
+		}
+		keep[address] = true
+	}
+	for _, a := range addresses {
+		add(a)
+	}
+	among := func(list []string) (out []string) {
+		for _, a := range list {
+			if keep[a] {
+				out = append(out, a)
+			}
+		}
+		return out
+	}
+	run := *e.run
+	run.Invocations, run.Blocks, run.Joins, run.Handlers = nil, nil, nil, nil
+	for _, inv := range e.run.Invocations {
+		if !keep[inv.Address] && !keep[states.WithoutWave(inv.Address)] {
+			continue
+		}
+		inv.Requires, inv.After, inv.NotifiedBy, inv.Handler = among(inv.Requires), among(inv.After), nil, false
+		inv.Guards = plainGuards(inv.Guards)
+		run.Invocations = append(run.Invocations, inv)
+	}
+	return &run
+}
+
+func plainGuards(list []states.Guard) (out []states.Guard) {
+	for _, g := range list {
+		if g.WouldChange = nil; g.Exists != "" || g.Missing != "" || len(g.Command) > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package runtime
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// minSecret is the length in bytes from which a secret is searched for in
+// output and messages; shorter ones would mask everything.
+const minSecret = 4
+
+// masker hides a run's secrets. Nil hides nothing.
+type masker struct{ replacer *strings.Replacer }
+
+// newMasker collects the sensitive values of a run, in the forms in which they
+// may turn up: raw, base64, hex, JSON- and URL-escaped.
+func newMasker(run *states.StateRun) *masker {
+	forms := map[string]bool{}
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			for k := range list[i].Parts {
+				part := &list[i].Parts[k]
+				for _, name := range part.Sensitive {
+					addForms(forms, part.Values[name])
+				}
+			}
+		}
+	}
+	if len(forms) == 0 {
+		return nil
+	}
+	var sorted []string
+	for form := range forms {
+		sorted = append(sorted, form)
+	}
+	// Longest first: one secret may begin another.
+	slices.SortFunc(sorted, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, form := range sorted {
+		pairs = append(pairs, form, journal.Masked)
+	}
+	return &masker{strings.NewReplacer(pairs...)}
+}
+
+func addForms(forms map[string]bool, v any) {
+	switch v := v.(type) {
+	case string:
+		for _, s := range []string{v, strings.TrimSpace(v)} {
+			if len(s) < minSecret {
+				continue
+			}
+			quoted, err := json.Marshal(s)
+			if err != nil {
+				panic("runtime: a string is no JSON: " + err.Error())
+			}
+			for _, form := range []string{
+				s, string(quoted[1 : len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s),
+				hex.EncodeToString([]byte(s)), base64.StdEncoding.EncodeToString([]byte(s)),
+				base64.RawStdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)),
+			} {
+				forms[form] = true
+			}
+		}
+	case json.Number:
+		addForms(forms, v.String())
+	case []any:
+		for _, e := range v {
+			addForms(forms, e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			addForms(forms, e)
+		}
+	}
+}
+
+// text masks what a program or an error says.
+func (m *masker) text(s string) string {
+	if m == nil || s == "" {
+		return s
+	}
+	return m.replacer.Replace(s)
+}
+
+// changes gives the step's changes as events carry them: content as a diff,
+// sensitive values masked.
+func (m *masker) changes(s *step) []states.Change {
+	if len(s.changes) == 0 {
+		return nil
+	}
+	out := make([]states.Change, 0, len(s.changes))
+	for _, c := range s.changes {
+		attribute := s.module.Attribute(c.Attribute)
+		if s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, c.Attribute) || attribute != nil && attribute.Sensitive {
+			c.From, c.To, c.Diff = hidden(c.From), hidden(c.To), ""
+			out = append(out, c)
+			continue
+		}
+		from, isContent := c.From.(host.Content)
+		to, isAlso := c.To.(host.Content)
+		if isContent || isAlso {
+			// The content of a new file is what the plan shows; an apply says
+			// only that it was made.
+			if s.engine.planning() || isContent {
+				c.Diff = m.text(contentDiff(from, to))
+			}
+			c.From, c.To = summary(c.From), summary(c.To)
+		} else if m != nil {
+			c.From, c.To = m.value(c.From), m.value(c.To)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// value masks secrets within a plain value.
+func (m *masker) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return m.text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = m.value(e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = m.value(e)
+		}
+		return out
+	}
+	return v
+}
+
+func hidden(v any) any {
+	if v == nil {
+		return nil
+	}
+	return journal.Masked
+}

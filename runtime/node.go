@@ -1,0 +1,220 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// node is an invocation, a block or a join in the DAG on its way.
+type node struct {
+	order    int // in the StateRun; blocks and joins follow
+	address  string
+	inv      *states.Invocation // nil for blocks and joins
+	block    *states.Block
+	requires []*node // must go
+	before   []*node // all predecessors, requires included
+	next     []*node
+	waiting  int // predecessors that have not ended
+	sources  []source
+	handlers []string // without wave: what it may notify
+	blocks   []*node  // that it is a member, rescue or always of, innermost first
+	rescues  *node
+	finishes *node
+
+	// Set when it has ended.
+	ended     bool
+	outcome   states.Outcome
+	blockedBy string // why what requires it cannot go; empty: it goes
+	sent      sent
+	parts     map[string]sent // of parts, by address
+	taint     *taint          // what those that depend on it inherit (plans)
+}
+
+// source is one notifier of a handler's wave.
+type source struct {
+	node *node
+	part string // empty: the whole node
+	on   string
+}
+
+// likelihood of a notification: in an apply never or surely.
+type likelihood int
+
+const (
+	never likelihood = iota
+	perhaps
+	surely
+)
+
+// sent is what an invocation or a part notifies.
+type sent struct{ change, failure likelihood }
+
+func (s *sent) add(o sent) {
+	s.change = max(s.change, o.change)
+	s.failure = max(s.failure, o.failure)
+}
+
+// build makes the nodes and edges of the run.
+func (e *engine) build() error {
+	e.nodes = make(map[string]*node, len(e.run.Invocations)+len(e.run.Blocks)+len(e.run.Joins))
+	parts := map[string]*node{}
+	add := func(n *node) error {
+		n.order = len(e.nodes)
+		if e.nodes[n.address] != nil {
+			return fmt.Errorf("the run has two invocations %s", n.address)
+		}
+		e.nodes[n.address] = n
+		return nil
+	}
+	for i := range e.run.Invocations {
+		inv := &e.run.Invocations[i]
+		n := &node{address: inv.Address, inv: inv}
+		if err := add(n); err != nil {
+			return err
+		}
+		for j := range inv.Parts {
+			parts[inv.Parts[j].Address] = n
+		}
+	}
+	for i := range e.run.Blocks {
+		if err := add(&node{address: e.run.Blocks[i].Address, block: &e.run.Blocks[i]}); err != nil {
+			return err
+		}
+	}
+	for i := range e.run.Joins {
+		if err := add(&node{address: e.run.Joins[i].Address}); err != nil {
+			return err
+		}
+	}
+	return e.connect(parts)
+}
+
+// connect adds the edges that the run names.
+func (e *engine) connect(parts map[string]*node) error {
+	for i := range e.run.Invocations {
+		inv := &e.run.Invocations[i]
+		n := e.nodes[inv.Address]
+		if err := e.edges(n, inv.Requires, inv.After); err != nil {
+			return err
+		}
+		for _, by := range inv.NotifiedBy {
+			s := source{node: e.nodes[by.Address], on: by.On}
+			if s.node == nil {
+				s.node, s.part = parts[by.Address], by.Address
+			}
+			if s.node == nil {
+				return fmt.Errorf("%s is notified by %s, which is not in the run", inv.Address, by.Address)
+			}
+			n.sources = append(n.sources, s)
+			link(s.node, n)
+			handler := states.WithoutWave(inv.Address)
+			if !slices.Contains(s.node.handlers, handler) {
+				s.node.handlers = append(s.node.handlers, handler)
+			}
+		}
+	}
+	for i := range e.run.Joins {
+		if err := e.edges(e.nodes[e.run.Joins[i].Address], nil, e.run.Joins[i].After); err != nil {
+			return err
+		}
+	}
+	for i := range e.run.Blocks {
+		if err := e.connectBlock(&e.run.Blocks[i]); err != nil {
+			return err
+		}
+	}
+	for _, n := range e.nodes {
+		n.before = unique(n.before)
+		for _, p := range n.before {
+			p.next = append(p.next, n)
+		}
+		n.waiting = len(n.before)
+	}
+	return nil
+}
+
+func (e *engine) edges(n *node, requires, after []string) error {
+	for i, address := range slices.Concat(requires, after) {
+		p := e.nodes[address]
+		if p == nil {
+			return fmt.Errorf("%s comes after %s, which is not in the run", n.address, address)
+		}
+		link(p, n)
+		if i < len(requires) {
+			n.requires = append(n.requires, p)
+		}
+	}
+	return nil
+}
+
+// connectBlock makes rescue wait for the members, always for both, and the
+// block for all.
+func (e *engine) connectBlock(b *states.Block) error {
+	block := e.nodes[b.Address]
+	if err := e.edges(block, b.Requires, nil); err != nil {
+		return err
+	}
+	var before []*node
+	for _, list := range []struct {
+		names []string
+		mark  func(*node)
+	}{
+		{b.Members, func(*node) {}},
+		{b.Rescue, func(n *node) { n.rescues = block }},
+		{b.Always, func(n *node) { n.finishes = block }},
+	} {
+		var these []*node
+		for _, address := range list.names {
+			n := e.nodes[address]
+			if n == nil {
+				return fmt.Errorf("%s has the member %s, which is not in the run", b.Address, address)
+			}
+			n.blocks = append(n.blocks, block)
+			list.mark(n)
+			link(n, block)
+			these = append(these, n)
+		}
+		for _, leaf := range e.leaves(these) {
+			list.mark(leaf)
+			for _, p := range before {
+				link(p, leaf)
+			}
+		}
+		before = append(before, these...)
+	}
+	return nil
+}
+
+// leaves gives the invocations of nodes, those of blocks among them included.
+func (e *engine) leaves(nodes []*node) []*node {
+	var out []*node
+	for _, n := range nodes {
+		if n.block == nil {
+			out = append(out, n)
+			continue
+		}
+		for _, address := range slices.Concat(n.block.Members, n.block.Rescue, n.block.Always) {
+			if m := e.nodes[address]; m != nil {
+				out = append(out, e.leaves([]*node{m})...)
+			}
+		}
+	}
+	return out
+}
+
+func link(p, n *node) { n.before = append(n.before, p) }
+
+// unique drops repeats; the order of the rest is kept.
+func unique(nodes []*node) []*node {
+	if len(nodes) < 2 {
+		return nodes
+	}
+	seen := make(map[*node]bool, len(nodes))
+	return slices.DeleteFunc(nodes, func(n *node) bool {
+		had := seen[n]
+		seen[n] = true
+		return had
+	})
+}

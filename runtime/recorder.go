@@ -1,0 +1,268 @@
+package runtime
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// recorder numbers the events, hands them to the journal and to the caller, and
+// keeps the sums.
+type recorder struct {
+	engine *engine
+	stop   context.CancelCauseFunc
+	mask   *masker
+
+	mu      sync.Mutex
+	seq     int64
+	counts  states.Counts
+	reports map[string]*partState // by address
+	acted   bool                  // since the host was last synced
+	changed bool                  // anything, ever
+	err     error                 // of the journal; nothing new is begun after it
+}
+
+func newRecorder(e *engine, stop context.CancelCauseFunc) *recorder {
+	parts := 0
+	for i := range e.run.Invocations {
+		parts += len(e.run.Invocations[i].Parts)
+	}
+	return &recorder{
+		engine: e, stop: stop, mask: newMasker(e.run),
+		reports: make(map[string]*partState, parts),
+	}
+}
+
+// start is the first event.
+func (r *recorder) start() {
+	mode := "apply"
+	if r.engine.planning() {
+		mode = "plan"
+	}
+	run := r.engine.run
+	ev := states.Event{
+		Type: states.EventRun, Format: states.EventFormat, Mode: mode,
+		Host: run.Host, Site: run.Site, Revision: run.Revision,
+	}
+	if j := r.engine.options.Journal; j != nil {
+		ev.Run = j.ID()
+	}
+	r.emit(ev)
+}
+
+// emit completes and hands on an event.
+func (r *recorder) emit(ev states.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.emitLocked(ev)
+}
+
+func (r *recorder) emitLocked(ev states.Event) {
+	r.seq++
+	ev.Seq, ev.Time = r.seq, time.Now().UTC()
+	if j := r.engine.options.Journal; j != nil && r.err == nil {
+		if err := j.Append(ev); err != nil {
+			r.broken(err)
+		}
+	}
+	if r.engine.options.Events != nil {
+		r.engine.options.Events(ev)
+	}
+}
+
+// broken stops the run: what cannot be recorded must not be done.
+func (r *recorder) broken(err error) {
+	r.err = err
+	r.stop(err)
+}
+
+// begin records that a part is about to act. Where a handler may be owed, or
+// no Read can tell what came of it, the record is durable on return, and so is
+// everything done before.
+func (r *recorder) begin(s *step) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	ev := r.event(states.EventBegin, s)
+	ev.Handlers = s.node.handlers
+	r.emitLocked(ev)
+	if r.engine.options.Journal != nil && (len(s.node.handlers) > 0 || s.module.IsAct()) {
+		if err := r.durable(); err != nil {
+			r.broken(err)
+		}
+	}
+	r.acted, r.changed = true, true
+	return r.err
+}
+
+// durable syncs first what was done, then the records that say so.
+func (r *recorder) durable() error {
+	if syncer, ok := r.engine.options.Host.(host.Syncer); ok && r.acted {
+		if err := syncer.Sync(); err != nil {
+			return err
+		}
+		r.acted = false
+	}
+	return r.engine.options.Journal.Sync()
+}
+
+// event is what all events of a part have.
+func (r *recorder) event(typ string, s *step) states.Event {
+	return states.Event{
+		Type: typ, Address: s.part.Address, ID: s.part.ID, Invocation: s.node.address,
+		Part: s.part.Type, Key: s.part.Key, Ensure: s.part.Ensure,
+	}
+}
+
+// retry records a failed attempt that is made again.
+func (r *recorder) retry(s *step, attempt int) {
+	ev := r.event(states.EventRetry, s)
+	ev.Attempt, ev.Error = attempt, r.failure(s)
+	r.emit(ev)
+}
+
+func (r *recorder) failure(s *step) *states.Failure {
+	if s.err == nil {
+		return nil
+	}
+	f := failure(s.err, r.source(s.part.Address, s.node.address))
+	f.Message = r.mask.text(f.Message)
+	return f
+}
+
+// source is the place of the nearest declaration, "file:line:column".
+func (r *recorder) source(addresses ...string) string {
+	for _, a := range addresses {
+		for _, name := range []string{a, states.WithoutWave(a)} {
+			if place, ok := r.engine.options.Sources[name]; ok {
+				return place.String()
+			}
+		}
+	}
+	return ""
+}
+
+// part records how a part ended.
+func (r *recorder) part(s *step) {
+	ev := r.event(states.EventPart, s)
+	ev.Error, ev.Reason = r.failure(s), r.mask.text(s.reason)
+	planned := r.engine.planning() && s.outcome != states.Skipped && s.outcome != states.Blocked && s.outcome != states.Idle
+	switch {
+	case planned && s.outcome == states.Failed:
+		ev.Outcome, ev.Certain = states.Failed, new(true)
+	case planned:
+		ev.Action, ev.Certain = states.NoChange, new(true)
+		if s.outcome == states.Changed {
+			ev.Action, ev.Certain = s.action, new(s.maybe == "")
+			if s.maybe != "" {
+				ev.Reason = r.mask.text(s.maybe)
+			}
+		}
+	default:
+		ev.Outcome = s.outcome
+		if s.outcome == states.Changed || s.touched {
+			ev.Action = s.action
+		}
+	}
+	if s.outcome == states.Changed || s.outcome == states.Failed {
+		ev.Changes = r.mask.changes(s)
+	}
+	if !s.started.IsZero() {
+		ev.Duration = time.Since(s.started)
+	}
+	ev.Output = r.output(s)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count(&ev)
+	r.emitLocked(ev)
+	r.note(s, &ev)
+}
+
+// count adds a part to the sums.
+func (r *recorder) count(ev *states.Event) {
+	c := &r.counts
+	switch ev.Action {
+	case states.Create:
+		c.Create++
+	case states.Update:
+		c.Update++
+	case states.Remove:
+		c.Remove++
+	case states.Execute:
+		c.Execute++
+	}
+	if ev.Certain != nil && !*ev.Certain {
+		c.Maybe++
+	}
+	switch outcome := ev.Outcome; {
+	case outcome == states.Changed, outcome == "" && ev.Action != states.NoChange:
+		c.Changed++
+	case outcome == states.Unchanged, outcome == "":
+		c.Unchanged++
+	case outcome == states.Failed:
+		c.Failed++
+	case outcome == states.Blocked:
+		c.Blocked++
+	case outcome == states.Skipped:
+		c.Skipped++
+	case outcome == states.Idle:
+		c.Idle++
+	case outcome == states.Unknown:
+		c.Unknown++
+	}
+}
+
+// invocation records the end of a block, or of an invocation of several parts:
+// that of one part is told by the part's own event.
+func (r *recorder) invocation(n *node, reason string) {
+	if n.inv != nil && len(n.inv.Parts) == 1 {
+		return
+	}
+	ev := states.Event{Type: states.EventInvocation, Address: n.address, Outcome: n.outcome, Reason: reason}
+	if n.blockedBy != "" && n.blockedBy != n.address && reason == "" {
+		ev.Reason = "by " + n.blockedBy
+	}
+	r.emit(ev)
+}
+
+// output keeps what an act printed, and gives what it says to the user.
+func (r *recorder) output(s *step) string {
+	if s.out == nil {
+		return ""
+	}
+	values := s.module.Encode(s.out)
+	for _, stream := range []string{"stdout", "stderr"} {
+		text, _ := values[stream].(string)
+		if j := r.engine.options.Journal; j != nil && text != "" {
+			if err := j.Output(s.part.Address, stream, []byte(r.mask.text(text))); err != nil {
+				r.mu.Lock()
+				r.broken(err)
+				r.mu.Unlock()
+			}
+		}
+	}
+	message, _ := values["message"].(string)
+	return r.mask.text(message)
+}
+
+// finish records the end, and gives the sums and the report.
+func (r *recorder) finish(interrupted bool) *Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	result := &Result{Counts: r.counts, Interrupted: interrupted, Failed: r.runFailed()}
+	result.Report = r.report()
+	counts := r.counts
+	if j := r.engine.options.Journal; j != nil && r.changed && r.err == nil {
+		if err := r.durable(); err != nil {
+			r.broken(err)
+		}
+	}
+	r.emitLocked(states.Event{Type: states.EventSummary, Counts: &counts})
+	return result
+}

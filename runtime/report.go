@@ -1,0 +1,122 @@
+package runtime
+
+import (
+	"time"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// partState is what a part's end says for the report.
+type partState struct {
+	node    *node
+	act     bool
+	state   string
+	reason  string
+	changed bool
+	ignored bool
+	outcome states.Outcome
+	failure *states.Failure
+	time    time.Time
+	order   int64 // of its end among all
+}
+
+// note remembers the part's end. The recorder's lock is held.
+func (r *recorder) note(s *step, ev *states.Event) {
+	p := &partState{
+		node: s.node, outcome: s.outcome, reason: ev.Reason, failure: ev.Error, time: ev.Time,
+		order: r.seq, changed: s.outcome == states.Changed || s.touched, state: pending,
+		act: s.module != nil && s.module.IsAct(), ignored: s.part.Options.IgnoreFailure,
+	}
+	switch {
+	case s.outcome == states.Failed, s.outcome == states.Unknown:
+		p.state = failed
+	case p.act && s.invocation != nil:
+		p.state = done
+	case s.seen && s.outcome == states.Unchanged, s.outcome == states.Changed && !r.engine.planning():
+		p.state = string(states.Present)
+		if s.want == nil {
+			p.state = string(states.Absent)
+		}
+	}
+	if s.outcome == states.Blocked || s.outcome == states.Skipped || s.outcome == states.Idle {
+		p.state = pending
+		if p.reason == "" {
+			p.reason = string(s.outcome)
+		}
+	}
+	r.reports[s.part.Address] = p
+}
+
+// The states of a part beside present and absent.
+const (
+	pending = "pending" // not reached, skipped, blocked, or a handler that nobody notified
+	failed  = "error"
+	done    = "done" // an act that was carried out, or proved needless
+)
+
+// runFailed reports whether a failure is excused by nobody.
+func (r *recorder) runFailed() bool {
+	for _, p := range r.reports {
+		if isFailure(p.outcome) && !p.ignored && !p.node.excused() {
+			return true
+		}
+	}
+	return false
+}
+
+// report lists every part of the run in its order. The recorder's lock is held.
+func (r *recorder) report() states.Report {
+	run := r.engine.run
+	report := states.Report{Host: run.Host, Revision: run.Revision, Ready: true, Parts: make([]states.PartReport, 0, len(r.reports))}
+	if j := r.engine.options.Journal; j != nil {
+		report.Run = j.ID()
+	}
+	last := map[string]*partState{} // of each resource, the part that ran last
+	inTarget := map[*partState]bool{}
+	for i := range run.Invocations {
+		for k := range run.Invocations[i].Parts {
+			part := &run.Invocations[i].Parts[k]
+			row, state := r.row(part)
+			report.Parts = append(report.Parts, row)
+			if counts := r.resource(part, state); !counts {
+				continue
+			}
+			inTarget[state] = row.State == string(part.Ensure)
+			name := part.Type + "\x00" + part.Key
+			if other := last[name]; other == nil || other.order < state.order {
+				last[name] = state
+			}
+		}
+	}
+	for _, state := range last {
+		report.Ready = report.Ready && inTarget[state]
+	}
+	return report
+}
+
+// row is one line of the report. A part that was not reached is pending.
+func (r *recorder) row(part *states.Part) (states.PartReport, *partState) {
+	row := states.PartReport{
+		ID: part.ID, Address: part.Address, Type: part.Type, Key: part.Key,
+		Target: part.Ensure, State: pending,
+	}
+	state := r.reports[part.Address]
+	if state == nil {
+		state = &partState{}
+		r.reports[part.Address] = state
+		row.Reason = "interrupted"
+		return row, state
+	}
+	row.State, row.Reason, row.Error = state.state, state.reason, state.failure
+	row.Changed, row.Timestamp = state.changed, state.time
+	return row, state
+}
+
+// resource reports whether the part's condition counts for ready: acts,
+// handlers' parts that were not called, and what was skipped do not.
+func (r *recorder) resource(part *states.Part, state *partState) bool {
+	if m := r.engine.options.Registry.Lookup(part.Type); m != nil && m.IsAct() {
+		return false
+	}
+	return state.outcome != states.Skipped && state.outcome != states.Idle
+}

@@ -1,0 +1,119 @@
+// Package runtime is the engine: it carries out a StateRun. Plan and Apply are
+// one code path; a plan runs the very same steps on a copy-on-write Shadow of
+// the host, one part after the other.
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	goruntime "runtime"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Options says where and how a StateRun is carried out.
+type Options struct {
+	Host     host.Host        // the machine; required
+	Registry *states.Registry // the modules; required
+	// Site opens the files that source attributes name. Nil: such parts fail.
+	Site fs.FS
+	// Sources are the places of declarations by address, for messages.
+	Sources map[string]diag.Range
+	// Parallel is how many invocations may run at once; 0: two for each CPU,
+	// at most 16. A plan is always sequential.
+	Parallel int
+	// Events is called for each event, one at a time, in order.
+	Events func(states.Event)
+	// Journal records an apply; nil: nothing is recorded.
+	Journal *journal.Run
+}
+
+// Result is how a run ended.
+type Result struct {
+	Report states.Report
+	Counts states.Counts
+	// Failed: something failed or is unknown, and neither ignore_failure nor
+	// a block with recovered = true excuses it.
+	Failed bool
+	// Interrupted: the context ended before the run did.
+	Interrupted bool
+}
+
+// Plan tells what Apply would do, and changes nothing. Failures of parts are
+// events and in the Result; the error is for a run that cannot be carried out.
+func Plan(ctx context.Context, run *states.StateRun, o Options) (*Result, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o.Journal, o.Parallel = nil, 1
+	shadow := host.NewShadow(o.Host)
+	return carryOut(ctx, run, o, shadow)
+}
+
+// Apply makes the host what the run declares. Failures of parts are events and
+// in the Result; the error is for a run that cannot be carried out, or whose
+// journal cannot be written. When ctx ends, nothing new is begun.
+func Apply(ctx context.Context, run *states.StateRun, o Options) (*Result, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = min(2*goruntime.NumCPU(), 16)
+	}
+	return carryOut(ctx, run, o, nil)
+}
+
+func (o *Options) check() error {
+	if o.Host == nil {
+		return errors.New("runtime: Options.Host is required")
+	}
+	if o.Registry == nil {
+		return errors.New("runtime: Options.Registry is required")
+	}
+	return nil
+}
+
+// engine is one run on its way.
+type engine struct {
+	options  Options
+	shadow   *host.Shadow // of a plan; nil in an apply
+	run      *states.StateRun
+	nodes    map[string]*node
+	recorder *recorder
+	guards   guards
+	locks    lockSet
+	// predicted holds what a plan takes for granted, by type and key: the
+	// wanted resource of a part whose act cannot be foreseen, nil for removed.
+	predicted map[string]any
+}
+
+// carryOut runs everything; with a shadow it is a plan.
+func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host.Shadow) (*Result, error) {
+	e := &engine{
+		options: o, shadow: shadow, run: run,
+		locks:     lockSet{},
+		predicted: map[string]any{},
+	}
+	if err := e.build(); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	e.recorder = newRecorder(e, stop)
+	e.recorder.start()
+	e.schedule(ctx)
+	interrupted := ctx.Err() != nil
+	result := e.recorder.finish(interrupted)
+	if err := e.recorder.err; err != nil {
+		return result, fmt.Errorf("the run was stopped: %w", err)
+	}
+	return result, nil
+}
+
+// planning reports whether the run is a plan.
+func (e *engine) planning() bool { return e.shadow != nil }

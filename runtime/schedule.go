@@ -1,0 +1,124 @@
+package runtime
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+)
+
+// queue holds the nodes that are ready, in StateRun order.
+type queue []*node
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].order < q[j].order }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+
+// Push is for container/heap.
+func (q *queue) Push(x any) { *q = append(*q, x.(*node)) }
+
+// Pop is for container/heap.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	n := (*q)[last]
+	*q = (*q)[:last]
+	return n
+}
+
+// scheduler hands out nodes as they become ready.
+type scheduler struct {
+	mu    sync.Mutex
+	wake  *sync.Cond
+	ready queue
+	left  int // nodes that have not ended
+	stop  bool
+}
+
+// schedule runs every node, up to Options.Parallel at a time, and returns when
+// all have ended or, after ctx has, when those that were running have.
+func (e *engine) schedule(ctx context.Context) {
+	s := &scheduler{left: len(e.nodes)}
+	s.wake = sync.NewCond(&s.mu)
+	for _, n := range e.nodes {
+		if n.waiting == 0 {
+			s.ready = append(s.ready, n)
+		}
+	}
+	heap.Init(&s.ready)
+	release := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stop = true
+		s.wake.Broadcast()
+	})
+	defer release()
+	var workers sync.WaitGroup
+	for range min(e.options.Parallel, len(e.nodes)) {
+		workers.Go(func() {
+			for {
+				nodes := s.take(e)
+				if nodes == nil {
+					return
+				}
+				e.execute(ctx, nodes)
+				s.end(nodes)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// take waits for the next node, with all that are ready and can go in one call
+// with it. Nil: there is no more to do.
+func (s *scheduler) take(e *engine) []*node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.ready) == 0 && s.left > 0 && !s.stop {
+		s.wake.Wait()
+	}
+	if s.stop || s.left == 0 {
+		return nil
+	}
+	first := heap.Pop(&s.ready).(*node)
+	nodes := []*node{first}
+	if typ := e.batchType(first); typ != "" {
+		var rest queue
+		for s.ready.Len() > 0 {
+			n := heap.Pop(&s.ready).(*node)
+			if e.batchType(n) == typ {
+				nodes = append(nodes, n)
+			} else {
+				rest = append(rest, n) // sorted, which is a heap
+			}
+		}
+		s.ready = rest
+	}
+	return nodes
+}
+
+// end makes ready what waited for these nodes alone.
+func (s *scheduler) end(nodes []*node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range nodes {
+		s.left--
+		for _, next := range n.next {
+			if next.waiting--; next.waiting == 0 {
+				heap.Push(&s.ready, next)
+			}
+		}
+	}
+	s.wake.Broadcast()
+}
+
+// batchType is the type of an invocation of one part that may share a call
+// with others of its type, or empty.
+func (e *engine) batchType(n *node) string {
+	if n.inv == nil || len(n.inv.Parts) != 1 {
+		return ""
+	}
+	p := &n.inv.Parts[0]
+	if m := e.options.Registry.Lookup(p.Type); m != nil && m.Batch != nil && !hasOwnPace(p) {
+		return p.Type
+	}
+	return ""
+}

@@ -1,0 +1,255 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// step is one part on its way: guards → Read → diff → Write or Remove → Read.
+type step struct {
+	engine     *engine
+	invocation *invocation // nil for a part that does not run
+	node       *node
+	part       *states.Part
+	module     *states.Module
+	host       host.Host
+
+	have, want any // want is nil for absent; both are the module's resources
+	seen       bool
+	changes    []states.Change
+	out        any // what an act observed
+	action     states.Action
+
+	begun      bool   // the act was announced, and may have had effects
+	touched    bool   // something changed, though the part failed
+	unforeseen bool   // a plan cannot know what the act does
+	maybe      string // why a plan's row is not certain
+	outcome    states.Outcome
+	reason     string
+	err        error
+	started    time.Time
+}
+
+func (e *engine) newStep(i *invocation, p *states.Part) *step {
+	return &step{engine: e, invocation: i, node: i.node, part: p, started: time.Now()}
+}
+
+// view is the host as a part sees it: in a plan the shadow, which knows whether
+// something before it could not be foreseen.
+func (e *engine) view(t *taint) host.Host {
+	if e.planning() {
+		return e.shadow.View(t != nil)
+	}
+	return e.options.Host
+}
+
+// together carries out steps whose module takes several in one call, or one.
+func (e *engine) together(ctx context.Context, steps []*step) {
+	var acting []*step
+	for _, s := range steps {
+		if s.prepare(ctx) {
+			acting = append(acting, s)
+		}
+	}
+	if len(acting) > 1 {
+		e.actTogether(ctx, acting)
+	} else {
+		for _, s := range acting {
+			s.persist(ctx)
+		}
+	}
+	for _, s := range steps {
+		if s.outcome == "" || s.cutShort(ctx) {
+			continue // pending: the next apply does it
+		}
+		s.settleCertainty()
+		e.recorder.part(s)
+		s.invocation.partEnded(s)
+	}
+}
+
+// cutShort reports whether the part failed only because the run was stopped,
+// and has changed nothing.
+func (s *step) cutShort(ctx context.Context) bool {
+	return s.outcome == states.Failed && !s.touched && ctx.Err() != nil &&
+		(errors.Is(s.err, context.Canceled) || errors.Is(s.err, context.Cause(ctx)))
+}
+
+// prepare decides the guards and looks at the resource. It returns whether the
+// part has to act; if not, it has ended.
+func (s *step) prepare(ctx context.Context) bool {
+	s.host = s.engine.view(s.node.taint)
+	s.maybe = s.invocation.maybe
+	d := s.engine.decide(ctx, s.node, s.part.Guards)
+	switch {
+	case d.err != nil:
+		return s.fail(d.err)
+	case d.skip && !d.uncertain():
+		s.outcome, s.reason = states.Skipped, d.reason
+		return false
+	case d.uncertain() && s.maybe == "":
+		s.maybe = d.maybe
+	}
+	if err := s.decode(); err != nil {
+		return s.fail(err)
+	}
+	if s.module.IsAct() {
+		return true
+	}
+	return s.look(ctx)
+}
+
+// decode makes the module's resource of the part's values.
+func (s *step) decode() error {
+	s.module = s.engine.options.Registry.Lookup(s.part.Type)
+	if s.module == nil {
+		return &codedError{code: "unknown_type", err: fmt.Errorf("there is no module %q", s.part.Type)}
+	}
+	if s.part.Options.Become != "" {
+		return &codedError{code: "unsupported", err: errors.New("become: acting as another user is not possible on this machine yet"),
+			hint: "run tenet as " + s.part.Options.Become + ", or use the user attribute of command"}
+	}
+	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
+	if err == nil {
+		err = s.module.Check(want)
+	}
+	if err == nil && s.part.Ensure == states.Absent && (s.module.IsAct() || s.module.Remove == nil) {
+		err = fmt.Errorf("a part of type %s cannot be absent: %s", s.part.Type, s.module.NoAbsent)
+	}
+	s.want = want
+	return err
+}
+
+// look reads the resource and compares. It returns whether there is something
+// to do; if not, the part has ended.
+func (s *step) look(ctx context.Context) bool {
+	if err := s.observe(ctx); err != nil {
+		if s.engine.planning() && (errors.Is(err, host.ErrUnforeseeable) || errors.Is(err, fs.ErrPermission)) {
+			return s.lookInVain(err)
+		}
+		return s.fail(err)
+	}
+	if s.part.Ensure == states.Absent {
+		s.want = nil
+		if s.have == nil {
+			s.outcome = states.Unchanged
+			return false
+		}
+		s.action, s.changes = states.Remove, s.module.Diff(s.have, nil)
+		return true
+	}
+	s.want = s.module.Fill(s.have, s.want)
+	s.changes = s.module.Diff(s.have, s.want)
+	switch {
+	case s.have == nil:
+		s.action = states.Create
+	case len(s.changes) == 0:
+		s.outcome = states.Unchanged
+		return false
+	default:
+		s.action = states.Update
+	}
+	return true
+}
+
+// observe completes the wanted resource and reads the one that is there.
+func (s *step) observe(ctx context.Context) (err error) {
+	if s.module.Complete != nil && s.part.Ensure != states.Absent {
+		if s.want, err = s.module.Complete(ctx, s.host, s.want); err != nil {
+			return err
+		}
+	}
+	if predicted, ok := s.engine.predicted[s.identity()]; ok {
+		s.have, s.seen = predicted, true
+		return nil
+	}
+	s.have, err = s.module.Read(ctx, s.host, s.want)
+	s.seen = err == nil
+	return err
+}
+
+// lookInVain is a row of a plan on something that cannot be looked at now. It
+// takes the wanted state for granted.
+func (s *step) lookInVain(err error) bool {
+	s.action = states.Update
+	if s.part.Ensure == states.Absent {
+		s.action, s.want = states.Remove, nil
+	}
+	s.outcome, s.unforeseen = states.Changed, true
+	switch {
+	case s.maybe != "":
+	case errors.Is(err, fs.ErrPermission):
+		s.maybe = "it cannot be read by this user; run as root to know"
+	case s.node.taint == nil:
+		s.maybe = "its condition depends on what this run changes before"
+	}
+	s.engine.predicted[s.identity()] = s.want
+	return false
+}
+
+// identity names the resource among all of the run.
+func (s *step) identity() string { return s.part.Type + "\x00" + s.part.Key }
+
+// fail ends the step.
+func (s *step) fail(err error) bool {
+	s.outcome, s.err = states.Failed, err
+	return false
+}
+
+// settleCertainty gives the rows of a plan that would act or fail the reason why
+// they are not certain, and lets what cannot be foreseen taint what follows.
+func (s *step) settleCertainty() {
+	acts := s.outcome == states.Changed || s.outcome == states.Failed
+	if !s.engine.planning() || !acts {
+		s.maybe = ""
+		return
+	}
+	if s.maybe == "" && s.node.taint != nil {
+		s.maybe = s.node.taint.reason()
+	}
+	if s.outcome == states.Failed && s.maybe != "" {
+		// It may go well by then; what it wants is taken for granted.
+		s.reason = s.err.Error()
+		s.err, s.outcome, s.unforeseen = nil, states.Changed, true
+		if s.action == "" {
+			s.action = states.Update
+			if s.module != nil && s.module.IsAct() {
+				s.action = states.Execute
+			}
+		}
+	}
+}
+
+// stillDiffers tells how a resource that was read back is not as wanted.
+func (s *step) stillDiffers(have any) error {
+	if s.want == nil {
+		if have == nil {
+			return nil
+		}
+		return &codedError{code: "differs", err: errors.New("it is still there after it was removed"), hint: foughtOver}
+	}
+	if have == nil {
+		return &codedError{code: "differs", err: errors.New("it is not there after it was written"), hint: foughtOver}
+	}
+	changes := s.module.Diff(have, s.want)
+	if len(changes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range changes {
+		names = append(names, c.Attribute)
+	}
+	slices.Sort(names)
+	return &codedError{code: "differs", hint: foughtOver,
+		err: fmt.Errorf("%s still differs after it was written", strings.Join(names, ", "))}
+}
+
+const foughtOver = "something else changes it at the same time, or the module has a bug"
