@@ -1,0 +1,231 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// arrange draws the hard edges, which nothing can take away, and puts the
+// nodes into a topological order: requirements, notifications, members before
+// their block, the tail after everything else. Behind the nodes stand points
+// of time: settled points, and "all of these have ended".
+func (p *planner) arrange() {
+	o := newOrder(len(p.nodes))
+	p.order = o
+	for i, n := range p.nodes {
+		for _, e := range n.requires {
+			o.edge(e.to, i)
+		}
+		for _, c := range n.sources {
+			o.edge(c.from, i)
+		}
+	}
+	p.drawBlocks()
+	p.drawTail()
+	p.drawSettled()
+	if p.sortNodes() {
+		p.turn()
+	}
+}
+
+// place is one of the lists of a block.
+type place int
+
+const (
+	memberList place = iota
+	rescueList
+	alwaysList
+)
+
+// list gives the declarations in one of a block's lists.
+func (d *decl) list(in place) []*decl {
+	return [][]*decl{d.members, d.rescue, d.always}[in]
+}
+
+// held gives the nodes directly in one of a block's lists.
+func (p *planner) held(b *decl, in place) []int {
+	var out []int
+	for _, m := range b.list(in) {
+		if in == memberList || !m.isState() {
+			if !m.out && m.base >= 0 && !m.Defer {
+				out = append(out, m.base)
+			}
+			continue
+		}
+		for _, i := range m.fixed {
+			if pin := p.nodes[i].pin; pin.block == b && pin.finishes == (in == alwaysList) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// within gives all nodes in a list of a block, those of nested blocks included.
+func (p *planner) within(b *decl, in place) []int {
+	var out []int
+	for _, i := range p.held(b, in) {
+		out = append(out, i)
+		if inner := p.nodes[i].d; inner.isBlock() {
+			for list := range alwaysList + 1 {
+				out = append(out, p.within(inner, list)...)
+			}
+		}
+	}
+	return out
+}
+
+func (p *planner) drawBlocks() {
+	for _, b := range p.decls {
+		if !b.isBlock() || b.base < 0 {
+			continue
+		}
+		before := p.held(b, memberList)
+		for _, list := range []place{rescueList, alwaysList} {
+			if len(b.list(list)) > 0 {
+				ended := p.order.add()
+				for _, i := range before {
+					p.order.edge(i, ended)
+				}
+				for _, i := range p.within(b, list) {
+					p.order.edge(ended, i)
+				}
+				before = append(before, p.held(b, list)...)
+			}
+		}
+		for _, i := range before {
+			p.order.edge(i, b.base)
+		}
+	}
+}
+
+// drawTail lets deferred handlers wait for all that is not in the tail.
+func (p *planner) drawTail() {
+	p.gate = -1
+	for i, n := range p.nodes {
+		if !n.d.Defer || n.pin != nil {
+			continue
+		}
+		if p.gate < 0 {
+			p.gate = p.order.add()
+		}
+		p.order.edge(p.gate, i)
+	}
+	if p.gate < 0 {
+		return
+	}
+	for i, n := range p.nodes {
+		if !n.tail {
+			p.order.edge(i, p.gate)
+		}
+	}
+}
+
+// drawSettled gives all that causes waves, and blocks, a settled point: after
+// the node, and after all that it causes has settled.
+func (p *planner) drawSettled() {
+	p.settle = make([]int, len(p.nodes))
+	for i, n := range p.nodes {
+		p.settle[i] = i
+		if len(n.causes) > 0 || n.d.isBlock() {
+			p.settle[i] = p.order.add()
+			p.order.edge(i, p.settle[i])
+		}
+	}
+	for i, n := range p.nodes {
+		for _, w := range n.causes {
+			p.order.edge(p.settle[w], p.settle[i])
+		}
+		if n.d.isBlock() {
+			for _, m := range p.contents(n.d) {
+				p.order.edge(p.settle[m], p.settle[i])
+			}
+		}
+	}
+}
+
+// contents gives all nodes directly in a block.
+func (p *planner) contents(b *decl) []int {
+	return slices.Concat(p.held(b, memberList), p.held(b, rescueList), p.held(b, alwaysList))
+}
+
+// sortNodes finds a first order. It prefers waves and points of time, so that
+// most waits will agree with it already.
+func (p *planner) sortNodes() bool {
+	key := make([]int, len(p.order.succ))
+	for i, n := range p.nodes {
+		if !n.wave {
+			key[i] = 1 + n.d.index
+		}
+	}
+	if len(p.order.sort(key)) == len(key) {
+		return true
+	}
+	links := make([][]link, len(key))
+	for i := range links {
+		for _, from := range p.order.pred[i] {
+			links[i] = append(links[i], p.explain(from, i))
+		}
+	}
+	p.reportCycles("requirements and notifications", links, sortLinks(links).left, p.nodeName)
+	return false
+}
+
+// explain says why node x comes after an earlier one.
+func (p *planner) explain(earlier, x int) link {
+	l := link{to: earlier, verb: "comes after"}
+	if x >= len(p.nodes) {
+		return l
+	}
+	n := p.nodes[x]
+	for _, e := range n.requires {
+		if e.to == earlier {
+			return link{earlier, "requires", e.at}
+		}
+	}
+	for _, c := range n.sources {
+		if c.from == earlier {
+			return link{earlier, "is notified by", c.notes[0].at}
+		}
+	}
+	if n.d.isBlock() {
+		l.verb = "waits for its member"
+	}
+	return l
+}
+
+func (p *planner) nodeName(i int) (string, diag.Range) {
+	switch {
+	case i < len(p.nodes):
+		return p.nodes[i].d.Address, p.nodes[i].d.Range
+	case i == p.gate:
+		return "the tail", diag.Range{}
+	}
+	return "the end of a block's members", diag.Range{}
+}
+
+// turn reverses the requirements among what is taken away: what was set up
+// last goes first. One that would close a cycle stays.
+func (p *planner) turn() {
+	for i, n := range p.nodes {
+		for _, e := range n.reverse {
+			if p.order.insert(i, e.to) {
+				to := p.nodes[e.to]
+				to.requires = append(to.requires, edge{to: i, at: e.at})
+				continue
+			}
+			p.order.insert(e.to, i)
+			n.requires = append(n.requires, e)
+			from := p.nodes[e.to].d
+			p.diags.Add(diag.Diagnostic{
+				Severity: diag.Warning,
+				Summary:  fmt.Sprintf("%s is removed before %s, though set up before it", from.Address, n.d.Address),
+				Detail:   "Removing in reverse order would close a cycle with other requirements.",
+				Range:    e.at,
+				Related:  []diag.Related{{Message: from.Address + " is declared here", Range: from.Range}},
+			})
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// namespace is the UUID under which parts get theirs; it never changes.
+var namespace = uuid.MustParse("8f0d3c52-6a5e-4d0b-9a43-1d1c7e2b6f10")
+
+// build writes the StateRun.
+func (p *planner) build() *Result {
+	r := &Result{
+		Run:     &states.StateRun{Format: states.Format, Site: p.site.Site, Host: p.site.Host},
+		Sources: make(map[string]diag.Range, 2*len(p.decls)),
+	}
+	sorted := p.sortFinals()
+	p.address(sorted)
+	p.nameJoins(r.Run, sorted)
+	for _, i := range sorted {
+		if i >= len(p.finals) {
+			continue
+		}
+		f := p.finals[i]
+		r.Sources[f.address] = f.d.Range
+		if f.d.isBlock() {
+			continue
+		}
+		r.Run.Invocations = append(r.Run.Invocations, p.invocation(r, i))
+	}
+	for i, f := range p.finals {
+		if f.d.isBlock() {
+			r.Run.Blocks = append(r.Run.Blocks, p.block(i))
+		}
+	}
+	for _, d := range p.decls {
+		if d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.fixed) == 0 {
+			r.Sources[d.Address] = d.Range
+			r.Run.Handlers = append(r.Run.Handlers, p.idleHandler(r, d))
+		}
+	}
+	r.Run.Revision = Revision(r.Run)
+	return r
+}
+
+// address numbers the waves of each state in their order.
+func (p *planner) address(sorted []int) {
+	waves := make(map[*decl]int)
+	for _, i := range sorted {
+		if i < len(p.finals) {
+			f := p.finals[i]
+			waves[f.d]++
+			f.wave = waves[f.d]
+		}
+	}
+	for _, f := range p.finals {
+		f.address = f.d.Address
+		if waves[f.d] > 1 {
+			f.address += "#" + strconv.Itoa(f.wave)
+		}
+	}
+}
+
+// nameJoins lists the joins in their order. No declaration can have such an
+// address.
+func (p *planner) nameJoins(run *states.StateRun, sorted []int) {
+	names := make(map[int]string)
+	for _, i := range sorted {
+		if i >= len(p.finals) {
+			names[i] = fmt.Sprintf("join#%d", len(names)+1)
+			run.Joins = append(run.Joins, states.Join{Address: names[i]})
+		}
+	}
+	p.joinNames = names
+	next := 0
+	for _, i := range sorted {
+		if i >= len(p.finals) {
+			run.Joins[next].After = p.addresses(p.joins[i-len(p.finals)].after)
+			next++
+		}
+	}
+}
+
+// addresses gives the addresses of finals and joins, in the order of the run.
+func (p *planner) addresses(list []int) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	list = p.soft.sorted(slices.Clone(list))
+	list = slices.Compact(list)
+	out := make([]string, len(list))
+	for k, i := range list {
+		if i >= len(p.finals) {
+			out[k] = p.joinNames[i]
+		} else {
+			out[k] = p.finals[i].address
+		}
+	}
+	return out
+}
+
+func (p *planner) invocation(r *Result, i int) states.Invocation {
+	f := p.finals[i]
+	d := f.d
+	inv := p.describe(r, d, f.address, max(f.wave, 1))
+	if pin := p.nodes[f.nodes[0]].pin; pin != nil {
+		inv.Guards = p.invocationGuards(d, f.address, pin.block)
+		inv.Options.Tags = set(append(inv.Options.Tags, invocationOptions(pin.block).Tags...))
+	}
+	inv.Handler = f.handler
+	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || len(d.waves) > 1)
+	inv.Requires = p.addresses(f.requires)
+	for _, n := range f.notified {
+		inv.NotifiedBy = append(inv.NotifiedBy, p.notification(n))
+	}
+	inv.After = p.addresses(slices.DeleteFunc(f.after, func(a int) bool {
+		return slices.Contains(f.requires, a) ||
+			slices.ContainsFunc(f.notified, func(n notified) bool { return n.from == a })
+	}))
+	inv.Rescues, inv.Finishes = p.standsIn(f)
+	return inv
+}
+
+// standsIn gives the block in whose rescue or always list an invocation
+// stands, itself or by a block that holds it.
+func (p *planner) standsIn(f *final) (rescues, finishes string) {
+	if pin := p.nodes[f.nodes[0]].pin; pin != nil {
+		if pin.finishes {
+			return "", pin.block.Address
+		}
+		return pin.block.Address, ""
+	}
+	around := append(ancestors(f.d.blocks), f.d)
+	for _, d := range slices.Backward(around) {
+		if d.rescues != nil {
+			return d.rescues.Address, ""
+		}
+		if d.finishes != nil {
+			return "", d.finishes.Address
+		}
+	}
+	return "", ""
+}
+
+func (p *planner) notification(n notified) states.Notification {
+	address := p.finals[n.from].address
+	if n.note.part != "" {
+		address += "." + n.note.part
+	}
+	return states.Notification{Address: address, On: n.note.on}
+}
+
+func (p *planner) block(i int) states.Block {
+	f := p.finals[i]
+	d := f.d
+	members := p.addresses(p.toFinals(p.held(d, memberList)))
+	if members == nil {
+		members = []string{}
+	}
+	return states.Block{
+		Address: f.address, Requires: p.addresses(f.requires), Members: members,
+		Rescue:    p.addresses(p.toFinals(p.held(d, rescueList))),
+		Always:    p.addresses(p.toFinals(p.held(d, alwaysList))),
+		Recovered: d.Recovered, IgnoreFailure: d.Options.IgnoreFailure,
+	}
+}
+
+// idleHandler describes a lazy state that nothing invokes now. What it would
+// require is named without waves where that is idle too.
+func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
+	inv := p.describe(r, d, d.Address, 1)
+	inv.Handler = true
+	var known []int
+	var idle []string
+	for _, req := range effective(d.requires) {
+		if req.to.base < 0 {
+			idle = append(idle, req.to.Address)
+			continue
+		}
+		known = append(known, p.finalOf[req.to.base])
+		known = append(known, p.toFinals(p.settled(req.to.base))...)
+	}
+	slices.Sort(known)
+	inv.Requires = append(p.addresses(known), idle...)
+	return inv
+}
+
+// describe fills in what does not depend on the graph.
+func (p *planner) describe(r *Result, d *decl, address string, wave int) states.Invocation {
+	state := d
+	if d.of != nil {
+		state = d.of
+	}
+	inv := states.Invocation{
+		Address: address, State: state.Address, Defer: d.Defer, Parallel: d.Parallel || state.Parallel,
+		Guards:  p.invocationGuards(d, address),
+		Options: invocationOptions(d),
+		Parts:   make([]states.Part, 0, len(d.Parts)),
+	}
+	plain := address
+	if wave == 1 {
+		plain = d.Address
+	}
+	for part := range d.parts() {
+		x := p.part(d, part)
+		x.Address = partAddress(d, address, part)
+		x.ID = uuid.NewSHA1(namespace, []byte(p.site.Host+"\n"+partAddress(d, plain, part))).String()
+		x.Guards = p.partGuards(d, part, x.Address)
+		if inv.Parallel {
+			x.Requires = p.partRequires(d, part, address)
+		}
+		r.Sources[x.Address] = part.Range
+		inv.Parts = append(inv.Parts, x)
+	}
+	if !inv.Parallel && d.turned() {
+		slices.Reverse(inv.Parts)
+	}
+	return inv
+}

@@ -1,0 +1,179 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	library "github.com/dominikbraun/graph"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// link says why one thing comes after another.
+type link struct {
+	to   int
+	verb string // "A requires B": from the later to the earlier
+	at   diag.Range
+}
+
+// checkDeclared reports the cycles among declared requirements and those among
+// notifications, whether anything invokes their members or not.
+func (p *planner) checkDeclared() {
+	n := len(p.decls)
+	address := func(i int) (string, diag.Range) { return p.decls[i].Address, p.decls[i].Range }
+
+	requires := make([][]link, n)
+	for i, d := range p.decls {
+		for _, r := range d.requires {
+			requires[i] = append(requires[i], link{r.to.index, "requires", r.at})
+		}
+		for _, list := range [][]*decl{d.members, d.rescue, d.always} {
+			for _, m := range list {
+				requires[i] = append(requires[i], link{m.index, "holds", d.Range})
+			}
+		}
+	}
+	p.reportCycles("requirements", requires, sortLinks(requires).left, address)
+
+	notifies := make([][]link, n)
+	for i, d := range p.decls {
+		for _, m := range d.notes {
+			notifies[i] = append(notifies[i], link{m.handler.index, "notifies", m.at})
+		}
+	}
+	sorted := sortLinks(notifies)
+	p.reportCycles("notifications", notifies, sorted.left, address)
+	for _, i := range slices.Backward(sorted.done) {
+		p.handlers = append(p.handlers, p.decls[i])
+	}
+}
+
+// sorting is the outcome of a topological sort: each after what it links to.
+type sorting struct{ done, left []int }
+
+// sortLinks is Kahn's algorithm, linear: it yields what is on no cycle and
+// leads to none first, and leaves the rest.
+func sortLinks(links [][]link) sorting {
+	users := make([][]int, len(links))
+	waiting := make([]int, len(links))
+	var s sorting
+	for i, list := range links {
+		waiting[i] = len(list)
+		for _, l := range list {
+			users[l.to] = append(users[l.to], i)
+		}
+		if len(list) == 0 {
+			s.done = append(s.done, i)
+		}
+	}
+	for next := 0; next < len(s.done); next++ {
+		for _, u := range users[s.done[next]] {
+			if waiting[u]--; waiting[u] == 0 {
+				s.done = append(s.done, u)
+			}
+		}
+	}
+	for i, w := range waiting {
+		if w > 0 {
+			s.left = append(s.left, i)
+		}
+	}
+	return s
+}
+
+// reportCycles adds an error for each strongly connected component of what
+// the sort has left.
+func (p *planner) reportCycles(of string, links [][]link, left []int, name func(int) (string, diag.Range)) {
+	if len(left) == 0 {
+		return
+	}
+	g := library.New(library.IntHash, library.Directed())
+	for _, i := range left {
+		_ = g.AddVertex(i) // each once: cannot fail
+	}
+	loops := make(map[int]bool)
+	for _, i := range left {
+		for _, l := range links[i] {
+			loops[i] = loops[i] || l.to == i
+			_ = g.AddEdge(i, l.to) // repeats and what the sort has placed are refused, as they should be
+		}
+	}
+	components, err := library.StronglyConnectedComponents(g)
+	if err != nil {
+		panic("graph: " + err.Error()) // only of undirected graphs
+	}
+	for i := range components {
+		slices.Sort(components[i])
+	}
+	slices.SortFunc(components, slices.Compare)
+	for _, c := range components {
+		if len(c) > 1 || loops[c[0]] {
+			p.diags.Add(cycle(of, links, c, name))
+		}
+	}
+}
+
+// cycle describes a shortest cycle through the first member of a component.
+func cycle(of string, links [][]link, members []int, name func(int) (string, diag.Range)) diag.Diagnostic {
+	path := shortestCycle(links, members)
+	first, _ := name(members[0])
+	var text []string
+	var related []diag.Related
+	for i, l := range path {
+		from, place := name(members[0])
+		if i > 0 {
+			from, place = name(path[i-1].to)
+		}
+		to, _ := name(l.to)
+		step := fmt.Sprintf("%s %s %s", from, l.verb, to)
+		if l.at.IsZero() {
+			l.at = place
+		}
+		related = append(related, diag.Related{Message: step, Range: l.at})
+		text = append(text, step)
+	}
+	d := diag.Diagnostic{
+		Summary: fmt.Sprintf("a cycle of %s: %s comes after itself", of, first),
+		Detail:  strings.Join(text, ", ") + ".",
+		Hint:    "take away one of these",
+		Range:   related[0].Range,
+		Related: related,
+	}
+	return d
+}
+
+// shortestCycle is a breadth-first search from the first member back to it,
+// within the members.
+func shortestCycle(links [][]link, members []int) []link {
+	start := members[0]
+	type step struct {
+		from int
+		by   link
+	}
+	came := map[int]step{}
+	queue := []int{start}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, l := range links[at] {
+			if _, member := slices.BinarySearch(members, l.to); !member {
+				continue
+			}
+			if l.to == start {
+				path := []link{l}
+				for at != start {
+					path = append(path, came[at].by)
+					at = came[at].from
+				}
+				slices.Reverse(path)
+				return path
+			}
+			if _, seen := came[l.to]; !seen {
+				came[l.to] = step{at, l}
+				queue = append(queue, l.to)
+			}
+		}
+	}
+	return nil
+}

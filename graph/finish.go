@@ -1,0 +1,174 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+)
+
+// final is an invocation or block of the StateRun: one node, or several merged
+// waves. Its number is its place in finals: by declaration, then by order.
+type final struct {
+	d        *decl
+	nodes    []int
+	handler  bool // runs only when notified
+	requires []int
+	after    []int
+	notified []notified
+	wave     int // from 1; 0: the only one
+	address  string
+}
+
+// notified is one notification of a final.
+type notified struct {
+	from int
+	note note
+}
+
+// join is a node that ends when all before it have.
+type join struct{ after []int }
+
+// manyEdges is the number of edges between two groups that a join replaces.
+const manyEdges = 64
+
+// finish makes the invocations out of the merged nodes, with their direct
+// predecessors.
+func (p *planner) finish() {
+	p.number()
+	for i := range p.finals {
+		p.connect(i)
+	}
+	p.soft = newOrder(len(p.finals))
+	for i, f := range p.finals {
+		for _, r := range f.requires {
+			p.soft.edge(r, i)
+		}
+		for _, n := range f.notified {
+			p.soft.edge(n.from, i)
+		}
+	}
+	for i, f := range p.finals {
+		if f.d.isBlock() {
+			p.finishBlock(i)
+		}
+	}
+	p.finishTail()
+}
+
+// number collects the nodes that were not merged into others, with those that
+// were.
+func (p *planner) number() {
+	p.finalOf = make([]int, len(p.nodes))
+	var reps []int
+	for i := range p.nodes {
+		if p.order.find(i) == i {
+			reps = append(reps, i)
+		}
+	}
+	slices.SortFunc(reps, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index), cmp.Compare(p.order.position[a], p.order.position[b]))
+	})
+	for k, i := range reps {
+		p.finals = append(p.finals, &final{d: p.nodes[i].d, handler: true})
+		p.finalOf[i] = k
+	}
+	for i, n := range p.nodes {
+		k := p.finalOf[p.order.find(i)]
+		p.finalOf[i] = k
+		f := p.finals[k]
+		f.nodes = append(f.nodes, i)
+		f.handler = f.handler && n.wave
+	}
+}
+
+// connect collects what an invocation requires, what it waits for so that this
+// has settled, and what notifies it.
+func (p *planner) connect(i int) {
+	f := p.finals[i]
+	for _, x := range f.nodes {
+		n := p.nodes[x]
+		for _, e := range n.requires {
+			f.requires = append(f.requires, p.finalOf[e.to])
+			for _, w := range e.waits {
+				f.requires = append(f.requires, p.finalOf[w])
+			}
+		}
+		for _, c := range n.sources {
+			for _, m := range c.notes {
+				f.notified = append(f.notified, notified{from: p.finalOf[c.from], note: m})
+			}
+		}
+	}
+	slices.Sort(f.requires)
+	f.requires = slices.Compact(f.requires)
+	slices.SortStableFunc(f.notified, func(a, b notified) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.note.part, b.note.part), cmp.Compare(a.note.on, b.note.on))
+	})
+	f.notified = slices.CompactFunc(f.notified, func(a, b notified) bool {
+		return a.from == b.from && a.note.part == b.note.part && a.note.on == b.note.on
+	})
+}
+
+// toFinals gives the finals of nodes.
+func (p *planner) toFinals(nodes []int) []int {
+	out := make([]int, len(nodes))
+	for k, i := range nodes {
+		out[k] = p.finalOf[i]
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// finishBlock orders a block after what it holds, its rescue list after its
+// members, and its always list after both.
+func (p *planner) finishBlock(i int) {
+	b := p.finals[i].d
+	before := p.toFinals(p.held(b, memberList))
+	for _, list := range []place{rescueList, alwaysList} {
+		p.bundle(before, p.toFinals(p.within(b, list)))
+		before = append(before, p.toFinals(p.held(b, list))...)
+	}
+	for _, m := range before {
+		p.soft.edge(m, i)
+	}
+}
+
+// bundle puts all of one group before all of another, where nothing stands
+// against it.
+func (p *planner) bundle(before, behind []int) {
+	if len(before)*len(behind) <= manyEdges {
+		for _, to := range behind {
+			for _, from := range before {
+				p.soft.edge(from, to)
+				p.finals[to].after = append(p.finals[to].after, from)
+			}
+		}
+		return
+	}
+	j := p.soft.add()
+	p.joins = append(p.joins, join{after: before})
+	for _, from := range before {
+		p.soft.edge(from, j)
+	}
+	for _, to := range behind {
+		p.soft.edge(j, to)
+		p.finals[to].after = append(p.finals[to].after, j)
+	}
+}
+
+// finishTail puts deferred handlers behind everything that is not in the tail;
+// the last of that are enough.
+func (p *planner) finishTail() {
+	var deferred, last []int
+	tail := func(i int) bool { return p.nodes[p.finals[i].nodes[0]].tail }
+	for i, f := range p.finals {
+		switch {
+		case f.d.Defer && tail(i):
+			deferred = append(deferred, i)
+		case !tail(i) && !slices.ContainsFunc(p.soft.succ[i], func(y int) bool { return y >= len(p.finals) || !tail(y) }):
+			last = append(last, i)
+		}
+	}
+	if len(deferred) > 0 {
+		p.bundle(last, deferred)
+	}
+}

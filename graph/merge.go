@@ -1,0 +1,62 @@
+package graph
+
+import "container/heap"
+
+// merge makes one of the waves of a handler that need not be apart. A wave's
+// level is one more than that of the highest wave of the same handler that
+// leads to it; waves of one level do not reach each other, so they can be one,
+// and each level is reached from the one below, so no fewer would do (Mirsky's
+// theorem). Handlers are taken before those that they notify; merging adds
+// paths, never takes one away, so what could not be merged never can.
+func (p *planner) merge() {
+	for _, h := range p.handlers {
+		if len(h.waves) < 2 {
+			continue
+		}
+		var merged []int
+		for _, level := range p.levels(h) {
+			merged = append(merged, p.order.merge(level))
+		}
+		h.waves = merged
+	}
+}
+
+// levels groups the waves of h. It looks only at what they reach, up to the
+// last of them.
+func (p *planner) levels(h *decl) [][]int {
+	o := p.order
+	last := 0
+	level := make(map[int]int, 2*len(h.waves)) // the highest that leads to a node
+	own := make(map[int]bool, len(h.waves))
+	queue := &keyHeap{key: o.position}
+	for _, w := range h.waves {
+		last = max(last, o.position[w])
+		own[w] = true
+		level[w] = 0
+		queue.ids = append(queue.ids, w)
+	}
+	heap.Init(queue)
+	var groups [][]int
+	for queue.Len() > 0 {
+		x := heap.Pop(queue).(int)
+		reached := level[x]
+		if own[x] {
+			if reached == len(groups) {
+				groups = append(groups, nil)
+			}
+			groups[reached] = append(groups[reached], x)
+			reached++
+		}
+		for _, y := range o.succ[x] {
+			if y = o.find(y); o.position[y] > last {
+				continue
+			}
+			before, seen := level[y]
+			if !seen {
+				heap.Push(queue, y)
+			}
+			level[y] = max(before, reached)
+		}
+	}
+	return groups
+}

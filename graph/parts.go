@@ -1,0 +1,69 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// checkParts looks at what parts of one state require of each other, and at
+// what guards name.
+func (p *planner) checkParts(d *decl) {
+	p.checkGuards(&d.Options)
+	links := make([][]link, len(d.Parts))
+	for i := range d.Parts {
+		part := &d.Parts[i]
+		p.checkGuards(&part.Options)
+		for _, r := range part.Options.Require {
+			if !isOwnPart(d, r) {
+				continue
+			}
+			found := partsNamed(d, r.Part)
+			if len(found) == 0 {
+				p.diags.Add(diag.Diagnostic{
+					Summary: fmt.Sprintf("%s has no part %s", d.Address, r.Part), Range: r.Range,
+					Hint: suggest(r.Part, partNames(d)),
+				})
+			}
+			for _, other := range found {
+				k := partIndex(d, other)
+				if k > i && !p.isParallel(d) {
+					p.reportLate(d, part, other, r.Range)
+				}
+				links[i] = append(links[i], link{to: k, verb: "requires", at: r.Range})
+			}
+		}
+	}
+	if p.isParallel(d) {
+		p.reportCycles("requirements", links, sortLinks(links).left, func(i int) (string, diag.Range) {
+			return partAddress(d, d.Address, &d.Parts[i]), d.Parts[i].Range
+		})
+	}
+}
+
+func (p *planner) checkGuards(o *states.Options) {
+	for _, g := range o.Guards {
+		for _, r := range g.WouldChange {
+			p.units(r)
+		}
+	}
+}
+
+func (p *planner) isParallel(d *decl) bool { return d.Parallel || d.of != nil && d.of.Parallel }
+
+func partIndex(d *decl, part *states.PartDeclaration) int {
+	return slices.IndexFunc(d.Parts, func(x states.PartDeclaration) bool { return x.Address == part.Address })
+}
+
+// reportLate reports a part that requires one behind it, in a state whose parts
+// run in order.
+func (p *planner) reportLate(d *decl, part, other *states.PartDeclaration, at diag.Range) {
+	p.diags.Add(diag.Diagnostic{
+		Summary: fmt.Sprintf("%s requires %s, which runs after it", part.Address, other.Address), Range: at,
+		Detail:  fmt.Sprintf("The parts of %s run in the order of their declaration.", d.Address),
+		Hint:    fmt.Sprintf("declare %s first, or mark the state with parallel = true", other.Address),
+		Related: []diag.Related{{Message: other.Address + " is declared here", Range: other.Range}},
+	})
+}

@@ -1,0 +1,302 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// decl is a declaration with its names resolved.
+type decl struct {
+	*states.Declaration
+	index int
+
+	lazy   bool          // not invoked by itself
+	ensure states.Ensure // what a part without its own gets
+	absent bool          // takes away all that it names
+	out    bool          // left out by its own, its state's or a block's `when`
+	runs   []*decl       // states: the runs that invoke it
+	of     *decl         // runs: the state
+
+	members, rescue, always []*decl // blocks
+	blocks                  []*decl // the blocks that hold it directly
+	rescues, finishes       *decl   // runs and blocks: where it stands in such a list
+	pins                    []pin   // states: the same, one invocation each
+
+	chained  []require // what `ordered` adds
+	requires []require // own, of its parts, of its state, of its blocks
+	notes    []note    // sorted by handler
+
+	base  int   // node of the default or requested invocation, of the run or block; -1: none
+	waves []int // nodes that may be merged: waves, and base
+	fixed []int // nodes of pins
+}
+
+// require is one resolved requirement.
+type require struct {
+	to *decl
+	at diag.Range
+}
+
+// note is one resolved notification. Part is empty for the whole.
+type note struct {
+	handler *decl
+	part    string
+	on      string
+	at      diag.Range
+	heard   bool // written as listen
+}
+
+// pin is a place in a block's rescue or always list.
+type pin struct {
+	block    *decl
+	finishes bool
+}
+
+func (d *decl) isBlock() bool { return d.Kind == states.BlockKind }
+func (d *decl) isState() bool { return d.Kind == states.StateKind }
+
+// resolve turns names into declarations and spreads options to whom they hold.
+func (p *planner) resolve() {
+	p.index()
+	p.linkRuns()
+	p.linkBlocks()
+	if p.diags.HasErrors() {
+		return
+	}
+	for _, d := range p.decls {
+		p.markLazy(d)
+	}
+	for _, d := range p.decls {
+		d.out = p.isOut(d)
+		p.linkNotes(d)
+	}
+	for _, d := range p.decls {
+		p.chain(d)
+	}
+	for _, d := range p.decls {
+		p.inheritNotes(d)
+		p.linkRequires(d)
+		p.inheritEnsure(d)
+		p.checkParts(d)
+	}
+	for _, d := range p.decls {
+		if d.isBlock() && len(d.rescue)+len(d.always) == 0 {
+			below := leaves(d)
+			d.absent = len(below) > 0 && !slices.ContainsFunc(below, func(m *decl) bool { return !m.absent })
+		}
+	}
+}
+
+func (p *planner) index() {
+	n := len(p.site.List)
+	p.decls = make([]*decl, n)
+	p.byAddress = make(map[string]*decl, n)
+	p.byBase = make(map[string][]*decl)
+	all := make([]decl, n)
+	for i := range p.site.List {
+		d := &all[i]
+		*d = decl{Declaration: &p.site.List[i], index: i, base: -1}
+		p.decls[i] = d
+		if first := p.byAddress[d.Address]; first != nil {
+			p.diags.Add(diag.Diagnostic{
+				Summary: fmt.Sprintf("%s is declared twice", d.Address), Range: d.Range,
+				Related: []diag.Related{{Message: "first declared here", Range: first.Range}},
+			})
+			continue
+		}
+		p.byAddress[d.Address] = d
+		if d.Base != "" && d.Base != d.Address {
+			p.byBase[d.Base] = append(p.byBase[d.Base], d)
+		}
+		p.checkTypes(d)
+	}
+}
+
+func (p *planner) checkTypes(d *decl) {
+	for i := range d.Parts {
+		part := &d.Parts[i]
+		m := p.registry.Lookup(part.Type)
+		if m == nil {
+			p.diags.Add(diag.Diagnostic{
+				Summary: fmt.Sprintf("unknown module %q", part.Type), Range: part.Range,
+				Hint: suggest(part.Type, p.registry.Names()),
+			})
+		}
+	}
+}
+
+// lookup gives the declarations that a reference names.
+func (p *planner) lookup(r states.Ref) []*decl {
+	found := p.byBase[r.Address]
+	if d := p.byAddress[r.Address]; d != nil {
+		found = append([]*decl{d}, found...)
+	}
+	if len(found) == 0 {
+		p.diags.Add(diag.Diagnostic{
+			Summary: fmt.Sprintf("%s is not declared", r.Address), Range: r.Range,
+			Hint: suggest(r.Address, p.names()),
+		})
+	}
+	if r.Part == "" {
+		return found
+	}
+	with := slices.DeleteFunc(slices.Clone(found), func(d *decl) bool { return len(listened(d, r.Part)) == 0 })
+	if len(with) == 0 && len(found) > 0 {
+		p.diags.Add(diag.Diagnostic{
+			Summary: fmt.Sprintf("%s has no part %s", r.Address, r.Part), Range: r.Range,
+			Hint:    suggest(r.Part, partNames(found[0])),
+			Related: []diag.Related{{Message: r.Address + " is declared here", Range: found[0].Range}},
+		})
+	}
+	return with
+}
+
+// units gives the invocations and blocks that a reference means: a state that
+// runs invoke is meant as its runs.
+func (p *planner) units(r states.Ref) []*decl {
+	var out []*decl
+	for _, d := range p.lookup(r) {
+		if len(d.runs) == 0 {
+			out = append(out, d)
+			continue
+		}
+		out = append(out, d.runs...)
+	}
+	return unique(out)
+}
+
+// unique sorts by declaration and drops repeats.
+func unique(list []*decl) []*decl {
+	if len(list) < 2 {
+		return list
+	}
+	slices.SortFunc(list, func(a, b *decl) int { return cmp.Compare(a.index, b.index) })
+	return slices.Compact(list)
+}
+
+func partsNamed(d *decl, name string) []*states.PartDeclaration {
+	var found []*states.PartDeclaration
+	for i := range d.Parts {
+		if part := &d.Parts[i]; part.Address == name || part.Base == name {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+func partNames(d *decl) []string {
+	var names []string
+	for i := range d.Parts {
+		names = append(names, d.Parts[i].Address)
+	}
+	return names
+}
+
+func (p *planner) names() []string {
+	var names []string
+	for _, d := range p.decls {
+		names = append(names, d.Address)
+		if d.Base != d.Address {
+			names = append(names, d.Base)
+		}
+	}
+	return names
+}
+
+func (p *planner) linkRuns() {
+	for _, d := range p.decls {
+		if d.Kind != states.RunKind {
+			continue
+		}
+		for _, s := range p.lookup(states.Ref{Address: d.State, Range: d.Range}) {
+			if !s.isState() {
+				p.diags.Add(diag.Diagnostic{
+					Summary: fmt.Sprintf("%s is no state", d.State), Range: d.Range,
+					Hint: "a run names the state that it invokes",
+				})
+				continue
+			}
+			if d.of == nil {
+				d.of = s
+			}
+			s.runs = append(s.runs, d)
+		}
+	}
+}
+
+// markLazy finds out whether a declaration is invoked by itself; being named
+// in another's list was noted before.
+func (p *planner) markLazy(d *decl) {
+	if !d.isState() {
+		return
+	}
+	if d.Lazy || d.Defer || len(d.Options.Listen)+len(d.Options.ListenFailure) > 0 {
+		d.lazy = true
+	}
+	for i := range d.Parts {
+		o := &d.Parts[i].Options
+		d.lazy = d.lazy || len(o.Listen)+len(o.ListenFailure) > 0
+	}
+	if d.TopLevel && len(d.Parts) > 0 && p.registry.Lookup(d.Parts[0].Type).Handler {
+		d.lazy = true
+	}
+}
+
+func (p *planner) isOut(d *decl) bool {
+	if d.Options.LeftOut || d.of != nil && d.of.Options.LeftOut {
+		return true
+	}
+	// A top-level part may carry the option itself.
+	if d.TopLevel && len(d.Parts) == 1 && d.Parts[0].Options.LeftOut {
+		return true
+	}
+	return slices.ContainsFunc(ancestors(d.blocks), func(b *decl) bool { return b.Options.LeftOut })
+}
+
+// ancestors gives blocks and all that hold them, outer ones first.
+func ancestors(blocks []*decl) []*decl {
+	if len(blocks) == 0 {
+		return nil
+	}
+	var out []*decl
+	for _, b := range blocks {
+		for _, a := range append(ancestors(b.blocks), b) {
+			if !slices.Contains(out, a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// inheritEnsure finds the condition that d gives its parts: its own, its
+// state's, or that of the nearest block that has one.
+func (p *planner) inheritEnsure(d *decl) {
+	d.ensure = d.Options.Ensure
+	if d.ensure == "" && d.of != nil {
+		d.ensure = d.of.Options.Ensure
+	}
+	for _, b := range slices.Backward(ancestors(d.blocks)) {
+		if d.ensure == "" {
+			d.ensure = b.Options.Ensure
+		}
+	}
+	d.absent = false
+	for i := range d.Parts {
+		if part := &d.Parts[i]; !part.Options.LeftOut {
+			d.absent = d.ensureOf(part) == states.Absent
+			if !d.absent {
+				return
+			}
+		}
+	}
+}
+
+// ensureOf gives the condition that a part of d is wanted in.
+func (d *decl) ensureOf(part *states.PartDeclaration) states.Ensure {
+	return cmp.Or(part.Options.Ensure, d.ensure, states.Present)
+}

@@ -1,0 +1,73 @@
+package graph
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Hidden stands in place of a sensitive value.
+const Hidden = "(sensitive)"
+
+// Revision gives the digest of a run as "sha256:…": over its canonical JSON, with
+// sensitive values masked and the revision empty.
+func Revision(run *states.StateRun) string {
+	masked := *Mask(run)
+	masked.Revision = ""
+	digest := sha256.New()
+	encode(digest, &masked, "")
+	return "sha256:" + hex.EncodeToString(digest.Sum(nil))
+}
+
+// Mask gives a copy of a run in which Hidden stands for each sensitive value.
+// What needs no masking is shared with the run.
+func Mask(run *states.StateRun) *states.StateRun {
+	masked := *run
+	masked.Invocations = maskAll(run.Invocations)
+	masked.Handlers = maskAll(run.Handlers)
+	return &masked
+}
+
+func maskAll(list []states.Invocation) []states.Invocation {
+	var out []states.Invocation
+	for i := range list {
+		for k := range list[i].Parts {
+			part := &list[i].Parts[k]
+			if len(part.Sensitive) == 0 {
+				continue
+			}
+			if out == nil {
+				out = append(out, list...)
+			}
+			if &out[i].Parts[0] == &list[i].Parts[0] {
+				out[i].Parts = append([]states.Part(nil), list[i].Parts...)
+			}
+			values := maps.Clone(part.Values)
+			for _, name := range part.Sensitive {
+				if values[name] != nil {
+					values[name] = Hidden
+				}
+			}
+			out[i].Parts[k].Values = values
+		}
+	}
+	if out == nil {
+		return list
+	}
+	return out
+}
+
+// JSON writes a run as JSON, with sensitive values masked: for people and for
+// programs that compare. The same declarations give the same bytes.
+func JSON(w io.Writer, run *states.StateRun) error { return encode(w, Mask(run), "  ") }
+
+func encode(w io.Writer, run *states.StateRun, indent string) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	return e.Encode(run)
+}

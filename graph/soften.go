@@ -1,0 +1,168 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// nearBudget bounds the search for a path that makes an `after` needless.
+const nearBudget = 64
+
+// soften orders what declares no order but must not run at the same time, or
+// is expected to run in the order of its file. Each of these edges gives way
+// to all before it: requirements, then paths, then keys, then files.
+func (p *planner) soften() {
+	p.sortFinals()
+	p.orderPaths()
+	p.orderKeys()
+	p.orderFiles()
+	p.sortFinals()
+}
+
+// sortFinals sorts by declaration as far as the edges let it, and returns the
+// order.
+func (p *planner) sortFinals() []int {
+	key := make([]int, len(p.soft.succ))
+	for i := range key {
+		if key[i] = i; i >= len(p.finals) {
+			key[i] = -1
+		}
+	}
+	sorted := p.soft.sort(key)
+	if len(sorted) != len(key) {
+		panic("graph: the merged graph has a cycle")
+	}
+	return sorted
+}
+
+// after lets one final wait for the end of another. It returns false where
+// that would close a cycle.
+func (p *planner) after(from, to int) bool {
+	if from == to || p.soft.reaches(from, to, nearBudget) {
+		return true
+	}
+	if !p.soft.insert(from, to) {
+		return false
+	}
+	if to < len(p.finals) {
+		p.finals[to].after = append(p.finals[to].after, from)
+	}
+	return true
+}
+
+// line is a set of finals, each before the next.
+type line []int
+
+// join puts u into the line: at its end, or as near to it as what u comes
+// before allows. Everything in the line stays in one order.
+func (p *planner) join(l *line, u int) {
+	at := len(*l)
+	for at > 0 && !p.after((*l)[at-1], u) {
+		at--
+	}
+	*l = slices.Insert(*l, at, u)
+}
+
+// orderKeys gives invocations with parts of the same type and key the order of
+// their declarations.
+func (p *planner) orderKeys() {
+	type thing struct{ kind, key string }
+	lines := make(map[thing]*line)
+	for i, f := range p.finals {
+		var seen []thing
+		for part := range f.d.parts() {
+			t := thing{part.Type, part.Key}
+			if part.Key == "" || slices.Contains(part.Paths, part.Key) || slices.Contains(seen, t) {
+				continue
+			}
+			seen = append(seen, t)
+			l := lines[t]
+			if l == nil {
+				l = new(line)
+				lines[t] = l
+			}
+			p.join(l, i)
+		}
+	}
+}
+
+// parts yields the parts that are not left out.
+func (d *decl) parts() func(func(*states.PartDeclaration) bool) {
+	return func(yield func(*states.PartDeclaration) bool) {
+		for i := range d.Parts {
+			if part := &d.Parts[i]; !part.Options.LeftOut && !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// orderFiles lets the top-level parts of a file start in groups: neighbours of
+// one type have no order, the next group waits for the one before.
+func (p *planner) orderFiles() {
+	var file, kind string
+	var before, group []int
+	flush := func() {
+		if len(before) > 0 && len(group) > 0 {
+			before = p.follow(before, group)
+		} else {
+			before = slices.Clone(group)
+		}
+		group = group[:0]
+	}
+	for i, f := range p.finals {
+		if !f.d.TopLevel || f.d.lazy || len(f.d.Parts) == 0 {
+			continue
+		}
+		if f.d.File != file {
+			flush()
+			file, kind, before = f.d.File, f.d.Parts[0].Type, nil
+		}
+		if t := f.d.Parts[0].Type; t != kind {
+			flush()
+			kind = t
+		}
+		group = append(group, i)
+	}
+	flush()
+}
+
+// follow puts a group behind another, and returns what the next group is to
+// wait for: the group, and what it could not wait for.
+func (p *planner) follow(before, group []int) []int {
+	next := slices.Clone(group)
+	from, bundled := before, len(before)*len(group) > manyEdges
+	var j int
+	if bundled {
+		j = p.soft.add()
+		p.joins = append(p.joins, join{after: before})
+		for _, a := range before {
+			p.soft.insert(a, j)
+		}
+	}
+	for _, b := range p.soft.sorted(slices.Clone(group)) {
+		if bundled && p.after(j, b) {
+			continue
+		}
+		for _, a := range from {
+			if !p.after(a, b) && !slices.Contains(next, a) {
+				next = append(next, a)
+			}
+		}
+	}
+	return next
+}
+
+// parent gives the directory of a clean path, and false at the root.
+func parent(path string) (string, bool) {
+	slash := strings.LastIndexByte(path, '/')
+	switch {
+	case slash > 0:
+		return path[:slash], true
+	case slash == 0 && len(path) > 1:
+		return "/", true
+	}
+	return "", false
+}
