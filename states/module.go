@@ -5,6 +5,7 @@ package states
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -147,3 +148,7 @@ type AttributeError struct {
 
 // Error gives the attribute and what is wrong with it.
 func (e *AttributeError) Error() string { return e.Attribute + ": " + e.Message }
+
+// ErrUnknown is wrapped by an Act's error when it was begun and nobody knows
+// how it ended, as when the connection is lost to what was asked to do it.
+var ErrUnknown = errors.New("nobody knows how it ended")
