@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/tenetcm/tenet/bench"
+)
+
+// bcase is one thing that is measured, and what is wanted of it.
+type bcase struct {
+	name, text string
+	// prepare writes the inputs into a directory, and names the programs.
+	prepare func(dir string) ([]program, error)
+	wanted  []wanted
+}
+
+// wanted is one aim: text, and whether a row has reached it.
+type wanted struct {
+	text  string
+	needs string // the program that it compares with, if any
+	met   func(r row, all []row) bool
+}
+
+// atMost wants tenet to take at most factor times the time of another program.
+func atMost(factor float64, other string) wanted {
+	return wanted{
+		text: fmt.Sprintf("≤ %g × %s", factor, other), needs: other,
+		met: func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= factor*r.times[other].Seconds() },
+	}
+}
+
+// fasterThan wants another program to take at least factor times as long.
+func fasterThan(factor float64, other string) wanted {
+	return wanted{
+		text: fmt.Sprintf("%s ≥ %g × tenet", other, factor), needs: other,
+		met: func(r row, _ []row) bool { return r.times[other].Seconds() >= factor*r.times["tenet"].Seconds() },
+	}
+}
+
+// below wants tenet to take less than so many seconds.
+func below(seconds float64) wanted {
+	return wanted{
+		text: fmt.Sprintf("≤ %g s", seconds),
+		met:  func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= seconds },
+	}
+}
+
+// withinTimes wants tenet to take at most factor times as long as in another case.
+func withinTimes(factor float64, name string) wanted {
+	return wanted{
+		text: fmt.Sprintf("≤ %g × 10,000", factor),
+		met: func(r row, all []row) bool {
+			return slices.ContainsFunc(all, func(other row) bool {
+				return other.c.name == name && r.times["tenet"].Seconds() <= factor*other.times["tenet"].Seconds()
+			})
+		},
+	}
+}
+
+// peakBelow wants tenet to hold less than so many MB.
+func peakBelow(mb int64) wanted {
+	return wanted{
+		text: fmt.Sprintf("peak < %d MB", mb),
+		met:  func(r row, _ []row) bool { return r.peak < mb*1_000_000 },
+	}
+}
+
+func (l *lab) cases() []bcase {
+	return []bcase{
+		{
+			name: "converged-10000", text: "10,000 files, nothing to do",
+			prepare: func(dir string) ([]program, error) { return l.files(dir, 10_000, false) },
+			wanted:  []wanted{atMost(5, "limit"), fasterThan(3, "cfengine"), peakBelow(120)},
+		},
+		{
+			name: "cold-10000", text: "10,000 files, all to be made",
+			prepare: func(dir string) ([]program, error) { return l.files(dir, 10_000, true) },
+			wanted:  []wanted{fasterThan(3, "cfengine")},
+		},
+		{
+			name: "converged-1000", text: "1,000 files, nothing to do",
+			prepare: func(dir string) ([]program, error) { return l.files(dir, 1_000, false) },
+			wanted:  []wanted{atMost(5, "limit"), fasterThan(3, "cfengine")},
+		},
+		{
+			name: "start", text: "1 file, nothing to do",
+			prepare: func(dir string) ([]program, error) { return l.files(dir, 1, false) },
+			wanted:  []wanted{below(0.020)},
+		},
+		{
+			name: "chain", text: "a chain of 200 `/bin/true`",
+			prepare: l.chain,
+			wanted:  []wanted{atMost(2, "shell")},
+		},
+		{
+			name: "compile-loop-10000", text: "compile 10,000 parts of one for_each",
+			prepare: func(dir string) ([]program, error) { return l.compile(dir, 10_000, bench.LoopSite) },
+			wanted:  []wanted{below(0.7)},
+		},
+		{
+			name: "compile-blocks-10000", text: "compile 10,000 blocks",
+			prepare: func(dir string) ([]program, error) { return l.compile(dir, 10_000, bench.BlockSite) },
+			wanted:  []wanted{below(0.7)},
+		},
+		{
+			name: "compile-loop-100000", text: "compile 100,000 parts of one for_each",
+			prepare: func(dir string) ([]program, error) { return l.compile(dir, 100_000, bench.LoopSite) },
+			wanted:  []wanted{withinTimes(12, "compile-loop-10000")},
+		},
+		{
+			name: "compile-blocks-100000", text: "compile 100,000 blocks",
+			prepare: func(dir string) ([]program, error) { return l.compile(dir, 100_000, bench.BlockSite) },
+			wanted:  []wanted{withinTimes(12, "compile-blocks-10000")},
+		},
+	}
+}
+
+// files has every tool keep n files, found as wanted or (cold) not at all. The
+// tools share the directory, so that each finds what it would have made.
+func (l *lab) files(dir string, n int, cold bool) ([]program, error) {
+	files := filepath.Join(dir, "files")
+	count := strconv.Itoa(n)
+	var before func() error
+	limit := []string{l.limit, "check", files, count}
+	check := limit
+	if cold {
+		before = emptied(files)
+		limit = []string{l.limit, "write", files, count}
+	} else if _, _, err := timed(dir, []string{l.limit, "write", files, count}); err != nil {
+		return nil, err
+	}
+	after := func() error { _, _, err := timed(dir, check); return err }
+	inputs := map[string]string{
+		"site.hcl":     bench.LoopSite(files, n),
+		"policy.cf":    cfenginePolicy(files, n),
+		"playbook.yml": ansiblePlaybook(files, n),
+	}
+	if err := writeAll(dir, inputs); err != nil {
+		return nil, err
+	}
+	programs := []program{
+		{name: "limit", argv: limit},
+		{name: "tenet", argv: l.apply(dir)},
+	}
+	if l.cfengine != "" {
+		argv := []string{l.cfengine, "--no-lock", "--file", filepath.Join(dir, "policy.cf")}
+		programs = append(programs, program{name: "cfengine", argv: argv})
+	}
+	if l.ansible != "" && n <= 1000 { // at about 20 files a second
+		argv := []string{l.ansible, "-i", "localhost,", "-c", "local", filepath.Join(dir, "playbook.yml")}
+		programs = append(programs, program{name: "ansible", argv: argv, once: true})
+	}
+	for i := range programs {
+		programs[i].before, programs[i].after = before, after
+	}
+	return programs, nil
+}
+
+// apply is tenet with its default settings; the state folder lies on the same
+// disk as the files.
+func (l *lab) apply(dir string) []string {
+	return []string{l.tenet, "apply", "--yes", "--state-dir", filepath.Join(dir, "state"), filepath.Join(dir, "site.hcl")}
+}
+
+// chain compares a chain of commands with a shell that starts the same ones.
+func (l *lab) chain(dir string) ([]program, error) {
+	const n = 200
+	err := writeAll(dir, map[string]string{"site.hcl": bench.ChainSite("/bin/true", n)})
+	loop := fmt.Sprintf("i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done", n)
+	return []program{
+		{name: "shell", argv: []string{"/bin/sh", "-c", loop}},
+		{name: "tenet", argv: l.apply(dir)},
+	}, err
+}
+
+func (l *lab) compile(dir string, n int, site func(string, int) string) ([]program, error) {
+	err := writeAll(dir, map[string]string{"site.hcl": site("/srv/files", n)})
+	return []program{
+		{name: "tenet", argv: []string{l.tenet, "compile", "--json", filepath.Join(dir, "site.hcl")}},
+	}, err
+}
+
+func writeAll(dir string, files map[string]string) error {
+	for name, content := range files {
+		// CFEngine refuses policies that others could write.
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// program is one command line of a case.
+type program struct {
+	name   string
+	argv   []string
+	before func() error // not timed: makes the state that is to be found
+	after  func() error // not timed: checks that the work was done
+	once   bool         // for slow ones: run once, without warming up
+}
+
+// timed runs a program to its end and gives the time from its start to its
+// end, and the most memory that it held, in bytes.
+func timed(dir string, argv []string) (time.Duration, int64, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr // stdout goes to the null device
+	begun := time.Now()
+	err := cmd.Run()
+	spent := time.Since(begun)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, tail(stderr.Bytes()))
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, 0, fmt.Errorf("the system does not tell the memory of %s", argv[0])
+	}
+	return spent, usage.Maxrss << 10, nil
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
+
+func median(samples []time.Duration) time.Duration {
+	s := slices.Sorted(slices.Values(samples))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// emptied makes a directory anew, and lets the disk come to rest.
+func emptied(dir string) func() error {
+	return func() error {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		syscall.Sync()
+		return os.Mkdir(dir, 0o755)
+	}
+}

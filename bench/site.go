@@ -1,0 +1,72 @@
+// Package bench measures tenet. Its Go benchmarks time the stages within one
+// process (go test -bench . ./bench); the script bench/run times the built
+// program as a whole against a limit program and other tools, and writes the
+// table of README.md. Both use the sites that this package generates.
+package bench
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FileSize is the size in bytes of each file of the generated sites.
+const FileSize = 1024
+
+// Mode is the permission of each of those files.
+const Mode = 0o640
+
+// Name gives the name of the i-th file.
+func Name(i int) string { return fmt.Sprintf("f%06d", i) }
+
+// Content gives what the file of that name holds: FileSize bytes.
+func Content(name string) string { return name + " " + padding(name) + "\n" }
+
+func padding(name string) string { return strings.Repeat("x", FileSize-len(name)-2) }
+
+// LoopSite is a site of n files in a directory, declared by one for_each and
+// with computed contents. n is a multiple of 100 or less than 100.
+func LoopSite(dir string, n int) string {
+	outer, inner := n/100, 100
+	if n < 100 {
+		outer, inner = 1, n
+	}
+	return fmt.Sprintf(`locals {
+  padding = %q
+  names   = flatten([for a in range(%d) : [for b in range(%d) : format("f%%06d", a * 100 + b)]])
+}
+
+file "all" {
+  for_each = toset(local.names)
+  path     = "%s/${each.key}"
+  content  = "${each.key} ${local.padding}\n"
+  mode     = "%04o"
+}
+`, padding(Name(0)), outer, inner, dir, Mode)
+}
+
+// BlockSite is the same site, each file in a block of its own.
+func BlockSite(dir string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "locals {\n  padding = %q\n}\n", padding(Name(0)))
+	for i := range n {
+		fmt.Fprintf(&b, `
+file "%[1]s" {
+  path    = "%[2]s/%[1]s"
+  content = "%[1]s ${local.padding}\n"
+  mode    = "%04[3]o"
+}
+`, Name(i), dir, Mode)
+	}
+	return b.String()
+}
+
+// ChainSite is a site of one state that runs a program n times in a row.
+func ChainSite(program string, n int) string {
+	var b strings.Builder
+	b.WriteString("state \"chain\" {\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  command \"c%d\" {\n    argv = [%q]\n  }\n", i, program)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
