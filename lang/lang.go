@@ -12,8 +12,13 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/states"
 )
+
+// DefaultMaxNesting is how deep brackets, operators and conditionals may nest
+// in a source.
+const DefaultMaxNesting = eval.DefaultMaxNesting
 
 // Options say how a site is loaded. Registry is required.
 type Options struct {
@@ -33,50 +38,74 @@ type (
 	Var            = eval.Var
 	VariableValue  = eval.VariableValue
 	VariableSource = eval.VariableSource
+	FunctionDoc    = eval.FunctionDoc
 )
 
 // Site is a loaded site.
 type Site struct {
 	files   fs.FS
 	sources map[string][]byte
-}
-
-// Load reads the site in the root of the given file system and checks what
-// does not depend on a host. All that is wrong is in the list; the Site is nil
-// if it holds an error and nothing could be loaded.
-func Load(site fs.FS, o Options) (*Site, diag.List) {
-	return &Site{files: site, sources: map[string][]byte{}}, nil
+	program *hcl.Program
+	list    diag.List // of Load
+	broken  bool      // a file could not be read or parsed
 }
 
 // For evaluates the site for one target. The Declarations are nil when the
-// list holds an error.
+// list holds an error. Mistakes that Load found are in the list too, together
+// with all that evaluation finds, so that one run can report everything.
 func (s *Site) For(ctx context.Context, t Target) (*states.Declarations, diag.List) {
-	return &states.Declarations{Host: t.Host}, nil
+	if s.broken {
+		return nil, s.list
+	}
+	d, found := s.program.Evaluate(ctx, t)
+	list := append(s.list[:len(s.list):len(s.list)], found...).Sorted()
+	if list.HasErrors() {
+		return nil, list
+	}
+	return d, list
 }
 
-// Variables evaluates the site's variables for one target, sorted by name.
+// Variables evaluates the site's variables for one target, sorted by name. A
+// variable without a usable value is left out; the list says why.
 func (s *Site) Variables(ctx context.Context, t Target) ([]VariableValue, diag.List) {
-	return nil, nil
+	if s.broken {
+		return nil, s.list
+	}
+	return s.program.Variables(ctx, t)
 }
 
-// Source gives the text of a file that was read for the site, for snippets.
+// Source gives the text of a file that was read for the site, for snippets:
+// its own sources, and any text file of the site, such as a template.
 func (s *Site) Source(file string) ([]byte, bool) {
-	src, ok := s.sources[file]
-	return src, ok
+	if src, ok := s.sources[file]; ok {
+		return src, true
+	}
+	if !fs.ValidPath(file) {
+		return nil, false
+	}
+	src, err := fs.ReadFile(s.files, file)
+	return src, err == nil
 }
 
 // Name is the site's name, empty when it has none.
-func (s *Site) Name() string { return "" }
+func (s *Site) Name() string { return s.program.Name() }
+
+// Prune reports whether the site asks for the removal of what it no longer
+// declares.
+func (s *Site) Prune() bool { return s.program.Prune() }
+
+// RequiresVersion is the site's constraint on the version of tenet, and its
+// place; empty when it has none.
+func (s *Site) RequiresVersion() (string, diag.Range) { return s.program.RequiresVersion() }
 
 // Files is the file system that the site was loaded from.
 func (s *Site) Files() fs.FS { return s.files }
 
-// Format rewrites a file in the canonical layout. JSON is left as it is, and
-// a file that does not parse is not touched: the list says why.
-func Format(filename string, src []byte) ([]byte, diag.List) {
-	return src, nil
-}
+// Functions describes the functions of the language, sorted by name.
+func Functions() []FunctionDoc { return eval.FunctionDocs() }
 
-// DefaultMaxNesting is how deep brackets, operators and conditionals may nest
-// in a source.
-const DefaultMaxNesting = 250
+// Format rewrites a file in the canonical layout. JSON is left as it is, and a
+// file that does not parse is not touched: the list says why.
+func Format(filename string, src []byte) ([]byte, diag.List) {
+	return hcl.Format(filename, src)
+}

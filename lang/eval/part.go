@@ -47,12 +47,7 @@ type Parts struct {
 // an error, or a value is not known, the declaration is not usable, and whole
 // is false.
 func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l diag.List) {
-	part = states.PartDeclaration{Type: in.Module.Name, Range: in.Range, Values: map[string]any{}}
-	part.Base = PartName(in.Module.Name, in.Label)
-	part.Address = part.Base
-	if in.Key != nil {
-		part.Address = states.InstanceAddress(part.Base, *in.Key)
-	}
+	part = header(in)
 	whole = true
 	given := map[string]bool{}
 	for _, a := range in.Attributes {
@@ -227,4 +222,31 @@ func Diagnose(err error, at diag.Range) diag.Diagnostic {
 		d.Hint = hinted.Hint
 	}
 	return d
+}
+
+// LeftOut makes the declaration of a part that when leaves out: nothing about
+// it is evaluated but its address and options.
+func (p *Parts) LeftOut(in PartInput, o states.Options) states.PartDeclaration {
+	part := header(in)
+	part.Options = o
+	return part
+}
+
+func header(in PartInput) states.PartDeclaration {
+	part := states.PartDeclaration{Type: in.Module.Name, Range: in.Range, Values: map[string]any{}}
+	part.Base = PartName(in.Module.Name, in.Label)
+	part.Address = part.Base
+	if in.Key != nil {
+		part.Address = states.InstanceAddress(part.Base, *in.Key)
+	}
+	return part
+}
+
+// HostPath expands a leading "~/" in a path on the host.
+func (p *Parts) HostPath(text string) (string, error) {
+	v, err := p.expandHome(text)
+	if err != nil {
+		return "", err
+	}
+	return v.(string), nil
 }

@@ -1,0 +1,98 @@
+package hcl
+
+import (
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// declaration is a state, run, block or top-level part, as it stands in the
+// source.
+type declaration struct {
+	kind     states.DeclarationKind
+	base     string // its address without an instance key
+	file     string
+	src      hcl2.Range // the header
+	entry    *eval.Entry
+	forEach  *attribute
+	options  []option
+	guards   []guard
+	parallel *attribute
+	lazy     *attribute
+	deferred *attribute
+
+	// States, and top-level parts, which hold one part.
+	topLevel bool
+	handler  bool // a top-level part whose type is lazy by itself
+	params   []*param
+	parts    []*part
+
+	// Runs.
+	state *attribute
+	args  *attribute
+
+	// Blocks: each list is an attribute, or what is declared inline.
+	members, rescue, always refList
+	ordered, recovered      *attribute
+}
+
+// refList is a list of references that is given as an attribute, or by the
+// declarations that stand in its place.
+type refList struct {
+	given  *attribute
+	inline []states.Ref
+}
+
+// option is an option that is given.
+type option struct {
+	*eval.Option
+	given *attribute
+}
+
+// guard is an only_if or unless block.
+type guard struct {
+	unless                                bool
+	src                                   hcl2.Range
+	exists, missing, command, wouldChange *attribute
+}
+
+// part is TYPE "LABEL" { … }.
+type part struct {
+	module     *states.Module
+	label      string
+	base       string
+	src        hcl2.Range // the header
+	forEach    *attribute
+	options    []option
+	guards     []guard
+	attributes []*attribute
+}
+
+// param is a parameter of a state.
+type param struct {
+	name string
+	src  hcl2.Range
+
+	convert *eval.Variable // converts values to the type
+	given   *attribute     // the default; nil: none
+}
+
+// variable is a variable as it stands in the source.
+type variable struct {
+	*eval.Variable
+	given       *attribute // the default; nil: none
+	validations []validation
+}
+
+type validation struct {
+	condition, message *expression
+	src                hcl2.Range
+}
+
+// local is one line of locals.
+type local struct {
+	name string
+	src  hcl2.Range
+	expr *expression
+}

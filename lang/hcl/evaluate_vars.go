@@ -1,0 +1,178 @@
+package hcl
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+// Variables gives the program's variables for a target, sorted by name.
+func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.VariableValue, diag.List) {
+	e := newEvaluator(p, t)
+	e.variables()
+	var out []eval.VariableValue
+	for _, name := range p.variableNames() {
+		v, given := p.variables[name], e.given[name]
+		value := e.root.Variables["var."+name]
+		if len(given) == 0 || !value.IsWhollyKnown() {
+			continue
+		}
+		described, err := v.Describe(value, given)
+		if err != nil {
+			e.list.Add(eval.Diagnose(err, v.Range))
+			continue
+		}
+		out = append(out, described)
+	}
+	return out, e.list.Sorted()
+}
+
+// variables gives each variable its value, and checks it.
+func (e *evaluator) variables() {
+	e.collect()
+	for _, name := range e.site.variableNames() {
+		v := e.site.variables[name]
+		value := cty.DynamicVal
+		if given := e.given[name]; allKnown(given) {
+			resolved, err := v.Resolve(given)
+			if err != nil {
+				e.list.Add(*err)
+			} else {
+				value = resolved
+			}
+		}
+		e.root.Variables["var."+name] = value
+	}
+	for _, name := range e.site.variableNames() {
+		e.validate(e.site.variables[name])
+	}
+}
+
+func allKnown(given []eval.Given) bool {
+	return !slices.ContainsFunc(given, func(g eval.Given) bool { return !g.Value.IsWhollyKnown() })
+}
+
+// collect finds all values that are given, lowest precedence first.
+func (e *evaluator) collect() {
+	for name, v := range e.site.variables {
+		if v.given != nil {
+			e.give(name, eval.LevelDefault, e.value(v.given.expr, e.root), at(v.given.src()))
+		}
+	}
+	for _, f := range e.site.values {
+		e.valueFile(f.body, eval.LevelSite)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.target.Environment)) {
+		if e.site.variables[name] != nil {
+			e.text(eval.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
+		}
+	}
+	for _, f := range e.target.VarFiles {
+		b, list := parse(f.Name, f.Data, valuesShape(), e.site.shapes, e.site.limit)
+		e.list.Add(list...)
+		if b == nil {
+			continue
+		}
+		l := &linker{site: e.site}
+		for _, a := range b.attributes {
+			l.attribute(a, scope{valuesOf: "a file of values"})
+		}
+		e.list.Add(l.list...)
+		e.valueFile(b, eval.LevelVarFile)
+	}
+	for _, v := range e.target.Vars {
+		if e.site.variables[v.Name] == nil {
+			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is not declared", v.Name),
+				Hint: undeclaredHint("var", v.Name, e.site.variableNames()), Range: diag.Range{File: "--var"}})
+			continue
+		}
+		e.text(eval.LevelVar, "--var "+v.Name, v.Name, v.Value)
+	}
+}
+
+func (e *evaluator) give(name, level string, v cty.Value, r diag.Range) {
+	e.given[name] = append(e.given[name], eval.Given{Level: level, Value: v, Range: r})
+}
+
+// valueFile takes the values of a file.
+func (e *evaluator) valueFile(b *body, level string) {
+	for _, sub := range b.blocks {
+		e.errorAt(sub.header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
+	}
+	for _, a := range b.attributes {
+		if e.site.variables[a.name] == nil {
+			e.errorAt(a.nameRange, undeclaredHint("var", a.name, e.site.variableNames()), "var.%s is not declared", a.name)
+			continue
+		}
+		e.give(a.name, level, e.value(a.expr, e.root), at(a.src()))
+	}
+}
+
+// text takes a value that is given as text outside of the site; source names
+// the way for people.
+func (e *evaluator) text(level, source, name, text string) {
+	v := e.site.variables[name]
+	r := diag.Range{File: source}
+	if v.IsLiteral() {
+		value, err := eval.Value(text)
+		if err != nil {
+			e.list.Add(eval.Diagnose(&eval.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
+				Hint: "give it as UTF-8 text in normal form C"}, r))
+		}
+		e.give(name, level, value, r)
+		return
+	}
+	value := cty.DynamicVal
+	if err := eval.CheckNesting(source, []byte(text), false, e.site.limit); err != nil {
+		e.list.Add(*err)
+	} else if expr, diags := hclsyntax.ParseExpression([]byte(text), source, hcl2.InitialPos); diags.HasErrors() {
+		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is no expression", name),
+			Detail: diags[0].Detail, Range: r,
+			Hint: fmt.Sprintf("its type is %s; write for instance [\"a\", \"b\"] or { a = 1 }, in single quotes for the shell", eval.TypeName(v.Type))})
+	} else {
+		x := &expression{Expression: expr}
+		l := &linker{site: e.site}
+		l.expression(x, scope{valuesOf: source})
+		e.list.Add(l.list...)
+		value = e.value(x, e.root)
+	}
+	e.give(name, level, value, r)
+}
+
+// validate checks a variable's value with its own conditions.
+func (e *evaluator) validate(v *variable) {
+	given := e.given[v.Name]
+	if !e.root.Variables["var."+v.Name].IsKnown() {
+		return
+	}
+	for _, check := range v.validations {
+		value, _ := eval.Split(e.value(check.condition, e.root))
+		if !value.IsKnown() {
+			continue
+		}
+		ok, err := eval.Bool(value)
+		if err != nil {
+			e.errorAt(check.condition.Range(), "write a comparison", "the condition: %v", err)
+			continue
+		}
+		if ok {
+			continue
+		}
+		message, sensitive := eval.Split(e.value(check.message, e.root))
+		text, err := eval.Text(message)
+		if !message.IsKnown() || err != nil || sensitive {
+			text = "its condition does not hold"
+		}
+		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is refused: %s", v.Name, text),
+			Hint: "give another value", Range: given[len(given)-1].Range,
+			Related: []diag.Related{{Message: "this condition does not hold", Range: at(check.condition.Range())}}})
+	}
+}

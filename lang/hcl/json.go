@@ -1,0 +1,212 @@
+package hcl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+// jsonReader turns JSON into our tree. What is a block, and with how many
+// labels, comes from the shape of the surrounding body.
+type jsonReader struct {
+	shapes *shapes
+	limit  int // of nesting, within strings
+	list   diag.List
+}
+
+// body reads an object. Blocks that are given as properties have no order
+// among each other: they are sorted by type and label, so that the order of
+// properties never matters. What stands in "parts" follows, as written.
+func (r *jsonReader) body(e hcl2.Expression, in *shape) *body {
+	out := &body{src: e.Range()}
+	pairs := hcl2ExprMap(e)
+	if pairs == nil {
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is an object", in.what), Range: at(e.Range()),
+			Hint: "put it in braces: { … }"})
+		return out
+	}
+	var ordered []*block
+	for _, pair := range pairs {
+		name, src := keyOf(pair)
+		inside, labels := r.shapes.blockOf(in, name)
+		switch {
+		case name == "//": // a comment
+		case name == "parts" && in.parts:
+			ordered = append(ordered, r.parts(pair.Value, in)...)
+		case inside == nil || slices.Contains(in.either, name) && hcl2ExprMap(pair.Value) == nil:
+			r.attribute(out, in, name, src, pair.Value)
+		default:
+			found := r.blocks(pair.Value, &block{typ: name, typeRange: src, header: src}, labels, inside)
+			if inside == r.shapes.part {
+				out.unordered += len(found)
+			}
+			out.blocks = append(out.blocks, found...)
+		}
+	}
+	slices.SortStableFunc(out.blocks, func(a, b *block) int {
+		return cmp.Or(cmp.Compare(a.typ, b.typ), slices.Compare(a.labels, b.labels))
+	})
+	out.blocks = append(out.blocks, ordered...)
+	return out
+}
+
+func (r *jsonReader) attribute(out *body, in *shape, name string, src hcl2.Range, value hcl2.Expression) {
+	if first := out.attribute(name); first != nil {
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: at(src),
+			Hint:    "give each property once",
+			Related: []diag.Related{{Message: "first given here", Range: at(first.nameRange)}}})
+		return
+	}
+	expr := r.expression(value, slices.Contains(in.refs, name))
+	out.attributes = append(out.attributes, &attribute{name: name, nameRange: src, expr: &expression{Expression: expr}})
+}
+
+// blocks reads one block, an array of blocks, or objects whose properties are
+// labels.
+func (r *jsonReader) blocks(e hcl2.Expression, head *block, labels int, inside *shape) []*block {
+	if list := hcl2ExprList(e); list != nil {
+		var out []*block
+		for _, element := range list {
+			out = append(out, r.blocks(element, head, labels, inside)...)
+		}
+		return out
+	}
+	if labels == 0 {
+		b := *head
+		b.body = r.body(e, inside)
+		return []*block{&b}
+	}
+	pairs := hcl2ExprMap(e)
+	if pairs == nil {
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s needs a label", head.typ), Range: at(e.Range()),
+			Hint: fmt.Sprintf(`write "%s": {"LABEL": {…}}`, head.typ)})
+		return nil
+	}
+	var out []*block
+	for _, pair := range pairs {
+		b := *head
+		label, src := keyOf(pair)
+		if label == "//" {
+			continue
+		}
+		b.labels = append(slices.Clone(head.labels), label)
+		b.labelRanges = append(slices.Clone(head.labelRanges), src)
+		b.header = src
+		out = append(out, r.blocks(pair.Value, &b, labels-1, inside)...)
+	}
+	return out
+}
+
+// parts reads "parts": an array of objects with one property each.
+func (r *jsonReader) parts(e hcl2.Expression, in *shape) []*block {
+	hint := `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`
+	list := hcl2ExprList(e)
+	if list == nil {
+		r.list.Add(diag.Diagnostic{Summary: "parts is an array", Range: at(e.Range()), Hint: hint})
+	}
+	var out []*block
+	for _, element := range list {
+		pairs := hcl2ExprMap(element)
+		if len(pairs) != 1 {
+			r.list.Add(diag.Diagnostic{Summary: "an element of parts is an object with one property", Range: at(element.Range()), Hint: hint})
+			continue
+		}
+		name, src := keyOf(pairs[0])
+		inside, labels := r.shapes.blockOf(in, name)
+		if inside == nil {
+			inside, labels = r.shapes.part, 1 // decode reports the unknown type
+		}
+		out = append(out, r.blocks(pairs[0].Value, &block{typ: name, typeRange: src, header: src}, labels, inside)...)
+	}
+	return out
+}
+
+// expression turns a JSON value into an expression of the native syntax, so
+// that one evaluation serves both. Strings are templates; in the place of a
+// reference or a type they are expressions, with or without ${}.
+func (r *jsonReader) expression(e hcl2.Expression, isRef bool) hclsyntax.Expression {
+	src := e.Range()
+	if list := hcl2ExprList(e); list != nil {
+		tuple := &hclsyntax.TupleConsExpr{SrcRange: src, OpenRange: e.StartRange()}
+		for _, element := range list {
+			tuple.Exprs = append(tuple.Exprs, r.expression(element, isRef))
+		}
+		return tuple
+	}
+	if pairs := hcl2ExprMap(e); pairs != nil {
+		object := &hclsyntax.ObjectConsExpr{SrcRange: src, OpenRange: e.StartRange()}
+		for _, pair := range pairs {
+			name, at := keyOf(pair)
+			key := &hclsyntax.ObjectConsKeyExpr{Wrapped: r.text(name, at, false), ForceNonLiteral: true}
+			object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: r.expression(pair.Value, isRef)})
+		}
+		return object
+	}
+	v, diags := e.Value(nil)
+	r.list.Add(eval.FromHCL(diags)...)
+	if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+		return r.text(v.AsString(), src, isRef)
+	}
+	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: src}
+}
+
+// text reads a JSON string as a template, or as an expression. Positions in it
+// are those of the source as far as no escape comes before.
+func (r *jsonReader) text(s string, src hcl2.Range, isRef bool) hclsyntax.Expression {
+	isTemplate := strings.Contains(s, "${") || strings.Contains(s, "%{")
+	if !isTemplate && !isRef {
+		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(s), SrcRange: src}
+	}
+	if err := eval.CheckNesting(src.Filename, []byte(s), isTemplate, r.limit); err != nil {
+		err.Range = at(src)
+		r.list.Add(*err)
+		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: src}
+	}
+	start := src.Start
+	start.Byte++
+	start.Column++
+	parse := hclsyntax.ParseExpression
+	if isTemplate {
+		parse = hclsyntax.ParseTemplate
+	}
+	expr, diags := parse([]byte(s), src.Filename, start)
+	r.list.Add(eval.FromHCL(diags)...)
+	if diags.HasErrors() {
+		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: src}
+	}
+	return expr
+}
+
+// keyOf gives a property's name and place.
+func keyOf(pair hcl2.KeyValuePair) (string, hcl2.Range) {
+	v, _ := pair.Key.Value(nil)
+	return v.AsString(), pair.Key.Range()
+}
+
+func hcl2ExprMap(e hcl2.Expression) []hcl2.KeyValuePair {
+	if m, ok := e.(interface{ ExprMap() []hcl2.KeyValuePair }); ok {
+		return m.ExprMap()
+	}
+	return nil
+}
+
+func hcl2ExprList(e hcl2.Expression) []hcl2.Expression {
+	if l, ok := e.(interface{ ExprList() []hcl2.Expression }); ok {
+		return l.ExprList()
+	}
+	return nil
+}
+
+// parseJSON parses JSON into an expression of the HCL library.
+func parseJSON(name string, src []byte) (hcl2.Expression, hcl2.Diagnostics) {
+	return hcljson.ParseExpression(src, name)
+}

@@ -1,0 +1,386 @@
+package hcl
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// linker finds what the names in expressions mean. It rewrites "var.a.b" to a
+// variable named "var.a" with the rest as it is, and likewise local, param,
+// each and fact; a reference becomes a variable named like its address. So
+// an evaluation provides exactly the values that are used, each under one
+// name, however many others there are; and all references have one type.
+type linker struct {
+	site  *Program
+	list  diag.List
+	quiet bool // undefined names are not reported
+}
+
+// need is a value that an expression uses.
+type need struct {
+	kind string // "var", "local", "fact" or "ref"
+	name string
+	ref  states.Ref
+	src  hcl2.Range
+}
+
+// scope is where an expression stands.
+type scope struct {
+	self     *eval.Entry
+	params   *declaration // the state whose params are known; nil: none
+	each     bool
+	parent   bool // each.parent
+	valuesOf string
+}
+
+// all links every expression of the program.
+func (l *linker) all() {
+	for _, name := range l.site.variableNames() {
+		v := l.site.variables[name]
+		l.attribute(v.given, scope{valuesOf: "the default of a variable"})
+		for _, check := range v.validations {
+			l.expression(check.condition, scope{})
+			l.expression(check.message, scope{})
+		}
+	}
+	for _, f := range l.site.values {
+		for _, a := range f.body.attributes {
+			l.attribute(a, scope{valuesOf: "a file of values"})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.site.locals)) {
+		l.expression(l.site.locals[name].expr, scope{})
+	}
+	for _, d := range l.site.declarations {
+		l.declaration(d)
+	}
+}
+
+func (l *linker) declaration(d *declaration) {
+	l.attribute(d.forEach, scope{})
+	s := scope{each: d.forEach != nil}
+	for _, p := range d.params {
+		l.attribute(p.given, scope{})
+	}
+	l.attributes(s, d.parallel, d.lazy, d.deferred, d.state, d.args, d.ordered, d.recovered,
+		d.members.given, d.rescue.given, d.always.given)
+	l.options(d.options, d.guards, s)
+	inner := scope{self: d.entry, params: d, each: s.each}
+	if d.topLevel {
+		inner = s
+	}
+	for _, p := range d.parts {
+		l.attribute(p.forEach, inner)
+		s := inner
+		s.parent = inner.each
+		s.each = inner.each || p.forEach != nil
+		l.options(p.options, p.guards, s)
+		l.attributes(s, p.attributes...)
+	}
+}
+
+func (l *linker) options(options []option, guards []guard, s scope) {
+	for _, o := range options {
+		l.attribute(o.given, s)
+	}
+	for _, g := range guards {
+		l.attributes(s, g.exists, g.missing, g.command, g.wouldChange)
+	}
+}
+
+func (l *linker) attributes(s scope, list ...*attribute) {
+	for _, a := range list {
+		l.attribute(a, s)
+	}
+}
+
+func (l *linker) attribute(a *attribute, s scope) {
+	if a != nil {
+		l.expression(a.expr, s)
+	}
+}
+
+func (l *linker) expression(e *expression, s scope) {
+	if _, literal := e.Expression.(*hclsyntax.LiteralValueExpr); literal {
+		return
+	}
+	w := &walker{linker: l, scope: s, to: e}
+	hclsyntax.Walk(e.Expression, w) // its diagnostics are the walker's: none
+}
+
+// walker links one expression.
+type walker struct {
+	*linker
+	scope  scope
+	to     *expression
+	locals []map[string]struct{} // names that for expressions give
+}
+
+// Enter rewrites a node before its children are visited.
+func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
+	switch n := n.(type) {
+	case hclsyntax.ChildScope:
+		w.locals = append(w.locals, n.LocalNames)
+	case *hclsyntax.IndexExpr:
+		if call := w.computed(n); call != nil {
+			n.Collection = &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{call}, SrcRange: n.SrcRange}
+			n.Key = &hclsyntax.LiteralValueExpr{Val: cty.Zero, SrcRange: n.SrcRange}
+		}
+	case *hclsyntax.RelativeTraversalExpr:
+		if call := w.computed(n); call != nil {
+			n.Source, n.Traversal = call, nil
+		}
+	case *hclsyntax.ScopeTraversalExpr:
+		w.traversal(n)
+	}
+	return nil
+}
+
+// Exit leaves the scope of a for expression.
+func (w *walker) Exit(n hclsyntax.Node) hcl2.Diagnostics {
+	if _, ok := n.(hclsyntax.ChildScope); ok {
+		w.locals = w.locals[:len(w.locals)-1]
+	}
+	return nil
+}
+
+func (w *walker) isLocal(name string) bool {
+	return slices.ContainsFunc(w.locals, func(names map[string]struct{}) bool {
+		_, ok := names[name]
+		return ok
+	})
+}
+
+// wrong reports a mistake, and that the expression has no value.
+func (w *walker) wrong(src hcl2.Range, summary, hint string) {
+	w.to.bad = true
+	if !w.quiet {
+		w.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: at(src)})
+	}
+}
+
+func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
+	root := n.Traversal.RootName()
+	if w.isLocal(root) || len(n.Traversal) > 0 && linked(root) {
+		return
+	}
+	if in := w.scope.valuesOf; in != "" {
+		w.wrong(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", in, root), "write the value itself; functions may be used")
+		return
+	}
+	switch root {
+	case "var", "local", "param", "each", "fact":
+		w.value(n, root)
+	default:
+		if w.site.names.IsRoot(root) {
+			w.reference(n)
+			return
+		}
+		w.unknownRoot(n, root)
+	}
+}
+
+// linked reports whether a name is one that the linker made.
+func linked(name string) bool { return strings.Contains(name, ".") }
+
+// value links var.NAME and its like.
+func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
+	name, ok := stepName(n.Traversal, 1)
+	if !ok {
+		w.wrong(n.SrcRange, fmt.Sprintf("%s alone is no value", root), fmt.Sprintf("name one of them: %s.NAME", root))
+		return
+	}
+	src := hcl2.RangeBetween(n.Traversal[0].SourceRange(), n.Traversal[1].SourceRange())
+	used := 2
+	var names []string
+	found := false
+	switch root {
+	case "var":
+		names, found = w.site.variableNames(), w.site.variables[name] != nil
+	case "local":
+		names = slices.Sorted(maps.Keys(w.site.locals))
+		found = w.site.locals[name] != nil
+	case "fact":
+		found = true
+	case "param":
+		if w.scope.params == nil {
+			w.wrong(src, "param is known only in the parts of a state", "use var or local here")
+			return
+		}
+		for _, p := range w.scope.params.params {
+			names = append(names, p.name)
+		}
+		found = w.scope.params.param(name) != nil
+	case "each":
+		if !w.each(n, &name, &used) {
+			return
+		}
+		found = true
+	}
+	if !found {
+		w.wrong(src, fmt.Sprintf("%s.%s is not declared", root, name), undeclaredHint(root, name, names))
+		return
+	}
+	if root != "param" && root != "each" {
+		w.to.needs = append(w.to.needs, need{kind: root, name: name, src: src})
+	}
+	n.Traversal = append(hcl2.Traversal{hcl2.TraverseRoot{Name: root + "." + name, SrcRange: src}}, n.Traversal[used:]...)
+}
+
+func undeclaredHint(root, name string, names []string) string {
+	if near := eval.Nearest(name, names); near != "" {
+		return fmt.Sprintf("did you mean %s.%s?", root, near)
+	}
+	switch root {
+	case "var":
+		return fmt.Sprintf("declare it: variable %q { … }", name)
+	case "local":
+		return fmt.Sprintf("declare it: locals { %s = … }", name)
+	}
+	return fmt.Sprintf("declare it in the state: param %q { … }", name)
+}
+
+// each checks each.key, each.value and each.parent.key; name becomes the path
+// behind each, and used the steps that it takes.
+func (w *walker) each(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) bool {
+	if !w.scope.each {
+		w.wrong(n.SrcRange, "each is known only where for_each is given", "add for_each, or name the value itself")
+		return false
+	}
+	if *name == "parent" {
+		inner, ok := stepName(n.Traversal, 2)
+		if !w.scope.parent {
+			w.wrong(n.SrcRange, "each.parent is known only in the parts of a state with for_each", "use each.key or each.value")
+			return false
+		}
+		if !ok || inner != "key" && inner != "value" {
+			w.wrong(n.SrcRange, "each.parent has key and value", "write each.parent.key or each.parent.value")
+			return false
+		}
+		*name, *used = "parent."+inner, 3
+		return true
+	}
+	if *name != "key" && *name != "value" {
+		w.wrong(n.SrcRange, fmt.Sprintf("each has no %q", *name), "write each.key, each.value or each.parent")
+		return false
+	}
+	return true
+}
+
+func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
+	known := []string{"var", "local", "param", "each", "fact", "state", "run", "block", "self"}
+	hint := eval.DidYouMean(root, append(known, w.site.shapes.registry.Names()...))
+	switch {
+	case slices.Contains(notYet(), root) || root == "hosts" || root == "secret" || root == "result":
+		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
+		return
+	case len(n.Traversal) == 1 && hint == "":
+		hint = fmt.Sprintf("put text in quotes: %q", root)
+	case hint == "":
+		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME"
+	}
+	w.wrong(n.SrcRange, fmt.Sprintf("there is nothing named %q", root), hint)
+}
+
+// reference links a reference whose steps are all written out.
+func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
+	var steps []eval.Step
+	for i := range n.Traversal {
+		step, ok := stepOf(n.Traversal[i])
+		if !ok {
+			w.wrong(n.SrcRange, "this is no reference", "write state.NAME, TYPE.LABEL or TYPE[\"any label\"]")
+			return
+		}
+		steps = append(steps, step)
+	}
+	ref, err := w.site.names.Resolve(steps, w.scope.self)
+	if err != nil {
+		d := eval.Diagnose(err, at(n.SrcRange))
+		w.wrong(n.SrcRange, d.Summary, d.Hint)
+		return
+	}
+	name := "ref." + eval.AddressOf(ref)
+	w.to.needs = append(w.to.needs, need{kind: "ref", name: name, ref: ref, src: n.SrcRange})
+	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
+}
+
+// computed gives the call that resolves a reference with computed keys, nil
+// where the expression is none.
+func (w *walker) computed(e hclsyntax.Expression) hclsyntax.Expression {
+	args := w.steps(e)
+	if args == nil {
+		return nil
+	}
+	src := e.Range()
+	return &hclsyntax.FunctionCallExpr{Name: eval.RefFunction, Args: args,
+		NameRange: src, OpenParenRange: src, CloseParenRange: src}
+}
+
+// steps writes a reference as arguments of that call: names as strings, keys
+// as tuples of one.
+func (w *walker) steps(e hclsyntax.Expression) []hclsyntax.Expression {
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		root := e.Traversal.RootName()
+		if w.isLocal(root) || linked(root) || w.scope.valuesOf != "" || !w.site.names.IsRoot(root) {
+			return nil
+		}
+		return traversalSteps(e.Traversal)
+	case *hclsyntax.RelativeTraversalExpr:
+		if args := w.steps(e.Source); args != nil {
+			return append(args, traversalSteps(e.Traversal)...)
+		}
+	case *hclsyntax.IndexExpr:
+		if args := w.steps(e.Collection); args != nil {
+			return append(args, &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{e.Key}, SrcRange: e.SrcRange})
+		}
+	}
+	return nil
+}
+
+func traversalSteps(t hcl2.Traversal) []hclsyntax.Expression {
+	var args []hclsyntax.Expression
+	for _, step := range t {
+		s, _ := stepOf(step)
+		literal := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(s.Key), SrcRange: step.SourceRange()}
+		if s.Index {
+			args = append(args, &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{literal}, SrcRange: step.SourceRange()})
+			continue
+		}
+		args = append(args, literal)
+	}
+	return args
+}
+
+// stepOf turns a step of a traversal into one of a reference.
+func stepOf(t hcl2.Traverser) (eval.Step, bool) {
+	switch t := t.(type) {
+	case hcl2.TraverseRoot:
+		return eval.Step{Key: t.Name}, true
+	case hcl2.TraverseAttr:
+		return eval.Step{Key: t.Name}, true
+	case hcl2.TraverseIndex:
+		step, err := eval.StepValue(t.Key)
+		return step, err == nil
+	}
+	return eval.Step{}, false
+}
+
+// stepName gives the name at an index of a traversal: .name or ["name"].
+func stepName(t hcl2.Traversal, i int) (string, bool) {
+	if i >= len(t) {
+		return "", false
+	}
+	step, ok := stepOf(t[i])
+	return step.Key, ok
+}

@@ -1,0 +1,107 @@
+package hcl
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Options say how a program is parsed. Registry is required.
+type Options struct {
+	Registry   *states.Registry
+	Site       fs.FS // where functions and sources find their files
+	MaxNesting int   // 0: eval.DefaultMaxNesting
+}
+
+// Program is what the files of one site declare. It does not change once it is
+// made, and may be evaluated by several goroutines.
+type Program struct {
+	site   fs.FS
+	limit  int
+	shapes *shapes
+	names  *eval.Namespace
+
+	declarations []*declaration // in order of files and positions
+	byBase       map[string]*declaration
+	variables    map[string]*variable
+	locals       map[string]*local
+	values       []valueFile // vars.hcl and *.auto.hcl
+
+	name          string
+	prune         bool
+	requires      string
+	requiresRange hcl2.Range
+	siteRange     *hcl2.Range
+	broken        bool
+}
+
+// valueFile gives values to variables.
+type valueFile struct {
+	name string
+	body *body
+}
+
+// Source is the text of a file of the site.
+type Source struct {
+	Name string // relative to the site
+	Data []byte
+}
+
+// Parse makes a program of the files, in their order. All that is wrong
+// whatever the host is in the list; the program holds what is right.
+func Parse(sources []Source, o Options) (*Program, diag.List) {
+	p := &Program{site: o.Site, limit: o.MaxNesting, shapes: newShapes(o.Registry),
+		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{}}
+	if p.limit == 0 {
+		p.limit = eval.DefaultMaxNesting
+	}
+	p.names = eval.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
+	d := &decoder{shapes: p.shapes, site: p}
+	for _, src := range sources {
+		in := p.shapes.root
+		if isValues(src.Name) {
+			in = valuesShape()
+		}
+		b, list := parse(src.Name, src.Data, in, p.shapes, p.limit)
+		d.list.Add(list...)
+		p.broken = p.broken || list.HasErrors()
+		switch {
+		case b == nil:
+		case isValues(src.Name):
+			p.values = append(p.values, valueFile{src.Name, b})
+		default:
+			d.root(b, src.Name)
+		}
+	}
+	// Where a file does not parse, what it declares is not known, and
+	// references to it would look undefined.
+	l := &linker{site: p, quiet: p.broken}
+	l.all()
+	d.list.Add(l.list...)
+	return p, d.list.Sorted()
+}
+
+func valuesShape() *shape { return &shape{what: "a file of values"} }
+
+// Broken reports whether a file did not parse. Then evaluation would report
+// things that only seem to be missing.
+func (p *Program) Broken() bool { return p.broken }
+
+// Name is the site's name, empty when it has none.
+func (p *Program) Name() string { return p.name }
+
+// Prune is the site's option prune.
+func (p *Program) Prune() bool { return p.prune }
+
+// RequiresVersion is the constraint on the version of the program, and where it
+// stands; empty when the site has none.
+func (p *Program) RequiresVersion() (string, diag.Range) { return p.requires, at(p.requiresRange) }
+
+// variableNames lists the declared variables, sorted.
+func (p *Program) variableNames() []string { return slices.Sorted(maps.Keys(p.variables)) }

@@ -1,0 +1,93 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/hcl"
+)
+
+// Load reads the site in the root of the given file system and checks what
+// does not depend on a host. All that is wrong is in the list; the Site is
+// never nil, so that For can report what else is wrong.
+func Load(site fs.FS, o Options) (*Site, diag.List) {
+	s := &Site{files: site, sources: map[string][]byte{}}
+	names, list := sourceNames(site, o.Files)
+	s.list = list
+	s.broken = list.HasErrors()
+	var sources []hcl.Source
+	for _, name := range names {
+		data, err := fs.ReadFile(site, name)
+		if err != nil {
+			s.broken = true
+			s.list.Add(unreadable(site, name, err))
+			continue
+		}
+		s.sources[name] = data
+		sources = append(sources, hcl.Source{Name: name, Data: data})
+	}
+	program, found := hcl.Parse(sources, hcl.Options{Registry: o.Registry, Site: site, MaxNesting: o.MaxNesting})
+	s.program = program
+	s.broken = s.broken || program.Broken()
+	s.list = append(s.list, found...).Sorted()
+	return s, s.list
+}
+
+// sourceNames lists the files to read, sorted and without repeats.
+func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
+	var names []string
+	var list diag.List
+	if only != nil {
+		for _, name := range only {
+			if !fs.ValidPath(name) || !hcl.IsSource(name) {
+				list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%q is no source of a site", name),
+					Hint: "a source is a file named *.hcl or *.hcl.json"})
+				continue
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return slices.Compact(names), list
+	}
+	entries, err := fs.ReadDir(site, ".")
+	if err != nil {
+		list.Add(diag.Diagnostic{Summary: "the site's directory cannot be read: " + err.Error(),
+			Hint: "name an existing directory, or a file"})
+		return nil, list
+	}
+	for _, e := range entries {
+		if !e.IsDir() && hcl.IsSource(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		list.Add(diag.Diagnostic{Summary: "the site has no files",
+			Detail: "Its directory holds neither *.hcl nor *.hcl.json.",
+			Hint:   "create a file such as site.hcl in it, or name another directory"})
+	}
+	slices.Sort(names)
+	return names, list
+}
+
+// unreadable explains why a source could not be read.
+func unreadable(site fs.FS, name string, err error) diag.Diagnostic {
+	d := diag.Diagnostic{Summary: fmt.Sprintf("%s cannot be read: %v", name, err), Range: diag.Range{File: name},
+		Hint: "check that the file is there, and may be read"}
+	if errors.Is(err, fs.ErrNotExist) {
+		d.Summary = fmt.Sprintf("there is no file %s", name)
+		var names []string
+		if entries, err := fs.ReadDir(site, "."); err == nil {
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+		}
+		if near := eval.DidYouMean(name, names); near != "" {
+			d.Hint = near
+		}
+	}
+	return d
+}
