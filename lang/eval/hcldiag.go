@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -30,7 +31,7 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 			at = Range(*d.Subject)
 		}
 		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && extra.FunctionCallError() != nil {
-			l = append(l, fromCall(extra, at)...)
+			l = append(l, fromCall(d, extra, at)...)
 			continue
 		}
 		out := diag.Diagnostic{Severity: diag.Error, Summary: d.Summary, Detail: d.Detail, Range: at}
@@ -38,6 +39,9 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 			out.Severity = diag.Warning
 		}
 		out.Detail, out.Hint = splitHint(d.Detail)
+		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
+			out.Hint = cmp.Or(DidYouMean(extra.CalledFunctionName(), functionNames()), out.Hint)
+		}
 		if out.Hint == "" {
 			out.Hint = hintFor(d)
 		}
@@ -47,8 +51,11 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 }
 
 // fromCall reports the error that a function returned.
-func fromCall(extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
+func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
 	err, name := extra.FunctionCallError(), extra.CalledFunctionName()
+	if hasSensitive(from) {
+		err = errHidden
+	}
 	var inner *TemplateError
 	if errors.As(err, &inner) {
 		l := append(diag.List(nil), inner.List...)
@@ -68,6 +75,31 @@ func fromCall(extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
 		d.Hint = "see the function's description: tenet doc " + name
 	}
 	return diag.List{d}
+}
+
+// hasSensitive reports whether an argument of the call is sensitive: then the
+// error may show it.
+func hasSensitive(d *hcl.Diagnostic) bool {
+	call, ok := d.Expression.(*hclsyntax.FunctionCallExpr)
+	if !ok || d.EvalContext == nil {
+		return false
+	}
+	for _, arg := range call.Args {
+		v, diags := arg.Value(d.EvalContext)
+		if _, sensitive := Split(v); sensitive || diags.HasErrors() {
+			return true
+		}
+	}
+	return false
+}
+
+// functionNames lists all functions.
+func functionNames() []string {
+	var names []string
+	for _, f := range FunctionDocs() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // splitHint takes the suggestion off the end of a detail.

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,7 +142,7 @@ func resolvePart(e *Entry, owner string, steps []Step) (string, error) {
 	part, steps := e.Parts[base], steps[2:]
 	if part == nil && !e.OpenParts {
 		return "", &HintError{Message: fmt.Sprintf("%s has no part %s", e.Base, base),
-			Hint: DidYouMean(base, slices.Sorted(maps.Keys(e.Parts)))}
+			Hint: partHint(base, e)}
 	}
 	address := base
 	if len(steps) > 0 && steps[0].Index {
@@ -158,19 +159,22 @@ func resolvePart(e *Entry, owner string, steps []Step) (string, error) {
 	return address, nil
 }
 
+func partHint(base string, e *Entry) string {
+	names := slices.Sorted(maps.Keys(e.Parts))
+	return cmp.Or(DidYouMean(base, names), Choices(names), "tenet inspect shows what it has")
+}
+
 // PartName is the address of a part within its state.
 func PartName(typ, label string) string { return states.LabelAddress(typ, label) }
 
 func (n *Namespace) undefined(root, name string) error {
 	address := states.LabelAddress(root, name)
-	hint := ""
 	names := slices.Sorted(maps.Keys(n.roots[root]))
+	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
 	if near := Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))
 	} else if others := n.elsewhere(name); len(others) > 0 {
 		hint = "did you mean " + strings.Join(others, " or ") + "?"
-	} else if len(names) == 0 {
-		hint = fmt.Sprintf("nothing is declared as %s at top level", root)
 	}
 	return &HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
 }

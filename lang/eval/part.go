@@ -61,7 +61,7 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 		}
 		value, sensitive, err := p.value(in, a)
 		if err != nil {
-			l.Add(attributeDiag(a.Name, err, a.Range))
+			l.Add(in.wrong(a.Name, err, a.Range))
 			continue
 		}
 		part.Values[a.Name] = value
@@ -115,8 +115,15 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 		}
 	}
 	value, err = schema.Normalize(plain)
+	if err != nil && sensitive {
+		err = errHidden
+	}
 	return value, sensitive, err
 }
+
+// errHidden stands for errors that might show a sensitive value.
+var errHidden = &HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
+	Hint: "look at the attribute's type and rules, and try a value that is not sensitive"}
 
 // modeText guesses what a number was meant to be: HCL reads 0644 as 644.
 func modeText(n json.Number) string {
@@ -162,7 +169,7 @@ func (p *Parts) defaultKey(part *states.PartDeclaration, in PartInput, given map
 	}
 	value, _, err := p.value(in, Attribute{Name: keys[0], Value: cty.StringVal(text)})
 	if err != nil {
-		return diag.List{attributeDiag(keys[0], err, in.Range)}
+		return diag.List{in.wrong(keys[0], err, in.Range)}
 	}
 	part.Values[keys[0]] = value
 	given[keys[0]] = true
@@ -199,19 +206,21 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 			}
 		}
 	}
-	return diag.List{attributeDiag(cmp.Or(name, in.Module.Name), err, at)}
+	if slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0 {
+		err = errHidden
+	}
+	return diag.List{in.wrong(name, err, at)}
 }
 
-// attributeDiag reports a wrong value of an attribute.
-func attributeDiag(name string, err error, at diag.Range) diag.Diagnostic {
+// wrong reports a wrong value of an attribute, or of the part where name is
+// empty.
+func (in *PartInput) wrong(name string, err error, at diag.Range) diag.Diagnostic {
 	d := Diagnose(err, at)
 	if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
 		d.Summary, d.Hint = wrong.Message, wrong.Hint
 	}
-	d.Summary = fmt.Sprintf("%s: %s", name, d.Summary)
-	if d.Hint == "" {
-		d.Hint = fmt.Sprintf("tenet doc describes %s and its values", name)
-	}
+	d.Summary = fmt.Sprintf("%s: %s", cmp.Or(name, in.Module.Name), d.Summary)
+	d.Hint = cmp.Or(d.Hint, fmt.Sprintf("tenet doc %s describes its attributes", in.Module.Name))
 	return d
 }
 

@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,7 +49,7 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 			e.undefinedInstance(r)
 		case r.Part != "" && in != nil && in.parts != nil && !e.doubtful[address] && !e.hasPart(in, r.Part):
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no part %s", address, r.Part), Range: r.Range,
-				Hint: eval.DidYouMean(r.Part, slices.Sorted(maps.Keys(in.parts)))})
+				Hint: cmp.Or(eval.DidYouMean(r.Part, slices.Sorted(maps.Keys(in.parts))), "its for_each has no such key")})
 		}
 	}
 }

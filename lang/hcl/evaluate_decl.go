@@ -397,10 +397,8 @@ func (e *evaluator) runArguments(d *declaration, state *declaration, ctx *hcl2.E
 	}
 	take := func(name string, v cty.Value, key, value hcl2.Range) {
 		if state.param(name) == nil {
-			hint := eval.DidYouMean(name, names)
-			if hint == "" {
-				hint = fmt.Sprintf("declare it in the state: param %q { … }", name)
-			}
+			hint := cmp.Or(eval.DidYouMean(name, names), eval.Choices(names),
+				fmt.Sprintf("declare it in the state: param %q { … }", name))
 			e.errorAt(key, hint, "%s has no param %q", state.base, name)
 			return
 		}
