@@ -102,7 +102,7 @@ func (w *walker) compare(name string) error {
 	want := Directory{Path: name, Owner: w.want.Owner, Group: w.want.Group}
 	switch info.Kind {
 	case host.Directory:
-		want.Mode = w.want.Mode
+		want.Mode = w.want.dirMode
 	case host.Regular:
 		want.Mode = w.want.FileMode
 	}

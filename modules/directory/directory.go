@@ -30,7 +30,9 @@ type Directory struct {
 	Keep     []string     `state:"keep,in" doc:"With purge: the names in the directory that stay, as patterns: \"*.conf\"."`
 	Force    *bool        `state:"force,in" doc:"Lets absent remove the directory with all that is in it."`
 
-	// What Read found below the directory, for Diff, Write and Remove.
+	dirMode *fs.FileMode // wanted: the mode of directories below, as it was given
+
+	// What Read found below the directory, for Diff and Write.
 	wrong []entry  // entries with another owner or mode
 	extra []string // names to purge
 }
@@ -57,7 +59,7 @@ directory "/etc/nginx/sites-enabled" {
 var Module = states.Define(states.Type[Directory]{
 	Name: "directory", Doc: doc, Example: example,
 	New:      Directory{Mode: new(fs.FileMode(0o755))},
-	Validate: validate, Extra: differencesBelow,
+	Validate: validate, Complete: complete, Extra: differencesBelow,
 	Read: read, Write: write, Remove: remove,
 })
 
@@ -81,6 +83,13 @@ func validate(want Directory) error {
 		check.Account("owner", want.Owner),
 		check.Account("group", want.Group),
 	)
+}
+
+// complete remembers whether a mode is wanted: where none is, the directory's
+// own is filled in, and that is not for those below.
+func complete(_ context.Context, _ host.Host, want *Directory) error {
+	want.dirMode = want.Mode
+	return nil
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

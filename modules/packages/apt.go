@@ -84,14 +84,14 @@ func run(ctx context.Context, h host.Processes, argv []string) error {
 }
 
 // The ways in which apt and dpkg say that somebody else is at work.
-var lockPatterns = []*regexp.Regexp{
-	regexp.MustCompile(`Could not get lock (\S+?)\. It is held by process (\d+ \([^)]*\))`),
-	regexp.MustCompile(`Could not get lock (\S+)`),
-	regexp.MustCompile(`dpkg (frontend lock|database lock|status database) (?:was|is) locked by another process(?: with pid (\d+))?`),
-}
+var (
+	heldPattern  = regexp.MustCompile(`Could not get lock (\S+?)\. It is held by process (\d+ \([^)]*\))`)
+	aptPattern   = regexp.MustCompile(`Could not get lock (\S+)`)
+	frontPattern = regexp.MustCompile(`dpkg (frontend lock|database lock|status database) (?:was|is) locked by another process(?: with pid (\d+))?`)
+)
 
 func findLock(stderr string) *lockedError {
-	for _, p := range lockPatterns {
+	for _, p := range []*regexp.Regexp{heldPattern, aptPattern, frontPattern} {
 		m := p.FindStringSubmatch(stderr)
 		if m == nil {
 			continue

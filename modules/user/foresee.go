@@ -148,6 +148,9 @@ func foreseeHome(ctx context.Context, h host.Host, row accounts.Row) error {
 	if err != nil {
 		return err
 	}
+	if err := makeParents(h, path.Dir(home)); err != nil {
+		return err
+	}
 	err = h.Mkdir(home, host.Meta{Mode: &mode, UID: &uid, GID: &gid})
 	if errors.Is(err, fs.ErrExist) {
 		return nil // useradd leaves a directory that is there as it is
@@ -156,6 +159,17 @@ func foreseeHome(ctx context.Context, h host.Host, row accounts.Row) error {
 		return err
 	}
 	return copyTree(ctx, h, "/etc/skel", home, host.Meta{UID: &uid, GID: &gid})
+}
+
+// makeParents makes missing directories above a home, as useradd does.
+func makeParents(h host.Host, dir string) error {
+	if _, err := h.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeParents(h, path.Dir(dir)); err != nil {
+		return err
+	}
+	return h.Mkdir(dir, host.Meta{})
 }
 
 // copyTree copies what is in a directory into another one.

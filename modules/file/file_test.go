@@ -1,0 +1,175 @@
+package file_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/modules/file"
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const motd = "/etc/motd"
+
+// newHost has a program "checker" that accepts files beginning with "good".
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	h.Handle("checker", func(_ context.Context, c host.Command) (host.Result, error) {
+		name := "/etc/good.conf"
+		if len(c.Argv) > 1 {
+			name = c.Argv[1]
+		}
+		if !strings.HasPrefix(fake.Text(h, name), "good") {
+			return host.Result{ExitCode: 1, Stderr: []byte("line 1: not good\n")}, nil
+		}
+		return host.Result{}, nil
+	})
+	return h
+}
+
+func put(name, content string) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) { fake.Put(t, h, name, content, 0o640) }
+}
+
+func holds(name, content string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		if text := fake.Text(h, name); text != content {
+			t.Errorf("%s holds %q, want %q", name, text, content)
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	large := strings.Repeat("0123456789abcdef", host.InlineLimit/16) + "more"
+	site := fstest.MapFS{
+		"files/logo":  {Data: []byte("\xff\xfe\x00binary")},
+		"files/large": {Data: []byte(large)},
+	}
+	statestest.Run(t, statestest.Suite{Module: file.Module, Host: newHost, Site: site, Cases: []statestest.Case{
+		{
+			Name: "create an empty file", Values: map[string]any{"path": motd},
+			Changes: []string{"path", "content", "mode"}, Check: holds(motd, ""),
+		}, {
+			Name: "create with all attributes",
+			Values: map[string]any{"path": motd, "content": "hello\n", "owner": "alice",
+				"group": "www-data", "mode": "2640", "validate": []string{"checker", "/etc/good.conf"}},
+			Prepare: put("/etc/good.conf", "good"),
+			Changes: []string{"path", "content", "owner", "group", "mode"},
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				info, err := h.Lstat(motd)
+				if err != nil || info.UID != 1000 || info.GID != 33 || states.FormatMode(info.Mode) != "2640" {
+					t.Errorf("the file is %+v, %v", info, err)
+				}
+				if out["owner"] != "alice" {
+					t.Errorf("observed: %v", out)
+				}
+			},
+		}, {
+			Name: "nothing to do", Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd, "content": "hello\n", "mode": "0640", "owner": "0", "group": "root"},
+		}, {
+			Name: "what is not given is not managed", Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd},
+		}, {
+			Name: "another content keeps the mode", Prepare: put(motd, "hello\n"),
+			Values:  map[string]any{"path": motd, "content": "bye\n", "backup": true},
+			Changes: []string{"content"}, Check: holds(motd+".~tenet~", "hello\n"),
+			Stays: "the backup is compared with the first run",
+		}, {
+			Name: "another mode and owner", Prepare: put(motd, "hello\n"),
+			Values:  map[string]any{"path": motd, "mode": "0600", "owner": "1000"},
+			Changes: []string{"owner", "mode"}, Check: holds(motd, "hello\n"),
+		}, {
+			Name: "bytes of the site", Values: map[string]any{"path": motd, "source": "files/logo"},
+			Changes: []string{"path", "content", "mode"}, Check: holds(motd, "\xff\xfe\x00binary"),
+		}, {
+			Name: "a large source", Values: map[string]any{"path": motd, "source": "files/large"},
+			Changes: []string{"path", "content", "mode"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if info, err := h.Lstat(motd); err != nil || info.Size != int64(len(large)) {
+					t.Errorf("%+v, %v", info, err)
+				}
+			},
+		}, {
+			Name: "valid beside", Prepare: put(motd, "good\n"),
+			Values:  map[string]any{"path": motd, "content": "good news\n", "validate": []string{"checker", "%s"}},
+			Changes: []string{"content"}, Check: holds(motd, "good news\n"),
+		}, {
+			Name: "a symbolic link is replaced on request",
+			Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, "/srv/other", "other", 0o600)
+				fake.Link(t, h, "/srv/other", motd)
+			},
+			Values:  map[string]any{"path": motd, "content": "hello\n", "replace": true},
+			Changes: []string{"path", "content", "mode"}, Check: holds("/srv/other", "other"),
+		}, {
+			Name: "absent", Ensure: states.Absent, Prepare: put(motd, "hello\n"),
+			Values:  map[string]any{"path": motd},
+			Changes: []string{"path", "mode"},
+		}, {
+			Name: "absent already", Ensure: states.Absent, Values: map[string]any{"path": "/nowhere/motd"},
+		},
+	}})
+}
+
+func TestFileFails(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: file.Module, Host: newHost, Cases: []statestest.Case{
+		{
+			Name: "not valid beside", Prepare: put(motd, "good\n"), Fails: "the new content is not valid: checker ended with exit status 1: line 1: not good",
+			Values: map[string]any{"path": motd, "content": "bad\n", "validate": []string{"checker", "%s"}}, OnlyOnHost: true,
+		}, {
+			Name: "not valid in place", Prepare: put("/etc/good.conf", "good\n"), Fails: "the new content is not valid",
+			Values: map[string]any{"path": "/etc/good.conf", "content": "bad\n", "validate": []string{"checker"}}, OnlyOnHost: true,
+		}, {
+			Name: "not valid and new", Fails: "the new content is not valid",
+			Values: map[string]any{"path": "/etc/good.conf", "content": "bad\n", "validate": []string{"checker"}}, OnlyOnHost: true,
+		}, {
+			Name: "not valid in the place of a link", Fails: "the new content is not valid", OnlyOnHost: true,
+			Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "other", "/etc/good.conf") },
+			Values:  map[string]any{"path": "/etc/good.conf", "content": "bad\n", "validate": []string{"checker"}, "replace": true},
+		}, {
+			Name: "not valid and large", Fails: "the new content is not valid", OnlyOnHost: true,
+			Prepare: put("/etc/good.conf", "good"+strings.Repeat(" ", host.InlineLimit)),
+			Values:  map[string]any{"path": "/etc/good.conf", "content": "bad\n", "validate": []string{"checker"}},
+		}, {
+			Name: "missing directory", Fails: "the directory /nowhere is not there",
+			Values: map[string]any{"path": "/nowhere/motd", "content": "x"},
+		}, {
+			Name: "unknown owner", Fails: `this host has no user named "nobody-here"`,
+			Values: map[string]any{"path": motd, "owner": "nobody-here"},
+		}, {
+			Name: "unknown group", Fails: `this host has no group named "nobody-here"`, Prepare: put(motd, "x"),
+			Values: map[string]any{"path": motd, "group": "nobody-here"},
+		}, {
+			Name: "a symbolic link", Fails: "is a symbolic link, not a file: replace = true",
+			Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/srv", motd) },
+			Values:  map[string]any{"path": motd},
+		}, {
+			Name: "a directory", Fails: "/srv is a directory, not a file", Values: map[string]any{"path": "/srv"},
+		},
+		{Name: "no path", Wrong: "required", Values: map[string]any{}},
+		{Name: "relative path", Wrong: "no absolute path", Values: map[string]any{"path": "etc/motd"}},
+		{Name: "long path", Wrong: "not the shortest form", Values: map[string]any{"path": "/etc/../motd"}},
+		{Name: "root", Wrong: "is a directory", Values: map[string]any{"path": "/"}},
+		{Name: "mode", Wrong: "no mode", Values: map[string]any{"path": motd, "mode": "rw"}},
+		{Name: "numeric mode", Wrong: "a mode is a string", Values: map[string]any{"path": motd, "mode": 644}},
+		{Name: "owner like an option", Wrong: "looks like an option", Values: map[string]any{"path": motd, "owner": "-x"}},
+		{Name: "unknown attribute", Wrong: "no such attribute", Values: map[string]any{"path": motd, "contents": "x"}, Unknown: "contents"},
+		{Name: "empty validate", Wrong: "names no program", Values: map[string]any{"path": motd, "validate": []string{}}},
+	}})
+}
+
+// A content beside a source is refused wherever the bytes come from.
+func TestFileContentBesideSource(t *testing.T) {
+	statestest.Run(t, statestest.Suite{
+		Module: file.Module, Host: newHost, Site: fstest.MapFS{"a": {Data: []byte("a")}},
+		Cases: []statestest.Case{{
+			Name: "both", Wrong: "cannot be given beside content",
+			Values: map[string]any{"path": motd, "content": "x", "source": "a"},
+		}},
+	})
+}

@@ -1,0 +1,115 @@
+package line_test
+
+import (
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/line"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+	"pgregory.net/rapid"
+)
+
+const conf = "/etc/conf"
+
+func newHost(t *testing.T) host.Host { return fake.Host(t) }
+
+// edit is a case with the file before and after.
+func edit(name, before, after string, values map[string]any, changes ...string) statestest.Case {
+	values["path"] = conf
+	return statestest.Case{
+		Name: name, Values: values, Changes: changes,
+		Prepare: func(t *testing.T, h host.Host) { fake.Put(t, h, conf, before, 0o640) },
+		Check: func(t *testing.T, h host.Host, _ map[string]any) {
+			if is := fake.Text(h, conf); is != after {
+				t.Errorf("the file holds %q, want %q", is, after)
+			}
+			if info, err := h.Lstat(conf); err != nil || info.Mode != 0o640 {
+				t.Errorf("the file's mode is %v, %v", info.Mode, err)
+			}
+		},
+	}
+}
+
+func TestLine(t *testing.T) {
+	created := []string{"path", "line"}
+	cases := []statestest.Case{
+		edit("append", "a\nb\n", "a\nb\nc\n", map[string]any{"line": "c"}, created...),
+		edit("there", "a\nc\nb\n", "a\nc\nb\n", map[string]any{"line": "c"}),
+		edit("repeats are left", "c\nc\n", "c\nc\n", map[string]any{"line": "c"}),
+		edit("not a part of a line", "abc\n", "abc\nb\n", map[string]any{"line": "b"}, created...),
+		edit("an empty file", "", "c\n", map[string]any{"line": "c"}, created...),
+		edit("no last line end", "a\nb", "a\nb\nc", map[string]any{"line": "c"}, created...),
+		edit("other line ends", "a\r\nb\r\n", "a\r\nb\r\nc\r\n", map[string]any{"line": "c"}, created...),
+		edit("mixed line ends stay", "a\r\nb\nc\r\n", "a\r\nx\nc\r\n", map[string]any{"line": "x", "match": "^b$"}, "line"),
+		edit("after", "a1\na2\nb\n", "a1\na2\nnew\nb\n", map[string]any{"line": "new", "after": "^a"}, created...),
+		edit("after nothing", "a\nb\n", "a\nb\nnew\n", map[string]any{"line": "new", "after": "^z"}, created...),
+		edit("before", "a\nb1\nb2\n", "a\nnew\nb1\nb2\n", map[string]any{"line": "new", "before": "^b"}, created...),
+		edit("before nothing", "a\nb", "a\nb\nnew", map[string]any{"line": "new", "before": "^z"}, created...),
+		edit("match", "a\n#Port 22\nb\n", "a\nPort 2222\nb\n", map[string]any{"line": "Port 2222", "match": "^#?Port "}, "line"),
+		edit("several match", "Port 1\na\nPort 2\nPort 3\n", "Port 22\na\n", map[string]any{"line": "Port 22", "match": "^Port "}, "line"),
+		edit("several match, one is right", "Port 1\nPort 22\nPort 3\n", "Port 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, "line"),
+		edit("repeats that match", "Port 22\nPort 22\n", "Port 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, "line"),
+		edit("no match", "a\n", "a\nPort 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, created...),
+		edit("match of another line", "old\nnew\n", "new\n", map[string]any{"line": "new", "match": "^old$"}, "line"),
+		edit("an option", "a\n", "a\n--help $(reboot)\n", map[string]any{"line": "--help $(reboot)"}, created...),
+		{Name: "missing file", Values: map[string]any{"path": "/etc/none", "line": "a"}, Fails: "(create = true creates the file)"},
+		{Name: "create", Values: map[string]any{"path": "/etc/none", "line": "a", "create": true}, Changes: created},
+		{Name: "create without directory", Values: map[string]any{"path": "/none/none", "line": "a", "create": true}, Fails: "the directory /none is not there"},
+		{Name: "absent without a file", Values: map[string]any{"path": "/etc/none", "line": "a"}, Ensure: states.Absent},
+		{Name: "a directory", Values: map[string]any{"path": "/srv", "line": "a"}, Fails: "is a directory, not a file"},
+		{Name: "two lines", Values: map[string]any{"path": conf, "line": "a\nb"}, Wrong: "cannot contain"},
+		{Name: "no pattern", Values: map[string]any{"path": conf, "line": "a", "match": "("}, Wrong: "missing closing"},
+		{Name: "two places", Values: map[string]any{"path": conf, "line": "a", "after": "a", "before": "b"}, Wrong: "beside after"},
+		{Name: "no line", Values: map[string]any{"path": conf}, Wrong: "required"},
+	}
+	for _, name := range []string{"absent", "absent by match"} {
+		values := map[string]any{"line": "c"}
+		if name == "absent by match" {
+			values = map[string]any{"line": "none", "match": "^c$"}
+		}
+		c := edit(name, "a\nc\nb\nc", "a\nb", values, created...)
+		c.Ensure = states.Absent
+		cases = append(cases, c)
+	}
+	statestest.Run(t, statestest.Suite{Module: line.Module, Host: newHost, Cases: cases})
+}
+
+// Whatever the file: after the act the line is there, and doing it again
+// changes nothing; what does not match keeps its order.
+func TestLineConverges(t *testing.T) {
+	h := fake.Host(t)
+	m := line.Module
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.StringMatching(`([abc]{0,2}(\n|\r\n)){0,6}[abc]{0,2}`).Draw(r, "text")
+		values := map[string]any{"path": conf, "line": rapid.StringMatching(`[abc]{1,2}`).Draw(r, "line")}
+		if rapid.Bool().Draw(r, "has match") {
+			values["match"] = rapid.SampledFrom([]string{"^a", "b", "c$", "^$"}).Draw(r, "match")
+		}
+		if rapid.Bool().Draw(r, "has after") {
+			values["after"] = rapid.SampledFrom([]string{"^a", "b", "c$"}).Draw(r, "after")
+		}
+		fake.Put(t, h, conf, text, 0o644)
+		for round := range 2 {
+			want, err := m.Decode(values, nil)
+			if err != nil {
+				r.Fatal(err)
+			}
+			have, err := m.Read(t.Context(), h, want)
+			if err != nil {
+				r.Fatal(err)
+			}
+			changes := m.Diff(have, m.Fill(have, want))
+			if len(changes) == 0 {
+				return
+			}
+			if round == 1 {
+				r.Fatalf("after %q: %q still differs by %v", text, fake.Text(h, conf), changes)
+			}
+			if err := m.Write(t.Context(), h, have, m.Fill(have, want)); err != nil {
+				r.Fatal(err)
+			}
+		}
+	})
+}

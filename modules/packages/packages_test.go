@@ -1,0 +1,152 @@
+package packages_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/packages"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Apt(t, h)
+	fake.Offer(t, h, true, "web", "1.0", "2.0")
+	fake.Offer(t, h, false, "fresh", "3.0")
+	fake.Offer(t, h, true, "broken", "1.0")
+	return h
+}
+
+func has(name, version, want string) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) { fake.Installed(t, h, name, version, want) }
+}
+
+func did(want ...string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		if log := strings.TrimSpace(fake.Text(h, fake.AptLog)); log != strings.Join(want, "\n") {
+			t.Errorf("apt-get did %q, want %q", log, want)
+		}
+	}
+}
+
+func TestPackage(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: packages.Module, Host: newHost, Cases: []statestest.Case{
+		{Name: "install", Values: map[string]any{"name": "web"}, Changes: []string{"name"}, Check: did("install web")},
+		{Name: "installed", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web"}, Check: did()},
+		{Name: "a version", Values: map[string]any{"name": "web", "version": "1.0"}, Changes: []string{"name", "version"}, Check: did("install web=1.0")},
+		{Name: "downgrade", Prepare: has("web", "2.0", "install"), Values: map[string]any{"name": "web", "version": "1.0"}, Changes: []string{"version"}, Check: did("install web=1.0")},
+		{Name: "latest", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "version": "latest"}, Changes: []string{"version"}, Check: did("install web=2.0")},
+		{Name: "latest already", Prepare: has("web", "2.0", "install"), Values: map[string]any{"name": "web", "version": "latest"}, Check: did()},
+		{Name: "stale lists", Values: map[string]any{"name": "fresh"}, Changes: []string{"name"}, Check: did("update", "install fresh")},
+		{Name: "latest with stale lists", Values: map[string]any{"name": "fresh", "version": "latest"}, Changes: []string{"name", "version"}, Check: did("update", "install fresh")},
+		{Name: "install and hold", Values: map[string]any{"name": "web", "hold": true}, Changes: []string{"name", "hold"}},
+		{Name: "hold", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "hold": true}, Changes: []string{"hold"}, Check: did()},
+		{Name: "unhold", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "hold": false}, Changes: []string{"hold"}, Check: did()},
+		{Name: "held at another version", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0", "hold": true}, Changes: []string{"version"}},
+		{Name: "absent", Ensure: states.Absent, Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web"}, Changes: []string{"name", "version"}, Check: did("remove web")},
+		{Name: "purge", Ensure: states.Absent, Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "purge": true}, Changes: []string{"name", "version"}, Check: did("purge web")},
+		{Name: "purge what is left", Ensure: states.Absent, Prepare: leftover, Values: map[string]any{"name": "web", "purge": true}, Changes: []string{"name"}, Check: did("purge web")},
+		{Name: "install over what is left", Prepare: leftover, Values: map[string]any{"name": "web", "purge": true}, Changes: []string{"name"}, Check: did("install web")},
+
+		{Name: "unknown", Values: map[string]any{"name": "none"}, Fails: "the package lists offer no package named none", Partial: true},
+		{Name: "unknown version", Values: map[string]any{"name": "web", "version": "9"}, Fails: "offer no web 9, but 2.0, 1.0", Partial: true},
+		{Name: "broken", Values: map[string]any{"name": "broken"}, Fails: "you have held broken packages", Partial: true, OnlyOnHost: true},
+		{Name: "lock", Prepare: locked, Values: map[string]any{"name": "web"}, Fails: "the package manager's lock /var/lib/dpkg/lock-frontend is held by process 4242 (unattended-upgr)"},
+		{Name: "held by the administrator", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0"}, Fails: "Held packages were changed", Partial: true},
+		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "is no name of a package"},
+		{Name: "a removal", Values: map[string]any{"name": "web-"}, Wrong: "is no name of a package"},
+		{Name: "a pattern", Values: map[string]any{"name": "web*"}, Wrong: "is no name of a package"},
+		{Name: "no version", Values: map[string]any{"name": "web", "version": ">= 1"}, Wrong: "is no version"},
+	}})
+	statestest.Run(t, statestest.Suite{
+		Module: packages.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
+		Cases: []statestest.Case{{Name: "no apt", Values: map[string]any{"name": "web"}, Fails: "no package manager that tenet can use"}},
+	})
+}
+
+func leftover(t *testing.T, h host.Host) {
+	fake.Put(t, h, "/var/lib/dpkg/status", "Package: web\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1.0\n\n", 0o644)
+}
+
+func locked(t *testing.T, h host.Host) { fake.Put(t, h, fake.AptLock, "", 0o644) }
+
+// items makes the items of a batch, as the runtime does.
+func items(t *testing.T, h host.Host, parts ...map[string]any) []states.Item {
+	t.Helper()
+	m := packages.Module
+	var out []states.Item
+	for _, values := range parts {
+		absent := values["absent"] != nil
+		delete(values, "absent")
+		want, err := m.Decode(values, nil)
+		if err == nil {
+			want, err = m.Complete(t.Context(), h, want)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := m.Read(t.Context(), h, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if absent {
+			out = append(out, states.Item{Have: have})
+			continue
+		}
+		out = append(out, states.Item{Have: have, Want: m.Fill(have, want)})
+	}
+	return out
+}
+
+func TestBatchIsOneTransaction(t *testing.T) {
+	h := newHost(t)
+	fake.Offer(t, h, true, "db", "5")
+	fake.Installed(t, h, "old", "1", "install")
+	errs := packages.Module.Batch(t.Context(), h, items(t, h,
+		map[string]any{"name": "web", "version": "1.0", "hold": true},
+		map[string]any{"name": "old", "absent": true},
+		map[string]any{"name": "db"},
+	))
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("item %d: %v", i, err)
+		}
+	}
+	did("remove old", "install web=1.0 db")(t, h, nil)
+	if status := fake.Text(h, "/var/lib/dpkg/status"); !strings.Contains(status, "Package: web\nStatus: hold ok installed") {
+		t.Errorf("web is not held: %s", status)
+	}
+}
+
+// One package that cannot be installed keeps none of the others back.
+func TestBatchBlamesTheRightPackage(t *testing.T) {
+	h := newHost(t)
+	errs := packages.Module.Batch(t.Context(), h, items(t, h,
+		map[string]any{"name": "web"}, map[string]any{"name": "broken"}, map[string]any{"name": "none"},
+	))
+	if errs[0] != nil {
+		t.Errorf("web: %v", errs[0])
+	}
+	if errs[1] == nil || !strings.Contains(errs[1].Error(), "held broken packages") {
+		t.Errorf("broken: %v", errs[1])
+	}
+	if errs[2] == nil || !strings.Contains(errs[2].Error(), "no package named none") {
+		t.Errorf("none: %v", errs[2])
+	}
+	did("update", "install web broken", "install web", "install broken")(t, h, nil)
+}
+
+// While the lock is held nothing is tried one by one.
+func TestBatchWithLock(t *testing.T) {
+	h := newHost(t)
+	locked(t, h)
+	for _, err := range packages.Module.Batch(t.Context(), h, items(t, h, map[string]any{"name": "web"}, map[string]any{"name": "broken"})) {
+		if err == nil || !strings.Contains(err.Error(), "is held by process 4242") {
+			t.Error(err)
+		}
+	}
+	did()(t, h, nil)
+}

@@ -1,0 +1,118 @@
+package service_test
+
+import (
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/service"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+// newHost has a unit "web" that can be enabled, "static" that cannot, and two
+// that do not start.
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Systemd(t, h)
+	fake.Unit(t, h, "web.service", "[Service]\nExecStart=/usr/bin/web\n[Install]\n")
+	fake.Unit(t, h, "tick.timer", "[Timer]\n[Install]\n")
+	fake.Unit(t, h, "static.service", "[Service]\nExecStart=/usr/bin/static\n")
+	fake.Unit(t, h, "broken.service", "[Service]\nExecStart=/bin/false\n")
+	fake.Unit(t, h, "short.service", "[Service]\nType=simple\nExecStart=/bin/false\n")
+	return h
+}
+
+// offline is a tree without a running systemd.
+func offline(t *testing.T) host.Host {
+	h := newHost(t)
+	if err := h.Remove("/run/systemd/system"); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func running(t *testing.T, h host.Host) { fake.Start(t, h, "web.service") }
+
+func masked(t *testing.T, h host.Host) {
+	fake.Link(t, h, "/dev/null", "/etc/systemd/system/web.service")
+}
+
+func said(want string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		if log := fake.Text(h, fake.SystemdLog); log != want {
+			t.Errorf("systemctl did %q, want %q", log, want)
+		}
+	}
+}
+
+func TestService(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: service.Module, Host: newHost, Cases: []statestest.Case{
+		{
+			Name: "start and enable", Values: map[string]any{"name": "web", "running": true, "enabled": true},
+			Changes: []string{"running", "enabled"}, Check: said("start web.service\n"),
+		}, {
+			Name: "start only", Values: map[string]any{"name": "web.service", "running": true},
+			Changes: []string{"running"},
+		}, {
+			Name: "nothing to do", Prepare: running, Values: map[string]any{"name": "web", "running": true, "enabled": false, "masked": false},
+		}, {
+			Name: "stop and mask", Prepare: running, Values: map[string]any{"name": "web", "running": false, "masked": true},
+			Changes: []string{"running", "masked"}, Check: said("stop web.service\n"),
+		}, {
+			Name: "unmask and start", Prepare: masked, Values: map[string]any{"name": "web", "running": true, "enabled": true, "masked": false},
+			Changes: []string{"running", "enabled", "masked"},
+		}, {
+			Name: "another kind of unit", Values: map[string]any{"name": "tick.timer", "enabled": true}, Changes: []string{"enabled"},
+		}, {
+			Name: "mask what is not there yet", Values: map[string]any{"name": "later", "masked": true}, Changes: []string{"masked"},
+		},
+		{Name: "unknown", Values: map[string]any{"name": "none", "running": true}, Fails: "this host has no unit named none.service"},
+		{Name: "unknown, enable", Values: map[string]any{"name": "none", "enabled": true}, Fails: "this host has no unit named none.service"},
+		{Name: "static", Values: map[string]any{"name": "static", "enabled": true, "running": true}, Fails: "has no [Install] section"},
+		{Name: "masked", Prepare: masked, Values: map[string]any{"name": "web", "running": true}, Fails: "web.service is masked"},
+		{
+			Name: "does not start", Values: map[string]any{"name": "broken", "running": true}, Partial: true, OnlyOnHost: true,
+			Fails: "Job for broken.service failed because the control process exited with error code.\n× broken.service\nMain process exited",
+		}, {
+			Name: "ends at once", Values: map[string]any{"name": "short", "running": true}, Partial: true, OnlyOnHost: true,
+			Fails: "short.service: it does not run (inactive, dead; result: exit-code)",
+		},
+		{Name: "nothing wanted", Values: map[string]any{"name": "web"}, Wrong: "none of running, enabled and masked"},
+		{Name: "contradiction", Values: map[string]any{"name": "web", "running": true, "masked": true}, Wrong: "can neither run nor be enabled"},
+		{Name: "an option", Values: map[string]any{"name": "--help", "running": true}, Wrong: "looks like an option"},
+		{Name: "no name", Values: map[string]any{"name": "a b", "running": true}, Wrong: "cannot contain"},
+	}})
+}
+
+func TestServiceOffline(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: service.Module, Host: offline, Cases: []statestest.Case{
+		{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Changes: []string{"enabled"}},
+		{Name: "start", Values: map[string]any{"name": "web", "running": true}, Fails: "no systemd runs on this host"},
+	}})
+}
+
+func TestServiceWithoutSystemctl(t *testing.T) {
+	statestest.Run(t, statestest.Suite{
+		Module: service.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
+		Cases: []statestest.Case{
+			{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Fails: "this host has no systemctl"},
+		},
+	})
+}
+
+// A unit file that an earlier step of a plan writes makes its unit, and no
+// other, unforeseeable.
+func TestServiceInPlan(t *testing.T) {
+	shadow := host.NewShadow(newHost(t))
+	fake.Put(t, shadow, "/etc/systemd/system/new.service", "[Service]\n", 0o644)
+	for name, foreseen := range map[string]bool{"new": false, "web": true} {
+		want, err := service.Module.Decode(map[string]any{"name": name, "running": true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = service.Module.Read(t.Context(), shadow, want)
+		if (err == nil) != foreseen {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package user_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/user"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const hash = "$6$salt$0123456789abcdef"
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Accounts(h)
+	return h
+}
+
+// lines holds that files have a line.
+func lines(want ...string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		have := strings.Split(fake.Text(h, "/etc/passwd")+fake.Text(h, "/etc/group")+fake.Text(h, "/etc/shadow"), "\n")
+		for _, line := range want {
+			if !slices.Contains(have, line) {
+				t.Errorf("no file has the line %s", line)
+			}
+		}
+	}
+}
+
+func TestUser(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: user.Module, Host: newHost, Cases: []statestest.Case{
+		{
+			Name: "create", Values: map[string]any{"name": "deploy"}, Changes: []string{"name"},
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				lines("deploy:x:1001:1001::/home/deploy:/bin/sh", "deploy:x:1001:")(t, h, out)
+				if !fake.Exists(h, "/home/deploy/.profile") {
+					t.Error("there is no home directory")
+				}
+			},
+		}, {
+			Name: "create with all attributes",
+			Values: map[string]any{
+				"name": "deploy", "uid": 2000, "group": "staff", "groups": []string{"www-data", "adm"}, "comment": "De Ploy",
+				"home": "/srv/deploy", "shell": "/bin/bash", "password": hash, "locked": true, "expires": "2030-12-31", "create_home": false,
+			},
+			Changes: []string{"name", "uid", "group", "groups", "comment", "home", "shell", "password", "locked", "expires"},
+			Check: lines("deploy:x:2000:50:De Ploy:/srv/deploy:/bin/bash", "adm:x:4:alice,deploy", "www-data:x:33:deploy",
+				"deploy:!"+hash+":19000:0:99999:7::22279:"),
+		}, {
+			Name: "system", Values: map[string]any{"name": "agent", "system": true}, Changes: []string{"name"},
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				lines("agent:x:999:999::/home/agent:/bin/sh")(t, h, out)
+				if fake.Exists(h, "/home/agent") {
+					t.Error("a system account got a home directory")
+				}
+			},
+		}, {
+			Name: "nothing to do", Stays: "alice's home was never made",
+			Values: map[string]any{"name": "alice", "uid": 1000, "group": "1000", "groups": []string{"adm"}, "locked": false,
+				"password": "$6$salt$alice", "expires": "never", "shell": "/bin/bash"},
+		}, {
+			Name: "change", Values: map[string]any{"name": "alice", "groups": []string{"staff", "www-data"}, "shell": "/bin/sh", "comment": ""},
+			Changes: []string{"groups", "comment", "shell"}, Check: lines("staff:x:50:alice", "adm:x:4:", "alice:x:1000:1000::/home/alice:/bin/sh"),
+		}, {
+			Name: "no groups", Values: map[string]any{"name": "alice", "groups": []string{}}, Changes: []string{"groups"},
+		}, {
+			Name: "lock", Values: map[string]any{"name": "alice", "locked": true}, Changes: []string{"locked"},
+			Check: lines("alice:!$6$salt$alice:19000:0:99999:7:::"),
+		}, {
+			Name: "another password", Values: map[string]any{"name": "alice", "password": hash}, Changes: []string{"password"},
+			Check: lines("alice:" + hash + ":19000:0:99999:7:::"),
+		}, {
+			Name: "a group of the name is there", Values: map[string]any{"name": "staff"}, Changes: []string{"name"},
+			Check: lines("staff:x:1001:50::/home/staff:/bin/sh"),
+		}, {
+			Name: "absent already", Ensure: states.Absent, Values: map[string]any{"name": "nobody-here"},
+		},
+		{Name: "uid of another", Values: map[string]any{"name": "deploy", "uid": 1000}, Fails: `the uid 1000 belongs to the user "alice"`},
+		{Name: "unknown group", Values: map[string]any{"name": "deploy", "group": "none"}, Fails: `no group named "none"`},
+		{Name: "unknown groups", Values: map[string]any{"name": "alice", "groups": []string{"none"}}, Fails: `no group named "none"`},
+		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
+		{Name: "a line", Values: map[string]any{"name": "deploy", "comment": "a\nroot::0:0"}, Wrong: "cannot contain"},
+		{Name: "a field", Values: map[string]any{"name": "deploy", "shell": "/bin/sh:0"}, Wrong: "cannot contain"},
+		{Name: "a plain password", Values: map[string]any{"name": "deploy", "password": "hunter2"}, Wrong: "no hash"},
+		{Name: "a day", Values: map[string]any{"name": "deploy", "expires": "31.12.2030"}, Wrong: "is no day"},
+		{Name: "a number", Values: map[string]any{"name": "deploy", "uid": -1}, Wrong: "no number of a user"},
+		{Name: "a relative home", Values: map[string]any{"name": "deploy", "home": "home"}, Wrong: "no absolute path"},
+	}})
+}
+
+// What a plan foresees of a user is enough for the parts that follow.
+func TestForesee(t *testing.T) {
+	h := newHost(t)
+	shadow := host.NewShadow(h)
+	want, err := user.Module.Decode(map[string]any{"name": "deploy", "groups": []any{"adm"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := user.Module.Foresee(t.Context(), shadow, nil, want); err != nil {
+		t.Fatal(err)
+	}
+	u, err := shadow.User("deploy")
+	if err != nil || u.UID != 1001 {
+		t.Errorf("the user is %+v, %v", u, err)
+	}
+	info, err := shadow.Lstat("/home/deploy/.profile")
+	if err != nil || info.UID != 1001 {
+		t.Errorf("the copied file is %+v, %v", info, err)
+	}
+	lines("adm:x:4:alice,deploy")(t, shadow, nil)
+	if _, err := h.User("deploy"); err == nil {
+		t.Error("the host has the user")
+	}
+}

@@ -1,0 +1,223 @@
+package statestest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// done is how carrying out a case ended.
+type done struct {
+	err        error
+	changes    []states.Change
+	changed    bool           // of an act
+	unforeseen bool           // a Shadow could not know the effect
+	foreseen   bool           // Foresee wrote what can be known
+	out        map[string]any // what was observed at the end
+	tree       map[string]string
+}
+
+// carryOut does what the runtime does with one part.
+func (r *runner) carryOut(h host.Host, ensure states.Ensure) done {
+	ctx, m := r.t.Context(), r.suite.Module
+	want, err := r.decode()
+	if err == nil && m.Complete != nil && ensure == states.Present {
+		want, err = m.Complete(ctx, h, want)
+	}
+	if errors.Is(err, host.ErrUnforeseeable) {
+		return done{unforeseen: true}
+	}
+	if err != nil {
+		return done{err: err}
+	}
+	if m.IsAct() {
+		changed, out, err := m.Act(ctx, h, want)
+		if errors.Is(err, host.ErrUnforeseeable) {
+			return done{unforeseen: true}
+		}
+		return done{err: err, changed: changed, out: m.Encode(out)}
+	}
+	have, err := m.Read(ctx, h, want)
+	if err != nil {
+		return done{err: err}
+	}
+	var d done
+	if ensure == states.Absent {
+		want = nil
+		if have == nil {
+			return d
+		}
+	} else {
+		want = m.Fill(have, want)
+	}
+	d.changes = m.Diff(have, want)
+	if ensure == states.Present && len(d.changes) == 0 {
+		d.out = m.Encode(have)
+		return d
+	}
+	if d.err = r.write(h, have, want, &d); d.err != nil || d.unforeseen {
+		return d
+	}
+	r.readBack(h, have, want, &d)
+	return d
+}
+
+func (r *runner) write(h host.Host, have, want any, d *done) error {
+	ctx, m := r.t.Context(), r.suite.Module
+	if _, planning := h.(*host.Shadow); planning && m.Foresee != nil {
+		d.foreseen = true
+		return m.Foresee(ctx, h, have, want)
+	}
+	var err error
+	if want == nil {
+		err = m.Remove(ctx, h, have)
+	} else {
+		err = m.Write(ctx, h, have, want)
+	}
+	if errors.Is(err, host.ErrUnforeseeable) {
+		d.unforeseen = true
+		return nil
+	}
+	return err
+}
+
+// readBack holds what is there to be what was wanted.
+func (r *runner) readBack(h host.Host, have, want any, d *done) {
+	m := r.suite.Module
+	reference := want
+	if want == nil {
+		reference = have
+	}
+	is, err := m.Read(r.t.Context(), h, reference)
+	switch {
+	case err != nil:
+		d.err = fmt.Errorf("reading it back: %w", err)
+	case want == nil && is != nil:
+		d.err = fmt.Errorf("it is still there: %v", m.Encode(is))
+	case want != nil && is == nil:
+		d.err = errors.New("it is not there")
+	case want != nil:
+		d.out = m.Encode(is)
+		if diff := m.Diff(is, want); len(diff) > 0 {
+			d.err = fmt.Errorf("it still differs: %v", diff)
+			return
+		}
+		for name, v := range m.Encode(want) {
+			if a := m.Attribute(name); !a.In && !a.Out && !reflect.DeepEqual(d.out[name], v) {
+				d.err = fmt.Errorf("attribute %s is %v, and was to be %v", name, d.out[name], v)
+			}
+		}
+	}
+}
+
+// decode makes the wanted resource of the case's values.
+func (r *runner) decode() (any, error) {
+	want, err := r.suite.Module.Decode(r.values(), r.suite.Site)
+	if err != nil {
+		return nil, err
+	}
+	return want, r.suite.Module.Check(want)
+}
+
+// values gives the case's values in their canonical form, where they have one.
+func (r *runner) values() map[string]any {
+	out := map[string]any{}
+	for name, v := range r.c.Values {
+		v = plain(v)
+		a := r.suite.Module.Attribute(name)
+		if s, ok := v.(string); ok && a != nil && a.Kind == states.KindSource {
+			v = r.source(s)
+		}
+		if a != nil {
+			if canonical, err := a.Normalize(v); err == nil {
+				v = canonical
+			}
+		}
+		out[name] = v
+	}
+	return out
+}
+
+func (r *runner) source(name string) any {
+	data, err := fs.ReadFile(r.suite.Site, name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	return map[string]any{
+		"path": name, "sha256": hex.EncodeToString(sum[:]), "size": json.Number(strconv.Itoa(len(data))),
+	}
+}
+
+func plain(v any) any {
+	switch v := v.(type) {
+	case int:
+		return json.Number(strconv.Itoa(v))
+	case []string:
+		list := []any{}
+		for _, s := range v {
+			list = append(list, s)
+		}
+		return list
+	case map[string]string:
+		m := map[string]any{}
+		for k, s := range v {
+			m[k] = s
+		}
+		return m
+	}
+	return v
+}
+
+// snapshot describes everything on a host, times apart.
+func snapshot(t *testing.T, h host.Host) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	var walk func(string)
+	walk = func(name string) {
+		info, err := h.Lstat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%s %s %d:%d", info.Kind, states.FormatMode(info.Mode), info.UID, info.GID)
+		switch info.Kind {
+		case host.Regular:
+			content, err := host.ReadContent(h, name, info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inline, ok := content.Inline()
+			if !ok {
+				inline = content.Sum()
+			}
+			text += " " + inline
+		case host.Symlink:
+			target, err := h.ReadLink(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += " → " + target
+		case host.Directory:
+			entries, err := h.ReadDir(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				walk(path.Join(name, e.Name))
+			}
+		}
+		tree[name] = text
+	}
+	walk("/")
+	return tree
+}

@@ -1,0 +1,116 @@
+// Package statestest is the suite that every module passes: what a site may
+// rely on, whatever the module. A module's test gives a host and cases:
+//
+//	statestest.Run(t, statestest.Suite{
+//		Module: file.Module,
+//		Host:   func(t *testing.T) host.Host { return newHost(t) },
+//		Cases: []statestest.Case{{
+//			Name:    "create",
+//			Values:  map[string]any{"path": "/etc/motd", "content": "hello\n"},
+//			Changes: []string{"path", "content", "mode"},
+//		}},
+//	})
+//
+// Each case is carried out several times: on a Shadow, as a plan does, which
+// must foretell the changes and leave the host alone; on the host, where the
+// changes must be those; again, which must change nothing; and, where the type
+// can be absent, as absent, and as absent again.
+package statestest
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Suite is a module with the cases that show what it does.
+type Suite struct {
+	Module *states.Module
+	// Host makes a fresh host, the same each time.
+	Host func(t *testing.T) host.Host
+	// Site holds the files that attributes of kind source name.
+	Site  fs.FS
+	Cases []Case
+}
+
+// Case is one part, carried out on a fresh host.
+type Case struct {
+	Name string
+	// Values are the attributes. Beside canonical values, int, []string and
+	// map[string]string are allowed, and the path of a file in the site for a
+	// source.
+	Values map[string]any
+	Ensure states.Ensure // empty: Present
+	// Prepare changes the fresh host.
+	Prepare func(t *testing.T, h host.Host)
+
+	// Wrong is a text in the error with which the values are refused, whatever
+	// the host.
+	Wrong string
+	// Fails is a text in the error with which the part fails on the host.
+	Fails string
+	// Unknown is the name in Values that is no attribute, which Wrong is about.
+	Unknown string
+	// Partial: a failure may leave changes on the host.
+	Partial bool
+	// OnlyOnHost: a plan does not foretell the failure.
+	OnlyOnHost bool
+
+	// Changes are the attributes of the first difference, in order; none:
+	// there is nothing to do.
+	Changes []string
+	// Acts: an act changes the host.
+	Acts bool
+	// Repeats: an act changes it when carried out again, too.
+	Repeats bool
+	// Stays is the reason why absent is not tried.
+	Stays string
+	// Check looks at the host after the first time; out is what was observed.
+	Check func(t *testing.T, h host.Host, out map[string]any)
+}
+
+// Run carries out the suite.
+func Run(t *testing.T, s Suite) {
+	t.Run("schema", func(t *testing.T) { checkSchema(t, s.Module) })
+	for _, c := range s.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			r := &runner{t: t, suite: s, c: c}
+			switch {
+			case c.Wrong != "":
+				r.refuse()
+			case c.Fails != "":
+				r.fail()
+			case s.Module.IsAct():
+				r.act()
+			default:
+				r.converge()
+			}
+		})
+	}
+}
+
+// checkSchema holds the documentation to what its pages need.
+func checkSchema(t *testing.T, m *states.Module) {
+	t.Helper()
+	summary, _, _ := strings.Cut(m.Doc, "\n")
+	if !strings.HasSuffix(summary, ".") || len(summary) > 120 {
+		t.Errorf("the documentation does not begin with one short sentence: %q", summary)
+	}
+	if m.Example == "" {
+		t.Error("there is no example")
+	}
+	if (m.Remove == nil) != strings.HasSuffix(m.NoAbsent, ".") {
+		t.Errorf("absence needs either Remove or a reason in a whole sentence, not %q", m.NoAbsent)
+	}
+	for _, a := range m.Attributes {
+		if !strings.HasSuffix(a.Doc, ".") {
+			t.Errorf("attribute %s is not documented in whole sentences: %q", a.Name, a.Doc)
+		}
+		if a.Sensitive && a.Key {
+			t.Errorf("attribute %s names the resource, and cannot be hidden", a.Name)
+		}
+	}
+}
