@@ -12,17 +12,16 @@ import (
 // persist acts, and tries again as often as the part allows. Each attempt
 // looks anew at what is there.
 func (s *step) persist(ctx context.Context) {
-	retry := states.Retry{Attempts: 1}
-	switch {
-	case s.part.Options.Retry != nil:
-		retry = *s.part.Options.Retry
-	case s.module.Retry != nil:
-		retry = *s.module.Retry
-	}
+	retry := s.retry()
 	delay := retry.Delay
 	for attempt := 1; ; attempt++ {
 		s.attempt(ctx)
-		if s.outcome != states.Failed || attempt >= retry.Attempts || ctx.Err() != nil || s.engine.planning() {
+		allowed := retry.Attempts
+		if allowed == 0 && s.outcome == states.Unknown {
+			allowed = unknownAttempts
+		}
+		again := s.outcome == states.Failed || s.outcome == states.Unknown
+		if !again || attempt >= allowed || ctx.Err() != nil || s.engine.planning() {
 			return
 		}
 		s.engine.recorder.retry(s, attempt)
@@ -41,6 +40,22 @@ func (s *step) persist(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// unknownAttempts is how often an act is made whose outcome nobody knows; one
+// that failed cleanly or timed out is made once. Both without a retry option.
+const unknownAttempts = 3
+
+// retry is the part's option, or else its module's; without attempts there is
+// none.
+func (s *step) retry() states.Retry {
+	switch {
+	case s.part.Options.Retry != nil:
+		return *s.part.Options.Retry
+	case s.module.Retry != nil:
+		return *s.module.Retry
+	}
+	return states.Retry{}
 }
 
 // again forgets a failed attempt and looks at the resource as it is now. It
@@ -197,6 +212,8 @@ func (s *step) act(ctx context.Context) {
 		s.fail(cause)
 	case cause != nil:
 		s.outcome, s.err = states.Unknown, cause
+	case errors.Is(err, states.ErrUnknown):
+		s.outcome, s.err = states.Unknown, err
 	default:
 		s.fail(err)
 	}

@@ -115,7 +115,7 @@ func diffLines(a, b string) []line {
 	dmp.DiffTimeout = 0 // the result must not depend on the clock
 	x, y, table := dmp.DiffLinesToRunes(a, b)
 	var lines []line
-	for _, d := range dmp.DiffCharsToLines(dmp.DiffMainRunes(x, y, false), table) {
+	for _, d := range dmp.DiffCharsToLines(compareRunes(dmp, x, y), table) {
 		op := map[diffmatchpatch.Operation]byte{
 			diffmatchpatch.DiffEqual: ' ', diffmatchpatch.DiffDelete: '-', diffmatchpatch.DiffInsert: '+',
 		}[d.Type]
@@ -126,4 +126,24 @@ func diffLines(a, b string) []line {
 		}
 	}
 	return lines
+}
+
+// maxCells bounds the work of comparing two texts that have little in common,
+// as the product of their lines: about a second.
+const maxCells = 1 << 29
+
+// compareRunes compares what differs between the common beginning and end;
+// where that is too much, it is replaced as a whole.
+func compareRunes(dmp *diffmatchpatch.DiffMatchPatch, x, y []rune) []diffmatchpatch.Diff {
+	first := dmp.DiffCommonPrefix(string(x), string(y))
+	last := dmp.DiffCommonSuffix(string(x[first:]), string(y[first:]))
+	if (len(x)-first-last)*(len(y)-first-last) <= maxCells {
+		return dmp.DiffMainRunes(x, y, false)
+	}
+	return []diffmatchpatch.Diff{
+		{Type: diffmatchpatch.DiffEqual, Text: string(x[:first])},
+		{Type: diffmatchpatch.DiffDelete, Text: string(x[first : len(x)-last])},
+		{Type: diffmatchpatch.DiffInsert, Text: string(y[first : len(y)-last])},
+		{Type: diffmatchpatch.DiffEqual, Text: string(x[len(x)-last:])},
+	}
 }

@@ -1,0 +1,243 @@
+package runtime_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// What cannot be foreseen makes what depends on it a maybe, and nothing else.
+func TestMaybe(t *testing.T) {
+	m := machine()
+	write(t, m, "/same", "same")
+	got := plan(t, m, `
+	command "build" {
+	  argv = ["good"]
+	}
+	state "before" {
+	  file "/before" {}
+	}
+	state "after" {
+	  require = [command.build]
+	  file "/same" {
+	    content = "same"
+	  }
+	  file "/other" {}
+	  file "/in/a/directory/that/the/command/makes" {}
+	}
+	state "later" {
+	  require = [state.after]
+	  file "/later" {}
+	}
+	state "mixed" {
+	  file "/first" {}
+	  command "middle" {
+	    argv = ["good"]
+	  }
+	  file "/last" {}
+	}
+	state "handler" {
+	  lazy   = true
+	  listen = [state.after.file["/other"]]
+	  file "/handled" {}
+	}
+	state "sure" {
+	  lazy   = true
+	  listen = [state.before]
+	  file "/sure" {}
+	}
+	state "idle" {
+	  lazy   = true
+	  listen = [state.after.file["/same"]]
+	  file "/idle" {}
+	}
+	`)
+	const unforeseen = "(after command.build, whose effects cannot be foreseen)"
+	got.want(t, map[string]string{
+		"command.build":                                              "execute",
+		`state.before.file["/before"]`:                               "create",
+		`state.after.file["/same"]`:                                  "no change",
+		`state.after.file["/other"]`:                                 "create maybe " + unforeseen,
+		`state.after.file["/in/a/directory/that/the/command/makes"]`: "create maybe (after state.after.file[\"/other\"], which is not certain)",
+		`state.later.file["/later"]`:                                 "create maybe (after state.after.file[\"/in/a/directory/that/the/command/makes\"], which is not certain)",
+		`state.mixed.file["/first"]`:                                 "create",
+		`state.mixed.command.middle`:                                 "execute",
+		`state.mixed.file["/last"]`:                                  "create maybe (after state.mixed.command.middle, whose effects cannot be foreseen)",
+		`state.handler.file["/handled"]`:                             `create maybe (if state.after.file["/other"] changes)`,
+		`state.sure.file["/sure"]`:                                   "create",
+		`state.idle.file["/idle"]`:                                   "idle",
+	})
+}
+
+func TestPlanSeesWhatItHasWritten(t *testing.T) {
+	m := machine()
+	write(t, m, "/conf", "a\nb\n")
+	got := plan(t, m, `
+	state "s" {
+	  line "two" {
+	    path = "/conf"
+	    line = "c"
+	  }
+	  line "three" {
+	    path = "/conf"
+	    line = "d"
+	  }
+	  file "whole" {
+	    path    = "/conf"
+	    content = "a\nb\nc\nd\n"
+	  }
+	  directory "/new" {}
+	  file "/new/file" {
+	    content = "text\n"
+	  }
+	}
+	`)
+	got.want(t, map[string]string{
+		"state.s.line.two":          "create",
+		"state.s.line.three":        "create",
+		"state.s.file.whole":        "no change",
+		`state.s.directory["/new"]`: "create",
+		`state.s.file["/new/file"]`: "create",
+	})
+	if content(t, m, "/conf") != "a\nb\n" {
+		t.Error("the plan wrote the file")
+	}
+	change := got.parts[`state.s.file["/new/file"]`].Changes[0]
+	if change.Attribute != "content" || change.Diff != "@@ -0,0 +1 @@\n+text\n" || change.From != nil {
+		t.Errorf("change %+v", change)
+	}
+}
+
+// A failure that nothing uncertain leads to is an error of the plan.
+func TestPlanFails(t *testing.T) {
+	got := plan(t, machine(), `
+	file "/missing/file" {}
+	file "/owned" {
+	  owner = "nobody-of-that-name"
+	}
+	`)
+	for _, address := range []string{`file["/missing/file"]`, `file["/owned"]`} {
+		ev := got.parts[address]
+		if ev.Outcome != "failed" || ev.Error == nil {
+			t.Errorf("%s: %s", address, got.row(address))
+		}
+	}
+	if !got.Failed {
+		t.Error("the plan did not fail")
+	}
+}
+
+func TestGuards(t *testing.T) {
+	const site = `
+	file "/yes" {
+	  only_if {
+	    exists = "/there"
+	  }
+	  unless {
+	    exists = "/nowhere"
+	  }
+	}
+	file "/no" {
+	  only_if {
+	    exists = "/there"
+	  }
+	  only_if {
+	    missing = "/there"
+	  }
+	}
+	file "/command" {
+	  unless {
+	    command = ["bad"]
+	  }
+	}
+	file "/would" {
+	  only_if {
+	    would_change = [file["/yes"]]
+	  }
+	}
+	file "/would-not" {
+	  only_if {
+	    would_change = [file["/there"]]
+	  }
+	}
+	file "/there" {}
+	`
+	m := machine()
+	write(t, m, "/there", "")
+	got := apply(t, m, site)
+	got.want(t, map[string]string{
+		`file["/yes"]`:       "changed create",
+		`file["/no"]`:        "skipped (only_if: /there exists)",
+		`file["/command"]`:   "changed create",
+		`file["/would-not"]`: `skipped (only_if: file["/there"] would not change)`,
+	})
+}
+
+// A block's guard is asked once, though the first member makes it false.
+func TestGuardOfBlockIsAskedOnce(t *testing.T) {
+	got := apply(t, machine(), `
+	block "setup" {
+	  ordered = true
+	  members = [state.one, state.two]
+	  unless {
+	    exists = "/one"
+	  }
+	}
+	state "one" {
+	  file "/one" {}
+	}
+	state "two" {
+	  file "/two" {}
+	}
+	`)
+	got.want(t, map[string]string{
+		`state.one.file["/one"]`: "changed create",
+		`state.two.file["/two"]`: "changed create",
+	})
+}
+
+// A guard's command after a change: a plan does not know its answer.
+func TestGuardCommandInPlan(t *testing.T) {
+	got := plan(t, machine(), `
+	state "s" {
+	  file "/new" {}
+	  file "/guarded" {
+	    only_if {
+	      command = ["good"]
+	    }
+	  }
+	}
+	file "/first" {
+	  unless {
+	    command = ["good"]
+	  }
+	}
+	`)
+	row := got.row(`state.s.file["/guarded"]`)
+	if !strings.HasPrefix(row, "create maybe (its guard runs good") {
+		t.Errorf("guarded: %s", row)
+	}
+}
+
+// A package is installed once in a plan, though nobody can see it then.
+func TestPrediction(t *testing.T) {
+	m := host.NewMemory()
+	got := plan(t, m, `
+	state "s" {
+	  group "staff" {}
+	  user "deploy" {
+	    groups = ["staff"]
+	  }
+	  file "/owned" {
+	    owner = "deploy"
+	    group = "staff"
+	  }
+	}
+	`)
+	got.want(t, map[string]string{
+		"state.s.group.staff":    "create",
+		"state.s.user.deploy":    "create",
+		`state.s.file["/owned"]`: "create",
+	})
+}

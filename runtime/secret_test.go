@@ -1,0 +1,96 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+)
+
+// A secret is nowhere but on the host: not in events, errors or the report, and
+// in no file that stays in the state folder.
+func TestSecretsStayHidden(t *testing.T) {
+	const secret = `hunter2 "&'`
+	m := machine()
+	m.Handle("leak", func(_ context.Context, c host.Command) (host.Result, error) {
+		return host.Result{ExitCode: 3, Stderr: []byte("cannot log in with " + c.Argv[1] + "\n")}, nil
+	})
+	m.Handle("tell", func(_ context.Context, c host.Command) (host.Result, error) {
+		return host.Result{Stdout: []byte("was " + c.Argv[1])}, nil
+	})
+	run := compile(t, modules.Standard(), `
+	variable "password" {
+	  sensitive = true
+	  default   = "hunter2 \"&'"
+	}
+	file "/secret" {
+	  content = "password=${var.password}\n"
+	}
+	command "leak" {
+	  argv = ["leak", var.password]
+	}
+	command "tell" {
+	  argv = ["tell", var.password]
+	}
+	`).Run
+	write(t, m, "/secret", "password=old\n")
+	dir := t.TempDir()
+	folder, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := folder.Start(journal.Meta{Run: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := runtime.Options{Host: m, Registry: modules.Standard(), Journal: record}
+	planned := carry(t, runtime.Plan, run, o)
+	applied := carry(t, runtime.Apply, run, o)
+	applied.want(t, map[string]string{`file["/secret"]`: "changed update", "command.leak": "failed execute"})
+	if err := record.Finish(journal.End{State: journal.Done, Report: &applied.Report}); err != nil {
+		t.Fatal(err)
+	}
+	hidden := func(where string, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "hunter2") {
+			t.Errorf("%s shows the secret: %s", where, text)
+		}
+	}
+	hidden("a plan", planned.events)
+	hidden("an apply", applied.events)
+	hidden("the report", applied.Report)
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), "hunter2") {
+			t.Errorf("%s shows the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if got := content(t, m, "/secret"); got != "password="+secret+"\n" {
+		t.Errorf("the host has %q", got)
+	}
+	change := applied.parts[`file["/secret"]`].Changes[0]
+	if change.From != journal.Masked || change.To != journal.Masked || change.Diff != "" {
+		t.Errorf("change %+v", change)
+	}
+	if f := applied.parts["command.leak"].Error; f == nil || !strings.Contains(f.Message, "log in with "+journal.Masked) {
+		t.Errorf("error %+v", f)
+	}
+}
