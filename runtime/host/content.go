@@ -107,5 +107,10 @@ func ReadContent(r Reader, path string, info Info) (Content, error) {
 		return Content{}, err
 	}
 	open := func() (io.ReadCloser, error) { return r.Open(path) }
+	if o, ok := r.(opener); ok {
+		if open, err = o.opener(path); err != nil {
+			return Content{}, err
+		}
+	}
 	return Stream(size, hex.EncodeToString(sum.Sum(nil)), open), nil
 }

@@ -31,7 +31,8 @@ type Host interface {
 type Reader interface {
 	// Lstat describes what is at the path, a symbolic link itself included.
 	Lstat(path string) (Info, error)
-	// ReadDir lists a directory, sorted by name.
+	// ReadDir lists a directory, sorted by name. A symbolic link is not
+	// followed.
 	ReadDir(path string) ([]Entry, error)
 	// ReadLink gives the target of a symbolic link as it is written there.
 	ReadLink(path string) (string, error)
@@ -86,6 +87,12 @@ type Accounts interface {
 // earlier writes durable; it is called once for a batch of parts.
 type Syncer interface {
 	Sync() error
+}
+
+// Actor is offered by hosts that know who acts on them: the owner of what is
+// written without one.
+type Actor interface {
+	Actor() (uid, gid int)
 }
 
 // ErrUnforeseeable is what a Shadow answers when only the real host can know.

@@ -1,0 +1,112 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Facts are what a host says about itself, as plain values (string, bool,
+// json.Number, []any, map[string]any; nil where there is nothing to say). Each
+// is gathered once, when it is asked for first. The methods may be called from
+// several goroutines.
+//
+// What belongs to the tree of files (os, hostname, package manager, accounts)
+// is read from the host. What belongs to the running machine (kernel, cpus,
+// addresses) is that of the machine which the program runs on, also where a
+// Local has a root; of a Memory host it is what its tree says.
+type Facts struct {
+	host Host
+	// machine reads /proc, /sys and /run of the running machine.
+	machine Reader
+	live    bool // the machine is real: the kernel may be asked
+	gather  map[string]func() (any, error)
+}
+
+// NewFacts makes the facts of a host. Overrides replace facts by their names.
+func NewFacts(h Host, overrides map[string]any) *Facts {
+	f := &Facts{host: h, machine: h}
+	if m, ok := h.(machined); ok {
+		f.machine, f.live = m.machine()
+	}
+	f.gather = map[string]func() (any, error){
+		"os":              f.os,
+		"kernel":          f.kernel,
+		"arch":            f.arch,
+		"hostname":        f.hostname,
+		"fqdn":            f.fqdn,
+		"cpus":            f.cpus,
+		"memory":          f.memory,
+		"ipv4":            f.ipv4,
+		"ipv6":            f.ipv6,
+		"interfaces":      f.interfaces,
+		"init":            f.initSystem,
+		"package_manager": f.packageManager,
+		"user":            f.user,
+		"uid":             f.uid,
+		"home":            f.home,
+		"virtual":         f.virtual,
+	}
+	for name, get := range f.gather {
+		f.gather[name] = sync.OnceValues(get)
+	}
+	for name, value := range overrides {
+		f.gather[name] = func() (any, error) { return value, nil }
+	}
+	return f
+}
+
+// machined is offered by hosts that act on a real machine. The Reader has that
+// machine's own root.
+type machined interface {
+	machine() (r Reader, live bool)
+}
+
+func (s *Shadow) machine() (Reader, bool) {
+	if m, ok := s.host.(machined); ok {
+		return m.machine()
+	}
+	return s, false
+}
+
+// Names lists the facts, sorted.
+func (f *Facts) Names() []string { return slices.Sorted(maps.Keys(f.gather)) }
+
+// Fact gives a fact by its name.
+func (f *Facts) Fact(name string) (any, error) {
+	get, ok := f.gather[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no fact %q; there are %s", name, strings.Join(f.Names(), ", "))
+	}
+	value, err := get()
+	if err != nil {
+		return nil, fmt.Errorf("fact %s: %w", name, err)
+	}
+	return value, nil
+}
+
+// text reads a small file; "" if it cannot be read.
+func text(r Reader, path string) string {
+	s, err := readText(func() (io.ReadCloser, error) { return r.Open(path) })
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// word is the text without the space around it; nil for none.
+func word(s string) any {
+	if s = strings.TrimSpace(s); s != "" {
+		return s
+	}
+	return nil
+}
+
+// exists reports whether something stands at the path.
+func exists(r Reader, path string) bool {
+	_, err := r.Lstat(path)
+	return err == nil
+}

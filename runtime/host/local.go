@@ -1,0 +1,120 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Local is the machine that the program runs on, or a tree below one of its
+// directories. Nothing leads out of such a tree: no "..", no symbolic link.
+//
+// Commands are started in a session of their own, without a terminal, so that
+// none can wait for an answer there. Below a root they run in a chroot, which
+// needs the right to do so.
+type Local struct {
+	root  *os.File // of a tree below a directory; nil: the machine's own root
+	dir   string   // the root's path
+	env   []string
+	grace time.Duration
+
+	// componentwise is set where the kernel does not offer openat2.
+	componentwise bool
+
+	files  *accounts
+	others otherAccounts
+
+	mu      sync.Mutex
+	written map[uint64]string // device → a directory on it that was written to
+}
+
+// LocalOptions say where and how a Local acts.
+type LocalOptions struct {
+	// Root is the directory that is "/" to the host; empty or "/": the
+	// machine's own root.
+	Root string
+	// Env is added to the default environment of commands: "NAME=value".
+	Env []string
+	// Grace is how long a command that must end has between SIGTERM and
+	// SIGKILL; 0 means 2 s.
+	Grace time.Duration
+}
+
+// NewLocal makes a Local. The error says why the root cannot be used.
+func NewLocal(o LocalOptions) (*Local, error) {
+	l := &Local{dir: "/", env: o.Env, grace: o.Grace, written: map[uint64]string{}}
+	if l.grace == 0 {
+		l.grace = 2 * time.Second
+	}
+	l.files = &accounts{read: l.readAccounts}
+	if o.Root == "" || o.Root == "/" {
+		return l, nil
+	}
+	root, err := os.OpenFile(o.Root, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("the root directory cannot be used: %w", err)
+	}
+	if l.dir, err = os.Readlink(procPath(int(root.Fd()))); err != nil {
+		l.dir = o.Root // without /proc
+	}
+	l.root = root
+	fd, err := l.openat2("/", unix.O_PATH)
+	if err == nil {
+		unix.Close(fd)
+	}
+	l.componentwise = err != nil
+	return l, nil
+}
+
+// Actor gives the user that the program runs as.
+func (l *Local) Actor() (uid, gid int) { return os.Geteuid(), os.Getegid() }
+
+// machine gives the running machine, for facts.
+func (l *Local) machine() (Reader, bool) {
+	if l.root == nil {
+		return l, true
+	}
+	return &Local{dir: "/"}, true
+}
+
+// Sync makes all earlier writes durable: one syncfs for each file system that
+// was written to.
+func (l *Local) Sync() error {
+	l.mu.Lock()
+	written := l.written
+	l.written = map[uint64]string{}
+	l.mu.Unlock()
+	for device, dir := range written {
+		if err := l.syncDevice(device, dir); err != nil {
+			return pathError("sync", dir, err)
+		}
+	}
+	return nil
+}
+
+// syncDevice syncs the file system of a directory, or all of them if the
+// directory has gone or is another's now.
+func (l *Local) syncDevice(device uint64, dir string) error {
+	fd, err := l.openAt(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err == nil {
+		defer unix.Close(fd)
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Dev == device {
+			return unix.Syncfs(fd)
+		}
+	}
+	unix.Sync()
+	return nil
+}
+
+// wrote notes that a directory was written to.
+func (l *Local) wrote(device uint64, path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.written[device]; !known {
+		l.written[device], _ = splitPath(path)
+	}
+}

@@ -1,0 +1,137 @@
+package host
+
+import (
+	"errors"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// How a Local gets from a path to a file descriptor. Below a root the kernel
+// keeps the way inside (openat2 with RESOLVE_IN_ROOT); where it cannot, the
+// way is gone one component at a time.
+
+// again repeats a system call that a signal interrupted.
+func again[T any](call func() (T, error)) (T, error) {
+	for {
+		v, err := call()
+		if err != unix.EINTR {
+			return v, err
+		}
+	}
+}
+
+// procPath names an open file, for calls that take no descriptor.
+func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// openAt opens what stands at a path, the last component by the flags.
+func (l *Local) openAt(path string, flags int) (int, error) {
+	flags |= unix.O_CLOEXEC
+	switch {
+	case l.root == nil:
+		return again(func() (int, error) { return unix.Open(path, flags, 0) })
+	case !l.componentwise:
+		return l.openat2(path, flags)
+	}
+	dir, name, err := l.walk(path, flags&unix.O_NOFOLLOW == 0)
+	if err != nil {
+		return -1, err
+	}
+	defer l.leave(dir)
+	if name == "" {
+		name = "."
+	}
+	return again(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_NOFOLLOW, 0) })
+}
+
+// openat2 opens a path that stays below the root. The kernel answers EAGAIN
+// while something is moved on the way.
+func (l *Local) openat2(path string, flags int) (int, error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT}
+	for range 128 {
+		fd, err := unix.Openat2(int(l.root.Fd()), path, &how)
+		if err != unix.EAGAIN && err != unix.EINTR {
+			return fd, err
+		}
+	}
+	return -1, unix.EAGAIN
+}
+
+// openParent opens the directory that holds the path's last component, which
+// stays as it is.
+func (l *Local) openParent(path string) (dir int, name string, err error) {
+	if l.root != nil && l.componentwise {
+		dir, name, err = l.walk(path, false)
+		if err == nil && dir == int(l.root.Fd()) {
+			dir, err = unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
+		}
+		return dir, name, err
+	}
+	parent, name := splitPath(path)
+	dir, err = l.openAt(parent, unix.O_PATH|unix.O_DIRECTORY)
+	return dir, name, err
+}
+
+// walk goes the way of a path below the root by itself.
+func (l *Local) walk(path string, follow bool) (dir int, name string, err error) {
+	return walker[int]{
+		root:  int(l.root.Fd()),
+		leave: l.leave,
+		enter: func(dir int, name string) (int, Kind, error) {
+			fd, err := again(func() (int, error) {
+				return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			})
+			if err != nil {
+				return -1, "", err
+			}
+			var st unix.Stat_t
+			if err := unix.Fstat(fd, &st); err != nil {
+				unix.Close(fd)
+				return -1, "", err
+			}
+			return fd, kindOf(st.Mode), nil
+		},
+		link: func(fd int) (string, error) { return readLinkAt(fd, "") },
+	}.walk(path, follow)
+}
+
+// leave closes a descriptor of walk.
+func (l *Local) leave(fd int) {
+	if fd != int(l.root.Fd()) {
+		unix.Close(fd)
+	}
+}
+
+// readLinkAt reads a symbolic link; with an empty name the one that was opened
+// with O_PATH.
+func readLinkAt(dir int, name string) (string, error) {
+	buf := make([]byte, maxPath+1)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err == unix.ENOENT && name == "" {
+		err = syscall.EINVAL // it is no link
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+// kindOf gives the kind for the mode of a stat.
+func kindOf(mode uint32) Kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return Regular
+	case unix.S_IFDIR:
+		return Directory
+	case unix.S_IFLNK:
+		return Symlink
+	}
+	return Other
+}
+
+// unsupported reports whether an error says that the kernel does not know a
+// call or a flag.
+func unsupported(err error) bool {
+	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
+}

@@ -1,0 +1,256 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The Writer of a Local. All goes through a descriptor of the parent
+// directory, so that what is moved or linked meanwhile cannot lead elsewhere.
+
+// inParent opens the directory of a path and calls write with it. What stands
+// at the name now is given too; Kind "" is nothing.
+func (l *Local) inParent(op, path string, errRoot error, write func(dir int, name string, now *unix.Stat_t, kind Kind) error) error {
+	clean, err := checkWritable(op, path, errRoot)
+	if err != nil {
+		return err
+	}
+	dir, name, err := l.openParent(clean)
+	if err != nil {
+		return pathError(op, path, err)
+	}
+	defer unix.Close(dir)
+	if name == "" {
+		name = "."
+	}
+	var now unix.Stat_t
+	kind := Kind("")
+	switch err := unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW); err {
+	case nil:
+		kind = kindOf(now.Mode)
+	case unix.ENOENT:
+	default:
+		return pathError(op, path, err)
+	}
+	if err := write(dir, name, &now, kind); err != nil {
+		return pathError(op, path, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
+		return pathError(op, path, err)
+	}
+	l.wrote(st.Dev, clean)
+	return nil
+}
+
+// tempName names a temporary file. Leftovers of a killed program are known by
+// their beginning.
+func tempName() string { return ".tenet-" + rand.Text() }
+
+// WriteFile is Writer.WriteFile.
+func (l *Local) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
+	return l.inParent("write", path, syscall.EISDIR, func(dir int, name string, now *unix.Stat_t, kind Kind) error {
+		if err := replaceable(kind); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		mode := fs.FileMode(0o644)
+		if kind == Regular {
+			mode = fromUnix(now.Mode)
+			m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
+		}
+		m.Mode = or(m.Mode, mode)
+		return writeTemp(ctx, dir, name, c, m)
+	})
+}
+
+// or gives what is set, or the value.
+func or[T any](set *T, value T) *T {
+	if set != nil {
+		return set
+	}
+	return &value
+}
+
+// writeTemp writes a temporary file in the directory and renames it.
+func writeTemp(ctx context.Context, dir int, name string, c Content, m Meta) (err error) {
+	temp := tempName()
+	fd, err := again(func() (int, error) {
+		return unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	})
+	if err != nil {
+		return err
+	}
+	open := true
+	defer func() {
+		if open {
+			unix.Close(fd)
+		}
+		if err != nil {
+			_ = unix.Unlinkat(dir, temp, 0)
+		}
+	}()
+	if err := fill(ctx, fd, c); err != nil {
+		return err
+	}
+	if m.UID != nil || m.GID != nil {
+		if err := unix.Fchown(fd, *or(m.UID, -1), *or(m.GID, -1)); err != nil {
+			return err
+		}
+	}
+	if err := unix.Fchmod(fd, toUnix(*m.Mode)); err != nil {
+		return err
+	}
+	open = false
+	// A full disk or a quota may show only now.
+	if err := unix.Close(fd); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return unix.Renameat(dir, temp, dir, name)
+}
+
+// fill writes content to a file.
+func fill(ctx context.Context, fd int, c Content) error {
+	if s, ok := c.Inline(); ok {
+		return writeAll(fd, []byte(s))
+	}
+	r, err := openChecked(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	buf := make([]byte, min(c.Size()+1, 64<<10))
+	for {
+		n, err := r.Read(buf)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if err := writeAll(fd, buf[:n]); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+func writeAll(fd int, p []byte) error {
+	for len(p) > 0 {
+		n, err := again(func() (int, error) { return unix.Write(fd, p) })
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// Mkdir is Writer.Mkdir.
+func (l *Local) Mkdir(path string, m Meta) error {
+	return l.inParent("mkdir", path, syscall.EEXIST, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+		if kind != "" {
+			return syscall.EEXIST
+		}
+		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
+			return err
+		}
+		m.Mode = or(m.Mode, 0o755)
+		if err := setMetaAt(dir, name, m, Directory); err != nil {
+			return errors.Join(err, unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+		}
+		return nil
+	})
+}
+
+// Symlink is Writer.Symlink.
+func (l *Local) Symlink(target, path string, m Meta) error {
+	if err := checkTarget(target, path); err != nil {
+		return err
+	}
+	return l.inParent("symlink", path, syscall.EISDIR, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+		if err := replaceable(kind); err != nil {
+			return err
+		}
+		temp := tempName()
+		if err := unix.Symlinkat(target, dir, temp); err != nil {
+			return err
+		}
+		err := setMetaAt(dir, temp, m, Symlink)
+		if err == nil {
+			err = unix.Renameat(dir, temp, dir, name)
+		}
+		if err != nil {
+			_ = unix.Unlinkat(dir, temp, 0)
+		}
+		return err
+	})
+}
+
+// SetMeta is Writer.SetMeta.
+func (l *Local) SetMeta(path string, m Meta) error {
+	return l.inParent("chown", path, nil, func(dir int, name string, now *unix.Stat_t, kind Kind) error {
+		if kind == "" {
+			return syscall.ENOENT
+		}
+		// A change of owner takes the setuid and setgid bits away.
+		if mode := fromUnix(now.Mode); (m.UID != nil || m.GID != nil) && mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+			m.Mode = or(m.Mode, mode)
+		}
+		return setMetaAt(dir, name, m, kind)
+	})
+}
+
+// setMetaAt sets the owner, then the mode, which the change of owner may have
+// touched. A symbolic link has no mode to set.
+func setMetaAt(dir int, name string, m Meta, kind Kind) error {
+	if m.UID != nil || m.GID != nil {
+		err := unix.Fchownat(dir, name, *or(m.UID, -1), *or(m.GID, -1), unix.AT_SYMLINK_NOFOLLOW)
+		if err != nil {
+			return err
+		}
+	}
+	if m.Mode == nil || kind == Symlink {
+		return nil
+	}
+	return chmodAt(dir, name, toUnix(*m.Mode))
+}
+
+// chmodAt sets the mode of what is no symbolic link. Kernels before 6.6 have
+// no call for that, so there the file is held open while it is named.
+func chmodAt(dir int, name string, mode uint32) error {
+	err := unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
+	if !unsupported(err) {
+		return err
+	}
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Chmod(procPath(fd), mode)
+}
+
+// Remove is Writer.Remove.
+func (l *Local) Remove(path string) error {
+	return l.inParent("remove", path, syscall.EBUSY, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+		flags := 0
+		switch kind {
+		case "":
+			return syscall.ENOENT
+		case Directory:
+			flags = unix.AT_REMOVEDIR
+		}
+		return unix.Unlinkat(dir, name, flags)
+	})
+}

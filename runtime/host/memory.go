@@ -1,0 +1,144 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sync"
+)
+
+// Memory is a host that lives in memory, for tests: a tree of files that is
+// empty at first, accounts as /etc/passwd and /etc/group of that tree have
+// them, and programs that are Go functions. Unlike a real host it checks no
+// permissions.
+type Memory struct {
+	*tree
+	*accounts
+	mu       sync.RWMutex
+	programs map[string]Program
+	uid, gid int
+}
+
+// Program is a program of a Memory host.
+type Program func(ctx context.Context, c Command) (Result, error)
+
+// NewMemory makes an empty host, with root as the acting user.
+func NewMemory() *Memory {
+	m := &Memory{programs: map[string]Program{}}
+	m.tree = newTree(nil, m.Actor)
+	m.accounts = newTreeAccounts(m.tree)
+	return m
+}
+
+// ActAs sets the owner of what is written without one.
+func (m *Memory) ActAs(uid, gid int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.uid, m.gid = uid, gid
+}
+
+// Actor gives the acting user and its group.
+func (m *Memory) Actor() (uid, gid int) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.uid, m.gid
+}
+
+// Handle sets what a program does. Name is Argv[0], or its last part.
+func (m *Memory) Handle(name string, p Program) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.programs[name] = p
+}
+
+// Add puts a file with this text on the host, with directories as they are
+// needed: a short way to prepare a test.
+func (m *Memory) Add(path, text string) error {
+	return m.writeFile(context.Background(), path, Text(text), Meta{}, true)
+}
+
+// WriteFile is Writer.WriteFile. The content is read whole.
+func (m *Memory) WriteFile(ctx context.Context, path string, c Content, meta Meta) error {
+	if _, inline := c.Inline(); !inline {
+		r, err := openChecked(ctx, c)
+		if err != nil {
+			return pathError("write", path, err)
+		}
+		defer r.Close()
+		data, err := io.ReadAll(r)
+		if err != nil {
+			return pathError("write", path, err)
+		}
+		c = Text(string(data))
+	}
+	return m.writeFile(ctx, path, c, meta, false)
+}
+
+// Mkdir is Writer.Mkdir.
+func (m *Memory) Mkdir(path string, meta Meta) error { return m.mkdir(path, meta, false) }
+
+// Symlink is Writer.Symlink.
+func (m *Memory) Symlink(target, path string, meta Meta) error {
+	return m.symlink(target, path, meta, false)
+}
+
+// SetMeta is Writer.SetMeta.
+func (m *Memory) SetMeta(path string, meta Meta) error { return m.setMeta(path, meta, false) }
+
+// Run is Processes.Run, by a function that Handle was given. Another program
+// is fs.ErrNotExist.
+func (m *Memory) Run(ctx context.Context, c Command) (Result, error) {
+	if len(c.Argv) == 0 {
+		return Result{}, errNoArgv
+	}
+	if ctx.Err() != nil {
+		return Result{}, fmt.Errorf("%s: %w", c.Argv[0], context.Cause(ctx))
+	}
+	m.mu.RLock()
+	p := m.programs[c.Argv[0]]
+	if p == nil {
+		p = m.programs[path.Base(c.Argv[0])]
+	}
+	m.mu.RUnlock()
+	if p == nil {
+		return Result{}, &noProgram{c.Argv[0]}
+	}
+	if c.User != "" {
+		if _, err := m.User(c.User); err != nil {
+			return Result{}, fmt.Errorf("%s: %w", c.Argv[0], err)
+		}
+	}
+	result, err := p(ctx, c)
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("%s: %w", c.Argv[0], context.Cause(ctx))
+	}
+	limit := outputLimit(c)
+	result.Truncated = result.Truncated || len(result.Stdout) > limit || len(result.Stderr) > limit
+	result.Stdout = result.Stdout[:min(len(result.Stdout), limit)]
+	result.Stderr = result.Stderr[:min(len(result.Stderr), limit)]
+	return result, err
+}
+
+// Query is Processes.Query.
+func (m *Memory) Query(ctx context.Context, q Query) (Result, error) { return m.Run(ctx, q.Command) }
+
+var errNoArgv = errors.New("there is no program to start: argv is empty")
+
+// noProgram says that a program is not on the host.
+type noProgram struct{ name string }
+
+func (e *noProgram) Error() string { return fmt.Sprintf("there is no program %q", e.name) }
+
+// Is makes it an fs.ErrNotExist.
+func (e *noProgram) Is(target error) bool { return target == fs.ErrNotExist }
+
+// outputLimit is how much of each stream of a command's output is kept.
+func outputLimit(c Command) int {
+	if c.MaxOutput > 0 {
+		return c.MaxOutput
+	}
+	return 1 << 20
+}

@@ -1,0 +1,164 @@
+package host
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// streams are the three standard streams of a started program.
+type streams struct {
+	stdout, stderr *output
+	stdin          *os.File // our end; nil: /dev/null
+	input          []byte
+	theirs         []*os.File
+	done           sync.WaitGroup
+}
+
+// newStreams makes the pipes of a program.
+func newStreams(cmd *exec.Cmd, c Command) (*streams, error) {
+	s := &streams{stdout: &output{limit: outputLimit(c)}, stderr: &output{limit: outputLimit(c)}, input: c.Stdin}
+	for _, p := range []struct {
+		to *output
+		at *io.Writer
+	}{{s.stdout, &cmd.Stdout}, {s.stderr, &cmd.Stderr}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			s.detach()
+			return nil, err
+		}
+		p.to.pipe, *p.at = r, w
+		s.theirs = append(s.theirs, w)
+	}
+	if len(c.Stdin) > 0 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			s.detach()
+			return nil, err
+		}
+		s.stdin, cmd.Stdin = w, r
+		s.theirs = append(s.theirs, r)
+	}
+	return s, nil
+}
+
+// begin serves the pipes once the program has its ends of them.
+func (s *streams) begin() {
+	for _, f := range s.theirs {
+		f.Close()
+	}
+	s.theirs = nil
+	for _, o := range []*output{s.stdout, s.stderr} {
+		o.started = true
+		s.done.Go(o.drain)
+	}
+	if s.stdin != nil {
+		go func() {
+			// A program need not read its input; then this fails.
+			_, _ = s.stdin.Write(s.input)
+			s.stdin.Close()
+		}()
+	}
+}
+
+// await waits until the output has ended, or no longer than the delay.
+func (s *streams) await(ctx context.Context, delay time.Duration) {
+	done := make(chan struct{})
+	go func() { s.done.Wait(); close(done) }()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// detach lets go of the pipes. Output that a process left behind still writes
+// is read and dropped, so that it does not die of a broken pipe.
+func (s *streams) detach() {
+	for _, f := range s.theirs {
+		f.Close()
+	}
+	if s.stdin != nil {
+		s.stdin.Close()
+	}
+	for _, o := range []*output{s.stdout, s.stderr} {
+		o.detach()
+	}
+}
+
+// result gives how the program ended and what it wrote until now.
+func (s *streams) result(state *os.ProcessState) Result {
+	var r Result
+	var cutOut, cutErr bool
+	r.Stdout, cutOut = s.stdout.bytes()
+	r.Stderr, cutErr = s.stderr.bytes()
+	r.Truncated = cutOut || cutErr
+	if state == nil {
+		return r
+	}
+	r.ExitCode = state.ExitCode()
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		r.ExitCode = 128 + int(status.Signal())
+	}
+	return r
+}
+
+// output keeps the start of what comes out of a pipe.
+type output struct {
+	limit   int
+	pipe    *os.File
+	started bool // drain closes the pipe
+
+	mu       sync.Mutex
+	kept     []byte
+	cut      bool
+	detached bool
+}
+
+// drain reads until the last writer has closed the pipe.
+func (o *output) drain() {
+	defer o.pipe.Close()
+	buf := make([]byte, 4096)
+	for {
+		n, err := o.pipe.Read(buf)
+		o.keep(buf[:n])
+		if err != nil {
+			return
+		}
+		if n == len(buf) && n < 64<<10 {
+			buf = make([]byte, 2*n)
+		}
+	}
+}
+
+func (o *output) keep(p []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.detached {
+		return
+	}
+	room := o.limit - len(o.kept)
+	o.cut = o.cut || len(p) > room
+	o.kept = append(o.kept, p[:min(len(p), room)]...)
+}
+
+func (o *output) bytes() (kept []byte, cut bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.kept, o.cut
+}
+
+func (o *output) detach() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.detached = true
+	if o.pipe != nil && !o.started {
+		o.pipe.Close()
+	}
+}

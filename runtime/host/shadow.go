@@ -1,0 +1,162 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Shadow is a copy-on-write view of another host, on which a plan is carried
+// out: writes stay in memory, and what they did not touch is read from the
+// base each time. What only the real host can know is ErrUnforeseeable.
+//
+// Content that is written is not read, and permissions are not checked.
+type Shadow struct {
+	*tree
+	host     Host
+	accounts *accounts
+}
+
+// NewShadow makes a shadow of a host, which may be a shadow itself. The base
+// is never written to.
+func NewShadow(base Host) *Shadow {
+	actor := func() (uid, gid int) { return os.Geteuid(), os.Getegid() }
+	if a, ok := base.(Actor); ok {
+		actor = a.Actor
+	}
+	s := &Shadow{tree: newTree(base, actor), host: base}
+	s.accounts = newTreeAccounts(s.tree)
+	return s
+}
+
+// Fork makes a shadow of this shadow: what is written there is not seen here.
+func (s *Shadow) Fork() *Shadow { return NewShadow(s) }
+
+// Actor gives the acting user of the base.
+func (s *Shadow) Actor() (uid, gid int) { return s.tree.actor() }
+
+// Changed reports whether what the path leads to, or anything below it, was
+// written here, so that the base cannot know it. A path that was written and
+// put back counts.
+func (s *Shadow) Changed(path string) bool { return s.changed(path) }
+
+// View gives the host that a part acts on in a plan. An opaque one is for a
+// part behind something unforeseeable: it answers no Query, and makes the
+// directories that are missing on the way to what is written, since they may
+// be there by then.
+func (s *Shadow) View(opaque bool) Host {
+	if !opaque {
+		return s
+	}
+	return opaqueView{s}
+}
+
+// WriteFile is Writer.WriteFile, in memory.
+func (s *Shadow) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
+	return s.writeFile(ctx, path, c, m, false)
+}
+
+// Mkdir is Writer.Mkdir, in memory.
+func (s *Shadow) Mkdir(path string, m Meta) error { return s.mkdir(path, m, false) }
+
+// Symlink is Writer.Symlink, in memory.
+func (s *Shadow) Symlink(target, path string, m Meta) error {
+	return s.symlink(target, path, m, false)
+}
+
+// SetMeta is Writer.SetMeta, in memory.
+func (s *Shadow) SetMeta(path string, m Meta) error { return s.setMeta(path, m, false) }
+
+// Run is ErrUnforeseeable: nothing is started.
+func (s *Shadow) Run(context.Context, Command) (Result, error) {
+	return Result{}, ErrUnforeseeable
+}
+
+// Query lets the program look at the base while nothing that it reads differs
+// here; else it is ErrUnforeseeable.
+func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
+	for _, path := range q.Reads {
+		if s.changed(path) {
+			return Result{}, fmt.Errorf("%w: %s is changed before", ErrUnforeseeable, path)
+		}
+	}
+	return s.host.Query(ctx, q)
+}
+
+// User is Accounts.User: by /etc/passwd, if it was written here.
+func (s *Shadow) User(name string) (User, error) {
+	if !s.changed(passwdFile) {
+		return s.host.User(name)
+	}
+	return elsewhere(s,
+		func(a *accounts) (User, error) { return a.User(name) },
+		func() (User, error) { return s.host.User(name) })
+}
+
+// UserID is Accounts.UserID: by /etc/passwd, if it was written here.
+func (s *Shadow) UserID(uid int) (User, error) {
+	if !s.changed(passwdFile) {
+		return s.host.UserID(uid)
+	}
+	return elsewhere(s,
+		func(a *accounts) (User, error) { return a.UserID(uid) },
+		func() (User, error) { return s.host.UserID(uid) })
+}
+
+// Group is Accounts.Group: by /etc/group, if it was written here.
+func (s *Shadow) Group(name string) (Group, error) {
+	if !s.changed(groupFile) {
+		return s.host.Group(name)
+	}
+	return elsewhere(s,
+		func(a *accounts) (Group, error) { return a.Group(name) },
+		func() (Group, error) { return s.host.Group(name) })
+}
+
+// GroupID is Accounts.GroupID: by /etc/group, if it was written here.
+func (s *Shadow) GroupID(gid int) (Group, error) {
+	if !s.changed(groupFile) {
+		return s.host.GroupID(gid)
+	}
+	return elsewhere(s,
+		func(a *accounts) (Group, error) { return a.GroupID(gid) },
+		func() (Group, error) { return s.host.GroupID(gid) })
+}
+
+// elsewhere looks into the changed file, and then for accounts that the base
+// knows from elsewhere (LDAP and the like): those that the base's own file
+// does not hold. One that it holds was removed here.
+func elsewhere[T any](s *Shadow, here func(*accounts) (T, error), below func() (T, error)) (T, error) {
+	account, err := here(s.accounts)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return account, err
+	}
+	read := func(path string, _ any) (string, any, bool, error) {
+		text, err := readText(func() (io.ReadCloser, error) { return s.host.Open(path) })
+		return text, nil, true, err
+	}
+	if _, inFile := here(&accounts{read: read}); inFile == nil {
+		return account, err
+	}
+	return below()
+}
+
+// opaqueView is the view of a part behind something unforeseeable.
+type opaqueView struct{ *Shadow }
+
+func (v opaqueView) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
+	return v.writeFile(ctx, path, c, m, true)
+}
+
+func (v opaqueView) Mkdir(path string, m Meta) error { return v.mkdir(path, m, true) }
+
+func (v opaqueView) Symlink(target, path string, m Meta) error {
+	return v.symlink(target, path, m, true)
+}
+
+func (v opaqueView) Query(context.Context, Query) (Result, error) {
+	return Result{}, ErrUnforeseeable
+}
