@@ -53,13 +53,18 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 // fromCall reports the error that a function returned.
 func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
 	err, name := extra.FunctionCallError(), extra.CalledFunctionName()
-	if hasSensitive(from) {
+	var inner *TemplateError
+	isTemplate := errors.As(err, &inner)
+	hidden := hasSensitive(from)
+	if hidden && name != "template" {
 		err = errHidden
 	}
-	var inner *TemplateError
-	if errors.As(err, &inner) {
+	if isTemplate {
 		l := append(diag.List(nil), inner.List...)
 		for i := range l {
+			if hidden {
+				l[i].Summary, l[i].Detail = "the template fails here; the reason may show a sensitive value, and is hidden", ""
+			}
 			l[i].Related = append(l[i].Related, diag.Related{Message: "rendered here", Range: at})
 		}
 		return l

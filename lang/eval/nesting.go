@@ -1,9 +1,10 @@
 package eval
 
 import (
+	"bytes"
 	"fmt"
+	"unicode/utf8"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -14,78 +15,207 @@ import (
 const DefaultMaxNesting = 250
 
 // CheckNesting refuses a source in native syntax, or a template, that nests
-// deeper than limit. It looks at tokens alone, so that no parser has to run.
+// deeper than limit, before any parser runs. It knows just enough of the
+// syntax: brackets, strings, templates, comments and the operators that make
+// the parser recurse.
 func CheckNesting(file string, src []byte, isTemplate bool, limit int) *diag.Diagnostic {
-	lex := hclsyntax.LexConfig
+	n := nesting{src: src, limit: limit}
 	if isTemplate {
-		lex = hclsyntax.LexTemplate
+		n.push(inTemplate)
+		n.depth = 0 // the template itself is no nesting
 	}
-	// What is wrong with the tokens is reported by the parser.
-	tokens, _ := lex(src, file, hcl.InitialPos)
-	var n nesting
-	for i, t := range tokens {
-		n.enter(t)
-		if t.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens) {
-			n.control(string(tokens[i+1].Bytes))
-		}
-		if n.depth > limit {
-			return tooDeep(Range(t.Range), limit)
+	for n.at < len(src) && n.depth <= limit {
+		switch n.top().mode {
+		case inQuotes, inHeredoc, inTemplate:
+			n.text()
+		default:
+			n.code()
 		}
 	}
-	return nil
+	if n.depth <= limit {
+		return nil
+	}
+	return tooDeep(placeOf(file, src, min(n.at, len(src)-1)), limit)
 }
 
 // nesting counts how deep the parser's recursion is.
 type nesting struct {
-	depth     int // open brackets, operators and template directives
-	operators int // unary and conditional operators since the innermost bracket
-	open      []level
+	src   []byte
+	at    int
+	limit int
+	depth int // open brackets, strings, operators and template directives
+	stack []level
 }
 
+// level is an open bracket or string, or the whole source.
 type level struct {
-	bracket   hclsyntax.TokenType
-	operators int // of the level outside
+	mode      mode
+	operators int    // unary and conditional operators of the expression within
+	end       []byte // a heredoc's marker
 }
 
-func (n *nesting) enter(t hclsyntax.Token) {
-	switch t.Type {
-	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
-		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-		n.open = append(n.open, level{t.Type, n.operators})
-		n.operators = 0
-		n.depth++
-	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
-		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-		n.endExpression()
-		if last := len(n.open) - 1; last >= 0 {
-			n.operators, n.open = n.open[last].operators, n.open[:last]
-			n.depth--
-		}
-	case hclsyntax.TokenComma:
-		n.endExpression()
-	case hclsyntax.TokenNewline:
-		// Within parentheses and lists a newline ends nothing.
-		if last := len(n.open) - 1; last < 0 || n.open[last].bracket == hclsyntax.TokenOBrace {
-			n.endExpression()
-		}
-	case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenQuestion:
-		n.operators++
-		n.depth++
+type mode byte
+
+const (
+	inBody     mode = iota // between braces, and at the top: a newline ends an expression
+	inBrackets             // between brackets and parentheses, where it does not
+	inInterpolation
+	inQuotes
+	inHeredoc
+	inTemplate // a template file
+)
+
+func (n *nesting) top() *level {
+	if len(n.stack) == 0 {
+		n.stack = append(n.stack, level{mode: inBody})
+	}
+	return &n.stack[len(n.stack)-1]
+}
+
+func (n *nesting) push(m mode) *level {
+	n.top()
+	n.stack = append(n.stack, level{mode: m})
+	n.depth++
+	return n.top()
+}
+
+func (n *nesting) pop() {
+	n.endExpression()
+	if len(n.stack) > 1 {
+		n.stack = n.stack[:len(n.stack)-1]
+		n.depth--
 	}
 }
 
 func (n *nesting) endExpression() {
-	n.depth -= n.operators
-	n.operators = 0
+	n.depth -= n.top().operators
+	n.top().operators = 0
 }
 
-// control counts the directives of templates, which end far from where they
-// begin.
-func (n *nesting) control(keyword string) {
-	switch keyword {
-	case "if", "for":
+// code takes one step outside of strings.
+func (n *nesting) code() {
+	c := n.src[n.at]
+	rest := n.src[n.at:]
+	n.at++
+	switch c {
+	case '{':
+		n.push(inBody)
+	case '[', '(':
+		n.push(inBrackets)
+	case '}', ']', ')':
+		n.pop()
+	case '"':
+		n.push(inQuotes)
+	case ',':
+		n.endExpression()
+	case '\n':
+		if n.top().mode == inBody {
+			n.endExpression()
+		}
+	case '!', '-', '?':
+		n.top().operators++
 		n.depth++
-	case "endif", "endfor":
+	case '#':
+		n.skipTo("\n")
+	case '/':
+		if bytes.HasPrefix(rest, []byte("//")) {
+			n.skipTo("\n")
+		} else if bytes.HasPrefix(rest, []byte("/*")) {
+			n.at++
+			n.skipTo("*/")
+		}
+	case '<':
+		n.heredoc(rest)
+	}
+}
+
+// skipTo moves before the text, or to the end. A newline is left to be seen.
+func (n *nesting) skipTo(end string) {
+	i := bytes.Index(n.src[n.at:], []byte(end))
+	switch {
+	case i < 0:
+		n.at = len(n.src)
+	case end == "\n":
+		n.at += i
+	default:
+		n.at += i + len(end)
+	}
+}
+
+// heredoc opens <<MARKER or <<-MARKER.
+func (n *nesting) heredoc(rest []byte) {
+	line, _, found := bytes.Cut(rest, []byte("\n"))
+	marker, ok := bytes.CutPrefix(line, []byte("<<"))
+	marker = bytes.TrimSuffix(bytes.TrimPrefix(marker, []byte("-")), []byte("\r"))
+	if !ok || !found || !hclsyntax.ValidIdentifier(string(marker)) {
+		return
+	}
+	n.at += len(line)
+	n.push(inHeredoc).end = marker
+	n.heredocEnd()
+}
+
+// heredocEnd leaves the heredoc if the line at n.at is its marker.
+func (n *nesting) heredocEnd() {
+	line, _, _ := bytes.Cut(n.src[n.at:], []byte("\n"))
+	if bytes.Equal(bytes.TrimSpace(line), n.top().end) {
+		n.at += len(line)
+		n.pop()
+	}
+}
+
+// text takes one step within a string or a template.
+func (n *nesting) text() {
+	m := n.top().mode
+	stops := "$%\"\\\n"
+	i := bytes.IndexAny(n.src[n.at:], stops)
+	if i < 0 {
+		n.at = len(n.src)
+		return
+	}
+	n.at += i
+	rest := n.src[n.at:]
+	n.at++
+	switch rest[0] {
+	case '\\':
+		if m == inQuotes {
+			n.at++
+		}
+	case '"':
+		if m == inQuotes {
+			n.pop()
+		}
+	case '\n':
+		if m == inHeredoc {
+			n.heredocEnd()
+		}
+	default:
+		n.sequence(rest)
+	}
+}
+
+// sequence opens ${ or %{; a doubled sign escapes it.
+func (n *nesting) sequence(rest []byte) {
+	sign := rest[0]
+	switch {
+	case len(rest) > 2 && rest[1] == sign && rest[2] == '{':
+		n.at += 2
+	case len(rest) > 1 && rest[1] == '{':
+		n.at++
+		if sign == '%' {
+			n.directive(rest[2:])
+		}
+		n.push(inInterpolation)
+	}
+}
+
+// directive counts %{ if } and %{ for }, which end far from where they begin.
+func (n *nesting) directive(rest []byte) {
+	word := bytes.TrimLeft(rest, "~ \t\r\n")
+	switch {
+	case bytes.HasPrefix(word, []byte("if")), bytes.HasPrefix(word, []byte("for")):
+		n.depth++
+	case bytes.HasPrefix(word, []byte("endif")), bytes.HasPrefix(word, []byte("endfor")):
 		n.depth--
 	}
 }
@@ -97,20 +227,24 @@ func tooDeep(at diag.Range, limit int) *diag.Diagnostic {
 		Hint:    "give parts of the expression names, in locals", Range: at}
 }
 
+// placeOf is the range of one character of a source.
+func placeOf(file string, src []byte, i int) diag.Range {
+	i = max(i, 0)
+	before := src[:i]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return diag.Range{File: file, Start: diag.Pos{Line: line, Column: column, Byte: i},
+		End: diag.Pos{Line: line, Column: column + 1, Byte: min(i+1, len(src))}}
+}
+
 // CheckJSONNesting is CheckNesting for JSON. Its strings are checked when they
 // are read as templates.
 func CheckJSONNesting(file string, src []byte, limit int) *diag.Diagnostic {
-	depth, line, column, quoted := 0, 1, 0, false
+	depth, quoted := 0, false
 	for i := 0; i < len(src); i++ {
-		if src[i]&0xc0 != 0x80 { // not within a character
-			column++
-		}
 		switch c := src[i]; {
-		case c == '\n':
-			line, column = line+1, 0
 		case quoted && c == '\\':
 			i++
-			column++
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -120,10 +254,27 @@ func CheckJSONNesting(file string, src []byte, limit int) *diag.Diagnostic {
 			depth--
 		}
 		if depth > limit {
-			at := diag.Range{File: file, Start: diag.Pos{Line: line, Column: column, Byte: i}}
-			at.End = diag.Pos{Line: line, Column: column + 1, Byte: i + 1}
-			return tooDeep(at, limit)
+			return tooDeep(placeOf(file, src, i), limit)
 		}
 	}
 	return nil
+}
+
+// CheckUTF8 reports the first byte of a source that is not UTF-8 text.
+func CheckUTF8(file string, src []byte) *diag.Diagnostic {
+	if utf8.Valid(src) {
+		return nil
+	}
+	i := 0
+	for {
+		r, size := utf8.DecodeRune(src[i:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		i += size
+	}
+	return &diag.Diagnostic{Severity: diag.Error, Summary: "the file is not UTF-8 text",
+		Detail: "A source is UTF-8; this byte begins no character.",
+		Hint:   "save the file as UTF-8; bytes of any kind go into a file of their own, which the attribute source names",
+		Range:  placeOf(file, src, i)}
 }

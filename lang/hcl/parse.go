@@ -3,7 +3,6 @@ package hcl
 import (
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -26,11 +25,8 @@ func isValues(name string) bool {
 
 // parse reads a file into a body of the shape.
 func parse(name string, src []byte, in *shape, s *shapes, limit int) (*body, diag.List) {
-	if i := invalidByte(src); i >= 0 {
-		return nil, diag.List{{Severity: diag.Error, Summary: "the file is not UTF-8 text",
-			Detail: "A source is UTF-8; this byte begins no character.",
-			Hint:   "save the file as UTF-8; bytes of any kind go into a file of their own, named by the attribute source",
-			Range:  place(name, src, i)}}
+	if err := eval.CheckUTF8(name, src); err != nil {
+		return nil, diag.List{*err}
 	}
 	if strings.HasSuffix(name, ".json") {
 		if err := eval.CheckJSONNesting(name, src, limit); err != nil {
@@ -53,25 +49,4 @@ func parse(name string, src []byte, in *shape, s *shapes, limit int) (*body, dia
 		return nil, list
 	}
 	return nativeBody(file.Body.(*hclsyntax.Body)), list
-}
-
-// invalidByte is the index of the first byte that is not UTF-8, or -1.
-func invalidByte(src []byte) int {
-	for i := 0; i < len(src); {
-		r, size := utf8.DecodeRune(src[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-// place is the range of one byte of a source.
-func place(name string, src []byte, i int) diag.Range {
-	before := string(src[:i])
-	line := strings.Count(before, "\n") + 1
-	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
-	return diag.Range{File: name, Start: diag.Pos{Line: line, Column: column, Byte: i},
-		End: diag.Pos{Line: line, Column: column + 1, Byte: i + 1}}
 }
