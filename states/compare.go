@@ -35,12 +35,12 @@ func (c *codec[T]) fill(have, want *T) *T {
 	return &filled
 }
 
-// diff compares what is set in want (have, when want is nil) attribute by
+// diff compares what is set in want (have, when want is nil), keys apart, by
 // attribute. Content stays a host.Content in the Change, for who shows it.
 func (c *codec[T]) diff(have, want *T) []Change {
 	var changes []Change
 	for i, a := range c.attributes {
-		if a.In || a.Out || a.Key && have != nil && want != nil {
+		if a.In || a.Out || a.Key {
 			continue
 		}
 		from, to := c.value(have, i), c.value(want, i)

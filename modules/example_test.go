@@ -1,0 +1,26 @@
+package modules_test
+
+import (
+	"fmt"
+
+	"github.com/tenetcm/tenet/modules"
+)
+
+func ExampleStandard() {
+	for _, name := range modules.Standard().Names() {
+		fmt.Println(name)
+	}
+	// Output:
+	// command
+	// directory
+	// file
+	// group
+	// line
+	// package
+	// print
+	// reload
+	// restart
+	// service
+	// symlink
+	// user
+}
