@@ -49,6 +49,11 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	for _, d := range p.declarations {
 		e.expand(d)
 	}
+	total := 0
+	for _, list := range e.expanded {
+		total += len(list)
+	}
+	e.out = make([]states.Declaration, 0, total)
 	for _, d := range p.declarations {
 		if err := ctx.Err(); err != nil {
 			return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}

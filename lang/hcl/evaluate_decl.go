@@ -3,6 +3,7 @@ package hcl
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -227,7 +228,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 	if !d.topLevel {
 		ctx.Functions = map[string]function.Function{eval.RefFunction: e.resolver(d.entry)}
 	}
-	var out []states.PartDeclaration
+	out := make([]states.PartDeclaration, 0, len(d.parts))
 	if in.parts == nil {
 		in.parts = map[string]bool{}
 	}
@@ -236,6 +237,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 		if !ok {
 			e.doubtful[in.address] = true
 		}
+		out = slices.Grow(out, len(turns))
 		for _, turn := range turns {
 			made := e.part(p, in, turn, ctx, ensure)
 			in.parts[made.Address] = true

@@ -1,0 +1,66 @@
+package lang_test
+
+import (
+	"context"
+	"fmt"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/lang"
+)
+
+// A site is loaded once, and evaluated for each host.
+func ExampleLoad() {
+	files := fstest.MapFS{"site.hcl": {Data: []byte(`
+variable "name" {
+  type = string
+}
+
+file "/etc/motd" {
+  content = "This is ${var.name}, with ${fact.cpus} CPUs.\n"
+}
+`)}}
+	site, problems := lang.Load(files, lang.Options{Registry: registry()})
+	if problems.HasErrors() {
+		fmt.Println(problems.Err())
+		return
+	}
+	declared, problems := site.For(context.Background(), lang.Target{
+		Host:  "web1",
+		Facts: facts,
+		Vars:  []lang.Var{{Name: "name", Value: "web1.example.test"}},
+	})
+	if problems.HasErrors() {
+		fmt.Println(problems.Err())
+		return
+	}
+	for _, d := range declared.List {
+		fmt.Print(d.Address, ": ", d.Parts[0].Values["content"])
+	}
+	// Output: file["/etc/motd"]: This is web1.example.test, with 2 CPUs.
+}
+
+// Mistakes are collected: those that Load finds, and those that show only when
+// the site is evaluated.
+func ExampleSite_For_mistakes() {
+	files := fstest.MapFS{"site.hcl": {Data: []byte(`file "/etc/motd" {
+  contnt = "x"
+  mode   = 0644
+}
+`)}}
+	site, _ := lang.Load(files, lang.Options{Registry: registry()})
+	_, problems := site.For(context.Background(), lang.Target{Host: "web1"})
+	fmt.Println(problems.Err())
+	// Output:
+	// site.hcl:2:3: a file has no attribute "contnt" (did you mean "content"?)
+	// site.hcl:3:12: mode: a mode is a string, not the number 644 (put it in quotes: mode = "0644")
+}
+
+func ExampleFormat() {
+	out, _ := lang.Format("site.hcl", []byte("file \"/etc/motd\" {\ncontent=\"x\"\n  mode = \"0644\"\n}\n"))
+	fmt.Print(string(out))
+	// Output:
+	// file "/etc/motd" {
+	//   content = "x"
+	//   mode    = "0644"
+	// }
+}
