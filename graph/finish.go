@@ -60,7 +60,7 @@ func (p *planner) number() {
 	p.finalOf = make([]int, len(p.nodes))
 	var reps []int
 	for i := range p.nodes {
-		if p.order.find(i) == i {
+		if p.same(i) == i {
 			reps = append(reps, i)
 		}
 	}
@@ -72,8 +72,11 @@ func (p *planner) number() {
 		p.finalOf[i] = k
 	}
 	for i, n := range p.nodes {
-		k := p.finalOf[p.order.find(i)]
+		k := p.finalOf[p.same(i)]
 		p.finalOf[i] = k
+		if _, gone := p.replaced[i]; gone {
+			continue
+		}
 		f := p.finals[k]
 		f.nodes = append(f.nodes, i)
 		f.handler = f.handler && n.wave
@@ -100,11 +103,15 @@ func (p *planner) connect(i int) {
 	}
 	slices.Sort(f.requires)
 	f.requires = slices.Compact(f.requires)
-	slices.SortStableFunc(f.notified, func(a, b notified) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.note.part, b.note.part), cmp.Compare(a.note.on, b.note.on))
-	})
+	sortNotified(f.notified)
 	f.notified = slices.CompactFunc(f.notified, func(a, b notified) bool {
 		return a.from == b.from && a.note.part == b.note.part && a.note.on == b.note.on
+	})
+}
+
+func sortNotified(list []notified) {
+	slices.SortStableFunc(list, func(a, b notified) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.note.part, b.note.part), cmp.Compare(a.note.on, b.note.on))
 	})
 }
 

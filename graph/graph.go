@@ -52,6 +52,7 @@ func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Resu
 		p.arrange,       // hard edges in a topological order
 		p.wait,          // waits for what is notified, as far as they go
 		p.merge,         // waves of one handler, level by level
+		p.waitAgain,     // for what the merged waves notify
 		p.finish,        // invocations, with their direct predecessors
 		p.soften,        // order among what touches the same thing
 		p.contradict,    // parts that undo each other
@@ -88,6 +89,10 @@ type planner struct {
 	order  *order
 	settle []int // of each node: its settled point, or itself
 	gate   int   // what the tail waits for; -1 without a tail
+
+	// merge
+	replaced map[int]int   // waves that an earlier one stands for
+	closures map[int][]int // see settledMerged
 
 	// finish
 	finals  []*final

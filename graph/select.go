@@ -1,8 +1,288 @@
 package graph
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
 // Selection says which part of a run is wanted. The zero value is all of it.
 type Selection struct {
 	Targets []string // addresses of invocations, blocks, states or parts
 	Tags    []string
 	Exclude []string // addresses
+}
+
+// Select gives the run without what is not selected. Targets and tags take
+// what they name, all that it requires, and the handlers that these may
+// notify; a lazy state that is a target is invoked. Exclude drops what it names
+// and all that requires it, and warns of the latter. Handlers that are left
+// out stay in StateRun.Handlers, with their notifiers. Waves keep their
+// numbers. An address that nothing has is an error.
+func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
+	if len(s.Targets)+len(s.Tags)+len(s.Exclude) == 0 {
+		return r.Run, nil
+	}
+	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), forced: make(map[int]bool)}
+	x.index()
+	idle := x.take(s)
+	if x.diags.HasErrors() {
+		return nil, x.diags
+	}
+	if len(idle) > 0 {
+		demanded := maps.Clone(r.demanded)
+		if demanded == nil {
+			demanded = make(map[string]bool)
+		}
+		for _, address := range idle {
+			demanded[address] = true
+		}
+		with, diags := compile(r.declarations, r.options, demanded)
+		if with == nil {
+			return nil, diags
+		}
+		return with.Select(s)
+	}
+	x.drop(s.Exclude)
+	if x.diags.HasErrors() {
+		return nil, x.diags
+	}
+	return x.run(r.Run), x.diags
+}
+
+// selector works out one selection, over the finals of a plan.
+type selector struct {
+	plan     *planner
+	names    map[string][]int // of all that has an address: the finals that it means
+	idle     map[string]*decl // addresses of lazy states without an invocation
+	keep     []bool
+	notified [][]notified // of each final, by whom that is kept
+	forced   map[int]bool // waves that are targets
+	users    [][]int      // of each final: the finals that declare to require it
+	diags    diag.List
+}
+
+// index collects the addresses that may be selected.
+func (x *selector) index() {
+	p := x.plan
+	x.names = make(map[string][]int)
+	x.idle = make(map[string]*decl)
+	name := func(address string, i int) {
+		if list := x.names[address]; len(list) == 0 || list[len(list)-1] != i {
+			x.names[address] = append(list, i)
+		}
+	}
+	for i, f := range p.finals {
+		for _, a := range set([]string{f.address, f.d.Address, f.d.Base}) {
+			name(a, i)
+			for part := range f.d.parts() {
+				if !f.d.TopLevel {
+					name(a+"."+part.Address, i)
+				}
+			}
+		}
+		if f.d.of != nil {
+			for _, a := range set([]string{f.d.of.Address, f.d.of.Base}) {
+				name(a, i)
+			}
+		}
+	}
+	for _, d := range p.decls {
+		if d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.fixed)+len(d.runs) == 0 {
+			x.idle[d.Address] = d
+			x.idle[d.Base] = d
+		}
+	}
+}
+
+// take keeps what targets and tags name, with all that belongs to it. It
+// returns the targets among the lazy states that have no invocation yet.
+func (x *selector) take(s Selection) (idle []string) {
+	if len(s.Targets)+len(s.Tags) == 0 {
+		for i := range x.keep {
+			x.keep[i] = true
+		}
+		return nil
+	}
+	for _, t := range s.Targets {
+		found := x.find(t)
+		for d := range x.lazyNamed(t) {
+			idle = append(idle, d.Address)
+		}
+		for k, i := range found {
+			f := x.plan.finals[i]
+			if f.handler && (k == 0 || x.plan.finals[found[k-1]].d != f.d) {
+				x.forced[i] = true // its first wave runs though nobody notifies it
+			}
+			x.with(i)
+		}
+	}
+	for i, f := range x.plan.finals {
+		if f.d.hasTag(s.Tags) {
+			x.with(i)
+		}
+	}
+	return idle
+}
+
+// lazyNamed yields the lazy states without invocation that an address means.
+func (x *selector) lazyNamed(address string) func(func(*decl) bool) {
+	return func(yield func(*decl) bool) {
+		if x.idle[address] == nil {
+			return
+		}
+		for _, d := range x.plan.decls {
+			if x.idle[d.Address] == d && (d.Address == address || d.Base == address) && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// find gives the finals that an address means; none with a diagnostic.
+func (x *selector) find(address string) []int {
+	if found := x.names[address]; len(found) > 0 {
+		return found
+	}
+	if x.idle[address] != nil {
+		return nil
+	}
+	for _, d := range x.plan.decls {
+		if d.Address == address || d.Base == address || strings.HasPrefix(address, d.Address+".") {
+			if d.out {
+				x.diags.Add(diag.Diagnostic{
+					Severity: diag.Warning, Summary: address + " is left out by its when", Range: d.Range,
+				})
+				return nil
+			}
+		}
+	}
+	names := append(slices.Collect(maps.Keys(x.names)), slices.Collect(maps.Keys(x.idle))...)
+	slices.Sort(names)
+	x.diags.Add(diag.Diagnostic{
+		Summary: fmt.Sprintf("nothing has the address %s", address), Hint: suggest(address, names),
+	})
+	return nil
+}
+
+// with keeps a final, all that it requires, and the handlers that these notify.
+func (x *selector) with(i int) {
+	p := x.plan
+	queue := []int{i}
+	for len(queue) > 0 {
+		i := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if x.keep[i] {
+			continue
+		}
+		x.keep[i] = true
+		f := p.finals[i]
+		queue = append(queue, f.requires...)
+		for _, n := range f.nodes {
+			queue = append(queue, p.toFinals(p.nodes[n].causes)...)
+		}
+		for _, h := range f.d.notes {
+			if h.handler.Defer {
+				queue = append(queue, p.finalOf[h.handler.base])
+			}
+		}
+		if f.d.isBlock() {
+			queue = append(queue, p.toFinals(p.contents(f.d))...)
+		}
+		// A block that is kept for one member alone still notifies.
+		for _, b := range ancestors(f.d.blocks) {
+			if len(b.notes) > 0 && b.base >= 0 {
+				queue = append(queue, p.toFinals(p.nodes[b.base].causes)...)
+			}
+		}
+	}
+}
+
+// hasTag reports whether an invocation or one of its parts has one of the tags.
+func (d *decl) hasTag(tags []string) bool {
+	if len(tags) == 0 || d.isBlock() {
+		return false
+	}
+	has := func(o []string) bool {
+		return slices.ContainsFunc(tags, func(t string) bool { return slices.Contains(o, t) })
+	}
+	if has(invocationOptions(d).Tags) {
+		return true
+	}
+	for part := range d.parts() {
+		if has(part.Options.Tags) {
+			return true
+		}
+	}
+	return false
+}
+
+// drop leaves out what is excluded, and all that requires it.
+func (x *selector) drop(exclude []string) {
+	if len(exclude) == 0 {
+		return
+	}
+	p := x.plan
+	x.indexUsers()
+	var queue []int
+	named := make(map[int]bool)
+	for _, address := range exclude {
+		for _, i := range x.find(address) {
+			queue = append(queue, i)
+			named[i] = true
+			if d := p.finals[i].d; d.isBlock() {
+				for list := range alwaysList + 1 {
+					for _, m := range p.toFinals(p.within(d, list)) {
+						queue = append(queue, m)
+						named[m] = true
+					}
+				}
+			}
+		}
+	}
+	seen := make(map[int]bool)
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		if seen[i] {
+			continue
+		}
+		seen[i] = true
+		f := p.finals[i]
+		// A block that lacks one of its members goes on with the others; but who
+		// requires it lacks that member.
+		if !f.d.isBlock() || named[i] {
+			if x.keep[i] && !named[i] {
+				x.diags.Add(diag.Diagnostic{
+					Severity: diag.Warning, Summary: f.address + " is left out, since it requires what is excluded",
+					Range: f.d.Range,
+				})
+			}
+			x.keep[i] = false
+		}
+		queue = append(queue, x.users[i]...)
+	}
+}
+
+// indexUsers turns the declared requirements round: waits do not count.
+func (x *selector) indexUsers() {
+	p := x.plan
+	x.users = make([][]int, len(p.finals))
+	for i, f := range p.finals {
+		for _, n := range f.nodes {
+			for _, e := range p.nodes[n].requires {
+				to := p.finalOf[e.to]
+				x.users[to] = append(x.users[to], i)
+			}
+		}
+		if f.d.isBlock() {
+			for _, m := range p.toFinals(p.contents(f.d)) {
+				x.users[m] = append(x.users[m], i)
+			}
+		}
+	}
 }

@@ -12,82 +12,125 @@ import (
 // would close a cycle, since a handler requires what would have to wait for it,
 // gives way; so what is inserted first wins: declaration order.
 func (p *planner) wait() {
-	byDeclaration := make([]int, len(p.nodes))
-	for i := range byDeclaration {
-		byDeclaration[i] = i
-	}
-	slices.SortStableFunc(byDeclaration, func(a, b int) int { return cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index) })
-	warned := make(map[[3]*decl]bool)
-	for _, i := range byDeclaration {
-		n := p.nodes[i]
-		for k := range n.requires {
-			p.waitFor(i, &n.requires[k], warned)
+	for _, i := range p.byDeclaration() {
+		for _, e := range p.nodes[i].requires {
+			if p.settle[e.to] == e.to {
+				continue
+			}
+			waves := p.settled(e.to)
+			if !slices.ContainsFunc(waves, p.ownOf(i)) && p.order.insert(p.settle[e.to], i) {
+				continue
+			}
+			for _, w := range waves {
+				if !p.ownOf(i)(w) {
+					p.order.insert(w, i)
+				}
+			}
 		}
 	}
 }
 
-// waitFor lets node i wait for the waves that e.to causes: all of them or, where
-// that closes a cycle, each that does not.
-func (p *planner) waitFor(i int, e *edge, warned map[[3]*decl]bool) {
-	if p.settle[e.to] == e.to {
-		return
-	}
-	waves := p.settled(e.to)
+// ownOf tells waves of the same handler as node i: a handler does not wait for
+// itself, though what it requires may notify it.
+func (p *planner) ownOf(i int) func(w int) bool {
 	n := p.nodes[i]
-	// A handler does not wait for itself: what it requires may notify it.
-	own := func(w int) bool { return p.nodes[w].d == n.d && n.pin == nil }
-	if !slices.ContainsFunc(waves, own) && p.order.insert(p.settle[e.to], i) {
-		e.waits = waves
-		return
-	}
-	for _, w := range waves {
-		if own(w) {
+	return func(w int) bool { return p.nodes[w].d == n.d && n.pin == nil }
+}
+
+// waitAgain notes the waits of the merged graph. Merging keeps those that were
+// inserted; it may make room for others, and the rest gives way for good.
+func (p *planner) waitAgain() {
+	p.closures = make(map[int][]int)
+	warned := make(map[[3]*decl]bool)
+	for _, i := range p.byDeclaration() {
+		n, own := p.nodes[i], p.ownOf(i)
+		if _, gone := p.replaced[i]; gone {
 			continue
 		}
-		if p.order.insert(w, i) {
-			e.waits = append(e.waits, w)
-			continue
-		}
-		if key := [3]*decl{n.d, p.nodes[e.to].d, p.nodes[w].d}; !warned[key] {
-			warned[key] = true
-			p.warnWait(n.d, e, p.nodes[w])
+		for k := range n.requires {
+			e := &n.requires[k]
+			for _, w := range p.settledMerged(p.same(e.to)) {
+				if own(w) {
+					continue
+				}
+				if p.order.insert(w, i) {
+					e.waits = append(e.waits, w)
+				} else if key := [3]*decl{n.d, p.nodes[e.to].d, p.nodes[w].d}; !warned[key] {
+					warned[key] = true
+					p.warnWait(n.d, e, p.nodes[w])
+				}
+			}
 		}
 	}
+}
+
+func (p *planner) byDeclaration() []int {
+	list := make([]int, len(p.nodes))
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index) })
+	return list
 }
 
 // settled lists the waves that settling waits for: those that node i causes,
 // and that they cause in their turn.
 func (p *planner) settled(i int) []int {
 	n := p.nodes[i]
-	if n.closure != nil || p.settle[i] == i {
-		return n.closure
+	if n.closure == nil && p.settle[i] != i {
+		n.closure = p.gather(i, p.settled)
 	}
-	var inner []int
-	if n.d.isBlock() {
-		inner = p.contents(n.d)
+	return n.closure
+}
+
+// settledMerged is settled for the merged node i. All that were merged into it
+// cause the same waves by now.
+func (p *planner) settledMerged(i int) []int {
+	list, known := p.closures[i]
+	if known || p.settle[i] == i {
+		return list
 	}
-	list := make([]int, 0, len(n.causes))
-	list = append(list, n.causes...)
-	for _, x := range append(inner, n.causes...) {
-		list = append(list, p.settled(x)...)
+	list = p.gather(i, func(x int) []int { return p.settledMerged(p.same(x)) })
+	for k, w := range list {
+		list[k] = p.same(w)
 	}
 	slices.Sort(list)
-	n.closure = slices.Compact(list)
-	return n.closure
+	p.closures[i] = slices.Compact(list)
+	return p.closures[i]
+}
+
+// gather joins what node i causes, with what settling means of that, and of
+// what it holds if it is a block.
+func (p *planner) gather(i int, settled func(int) []int) []int {
+	list := []int{}
+	for _, w := range p.nodes[i].causes {
+		list = append(append(list, w), settled(w)...)
+	}
+	if d := p.nodes[i].d; d.isBlock() {
+		for _, m := range p.contents(d) {
+			list = append(list, settled(m)...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func (p *planner) warnWait(d *decl, e *edge, wave *node) {
 	required, handler := p.nodes[e.to].d, wave.d
-	p.diags.Add(diag.Diagnostic{
+	x := diag.Diagnostic{
 		Severity: diag.Warning,
 		Summary:  fmt.Sprintf("%s cannot wait for %s, which %s may notify", d.Address, handler.Address, required.Address),
 		Detail: fmt.Sprintf("%s requires %s, and so would wait for %s; but that handler, or one before it, itself requires what comes after %s. The declared requirement wins.",
 			d.Address, required.Address, handler.Address, d.Address),
-		Hint:  fmt.Sprintf("if that order is right, nothing is to be done; else take away what %s requires, or mark it with defer", handler.Address),
-		Range: e.at,
-		Related: []diag.Related{
-			{Message: handler.Address + " is notified here", Range: wave.sources[0].notes[0].at},
-			{Message: handler.Address + " is declared here", Range: handler.Range},
-		},
-	})
+		Hint:    fmt.Sprintf("if that order is right, nothing is to be done; else take away what %s requires, or mark it with defer", handler.Address),
+		Range:   e.at,
+		Related: []diag.Related{{Message: handler.Address + " is declared here", Range: handler.Range}},
+	}
+	for _, n := range required.notes {
+		if n.handler == handler {
+			x.Related = append(x.Related, diag.Related{Message: handler.Address + " is notified here", Range: n.at})
+			break
+		}
+	}
+	p.diags.Add(x)
 }

@@ -1,0 +1,452 @@
+package graph_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// wish is one declaration of a random site, in the words of the checker.
+type wish struct {
+	name               string // its address
+	lazy, defers, out  bool
+	runOf              string
+	requires, notifies []string
+}
+
+// randomSite draws states, handlers that notify and require further ones, and
+// runs. Neither requirements nor notifications have a cycle; their order has
+// nothing to do with that of declarations.
+func randomSite(t *rapid.T) []wish {
+	n := rapid.IntRange(2, 10).Draw(t, "declarations")
+	list := make([]wish, n)
+	rank := rapid.Permutation(numbers(n)).Draw(t, "rank")   // requires go down
+	level := rapid.Permutation(numbers(n)).Draw(t, "level") // notifications go up
+	for i := range list {
+		w := &list[i]
+		w.name = fmt.Sprintf("state.s%d", i)
+		switch rapid.IntRange(0, 9).Draw(t, "kind") {
+		case 0, 1, 2:
+			w.lazy = true
+		case 3:
+			w.lazy, w.defers = true, rapid.Bool().Draw(t, "deferred")
+		case 4:
+			if i > 0 && list[i-1].runOf == "" && !list[i-1].defers {
+				w.name, w.runOf = fmt.Sprintf("run.r%d", i), list[i-1].name
+				rank[i], level[i] = rank[i-1], level[i-1]
+			}
+		case 5:
+			w.out = rapid.IntRange(0, 3).Draw(t, "out") == 0
+		}
+	}
+	for i := range list {
+		for k := range list {
+			to := list[k]
+			if rank[k] < rank[i] && !to.defers && to.name != list[i].runOf && rapid.IntRange(0, 5).Draw(t, "requires") == 0 {
+				list[i].requires = append(list[i].requires, to.name)
+			}
+			if level[k] > level[i] && to.runOf == "" && rapid.IntRange(0, 4).Draw(t, "notifies") == 0 && (to.lazy || rapid.IntRange(0, 4).Draw(t, "eager") == 0) {
+				list[i].notifies = append(list[i].notifies, to.name)
+			}
+		}
+	}
+	return list
+}
+
+func numbers(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// declare turns wishes into declarations.
+func declare(list []wish) *site {
+	s := newSite()
+	for _, w := range list {
+		name := strings.SplitN(w.name, ".", 2)[1]
+		o := []option{require(w.requires...), notify(w.notifies...)}
+		if w.lazy {
+			o = append(o, lazy)
+		}
+		if w.defers {
+			o = append(o, deferred)
+		}
+		if w.out {
+			o = append(o, leftOut)
+		}
+		if w.runOf != "" {
+			s.run(name, w.runOf, append(o, parts(command(name)))...)
+		} else {
+			s.state(name, o...)
+		}
+	}
+	return s
+}
+
+// run is a StateRun as the checker sees it: nodes and what is before each.
+type checked struct {
+	*states.StateRun
+	before map[string]map[string]bool // of each address, all that comes earlier
+	wishes map[string]wish
+	direct map[string][]string
+	settle map[string][]states.Invocation
+}
+
+func check(run *states.StateRun, list []wish) *checked {
+	c := &checked{StateRun: run, before: map[string]map[string]bool{}, wishes: map[string]wish{}, direct: map[string][]string{}, settle: map[string][]states.Invocation{}}
+	for _, w := range list {
+		c.wishes[w.name] = w
+	}
+	for _, j := range run.Joins {
+		c.direct[j.Address] = j.After
+	}
+	for _, i := range run.Invocations {
+		d := slices.Concat(i.Requires, i.After)
+		for _, n := range i.NotifiedBy {
+			d = append(d, n.Address)
+		}
+		c.direct[i.Address] = d
+	}
+	for a := range c.direct {
+		c.before[a] = c.walk(a, "", "")
+	}
+	return c
+}
+
+// walk gives all that comes before an address, with x and y taken for one.
+func (c *checked) walk(address, x, y string) map[string]bool {
+	seen := map[string]bool{}
+	var visit func(a string)
+	visit = func(a string) {
+		for _, b := range c.direct[a] {
+			if (a == x || a == y) && (b == x || b == y) {
+				continue
+			}
+			if !seen[b] {
+				seen[b] = true
+				visit(b)
+				if b == x {
+					visit(y)
+				} else if b == y {
+					visit(x)
+				}
+			}
+		}
+	}
+	visit(address)
+	return seen
+}
+
+// of gives the invocations of a declaration.
+func (c *checked) of(name string) []states.Invocation {
+	var out []states.Invocation
+	for _, i := range c.Invocations {
+		if states.WithoutWave(i.Address) == name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// wavesFor gives the invocations of h that n notifies.
+func (c *checked) wavesFor(n, h string) []states.Invocation {
+	var out []states.Invocation
+	for _, w := range c.of(h) {
+		if slices.ContainsFunc(w.NotifiedBy, func(x states.Notification) bool { return x.Address == n }) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// inherited gives the names that a wish requires or notifies, with those of the
+// state that it runs.
+func (c *checked) inherited(w wish, list func(wish) []string) []string {
+	out := slices.Clone(list(w))
+	if w.runOf != "" {
+		out = append(out, list(c.wishes[w.runOf])...)
+	}
+	return out
+}
+
+func requiresOf(w wish) []string { return w.requires }
+func notifiesOf(w wish) []string { return w.notifies }
+
+// left reports whether a wish is left out.
+func (c *checked) left(w wish) bool { return w.out || w.runOf != "" && c.wishes[w.runOf].out }
+
+// required gives the declarations that w waits for: through what is left out,
+// and a state that runs invoke is its runs.
+func (c *checked) required(w wish) []string {
+	var out []string
+	var add func(name string)
+	seen := map[string]bool{}
+	add = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		var runs []string
+		for _, r := range c.wishes {
+			if r.runOf == name {
+				runs = append(runs, r.name)
+			}
+		}
+		switch {
+		case len(runs) > 0:
+			slices.Sort(runs)
+			for _, r := range runs {
+				add(r)
+			}
+		case c.left(c.wishes[name]):
+			for _, r := range c.inherited(c.wishes[name], requiresOf) {
+				add(r)
+			}
+		default:
+			out = append(out, name)
+		}
+	}
+	for _, r := range c.inherited(w, requiresOf) {
+		add(r)
+	}
+	return out
+}
+
+// settled gives what settling of invocation n means: the waves that it
+// notifies, and those that they notify; deferred ones are not waited for.
+func (c *checked) settled(n states.Invocation) []states.Invocation {
+	if known, ok := c.settle[n.Address]; ok {
+		return known
+	}
+	var out []states.Invocation
+	for _, h := range c.inherited(c.wishes[states.WithoutWave(n.Address)], notifiesOf) {
+		if w := c.wishes[h]; w.defers || c.left(w) {
+			continue
+		}
+		for _, w := range c.wavesFor(n.Address, h) {
+			out = append(append(out, w), c.settled(w)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b states.Invocation) int { return strings.Compare(a.Address, b.Address) })
+	out = slices.CompactFunc(out, func(a, b states.Invocation) bool { return a.Address == b.Address })
+	c.settle[n.Address] = out
+	return out
+}
+
+type failer interface {
+	Errorf(string, ...any)
+	Helper()
+}
+
+// properties checks what the language promises of a run, in its words: nothing
+// here is shared with the planner.
+func (c *checked) properties(t failer, warnings diag.List) {
+	t.Helper()
+	position := map[string]int{}
+	for k, i := range c.Invocations {
+		position[i.Address] = k
+	}
+	for _, i := range c.Invocations {
+		for b := range c.before[i.Address] {
+			if p, is := position[b]; is && p >= position[i.Address] {
+				t.Errorf("3: %s is not behind %s", i.Address, b)
+			}
+		}
+		c.notifies(t, i)
+		c.waits(t, i, warnings)
+	}
+	for _, w := range c.wishes {
+		if w.runOf == "" {
+			c.merges(t, w)
+		}
+		c.counts(t, w)
+	}
+}
+
+// notifies checks 1.
+func (c *checked) notifies(t failer, n states.Invocation) {
+	for _, h := range c.inherited(c.wishes[states.WithoutWave(n.Address)], notifiesOf) {
+		if c.left(c.wishes[h]) {
+			continue
+		}
+		waves := c.wavesFor(n.Address, h)
+		if len(waves) != 1 {
+			t.Errorf("1: %d invocations of %s for %s", len(waves), h, n.Address)
+		}
+		for _, w := range waves {
+			if !c.before[w.Address][n.Address] {
+				t.Errorf("1: %s is not after %s", w.Address, n.Address)
+			}
+		}
+	}
+}
+
+// waits checks 2.
+func (c *checked) waits(t failer, d states.Invocation, warnings diag.List) {
+	for _, name := range c.required(c.wishes[states.WithoutWave(d.Address)]) {
+		done := 0
+		for _, n := range c.of(name) {
+			if n.Handler {
+				continue // requiring a handler is requiring the wave that always runs
+			}
+			done++
+			if !c.before[d.Address][n.Address] {
+				t.Errorf("2: %s requires %s, and is not after it", d.Address, n.Address)
+			}
+			for _, w := range c.settled(n) {
+				if w.State == d.State && c.wishes[states.WithoutWave(d.Address)].runOf == "" || c.before[d.Address][w.Address] {
+					continue
+				}
+				if !c.before[w.Address][d.Address] {
+					t.Errorf("2: %s requires %s, and could wait for %s, but does not", d.Address, n.Address, w.Address)
+				}
+				if len(warnings) == 0 {
+					t.Errorf("2: %s gives way on %s without a warning", d.Address, w.Address)
+				}
+			}
+		}
+		if done != 1 {
+			t.Errorf("2: %s requires %s, which has %d invocations that always run", d.Address, name, done)
+		}
+	}
+}
+
+// merges checks 4: taking two waves for one closes a cycle.
+func (c *checked) merges(t failer, h wish) {
+	waves := c.of(h.name)
+	for i, a := range waves {
+		for _, b := range waves[i+1:] {
+			one := c.walk(a.Address, a.Address, b.Address)
+			maps.Copy(one, c.walk(b.Address, a.Address, b.Address))
+			if !one[a.Address] && !one[b.Address] {
+				t.Errorf("4: %s and %s could be one", a.Address, b.Address)
+			}
+		}
+	}
+}
+
+// counts checks how often things are invoked, and the tail.
+func (c *checked) counts(t failer, w wish) {
+	n := len(c.of(w.name))
+	switch {
+	case c.left(w) && n > 0:
+		t.Errorf("%s is left out, and invoked", w.name)
+	case w.runOf != "" && !c.left(w) && n != 1:
+		t.Errorf("%s is invoked %d times", w.name, n)
+	case w.defers && n > 1:
+		t.Errorf("deferred %s is invoked %d times", w.name, n)
+	}
+	if !w.defers || n == 0 {
+		return
+	}
+	tail := c.tail()
+	for _, i := range c.Invocations {
+		if !tail[i.Address] && !c.before[w.name][i.Address] {
+			t.Errorf("deferred %s does not wait for %s", w.name, i.Address)
+		}
+	}
+}
+
+// tail gives the deferred handlers and what they notify, onwards.
+func (c *checked) tail() map[string]bool {
+	tail := map[string]bool{}
+	for grown := true; grown; {
+		grown = false
+		for _, i := range c.Invocations {
+			in := c.wishes[states.WithoutWave(i.Address)].defers ||
+				i.Handler && slices.ContainsFunc(i.NotifiedBy, func(n states.Notification) bool { return tail[n.Address] })
+			if in && !tail[i.Address] {
+				tail[i.Address], grown = true, true
+			}
+		}
+	}
+	return tail
+}
+
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := randomSite(t)
+		s := declare(list)
+		r, diags := graph.Compile(&s.Declarations, graph.Options{Registry: s.registry})
+		if err := diags.Err(); err != nil {
+			t.Fatalf("%v", err)
+		}
+		c := check(r.Run, list)
+		c.properties(t, diags)
+		handlersRequire := slices.ContainsFunc(list, func(w wish) bool { return len(w.requires) > 0 && handles(list, w.name) })
+		if !handlersRequire && len(diags) > 0 {
+			t.Errorf("a wait gives way, though no handler requires anything: %v", diags)
+		}
+	})
+}
+
+// handles reports whether something notifies a declaration.
+func handles(list []wish, name string) bool {
+	return slices.ContainsFunc(list, func(w wish) bool { return slices.Contains(w.notifies, name) })
+}
+
+// TestSameBytes checks 5, and that listen is the inverse of notify: the order
+// in lists, the side on which a notification is written, the names of files and
+// the addresses in memory do not matter.
+func TestSameBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := randomSite(t)
+		first := bytesOf(t, declare(list))
+		other := slices.Clone(list)
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		for i := range other {
+			other[i].requires, other[i].notifies = slices.Clone(list[i].requires), slices.Clone(list[i].notifies)
+			shuffle(random, other[i].requires)
+			shuffle(random, other[i].notifies)
+		}
+		s := declare(other)
+		for i := range s.List {
+			d := &s.List[i]
+			d.File = "other.hcl"
+			d.Options.Notify = slices.DeleteFunc(d.Options.Notify, func(r states.Ref) bool {
+				if random.IntN(2) == 0 {
+					return false
+				}
+				for k := range s.List {
+					if s.List[k].Address == r.Address && s.List[k].Lazy {
+						s.List[k].Options.Listen = append(s.List[k].Options.Listen, ref(d.Address))
+						return true
+					}
+				}
+				return false
+			})
+		}
+		if second := bytesOf(t, s); !bytes.Equal(first, second) {
+			t.Errorf("differs:\n%s\n%s", first, second)
+		}
+	})
+}
+
+func shuffle(r *rand.Rand, list []string) {
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+func bytesOf(t *rapid.T, s *site) []byte {
+	r, diags := graph.Compile(&s.Declarations, graph.Options{Registry: s.registry})
+	if err := diags.Err(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	data, err := json.MarshalIndent(r.Run, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,220 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// run writes what is kept of a run.
+func (x *selector) run(full *states.StateRun) *states.StateRun {
+	p := x.plan
+	x.keepBlocks()
+	out := *full
+	out.Invocations, out.Blocks, out.Joins = nil, nil, nil
+	b := newBridge(x)
+	x.moveNotifications()
+	number := make(map[string]int, len(p.finals))
+	for i, f := range p.finals {
+		number[f.address] = i
+	}
+	kept := func(address string) bool { return x.keep[number[address]] }
+	for _, j := range b.joins() {
+		out.Joins = append(out.Joins, states.Join{Address: p.joinNames[j], After: p.addresses(b.through(j))})
+	}
+	for _, inv := range full.Invocations {
+		i := number[inv.Address]
+		if !x.keep[i] {
+			continue
+		}
+		inv.Requires = filter(inv.Requires, kept)
+		inv.NotifiedBy = x.notifications(x.notified[i])
+		inv.After = p.addresses(x.afterOf(i, b))
+		if x.forced[i] {
+			inv.Handler, inv.Always = false, true
+		}
+		out.Invocations = append(out.Invocations, inv)
+	}
+	for _, b := range full.Blocks {
+		if kept(b.Address) {
+			b.Requires, b.Members = filter(b.Requires, kept), filter(b.Members, kept)
+			b.Rescue, b.Always = filter(b.Rescue, kept), filter(b.Always, kept)
+			out.Blocks = append(out.Blocks, b)
+		}
+	}
+	out.Handlers = x.handlers(kept)
+	out.Revision = Revision(&out)
+	return &out
+}
+
+// filter keeps what has a property; nothing stays nil.
+func filter(list []string, keep func(string) bool) []string {
+	var out []string
+	for _, s := range list {
+		if keep(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// keepBlocks keeps a block as long as one of its members is kept, and what
+// stands in its lists no longer than that.
+func (x *selector) keepBlocks() {
+	p := x.plan
+	var settle func(i int)
+	settle = func(i int) {
+		d := p.finals[i].d
+		held := p.toFinals(p.held(d, memberList))
+		some := len(held) == 0 && x.keep[i]
+		for _, m := range held {
+			if p.finals[m].d.isBlock() {
+				settle(m)
+			}
+			some = some || x.keep[m]
+		}
+		x.keep[i] = some
+		if some {
+			return
+		}
+		for _, list := range []place{rescueList, alwaysList} {
+			for _, m := range p.toFinals(p.within(d, list)) {
+				x.keep[m] = false
+			}
+		}
+	}
+	for i, f := range p.finals {
+		if f.d.isBlock() {
+			settle(i)
+		}
+	}
+}
+
+// moveNotifications drops notifiers that are not kept; a wave that is not kept
+// hands what it is told to the next one of its handler, if there is one.
+func (x *selector) moveNotifications() {
+	p := x.plan
+	x.notified = make([][]notified, len(p.finals))
+	var next *final
+	var last int
+	for i, f := range slices.Backward(p.finals) {
+		for _, n := range f.notified {
+			if x.keep[n.from] {
+				x.notified[i] = append(x.notified[i], n)
+			}
+		}
+		if next == nil || next.d != f.d {
+			next = nil
+		}
+		if x.keep[i] {
+			next, last = f, i
+		} else if next != nil && len(f.d.waves) > 1 {
+			x.notified[last] = append(x.notified[last], x.notified[i]...)
+			x.notified[i] = nil
+		}
+	}
+}
+
+func (x *selector) notifications(list []notified) []states.Notification {
+	sortNotified(list)
+	var out []states.Notification
+	for _, n := range list {
+		out = append(out, x.plan.notification(n))
+	}
+	return slices.Compact(out)
+}
+
+// afterOf gives what a final comes after: its own order, and whatever was
+// before it by way of what is left out.
+func (x *selector) afterOf(i int, b *bridge) []int {
+	f := x.plan.finals[i]
+	var own []int
+	for _, a := range f.after {
+		if b.kept(a) {
+			own = append(own, a)
+		}
+	}
+	for _, a := range x.plan.soft.pred[i] {
+		if !b.kept(a) {
+			own = append(own, b.through(a)...)
+		}
+	}
+	return slices.DeleteFunc(own, func(a int) bool {
+		return slices.Contains(f.requires, a) ||
+			slices.ContainsFunc(x.notified[i], func(n notified) bool { return n.from == a })
+	})
+}
+
+// handlers lists the lazy states that nothing invokes in the selection.
+func (x *selector) handlers(kept func(string) bool) []states.Invocation {
+	p := x.plan
+	invoked := make(map[*decl]bool)
+	told := make(map[*decl][]notified)
+	for i, f := range p.finals {
+		if x.keep[i] {
+			invoked[f.d] = true
+		} else {
+			told[f.d] = append(told[f.d], x.notified[i]...)
+		}
+	}
+	var out []states.Invocation
+	unused := &Result{Sources: make(map[string]diag.Range)}
+	for _, d := range p.decls {
+		if !d.isState() || d.out || d.NeedsRun || invoked[d] || !d.lazy && len(told[d]) == 0 || len(d.fixed) > 0 && len(d.waves) == 0 {
+			continue
+		}
+		inv := p.idleHandler(unused, d)
+		inv.Requires = filter(inv.Requires, func(a string) bool { return p.byAddress[a] != nil || kept(a) })
+		inv.NotifiedBy = x.notifications(told[d])
+		out = append(out, inv)
+	}
+	return out
+}
+
+// bridge finds the order among what is kept by way of what is not.
+type bridge struct {
+	x     *selector
+	known map[int][]int
+}
+
+func newBridge(x *selector) *bridge { return &bridge{x: x, known: make(map[int][]int)} }
+
+// kept reports whether a final is kept, or a join still has something before it.
+func (b *bridge) kept(i int) bool {
+	if i < len(b.x.plan.finals) {
+		return b.x.keep[i]
+	}
+	return len(b.through(i)) > 0
+}
+
+// through gives what is kept before a node, without what lies before that.
+func (b *bridge) through(i int) []int {
+	if list, ok := b.known[i]; ok {
+		return list
+	}
+	var list []int
+	for _, a := range b.x.plan.soft.pred[i] {
+		if b.kept(a) {
+			list = append(list, a)
+		} else {
+			list = append(list, b.through(a)...)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	b.known[i] = list
+	return list
+}
+
+// joins lists the joins that are needed still, in the order of the run.
+func (b *bridge) joins() []int {
+	p := b.x.plan
+	var out []int
+	for j := len(p.finals); j < len(p.soft.succ); j++ {
+		if b.kept(j) {
+			out = append(out, j)
+		}
+	}
+	return p.soft.sorted(out)
+}

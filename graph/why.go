@@ -1,0 +1,145 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Explanation tells why something is in a run, and when it runs. Lists are in
+// the order of the run, and empty where there is nothing.
+type Explanation struct {
+	Address  string     `json:"address"`
+	Declared diag.Range `json:"declared,omitzero"`
+	// Runs says in words what makes it run.
+	Runs string `json:"runs"`
+	// Invocations are the addresses that the explanation is about: several when
+	// a handler has several waves, or a state several runs.
+	Invocations []string              `json:"invocations"`
+	Requires    []string              `json:"requires,omitempty"` // what must settle first
+	After       []string              `json:"after,omitempty"`    // what must have ended first
+	RequiredBy  []string              `json:"required_by,omitempty"`
+	NotifiedBy  []states.Notification `json:"notified_by,omitempty"`
+	Notifies    []string              `json:"notifies,omitempty"`
+	Blocks      []string              `json:"blocks,omitempty"` // those that hold it
+}
+
+// Why explains an address: of an invocation, a handler, a block, or a part,
+// with or without its wave. The error says that nothing has the address, with
+// the nearest that there is.
+func Why(r *Result, address string) (*Explanation, error) {
+	x := &selector{plan: r.plan}
+	x.index()
+	e := &Explanation{Address: address, Declared: r.Sources[address]}
+	found := x.find(address)
+	for d := range x.lazyNamed(address) {
+		e.Invocations = append(e.Invocations, d.Address)
+		e.Runs = "nothing notifies or requires it now; it runs when it is a target, or owed from an earlier run"
+		e.Declared = d.Range
+	}
+	if len(found) == 0 && len(e.Invocations) == 0 {
+		return nil, x.diags[0]
+	}
+	if len(found) > 0 {
+		e.explain(r, found)
+	}
+	return e, nil
+}
+
+func (e *Explanation) explain(r *Result, found []int) {
+	p := r.plan
+	about := make(map[int]bool)
+	for _, i := range found {
+		about[i] = true
+	}
+	if e.Declared.IsZero() {
+		e.Declared = p.finals[found[0]].d.Range
+	}
+	var requires, after, requiredBy, notifies, blocks []int
+	reasons := make(map[string]bool)
+	for i, f := range p.finals {
+		for _, to := range f.requires {
+			if about[to] {
+				requiredBy = append(requiredBy, i)
+			}
+		}
+		for _, n := range f.notified {
+			if about[n.from] {
+				notifies = append(notifies, i)
+			}
+		}
+		if !about[i] {
+			continue
+		}
+		requires, after = append(requires, f.requires...), append(after, f.after...)
+		for _, n := range f.notified {
+			e.NotifiedBy = append(e.NotifiedBy, p.notification(n))
+		}
+		for _, b := range f.d.blocks {
+			blocks = append(blocks, p.finalOf[b.base])
+		}
+		reasons[p.reason(f)] = true
+	}
+	e.Invocations = p.addresses(found)
+	e.Requires, e.After = p.addresses(requires), p.addresses(after)
+	e.RequiredBy, e.Notifies, e.Blocks = p.addresses(requiredBy), p.addresses(notifies), p.addresses(blocks)
+	e.Runs = strings.Join(slices.Sorted(maps.Keys(reasons)), "; ")
+}
+
+// reason says what makes a final run.
+func (p *planner) reason(f *final) string {
+	pin := p.nodes[f.nodes[0]].pin
+	switch {
+	case f.handler:
+		return "when one of those that notify it asks for it, or when it is owed from an earlier run"
+	case pin != nil && pin.finishes || f.d.finishes != nil:
+		return "always, when its block ends"
+	case pin != nil || f.d.rescues != nil:
+		return "when a member of its block failed"
+	case f.d.isBlock():
+		return "always: its members run"
+	case f.d.lazy && p.demanded[f.d.Address]:
+		return "always: it is a target"
+	case f.d.lazy:
+		return "always: it is required"
+	}
+	return "always"
+}
+
+// Text writes the explanation for people.
+func (e *Explanation) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", e.Address)
+	line := func(title string, list ...string) {
+		for i, s := range list {
+			if i > 0 {
+				title = ""
+			}
+			fmt.Fprintf(&b, "  %-13s%s\n", title, s)
+		}
+	}
+	if !e.Declared.IsZero() {
+		line("declared", e.Declared.String())
+	}
+	if len(e.Invocations) != 1 || e.Invocations[0] != e.Address {
+		line("invocations", e.Invocations...)
+	}
+	line("runs", e.Runs)
+	line("requires", e.Requires...)
+	line("after", e.After...)
+	line("required by", e.RequiredBy...)
+	var by []string
+	for _, n := range e.NotifiedBy {
+		by = append(by, n.Address+" on "+n.On)
+	}
+	line("notified by", by...)
+	line("notifies", e.Notifies...)
+	line("in block", e.Blocks...)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
