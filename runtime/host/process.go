@@ -54,7 +54,7 @@ func (l *Local) run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	defer streams.detach()
-	if err := start(ctx, cmd); err != nil {
+	if cmd, err = start(ctx, cmd); err != nil {
 		return Result{}, l.explain(cmd, err)
 	}
 	streams.begin()
@@ -80,13 +80,18 @@ func exitError(err error) error {
 	return err
 }
 
-// start starts the program. While another goroutine starts one too, that one
-// may for a moment hold a file open that was just written: "text file busy".
-func start(ctx context.Context, cmd *exec.Cmd) error {
+// start starts a copy of cmd. While another goroutine starts a program too, that
+// one may for a moment hold a file open that was just written, which then is
+// "text file busy".
+func start(ctx context.Context, cmd *exec.Cmd) (*exec.Cmd, error) {
 	for wait := time.Millisecond; ; wait *= 2 {
-		err := cmd.Start()
+		started := &exec.Cmd{
+			Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, SysProcAttr: cmd.SysProcAttr,
+			Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
+		}
+		err := started.Start()
 		if !errors.Is(err, syscall.ETXTBSY) || wait > 200*time.Millisecond || ctx.Err() != nil {
-			return err
+			return started, err
 		}
 		time.Sleep(wait)
 	}
