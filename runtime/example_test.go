@@ -80,5 +80,5 @@ func ExamplePlan() {
 	fmt.Println(err)
 	// Output:
 	// directory.srv create mode 0750
-	// lstat /srv: file does not exist
+	// lstat /srv: no such file or directory
 }

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -29,8 +30,17 @@ func drawPart(t *rapid.T, registry *states.Registry, name string) states.PartDec
 	p := states.PartDeclaration{
 		Type: rapid.SampledFrom([]string{"file", "file", "directory", "symlink", "line"}).Draw(t, "type"),
 	}
-	values := map[string]any{"path": rapid.SampledFrom(paths()).Draw(t, "path")}
-	if rapid.IntRange(0, 3).Draw(t, "absent") == 0 {
+	if !rapid.Bool().Draw(t, "wild") { // tame: each path has its own type
+		p.Type = rapid.SampledFrom([]string{"file", "directory", "line"}).Draw(t, "tame type")
+	}
+	places := map[string][]string{
+		"file": {"/a", "/d/g", "/d/e/f"}, "directory": {"/d", "/d/e"}, "symlink": {"/l"}, "line": {"/b"},
+	}[p.Type]
+	if rapid.IntRange(0, 4).Draw(t, "anywhere") == 0 {
+		places = paths()
+	}
+	values := map[string]any{"path": rapid.SampledFrom(places).Draw(t, "path")}
+	if rapid.IntRange(0, 5).Draw(t, "absent") == 0 {
 		p.Options.Ensure = states.Absent
 	}
 	text := rapid.SampledFrom([]string{"", "one\n", "two\n", "one\ntwo"})
@@ -66,7 +76,7 @@ func drawPart(t *rapid.T, registry *states.Registry, name string) states.PartDec
 	p.Values, p.Key, p.Paths = values, m.Key(values), m.Paths(values)
 	p.Base = p.Type + "." + name
 	p.Address = p.Base
-	if rapid.IntRange(0, 4).Draw(t, "guarded") == 0 {
+	if rapid.IntRange(0, 6).Draw(t, "guarded") == 0 {
 		p.Options.Guards = []states.GuardDeclaration{drawGuard(t)}
 	}
 	return p
@@ -99,7 +109,7 @@ func drawSite(t *rapid.T, registry *states.Registry) *states.Declarations {
 		for k := range rapid.IntRange(1, 3).Draw(t, "parts") {
 			decl.Parts = append(decl.Parts, drawPart(t, registry, fmt.Sprintf("p%d", k)))
 		}
-		if rapid.IntRange(0, 4).Draw(t, "guarded") == 0 {
+		if rapid.IntRange(0, 6).Draw(t, "guarded") == 0 {
 			decl.Options.Guards = []states.GuardDeclaration{drawGuard(t)}
 		}
 		if decl.Kind == states.StateKind && i > 0 {
@@ -127,7 +137,7 @@ func drawHost(t *rapid.T) *host.Memory {
 			panic(err)
 		}
 	}
-	if rapid.Bool().Draw(t, "has /d") {
+	if rapid.IntRange(0, 3).Draw(t, "no /d") > 0 {
 		must(m.Mkdir("/d", host.Meta{}))
 		if rapid.Bool().Draw(t, "has /d/e") {
 			must(m.Mkdir("/d/e", host.Meta{}))
@@ -190,6 +200,7 @@ func story(t *rapid.T, how carryOut, run *states.StateRun, o runtime.Options) (m
 func TestPlanForetellsApply(t *testing.T) {
 	registry := modules.Standard()
 	compiled, settled, failed := 0, 0, 0
+	often(t, 5000)
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		compiledSite, diags := graph.Compile(site, graph.Options{Registry: registry})
@@ -232,6 +243,22 @@ func TestPlanForetellsApply(t *testing.T) {
 	if settled*20 < compiled {
 		t.Errorf("only %d of %d sites had to be settled: the test shows little", settled, compiled)
 	}
+}
+
+// often makes rapid check so many cases, unless the command line says how many.
+func often(t *testing.T, checks int) {
+	checksFlag := flag.Lookup("rapid.checks")
+	if checksFlag.Value.String() != checksFlag.DefValue {
+		return
+	}
+	if err := checksFlag.Value.Set(fmt.Sprint(checks)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := checksFlag.Value.Set(checksFlag.DefValue); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func pretty(v any) string {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -133,7 +132,7 @@ func mkdir(t testing.TB, h host.Host, path string) {
 	}
 }
 
-func content(t testing.TB, h host.Host, path string) string {
+func content(t failer, h host.Host, path string) string {
 	t.Helper()
 	info, err := h.Lstat(path)
 	if err != nil {
@@ -147,8 +146,14 @@ func content(t testing.TB, h host.Host, path string) string {
 	return text
 }
 
+// failer is what testing.T and rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // tree lists everything on a host: kind, mode, content or target of each path.
-func tree(t testing.TB, h host.Host) map[string]string {
+func tree(t failer, h host.Host) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	var walk func(dir string)
@@ -180,5 +185,3 @@ func tree(t testing.TB, h host.Host) map[string]string {
 	walk("/")
 	return out
 }
-
-func hasWarning(l diag.List) bool { return len(l) > 0 }

@@ -99,6 +99,9 @@ func (m *masker) changes(s *step) []states.Change {
 	out := make([]states.Change, 0, len(s.changes))
 	for _, c := range s.changes {
 		attribute := s.module.Attribute(c.Attribute)
+		if attribute != nil && attribute.Key {
+			continue // the event names it
+		}
 		if s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, c.Attribute) || attribute != nil && attribute.Sensitive {
 			c.From, c.To, c.Diff = hidden(c.From), hidden(c.To), ""
 			out = append(out, c)

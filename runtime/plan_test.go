@@ -3,8 +3,6 @@ package runtime_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // What cannot be foreseen makes what depends on it a maybe, and nothing else.
@@ -60,7 +58,7 @@ func TestMaybe(t *testing.T) {
 		`state.after.file["/same"]`:                                  "no change",
 		`state.after.file["/other"]`:                                 "create maybe " + unforeseen,
 		`state.after.file["/in/a/directory/that/the/command/makes"]`: "create maybe (after state.after.file[\"/other\"], which is not certain)",
-		`state.later.file["/later"]`:                                 "create maybe (after state.after.file[\"/in/a/directory/that/the/command/makes\"], which is not certain)",
+		`state.later.file["/later"]`:                                 "create maybe (after state.handler.file[\"/handled\"], which is not certain)",
 		`state.mixed.file["/first"]`:                                 "create",
 		`state.mixed.command.middle`:                                 "execute",
 		`state.mixed.file["/last"]`:                                  "create maybe (after state.mixed.command.middle, whose effects cannot be foreseen)",
@@ -220,9 +218,12 @@ func TestGuardCommandInPlan(t *testing.T) {
 	}
 }
 
-// A package is installed once in a plan, though nobody can see it then.
-func TestPrediction(t *testing.T) {
-	m := host.NewMemory()
+// An account that a plan foresees is there for what follows.
+func TestForeseenAccounts(t *testing.T) {
+	m := machine()
+	mkdir(t, m, "/etc")
+	write(t, m, "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
+	write(t, m, "/etc/group", "root:x:0:\n")
 	got := plan(t, m, `
 	state "s" {
 	  group "staff" {}

@@ -165,7 +165,7 @@ func (r *recorder) part(s *step) {
 		}
 	default:
 		ev.Outcome = s.outcome
-		if s.outcome == states.Changed || s.touched {
+		if s.outcome == states.Changed || s.outcome == states.Failed || s.outcome == states.Unknown {
 			ev.Action = s.action
 		}
 	}
@@ -187,7 +187,11 @@ func (r *recorder) part(s *step) {
 // count adds a part to the sums.
 func (r *recorder) count(ev *states.Event) {
 	c := &r.counts
-	switch ev.Action {
+	did := ev.Action
+	if ev.Outcome != "" && ev.Outcome != states.Changed {
+		did = ""
+	}
+	switch did {
 	case states.Create:
 		c.Create++
 	case states.Update:
