@@ -64,12 +64,19 @@ func (p *planner) collapse(h *decl) {
 // later is behind the earlier; what the later waited for no longer matters.
 func (p *planner) replace(later, earlier int) {
 	o := p.order
+	is := func(x int) bool { return x == later }
 	for _, y := range o.succ[later] {
-		if y = o.find(y); y != earlier {
+		y = o.find(y)
+		o.pred[y] = slices.DeleteFunc(o.pred[y], is)
+		if y != earlier {
 			o.edge(earlier, y)
 		}
 	}
-	o.succ[later] = nil
+	for _, x := range o.pred[later] {
+		x = o.find(x)
+		o.succ[x] = slices.DeleteFunc(o.succ[x], is)
+	}
+	o.succ[later], o.pred[later] = nil, nil
 	p.replaced[later] = earlier
 }
 
