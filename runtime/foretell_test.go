@@ -272,11 +272,19 @@ func pretty(v any) string {
 // throughLinks reports whether the site names paths below /l, which may be a
 // link: two names for one file, among which a site has to declare the order.
 func throughLinks(d *states.Declarations) bool {
+	through := func(guards []states.GuardDeclaration) bool {
+		return slices.ContainsFunc(guards, func(g states.GuardDeclaration) bool {
+			return strings.HasPrefix(g.Exists+g.Missing, "/l")
+		})
+	}
 	for _, decl := range d.List {
 		for _, p := range decl.Parts {
-			if p.Type == "symlink" || strings.HasPrefix(p.Paths[0], "/l") {
+			if p.Type == "symlink" || strings.HasPrefix(p.Paths[0], "/l") || through(p.Options.Guards) {
 				return true
 			}
+		}
+		if through(decl.Options.Guards) {
+			return true
 		}
 	}
 	return false
