@@ -51,10 +51,10 @@ func typeFunctions() []Function {
 		{"nonsensitive", "", "a value that may be shown", sensitivity(false)},
 		{"sensitive", "", "a value that is never shown", sensitivity(true)},
 		{"tobool", "", "a value as a bool", stdlib.MakeToFunc(cty.Bool)},
-		{"tolist", "", "a value as a list", stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType))},
+		{"tolist", "", "a value as a list", convertElements(cty.List(cty.DynamicPseudoType))},
 		{"tomap", "", "a value as a map", stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType))},
 		{"tonumber", "", "a value as a number", stdlib.MakeToFunc(cty.Number)},
-		{"toset", "", "a value as a set", stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType))},
+		{"toset", "", "a value as a set", convertElements(cty.Set(cty.DynamicPseudoType))},
 		{"tostring", "", "a value as text", stdlib.MakeToFunc(cty.String)},
 		{"try", "", "the first expression that has a value", tryfunc.TryFunc},
 	})
