@@ -1,0 +1,229 @@
+//go:build lab
+
+package labtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/internal/lab"
+	"github.com/tenetcm/tenet/states"
+)
+
+// shared is what all tests of the package use: one run of the lab, and the
+// program built once, for any Linux.
+var shared struct {
+	run *lab.Run
+	bin string
+}
+
+func TestMain(m *testing.M) {
+	status, err := runAll(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func runAll(m *testing.M) (status int, err error) {
+	shared.bin, err = os.MkdirTemp("", "tenet-lab-bin-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(shared.bin)
+	build := exec.Command("go", "build", "-o", filepath.Join(shared.bin, "tenet"), "github.com/tenetcm/tenet/cmd/tenet")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build tenet: %w\n%s", err, out)
+	}
+	if shared.run, err = lab.Open(context.Background()); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if closed := shared.run.Close(); err == nil {
+			err = closed
+		}
+	}()
+	return m.Run(), nil
+}
+
+// machine is one host with tenet on it.
+type machine struct {
+	*testing.T
+	host *lab.Host
+}
+
+// boot starts a fresh host for a test.
+func boot(t *testing.T) *machine {
+	t.Helper()
+	h, err := shared.run.Boot(t.Context(), "host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.PowerOff(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := &machine{T: t, host: h}
+	m.copy(os.DirFS(shared.bin), "/usr/local/bin")
+	return m
+}
+
+func (m *machine) copy(fsys fs.FS, dir string) {
+	m.Helper()
+	if err := m.host.Copy(m.Context(), fsys, dir); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// site replaces the site in /root/site by one of a single file.
+func (m *machine) site(text string) {
+	m.Helper()
+	m.shell("rm -rf /root/site")
+	m.copy(fstest.MapFS{"site.hcl": {Data: []byte(text)}}, "/root/site")
+}
+
+// shell runs a script that must succeed, and returns what it prints.
+func (m *machine) shell(script string) string {
+	m.Helper()
+	r, err := m.host.Shell(m.Context(), script)
+	if err != nil {
+		m.Fatal(err)
+	}
+	if r.ExitCode != 0 {
+		m.Fatalf("%s\nexit status %d\n%s%s", script, r.ExitCode, r.Stdout, r.Stderr)
+	}
+	return strings.TrimSpace(string(r.Stdout))
+}
+
+// result is how a run of tenet ended.
+type result struct {
+	status int
+	events []states.Event
+	stderr string
+}
+
+// tenet runs "tenet ARGS… --json /root/site" on the host.
+func (m *machine) tenet(args ...string) result {
+	m.Helper()
+	argv := append([]string{"tenet"}, args...)
+	return m.run(append(argv, "--json", "/root/site")...)
+}
+
+// run runs a program that prints events.
+func (m *machine) run(argv ...string) result {
+	m.Helper()
+	r, err := m.host.Exec(m.Context(), argv...)
+	if err != nil {
+		m.Fatal(err)
+	}
+	out := result{status: r.ExitCode, stderr: string(r.Stderr)}
+	for line := range bytes.Lines(r.Stdout) {
+		var e states.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			m.Fatalf("no event: %s\n%s", line, r.Stderr)
+		}
+		out.events = append(out.events, e)
+	}
+	return out
+}
+
+// apply applies the site, which must end well, and returns the addresses of
+// the parts that changed, sorted.
+func (m *machine) apply() []string {
+	m.Helper()
+	r := m.tenet("apply", "--yes")
+	if r.status != 0 {
+		m.Fatalf("apply: exit status %d\n%s%s", r.status, r.failures(), r.stderr)
+	}
+	return r.changed()
+}
+
+// converges applies the site, wants these changes, and none the second time.
+func (m *machine) converges(want ...string) {
+	m.Helper()
+	slices.Sort(want)
+	if got := m.apply(); !slices.Equal(got, want) {
+		m.Errorf("changed %q, want %q", got, want)
+	}
+	if got := m.apply(); len(got) > 0 {
+		m.Errorf("the second apply changed %q", got)
+	}
+}
+
+// fails applies the site, which must fail in one part, and returns its event.
+func (m *machine) fails(address string) states.Event {
+	m.Helper()
+	r := m.tenet("apply", "--yes")
+	if r.status != 1 {
+		m.Errorf("exit status %d, want 1\n%s", r.status, r.stderr)
+	}
+	for _, e := range r.parts() {
+		if e.Outcome == states.Failed && e.Address == address && e.Error != nil {
+			return e
+		}
+	}
+	m.Fatalf("%s has not failed: %s%s", address, r.failures(), r.stderr)
+	return states.Event{}
+}
+
+func (r result) parts() []states.Event {
+	var parts []states.Event
+	for _, e := range r.events {
+		if e.Type == states.EventPart {
+			parts = append(parts, e)
+		}
+	}
+	return parts
+}
+
+func (r result) changed() []string {
+	return addresses(r.parts(), func(e states.Event) bool { return e.Outcome == states.Changed })
+}
+
+func (r result) failures() string {
+	var b strings.Builder
+	for _, e := range r.parts() {
+		if e.Error != nil {
+			fmt.Fprintf(&b, "%s: %s: %s\n", e.Address, e.Error.Code, e.Error.Message)
+		}
+	}
+	return b.String()
+}
+
+func addresses(events []states.Event, keep func(states.Event) bool) []string {
+	var out []string
+	for _, e := range events {
+		if keep(e) {
+			out = append(out, e.Address)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// says wants texts in an event's error, and the place of its declaration.
+func says(t *testing.T, e states.Event, texts ...string) {
+	t.Helper()
+	if !strings.Contains(e.Error.Source, "site.hcl:") {
+		t.Errorf("%s: the error has no place: %+v", e.Address, e.Error)
+	}
+	all := e.Error.Message + "\n" + e.Error.Hint + "\n" + e.Output
+	for _, text := range texts {
+		if !strings.Contains(all, text) {
+			t.Errorf("%s: the error does not say %q:\n%s", e.Address, text, all)
+		}
+	}
+}
