@@ -36,7 +36,7 @@ func LoopSite(dir string, n int) string {
 }
 
 file "all" {
-  for_each = toset(local.names)
+  for_each = local.names
   path     = "%s/${each.key}"
   content  = "${each.key} ${local.padding}\n"
   mode     = "%04o"
