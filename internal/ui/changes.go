@@ -1,0 +1,84 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// changes shows the attributes that differ, content as a unified diff.
+func (t *text) changes(changes []states.Change) {
+	for _, c := range changes {
+		t.print("    ", c.Attribute)
+		if c.Diff != "" {
+			t.print("\n")
+			t.diff(c.Diff)
+			continue
+		}
+		switch {
+		case c.From == nil:
+			t.print(" = ", value(c.To))
+		case c.To == nil:
+			t.print(" was ", value(c.From))
+		case c.From == c.To && c.From == hiddenValue:
+			t.print(" ", hiddenValue)
+		default:
+			t.print(" ", value(c.From), t.dim(" → "), value(c.To))
+		}
+		t.print("\n")
+	}
+}
+
+// hiddenValue stands where a sensitive value was.
+const hiddenValue = "(sensitive)"
+
+// diff shows a unified diff, indented.
+func (t *text) diff(diff string) {
+	for line := range strings.SplitAfterSeq(diff, "\n") {
+		if line == "" {
+			continue
+		}
+		text := "      " + clean(strings.TrimSuffix(line, "\n"))
+		switch line[0] {
+		case '+':
+			text = t.green(text)
+		case '-':
+			text = t.red(text)
+		case '@', '\\':
+			text = t.dim(text)
+		}
+		t.print(text, "\n")
+	}
+}
+
+// value shows a plain value: strings as they are where that is clear.
+func value(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		if v == "" || strings.ContainsAny(v, " \t\n\"") && v != hiddenValue && !strings.Contains(v, ", sha256:") {
+			return clean(fmt.Sprintf("%q", v))
+		}
+		return clean(v)
+	case []any:
+		words := make([]string, len(v))
+		for i, e := range v {
+			words[i] = value(e)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return clean(fmt.Sprint(v))
+	}
+	return clean(string(text))
+}
+
+// indent puts a prefix before each line, and a newline at the end.
+func indent(text, prefix string) string {
+	text = strings.TrimRight(text, "\n")
+	return prefix + strings.ReplaceAll(text, "\n", "\n"+prefix) + "\n"
+}

@@ -1,0 +1,86 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// sum counts a plan's rows, each once.
+type sum struct{ create, update, remove, execute, maybe, handlers, failed, unchanged, skipped int }
+
+// count adds a row of a plan. The parts of a handler's wave count as one.
+func (t *text) count(ev *states.Event) {
+	s := &t.sum
+	switch {
+	case ev.Outcome == states.Failed:
+		s.failed++
+	case ev.Outcome == states.Skipped:
+		s.skipped++
+	case ev.Outcome == "" && ev.Action == states.NoChange:
+		s.unchanged++
+	case ev.Outcome != "":
+	case ev.Certain != nil && !*ev.Certain:
+		s.maybe++
+	case t.handlers[ev.Invocation]:
+		if !t.ran[ev.Invocation] {
+			t.ran[ev.Invocation] = true
+			s.handlers++
+		}
+	case ev.Action == states.Create:
+		s.create++
+	case ev.Action == states.Update:
+		s.update++
+	case ev.Action == states.Remove:
+		s.remove++
+	case ev.Action == states.Execute:
+		s.execute++
+	}
+}
+
+// entry is one number of a sum, with the word for it.
+type entry struct {
+	n    int
+	word string
+}
+
+func listed(entries []entry, always string) string {
+	var words []string
+	for _, e := range entries {
+		if e.n > 0 || e.word == always {
+			words = append(words, fmt.Sprint(e.n, " ", e.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// summary is the last line.
+func (t *text) summary(ev *states.Event) {
+	if t.plan {
+		s := t.sum
+		handlers := entry{s.handlers, "handler"}
+		if s.handlers > 1 {
+			handlers.word = "handlers"
+		}
+		t.print(t.bold(listed([]entry{
+			{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
+			{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
+		}, "unchanged")), "\n")
+		return
+	}
+	c := ev.Counts
+	if c == nil {
+		return
+	}
+	line := listed([]entry{
+		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
+		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
+	}, "unchanged")
+	paint := t.bold
+	if c.Failed+c.Unknown+c.Blocked > 0 {
+		paint = t.red
+	}
+	t.print(paint(line), t.dim(" in "+ev.Time.Sub(t.started).Round(time.Millisecond).String()), "\n")
+}

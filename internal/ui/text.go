@@ -1,0 +1,164 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// TextOptions say how a run is shown as text.
+type TextOptions struct {
+	Color   bool
+	Verbose bool // what stays as it is too
+	Quiet   bool // only failures and the sum
+	// Run is what is carried out: which parts there are, which are handlers'.
+	Run *states.StateRun
+	// Line gives the source line of a place "file:line:column", or "".
+	Line func(place string) string
+}
+
+// Text writes a run for people. A plan shows what would change, an apply what
+// has, and both what failed and why.
+func Text(w io.Writer, o TextOptions) Renderer {
+	t := &text{printer: printer{w: w}, style: style(o.Color), options: o, handlers: map[string]bool{}, ran: map[string]bool{}}
+	if o.Run != nil {
+		for _, inv := range o.Run.Invocations {
+			if inv.Handler {
+				t.handlers[inv.Address] = true
+			}
+		}
+	}
+	return t
+}
+
+type text struct {
+	printer
+	style
+	options  TextOptions
+	handlers map[string]bool // by invocation
+	plan     bool
+	started  time.Time
+	sum      sum
+	ran      map[string]bool // handlers' invocations that count
+}
+
+// Event shows one event.
+func (t *text) Event(ev states.Event) {
+	switch ev.Type {
+	case states.EventRun:
+		t.plan, t.started = ev.Mode == "plan", ev.Time
+	case states.EventPart:
+		t.part(&ev)
+	case states.EventRetry:
+		if !t.options.Quiet {
+			t.print(t.yellow("↻ "), ev.Address, t.dim(fmt.Sprintf("  attempt %d failed, trying again: ", ev.Attempt)), clean(message(ev.Error)), "\n")
+		}
+	case states.EventInvocation:
+		if ev.Outcome == states.Rescued {
+			t.print(t.yellow("↺ "), ev.Address, "  rescued\n")
+		}
+	case states.EventSummary:
+		t.summary(&ev)
+	}
+}
+
+// Close tells the first error of writing.
+func (t *text) Close() error { return t.err }
+
+func message(f *states.Failure) string {
+	if f == nil {
+		return ""
+	}
+	return f.Message
+}
+
+// part shows how a part ended, or what a plan foresees.
+func (t *text) part(ev *states.Event) {
+	t.count(ev)
+	switch {
+	case ev.Outcome == states.Failed || ev.Outcome == states.Unknown:
+		t.failure(ev)
+		return
+	case ev.Outcome == states.Blocked:
+		t.print(t.red("✗ "), ev.Address, t.dim("  blocked "+ev.Reason), "\n")
+		return
+	case t.options.Quiet:
+		return
+	}
+	acts := ev.Outcome == states.Changed || ev.Outcome == "" && ev.Action != states.NoChange
+	switch {
+	case acts:
+		t.row(ev)
+		t.changes(ev.Changes)
+	case ev.Output != "":
+		t.print(t.dim("· "), ev.Address, "\n")
+	case ev.Outcome == states.Skipped && (t.options.Verbose || !t.plan):
+		t.print(t.dim("· "+ev.Address+"  skipped, "+clean(ev.Reason)), "\n")
+	case t.options.Verbose:
+		word := string(ev.Outcome)
+		if word == "" {
+			word = string(ev.Action)
+		}
+		t.print(t.dim("· "+ev.Address+"  "+word), "\n")
+	}
+	if ev.Output != "" {
+		t.print(indent(clean(ev.Output), "    "))
+	}
+}
+
+// row is a part's first line: what, which, and how sure.
+func (t *text) row(ev *states.Event) {
+	mark, paint := t.mark(ev.Action)
+	t.print(paint(mark+" "), t.bold(ev.Address))
+	if key := clean(ev.Key); key != "" && !strings.Contains(ev.Address, ev.Key) {
+		t.print("  ", key)
+	}
+	if ev.Certain != nil && !*ev.Certain {
+		t.print(t.yellow("  maybe: "), clean(ev.Reason))
+	}
+	if ev.Duration >= time.Second && !t.plan {
+		t.print(t.dim("  " + ev.Duration.Round(100*time.Millisecond).String()))
+	}
+	t.print("\n")
+}
+
+func (t *text) mark(a states.Action) (string, func(string) string) {
+	switch a {
+	case states.Create:
+		return "+", t.green
+	case states.Update:
+		return "~", t.yellow
+	case states.Remove:
+		return "-", t.red
+	}
+	return "▸", t.cyan
+}
+
+// failure shows what failed: place, cause and cure.
+func (t *text) failure(ev *states.Event) {
+	word := "failed"
+	if ev.Outcome == states.Unknown {
+		word = "nobody knows how it ended"
+	}
+	t.print(t.red("✗ "), t.bold(ev.Address), t.red("  "+word))
+	f := ev.Error
+	if f == nil {
+		t.print("\n")
+		return
+	}
+	t.print(": ", strings.TrimSuffix(strings.ReplaceAll(clean(f.Message), "\n", "\n    "), "\n    "), "\n")
+	if f.Source != "" {
+		t.print(t.dim("    at "+f.Source), "\n")
+		if line := t.options.Line; line != nil {
+			if text := line(f.Source); text != "" {
+				t.print(t.dim("    │ "), clean(text), "\n")
+			}
+		}
+	}
+	if f.Hint != "" {
+		t.print(t.cyan("    hint: "), clean(f.Hint), "\n")
+	}
+}

@@ -1,0 +1,57 @@
+// Package ui shows a run to people and to programs: one renderer for each form
+// of output, fed with the events of the runtime.
+package ui
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Renderer shows a run, event by event.
+type Renderer interface {
+	// Event takes the next event. Events come one at a time, in order.
+	Event(ev states.Event)
+	// Close shows what is left to show, and tells the first error of writing.
+	Close() error
+}
+
+// JSON writes events as JSON lines.
+func JSON(w io.Writer) Renderer {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return &jsonLines{encoder: e}
+}
+
+type jsonLines struct {
+	encoder *json.Encoder
+	err     error
+}
+
+// Event writes one line.
+func (j *jsonLines) Event(ev states.Event) {
+	if ev.Type == states.EventBegin {
+		return // for the journal
+	}
+	if j.err == nil {
+		j.err = j.encoder.Encode(ev)
+	}
+}
+
+// Close tells the first error.
+func (j *jsonLines) Close() error { return j.err }
+
+// printer writes text and remembers the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) print(parts ...string) {
+	for _, s := range parts {
+		if p.err == nil {
+			_, p.err = io.WriteString(p.w, s)
+		}
+	}
+}
