@@ -60,7 +60,7 @@ func (p *planner) number() {
 	p.finalOf = make([]int, len(p.nodes))
 	var reps []int
 	for i := range p.nodes {
-		if p.same(i) == i {
+		if p.order.find(i) == i {
 			reps = append(reps, i)
 		}
 	}
@@ -68,18 +68,12 @@ func (p *planner) number() {
 		return cmp.Or(cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index), cmp.Compare(p.order.position[a], p.order.position[b]))
 	})
 	for k, i := range reps {
-		p.finals = append(p.finals, &final{d: p.nodes[i].d, handler: true})
-		p.finalOf[i] = k
-	}
-	for i, n := range p.nodes {
-		k := p.finalOf[p.same(i)]
-		p.finalOf[i] = k
-		if _, gone := p.replaced[i]; gone {
-			continue
+		f := &final{d: p.nodes[i].d, handler: true, nodes: p.merged[i]}
+		for _, x := range f.nodes {
+			p.finalOf[x] = k
+			f.handler = f.handler && p.nodes[x].wave
 		}
-		f := p.finals[k]
-		f.nodes = append(f.nodes, i)
-		f.handler = f.handler && n.wave
+		p.finals = append(p.finals, f)
 	}
 }
 

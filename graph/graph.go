@@ -90,8 +90,8 @@ type planner struct {
 	settle []int // of each node: its settled point, or itself
 	gate   int   // what the tail waits for; -1 without a tail
 
-	// merge
-	replaced map[int]int   // waves that an earlier one stands for
+	// waitAgain
+	merged   [][]int       // of each node that stands for several: those
 	closures map[int][]int // see settledMerged
 
 	// finish

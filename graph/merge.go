@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"container/heap"
-	"slices"
-)
+import "container/heap"
 
 // merge makes one of the waves of a handler that need not be apart. A wave's
 // level is one more than that of the highest wave of the same handler that
@@ -12,83 +9,15 @@ import (
 // theorem). Handlers are taken before those that they notify; merging adds
 // paths, never takes one away, so what could not be merged never can.
 func (p *planner) merge() {
-	p.replaced = make(map[int]int)
 	for _, h := range p.handlers {
 		if len(h.waves) < 2 {
 			continue
 		}
-		p.collapse(h)
 		var merged []int
 		for _, level := range p.levels(h.waves) {
 			merged = append(merged, p.order.merge(level))
 		}
 		h.waves = merged
-	}
-}
-
-// collapse leaves one wave of h for each notifier, where notifiers have become
-// one. Of several it is the first: what waits for a later one is behind the
-// first too.
-func (p *planner) collapse(h *decl) {
-	groups := make(map[int][]int)
-	var notifiers []int
-	for _, w := range h.waves {
-		if n := p.nodes[w]; n.wave {
-			from := p.same(n.sources[0].from)
-			if groups[from] == nil {
-				notifiers = append(notifiers, from)
-			}
-			groups[from] = append(groups[from], w)
-		}
-	}
-	if len(notifiers) == len(h.waves) {
-		return
-	}
-	for _, from := range notifiers {
-		group := groups[from]
-		if len(group) < 2 {
-			continue
-		}
-		levels := p.levels(group)
-		first := p.order.merge(levels[0])
-		for _, later := range levels[1:] {
-			for _, w := range later {
-				p.replace(w, first)
-			}
-		}
-	}
-	h.waves = slices.DeleteFunc(h.waves, func(w int) bool { return p.same(w) != w })
-}
-
-// replace lets an earlier wave stand for a later one: all that was behind the
-// later is behind the earlier; what the later waited for no longer matters.
-func (p *planner) replace(later, earlier int) {
-	o := p.order
-	is := func(x int) bool { return x == later }
-	for _, y := range o.succ[later] {
-		y = o.find(y)
-		o.pred[y] = slices.DeleteFunc(o.pred[y], is)
-		if y != earlier {
-			o.edge(earlier, y)
-		}
-	}
-	for _, x := range o.pred[later] {
-		x = o.find(x)
-		o.succ[x] = slices.DeleteFunc(o.succ[x], is)
-	}
-	o.succ[later], o.pred[later] = nil, nil
-	p.replaced[later] = earlier
-}
-
-// same gives the node that now stands for x.
-func (p *planner) same(x int) int {
-	for {
-		x = p.order.find(x)
-		earlier, gone := p.replaced[x]
-		if !gone {
-			return x
-		}
-		x = earlier
 	}
 }
 

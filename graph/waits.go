@@ -41,15 +41,17 @@ func (p *planner) ownOf(i int) func(w int) bool {
 // inserted; it may make room for others, and the rest gives way for good.
 func (p *planner) waitAgain() {
 	p.closures = make(map[int][]int)
+	p.merged = make([][]int, len(p.nodes))
+	for i := range p.nodes {
+		rep := p.order.find(i)
+		p.merged[rep] = append(p.merged[rep], i)
+	}
 	warned := make(map[[3]*decl]bool)
 	for _, i := range p.byDeclaration() {
 		n, own := p.nodes[i], p.ownOf(i)
-		if _, gone := p.replaced[i]; gone {
-			continue
-		}
 		for k := range n.requires {
 			e := &n.requires[k]
-			for _, w := range p.settledMerged(p.same(e.to)) {
+			for _, w := range p.settledMerged(p.order.find(e.to)) {
 				if own(w) {
 					continue
 				}
@@ -78,33 +80,34 @@ func (p *planner) byDeclaration() []int {
 func (p *planner) settled(i int) []int {
 	n := p.nodes[i]
 	if n.closure == nil && p.settle[i] != i {
-		n.closure = p.gather(i, p.settled)
+		n.closure = p.gather(i, []int{i}, p.settled)
 	}
 	return n.closure
 }
 
-// settledMerged is settled for the merged node i. All that were merged into it
-// cause the same waves by now.
+// settledMerged is settled for the merged node i: for all that were merged into
+// it.
 func (p *planner) settledMerged(i int) []int {
-	list, known := p.closures[i]
-	if known || p.settle[i] == i {
+	if list, known := p.closures[i]; known {
 		return list
 	}
-	list = p.gather(i, func(x int) []int { return p.settledMerged(p.same(x)) })
+	list := p.gather(i, p.merged[i], func(x int) []int { return p.settledMerged(p.order.find(x)) })
 	for k, w := range list {
-		list[k] = p.same(w)
+		list[k] = p.order.find(w)
 	}
 	slices.Sort(list)
 	p.closures[i] = slices.Compact(list)
 	return p.closures[i]
 }
 
-// gather joins what node i causes, with what settling means of that, and of
-// what it holds if it is a block.
-func (p *planner) gather(i int, settled func(int) []int) []int {
+// gather joins what the nodes merged into i cause, with what settling means of
+// that, and of what it holds if it is a block.
+func (p *planner) gather(i int, merged []int, settled func(int) []int) []int {
 	list := []int{}
-	for _, w := range p.nodes[i].causes {
-		list = append(append(list, w), settled(w)...)
+	for _, x := range merged {
+		for _, w := range p.nodes[x].causes {
+			list = append(append(list, w), settled(w)...)
+		}
 	}
 	if d := p.nodes[i].d; d.isBlock() {
 		for _, m := range p.contents(d) {
