@@ -20,6 +20,7 @@ func seeds(f *testing.F, ending string) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	names = append(names, "../testdata/lang/syntaxes/both.txtar")
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {

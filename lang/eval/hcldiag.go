@@ -56,7 +56,7 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 	var inner *TemplateError
 	isTemplate := errors.As(err, &inner)
 	hidden := hasSensitive(from)
-	if hidden && name != "template" {
+	if hidden && name != "template" && name != RefFunction {
 		err = errHidden
 	}
 	if isTemplate {
@@ -85,11 +85,17 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 // hasSensitive reports whether an argument of the call is sensitive: then the
 // error may show it.
 func hasSensitive(d *hcl.Diagnostic) bool {
-	call, ok := d.Expression.(*hclsyntax.FunctionCallExpr)
-	if !ok || d.EvalContext == nil {
+	if d.Expression == nil || d.EvalContext == nil {
 		return false
 	}
-	for _, arg := range call.Args {
+	args := []hcl.Expression{d.Expression}
+	if call, ok := d.Expression.(*hclsyntax.FunctionCallExpr); ok {
+		args = nil
+		for _, arg := range call.Args {
+			args = append(args, arg)
+		}
+	}
+	for _, arg := range args {
 		v, diags := arg.Value(d.EvalContext)
 		if _, sensitive := Split(v); sensitive || diags.HasErrors() {
 			return true

@@ -31,6 +31,9 @@ type PartInput struct {
 	Range      diag.Range
 	Attributes []Attribute
 	Dir        string // the directory of the declaring file
+	// Doubtful says that more was given, which is wrong: then nothing is
+	// reported as missing.
+	Doubtful bool
 }
 
 // Parts makes part declarations of evaluated attributes.
@@ -71,7 +74,9 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 	}
 	slices.Sort(part.Sensitive)
 	l.Add(p.defaultKey(&part, in, given)...)
-	l.Add(missing(in, given)...)
+	if whole = whole && !in.Doubtful; !in.Doubtful {
+		l.Add(missing(in, given)...)
+	}
 	if whole = whole && !l.HasErrors(); whole {
 		part.Key, part.Paths = in.Module.Key(part.Values), in.Module.Paths(part.Values)
 		l.Add(p.check(&part, in)...)

@@ -74,6 +74,9 @@ func plainNumber(v cty.Value) (any, error) {
 	if n.Sign() == 0 {
 		return json.Number("0"), nil
 	}
+	if n.IsInf() {
+		return nil, fmt.Errorf("the number is infinite: a division by zero, or an overflow")
+	}
 	if n.IsInt() && n.MantExp(nil) <= maxIntegerBits {
 		return json.Number(n.Text('f', 0)), nil
 	}

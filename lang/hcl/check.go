@@ -25,8 +25,9 @@ func (d *decoder) errorAt(r hcl2.Range, hint, summary string, args ...any) {
 }
 
 // check reports attributes and blocks that do not belong into a body. extra are
-// attributes beyond the shape's: a module's.
-func (d *decoder) check(b *body, in *shape, extra *states.Module) {
+// attributes beyond the shape's: a module's. It says whether there are any.
+func (d *decoder) check(b *body, in *shape, extra *states.Module) (wrong bool) {
+	before := len(d.list)
 	for _, a := range b.attributes {
 		if slices.Contains(in.attributes, a.name) || extra != nil && extra.Attribute(a.name) != nil {
 			continue
@@ -43,6 +44,7 @@ func (d *decoder) check(b *body, in *shape, extra *states.Module) {
 			d.wrongLabels(sub, labels)
 		}
 	}
+	return len(d.list) > before
 }
 
 func (d *decoder) unknownAttribute(a *attribute, in *shape, module *states.Module) {

@@ -67,6 +67,7 @@ type part struct {
 	options    []option
 	guards     []guard
 	attributes []*attribute
+	doubtful   bool // something in it is unknown: what seems to be missing may be there
 }
 
 // param is a parameter of a state.
@@ -82,6 +83,7 @@ type param struct {
 type variable struct {
 	*eval.Variable
 	given       *attribute // the default; nil: none
+	doubtful    bool       // something in it is unknown
 	validations []validation
 }
 

@@ -118,6 +118,9 @@ func (d *decoder) options(b *body) []option {
 			continue
 		}
 		d.check(sub.body, d.shapes.retry, nil)
+		sub.body.attributes = slices.DeleteFunc(sub.body.attributes, func(a *attribute) bool {
+			return !slices.Contains(d.shapes.retry.attributes, a.name)
+		})
 		out = append(out, option{d.shapes.options["retry"], objectOf(sub)})
 	}
 	return out
@@ -161,9 +164,9 @@ func (d *decoder) part(b *block) *part {
 	if !ok || module == nil {
 		return nil
 	}
-	d.check(b.body, d.shapes.part, module)
+	wrong := d.check(b.body, d.shapes.part, module)
 	p := &part{module: module, label: name, base: eval.PartName(b.typ, name), src: b.header,
-		forEach: b.body.attribute("for_each"), options: d.options(b.body), guards: d.guards(b.body)}
+		forEach: b.body.attribute("for_each"), options: d.options(b.body), guards: d.guards(b.body), doubtful: wrong}
 	for _, a := range b.body.attributes {
 		if module.Attribute(a.name) != nil {
 			p.attributes = append(p.attributes, a)
@@ -176,9 +179,9 @@ func (d *decoder) part(b *block) *part {
 // the state's, but for what only parts have.
 func (d *decoder) topPart(out *declaration, b *block, name string) {
 	module := d.shapes.registry.Lookup(b.typ)
-	d.check(b.body, d.shapes.topPart, module)
+	wrong := d.check(b.body, d.shapes.topPart, module)
 	d.common(out, b.body)
-	p := &part{module: module, label: name, base: out.base, src: b.header}
+	p := &part{module: module, label: name, base: out.base, src: b.header, doubtful: wrong}
 	out.options = slices.DeleteFunc(out.options, func(o option) bool {
 		if o.On&eval.OnState == 0 {
 			p.options = append(p.options, o)
@@ -223,7 +226,9 @@ func (d *decoder) block(out *declaration, b *block, file string) {
 			d.inline(out, sub.typ, lists[sub.typ], sub.body.blocks, file)
 		case "only_if", "unless", "retry":
 		default:
-			inline = append(inline, sub)
+			if inside, _ := d.shapes.blockOf(d.shapes.block, sub.typ); inside != nil {
+				inline = append(inline, sub)
+			}
 		}
 	}
 	d.inline(out, "members", &out.members, inline, file)

@@ -60,11 +60,11 @@ func (d *decoder) literal(b *body, name string, want cty.Type, set func(cty.Valu
 }
 
 func (d *decoder) variable(b *block) {
-	d.check(b.body, d.shapes.variable, nil)
+	wrong := d.check(b.body, d.shapes.variable, nil)
 	if !d.identifier(b) {
 		return
 	}
-	v := &variable{Variable: &eval.Variable{Name: b.labels[0], Range: at(b.header)}, given: b.body.attribute("default")}
+	v := &variable{Variable: &eval.Variable{Name: b.labels[0], Range: at(b.header)}, given: b.body.attribute("default"), doubtful: wrong}
 	v.Type, v.Defaults = d.typeOf(b.body)
 	d.literal(b.body, "description", cty.String, func(x cty.Value) { v.Description = x.AsString() })
 	d.literal(b.body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })

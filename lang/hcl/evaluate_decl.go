@@ -249,7 +249,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 
 // part evaluates one instance of a part.
 func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
-	input := eval.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: "."}
+	input := eval.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: ".", Doubtful: p.doubtful}
 	if turn != nil || in.each != nil {
 		ctx = partContext(ctx, turn, in.each)
 	}

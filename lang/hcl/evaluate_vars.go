@@ -41,7 +41,7 @@ func (e *evaluator) variables() {
 	for _, name := range e.site.variableNames() {
 		v := e.site.variables[name]
 		value := cty.DynamicVal
-		if given := e.given[name]; allKnown(given) {
+		if given := e.given[name]; allKnown(given) && (len(given) > 0 || !v.doubtful) {
 			resolved, err := v.Resolve(given)
 			if err != nil {
 				e.list.Add(*err)
