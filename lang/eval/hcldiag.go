@@ -39,6 +39,9 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 			out.Severity = diag.Warning
 		}
 		out.Detail, out.Hint = splitHint(d.Detail)
+		if text, ok := strings.CutPrefix(d.Detail, "Error during operation: "); ok {
+			out.Summary, out.Detail, out.Hint = strings.TrimSuffix(text, "."), "", "check the values that it computes with"
+		}
 		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 			out.Hint = cmp.Or(DidYouMean(extra.CalledFunctionName(), functionNames()), out.Hint)
 		}

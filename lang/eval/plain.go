@@ -3,7 +3,6 @@ package eval
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"strconv"
 
@@ -70,23 +69,15 @@ func plainList(v cty.Value) (any, error) {
 }
 
 func plainNumber(v cty.Value) (any, error) {
+	v, err := canonicalNumber(v)
+	if err != nil {
+		return nil, err
+	}
 	n := v.AsBigFloat()
-	if n.Sign() == 0 {
-		return json.Number("0"), nil
-	}
-	if n.IsInf() {
-		return nil, fmt.Errorf("the number is infinite: a division by zero, or an overflow")
-	}
 	if n.IsInt() && n.MantExp(nil) <= maxIntegerBits {
 		return json.Number(n.Text('f', 0)), nil
 	}
 	f, _ := n.Float64()
-	if math.IsInf(f, 0) {
-		return nil, fmt.Errorf("the number %s is too large", n.Text('g', 6))
-	}
-	if f == 0 {
-		f = 0 // no negative zero
-	}
 	return json.Number(shortest(f)), nil
 }
 

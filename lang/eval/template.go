@@ -49,6 +49,9 @@ func (f *Files) render(dir, name string, vars map[string]cty.Value, chain []stri
 			return cty.DynamicVal, &TemplateError{List: diag.List{*err}}
 		}
 		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), at, hcl.InitialPos)
+		if t.expr != nil {
+			NewArithmetic().ReplaceAll(t.expr)
+		}
 		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), at))
 		f.templates[at] = t
 	}

@@ -81,7 +81,7 @@ func (e *evaluator) collect() {
 		if b == nil {
 			continue
 		}
-		l := &linker{site: e.site}
+		l := newLinker(e.site, false)
 		for _, a := range b.attributes {
 			l.attribute(a, scope{valuesOf: "a file of values"})
 		}
@@ -139,7 +139,7 @@ func (e *evaluator) text(level, source, name, text string) {
 			Hint: fmt.Sprintf("its type is %s; write for instance [\"a\", \"b\"] or { a = 1 }, in single quotes for the shell", eval.TypeName(v.Type))})
 	} else {
 		x := &expression{Expression: expr}
-		l := &linker{site: e.site}
+		l := newLinker(e.site, false)
 		l.expression(x, scope{valuesOf: source})
 		e.list.Add(l.list...)
 		value = e.value(x, e.root)

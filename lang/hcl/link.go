@@ -24,6 +24,12 @@ type linker struct {
 	site  *Program
 	list  diag.List
 	quiet bool // undefined names are not reported
+	// arithmetic gives numbers their canonical form.
+	arithmetic *eval.Arithmetic
+}
+
+func newLinker(p *Program, quiet bool) *linker {
+	return &linker{site: p, quiet: quiet, arithmetic: eval.NewArithmetic()}
 }
 
 // need is a value that an expression uses.
@@ -128,6 +134,7 @@ type walker struct {
 
 // Enter rewrites a node before its children are visited.
 func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
+	w.arithmetic.Replace(n)
 	switch n := n.(type) {
 	case hclsyntax.ChildScope:
 		w.locals = append(w.locals, n.LocalNames)

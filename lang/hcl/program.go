@@ -81,7 +81,7 @@ func Parse(sources []Source, o Options) (*Program, diag.List) {
 	}
 	// Where a file does not parse, what it declares is not known, and
 	// references to it would look undefined.
-	l := &linker{site: p, quiet: p.broken}
+	l := newLinker(p, p.broken)
 	l.all()
 	d.list.Add(l.list...)
 	return p, d.list.Sorted()

@@ -1,0 +1,91 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Arithmetic replaces the operators of syntax trees by ones whose results are
+// canonical numbers: whole ones exact, others the shortest text of the nearest
+// double, and zero without a sign. So 1/3 is the same number and the same text
+// in each language, though cty computes with 512 bits. A result beyond the
+// doubles, as of a division by zero, is an error.
+type Arithmetic struct {
+	operations map[*hclsyntax.Operation]*hclsyntax.Operation
+}
+
+// NewArithmetic makes the replacements.
+func NewArithmetic() *Arithmetic {
+	a := &Arithmetic{operations: map[*hclsyntax.Operation]*hclsyntax.Operation{}}
+	for _, op := range []*hclsyntax.Operation{hclsyntax.OpAdd, hclsyntax.OpSubtract, hclsyntax.OpMultiply,
+		hclsyntax.OpDivide, hclsyntax.OpModulo, hclsyntax.OpNegate} {
+		a.operations[op] = &hclsyntax.Operation{Type: op.Type, Impl: canonicalResult(op.Impl)}
+	}
+	return a
+}
+
+// Replace gives a node of a syntax tree the canonical operator, if it is one.
+func (a *Arithmetic) Replace(n hclsyntax.Node) {
+	switch n := n.(type) {
+	case *hclsyntax.BinaryOpExpr:
+		if op := a.operations[n.Op]; op != nil {
+			n.Op = op
+		}
+	case *hclsyntax.UnaryOpExpr:
+		if op := a.operations[n.Op]; op != nil {
+			n.Op = op
+		}
+	}
+}
+
+// ReplaceAll gives all nodes of an expression the canonical operators.
+func (a *Arithmetic) ReplaceAll(e hclsyntax.Expression) {
+	hclsyntax.Walk(e, replacer{a}) // reports nothing
+}
+
+type replacer struct{ *Arithmetic }
+
+func (r replacer) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	r.Replace(n)
+	return nil
+}
+
+func (r replacer) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
+
+func canonicalResult(f function.Function) function.Function {
+	return function.New(&function.Spec{
+		Params: f.Params(),
+		Type:   f.ReturnTypeForValues,
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			if err != nil || !v.IsKnown() {
+				return v, err
+			}
+			return canonicalNumber(v)
+		},
+	})
+}
+
+// canonicalNumber rounds a number that is not whole to the nearest double.
+func canonicalNumber(v cty.Value) (cty.Value, error) {
+	n := v.AsBigFloat()
+	switch {
+	case n.IsInf():
+		return cty.UnknownVal(cty.Number), errors.New("the result is infinite: a division by zero, or too large a number")
+	case n.Sign() == 0:
+		return cty.Zero, nil
+	case n.IsInt() && n.MantExp(nil) <= maxIntegerBits:
+		return v, nil
+	}
+	f, _ := n.Float64()
+	if math.IsInf(f, 0) {
+		return cty.UnknownVal(cty.Number), fmt.Errorf("the number %s is too large", n.Text('g', 6))
+	}
+	return cty.ParseNumberVal(shortest(f))
+}
