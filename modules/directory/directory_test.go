@@ -37,12 +37,12 @@ func TestDirectory(t *testing.T) {
 	const www = "/srv/www"
 	statestest.Run(t, statestest.Suite{Module: directory.Module, Host: newHost, Cases: []statestest.Case{
 		{
-			Name: "create", Values: map[string]any{"path": www}, Changes: []string{"path", "mode"},
+			Name: "create", Values: map[string]any{"path": www}, Action: states.Create, Changes: []string{"mode"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www, "root 0755") },
 		}, {
-			Name:    "create with parents",
-			Values:  map[string]any{"path": "/srv/a/b/c", "parents": true, "mode": "2700", "owner": "alice", "group": "alice"},
-			Changes: []string{"path", "owner", "group", "mode"},
+			Name:   "create with parents",
+			Values: map[string]any{"path": "/srv/a/b/c", "parents": true, "mode": "2700", "owner": "alice", "group": "alice"},
+			Action: states.Create, Changes: []string{"owner", "group", "mode"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				describe(t, h, "/srv/a/b/c", "alice 2700")
 				describe(t, h, "/srv/a/b", "root 0755")
@@ -51,11 +51,11 @@ func TestDirectory(t *testing.T) {
 			Name: "nothing to do", Values: map[string]any{"path": "/srv", "mode": "0755", "owner": "root"}, Stays: "it is not new",
 		}, {
 			Name: "another owner", Values: map[string]any{"path": "/srv", "owner": "alice", "mode": "0750"},
-			Changes: []string{"owner", "mode"},
+			Action: states.Update, Changes: []string{"owner", "mode"},
 		}, {
 			Name: "recursive owner and modes", Prepare: tree, Stays: "it is not empty",
-			Values:  map[string]any{"path": www, "owner": "alice", "mode": "0750", "recurse": true, "file_mode": "0640"},
-			Changes: []string{"owner", "mode", "recurse"},
+			Values: map[string]any{"path": www, "owner": "alice", "mode": "0750", "recurse": true, "file_mode": "0640"},
+			Action: states.Update, Changes: []string{"owner", "mode", "recurse"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				describe(t, h, www+"/a.conf", "alice 0640")
 				describe(t, h, www+"/sub", "alice 0750")
@@ -65,8 +65,8 @@ func TestDirectory(t *testing.T) {
 			},
 		}, {
 			Name: "recursive owner leaves the modes", Prepare: tree, Stays: "it is not empty",
-			Values:  map[string]any{"path": www, "owner": "alice", "recurse": true},
-			Changes: []string{"owner", "recurse"},
+			Values: map[string]any{"path": www, "owner": "alice", "recurse": true},
+			Action: states.Update, Changes: []string{"owner", "recurse"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				describe(t, h, www+"/a.conf", "alice 0644")
 				describe(t, h, www+"/sub/b.txt", "alice 0600")
@@ -75,12 +75,12 @@ func TestDirectory(t *testing.T) {
 			Name: "recursion without a mode leaves other modes below", Stays: "it is not empty",
 			Prepare: func(t *testing.T, h host.Host) { tree(t, h); fake.Dir(t, h, www+"/private", 0o700) },
 			Values:  map[string]any{"path": www, "owner": "alice", "recurse": true},
-			Changes: []string{"owner", "recurse"},
-			Check:   func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www+"/private", "alice 0700") },
+			Action:  states.Update, Changes: []string{"owner", "recurse"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www+"/private", "alice 0700") },
 		}, {
 			Name: "purge", Prepare: tree, Stays: "it is not empty",
-			Values:  map[string]any{"path": www, "purge": true, "keep": []string{"*.conf"}},
-			Changes: []string{"purge"},
+			Values: map[string]any{"path": www, "purge": true, "keep": []string{"*.conf"}},
+			Action: states.Update, Changes: []string{"purge"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				if !fake.Exists(h, www+"/a.conf") || fake.Exists(h, www+"/sub") || fake.Exists(h, www+"/link") {
 					t.Error("the wrong entries were purged")
@@ -91,7 +91,7 @@ func TestDirectory(t *testing.T) {
 			},
 		}, {
 			Name: "absent with all that is in it", Ensure: states.Absent, Prepare: tree,
-			Values: map[string]any{"path": www, "force": true}, Changes: []string{"path", "mode"},
+			Values: map[string]any{"path": www, "force": true}, Action: states.Remove, Changes: []string{"mode"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				if !fake.Exists(h, "/srv/outside/c") {
 					t.Error("the link was followed")

@@ -16,10 +16,14 @@ const conf = "/etc/conf"
 func newHost(t *testing.T) host.Host { return fake.Host(t) }
 
 // edit is a case with the file before and after.
-func edit(name, before, after string, values map[string]any, changes ...string) statestest.Case {
+func edit(name, before, after string, values map[string]any, action states.Action) statestest.Case {
 	values["path"] = conf
+	var changes []string
+	if action == states.Update {
+		changes = []string{"line"}
+	}
 	return statestest.Case{
-		Name: name, Values: values, Changes: changes,
+		Name: name, Values: values, Action: action, Changes: changes,
 		Prepare: func(t *testing.T, h host.Host) { fake.Put(t, h, conf, before, 0o640) },
 		Check: func(t *testing.T, h host.Host, _ map[string]any) {
 			if is := fake.Text(h, conf); is != after {
@@ -33,29 +37,28 @@ func edit(name, before, after string, values map[string]any, changes ...string) 
 }
 
 func TestLine(t *testing.T) {
-	created := []string{"path", "line"}
 	cases := []statestest.Case{
-		edit("append", "a\nb\n", "a\nb\nc\n", map[string]any{"line": "c"}, created...),
-		edit("there", "a\nc\nb\n", "a\nc\nb\n", map[string]any{"line": "c"}),
-		edit("repeats are left", "c\nc\n", "c\nc\n", map[string]any{"line": "c"}),
-		edit("not a part of a line", "abc\n", "abc\nb\n", map[string]any{"line": "b"}, created...),
-		edit("an empty file", "", "c\n", map[string]any{"line": "c"}, created...),
-		edit("no last line end", "a\nb", "a\nb\nc", map[string]any{"line": "c"}, created...),
-		edit("other line ends", "a\r\nb\r\n", "a\r\nb\r\nc\r\n", map[string]any{"line": "c"}, created...),
-		edit("mixed line ends stay", "a\r\nb\nc\r\n", "a\r\nx\nc\r\n", map[string]any{"line": "x", "match": "^b$"}, "line"),
-		edit("after", "a1\na2\nb\n", "a1\na2\nnew\nb\n", map[string]any{"line": "new", "after": "^a"}, created...),
-		edit("after nothing", "a\nb\n", "a\nb\nnew\n", map[string]any{"line": "new", "after": "^z"}, created...),
-		edit("before", "a\nb1\nb2\n", "a\nnew\nb1\nb2\n", map[string]any{"line": "new", "before": "^b"}, created...),
-		edit("before nothing", "a\nb", "a\nb\nnew", map[string]any{"line": "new", "before": "^z"}, created...),
-		edit("match", "a\n#Port 22\nb\n", "a\nPort 2222\nb\n", map[string]any{"line": "Port 2222", "match": "^#?Port "}, "line"),
-		edit("several match", "Port 1\na\nPort 2\nPort 3\n", "Port 22\na\n", map[string]any{"line": "Port 22", "match": "^Port "}, "line"),
-		edit("several match, one is right", "Port 1\nPort 22\nPort 3\n", "Port 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, "line"),
-		edit("repeats that match", "Port 22\nPort 22\n", "Port 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, "line"),
-		edit("no match", "a\n", "a\nPort 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, created...),
-		edit("match of another line", "old\nnew\n", "new\n", map[string]any{"line": "new", "match": "^old$"}, "line"),
-		edit("an option", "a\n", "a\n--help $(reboot)\n", map[string]any{"line": "--help $(reboot)"}, created...),
+		edit("append", "a\nb\n", "a\nb\nc\n", map[string]any{"line": "c"}, states.Create),
+		edit("there", "a\nc\nb\n", "a\nc\nb\n", map[string]any{"line": "c"}, ""),
+		edit("repeats are left", "c\nc\n", "c\nc\n", map[string]any{"line": "c"}, ""),
+		edit("not a part of a line", "abc\n", "abc\nb\n", map[string]any{"line": "b"}, states.Create),
+		edit("an empty file", "", "c\n", map[string]any{"line": "c"}, states.Create),
+		edit("no last line end", "a\nb", "a\nb\nc", map[string]any{"line": "c"}, states.Create),
+		edit("other line ends", "a\r\nb\r\n", "a\r\nb\r\nc\r\n", map[string]any{"line": "c"}, states.Create),
+		edit("mixed line ends stay", "a\r\nb\nc\r\n", "a\r\nx\nc\r\n", map[string]any{"line": "x", "match": "^b$"}, states.Update),
+		edit("after", "a1\na2\nb\n", "a1\na2\nnew\nb\n", map[string]any{"line": "new", "after": "^a"}, states.Create),
+		edit("after nothing", "a\nb\n", "a\nb\nnew\n", map[string]any{"line": "new", "after": "^z"}, states.Create),
+		edit("before", "a\nb1\nb2\n", "a\nnew\nb1\nb2\n", map[string]any{"line": "new", "before": "^b"}, states.Create),
+		edit("before nothing", "a\nb", "a\nb\nnew", map[string]any{"line": "new", "before": "^z"}, states.Create),
+		edit("match", "a\n#Port 22\nb\n", "a\nPort 2222\nb\n", map[string]any{"line": "Port 2222", "match": "^#?Port "}, states.Update),
+		edit("several match", "Port 1\na\nPort 2\nPort 3\n", "Port 22\na\n", map[string]any{"line": "Port 22", "match": "^Port "}, states.Update),
+		edit("several match, one is right", "Port 1\nPort 22\nPort 3\n", "Port 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, states.Update),
+		edit("repeats that match", "Port 22\nPort 22\n", "Port 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, states.Update),
+		edit("no match", "a\n", "a\nPort 22\n", map[string]any{"line": "Port 22", "match": "^Port "}, states.Create),
+		edit("match of another line", "old\nnew\n", "new\n", map[string]any{"line": "new", "match": "^old$"}, states.Update),
+		edit("an option", "a\n", "a\n--help $(reboot)\n", map[string]any{"line": "--help $(reboot)"}, states.Create),
 		{Name: "missing file", Values: map[string]any{"path": "/etc/none", "line": "a"}, Fails: "(create = true creates the file)"},
-		{Name: "create", Values: map[string]any{"path": "/etc/none", "line": "a", "create": true}, Changes: created},
+		{Name: "create", Values: map[string]any{"path": "/etc/none", "line": "a", "create": true}, Action: states.Create},
 		{Name: "create without directory", Values: map[string]any{"path": "/none/none", "line": "a", "create": true}, Fails: "the directory /none is not there"},
 		{Name: "absent without a file", Values: map[string]any{"path": "/etc/none", "line": "a"}, Ensure: states.Absent},
 		{Name: "a directory", Values: map[string]any{"path": "/srv", "line": "a"}, Fails: "is a directory, not a file"},
@@ -69,7 +72,7 @@ func TestLine(t *testing.T) {
 		if name == "absent by match" {
 			values = map[string]any{"line": "none", "match": "^c$"}
 		}
-		c := edit(name, "a\nc\nb\nc", "a\nb", values, created...)
+		c := edit(name, "a\nc\nb\nc", "a\nb", values, states.Remove)
 		c.Ensure = states.Absent
 		cases = append(cases, c)
 	}

@@ -34,15 +34,15 @@ func (apt) Transact(ctx context.Context, h host.Processes, t transaction) error 
 		"-o", "Dpkg::Options::=--force-confdef",
 		"-o", "Dpkg::Options::=--force-confold",
 	}
+	if t.Held {
+		argv = append(argv, "--allow-change-held-packages")
+	}
 	switch {
 	case t.Purge:
 		argv = append(argv, "purge", "--")
 	case len(t.Remove) > 0:
 		argv = append(argv, "remove", "--")
 	default:
-		if t.Held {
-			argv = append(argv, "--allow-change-held-packages")
-		}
 		argv = append(argv, "--allow-downgrades", "install", "--")
 	}
 	argv = append(argv, t.Remove...)
@@ -76,8 +76,12 @@ func (apt) Hold(ctx context.Context, h host.Processes, names []string, hold bool
 func run(ctx context.Context, h host.Processes, argv []string) error {
 	_, err := process.Run(ctx, h, host.Command{Argv: argv, Env: env()})
 	if exit, ok := errors.AsType[*process.ExitError](err); ok {
-		if locked := findLock(string(exit.Result.Stderr)); locked != nil {
+		said := string(exit.Result.Stderr)
+		if locked := findLock(said); locked != nil {
 			return locked
+		}
+		if strings.Contains(said, "Held packages were changed") {
+			return fmt.Errorf("it, or what it needs, is on hold: only a part that gives hold changes such a package: %w", err)
 		}
 	}
 	return err

@@ -115,6 +115,7 @@ func (j *job) remove(ctx context.Context, purge bool) {
 	j.transact(ctx, chosen, func(i int, t *transaction) {
 		t.Remove = append(t.Remove, j.items[i].Have.Name)
 		t.Purge = purge
+		t.Held = t.Held || j.items[i].Have.Hold != nil
 	})
 }
 

@@ -30,7 +30,7 @@ const doc = `A package is installed, in the given version.
 
 What is installed is read from the package manager's own records, without starting it. All packages that are due at the same time are installed, and removed, in one transaction each; if a transaction fails, its packages are tried one by one, so that only what is wrong fails. A package or version that the package lists do not offer lets them be fetched anew, once.
 
-A given version may also be a downgrade. Configuration files that were edited on the host are kept. Whether recommended packages come along is left to the host's own configuration. A package that an administrator holds is not brought to another version, unless the part manages hold.
+A given version may also be a downgrade. Configuration files that were edited on the host are kept. Whether recommended packages come along is left to the host's own configuration. A package that an administrator holds is neither changed nor removed, unless the part gives hold.
 
 The package manager is apt (Debian, Ubuntu). While somebody else holds its lock, the part fails and names the holder; it is tried three times. A plan does not foresee what a package brings: what depends on it is marked as uncertain.`
 

@@ -6,6 +6,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/modules/service"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
 
@@ -49,22 +50,22 @@ func TestService(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: service.Module, Host: newHost, Cases: []statestest.Case{
 		{
 			Name: "start and enable", Values: map[string]any{"name": "web", "running": true, "enabled": true},
-			Changes: []string{"running", "enabled"}, Check: said("start web.service\n"),
+			Action: states.Update, Changes: []string{"running", "enabled"}, Check: said("start web.service\n"),
 		}, {
 			Name: "start only", Values: map[string]any{"name": "web.service", "running": true},
-			Changes: []string{"running"},
+			Action: states.Update, Changes: []string{"running"},
 		}, {
 			Name: "nothing to do", Prepare: running, Values: map[string]any{"name": "web", "running": true, "enabled": false, "masked": false},
 		}, {
 			Name: "stop and mask", Prepare: running, Values: map[string]any{"name": "web", "running": false, "masked": true},
-			Changes: []string{"running", "masked"}, Check: said("stop web.service\n"),
+			Action: states.Update, Changes: []string{"running", "masked"}, Check: said("stop web.service\n"),
 		}, {
 			Name: "unmask and start", Prepare: masked, Values: map[string]any{"name": "web", "running": true, "enabled": true, "masked": false},
-			Changes: []string{"running", "enabled", "masked"},
+			Action: states.Update, Changes: []string{"running", "enabled", "masked"},
 		}, {
-			Name: "another kind of unit", Values: map[string]any{"name": "tick.timer", "enabled": true}, Changes: []string{"enabled"},
+			Name: "another kind of unit", Values: map[string]any{"name": "tick.timer", "enabled": true}, Action: states.Update, Changes: []string{"enabled"},
 		}, {
-			Name: "mask what is not there yet", Values: map[string]any{"name": "later", "masked": true}, Changes: []string{"masked"},
+			Name: "mask what is not there yet", Values: map[string]any{"name": "later", "masked": true}, Action: states.Update, Changes: []string{"masked"},
 		},
 		{Name: "unknown", Values: map[string]any{"name": "none", "running": true}, Fails: "this host has no unit named none.service"},
 		{Name: "unknown, enable", Values: map[string]any{"name": "none", "enabled": true}, Fails: "this host has no unit named none.service"},
@@ -86,7 +87,7 @@ func TestService(t *testing.T) {
 
 func TestServiceOffline(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: service.Module, Host: offline, Cases: []statestest.Case{
-		{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Changes: []string{"enabled"}},
+		{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Action: states.Update, Changes: []string{"enabled"}},
 		{Name: "start", Values: map[string]any{"name": "web", "running": true}, Fails: "no systemd runs on this host"},
 	}})
 }

@@ -28,10 +28,10 @@ func TestSymlink(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: symlink.Module, Host: newHost, Cases: []statestest.Case{
 		{
 			Name: "create, dangling", Values: map[string]any{"path": "/etc/link", "target": "../no/where"},
-			Changes: []string{"path", "target"}, Check: leadsTo("../no/where"),
+			Action: states.Create, Changes: []string{"target"}, Check: leadsTo("../no/where"),
 		}, {
 			Name: "create with owner", Values: map[string]any{"path": "/etc/link", "target": "passwd", "owner": "alice", "group": "alice"},
-			Changes: []string{"path", "target", "owner", "group"},
+			Action: states.Create, Changes: []string{"target", "owner", "group"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				if info, err := h.Lstat("/etc/passwd"); err != nil || info.UID != 0 {
 					t.Errorf("the target is %+v, %v", info, err)
@@ -39,19 +39,19 @@ func TestSymlink(t *testing.T) {
 			},
 		}, {
 			Name: "another target", Prepare: link("/srv"), Values: map[string]any{"path": "/etc/link", "target": "/home"},
-			Changes: []string{"target"}, Check: leadsTo("/home"),
+			Action: states.Update, Changes: []string{"target"}, Check: leadsTo("/home"),
 		}, {
 			Name: "another owner", Prepare: link("/srv"), Values: map[string]any{"path": "/etc/link", "target": "/srv", "owner": "alice"},
-			Changes: []string{"owner"}, Check: leadsTo("/srv"),
+			Action: states.Update, Changes: []string{"owner"}, Check: leadsTo("/srv"),
 		}, {
 			Name: "nothing to do", Prepare: link("/srv"), Values: map[string]any{"path": "/etc/link", "target": "/srv", "owner": "root"},
 		}, {
 			Name: "in the place of a file", Prepare: func(t *testing.T, h host.Host) { fake.Put(t, h, "/etc/link", "x", 0o644) },
-			Values:  map[string]any{"path": "/etc/link", "target": "/srv", "replace": true},
-			Changes: []string{"path", "target"}, Check: leadsTo("/srv"),
+			Values: map[string]any{"path": "/etc/link", "target": "/srv", "replace": true},
+			Action: states.Create, Changes: []string{"target"}, Check: leadsTo("/srv"),
 		}, {
 			Name: "absent", Ensure: states.Absent, Prepare: link("/srv"), Values: map[string]any{"path": "/etc/link"},
-			Changes: []string{"path", "target"},
+			Action: states.Remove, Changes: []string{"target"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				if !fake.Exists(h, "/srv") {
 					t.Error("the target is gone, too")

@@ -35,7 +35,7 @@ func lines(want ...string) func(*testing.T, host.Host, map[string]any) {
 func TestUser(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: user.Module, Host: newHost, Cases: []statestest.Case{
 		{
-			Name: "create", Values: map[string]any{"name": "deploy"}, Changes: []string{"name"},
+			Name: "create", Values: map[string]any{"name": "deploy"}, Action: states.Create,
 			Check: func(t *testing.T, h host.Host, out map[string]any) {
 				lines("deploy:x:1001:1001::/home/deploy:/bin/sh", "deploy:x:1001:")(t, h, out)
 				if !fake.Exists(h, "/home/deploy/.profile") {
@@ -48,11 +48,11 @@ func TestUser(t *testing.T) {
 				"name": "deploy", "uid": 2000, "group": "staff", "groups": []string{"www-data", "adm"}, "comment": "De Ploy",
 				"home": "/srv/deploy", "shell": "/bin/bash", "password": hash, "locked": true, "expires": "2030-12-31", "create_home": false,
 			},
-			Changes: []string{"name", "uid", "group", "groups", "comment", "home", "shell", "password", "locked", "expires"},
+			Action: states.Create, Changes: []string{"uid", "group", "groups", "comment", "home", "shell", "password", "locked", "expires"},
 			Check: lines("deploy:x:2000:50:De Ploy:/srv/deploy:/bin/bash", "adm:x:4:alice,deploy", "www-data:x:33:deploy",
 				"deploy:!"+hash+":19000:0:99999:7::22279:"),
 		}, {
-			Name: "system", Values: map[string]any{"name": "agent", "system": true}, Changes: []string{"name"},
+			Name: "system", Values: map[string]any{"name": "agent", "system": true}, Action: states.Create,
 			Check: func(t *testing.T, h host.Host, out map[string]any) {
 				lines("agent:x:999:999::/home/agent:/bin/sh")(t, h, out)
 				if fake.Exists(h, "/home/agent") {
@@ -65,17 +65,17 @@ func TestUser(t *testing.T) {
 				"password": "$6$salt$alice", "expires": "never", "shell": "/bin/bash"},
 		}, {
 			Name: "change", Values: map[string]any{"name": "alice", "groups": []string{"staff", "www-data"}, "shell": "/bin/sh", "comment": ""},
-			Changes: []string{"groups", "comment", "shell"}, Check: lines("staff:x:50:alice", "adm:x:4:", "alice:x:1000:1000::/home/alice:/bin/sh"),
+			Action: states.Update, Changes: []string{"groups", "comment", "shell"}, Check: lines("staff:x:50:alice", "adm:x:4:", "alice:x:1000:1000::/home/alice:/bin/sh"),
 		}, {
-			Name: "no groups", Values: map[string]any{"name": "alice", "groups": []string{}}, Changes: []string{"groups"},
+			Name: "no groups", Values: map[string]any{"name": "alice", "groups": []string{}}, Action: states.Update, Changes: []string{"groups"},
 		}, {
-			Name: "lock", Values: map[string]any{"name": "alice", "locked": true}, Changes: []string{"locked"},
+			Name: "lock", Values: map[string]any{"name": "alice", "locked": true}, Action: states.Update, Changes: []string{"locked"},
 			Check: lines("alice:!$6$salt$alice:19000:0:99999:7:::"),
 		}, {
-			Name: "another password", Values: map[string]any{"name": "alice", "password": hash}, Changes: []string{"password"},
+			Name: "another password", Values: map[string]any{"name": "alice", "password": hash}, Action: states.Update, Changes: []string{"password"},
 			Check: lines("alice:" + hash + ":19000:0:99999:7:::"),
 		}, {
-			Name: "a group of the name is there", Values: map[string]any{"name": "staff"}, Changes: []string{"name"},
+			Name: "a group of the name is there", Values: map[string]any{"name": "staff"}, Action: states.Create,
 			Check: lines("staff:x:1001:50::/home/staff:/bin/sh"),
 		}, {
 			Name: "absent already", Ensure: states.Absent, Values: map[string]any{"name": "nobody-here"},

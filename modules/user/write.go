@@ -95,7 +95,7 @@ func changes(have, want User) []string {
 	add("--uid", number(have.UID), number(want.UID))
 	add("--gid", have.Group, want.Group)
 	add("--comment", have.Comment, want.Comment)
-	add("--home-dir", have.Home, want.Home)
+	add("-d", have.Home, want.Home) // --home-dir in useradd, --home in usermod
 	add("--shell", have.Shell, want.Shell)
 	if want.Groups != nil && !slices.Equal(have.Groups, sorted(want.Groups)) {
 		argv = append(argv, "--groups", strings.Join(sorted(want.Groups), ","))

@@ -14,9 +14,17 @@ import (
 // Accounts adds useradd, usermod, userdel, chpasswd, groupadd, groupmod,
 // groupdel and gpasswd.
 func Accounts(h *host.Memory) {
-	valued := []string{"--uid", "--gid", "--comment", "--home-dir", "--shell", "--groups", "--expiredate", "--members"}
-	for _, name := range []string{"useradd", "usermod", "userdel", "chpasswd", "groupadd", "groupmod", "groupdel", "gpasswd"} {
-		handle(h, name, valued, func(p *program) (host.Result, error) { return account(p, name) })
+	for name, options := range map[string]string{
+		"useradd":  "--system --create-home --no-create-home --uid= --gid= --comment= -d= --home-dir= --shell= --groups= --expiredate=",
+		"usermod":  "--lock --unlock --uid= --gid= --comment= -d= --home= --shell= --groups= --expiredate=",
+		"userdel":  "",
+		"chpasswd": "--encrypted",
+		"groupadd": "--system --gid=",
+		"groupmod": "--gid=",
+		"groupdel": "",
+		"gpasswd":  "--members=",
+	} {
+		handle(h, name, options, func(p *program) (host.Result, error) { return account(p, name) })
 	}
 }
 
@@ -81,7 +89,7 @@ func (f files) usermod(p *program) (host.Result, error) {
 // change applies the flags that useradd and usermod share.
 func (f files) change(p *program, name string) {
 	row := f.passwd.Find(name)
-	for flag, i := range map[string]int{"--uid": 2, "--gid": 3, "--comment": 4, "--home-dir": 5, "--shell": 6} {
+	for flag, i := range map[string]int{"--uid": 2, "--gid": 3, "--comment": 4, "-d": 5, "--shell": 6} {
 		if v, ok := p.flags[flag]; ok {
 			if g := f.group.Find(v); flag == "--gid" && g != nil {
 				v = g[2]

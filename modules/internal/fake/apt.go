@@ -29,9 +29,9 @@ func Apt(t testing.TB, h *host.Memory) {
 	Put(t, h, AptLog, "", 0o644)
 	Dir(t, h, strings.TrimSuffix(repository, "/"), 0o755)
 	Dir(t, h, strings.TrimSuffix(lists, "/"), 0o755)
-	handle(h, "apt-get", []string{"-o"}, aptGet)
-	handle(h, "apt-cache", nil, aptCache)
-	handle(h, "apt-mark", nil, aptMark)
+	handle(h, "apt-get", "-o= -y -q --allow-downgrades --allow-change-held-packages", aptGet)
+	handle(h, "apt-cache", "", aptCache)
+	handle(h, "apt-mark", "", aptMark)
 }
 
 // Offer puts versions of a package into the repository, the newest last, and
@@ -98,6 +98,9 @@ func aptGet(p *program) (host.Result, error) {
 	case "install":
 		return p.install(names)
 	}
+	if p.held(names) {
+		return p.fail(100, heldMessage)
+	}
 	for _, name := range names {
 		state := "deinstall ok config-files"
 		if verb == "purge" {
@@ -126,16 +129,26 @@ func (p *program) update() (host.Result, error) {
 	return p.done()
 }
 
+const heldMessage = "E: Held packages were changed and -y was used without --allow-change-held-packages."
+
+// held reports whether one of the packages is on hold, and must stay.
+func (p *program) held(names []string) bool {
+	_, allowed := p.flags["--allow-change-held-packages"]
+	return !allowed && slices.ContainsFunc(names, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return strings.HasPrefix(p.field(name, "Status"), "hold")
+	})
+}
+
 // install installs all or, where one is broken, none.
 func (p *program) install(names []string) (host.Result, error) {
 	for _, arg := range names {
 		if strings.HasPrefix(arg, "broken") {
 			return p.fail(100, "E: Unable to correct problems, you have held broken packages.")
 		}
-		name, _, _ := strings.Cut(arg, "=")
-		if _, allowed := p.flags["--allow-change-held-packages"]; !allowed && strings.HasPrefix(p.field(name, "Status"), "hold") {
-			return p.fail(100, "E: Held packages were changed and -y was used without --allow-change-held-packages.")
-		}
+	}
+	if p.held(names) {
+		return p.fail(100, heldMessage)
 	}
 	for _, arg := range names {
 		name, version, _ := strings.Cut(arg, "=")

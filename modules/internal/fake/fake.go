@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,7 +101,7 @@ type program struct {
 	out   strings.Builder
 }
 
-// errExit ends a fake program with a message.
+// fail ends a fake program with a message.
 func (p *program) fail(code int, format string, args ...any) (host.Result, error) {
 	text := fmt.Sprintf(format, args...) + "\n"
 	return host.Result{ExitCode: code, Stdout: []byte(p.out.String()), Stderr: []byte(text)}, nil
@@ -122,9 +123,10 @@ func (p *program) write(name, text string) error {
 	return p.h.WriteFile(p.ctx, name, host.Text(text), host.Meta{})
 }
 
-// handle adds a fake program. Flags listed in valued take the next argument as
-// their value.
-func handle(h *host.Memory, name string, valued []string, run func(*program) (host.Result, error)) {
+// handle adds a fake program, with its options as the real one has them: one
+// that ends in "=" takes a value. It refuses any other.
+func handle(h *host.Memory, name, options string, run func(*program) (host.Result, error)) {
+	known := strings.Fields(options)
 	h.Handle(name, func(ctx context.Context, c host.Command) (host.Result, error) {
 		p := &program{ctx: ctx, h: h, flags: map[string]string{}, stdin: string(c.Stdin)}
 		rest := c.Argv[1:]
@@ -138,12 +140,15 @@ func handle(h *host.Memory, name string, valued []string, run func(*program) (ho
 				p.args = append(p.args, arg)
 				continue
 			}
-			flag, value, _ := strings.Cut(arg, "=")
-			for _, v := range valued {
-				if v == flag && !strings.Contains(arg, "=") {
-					i++
-					value = rest[i]
-				}
+			flag, value, inside := strings.Cut(arg, "=")
+			switch {
+			case slices.Contains(known, flag) && !inside:
+			case slices.Contains(known, flag+"=") && inside:
+			case slices.Contains(known, flag+"="):
+				i++
+				value = rest[i]
+			default:
+				return p.fail(2, "%s: unrecognized option '%s'\nUsage: %s [options]", name, arg, name)
 			}
 			p.flags[flag] = value
 		}

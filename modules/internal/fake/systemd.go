@@ -25,7 +25,7 @@ func Systemd(t testing.TB, h *host.Memory) {
 	for _, dir := range []string{"/run/systemd/system", "/run/fake/active", "/lib/systemd/system", "/etc/systemd/system/multi-user.target.wants"} {
 		Dir(t, h, dir, 0o755)
 	}
-	handle(h, "systemctl", nil, systemctl)
+	handle(h, "systemctl", "--root= --no-pager --property= --full --lines=", systemctl)
 }
 
 // Unit adds a unit file.

@@ -21,13 +21,13 @@ type ExitError struct {
 // tailLines is how much of a program's output stands in an error.
 const tailLines = 10
 
-// Error gives the program, its exit status and the last lines that it said: of
-// stderr or, where that is empty, of stdout.
+// Error gives the program, its exit status and the first and last lines that it
+// said: of stderr or, where that is empty, of stdout.
 func (e *ExitError) Error() string {
 	text := fmt.Sprintf("%s ended with exit status %d", path.Base(e.Program), e.Result.ExitCode)
-	said := Tail(e.Result.Stderr, tailLines)
+	said := excerpt(e.Result.Stderr)
 	if said == "" {
-		said = Tail(e.Result.Stdout, tailLines)
+		said = excerpt(e.Result.Stdout)
 	}
 	switch {
 	case said == "":
@@ -55,6 +55,18 @@ func result(c host.Command, r host.Result, err error) (host.Result, error) {
 		err = &ExitError{Program: c.Argv[0], Result: r}
 	}
 	return r, err
+}
+
+// excerpt gives the output's last lines, and its first where that is not among
+// them: many programs say what is wrong, and then how they are used.
+func excerpt(output []byte) string {
+	all := Tail(output, len(output))
+	tail := Tail(output, tailLines)
+	if all == tail {
+		return all
+	}
+	first, _, _ := strings.Cut(all, "\n")
+	return first + "\n…\n" + tail
 }
 
 // Tail gives the last n lines of a program's output, without what a terminal
