@@ -40,7 +40,6 @@ func ExampleDefine() {
 		fmt.Println(err)
 	}
 	// Output:
-	// name → world
 	// text → hello
 	// hello world
 }

@@ -19,6 +19,7 @@ import (
 // done is how carrying out a case ended.
 type done struct {
 	err        error
+	action     states.Action
 	changes    []states.Change
 	changed    bool           // of an act
 	unforeseen bool           // a Shadow could not know the effect
@@ -51,25 +52,38 @@ func (r *runner) carryOut(h host.Host, ensure states.Ensure) done {
 	if err != nil {
 		return done{err: err}
 	}
-	var d done
+	d := r.compare(have, want, ensure)
+	if d.action == "" {
+		return d
+	}
 	if ensure == states.Absent {
 		want = nil
-		if have == nil {
-			return d
-		}
 	} else {
 		want = m.Fill(have, want)
-	}
-	d.changes = m.Diff(have, want)
-	if ensure == states.Present && len(d.changes) == 0 {
-		d.out = m.Encode(have)
-		return d
 	}
 	if d.err = r.write(h, have, want, &d); d.err != nil || d.unforeseen {
 		return d
 	}
 	r.readBack(h, have, want, &d)
 	return d
+}
+
+// compare tells what is to be done.
+func (r *runner) compare(have, want any, ensure states.Ensure) done {
+	m := r.suite.Module
+	switch {
+	case ensure == states.Absent && have == nil:
+		return done{}
+	case ensure == states.Absent:
+		return done{action: states.Remove, changes: m.Diff(have, nil)}
+	case have == nil:
+		return done{action: states.Create, changes: m.Diff(nil, m.Fill(nil, want))}
+	}
+	changes := m.Diff(have, m.Fill(have, want))
+	if len(changes) == 0 {
+		return done{out: m.Encode(have)}
+	}
+	return done{action: states.Update, changes: changes}
 }
 
 func (r *runner) write(h host.Host, have, want any, d *done) error {

@@ -132,17 +132,20 @@ func (r *runner) converge() {
 	if first.err != nil {
 		r.t.Fatal(first.err)
 	}
+	if first.action != r.c.Action {
+		r.t.Errorf("the action is %q, want %q", first.action, r.c.Action)
+	}
 	if names := attributes(first.changes); !slices.Equal(names, r.c.Changes) {
 		r.t.Errorf("the changes are %v, want %v", names, r.c.Changes)
 	}
-	if !reflect.DeepEqual(digested(planned.changes), digested(first.changes)) {
+	if planned.action != first.action || !reflect.DeepEqual(digested(planned.changes), digested(first.changes)) {
 		r.t.Errorf("the plan foretells %v, and %v is done", planned.changes, first.changes)
 	}
 	after := snapshot(r.t, h)
 	if planned.tree != nil {
 		compareTrees(r.t, "the plan foretells another result", planned.tree, after)
 	}
-	if len(r.c.Changes) == 0 {
+	if r.c.Action == "" {
 		compareTrees(r.t, "without a difference the host changed", before, after)
 	}
 	if r.c.Check != nil {
@@ -160,11 +163,11 @@ func (r *runner) unchanged(h host.Host, ensure states.Ensure) {
 	r.t.Helper()
 	before := snapshot(r.t, h)
 	again := r.carryOut(h, ensure)
-	if again.err != nil || len(again.changes) > 0 {
+	if again.err != nil || again.action != "" {
 		r.t.Errorf("%s again: changes %v, error %v", ensure, again.changes, again.err)
 	}
 	compareTrees(r.t, "carried out again, it changed the host", before, snapshot(r.t, h))
-	if planned := r.carryOut(host.NewShadow(h), ensure); planned.err != nil || len(planned.changes) > 0 {
+	if planned := r.carryOut(host.NewShadow(h), ensure); planned.err != nil || planned.action != "" {
 		r.t.Errorf("a second plan foretells %v, error %v", planned.changes, planned.err)
 	}
 }
@@ -175,7 +178,7 @@ func (r *runner) absent(h host.Host) {
 		r.t.Errorf("absent: %v", gone.err)
 		return
 	}
-	if len(gone.changes) == 0 {
+	if gone.action != states.Remove {
 		r.t.Error("absent: nothing was there to remove")
 	}
 	r.unchanged(h, states.Absent)

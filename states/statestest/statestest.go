@@ -7,7 +7,8 @@
 //		Cases: []statestest.Case{{
 //			Name:    "create",
 //			Values:  map[string]any{"path": "/etc/motd", "content": "hello\n"},
-//			Changes: []string{"path", "content", "mode"},
+//			Action:  states.Create,
+//			Changes: []string{"content", "mode"},
 //		}},
 //	})
 //
@@ -59,8 +60,10 @@ type Case struct {
 	// OnlyOnHost: a plan does not foretell the failure.
 	OnlyOnHost bool
 
-	// Changes are the attributes of the first difference, in order; none:
-	// there is nothing to do.
+	// Action is what is done with a resource; empty: there is nothing to do.
+	Action states.Action
+	// Changes are the attributes of the first difference, in order. The key is
+	// not among them.
 	Changes []string
 	// Acts: an act changes the host.
 	Acts bool
