@@ -20,7 +20,7 @@ const (
 func ParsePasswd(text string) []User {
 	var users []User
 	for line := range strings.Lines(text) {
-		f := strings.Split(strings.TrimRight(line, "\r\n"), ":")
+		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
 		if len(f) != 7 || !isAccountName(f[0]) {
 			continue
 		}
@@ -39,7 +39,7 @@ func ParsePasswd(text string) []User {
 func ParseGroup(text string) []Group {
 	var groups []Group
 	for line := range strings.Lines(text) {
-		f := strings.Split(strings.TrimRight(line, "\r\n"), ":")
+		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
 		if len(f) != 4 || !isAccountName(f[0]) {
 			continue
 		}

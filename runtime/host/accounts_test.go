@@ -16,7 +16,7 @@ import (
 func TestParsePasswd(t *testing.T) {
 	got := host.ParsePasswd(strings.Join([]string{
 		"root:x:0:0:root:/root:/bin/bash", "# comment:x:1:1:::", "+nis::::::", "", "short:x:1:1",
-		"bad:x:one:1:::", "negative:x:-1:1:::", ":x:1:1:::", "ö k:x:4294967295:2:Ö,,:/home/ö:\r", "-x:x:5:5:::", "last:x:6:7:::",
+		"bad:x:one:1:::", "negative:x:-1:1:::", ":x:1:1:::", "ö k:x:4294967295:2:Ö,,:/home/ö:", "-x:x:5:5:::", "last:x:6:7:::",
 	}, "\n"))
 	want := []host.User{
 		{Name: "root", Comment: "root", Home: "/root", Shell: "/bin/bash"},
