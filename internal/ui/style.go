@@ -58,3 +58,6 @@ func visible(r rune) string {
 	}
 	return `\u` + string([]byte{hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15]})
 }
+
+// Clean makes text that came from outside safe for a terminal.
+func Clean(s string) string { return clean(s) }

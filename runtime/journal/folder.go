@@ -224,3 +224,18 @@ func replaceFile(path string, data []byte) error {
 	}
 	return local.WriteFile(context.Background(), path, host.Text(string(data)), host.Meta{Mode: new(fs.FileMode(0o600))})
 }
+
+// Outputs lists the files in which a run kept what its parts' programs printed,
+// sorted by name; their names are OutputName's.
+func (f *Folder) Outputs(id string) ([]string, error) {
+	id, err := f.find(id)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(f.path(id, "output"))
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, f.path(id, "output", e.Name()))
+	}
+	return paths, err
+}

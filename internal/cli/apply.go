@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/states"
+)
+
+// consent is how an apply gets leave to change the machine.
+type consent struct {
+	Yes bool `short:"y" help:"Do not ask."`
+}
+
+type applyCmd struct {
+	siteArg
+	consent
+	detailed
+}
+
+// Run applies a site.
+func (cmd *applyCmd) Run(ctx runContext, s *session) error {
+	if err := s.mayAsk(cmd.Yes); err != nil {
+		return err
+	}
+	c, err := s.compile(ctx, cmd.Site)
+	if err != nil {
+		return err
+	}
+	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
+}
+
+// mayAsk reports wrong usage where nobody could answer.
+func (s *session) mayAsk(yes bool) error {
+	_, in := terminal(s.In)
+	_, out := terminal(s.Out)
+	if yes || in && out && !s.globals.JSON {
+		return nil
+	}
+	return usage("give --yes, or look first with tenet plan", "apply asks before it changes anything, and there is no terminal to ask on")
+}
+
+// confirmAndApply shows the plan and asks, unless that is not wanted.
+func (s *session) confirmAndApply(ctx context.Context, c *site, yes, detailed bool) error {
+	if !yes {
+		todo, err := s.confirm(ctx, c)
+		if err != nil || !todo {
+			return err
+		}
+	}
+	result, err := s.apply(ctx, c)
+	if err != nil {
+		return err
+	}
+	return exitCode(result, detailed)
+}
+
+// confirm shows the plan and asks. What was shown is what is applied: it plans
+// again after the answer, and asks again if the machine has changed meanwhile.
+func (s *session) confirm(ctx context.Context, c *site) (todo bool, err error) {
+	answers := bufio.NewReader(s.In)
+	shown, result, err := s.planRows(ctx, c, s.renderer(c))
+	for {
+		switch {
+		case err != nil:
+			return false, err
+		case result.Failed || result.Interrupted:
+			return false, exitCode(result, false)
+		case result.Counts.Changed == 0:
+			return false, nil
+		}
+		if yes, err := s.ask(ctx, answers); err != nil || !yes {
+			return false, err
+		}
+		now, _, err := s.planRows(ctx, c, nil)
+		if err != nil {
+			return false, err
+		}
+		if now == shown {
+			return true, nil
+		}
+		fmt.Fprintln(s.Out, "The machine has changed meanwhile. This is the plan now:")
+		shown, result, err = s.planRows(ctx, c, s.renderer(c))
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// planRows plans, shows it if there is a renderer, and gives all rows as text
+// that can be compared.
+func (s *session) planRows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
+	var rows strings.Builder
+	encoder := json.NewEncoder(&rows)
+	var failure error
+	result, err := runtime.Plan(ctx, c.run, s.options(c, func(ev states.Event) {
+		if r != nil {
+			r.Event(ev)
+		}
+		ev.Time, ev.Duration = time.Time{}, 0
+		if err := encoder.Encode(ev); err != nil {
+			failure = err
+		}
+	}))
+	if r != nil && failure == nil {
+		failure = r.Close()
+	}
+	if err == nil {
+		err = failure
+	}
+	return rows.String(), result, failed(err)
+}
+
+// ask waits for an answer, or for the end of ctx.
+func (s *session) ask(ctx context.Context, in *bufio.Reader) (bool, error) {
+	fmt.Fprint(s.Out, "\nApply this? [y/N] ")
+	type reply struct {
+		text string
+		err  error
+	}
+	answered := make(chan reply, 1)
+	go func() {
+		text, err := in.ReadString('\n')
+		answered <- reply{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return false, &status{code: exitInterrupted}
+	case a := <-answered:
+		if a.err != nil && a.err != io.EOF {
+			return false, failed(a.err)
+		}
+		switch strings.ToLower(strings.TrimSpace(a.text)) {
+		case "y", "yes":
+			return true, nil
+		}
+		fmt.Fprintln(s.Out, "Nothing was changed.")
+		return false, nil
+	}
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// renderer shows a run in the form that the flags ask for.
+func (s *session) renderer(c *site) ui.Renderer {
+	if s.globals.JSON {
+		return ui.JSON(s.Out)
+	}
+	r := ui.Text(s.Out, ui.TextOptions{
+		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: c.run, Line: c.line,
+	})
+	if width, tty := terminal(s.Err); tty && !s.globals.Quiet {
+		r = ui.Progress(s.Err, width, c.run, r)
+	}
+	return r
+}
+
+func (s *session) options(c *site, events func(states.Event)) runtime.Options {
+	return runtime.Options{
+		Host: c.host, Registry: modules.Standard(), Site: c.files(), Sources: c.result.Sources,
+		Parallel: s.globals.Parallel, Events: events,
+	}
+}
+
+// showPlan plans and shows it.
+func (s *session) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
+	r := s.renderer(c)
+	result, err := runtime.Plan(ctx, c.run, s.options(c, r.Event))
+	return result, failed(errors.Join(err, r.Close()))
+}
+
+// apply carries the run out, and records it.
+func (s *session) apply(ctx context.Context, c *site) (*runtime.Result, error) {
+	record, err := s.record(c)
+	if err != nil {
+		return nil, err
+	}
+	r := s.renderer(c)
+	o := s.options(c, r.Event)
+	o.Journal = record
+	result, err := runtime.Apply(ctx, c.run, o)
+	err = errors.Join(err, r.Close())
+	end := journal.End{State: journal.Done, Err: err}
+	if result != nil {
+		end.Counts, end.Report = result.Counts, &result.Report
+		end.Changed = result.Counts.Changed+result.Counts.Failed+result.Counts.Unknown > 0
+	}
+	switch {
+	case result == nil || result.Interrupted:
+		end.State = journal.Interrupted
+	case result.Failed || err != nil:
+		end.State = journal.Failed
+	}
+	return result, failed(errors.Join(err, record.Finish(end)))
+}
+
+// record begins the journal of an apply.
+func (s *session) record(c *site) (*journal.Run, error) {
+	folder, err := s.journal()
+	if err != nil {
+		return nil, err
+	}
+	sources := make(map[string]journal.Source, len(c.result.Sources))
+	lines := c.lines()
+	for address, place := range c.result.Sources {
+		sources[address] = journal.Source{
+			File: place.File, Line: place.Start.Line, Column: place.Start.Column,
+			Text: lines(place.File, place.Start.Line),
+		}
+	}
+	record, err := folder.Start(journal.Meta{Run: c.run, Sources: sources, Program: version()})
+	var locked *journal.LockedError
+	if errors.As(err, &locked) {
+		return nil, &status{code: exitFailed, err: err, hint: "wait until it has ended, or end it"}
+	}
+	return record, failed(err)
+}
+
+func (s *session) journal() (*journal.Folder, error) {
+	dir, err := s.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := journal.Open(dir)
+	if err != nil {
+		return nil, &status{code: exitFailed, err: err, hint: "--state-dir DIR keeps the records of runs elsewhere"}
+	}
+	return folder, nil
+}
+
+// exitCode is the status for a run that ended.
+func exitCode(r *runtime.Result, detailed bool) error {
+	switch {
+	case r.Interrupted:
+		return &status{code: exitInterrupted}
+	case r.Failed:
+		return &status{code: exitFailed}
+	case detailed && r.Counts.Changed > 0:
+		return &status{code: exitChanges}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+// Package cli is the command line: one client of the library, with one file
+// for each command.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/tenetcm/tenet/internal/ui"
+)
+
+// Exit statuses.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // something failed
+	exitChanges     = 2 // with --detailed-exitcode: there are or were changes
+	exitSite        = 3 // the site is wrong
+	exitInterrupted = 4
+	exitUsage       = 64
+)
+
+// Environment is what the program gets from its caller.
+type Environment struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string // "NAME=value"
+}
+
+// grammar is the whole command line.
+type grammar struct {
+	Globals
+
+	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
+	Apply      applyCmd      `cmd:"" help:"Bring this machine into the declared state."`
+	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
+	Fmt        fmtCmd        `cmd:"" help:"Rewrite state files in the canonical layout."`
+	Compile    compileCmd    `cmd:"" help:"Print what a site compiles to, in the order in which it runs."`
+	Graph      graphCmd      `cmd:"" help:"Draw the graph of a site."`
+	Inspect    inspectCmd    `cmd:"" help:"Show a site's variables and states, and where they come from."`
+	Why        whyCmd        `cmd:"" help:"Explain why something runs, and when."`
+	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine."`
+	Doc        docCmd        `cmd:"" help:"Describe the modules and functions."`
+	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
+	Exec       execCmd       `cmd:"" help:"Run a command on this machine."`
+	History    historyCmd    `cmd:"" help:"List the runs on this machine."`
+	Status     statusCmd     `cmd:"" help:"Show how a run stands, or ended."`
+	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
+	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
+	Version    versionCmd    `cmd:"" help:"Show the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// Globals are the flags of every command.
+type Globals struct {
+	Tags     []string `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
+	Target   []string `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
+	Exclude  []string `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
+	Var      []string `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
+	VarFile  []string `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
+	Facts    string   `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
+	StateDir string   `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
+	Root     string   `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
+	Parallel int      `help:"How many invocations run at once." placeholder:"N" group:"host"`
+	JSON     bool     `name:"json" help:"Print JSON." group:"output"`
+	Quiet    bool     `short:"q" help:"Print failures and the sum only." group:"output"`
+	NoColor  bool     `help:"Print no colours." group:"output"`
+	Verbose  bool     `short:"v" help:"Print what stays as it is, too." group:"output"`
+}
+
+// status is an error that carries the exit status. Nothing is printed for one
+// without an error.
+type status struct {
+	code int
+	err  error
+	hint string
+}
+
+// Error gives the message.
+func (s *status) Error() string {
+	if s.err == nil {
+		return fmt.Sprint("exit status ", s.code)
+	}
+	return s.err.Error()
+}
+
+func usage(hint, format string, args ...any) error {
+	return &status{code: exitUsage, err: fmt.Errorf(format, args...), hint: hint}
+}
+
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &status{code: exitFailed, err: err}
+}
+
+// Main runs a command line, and gives the exit status.
+func Main(args []string, env Environment) int {
+	g := &grammar{}
+	exited := -1
+	parser, err := kong.New(g,
+		kong.Name("tenet"),
+		kong.Description("Brings machines into a declared state and keeps them there."),
+		kong.Writers(env.Out, env.Err),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "selection", Title: "Selection:"}, {Key: "values", Title: "Values:"},
+			{Key: "host", Title: "Host:"}, {Key: "output", Title: "Output:"},
+		}),
+	)
+	if err != nil {
+		panic("cli: the grammar is wrong: " + err.Error())
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	s := &session{Environment: env, globals: &g.Globals, model: parser.Model}
+	parsed, err := parser.Parse(args)
+	switch {
+	case exited >= 0: // --help
+		return exited
+	case err != nil:
+		s.globals.NoColor = true
+		return s.report(usageError(err))
+	}
+	ctx, stop := interruptible(s)
+	defer stop()
+	return s.report(parsed.Run(ctx, s))
+}
+
+// usageError points to the help of the command that was used wrongly.
+func usageError(err error) error {
+	hint := "tenet --help lists the commands"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		hint = "tenet " + parse.Context.Selected().Name + " --help shows how it is used"
+	}
+	return &status{code: exitUsage, err: err, hint: hint}
+}
+
+// runContext is a context as kong hands it to commands.
+type runContext struct{ context.Context }
+
+// errInterrupted is the cause of the context that Ctrl-C ends.
+var errInterrupted = errors.New("interrupted")
+
+// interruptible ends the context at the first signal, and the program at the
+// second.
+func interruptible(s *session) (runContext, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		fmt.Fprintln(s.Err, "interrupted: ending what runs; once more ends at once")
+		cancel(errInterrupted)
+		if _, ok := <-signals; ok {
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return runContext{ctx}, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// report prints an error, and gives the exit status.
+func (s *session) report(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	st := &status{code: exitFailed, err: err}
+	errors.As(err, &st)
+	if st.err != nil {
+		fmt.Fprintln(s.Err, "tenet: "+ui.Clean(strings.TrimPrefix(st.Error(), "tenet: ")))
+		if st.hint != "" {
+			fmt.Fprintln(s.Err, "hint: "+st.hint)
+		}
+	}
+	return st.code
+}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/graph"
+)
+
+type compileCmd struct{ siteArg }
+
+// Run prints a StateRun: the addresses in order, or all of it as JSON.
+func (cmd *compileCmd) Run(ctx runContext, s *session) error {
+	c, err := s.compile(ctx, cmd.Site)
+	if err != nil {
+		return err
+	}
+	if s.globals.JSON {
+		return failed(graph.JSON(s.Out, graph.Mask(c.run)))
+	}
+	var out strings.Builder
+	for _, inv := range c.run.Invocations {
+		fmt.Fprintln(&out, inv.Address)
+		if s.globals.Verbose {
+			for _, p := range inv.Parts {
+				fmt.Fprintln(&out, "    "+p.Address)
+			}
+		}
+	}
+	_, err = s.Out.Write([]byte(out.String()))
+	return failed(err)
+}

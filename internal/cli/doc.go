@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/states"
+)
+
+type docCmd struct {
+	Name string `arg:"" optional:"" help:"A module, or functions (default: list the modules)."`
+}
+
+// Run describes modules and functions.
+func (cmd *docCmd) Run(_ runContext, s *session) error {
+	registry := modules.Standard()
+	switch m := registry.Lookup(cmd.Name); {
+	case cmd.Name == "":
+		return s.listModules(registry)
+	case m != nil && s.globals.JSON:
+		return s.printJSON(m.Schema)
+	case m != nil:
+		return s.describe(&m.Schema)
+	case cmd.Name == "functions":
+		return s.listFunctions()
+	}
+	return usage("tenet doc lists the modules, tenet doc functions the functions", "there is no module %q", cmd.Name)
+}
+
+func (s *session) listModules(registry *states.Registry) error {
+	if s.globals.JSON {
+		var all []states.Schema
+		for _, name := range registry.Names() {
+			all = append(all, registry.Lookup(name).Schema)
+		}
+		return s.printJSON(all)
+	}
+	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	for _, name := range registry.Names() {
+		first, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")
+		fmt.Fprintf(out, "%s\t%s\n", name, first)
+	}
+	return failed(out.Flush())
+}
+
+func (s *session) listFunctions() error {
+	if s.globals.JSON {
+		return s.printJSON(lang.Functions())
+	}
+	var out strings.Builder
+	group := ""
+	for _, f := range lang.Functions() {
+		if f.Group != group {
+			group = f.Group
+			fmt.Fprintf(&out, "\n%s\n", strings.ToUpper(group[:1])+group[1:])
+		}
+		fmt.Fprintf(&out, "  %s\n      %s\n", f.Signature, f.Doc)
+	}
+	_, err := fmt.Fprint(s.Out, strings.TrimPrefix(out.String(), "\n"))
+	return failed(err)
+}
+
+// describe writes a module's page.
+func (s *session) describe(m *states.Schema) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\n\n%s\n\n", m.Name, wrap(m.Doc, 78, ""))
+	if m.NoAbsent != "" {
+		fmt.Fprintf(&out, "It cannot be absent: %s\n\n", m.NoAbsent)
+	}
+	if m.Example != "" {
+		fmt.Fprintf(&out, "Example:\n\n    %s\n\n", strings.ReplaceAll(m.Example, "\n", "\n    "))
+	}
+	out.WriteString("Attributes:\n")
+	for _, a := range m.Attributes {
+		var notes []string
+		switch {
+		case a.Key:
+			notes = append(notes, "key")
+		case a.Required:
+			notes = append(notes, "required")
+		case a.Out:
+			notes = append(notes, "observed")
+		}
+		if a.Sensitive {
+			notes = append(notes, "sensitive")
+		}
+		if len(a.Enum) > 0 {
+			notes = append(notes, "one of "+strings.Join(a.Enum, ", "))
+		}
+		if a.Default != nil {
+			notes = append(notes, "new: "+shown(false, a.Default))
+		}
+		fmt.Fprintf(&out, "\n  %s (%s)\n%s\n", a.Name, strings.Join(append([]string{string(a.Kind)}, notes...), ", "), wrap(a.Doc, 78, "      "))
+	}
+	_, err := fmt.Fprint(s.Out, out.String())
+	return failed(err)
+}
+
+// wrap breaks paragraphs into lines of at most width columns.
+func wrap(text string, width int, indent string) string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := indent
+		for word := range strings.FieldsSeq(paragraph) {
+			if len(line)+len(word) >= width && line != indent {
+				lines = append(lines, strings.TrimRight(line, " "))
+				line = indent
+			}
+			line += word + " "
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+type fmtCmd struct {
+	Paths []string `arg:"" optional:"" help:"Directories or files (default: the current directory); - formats standard input."`
+	Check bool     `help:"Change nothing; end with 1 if a file is not in the canonical layout."`
+}
+
+// Run rewrites state files, and lists those that it changed.
+func (cmd *fmtCmd) Run(ctx runContext, s *session) error {
+	if len(cmd.Paths) == 1 && cmd.Paths[0] == "-" {
+		return s.formatInput()
+	}
+	paths := cmd.Paths
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	files, err := formatted(paths)
+	if err != nil {
+		return failed(err)
+	}
+	changed, wrong := false, false
+	for _, name := range files {
+		other, err := s.formatFile(ctx, name, cmd.Check)
+		var st *status
+		switch {
+		case errors.As(err, &st) && st.code == exitSite:
+			wrong = true // the other files are formatted all the same
+		case err != nil:
+			return err
+		}
+		changed = changed || other
+	}
+	switch {
+	case wrong:
+		return &status{code: exitSite}
+	case changed && cmd.Check:
+		return &status{code: exitFailed}
+	}
+	return nil
+}
+
+// formatted lists the state files among paths.
+func formatted(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".hcl") && e.Type().IsRegular() {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return files, nil
+}
+
+// format gives a file in the canonical layout.
+func (s *session) format(name string, src []byte) ([]byte, error) {
+	out, diags := lang.Format(name, src)
+	if diags.HasErrors() {
+		return nil, s.diagnoseText(name, src, diags)
+	}
+	return out, nil
+}
+
+func (s *session) formatInput() error {
+	src, err := io.ReadAll(s.In)
+	if err != nil {
+		return failed(err)
+	}
+	out, err := s.format("standard input", src)
+	if err != nil {
+		return err
+	}
+	_, err = s.Out.Write(out)
+	return failed(err)
+}
+
+// formatFile rewrites one file in place, in one step.
+func (s *session) formatFile(ctx context.Context, name string, check bool) (changed bool, err error) {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return false, failed(err)
+	}
+	out, err := s.format(name, src)
+	if err != nil || bytes.Equal(src, out) {
+		return false, err
+	}
+	if !check {
+		if err := replace(ctx, name, out); err != nil {
+			return false, failed(fmt.Errorf("%s cannot be rewritten: %w", name, err))
+		}
+	}
+	return true, s.print(name)
+}
+
+// replace puts new content in the place of a file, whose owner and mode stay.
+// A symbolic link is followed first, so that it stays one.
+func replace(ctx context.Context, name string, content []byte) error {
+	target, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		target, err = filepath.Abs(target)
+	}
+	if err != nil {
+		return err
+	}
+	local, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	info, err := local.Lstat(target)
+	if err != nil {
+		return err
+	}
+	meta := host.Meta{Mode: new(fs.FileMode(info.Mode))}
+	return local.WriteFile(ctx, target, host.Text(string(content)), meta)
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+type historyCmd struct{}
+
+// existing opens the state folder to look at it; nil when there is none.
+func (s *session) existing() (*journal.Folder, error) {
+	dir, err := s.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return s.journal()
+}
+
+// Run lists the runs.
+func (cmd *historyCmd) Run(_ runContext, s *session) error {
+	folder, err := s.existing()
+	if err != nil {
+		return err
+	}
+	list := []journal.Status{}
+	if folder != nil {
+		if list, err = folder.List(); err != nil {
+			return failed(err)
+		}
+	}
+	if s.globals.JSON {
+		return s.printJSON(list)
+	}
+	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	for _, run := range list {
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State, sums(run.Counts))
+	}
+	return failed(out.Flush())
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// sums tells in short what a run did.
+func sums(c *states.Counts) string {
+	if c == nil {
+		return ""
+	}
+	var words []string
+	for _, e := range []struct {
+		n    int
+		word string
+	}{{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"}, {c.Unchanged, "unchanged"}} {
+		if e.n > 0 {
+			words = append(words, fmt.Sprint(e.n, " ", e.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+type runArg struct {
+	ID string `arg:"" optional:"" help:"ID of a run, or its beginning (default: the latest)."`
+}
+
+// find gives the state folder and the status of the run that is meant.
+func (s *session) find(id string) (*journal.Folder, journal.Status, error) {
+	folder, err := s.existing()
+	if err != nil {
+		return nil, journal.Status{}, err
+	}
+	if folder == nil {
+		return nil, journal.Status{}, failed(errors.New("nothing has been applied yet"))
+	}
+	run, err := folder.Status(id)
+	if err != nil {
+		return nil, run, &status{code: exitFailed, err: err, hint: "tenet history lists the runs"}
+	}
+	return folder, run, nil
+}
+
+type statusCmd struct{ runArg }
+
+// Run shows how a run stands.
+func (cmd *statusCmd) Run(_ runContext, s *session) error {
+	_, run, err := s.find(cmd.ID)
+	if err != nil {
+		return err
+	}
+	if s.globals.JSON {
+		return s.printJSON(run)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "run       %s\nstate     %s\nstarted   %s\n", run.Run, run.State, when(run.Started))
+	if !run.Ended.IsZero() {
+		fmt.Fprintf(&out, "ended     %s\n", when(run.Ended))
+	}
+	fmt.Fprintf(&out, "revision  %s\n", run.Revision)
+	if run.Error != "" {
+		fmt.Fprintf(&out, "error     %s\n", ui.Clean(run.Error))
+	}
+	if run.Counts != nil {
+		fmt.Fprintf(&out, "parts     %s\n", sums(run.Counts))
+	}
+	if run.Report != nil {
+		fmt.Fprintf(&out, "ready     %t\n", run.Report.Ready)
+		for _, p := range run.Report.Parts {
+			if p.State == "error" || p.State == "pending" || s.globals.Verbose {
+				reason := p.Reason
+				if p.Error != nil {
+					reason = p.Error.Message
+				}
+				fmt.Fprintf(&out, "  %-8s %s  %s\n", p.State, p.Address, ui.Clean(reason))
+			}
+		}
+	}
+	_, err = fmt.Fprint(s.Out, out.String())
+	return failed(err)
+}
+
+type logsCmd struct{ runArg }
+
+// Run shows the events of a run, and what its programs printed.
+func (cmd *logsCmd) Run(_ runContext, s *session) error {
+	folder, run, err := s.find(cmd.ID)
+	if err != nil {
+		return err
+	}
+	var r ui.Renderer
+	if s.globals.JSON {
+		r = ui.JSON(s.Out)
+	} else {
+		r = ui.Text(s.Out, ui.TextOptions{Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet})
+	}
+	for ev, err := range folder.Events(run.Run) {
+		if err != nil {
+			return failed(err)
+		}
+		r.Event(ev)
+	}
+	if err := r.Close(); err != nil || s.globals.JSON || s.globals.Quiet {
+		return failed(err)
+	}
+	return s.outputs(folder, run.Run)
+}
+
+func (s *session) outputs(folder *journal.Folder, id string) error {
+	names, err := folder.Outputs(id)
+	if err != nil {
+		return failed(err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return failed(err)
+		}
+		title, err := url.PathUnescape(filepath.Base(name))
+		if err != nil {
+			title = filepath.Base(name)
+		}
+		if err := s.print("\n" + ui.Clean(title) + ":\n" + strings.TrimSuffix(ui.Clean(string(data)), "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type cleanCmd struct {
+	ID   string `arg:"" optional:"" help:"ID of a run, or its beginning."`
+	Keep int    `help:"Without an ID: how many of the latest runs stay." default:"1"`
+}
+
+// Run removes records of runs.
+func (cmd *cleanCmd) Run(_ runContext, s *session) error {
+	if cmd.Keep < 0 {
+		return usage("", "--keep is a number of runs, not %d", cmd.Keep)
+	}
+	folder, err := s.existing()
+	if err != nil || folder == nil {
+		return err
+	}
+	var removed []string
+	if cmd.ID != "" {
+		id := ""
+		if id, err = folder.Clean(cmd.ID); err == nil {
+			removed = []string{id}
+		}
+	} else {
+		removed, err = folder.CleanOld(cmd.Keep)
+	}
+	if s.globals.JSON {
+		return errors.Join(failed(err), s.printJSON(map[string]any{"removed": removed}))
+	}
+	for _, id := range removed {
+		if err := s.print("removed", id); err != nil {
+			return err
+		}
+	}
+	return failed(err)
+}

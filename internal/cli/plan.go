@@ -1,0 +1,29 @@
+package cli
+
+// siteArg is the site that a command is about.
+type siteArg struct {
+	Site string `arg:"" optional:"" default:"." help:"Directory with state files, or one such file."`
+}
+
+// detailed makes changes visible in the exit status.
+type detailed struct {
+	DetailedExitcode bool `help:"End with 2 when there are or were changes."`
+}
+
+type planCmd struct {
+	siteArg
+	detailed
+}
+
+// Run shows what apply would do.
+func (cmd *planCmd) Run(ctx runContext, s *session) error {
+	c, err := s.compile(ctx, cmd.Site)
+	if err != nil {
+		return err
+	}
+	result, err := s.showPlan(ctx, c)
+	if err != nil {
+		return err
+	}
+	return exitCode(result, cmd.DetailedExitcode)
+}
