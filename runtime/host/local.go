@@ -10,7 +10,8 @@ import (
 )
 
 // Local is the machine that the program runs on, or a tree below one of its
-// directories. Nothing leads out of such a tree: no "..", no symbolic link.
+// directories. Nothing leads out of such a tree: no "..", no symbolic link. It
+// needs Linux.
 //
 // Commands are started in a session of their own, without a terminal, so that
 // none can wait for an answer there. Below a root they run in a chroot, which

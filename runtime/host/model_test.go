@@ -153,6 +153,9 @@ func TestHostsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		memory := host.NewMemory()
 		memory.ActAs(os.Geteuid(), os.Getegid())
+		if err := memory.SetMeta("/", host.Meta{UID: new(os.Geteuid()), GID: new(os.Getegid())}); err != nil {
+			t.Fatal(err)
+		}
 		slow, below := newRoot(t), newRoot(t)
 		slow.Componentwise()
 		hosts := map[string]host.Host{"Memory": memory, "root": newRoot(t), "component-wise": slow, "shadowed": below}

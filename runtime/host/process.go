@@ -22,7 +22,9 @@ func (l *Local) Query(ctx context.Context, q Query) (Result, error) { return l.R
 
 // Run is Processes.Run. What the program leaves running when it ends by itself
 // stays, and its further output is dropped; when ctx ends, all processes that
-// come from it are ended, also those that left its group.
+// come from it are ended, also those that left its group. Only one that has
+// left its session, cleared its environment and lost its parent before cannot
+// be told from others.
 //
 // A program is not tied to the life of its parent (PR_SET_PDEATHSIG follows
 // the parent's thread, which in Go may end at any time).
