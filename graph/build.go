@@ -20,6 +20,7 @@ func (p *planner) build() *Result {
 		Run:     &states.StateRun{Format: states.Format, Site: p.site.Site, Host: p.site.Host},
 		Sources: make(map[string]diag.Range, 2*len(p.decls)),
 	}
+	r.Run.Invocations = make([]states.Invocation, 0, len(p.finals))
 	sorted := p.sortFinals()
 	p.address(sorted)
 	p.nameJoins(r.Run, sorted)
@@ -114,7 +115,7 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 		inv.Options.Tags = set(append(inv.Options.Tags, invocationOptions(pin.block).Tags...))
 	}
 	inv.Handler = f.handler
-	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || len(d.waves) > 1)
+	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.told)
 	inv.Requires = p.addresses(f.requires)
 	for _, n := range f.notified {
 		inv.NotifiedBy = append(inv.NotifiedBy, p.notification(n))

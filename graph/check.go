@@ -88,23 +88,27 @@ func (p *planner) reportCycles(of string, links [][]link, left []int, name func(
 	if len(left) == 0 {
 		return
 	}
+	// From one: the library's search takes the zero value for no vertex.
 	g := library.New(library.IntHash, library.Directed())
 	for _, i := range left {
-		_ = g.AddVertex(i) // each once: cannot fail
+		_ = g.AddVertex(i + 1) // each once: cannot fail
 	}
 	loops := make(map[int]bool)
 	for _, i := range left {
 		for _, l := range links[i] {
 			loops[i] = loops[i] || l.to == i
-			_ = g.AddEdge(i, l.to) // repeats and what the sort has placed are refused, as they should be
+			_ = g.AddEdge(i+1, l.to+1) // repeats and what the sort has placed are refused, as they should be
 		}
 	}
 	components, err := library.StronglyConnectedComponents(g)
 	if err != nil {
 		panic("graph: " + err.Error()) // only of undirected graphs
 	}
-	for i := range components {
-		slices.Sort(components[i])
+	for _, c := range components {
+		for k := range c {
+			c[k]--
+		}
+		slices.Sort(c)
 	}
 	slices.SortFunc(components, slices.Compare)
 	for _, c := range components {

@@ -178,6 +178,7 @@ func (p *planner) notifyNodes(i int) {
 		}
 		c := cause{from: i, notes: rest[:end]}
 		rest = rest[end:]
+		h.told = true
 		if h.Defer {
 			w := p.baseNode(h, true)
 			p.nodes[w].sources = append(p.nodes[w].sources, c)

@@ -32,6 +32,7 @@ type decl struct {
 
 	base  int   // node of the default or requested invocation, of the run or block; -1: none
 	waves []int // nodes that may be merged: waves, and base
+	told  bool  // something notifies it
 	fixed []int // nodes of pins
 }
 

@@ -13,13 +13,26 @@ import (
 // Hidden stands in place of a sensitive value.
 const Hidden = "(sensitive)"
 
-// Revision gives the digest of a run as "sha256:…": over its canonical JSON, with
-// sensitive values masked and the revision empty.
+// Revision gives the digest of a run as "sha256:…": over lines of canonical JSON,
+// the run without its revision, invocations and handlers first, then each of
+// these, with sensitive values masked.
 func Revision(run *states.StateRun) string {
-	masked := *Mask(run)
-	masked.Revision = ""
 	digest := sha256.New()
-	encode(digest, &masked, "")
+	e := json.NewEncoder(digest)
+	e.SetEscapeHTML(false)
+	head := *run
+	head.Revision, head.Invocations, head.Handlers = "", nil, nil
+	write := func(v any) {
+		if err := e.Encode(v); err != nil {
+			panic("graph: a run is no JSON: " + err.Error())
+		}
+	}
+	write(&head)
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			write(&maskAll(list[i : i+1])[0])
+		}
+	}
 	return "sha256:" + hex.EncodeToString(digest.Sum(nil))
 }
 
@@ -63,11 +76,9 @@ func maskAll(list []states.Invocation) []states.Invocation {
 
 // JSON writes a run as JSON, with sensitive values masked: for people and for
 // programs that compare. The same declarations give the same bytes.
-func JSON(w io.Writer, run *states.StateRun) error { return encode(w, Mask(run), "  ") }
-
-func encode(w io.Writer, run *states.StateRun, indent string) error {
+func JSON(w io.Writer, run *states.StateRun) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	return e.Encode(run)
+	e.SetIndent("", "  ")
+	return e.Encode(Mask(run))
 }

@@ -27,7 +27,7 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 	if len(s.Targets)+len(s.Tags)+len(s.Exclude) == 0 {
 		return r.Run, nil
 	}
-	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), forced: make(map[int]bool)}
+	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool), forced: make(map[int]bool)}
 	x.index()
 	idle := x.take(s)
 	if x.diags.HasErrors() {
@@ -59,6 +59,7 @@ type selector struct {
 	plan     *planner
 	names    map[string][]int // of all that has an address: the finals that it means
 	idle     map[string]*decl // addresses of lazy states without an invocation
+	named    map[int]bool     // targets
 	keep     []bool
 	notified [][]notified // of each final, by whom that is kept
 	forced   map[int]bool // waves that are targets
@@ -114,6 +115,7 @@ func (x *selector) take(s Selection) (idle []string) {
 			idle = append(idle, d.Address)
 		}
 		for k, i := range found {
+			x.named[i] = true
 			f := x.plan.finals[i]
 			if f.handler && (k == 0 || x.plan.finals[found[k-1]].d != f.d) {
 				x.forced[i] = true // its first wave runs though nobody notifies it

@@ -11,6 +11,7 @@ import (
 func (x *selector) run(full *states.StateRun) *states.StateRun {
 	p := x.plan
 	x.keepBlocks()
+	x.dropIdle()
 	out := *full
 	out.Invocations, out.Blocks, out.Joins = nil, nil, nil
 	b := newBridge(x)
@@ -88,6 +89,16 @@ func (x *selector) keepBlocks() {
 		if f.d.isBlock() {
 			settle(i)
 		}
+	}
+}
+
+// dropIdle leaves out waves that nothing kept notifies, unless they are targets.
+func (x *selector) dropIdle() {
+	p := x.plan
+	for _, i := range p.inOrder() {
+		f := p.finals[i]
+		told := slices.ContainsFunc(f.notified, func(n notified) bool { return x.keep[n.from] })
+		x.keep[i] = x.keep[i] && (told || !f.handler || x.named[i])
 	}
 }
 

@@ -37,6 +37,15 @@ func (p *planner) sortFinals() []int {
 	return sorted
 }
 
+// inOrder gives the finals in the order of the run.
+func (p *planner) inOrder() []int {
+	list := make([]int, len(p.finals))
+	for i := range list {
+		list[i] = i
+	}
+	return p.soft.sorted(list)
+}
+
 // after lets one final wait for the end of another. It returns false where
 // that would close a cycle.
 func (p *planner) after(from, to int) bool {
