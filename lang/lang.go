@@ -83,7 +83,7 @@ func (s *Site) Source(file string) ([]byte, bool) {
 	if !fs.ValidPath(file) {
 		return nil, false
 	}
-	src, err := fs.ReadFile(s.files, file)
+	src, err := eval.NewFiles(s.files).Bytes(".", file)
 	return src, err == nil
 }
 

@@ -1,10 +1,11 @@
 package lang
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
@@ -19,12 +20,15 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	names, list := sourceNames(site, o.Files)
 	s.list = list
 	s.broken = list.HasErrors()
+	files := eval.NewFiles(site)
 	var sources []hcl.Source
 	for _, name := range names {
-		data, err := fs.ReadFile(site, name)
+		data, err := files.Bytes(".", name)
 		if err != nil {
 			s.broken = true
-			s.list.Add(unreadable(site, name, err))
+			d := eval.Diagnose(err, diag.Range{File: name})
+			d.Hint = cmp.Or(d.Hint, "check that it is a file, and may be read")
+			s.list.Add(d)
 			continue
 		}
 		s.sources[name] = data
@@ -60,7 +64,7 @@ func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
 		return nil, list
 	}
 	for _, e := range entries {
-		if !e.IsDir() && hcl.IsSource(e.Name()) {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hcl.IsSource(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
@@ -71,23 +75,4 @@ func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
 	}
 	slices.Sort(names)
 	return names, list
-}
-
-// unreadable explains why a source could not be read.
-func unreadable(site fs.FS, name string, err error) diag.Diagnostic {
-	d := diag.Diagnostic{Summary: fmt.Sprintf("%s cannot be read: %v", name, err), Range: diag.Range{File: name},
-		Hint: "check that the file is there, and may be read"}
-	if errors.Is(err, fs.ErrNotExist) {
-		d.Summary = fmt.Sprintf("there is no file %s", name)
-		var names []string
-		if entries, err := fs.ReadDir(site, "."); err == nil {
-			for _, e := range entries {
-				names = append(names, e.Name())
-			}
-		}
-		if near := eval.DidYouMean(name, names); near != "" {
-			d.Hint = near
-		}
-	}
-	return d
 }

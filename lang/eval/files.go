@@ -150,6 +150,19 @@ func (f *Files) open(dir, name string) (fs.File, string, error) {
 	return file, at, nil
 }
 
+// Bytes reads a file, relative to dir.
+func (f *Files) Bytes(dir, name string) ([]byte, error) {
+	file, _, err := f.open(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
+	}
+	return data, nil
+}
+
 // Text reads a file as text, relative to dir. Bytes that are not UTF-8 in
 // normal form C are an error, since values cannot carry them.
 func (f *Files) Text(dir, name string) (text, at string, err error) {
@@ -160,13 +173,9 @@ func (f *Files) Text(dir, name string) (text, at string, err error) {
 	if text, ok := f.texts[at]; ok {
 		return text, at, nil
 	}
-	file, at, err := f.open(dir, name)
+	data, err := f.Bytes(dir, name)
 	if err != nil {
 		return "", "", err
-	}
-	data, err := io.ReadAll(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", "", fmt.Errorf("%q cannot be read: %w", name, err)
 	}
 	if err := checkText(string(data)); err != nil {
 		return "", "", &HintError{Message: fmt.Sprintf("%q %v", name, err), Hint: sourceHint}

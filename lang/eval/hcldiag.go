@@ -130,6 +130,12 @@ func hintFor(d *hcl.Diagnostic) string {
 	switch s := d.Summary; {
 	case strings.HasPrefix(s, "Unsupported character") || strings.HasPrefix(s, "Invalid character"):
 		return "put text in double quotes"
+	case s == "Argument or block definition required" || s == "Invalid block definition" || s == "Invalid argument name":
+		return `write NAME = VALUE, or TYPE "LABEL" { … } over several lines`
+	case s == "Invalid expression" || s == "Missing expression":
+		return "a value is text in quotes, a number, true, false, null, a list, an object, a call or a reference"
+	case strings.HasPrefix(s, "Trailing comma"):
+		return "remove the comma"
 	case s == "Invalid single-argument block definition":
 		return "put each attribute of a block on a line of its own"
 	case s == "Missing newline after argument" || s == "Missing attribute separator":

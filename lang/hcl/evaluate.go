@@ -3,6 +3,8 @@ package hcl
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -43,7 +45,7 @@ type fact struct {
 func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarations, diag.List) {
 	e := newEvaluator(p, t)
 	e.variables()
-	for name := range p.locals {
+	for _, name := range slices.Sorted(maps.Keys(p.locals)) {
 		e.local(name)
 	}
 	for _, d := range p.declarations {

@@ -324,7 +324,7 @@ func (e *evaluator) run(out *states.Declaration, in *instance, ctx *hcl2.EvalCon
 	ensure := cmp.Or(out.Options.Ensure, of.Ensure)
 	part := &instance{decl: target.decl, address: in.address, each: target.each}
 	out.Parts = e.stateParts(part, values, ensure)
-	out.Parallel = e.flag(target.decl.parallel, e.root, false)
+	out.Parallel = e.flag(target.decl.parallel, e.context(target), false)
 	in.parts = part.parts
 }
 

@@ -62,8 +62,8 @@ func allKnown(given []eval.Given) bool {
 
 // collect finds all values that are given, lowest precedence first.
 func (e *evaluator) collect() {
-	for name, v := range e.site.variables {
-		if v.given != nil {
+	for _, name := range e.site.variableNames() {
+		if v := e.site.variables[name]; v.given != nil {
 			e.give(name, eval.LevelDefault, e.value(v.given.expr, e.root), at(v.given.src()))
 		}
 	}

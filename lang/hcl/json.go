@@ -61,13 +61,21 @@ func (r *jsonReader) body(e hcl2.Expression, in *shape) *body {
 
 func (r *jsonReader) attribute(out *body, in *shape, name string, src hcl2.Range, value hcl2.Expression) {
 	if first := out.attribute(name); first != nil {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: at(src),
-			Hint:    "give each property once",
-			Related: []diag.Related{{Message: "first given here", Range: at(first.nameRange)}}})
+		r.twice(name, src, map[string]hcl2.Range{name: first.nameRange})
 		return
 	}
 	expr := r.expression(value, slices.Contains(in.refs, name))
 	out.attributes = append(out.attributes, &attribute{name: name, nameRange: src, expr: &expression{Expression: expr}})
+}
+
+// twice reports a property that was seen before.
+func (r *jsonReader) twice(name string, src hcl2.Range, seen map[string]hcl2.Range) {
+	if first, ok := seen[name]; ok {
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: at(src),
+			Hint:    "give each property once",
+			Related: []diag.Related{{Message: "first given here", Range: at(first)}}})
+	}
+	seen[name] = src
 }
 
 // blocks reads one block, an array of blocks, or objects whose properties are
@@ -144,8 +152,10 @@ func (r *jsonReader) expression(e hcl2.Expression, isRef bool) hclsyntax.Express
 	}
 	if pairs := hcl2ExprMap(e); pairs != nil {
 		object := &hclsyntax.ObjectConsExpr{SrcRange: src, OpenRange: e.StartRange()}
+		seen := map[string]hcl2.Range{}
 		for _, pair := range pairs {
 			name, at := keyOf(pair)
+			r.twice(name, at, seen)
 			key := &hclsyntax.ObjectConsKeyExpr{Wrapped: r.text(name, at, false), ForceNonLiteral: true}
 			object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: r.expression(pair.Value, isRef)})
 		}

@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -44,9 +45,23 @@ func parse(name string, src []byte, in *shape, s *shapes, limit int) (*body, dia
 		return nil, diag.List{*err}
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos)
-	list := eval.FromHCL(diags)
+	list := eval.FromHCL(withoutNoise(diags))
 	if file == nil || file.Body == nil {
 		return nil, list
 	}
 	return nativeBody(file.Body.(*hclsyntax.Body)), list
+}
+
+// withoutNoise drops what the parser says about a line after the scanner has
+// found a character there that it does not know.
+func withoutNoise(diags hcl2.Diagnostics) hcl2.Diagnostics {
+	strange := map[int]bool{}
+	for _, d := range diags {
+		if d.Subject != nil && d.Summary == "Invalid character" {
+			strange[d.Subject.Start.Line] = true
+		}
+	}
+	return slices.DeleteFunc(diags, func(d *hcl2.Diagnostic) bool {
+		return d.Subject != nil && strange[d.Subject.Start.Line] && d.Summary != "Invalid character"
+	})
 }

@@ -56,12 +56,5 @@ func (b *body) attribute(name string) *attribute {
 	return b.attributes[i]
 }
 
-// File is one file of a site, parsed.
-type File struct {
-	Name string
-	Data []byte
-	body *body
-}
-
 // at gives a range of the HCL library as ours.
 func at(r hcl2.Range) diag.Range { return eval.Range(r) }
