@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
@@ -149,7 +150,7 @@ func exists(h host.Reader, path string) (bool, error) {
 func checkHost(h host.Host, want Command) error {
 	if want.User != nil {
 		if _, err := h.User(*want.User); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("this host has no user named %q: %w", *want.User, fs.ErrNotExist)
+			return check.NotOnHost("user", strconv.Quote(*want.User))
 		} else if err != nil {
 			return fmt.Errorf("looking up the user %q: %w", *want.User, err)
 		}

@@ -115,7 +115,7 @@ func possible(h host.Accounts, want Group) error {
 	}
 	for _, m := range want.Members {
 		if _, err := h.User(m); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("this host has no user named %q: %w", m, fs.ErrNotExist)
+			return check.NotOnHost("user", strconv.Quote(m))
 		} else if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -49,7 +50,7 @@ func possible(h host.Accounts, want User) error {
 	}
 	for _, g := range want.Groups {
 		if _, err := h.Group(g); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("this host has no group named %q: %w", g, fs.ErrNotExist)
+			return check.NotOnHost("group", strconv.Quote(g))
 		} else if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strconv"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -35,7 +36,7 @@ func number(what, name string, id int, err error) (int, error) {
 	if n, nerr := strconv.ParseUint(name, 10, 31); nerr == nil {
 		return int(n), nil
 	}
-	return 0, fmt.Errorf("this host has no %s named %q: %w", what, name, fs.ErrNotExist)
+	return 0, check.NotOnHost(what, strconv.Quote(name))
 }
 
 // Meta resolves what a file shall have. Nothing is changed, so that a name

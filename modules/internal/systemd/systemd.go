@@ -98,9 +98,7 @@ func Show(ctx context.Context, h host.Processes, name string) (Status, error) {
 	return s, nil
 }
 
-func notKnown(unit string) error {
-	return fmt.Errorf("this host has no unit named %s: %w", unit, fs.ErrNotExist)
-}
+func notKnown(unit string) error { return check.NotOnHost("unit", unit) }
 
 // Enablement asks how a unit is enabled: enabled, disabled, static, masked, ….
 // It works without a running systemd, too. A unit that is not known is an
