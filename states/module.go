@@ -47,7 +47,8 @@ type Module struct {
 	// Write makes have (nil: nothing there) into want. It is called only on a
 	// difference, with want completed by Fill.
 	Write func(ctx context.Context, h host.Host, have, want any) error
-	// Remove takes away what is there. A type without it cannot be absent.
+	// Remove takes away what is there, as Read returned it: what Remove must
+	// know of the wanted part, Read copies. A type without it cannot be absent.
 	Remove func(ctx context.Context, h host.Host, have any) error
 	// Act does what is no resource: a command, a reload. It returns whether it
 	// changed the host and what was observed. It runs in plans too, on a
