@@ -1,0 +1,148 @@
+package hcl
+
+import (
+	"fmt"
+	"slices"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// state evaluates a state or a top-level part.
+func (e *evaluator) state(out *states.Declaration, in *instance) {
+	d := in.decl
+	values := map[string]cty.Value{}
+	for _, p := range d.params {
+		out.ParamNames = append(out.ParamNames, p.name)
+		if p.given == nil {
+			out.NeedsRun = true
+		}
+		values[p.name] = e.paramDefault(p)
+	}
+	if out.Options.LeftOut {
+		in.parts, e.doubtful[in.address] = nil, true
+		return
+	}
+	out.Parts = e.stateParts(in, values, out.Options.Ensure)
+	if out.NeedsRun {
+		out.Parts = nil // they were only checked
+	}
+}
+
+func (e *evaluator) paramDefault(p *param) cty.Value {
+	if p.given == nil {
+		return cty.UnknownVal(p.convert.Type)
+	}
+	v := e.value(p.given.expr, e.root)
+	if !v.IsWhollyKnown() {
+		return v
+	}
+	return e.paramValue(p, v, p.given.src())
+}
+
+func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
+	converted, err := p.convert.Resolve([]eval.Given{{Value: v, Range: at(src)}})
+	if err != nil {
+		err.Summary = fmt.Sprintf("the value of param %q does not fit its type", p.name)
+		err.Hint = "the type stands in the param's declaration"
+		e.list.Add(*err)
+		return cty.DynamicVal
+	}
+	return converted
+}
+
+// stateParts evaluates the parts of a state with these params.
+func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure states.Ensure) []states.PartDeclaration {
+	d := in.decl
+	ctx := e.root.NewChild()
+	ctx.Variables = make(map[string]cty.Value, len(params)+2)
+	for name, v := range params {
+		ctx.Variables["param."+name] = v
+	}
+	if in.each != nil {
+		in.each.set(ctx, "each.")
+	}
+	if !d.topLevel {
+		ctx.Functions = map[string]function.Function{eval.RefFunction: e.resolver(d.entry)}
+	}
+	out := make([]states.PartDeclaration, 0, len(d.parts))
+	if in.parts == nil {
+		in.parts = map[string]bool{}
+	}
+	for _, p := range d.parts {
+		turns, ok := e.forEach(p.forEach, ctx)
+		if !ok {
+			e.doubtful[in.address] = true
+		}
+		out = slices.Grow(out, len(turns))
+		for _, turn := range turns {
+			made := e.part(p, in, turn, ctx, ensure)
+			in.parts[made.Address] = true
+			out = append(out, made)
+		}
+	}
+	return out
+}
+
+// part evaluates one instance of a part.
+func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
+	input := eval.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: ".", Doubtful: p.doubtful}
+	if turn != nil || in.each != nil {
+		ctx = partContext(ctx, turn, in.each)
+	}
+	switch {
+	case turn != nil:
+		input.Key = &turn.key
+	case in.decl.topLevel && in.each != nil:
+		input.Key = &in.each.key
+	}
+	options := e.options(p.options, p.guards, ctx)
+	if !options.LeftOut {
+		for _, a := range p.attributes {
+			input.Attributes = append(input.Attributes, eval.Attribute{
+				Name: a.name, Value: e.value(a.expr, ctx), Range: at(a.src())})
+		}
+	} else {
+		return e.parts.LeftOut(input, options)
+	}
+	made, _, list := e.parts.Part(input)
+	e.list.Add(list...)
+	made.Options = options
+	e.absent(p, in, options.Ensure, ensure)
+	return made
+}
+
+// partContext adds each and each.parent. A part without a loop of its own has
+// its state's.
+func partContext(ctx *hcl2.EvalContext, own, parent *each) *hcl2.EvalContext {
+	child := ctx.NewChild()
+	child.Variables = make(map[string]cty.Value, 4)
+	if parent != nil {
+		parent.set(child, "each.parent.")
+	}
+	if own != nil {
+		own.set(child, "each.")
+	}
+	return child
+}
+
+// absent reports a part that shall be absent though its type cannot be.
+func (e *evaluator) absent(p *part, in *instance, own, inherited states.Ensure) {
+	why := p.module.NoAbsent
+	if why == "" || own != states.Absent && (own != "" || inherited != states.Absent) {
+		return
+	}
+	src := p.src
+	for _, o := range append(p.options[:len(p.options):len(p.options)], in.decl.options...) {
+		if o.Name == "ensure" && (own != "" || in.decl.topLevel) {
+			src = o.given.src()
+			break
+		}
+	}
+	e.errorAt(src, fmt.Sprintf("leave ensure out for it, or give it ensure = \"present\": %s", why),
+		"a %s cannot be absent", p.module.Name)
+}

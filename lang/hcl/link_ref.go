@@ -1,0 +1,102 @@
+package hcl
+
+import (
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+// reference links a reference whose steps are all written out.
+func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
+	var steps []eval.Step
+	for i := range n.Traversal {
+		step, ok := stepOf(n.Traversal[i])
+		if !ok {
+			w.wrong(n.SrcRange, "this is no reference", "write state.NAME, TYPE.LABEL or TYPE[\"any label\"]")
+			return
+		}
+		steps = append(steps, step)
+	}
+	ref, err := w.site.names.Resolve(steps, w.scope.self)
+	if err != nil {
+		d := eval.Diagnose(err, at(n.SrcRange))
+		w.wrong(n.SrcRange, d.Summary, d.Hint)
+		return
+	}
+	name := "ref." + eval.AddressOf(ref)
+	w.to.needs = append(w.to.needs, need{kind: "ref", name: name, ref: ref, src: n.SrcRange})
+	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
+}
+
+// computed gives the call that resolves a reference with computed keys, nil
+// where the expression is none.
+func (w *walker) computed(e hclsyntax.Expression) hclsyntax.Expression {
+	args := w.steps(e)
+	if args == nil {
+		return nil
+	}
+	src := e.Range()
+	return &hclsyntax.FunctionCallExpr{Name: eval.RefFunction, Args: args,
+		NameRange: src, OpenParenRange: src, CloseParenRange: src}
+}
+
+// steps writes a reference as arguments of that call: names as strings, keys
+// as tuples of one.
+func (w *walker) steps(e hclsyntax.Expression) []hclsyntax.Expression {
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		root := e.Traversal.RootName()
+		if w.isLocal(root) || linked(root) || w.scope.valuesOf != "" || !w.site.names.IsRoot(root) {
+			return nil
+		}
+		return traversalSteps(e.Traversal)
+	case *hclsyntax.RelativeTraversalExpr:
+		if args := w.steps(e.Source); args != nil {
+			return append(args, traversalSteps(e.Traversal)...)
+		}
+	case *hclsyntax.IndexExpr:
+		if args := w.steps(e.Collection); args != nil {
+			return append(args, &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{e.Key}, SrcRange: e.SrcRange})
+		}
+	}
+	return nil
+}
+
+func traversalSteps(t hcl2.Traversal) []hclsyntax.Expression {
+	var args []hclsyntax.Expression
+	for _, step := range t {
+		s, _ := stepOf(step)
+		literal := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(s.Key), SrcRange: step.SourceRange()}
+		if s.Index {
+			args = append(args, &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{literal}, SrcRange: step.SourceRange()})
+			continue
+		}
+		args = append(args, literal)
+	}
+	return args
+}
+
+// stepOf turns a step of a traversal into one of a reference.
+func stepOf(t hcl2.Traverser) (eval.Step, bool) {
+	switch t := t.(type) {
+	case hcl2.TraverseRoot:
+		return eval.Step{Key: t.Name}, true
+	case hcl2.TraverseAttr:
+		return eval.Step{Key: t.Name}, true
+	case hcl2.TraverseIndex:
+		step, err := eval.StepValue(t.Key)
+		return step, err == nil
+	}
+	return eval.Step{}, false
+}
+
+// stepName gives the name at an index of a traversal: .name or ["name"].
+func stepName(t hcl2.Traversal, i int) (string, bool) {
+	if i >= len(t) {
+		return "", false
+	}
+	step, ok := stepOf(t[i])
+	return step.Key, ok
+}
