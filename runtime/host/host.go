@@ -143,6 +143,10 @@ type Command struct {
 	// counts from its start; 0 means 1 MiB. What exceeds it is read and
 	// dropped, and Result.Truncated is set.
 	MaxOutput int
+	// Watch, where given, gets all output as it comes: "stdout" or "stderr",
+	// and bytes that it must not keep. It is called from one goroutine for
+	// each stream.
+	Watch func(stream string, data []byte)
 }
 
 // Query is a Command that changes nothing.

@@ -112,6 +112,10 @@ func (m *Memory) Run(ctx context.Context, c Command) (Result, error) {
 		}
 	}
 	result, err := p(ctx, c)
+	if c.Watch != nil {
+		c.Watch("stdout", result.Stdout)
+		c.Watch("stderr", result.Stderr)
+	}
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("%s: %w", c.Argv[0], context.Cause(ctx))
 	}

@@ -21,7 +21,11 @@ type streams struct {
 
 // newStreams makes the pipes of a program.
 func newStreams(cmd *exec.Cmd, c Command) (*streams, error) {
-	s := &streams{stdout: &output{limit: outputLimit(c)}, stderr: &output{limit: outputLimit(c)}, input: c.Stdin}
+	s := &streams{
+		stdout: &output{limit: outputLimit(c), name: "stdout", watch: c.Watch},
+		stderr: &output{limit: outputLimit(c), name: "stderr", watch: c.Watch},
+		input:  c.Stdin,
+	}
 	for _, p := range []struct {
 		to *output
 		at *io.Writer
@@ -112,6 +116,8 @@ func (s *streams) result(state *os.ProcessState) Result {
 // output keeps the start of what comes out of a pipe.
 type output struct {
 	limit   int
+	name    string
+	watch   func(stream string, data []byte) // nil: nobody
 	pipe    *os.File
 	started bool // drain closes the pipe
 
@@ -142,6 +148,9 @@ func (o *output) keep(p []byte) {
 	defer o.mu.Unlock()
 	if o.detached {
 		return
+	}
+	if o.watch != nil && len(p) > 0 {
+		o.watch(o.name, p)
 	}
 	room := o.limit - len(o.kept)
 	o.cut = o.cut || len(p) > room

@@ -1,0 +1,48 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// Output is seen while the program still runs, whole, whatever is kept of it.
+func TestWatchSeesOutputAsItComes(t *testing.T) {
+	local, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	first := make(chan struct{})
+	var out, errs bytes.Buffer
+	c := host.Command{Argv: []string{"/bin/sh", "-c", "echo wrong >&2; echo one; sleep 4711"}, MaxOutput: 1}
+	c.Watch = func(stream string, data []byte) {
+		to := io.Writer(&errs)
+		if stream == "stdout" {
+			to = &out
+			close(first)
+		}
+		if _, err := to.Write(data); err != nil {
+			t.Error(err)
+		}
+	}
+	go func() {
+		select {
+		case <-first:
+		case <-ctx.Done():
+			t.Error("no output while the program ran")
+		}
+		cancel()
+	}()
+	if _, err := local.Run(ctx, c); err == nil {
+		t.Error("the program ended by itself")
+	}
+	if out.String() != "one\n" || errs.String() != "wrong\n" {
+		t.Errorf("saw %q and %q", out.String(), errs.String())
+	}
+}
