@@ -36,7 +36,7 @@ func (cmd *inspectCmd) Run(ctx runContext, s *session) error {
 	var found inspected
 	if cmd.What != "states" {
 		values, diags := c.lang.Variables(ctx, c.target)
-		if err := s.diagnose(c.lang, diags); err != nil {
+		if err := s.diagnose(c, diags); err != nil {
 			return err
 		}
 		found.Variables = values

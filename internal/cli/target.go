@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// target is this machine, with the values that the command line gives.
+func (s *session) target(h host.Host) (lang.Target, error) {
+	t := lang.Target{Host: "localhost", Environment: map[string]string{}}
+	facts, err := s.facts(h)
+	if err != nil {
+		return t, err
+	}
+	t.Facts = facts.Fact
+	for _, entry := range s.Environ {
+		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, "TENET_VAR_") {
+			t.Environment[strings.TrimPrefix(name, "TENET_VAR_")] = value
+		}
+	}
+	for _, name := range s.globals.VarFile {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return t, usage("", "--var-file: %w", err)
+		}
+		t.VarFiles = append(t.VarFiles, lang.VarFile{Name: name, Data: data})
+	}
+	for _, entry := range s.globals.Var {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok {
+			return t, usage("write --var NAME=VALUE", "--var %s: there is no value", strconv.Quote(entry))
+		}
+		t.Vars = append(t.Vars, lang.Var{Name: name, Value: value})
+	}
+	return t, nil
+}
+
+// facts are the machine's, or those of --facts.
+func (s *session) facts(h host.Host) (*host.Facts, error) {
+	if s.globals.Facts == "" {
+		return host.NewFacts(h, nil), nil
+	}
+	f, err := os.Open(s.globals.Facts)
+	if err != nil {
+		return nil, usage("", "--facts: %w", err)
+	}
+	defer f.Close()
+	d := json.NewDecoder(f)
+	d.UseNumber()
+	var given map[string]any
+	if err := d.Decode(&given); err != nil {
+		return nil, usage("", "--facts: %s is no JSON object: %w", s.globals.Facts, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, usage("", "--facts: %s holds more than one JSON value", s.globals.Facts)
+	}
+	return host.NewFacts(h, given), nil
+}
