@@ -57,7 +57,7 @@ state "slow" {
 	m.shell("head -c 8000000 /dev/urandom > /root/site/big")
 	for _, delay := range []string{"0.1", "0.2", "0.4"} {
 		m.shell("rm -rf /srv/files")
-		script := fmt.Sprintf("timeout -s %s %s tenet apply --yes /root/site; echo $?", signal, delay)
+		script := fmt.Sprintf("timeout --foreground -s %s %s tenet apply --yes /root/site; echo $?", signal, delay)
 		lines := strings.Fields(m.shell(script))
 		status := lines[len(lines)-1]
 		// timeout itself is killed by KILL, and says 124 for the others.
@@ -94,7 +94,7 @@ state "slow" {
 func TestInterruptedStatus(t *testing.T) {
 	m := boot(t)
 	m.site("command \"sleep\" {\n  argv = [\"sleep\", \"4711\"]\n}\n")
-	got := m.shell("timeout --preserve-status -s INT 0.5 tenet apply --yes /root/site >/dev/null 2>&1; echo $?")
+	got := m.shell("timeout --foreground --preserve-status -s INT 0.5 tenet apply --yes /root/site >/dev/null 2>&1; echo $?")
 	if got != "4" {
 		t.Errorf("exit status %s, want 4", got)
 	}

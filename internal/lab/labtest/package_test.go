@@ -103,7 +103,8 @@ func TestPackageWhileAnotherHoldsTheLock(t *testing.T) {
 	m.shell(`cat > /root/hold.pl <<'END'
 use Fcntl;
 open(my $f, ">>", "/var/lib/dpkg/lock-frontend") or die $!;
-fcntl($f, F_SETLK, pack("s s x4 l! l! i x4", F_WRLCK, 0, 0, 0, 0)) or die $!;
+my $lock = pack("s s x4 l! l! i x4", F_WRLCK, 0, 0, 0, 0); # struct flock
+fcntl($f, F_SETLK, $lock) or die $!;
 open(my $mark, ">", "/root/held") or die $!;
 sleep 600;
 END
