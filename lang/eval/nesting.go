@@ -24,7 +24,23 @@ func CheckNesting(file string, src []byte, isTemplate bool, limit int) *diag.Dia
 		n.push(inTemplate)
 		n.depth = 0 // the template itself is no nesting
 	}
-	for n.at < len(src) && n.depth <= limit {
+	return n.run(file)
+}
+
+// SplitSource is CheckNesting for a source in native syntax, which it also cuts into
+// pieces of at least size bytes, at ends of lines where nothing is open. The
+// HCL library holds all tokens of what it parses, which for a large source are
+// many times its size; of pieces it holds few at a time.
+func SplitSource(file string, src []byte, size, limit int) (pieces [][]byte, tooDeep *diag.Diagnostic) {
+	n := nesting{src: src, limit: limit, size: size}
+	if err := n.run(file); err != nil {
+		return nil, err
+	}
+	return append(n.pieces, src[n.cut:]), nil
+}
+
+func (n *nesting) run(file string) *diag.Diagnostic {
+	for n.at < len(n.src) && n.depth <= n.limit {
 		switch n.top().mode {
 		case inQuotes, inHeredoc, inTemplate:
 			n.text()
@@ -32,10 +48,10 @@ func CheckNesting(file string, src []byte, isTemplate bool, limit int) *diag.Dia
 			n.code()
 		}
 	}
-	if n.depth <= limit {
+	if n.depth <= n.limit {
 		return nil
 	}
-	return tooDeep(placeOf(file, src, min(n.at, len(src)-1)), limit)
+	return tooDeep(placeOf(file, n.src, min(n.at, len(n.src)-1)), n.limit)
 }
 
 // nesting counts how deep the parser's recursion is.
@@ -45,6 +61,10 @@ type nesting struct {
 	limit int
 	depth int // open brackets, strings, operators and template directives
 	stack []level
+
+	size   int // of pieces, in bytes; 0: no pieces
+	cut    int // where the current piece starts
+	pieces [][]byte
 }
 
 // level is an open bracket or string, or the whole source.
@@ -111,6 +131,9 @@ func (n *nesting) code() {
 	case '\n':
 		if n.top().mode == inBody {
 			n.endExpression()
+		}
+		if n.size > 0 && len(n.stack) == 1 && n.at-n.cut >= n.size {
+			n.pieces, n.cut = append(n.pieces, n.src[n.cut:n.at]), n.at
 		}
 	case '!', '-', '?':
 		n.top().operators++

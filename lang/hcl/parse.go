@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -41,8 +42,14 @@ func parse(name string, src []byte, in *shape, s *shapes, limit int) (*body, dia
 		b := r.body(e, in)
 		return b, r.list
 	}
-	if err := eval.CheckNesting(name, src, false, limit); err != nil {
+	pieces, err := eval.SplitSource(name, src, pieceSize, limit)
+	if err != nil {
 		return nil, diag.List{*err}
+	}
+	if len(pieces) > 1 {
+		if b := parsePieces(name, pieces); b != nil {
+			return b, nil
+		}
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos)
 	list := eval.FromHCL(withoutNoise(diags))
@@ -50,6 +57,40 @@ func parse(name string, src []byte, in *shape, s *shapes, limit int) (*body, dia
 		return nil, list
 	}
 	return nativeBody(file.Body.(*hclsyntax.Body)), list
+}
+
+// pieceSize is how much is parsed at a time, in bytes.
+const pieceSize = 8 << 10
+
+// parsePieces parses a source in pieces. It gives nil when anything is wrong:
+// then the whole source is parsed, for the right diagnostics.
+func parsePieces(name string, pieces [][]byte) *body {
+	var all *body
+	start := hcl2.InitialPos
+	seen := map[string]bool{}
+	for _, piece := range pieces {
+		file, diags := hclsyntax.ParseConfig(piece, name, start)
+		if len(diags) > 0 {
+			return nil
+		}
+		b := nativeBody(file.Body.(*hclsyntax.Body))
+		for _, a := range b.attributes {
+			if seen[a.name] {
+				return nil
+			}
+			seen[a.name] = true
+		}
+		if all == nil {
+			all = b
+		} else {
+			all.attributes = append(all.attributes, b.attributes...)
+			all.blocks = append(all.blocks, b.blocks...)
+		}
+		start.Line += bytes.Count(piece, []byte("\n"))
+		start.Byte += len(piece)
+	}
+	all.src.End = start
+	return all
 }
 
 // withoutNoise drops what the parser says about a line after the scanner has
