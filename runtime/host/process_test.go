@@ -56,11 +56,11 @@ func program(name string, args []string) int {
 		fmt.Print("left")
 	case "stubborn": // children of every kind, none of which ends by itself
 		signal.Ignore(syscall.SIGTERM)
-		child, session, bare := self("stay", args...), self("grandchild", args...), self("grandchild", args...)
+		child, session, bare, orphan := self("stay", args...), self("grandchild", args...), self("grandchild", args...), self("orphan", args...)
 		session.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		bare.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		bare.Env = []string{}
-		for _, c := range []*exec.Cmd{child, session, bare} {
+		bare.Env, orphan.Env = []string{}, []string{}
+		for _, c := range []*exec.Cmd{child, session, bare, orphan} {
 			_ = c.Start()
 		}
 		return program("stay", args)
@@ -71,6 +71,10 @@ func program(name string, args []string) int {
 		if len(os.Environ()) == 0 {
 			return program("stay", args)
 		}
+	case "orphan": // in the session, in a group of its own, and its parent ends at once
+		child := self("stay", args...)
+		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		_ = child.Start()
 	case "limited":
 		if err := limited(args[0]); err != nil {
 			fmt.Print(err)
@@ -249,7 +253,7 @@ func TestRunEndsAll(t *testing.T) {
 		_, err := l.Run(ctx, command("stubborn", dir))
 		done <- err
 	}()
-	all := pids(t, dir, 5)
+	all := pids(t, dir, 6)
 	cancel(cause)
 	if err := <-done; !errors.Is(err, cause) {
 		t.Errorf("error %v", err)

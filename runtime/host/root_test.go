@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -98,6 +100,55 @@ func TestNothingLeadsOut(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(outside, "secret")); string(data) != "outside" {
 		t.Errorf("secret holds %q, %v", data, err)
+	}
+}
+
+// Something that becomes a link while it is on the way leads nowhere else.
+func TestNothingLeadsOutMeanwhile(t *testing.T) {
+	outside, hosts := hostile(t)
+	root := filepath.Join(filepath.Dir(outside), "root")
+	for name, link := range map[string]string{"file": filepath.Join(outside, "secret"), "dir": outside} {
+		if err := os.Symlink(link, filepath.Join(root, name+"-link")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(root, "file"), []byte("inside"), 0o644),
+		os.Mkdir(filepath.Join(root, "dir"), 0o755),
+		os.WriteFile(filepath.Join(root, "dir/secret"), []byte("inside"), 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				for _, name := range []string{"file", "dir"} {
+					path := filepath.Join(root, name)
+					_ = unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, path+"-link", unix.RENAME_EXCHANGE)
+				}
+			}
+		}
+	}()
+	defer func() { close(stop); <-stopped }()
+	for _, kind := range []string{"openat2", "component-wise"} {
+		for range 2000 {
+			for _, path := range []string{"/file", "/dir/secret"} {
+				text, err := read(hosts[kind], path)
+				if text == "outside" {
+					t.Fatalf("%s: %s leads out", kind, path)
+				}
+				if err == nil && text != "inside" {
+					t.Fatalf("%s: %s holds %q", kind, path, text)
+				}
+			}
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ func TestWriteFileFails(t *testing.T) {
 	text := strings.Repeat("text", 50_000)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stopped := errors.New("stopped")
+	late, cancelLate := context.WithCancelCause(context.Background())
 	for name, c := range map[string]struct {
 		ctx     context.Context
 		content host.Content
@@ -48,6 +49,9 @@ func TestWriteFileFails(t *testing.T) {
 		"another":   {t.Context(), stream(text, reading("T"+text[1:])), "is not what it was"},
 		"cancelled": {ctx, stream(text, func() (io.ReadCloser, error) {
 			return io.NopCloser(io.MultiReader(strings.NewReader(text[:70_000]), cancelReader{cancel, stopped}, strings.NewReader(text))), nil
+		}), "stopped"},
+		"cancelled at the end": {late, stream(text, func() (io.ReadCloser, error) {
+			return io.NopCloser(io.MultiReader(strings.NewReader(text), cancelReader{cancelLate, stopped})), nil
 		}), "stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
