@@ -47,7 +47,7 @@ var imports = []struct {
 	{"internal/...", []string{"*"}, nil},
 	{"bench/...", []string{"*"}, nil},
 	{"bench", []string{"*"}, nil},
-	{"examples/...", []string{"*"}, nil},
+	{"examples", nil, []string{"*"}},
 }
 
 func fits(pattern, name string) bool {
