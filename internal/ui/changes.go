@@ -22,7 +22,7 @@ func (t *text) changes(changes []states.Change) {
 			t.print(" = ", value(c.To))
 		case c.To == nil:
 			t.print(" was ", value(c.From))
-		case c.From == c.To && c.From == hiddenValue:
+		case hidden(c.From) && hidden(c.To):
 			t.print(" ", hiddenValue)
 		default:
 			t.print(" ", value(c.From), t.dim(" → "), value(c.To))
@@ -33,6 +33,11 @@ func (t *text) changes(changes []states.Change) {
 
 // hiddenValue stands where a sensitive value was.
 const hiddenValue = "(sensitive)"
+
+func hidden(v any) bool {
+	s, ok := v.(string)
+	return ok && s == hiddenValue
+}
 
 // diff shows a unified diff, indented.
 func (t *text) diff(diff string) {

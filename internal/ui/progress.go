@@ -3,7 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +14,10 @@ import (
 // parts are done of how many, and for how long. It wraps the renderer that
 // shows the run, and gets out of its way.
 func Progress(terminal io.Writer, width int, run *states.StateRun, inner Renderer) Renderer {
-	p := &progress{printer: printer{w: terminal}, inner: inner, width: width, running: map[string]time.Time{}, done: make(chan struct{})}
+	p := &progress{
+		printer: printer{w: terminal}, inner: inner, width: width, started: time.Now(),
+		running: map[string]time.Time{}, done: make(chan struct{}),
+	}
 	for _, inv := range run.Invocations {
 		p.total += len(inv.Parts)
 	}
@@ -29,14 +32,15 @@ type progress struct {
 	width   int
 	total   int
 	ended   int
-	order   []string
-	running map[string]time.Time
+	started time.Time
+	order   []string             // what runs, in the order of beginning
+	running map[string]time.Time // when it began
 	shown   bool
 	done    chan struct{}
 }
 
-// every is how often the line is renewed; after is how long a part runs before
-// it is worth a line.
+// every is how often the line is renewed; after is how long a run or a part
+// takes before it is worth a line, or a word in it.
 const (
 	every = 100 * time.Millisecond
 	after = 300 * time.Millisecond
@@ -51,32 +55,36 @@ func (p *progress) tick() {
 			return
 		case now := <-ticker.C:
 			p.mu.Lock()
-			p.draw(now)
+			p.erase()
+			if now.Sub(p.started) >= after {
+				p.print(p.line(now))
+				p.shown = true
+			}
+			p.flush()
 			p.mu.Unlock()
 		}
 	}
 }
 
-// draw renews the line. The lock is held.
-func (p *progress) draw(now time.Time) {
-	p.erase()
-	var what []string
-	longest := time.Duration(0)
+// line is the progress at a moment. The lock is held.
+func (p *progress) line(now time.Time) string {
+	line := fmt.Sprintf("%d of %d  %s", p.ended, p.total, now.Sub(p.started).Truncate(time.Second))
+	between := "  "
 	for _, address := range p.order {
-		if d := now.Sub(p.running[address]); d >= after {
-			what = append(what, address)
-			longest = max(longest, d)
+		d := now.Sub(p.running[address])
+		if d < after {
+			continue
 		}
+		line += between + address
+		if d >= time.Second {
+			line += " " + d.Truncate(time.Second).String()
+		}
+		between = ", "
 	}
-	if len(what) == 0 {
-		return
-	}
-	line := fmt.Sprintf("%d/%d  %s  %s", p.ended, p.total, longest.Round(time.Second), strings.Join(what, ", "))
 	if runes := []rune(line); len(runes) >= p.width {
 		line = string(runes[:max(0, p.width-2)]) + "…"
 	}
-	p.print(line)
-	p.shown = true
+	return line
 }
 
 func (p *progress) erase() {
@@ -94,21 +102,17 @@ func (p *progress) Event(ev states.Event) {
 	case states.EventBegin:
 		if _, again := p.running[ev.Address]; !again {
 			p.order = append(p.order, ev.Address)
+			p.running[ev.Address] = ev.Time
 		}
-		p.running[ev.Address] = ev.Time
 	case states.EventPart:
 		p.ended++
 		if _, ran := p.running[ev.Address]; ran {
 			delete(p.running, ev.Address)
-			for i, address := range p.order {
-				if address == ev.Address {
-					p.order = append(p.order[:i], p.order[i+1:]...)
-					break
-				}
-			}
+			p.order = slices.DeleteFunc(p.order, func(a string) bool { return a == ev.Address })
 		}
 	}
 	p.erase()
+	p.flush()
 	p.inner.Event(ev)
 }
 
@@ -118,5 +122,6 @@ func (p *progress) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
+	p.flush()
 	return p.inner.Close()
 }

@@ -46,12 +46,16 @@ type entry struct {
 	word string
 }
 
-func listed(entries []entry, always string) string {
+// listed joins what is not zero.
+func listed(entries []entry) string {
 	var words []string
 	for _, e := range entries {
-		if e.n > 0 || e.word == always {
+		if e.n > 0 {
 			words = append(words, fmt.Sprint(e.n, " ", e.word))
 		}
+	}
+	if words == nil {
+		return "nothing to do"
 	}
 	return strings.Join(words, ", ")
 }
@@ -67,7 +71,7 @@ func (t *text) summary(ev *states.Event) {
 		t.print(t.bold(listed([]entry{
 			{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
 			{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
-		}, "unchanged")), "\n")
+		})), "\n")
 		return
 	}
 	c := ev.Counts
@@ -77,7 +81,7 @@ func (t *text) summary(ev *states.Event) {
 	line := listed([]entry{
 		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
 		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
-	}, "unchanged")
+	})
 	paint := t.bold
 	if c.Failed+c.Unknown+c.Blocked > 0 {
 		paint = t.red

@@ -63,6 +63,7 @@ func (t *text) Event(ev states.Event) {
 	case states.EventSummary:
 		t.summary(&ev)
 	}
+	t.flush()
 }
 
 // Close tells the first error of writing.

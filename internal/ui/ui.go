@@ -31,9 +31,6 @@ type jsonLines struct {
 
 // Event writes one line.
 func (j *jsonLines) Event(ev states.Event) {
-	if ev.Type == states.EventBegin {
-		return // for the journal
-	}
 	if j.err == nil {
 		j.err = j.encoder.Encode(ev)
 	}
@@ -42,16 +39,24 @@ func (j *jsonLines) Event(ev states.Event) {
 // Close tells the first error.
 func (j *jsonLines) Close() error { return j.err }
 
-// printer writes text and remembers the first error.
+// printer gathers text, writes it when it is told to, and remembers the first
+// error.
 type printer struct {
 	w   io.Writer
+	buf []byte
 	err error
 }
 
 func (p *printer) print(parts ...string) {
 	for _, s := range parts {
-		if p.err == nil {
-			_, p.err = io.WriteString(p.w, s)
-		}
+		p.buf = append(p.buf, s...)
 	}
+}
+
+// flush writes what was printed since the last one, in one piece.
+func (p *printer) flush() {
+	if p.err == nil && len(p.buf) > 0 {
+		_, p.err = p.w.Write(p.buf)
+	}
+	p.buf = p.buf[:0]
 }
