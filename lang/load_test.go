@@ -28,6 +28,8 @@ func TestLoadRefuses(t *testing.T) {
 		"syntax":         {"a.hcl", "file \"/a\" {\n  content =\n}\n", "a.hcl:2:12: Invalid expression"},
 		"quote":          {"a.hcl", "file '/a' {\n}\n", "a.hcl:1:6: Invalid character"},
 		"one line":       {"a.hcl", "file \"/a\" { mode = \"1\", owner = \"x\" }\n", "a.hcl:1:23: Invalid single-argument block definition"},
+		"label":          {"a.hcl", "file \"/a/${x}\" {\n}\n", "a.hcl:1:10: Invalid string literal"},
+		"interpolation":  {"a.hcl", "file \"/a\" {\n  content = \"$${a} ${b}\"\n}\n", "$${ stands for a literal ${"},
 		"brace":          {"a.hcl", "file \"/a\" {\n", "Unclosed configuration block"},
 		"JSON":           {"a.hcl.json", "{\"file\": {\"/a\": {\"mode\": 1,}}}", "a.hcl.json:1:27: Trailing comma in object"},
 		"JSON list":      {"a.hcl.json", "[]", "a.hcl.json:1:1: a site is an object"},
@@ -188,9 +190,10 @@ func TestVariables(t *testing.T) {
 }
 
 func TestVarsRefused(t *testing.T) {
-	site, _ := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte("variable \"list\" {\n  type = list(string)\n  default = []\n}\n")}},
-		lang.Options{Registry: registry()})
+	site, _ := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte("variable \"list\" {\n  type = list(string)\n  default = []\n}\n" +
+		"variable \"secret\" {\n  type = list(string)\n  sensitive = true\n  default = []\n}\n")}}, lang.Options{Registry: registry()})
 	for value, want := range map[string]string{
+		"secret=[hunter2]":  `--var secret: the value of the sensitive variable "secret" is no expression`,
 		"lst=x":             `--var: var.lst is not declared (did you mean var.list?)`,
 		"list=[":            `--var list: the value of variable "list" is no expression`,
 		"list={}":           `--var list: the value of variable "list" does not fit its type`,

@@ -134,6 +134,8 @@ func hintFor(d *hcl.Diagnostic) string {
 		return `write NAME = VALUE, or TYPE "LABEL" { … } over several lines`
 	case s == "Invalid expression" || s == "Missing expression":
 		return "a value is text in quotes, a number, true, false, null, a list, an object, a call or a reference"
+	case s == "Invalid string literal":
+		return `a label is literal text; where a key is computed, give the key attribute, such as path = "/srv/${var.name}"`
 	case strings.HasPrefix(s, "Trailing comma"):
 		return "remove the comma"
 	case s == "Invalid single-argument block definition":

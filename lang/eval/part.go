@@ -121,14 +121,16 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 	}
 	value, err = schema.Normalize(plain)
 	if err != nil && sensitive {
-		err = errHidden
+		err = errHidden()
 	}
 	return value, sensitive, err
 }
 
 // errHidden stands for errors that might show a sensitive value.
-var errHidden = &HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
-	Hint: "look at the attribute's type and rules, and try a value that is not sensitive"}
+func errHidden() error {
+	return &HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
+		Hint: "look at the attribute's type and rules, and try a value that is not sensitive"}
+}
 
 // modeText guesses what a number was meant to be: HCL reads 0644 as 644.
 func modeText(n json.Number) string {
@@ -212,7 +214,7 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		}
 	}
 	if slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0 {
-		err = errHidden
+		err = errHidden()
 	}
 	return diag.List{in.wrong(name, err, at)}
 }

@@ -102,7 +102,11 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 		return out
 	}
 	for _, g := range guards {
-		out.Guards = append(out.Guards, e.guard(g, ctx))
+		made := e.guard(g, ctx)
+		// One whose attributes are all null asks for nothing.
+		if made.Exists != "" || made.Missing != "" || made.Command != nil || made.WouldChange != nil {
+			out.Guards = append(out.Guards, made)
+		}
 	}
 	return out
 }

@@ -121,6 +121,14 @@ func (e *evaluator) valueFile(b *body, level string) {
 func (e *evaluator) text(level, source, name, text string) {
 	v := e.site.variables[name]
 	r := diag.Range{File: source}
+	before := len(e.list)
+	defer func() {
+		if v.Sensitive && len(e.list) > before {
+			e.list = append(e.list[:before], diag.Diagnostic{Severity: diag.Error, Range: r,
+				Summary: fmt.Sprintf("the value of the sensitive variable %q is no expression", name),
+				Hint:    fmt.Sprintf("its type is %s; quotes may be missing", eval.TypeName(v.Type))})
+		}
+	}()
 	if v.IsLiteral() {
 		value, err := eval.Value(text)
 		if err != nil {

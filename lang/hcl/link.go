@@ -130,6 +130,7 @@ type walker struct {
 	scope  scope
 	to     *expression
 	locals []map[string]struct{} // names that for expressions give
+	texts  int                   // templates around the node
 }
 
 // Enter rewrites a node before its children are visited.
@@ -138,6 +139,8 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	switch n := n.(type) {
 	case hclsyntax.ChildScope:
 		w.locals = append(w.locals, n.LocalNames)
+	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
+		w.texts++
 	case *hclsyntax.IndexExpr:
 		if call := w.computed(n); call != nil {
 			n.Collection = &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{call}, SrcRange: n.SrcRange}
@@ -153,10 +156,13 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	return nil
 }
 
-// Exit leaves the scope of a for expression.
+// Exit leaves the scope of a for expression, or a template.
 func (w *walker) Exit(n hclsyntax.Node) hcl2.Diagnostics {
-	if _, ok := n.(hclsyntax.ChildScope); ok {
+	switch n.(type) {
+	case hclsyntax.ChildScope:
 		w.locals = w.locals[:len(w.locals)-1]
+	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
+		w.texts--
 	}
 	return nil
 }
@@ -291,6 +297,8 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	case slices.Contains(notYet(), root) || root == "hosts" || root == "secret" || root == "result":
 		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
 		return
+	case hint == "" && w.texts > 0:
+		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME; $${ stands for a literal ${"
 	case len(n.Traversal) == 1 && hint == "":
 		hint = fmt.Sprintf("put text in quotes: %q", root)
 	case hint == "":
