@@ -60,7 +60,7 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 	isTemplate := errors.As(err, &inner)
 	hidden := hasSensitive(from)
 	if hidden && name != "template" && name != RefFunction {
-		err = errHidden
+		err = errHidden()
 	}
 	if isTemplate {
 		l := append(diag.List(nil), inner.List...)
