@@ -37,7 +37,7 @@ var imports = []struct {
 	{"lang/eval", []string{"lang/diag", "states"}, nil},
 	{"lang/hcl", []string{"lang/diag", "lang/eval", "states"}, nil},
 	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},
-	{"graph", []string{"states", "lang/diag"}, nil},
+	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},
 	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
@@ -196,7 +196,7 @@ func constant(decl *ast.GenDecl, v *ast.ValueSpec) bool {
 		}
 		of, _ := selector.X.(*ast.Ident)
 		switch of.Name + "." + selector.Sel.Name {
-		case "errors.New", "fmt.Errorf", "states.Define", "regexp.MustCompile", "uuid.MustParse", "cty.Capsule":
+		case "errors.New", "fmt.Errorf", "states.Define", "regexp.MustCompile", "uuid.MustParse", "cty.Capsule", "cty.CapsuleWithOps":
 		default:
 			return false
 		}
