@@ -80,6 +80,16 @@ func TestLeftOutPassesOn(t *testing.T) {
 	want(t, edges(t, run, "state.c"), "requires [state.a state.h] after [] by []")
 }
 
+func TestEmptyLoops(t *testing.T) {
+	s := newSite()
+	s.state("a", notify("state.h"), require("state.h"))
+	s.state("b", listen("state.a//file.x"))
+	s.state("out", leftOut, func(d *states.Declaration) { d.Parts = []states.PartDeclaration{} })
+	s.state("c", listen("state.out//file.x"))
+	s.Empty = []string{"state.h", "state.a.file.x"}
+	want(t, sequence(s.compile(t).Run), "state.a")
+}
+
 func TestFailure(t *testing.T) {
 	s := newSite()
 	s.state("a", notify("state.h"), notifyFailure("state.h", "state.alarm"))

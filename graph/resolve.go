@@ -73,6 +73,8 @@ func (p *planner) resolve() {
 	}
 	for _, d := range p.decls {
 		d.out = p.isOut(d)
+	}
+	for _, d := range p.decls {
 		p.linkNotes(d)
 	}
 	for _, d := range p.decls {
@@ -136,7 +138,7 @@ func (p *planner) lookup(r states.Ref) []*decl {
 	if d := p.byAddress[r.Address]; d != nil {
 		found = append([]*decl{d}, found...)
 	}
-	if len(found) == 0 {
+	if len(found) == 0 && !slices.Contains(p.site.Empty, r.Address) {
 		p.diags.Add(diag.Diagnostic{
 			Summary: fmt.Sprintf("%s is not declared", r.Address), Range: r.Range,
 			Hint: suggest(r.Address, p.names()),
@@ -146,7 +148,11 @@ func (p *planner) lookup(r states.Ref) []*decl {
 		return found
 	}
 	with := slices.DeleteFunc(slices.Clone(found), func(d *decl) bool { return len(listened(d, r.Part)) == 0 })
-	if len(with) == 0 && len(found) > 0 {
+	// Who is left out may come without its parts.
+	out := slices.ContainsFunc(found, func(d *decl) bool {
+		return d.out || slices.ContainsFunc(d.runs, func(r *decl) bool { return r.out })
+	})
+	if len(with) == 0 && len(found) > 0 && !out && !slices.Contains(p.site.Empty, r.Address+"."+r.Part) {
 		p.diags.Add(diag.Diagnostic{
 			Summary: fmt.Sprintf("%s has no part %s", r.Address, r.Part), Range: r.Range,
 			Hint:    suggest(r.Part, partNames(found[0])),

@@ -14,6 +14,10 @@ type Declarations struct {
 	Site string // the site's name, empty when it has none
 	Host string // the host's name
 	List []Declaration
+	// Empty lists the bases of declarations and parts whose for_each has no
+	// element (state.h, state.a.file.x): references to them mean nothing, but
+	// are no mistake.
+	Empty []string
 }
 
 // DeclarationKind tells states, runs and blocks apart.
