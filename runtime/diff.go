@@ -29,7 +29,7 @@ func contentDiff(from, to host.Content) string {
 	}
 	a, _ := from.Inline()
 	b, _ := to.Inline()
-	return unified(a, b)
+	return Diff(a, b)
 }
 
 // line is one line of a diff: ' ', '-' or '+', and the text with its newline.
@@ -38,9 +38,9 @@ type line struct {
 	text string
 }
 
-// unified writes a diff in the unified format of diff -u, without file names.
+// Diff compares two texts in the unified format of diff -u, without file names.
 // A line without a newline at its end is followed by the usual remark.
-func unified(a, b string) string {
+func Diff(a, b string) string {
 	lines := diffLines(a, b)
 	var out strings.Builder
 	oldLine, newLine := 1, 1
