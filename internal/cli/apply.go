@@ -49,13 +49,17 @@ func (s *session) mayAsk(yes bool) error {
 
 // confirmAndApply shows the plan and asks, unless that is not wanted.
 func (s *session) confirmAndApply(ctx context.Context, c *site, yes, detailed bool) error {
+	folder, err := s.journal() // before anybody is asked
+	if err != nil {
+		return err
+	}
 	if !yes {
 		todo, err := s.confirm(ctx, c)
 		if err != nil || !todo {
 			return err
 		}
 	}
-	result, err := s.apply(ctx, c)
+	result, err := s.apply(ctx, c, folder)
 	if err != nil {
 		return err
 	}
@@ -132,7 +136,8 @@ func (s *session) ask(ctx context.Context, in *bufio.Reader) (bool, error) {
 	}()
 	select {
 	case <-ctx.Done():
-		return false, &status{code: exitInterrupted}
+		fmt.Fprintln(s.Out)
+		return false, &status{code: exitInterrupted, err: errInterrupted}
 	case a := <-answered:
 		if a.err != nil && a.err != io.EOF {
 			return false, failed(a.err)

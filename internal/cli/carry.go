@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/modules"
@@ -27,7 +28,7 @@ func (s *session) renderer(c *site) ui.Renderer {
 
 func (s *session) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
-		Host: c.host, Registry: modules.Standard(), Site: c.files(), Sources: c.result.Sources,
+		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.result.Sources,
 		Parallel: s.globals.Parallel, Events: events,
 	}
 }
@@ -40,8 +41,8 @@ func (s *session) showPlan(ctx context.Context, c *site) (*runtime.Result, error
 }
 
 // apply carries the run out, and records it.
-func (s *session) apply(ctx context.Context, c *site) (*runtime.Result, error) {
-	record, err := s.record(c)
+func (s *session) apply(ctx context.Context, c *site, folder *journal.Folder) (*runtime.Result, error) {
+	record, err := s.record(c, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,15 @@ func (s *session) apply(ctx context.Context, c *site) (*runtime.Result, error) {
 	o := s.options(c, r.Event)
 	o.Journal = record
 	result, err := runtime.Apply(ctx, c.run, o)
-	err = errors.Join(err, r.Close())
+	err = errors.Join(err, record.Finish(ending(result, err)))
+	if shown := r.Close(); shown != nil {
+		err = errors.Join(err, fmt.Errorf("the run is recorded, but could not be shown: %w", shown))
+	}
+	return result, failed(err)
+}
+
+// ending tells the journal how a run ended.
+func ending(result *runtime.Result, err error) journal.End {
 	end := journal.End{State: journal.Done, Err: err}
 	if result != nil {
 		end.Counts, end.Report = result.Counts, &result.Report
@@ -61,15 +70,11 @@ func (s *session) apply(ctx context.Context, c *site) (*runtime.Result, error) {
 	case result.Failed || err != nil:
 		end.State = journal.Failed
 	}
-	return result, failed(errors.Join(err, record.Finish(end)))
+	return end
 }
 
 // record begins the journal of an apply.
-func (s *session) record(c *site) (*journal.Run, error) {
-	folder, err := s.journal()
-	if err != nil {
-		return nil, err
-	}
+func (s *session) record(c *site, folder *journal.Folder) (*journal.Run, error) {
 	sources := make(map[string]journal.Source, len(c.result.Sources))
 	lines := c.lines()
 	for address, place := range c.result.Sources {
@@ -83,9 +88,15 @@ func (s *session) record(c *site) (*journal.Run, error) {
 	if errors.As(err, &locked) {
 		return nil, &status{code: exitFailed, err: err, hint: "wait until it has ended, or end it"}
 	}
-	return record, failed(err)
+	if err != nil {
+		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
+	}
+	return record, nil
 }
 
+const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
+
+// journal opens the state folder, and makes it if there is none.
 func (s *session) journal() (*journal.Folder, error) {
 	dir, err := s.stateDir()
 	if err != nil {
@@ -93,7 +104,7 @@ func (s *session) journal() (*journal.Folder, error) {
 	}
 	folder, err := journal.Open(dir)
 	if err != nil {
-		return nil, &status{code: exitFailed, err: err, hint: "--state-dir DIR keeps the records of runs elsewhere"}
+		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
 	}
 	return folder, nil
 }
@@ -102,7 +113,7 @@ func (s *session) journal() (*journal.Folder, error) {
 func exitCode(r *runtime.Result, detailed bool) error {
 	switch {
 	case r.Interrupted:
-		return &status{code: exitInterrupted}
+		return &status{code: exitInterrupted, err: errInterrupted}
 	case r.Failed:
 		return &status{code: exitFailed}
 	case detailed && r.Counts.Changed > 0:

@@ -132,6 +132,9 @@ func Main(args []string, env Environment) int {
 		s.globals.NoColor = true
 		return s.report(usageError(err))
 	}
+	if g.Parallel < 0 {
+		return s.report(usage("", "--parallel is a number of invocations, not %d", g.Parallel))
+	}
 	ctx, stop := interruptible(s)
 	defer stop()
 	return s.report(parsed.Run(ctx, s))
@@ -159,6 +162,9 @@ func interruptible(s *session) (runContext, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader that has gone away must not end an apply in its middle: with the
+	// signal caught, writing to it fails, and the run goes on.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
@@ -183,10 +189,13 @@ func (s *session) report(err error) int {
 	}
 	st := &status{code: exitFailed, err: err}
 	errors.As(err, &st)
+	if errors.Is(err, syscall.EPIPE) { // nobody reads on, as behind "| head"
+		return st.code
+	}
 	if st.err != nil {
 		fmt.Fprintln(s.Err, "tenet: "+ui.Clean(strings.TrimPrefix(st.Error(), "tenet: ")))
 		if st.hint != "" {
-			fmt.Fprintln(s.Err, "hint: "+st.hint)
+			fmt.Fprintln(s.Err, "hint: "+ui.Clean(st.hint))
 		}
 	}
 	return st.code

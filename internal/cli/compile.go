@@ -16,7 +16,7 @@ func (cmd *compileCmd) Run(ctx runContext, s *session) error {
 		return err
 	}
 	if s.globals.JSON {
-		return failed(graph.JSON(s.Out, graph.Mask(c.run)))
+		return failed(graph.JSON(s.Out, c.run))
 	}
 	var out strings.Builder
 	for _, inv := range c.run.Invocations {

@@ -35,7 +35,7 @@ func (cmd *execCmd) Run(ctx runContext, s *session) error {
 	result, err := h.Run(ctx, c)
 	switch {
 	case ctx.Err() != nil:
-		return &status{code: exitInterrupted}
+		return &status{code: exitInterrupted, err: errInterrupted}
 	case err != nil:
 		return failed(err)
 	case s.globals.JSON:

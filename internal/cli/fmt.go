@@ -11,19 +11,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
 type fmtCmd struct {
 	Paths []string `arg:"" optional:"" help:"Directories or files (default: the current directory); - formats standard input."`
 	Check bool     `help:"Change nothing; end with 1 if a file is not in the canonical layout."`
+	Diff  bool     `help:"Show what is changed, or would be."`
 }
 
 // Run rewrites state files, and lists those that it changed.
 func (cmd *fmtCmd) Run(ctx runContext, s *session) error {
 	if len(cmd.Paths) == 1 && cmd.Paths[0] == "-" {
-		return s.formatInput()
+		return cmd.input(s)
 	}
 	paths := cmd.Paths
 	if len(paths) == 0 {
@@ -35,7 +38,7 @@ func (cmd *fmtCmd) Run(ctx runContext, s *session) error {
 	}
 	changed, wrong := false, false
 	for _, name := range files {
-		other, err := s.formatFile(ctx, name, cmd.Check)
+		other, err := cmd.file(ctx, s, name)
 		var st *status
 		switch {
 		case errors.As(err, &st) && st.code == exitSite:
@@ -88,21 +91,29 @@ func (s *session) format(name string, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-func (s *session) formatInput() error {
+// input formats standard input to standard output.
+func (cmd *fmtCmd) input(s *session) error {
+	const name = "standard input"
 	src, err := io.ReadAll(s.In)
 	if err != nil {
 		return failed(err)
 	}
-	out, err := s.format("standard input", src)
+	out, err := s.format(name, src)
 	if err != nil {
 		return err
+	}
+	if cmd.Check || cmd.Diff {
+		if err := cmd.show(s, name, src, out); err != nil || !cmd.Check || bytes.Equal(src, out) {
+			return err
+		}
+		return &status{code: exitFailed}
 	}
 	_, err = s.Out.Write(out)
 	return failed(err)
 }
 
-// formatFile rewrites one file in place, in one step.
-func (s *session) formatFile(ctx context.Context, name string, check bool) (changed bool, err error) {
+// file rewrites one file in place, in one step.
+func (cmd *fmtCmd) file(ctx context.Context, s *session, name string) (changed bool, err error) {
 	src, err := os.ReadFile(name)
 	if err != nil {
 		return false, failed(err)
@@ -111,12 +122,25 @@ func (s *session) formatFile(ctx context.Context, name string, check bool) (chan
 	if err != nil || bytes.Equal(src, out) {
 		return false, err
 	}
-	if !check {
+	if !cmd.Check {
 		if err := replace(ctx, name, out); err != nil {
 			return false, failed(fmt.Errorf("%s cannot be rewritten: %w", name, err))
 		}
 	}
-	return true, s.print(name)
+	return true, cmd.show(s, name, src, out)
+}
+
+// show names a file that is not in the canonical layout.
+func (cmd *fmtCmd) show(s *session, name string, src, out []byte) error {
+	if bytes.Equal(src, out) {
+		return nil
+	}
+	text := ui.Clean(name) + "\n"
+	if cmd.Diff {
+		text = fmt.Sprintf("--- %s\n+++ %s\n%s", name, name, runtime.Diff(string(src), string(out)))
+	}
+	_, err := io.WriteString(s.Out, text)
+	return failed(err)
 }
 
 // replace puts new content in the place of a file, whose owner and mode stay.

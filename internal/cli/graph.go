@@ -24,5 +24,5 @@ func (cmd *graphCmd) Run(ctx runContext, s *session) error {
 	if s.globals.JSON {
 		draw = graph.JSON
 	}
-	return failed(draw(s.Out, graph.Mask(c.run)))
+	return failed(draw(s.Out, c.run))
 }

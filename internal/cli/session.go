@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,16 +71,30 @@ func (s *session) newHost() (*host.Local, error) {
 	return h, failed(err)
 }
 
+// stateBelow is the state folder within a tree, which no symbolic link may lead
+// out of it.
+func stateBelow(dir string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", failed(fmt.Errorf("--root: %w", err))
+	}
+	defer root.Close()
+	if _, err := root.Stat("var/lib/tenet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", &status{code: exitFailed, err: fmt.Errorf("the state folder below %s cannot be used: %w", dir, err), hint: elsewhere}
+	}
+	return filepath.Join(dir, "var/lib/tenet"), nil
+}
+
 // stateDir is where the records of runs are kept.
 func (s *session) stateDir() (string, error) {
 	switch {
 	case s.globals.StateDir != "":
 		return filepath.Abs(s.globals.StateDir)
 	case s.globals.Root != "" && s.globals.Root != "/":
-		return filepath.Join(s.globals.Root, "var/lib/tenet"), nil
+		return stateBelow(s.globals.Root)
 	case os.Geteuid() == 0:
 		return "/var/lib/tenet", nil
-	case s.getenv("XDG_STATE_HOME") != "":
+	case filepath.IsAbs(s.getenv("XDG_STATE_HOME")): // others are to be ignored, says the XDG specification
 		return filepath.Join(s.getenv("XDG_STATE_HOME"), "tenet"), nil
 	case s.getenv("HOME") != "":
 		return filepath.Join(s.getenv("HOME"), ".local/state/tenet"), nil

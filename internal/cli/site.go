@@ -17,13 +17,17 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
+// localhost names a host that no site names.
+const localhost = "localhost"
+
 // site is a site that was loaded and compiled for this machine.
 type site struct {
-	lang   *lang.Site
-	target lang.Target
-	result *graph.Result
-	run    *states.StateRun // what is selected of it
-	host   *host.Local
+	lang    *lang.Site // nil: there is none, only a run
+	sources fs.FS      // opens the files that parts name
+	target  lang.Target
+	result  *graph.Result
+	run     *states.StateRun // what is selected of it
+	host    *host.Local
 }
 
 // openSite opens a site, a directory or one file of it. Nothing outside of the
@@ -57,6 +61,7 @@ func (s *session) compile(ctx context.Context, path string) (*site, error) {
 	if c.lang, err = s.openSite(path); err != nil {
 		return nil, err
 	}
+	c.sources = c.lang.Files()
 	if c.target, err = s.target(h); err != nil {
 		return nil, err
 	}
@@ -101,14 +106,6 @@ func (c *site) source(file string) ([]byte, bool) {
 		return nil, false
 	}
 	return c.lang.Source(file)
-}
-
-// files is the site's file system, for sources; nil without a site.
-func (c *site) files() fs.FS {
-	if c.lang == nil {
-		return nil
-	}
-	return c.lang.Files()
 }
 
 // line gives the source line of a place "file:line:column", or "".

@@ -13,7 +13,7 @@ import (
 
 // target is this machine, with the values that the command line gives.
 func (s *session) target(h host.Host) (lang.Target, error) {
-	t := lang.Target{Host: "localhost", Environment: map[string]string{}}
+	t := lang.Target{Host: localhost, Environment: map[string]string{}}
 	facts, err := s.facts(h)
 	if err != nil {
 		return t, err

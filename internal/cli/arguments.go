@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// arguments collects NAME=VALUE pairs for a part of one module.
+type arguments struct {
+	module  *states.Module
+	values  map[string]any
+	ensure  states.Ensure
+	sources fs.FS // holds the file that a source names
+}
+
+// take adds one pair.
+func (a *arguments) take(pair string) error {
+	name, text, ok := strings.Cut(pair, "=")
+	if !ok {
+		return usage(a.hint(), "%q gives no value: write NAME=VALUE", pair)
+	}
+	if name == "ensure" {
+		if a.ensure = states.Ensure(text); a.ensure != states.Present && a.ensure != states.Absent {
+			return usage("", "ensure is present or absent, not %q", text)
+		}
+		return nil
+	}
+	attribute := a.module.Attribute(name)
+	if attribute == nil || attribute.Out {
+		return usage(a.suggest(name), "%s has no attribute %q that can be set", a.module.Name, name)
+	}
+	plain, err := a.plain(attribute, text)
+	if err == nil {
+		a.values[name], err = attribute.Normalize(plain)
+	}
+	if err != nil {
+		return a.wrong(err)
+	}
+	if a.values[name] == nil { // null: not given
+		delete(a.values, name)
+	}
+	return nil
+}
+
+// plain reads a value: a text as it stands there, anything else as a literal
+// of the language if it is one.
+func (a *arguments) plain(attribute *states.Attribute, text string) (any, error) {
+	switch attribute.Kind {
+	case states.KindString, states.KindMode, states.KindDuration, states.KindContent:
+		return text, nil
+	case states.KindSource:
+		source, err := a.source(text)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", attribute.Name, err)
+		}
+		return source, err
+	}
+	if value, ok := literal(text); ok {
+		return value, nil
+	}
+	if attribute.Kind == states.KindList || attribute.Kind == states.KindSet {
+		return []any{text}, nil
+	}
+	return text, nil
+}
+
+// literal gives the plain value of an expression that needs nothing from
+// outside.
+func literal(text string) (any, bool) {
+	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, false
+	}
+	value, diags := expr.Value(nil)
+	if diags.HasErrors() {
+		return nil, false
+	}
+	plain, err := eval.Plain(value)
+	return plain, err == nil
+}
+
+// source is a file of this machine in place of one of a site.
+func (a *arguments) source(name string) (any, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	a.sources = root.FS()
+	return map[string]any{
+		"path": filepath.Base(name), "sha256": hex.EncodeToString(sum.Sum(nil)), "size": json.Number(fmt.Sprint(size)),
+	}, nil
+}
+
+func (a *arguments) hint() string {
+	return "tenet doc " + a.module.Name + " describes the attributes"
+}
+
+// suggest names the attribute that was meant, perhaps.
+func (a *arguments) suggest(name string) string {
+	var names []string
+	for _, attribute := range a.module.Attributes {
+		if !attribute.Out {
+			names = append(names, attribute.Name)
+		}
+	}
+	if near := eval.DidYouMean(name, names); near != "" {
+		return near
+	}
+	return a.hint()
+}
+
+// wrong makes wrong usage of a mistake in a value.
+func (a *arguments) wrong(err error) error {
+	hint := a.hint()
+	if e, ok := errors.AsType[*states.AttributeError](err); ok && e.Hint != "" {
+		hint = e.Hint
+	}
+	return usage(hint, "%w", err)
+}
