@@ -64,3 +64,35 @@ func ExampleFormat() {
 	//   mode    = "0644"
 	// }
 }
+
+// A variable tells where its value came from.
+func ExampleSite_Variables() {
+	files := fstest.MapFS{
+		"site.hcl": {Data: []byte("variable \"port\" {\n  type    = number\n  default = 80\n}\n")},
+		"vars.hcl": {Data: []byte("port = 8080\n")},
+	}
+	site, _ := lang.Load(files, lang.Options{Registry: registry()})
+	values, problems := site.Variables(context.Background(), lang.Target{})
+	if problems.HasErrors() {
+		fmt.Println(problems.Err())
+		return
+	}
+	for _, v := range values {
+		fmt.Printf("%s (%s) = %v, from %s\n", v.Name, v.Type, v.Value, v.From.Range)
+		for _, o := range v.Overrode {
+			fmt.Printf("  instead of %v, from %s\n", o.Value, o.Range)
+		}
+	}
+	// Output:
+	// port (number) = 8080, from vars.hcl:1:8
+	//   instead of 80, from site.hcl:3:13
+}
+
+func ExampleFunctions() {
+	for _, f := range lang.Functions() {
+		if f.Name == "cidrhost" {
+			fmt.Printf("%s: %s\n", f.Signature, f.Doc)
+		}
+	}
+	// Output: cidrhost(prefix string, hostnum number) string: the address of a number in a network; negative numbers count from its end
+}

@@ -225,3 +225,14 @@ func TestParallel(t *testing.T) {
 	}
 	group.Wait()
 }
+
+func TestWithoutFacts(t *testing.T) {
+	site, _ := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte("file \"/a\" {\n  content = fact.os.id\n}\nfile \"~/b\" {}\n")}},
+		lang.Options{Registry: registry()})
+	_, list := site.For(context.Background(), lang.Target{})
+	if len(list) != 2 {
+		t.Fatal(list)
+	}
+	one(t, list[:1], "site.hcl:2:13: fact.os: facts are not known here")
+	one(t, list[1:], "site.hcl:4:1: path: ~ stands for the fact home")
+}
