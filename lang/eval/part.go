@@ -174,12 +174,12 @@ func (p *Parts) defaultKey(part *states.PartDeclaration, in PartInput, given map
 	if in.Key != nil {
 		text = *in.Key
 	}
+	given[keys[0]] = true
 	value, _, err := p.value(in, Attribute{Name: keys[0], Value: cty.StringVal(text)})
 	if err != nil {
 		return diag.List{in.wrong(keys[0], err, in.Range)}
 	}
 	part.Values[keys[0]] = value
-	given[keys[0]] = true
 	return nil
 }
 
