@@ -29,6 +29,9 @@ func (p *planner) orderPaths() {
 	tree := make(map[string]*pathNode)
 	touched := make([][]string, len(p.finals))
 	for i, f := range p.finals {
+		if f.d.isBlock() {
+			continue // its guards are decided once, with its first member
+		}
 		for name, u := range f.d.touches() {
 			n := tree[name]
 			if n == nil {
@@ -50,53 +53,45 @@ func (p *planner) orderPaths() {
 	}
 }
 
-// orderBelow orders user u of a path and the users of the directories above.
+// orderBelow orders user u of a path and the users of the directories above:
+// of all of them, since what is between may have given way.
 func (p *planner) orderBelow(tree map[string]*pathNode, name string, u int) {
-	kept, taken := false, false
 	for dir, ok := parent(name); ok; dir, ok = parent(dir) {
-		n := tree[dir]
-		if n == nil {
-			continue
+		if n := tree[dir]; n != nil {
+			p.afterKept(n, u)
+			p.beforeTaken(n, u)
+			p.besideGuards(n, u)
 		}
-		if !kept {
-			kept = p.afterKept(n, u)
-		}
-		if !taken {
-			taken = p.beforeTaken(n, u)
-		}
-		p.besideGuards(n, u)
 	}
 }
 
 // afterKept puts u behind the last that sets the directory up.
-func (p *planner) afterKept(n *pathNode, u int) bool {
+func (p *planner) afterKept(n *pathNode, u int) {
 	for _, d := range slices.Backward(n.users) {
-		if n.use[d] == keeps && (d == u || p.after(d, u)) {
-			return true
+		if n.use[d] == keeps && p.after(d, u) {
+			return
 		}
 	}
-	return false
 }
 
 // beforeTaken puts u before the first that removes the directory.
-func (p *planner) beforeTaken(n *pathNode, u int) bool {
+func (p *planner) beforeTaken(n *pathNode, u int) {
 	for _, d := range n.users {
-		if n.use[d] == takes && (d == u || p.after(u, d)) {
-			return true
+		if n.use[d] == takes && p.after(u, d) {
+			return
 		}
 	}
-	return false
 }
 
 // besideGuards puts u between the guards declared before and after it.
 func (p *planner) besideGuards(n *pathNode, u int) {
 	for _, d := range slices.Backward(n.users) {
-		if n.use[d] == looks && d <= u && (d == u || p.after(d, u)) {
+		if n.use[d] == looks && d <= u && p.after(d, u) {
 			break
 		}
 	}
 	for _, d := range n.users {
-		if n.use[d] == looks && d >= u && (d == u || p.after(u, d)) {
+		if n.use[d] == looks && d >= u && p.after(u, d) {
 			break
 		}
 	}
