@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,53 @@ func TestIDsSort(t *testing.T) {
 		t.Errorf("%s does not come after %s", r.ID(), ids[3])
 	}
 	finish(t, r, journal.End{State: journal.Done})
+}
+
+// A run that is the same as the one before shares its run.json; another does
+// not, nor one that a crash may have torn.
+func TestSameRunIsShared(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	inode := func(change func(*states.StateRun)) fs.FileInfo {
+		m := journal.Meta{Run: run()}
+		change(m.Run)
+		r, err := f.Start(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish(t, r, journal.End{State: journal.Done, Changed: true})
+		path := filepath.Join(dir, "runs", r.ID(), "run.json")
+		data, err := os.ReadFile(path)
+		var back states.StateRun
+		if err != nil || json.Unmarshal(data, &back) != nil || back.Revision != m.Run.Revision {
+			t.Fatalf("run.json: %s, %v", data, err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	first := inode(func(*states.StateRun) {})
+	if !os.SameFile(first, inode(func(*states.StateRun) {})) {
+		t.Error("the same run is written twice")
+	}
+	other := inode(func(r *states.StateRun) { r.Revision = "sha256:2" })
+	if os.SameFile(first, other) {
+		t.Error("another revision shares the file")
+	}
+	lock := filepath.Join(dir, "lock")
+	data, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = regexp.MustCompile(`"boot":"[^"]*"`).ReplaceAll(data, []byte(`"boot":"another"`))
+	if err := os.WriteFile(lock, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if os.SameFile(other, inode(func(r *states.StateRun) { r.Revision = "sha256:2" })) {
+		t.Error("shared over a boot")
+	}
 }
 
 // What a crash leaves can be read: no status, a torn last event, a dead holder.

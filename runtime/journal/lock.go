@@ -17,6 +17,9 @@ type LockedError struct {
 	PID   int       `json:"pid"`
 	Run   string    `json:"run"`
 	Since time.Time `json:"since"`
+	// Revision of the StateRun, and the kernel's boot id: see save.
+	Revision string `json:"revision"`
+	Boot     string `json:"boot"`
 }
 
 // Error names the holder.
@@ -28,26 +31,26 @@ func (e *LockedError) Error() string {
 }
 
 // acquire takes the folder's lock. The kernel gives it up with the process, so
-// that a dead holder is no obstacle. last is the run that held it before.
-func (f *Folder) acquire() (lock *os.File, last string, err error) {
+// that a dead holder is no obstacle. last is who held it before.
+func (f *Folder) acquire() (lock *os.File, last LockedError, err error) {
 	lock, err = os.OpenFile(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, "", fmt.Errorf("the state folder cannot be locked: %w", err)
+		return nil, LockedError{}, fmt.Errorf("the state folder cannot be locked: %w", err)
 	}
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	holder := readHolder(lock)
 	if err == nil {
-		return lock, holder.Run, nil
+		return lock, holder, nil
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = &holder
 	}
-	return nil, "", errors.Join(err, lock.Close())
+	return nil, LockedError{}, errors.Join(err, lock.Close())
 }
 
 // claim writes down who holds the lock.
-func claim(lock *os.File, run string, since time.Time) error {
-	data, err := json.Marshal(LockedError{PID: os.Getpid(), Run: run, Since: since})
+func claim(lock *os.File, holder LockedError) error {
+	data, err := json.Marshal(holder)
 	if err != nil {
 		return err
 	}

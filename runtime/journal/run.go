@@ -65,8 +65,8 @@ func (f *Folder) Start(m Meta) (*Run, error) {
 	return r, nil
 }
 
-func (f *Folder) begin(lock *os.File, last string, m Meta) (*Run, error) {
-	id, err := f.nextID(last)
+func (f *Folder) begin(lock *os.File, last LockedError, m Meta) (*Run, error) {
+	id, err := f.nextID(last.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,8 @@ func (f *Folder) begin(lock *os.File, last string, m Meta) (*Run, error) {
 	if r.keep == 0 {
 		r.keep = 30
 	}
-	if err := claim(lock, id, r.status.Started); err != nil {
+	holder := LockedError{PID: os.Getpid(), Run: id, Since: r.status.Started, Revision: m.Run.Revision, Boot: bootID()}
+	if err := claim(lock, holder); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(f.path(id, "output"), 0o700); err != nil {
@@ -94,7 +95,7 @@ func (f *Folder) begin(lock *os.File, last string, m Meta) (*Run, error) {
 	r.encoder = json.NewEncoder(r.out)
 	r.encoder.SetEscapeHTML(false)
 	// Written beside the first reads; Sync waits for it before the first act.
-	go func() { r.saved <- save(f.path(id), m) }()
+	go func() { r.saved <- save(f.path(id), m, f.sameRun(last, holder)) }()
 	return r, nil
 }
 
@@ -146,7 +147,7 @@ func (r *Run) Sync() error {
 
 func (r *Run) sync() error {
 	if !r.synced && r.failed == nil {
-		r.failed = errors.Join(<-r.saved, syncDir(r.folder.path(r.ID())), syncDir(filepath.Join(r.folder.dir, "runs")))
+		r.failed = errors.Join(<-r.saved, r.syncFiles())
 		r.synced = true
 	}
 	if r.failed == nil {
@@ -218,10 +219,21 @@ func (r *Run) writeStatus() error {
 	return replaceFile(r.folder.path(r.ID(), "status.json"), append(data, '\n'))
 }
 
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
+// syncFiles makes durable what the run is made of, and its place.
+func (r *Run) syncFiles() error {
+	var errs []error
+	for _, path := range []string{
+		r.folder.path(r.ID(), "run.json"), r.folder.path(r.ID(), "sources.json"),
+		r.folder.path(r.ID(), "secrets.json"), r.folder.path(r.ID()), filepath.Join(r.folder.dir, "runs"),
+	} {
+		f, err := os.Open(path)
+		if os.IsNotExist(err) && filepath.Base(path) == "secrets.json" {
+			continue // a run without secrets
+		}
+		if err == nil {
+			err = errors.Join(f.Sync(), f.Close())
+		}
+		errs = append(errs, err)
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(errs...)
 }

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -25,23 +27,52 @@ func OutputName(address, stream string) string {
 	return name + "." + stream
 }
 
-// save writes what the run is made of into its folder.
-func save(dir string, m Meta) error {
-	secrets := map[string]map[string]any{}
-	err := writeJSON(filepath.Join(dir, "run.json"), func(e *json.Encoder, w *bufio.Writer) error {
-		return encodeRun(e, w, m.Run, secrets)
-	})
-	if err == nil && len(secrets) > 0 {
-		err = writeJSON(filepath.Join(dir, "secrets.json"), func(e *json.Encoder, _ *bufio.Writer) error {
+// sameRun is the former run's run.json, if it holds the same bytes: its
+// revision is the same, and the machine has not been started anew since, so
+// that it cannot have been torn by a loss of power. Empty: there is none.
+func (f *Folder) sameRun(last, now LockedError) string {
+	if last.Revision == "" || last.Revision != now.Revision || last.Boot == "" || last.Boot != now.Boot {
+		return ""
+	}
+	return f.path(last.Run, "run.json")
+}
+
+// bootID names the time since the kernel was started; empty where it is unknown.
+func bootID() string {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// save writes what the run is made of into its folder. A run.json that is the
+// same as a former one becomes a link to it: most runs of a machine are alike.
+func save(dir string, m Meta, same string) error {
+	secrets := secretsOf(m.Run)
+	path := filepath.Join(dir, "run.json")
+	if same == "" || os.Link(same, path) != nil {
+		err := writeJSON(path+".new", func(e *json.Encoder, w *bufio.Writer) error {
+			return encodeRun(e, w, m.Run)
+		})
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(secrets) > 0 {
+		err := writeJSON(filepath.Join(dir, "secrets.json"), func(e *json.Encoder, _ *bufio.Writer) error {
 			return e.Encode(secrets)
 		})
+		if err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = writeJSON(filepath.Join(dir, "sources.json"), func(e *json.Encoder, _ *bufio.Writer) error {
-			return e.Encode(m.Sources)
-		})
-	}
-	return err
+	return writeJSON(filepath.Join(dir, "sources.json"), func(e *json.Encoder, _ *bufio.Writer) error {
+		return e.Encode(m.Sources)
+	})
 }
 
 func writeJSON(path string, encode func(*json.Encoder, *bufio.Writer) error) error {
@@ -64,8 +95,8 @@ type runHead struct {
 }
 
 // encodeRun writes the StateRun one invocation at a time, so that a large one
-// never stands in memory a second time. Sensitive values go into secrets.
-func encodeRun(e *json.Encoder, w *bufio.Writer, run *states.StateRun, secrets map[string]map[string]any) error {
+// never stands in memory a second time.
+func encodeRun(e *json.Encoder, w *bufio.Writer, run *states.StateRun) error {
 	text, err := json.Marshal(runHead{StateRun: run})
 	if err != nil {
 		return err
@@ -77,7 +108,7 @@ func encodeRun(e *json.Encoder, w *bufio.Writer, run *states.StateRun, secrets m
 		name        string
 		invocations []states.Invocation
 	}{{"invocations", run.Invocations}, {"handlers", run.Handlers}} {
-		if err := encodeList(e, w, list.name, list.invocations, secrets); err != nil {
+		if err := encodeList(e, w, list.name, list.invocations); err != nil {
 			return err
 		}
 	}
@@ -85,43 +116,59 @@ func encodeRun(e *json.Encoder, w *bufio.Writer, run *states.StateRun, secrets m
 	return err
 }
 
-func encodeList(e *json.Encoder, w *bufio.Writer, name string, list []states.Invocation, secrets map[string]map[string]any) error {
+func encodeList(e *json.Encoder, w *bufio.Writer, name string, list []states.Invocation) error {
 	if _, err := fmt.Fprintf(w, ",\n%q:[", name); err != nil {
 		return err
 	}
-	for i, inv := range list {
+	for i := range list {
 		if i > 0 {
 			if err := w.WriteByte(','); err != nil {
 				return err
 			}
 		}
-		if err := e.Encode(maskInvocation(inv, secrets)); err != nil {
+		if err := e.Encode(maskInvocation(&list[i])); err != nil {
 			return err
 		}
 	}
 	return w.WriteByte(']')
 }
 
-// maskInvocation gives the invocation without its sensitive values, which it
-// adds to secrets by the part's address.
-func maskInvocation(inv states.Invocation, secrets map[string]map[string]any) states.Invocation {
-	parts := make([]states.Part, len(inv.Parts))
-	copy(parts, inv.Parts)
-	for i := range parts {
-		p := &parts[i]
-		if len(p.Sensitive) == 0 {
-			continue
+// secretsOf gives a run's sensitive values, by the parts' addresses.
+func secretsOf(run *states.StateRun) map[string]map[string]any {
+	secrets := map[string]map[string]any{}
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			for k := range list[i].Parts {
+				p := &list[i].Parts[k]
+				for _, name := range p.Sensitive {
+					if v, ok := p.Values[name]; ok {
+						if secrets[p.Address] == nil {
+							secrets[p.Address] = map[string]any{}
+						}
+						secrets[p.Address][name] = v
+					}
+				}
+			}
 		}
+	}
+	return secrets
+}
+
+// maskInvocation gives the invocation without its sensitive values.
+func maskInvocation(inv *states.Invocation) *states.Invocation {
+	if !slices.ContainsFunc(inv.Parts, func(p states.Part) bool { return len(p.Sensitive) > 0 }) {
+		return inv
+	}
+	masked := *inv
+	masked.Parts = slices.Clone(inv.Parts)
+	for i := range masked.Parts {
+		p := &masked.Parts[i]
 		p.Values = maps.Clone(p.Values)
-		hidden := map[string]any{}
 		for _, name := range p.Sensitive {
-			if v, ok := p.Values[name]; ok {
-				hidden[name] = v
+			if _, ok := p.Values[name]; ok {
 				p.Values[name] = Masked
 			}
 		}
-		secrets[p.Address] = hidden
 	}
-	inv.Parts = parts
-	return inv
+	return &masked
 }
