@@ -1,0 +1,20 @@
+package graph_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// TestMain raises the number of random sites from a hundred to thousands.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		if err := flag.Set("rapid.checks", "3000"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
