@@ -28,7 +28,7 @@ func (s *session) renderer(c *site) ui.Renderer {
 
 func (s *session) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
-		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.result.Sources,
+		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.places,
 		Parallel: s.globals.Parallel, Events: events,
 	}
 }
@@ -75,12 +75,11 @@ func ending(result *runtime.Result, err error) journal.End {
 
 // record begins the journal of an apply.
 func (s *session) record(c *site, folder *journal.Folder) (*journal.Run, error) {
-	sources := make(map[string]journal.Source, len(c.result.Sources))
-	lines := c.lines()
-	for address, place := range c.result.Sources {
+	sources := make(map[string]journal.Source, len(c.places))
+	for address, place := range c.places {
 		sources[address] = journal.Source{
 			File: place.File, Line: place.Start.Line, Column: place.Start.Column,
-			Text: lines(place.File, place.Start.Line),
+			Text: c.lineOf(place.File, place.Start.Line),
 		}
 	}
 	record, err := folder.Start(journal.Meta{Run: c.run, Sources: sources, Program: version()})

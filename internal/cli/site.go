@@ -28,6 +28,25 @@ type site struct {
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
 	host    *host.Local
+
+	// What forget leaves of lang and result.
+	places map[string]diag.Range
+	texts  map[string][]string // the lines of source files
+}
+
+// forget lets go of what only compiling needs, which in a large site is most of
+// its memory, before it is carried out.
+func (c *site) forget() {
+	c.places, c.texts = c.result.Sources, map[string][]string{}
+	if c.lang != nil {
+		for _, place := range c.places {
+			if _, known := c.texts[place.File]; !known {
+				src, _ := c.lang.Source(place.File)
+				c.texts[place.File] = strings.Split(string(src), "\n")
+			}
+		}
+	}
+	c.lang, c.result = nil, nil
 }
 
 // openSite opens a site, a directory or one file of it. Nothing outside of the
@@ -111,29 +130,21 @@ func (c *site) source(file string) ([]byte, bool) {
 // line gives the source line of a place "file:line:column", or "".
 func (c *site) line(place string) string {
 	fields := strings.Split(place, ":")
-	if c.lang == nil || len(fields) < 3 {
+	if len(fields) < 3 {
 		return ""
 	}
 	number, err := strconv.Atoi(fields[len(fields)-2])
 	if err != nil {
 		return ""
 	}
-	return c.lines()(strings.Join(fields[:len(fields)-2], ":"), number)
+	return c.lineOf(strings.Join(fields[:len(fields)-2], ":"), number)
 }
 
-// lines gives what finds the line of a place quickly, again and again.
-func (c *site) lines() func(file string, number int) string {
-	split := map[string][]string{}
-	return func(file string, number int) string {
-		lines, known := split[file]
-		if !known && c.lang != nil {
-			src, _ := c.lang.Source(file)
-			lines = strings.Split(string(src), "\n")
-			split[file] = lines
-		}
-		if number < 1 || number > len(lines) {
-			return ""
-		}
-		return strings.TrimSpace(lines[number-1])
+// lineOf gives a line of a source file, without space around it.
+func (c *site) lineOf(file string, number int) string {
+	lines := c.texts[file]
+	if number < 1 || number > len(lines) {
+		return ""
 	}
+	return strings.TrimSpace(lines[number-1])
 }
