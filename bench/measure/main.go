@@ -40,6 +40,13 @@ func (l *lab) run() (err error) {
 	if l.tenet == "" || l.limit == "" {
 		return errors.New("-tenet and -limit are required: use bench/run")
 	}
+	// Programs are started in other directories.
+	if l.tenet, err = filepath.Abs(l.tenet); err != nil {
+		return err
+	}
+	if l.limit, err = filepath.Abs(l.limit); err != nil {
+		return err
+	}
 	l.cfengine, _ = exec.LookPath("cf-agent")
 	l.ansible, _ = exec.LookPath("ansible-playbook")
 	if l.dir, err = os.MkdirTemp(l.dir, "tenet-bench-"); err != nil {
