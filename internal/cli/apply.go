@@ -34,7 +34,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *session) error {
 	if err != nil {
 		return err
 	}
-	c.forget()
+	c.forgetPlanner()
 	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
 }
 

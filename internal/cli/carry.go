@@ -76,10 +76,11 @@ func ending(result *runtime.Result, err error) journal.End {
 // record begins the journal of an apply.
 func (s *session) record(c *site, folder *journal.Folder) (*journal.Run, error) {
 	sources := make(map[string]journal.Source, len(c.places))
+	lines := c.lines()
 	for address, place := range c.places {
 		sources[address] = journal.Source{
 			File: place.File, Line: place.Start.Line, Column: place.Start.Column,
-			Text: c.lineOf(place.File, place.Start.Line),
+			Text: lines(place.File, place.Start.Line),
 		}
 	}
 	record, err := folder.Start(journal.Meta{Run: c.run, Sources: sources, Program: version()})

@@ -38,7 +38,7 @@ func (cmd *doCmd) Run(ctx runContext, s *session) error {
 	if err := s.plan(c, &states.Declarations{Host: localhost, List: []states.Declaration{declaration}}); err != nil {
 		return err
 	}
-	c.forget()
+	c.forgetPlanner()
 	if cmd.Plan {
 		result, err := s.showPlan(ctx, c)
 		if err != nil {

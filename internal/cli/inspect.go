@@ -29,8 +29,11 @@ type inspectedState struct {
 
 // Run shows a site's variables and states.
 func (cmd *inspectCmd) Run(ctx runContext, s *session) error {
-	c, err := s.compile(ctx, cmd.Site)
+	c, declarations, err := s.evaluate(ctx, cmd.Site)
 	if err != nil {
+		return err
+	}
+	if err := s.plan(c, declarations); err != nil {
 		return err
 	}
 	var found inspected

@@ -21,7 +21,7 @@ func (cmd *planCmd) Run(ctx runContext, s *session) error {
 	if err != nil {
 		return err
 	}
-	c.forget()
+	c.forgetPlanner()
 	result, err := s.showPlan(ctx, c)
 	if err != nil {
 		return err

@@ -29,25 +29,25 @@ type site struct {
 	run     *states.StateRun // what is selected of it
 	host    *host.Local
 
-	// What forget leaves of lang and result.
+	texts  map[string][]byte // the source files, once lang is let go
 	places map[string]diag.Range
-	texts  map[string][]string // the lines of source files
 }
 
-// forget lets go of what only compiling needs, which in a large site is most of
-// its memory, before it is carried out.
-func (c *site) forget() {
-	c.places, c.texts = c.result.Sources, map[string][]string{}
-	if c.lang != nil {
-		for _, place := range c.places {
-			if _, known := c.texts[place.File]; !known {
-				src, _ := c.lang.Source(place.File)
-				c.texts[place.File] = strings.Split(string(src), "\n")
-			}
+// forgetSyntax lets go of the parsed site, which in a large one is most of its
+// memory, once it has been evaluated.
+func (c *site) forgetSyntax(d *states.Declarations) {
+	c.texts = map[string][]byte{}
+	for i := range d.List {
+		file := d.List[i].Range.File
+		if _, known := c.texts[file]; !known {
+			c.texts[file], _ = c.lang.Source(file)
 		}
 	}
-	c.lang, c.result = nil, nil
+	c.lang = nil
 }
+
+// forgetPlanner lets go of all but the run, before it is carried out.
+func (c *site) forgetPlanner() { c.places, c.result = c.result.Sources, nil }
 
 // openSite opens a site, a directory or one file of it. Nothing outside of the
 // directory is read, symbolic links included.
@@ -72,27 +72,37 @@ func (s *session) openSite(path string) (*lang.Site, error) {
 
 // compile loads, evaluates and plans a site, and selects from it.
 func (s *session) compile(ctx context.Context, path string) (*site, error) {
-	h, err := s.newHost()
+	c, declarations, err := s.evaluate(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	c := &site{host: h}
-	if c.lang, err = s.openSite(path); err != nil {
-		return nil, err
-	}
-	c.sources = c.lang.Files()
-	if c.target, err = s.target(h); err != nil {
-		return nil, err
-	}
-	declarations, diags := c.lang.For(ctx, c.target)
-	diags = append(diags, rightVersion(c.lang, version())...)
-	if err := s.diagnose(c, diags); err != nil {
-		return nil, err
-	}
+	c.forgetSyntax(declarations)
 	if err := s.plan(c, declarations); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// evaluate loads a site, and evaluates it for this machine.
+func (s *session) evaluate(ctx context.Context, path string) (*site, *states.Declarations, error) {
+	h, err := s.newHost()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &site{host: h}
+	if c.lang, err = s.openSite(path); err != nil {
+		return nil, nil, err
+	}
+	c.sources = c.lang.Files()
+	if c.target, err = s.target(h); err != nil {
+		return nil, nil, err
+	}
+	declarations, diags := c.lang.For(ctx, c.target)
+	diags = append(diags, rightVersion(c.lang, version())...)
+	if err := s.diagnose(c, diags); err != nil {
+		return nil, nil, err
+	}
+	return c, declarations, nil
 }
 
 // plan compiles declarations, and selects from the run.
@@ -121,10 +131,11 @@ func (c *site) source(file string) ([]byte, bool) {
 			return f.Data, true
 		}
 	}
-	if c.lang == nil {
-		return nil, false
+	if c.lang != nil {
+		return c.lang.Source(file)
 	}
-	return c.lang.Source(file)
+	text, ok := c.texts[file]
+	return text, ok
 }
 
 // line gives the source line of a place "file:line:column", or "".
@@ -137,14 +148,22 @@ func (c *site) line(place string) string {
 	if err != nil {
 		return ""
 	}
-	return c.lineOf(strings.Join(fields[:len(fields)-2], ":"), number)
+	return c.lines()(strings.Join(fields[:len(fields)-2], ":"), number)
 }
 
-// lineOf gives a line of a source file, without space around it.
-func (c *site) lineOf(file string, number int) string {
-	lines := c.texts[file]
-	if number < 1 || number > len(lines) {
-		return ""
+// lines gives what finds the line of a place quickly, again and again.
+func (c *site) lines() func(file string, number int) string {
+	split := map[string][]string{}
+	return func(file string, number int) string {
+		lines, known := split[file]
+		if !known {
+			text, _ := c.source(file)
+			lines = strings.Split(string(text), "\n")
+			split[file] = lines
+		}
+		if number < 1 || number > len(lines) {
+			return ""
+		}
+		return strings.TrimSpace(lines[number-1])
 	}
-	return strings.TrimSpace(lines[number-1])
 }
