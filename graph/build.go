@@ -120,10 +120,11 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	for _, n := range f.notified {
 		inv.NotifiedBy = append(inv.NotifiedBy, p.notification(n))
 	}
-	inv.After = p.addresses(slices.DeleteFunc(f.after, func(a int) bool {
+	f.after = slices.DeleteFunc(f.after, func(a int) bool {
 		return slices.Contains(f.requires, a) ||
 			slices.ContainsFunc(f.notified, func(n notified) bool { return n.from == a })
-	}))
+	})
+	inv.After = p.addresses(f.after)
 	inv.Rescues, inv.Finishes = p.standsIn(f)
 	return inv
 }

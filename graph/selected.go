@@ -115,6 +115,9 @@ func (x *selector) moveNotifications() {
 				x.notified[i] = append(x.notified[i], n)
 			}
 		}
+		if p.nodes[f.nodes[0]].pin != nil {
+			continue // of a rescue or always list: no wave
+		}
 		if next == nil || next.d != f.d {
 			next = nil
 		}
@@ -147,9 +150,7 @@ func (x *selector) afterOf(i int, b *bridge) []int {
 		}
 	}
 	for _, a := range x.plan.soft.pred[i] {
-		if !b.kept(a) {
-			own = append(own, b.through(a)...)
-		}
+		own = append(own, b.beyond(a)...)
 	}
 	return slices.DeleteFunc(own, func(a int) bool {
 		return slices.Contains(f.requires, a) ||
@@ -208,13 +209,30 @@ func (b *bridge) through(i int) []int {
 	for _, a := range b.x.plan.soft.pred[i] {
 		if b.kept(a) {
 			list = append(list, a)
-		} else {
-			list = append(list, b.through(a)...)
 		}
+		list = append(list, b.beyond(a)...)
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
 	b.known[i] = list
+	return list
+}
+
+// beyond gives what else is before something that comes after node a: what lies
+// before a that is not kept, or before those members of block a that are not,
+// since a block waits for its members alone.
+func (b *bridge) beyond(a int) []int {
+	p := b.x.plan
+	if !b.kept(a) {
+		return b.through(a)
+	}
+	if a >= len(p.finals) || !p.finals[a].d.isBlock() {
+		return nil
+	}
+	var list []int
+	for _, m := range p.soft.pred[a] {
+		list = append(list, b.beyond(m)...)
+	}
 	return list
 }
 

@@ -77,12 +77,8 @@ func TestWild(t *testing.T) {
 		}
 		good++
 		run := r.Run
-		c := check(run, nil)
-		for _, b := range run.Blocks {
-			c.direct[b.Address] = slices.Concat(b.Requires, b.Members, b.Rescue, b.Always)
-		}
+		c := graphOf(run)
 		for a := range c.direct {
-			c.before[a] = c.walk(a, "", "")
 			if c.before[a][a] {
 				t.Errorf("%s is before itself", a)
 			}
@@ -153,4 +149,70 @@ func touched(i states.Invocation) []string {
 		}
 	}
 	return out
+}
+
+// graphOf gives what is before each invocation, blocks included.
+func graphOf(run *states.StateRun) *checked {
+	c := check(run, nil)
+	for _, b := range run.Blocks {
+		c.direct[b.Address] = slices.Concat(b.Requires, b.Members, b.Rescue, b.Always)
+	}
+	for a := range c.direct {
+		c.before[a] = c.walk(a, "", "")
+	}
+	return c
+}
+
+// TestWildSelections checks that a selection names nothing that it lacks, and
+// keeps the order of what it keeps.
+func TestWildSelections(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := wildSite(t)
+		r, diags := graph.Compile(&s.Declarations, graph.Options{Registry: s.registry})
+		if diags.HasErrors() || len(r.Run.Invocations) == 0 {
+			return
+		}
+		var addresses []string
+		for _, i := range r.Run.Invocations {
+			addresses = append(addresses, i.Address)
+		}
+		for _, b := range r.Run.Blocks {
+			addresses = append(addresses, b.Address)
+		}
+		by := graph.Selection{
+			Targets: rapid.SliceOfN(rapid.SampledFrom(addresses), 0, 3).Draw(t, "targets"),
+			Exclude: rapid.SliceOfN(rapid.SampledFrom(addresses), 0, 2).Draw(t, "exclude"),
+		}
+		run, diags := r.Select(by)
+		if err := diags.Err(); err != nil {
+			t.Fatalf("%v", err)
+		}
+		whole, part := graphOf(r.Run), graphOf(run)
+		kept := map[string]bool{}
+		for a := range part.direct {
+			kept[a] = true
+		}
+		for k, i := range run.Invocations {
+			for _, a := range part.direct[i.Address] {
+				if !kept[a] {
+					t.Errorf("%s names %s", i.Address, a)
+				}
+			}
+			for _, earlier := range run.Invocations[:k] {
+				if whole.before[i.Address][earlier.Address] && !part.before[i.Address][earlier.Address] {
+					t.Errorf("%s no longer comes after %s:\n%s\n%s", i.Address, earlier.Address, outline(r.Run), outline(run))
+				}
+				if part.before[earlier.Address][i.Address] {
+					t.Errorf("%s stands before %s, with %v:\n%s\n%s", earlier.Address, i.Address, by, outline(r.Run), outline(run))
+				}
+			}
+		}
+		for _, b := range run.Blocks {
+			for _, a := range part.direct[b.Address] {
+				if !kept[a] {
+					t.Errorf("%s names %s", b.Address, a)
+				}
+			}
+		}
+	})
 }
