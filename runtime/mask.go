@@ -21,9 +21,13 @@ const minSecret = 4
 type masker struct{ replacer *strings.Replacer }
 
 // newMasker collects the sensitive values of a run, in the forms in which they
-// may turn up: raw, base64, hex, JSON- and URL-escaped.
-func newMasker(run *states.StateRun) *masker {
+// may turn up: raw, base64, hex, JSON- and URL-escaped. More are what these were
+// computed from.
+func newMasker(run *states.StateRun, more []string) *masker {
 	forms := map[string]bool{}
+	for _, s := range more {
+		addForms(forms, s)
+	}
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
 			for k := range list[i].Parts {

@@ -94,3 +94,25 @@ func TestSecretsStayHidden(t *testing.T) {
 		t.Errorf("error %+v", f)
 	}
 }
+
+// A secret is hidden too where only something that it is a part of was wanted.
+func TestSecretsWithinOtherValuesStayHidden(t *testing.T) {
+	m := machine()
+	m.Handle("sh", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{ExitCode: 3, Stderr: []byte("no access with hunter2\n")}, nil
+	})
+	run := compile(t, modules.Standard(), `
+	variable "password" {
+	  sensitive = true
+	  default   = "hunter2"
+	}
+	command "log-in" {
+	  shell = "log-in --with ${var.password}"
+	}
+	`)
+	o := runtime.Options{Host: m, Registry: modules.Standard(), Secrets: []string{"hunter2"}}
+	applied := carry(t, runtime.Apply, run.Run, o)
+	if f := applied.parts["command.log-in"].Error; f == nil || !strings.Contains(f.Message, "no access with "+journal.Masked) {
+		t.Errorf("error %+v", f)
+	}
+}

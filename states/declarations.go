@@ -18,6 +18,9 @@ type Declarations struct {
 	// element (state.h, state.a.file.x): references to them mean nothing, but
 	// are no mistake.
 	Empty []string
+	// Secrets are the sensitive texts that values were computed from, sorted.
+	// Whoever carries the run out masks them wherever they turn up.
+	Secrets []string
 }
 
 // DeclarationKind tells states, runs and blocks apart.

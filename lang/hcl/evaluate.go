@@ -67,7 +67,7 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	if list.HasErrors() {
 		return nil, list
 	}
-	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out}, list
+	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Secrets: eval.Secrets(e.root.Variables)}, list
 }
 
 func newEvaluator(p *Program, t eval.Target) *evaluator {
