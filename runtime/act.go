@@ -185,6 +185,12 @@ func (s *step) act(ctx context.Context) {
 	}
 	changed, out, err := s.module.Act(ctx, stage, s.want)
 	switch {
+	case errors.Is(err, host.ErrUnanswerable) && s.engine.planning():
+		s.outcome = states.Changed
+		if s.maybe == "" && s.node.taint == nil {
+			s.maybe = dependsOnEarlier
+		}
+		return
 	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():
 		s.outcome, s.unforeseen = states.Changed, true
 		return

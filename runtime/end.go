@@ -69,7 +69,6 @@ func (i *invocation) end() {
 	if len(i.parts) < len(n.inv.Parts) && i.failed == "" {
 		return // interrupted
 	}
-	n.ended = true
 	switch c := i.counts; {
 	case c.Unknown > 0:
 		n.outcome = states.Unknown
@@ -90,7 +89,6 @@ func (i *invocation) end() {
 
 // endGroup settles a block or a join, all of whose predecessors have ended.
 func (e *engine) endGroup(n *node) {
-	n.ended = true
 	if n.block == nil {
 		n.outcome = states.Unchanged
 		return

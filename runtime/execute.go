@@ -95,7 +95,8 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 func (e *engine) called(n *node) (maybe string, runs bool) {
 	if n.rescues != nil {
 		return "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
-			return isFailure(e.nodes[a].outcome)
+			m := e.nodes[a]
+			return isFailure(m.outcome) && m.outcome != states.Blocked && m.blockedBy != ""
 		})
 	}
 	if len(n.sources) == 0 && !n.inv.Handler || n.inv.Always {
@@ -137,7 +138,7 @@ func (e *engine) stopBefore(n *node, outcome states.Outcome, reason, blockedBy s
 	for k := range n.inv.Parts {
 		e.recorder.part(&step{engine: e, part: &n.inv.Parts[k], node: n, outcome: outcome, reason: reason})
 	}
-	n.ended, n.outcome, n.blockedBy = true, outcome, blockedBy
+	n.outcome, n.blockedBy = outcome, blockedBy
 	e.recorder.invocation(n, reason)
 }
 
@@ -150,7 +151,7 @@ func (e *engine) failBefore(n *node, err error) {
 		}
 		e.recorder.part(s)
 	}
-	n.ended, n.outcome, n.sent = true, states.Failed, sent{failure: surely}
+	n.outcome, n.sent = states.Failed, sent{failure: surely}
 	if !n.inv.Options.IgnoreFailure {
 		n.blockedBy = n.address
 	}

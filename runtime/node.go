@@ -21,10 +21,8 @@ type node struct {
 	handlers []string // without wave: what it may notify
 	blocks   []*node  // that it is a member, rescue or always of, innermost first
 	rescues  *node
-	finishes *node
 
 	// Set when it has ended.
-	ended     bool
 	outcome   states.Outcome
 	blockedBy string // why what requires it cannot go; empty: it goes
 	sent      sent
@@ -163,7 +161,7 @@ func (e *engine) connectBlock(b *states.Block) error {
 	}{
 		{b.Members, func(*node) {}},
 		{b.Rescue, func(n *node) { n.rescues = block }},
-		{b.Always, func(n *node) { n.finishes = block }},
+		{b.Always, func(*node) {}},
 	} {
 		var these []*node
 		for _, address := range list.names {

@@ -242,3 +242,84 @@ func TestForeseenAccounts(t *testing.T) {
 		`state.s.file["/owned"]`: "create",
 	})
 }
+
+// A command that only reads is no change; where a plan cannot ask it, that is a
+// maybe, and not a certain act.
+func TestReadingCommandInPlan(t *testing.T) {
+	const site = `
+	state "s" {
+	  command "before" {
+	    argv  = ["good"]
+	    plan  = true
+	    reads = ["/new"]
+	  }
+	  file "/new" {}
+	  command "after" {
+	    argv  = ["good"]
+	    plan  = true
+	    reads = ["/new"]
+	  }
+	  command "apart" {
+	    argv  = ["good"]
+	    plan  = true
+	    reads = ["/other"]
+	  }
+	}
+	`
+	m := machine()
+	mkdir(t, m, "/other")
+	plan(t, m, site).want(t, map[string]string{
+		"state.s.command.before": "no change",
+		"state.s.command.after":  "execute maybe (it depends on what this run changes before)",
+	})
+	apply(t, m, site).want(t, map[string]string{
+		"state.s.command.before": "unchanged",
+		"state.s.command.after":  "unchanged",
+		"state.s.command.apart":  "unchanged",
+	})
+}
+
+// Nothing is rescued where nothing failed: a failure that is ignored, and what
+// is blocked from outside, do not count.
+func TestNothingToRescue(t *testing.T) {
+	got := apply(t, machine(), `
+	command "outside" {
+	  argv = ["bad"]
+	}
+	block "blocked" {
+	  require = [command.outside]
+	  members = [state.member]
+	  rescue  = [state.first]
+	}
+	state "member" {
+	  file "/member" {}
+	}
+	block "ignored" {
+	  members = [state.ignoring]
+	  rescue  = [state.second]
+	}
+	state "ignoring" {
+	  ignore_failure = true
+	  command "bad" {
+	    argv = ["bad"]
+	  }
+	}
+	state "first" {
+	  file "/first" {}
+	}
+	state "second" {
+	  file "/second" {}
+	}
+	`)
+	got.want(t, map[string]string{
+		`state.member.file["/member"]`: "blocked (by command.outside)",
+		`state.second.file["/second"]`: "idle",
+		"state.ignoring.command.bad":   "failed execute",
+	})
+	if row := got.row(`state.first.file["/first"]`); row != "idle" && row != "blocked (by command.outside)" {
+		t.Errorf("the rescue of what was blocked: %s", row)
+	}
+	if outcome := got.ended["block.blocked"].Outcome; outcome != "blocked" {
+		t.Errorf("the block is %s", outcome)
+	}
+}

@@ -189,11 +189,13 @@ func (s *step) lookInVain(err error) bool {
 	case errors.Is(err, fs.ErrPermission):
 		s.maybe = "it cannot be read by this user; run as root to know"
 	case s.node.taint == nil:
-		s.maybe = "its condition depends on what this run changes before"
+		s.maybe = dependsOnEarlier
 	}
 	s.engine.predicted[s.identity()] = s.want
 	return false
 }
+
+const dependsOnEarlier = "it depends on what this run changes before"
 
 // identity names the resource among all of the run.
 func (s *step) identity() string { return s.part.Type + "\x00" + s.part.Key }

@@ -11,6 +11,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -97,6 +98,10 @@ type Actor interface {
 
 // ErrUnforeseeable is what a Shadow answers when only the real host can know.
 var ErrUnforeseeable = errors.New("cannot be foreseen without doing it")
+
+// ErrUnanswerable is the ErrUnforeseeable of a Query: what it reads, or may
+// read, is changed by earlier steps. Nothing would be changed by asking.
+var ErrUnanswerable = fmt.Errorf("%w: the answer depends on earlier steps", ErrUnforeseeable)
 
 // Kind is what stands at a path.
 type Kind string

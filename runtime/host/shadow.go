@@ -76,11 +76,11 @@ func (s *Shadow) Run(context.Context, Command) (Result, error) {
 }
 
 // Query lets the program look at the base while nothing that it reads differs
-// here; else it is ErrUnforeseeable.
+// here; else it is ErrUnanswerable.
 func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
 	for _, path := range q.Reads {
 		if s.changed(path) {
-			return Result{}, fmt.Errorf("%w: %s is changed before", ErrUnforeseeable, path)
+			return Result{}, fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
 		}
 	}
 	return s.host.Query(ctx, q)
@@ -158,5 +158,5 @@ func (v opaqueView) Symlink(target, path string, m Meta) error {
 }
 
 func (v opaqueView) Query(context.Context, Query) (Result, error) {
-	return Result{}, ErrUnforeseeable
+	return Result{}, ErrUnanswerable
 }
