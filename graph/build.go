@@ -152,10 +152,10 @@ func (p *planner) standsIn(f *final) (rescues, finishes string) {
 
 func (p *planner) notification(n notified) states.Notification {
 	address := p.finals[n.from].address
-	if n.note.part != "" {
-		address += "." + n.note.part
+	if n.part != "" {
+		address += "." + n.part
 	}
-	return states.Notification{Address: address, On: n.note.on}
+	return states.Notification{Address: address, On: n.on}
 }
 
 func (p *planner) block(i int) states.Block {

@@ -21,7 +21,7 @@ type final struct {
 // notified is one notification of a final.
 type notified struct {
 	from int
-	note note
+	*note
 }
 
 // join is a node that ends when all before it have.
@@ -90,8 +90,8 @@ func (p *planner) connect(i int) {
 			}
 		}
 		for _, c := range n.sources {
-			for _, m := range c.notes {
-				f.notified = append(f.notified, notified{from: p.finalOf[c.from], note: m})
+			for k := range c.notes {
+				f.notified = append(f.notified, notified{p.finalOf[c.from], &c.notes[k]})
 			}
 		}
 	}
@@ -99,13 +99,13 @@ func (p *planner) connect(i int) {
 	f.requires = slices.Compact(f.requires)
 	sortNotified(f.notified)
 	f.notified = slices.CompactFunc(f.notified, func(a, b notified) bool {
-		return a.from == b.from && a.note.part == b.note.part && a.note.on == b.note.on
+		return a.from == b.from && a.part == b.part && a.on == b.on
 	})
 }
 
 func sortNotified(list []notified) {
 	slices.SortStableFunc(list, func(a, b notified) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.note.part, b.note.part), cmp.Compare(a.note.on, b.note.on))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.part, b.part), cmp.Compare(a.on, b.on))
 	})
 }
 

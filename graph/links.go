@@ -88,20 +88,19 @@ func listened(d *decl, name string) []string {
 
 // isHandler reports what cannot be notified.
 func (p *planner) isHandler(h *decl, at diag.Range) bool {
-	x := diag.Diagnostic{Range: at, Related: []diag.Related{{Message: h.Address + " is declared here", Range: h.Range}}}
+	var why, hint string
 	switch {
 	case !h.isState():
-		x.Summary = h.Address + " cannot be notified"
-		x.Detail = "Only a state can be a handler, since a handler may run several times."
-		x.Hint = "declare a lazy state, and notify that"
+		why, hint = "Only a state can be a handler, since a handler may run several times.", "declare a lazy state, and notify that"
 	case h.NeedsRun:
-		x.Summary = h.Address + " cannot be notified"
-		x.Detail = "It has a param without a default, so that only a run can invoke it."
-		x.Hint = "give the param a default"
+		why, hint = "It has a param without a default, so that only a run can invoke it.", "give the param a default"
 	default:
 		return true
 	}
-	p.diags.Add(x)
+	p.diags.Add(diag.Diagnostic{
+		Summary: h.Address + " cannot be notified", Detail: why, Hint: hint, Range: at,
+		Related: []diag.Related{{Message: h.Address + " is declared here", Range: h.Range}},
+	})
 	return false
 }
 

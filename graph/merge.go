@@ -1,7 +1,5 @@
 package graph
 
-import "container/heap"
-
 // merge makes one of the waves of a handler that need not be apart. A wave's
 // level is one more than that of the highest wave of the same handler that
 // leads to it; waves of one level do not reach each other, so they can be one,
@@ -28,17 +26,16 @@ func (p *planner) levels(waves []int) [][]int {
 	last := 0
 	level := make(map[int]int, 2*len(waves)) // the highest that leads to a node
 	own := make(map[int]bool, len(waves))
-	queue := &keyHeap{key: o.position}
+	queue := keyHeap{key: o.position}
 	for _, w := range waves {
 		last = max(last, o.position[w])
 		own[w] = true
 		level[w] = 0
-		queue.ids = append(queue.ids, w)
+		queue.push(w)
 	}
-	heap.Init(queue)
 	var groups [][]int
-	for queue.Len() > 0 {
-		x := heap.Pop(queue).(int)
+	for len(queue.ids) > 0 {
+		x := queue.pop()
 		reached := level[x]
 		if own[x] {
 			if reached == len(groups) {
@@ -53,7 +50,7 @@ func (p *planner) levels(waves []int) [][]int {
 			}
 			before, seen := level[y]
 			if !seen {
-				heap.Push(queue, y)
+				queue.push(y)
 			}
 			level[y] = max(before, reached)
 		}

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 )
 
@@ -47,44 +46,68 @@ func (o *order) edge(x, y int) {
 func (o *order) sort(key []int) []int {
 	n := len(o.succ)
 	waiting := make([]int, n)
-	ready := &keyHeap{key: key}
+	ready := keyHeap{key: key}
 	for i := range n {
 		if waiting[i] = len(o.pred[i]); waiting[i] == 0 {
-			ready.ids = append(ready.ids, i)
+			ready.push(i)
 		}
 	}
-	heap.Init(ready)
 	sorted := make([]int, 0, n)
-	for ready.Len() > 0 {
-		x := heap.Pop(ready).(int)
+	for len(ready.ids) > 0 {
+		x := ready.pop()
 		o.position[x] = len(sorted)
 		sorted = append(sorted, x)
 		for _, y := range o.succ[x] {
 			if waiting[y]--; waiting[y] == 0 {
-				heap.Push(ready, y)
+				ready.push(y)
 			}
 		}
 	}
 	return sorted
 }
 
-// keyHeap is a heap of nodes by key, then by number.
+// keyHeap is a binary heap of nodes by key, then by number. The standard
+// library's would allocate for each number.
 type keyHeap struct {
 	ids []int
 	key []int
 }
 
-func (h *keyHeap) Len() int { return len(h.ids) }
-func (h *keyHeap) Less(i, j int) bool {
+func (h *keyHeap) less(i, j int) bool {
 	a, b := h.ids[i], h.ids[j]
 	return h.key[a] < h.key[b] || h.key[a] == h.key[b] && a < b
 }
-func (h *keyHeap) Swap(i, j int) { h.ids[i], h.ids[j] = h.ids[j], h.ids[i] }
-func (h *keyHeap) Push(x any)    { h.ids = append(h.ids, x.(int)) }
-func (h *keyHeap) Pop() any {
-	last := h.ids[len(h.ids)-1]
-	h.ids = h.ids[:len(h.ids)-1]
-	return last
+
+func (h *keyHeap) push(x int) {
+	h.ids = append(h.ids, x)
+	for i := len(h.ids) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h.less(i, up) {
+			return
+		}
+		h.ids[i], h.ids[up] = h.ids[up], h.ids[i]
+		i = up
+	}
+}
+
+func (h *keyHeap) pop() int {
+	first, last := h.ids[0], len(h.ids)-1
+	h.ids[0] = h.ids[last]
+	h.ids = h.ids[:last]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= last {
+			return first
+		}
+		if down+1 < last && h.less(down+1, down) {
+			down++
+		}
+		if !h.less(down, i) {
+			return first
+		}
+		h.ids[i], h.ids[down] = h.ids[down], h.ids[i]
+		i = down
+	}
 }
 
 // find gives the node that x was merged into.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -18,8 +19,14 @@ const (
 
 // pathNode is the part of the tree that one path names.
 type pathNode struct {
-	users line        // all, in their order
-	use   map[int]use // of each user
+	users line  // all, in their order
+	uses  []use // of each user
+}
+
+// touch is one use of a path.
+type touch struct {
+	path string
+	use  use
 }
 
 // orderPaths orders what touches the same path, and what touches a path and
@@ -27,28 +34,25 @@ type pathNode struct {
 // if it is removed; a guard keeps the order of declarations.
 func (p *planner) orderPaths() {
 	tree := make(map[string]*pathNode)
-	touched := make([][]string, len(p.finals))
+	touched := make([][]touch, len(p.finals))
 	for i, f := range p.finals {
 		if f.d.isBlock() {
 			continue // its guards are decided once, with its first member
 		}
-		for name, u := range f.d.touches() {
-			n := tree[name]
+		touched[i] = f.d.touches()
+		for _, t := range touched[i] {
+			n := tree[t.path]
 			if n == nil {
-				n = &pathNode{use: make(map[int]use, 1)}
-				tree[name] = n
+				n = new(pathNode)
+				tree[t.path] = n
 			}
-			n.use[i] = u
-			touched[i] = append(touched[i], name)
-		}
-		slices.Sort(touched[i])
-		for _, name := range touched[i] {
-			p.join(&tree[name].users, i)
+			at := p.join(&n.users, i)
+			n.uses = slices.Insert(n.uses, at, t.use)
 		}
 	}
 	for i := range touched {
-		for _, name := range touched[i] {
-			p.orderBelow(tree, name, i)
+		for _, t := range touched[i] {
+			p.orderBelow(tree, t.path, i)
 		}
 	}
 }
@@ -67,8 +71,8 @@ func (p *planner) orderBelow(tree map[string]*pathNode, name string, u int) {
 
 // afterKept puts u behind the last that sets the directory up.
 func (p *planner) afterKept(n *pathNode, u int) {
-	for _, d := range slices.Backward(n.users) {
-		if n.use[d] == keeps && p.after(d, u) {
+	for k, d := range slices.Backward(n.users) {
+		if n.uses[k] == keeps && p.after(d, u) {
 			return
 		}
 	}
@@ -76,8 +80,8 @@ func (p *planner) afterKept(n *pathNode, u int) {
 
 // beforeTaken puts u before the first that removes the directory.
 func (p *planner) beforeTaken(n *pathNode, u int) {
-	for _, d := range n.users {
-		if n.use[d] == takes && p.after(u, d) {
+	for k, d := range n.users {
+		if n.uses[k] == takes && p.after(u, d) {
 			return
 		}
 	}
@@ -85,30 +89,25 @@ func (p *planner) beforeTaken(n *pathNode, u int) {
 
 // besideGuards puts u between the guards declared before and after it.
 func (p *planner) besideGuards(n *pathNode, u int) {
-	for _, d := range slices.Backward(n.users) {
-		if n.use[d] == looks && d <= u && p.after(d, u) {
+	for k, d := range slices.Backward(n.users) {
+		if n.uses[k] == looks && d <= u && p.after(d, u) {
 			break
 		}
 	}
-	for _, d := range n.users {
-		if n.use[d] == looks && d >= u && p.after(u, d) {
+	for k, d := range n.users {
+		if n.uses[k] == looks && d >= u && p.after(u, d) {
 			break
 		}
 	}
 }
 
-// touches gives the paths that the parts of d and their guards name.
-func (d *decl) touches() map[string]use {
-	var out map[string]use
+// touches gives the paths that the parts of d and their guards name, sorted.
+func (d *decl) touches() []touch {
+	var out []touch
 	add := func(name string, u use) {
-		if name == "" {
-			return
+		if name != "" {
+			out = append(out, touch{path.Clean(name), u})
 		}
-		if out == nil {
-			out = make(map[string]use, 1)
-		}
-		name = path.Clean(name)
-		out[name] = max(out[name], u)
 	}
 	guards := func(list []states.GuardDeclaration) {
 		for _, g := range list {
@@ -130,5 +129,7 @@ func (d *decl) touches() map[string]use {
 		}
 		guards(part.Options.Guards)
 	}
-	return out
+	// The strongest use of each path comes first.
+	slices.SortFunc(out, func(a, b touch) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.use, a.use)) })
+	return slices.CompactFunc(out, func(a, b touch) bool { return a.path == b.path })
 }

@@ -65,13 +65,15 @@ func (p *planner) after(from, to int) bool {
 type line []int
 
 // join puts u into the line: at its end, or as near to it as what u comes
-// before allows. Everything in the line stays in one order.
-func (p *planner) join(l *line, u int) {
+// before allows, and returns its place. Everything in the line stays in one
+// order.
+func (p *planner) join(l *line, u int) int {
 	at := len(*l)
 	for at > 0 && !p.after((*l)[at-1], u) {
 		at--
 	}
 	*l = slices.Insert(*l, at, u)
+	return at
 }
 
 // orderKeys gives invocations with parts of the same type and key the order of
