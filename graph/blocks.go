@@ -9,8 +9,9 @@ import (
 )
 
 // linkBlocks finds the members of blocks, and what stands in their rescue and
-// always lists, which makes states lazy.
-func (p *planner) linkBlocks() {
+// always lists, which makes states lazy. It returns false if a block holds
+// itself: then nothing further can be told.
+func (p *planner) linkBlocks() bool {
 	for _, b := range p.decls {
 		if !b.isBlock() {
 			continue
@@ -31,7 +32,7 @@ func (p *planner) linkBlocks() {
 			b.always = append(b.always, p.pin(b, r, true)...)
 		}
 	}
-	p.checkNesting()
+	return p.checkNesting()
 }
 
 // pin notes that what r names runs in a list of b.
@@ -69,7 +70,7 @@ func cmpOr(a, b *decl) *decl {
 }
 
 // checkNesting refuses blocks that hold themselves.
-func (p *planner) checkNesting() {
+func (p *planner) checkNesting() bool {
 	const open, done = 1, 2
 	mark := make(map[*decl]int)
 	var visit func(b *decl) bool
@@ -94,9 +95,10 @@ func (p *planner) checkNesting() {
 				Summary: fmt.Sprintf("%s holds itself", b.Address), Range: b.Range,
 				Hint: "take it out of its own members, rescue and always lists, and those of the blocks in it",
 			})
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // chain makes each member of an ordered block require the one before it.

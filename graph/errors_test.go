@@ -91,6 +91,10 @@ func TestMistakes(t *testing.T) {
 			first.Options.Require = refs("self//command.second")
 			s.state("a", parts(first, command("second")))
 		}, "command.first requires command.second, which runs after it"},
+		"absent act": {func(s *site) {
+			s.state("a")
+			s.block("b", []string{"state.a"}, absent)
+		}, "a command cannot be absent: It acts."},
 		"parts in a cycle": {func(s *site) {
 			first, second := command("first"), command("second")
 			first.Options.Require, second.Options.Require = refs("self//command.second"), refs("self//command.first")
@@ -135,7 +139,10 @@ func TestAllMistakes(t *testing.T) {
 	s := newSite()
 	s.state("a", require("state.x"), notify("state.y"))
 	s.state("b", require("state.z"))
-	if diags := s.diagnostics(); len(diags) != 3 {
+	s.block("c", []string{"state.w"})
+	s.run("d", "state.v")
+	s.state("e", parts(states.PartDeclaration{Address: "none.e", Type: "none", Range: at("x", 1)}))
+	if diags := s.diagnostics(); len(diags) != 6 {
 		t.Errorf("got %v", diags)
 	}
 }

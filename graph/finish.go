@@ -52,6 +52,7 @@ func (p *planner) finish() {
 		}
 	}
 	p.finishTail()
+	p.order, p.closures, p.merged = nil, nil, nil // a Result keeps the plan
 }
 
 // number collects the nodes that were not merged into others, with those that

@@ -45,6 +45,9 @@ func Compile(d *states.Declarations, o Options) (*Result, diag.List) {
 // nothing requires or notifies them.
 func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Result, diag.List) {
 	p := &planner{site: d, registry: o.Registry, demanded: demanded}
+	if o.Registry == nil {
+		p.registry = states.NewRegistry() // no module is known
+	}
 	for _, step := range []func(){
 		p.resolve,       // names to declarations, options inherited
 		p.checkDeclared, // cycles of requirements and of notifications

@@ -16,6 +16,7 @@ func (p *planner) checkParts(d *decl) {
 	for i := range d.Parts {
 		part := &d.Parts[i]
 		p.checkGuards(&part.Options)
+		p.checkAbsent(d, part)
 		for _, r := range part.Options.Require {
 			if !isOwnPart(d, r) {
 				continue
@@ -41,6 +42,19 @@ func (p *planner) checkParts(d *decl) {
 			return partAddress(d, d.Address, &d.Parts[i]), d.Parts[i].Range
 		})
 	}
+}
+
+// checkAbsent reports a part that inherits an absence that its type does not
+// know.
+func (p *planner) checkAbsent(d *decl, part *states.PartDeclaration) {
+	m := p.registry.Lookup(part.Type)
+	if m == nil || m.NoAbsent == "" || part.Options.LeftOut || d.ensureOf(part) != states.Absent {
+		return
+	}
+	p.diags.Add(diag.Diagnostic{
+		Summary: fmt.Sprintf("a %s cannot be absent", part.Type), Detail: m.NoAbsent, Range: part.Range,
+		Hint: `give the part ensure = "present", or take ensure = "absent" from what holds it`,
+	})
 }
 
 func (p *planner) checkGuards(o *states.Options) {

@@ -64,8 +64,7 @@ func (d *decl) isState() bool { return d.Kind == states.StateKind }
 func (p *planner) resolve() {
 	p.index()
 	p.linkRuns()
-	p.linkBlocks()
-	if p.diags.HasErrors() {
+	if !p.linkBlocks() {
 		return
 	}
 	for _, d := range p.decls {
@@ -248,8 +247,9 @@ func (p *planner) markLazy(d *decl) {
 		o := &d.Parts[i].Options
 		d.lazy = d.lazy || len(o.Listen)+len(o.ListenFailure) > 0
 	}
-	if d.TopLevel && len(d.Parts) > 0 && p.registry.Lookup(d.Parts[0].Type).Handler {
-		d.lazy = true
+	if d.TopLevel && len(d.Parts) > 0 {
+		m := p.registry.Lookup(d.Parts[0].Type)
+		d.lazy = d.lazy || m != nil && m.Handler
 	}
 }
 

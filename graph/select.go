@@ -228,23 +228,11 @@ func (x *selector) drop(exclude []string) {
 	if len(exclude) == 0 {
 		return
 	}
-	p := x.plan
 	x.indexUsers()
-	var queue []int
-	named := make(map[int]bool)
-	for _, address := range exclude {
-		for _, i := range x.find(address) {
-			queue = append(queue, i)
-			named[i] = true
-			if d := p.finals[i].d; d.isBlock() {
-				for list := range alwaysList + 1 {
-					for _, m := range p.toFinals(p.within(d, list)) {
-						queue = append(queue, m)
-						named[m] = true
-					}
-				}
-			}
-		}
+	queue := x.excluded(exclude)
+	named := make(map[int]bool, len(queue))
+	for _, i := range queue {
+		named[i] = true
 	}
 	seen := make(map[int]bool)
 	for len(queue) > 0 {
@@ -254,20 +242,36 @@ func (x *selector) drop(exclude []string) {
 			continue
 		}
 		seen[i] = true
-		f := p.finals[i]
-		// A block that lacks one of its members goes on with the others; but who
-		// requires it lacks that member.
-		if !f.d.isBlock() || named[i] {
-			if x.keep[i] && !named[i] {
-				x.diags.Add(diag.Diagnostic{
-					Severity: diag.Warning, Summary: f.address + " is left out, since it requires what is excluded",
-					Range: f.d.Range,
-				})
-			}
-			x.keep[i] = false
-		}
 		queue = append(queue, x.users[i]...)
+		f := x.plan.finals[i]
+		if f.d.isBlock() && !named[i] {
+			continue // it goes on without one of its members; who requires it does not
+		}
+		if x.keep[i] && !named[i] {
+			x.diags.Add(diag.Diagnostic{
+				Severity: diag.Warning, Summary: f.address + " is left out, since it requires what is excluded",
+				Range: f.d.Range,
+			})
+		}
+		x.keep[i] = false
 	}
+}
+
+// excluded gives the finals that addresses mean, with all that is in blocks.
+func (x *selector) excluded(addresses []string) []int {
+	p := x.plan
+	var out []int
+	for _, address := range addresses {
+		for _, i := range x.find(address) {
+			out = append(out, i)
+			if d := p.finals[i].d; d.isBlock() {
+				for list := range alwaysList + 1 {
+					out = append(out, p.toFinals(p.within(d, list))...)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // indexUsers turns the declared requirements round: waits do not count.
