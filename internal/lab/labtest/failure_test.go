@@ -4,7 +4,6 @@ package labtest
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 )
@@ -114,33 +113,4 @@ command "forks" {
 	if got := m.shell("pgrep -r R,S,D -x sleep || true"); got != "" {
 		t.Errorf("processes are left: %s", got)
 	}
-}
-
-// Whoever is not root can apply what needs no root, and is told what does.
-func TestPlainUser(t *testing.T) {
-	m := boot(t)
-	m.shell("useradd -m -s /bin/bash plain")
-	m.copy(os.DirFS("../../../examples/quickstart"), "/srv/quickstart")
-	as := func(args ...string) []string {
-		return append([]string{"runuser", "-u", "plain", "--", "env", "HOME=/home/plain", "USER=plain", "tenet"}, args...)
-	}
-	first := m.run(as("apply", "--yes", "--json", "/srv/quickstart")...)
-	if first.status != 0 || len(first.changed()) == 0 {
-		t.Fatalf("exit status %d\n%s%s", first.status, first.failures(), first.stderr)
-	}
-	if got := m.shell("wc -l < /home/plain/tenet-quickstart/starts.log; stat -c %U /home/plain/tenet-quickstart/page.txt"); got != "2\nplain" {
-		t.Errorf("got %q: want two starts, and files of the user's own", got)
-	}
-	second := m.run(as("apply", "--yes", "--json", "/srv/quickstart")...)
-	if got := second.changed(); second.status != 0 || len(got) != 0 {
-		t.Errorf("the second apply: exit status %d, changed %q", second.status, got)
-	}
-
-	m.site("file \"/etc/motd\" {\n  content = \"x\\n\"\n}\n\nfile \"/home/plain/mine\" {\n  content = \"x\\n\"\n}\n")
-	m.shell("rm -rf /srv/site && cp -r /root/site /srv/site && chmod -R a+rX /srv/site")
-	r := m.run(as("apply", "--yes", "--json", "/srv/site")...)
-	if r.status != 1 || !strings.Contains(r.failures(), "/etc/motd") || !strings.Contains(r.failures(), "permission denied") {
-		t.Errorf("exit status %d\n%s%s", r.status, r.failures(), r.stderr)
-	}
-	m.shell("test -e /home/plain/mine") // what is possible was done
 }
