@@ -19,8 +19,8 @@ func (p *planner) merge() {
 	}
 }
 
-// levels groups waves by how many of them lead to each. It looks only at what
-// they reach, up to the last of them.
+// levels groups waves by the longest chain of them that leads to each. It looks
+// only at what they reach, up to the last of them.
 func (p *planner) levels(waves []int) [][]int {
 	o := p.order
 	last := 0
