@@ -288,4 +288,3 @@ func (c *checked) tail() map[string]bool {
 	}
 	return tail
 }
-
