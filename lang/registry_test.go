@@ -47,13 +47,14 @@ func registry() *states.Registry {
 		states.Define(states.Type[file]{Name: "file", Doc: "A file.", Read: read[file], Write: write[file],
 			Remove: func(context.Context, host.Host, file) error { return nil },
 			Validate: func(f file) error {
-				switch {
-				case f.Path == "" || f.Path[0] != '/':
-					return &states.AttributeError{Attribute: "path", Message: "the path is not absolute", Hint: "begin it with /"}
-				case f.Content != nil && f.Source != nil:
-					return errors.New("content and source exclude each other")
+				var path, content error
+				if f.Path == "" || f.Path[0] != '/' {
+					path = &states.AttributeError{Attribute: "path", Message: "the path is not absolute", Hint: "begin it with /"}
 				}
-				return nil
+				if f.Content != nil && f.Source != nil {
+					content = errors.New("content and source exclude each other")
+				}
+				return errors.Join(path, content)
 			}}),
 		states.Define(states.Type[command]{Name: "command", Doc: "A command.", Act: act[command],
 			NoAbsent: "a command leaves nothing that could be removed"}),

@@ -201,22 +201,34 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 	if err == nil {
 		err = in.Module.Check(resource)
 	}
+	var list diag.List
+	for _, err := range joined(err) {
+		at, name := in.Range, ""
+		if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
+			name = wrong.Attribute
+			for _, a := range in.Attributes {
+				if a.Name == name {
+					at = a.Range
+				}
+			}
+		}
+		if slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0 {
+			err = errHidden()
+		}
+		list.Add(in.wrong(name, err, at))
+	}
+	return list
+}
+
+// joined gives the errors that errors.Join made one of; of nil, none.
+func joined(err error) []error {
 	if err == nil {
 		return nil
 	}
-	at, name := in.Range, ""
-	if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
-		name = wrong.Attribute
-		for _, a := range in.Attributes {
-			if a.Name == name {
-				at = a.Range
-			}
-		}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return several.Unwrap()
 	}
-	if slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0 {
-		err = errHidden()
-	}
-	return diag.List{in.wrong(name, err, at)}
+	return []error{err}
 }
 
 // wrong reports a wrong value of an attribute, or of the part where name is
