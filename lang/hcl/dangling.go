@@ -56,7 +56,7 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 
 // hasPart reports whether an instance has a part of that address or base.
 func (e *evaluator) hasPart(in *instance, part string) bool {
-	if in.parts[part] {
+	if in.parts[part] || slices.Contains(e.empty, in.address+"."+part) {
 		return true
 	}
 	decl := in.decl

@@ -31,6 +31,7 @@ type evaluator struct {
 	instances map[string]*instance // by address, of all but blocks
 	expanded  map[string][]*instance
 	out       []states.Declaration
+	empty     []string // see states.Declarations.Empty
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
 }
@@ -67,7 +68,9 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	if list.HasErrors() {
 		return nil, list
 	}
-	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Secrets: eval.Secrets(e.root.Variables)}, list
+	slices.Sort(e.empty)
+	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out,
+		Empty: slices.Compact(e.empty), Secrets: eval.Secrets(e.root.Variables)}, list
 }
 
 func newEvaluator(p *Program, t eval.Target) *evaluator {

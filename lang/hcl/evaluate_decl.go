@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"slices"
+
 	"fmt"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -13,6 +15,9 @@ import (
 
 // declaration evaluates all instances of a declaration.
 func (e *evaluator) declaration(d *declaration) {
+	if len(e.expanded[d.base]) == 0 {
+		e.empty = append(e.empty, d.base)
+	}
 	for _, in := range e.expanded[d.base] {
 		ctx := e.context(in)
 		out := states.Declaration{Kind: d.kind, Address: in.address, Base: d.base, File: d.file, Range: at(d.src),
@@ -29,7 +34,25 @@ func (e *evaluator) declaration(d *declaration) {
 		case states.BlockKind:
 			e.block(&out, d, ctx)
 		}
+		e.emptyParts(d, &out)
 		e.out = append(e.out, out)
+	}
+}
+
+// emptyParts notes the parts whose for_each has no element: who refers to them
+// means nothing, and makes no mistake.
+func (e *evaluator) emptyParts(d *declaration, out *states.Declaration) {
+	if in := e.instances[out.State]; d.kind == states.RunKind && in != nil {
+		d = in.decl
+	}
+	for _, p := range d.parts {
+		if p.forEach == nil || slices.ContainsFunc(out.Parts, func(made states.PartDeclaration) bool { return made.Base == p.base }) {
+			continue
+		}
+		e.empty = append(e.empty, out.Address+"."+p.base)
+		if out.Base != out.Address {
+			e.empty = append(e.empty, out.Base+"."+p.base)
+		}
 	}
 }
 
