@@ -84,7 +84,7 @@ func files(t *testing.T) []file {
 			return nil
 		}
 		fset := token.NewFileSet()
-		parsed, err := parser.ParseFile(fset, filepath.Join("..", name), nil, parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(fset, filepath.Join("..", name), nil, parser.ParseComments|parser.SkipObjectResolution)
 		all = append(all, file{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), parsed, fset})
 		return err
 	})
