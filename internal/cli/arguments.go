@@ -69,13 +69,17 @@ func (a *arguments) plain(attribute *states.Attribute, text string) (any, error)
 		}
 		return source, err
 	}
-	if value, ok := literal(text); ok {
-		return value, nil
-	}
+	value, ok := literal(text)
 	if attribute.Kind == states.KindList || attribute.Kind == states.KindSet {
-		return []any{text}, nil
+		if list, isList := value.([]any); isList {
+			return list, nil
+		}
+		return []any{text}, nil // one element
 	}
-	return text, nil
+	if !ok {
+		return text, nil
+	}
+	return value, nil
 }
 
 // literal gives the plain value of an expression that needs nothing from

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -111,6 +112,7 @@ func Main(args []string, env Environment) int {
 		kong.Description("Brings machines into a declared state and keeps them there."),
 		kong.Writers(env.Out, env.Err),
 		kong.Exit(func(code int) { exited = code }),
+		kong.KindMapper(reflect.String, kong.MapperFunc(decodeText)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "selection", Title: "Selection:"}, {Key: "values", Title: "Values:"},
@@ -138,6 +140,17 @@ func Main(args []string, env Environment) int {
 	ctx, stop := interruptible(s)
 	defer stop()
 	return s.report(parsed.Run(ctx, s))
+}
+
+// decodeText takes an argument as it is. Kong's own way would replace bytes that
+// are no UTF-8, which a file name may have.
+func decodeText(ctx *kong.DecodeContext, target reflect.Value) error {
+	token, err := ctx.Scan.PopValue("text")
+	if err != nil {
+		return err
+	}
+	target.SetString(token.String())
+	return nil
 }
 
 // usageError points to the help of the command that was used wrongly.

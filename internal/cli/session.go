@@ -82,7 +82,7 @@ func stateBelow(dir string) (string, error) {
 	if _, err := root.Stat("var/lib/tenet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", &status{code: exitFailed, err: fmt.Errorf("the state folder below %s cannot be used: %w", dir, err), hint: elsewhere}
 	}
-	return filepath.Join(dir, "var/lib/tenet"), nil
+	return filepath.Abs(filepath.Join(dir, "var/lib/tenet"))
 }
 
 // stateDir is where the records of runs are kept.

@@ -1,0 +1,98 @@
+package cli_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tenetcm/tenet/internal/cli"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts in testdata/cli expect")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tenet": func() {
+		os.Exit(cli.Main(os.Args[1:], cli.Environment{
+			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
+		}))
+	}})
+}
+
+// TestScripts runs the scripts in testdata/cli. Beside testscript's own
+// commands they have
+//
+//	exits N CMD…      runs a command that must end with the status N
+//	mask NAME FILE    copies stdout, stderr or a file, with what differs from
+//	                  run to run replaced
+//	interrupt …       see interrupt_test.go
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../../testdata/cli",
+		UpdateScripts:       *update,
+		RequireUniqueNames:  true,
+		RequireExplicitExec: false,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
+			env.Setenv("GORACE", race)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "mask": mask, "interrupt": interrupt,
+		},
+	})
+}
+
+// race keeps the race detector from a pause of one second at each exit.
+const race = "atexit_sleep_ms=0"
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// masks are what differs from run to run, and what takes its place.
+var masks = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(` in [0-9.]+(µs|ms|s)`), ` in TIME`},
+	{regexp.MustCompile(`\b(\d{8})-[0-9a-f]{6}\b`), `$1-RANDOM`},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?`), `DATE`},
+	{regexp.MustCompile(`"(duration|pid)":( ?)\d+`), `"$1":${2}0`},
+	{regexp.MustCompile(`"program":( ?)"[^"]*"`), `"program":$1"VERSION"`},
+	{regexp.MustCompile(`"id":( ?)"[^"]*"`), `"id":$1"UUID"`},
+	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), `sha256:DIGEST`},
+}
+
+func mask(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mask NAME FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.by)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}

@@ -1,0 +1,69 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// interrupt runs tenet, waits until the file exists, sends the signals, each
+// after the output of the one before, and wants the exit status. What the
+// program prints goes to the files out and err.
+//
+//	interrupt STATUS FILE SIGNAL,… ARGS…
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: interrupt STATUS FILE SIGNAL,… ARGS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	self, err := os.Executable()
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = append([]string{"tenet"}, args[3:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH"), "GORACE=" + race}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	cmd.Stderr, err = os.Create(ts.MkAbs("err"))
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	wait(ts, ctx, func() bool { return len(read(ts, args[1])) > 0 })
+	for name := range strings.SplitSeq(args[2], ",") {
+		said := len(read(ts, "err"))
+		ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[name]))
+		if said == 0 { // the first is answered
+			wait(ts, ctx, func() bool { return len(read(ts, "err")) > 0 })
+		}
+	}
+	_ = cmd.Wait() // the status tells
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit status %d (%s), want %d\n%s%s", got, cmd.ProcessState, want, out.String(), read(ts, "err"))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o600))
+}
+
+// read gives a file's text, "" if there is none.
+func read(ts *testscript.TestScript, name string) string {
+	data, _ := os.ReadFile(ts.MkAbs(name))
+	return string(data)
+}
+
+func wait(ts *testscript.TestScript, ctx context.Context, done func() bool) {
+	for !done() {
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("nothing happens")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
