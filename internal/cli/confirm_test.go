@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// answers is somebody at the terminal: each answer may do something first.
+type answers []func() string
+
+func (a *answers) Read(p []byte) (int, error) {
+	answer := (*a)[0]
+	*a = (*a)[1:]
+	return copy(p, answer()), nil
+}
+
+// asked prepares an apply of one file, path, by somebody who answers.
+func asked(t *testing.T, path string, in *answers) (*session, *site, *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	text := fmt.Sprintf("file %q {\n  content = \"wanted\\n\"\n}\n", path)
+	if err := os.WriteFile(filepath.Join(dir, "site.hcl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	s := &session{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{}}
+	c, err := s.compile(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	c.forgetPlanner()
+	return s, c, out
+}
+
+// What was shown is applied: if the machine changes between the question and
+// the answer, the answer does not count.
+func TestConfirmAsksAgainWhenTheMachineHasChanged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	in := &answers{
+		func() string {
+			if err := os.WriteFile(path, []byte("other\n"), 0o600); err != nil {
+				t.Error(err)
+			}
+			return "yes\n"
+		},
+		func() string { return "yes\n" },
+	}
+	s, c, out := asked(t, path, in)
+	todo, err := s.confirm(t.Context(), c)
+	if err != nil || !todo || len(*in) != 0 {
+		t.Errorf("confirm: %t, %v, %d questions not asked", todo, err, len(*in))
+	}
+	first, second, _ := strings.Cut(out.String(), "The machine has changed meanwhile.")
+	if !strings.Contains(first, "+ file[") || !strings.Contains(second, "~ file[") || !strings.Contains(second, "-other") {
+		t.Errorf("shown:\n%s", out)
+	}
+}
+
+func TestConfirmEndsWhenNothingIsLeftToDo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	in := &answers{func() string {
+		if err := os.WriteFile(path, []byte("wanted\n"), 0o600); err != nil {
+			t.Error(err)
+		}
+		return "y\n"
+	}}
+	s, c, out := asked(t, path, in)
+	if todo, err := s.confirm(t.Context(), c); err != nil || todo {
+		t.Errorf("confirm: %t, %v\n%s", todo, err, out)
+	}
+}
+
+func TestConfirmIsInterruptible(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in := &answers{func() string {
+		cancel()
+		<-t.Context().Done() // nobody answers
+		return "y\n"
+	}}
+	s, c, _ := asked(t, filepath.Join(t.TempDir(), "file"), in)
+	todo, err := s.confirm(ctx, c)
+	if st, ok := errors.AsType[*status](err); todo || !ok || st.code != exitInterrupted {
+		t.Errorf("confirm: %t, %v", todo, err)
+	}
+}
