@@ -86,5 +86,5 @@ func (t *text) summary(ev *states.Event) {
 	if c.Failed+c.Unknown+c.Blocked > 0 {
 		paint = t.red
 	}
-	t.print(paint(line), t.dim(" in "+ev.Time.Sub(t.started).Round(time.Millisecond).String()), "\n")
+	t.print(paint(line), t.dim(" in "+max(ev.Time.Sub(t.started).Round(time.Millisecond), time.Millisecond).String()), "\n")
 }
