@@ -23,9 +23,9 @@ type masker struct{ replacer *strings.Replacer }
 // newMasker collects the sensitive values of a run, in the forms in which they
 // may turn up: raw, base64, hex, JSON- and URL-escaped. More are what these were
 // computed from.
-func newMasker(run *states.StateRun, more []string) *masker {
+func newMasker(run *states.StateRun) *masker {
 	forms := map[string]bool{}
-	for _, s := range more {
+	for _, s := range run.Secrets {
 		addForms(forms, s)
 	}
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {

@@ -31,7 +31,7 @@ func newRecorder(e *engine, stop context.CancelCauseFunc) *recorder {
 		parts += len(e.run.Invocations[i].Parts)
 	}
 	return &recorder{
-		engine: e, stop: stop, mask: newMasker(e.run, e.options.Secrets),
+		engine: e, stop: stop, mask: newMasker(e.run),
 		reports: make(map[string]*partState, parts),
 	}
 }

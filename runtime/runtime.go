@@ -24,9 +24,6 @@ type Options struct {
 	Site fs.FS
 	// Sources are the places of declarations by address, for messages.
 	Sources map[string]diag.Range
-	// Secrets are texts that must not be shown, beside the sensitive values of
-	// the run: those that Declarations names.
-	Secrets []string
 	// Parallel is how many invocations may run at once; 0: two for each CPU,
 	// at most 16. A plan is always sequential.
 	Parallel int

@@ -110,7 +110,7 @@ func TestSecretsWithinOtherValuesStayHidden(t *testing.T) {
 	  shell = "log-in --with ${var.password}"
 	}
 	`)
-	o := runtime.Options{Host: m, Registry: modules.Standard(), Secrets: []string{"hunter2"}}
+	o := runtime.Options{Host: m, Registry: modules.Standard()}
 	applied := carry(t, runtime.Apply, run.Run, o)
 	if f := applied.parts["command.log-in"].Error; f == nil || !strings.Contains(f.Message, "no access with "+journal.Masked) {
 		t.Errorf("error %+v", f)

@@ -29,6 +29,9 @@ type StateRun struct {
 	// so that n×m order edges need only n+m.
 	Joins    []Join       `json:"joins,omitempty"`
 	Handlers []Invocation `json:"handlers,omitempty"` // lazy states that nothing invokes now
+	// Secrets are the texts that Declarations names, to be masked wherever they
+	// turn up. They are never written.
+	Secrets []string `json:"-"`
 }
 
 // Invocation is one execution of a state.

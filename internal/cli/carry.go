@@ -28,7 +28,7 @@ func (s *session) renderer(c *site) ui.Renderer {
 
 func (s *session) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
-		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.places, Secrets: c.secrets,
+		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.places,
 		Parallel: s.globals.Parallel, Events: events,
 	}
 }

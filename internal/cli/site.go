@@ -25,7 +25,6 @@ type site struct {
 	lang    *lang.Site // nil: there is none, only a run
 	sources fs.FS      // opens the files that parts name
 	target  lang.Target
-	secrets []string // texts that must not be shown
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
 	host    *host.Local
@@ -109,7 +108,6 @@ func (s *session) evaluate(ctx context.Context, path string) (*site, *states.Dec
 // plan compiles declarations, and selects from the run.
 func (s *session) plan(c *site, declarations *states.Declarations) error {
 	var diags diag.List
-	c.secrets = declarations.Secrets
 	c.result, diags = graph.Compile(declarations, graph.Options{Registry: modules.Standard()})
 	if err := s.diagnose(c, diags); err != nil {
 		return err
