@@ -71,7 +71,6 @@ func peakBelow(mb int64) wanted {
 
 func (l *lab) cases() []bcase {
 	return []bcase{
-		// First, since nothing has been removed yet: see emptied.
 		{
 			name: "cold-10000", text: "10,000 files, all to be made",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 10_000, true) },

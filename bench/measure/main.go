@@ -83,7 +83,11 @@ type row struct {
 // machine's mood meets all of them.
 func (l *lab) measure(c bcase) (row, error) {
 	dir := filepath.Join(l.dir, c.name)
-	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return row{}, err
+	}
+	spread(dir)
+	if err := os.Mkdir(filepath.Join(dir, "files"), 0o755); err != nil {
 		return row{}, err
 	}
 	programs, err := c.prepare(dir)
