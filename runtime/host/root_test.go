@@ -20,25 +20,25 @@ func hostile(t *testing.T) (outside string, hosts map[string]host.Host) {
 	t.Helper()
 	dir := t.TempDir()
 	outside, root := filepath.Join(dir, "outside"), filepath.Join(dir, "root")
-	for _, d := range []string{outside, filepath.Join(root, "etc"), filepath.Join(root, "sub/deep")} {
+	for _, d := range []string{outside, filepath.Join(root, "tenet-inside"), filepath.Join(root, "sub/deep")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, text := range map[string]string{
-		filepath.Join(outside, "secret"): "outside", filepath.Join(root, "etc/name"): "inside",
+		filepath.Join(outside, "secret"): "outside", filepath.Join(root, "tenet-inside/name"): "inside",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, target := range map[string]string{
-		"absolute":  "/etc",
-		"escape":    "../../../../../../../../../../etc",
-		"sub/up":    "../../etc",
+		"absolute":  "/tenet-inside",
+		"escape":    "../../../../../../../../../../tenet-inside",
+		"sub/up":    "../../tenet-inside",
 		"to-out":    outside,
 		"up-out":    "../outside",
-		"sub/chain": "up/../../../etc/name",
+		"sub/chain": "up/../../../tenet-inside/name",
 		"kernel":    "/proc/self/root",
 		"dots":      "..",
 	} {
@@ -59,15 +59,15 @@ func TestNothingLeadsOut(t *testing.T) {
 	for kind, h := range hosts {
 		t.Run(kind, func(t *testing.T) {
 			for _, path := range []string{
-				"/absolute/name", "/escape/name", "/sub/up/name", "/sub/chain", "/dots/etc/name",
-				"/../../etc/name", "/dots/dots/../etc/name", "/sub/deep/../../../etc/name",
+				"/absolute/name", "/escape/name", "/sub/up/name", "/sub/chain", "/dots/tenet-inside/name",
+				"/../../tenet-inside/name", "/dots/dots/../tenet-inside/name", "/sub/deep/../../../tenet-inside/name",
 			} {
 				if text, err := read(h, path); text != "inside" || err != nil {
 					t.Errorf("%s holds %q, %v", path, text, err)
 				}
 			}
 			for _, path := range []string{
-				"/to-out/secret", "/up-out/secret", "/kernel/etc/name", "/../outside/secret", "/dots/../../outside/secret",
+				"/to-out/secret", "/up-out/secret", "/kernel/tenet-inside/name", "/../outside/secret", "/dots/../../outside/secret",
 			} {
 				if text, err := read(h, path); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("%s holds %q, %v", path, text, err)
@@ -79,12 +79,12 @@ func TestNothingLeadsOut(t *testing.T) {
 					t.Errorf("%s is removed: %v", path, err)
 				}
 			}
-			// A write through a link that leads to "/etc" is one below the root.
+			// A write through a link that leads to "/tenet-inside" is one below the root.
 			if err := h.WriteFile(t.Context(), "/escape/new", host.Text("x"), host.Meta{}); err != nil {
 				t.Error(err)
 			}
-			if text, err := read(h, "/etc/new"); text != "x" || err != nil {
-				t.Errorf("/etc/new holds %q, %v", text, err)
+			if text, err := read(h, "/tenet-inside/new"); text != "x" || err != nil {
+				t.Errorf("/tenet-inside/new holds %q, %v", text, err)
 			}
 			if err := h.SetMeta("/to-out", host.Meta{Mode: new(fs.FileMode(0o700))}); err != nil {
 				t.Error(err)
