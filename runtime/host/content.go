@@ -94,7 +94,9 @@ func ReadContent(r Reader, path string, info Info) (Content, error) {
 		}
 		n, err := f.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if err == io.EOF {
+		// Less than asked for, and all that the file holds, is its end.
+		whole := err == nil && n > 0 && len(buf) < cap(buf) && int64(len(buf)) == info.Size
+		if err == io.EOF || whole {
 			return Text(string(buf)), nil
 		}
 		if err != nil {
