@@ -71,34 +71,19 @@ func cmpOr(a, b *decl) *decl {
 
 // checkNesting refuses blocks that hold themselves.
 func (p *planner) checkNesting() bool {
-	const open, done = 1, 2
-	mark := make(map[*decl]int)
-	var visit func(b *decl) bool
-	visit = func(b *decl) bool {
-		if mark[b] != 0 {
-			return mark[b] == done
-		}
-		mark[b] = open
+	holds := make([][]link, len(p.decls))
+	for i, b := range p.decls {
 		for _, list := range [][]*decl{b.members, b.rescue, b.always} {
 			for _, m := range list {
-				if m.isBlock() && !visit(m) {
-					return false
+				if m.isBlock() {
+					holds[i] = append(holds[i], link{m.index, "holds", b.Range})
 				}
 			}
 		}
-		mark[b] = done
-		return true
 	}
-	for _, b := range p.decls {
-		if b.isBlock() && !visit(b) {
-			p.diags.Add(diag.Diagnostic{
-				Summary: fmt.Sprintf("%s holds itself", b.Address), Range: b.Range,
-				Hint: "take it out of its own members, rescue and always lists, and those of the blocks in it",
-			})
-			return false
-		}
-	}
-	return true
+	left := sortLinks(holds).left
+	p.reportCycles("blocks", holds, left, func(i int) (string, diag.Range) { return p.decls[i].Address, p.decls[i].Range })
+	return len(left) == 0
 }
 
 // chain makes each member of an ordered block require the one before it.

@@ -113,7 +113,10 @@ func (p *planner) reportCycles(of string, links [][]link, left []int, name func(
 	slices.SortFunc(components, slices.Compare)
 	for _, c := range components {
 		if len(c) > 1 || loops[c[0]] {
-			p.diags.Add(cycle(of, links, c, name))
+			found := cycle(of, links, c, name)
+			found.Severity = diag.Error
+			p.diags.Add(found)
+			p.cycles.Add(found)
 		}
 	}
 }
@@ -138,7 +141,7 @@ func cycle(of string, links [][]link, members []int, name func(int) (string, dia
 		text = append(text, step)
 	}
 	d := diag.Diagnostic{
-		Summary: fmt.Sprintf("a cycle of %s: %s comes after itself", of, first),
+		Summary: fmt.Sprintf("a cycle of %s: %s %s", of, first, map[bool]string{true: "holds itself", false: "comes after itself"}[of == "blocks"]),
 		Detail:  strings.Join(text, ", ") + ".",
 		Hint:    "take away one of these",
 		Range:   related[0].Range,

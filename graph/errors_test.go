@@ -79,7 +79,7 @@ func TestMistakes(t *testing.T) {
 		"block in itself": {func(s *site) {
 			s.block("a", []string{"block.b"})
 			s.block("b", []string{"block.a"})
-		}, "block.a holds itself"},
+		}, "a cycle of blocks: block.a holds itself"},
 		"declared twice": {func(s *site) { s.state("a"); s.state("a") }, "state.a is declared twice"},
 		"unknown module": {func(s *site) {
 			p := command("x")

@@ -48,17 +48,19 @@ func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Resu
 	if o.Registry == nil {
 		p.registry = states.NewRegistry() // no module is known
 	}
+	p.check()
+	if p.diags.HasErrors() {
+		return nil, p.diags.Sorted()
+	}
 	for _, step := range []func(){
-		p.resolve,       // names to declarations, options inherited
-		p.checkDeclared, // cycles of requirements and of notifications
-		p.expand,        // a node for each invocation, a wave for each notification
-		p.arrange,       // hard edges in a topological order
-		p.wait,          // waits for what is notified, as far as they go
-		p.merge,         // waves of one handler, level by level
-		p.waitAgain,     // for what the merged waves notify
-		p.finish,        // invocations, with their direct predecessors
-		p.soften,        // order among what touches the same thing
-		p.contradict,    // parts that undo each other
+		p.expand,     // a node for each invocation, a wave for each notification
+		p.arrange,    // hard edges in a topological order
+		p.wait,       // waits for what is notified, as far as they go
+		p.merge,      // waves of one handler, level by level
+		p.waitAgain,  // for what the merged waves notify
+		p.finish,     // invocations, with their direct predecessors
+		p.soften,     // order among what touches the same thing
+		p.contradict, // parts that undo each other
 	} {
 		step()
 		if p.diags.HasErrors() {
@@ -70,12 +72,29 @@ func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Resu
 	return r, p.diags.Sorted()
 }
 
+// Cycles reports the cycles alone: of requirements, notifications and blocks.
+// It also takes what a site with other mistakes evaluates to, so that they can
+// be reported together.
+func Cycles(d *states.Declarations) diag.List {
+	p := &planner{site: d, registry: states.NewRegistry()}
+	p.check()
+	return p.cycles.Sorted()
+}
+
+// check does what needs no nodes yet, and goes on after a mistake.
+func (p *planner) check() {
+	if p.resolve() { // names to declarations, options inherited
+		p.checkDeclared() // cycles of requirements and of notifications
+	}
+}
+
 // planner holds the work of one compilation; each step fills its own fields.
 type planner struct {
 	site     *states.Declarations
 	registry *states.Registry
 	demanded map[string]bool
 	diags    diag.List
+	cycles   diag.List // those among diags
 
 	// resolve
 	decls     []*decl

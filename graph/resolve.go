@@ -61,11 +61,11 @@ func (d *decl) isBlock() bool { return d.Kind == states.BlockKind }
 func (d *decl) isState() bool { return d.Kind == states.StateKind }
 
 // resolve turns names into declarations and spreads options to whom they hold.
-func (p *planner) resolve() {
+func (p *planner) resolve() (sound bool) {
 	p.index()
 	p.linkRuns()
 	if !p.linkBlocks() {
-		return
+		return false
 	}
 	for _, d := range p.decls {
 		p.markLazy(d)
@@ -91,6 +91,7 @@ func (p *planner) resolve() {
 			d.absent = len(below) > 0 && !slices.ContainsFunc(below, func(m *decl) bool { return !m.absent })
 		}
 	}
+	return true
 }
 
 func (p *planner) index() {

@@ -50,18 +50,16 @@ type Site struct {
 	broken  bool      // a file could not be read or parsed
 }
 
-// For evaluates the site for one target. The Declarations are nil when the
-// list holds an error. Mistakes that Load found are in the list too, together
-// with all that evaluation finds, so that one run can report everything.
+// For evaluates the site for one target. Mistakes that Load found are in the
+// list too, together with all that evaluation finds, so that one run can report
+// everything. When the list holds an error the Declarations are nil or
+// incomplete, and good for nothing but looking for more mistakes.
 func (s *Site) For(ctx context.Context, t Target) (*states.Declarations, diag.List) {
 	if s.broken {
 		return nil, s.list
 	}
 	d, found := s.program.Evaluate(ctx, t)
 	list := append(s.list[:len(s.list):len(s.list)], found...).Sorted()
-	if list.HasErrors() {
-		return nil, list
-	}
 	return d, list
 }
 

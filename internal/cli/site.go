@@ -98,6 +98,12 @@ func (s *session) evaluate(ctx context.Context, path string) (*site, *states.Dec
 		return nil, nil, err
 	}
 	declarations, diags := c.lang.For(ctx, c.target)
+	if ctx.Err() != nil {
+		return nil, nil, &status{code: exitInterrupted, err: errInterrupted}
+	}
+	if diags.HasErrors() && declarations != nil {
+		diags = append(diags, graph.Cycles(declarations)...).Sorted()
+	}
 	diags = append(diags, rightVersion(c.lang, version())...)
 	if err := s.diagnose(c, diags); err != nil {
 		return nil, nil, err

@@ -41,8 +41,8 @@ type fact struct {
 	err   error
 }
 
-// Evaluate gives the declarations for a target; nil when the list holds an
-// error.
+// Evaluate gives the declarations for a target; nil or incomplete when the list
+// holds an error.
 func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarations, diag.List) {
 	e := newEvaluator(p, t)
 	e.variables()
@@ -65,9 +65,6 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	}
 	e.dangling()
 	list := e.list.Sorted()
-	if list.HasErrors() {
-		return nil, list
-	}
 	slices.Sort(e.empty)
 	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out,
 		Empty: slices.Compact(e.empty), Secrets: eval.Secrets(e.root.Variables)}, list
