@@ -65,11 +65,10 @@ func addForms(forms map[string]bool, v any) {
 			if err != nil {
 				panic("runtime: a string is no JSON: " + err.Error())
 			}
-			for _, form := range []string{
-				s, string(quoted[1 : len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s),
-				hex.EncodeToString([]byte(s)), base64.StdEncoding.EncodeToString([]byte(s)),
-				base64.RawStdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)),
-			} {
+			for _, form := range append(base64Cores(s),
+				s, string(quoted[1:len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s),
+				hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))),
+			) {
 				forms[form] = true
 			}
 		}
@@ -84,6 +83,24 @@ func addForms(forms map[string]bool, v any) {
 			addForms(forms, e)
 		}
 	}
+}
+
+// base64Cores gives what base64 makes of a secret within a longer text,
+// wherever it begins there: the characters that do not depend on its neighbours.
+func base64Cores(secret string) []string {
+	var cores []string
+	for offset := range 3 {
+		text := append(make([]byte, offset), secret...)
+		// The first characters hold bits of what is before, the last one may
+		// hold bits of what follows.
+		first, end := (offset*8+5)/6, len(text)*8/6
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			if core := encoding.EncodeToString(text)[first:end]; len(core) >= minSecret {
+				cores = append(cores, core)
+			}
+		}
+	}
+	return cores
 }
 
 // text masks what a program or an error says.

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -114,5 +115,37 @@ func TestSecretsWithinOtherValuesStayHidden(t *testing.T) {
 	applied := carry(t, runtime.Apply, run.Run, o)
 	if f := applied.parts["command.log-in"].Error; f == nil || !strings.Contains(f.Message, "no access with "+journal.Masked) {
 		t.Errorf("error %+v", f)
+	}
+}
+
+// A secret is found in base64 wherever it stands in what was encoded, as in an
+// Authorization header.
+func TestSecretsInBase64StayHidden(t *testing.T) {
+	const secret = "hunter2secret"
+	m := machine()
+	said := ""
+	m.Handle("tell", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{ExitCode: 1, Stderr: []byte(said)}, nil
+	})
+	run := compile(t, modules.Standard(), `
+	variable "password" {
+	  sensitive = true
+	  default   = "`+secret+`"
+	}
+	command "tell" {
+	  argv = ["tell", var.password]
+	}
+	`).Run
+	for _, before := range []string{"", "u", "u:", "us:", "user:"} {
+		for _, after := range []string{"", "\n", "xy"} {
+			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
+				said = encoding.EncodeToString([]byte(before + secret + after))
+				got := carry(t, runtime.Apply, run, runtime.Options{Host: m, Registry: modules.Standard()})
+				message := got.parts["command.tell"].Error.Message
+				if !strings.Contains(message, journal.Masked) || strings.Contains(message, said[8:16]) {
+					t.Errorf("%q, then %q: %s", before, after, message)
+				}
+			}
+		}
 	}
 }
