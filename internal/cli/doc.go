@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/states"
 )
 
 type docCmd struct {
-	Name string `arg:"" optional:"" help:"A module, or functions (default: list the modules)."`
+	Name string `arg:"" optional:"" help:"A module, a function, or functions (default: list the modules)."`
 }
 
 // Run describes modules and functions.
@@ -27,8 +30,27 @@ func (cmd *docCmd) Run(_ runContext, s *session) error {
 	case cmd.Name == "functions":
 		return s.listFunctions()
 	}
-	return usage("tenet doc lists the modules, tenet doc functions the functions", "there is no module %q", cmd.Name)
+	return s.describeFunction(cmd.Name, registry)
 }
+
+// describeFunction shows a function of the language.
+func (s *session) describeFunction(name string, registry *states.Registry) error {
+	names := registry.Names()
+	for _, f := range lang.Functions() {
+		switch names = append(names, f.Name); {
+		case f.Name != name:
+		case s.globals.JSON:
+			return s.printJSON(f)
+		default:
+			return s.print(fmt.Sprintf("%s\n\n%s", f.Signature, wrap(sentence(f.Doc), 78, "")))
+		}
+	}
+	const where = "tenet doc lists the modules, tenet doc functions the functions"
+	return usage(cmp.Or(eval.DidYouMean(name, names), where), "there is no module %q, and no function of that name", name)
+}
+
+// sentence makes a sentence of a phrase.
+func sentence(phrase string) string { return strings.ToUpper(phrase[:1]) + phrase[1:] + "." }
 
 func (s *session) listModules(registry *states.Registry) error {
 	if s.globals.JSON {
@@ -51,8 +73,9 @@ func (s *session) listFunctions() error {
 		return s.printJSON(lang.Functions())
 	}
 	var out strings.Builder
-	group := ""
-	for _, f := range lang.Functions() {
+	functions, group := lang.Functions(), ""
+	slices.SortStableFunc(functions, func(a, b lang.FunctionDoc) int { return strings.Compare(a.Group, b.Group) })
+	for _, f := range functions {
 		if f.Group != group {
 			group = f.Group
 			fmt.Fprintf(&out, "\n%s\n", strings.ToUpper(group[:1])+group[1:])
