@@ -3,6 +3,8 @@ package runtime_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // What cannot be foreseen makes what depends on it a maybe, and nothing else.
@@ -323,3 +325,33 @@ func TestNothingToRescue(t *testing.T) {
 		t.Errorf("the block is %s", outcome)
 	}
 }
+
+// What only another user may do is no certain row of this one's plan.
+func TestPlanWithoutRights(t *testing.T) {
+	m := machine()
+	mkdir(t, m, "/etc")
+	write(t, m, "/etc/passwd", "ann:x:1000:1000::/:\n")
+	write(t, m, "/etc/group", "ann:x:1000:\n")
+	const site = `
+	group "staff" {}
+	print "hello" {
+	  message = "hello"
+	}
+	file "/new" {}
+	`
+	plan(t, m, site).want(t, map[string]string{"group.staff": "create", "print.hello": "no change"})
+	m.ActAs(1000, 1000)
+	plan(t, m, site).want(t, map[string]string{
+		"group.staff": "create maybe (only root may do it; run as root to know)",
+		"print.hello": "no change",
+	})
+	plan(t, locked{m}, "file \"/new\" {}\n").want(t, map[string]string{
+		`file["/new"]`: "create maybe (this user may not write /new; run as root to know)",
+	})
+}
+
+// locked is a machine on which nothing may be written.
+type locked struct{ *host.Memory }
+
+// MayWrite is host.Permissions.
+func (locked) MayWrite(string) bool { return false }

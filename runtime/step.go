@@ -217,9 +217,12 @@ func (s *step) settleCertainty() {
 	if s.maybe == "" && s.node.taint != nil {
 		s.maybe = s.node.taint.reason()
 	}
+	if s.maybe == "" {
+		s.maybe = s.forbidden()
+	}
 	if s.outcome == states.Failed && s.maybe != "" {
 		// It may go well by then; what it wants is taken for granted.
-		s.reason = s.err.Error()
+		s.maybe += "; as things are it would fail: " + s.err.Error()
 		s.err, s.outcome, s.unforeseen = nil, states.Changed, true
 		if s.action == "" {
 			s.action = states.Update
@@ -228,6 +231,32 @@ func (s *step) settleCertainty() {
 			}
 		}
 	}
+}
+
+// forbidden is why another user would have to apply what this one plans. A plan
+// by a user without rights is a common thing, and is not to claim what this
+// user cannot do.
+func (s *step) forbidden() string {
+	actor, known := s.engine.options.Host.(host.Actor)
+	if !known || s.module == nil {
+		return ""
+	}
+	if uid, _ := actor.Actor(); uid == 0 {
+		return ""
+	}
+	if s.module.Root {
+		return "only root may do it; run as root to know"
+	}
+	permissions, known := s.engine.options.Host.(host.Permissions)
+	if !known || s.module.IsAct() {
+		return ""
+	}
+	for _, path := range s.module.Paths(s.part.Values) {
+		if !permissions.MayWrite(path) {
+			return "this user may not write " + path + "; run as root to know"
+		}
+	}
+	return ""
 }
 
 // stillDiffers tells how a resource that was read back is not as wanted.

@@ -19,7 +19,7 @@ func Define[T any](t Type[T]) *Module {
 	m := &Module{
 		Schema: Schema{
 			Name: t.Name, Doc: t.Doc, Example: t.Example, Attributes: c.attributes,
-			NoAbsent: t.NoAbsent, Handler: t.Handler, Locks: t.Locks, Retry: t.Retry,
+			NoAbsent: t.NoAbsent, Handler: t.Handler, Locks: t.Locks, Root: t.Root, Retry: t.Retry,
 			Type: fmt.Sprintf("%T", *new(T)),
 		},
 		Decode: func(values map[string]any, site fs.FS) (any, error) { return c.decode(values, site) },

@@ -84,6 +84,8 @@ type Schema struct {
 	Handler bool `json:"handler,omitempty"`
 	// Locks are held during every act of the module.
 	Locks []string `json:"locks,omitempty"`
+	// Root marks a type whose acts only root may do.
+	Root bool `json:"root,omitempty"`
 	// Retry is what a part without the option gets; nil: one attempt after a
 	// clean failure, three after an unknown outcome.
 	Retry *Retry `json:"retry,omitempty"`
@@ -133,6 +135,7 @@ type Type[T any] struct {
 	NoAbsent string // required without Remove
 	Handler  bool
 	Locks    []string
+	Root     bool
 	Retry    *Retry
 }
 

@@ -36,7 +36,7 @@ const example = `group "deploy" {
 
 // Module is the module "group".
 var Module = states.Define(states.Type[Group]{
-	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"},
+	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
 	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee,
 })
 

@@ -49,7 +49,7 @@ package "telnetd" {
 // Module is the module "package".
 var Module = states.Define(states.Type[Package]{
 	Name: "package", Doc: doc, Example: example,
-	Locks:    []string{"packages"},
+	Locks: []string{"packages"}, Root: true,
 	Retry:    &states.Retry{Attempts: 3, Delay: 5 * time.Second, Backoff: 3},
 	Validate: validate, Complete: complete,
 	Read: read, Write: write, Remove: remove, Batch: batch, Extra: leftovers,

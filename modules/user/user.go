@@ -55,7 +55,7 @@ user "backup-agent" {
 
 // Module is the module "user".
 var Module = states.Define(states.Type[User]{
-	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"},
+	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
 	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee,
 })
 

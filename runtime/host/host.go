@@ -96,6 +96,14 @@ type Actor interface {
 	Actor() (uid, gid int)
 }
 
+// Permissions is offered by hosts that know what the acting user may do. The
+// answer is for plans: only the act itself can tell for sure.
+type Permissions interface {
+	// MayWrite reports whether the user may make, replace or remove what is at
+	// the path. It is true where the directory that it is in cannot be found.
+	MayWrite(path string) bool
+}
+
 // ErrUnforeseeable is what a Shadow answers when only the real host can know.
 var ErrUnforeseeable = errors.New("cannot be foreseen without doing it")
 
