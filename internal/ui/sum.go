@@ -9,7 +9,7 @@ import (
 )
 
 // sum counts a plan's rows, each once.
-type sum struct{ create, update, remove, execute, maybe, handlers, failed, unchanged, skipped int }
+type sum struct{ create, update, remove, execute, maybe, handlers, failed, blocked, unchanged, skipped int }
 
 // count adds a row of a plan. The parts of a handler's wave count as one.
 func (t *text) count(ev *states.Event) {
@@ -17,6 +17,8 @@ func (t *text) count(ev *states.Event) {
 	switch {
 	case ev.Outcome == states.Failed:
 		s.failed++
+	case ev.Outcome == states.Blocked:
+		s.blocked++
 	case ev.Outcome == states.Skipped:
 		s.skipped++
 	case ev.Outcome == "" && ev.Action == states.NoChange:
@@ -70,7 +72,7 @@ func (t *text) summary(ev *states.Event) {
 		}
 		t.print(t.bold(listed([]entry{
 			{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
-			{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
+			{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.blocked, "blocked"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
 		})), "\n")
 		return
 	}
