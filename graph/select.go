@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,7 @@ type Selection struct {
 // notify; a lazy state that is a target is invoked. Exclude drops what it names
 // and all that requires it, and warns of the latter. Handlers that are left
 // out stay in StateRun.Handlers, with their notifiers. Waves keep their
-// numbers. An address that nothing has is an error.
+// numbers. An address or a tag that nothing has is an error.
 func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 	if len(s.Targets)+len(s.Tags)+len(s.Exclude) == 0 {
 		return r.Run, nil
@@ -123,6 +124,7 @@ func (x *selector) take(s Selection) (idle []string) {
 			x.with(i)
 		}
 	}
+	x.checkTags(s.Tags)
 	for i, f := range x.plan.finals {
 		if f.d.hasTag(s.Tags) {
 			x.with(i)
@@ -200,6 +202,31 @@ func (x *selector) with(i int) {
 			if len(b.notes) > 0 && b.base >= 0 {
 				queue = append(queue, p.toFinals(p.nodes[b.base].causes)...)
 			}
+		}
+	}
+}
+
+// checkTags reports tags that no declaration carries, not even one that is left
+// out.
+func (x *selector) checkTags(tags []string) {
+	if len(tags) == 0 {
+		return
+	}
+	var known []string
+	for _, d := range x.plan.decls {
+		known = append(known, invocationOptions(d).Tags...)
+		for _, part := range d.Parts {
+			known = append(known, part.Options.Tags...)
+		}
+	}
+	known = set(known)
+	there := "nothing has tags"
+	if len(known) > 0 {
+		there = "the tags are " + strings.Join(known[:min(len(known), 20)], ", ")
+	}
+	for _, tag := range tags {
+		if !slices.Contains(known, tag) {
+			x.diags.Add(diag.Diagnostic{Summary: fmt.Sprintf("nothing has the tag %q", tag), Hint: cmp.Or(suggest(tag, known), there)})
 		}
 	}
 }

@@ -140,6 +140,8 @@ func TestSelectDiagnostics(t *testing.T) {
 	r := s.compile(t)
 	_, diags := r.Select(graph.Selection{Targets: []string{"state.confg", "state.dta"}})
 	want(t, diags.Error(), "nothing has the address state.confg (did you mean state.conf?)\nnothing has the address state.dta (did you mean state.data?)")
+	_, diags = shop().compile(t).Select(graph.Selection{Tags: []string{"web", "wob", "x"}})
+	want(t, diags.Error(), "nothing has the tag \"wob\" (did you mean web?)\nnothing has the tag \"x\" (the tags are web)")
 	_, diags = r.Select(graph.Selection{Exclude: []string{"state.conf"}})
 	var left []string
 	for _, d := range diags {

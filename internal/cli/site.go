@@ -125,7 +125,11 @@ func (s *session) plan(c *site, declarations *states.Declarations) error {
 	}
 	c.run, diags = c.result.Select(graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude})
 	if diags.HasErrors() { // a wrong address is wrong usage, not a wrong site
-		return &status{code: exitUsage, err: diags.Err(), hint: "tenet compile lists the addresses"}
+		wrong := &status{code: exitUsage, err: diags.Err()}
+		if len(g.Target)+len(g.Exclude) > 0 {
+			wrong.hint = "tenet compile lists the addresses"
+		}
+		return wrong
 	}
 	return s.diagnose(c, diags)
 }
