@@ -18,6 +18,9 @@ func summary(v any) any {
 	if !ok {
 		return nil
 	}
+	if c.Size() == 0 {
+		return "empty"
+	}
 	return fmt.Sprintf("%d bytes, sha256:%.12s", c.Size(), c.Sum())
 }
 

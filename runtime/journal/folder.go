@@ -118,8 +118,8 @@ func (f *Folder) List() ([]Status, error) {
 	var list []Status
 	for _, id := range ids {
 		s, err := f.Status(id)
-		if err != nil {
-			return nil, err
+		if err != nil { // one that is damaged does not hide the others
+			s = Status{Run: id, State: Damaged, Error: err.Error()}
 		}
 		s.Report = nil
 		list = append(list, s)

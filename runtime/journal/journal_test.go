@@ -226,6 +226,12 @@ func TestAfterACrash(t *testing.T) {
 	if s, err := f.Status(""); err != nil || s.State != journal.Interrupted {
 		t.Errorf("status %+v, %v", s, err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "runs", r.ID(), "status.json"), []byte("{\"run\": 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := f.List(); err != nil || len(list) != 1 || list[0].State != journal.Damaged || list[0].Run != r.ID() {
+		t.Errorf("list %+v, %v", list, err)
+	}
 	if err := os.Remove(filepath.Join(dir, "runs", r.ID(), "status.json")); err != nil {
 		t.Fatal(err)
 	}

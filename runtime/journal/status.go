@@ -18,6 +18,7 @@ const (
 	Done        State = "done"
 	Failed      State = "failed"      // it ended, and something failed
 	Interrupted State = "interrupted" // it was ended, or its process is gone
+	Damaged     State = "damaged"     // its status cannot be read: only List says so
 )
 
 // Status is the short story of a run.
