@@ -17,6 +17,7 @@ func (p *planner) checkParts(d *decl) {
 		part := &d.Parts[i]
 		p.checkGuards(&part.Options)
 		p.checkAbsent(d, part)
+		p.checkPresent(d, part)
 		for _, r := range part.Options.Require {
 			if !isOwnPart(d, r) {
 				continue
@@ -55,6 +56,22 @@ func (p *planner) checkAbsent(d *decl, part *states.PartDeclaration) {
 		Summary: fmt.Sprintf("a %s cannot be absent", part.Type), Detail: m.NoAbsent, Range: part.Range,
 		Hint: `give the part ensure = "present", or take ensure = "absent" from what holds it`,
 	})
+}
+
+// checkPresent reports what a part that is to be there needs.
+func (p *planner) checkPresent(d *decl, part *states.PartDeclaration) {
+	m := p.registry.Lookup(part.Type)
+	if m == nil || part.Options.LeftOut || d.Options.LeftOut || d.ensureOf(part) == states.Absent {
+		return
+	}
+	for _, a := range m.Attributes {
+		if a.Present && part.Values[a.Name] == nil {
+			p.diags.Add(diag.Diagnostic{
+				Summary: fmt.Sprintf("%s needs the attribute %q", part.Type, a.Name), Detail: a.Doc, Range: part.Range,
+				Hint: fmt.Sprintf("add it: %s = …", a.Name),
+			})
+		}
+	}
 }
 
 func (p *planner) checkGuards(o *states.Options) {

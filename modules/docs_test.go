@@ -128,6 +128,8 @@ func cell(a states.Attribute) string {
 	switch {
 	case a.Key:
 		text += " Key."
+	case a.Present:
+		text += " Required unless it is to be absent."
 	case a.Required:
 		text += " Required."
 	}

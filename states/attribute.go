@@ -37,6 +37,7 @@ type Attribute struct {
 	Doc       string   `json:"doc"`
 	Key       bool     `json:"key,omitempty"`
 	Required  bool     `json:"required,omitempty"`
+	Present   bool     `json:"required_if_present,omitempty"`
 	In        bool     `json:"in,omitempty"`
 	Out       bool     `json:"out,omitempty"`
 	Path      bool     `json:"path,omitempty"`

@@ -99,6 +99,7 @@ type Schema struct {
 //	key       names the resource; several keys make one together. The first
 //	          one defaults to the part's label
 //	required  must be given (keys are by themselves)
+//	present   must be given unless the part is absent
 //	in        how to do it: never compared, not observed
 //	out       observed only; cannot be set
 //	path      a path on the host that the part touches (value or list)

@@ -102,6 +102,8 @@ func (s *session) describe(m *states.Schema) error {
 		switch {
 		case a.Key:
 			notes = append(notes, "key")
+		case a.Present:
+			notes = append(notes, "required unless absent")
 		case a.Required:
 			notes = append(notes, "required")
 		case a.Out:
