@@ -27,7 +27,7 @@ type applyCmd struct {
 
 // Run applies a site.
 func (cmd *applyCmd) Run(ctx runContext, s *session) error {
-	if err := s.mayAsk(cmd.Yes); err != nil {
+	if err := s.mayAsk(cmd.Yes, "apply", "tenet plan"); err != nil {
 		return err
 	}
 	c, err := s.compile(ctx, cmd.Site)
@@ -38,14 +38,15 @@ func (cmd *applyCmd) Run(ctx runContext, s *session) error {
 	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
 }
 
-// mayAsk reports wrong usage where nobody could answer.
-func (s *session) mayAsk(yes bool) error {
+// mayAsk reports wrong usage where nobody could answer the command; look is how
+// to see first what it would do.
+func (s *session) mayAsk(yes bool, command, look string) error {
 	_, in := terminal(s.In)
 	_, out := terminal(s.Out)
 	if yes || in && out && !s.globals.JSON {
 		return nil
 	}
-	return usage("give --yes, or look first with tenet plan", "apply asks before it changes anything, and there is no terminal to ask on")
+	return usage("give --yes, or look first with "+look, "%s asks before it changes anything, and there is no terminal to ask on", command)
 }
 
 // confirmAndApply shows the plan and asks, unless that is not wanted.

@@ -25,6 +25,7 @@ type arguments struct {
 	values  map[string]any
 	ensure  states.Ensure
 	sources fs.FS // holds the file that a source names
+	home    func() (string, error)
 }
 
 // take adds one pair.
@@ -45,15 +46,26 @@ func (a *arguments) take(pair string) error {
 	}
 	plain, err := a.plain(attribute, text)
 	if err == nil {
-		a.values[name], err = attribute.Normalize(plain)
+		err = a.set(attribute, plain)
 	}
 	if err != nil {
 		return a.wrong(err)
 	}
-	if a.values[name] == nil { // null: not given
-		delete(a.values, name)
-	}
 	return nil
+}
+
+// set enters a value in canonical form; null is as good as not given.
+func (a *arguments) set(attribute *states.Attribute, plain any) (err error) {
+	if attribute.Path {
+		if plain, err = eval.ExpandHome(plain, a.home); err != nil {
+			return err
+		}
+	}
+	value, err := attribute.Normalize(plain)
+	if err == nil && value != nil {
+		a.values[attribute.Name] = value
+	}
+	return err
 }
 
 // plain reads a value: a text as it stands there, anything else as a literal
@@ -69,14 +81,17 @@ func (a *arguments) plain(attribute *states.Attribute, text string) (any, error)
 		}
 		return source, err
 	}
-	value, ok := literal(text)
+	value, err := literal(text)
+	if err != nil && strings.IndexAny(text, "[{") == 0 {
+		return nil, fmt.Errorf("%s: %s is no list and no map: %w", attribute.Name, text, err)
+	}
 	if attribute.Kind == states.KindList || attribute.Kind == states.KindSet {
 		if list, isList := value.([]any); isList {
 			return list, nil
 		}
 		return []any{text}, nil // one element
 	}
-	if !ok {
+	if err != nil {
 		return text, nil
 	}
 	return value, nil
@@ -84,17 +99,16 @@ func (a *arguments) plain(attribute *states.Attribute, text string) (any, error)
 
 // literal gives the plain value of an expression that needs nothing from
 // outside.
-func literal(text string) (any, bool) {
+func literal(text string) (any, error) {
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, false
+		return nil, errors.New(diags[0].Summary)
 	}
 	value, diags := expr.Value(nil)
 	if diags.HasErrors() {
-		return nil, false
+		return nil, errors.New(diags[0].Summary)
 	}
-	plain, err := eval.Plain(value)
-	return plain, err == nil
+	return eval.Plain(value)
 }
 
 // source is a file of this machine in place of one of a site.

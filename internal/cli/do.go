@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io/fs"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -20,14 +21,21 @@ type doCmd struct {
 
 // Run applies one part.
 func (cmd *doCmd) Run(ctx runContext, s *session) error {
-	part, sources, err := cmd.part()
-	if err == nil && !cmd.Plan {
-		err = s.mayAsk(cmd.Yes)
-	}
+	h, err := s.newHost()
 	if err != nil {
 		return err
 	}
-	h, err := s.newHost()
+	facts, err := s.facts(h)
+	if err != nil {
+		return err
+	}
+	part, sources, err := cmd.part(func() (string, error) {
+		home, err := facts.Fact("home")
+		return fmt.Sprint(home), err
+	})
+	if err == nil && !cmd.Plan {
+		err = s.mayAsk(cmd.Yes, "do", "--plan")
+	}
 	if err != nil {
 		return err
 	}
@@ -50,8 +58,8 @@ func (cmd *doCmd) Run(ctx runContext, s *session) error {
 }
 
 // part makes the declaration of the arguments, and the file system of the
-// files that these name.
-func (cmd *doCmd) part() (states.PartDeclaration, fs.FS, error) {
+// files that these name. home gives the acting user's home directory.
+func (cmd *doCmd) part(home func() (string, error)) (states.PartDeclaration, fs.FS, error) {
 	address := states.LabelAddress(cmd.Type, cmd.Label)
 	p := states.PartDeclaration{
 		Address: address, Base: address, Type: cmd.Type, Values: map[string]any{},
@@ -66,14 +74,16 @@ func (cmd *doCmd) part() (states.PartDeclaration, fs.FS, error) {
 		}
 		return p, nil, usage(hint, "there is no module %q", cmd.Type)
 	}
-	a := arguments{module: module, values: p.Values}
+	a := arguments{module: module, values: p.Values, home: home}
 	for _, pair := range cmd.Values {
 		if err := a.take(pair); err != nil {
 			return p, nil, err
 		}
 	}
 	if keys := module.Keys(); len(keys) > 0 && p.Values[keys[0]] == nil {
-		p.Values[keys[0]] = cmd.Label
+		if err := a.set(module.Attribute(keys[0]), cmd.Label); err != nil {
+			return p, nil, a.wrong(err)
+		}
 	}
 	if a.ensure == states.Absent && module.NoAbsent != "" {
 		return p, nil, usage("", "%s cannot be absent: %s", cmd.Type, module.NoAbsent)

@@ -115,7 +115,7 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 		}
 	}
 	if schema.Path {
-		if plain, err = p.expandHome(plain); err != nil {
+		if plain, err = ExpandHome(plain, p.Home); err != nil {
 			return nil, false, err
 		}
 	}
@@ -140,21 +140,22 @@ func modeText(n json.Number) string {
 	return "0644"
 }
 
-// expandHome replaces a leading "~/" in a path, or in each path of a list.
-func (p *Parts) expandHome(v any) (any, error) {
+// ExpandHome replaces a leading "~/" in a path, or in each path of a list, by
+// the acting user's home directory.
+func ExpandHome(v any, home func() (string, error)) (any, error) {
 	switch v := v.(type) {
 	case string:
 		rest, ok := strings.CutPrefix(v, "~/")
 		if !ok {
 			return v, nil
 		}
-		home, err := p.Home()
-		return path.Join(home, rest), err
+		dir, err := home()
+		return path.Join(dir, rest), err
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
 			var err error
-			if out[i], err = p.expandHome(e); err != nil {
+			if out[i], err = ExpandHome(e, home); err != nil {
 				return nil, err
 			}
 		}
@@ -272,7 +273,7 @@ func header(in PartInput) states.PartDeclaration {
 
 // HostPath expands a leading "~/" in a path on the host.
 func (p *Parts) HostPath(text string) (string, error) {
-	v, err := p.expandHome(text)
+	v, err := ExpandHome(text, p.Home)
 	if err != nil {
 		return "", err
 	}
