@@ -350,6 +350,23 @@ func TestPlanWithoutRights(t *testing.T) {
 	})
 }
 
+// Acting as who acts anyway is nothing special; as another is refused in the
+// plan already.
+func TestBecome(t *testing.T) {
+	m := machine()
+	mkdir(t, m, "/etc")
+	write(t, m, "/etc/passwd", "root:x:0:0::/:\nann:x:1000:1000::/:\n")
+	got := plan(t, m, `
+	file "/mine" {
+	  become = true
+	}
+	file "/hers" {
+	  become = "ann"
+	}
+	`)
+	got.want(t, map[string]string{`file["/mine"]`: "create", `file["/hers"]`: "failed"})
+}
+
 // locked is a machine on which nothing may be written.
 type locked struct{ *host.Memory }
 

@@ -113,9 +113,8 @@ func (s *step) decode() error {
 	if s.module == nil {
 		return &codedError{code: "unknown_type", err: fmt.Errorf("there is no module %q", s.part.Type)}
 	}
-	if s.part.Options.Become != "" {
-		return &codedError{code: "unsupported", err: errors.New("become: acting as another user is not possible on this machine yet"),
-			hint: "run tenet as " + s.part.Options.Become + ", or use the user attribute of command"}
+	if err := s.checkUser(); err != nil {
+		return err
 	}
 	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
 	if err == nil {
@@ -126,6 +125,22 @@ func (s *step) decode() error {
 	}
 	s.want = want
 	return err
+}
+
+// checkUser refuses to act as anybody but the user who runs the program.
+func (s *step) checkUser() error {
+	become := s.part.Options.Become
+	if become == "" {
+		return nil
+	}
+	if actor, known := s.engine.options.Host.(host.Actor); known {
+		uid, _ := actor.Actor()
+		if u, err := s.host.User(become); err == nil && u.UID == uid {
+			return nil
+		}
+	}
+	return &codedError{code: "unsupported", err: fmt.Errorf("become: acting as %s is not possible yet", become),
+		hint: "run tenet as " + become + ", or use the user attribute of command"}
 }
 
 // look reads the resource and compares. It returns whether there is something
