@@ -52,7 +52,7 @@ func ExampleSite_For_mistakes() {
 	fmt.Println(problems.Err())
 	// Output:
 	// site.hcl:2:3: a file has no attribute "contnt" (did you mean "content"?)
-	// site.hcl:3:12: mode: a mode is a string, not the number 644 (put it in quotes: mode = "0644")
+	// site.hcl:3:12: mode: a mode is a string, not the number 644 (write its octal digits as a string, such as mode = "0644")
 }
 
 func ExampleFormat() {

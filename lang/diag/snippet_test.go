@@ -119,7 +119,7 @@ func TestWriteColor(t *testing.T) {
 func ExampleWrite() {
 	source := "file \"/etc/motd\" {\n  mode = 644\n}\n"
 	l := diag.List{{
-		Severity: diag.Error, Summary: "mode: a mode is a string", Hint: `put it in quotes: mode = "0644"`,
+		Severity: diag.Error, Summary: "mode: a mode is a string", Hint: `write its octal digits as a string, such as mode = "0644"`,
 		Range: diag.Range{File: "site.hcl", Start: diag.Pos{Line: 2, Column: 10, Byte: 28}, End: diag.Pos{Line: 2, Column: 13, Byte: 31}},
 	}}
 	err := diag.Write(os.Stdout, l, diag.WriteOptions{Source: func(string) ([]byte, bool) { return []byte(source), true }})
@@ -131,5 +131,5 @@ func ExampleWrite() {
 	//   on site.hcl:2:10
 	//   2 |   mode = 644
 	//     |          ^^^
-	//   hint: put it in quotes: mode = "0644"
+	//   hint: write its octal digits as a string, such as mode = "0644"
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -69,7 +71,7 @@ func Options() []Option {
 
 // Set puts an evaluated option into o. The value is known, and not null; its
 // marks are looked at here: an option is shown everywhere, so that a sensitive
-// value is an error.
+// value is an error. Errors.Join makes one of several mistakes.
 func (option *Option) Set(o *states.Options, v cty.Value) error {
 	v, sensitive := Split(v)
 	if sensitive {
@@ -95,11 +97,23 @@ func SortRefs(refs []states.Ref) []states.Ref {
 	})
 }
 
+// Kind says what a value is, for messages: "a number", "null".
+func Kind(v cty.Value) string {
+	if v.IsNull() {
+		return "null"
+	}
+	name := v.Type().FriendlyName()
+	if strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
 // Bool gives a value as a bool; text that says so is taken too.
 func Bool(v cty.Value) (bool, error) {
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() || !b.IsKnown() {
-		return false, fmt.Errorf("true or false is required, not a %s", v.Type().FriendlyName())
+		return false, &HintError{Message: fmt.Sprintf("true or false is required, not %s", Kind(v)), Hint: "write true or false"}
 	}
 	return b.True(), nil
 }
@@ -118,7 +132,7 @@ func setWhen(o *states.Options, v cty.Value) error {
 // Text gives a value that is text.
 func Text(v cty.Value) (string, error) {
 	if v.IsNull() || v.Type() != cty.String {
-		return "", fmt.Errorf("a string is required, not a %s", v.Type().FriendlyName())
+		return "", fmt.Errorf("a string is required, not %s", Kind(v))
 	}
 	return v.AsString(), nil
 }
@@ -160,7 +174,7 @@ func Duration(v cty.Value) (time.Duration, error) {
 	hint := `write it with a unit, as a string: "30s", "5m" or "1h30m"`
 	text, err := Text(v)
 	if err != nil {
-		return 0, &HintError{Message: fmt.Sprintf("a duration is a string, not a %s", v.Type().FriendlyName()), Hint: hint}
+		return 0, &HintError{Message: fmt.Sprintf("a duration is a string, not %s", Kind(v)), Hint: hint}
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
@@ -189,7 +203,7 @@ func setNames(to *[]string, v cty.Value) error {
 func Texts(v cty.Value) ([]string, error) {
 	v, _ = Split(v)
 	if !isSequence(v.Type()) {
-		return nil, &HintError{Message: fmt.Sprintf("a list of strings is required, not a %s", v.Type().FriendlyName()),
+		return nil, &HintError{Message: fmt.Sprintf("a list of strings is required, not %s", Kind(v)),
 			Hint: `put it in brackets: ["…"]`}
 	}
 	list := []string{}
@@ -212,23 +226,24 @@ func RetryNames() []string { return []string{"attempts", "backoff", "delay", "ma
 func setRetry(o *states.Options, v cty.Value) error {
 	example := `write retry = { attempts = 3, delay = "2s", backoff = 2, max_delay = "30s" }`
 	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
-		return &HintError{Message: fmt.Sprintf("retry is an object, not a %s", t.FriendlyName()), Hint: example}
+		return &HintError{Message: fmt.Sprintf("an object is required, not %s", Kind(v)), Hint: example}
 	}
-	retry := &states.Retry{Attempts: 1}
-	for name, e := range v.AsValueMap() {
-		if e.IsNull() {
+	retry, given := &states.Retry{Attempts: 1}, v.AsValueMap()
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name].IsNull() {
 			continue
 		}
-		if err := setRetryField(retry, name, e); err != nil {
+		if err := setRetryField(retry, name, given[name]); err != nil {
 			hint := example
 			if inner, ok := errors.AsType[*HintError](err); ok {
 				hint = inner.Hint
 			}
-			return &HintError{Message: fmt.Sprintf("retry: %s: %v", name, err), Hint: hint}
+			wrong = append(wrong, &HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
 		}
 	}
 	o.Retry = retry
-	return nil
+	return errors.Join(wrong...)
 }
 
 func setRetryField(r *states.Retry, name string, v cty.Value) (err error) {

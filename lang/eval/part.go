@@ -111,7 +111,7 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 	if schema.Kind == states.KindMode {
 		if n, ok := plain.(json.Number); ok {
 			return nil, false, &HintError{Message: fmt.Sprintf("a mode is a string, not the number %s", n),
-				Hint: fmt.Sprintf("put it in quotes: %s = %q", a.Name, modeText(n))}
+				Hint: fmt.Sprintf("write its octal digits as a string, such as %s = \"0644\"", a.Name)}
 		}
 	}
 	if schema.Path {
@@ -130,14 +130,6 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 func errHidden() error {
 	return &HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
 		Hint: "look at the attribute's type and rules, and try a value that is not sensitive"}
-}
-
-// modeText guesses what a number was meant to be: HCL reads 0644 as 644.
-func modeText(n json.Number) string {
-	if len(n) == 3 && strings.Trim(n.String(), "01234567") == "" {
-		return "0" + n.String()
-	}
-	return "0644"
 }
 
 // ExpandHome replaces a leading "~/" in a path, or in each path of a list, by
@@ -203,7 +195,7 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		err = in.Module.Check(resource)
 	}
 	var list diag.List
-	for _, err := range joined(err) {
+	for _, err := range Joined(err) {
 		at, name := in.Range, ""
 		if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
 			name = wrong.Attribute
@@ -221,8 +213,8 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 	return list
 }
 
-// joined gives the errors that errors.Join made one of; of nil, none.
-func joined(err error) []error {
+// Joined gives the errors that errors.Join made one of; of nil, none.
+func Joined(err error) []error {
 	if err == nil {
 		return nil
 	}

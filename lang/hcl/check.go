@@ -71,9 +71,12 @@ func (d *decoder) unknownAttribute(a *attribute, in *shape, module *states.Modul
 		d.hint(placesOf(d.shapes.options[a.name]))
 	default:
 		d.errorAt(a.nameRange, eval.DidYouMean(a.name, names), "%s has no attribute %q", what, a.name)
-		if module != nil {
+		switch {
+		case module != nil:
 			d.hint(fmt.Sprintf("tenet doc %s lists its attributes", module.Name))
-		} else {
+		case len(names) == 0:
+			d.hint(fmt.Sprintf("it has blocks only; a value that others use stands in one: locals { %s = … }", a.name))
+		default:
 			d.hint("it has " + strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", "))
 		}
 	}

@@ -51,9 +51,11 @@ func (d *decoder) literal(b *body, name string, want cty.Type, set func(cty.Valu
 	case diags.HasErrors():
 		d.errorAt(a.expr.Range(), "write the value itself, without references and functions", "%s cannot be computed", name)
 	case v.IsNull():
+	case v.Type() != want && want == cty.Bool:
+		d.errorAt(a.expr.Range(), "write true or false", "%s must be true or false, not %s", name, eval.Kind(v))
 	case v.Type() != want:
 		d.errorAt(a.expr.Range(), fmt.Sprintf("write a %s", want.FriendlyName()),
-			"%s must be a %s, not a %s", name, want.FriendlyName(), v.Type().FriendlyName())
+			"%s must be a %s, not %s", name, want.FriendlyName(), eval.Kind(v))
 	default:
 		set(v)
 	}

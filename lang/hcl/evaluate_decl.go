@@ -118,7 +118,9 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 			continue
 		}
 		if err := o.Set(&out, v); err != nil {
-			e.wrongValue(o.given, err, "see the options in the language's description")
+			for _, err := range eval.Joined(err) {
+				e.wrongValue(o.given, err, "see the options in the language's description")
+			}
 		}
 	}
 	if out.LeftOut {

@@ -89,7 +89,7 @@ func turnsOf(v cty.Value) (map[string]cty.Value, error) {
 			}
 		}
 	default:
-		return nil, &eval.HintError{Message: fmt.Sprintf("for_each goes over a map, a set or a list of strings, not a %s", t.FriendlyName()),
+		return nil, &eval.HintError{Message: fmt.Sprintf("for_each goes over a map, a set or a list of strings, not %s", eval.Kind(v)),
 			Hint: `write for_each = ["a", "b"] or for_each = { a = 1, b = 2 }`}
 	}
 	if _, empty := items[""]; empty {
@@ -108,7 +108,7 @@ func listTurn(items map[string]cty.Value, element cty.Value) error {
 		return nil
 	}
 	if element.IsNull() || element.Type() != cty.String {
-		return &eval.HintError{Message: fmt.Sprintf("for_each goes over strings, and an element is a %s", element.Type().FriendlyName()),
+		return &eval.HintError{Message: fmt.Sprintf("for_each goes over strings, and an element is %s", eval.Kind(element)),
 			Hint: "make it a map, whose keys name the instances: { for x in LIST : x.name => x }"}
 	}
 	key := element.AsString()
