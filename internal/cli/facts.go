@@ -1,13 +1,41 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/runtime/host"
 )
 
 type factsCmd struct {
-	Names []string `arg:"" optional:"" help:"Facts to show (default: all)."`
+	Names []string `arg:"" optional:"" help:"Facts to show, such as os or os.id (default: all)."`
+}
+
+// factAt gives a fact, or what it holds under names behind dots.
+func factAt(facts *host.Facts, path string) (any, error) {
+	name, rest, _ := strings.Cut(path, ".")
+	if slices.Contains(facts.Names(), path) { // one with a dot in its name
+		name, rest = path, ""
+	}
+	if !slices.Contains(facts.Names(), name) {
+		return nil, usage(cmp.Or(eval.DidYouMean(name, facts.Names()), "tenet facts lists them"), "there is no fact %q", name)
+	}
+	value, err := facts.Fact(name)
+	for rest != "" && err == nil {
+		within, _ := value.(map[string]any)
+		var key string
+		key, rest, _ = strings.Cut(rest, ".")
+		inner, ok := within[key]
+		if !ok {
+			return nil, usage("tenet facts "+name+" shows what it holds", "there is no %q in the fact %s", key, name)
+		}
+		value = inner
+	}
+	return value, failed(err)
 }
 
 // Run shows facts.
@@ -26,11 +54,8 @@ func (cmd *factsCmd) Run(_ runContext, s *session) error {
 	}
 	values := map[string]any{}
 	for _, name := range names {
-		if !slices.Contains(facts.Names(), name) {
-			return usage("tenet facts lists them", "there is no fact %q", name)
-		}
-		if values[name], err = facts.Fact(name); err != nil {
-			return failed(err)
+		if values[name], err = factAt(facts, name); err != nil {
+			return err
 		}
 	}
 	if s.globals.JSON {
