@@ -37,7 +37,7 @@ func (s *session) options(c *site, events func(states.Event)) runtime.Options {
 func (s *session) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
 	r := s.renderer(c)
 	result, err := runtime.Plan(ctx, c.run, s.options(c, r.Event))
-	return result, failed(errors.Join(err, r.Close()))
+	return result, failed(errors.Join(err, unread(r.Close())))
 }
 
 // apply carries the run out, and records it.
@@ -51,7 +51,7 @@ func (s *session) apply(ctx context.Context, c *site, folder *journal.Folder) (*
 	o.Journal = record
 	result, err := runtime.Apply(ctx, c.run, o)
 	err = errors.Join(err, record.Finish(ending(result, err)))
-	if shown := r.Close(); shown != nil {
+	if shown := unread(r.Close()); shown != nil {
 		err = errors.Join(err, fmt.Errorf("the run is recorded, but could not be shown: %w", shown))
 	}
 	return result, failed(err)

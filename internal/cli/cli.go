@@ -92,6 +92,9 @@ func (s *status) Error() string {
 	return s.err.Error()
 }
 
+// Unwrap gives the cause.
+func (s *status) Unwrap() error { return s.err }
+
 func usage(hint, format string, args ...any) error {
 	return &status{code: exitUsage, err: fmt.Errorf(format, args...), hint: hint}
 }
@@ -195,16 +198,25 @@ func interruptible(s *session) (runContext, func()) {
 	}
 }
 
+// unread drops the error of writing where nobody reads on, as behind "| head":
+// that is no failure.
+func unread(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}
+
 // report prints an error, and gives the exit status.
 func (s *session) report(err error) int {
 	if err == nil {
 		return exitDone
 	}
+	if unread(err) == nil {
+		return exitDone
+	}
 	st := &status{code: exitFailed, err: err}
 	errors.As(err, &st)
-	if errors.Is(err, syscall.EPIPE) { // nobody reads on, as behind "| head"
-		return st.code
-	}
 	if st.err != nil {
 		fmt.Fprintln(s.Err, "tenet: "+ui.Clean(strings.TrimPrefix(st.Error(), "tenet: ")))
 		if st.hint != "" {

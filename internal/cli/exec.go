@@ -43,7 +43,7 @@ func (cmd *execCmd) Run(ctx runContext, s *session) error {
 			"exit_code": result.ExitCode, "stdout": string(result.Stdout), "stderr": string(result.Stderr), "truncated": result.Truncated,
 		})
 	default:
-		err = failed(show.failure())
+		err = failed(unread(show.failure()))
 	}
 	if err == nil && result.ExitCode != 0 {
 		err = failed(fmt.Errorf("%s ended with exit status %d", argv[0], result.ExitCode))
