@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -61,19 +62,20 @@ type grammar struct {
 
 // Globals are the flags of every command.
 type Globals struct {
-	Tags     []string `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
-	Target   []string `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
-	Exclude  []string `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
-	Var      []string `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
-	VarFile  []string `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
-	Facts    string   `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
-	StateDir string   `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
-	Root     string   `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
-	Parallel int      `help:"How many invocations run at once." placeholder:"N" group:"host"`
-	JSON     bool     `name:"json" help:"Print JSON." group:"output"`
-	Quiet    bool     `short:"q" help:"Print failures and the sum only." group:"output"`
-	NoColor  bool     `help:"Print no colours." group:"output"`
-	Verbose  bool     `short:"v" help:"Print what stays as it is, too." group:"output"`
+	Tags     []string    `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
+	Target   []string    `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
+	Exclude  []string    `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
+	Var      []string    `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
+	VarFile  []string    `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
+	Facts    string      `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
+	StateDir string      `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
+	Root     string      `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
+	Parallel int         `help:"How many invocations run at once." placeholder:"N" group:"host"`
+	JSON     bool        `name:"json" help:"Print JSON." group:"output"`
+	Quiet    bool        `short:"q" help:"Print failures and the sum only." group:"output"`
+	NoColor  bool        `help:"Print no colours." group:"output"`
+	Version  versionFlag `help:"Show the version." group:"output"`
+	Verbose  bool        `short:"v" help:"Print what stays as it is, too." group:"output"`
 }
 
 // status is an error that carries the exit status. Nothing is printed for one
@@ -125,8 +127,11 @@ func Main(args []string, env Environment) int {
 	if err != nil {
 		panic("cli: the grammar is wrong: " + err.Error())
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	s := &session{Environment: env, globals: &g.Globals, model: parser.Model}
 	parsed, err := parser.Parse(args)

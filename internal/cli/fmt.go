@@ -34,7 +34,7 @@ func (cmd *fmtCmd) Run(ctx runContext, s *session) error {
 	}
 	files, err := formatted(paths)
 	if err != nil {
-		return failed(err)
+		return &status{code: exitSite, err: fmt.Errorf("there is nothing to format: %w", err)}
 	}
 	changed, wrong := false, false
 	for _, name := range files {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -10,7 +11,7 @@ import (
 )
 
 type inspectCmd struct {
-	What string `arg:"" help:"What to show: ${enum}." enum:"vars,states,all" default:"all"`
+	What string `arg:"" optional:"" default:"all" help:"What to show: vars, states or all."`
 	siteArg
 }
 
@@ -27,8 +28,27 @@ type inspectedState struct {
 	Handler  bool   `json:"handler,omitempty"`
 }
 
+// settle takes a site that stands where the subject would for the site, of
+// which all is shown.
+func (cmd *inspectCmd) settle() error {
+	switch cmd.What {
+	case "vars", "states", "all":
+		return nil
+	case "roles", "hosts":
+		return usage("inspect shows vars, states or all", "inspect %s is not supported yet", cmd.What)
+	}
+	if _, err := os.Stat(cmd.What); err != nil || cmd.Site != "." {
+		return usage("write tenet inspect vars, states or all, and the site", "there is no %q to inspect", cmd.What)
+	}
+	cmd.What, cmd.Site = "all", cmd.What
+	return nil
+}
+
 // Run shows a site's variables and states.
 func (cmd *inspectCmd) Run(ctx runContext, s *session) error {
+	if err := cmd.settle(); err != nil {
+		return err
+	}
 	c, declarations, err := s.evaluate(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -68,7 +68,10 @@ func (s *session) printJSON(v any) error {
 // newHost opens the machine.
 func (s *session) newHost() (*host.Local, error) {
 	h, err := host.NewLocal(host.LocalOptions{Root: s.globals.Root})
-	return h, failed(err)
+	if err != nil {
+		return nil, usage("", "--root: %w", err)
+	}
+	return h, nil
 }
 
 // stateBelow is the state folder within a tree, which no symbolic link may lead
@@ -76,7 +79,7 @@ func (s *session) newHost() (*host.Local, error) {
 func stateBelow(dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", failed(fmt.Errorf("--root: %w", err))
+		return "", usage("", "--root: %w", err)
 	}
 	defer root.Close()
 	if _, err := root.Stat("var/lib/tenet"); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -33,8 +33,11 @@ func (s *session) target(h host.Host) (lang.Target, error) {
 	}
 	for _, entry := range s.globals.Var {
 		name, value, ok := strings.Cut(entry, "=")
-		if !ok {
+		switch {
+		case !ok:
 			return t, usage("write --var NAME=VALUE", "--var %s: there is no value", strconv.Quote(entry))
+		case name == "":
+			return t, usage("write --var NAME=VALUE", "--var %s: there is no name", strconv.Quote(entry))
 		}
 		t.Vars = append(t.Vars, lang.Var{Name: name, Value: value})
 	}

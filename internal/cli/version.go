@@ -4,9 +4,25 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 )
 
 type versionCmd struct{}
+
+// versionFlag shows the version in place of what the command line asks for.
+type versionFlag bool
+
+// BeforeReset is called by kong where the flag is given.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	fmt.Fprintln(app.Stdout, versionLine())
+	app.Exit(exitDone)
+	return nil
+}
+
+func versionLine() string {
+	return fmt.Sprintf("tenet %s (%s, %s/%s)", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+}
 
 // version is the module's version, or the revision that it was built from.
 func version() string {
@@ -30,5 +46,5 @@ func (cmd *versionCmd) Run(_ runContext, s *session) error {
 	if s.globals.JSON {
 		return s.printJSON(map[string]string{"version": version(), "go": goruntime.Version(), "os": goruntime.GOOS, "arch": goruntime.GOARCH})
 	}
-	return s.print(fmt.Sprintf("tenet %s (%s, %s/%s)", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH))
+	return s.print(versionLine())
 }
