@@ -19,7 +19,10 @@ func (e *evaluator) declaration(d *declaration) {
 		e.empty = append(e.empty, d.base)
 	}
 	for _, in := range e.expanded[d.base] {
-		ctx := e.context(in)
+		ctx := e.root
+		if d.hasOwnValues() {
+			ctx = e.context(in)
+		}
 		out := states.Declaration{Kind: d.kind, Address: in.address, Base: d.base, File: d.file, Range: at(d.src),
 			TopLevel: d.topLevel, Lazy: d.handler}
 		out.Options = *e.optionsOf(in)
@@ -37,6 +40,12 @@ func (e *evaluator) declaration(d *declaration) {
 		e.emptyParts(d, &out)
 		e.out = append(e.out, out)
 	}
+}
+
+// hasOwnValues reports whether the declaration itself, apart from its options
+// and parts, holds something to evaluate.
+func (d *declaration) hasOwnValues() bool {
+	return d.kind != states.StateKind || d.parallel != nil || d.lazy != nil || d.deferred != nil
 }
 
 // emptyParts notes the parts whose for_each has no element: who refers to them
@@ -71,8 +80,10 @@ func (e *evaluator) context(in *instance) *hcl2.EvalContext {
 // its state, which may stand after it.
 func (e *evaluator) optionsOf(in *instance) *states.Options {
 	if in.options == nil {
-		options := e.options(in.decl.options, in.decl.guards, e.context(in))
-		in.options = &options
+		in.options = &states.Options{}
+		if len(in.decl.options)+len(in.decl.guards) > 0 {
+			*in.options = e.options(in.decl.options, in.decl.guards, e.context(in))
+		}
 	}
 	return in.options
 }

@@ -91,7 +91,8 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 // part evaluates one instance of a part.
 func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
 	input := eval.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: ".", Doubtful: p.doubtful}
-	if turn != nil || in.each != nil {
+	// A part at top level has the loop of its declaration, and no other.
+	if turn != nil || in.each != nil && !in.decl.topLevel {
 		ctx = partContext(ctx, turn, in.each)
 	}
 	switch {

@@ -114,18 +114,21 @@ func (r *jsonReader) blocks(e hcl2.Expression, head *block, labels int, inside *
 	return out
 }
 
-// parts reads "parts": an array of objects with one property each.
+// parts reads "parts": an array of objects with one type and one label each,
+// since several in one object would have no order.
 func (r *jsonReader) parts(e hcl2.Expression, in *shape) []*block {
-	hint := `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`
+	wrong := func(e hcl2.Expression, summary string) {
+		r.list.Add(diag.Diagnostic{Summary: summary, Range: at(e.Range()), Hint: `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`})
+	}
 	list := hcl2ExprList(e)
 	if list == nil {
-		r.list.Add(diag.Diagnostic{Summary: "parts is an array", Range: at(e.Range()), Hint: hint})
+		wrong(e, "parts is an array")
 	}
 	var out []*block
 	for _, element := range list {
-		pairs := hcl2ExprMap(element)
+		pairs := uncommented(hcl2ExprMap(element))
 		if len(pairs) != 1 {
-			r.list.Add(diag.Diagnostic{Summary: "an element of parts is an object with one property", Range: at(element.Range()), Hint: hint})
+			wrong(element, "an element of parts is an object with one property")
 			continue
 		}
 		name, src := keyOf(pairs[0])
@@ -133,9 +136,27 @@ func (r *jsonReader) parts(e hcl2.Expression, in *shape) []*block {
 		if inside == nil {
 			inside, labels = r.shapes.part, 1 // decode reports the unknown type
 		}
-		out = append(out, r.blocks(pairs[0].Value, &block{typ: name, typeRange: src, header: src}, labels, inside)...)
+		value := pairs[0].Value
+		if labelled := hcl2ExprMap(value); labelled != nil && labels > 0 && len(uncommented(labelled)) != 1 {
+			wrong(value, "an element of parts has one label")
+			continue
+		}
+		found := r.blocks(value, &block{typ: name, typeRange: src, header: src}, labels, inside)
+		if hcl2ExprList(value) != nil && len(found) != 1 {
+			wrong(value, "an element of parts is one part")
+			continue
+		}
+		out = append(out, found...)
 	}
 	return out
+}
+
+// uncommented leaves comments out of an object.
+func uncommented(pairs []hcl2.KeyValuePair) []hcl2.KeyValuePair {
+	return slices.DeleteFunc(pairs, func(pair hcl2.KeyValuePair) bool {
+		name, _ := keyOf(pair)
+		return name == "//"
+	})
 }
 
 // expression turns a JSON value into an expression of the native syntax, so
