@@ -2,7 +2,9 @@ package lang_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -63,5 +65,36 @@ func strip(v reflect.Value) {
 			}
 			strip(v.Field(i))
 		}
+	}
+}
+
+// An element of "parts" holds one part: of several in an object nobody knows
+// the order.
+func TestPartsOfJSON(t *testing.T) {
+	const site = `{"state": {"a": {"parts": [
+{"//": "a comment", "file": {"//": "another", "/a": {}}},
+{"file": {"/b": {}, "/c": {}}},
+{"file": {"/d": {}}, "directory": {"/e": {}}},
+{},
+{"file": {}},
+{"file": [{"/f": {}}, {"/g": {}}]},
+{"file": []}
+]}}}`
+	loaded, _ := lang.Load(fstest.MapFS{"a.hcl.json": {Data: []byte(site)}}, lang.Options{Registry: registry()})
+	_, list := loaded.For(t.Context(), lang.Target{Host: "web1", Facts: facts})
+	var got []string
+	for _, d := range list {
+		got = append(got, fmt.Sprintf("%d:%d: %s", d.Range.Start.Line, d.Range.Start.Column, d.Summary))
+	}
+	want := []string{
+		"3:10: an element of parts has one label",
+		"4:1: an element of parts is an object with one property",
+		"5:1: an element of parts is an object with one property",
+		"6:10: an element of parts has one label",
+		"7:10: an element of parts is one part",
+		"8:10: an element of parts is one part",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
