@@ -28,6 +28,7 @@ func collectionFunctions() []Function {
 		{"keys", "", "the keys of a map, sorted", stdlib.KeysFunc},
 		{"length", "", "the number of elements, or of characters of a text", lengthFunction()},
 		{"lookup", "", "the value of a key, or a default", lookupFunction()},
+		{"matchkeys", "", "the values whose keys, at the same index of a second list, are in a third", matchKeysFunction()},
 		{"merge", "", "maps made one; later ones win", stdlib.MergeFunc},
 		{"one", "", "the only element of a list of one, null of an empty one", oneFunction()},
 		{"range", "", "numbers from a start to a limit in steps", stdlib.RangeFunc},
@@ -48,6 +49,7 @@ func collectionFunctions() []Function {
 func typeFunctions() []Function {
 	return grouped("types", []Function{
 		{"can", "", "whether an expression has a value", tryfunc.CanFunc},
+		{"issensitive", "", "whether a value, or a part of it, is never shown", isSensitiveFunction()},
 		{"nonsensitive", "", "a value that may be shown", sensitivity(false)},
 		{"sensitive", "", "a value that is never shown", sensitivity(true)},
 		{"tobool", "", "a value as a bool", stdlib.MakeToFunc(cty.Bool)},
@@ -263,6 +265,57 @@ func transposeFunction() function.Function {
 				lists[key] = cty.ListVal(list)
 			}
 			return cty.MapVal(lists), nil
+		},
+	})
+}
+
+// isSensitiveFunction looks at the marks at every depth.
+func isSensitiveFunction() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowMarked: true, AllowNull: true, AllowUnknown: true, AllowDynamicType: true}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			_, sensitive := Split(args[0])
+			if !sensitive && !args[0].IsWhollyKnown() {
+				return cty.UnknownVal(cty.Bool), nil
+			}
+			return cty.BoolVal(sensitive), nil
+		},
+	})
+}
+
+// matchKeysFunction is Terraform's matchkeys.
+func matchKeysFunction() function.Function {
+	list := cty.List(cty.DynamicPseudoType)
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "values", Type: list}, {Name: "keys", Type: list}, {Name: "searchset", Type: list}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
+			values, keys := args[0].AsValueSlice(), args[1].AsValueSlice()
+			if len(values) != len(keys) {
+				return cty.UnknownVal(t), errors.New("it takes as many keys as values")
+			}
+			wanted := args[2].AsValueSlice()
+			var found []cty.Value
+			for i, key := range keys {
+				for _, w := range wanted {
+					same, err := stdlib.Equal(key, w)
+					switch {
+					case err != nil:
+						return cty.UnknownVal(t), err
+					case !same.IsKnown():
+						return cty.UnknownVal(t), nil
+					}
+					if same.True() {
+						found = append(found, values[i])
+						break
+					}
+				}
+			}
+			if found == nil {
+				return cty.ListValEmpty(t.ElementType()), nil
+			}
+			return cty.ListVal(found), nil
 		},
 	})
 }

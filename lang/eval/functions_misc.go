@@ -47,6 +47,9 @@ func encodingFunctions() []Function {
 		{"csvdecode", "", "the lines of a CSV text as objects, by the names in its first line", stdlib.CSVDecodeFunc},
 		{"jsondecode", "", "the value that a JSON text holds", stdlib.JSONDecodeFunc},
 		{"jsonencode", "", "a value as JSON in one line", stdlib.JSONEncodeFunc},
+		{"textdecodebase64", "", "the text that a Base64 text holds in an encoding such as \"UTF-16LE\"", encodingFunction("source", decodeText)},
+		{"textencodebase64", "", "text in an encoding such as \"UTF-16LE\", in Base64", encodingFunction("str", encodeText)},
+		{"urldecode", "", "the text that a part of a URL's query holds", textFunction("str", url.QueryUnescape)},
 		{"urlencode", "", "text as a part of a URL's query", textFunction("str", func(s string) (string, error) {
 			return url.QueryEscape(s), nil
 		})},

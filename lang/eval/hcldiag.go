@@ -43,7 +43,7 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 			out.Summary, out.Detail, out.Hint = strings.TrimSuffix(text, "."), "", "check the values that it computes with"
 		}
 		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
-			out.Hint = cmp.Or(DidYouMean(extra.CalledFunctionName(), functionNames()), out.Hint)
+			out.Hint = cmp.Or(insteadOf(extra.CalledFunctionName()), DidYouMean(extra.CalledFunctionName(), functionNames()), out.Hint)
 		}
 		if out.Hint == "" {
 			out.Hint = hintFor(d)
@@ -114,6 +114,21 @@ func functionNames() []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// insteadOf names what stands in the place of a function of Terraform.
+func insteadOf(function string) string {
+	switch function {
+	case "file":
+		return "use read(PATH), or the attribute source of a file"
+	case "fileexists":
+		return "use exists(PATH)"
+	case "templatefile":
+		return "use template(PATH, VARS)"
+	case "filebase64":
+		return "the attribute source of a file carries any bytes untouched"
+	}
+	return ""
 }
 
 // splitHint takes the suggestion off the end of a detail.
