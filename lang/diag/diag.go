@@ -70,7 +70,7 @@ type Diagnostic struct {
 // Error gives the diagnostic in one line, place first.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
-	if place := d.Range.String(); place != "" {
+	if place := d.Range.quoted(); place != "" {
 		b.WriteString(place + ": ")
 	}
 	b.WriteString(d.Summary)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -79,7 +80,7 @@ func (o *WriteOptions) place(b *bytes.Buffer, r Range, style string) {
 	if r.IsZero() {
 		return
 	}
-	fmt.Fprintf(b, "  on %s\n", printable(r.String()))
+	fmt.Fprintf(b, "  on %s\n", r.quoted())
 	if o.Source == nil || r.Start.Line == 0 {
 		return
 	}
@@ -169,6 +170,15 @@ func cells(src []byte, column int) string {
 		column += runeWidth(r)
 	}
 	return b.String()
+}
+
+// quoted is String, with a file name in quotes that holds what a terminal would
+// not show.
+func (r Range) quoted() string {
+	if strings.ContainsFunc(r.File, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		r.File = strconv.Quote(r.File)
+	}
+	return r.String()
 }
 
 // printable keeps control characters, which may come from a source, from the

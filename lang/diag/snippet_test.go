@@ -75,6 +75,23 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// A file name cannot write to the terminal, nor look like a line of ours.
+func TestWriteName(t *testing.T) {
+	d := diag.Diagnostic{Severity: diag.Error, Summary: "wrong", Range: diag.Range{
+		File: "a\x1b[2J\nerror: \u202eb.hcl", Start: diag.Pos{Line: 1, Column: 2, Byte: 1}}}
+	var b strings.Builder
+	if err := diag.Write(&b, diag.List{d}, diag.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const place = `"a\x1b[2J\nerror: \u202eb.hcl":1:2`
+	if want := "error: wrong\n  on " + place + "\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+	if want := place + ": wrong"; d.Error() != want {
+		t.Errorf("got %q, want %q", d.Error(), want)
+	}
+}
+
 func TestWriteAll(t *testing.T) {
 	src, r := mark("f.hcl", "a\n«b»\n")
 	l := diag.List{
