@@ -33,6 +33,10 @@ func (d *decoder) siteBlock(b *block) {
 	d.site.siteRange = &b.header
 	d.literal(b.body, "name", cty.String, func(v cty.Value) { d.site.name = v.AsString() })
 	d.literal(b.body, "prune", cty.Bool, func(v cty.Value) { d.site.prune = v.True() })
+	if d.site.prune {
+		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect yet", Range: at(b.body.attribute("prune").nameRange),
+			Detail: "What the site no longer declares stays on the host.", Hint: "leave it out, and declare what must go with ensure = \"absent\""})
+	}
 	d.literal(b.body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })
 	if a := b.body.attribute("requires_version"); a != nil {
 		d.site.requiresRange = a.expr.Range()

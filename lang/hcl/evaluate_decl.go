@@ -27,8 +27,11 @@ func (e *evaluator) declaration(d *declaration) {
 			TopLevel: d.topLevel, Lazy: d.handler}
 		out.Options = *e.optionsOf(in)
 		out.Parallel = e.flag(d.parallel, ctx, false)
-		out.Lazy = e.flag(d.lazy, ctx, out.Lazy)
 		out.Defer = e.flag(d.deferred, ctx, false)
+		out.Lazy = e.flag(d.lazy, ctx, out.Lazy || out.Defer)
+		if out.Defer && !out.Lazy {
+			e.errorAt(d.lazy.nameRange, "leave lazy out: what is deferred is lazy", "%s is deferred, and cannot be lazy = false", in.address)
+		}
 		switch d.kind {
 		case states.StateKind:
 			e.state(&out, in)
