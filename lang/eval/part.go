@@ -93,8 +93,11 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 	}
 	v, sensitive := Split(a.Value)
 	if sensitive && schema.Key {
-		return nil, false, &HintError{Message: "a sensitive value cannot name a resource",
-			Hint: "the key of a part is shown everywhere; use a value that may be"}
+		hint := "the key of a part is shown everywhere; use a value that may be"
+		if !schema.Path { // such as the text of a line
+			hint += ", or write the secret with a file, whose content template(PATH, VARS) makes"
+		}
+		return nil, false, &HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
 	}
 	plain, err := Plain(v)
 	if err != nil {
