@@ -235,6 +235,9 @@ func (in *PartInput) wrong(name string, err error, at diag.Range) diag.Diagnosti
 		d.Summary, d.Hint = wrong.Message, wrong.Hint
 	}
 	d.Summary = fmt.Sprintf("%s: %s", cmp.Or(name, in.Module.Name), d.Summary)
+	if a := in.Module.Attribute(name); a != nil && a.Kind == states.KindBool {
+		d.Hint = cmp.Or(d.Hint, "write true or false")
+	}
 	d.Hint = cmp.Or(d.Hint, fmt.Sprintf("tenet doc %s describes its attributes", in.Module.Name))
 	return d
 }

@@ -107,7 +107,10 @@ func listTurn(items map[string]cty.Value, element cty.Value) error {
 	if !element.IsKnown() {
 		return nil
 	}
-	if element.IsNull() || element.Type() != cty.String {
+	if element.IsNull() {
+		return &eval.HintError{Message: "for_each goes over strings, and an element is null", Hint: "leave it out: compact(LIST)"}
+	}
+	if element.Type() != cty.String {
 		return &eval.HintError{Message: fmt.Sprintf("for_each goes over strings, and an element is %s", eval.Kind(element)),
 			Hint: "make it a map, whose keys name the instances: { for x in LIST : x.name => x }"}
 	}
