@@ -9,22 +9,27 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// persist acts, and tries again as often as the part allows. Each attempt
-// looks anew at what is there.
+// persist acts, and tries again as often as the part allows.
 func (s *step) persist(ctx context.Context) {
+	s.attempt(ctx)
+	s.tryAgain(ctx)
+}
+
+// tryAgain makes the attempts after the first, if that one has failed. Each
+// looks anew at what is there.
+func (s *step) tryAgain(ctx context.Context) {
 	retry := s.retry()
 	delay := retry.Delay
-	for attempt := 1; ; attempt++ {
-		s.attempt(ctx)
+	for made := 1; ; made++ {
 		allowed := retry.Attempts
 		if allowed == 0 && s.outcome == states.Unknown {
 			allowed = unknownAttempts
 		}
 		again := s.outcome == states.Failed || s.outcome == states.Unknown
-		if !again || attempt >= allowed || ctx.Err() != nil || s.engine.planning() {
+		if !again || made >= allowed || ctx.Err() != nil || s.engine.planning() {
 			return
 		}
-		s.engine.recorder.retry(s, attempt)
+		s.engine.recorder.retry(s, made)
 		select {
 		case <-ctx.Done():
 			return
@@ -39,6 +44,7 @@ func (s *step) persist(ctx context.Context) {
 		if !s.again(ctx) {
 			return
 		}
+		s.attempt(ctx)
 	}
 }
 
@@ -97,13 +103,7 @@ func (s *step) attempt(parent context.Context) {
 }
 
 // moduleLocks are apart from the locks that a site names.
-func moduleLocks(m *states.Module) []string {
-	var names []string
-	for _, name := range m.Locks {
-		names = append(names, "module:"+name)
-	}
-	return names
-}
+func moduleLocks(m *states.Module) []string { return prefixed("module:", m.Locks) }
 
 // announce records that the part is about to act; what a handler may be owed,
 // and what no Read can tell, is durable before.
@@ -264,8 +264,6 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	}
 	release()
 	for _, s := range steps {
-		if s.outcome == states.Failed && ctx.Err() == nil && !e.planning() && s.again(ctx) {
-			s.persist(ctx)
-		}
+		s.tryAgain(ctx)
 	}
 }

@@ -253,6 +253,9 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			if ctx.Err() == nil {
+				// The invocation holds the locks against others, not its parts
+				// against one another.
+				defer e.locks.acquire(prefixed("part:"+i.node.address+":", p.Options.Locks))()
 				e.together(ctx, []*step{e.newStep(i, p)})
 			}
 		})

@@ -40,7 +40,7 @@ func (e *engine) decide(ctx context.Context, n *node, list []states.Guard) decis
 	var unsure decision
 	for k := range list {
 		g := &list[k]
-		d := e.scoped(ctx, n, fmt.Sprintf("%s\x00%d", g.Scope, k), g)
+		d := e.scoped(ctx, n, g)
 		switch {
 		case d.err != nil, d.skip && !d.uncertain():
 			return d
@@ -53,7 +53,7 @@ func (e *engine) decide(ctx context.Context, n *node, list []states.Guard) decis
 
 // scoped decides a guard once a run for its scope. Guards of a handler's waves
 // and of a part are decided anew for each invocation: the scope is theirs.
-func (e *engine) scoped(ctx context.Context, n *node, key string, g *states.Guard) decision {
+func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision {
 	if !strings.HasPrefix(g.Scope, "block.") {
 		return e.ask(ctx, n, g)
 	}
@@ -61,7 +61,7 @@ func (e *engine) scoped(ctx context.Context, n *node, key string, g *states.Guar
 	if e.guards.decided == nil {
 		e.guards.decided = map[string]*scopedDecision{}
 	}
-	key += fmt.Sprintf("\x00%v", *g)
+	key := fmt.Sprintf("%v", *g) // its scope is a part of it
 	d := e.guards.decided[key]
 	if d == nil {
 		d = &scopedDecision{}

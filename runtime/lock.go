@@ -45,6 +45,15 @@ func (l *lockSet) named(name string) *sync.Mutex {
 	return l.locks[name]
 }
 
+// prefixed keeps one kind of lock apart from another.
+func prefixed(prefix string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = prefix + name
+	}
+	return out
+}
+
 // lockNames are the lock options of an invocation and of all its parts: taken
 // together at its start, for taken one by one they could meet in a deadlock.
 func lockNames(inv *states.Invocation) []string {

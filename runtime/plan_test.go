@@ -188,6 +188,9 @@ func TestGuardOfBlockIsAskedOnce(t *testing.T) {
 	  file "/one" {}
 	}
 	state "two" {
+	  only_if {
+	    exists = "/one"
+	  }
 	  file "/two" {}
 	}
 	`)
