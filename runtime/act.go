@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -41,10 +42,9 @@ func (s *step) tryAgain(ctx context.Context) {
 		if retry.MaxDelay > 0 {
 			delay = min(delay, retry.MaxDelay)
 		}
-		if !s.again(ctx) {
-			return
+		if s.again(ctx) {
+			s.attempt(ctx)
 		}
-		s.attempt(ctx)
 	}
 }
 
@@ -67,14 +67,14 @@ func (s *step) retry() states.Retry {
 // again forgets a failed attempt and looks at the resource as it is now. It
 // returns whether there is still something to do.
 func (s *step) again(ctx context.Context) bool {
-	s.outcome, s.err, s.changes = "", nil, nil
+	s.outcome, s.err, s.changes, s.tried = "", nil, nil, s.begun
 	if s.module.IsAct() {
 		return true
 	}
 	if err := s.decode(); err != nil {
 		return s.fail(err)
 	}
-	todo := s.look(ctx)
+	todo := s.look(ctx) // that too may fail, and be tried again
 	if s.outcome == states.Unchanged && s.touched {
 		s.outcome = states.Changed // by the attempt before, after all
 	}
@@ -83,14 +83,14 @@ func (s *step) again(ctx context.Context) bool {
 
 // attempt acts once, within the part's timeout.
 func (s *step) attempt(parent context.Context) {
+	release := s.engine.locks.acquire(moduleLocks(s.module))
+	defer release()
 	ctx := parent
 	if d := s.part.Options.Timeout; d > 0 {
 		var done context.CancelFunc
 		ctx, done = context.WithTimeoutCause(parent, d, &timeoutError{d})
 		defer done()
 	}
-	release := s.engine.locks.acquire(moduleLocks(s.module))
-	defer release()
 	if s.module.IsAct() {
 		s.act(ctx)
 		return
@@ -194,6 +194,9 @@ func (s *step) act(ctx context.Context) {
 	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():
 		s.outcome, s.unforeseen = states.Changed, true
 		return
+	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.maybe == "":
+		s.outcome, s.unforeseen, s.maybe = states.Changed, true, unreadable
+		return
 	case err != nil && !errors.Is(err, host.ErrUnforeseeable):
 		s.fail(causeOf(ctx, err))
 		return
@@ -229,7 +232,8 @@ func (s *step) act(ctx context.Context) {
 func (s *step) acted(changed bool, out any) {
 	s.out = out
 	s.outcome = states.Unchanged
-	if changed {
+	// Needless now may be what an attempt before has done.
+	if changed || s.tried {
 		s.outcome = states.Changed
 	}
 }

@@ -100,17 +100,17 @@ func (e *engine) endGroup(n *node) {
 	if always := e.worst(n.block.Always, n); isFailure(always) {
 		n.outcome = always
 	}
-	switch {
-	case isFailure(n.outcome) && !n.block.IgnoreFailure:
+	if isFailure(n.outcome) && !n.block.IgnoreFailure {
 		n.blockedBy = n.address
-	case n.outcome == states.Rescued:
+	}
+	if n.outcome == states.Failed || n.outcome == states.Unknown || n.outcome == states.Rescued {
 		n.sent.failure = surely
 	}
 	e.recorder.invocation(n, "")
 }
 
-// worst gives the outcome of several members together, and adds what they
-// notify to the block.
+// worst gives the outcome of several members together, and lets the block
+// notify the changes that they made.
 func (e *engine) worst(members []string, block *node) states.Outcome {
 	rank := map[states.Outcome]int{
 		states.Changed: 1, states.Blocked: 2, states.Failed: 3, states.Unknown: 4,
@@ -118,7 +118,7 @@ func (e *engine) worst(members []string, block *node) states.Outcome {
 	worst := states.Unchanged
 	for _, address := range members {
 		m := e.nodes[address]
-		block.sent.add(m.sent)
+		block.sent.change = max(block.sent.change, m.sent.change)
 		outcome := m.outcome
 		if isFailure(outcome) && m.blockedBy == "" { // ignored
 			outcome = states.Unchanged

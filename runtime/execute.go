@@ -78,6 +78,8 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	}
 	d := e.decide(ctx, n, n.inv.Guards)
 	switch {
+	case d.err != nil && ctx.Err() != nil:
+		return nil // pending
 	case d.err != nil:
 		e.failBefore(n, d.err)
 		return nil
@@ -183,9 +185,16 @@ func (e *engine) callSize(parts []*states.Part) int {
 	if m == nil || m.Batch == nil || hasOwnPace(parts[0]) {
 		return 1
 	}
+	keys := map[string]bool{parts[0].Key: true}
 	count := 1
-	for count < len(parts) && parts[count].Type == parts[0].Type && !hasOwnPace(parts[count]) {
-		count++
+	for ; count < len(parts); count++ {
+		p := parts[count]
+		// What depends on a part of the call has to wait for the next one.
+		depends := len(p.Guards) > 0 || len(p.Requires) > 0 || keys[p.Key]
+		if p.Type != parts[0].Type || hasOwnPace(p) || depends {
+			break
+		}
+		keys[p.Key] = true
 	}
 	return count
 }

@@ -79,6 +79,9 @@ func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
 	if g.Unless {
 		name = "unless"
 	}
+	if errors.Is(err, fs.ErrPermission) && e.planning() {
+		return decision{maybe: "its guard: " + unreadable}
+	}
 	if err != nil {
 		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
 	}

@@ -17,6 +17,9 @@ import (
 // output and messages; shorter ones would mask everything.
 const minSecret = 4
 
+// minSecretLine is the same for one line of a longer secret.
+const minSecretLine = 8
+
 // masker hides a run's secrets. Nil hides nothing.
 type masker struct{ replacer *strings.Replacer }
 
@@ -57,7 +60,13 @@ func newMasker(run *states.StateRun) *masker {
 func addForms(forms map[string]bool, v any) {
 	switch v := v.(type) {
 	case string:
-		for _, s := range []string{v, strings.TrimSpace(v)} {
+		texts := []string{v, strings.TrimSpace(v)}
+		for line := range strings.Lines(v) { // a program may indent them
+			if line = strings.TrimSpace(line); len(line) >= minSecretLine {
+				texts = append(texts, line)
+			}
+		}
+		for _, s := range texts {
 			if len(s) < minSecret {
 				continue
 			}

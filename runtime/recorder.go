@@ -131,6 +131,9 @@ func (r *recorder) failure(s *step) *states.Failure {
 		return nil
 	}
 	f := failure(s.err, r.source(s.part.Address, s.node.address))
+	if s.part.Options.Sensitive {
+		f.Message = "what it said is sensitive, and hidden"
+	}
 	f.Message = r.mask.text(f.Message)
 	return f
 }
@@ -237,7 +240,7 @@ func (r *recorder) invocation(n *node, reason string) {
 
 // output keeps what an act printed, and gives what it says to the user.
 func (r *recorder) output(s *step) string {
-	if s.out == nil {
+	if s.out == nil || s.part.Options.Sensitive {
 		return ""
 	}
 	values := s.module.Encode(s.out)

@@ -78,7 +78,7 @@ func (r *recorder) report() states.Report {
 			part := &run.Invocations[i].Parts[k]
 			row, state := r.row(part)
 			report.Parts = append(report.Parts, row)
-			if counts := r.resource(part, state); !counts {
+			if run.Invocations[i].Handler || !r.resource(part, state) {
 				continue
 			}
 			inTarget[state] = row.State == string(part.Ensure)

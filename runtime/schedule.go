@@ -55,12 +55,12 @@ func (e *engine) schedule(ctx context.Context) {
 	for range min(e.options.Parallel, len(e.nodes)) {
 		workers.Go(func() {
 			for {
-				nodes := s.take(e)
+				nodes := s.take(ctx, e)
 				if nodes == nil {
 					return
 				}
 				e.execute(ctx, nodes)
-				s.end(nodes)
+				s.end(ctx, nodes)
 			}
 		})
 	}
@@ -69,13 +69,13 @@ func (e *engine) schedule(ctx context.Context) {
 
 // take waits for the next node, with all that are ready and can go in one call
 // with it. Nil: there is no more to do.
-func (s *scheduler) take(e *engine) []*node {
+func (s *scheduler) take(ctx context.Context, e *engine) []*node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.ready) == 0 && s.left > 0 && !s.stop {
 		s.wake.Wait()
 	}
-	if s.stop || s.left == 0 {
+	if s.stop || s.left == 0 || ctx.Err() != nil {
 		return nil
 	}
 	first := heap.Pop(&s.ready).(*node)
@@ -95,10 +95,14 @@ func (s *scheduler) take(e *engine) []*node {
 	return nodes
 }
 
-// end makes ready what waited for these nodes alone.
-func (s *scheduler) end(nodes []*node) {
+// end makes ready what waited for these nodes alone; after ctx has ended
+// nothing, for they may have been cut short.
+func (s *scheduler) end(ctx context.Context, nodes []*node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
 	for _, n := range nodes {
 		s.left--
 		for _, next := range n.next {

@@ -24,11 +24,13 @@ type step struct {
 
 	have, want any // want is nil for absent; both are the module's resources
 	seen       bool
+	unseen     bool // looking at it failed
 	changes    []states.Change
 	out        any // what an act observed
 	action     states.Action
 
 	begun      bool   // the act was announced, and may have had effects
+	tried      bool   // so was an attempt before
 	touched    bool   // something changed, though the part failed
 	unforeseen bool   // a plan cannot know what the act does
 	maybe      string // why a plan's row is not certain
@@ -57,6 +59,8 @@ func (e *engine) together(ctx context.Context, steps []*step) {
 	for _, s := range steps {
 		if s.prepare(ctx) {
 			acting = append(acting, s)
+		} else if s.unseen {
+			s.tryAgain(ctx)
 		}
 	}
 	if len(acting) > 1 {
@@ -150,6 +154,7 @@ func (s *step) look(ctx context.Context) bool {
 		if s.engine.planning() && (errors.Is(err, host.ErrUnforeseeable) || errors.Is(err, fs.ErrPermission)) {
 			return s.lookInVain(err)
 		}
+		s.unseen = true
 		return s.fail(err)
 	}
 	if s.part.Ensure == states.Absent {
@@ -202,7 +207,7 @@ func (s *step) lookInVain(err error) bool {
 	switch {
 	case s.maybe != "":
 	case errors.Is(err, fs.ErrPermission):
-		s.maybe = "it cannot be read by this user; run as root to know"
+		s.maybe = unreadable
 	case s.node.taint == nil:
 		s.maybe = dependsOnEarlier
 	}
@@ -210,7 +215,10 @@ func (s *step) lookInVain(err error) bool {
 	return false
 }
 
-const dependsOnEarlier = "it depends on what this run changes before"
+const (
+	dependsOnEarlier = "it depends on what this run changes before"
+	unreadable       = "it cannot be read by this user; run as root to know"
+)
 
 // identity names the resource among all of the run.
 func (s *step) identity() string { return s.part.Type + "\x00" + s.part.Key }

@@ -2,6 +2,8 @@ package journal
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +23,9 @@ const Masked = "(sensitive)"
 // OutputName is the file in output/ for what a part printed on a stream.
 func OutputName(address, stream string) string {
 	name := url.PathEscape(address)
-	if len(name) > 200 { // a file name has at most 255 bytes
-		name = name[:200]
+	if len(name) > 180 { // a file name has at most 255 bytes
+		sum := sha256.Sum256([]byte(address))
+		name = name[:180] + "-" + hex.EncodeToString(sum[:8])
 	}
 	return name + "." + stream
 }
