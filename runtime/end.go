@@ -81,10 +81,22 @@ func (i *invocation) end() {
 	default:
 		n.outcome = states.Unchanged
 	}
-	if i.failed != "" && !n.inv.Options.IgnoreFailure {
-		n.blockedBy = i.failed
+	if !n.inv.Options.IgnoreFailure {
+		n.blockedBy = i.firstFailed()
 	}
 	i.engine.recorder.invocation(n, "")
+}
+
+// firstFailed names the first part, in the parts' order, that failed; empty:
+// none did.
+func (i *invocation) firstFailed() string {
+	for k := range i.node.inv.Parts {
+		address := i.node.inv.Parts[k].Address
+		if outcome := i.parts[address]; outcome == states.Failed || outcome == states.Unknown {
+			return address
+		}
+	}
+	return ""
 }
 
 // endGroup settles a block or a join, all of whose predecessors have ended.

@@ -38,7 +38,7 @@ func (e *engine) execute(ctx context.Context, nodes []*node) {
 			steps = append(steps, e.newStep(i, &i.node.inv.Parts[0]))
 		}
 		e.together(ctx, steps)
-	case runs[0].node.inv.Parallel && !e.planning():
+	case runs[0].node.inv.Parallel:
 		e.parallel(ctx, runs[0])
 	default:
 		e.sequence(ctx, runs[0])
@@ -163,7 +163,7 @@ func (e *engine) failBefore(n *node, err error) {
 // sequence runs the parts in order; the first that fails ends it. Neighbours
 // that can go in one call do.
 func (e *engine) sequence(ctx context.Context, i *invocation) {
-	parts := ordered(i.node.inv.Parts)
+	parts := pointers(i.node.inv.Parts)
 	for len(parts) > 0 {
 		if i.failed != "" || ctx.Err() != nil {
 			i.leave(parts, ctx.Err())
@@ -202,33 +202,6 @@ func (e *engine) callSize(parts []*states.Part) int {
 // hasOwnPace reports whether a part must be carried out alone.
 func hasOwnPace(p *states.Part) bool { return p.Options.Timeout != 0 || p.Options.Become != "" }
 
-// ordered gives the parts in their order, each after what it requires.
-func ordered(parts []states.Part) []*states.Part {
-	out := make([]*states.Part, 0, len(parts))
-	placed := map[string]bool{}
-	var place func(p *states.Part)
-	index := map[string]*states.Part{}
-	for k := range parts {
-		index[parts[k].Address] = &parts[k]
-	}
-	place = func(p *states.Part) {
-		if placed[p.Address] {
-			return
-		}
-		placed[p.Address] = true
-		for _, r := range p.Requires {
-			if q := index[r]; q != nil {
-				place(q)
-			}
-		}
-		out = append(out, p)
-	}
-	for k := range parts {
-		place(&parts[k])
-	}
-	return out
-}
-
 // leave records the parts that were not reached.
 func (i *invocation) leave(parts []*states.Part, cancelled error) {
 	if cancelled != nil {
@@ -237,50 +210,4 @@ func (i *invocation) leave(parts []*states.Part, cancelled error) {
 	for _, p := range parts {
 		i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + i.failed})
 	}
-}
-
-// parallel runs the parts side by side, each after those that it requires.
-func (e *engine) parallel(ctx context.Context, i *invocation) {
-	slots := make(chan struct{}, e.options.Parallel)
-	done := map[string]chan struct{}{}
-	for k := range i.node.inv.Parts {
-		done[i.node.inv.Parts[k].Address] = make(chan struct{})
-	}
-	var all sync.WaitGroup
-	for _, p := range ordered(i.node.inv.Parts) {
-		all.Go(func() {
-			defer close(done[p.Address])
-			for _, r := range p.Requires {
-				if ended := done[r]; ended != nil {
-					<-ended
-				}
-				if outcome := i.outcomeOf(r); isFailure(outcome) {
-					i.leaveOne(p, r)
-					return
-				}
-			}
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			if ctx.Err() == nil {
-				// The invocation holds the locks against others, not its parts
-				// against one another.
-				defer e.locks.acquire(prefixed("part:"+i.node.address+":", p.Options.Locks))()
-				e.together(ctx, []*step{e.newStep(i, p)})
-			}
-		})
-	}
-	all.Wait()
-}
-
-func (i *invocation) outcomeOf(part string) states.Outcome {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.parts[part]
-}
-
-func (i *invocation) leaveOne(p *states.Part, by string) {
-	i.mu.Lock()
-	i.parts[p.Address] = states.Blocked
-	i.mu.Unlock()
-	i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + by})
 }

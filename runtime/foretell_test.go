@@ -112,6 +112,7 @@ func drawSite(t *rapid.T, registry *states.Registry) *states.Declarations {
 		if rapid.IntRange(0, 6).Draw(t, "guarded") == 0 {
 			decl.Options.Guards = []states.GuardDeclaration{drawGuard(t)}
 		}
+		decl.Parallel = rapid.IntRange(0, 3).Draw(t, "parallel") == 0
 		if decl.Kind == states.StateKind && i > 0 {
 			decl.Lazy = rapid.IntRange(0, 3).Draw(t, "lazy") == 0
 		}

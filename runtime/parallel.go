@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"context"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// parallel runs the parts of an invocation side by side, each after those that
+// it requires, which must succeed, and after those before it that touch the
+// same thing. One at a time they go in their order.
+func (e *engine) parallel(ctx context.Context, i *invocation) {
+	parts := ordered(i.node.inv.Parts)
+	after := e.sameThing(parts)
+	slots := make(chan struct{}, e.options.Parallel)
+	done := make(map[string]chan struct{}, len(parts))
+	for _, p := range parts {
+		done[p.Address] = make(chan struct{})
+	}
+	run := func(k int, p *states.Part) {
+		defer close(done[p.Address])
+		for _, other := range after[k] {
+			if other != k { // a part may name a path twice
+				<-done[parts[other].Address]
+			}
+		}
+		for _, r := range p.Requires {
+			if ended := done[r]; ended != nil {
+				<-ended
+			}
+			if isFailure(i.outcomeOf(r)) {
+				i.leaveOne(p, r)
+				return
+			}
+		}
+		slots <- struct{}{}
+		defer func() { <-slots }()
+		if ctx.Err() == nil {
+			// The invocation holds the locks against others, not its parts
+			// against one another.
+			defer e.locks.acquire(prefixed("part:"+i.node.address+":", p.Options.Locks))()
+			e.together(ctx, []*step{e.newStep(i, p)})
+		}
+	}
+	if e.options.Parallel == 1 { // as in every plan
+		for k, p := range parts {
+			run(k, p)
+		}
+		return
+	}
+	var all sync.WaitGroup
+	for k, p := range parts {
+		all.Go(func() { run(k, p) })
+	}
+	all.Wait()
+}
+
+// sameThing lists, for each part, those before it that name the same or nested
+// paths, or the same resource: what they do to it must not be mixed.
+func (e *engine) sameThing(parts []*states.Part) [][]int {
+	after := make([][]int, len(parts))
+	at := map[string][]int{}    // by path, who names it
+	below := map[string][]int{} // by path, who names something below it
+	resource := map[string]int{}
+	for k, p := range parts {
+		m := e.options.Registry.Lookup(p.Type)
+		if m == nil {
+			continue
+		}
+		name := p.Type + "\x00" + p.Key
+		if other, ok := resource[name]; ok && p.Key != "" {
+			after[k] = append(after[k], other)
+		}
+		resource[name] = k
+		for _, touched := range touchedPaths(m, p) {
+			touched = path.Clean(touched)
+			after[k] = append(append(after[k], at[touched]...), below[touched]...)
+			at[touched] = append(at[touched], k)
+			for dir := touched; dir != "/" && strings.HasPrefix(dir, "/"); {
+				dir = path.Dir(dir)
+				after[k] = append(after[k], at[dir]...)
+				below[dir] = append(below[dir], k)
+			}
+		}
+	}
+	return after
+}
+
+// touchedPaths are the paths that a part names, those of its guards included.
+func touchedPaths(m *states.Module, p *states.Part) []string {
+	paths := m.Paths(p.Values)
+	for _, g := range p.Guards {
+		for _, path := range []string{g.Exists, g.Missing} {
+			if path != "" {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+func (i *invocation) outcomeOf(part string) states.Outcome {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.parts[part]
+}
+
+func (i *invocation) leaveOne(p *states.Part, by string) {
+	i.mu.Lock()
+	i.parts[p.Address] = states.Blocked
+	i.mu.Unlock()
+	i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + by})
+}
+
+// ordered gives the parts in their order, each after what it requires.
+func ordered(parts []states.Part) []*states.Part {
+	out := make([]*states.Part, 0, len(parts))
+	index := make(map[string]*states.Part, len(parts))
+	for _, p := range pointers(parts) {
+		index[p.Address] = p
+	}
+	placed := map[string]bool{}
+	var place func(p *states.Part)
+	place = func(p *states.Part) {
+		if placed[p.Address] {
+			return
+		}
+		placed[p.Address] = true
+		for _, r := range p.Requires {
+			if q := index[r]; q != nil {
+				place(q)
+			}
+		}
+		out = append(out, p)
+	}
+	for _, p := range pointers(parts) {
+		place(p)
+	}
+	return out
+}
+
+func pointers(parts []states.Part) []*states.Part {
+	out := make([]*states.Part, len(parts))
+	for k := range parts {
+		out[k] = &parts[k]
+	}
+	return out
+}
