@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -83,7 +84,7 @@ func (s *step) again(ctx context.Context) bool {
 
 // attempt acts once, within the part's timeout.
 func (s *step) attempt(parent context.Context) {
-	release := s.engine.locks.acquire(moduleLocks(s.module))
+	release := s.engine.locks.acquire(s.moduleLocks())
 	defer release()
 	ctx := parent
 	if d := s.part.Options.Timeout; d > 0 {
@@ -103,7 +104,13 @@ func (s *step) attempt(parent context.Context) {
 }
 
 // moduleLocks are apart from the locks that a site names.
-func moduleLocks(m *states.Module) []string { return prefixed("module:", m.Locks) }
+func (s *step) moduleLocks() []string {
+	names := prefixed("module:", s.module.Locks)
+	for i := range names {
+		names[i] = strings.ReplaceAll(names[i], "%s", s.part.Key)
+	}
+	return names
+}
 
 // announce records that the part is about to act; what a handler may be owed,
 // and what no Read can tell, is durable before.
@@ -241,7 +248,11 @@ func (s *step) acted(changed bool, out any) {
 // actTogether hands several steps to their module in one call. Those that
 // fail are tried again one by one, as their retry options say.
 func (e *engine) actTogether(ctx context.Context, steps []*step) {
-	release := e.locks.acquire(moduleLocks(steps[0].module))
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.moduleLocks()...)
+	}
+	release := e.locks.acquire(names)
 	items := make([]states.Item, len(steps))
 	for k, s := range steps {
 		if err := s.announce(); err != nil {

@@ -82,7 +82,8 @@ type Schema struct {
 	NoAbsent string `json:"no_absent,omitempty"`
 	// Handler marks a type whose top-level parts are lazy.
 	Handler bool `json:"handler,omitempty"`
-	// Locks are held during every act of the module.
+	// Locks are held during every act of the module; "%s" in a name stands for
+	// the part's key, so that modules may share a lock for each thing.
 	Locks []string `json:"locks,omitempty"`
 	// Root marks a type whose acts only root may do.
 	Root bool `json:"root,omitempty"`

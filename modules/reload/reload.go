@@ -29,7 +29,7 @@ reload "nginx" {}`
 
 // Module is the module "reload".
 var Module = states.Define(states.Type[Reload]{
-	Name: "reload", Doc: doc, Example: example, Handler: true, Root: true,
+	Name: "reload", Doc: doc, Example: example, Handler: true, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A reload is an act, and cannot be undone.",
 	Validate: func(want Reload) error { return systemd.CheckName("name", want.Name) },
 	Act:      act,

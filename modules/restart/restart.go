@@ -28,7 +28,7 @@ restart "app" {}`
 
 // Module is the module "restart".
 var Module = states.Define(states.Type[Restart]{
-	Name: "restart", Doc: doc, Example: example, Handler: true, Root: true,
+	Name: "restart", Doc: doc, Example: example, Handler: true, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A restart is an act, and cannot be undone.",
 	Validate: func(want Restart) error { return systemd.CheckName("name", want.Name) },
 	Act:      act,
