@@ -78,7 +78,10 @@ func page(m *states.Module, verified bool) string {
 	if m.Handler {
 		b.WriteString("- At the top level of a site it is a handler: it runs only when it is notified, or required.\n")
 	}
-	if len(m.Locks) > 0 {
+	switch {
+	case len(m.Locks) > 0 && strings.Contains(m.Locks[0], "%s"):
+		b.WriteString("- Parts on the same " + strings.TrimSuffix(m.Locks[0], " %s") + ", of whatever type, never act at the same time.\n")
+	case len(m.Locks) > 0:
 		b.WriteString("- Parts of this type never act at the same time.\n")
 	}
 	if m.Retry != nil {
