@@ -26,7 +26,7 @@ type applyCmd struct {
 }
 
 // Run applies a site.
-func (cmd *applyCmd) Run(ctx runContext, s *session) error {
+func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if err := s.mayAsk(cmd.Yes, "apply", "tenet plan"); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *session) error {
 
 // mayAsk reports wrong usage where nobody could answer the command; look is how
 // to see first what it would do.
-func (s *session) mayAsk(yes bool, command, look string) error {
+func (s *client) mayAsk(yes bool, command, look string) error {
 	_, in := terminal(s.In)
 	_, out := terminal(s.Out)
 	if yes || in && out && !s.globals.JSON {
@@ -50,7 +50,7 @@ func (s *session) mayAsk(yes bool, command, look string) error {
 }
 
 // confirmAndApply shows the plan and asks, unless that is not wanted.
-func (s *session) confirmAndApply(ctx context.Context, c *site, yes, detailed bool) error {
+func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed bool) error {
 	folder, err := s.journal() // before anybody is asked
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *session) confirmAndApply(ctx context.Context, c *site, yes, detailed bo
 
 // confirm shows the plan and asks. What was shown is what is applied: it plans
 // again after the answer, and asks again if the machine has changed meanwhile.
-func (s *session) confirm(ctx context.Context, c *site) (todo bool, err error) {
+func (s *client) confirm(ctx context.Context, c *site) (todo bool, err error) {
 	answers := bufio.NewReader(s.In)
 	shown, result, err := s.planRows(ctx, c, s.renderer(c))
 	for {
@@ -102,7 +102,7 @@ func (s *session) confirm(ctx context.Context, c *site) (todo bool, err error) {
 
 // planRows plans, shows it if there is a renderer, and gives all rows as text
 // that can be compared.
-func (s *session) planRows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
+func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
 	var rows strings.Builder
 	encoder := json.NewEncoder(&rows)
 	var failure error
@@ -125,7 +125,7 @@ func (s *session) planRows(ctx context.Context, c *site, r ui.Renderer) (string,
 }
 
 // ask waits for an answer, or for the end of ctx.
-func (s *session) ask(ctx context.Context, in *bufio.Reader) (bool, error) {
+func (s *client) ask(ctx context.Context, in *bufio.Reader) (bool, error) {
 	fmt.Fprint(s.Out, "\nApply this? [y/N] ")
 	type reply struct {
 		text string

@@ -13,7 +13,7 @@ import (
 )
 
 // renderer shows a run in the form that the flags ask for.
-func (s *session) renderer(c *site) ui.Renderer {
+func (s *client) renderer(c *site) ui.Renderer {
 	if s.globals.JSON {
 		return ui.JSON(s.Out)
 	}
@@ -26,7 +26,7 @@ func (s *session) renderer(c *site) ui.Renderer {
 	return r
 }
 
-func (s *session) options(c *site, events func(states.Event)) runtime.Options {
+func (s *client) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
 		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.places,
 		Parallel: s.globals.Parallel, Events: events,
@@ -34,14 +34,14 @@ func (s *session) options(c *site, events func(states.Event)) runtime.Options {
 }
 
 // showPlan plans and shows it.
-func (s *session) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
+func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
 	r := s.renderer(c)
 	result, err := runtime.Plan(ctx, c.run, s.options(c, r.Event))
 	return result, failed(errors.Join(err, unread(r.Close())))
 }
 
 // apply carries the run out, and records it.
-func (s *session) apply(ctx context.Context, c *site, folder *journal.Folder) (*runtime.Result, error) {
+func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder) (*runtime.Result, error) {
 	record, err := s.record(c, folder)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func ending(result *runtime.Result, err error) journal.End {
 }
 
 // record begins the journal of an apply.
-func (s *session) record(c *site, folder *journal.Folder) (*journal.Run, error) {
+func (s *client) record(c *site, folder *journal.Folder) (*journal.Run, error) {
 	sources := make(map[string]journal.Source, len(c.places))
 	lines := c.lines()
 	for address, place := range c.places {
@@ -97,7 +97,7 @@ func (s *session) record(c *site, folder *journal.Folder) (*journal.Run, error) 
 const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
 
 // journal opens the state folder, and makes it if there is none.
-func (s *session) journal() (*journal.Folder, error) {
+func (s *client) journal() (*journal.Folder, error) {
 	dir, err := s.stateDir()
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func Main(args []string, env Environment) int {
 	case args[0] == "help":
 		args = append(slices.Clone(args[1:]), "--help")
 	}
-	s := &session{Environment: env, globals: &g.Globals, model: parser.Model}
+	s := &client{Environment: env, globals: &g.Globals, model: parser.Model}
 	parsed, err := parser.Parse(args)
 	switch {
 	case exited >= 0: // --help
@@ -179,7 +179,7 @@ var errInterrupted = errors.New("interrupted")
 
 // interruptible ends the context at the first signal, and the program at the
 // second.
-func interruptible(s *session) (runContext, func()) {
+func interruptible(s *client) (runContext, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -213,7 +213,7 @@ func unread(err error) error {
 }
 
 // report prints an error, and gives the exit status.
-func (s *session) report(err error) int {
+func (s *client) report(err error) int {
 	if err == nil {
 		return exitDone
 	}

@@ -10,7 +10,7 @@ import (
 type compileCmd struct{ siteArg }
 
 // Run prints a StateRun: the addresses in order, or all of it as JSON.
-func (cmd *compileCmd) Run(ctx runContext, s *session) error {
+func (cmd *compileCmd) Run(ctx runContext, s *client) error {
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ type completionCmd struct {
 
 // Run prints a completion script. It is made of the grammar, so that it knows
 // every command and flag.
-func (cmd *completionCmd) Run(_ runContext, s *session) error {
+func (cmd *completionCmd) Run(_ runContext, s *client) error {
 	script := map[string]func(*kong.Application) string{
 		"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion,
 	}[cmd.Shell]

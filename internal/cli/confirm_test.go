@@ -21,7 +21,7 @@ func (a *answers) Read(p []byte) (int, error) {
 }
 
 // asked prepares an apply of one file, path, by somebody who answers.
-func asked(t *testing.T, path string, in *answers) (*session, *site, *bytes.Buffer) {
+func asked(t *testing.T, path string, in *answers) (*client, *site, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("file %q {\n  content = \"wanted\\n\"\n}\n", path)
@@ -29,7 +29,7 @@ func asked(t *testing.T, path string, in *answers) (*session, *site, *bytes.Buff
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	s := &session{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{}}
+	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{}}
 	c, err := s.compile(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err, out)

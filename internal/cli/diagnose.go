@@ -9,16 +9,16 @@ import (
 
 // diagnose prints diagnostics about a site, and gives an error if one of them
 // is.
-func (s *session) diagnose(c *site, diags diag.List) error {
+func (s *client) diagnose(c *site, diags diag.List) error {
 	return s.show(diags, c.source)
 }
 
 // diagnoseText prints diagnostics about one text.
-func (s *session) diagnoseText(name string, src []byte, diags diag.List) error {
+func (s *client) diagnoseText(name string, src []byte, diags diag.List) error {
 	return s.show(diags, func(file string) ([]byte, bool) { return src, file == name })
 }
 
-func (s *session) show(diags diag.List, source func(string) ([]byte, bool)) error {
+func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error {
 	if len(diags) == 0 {
 		return nil
 	}

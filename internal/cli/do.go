@@ -20,7 +20,7 @@ type doCmd struct {
 }
 
 // Run applies one part.
-func (cmd *doCmd) Run(ctx runContext, s *session) error {
+func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	h, err := s.newHost()
 	if err != nil {
 		return err

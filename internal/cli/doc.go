@@ -18,7 +18,7 @@ type docCmd struct {
 }
 
 // Run describes modules and functions.
-func (cmd *docCmd) Run(_ runContext, s *session) error {
+func (cmd *docCmd) Run(_ runContext, s *client) error {
 	registry := modules.Standard()
 	switch m := registry.Lookup(cmd.Name); {
 	case cmd.Name == "":
@@ -34,7 +34,7 @@ func (cmd *docCmd) Run(_ runContext, s *session) error {
 }
 
 // describeFunction shows a function of the language.
-func (s *session) describeFunction(name string, registry *states.Registry) error {
+func (s *client) describeFunction(name string, registry *states.Registry) error {
 	names := registry.Names()
 	for _, f := range lang.Functions() {
 		switch names = append(names, f.Name); {
@@ -52,7 +52,7 @@ func (s *session) describeFunction(name string, registry *states.Registry) error
 // sentence makes a sentence of a phrase.
 func sentence(phrase string) string { return strings.ToUpper(phrase[:1]) + phrase[1:] + "." }
 
-func (s *session) listModules(registry *states.Registry) error {
+func (s *client) listModules(registry *states.Registry) error {
 	if s.globals.JSON {
 		var all []states.Schema
 		for _, name := range registry.Names() {
@@ -68,7 +68,7 @@ func (s *session) listModules(registry *states.Registry) error {
 	return failed(out.Flush())
 }
 
-func (s *session) listFunctions() error {
+func (s *client) listFunctions() error {
 	if s.globals.JSON {
 		return s.printJSON(lang.Functions())
 	}
@@ -87,7 +87,7 @@ func (s *session) listFunctions() error {
 }
 
 // describe writes a module's page.
-func (s *session) describe(m *states.Schema) error {
+func (s *client) describe(m *states.Schema) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n%s\n\n", m.Name, wrap(m.Doc, 78, ""))
 	if m.NoAbsent != "" {

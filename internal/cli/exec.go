@@ -15,7 +15,7 @@ type execCmd struct {
 }
 
 // Run runs a command on this machine, and shows what it prints as it comes.
-func (cmd *execCmd) Run(ctx runContext, s *session) error {
+func (cmd *execCmd) Run(ctx runContext, s *client) error {
 	argv := cmd.Argv
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]

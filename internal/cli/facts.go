@@ -39,7 +39,7 @@ func factAt(facts *host.Facts, path string) (any, error) {
 }
 
 // Run shows facts.
-func (cmd *factsCmd) Run(_ runContext, s *session) error {
+func (cmd *factsCmd) Run(_ runContext, s *client) error {
 	h, err := s.newHost()
 	if err != nil {
 		return err

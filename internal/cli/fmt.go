@@ -24,7 +24,7 @@ type fmtCmd struct {
 }
 
 // Run rewrites state files, and lists those that it changed.
-func (cmd *fmtCmd) Run(ctx runContext, s *session) error {
+func (cmd *fmtCmd) Run(ctx runContext, s *client) error {
 	if len(cmd.Paths) == 1 && cmd.Paths[0] == "-" {
 		return cmd.input(s)
 	}
@@ -83,7 +83,7 @@ func formatted(paths []string) ([]string, error) {
 }
 
 // format gives a file in the canonical layout.
-func (s *session) format(name string, src []byte) ([]byte, error) {
+func (s *client) format(name string, src []byte) ([]byte, error) {
 	out, diags := lang.Format(name, src)
 	if diags.HasErrors() {
 		return nil, s.diagnoseText(name, src, diags)
@@ -92,7 +92,7 @@ func (s *session) format(name string, src []byte) ([]byte, error) {
 }
 
 // input formats standard input to standard output.
-func (cmd *fmtCmd) input(s *session) error {
+func (cmd *fmtCmd) input(s *client) error {
 	const name = "standard input"
 	src, err := io.ReadAll(s.In)
 	if err != nil {
@@ -113,7 +113,7 @@ func (cmd *fmtCmd) input(s *session) error {
 }
 
 // file rewrites one file in place, in one step.
-func (cmd *fmtCmd) file(ctx context.Context, s *session, name string) (changed bool, err error) {
+func (cmd *fmtCmd) file(ctx context.Context, s *client, name string) (changed bool, err error) {
 	src, err := os.ReadFile(name)
 	if err != nil {
 		return false, failed(err)
@@ -131,7 +131,7 @@ func (cmd *fmtCmd) file(ctx context.Context, s *session, name string) (changed b
 }
 
 // show names a file that is not in the canonical layout.
-func (cmd *fmtCmd) show(s *session, name string, src, out []byte) error {
+func (cmd *fmtCmd) show(s *client, name string, src, out []byte) error {
 	if bytes.Equal(src, out) {
 		return nil
 	}

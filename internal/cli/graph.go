@@ -13,7 +13,7 @@ type graphCmd struct {
 }
 
 // Run draws the graph of a site.
-func (cmd *graphCmd) Run(ctx runContext, s *session) error {
+func (cmd *graphCmd) Run(ctx runContext, s *client) error {
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 type historyCmd struct{}
 
 // existing opens the state folder to look at it; nil when there is none.
-func (s *session) existing() (*journal.Folder, error) {
+func (s *client) existing() (*journal.Folder, error) {
 	dir, err := s.stateDir()
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *session) existing() (*journal.Folder, error) {
 }
 
 // Run lists the runs.
-func (cmd *historyCmd) Run(_ runContext, s *session) error {
+func (cmd *historyCmd) Run(_ runContext, s *client) error {
 	folder, err := s.existing()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ type runArg struct {
 }
 
 // find gives the state folder and the status of the run that is meant.
-func (s *session) find(id string) (*journal.Folder, journal.Status, error) {
+func (s *client) find(id string) (*journal.Folder, journal.Status, error) {
 	folder, err := s.existing()
 	if err != nil {
 		return nil, journal.Status{}, err
@@ -99,7 +99,7 @@ func (s *session) find(id string) (*journal.Folder, journal.Status, error) {
 type statusCmd struct{ runArg }
 
 // Run shows how a run stands.
-func (cmd *statusCmd) Run(_ runContext, s *session) error {
+func (cmd *statusCmd) Run(_ runContext, s *client) error {
 	_, run, err := s.find(cmd.ID)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (cmd *statusCmd) Run(_ runContext, s *session) error {
 type logsCmd struct{ runArg }
 
 // Run shows the events of a run, and what its programs printed.
-func (cmd *logsCmd) Run(_ runContext, s *session) error {
+func (cmd *logsCmd) Run(_ runContext, s *client) error {
 	folder, run, err := s.find(cmd.ID)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (cmd *logsCmd) Run(_ runContext, s *session) error {
 	return s.outputs(folder, run.Run)
 }
 
-func (s *session) outputs(folder *journal.Folder, id string) error {
+func (s *client) outputs(folder *journal.Folder, id string) error {
 	names, err := folder.Outputs(id)
 	if err != nil {
 		return failed(err)
@@ -188,7 +188,7 @@ type cleanCmd struct {
 }
 
 // Run removes records of runs.
-func (cmd *cleanCmd) Run(_ runContext, s *session) error {
+func (cmd *cleanCmd) Run(_ runContext, s *client) error {
 	if cmd.Keep < 0 {
 		return usage("", "--keep is a number of runs, not %d", cmd.Keep)
 	}

@@ -45,7 +45,7 @@ func (cmd *inspectCmd) settle() error {
 }
 
 // Run shows a site's variables and states.
-func (cmd *inspectCmd) Run(ctx runContext, s *session) error {
+func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 	if err := cmd.settle(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (cmd *inspectCmd) Run(ctx runContext, s *session) error {
 	return s.printInspected(found)
 }
 
-func (s *session) printInspected(found inspected) error {
+func (s *client) printInspected(found inspected) error {
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, v := range found.Variables {
 		fmt.Fprintf(out, "var.%s\t= %s\t%s\n", v.Name, shown(v.Sensitive, v.Value), from(v.From))

@@ -16,7 +16,7 @@ type planCmd struct {
 }
 
 // Run shows what apply would do.
-func (cmd *planCmd) Run(ctx runContext, s *session) error {
+func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

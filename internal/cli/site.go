@@ -51,7 +51,7 @@ func (c *site) forgetPlanner() { c.places, c.result = c.result.Sources, nil }
 
 // openSite opens a site, a directory or one file of it. Nothing outside of the
 // directory is read, symbolic links included.
-func (s *session) openSite(path string) (*lang.Site, error) {
+func (s *client) openSite(path string) (*lang.Site, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err),
@@ -71,7 +71,7 @@ func (s *session) openSite(path string) (*lang.Site, error) {
 }
 
 // compile loads, evaluates and plans a site, and selects from it.
-func (s *session) compile(ctx context.Context, path string) (*site, error) {
+func (s *client) compile(ctx context.Context, path string) (*site, error) {
 	c, declarations, err := s.evaluate(ctx, path)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *session) compile(ctx context.Context, path string) (*site, error) {
 }
 
 // evaluate loads a site, and evaluates it for this machine.
-func (s *session) evaluate(ctx context.Context, path string) (*site, *states.Declarations, error) {
+func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Declarations, error) {
 	h, err := s.newHost()
 	if err != nil {
 		return nil, nil, err
@@ -112,7 +112,7 @@ func (s *session) evaluate(ctx context.Context, path string) (*site, *states.Dec
 }
 
 // plan compiles declarations, and selects from the run.
-func (s *session) plan(c *site, declarations *states.Declarations) error {
+func (s *client) plan(c *site, declarations *states.Declarations) error {
 	var diags diag.List
 	c.result, diags = graph.Compile(declarations, graph.Options{Registry: modules.Standard()})
 	if err := s.diagnose(c, diags); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // target is this machine, with the values that the command line gives.
-func (s *session) target(h host.Host) (lang.Target, error) {
+func (s *client) target(h host.Host) (lang.Target, error) {
 	t := lang.Target{Host: localhost, Environment: map[string]string{}}
 	facts, err := s.facts(h)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *session) target(h host.Host) (lang.Target, error) {
 }
 
 // facts are the machine's, or those of --facts.
-func (s *session) facts(h host.Host) (*host.Facts, error) {
+func (s *client) facts(h host.Host) (*host.Facts, error) {
 	if s.globals.Facts == "" {
 		return host.NewFacts(h, nil), nil
 	}

@@ -5,7 +5,7 @@ import "fmt"
 type validateCmd struct{ siteArg }
 
 // Run checks a site.
-func (cmd *validateCmd) Run(ctx runContext, s *session) error {
+func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

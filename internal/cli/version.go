@@ -42,7 +42,7 @@ func version() string {
 }
 
 // Run shows the version.
-func (cmd *versionCmd) Run(_ runContext, s *session) error {
+func (cmd *versionCmd) Run(_ runContext, s *client) error {
 	if s.globals.JSON {
 		return s.printJSON(map[string]string{"version": version(), "go": goruntime.Version(), "os": goruntime.GOOS, "arch": goruntime.GOARCH})
 	}

@@ -8,7 +8,7 @@ type whyCmd struct {
 }
 
 // Run explains why something runs.
-func (cmd *whyCmd) Run(ctx runContext, s *session) error {
+func (cmd *whyCmd) Run(ctx runContext, s *client) error {
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -16,14 +16,14 @@ import (
 )
 
 // session is one run of the program.
-type session struct {
+type client struct {
 	Environment
 	globals *Globals
 	model   *kong.Application
 }
 
 // getenv gives an environment variable, or "".
-func (s *session) getenv(name string) string {
+func (s *client) getenv(name string) string {
 	for i := len(s.Environ) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(s.Environ[i], name+"="); ok {
 			return value
@@ -46,19 +46,19 @@ func terminal(w any) (width int, ok bool) {
 }
 
 // color reports whether text on w is coloured.
-func (s *session) color(w any) bool {
+func (s *client) color(w any) bool {
 	_, tty := terminal(w)
 	return tty && !s.globals.NoColor && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
 }
 
 // print writes data to standard output.
-func (s *session) print(args ...any) error {
+func (s *client) print(args ...any) error {
 	_, err := fmt.Fprintln(s.Out, args...)
 	return failed(err)
 }
 
 // printJSON writes one indented JSON value to standard output.
-func (s *session) printJSON(v any) error {
+func (s *client) printJSON(v any) error {
 	e := json.NewEncoder(s.Out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
@@ -66,7 +66,7 @@ func (s *session) printJSON(v any) error {
 }
 
 // newHost opens the machine.
-func (s *session) newHost() (*host.Local, error) {
+func (s *client) newHost() (*host.Local, error) {
 	h, err := host.NewLocal(host.LocalOptions{Root: s.globals.Root})
 	if err != nil {
 		return nil, usage("", "--root: %w", err)
@@ -89,7 +89,7 @@ func stateBelow(dir string) (string, error) {
 }
 
 // stateDir is where the records of runs are kept.
-func (s *session) stateDir() (string, error) {
+func (s *client) stateDir() (string, error) {
 	switch {
 	case s.globals.StateDir != "":
 		return filepath.Abs(s.globals.StateDir)
