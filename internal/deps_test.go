@@ -35,7 +35,11 @@ var imports = []struct {
 	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
 	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/eval", []string{"lang/diag", "states"}, nil},
-	{"lang/hcl", []string{"lang/diag", "lang/eval", "states"}, nil},
+	// The tree that the front-ends make, and what evaluates it whatever language
+	// it came from.
+	{"lang/syntax", []string{"lang/eval", "states"}, nil},
+	{"lang/program", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
+	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
 	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},
 	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.

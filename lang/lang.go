@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/hcl"
+	"github.com/tenetcm/tenet/lang/program"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -45,7 +46,7 @@ type (
 type Site struct {
 	files   fs.FS
 	sources map[string][]byte
-	program *hcl.Program
+	program *program.Program
 	list    diag.List // of Load
 	broken  bool      // a file could not be read or parsed
 }

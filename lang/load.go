@@ -10,6 +10,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/hcl"
+	"github.com/tenetcm/tenet/lang/program"
 )
 
 // Load reads the site in the root of the given file system and checks what
@@ -21,7 +22,7 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	s.list = list
 	s.broken = list.HasErrors()
 	files := eval.NewFiles(site)
-	var sources []hcl.Source
+	var sources []program.Source
 	for _, name := range names {
 		data, err := files.Bytes(".", name)
 		if err != nil {
@@ -32,11 +33,11 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 			continue
 		}
 		s.sources[name] = data
-		sources = append(sources, hcl.Source{Name: name, Data: data})
+		sources = append(sources, program.Source{Name: name, Data: data})
 	}
-	program, found := hcl.Parse(sources, hcl.Options{Registry: o.Registry, Site: site, MaxNesting: o.MaxNesting})
-	s.program = program
-	s.broken = s.broken || program.Broken()
+	p, found := program.Parse(sources, program.Options{Registry: o.Registry, Site: site, MaxNesting: o.MaxNesting, Parse: hcl.Parse})
+	s.program = p
+	s.broken = s.broken || p.Broken()
 	s.list = append(s.list, found...).Sorted()
 	return s, s.list
 }

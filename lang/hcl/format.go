@@ -1,3 +1,5 @@
+// Package hcl is the front-end for the native and the JSON syntax of HCL. It
+// reads files into one tree, whichever syntax they have.
 package hcl
 
 import (

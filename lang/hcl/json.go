@@ -13,12 +13,13 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // jsonReader turns JSON into our tree. What is a block, and with how many
 // labels, comes from the shape of the surrounding body.
 type jsonReader struct {
-	shapes *shapes
+	shapes *syntax.Shapes
 	limit  int // of nesting, within strings
 	list   diag.List
 }
@@ -26,63 +27,63 @@ type jsonReader struct {
 // body reads an object. Blocks that are given as properties have no order
 // among each other: they are sorted by type and label, so that the order of
 // properties never matters. What stands in "parts" follows, as written.
-func (r *jsonReader) body(e hcl2.Expression, in *shape) *body {
-	out := &body{src: e.Range()}
+func (r *jsonReader) body(e hcl2.Expression, in *syntax.Shape) *syntax.Body {
+	out := &syntax.Body{Src: e.Range()}
 	pairs := hcl2ExprMap(e)
 	if pairs == nil {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is an object", in.what), Range: at(e.Range()),
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is an object", in.What), Range: eval.Range(e.Range()),
 			Hint: "put it in braces: { … }"})
 		return out
 	}
-	var ordered []*block
+	var ordered []*syntax.Block
 	for _, pair := range pairs {
 		name, src := keyOf(pair)
-		inside, labels := r.shapes.blockOf(in, name)
+		inside, labels := r.shapes.BlockOf(in, name)
 		switch {
 		case name == "//": // a comment
-		case name == "parts" && in.parts:
+		case name == "parts" && in.Parts:
 			ordered = append(ordered, r.parts(pair.Value, in)...)
-		case inside == nil || slices.Contains(in.either, name) && hcl2ExprMap(pair.Value) == nil:
+		case inside == nil || slices.Contains(in.Either, name) && hcl2ExprMap(pair.Value) == nil:
 			r.attribute(out, in, name, src, pair.Value)
 		default:
-			found := r.blocks(pair.Value, &block{typ: name, typeRange: src, header: src}, labels, inside)
-			if inside == r.shapes.part {
-				out.unordered += len(found)
+			found := r.blocks(pair.Value, &syntax.Block{Type: name, TypeRange: src, Header: src}, labels, inside)
+			if inside == r.shapes.Part {
+				out.Unordered += len(found)
 			}
-			out.blocks = append(out.blocks, found...)
+			out.Blocks = append(out.Blocks, found...)
 		}
 	}
-	slices.SortStableFunc(out.blocks, func(a, b *block) int {
-		return cmp.Or(cmp.Compare(a.typ, b.typ), slices.Compare(a.labels, b.labels))
+	slices.SortStableFunc(out.Blocks, func(a, b *syntax.Block) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), slices.Compare(a.Labels, b.Labels))
 	})
-	out.blocks = append(out.blocks, ordered...)
+	out.Blocks = append(out.Blocks, ordered...)
 	return out
 }
 
-func (r *jsonReader) attribute(out *body, in *shape, name string, src hcl2.Range, value hcl2.Expression) {
-	if first := out.attribute(name); first != nil {
-		r.twice(name, src, map[string]hcl2.Range{name: first.nameRange})
+func (r *jsonReader) attribute(out *syntax.Body, in *syntax.Shape, name string, src hcl2.Range, value hcl2.Expression) {
+	if first := out.Attribute(name); first != nil {
+		r.twice(name, src, map[string]hcl2.Range{name: first.NameRange})
 		return
 	}
-	expr := r.expression(value, slices.Contains(in.refs, name))
-	out.attributes = append(out.attributes, &attribute{name: name, nameRange: src, expr: &expression{Expression: expr}})
+	expr := r.expression(value, slices.Contains(in.Refs, name))
+	out.Attributes = append(out.Attributes, &syntax.Attribute{Name: name, NameRange: src, Expr: &syntax.Expression{Expression: expr}})
 }
 
 // twice reports a property that was seen before.
 func (r *jsonReader) twice(name string, src hcl2.Range, seen map[string]hcl2.Range) {
 	if first, ok := seen[name]; ok {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: at(src),
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: eval.Range(src),
 			Hint:    "give each property once",
-			Related: []diag.Related{{Message: "first given here", Range: at(first)}}})
+			Related: []diag.Related{{Message: "first given here", Range: eval.Range(first)}}})
 	}
 	seen[name] = src
 }
 
 // blocks reads one block, an array of blocks, or objects whose properties are
 // labels.
-func (r *jsonReader) blocks(e hcl2.Expression, head *block, labels int, inside *shape) []*block {
+func (r *jsonReader) blocks(e hcl2.Expression, head *syntax.Block, labels int, inside *syntax.Shape) []*syntax.Block {
 	if list := hcl2ExprList(e); list != nil {
-		var out []*block
+		var out []*syntax.Block
 		for _, element := range list {
 			out = append(out, r.blocks(element, head, labels, inside)...)
 		}
@@ -90,25 +91,25 @@ func (r *jsonReader) blocks(e hcl2.Expression, head *block, labels int, inside *
 	}
 	if labels == 0 {
 		b := *head
-		b.body = r.body(e, inside)
-		return []*block{&b}
+		b.Body = r.body(e, inside)
+		return []*syntax.Block{&b}
 	}
 	pairs := hcl2ExprMap(e)
 	if pairs == nil {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s needs a label", head.typ), Range: at(e.Range()),
-			Hint: fmt.Sprintf(`write "%s": {"LABEL": {…}}`, head.typ)})
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s needs a label", head.Type), Range: eval.Range(e.Range()),
+			Hint: fmt.Sprintf(`write "%s": {"LABEL": {…}}`, head.Type)})
 		return nil
 	}
-	var out []*block
+	var out []*syntax.Block
 	for _, pair := range pairs {
 		b := *head
 		label, src := keyOf(pair)
 		if label == "//" {
 			continue
 		}
-		b.labels = append(slices.Clone(head.labels), label)
-		b.labelRanges = append(slices.Clone(head.labelRanges), src)
-		b.header = src
+		b.Labels = append(slices.Clone(head.Labels), label)
+		b.LabelRanges = append(slices.Clone(head.LabelRanges), src)
+		b.Header = src
 		out = append(out, r.blocks(pair.Value, &b, labels-1, inside)...)
 	}
 	return out
@@ -116,15 +117,15 @@ func (r *jsonReader) blocks(e hcl2.Expression, head *block, labels int, inside *
 
 // parts reads "parts": an array of objects with one type and one label each,
 // since several in one object would have no order.
-func (r *jsonReader) parts(e hcl2.Expression, in *shape) []*block {
+func (r *jsonReader) parts(e hcl2.Expression, in *syntax.Shape) []*syntax.Block {
 	wrong := func(e hcl2.Expression, summary string) {
-		r.list.Add(diag.Diagnostic{Summary: summary, Range: at(e.Range()), Hint: `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`})
+		r.list.Add(diag.Diagnostic{Summary: summary, Range: eval.Range(e.Range()), Hint: `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`})
 	}
 	list := hcl2ExprList(e)
 	if list == nil {
 		wrong(e, "parts is an array")
 	}
-	var out []*block
+	var out []*syntax.Block
 	for _, element := range list {
 		pairs := uncommented(hcl2ExprMap(element))
 		if len(pairs) != 1 {
@@ -132,16 +133,16 @@ func (r *jsonReader) parts(e hcl2.Expression, in *shape) []*block {
 			continue
 		}
 		name, src := keyOf(pairs[0])
-		inside, labels := r.shapes.blockOf(in, name)
+		inside, labels := r.shapes.BlockOf(in, name)
 		if inside == nil {
-			inside, labels = r.shapes.part, 1 // decode reports the unknown type
+			inside, labels = r.shapes.Part, 1 // decode reports the unknown type
 		}
 		value := pairs[0].Value
 		if labelled := hcl2ExprMap(value); labelled != nil && labels > 0 && len(uncommented(labelled)) != 1 {
 			wrong(value, "an element of parts has one label")
 			continue
 		}
-		found := r.blocks(value, &block{typ: name, typeRange: src, header: src}, labels, inside)
+		found := r.blocks(value, &syntax.Block{Type: name, TypeRange: src, Header: src}, labels, inside)
 		if hcl2ExprList(value) != nil && len(found) != 1 {
 			wrong(value, "an element of parts is one part")
 			continue
@@ -198,7 +199,7 @@ func (r *jsonReader) text(s string, src hcl2.Range, isRef bool) hclsyntax.Expres
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(s), SrcRange: src}
 	}
 	if err := eval.CheckNesting(src.Filename, []byte(s), isTemplate, r.limit); err != nil {
-		err.Range = at(src)
+		err.Range = eval.Range(src)
 		r.list.Add(*err)
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: src}
 	}

@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"bytes"
-	"path"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // IsSource reports whether a file of that name is for this front-end.
@@ -18,15 +18,9 @@ func IsSource(name string) bool {
 	return strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, ".hcl.json")
 }
 
-// isValues reports whether a file of that name gives values to variables:
-// vars.hcl and *.auto.hcl, in both syntaxes.
-func isValues(name string) bool {
-	base := strings.TrimSuffix(path.Base(name), ".json")
-	return base == "vars.hcl" || strings.HasSuffix(base, ".auto.hcl")
-}
-
-// parse reads a file into a body of the shape.
-func parse(name string, src []byte, in *shape, s *shapes, limit int) (*body, diag.List) {
+// Parse reads a file into a body of the shape. Brackets, operators and
+// conditionals may nest as deep as limit.
+func Parse(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit int) (*syntax.Body, diag.List) {
 	if err := eval.CheckUTF8(name, src); err != nil {
 		return nil, diag.List{*err}
 	}
@@ -64,8 +58,8 @@ const pieceSize = 8 << 10
 
 // parsePieces parses a source in pieces. It gives nil when anything is wrong:
 // then the whole source is parsed, for the right diagnostics.
-func parsePieces(name string, pieces [][]byte) *body {
-	var all *body
+func parsePieces(name string, pieces [][]byte) *syntax.Body {
+	var all *syntax.Body
 	start := hcl2.InitialPos
 	seen := map[string]bool{}
 	for _, piece := range pieces {
@@ -74,22 +68,22 @@ func parsePieces(name string, pieces [][]byte) *body {
 			return nil
 		}
 		b := nativeBody(file.Body.(*hclsyntax.Body))
-		for _, a := range b.attributes {
-			if seen[a.name] {
+		for _, a := range b.Attributes {
+			if seen[a.Name] {
 				return nil
 			}
-			seen[a.name] = true
+			seen[a.Name] = true
 		}
 		if all == nil {
 			all = b
 		} else {
-			all.attributes = append(all.attributes, b.attributes...)
-			all.blocks = append(all.blocks, b.blocks...)
+			all.Attributes = append(all.Attributes, b.Attributes...)
+			all.Blocks = append(all.Blocks, b.Blocks...)
 		}
 		start.Line += bytes.Count(piece, []byte("\n"))
 		start.Byte += len(piece)
 	}
-	all.src.End = start
+	all.Src.End = start
 	return all
 }
 

@@ -39,7 +39,7 @@ func TestPieces(t *testing.T) {
 			return
 		}
 		want := nativeBody(file.Body.(*hclsyntax.Body))
-		want.src = got.src
+		want.Src = got.Src
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q differs from the whole", pieces)
 		}

@@ -1,9 +1,10 @@
-package hcl
+package program
 
 import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -15,12 +16,12 @@ type declaration struct {
 	file     string
 	src      hcl2.Range // the header
 	entry    *eval.Entry
-	forEach  *attribute
+	forEach  *syntax.Attribute
 	options  []option
 	guards   []guard
-	parallel *attribute
-	lazy     *attribute
-	deferred *attribute
+	parallel *syntax.Attribute
+	lazy     *syntax.Attribute
+	deferred *syntax.Attribute
 
 	// States, and top-level parts, which hold one part.
 	topLevel bool
@@ -29,32 +30,32 @@ type declaration struct {
 	parts    []*part
 
 	// Runs.
-	state *attribute
-	args  *attribute
+	state *syntax.Attribute
+	args  *syntax.Attribute
 
 	// Blocks: each list is an attribute, or what is declared inline.
 	members, rescue, always refList
-	ordered, recovered      *attribute
+	ordered, recovered      *syntax.Attribute
 }
 
 // refList is a list of references that is given as an attribute, or by the
 // declarations that stand in its place.
 type refList struct {
-	given  *attribute
+	given  *syntax.Attribute
 	inline []states.Ref
 }
 
 // option is an option that is given.
 type option struct {
 	*eval.Option
-	given *attribute
+	given *syntax.Attribute
 }
 
 // guard is an only_if or unless block.
 type guard struct {
 	unless                                bool
 	src                                   hcl2.Range
-	exists, missing, command, wouldChange *attribute
+	exists, missing, command, wouldChange *syntax.Attribute
 }
 
 // part is TYPE "LABEL" { … }.
@@ -63,10 +64,10 @@ type part struct {
 	label      string
 	base       string
 	src        hcl2.Range // the header
-	forEach    *attribute
+	forEach    *syntax.Attribute
 	options    []option
 	guards     []guard
-	attributes []*attribute
+	attributes []*syntax.Attribute
 	doubtful   bool // something in it is unknown: what seems to be missing may be there
 }
 
@@ -75,20 +76,20 @@ type param struct {
 	name string
 	src  hcl2.Range
 
-	convert *eval.Variable // converts values to the type
-	given   *attribute     // the default; nil: none
+	convert *eval.Variable    // converts values to the type
+	given   *syntax.Attribute // the default; nil: none
 }
 
 // variable is a variable as it stands in the source.
 type variable struct {
 	*eval.Variable
-	given       *attribute // the default; nil: none
-	doubtful    bool       // something in it is unknown
+	given       *syntax.Attribute // the default; nil: none
+	doubtful    bool              // something in it is unknown
 	validations []validation
 }
 
 type validation struct {
-	condition, message *expression
+	condition, message *syntax.Expression
 	src                hcl2.Range
 }
 
@@ -96,5 +97,5 @@ type validation struct {
 type local struct {
 	name string
 	src  hcl2.Range
-	expr *expression
+	expr *syntax.Expression
 }

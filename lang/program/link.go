@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
-	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // linker finds what the names in expressions mean. It rewrites "var.a.b" to a
@@ -30,14 +30,6 @@ type linker struct {
 
 func newLinker(p *Program, quiet bool) *linker {
 	return &linker{site: p, quiet: quiet, arithmetic: eval.NewArithmetic()}
-}
-
-// need is a value that an expression uses.
-type need struct {
-	kind string // "var", "local", "fact" or "ref"
-	name string
-	ref  states.Ref
-	src  hcl2.Range
 }
 
 // scope is where an expression stands.
@@ -60,7 +52,7 @@ func (l *linker) all() {
 		}
 	}
 	for _, f := range l.site.values {
-		for _, a := range f.body.attributes {
+		for _, a := range f.body.Attributes {
 			l.attribute(a, scope{valuesOf: "a file of values"})
 		}
 	}
@@ -104,19 +96,19 @@ func (l *linker) options(options []option, guards []guard, s scope) {
 	}
 }
 
-func (l *linker) attributes(s scope, list ...*attribute) {
+func (l *linker) attributes(s scope, list ...*syntax.Attribute) {
 	for _, a := range list {
 		l.attribute(a, s)
 	}
 }
 
-func (l *linker) attribute(a *attribute, s scope) {
+func (l *linker) attribute(a *syntax.Attribute, s scope) {
 	if a != nil {
-		l.expression(a.expr, s)
+		l.expression(a.Expr, s)
 	}
 }
 
-func (l *linker) expression(e *expression, s scope) {
+func (l *linker) expression(e *syntax.Expression, s scope) {
 	if _, literal := e.Expression.(*hclsyntax.LiteralValueExpr); literal {
 		return
 	}
@@ -128,7 +120,7 @@ func (l *linker) expression(e *expression, s scope) {
 type walker struct {
 	*linker
 	scope  scope
-	to     *expression
+	to     *syntax.Expression
 	locals []map[string]struct{} // names that for expressions give
 	texts  int                   // templates around the node
 }
@@ -176,7 +168,7 @@ func (w *walker) isLocal(name string) bool {
 
 // wrong reports a mistake, and that the expression has no value.
 func (w *walker) wrong(src hcl2.Range, summary, hint string) {
-	w.to.bad = true
+	w.to.Bad = true
 	if !w.quiet {
 		w.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: at(src)})
 	}
@@ -245,7 +237,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		return
 	}
 	if root != "param" && root != "each" {
-		w.to.needs = append(w.to.needs, need{kind: root, name: name, src: src})
+		w.to.Needs = append(w.to.Needs, syntax.Need{Kind: root, Name: name, Src: src})
 	}
 	n.Traversal = append(hcl2.Traversal{hcl2.TraverseRoot{Name: root + "." + name, SrcRange: src}}, n.Traversal[used:]...)
 }
@@ -292,9 +284,9 @@ func (w *walker) each(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) 
 
 func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	known := []string{"var", "local", "param", "each", "fact", "state", "run", "block", "self"}
-	hint := eval.DidYouMean(root, append(known, w.site.shapes.registry.Names()...))
+	hint := eval.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
 	switch {
-	case slices.Contains(notYet(), root) || root == "hosts" || root == "secret" || root == "result":
+	case slices.Contains(syntax.NotYet(), root) || root == "hosts" || root == "secret" || root == "result":
 		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
 		return
 	case hint == "" && w.texts > 0:

@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -37,17 +38,17 @@ func (x *each) set(ctx *hcl2.EvalContext, prefix string) {
 
 // forEach gives the turns of a for_each, ordered by key: none is one turn
 // without each. ok is false when it could not be evaluated.
-func (e *evaluator) forEach(a *attribute, ctx *hcl2.EvalContext) (turns []*each, ok bool) {
+func (e *evaluator) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns []*each, ok bool) {
 	if a == nil {
 		return []*each{nil}, true
 	}
-	v := e.value(a.expr, ctx)
+	v := e.value(a.Expr, ctx)
 	if v.IsKnown() && v.IsNull() {
 		return []*each{nil}, true
 	}
 	items, err := turnsOf(v)
 	if err != nil {
-		e.list.Add(eval.Diagnose(err, at(a.src())))
+		e.list.Add(eval.Diagnose(err, at(a.Range())))
 		return nil, false
 	}
 	if items == nil {

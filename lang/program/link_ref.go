@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // reference links a reference whose steps are all written out.
@@ -26,7 +27,7 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		return
 	}
 	name := "ref." + eval.AddressOf(ref)
-	w.to.needs = append(w.to.needs, need{kind: "ref", name: name, ref: ref, src: n.SrcRange})
+	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "ref", Name: name, Ref: ref, Src: n.SrcRange})
 	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
 }
 

@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -39,17 +40,17 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) *instance {
 	if d.state == nil {
 		return nil
 	}
-	v := e.value(d.state.expr, ctx)
+	v := e.value(d.state.Expr, ctx)
 	if !v.IsKnown() {
 		return nil
 	}
-	refs, err := eval.Refs(v, at(d.state.src()))
+	refs, err := eval.Refs(v, at(d.state.Range()))
 	if err != nil {
 		e.wrongValue(d.state, err, "write state = state.NAME")
 		return nil
 	}
 	if len(refs) != 1 || refs[0].Part != "" {
-		e.errorAt(d.state.src(), "write state = state.NAME", "a run names one state")
+		e.errorAt(d.state.Range(), "write state = state.NAME", "a run names one state")
 		return nil
 	}
 	target := e.instances[refs[0].Address]
@@ -57,10 +58,10 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) *instance {
 	case target != nil && target.decl.kind == states.StateKind:
 		return target
 	case target != nil || e.site.byBase[refs[0].Address] != nil && e.site.byBase[refs[0].Address].kind != states.StateKind:
-		e.errorAt(d.state.src(), "name the state itself", "%s is no state", refs[0].Address)
+		e.errorAt(d.state.Range(), "name the state itself", "%s is no state", refs[0].Address)
 	case e.doubtful[refs[0].Address] || e.anyDoubtful(refs[0].Address):
 	case len(e.expanded[refs[0].Address]) > 0:
-		e.errorAt(d.state.src(), fmt.Sprintf("name one: %s", e.expanded[refs[0].Address][0].address),
+		e.errorAt(d.state.Range(), fmt.Sprintf("name one: %s", e.expanded[refs[0].Address][0].address),
 			"%s has several instances, and a run names one", refs[0].Address)
 	default:
 		e.undefinedInstance(refs[0])
@@ -112,18 +113,18 @@ func (e *evaluator) runArguments(d *declaration, state *declaration, ctx *hcl2.E
 		}
 		values[name], places[name] = v, value
 	}
-	if object, ok := d.args.expr.Expression.(*hclsyntax.ObjectConsExpr); ok {
+	if object, ok := d.args.Expr.Expression.(*hclsyntax.ObjectConsExpr); ok {
 		for _, item := range object.Items {
-			key := e.value(&expression{Expression: item.KeyExpr, needs: d.args.expr.needs, bad: d.args.expr.bad}, ctx)
+			key := e.value(&syntax.Expression{Expression: item.KeyExpr, Needs: d.args.Expr.Needs, Bad: d.args.Expr.Bad}, ctx)
 			if !key.IsKnown() || key.IsNull() || key.Type() != cty.String || key.IsMarked() {
 				continue
 			}
-			v := e.value(&expression{Expression: item.ValueExpr, needs: d.args.expr.needs, bad: d.args.expr.bad}, ctx)
+			v := e.value(&syntax.Expression{Expression: item.ValueExpr, Needs: d.args.Expr.Needs, Bad: d.args.Expr.Bad}, ctx)
 			take(key.AsString(), v, item.KeyExpr.Range(), item.ValueExpr.Range())
 		}
 		return values, places
 	}
-	v := e.value(d.args.expr, ctx)
+	v := e.value(d.args.Expr, ctx)
 	if !v.IsKnown() {
 		return nil, nil
 	}
@@ -136,7 +137,7 @@ func (e *evaluator) runArguments(d *declaration, state *declaration, ctx *hcl2.E
 		return values, places
 	}
 	for name, element := range v.AsValueMap() {
-		take(name, element.WithMarks(marks), d.args.src(), d.args.src())
+		take(name, element.WithMarks(marks), d.args.Range(), d.args.Range())
 	}
 	return values, places
 }

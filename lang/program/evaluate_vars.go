@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // Variables gives the program's variables for a target, sorted by name.
@@ -64,7 +65,7 @@ func allKnown(given []eval.Given) bool {
 func (e *evaluator) collect() {
 	for _, name := range e.site.variableNames() {
 		if v := e.site.variables[name]; v.given != nil {
-			e.give(name, eval.LevelDefault, e.value(v.given.expr, e.root), at(v.given.src()))
+			e.give(name, eval.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
 		}
 	}
 	for _, f := range e.site.values {
@@ -76,13 +77,13 @@ func (e *evaluator) collect() {
 		}
 	}
 	for _, f := range e.target.VarFiles {
-		b, list := parse(f.Name, f.Data, valuesShape(), e.site.shapes, e.site.limit)
+		b, list := e.site.parse(f.Name, f.Data, syntax.ValuesShape(), e.site.shapes, e.site.limit)
 		e.list.Add(list...)
 		if b == nil {
 			continue
 		}
 		l := newLinker(e.site, false)
-		for _, a := range b.attributes {
+		for _, a := range b.Attributes {
 			l.attribute(a, scope{valuesOf: "a file of values"})
 		}
 		e.list.Add(l.list...)
@@ -103,16 +104,16 @@ func (e *evaluator) give(name, level string, v cty.Value, r diag.Range) {
 }
 
 // valueFile takes the values of a file.
-func (e *evaluator) valueFile(b *body, level string) {
-	for _, sub := range b.blocks {
-		e.errorAt(sub.header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
+func (e *evaluator) valueFile(b *syntax.Body, level string) {
+	for _, sub := range b.Blocks {
+		e.errorAt(sub.Header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
 	}
-	for _, a := range b.attributes {
-		if e.site.variables[a.name] == nil {
-			e.errorAt(a.nameRange, undeclaredHint("var", a.name, e.site.variableNames()), "var.%s is not declared", a.name)
+	for _, a := range b.Attributes {
+		if e.site.variables[a.Name] == nil {
+			e.errorAt(a.NameRange, undeclaredHint("var", a.Name, e.site.variableNames()), "var.%s is not declared", a.Name)
 			continue
 		}
-		e.give(a.name, level, e.value(a.expr, e.root), at(a.src()))
+		e.give(a.Name, level, e.value(a.Expr, e.root), at(a.Range()))
 	}
 }
 
@@ -146,7 +147,7 @@ func (e *evaluator) text(level, source, name, text string) {
 			Detail: diags[0].Detail, Range: r,
 			Hint: fmt.Sprintf("its type is %s; write for instance [\"a\", \"b\"] or { a = 1 }, in single quotes for the shell", eval.TypeName(v.Type))})
 	} else {
-		x := &expression{Expression: expr}
+		x := &syntax.Expression{Expression: expr}
 		l := newLinker(e.site, false)
 		l.expression(x, scope{valuesOf: source})
 		e.list.Add(l.list...)

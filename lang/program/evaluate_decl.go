@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"slices"
@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -30,7 +31,7 @@ func (e *evaluator) declaration(d *declaration) {
 		out.Defer = e.flag(d.deferred, ctx, false)
 		out.Lazy = e.flag(d.lazy, ctx, out.Lazy || out.Defer)
 		if out.Defer && !out.Lazy {
-			e.errorAt(d.lazy.nameRange, "leave lazy out: what is deferred is lazy", "%s is deferred, and cannot be lazy = false", in.address)
+			e.errorAt(d.lazy.NameRange, "leave lazy out: what is deferred is lazy", "%s is deferred, and cannot be lazy = false", in.address)
 		}
 		switch d.kind {
 		case states.StateKind:
@@ -92,7 +93,7 @@ func (e *evaluator) optionsOf(in *instance) *states.Options {
 }
 
 // flag evaluates a bool.
-func (e *evaluator) flag(a *attribute, ctx *hcl2.EvalContext, otherwise bool) bool {
+func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise bool) bool {
 	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return otherwise
@@ -100,7 +101,7 @@ func (e *evaluator) flag(a *attribute, ctx *hcl2.EvalContext, otherwise bool) bo
 	v, sensitive := eval.Split(v)
 	b, err := eval.Bool(v)
 	if sensitive {
-		err = &eval.HintError{Message: fmt.Sprintf("%s cannot depend on a sensitive value", a.name), Hint: "use a value that may be shown"}
+		err = &eval.HintError{Message: fmt.Sprintf("%s cannot depend on a sensitive value", a.Name), Hint: "use a value that may be shown"}
 	}
 	if err != nil {
 		e.wrongValue(a, err, "write true or false")
@@ -111,9 +112,9 @@ func (e *evaluator) flag(a *attribute, ctx *hcl2.EvalContext, otherwise bool) bo
 
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
-func (e *evaluator) wrongValue(a *attribute, err error, hint string) {
-	d := eval.Diagnose(err, at(a.src()))
-	d.Summary = a.name + ": " + d.Summary
+func (e *evaluator) wrongValue(a *syntax.Attribute, err error, hint string) {
+	d := eval.Diagnose(err, at(a.Range()))
+	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
 		d.Hint = hint
 	}
@@ -152,21 +153,21 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 
 // refs evaluates references. The elements of a list that is written out each
 // have their own range.
-func (e *evaluator) refs(a *attribute, ctx *hcl2.EvalContext) []states.Ref {
+func (e *evaluator) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.Ref {
 	if a == nil {
 		return nil
 	}
 	var out []states.Ref
-	each := []hclsyntax.Expression{a.expr.Expression}
-	if tuple, ok := a.expr.Expression.(*hclsyntax.TupleConsExpr); ok {
+	each := []hclsyntax.Expression{a.Expr.Expression}
+	if tuple, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok {
 		each = tuple.Exprs
 	}
 	for _, x := range each {
-		v := e.value(&expression{Expression: x, needs: a.expr.needs, bad: a.expr.bad}, ctx)
+		v := e.value(&syntax.Expression{Expression: x, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
 		refs, err := eval.Refs(v, at(x.Range()))
 		if err != nil {
 			d := eval.Diagnose(err, at(x.Range()))
-			d.Summary = a.name + ": " + d.Summary
+			d.Summary = a.Name + ": " + d.Summary
 			e.list.Add(d)
 		}
 		out = append(out, refs...)
@@ -192,7 +193,7 @@ func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaratio
 	return out
 }
 
-func (e *evaluator) guardPath(to *string, a *attribute, ctx *hcl2.EvalContext) {
+func (e *evaluator) guardPath(to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
 	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"fmt"
@@ -37,11 +37,11 @@ func (e *evaluator) paramDefault(p *param) cty.Value {
 	if p.given == nil {
 		return cty.UnknownVal(p.convert.Type)
 	}
-	v := e.value(p.given.expr, e.root)
+	v := e.value(p.given.Expr, e.root)
 	if !v.IsWhollyKnown() {
 		return v
 	}
-	return e.paramValue(p, v, p.given.src())
+	return e.paramValue(p, v, p.given.Range())
 }
 
 func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
@@ -105,7 +105,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	if !options.LeftOut {
 		for _, a := range p.attributes {
 			input.Attributes = append(input.Attributes, eval.Attribute{
-				Name: a.name, Value: e.value(a.expr, ctx), Range: at(a.src())})
+				Name: a.Name, Value: e.value(a.Expr, ctx), Range: at(a.Range())})
 		}
 	} else {
 		return e.parts.LeftOut(input, options)
@@ -140,7 +140,7 @@ func (e *evaluator) absent(p *part, in *instance, own, inherited states.Ensure) 
 	src := p.src
 	for _, o := range append(p.options[:len(p.options):len(p.options)], in.decl.options...) {
 		if o.Name == "ensure" && (own != "" || in.decl.topLevel) {
-			src = o.given.src()
+			src = o.given.Range()
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-package hcl
+package program
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -92,12 +93,12 @@ func (e *evaluator) errorAt(r hcl2.Range, hint, summary string, args ...any) {
 
 // value evaluates an expression. Unknown stands for a value that could not be
 // had; why has been reported.
-func (e *evaluator) value(x *expression, ctx *hcl2.EvalContext) cty.Value {
-	if x.bad {
+func (e *evaluator) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	if x.Bad {
 		return cty.DynamicVal
 	}
-	for i := range x.needs {
-		if !e.provide(&x.needs[i]) {
+	for i := range x.Needs {
+		if !e.provide(&x.Needs[i]) {
 			return cty.DynamicVal
 		}
 	}
@@ -113,29 +114,29 @@ func (e *evaluator) value(x *expression, ctx *hcl2.EvalContext) cty.Value {
 
 // attribute evaluates an attribute; ok says that it is given, known and not
 // null.
-func (e *evaluator) attribute(a *attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
+func (e *evaluator) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
 	if a == nil {
 		return cty.DynamicVal, false
 	}
-	v = e.value(a.expr, ctx)
+	v = e.value(a.Expr, ctx)
 	return v, v.IsWhollyKnown() && !v.IsNull()
 }
 
 // provide puts what an expression needs into the root context, and reports
 // whether it could be had.
-func (e *evaluator) provide(n *need) bool {
-	if n.kind == "ref" {
-		if _, ok := e.root.Variables[n.name]; !ok {
-			e.root.Variables[n.name] = eval.RefValue(n.ref)
+func (e *evaluator) provide(n *syntax.Need) bool {
+	if n.Kind == "ref" {
+		if _, ok := e.root.Variables[n.Name]; !ok {
+			e.root.Variables[n.Name] = eval.RefValue(n.Ref)
 		}
 		return true
 	}
-	name := n.kind + "." + n.name
+	name := n.Kind + "." + n.Name
 	v, ok := e.root.Variables[name]
 	if !ok {
-		switch n.kind {
+		switch n.Kind {
 		case "local":
-			v = e.local(n.name)
+			v = e.local(n.Name)
 		case "fact":
 			v = e.fact(n)
 		default: // variables are there from the start
@@ -189,25 +190,25 @@ func (e *evaluator) localCycle(names []string) {
 }
 
 // fact gives a top-level fact, which is gathered the first time it is named.
-func (e *evaluator) fact(n *need) cty.Value {
-	f, asked := e.facts[n.name]
+func (e *evaluator) fact(n *syntax.Need) cty.Value {
+	f, asked := e.facts[n.Name]
 	if !asked {
 		if e.target.Facts == nil {
 			f.err = fmt.Errorf("facts are not known here")
 		} else {
-			f.value, f.err = e.target.Facts(n.name)
+			f.value, f.err = e.target.Facts(n.Name)
 		}
-		e.facts[n.name] = f
+		e.facts[n.Name] = f
 	}
 	v := cty.DynamicVal
 	if f.err == nil {
 		v, f.err = eval.Value(f.value)
 	}
 	if f.err != nil {
-		e.errorAt(n.src, "tenet facts lists all facts", "fact.%s: %v", n.name, f.err)
+		e.errorAt(n.Src, "tenet facts lists all facts", "fact.%s: %v", n.Name, f.err)
 		return cty.DynamicVal
 	}
-	e.root.Variables["fact."+n.name] = v
+	e.root.Variables["fact."+n.Name] = v
 	return v
 }
 

@@ -1,22 +1,34 @@
-package hcl
+// Package program evaluates what the files of a site declare, whatever language
+// they are written in: it finds the declarations in their trees, links their
+// names, and gives the declarations for a host.
+package program
 
 import (
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Options say how a program is parsed. Registry is required.
+// Parser reads a file into a body of the shape, whose nesting is limited.
+type Parser func(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit int) (*syntax.Body, diag.List)
+
+// Options say how a program is parsed. Registry and Parse are
+// required.
 type Options struct {
-	Registry   *states.Registry
-	Site       fs.FS // where functions and sources find their files
-	MaxNesting int   // 0: eval.DefaultMaxNesting
+	Registry *states.Registry
+	Site     fs.FS // where functions and sources find their files
+	// Parse reads a file in one of the languages without a program: HCL.
+	Parse      Parser
+	MaxNesting int // 0: eval.DefaultMaxNesting
 }
 
 // Program is what the files of one site declare. It does not change once it is
@@ -24,7 +36,8 @@ type Options struct {
 type Program struct {
 	site   fs.FS
 	limit  int
-	shapes *shapes
+	parse  Parser
+	shapes *syntax.Shapes
 	names  *eval.Namespace
 
 	declarations []*declaration // in order of files and positions
@@ -44,7 +57,7 @@ type Program struct {
 // valueFile gives values to variables.
 type valueFile struct {
 	name string
-	body *body
+	body *syntax.Body
 }
 
 // Source is the text of a file of the site.
@@ -56,7 +69,7 @@ type Source struct {
 // Parse makes a program of the files, in their order. All that is wrong
 // whatever the host is in the list; the program holds what is right.
 func Parse(sources []Source, o Options) (*Program, diag.List) {
-	p := &Program{site: o.Site, limit: o.MaxNesting, shapes: newShapes(o.Registry),
+	p := &Program{site: o.Site, limit: o.MaxNesting, parse: o.Parse, shapes: syntax.NewShapes(o.Registry),
 		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{}}
 	if p.limit == 0 {
 		p.limit = eval.DefaultMaxNesting
@@ -64,11 +77,11 @@ func Parse(sources []Source, o Options) (*Program, diag.List) {
 	p.names = eval.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	d := &decoder{shapes: p.shapes, site: p}
 	for _, src := range sources {
-		in := p.shapes.root
+		in := p.shapes.Root
 		if isValues(src.Name) {
-			in = valuesShape()
+			in = syntax.ValuesShape()
 		}
-		b, list := parse(src.Name, src.Data, in, p.shapes, p.limit)
+		b, list := p.parse(src.Name, src.Data, in, p.shapes, p.limit)
 		d.list.Add(list...)
 		p.broken = p.broken || list.HasErrors()
 		switch {
@@ -87,8 +100,6 @@ func Parse(sources []Source, o Options) (*Program, diag.List) {
 	return p, d.list.Sorted()
 }
 
-func valuesShape() *shape { return &shape{what: "a file of values"} }
-
 // Broken reports whether a file did not parse. Then evaluation would report
 // things that only seem to be missing.
 func (p *Program) Broken() bool { return p.broken }
@@ -105,3 +116,13 @@ func (p *Program) RequiresVersion() (string, diag.Range) { return p.requires, at
 
 // variableNames lists the declared variables, sorted.
 func (p *Program) variableNames() []string { return slices.Sorted(maps.Keys(p.variables)) }
+
+// at gives a range of the HCL library as ours.
+func at(r hcl2.Range) diag.Range { return eval.Range(r) }
+
+// isValues reports whether a file of that name gives values to variables:
+// vars.hcl and *.auto.hcl, in both syntaxes.
+func isValues(name string) bool {
+	base := strings.TrimSuffix(path.Base(name), ".json")
+	return base == "vars.hcl" || strings.HasSuffix(base, ".auto.hcl")
+}

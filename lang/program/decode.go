@@ -1,0 +1,253 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/states"
+)
+
+// root finds the declarations of a file.
+func (d *decoder) root(b *syntax.Body, file string) {
+	d.check(b, d.shapes.Root, nil)
+	for _, sub := range b.Blocks {
+		switch sub.Type {
+		case "site":
+			d.siteBlock(sub)
+		case "variable":
+			d.variable(sub)
+		case "locals":
+			d.locals(sub)
+		default:
+			d.declaration(sub, file)
+		}
+	}
+}
+
+// declaration enters a state, run, block or top-level part with all that
+// stands in it, and gives a reference to it; nil when it is not usable.
+func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
+	out := &declaration{file: file, src: b.Header}
+	root := b.Type
+	switch root {
+	case "state", "run", "block":
+		if !d.identifier(b) {
+			return nil
+		}
+	default:
+		if _, ok := label(b); !ok || d.shapes.Registry.Lookup(root) == nil {
+			return nil
+		}
+		out.topLevel = true
+	}
+	name, _ := label(b)
+	out.base = states.LabelAddress(root, name)
+	out.entry = &eval.Entry{Base: out.base, Range: at(b.Header), Instances: b.Body.Attribute("for_each") != nil}
+	if first := d.site.names.Declare(root, name, out.entry); first != nil {
+		d.duplicate(out.base, b.Header, first.Range)
+		return nil
+	}
+	d.site.declarations = append(d.site.declarations, out)
+	d.site.byBase[out.base] = out
+	switch root {
+	case "state":
+		d.state(out, b)
+	case "run":
+		d.run(out, b)
+	case "block":
+		d.block(out, b, file)
+	default:
+		d.topPart(out, b, name)
+	}
+	return &states.Ref{Address: out.base, Range: at(b.Header)}
+}
+
+func (d *decoder) duplicate(address string, src hcl2.Range, first diag.Range) {
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is declared twice", address), Range: at(src),
+		Hint:    "give one of them another name, or join them",
+		Related: []diag.Related{{Message: "first declared here", Range: first}}})
+}
+
+func (d *decoder) state(out *declaration, b *syntax.Block) {
+	d.check(b.Body, d.shapes.State, nil)
+	d.common(out, b.Body)
+	out.entry.Parts = map[string]*eval.PartEntry{}
+	for _, sub := range b.Body.Blocks {
+		switch {
+		case sub.Type == "param":
+			d.param(out, sub)
+		case d.shapes.Registry.Lookup(sub.Type) != nil:
+			d.statePart(out, sub)
+		}
+	}
+	if b.Body.Unordered > 1 && out.parallel == nil {
+		d.errorAt(b.Header, `put them in order, "parts": [{…}, …], or add "parallel": true`,
+			"the parts of %s have no order, since they are properties of an object", out.base)
+	}
+}
+
+// common decodes what states, runs, blocks and top-level parts share.
+func (d *decoder) common(out *declaration, b *syntax.Body) {
+	out.forEach = b.Attribute("for_each")
+	out.parallel, out.lazy, out.deferred = b.Attribute("parallel"), b.Attribute("lazy"), b.Attribute("defer")
+	out.options, out.guards = d.options(b), d.guards(b)
+}
+
+// options collects the options that have a setter, in the order of the source.
+func (d *decoder) options(b *syntax.Body) []option {
+	var out []option
+	for _, a := range b.Attributes {
+		switch a.Name {
+		case "for_each", "parallel", "lazy", "defer":
+			continue
+		}
+		if o := d.shapes.Options[a.Name]; o != nil && !o.Block {
+			out = append(out, option{o, a})
+		}
+	}
+	for _, sub := range b.Blocks {
+		if sub.Type != "retry" || len(sub.Labels) > 0 {
+			continue
+		}
+		if b.Attribute("retry") != nil {
+			d.errorAt(sub.TypeRange, "give it once", "retry is given twice")
+			continue
+		}
+		d.check(sub.Body, d.shapes.Retry, nil)
+		sub.Body.Attributes = slices.DeleteFunc(sub.Body.Attributes, func(a *syntax.Attribute) bool {
+			return !slices.Contains(d.shapes.Retry.Attributes, a.Name)
+		})
+		out = append(out, option{d.shapes.Options["retry"], objectOf(sub)})
+	}
+	return out
+}
+
+func (d *decoder) guards(b *syntax.Body) []guard {
+	var out []guard
+	for _, sub := range b.Blocks {
+		if sub.Type != "only_if" && sub.Type != "unless" {
+			continue
+		}
+		d.check(sub.Body, d.shapes.Guard, nil)
+		g := guard{unless: sub.Type == "unless", src: sub.Header,
+			exists: sub.Body.Attribute("exists"), missing: sub.Body.Attribute("missing"),
+			command: sub.Body.Attribute("command"), wouldChange: sub.Body.Attribute("would_change")}
+		if len(sub.Body.Attributes) == 0 {
+			d.errorAt(sub.Header, "give it exists, missing, command or would_change", "%s asks for nothing", sub.Type)
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func (d *decoder) statePart(out *declaration, b *syntax.Block) {
+	p := d.part(b)
+	if p == nil {
+		return
+	}
+	if first := out.entry.Parts[p.base]; first != nil {
+		d.duplicate(out.base+"."+p.base, b.Header, first.Range)
+		return
+	}
+	out.entry.Parts[p.base] = &eval.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil}
+	out.parts = append(out.parts, p)
+}
+
+// part decodes a part; nil when it has no usable label.
+func (d *decoder) part(b *syntax.Block) *part {
+	name, ok := label(b)
+	module := d.shapes.Registry.Lookup(b.Type)
+	if !ok || module == nil {
+		return nil
+	}
+	wrong := d.check(b.Body, d.shapes.Part, module)
+	p := &part{module: module, label: name, base: eval.PartName(b.Type, name), src: b.Header,
+		forEach: b.Body.Attribute("for_each"), options: d.options(b.Body), guards: d.guards(b.Body), doubtful: wrong}
+	for _, a := range b.Body.Attributes {
+		if module.Attribute(a.Name) != nil {
+			p.attributes = append(p.attributes, a)
+		}
+	}
+	return p
+}
+
+// topPart decodes a part at top level: a state of its own. All its options are
+// the state's, but for what only parts have.
+func (d *decoder) topPart(out *declaration, b *syntax.Block, name string) {
+	module := d.shapes.Registry.Lookup(b.Type)
+	wrong := d.check(b.Body, d.shapes.TopPart, module)
+	d.common(out, b.Body)
+	p := &part{module: module, label: name, base: out.base, src: b.Header, doubtful: wrong}
+	out.options = slices.DeleteFunc(out.options, func(o option) bool {
+		if o.On&eval.OnState == 0 {
+			p.options = append(p.options, o)
+			return true
+		}
+		return false
+	})
+	for _, a := range b.Body.Attributes {
+		if module.Attribute(a.Name) != nil {
+			p.attributes = append(p.attributes, a)
+		}
+	}
+	out.handler = module.Handler
+	out.parts = []*part{p}
+}
+
+func (d *decoder) run(out *declaration, b *syntax.Block) {
+	d.check(b.Body, d.shapes.Run, nil)
+	d.common(out, b.Body)
+	out.kind = states.RunKind
+	out.entry.OpenParts = true
+	out.state, out.args = b.Body.Attribute("state"), b.Body.Attribute("params")
+	if out.state == nil {
+		d.errorAt(b.Header, "add state = state.NAME", "%s names no state", out.base)
+	}
+}
+
+func (d *decoder) block(out *declaration, b *syntax.Block, file string) {
+	d.check(b.Body, d.shapes.Block, nil)
+	d.common(out, b.Body)
+	out.kind = states.BlockKind
+	out.ordered, out.recovered = b.Body.Attribute("ordered"), b.Body.Attribute("recovered")
+	lists := map[string]*refList{"members": &out.members, "rescue": &out.rescue, "always": &out.always}
+	for name, list := range lists {
+		list.given = b.Body.Attribute(name)
+	}
+	var inline []*syntax.Block
+	for _, sub := range b.Body.Blocks {
+		switch sub.Type {
+		case "rescue", "always":
+			d.check(sub.Body, d.shapes.Inner, nil)
+			d.inline(out, sub.Type, lists[sub.Type], sub.Body.Blocks, file)
+		case "only_if", "unless", "retry":
+		default:
+			if inside, _ := d.shapes.BlockOf(d.shapes.Block, sub.Type); inside != nil {
+				inline = append(inline, sub)
+			}
+		}
+	}
+	d.inline(out, "members", &out.members, inline, file)
+	if out.members.given == nil && len(inline) == 0 {
+		d.errorAt(b.Header, "add members = [state.NAME, …], or declare them within the block", "%s has no members", out.base)
+	}
+}
+
+// inline enters declarations that stand within a block, and makes them members
+// of its list.
+func (d *decoder) inline(out *declaration, name string, list *refList, blocks []*syntax.Block, file string) {
+	if len(blocks) > 0 && list.given != nil {
+		d.errorAt(blocks[0].Header, fmt.Sprintf("move it out of the block, and add it to %s", name),
+			"%s has its %s as a list already", out.base, name)
+	}
+	for _, sub := range blocks {
+		if ref := d.declaration(sub, file); ref != nil {
+			list.inline = append(list.inline, *ref)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package program
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/states"
+)
+
+// objectOf makes an attribute of a block whose content is an object: retry.
+func objectOf(b *syntax.Block) *syntax.Attribute {
+	object := &hclsyntax.ObjectConsExpr{SrcRange: b.Body.Src, OpenRange: b.Header}
+	for _, a := range b.Body.Attributes {
+		key := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(a.Name), SrcRange: a.NameRange}
+		object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: a.Expr.Expression})
+	}
+	return &syntax.Attribute{Name: b.Type, NameRange: b.TypeRange, Expr: &syntax.Expression{Expression: object}}
+}
+
+func (d *decoder) siteBlock(b *syntax.Block) {
+	d.check(b.Body, d.shapes.Site, nil)
+	if d.site.siteRange != nil {
+		d.list.Add(diag.Diagnostic{Summary: "the site is described twice", Range: at(b.Header), Hint: "join the two site blocks",
+			Related: []diag.Related{{Message: "first described here", Range: at(*d.site.siteRange)}}})
+		return
+	}
+	d.site.siteRange = &b.Header
+	d.literal(b.Body, "name", cty.String, func(v cty.Value) { d.site.name = v.AsString() })
+	d.literal(b.Body, "prune", cty.Bool, func(v cty.Value) { d.site.prune = v.True() })
+	if d.site.prune {
+		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect yet", Range: at(b.Body.Attribute("prune").NameRange),
+			Detail: "What the site no longer declares stays on the host.", Hint: "leave it out, and declare what must go with ensure = \"absent\""})
+	}
+	d.literal(b.Body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })
+	if a := b.Body.Attribute("requires_version"); a != nil {
+		d.site.requiresRange = a.Expr.Range()
+	}
+}
+
+// literal gives the value of an attribute that must not depend on anything;
+// set is not called when it is not given, null or wrong.
+func (d *decoder) literal(b *syntax.Body, name string, want cty.Type, set func(cty.Value)) {
+	a := b.Attribute(name)
+	if a == nil {
+		return
+	}
+	v, diags := a.Expr.Value(nil)
+	switch {
+	case diags.HasErrors():
+		d.errorAt(a.Expr.Range(), "write the value itself, without references and functions", "%s cannot be computed", name)
+	case v.IsNull():
+	case v.Type() != want && want == cty.Bool:
+		d.errorAt(a.Expr.Range(), "write true or false", "%s must be true or false, not %s", name, eval.Kind(v))
+	case v.Type() != want:
+		d.errorAt(a.Expr.Range(), fmt.Sprintf("write a %s", want.FriendlyName()),
+			"%s must be a %s, not %s", name, want.FriendlyName(), eval.Kind(v))
+	default:
+		set(v)
+	}
+}
+
+func (d *decoder) variable(b *syntax.Block) {
+	wrong := d.check(b.Body, d.shapes.Variable, nil)
+	if !d.identifier(b) {
+		return
+	}
+	v := &variable{Variable: &eval.Variable{Name: b.Labels[0], Range: at(b.Header)}, given: b.Body.Attribute("default"), doubtful: wrong}
+	v.Type, v.Defaults = d.typeOf(b.Body)
+	d.literal(b.Body, "description", cty.String, func(x cty.Value) { v.Description = x.AsString() })
+	d.literal(b.Body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })
+	d.literal(b.Body, "nullable", cty.Bool, func(x cty.Value) { v.NoNull = x.False() })
+	d.literal(b.Body, "merge", cty.Bool, func(x cty.Value) { v.Merge = x.True() })
+	for _, sub := range b.Body.Blocks {
+		if sub.Type != "validation" {
+			continue
+		}
+		d.check(sub.Body, d.shapes.Validation, nil)
+		condition, message := sub.Body.Attribute("condition"), sub.Body.Attribute("error_message")
+		if condition == nil || message == nil {
+			d.errorAt(sub.Header, "a validation has a condition and an error_message", "the validation is not complete")
+			continue
+		}
+		v.validations = append(v.validations, validation{condition.Expr, message.Expr, sub.Header})
+	}
+	if first := d.site.variables[v.Name]; first != nil {
+		d.duplicate("var."+v.Name, b.Header, first.Range)
+		return
+	}
+	d.site.variables[v.Name] = v
+}
+
+// typeOf reads the attribute type; any where it is not given or wrong.
+func (d *decoder) typeOf(b *syntax.Body) (cty.Type, *typeexpr.Defaults) {
+	a := b.Attribute("type")
+	if a == nil {
+		return cty.DynamicPseudoType, nil
+	}
+	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr.Expression)
+	if diags.HasErrors() {
+		list := eval.FromHCL(diags)
+		for i := range list {
+			list[i].Hint = "write string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) })"
+		}
+		d.list.Add(list...)
+		return cty.DynamicPseudoType, nil
+	}
+	return t, defaults
+}
+
+func (d *decoder) locals(b *syntax.Block) {
+	for _, sub := range b.Body.Blocks {
+		d.errorAt(sub.Header, fmt.Sprintf("write %s = { … }", sub.Type), "locals are attributes, not blocks")
+	}
+	for _, a := range b.Body.Attributes {
+		if first := d.site.locals[a.Name]; first != nil {
+			d.duplicate("local."+a.Name, a.NameRange, at(first.src))
+			continue
+		}
+		if !states.IsIdentifier(a.Name) {
+			d.errorAt(a.NameRange, "use letters, digits, _ and -, and begin with a letter", "%q is no name for a local", a.Name)
+			continue
+		}
+		d.site.locals[a.Name] = &local{name: a.Name, src: a.NameRange, expr: a.Expr}
+	}
+}
+
+func (d *decoder) param(out *declaration, b *syntax.Block) {
+	d.check(b.Body, d.shapes.Param, nil)
+	if !d.identifier(b) {
+		return
+	}
+	p := &param{name: b.Labels[0], src: b.Header, given: b.Body.Attribute("default")}
+	p.convert = &eval.Variable{Name: p.name, Range: at(b.Header)}
+	p.convert.Type, p.convert.Defaults = d.typeOf(b.Body)
+	d.literal(b.Body, "description", cty.String, func(cty.Value) {})
+	if first := out.param(p.name); first != nil {
+		d.duplicate("param."+p.name, b.Header, at(first.src))
+		return
+	}
+	out.params = append(out.params, p)
+}
+
+func (d *declaration) param(name string) *param {
+	for _, p := range d.params {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}

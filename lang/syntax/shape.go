@@ -1,0 +1,137 @@
+package syntax
+
+import (
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Shape is what a kind of body may hold.
+type Shape struct {
+	What       string         // "a state", for messages
+	Attributes []string       // sorted
+	Blocks     map[string]int // block word → number of labels
+	Refs       []string       // attributes whose JSON strings are expressions
+	Parts      bool           // modules are blocks with one label
+	Either     []string       // words that are blocks or attributes
+}
+
+// Shapes are the kinds of bodies of the language.
+type Shapes struct {
+	Root, State, Run, Block, Inner, Part, TopPart    *Shape
+	Site, Variable, Validation, Locals, Param, Guard *Shape
+	Retry                                            *Shape
+	Options                                          map[string]*eval.Option
+	Registry                                         *states.Registry
+}
+
+// NotYet are words of the language that this version does not know.
+func NotYet() []string {
+	return []string{"component", "confirm", "functions", "host", "host_group", "inventory",
+		"moved", "output", "role", "rollout", "changed_if", "failed_if"}
+}
+
+// NewShapes makes the shapes, with the modules of the registry.
+func NewShapes(registry *states.Registry) *Shapes {
+	s := &Shapes{Registry: registry, Options: map[string]*eval.Option{}}
+	for _, o := range eval.Options() {
+		s.Options[o.Name] = &o
+	}
+	guards := map[string]int{"only_if": 0, "unless": 0, "retry": 0}
+	s.Site = &Shape{What: "site", Attributes: []string{"name", "prune", "requires_version"}}
+	s.Variable = &Shape{What: "a variable", Blocks: map[string]int{"validation": 0}, Refs: []string{"type"},
+		Attributes: []string{"default", "description", "merge", "nullable", "sensitive", "type"}}
+	s.Validation = &Shape{What: "a validation", Attributes: []string{"condition", "error_message"}}
+	s.Locals = &Shape{What: "locals"}
+	s.Param = &Shape{What: "a param", Attributes: []string{"default", "description", "type"}, Refs: []string{"type"}}
+	s.Guard = &Shape{What: "a guard", Attributes: []string{"command", "exists", "missing", "would_change"}, Refs: []string{"would_change"}}
+	s.Retry = &Shape{What: "retry", Attributes: eval.RetryNames()}
+	s.Part = s.withOptions(eval.OnPart, &Shape{What: "a part", Blocks: guards})
+	s.TopPart = s.withOptions(eval.OnPart|eval.OnState, &Shape{What: "a part", Blocks: guards})
+	s.State = s.withOptions(eval.OnState, &Shape{What: "a state", Parts: true,
+		Blocks: map[string]int{"param": 1, "only_if": 0, "unless": 0, "retry": 0}})
+	s.Run = s.withOptions(eval.OnRun, &Shape{What: "a run", Blocks: guards,
+		Attributes: []string{"params", "state"}, Refs: []string{"state"}})
+	s.Block = s.withOptions(eval.OnBlock, &Shape{What: "a block", Parts: true,
+		Attributes: []string{"always", "members", "ordered", "recovered", "rescue"},
+		Refs:       []string{"always", "members", "rescue"},
+		Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "rescue": 0, "always": 0,
+			"only_if": 0, "unless": 0, "retry": 0}})
+	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1}}
+	s.Root = &Shape{What: "a site", Parts: true,
+		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1}}
+	return s
+}
+
+// withOptions adds the options that may stand at the places.
+func (s *Shapes) withOptions(on eval.Place, to *Shape) *Shape {
+	for name, o := range s.Options {
+		if o.On&on == 0 || o.Block {
+			continue
+		}
+		to.Attributes = append(to.Attributes, name)
+		if o.Refs {
+			to.Refs = append(to.Refs, name)
+		}
+	}
+	slices.Sort(to.Attributes)
+	to.Either = []string{"retry", "rescue", "always"}
+	return to
+}
+
+// BlockOf gives the shape of a block within a body of this shape, nil for a
+// word that is no block there, and its number of labels.
+func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
+	labels, ok := in.Blocks[word]
+	switch {
+	case !ok && in.Parts && s.Registry.Lookup(word) != nil:
+		if in == s.State {
+			return s.Part, 1
+		}
+		return s.TopPart, 1
+	case !ok:
+		return nil, 0
+	}
+	switch word {
+	case "site":
+		inside = s.Site
+	case "variable":
+		inside = s.Variable
+	case "validation":
+		inside = s.Validation
+	case "locals":
+		inside = s.Locals
+	case "state":
+		inside = s.State
+	case "run":
+		inside = s.Run
+	case "block":
+		inside = s.Block
+	case "rescue", "always":
+		inside = s.Inner
+	case "param":
+		inside = s.Param
+	case "only_if", "unless":
+		inside = s.Guard
+	case "retry":
+		inside = s.Retry
+	}
+	return inside, labels
+}
+
+// BlockNames lists what may stand as a block in a body of this shape.
+func (s *Shapes) BlockNames(in *Shape) []string {
+	var names []string
+	for name := range in.Blocks {
+		names = append(names, name)
+	}
+	if in.Parts {
+		names = append(names, s.Registry.Names()...)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ValuesShape is that of a file that gives values to variables.
+func ValuesShape() *Shape { return &Shape{What: "a file of values"} }

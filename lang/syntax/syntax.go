@@ -1,0 +1,68 @@
+// Package syntax is the tree that all front-ends make of their sources, and what
+// may stand where in it. Its expressions are those of the HCL library; a
+// front-end without expressions of its own gives literals.
+package syntax
+
+import (
+	"slices"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Body is what stands between braces, in either syntax.
+type Body struct {
+	Attributes []*Attribute // in order of position
+	Blocks     []*Block     // in order of position; in JSON sorted by type and label
+	// Unordered counts parts that JSON gives as properties of an object, which
+	// has no order.
+	Unordered int
+	Src       hcl2.Range
+}
+
+// Attribute is NAME = EXPRESSION.
+type Attribute struct {
+	Name      string
+	NameRange hcl2.Range
+	Expr      *Expression
+}
+
+// Block is TYPE "LABEL"… { … }.
+type Block struct {
+	Type        string
+	Labels      []string
+	LabelRanges []hcl2.Range
+	TypeRange   hcl2.Range
+	Header      hcl2.Range // from the type to the last label
+	Body        *Body
+}
+
+// Expression is an expression and what it needs from its surroundings, which
+// linking finds out.
+type Expression struct {
+	hclsyntax.Expression
+	Needs []Need
+	Bad   bool // linking reported a mistake; it has no value
+}
+
+// Attribute gives the attribute of a name, or nil.
+func (b *Body) Attribute(name string) *Attribute {
+	i := slices.IndexFunc(b.Attributes, func(a *Attribute) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return b.Attributes[i]
+}
+
+// Range is that of the attribute's value.
+func (a *Attribute) Range() hcl2.Range { return a.Expr.Range() }
+
+// Need is a value that an expression uses.
+type Need struct {
+	Kind string // "var", "local", "fact" or "ref"
+	Name string
+	Ref  states.Ref
+	Src  hcl2.Range
+}
