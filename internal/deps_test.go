@@ -37,9 +37,10 @@ var imports = []struct {
 	{"lang/eval", []string{"lang/diag", "states"}, nil},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
-	{"lang/syntax", []string{"lang/eval", "states"}, nil},
+	{"lang/syntax", []string{"lang/diag", "lang/eval", "states"}, nil},
 	{"lang/program", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
 	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
+	{"lang/star", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
 	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},
 	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.

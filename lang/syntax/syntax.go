@@ -8,7 +8,9 @@ import (
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -37,6 +39,12 @@ type Block struct {
 	TypeRange   hcl2.Range
 	Header      hcl2.Range // from the type to the last label
 	Body        *Body
+	// Instance is the key of one instance of what is declared: each stands in a
+	// block of its own, instead of one for_each. Nil: none.
+	Instance *string
+	// Generate makes the parts of a state for the values of its params, where a
+	// function does; nil: they stand in the body.
+	Generate func(params map[string]cty.Value) (*Body, diag.List)
 }
 
 // Expression is an expression and what it needs from its surroundings, which

@@ -1,0 +1,45 @@
+package syntax
+
+import (
+	"context"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Scripts are the sources of one directory that declare by running: what they
+// declare is known only once they have run for a host.
+type Scripts interface {
+	// Run runs all of them in the order of their names, in a world of their
+	// own, and gives what each declares. A Scripts may be run by several
+	// goroutines at once.
+	Run(ctx context.Context, w World) ([]Script, diag.List)
+	// Functions gives the functions that a file defines, by their names. The
+	// file is named relative to the directory.
+	Functions(ctx context.Context, file string, w World) (map[string]function.Function, diag.List)
+}
+
+// Script is what one file declares: a body of the shape of a site's file.
+// Blocks in it may hold their parts as a function, see Block.Generate.
+type Script struct {
+	Name string // the file
+	Body *Body
+}
+
+// World is what scripts see of the host and the site while they run. Everything
+// that is not known yet, or is never to be shown, is an expression for them:
+// they pass it on, and cannot look into it.
+type World interface {
+	// Variable declares a variable, as a block of type "variable" does, and
+	// gives its value; unknown where it has none yet.
+	Variable(b *Block) (cty.Value, diag.List)
+	// Value gives the value of kind "var" (a variable that another language
+	// declares), "fact" (a top-level fact) or "host" (name, labels or vars).
+	// Unknown: it is not known yet. Sensitive values carry their mark.
+	Value(kind, name string) (cty.Value, error)
+	// Functions are those of the language, for files in a directory of the
+	// site: what they read is named relative to it.
+	Functions(dir string) map[string]function.Function
+}
