@@ -32,6 +32,9 @@ var imports = []struct {
 	{"states", []string{"lang/diag", "runtime/host"}, nil},
 	{"states/statestest", []string{"states", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
+	// A machine for tests: no module, and only their own accounts files of it.
+	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts"}, []string{"*"}},
+	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
 	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
 	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/eval", []string{"lang/diag", "states"}, nil},

@@ -13,7 +13,6 @@ import (
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	fake.Accounts(h)
 	return h
 }
 

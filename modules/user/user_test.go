@@ -16,7 +16,6 @@ const hash = "$6$salt$0123456789abcdef"
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	fake.Accounts(h)
 	return h
 }
 

@@ -1,4 +1,4 @@
-package fake
+package simulated
 
 import (
 	"errors"
@@ -11,9 +11,10 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// Accounts adds useradd, usermod, userdel, chpasswd, groupadd, groupmod,
+// AddAccounts adds useradd, usermod, userdel, chpasswd, groupadd, groupmod,
 // groupdel and gpasswd.
-func Accounts(h *host.Memory) {
+func AddAccounts(h *host.Memory) error {
+	s := &suite{h: h}
 	for name, options := range map[string]string{
 		"useradd":  "--system --create-home --no-create-home --uid= --gid= --comment= -d= --home-dir= --shell= --groups= --expiredate=",
 		"usermod":  "--lock --unlock --uid= --gid= --comment= -d= --home= --shell= --groups= --expiredate=",
@@ -24,8 +25,13 @@ func Accounts(h *host.Memory) {
 		"groupdel": "",
 		"gpasswd":  "--members=",
 	} {
-		handle(h, name, options, func(p *program) (host.Result, error) { return account(p, name) })
+		least := 1
+		if name == "chpasswd" {
+			least = 0
+		}
+		s.handle(name, options, least, func(p *program) (host.Result, error) { return account(p, name) })
 	}
+	return nil
 }
 
 // files are the three tables that the programs change.
@@ -73,7 +79,7 @@ func (f files) useradd(p *program) (host.Result, error) {
 	f.shadow.Put(accounts.Row{name, "!", "19000", "0", "99999", "7", "", "", ""})
 	f.change(p, name)
 	if _, ok := p.flags["--create-home"]; ok {
-		home := f.passwd.Find(name)[5]
+		home := row(f.passwd, name, 7)[5]
 		if err := p.write(home+"/.profile", Text(p.h, "/etc/skel/.profile")); err != nil {
 			return host.Result{}, err
 		}
@@ -82,25 +88,28 @@ func (f files) useradd(p *program) (host.Result, error) {
 }
 
 func (f files) usermod(p *program) (host.Result, error) {
+	if f.passwd.Find(p.args[0]) == nil {
+		return p.fail(6, "usermod: user '%s' does not exist", p.args[0])
+	}
 	f.change(p, p.args[0])
 	return p.done()
 }
 
 // change applies the flags that useradd and usermod share.
 func (f files) change(p *program, name string) {
-	row := f.passwd.Find(name)
+	line := row(f.passwd, name, 7)
 	for flag, i := range map[string]int{"--uid": 2, "--gid": 3, "--comment": 4, "-d": 5, "--shell": 6} {
 		if v, ok := p.flags[flag]; ok {
 			if g := f.group.Find(v); flag == "--gid" && g != nil {
-				v = g[2]
+				v = g.Field(2)
 			}
-			row[i] = v
+			line[i] = v
 		}
 	}
 	if v, ok := p.flags["--groups"]; ok {
 		f.group.SetGroupsOf(name, strings.Split(v, ","))
 	}
-	shadow := f.shadow.Find(name)
+	shadow := row(f.shadow, name, 9)
 	if v, ok := p.flags["--expiredate"]; ok {
 		shadow[7] = ""
 		if day, err := time.Parse(time.DateOnly, v); err == nil {
@@ -117,6 +126,9 @@ func (f files) change(p *program, name string) {
 
 func (f files) userdel(p *program) (host.Result, error) {
 	name := p.args[0]
+	if f.passwd.Find(name) == nil {
+		return p.fail(6, "userdel: user '%s' does not exist", name)
+	}
 	f.passwd.Delete(name)
 	f.shadow.Delete(name)
 	f.group.SetGroupsOf(name, nil)
@@ -126,12 +138,18 @@ func (f files) userdel(p *program) (host.Result, error) {
 
 func (f files) chpasswd(p *program) (host.Result, error) {
 	name, hash, _ := strings.Cut(strings.TrimSpace(p.stdin), ":")
-	f.shadow.Find(name)[1] = hash
+	if f.passwd.Find(name) == nil {
+		return p.fail(1, "chpasswd: (user %s) pam_chauthtok() failed", name)
+	}
+	row(f.shadow, name, 9)[1] = hash
 	return p.done()
 }
 
 func (f files) groupadd(p *program) (host.Result, error) {
 	_, system := p.flags["--system"]
+	if f.group.Find(p.args[0]) != nil {
+		return p.fail(9, "groupadd: group '%s' already exists", p.args[0])
+	}
 	gid, ok := p.flags["--gid"]
 	if !ok {
 		gid = strconv.Itoa(f.group.Free(system))
@@ -141,12 +159,19 @@ func (f files) groupadd(p *program) (host.Result, error) {
 }
 
 func (f files) groupmod(p *program) (host.Result, error) {
-	f.group.Find(p.args[0])[2] = p.flags["--gid"]
+	if f.group.Find(p.args[0]) == nil {
+		return p.fail(6, "groupmod: group '%s' does not exist", p.args[0])
+	}
+	row(f.group, p.args[0], 4)[2] = p.flags["--gid"]
 	return p.done()
 }
 
 func (f files) groupdel(p *program) (host.Result, error) {
-	gid := f.group.Find(p.args[0])[2]
+	group := f.group.Find(p.args[0])
+	if group == nil {
+		return p.fail(6, "groupdel: group '%s' does not exist", p.args[0])
+	}
+	gid := group.Field(2)
 	if i := slices.IndexFunc(f.passwd.Rows, func(r accounts.Row) bool { return r.Field(3) == gid }); i >= 0 {
 		return p.fail(8, "groupdel: cannot remove the primary group of user '%s'", f.passwd.Rows[i][0])
 	}
@@ -155,6 +180,23 @@ func (f files) groupdel(p *program) (host.Result, error) {
 }
 
 func (f files) gpasswd(p *program) (host.Result, error) {
-	f.group.Find(p.args[0])[3] = p.flags["--members"]
+	if f.group.Find(p.args[0]) == nil {
+		return p.fail(1, "gpasswd: group '%s' does not exist in /etc/group", p.args[0])
+	}
+	row(f.group, p.args[0], 4)[3] = p.flags["--members"]
 	return p.done()
+}
+
+// row gives the line of a name with all its fields, to be changed in place. A
+// line that is missing is made.
+func row(t *accounts.Table, name string, fields int) accounts.Row {
+	line := t.Find(name)
+	if len(line) < fields {
+		full := make(accounts.Row, fields)
+		copy(full, line)
+		full[0] = name
+		t.Put(full)
+		line = full
+	}
+	return line
 }

@@ -1,0 +1,310 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+const (
+	unitDir   = "/usr/lib/systemd/system/"
+	adminDir  = "/etc/systemd/system/"
+	activeDir = "/run/simulated/active/"
+	// SystemdLog is a file with a line for each start, stop and reload.
+	SystemdLog = "/run/simulated/systemd.log"
+)
+
+// AddSystemd adds systemctl, and what it needs to run. A unit is its file: it
+// fails to start where that says ExecStart=/bin/false, and can reload where it
+// says ExecReload.
+func AddSystemd(_ context.Context, h *host.Memory) error {
+	b := &builder{h: h}
+	for _, dir := range []string{"/run/systemd/system", activeDir, unitDir, adminDir + "multi-user.target.wants/"} {
+		b.must(MakeDirectory(h, strings.TrimSuffix(dir, "/"), nil))
+	}
+	s := &suite{h: h}
+	s.handle("systemctl", "--root= --no-pager --property= --full --lines= --quiet -q --now --system", 1, systemctl)
+	return b.err
+}
+
+// AddUnit adds a unit file, as a package does.
+func AddUnit(ctx context.Context, h host.Host, name, text string) error {
+	return WriteFile(ctx, h, unitDir+name, text, host.Meta{})
+}
+
+// StartUnit makes a unit run.
+func StartUnit(ctx context.Context, h host.Host, name string) error {
+	return WriteFile(ctx, h, activeDir+name, "", host.Meta{})
+}
+
+// unitName gives a unit's whole name: "nginx" is "nginx.service".
+func unitName(name string) string {
+	if slices.Contains([]string{".service", ".socket", ".target", ".timer", ".mount", ".path"}, path.Ext(name)) {
+		return name
+	}
+	return name + ".service"
+}
+
+// addService adds a unit in the described condition.
+func (b *builder) addService(name string, s Service) error {
+	switch {
+	case name == "" || strings.ContainsAny(name, "/\n\x00 "):
+		return errors.New("this is no name of a unit")
+	case !Exists(b.h, "/run/systemd/system"):
+		return errors.New("systemd does not run on this machine")
+	case s.Running && s.Masked:
+		return errors.New("it cannot run and be masked")
+	}
+	unit, text := unitName(name), s.Unit
+	if text == "" {
+		text = plainUnit(unit)
+	}
+	p := &program{ctx: b.ctx, h: b.h}
+	err := AddUnit(b.ctx, b.h, unit, text)
+	if s.Enabled && err == nil {
+		err = p.link(unit)
+	}
+	if s.Masked && err == nil {
+		err = Link(b.h, "/dev/null", adminDir+unit)
+	}
+	if s.Running && err == nil {
+		err = StartUnit(b.ctx, b.h, unit)
+	}
+	return err
+}
+
+// plainUnit is the text of a unit of which nothing is known.
+func plainUnit(unit string) string {
+	name := strings.TrimSuffix(unit, path.Ext(unit))
+	if path.Ext(unit) != ".service" {
+		return "[Unit]\nDescription=" + name + "\n\n[Install]\nWantedBy=multi-user.target\n"
+	}
+	return "[Unit]\nDescription=" + name + "\n\n[Service]\nExecStart=/usr/sbin/" + name +
+		"\nExecReload=/bin/kill -HUP $MAINPID\n\n[Install]\nWantedBy=multi-user.target\n"
+}
+
+// ServiceOf gives the condition of a unit, and whether there is one of this
+// name.
+func ServiceOf(h host.Reader, name string) (Service, bool) {
+	unit := unitName(name)
+	text, known := unitText(h, unit)
+	s := Service{Running: Exists(h, activeDir+unit), Enabled: Exists(h, wants(unit, text)), Masked: masked(h, unit), Unit: text}
+	return s, known || s.Masked
+}
+
+// unitText gives the text of a unit's file: the administrator's, or the
+// package's; of an instance without one, its template's.
+func unitText(h host.Reader, unit string) (string, bool) {
+	names := []string{unit}
+	if prefix, rest, ok := strings.Cut(unit, "@"); ok && rest != path.Ext(unit) {
+		names = append(names, prefix+"@"+path.Ext(unit))
+	}
+	for _, name := range names {
+		for _, dir := range []string{adminDir, "/run/systemd/system/", unitDir} {
+			if Exists(h, dir+name) && !(dir == adminDir && masked(h, name)) {
+				return Text(h, dir+name), true
+			}
+		}
+	}
+	return "", false
+}
+
+func masked(h host.Reader, unit string) bool {
+	target, err := h.ReadLink(adminDir + unit)
+	return err == nil && target == "/dev/null"
+}
+
+// wants is the link that enables a unit.
+func wants(unit, text string) string {
+	target := "multi-user.target"
+	if m := wantedBy.FindStringSubmatch(text); m != nil {
+		target = m[1]
+	}
+	return adminDir + target + ".wants/" + unit
+}
+
+var wantedBy = regexp.MustCompile(`(?m)^(?:Wanted|Required)By=(\S+)`)
+
+func systemctl(p *program) (host.Result, error) {
+	if len(p.args) == 1 && p.args[0] == "daemon-reload" {
+		return p.done()
+	}
+	if len(p.args) != 2 {
+		return p.fail(1, "systemctl: wrong arguments %q", p.args)
+	}
+	verb, unit := p.args[0], unitName(p.args[1])
+	text, known := unitText(p.h, unit)
+	_, offline := p.flags["--root"]
+	switch verb {
+	case "show":
+		return p.show(unit, text, known)
+	case "is-enabled":
+		return p.isEnabled(unit, text, known)
+	case "status":
+		fmt.Fprintf(&p.out, "× %s\nMain process exited, code=exited, status=1/FAILURE\n", unit)
+		return p.fail(3, "")
+	case "is-active":
+		return p.isActive(unit)
+	case "enable", "disable", "mask", "unmask":
+		return p.links(verb, unit, text, known)
+	case "start", "stop", "restart", "reload":
+	default:
+		return p.fail(1, "Unknown command verb %s.", verb)
+	}
+	if offline {
+		return p.fail(1, "Running in chroot, ignoring request")
+	}
+	if !known || masked(p.h, unit) {
+		return p.fail(5, "Failed to %s %s: Unit not found or masked.", verb, unit)
+	}
+	if err := p.write(SystemdLog, Text(p.h, SystemdLog)+verb+" "+unit+"\n"); err != nil {
+		return host.Result{}, err
+	}
+	return p.process(verb, unit, text)
+}
+
+func (p *program) process(verb, unit, text string) (host.Result, error) {
+	running := Exists(p.h, activeDir+unit)
+	switch verb {
+	case "start", "restart":
+		if strings.Contains(text, "ExecStart=/bin/false") {
+			if strings.Contains(text, "Type=simple") {
+				return p.done() // systemd does not wait to see it end
+			}
+			return p.fail(1, "Job for %s failed because the control process exited with error code.", unit)
+		}
+		if strings.Contains(text, "Type=oneshot") && !strings.Contains(text, "RemainAfterExit=yes") {
+			return p.done() // it has done its work, and ended
+		}
+		if err := p.write(activeDir+unit, ""); err != nil {
+			return host.Result{}, err
+		}
+	case "stop":
+		if running {
+			if err := p.h.Remove(activeDir + unit); err != nil {
+				return host.Result{}, err
+			}
+		}
+	case "reload":
+		if !running {
+			return p.fail(1, "Failed to reload %s: Unit is not active.", unit)
+		}
+		if !strings.Contains(text, "ExecReload=") || strings.Contains(text, "ExecReload=/bin/false") {
+			return p.fail(1, "Job for %s failed.", unit)
+		}
+	}
+	return p.done()
+}
+
+func (p *program) show(unit, text string, known bool) (host.Result, error) {
+	load, active, sub, kind, result, reload := "loaded", "inactive", "dead", "notify", "success", "no"
+	switch {
+	case masked(p.h, unit):
+		load = "masked"
+	case !known:
+		load = "not-found"
+	}
+	if Exists(p.h, activeDir+unit) {
+		active, sub = "active", "running"
+	}
+	fails := strings.Contains(text, "ExecStart=/bin/false")
+	switch {
+	case strings.Contains(text, "Type=oneshot"):
+		kind = "oneshot"
+	case fails && strings.Contains(text, "Type=simple"):
+		kind = "simple" // of others it is known at once whether they run
+	}
+	if fails {
+		result = "exit-code"
+	}
+	if strings.Contains(text, "ExecReload=") {
+		reload = "yes"
+	}
+	fmt.Fprintf(&p.out, "Type=%s\nLoadState=%s\nActiveState=%s\nSubState=%s\nResult=%s\nCanReload=%s\nNeedDaemonReload=no\n",
+		kind, load, active, sub, result, reload)
+	return p.done()
+}
+
+func (p *program) isEnabled(unit, text string, known bool) (host.Result, error) {
+	switch {
+	case masked(p.h, unit):
+		p.out.WriteString("masked\n")
+		return p.fail(1, "")
+	case !known:
+		return p.fail(1, "Failed to get unit file state for %s: No such file or directory", unit)
+	case Exists(p.h, wants(unit, text)):
+		p.out.WriteString("enabled\n")
+		return p.done()
+	case !strings.Contains(text, "[Install]"):
+		p.out.WriteString("static\n")
+		return p.done()
+	}
+	p.out.WriteString("disabled\n")
+	return p.fail(1, "")
+}
+
+func (p *program) isActive(unit string) (host.Result, error) {
+	if Exists(p.h, activeDir+unit) {
+		p.out.WriteString("active\n")
+		return p.done()
+	}
+	p.out.WriteString("inactive\n")
+	return p.fail(3, "")
+}
+
+func (p *program) links(verb, unit, text string, known bool) (host.Result, error) {
+	if !known && (verb == "enable" || verb == "disable") {
+		return p.fail(1, "Failed to %s unit: Unit file %s does not exist.", verb, unit)
+	}
+	var err error
+	switch verb {
+	case "enable":
+		err = p.link(unit)
+	case "disable":
+		err = p.unlink(unit)
+	case "mask":
+		err = Link(p.h, "/dev/null", adminDir+unit)
+	case "unmask":
+		if masked(p.h, unit) {
+			err = p.h.Remove(adminDir + unit)
+		}
+	}
+	if err == nil {
+		err = p.now(verb, unit, text)
+	}
+	if err != nil {
+		return p.fail(1, "%v", err)
+	}
+	return p.done()
+}
+
+// now starts or stops a unit that is enabled or disabled with --now.
+func (p *program) now(verb, unit, text string) error {
+	if _, now := p.flags["--now"]; !now {
+		return nil
+	}
+	then := map[string]string{"enable": "start"}[verb]
+	if then == "" {
+		then = "stop"
+	}
+	_, err := p.process(then, unit, text)
+	return err
+}
+
+// link enables a unit.
+func (p *program) link(unit string) error {
+	text, _ := unitText(p.h, unit)
+	return Link(p.h, unitDir+unit, wants(unit, text))
+}
+
+// unlink disables a unit, if it is enabled.
+func (p *program) unlink(unit string) error {
+	text, _ := unitText(p.h, unit)
+	return removeAll(p.h, wants(unit, text))
+}
