@@ -37,6 +37,7 @@ var imports = []struct {
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
 	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
 	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
+	{"lang/sandbox", []string{"lang/diag"}, nil},
 	{"lang/eval", []string{"lang/diag", "states"}, nil},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
