@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,14 +21,54 @@ type Arithmetic struct {
 	operations map[*hclsyntax.Operation]*hclsyntax.Operation
 }
 
-// NewArithmetic makes the replacements.
-func NewArithmetic() *Arithmetic {
+// NewArithmetic gives the replacements; they are always the same.
+func NewArithmetic() *Arithmetic { return arithmetic() }
+
+var arithmetic = sync.OnceValue(func() *Arithmetic {
 	a := &Arithmetic{operations: map[*hclsyntax.Operation]*hclsyntax.Operation{}}
 	for _, op := range []*hclsyntax.Operation{hclsyntax.OpAdd, hclsyntax.OpSubtract, hclsyntax.OpMultiply,
 		hclsyntax.OpDivide, hclsyntax.OpModulo, hclsyntax.OpNegate} {
 		a.operations[op] = &hclsyntax.Operation{Type: op.Type, Impl: canonicalResult(op.Impl)}
 	}
 	return a
+})
+
+// operator is an operator of expressions as data: a sign and its number of
+// operands.
+type operator struct {
+	sign     string
+	operands int
+}
+
+// operators lists all operators, with canonical numbers.
+var operators = sync.OnceValue(func() map[operator]*hclsyntax.Operation {
+	all := map[operator]*hclsyntax.Operation{
+		{"||", 2}: hclsyntax.OpLogicalOr, {"&&", 2}: hclsyntax.OpLogicalAnd, {"!", 1}: hclsyntax.OpLogicalNot,
+		{"==", 2}: hclsyntax.OpEqual, {"!=", 2}: hclsyntax.OpNotEqual,
+		{">", 2}: hclsyntax.OpGreaterThan, {">=", 2}: hclsyntax.OpGreaterThanOrEqual,
+		{"<", 2}: hclsyntax.OpLessThan, {"<=", 2}: hclsyntax.OpLessThanOrEqual,
+		{"+", 2}: hclsyntax.OpAdd, {"-", 2}: hclsyntax.OpSubtract, {"*", 2}: hclsyntax.OpMultiply,
+		{"/", 2}: hclsyntax.OpDivide, {"%", 2}: hclsyntax.OpModulo, {"-", 1}: hclsyntax.OpNegate,
+	}
+	for sign, op := range all {
+		if canonical := arithmetic().operations[op]; canonical != nil {
+			all[sign] = canonical
+		}
+	}
+	return all
+})
+
+// signOf gives the sign of an operator of a syntax tree, canonical or not.
+func signOf(op *hclsyntax.Operation) string {
+	if canonical := arithmetic().operations[op]; canonical != nil {
+		op = canonical
+	}
+	for sign, known := range operators() {
+		if known == op {
+			return sign.sign
+		}
+	}
+	panic("eval: an operator that is not known")
 }
 
 // Replace gives a node of a syntax tree the canonical operator, if it is one.

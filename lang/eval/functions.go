@@ -53,6 +53,7 @@ func (f *Files) functions(dir string, chain []string) map[string]function.Functi
 	for _, fn := range f.fileFunctions(dir, chain) {
 		table[fn.Name] = fn.Impl
 	}
+	table[TemplateFunction] = f.templateFinder(dir, chain)
 	return table
 }
 

@@ -45,6 +45,9 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 			out.Hint = cmp.Or(insteadOf(extra.CalledFunctionName()), DidYouMean(extra.CalledFunctionName(), functionNames()), out.Hint)
 		}
+		if extra, ok := hcl.DiagnosticExtra[hintExtra](d); ok {
+			out.Hint = extra.hint
+		}
 		if out.Hint == "" {
 			out.Hint = hintFor(d)
 		}

@@ -30,15 +30,15 @@ type TemplateError struct{ List diag.List }
 // Error gives the first mistake.
 func (e *TemplateError) Error() string { return e.List[0].Error() }
 
-// render evaluates the template file with the variables. chain holds the
-// templates that are being rendered, outermost first.
-func (f *Files) render(dir, name string, vars map[string]cty.Value, chain []string) (cty.Value, error) {
+// parse reads and parses a template file, once. chain holds the templates that
+// are being rendered, outermost first.
+func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 	text, at, err := f.Text(dir, name)
 	if err != nil {
-		return cty.DynamicVal, err
+		return nil, err
 	}
 	if slices.Contains(chain, at) {
-		return cty.DynamicVal, &HintError{
+		return nil, &HintError{
 			Message: fmt.Sprintf("the template %q includes itself: %s", at, strings.Join(append(chain, at), " → ")),
 			Hint:    "a template may include others, but not in a circle"}
 	}
@@ -46,7 +46,7 @@ func (f *Files) render(dir, name string, vars map[string]cty.Value, chain []stri
 	if t == nil {
 		t = &template{}
 		if err := CheckNesting(at, []byte(text), true, DefaultMaxNesting); err != nil {
-			return cty.DynamicVal, &TemplateError{List: diag.List{*err}}
+			return nil, &TemplateError{List: diag.List{*err}}
 		}
 		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), at, hcl.InitialPos)
 		if t.expr != nil {
@@ -56,7 +56,16 @@ func (f *Files) render(dir, name string, vars map[string]cty.Value, chain []stri
 		f.templates[at] = t
 	}
 	if t.diags.HasErrors() {
-		return cty.DynamicVal, &TemplateError{List: FromHCL(t.diags)}
+		return nil, &TemplateError{List: FromHCL(t.diags)}
+	}
+	return t, nil
+}
+
+// render evaluates the template file with the variables.
+func (f *Files) render(dir, name string, vars map[string]cty.Value, chain []string) (cty.Value, error) {
+	t, err := f.parse(dir, name, chain)
+	if err != nil {
+		return cty.DynamicVal, err
 	}
 	v, diags := t.expr.Value(&hcl.EvalContext{Variables: vars, Functions: t.functions})
 	if diags.HasErrors() {

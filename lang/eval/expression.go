@@ -1,0 +1,177 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// literalOf gives a value as data. What is known only on the host stands in it
+// as its expression, and a sensitive part as a literal of its own, so that its
+// neighbours can be shown.
+func literalOf(v cty.Value, at hcl.Range) (*states.Expr, error) {
+	return dataOf(v, Range(at))
+}
+
+func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
+	if tree := treeOf(v); tree != nil {
+		return tree, nil
+	}
+	plain, marks := v.Unmark()
+	_, sensitive := marks[Sensitive]
+	if !plain.ContainsMarked() && plain.IsWhollyKnown() {
+		return literal(plain, sensitive, at)
+	}
+	if !plain.IsKnown() {
+		return nil, fmt.Errorf("a value is not known")
+	}
+	t := plain.Type()
+	if t.IsSetType() { // marks of elements are the set's
+		inner, _ := Split(plain)
+		return literal(inner, true, at)
+	}
+	node := states.Expr{Kind: states.ExprTuple, Range: at}
+	if t.IsObjectType() || t.IsMapType() {
+		node.Kind = states.ExprObject
+	}
+	for key, e := range plain.Elements() {
+		if sensitive {
+			e = e.Mark(Sensitive)
+		}
+		x, err := dataOf(e, at)
+		if err != nil {
+			return nil, err
+		}
+		if node.Kind == states.ExprObject {
+			name, err := literal(key, false, at)
+			if err != nil {
+				return nil, err
+			}
+			node.Args = append(node.Args, name)
+		}
+		node.Args = append(node.Args, x)
+	}
+	made, err := node.New()
+	if err != nil || t.IsObjectType() || t.IsTupleType() {
+		return made, err
+	}
+	return convertNode(made, t)
+}
+
+// literal gives a known value without marks.
+func literal(v cty.Value, sensitive bool, at diag.Range) (*states.Expr, error) {
+	plain, err := Plain(v)
+	if err != nil {
+		return nil, err
+	}
+	x := states.Expr{Kind: states.ExprLiteral, Value: plain, Sensitive: sensitive, Range: at}
+	if implied, err := Value(plain); err != nil {
+		return nil, err
+	} else if !implied.Type().Equals(v.Type()) {
+		if x.Type, err = typeText(v.Type()); err != nil {
+			return nil, err
+		}
+	}
+	return x.New()
+}
+
+func typeText(t cty.Type) (string, error) {
+	data, err := ctyjson.MarshalType(t)
+	return string(data), err
+}
+
+// convertNode converts what an expression gives to a type.
+func convertNode(x *states.Expr, t cty.Type) (*states.Expr, error) {
+	text, err := typeText(t)
+	if err != nil {
+		return nil, err
+	}
+	return states.Expr{Kind: states.ExprConvert, Args: []*states.Expr{x}, Type: text, Range: x.Range}.New()
+}
+
+// Convert converts a value to a type; of what is known only on the host, the
+// host converts it.
+func Convert(v cty.Value, t cty.Type) (cty.Value, error) {
+	converted, err := convert.Convert(v, t)
+	if err != nil || !IsDeferred(v) || t == cty.DynamicPseudoType {
+		return converted, err
+	}
+	x, err := dataOf(v, diag.Range{})
+	if err != nil {
+		return cty.DynamicVal, err
+	}
+	if x, err = convertNode(x, t); err != nil {
+		return cty.DynamicVal, err
+	}
+	settled, diags := settle(converted, x)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	return settled, nil
+}
+
+// getNode takes an attribute of what an expression gives.
+func getNode(x *states.Expr, name string, at diag.Range) (*states.Expr, error) {
+	if inner := member(x, name); inner != nil {
+		return inner, nil
+	}
+	return complete(states.Expr{Kind: states.ExprGet, Name: name, Args: []*states.Expr{x}}, hclRange(at))
+}
+
+// indexNode takes an element of what an expression gives.
+func indexNode(x *states.Expr, key cty.Value, at diag.Range) (*states.Expr, error) {
+	if key.Type() == cty.String && key.IsKnown() && !key.IsNull() && !key.IsMarked() {
+		if inner := member(x, key.AsString()); inner != nil {
+			return inner, nil
+		}
+	}
+	if i, ok := wholeIndex(key); ok && x.Kind == states.ExprTuple && i >= 0 && i < len(x.Args) {
+		return x.Args[i], nil
+	}
+	k, err := dataOf(key, at)
+	if err != nil {
+		return nil, err
+	}
+	return complete(states.Expr{Kind: states.ExprIndex, Args: []*states.Expr{x, k}}, hclRange(at))
+}
+
+func wholeIndex(key cty.Value) (int, bool) {
+	if !key.IsKnown() || key.IsMarked() {
+		return 0, false
+	}
+	return intFrom(key)
+}
+
+// member finds the value of a key in an object that is written out; nil where
+// that is not certain.
+func member(x *states.Expr, name string) *states.Expr {
+	if x.Kind != states.ExprObject {
+		return nil
+	}
+	var found *states.Expr
+	for i := 0; i+1 < len(x.Args); i += 2 {
+		key := x.Args[i]
+		if !isText(key) {
+			return nil
+		}
+		if key.Value.(string) == name {
+			if found != nil {
+				return nil
+			}
+			found = x.Args[i+1]
+		}
+	}
+	return found
+}
+
+func hclRange(r diag.Range) hcl.Range {
+	return hcl.Range{Filename: r.File,
+		Start: hcl.Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},
+		End:   hcl.Pos{Line: r.End.Line, Column: r.End.Column, Byte: r.End.Byte}}
+}
