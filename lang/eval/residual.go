@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -157,6 +158,7 @@ func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 		if p == nil {
 			return nil
 		}
+		p = asText(p)
 		if n := len(parts); n > 0 && isText(p) && isText(parts[n-1]) {
 			joined, err := states.Expr{Kind: states.ExprLiteral, Range: parts[n-1].Range,
 				Value: parts[n-1].Value.(string) + p.Value.(string)}.New()
@@ -168,6 +170,25 @@ func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 		parts = append(parts, p)
 	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: parts}, x.SrcRange)
+}
+
+// asText gives a number or a bool that is known as it stands in a text.
+func asText(x *states.Expr) *states.Expr {
+	if x.Kind != states.ExprLiteral || x.Sensitive || isText(x) {
+		return x
+	}
+	v, err := literalValue(x)
+	if err != nil || v.IsNull() || !v.Type().IsPrimitiveType() {
+		return x
+	}
+	if v, err = convert.Convert(v, cty.String); err != nil {
+		return x
+	}
+	text, err := literal(v, false, x.Range)
+	if err != nil {
+		return x
+	}
+	return text
 }
 
 func isText(x *states.Expr) bool {

@@ -97,7 +97,7 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 	if path == nil || vars == nil {
 		return nil
 	}
-	if path.Constant() && vars.Constant() && vars.Kind == states.ExprLiteral {
+	if path.Constant() && vars.Constant() {
 		v, diags := x.Value(s.ctx)
 		r.diags = append(r.diags, diags...)
 		if diags.HasErrors() {

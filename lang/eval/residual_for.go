@@ -64,7 +64,7 @@ func (r *residual) turns(x *hclsyntax.ForExpr, collection *states.Expr, s scope)
 	}
 	v, _ = settle(v, collection)
 	v, marks := v.Unmark()
-	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || len(marks) > 0 {
+	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || len(marks) > 0 || v.LengthInt() == 0 {
 		return nil, false
 	}
 	var args []*states.Expr
