@@ -27,6 +27,13 @@ type Options struct {
 	Registry *states.Registry
 	// Files limits the site to these files of its root; nil: all of them.
 	Files []string
+	// Standard holds the components that "std/NAME" means, each a directory;
+	// nil: there are none.
+	Standard fs.FS
+	// Outside opens the directory of a component that is outside of the site,
+	// by its path from the site's directory: "../shared/nginx". Nil: a site
+	// reads nothing outside of itself.
+	Outside func(path string) (fs.FS, error)
 	// MaxNesting is how deep brackets, operators and conditionals may nest;
 	// 0: DefaultMaxNesting.
 	MaxNesting int
@@ -40,12 +47,12 @@ type (
 	VariableValue  = eval.VariableValue
 	VariableSource = eval.VariableSource
 	FunctionDoc    = eval.FunctionDoc
+	Host           = eval.Host
 )
 
 // Site is a loaded site.
 type Site struct {
-	files   fs.FS
-	sources map[string][]byte
+	files   *directories
 	program *program.Program
 	list    diag.List // of Load
 	broken  bool      // a file could not be read or parsed
@@ -76,14 +83,16 @@ func (s *Site) Variables(ctx context.Context, t Target) ([]VariableValue, diag.L
 // Source gives the text of a file that was read for the site, for snippets:
 // its own sources, and any text file of the site, such as a template.
 func (s *Site) Source(file string) ([]byte, bool) {
-	if src, ok := s.sources[file]; ok {
-		return src, true
+	return s.files.source(file)
+}
+
+// Hosts gives the hosts that the site declares, in the order of declaration,
+// and the names of their groups; none where the site is for one machine.
+func (s *Site) Hosts(_ context.Context, t Target) (hosts []Host, groups []string, list diag.List) {
+	if s.broken {
+		return nil, nil, s.list
 	}
-	if !fs.ValidPath(file) {
-		return nil, false
-	}
-	src, err := eval.NewFiles(s.files).Bytes(".", file)
-	return src, err == nil
+	return s.program.Hosts(t)
 }
 
 // Name is the site's name, empty when it has none.
@@ -97,7 +106,8 @@ func (s *Site) Prune() bool { return s.program.Prune() }
 // place; empty when it has none.
 func (s *Site) RequiresVersion() (string, diag.Range) { return s.program.RequiresVersion() }
 
-// Files is the file system that the site was loaded from.
+// Files is the file system that the site was loaded from, with the directories
+// of its components: it opens what parts name as their sources.
 func (s *Site) Files() fs.FS { return s.files }
 
 // Functions describes the functions of the language, sorted by name.

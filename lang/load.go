@@ -1,14 +1,12 @@
 package lang
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/lang/program"
 )
@@ -17,27 +15,14 @@ import (
 // does not depend on a host. All that is wrong is in the list; the Site is
 // never nil, so that For can report what else is wrong.
 func Load(site fs.FS, o Options) (*Site, diag.List) {
-	s := &Site{files: site, sources: map[string][]byte{}}
-	names, list := sourceNames(site, o.Files)
+	files := newDirectories(site, o)
+	s := &Site{files: files}
+	dir, list := files.read(site, ".", o.Files)
 	s.list = list
-	s.broken = list.HasErrors()
-	files := eval.NewFiles(site)
-	var sources []program.Source
-	for _, name := range names {
-		data, err := files.Bytes(".", name)
-		if err != nil {
-			s.broken = true
-			d := eval.Diagnose(err, diag.Range{File: name})
-			d.Hint = cmp.Or(d.Hint, "check that it is a file, and may be read")
-			s.list.Add(d)
-			continue
-		}
-		s.sources[name] = data
-		sources = append(sources, program.Source{Name: name, Data: data})
-	}
-	p, found := program.Parse(sources, program.Options{Registry: o.Registry, Site: site, MaxNesting: o.MaxNesting, Parse: hcl.Parse})
+	p, found := program.Parse(dir, program.Options{Registry: o.Registry, All: files, Open: files.component,
+		MaxNesting: o.MaxNesting, Parse: hcl.Parse})
 	s.program = p
-	s.broken = s.broken || p.Broken()
+	s.broken = list.HasErrors() || p.Broken()
 	s.list = append(s.list, found...).Sorted()
 	return s, s.list
 }

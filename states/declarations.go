@@ -18,9 +18,18 @@ type Declarations struct {
 	// element (state.h, state.a.file.x): references to them mean nothing, but
 	// are no mistake.
 	Empty []string
+	// Moved tells the former addresses of what was renamed.
+	Moved []Moved
 	// Secrets are the sensitive texts that values were computed from, sorted.
 	// Whoever carries the run out masks them wherever they turn up.
 	Secrets []string
+}
+
+// Moved says that what had one address now has another.
+type Moved struct {
+	From  string     `json:"from"`
+	To    string     `json:"to"`
+	Range diag.Range `json:"-"`
 }
 
 // DeclarationKind tells states, runs and blocks apart.
@@ -56,6 +65,8 @@ type Declaration struct {
 
 	// Blocks.
 
+	// Component marks the block around all that a component declares.
+	Component bool
 	Members   []Ref
 	Rescue    []Ref
 	Always    []Ref

@@ -25,6 +25,7 @@ import (
 // A Files serves one goroutine.
 type Files struct {
 	site      fs.FS
+	name      string // the path of site among all that a run opens; "." for the whole
 	texts     map[string]string
 	sources   map[string]map[string]any
 	templates map[string]*template
@@ -35,10 +36,19 @@ type Files struct {
 func NewFiles(site fs.FS) *Files {
 	return &Files{
 		site:      site,
+		name:      ".",
 		texts:     map[string]string{},
 		sources:   map[string]map[string]any{},
 		templates: map[string]*template{},
 	}
+}
+
+// NewFilesOf makes the files of a component: messages and sources name them by
+// their paths among all that a run opens, where its directory has this name.
+func NewFilesOf(component fs.FS, name string) *Files {
+	f := NewFiles(component)
+	f.name = name
+	return f
 }
 
 // errOutside is why a path is refused.
@@ -223,7 +233,7 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
 	}
 	f.sources[at] = map[string]any{
-		"path": at, "sha256": hex.EncodeToString(sum.Sum(nil)),
+		"path": path.Join(f.name, at), "sha256": hex.EncodeToString(sum.Sum(nil)),
 		"size": json.Number(strconv.FormatInt(size, 10)),
 	}
 	return f.sources[at], nil

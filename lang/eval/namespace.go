@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +25,16 @@ type Entry struct {
 	// OpenParts says that Parts is not known yet: a run's, which are those of
 	// its state.
 	OpenParts bool
+	// Component is what a component declares; nil for all others.
+	Component *ComponentEntry
+}
+
+// ComponentEntry is what references may find in a component.
+type ComponentEntry struct {
+	Names   *Namespace
+	Outputs []string // sorted
+	// Open says that there may be more, which only an evaluation shows.
+	Open bool
 }
 
 // PartEntry is a part within a state.
@@ -63,11 +74,34 @@ func (n *Namespace) Declare(root, name string, e *Entry) (taken *Entry) {
 // IsRoot reports whether references may start with this name.
 func (n *Namespace) IsRoot(name string) bool {
 	switch name {
-	case "state", "run", "block", "self":
+	case "state", "run", "block", "component", "self":
 		return true
 	}
 	return n.isType(name)
 }
+
+// Output reports whether the steps lead to an output of a component: the number
+// of steps before its name, 0 where they do not.
+func (n *Namespace) Output(steps []Step) int {
+	if len(steps) < 3 || steps[0].Key != "component" {
+		return 0
+	}
+	entry := n.roots["component"][steps[1].Key]
+	if entry == nil || entry.Component == nil {
+		return 0
+	}
+	at := 2
+	if steps[at].Index {
+		at++
+	}
+	if at >= len(steps) || steps[at].Index || entry.Component.Names.IsRoot(steps[at].Key) {
+		return 0
+	}
+	return at
+}
+
+// Lookup gives what stands under a root and a name, or nil.
+func (n *Namespace) Lookup(root, name string) *Entry { return n.roots[root][name] }
 
 // Step is one step of a reference: ".name" or "[key]".
 type Step struct {
@@ -123,6 +157,9 @@ func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
 	if len(rest) == 0 {
 		return ref, nil
 	}
+	if entry.Component != nil {
+		return entry.Component.resolve(ref, rest)
+	}
 	if entry.Parts == nil && !entry.OpenParts {
 		return states.Ref{}, &HintError{
 			Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
@@ -131,6 +168,51 @@ func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
 	part, err := resolvePart(entry, ref.Address, rest)
 	ref.Part = part
 	return ref, err
+}
+
+// resolve finds what the steps name in a component that ref names.
+func (c *ComponentEntry) resolve(ref states.Ref, steps []Step) (states.Ref, error) {
+	if !steps[0].Index && c.Names.IsRoot(steps[0].Key) && steps[0].Key != "self" {
+		inner, err := c.Names.Resolve(steps, nil)
+		if err == nil {
+			inner.Address = ref.Address + "." + inner.Address
+			return inner, nil
+		}
+		if !c.Open {
+			return states.Ref{}, &HintError{Message: fmt.Sprintf("in %s: %v", ref.Address, err), Hint: HintOf(err)}
+		}
+		return openRef(ref, steps)
+	}
+	return states.Ref{}, &HintError{Message: fmt.Sprintf("%s has no output %q", ref.Address, steps[0].Key),
+		Hint: cmp.Or(DidYouMean(steps[0].Key, c.Outputs), Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
+}
+
+// openRef takes a reference as it is written, for an evaluation to check.
+func openRef(in states.Ref, steps []Step) (states.Ref, error) {
+	if len(steps) < 2 {
+		return states.Ref{}, &HintError{Message: fmt.Sprintf("%s.%s alone is no reference", in.Address, steps[0].Key),
+			Hint: fmt.Sprintf("name one of them: %s.%s.NAME", in.Address, steps[0].Key)}
+	}
+	in.Address += "." + states.LabelAddress(steps[0].Key, steps[1].Key)
+	rest := steps[2:]
+	if len(rest) > 0 && rest[0].Index {
+		in.Address, rest = states.InstanceAddress(in.Address, rest[0].Key), rest[1:]
+	}
+	if len(rest) > 1 {
+		in.Part = PartName(rest[0].Key, rest[1].Key)
+		if rest = rest[2:]; len(rest) > 0 && rest[0].Index {
+			in.Part = states.InstanceAddress(in.Part, rest[0].Key)
+		}
+	}
+	return in, nil
+}
+
+// HintOf gives the advice of a *HintError, or "".
+func HintOf(err error) string {
+	if hinted, ok := errors.AsType[*HintError](err); ok {
+		return hinted.Hint
+	}
+	return ""
 }
 
 func resolvePart(e *Entry, owner string, steps []Step) (string, error) {

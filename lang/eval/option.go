@@ -25,7 +25,8 @@ const (
 	OnState
 	OnRun
 	OnBlock
-	everywhere = OnPart | OnState | OnRun | OnBlock
+	OnComponent
+	everywhere = OnPart | OnState | OnRun | OnBlock | OnComponent
 )
 
 // Option is an option of the language.
@@ -53,7 +54,7 @@ func Options() []Option {
 		{Name: "when", On: everywhere, set: setWhen},
 		{Name: "only_if", On: everywhere, Block: true},
 		{Name: "unless", On: everywhere, Block: true},
-		{Name: "for_each", On: OnPart | OnState | OnRun},
+		{Name: "for_each", On: OnPart | OnState | OnRun | OnComponent},
 		{Name: "ensure", On: everywhere, set: setEnsure},
 		{Name: "retry", On: everywhere, set: setRetry},
 		{Name: "become", On: everywhere, set: setBecome},
@@ -151,22 +152,28 @@ func setEnsure(o *states.Options, v cty.Value) error {
 	return err
 }
 
-func setBecome(o *states.Options, v cty.Value) error {
+func setBecome(o *states.Options, v cty.Value) (err error) {
+	o.Become, err = BecomeUser(v)
+	return err
+}
+
+// BecomeUser reads the value of become: the user's name, empty for nobody.
+func BecomeUser(v cty.Value) (string, error) {
+	v, _ = Split(v)
 	if v.Type() == cty.Bool {
 		if v.True() {
-			o.Become = "root"
+			return "root", nil
 		}
-		return nil
+		return "", nil
 	}
 	text, err := Text(v)
 	if err == nil && text == "" {
 		err = errors.New("the user's name is empty")
 	}
 	if err != nil {
-		return &HintError{Message: err.Error(), Hint: `write true for root, or a user's name: become = "deploy"`}
+		return "", &HintError{Message: err.Error(), Hint: `write true for root, or a user's name: become = "deploy"`}
 	}
-	o.Become = text
-	return nil
+	return text, nil
 }
 
 // Duration reads a positive duration such as "1m30s".

@@ -136,6 +136,12 @@ func Value(plain any) (cty.Value, error) {
 	return cty.DynamicVal, fmt.Errorf("%T is no plain data", plain)
 }
 
+// Int gives a whole number that an int holds; marks are ignored.
+func Int(v cty.Value) (int, bool) {
+	v, _ = Split(v)
+	return intFrom(v)
+}
+
 // intFrom gives a whole number that an int holds.
 func intFrom(v cty.Value) (int, bool) {
 	if v.IsNull() || v.Type() != cty.Number {

@@ -45,10 +45,10 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 	t := f.templates[at]
 	if t == nil {
 		t = &template{}
-		if err := CheckNesting(at, []byte(text), true, DefaultMaxNesting); err != nil {
+		if err := CheckNesting(path.Join(f.name, at), []byte(text), true, DefaultMaxNesting); err != nil {
 			return nil, &TemplateError{List: diag.List{*err}}
 		}
-		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), at, hcl.InitialPos)
+		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), path.Join(f.name, at), hcl.InitialPos)
 		if t.expr != nil {
 			NewArithmetic().ReplaceAll(t.expr)
 		}

@@ -15,6 +15,10 @@ import (
 const (
 	LevelDefault     = "default"
 	LevelSite        = "site" // vars.hcl and *.auto.hcl
+	LevelRole        = "role"
+	LevelGroup       = "host_group"
+	LevelHost        = "host"
+	LevelComponent   = "component" // vars of the component's block
 	LevelEnvironment = "environment"
 	LevelVarFile     = "var-file"
 	LevelVar         = "var"

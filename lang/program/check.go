@@ -18,6 +18,7 @@ import (
 type decoder struct {
 	shapes *syntax.Shapes
 	site   *Program
+	role   string // in whose block we are; empty: none
 	list   diag.List
 }
 
@@ -94,7 +95,7 @@ func placesOf(o *eval.Option) string {
 	for _, p := range []struct {
 		on   eval.Place
 		name string
-	}{{eval.OnPart, "parts"}, {eval.OnState, "states"}, {eval.OnRun, "runs"}, {eval.OnBlock, "blocks"}} {
+	}{{eval.OnPart, "parts"}, {eval.OnState, "states"}, {eval.OnRun, "runs"}, {eval.OnBlock, "blocks"}, {eval.OnComponent, "components"}} {
 		if o.On&p.on != 0 {
 			names = append(names, p.name)
 		}

@@ -42,10 +42,9 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 		if r.Self {
 			address = self
 		}
-		base := e.site.byBase[address]
 		in := e.instances[address]
 		switch {
-		case base == nil && in == nil && !e.anyDoubtful(address):
+		case e.bases[address] == nil && in == nil && !e.anyDoubtful(address):
 			e.undefinedInstance(r)
 		case r.Part != "" && in != nil && in.parts != nil && !e.doubtful[address] && !e.hasPart(in, r.Part):
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no part %s", address, r.Part), Range: r.Range,

@@ -12,8 +12,9 @@ import (
 // source.
 type declaration struct {
 	kind     states.DeclarationKind
-	base     string // its address without an instance key
+	base     string // its address within its directory, without an instance key
 	file     string
+	role     string     // the role that it belongs to; empty: none
 	src      hcl2.Range // the header
 	entry    *eval.Entry
 	forEach  *syntax.Attribute
@@ -36,6 +37,11 @@ type declaration struct {
 	// Blocks: each list is an attribute, or what is declared inline.
 	members, rescue, always refList
 	ordered, recovered      *syntax.Attribute
+
+	// Components: args are the values of its variables.
+	component *Program
+	// inline says that the declaration stands within a block.
+	inline bool
 }
 
 // refList is a list of references that is given as an attribute, or by the

@@ -15,10 +15,28 @@ import (
 // root finds the declarations of a file.
 func (d *decoder) root(b *syntax.Body, file string) {
 	d.check(b, d.shapes.Root, nil)
+	d.contents(b, file)
+}
+
+// contents finds the declarations in the body of a file or a role.
+func (d *decoder) contents(b *syntax.Body, file string) {
 	for _, sub := range b.Blocks {
+		if d.role != "" && d.shapes.Role.Blocks[sub.Type] == 0 && sub.Type != "locals" && d.shapes.Registry.Lookup(sub.Type) == nil {
+			continue // check has reported it
+		}
 		switch sub.Type {
 		case "site":
 			d.siteBlock(sub)
+		case "role":
+			d.roleBlock(sub, file)
+		case "host":
+			d.host(sub)
+		case "host_group":
+			d.group(sub)
+		case "output":
+			d.output(sub)
+		case "moved":
+			d.movedBlock(sub)
 		case "variable":
 			d.variable(sub)
 		case "locals":
@@ -32,10 +50,10 @@ func (d *decoder) root(b *syntax.Body, file string) {
 // declaration enters a state, run, block or top-level part with all that
 // stands in it, and gives a reference to it; nil when it is not usable.
 func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
-	out := &declaration{file: file, src: b.Header}
+	out := &declaration{file: file, src: b.Header, role: d.role}
 	root := b.Type
 	switch root {
-	case "state", "run", "block":
+	case "state", "run", "block", "component":
 		if !d.identifier(b) {
 			return nil
 		}
@@ -61,6 +79,8 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 		d.run(out, b)
 	case "block":
 		d.block(out, b, file)
+	case "component":
+		d.component(out, b)
 	default:
 		d.topPart(out, b, name)
 	}
@@ -247,6 +267,7 @@ func (d *decoder) inline(out *declaration, name string, list *refList, blocks []
 	}
 	for _, sub := range blocks {
 		if ref := d.declaration(sub, file); ref != nil {
+			d.site.byBase[ref.Address].inline = true
 			list.inline = append(list.inline, *ref)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -16,25 +17,43 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// evaluator evaluates a program for one target. A value that cannot be had is
-// reported once, where it is made; what uses it is left out without a word.
-type evaluator struct {
-	site   *Program
+// evaluation is the evaluation of a site for one target, with all components
+// in it. A value that cannot be had is reported once, where it is made; what
+// uses it is left out without a word. Addresses are those of the site: what a
+// component declares has its address before it.
+type evaluation struct {
 	target eval.Target
 	list   diag.List
-	root   *hcl2.EvalContext
-	parts  eval.Parts
 	facts  map[string]fact
-	given  map[string][]eval.Given // by variable
-	// locals that are being evaluated, outermost first.
-	visiting []string
+	host   *hostEntry // nil: the site declares no hosts
+	hosts  []*hostEntry
 
-	instances map[string]*instance // by address, of all but blocks
+	bases     map[string]*declaration // all that is declared
+	instances map[string]*instance    // by address
 	expanded  map[string][]*instance
 	out       []states.Declaration
 	empty     []string // see states.Declarations.Empty
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
+	secrets  map[string]bool
+}
+
+// evaluator evaluates one directory: the site, or one instance of a component.
+type evaluator struct {
+	*evaluation
+	site   *Program
+	prefix string // of addresses
+	root   *hcl2.EvalContext
+	parts  eval.Parts
+	given  map[string][]eval.Given // by variable
+	// inputs are the values that a component's block gives.
+	inputs []item
+	// unsure says that more variables may have been given.
+	unsure bool
+	// visiting are the locals and components that are being evaluated,
+	// outermost first.
+	visiting []string
+	entered  map[string]bool // components that were expanded, by base
 }
 
 type fact struct {
@@ -45,46 +64,94 @@ type fact struct {
 // Evaluate gives the declarations for a target; nil or incomplete when the list
 // holds an error.
 func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarations, diag.List) {
-	e := newEvaluator(p, t)
+	e := newEvaluation(p, t)
+	e.inventory(true)
 	e.variables()
-	for _, name := range slices.Sorted(maps.Keys(p.locals)) {
-		e.local(name)
-	}
-	for _, d := range p.declarations {
-		e.expand(d)
+	e.expandAll()
+	if err := ctx.Err(); err != nil {
+		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	total := 0
 	for _, list := range e.expanded {
 		total += len(list)
 	}
 	e.out = make([]states.Declaration, 0, total)
-	for _, d := range p.declarations {
-		if err := ctx.Err(); err != nil {
-			return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
-		}
-		e.declaration(d)
+	if err := e.declarations(ctx); err != nil {
+		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	e.dangling()
 	list := e.list.Sorted()
 	slices.Sort(e.empty)
-	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out,
-		Empty: slices.Compact(e.empty), Secrets: eval.Secrets(e.root.Variables)}, list
+	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Moved: e.moved(),
+		Empty: slices.Compact(e.empty), Secrets: slices.Sorted(maps.Keys(e.secrets))}, list
 }
 
-func newEvaluator(p *Program, t eval.Target) *evaluator {
-	files := eval.NewFiles(p.site)
-	e := &evaluator{site: p, target: t, facts: map[string]fact{}, given: map[string][]eval.Given{},
-		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{}}
+func newEvaluation(p *Program, t eval.Target) *evaluator {
+	return newEvaluator(&evaluation{target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
+		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{},
+		secrets: map[string]bool{}}, p, "")
+}
+
+func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
+	files := eval.NewFilesOf(p.dir.FS, p.dir.Name)
+	e := &evaluator{evaluation: of, site: p, prefix: prefix, given: map[string][]eval.Given{}, entered: map[string]bool{}}
 	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
 	e.root.Functions[eval.RefFunction] = e.resolver(nil)
-	e.parts = eval.Parts{Files: files, Site: p.site, Home: e.home}
+	e.root.Functions["hosts"] = e.hostsFunction()
+	e.parts = eval.Parts{Files: files, Site: p.options.All, Home: e.home}
 	return e
+}
+
+// expandAll finds the instances of all declarations, those of components
+// included, and evaluates all locals and outputs.
+func (e *evaluator) expandAll() {
+	for _, name := range slices.Sorted(maps.Keys(e.site.locals)) {
+		e.local(name)
+	}
+	for _, d := range e.site.declarations {
+		e.bases[e.prefix+d.base] = d
+		if d.component == nil {
+			e.expand(d)
+			continue
+		}
+		e.componentValue(d.entry.Base[len("component."):])
+		for _, in := range e.expanded[e.prefix+d.base] {
+			if in.inner != nil {
+				in.inner.expandAll()
+			}
+		}
+	}
+}
+
+// declarations evaluates what the directory declares.
+func (e *evaluator) declarations(ctx context.Context) error {
+	for _, d := range e.site.declarations {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.declaration(ctx, d); err != nil {
+			return err
+		}
+	}
+	for _, secret := range eval.Secrets(e.root.Variables) {
+		e.secrets[secret] = true
+	}
+	return nil
 }
 
 func (e *evaluator) resolver(self *eval.Entry) function.Function {
 	return eval.RefResolver(func(steps []eval.Step) (states.Ref, error) {
-		return e.site.names.Resolve(steps, self)
+		ref, err := e.site.names.Resolve(steps, self)
+		return e.absolute(ref), err
 	})
+}
+
+// absolute gives a reference the address that it has in the site.
+func (e *evaluator) absolute(r states.Ref) states.Ref {
+	if !r.Self && r.Address != "" {
+		r.Address = e.prefix + r.Address
+	}
+	return r
 }
 
 func (e *evaluator) errorAt(r hcl2.Range, hint, summary string, args ...any) {
@@ -127,7 +194,7 @@ func (e *evaluator) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty
 func (e *evaluator) provide(n *syntax.Need) bool {
 	if n.Kind == "ref" {
 		if _, ok := e.root.Variables[n.Name]; !ok {
-			e.root.Variables[n.Name] = eval.RefValue(n.Ref)
+			e.root.Variables[n.Name] = eval.RefValue(e.absolute(n.Ref))
 		}
 		return true
 	}
@@ -139,6 +206,13 @@ func (e *evaluator) provide(n *syntax.Need) bool {
 			v = e.local(n.Name)
 		case "fact":
 			v = e.fact(n)
+		case "component":
+			v = e.componentValue(n.Name)
+		case "host":
+			v = e.hostValue(n)
+		case "role":
+			v = cty.StringVal(n.Name)
+			e.root.Variables[name] = v
 		default: // variables are there from the start
 			v = cty.DynamicVal
 		}
@@ -152,41 +226,54 @@ func (e *evaluator) local(name string) cty.Value {
 	if v, ok := e.root.Variables[key]; ok {
 		return v
 	}
-	for i, outer := range e.visiting {
-		if outer == name {
-			e.localCycle(e.visiting[i:])
-			return cty.DynamicVal
-		}
+	if e.circular(key) {
+		return cty.DynamicVal
 	}
-	e.visiting = append(e.visiting, name)
+	e.visiting = append(e.visiting, key)
 	v := e.value(e.site.locals[name].expr, e.root)
 	e.visiting = e.visiting[:len(e.visiting)-1]
 	e.root.Variables[key] = v
 	return v
 }
 
-// localCycle reports locals that need each other, once: from the one that is
-// declared first.
-func (e *evaluator) localCycle(names []string) {
-	first := 0
-	for i, name := range names {
-		a, b := at(e.site.locals[name].src), at(e.site.locals[names[first]].src)
+// circular reports values that need each other, when the key is being evaluated
+// already: from the one that is declared first.
+func (e *evaluator) circular(key string) bool {
+	start := slices.Index(e.visiting, key)
+	if start < 0 {
+		return false
+	}
+	keys := e.visiting[start:]
+	first, what := 0, "locals"
+	for i, name := range keys {
+		a, b := e.placeOf(name), e.placeOf(keys[first])
 		if a.File < b.File || a.File == b.File && a.Start.Byte < b.Start.Byte {
 			first = i
 		}
-	}
-	d := diag.Diagnostic{Severity: diag.Error, Hint: "one of them must not use the others",
-		Range: at(e.site.locals[names[first]].src)}
-	text := ""
-	for i := range names {
-		l := e.site.locals[names[(first+i)%len(names)]]
-		text += "local." + l.name + " → "
-		if i > 0 {
-			d.Related = append(d.Related, diag.Related{Message: "local." + l.name + " is declared here", Range: at(l.src)})
+		if strings.HasPrefix(name, "component.") {
+			what = "values"
 		}
 	}
-	d.Summary = "locals need each other: " + text + "local." + names[first]
+	d := diag.Diagnostic{Severity: diag.Error, Hint: "one of them must not use the others", Range: e.placeOf(keys[first])}
+	text := ""
+	for i := range keys {
+		name := keys[(first+i)%len(keys)]
+		text += name + " → "
+		if i > 0 {
+			d.Related = append(d.Related, diag.Related{Message: name + " is declared here", Range: e.placeOf(name)})
+		}
+	}
+	d.Summary = what + " need each other: " + text + keys[first]
 	e.list.Add(d)
+	return true
+}
+
+// placeOf is where a local or a component is declared.
+func (e *evaluator) placeOf(key string) diag.Range {
+	if name, ok := strings.CutPrefix(key, "local."); ok {
+		return at(e.site.locals[name].src)
+	}
+	return at(e.site.byBase[key].src)
 }
 
 // fact gives a top-level fact, which is gathered the first time it is named.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"slices"
 
 	"fmt"
@@ -15,35 +16,46 @@ import (
 )
 
 // declaration evaluates all instances of a declaration.
-func (e *evaluator) declaration(d *declaration) {
-	if len(e.expanded[d.base]) == 0 {
-		e.empty = append(e.empty, d.base)
-	}
-	for _, in := range e.expanded[d.base] {
-		ctx := e.root
-		if d.hasOwnValues() {
-			ctx = e.context(in)
+func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
+	base := e.prefix + d.base
+	if len(e.expanded[base]) == 0 {
+		e.empty = append(e.empty, base)
+		if d.component != nil {
+			e.emptyBelow(d.component, base+".")
 		}
-		out := states.Declaration{Kind: d.kind, Address: in.address, Base: d.base, File: d.file, Range: at(d.src),
+	}
+	for _, in := range e.expanded[base] {
+		scope := e.root
+		if d.hasOwnValues() {
+			scope = e.context(in)
+		}
+		out := states.Declaration{Kind: d.kind, Address: in.address, Base: base, File: e.prefix + d.file, Range: at(d.src),
 			TopLevel: d.topLevel, Lazy: d.handler}
 		out.Options = *e.optionsOf(in)
-		out.Parallel = e.flag(d.parallel, ctx, false)
-		out.Defer = e.flag(d.deferred, ctx, false)
-		out.Lazy = e.flag(d.lazy, ctx, out.Lazy || out.Defer)
+		out.Parallel = e.flag(d.parallel, scope, false)
+		out.Defer = e.flag(d.deferred, scope, false)
+		out.Lazy = e.flag(d.lazy, scope, out.Lazy || out.Defer)
 		if out.Defer && !out.Lazy {
 			e.errorAt(d.lazy.NameRange, "leave lazy out: what is deferred is lazy", "%s is deferred, and cannot be lazy = false", in.address)
 		}
-		switch d.kind {
-		case states.StateKind:
+		switch {
+		case d.component != nil:
+			out.Component = true
+			if err := e.component(ctx, &out, in); err != nil {
+				return err
+			}
+			continue
+		case d.kind == states.StateKind:
 			e.state(&out, in)
-		case states.RunKind:
-			e.run(&out, in, ctx)
-		case states.BlockKind:
-			e.block(&out, d, ctx)
+		case d.kind == states.RunKind:
+			e.run(&out, in, scope)
+		case d.kind == states.BlockKind:
+			e.block(&out, d, scope)
 		}
 		e.emptyParts(d, &out)
 		e.out = append(e.out, out)
 	}
+	return nil
 }
 
 // hasOwnValues reports whether the declaration itself, apart from its options
@@ -214,7 +226,13 @@ func (e *evaluator) guardPath(to *string, a *syntax.Attribute, ctx *hcl2.EvalCon
 
 // block evaluates a block's lists.
 func (e *evaluator) block(out *states.Declaration, d *declaration, ctx *hcl2.EvalContext) {
-	list := func(l refList) []states.Ref { return append(e.refs(l.given, ctx), l.inline...) }
+	list := func(l refList) []states.Ref {
+		refs := e.refs(l.given, ctx)
+		for _, r := range l.inline {
+			refs = append(refs, e.absolute(r))
+		}
+		return refs
+	}
 	out.Members, out.Rescue, out.Always = list(d.members), list(d.rescue), list(d.always)
 	out.Ordered, out.Recovered = e.flag(d.ordered, ctx, false), e.flag(d.recovered, ctx, false)
 }

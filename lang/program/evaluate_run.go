@@ -5,11 +5,9 @@ import (
 	"fmt"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/eval"
-	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -18,20 +16,21 @@ func (e *evaluator) run(out *states.Declaration, in *instance, ctx *hcl2.EvalCon
 	d := in.decl
 	target := e.runTarget(d, ctx)
 	if target == nil {
-		e.doubtful[in.address], e.doubtful[d.base] = true, true
+		e.doubtful[in.address], e.doubtful[e.prefix+d.base] = true, true
 		return
 	}
 	out.State = target.address
-	values := e.runParams(d, target.decl, ctx)
-	of := e.optionsOf(target)
+	values := e.runParams(d, target, ctx)
+	of := target.owner.optionsOf(target)
 	if out.Options.LeftOut = out.Options.LeftOut || of.LeftOut; out.Options.LeftOut {
-		e.doubtful[in.address], e.doubtful[d.base] = true, true
+		e.doubtful[in.address], e.doubtful[e.prefix+d.base] = true, true
 		return
 	}
 	ensure := cmp.Or(out.Options.Ensure, of.Ensure)
-	part := &instance{decl: target.decl, address: in.address, each: target.each}
-	out.Parts = e.stateParts(part, values, ensure)
-	out.Parallel = e.flag(target.decl.parallel, e.context(target), false)
+	owner := target.owner
+	part := &instance{decl: target.decl, address: in.address, each: target.each, owner: owner}
+	out.Parts = owner.stateParts(part, values, ensure)
+	out.Parallel = owner.flag(target.decl.parallel, owner.context(target), false)
 	in.parts = part.parts
 }
 
@@ -53,11 +52,11 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) *instance {
 		e.errorAt(d.state.Range(), "write state = state.NAME", "a run names one state")
 		return nil
 	}
-	target := e.instances[refs[0].Address]
+	target, base := e.instances[refs[0].Address], e.bases[refs[0].Address]
 	switch {
 	case target != nil && target.decl.kind == states.StateKind:
 		return target
-	case target != nil || e.site.byBase[refs[0].Address] != nil && e.site.byBase[refs[0].Address].kind != states.StateKind:
+	case target != nil, base != nil && base.kind != states.StateKind:
 		e.errorAt(d.state.Range(), "name the state itself", "%s is no state", refs[0].Address)
 	case e.doubtful[refs[0].Address] || e.anyDoubtful(refs[0].Address):
 	case len(e.expanded[refs[0].Address]) > 0:
@@ -70,7 +69,8 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) *instance {
 }
 
 // runParams gives the state's params the run's values.
-func (e *evaluator) runParams(d *declaration, state *declaration, ctx *hcl2.EvalContext) map[string]cty.Value {
+func (e *evaluator) runParams(d *declaration, target *instance, ctx *hcl2.EvalContext) map[string]cty.Value {
+	state := target.decl
 	given, src := e.runArguments(d, state, ctx)
 	values := map[string]cty.Value{}
 	for _, p := range state.params {
@@ -82,7 +82,7 @@ func (e *evaluator) runParams(d *declaration, state *declaration, ctx *hcl2.Eval
 			}
 			values[p.name] = cty.DynamicVal
 			if p.given != nil {
-				values[p.name] = e.paramDefault(p)
+				values[p.name] = target.owner.paramDefault(p)
 			}
 		case !v.IsWhollyKnown():
 			values[p.name] = cty.DynamicVal
@@ -104,40 +104,18 @@ func (e *evaluator) runArguments(d *declaration, state *declaration, ctx *hcl2.E
 	for _, p := range state.params {
 		names = append(names, p.name)
 	}
-	take := func(name string, v cty.Value, key, value hcl2.Range) {
-		if state.param(name) == nil {
-			hint := cmp.Or(eval.DidYouMean(name, names), eval.Choices(names),
-				fmt.Sprintf("declare it in the state: param %q { … }", name))
-			e.errorAt(key, hint, "%s has no param %q", state.base, name)
-			return
-		}
-		values[name], places[name] = v, value
-	}
-	if object, ok := d.args.Expr.Expression.(*hclsyntax.ObjectConsExpr); ok {
-		for _, item := range object.Items {
-			key := e.value(&syntax.Expression{Expression: item.KeyExpr, Needs: d.args.Expr.Needs, Bad: d.args.Expr.Bad}, ctx)
-			if !key.IsKnown() || key.IsNull() || key.Type() != cty.String || key.IsMarked() {
-				continue
-			}
-			v := e.value(&syntax.Expression{Expression: item.ValueExpr, Needs: d.args.Expr.Needs, Bad: d.args.Expr.Bad}, ctx)
-			take(key.AsString(), v, item.KeyExpr.Range(), item.ValueExpr.Range())
-		}
-		return values, places
-	}
-	v := e.value(d.args.Expr, ctx)
-	if !v.IsKnown() {
+	items, known := e.items(d.args, ctx, "params")
+	if !known {
 		return nil, nil
 	}
-	v, marks := v.Unmark()
-	if t := v.Type(); v.IsNull() || !t.IsObjectType() && !t.IsMapType() {
-		if !v.IsNull() {
-			e.wrongValue(d.args, fmt.Errorf("an object is required, not a %s", t.FriendlyName()), "write params = { NAME = VALUE }")
-			return nil, nil
+	for _, item := range items {
+		if state.param(item.name) == nil {
+			hint := cmp.Or(eval.DidYouMean(item.name, names), eval.Choices(names),
+				fmt.Sprintf("declare it in the state: param %q { … }", item.name))
+			e.errorAt(item.nameRange, hint, "%s has no param %q", state.base, item.name)
+			continue
 		}
-		return values, places
-	}
-	for name, element := range v.AsValueMap() {
-		take(name, element.WithMarks(marks), d.args.Range(), d.args.Range())
+		values[item.name], places[item.name] = item.value, item.valueRange
 	}
 	return values, places
 }

@@ -17,7 +17,8 @@ import (
 
 // Variables gives the program's variables for a target, sorted by name.
 func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.VariableValue, diag.List) {
-	e := newEvaluator(p, t)
+	e := newEvaluation(p, t)
+	e.inventory(true)
 	e.variables()
 	var out []eval.VariableValue
 	for _, name := range p.variableNames() {
@@ -42,7 +43,7 @@ func (e *evaluator) variables() {
 	for _, name := range e.site.variableNames() {
 		v := e.site.variables[name]
 		value := cty.DynamicVal
-		if given := e.given[name]; allKnown(given) && (len(given) > 0 || !v.doubtful) {
+		if given := e.given[name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.unsure) {
 			resolved, err := v.Resolve(given)
 			if err != nil {
 				e.list.Add(*err)
@@ -71,13 +72,20 @@ func (e *evaluator) collect() {
 	for _, f := range e.site.values {
 		e.valueFile(f.body, eval.LevelSite)
 	}
+	for _, x := range e.inputs {
+		e.give(x.name, eval.LevelComponent, x.value, at(x.valueRange))
+	}
+	if e.prefix != "" {
+		return // a component's variables are its own
+	}
+	e.giveLevels()
 	for _, name := range slices.Sorted(maps.Keys(e.target.Environment)) {
 		if e.site.variables[name] != nil {
 			e.text(eval.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
 		}
 	}
 	for _, f := range e.target.VarFiles {
-		b, list := e.site.parse(f.Name, f.Data, syntax.ValuesShape(), e.site.shapes, e.site.limit)
+		b, list := e.site.options.Parse(f.Name, f.Data, syntax.ValuesShape(), e.site.shapes, e.site.options.MaxNesting)
 		e.list.Add(list...)
 		if b == nil {
 			continue
@@ -140,7 +148,7 @@ func (e *evaluator) text(level, source, name, text string) {
 		return
 	}
 	value := cty.DynamicVal
-	if err := eval.CheckNesting(source, []byte(text), false, e.site.limit); err != nil {
+	if err := eval.CheckNesting(source, []byte(text), false, e.site.options.MaxNesting); err != nil {
 		e.list.Add(*err)
 	} else if expr, diags := hclsyntax.ParseExpression([]byte(text), source, hcl2.InitialPos); diags.HasErrors() {
 		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is no expression", name),

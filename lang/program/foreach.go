@@ -22,6 +22,8 @@ type instance struct {
 	parts map[string]bool
 	// options are its options, once optionsOf has evaluated them.
 	options *states.Options
+	owner   *evaluator // of the directory that declares it
+	inner   *evaluator // components: of what they declare; nil when left out
 }
 
 // each is one turn of a for_each.
@@ -126,16 +128,20 @@ func listTurn(items map[string]cty.Value, element cty.Value) error {
 
 // expand finds the instances of a declaration.
 func (e *evaluator) expand(d *declaration) {
+	if d.role != "" && !e.hasRole(d.role) {
+		return // references to it mean nothing
+	}
+	base := e.prefix + d.base
 	turns, ok := e.forEach(d.forEach, e.root)
 	if !ok {
-		e.doubtful[d.base] = true
+		e.doubtful[base] = true
 	}
 	for _, turn := range turns {
-		in := &instance{decl: d, address: d.base, each: turn}
+		in := &instance{decl: d, address: base, each: turn, owner: e}
 		if turn != nil {
-			in.address = states.InstanceAddress(d.base, turn.key)
+			in.address = states.InstanceAddress(base, turn.key)
 		}
 		e.instances[in.address] = in
-		e.expanded[d.base] = append(e.expanded[d.base], in)
+		e.expanded[base] = append(e.expanded[base], in)
 	}
 }

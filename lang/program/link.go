@@ -39,6 +39,7 @@ type scope struct {
 	each     bool
 	parent   bool // each.parent
 	valuesOf string
+	roles    bool // role.NAME is a role's name
 }
 
 // all links every expression of the program.
@@ -59,8 +60,33 @@ func (l *linker) all() {
 	for _, name := range slices.Sorted(maps.Keys(l.site.locals)) {
 		l.expression(l.site.locals[name].expr, scope{})
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.site.outputs)) {
+		l.attribute(l.site.outputs[name].value, scope{})
+	}
+	l.inventory()
 	for _, d := range l.site.declarations {
 		l.declaration(d)
+	}
+	for _, m := range l.site.moved {
+		l.attribute(m.to, scope{})
+	}
+}
+
+// inventory links hosts, groups and the variables of roles, which are known
+// before anything else: they depend on nothing.
+func (l *linker) inventory() {
+	for _, r := range l.site.roles {
+		l.attribute(r.vars, scope{valuesOf: "the vars of a role"})
+	}
+	link := func(what string, r *reach, more ...*syntax.Attribute) {
+		l.attributes(scope{valuesOf: what}, append(more, r.port, r.user, r.executor, r.become, r.vars)...)
+		l.attribute(r.roles, scope{valuesOf: what, roles: true})
+	}
+	for _, h := range l.site.hosts {
+		link("a host", &h.reach, h.address, h.labels)
+	}
+	for _, g := range l.site.groups {
+		link("a host group", &g.reach, g.hosts, g.labels, g.priority)
 	}
 }
 
@@ -123,6 +149,8 @@ type walker struct {
 	to     *syntax.Expression
 	locals []map[string]struct{} // names that for expressions give
 	texts  int                   // templates around the node
+	// values are the component.NAME that are values, though nothing follows.
+	values map[*hclsyntax.ScopeTraversalExpr]bool
 }
 
 // Enter rewrites a node before its children are visited.
@@ -179,14 +207,21 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 	if w.isLocal(root) || len(n.Traversal) > 0 && linked(root) {
 		return
 	}
+	if w.scope.roles && root == "role" {
+		w.value(n, root)
+		return
+	}
 	if in := w.scope.valuesOf; in != "" {
 		w.wrong(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", in, root), "write the value itself; functions may be used")
 		return
 	}
 	switch root {
-	case "var", "local", "param", "each", "fact":
+	case "var", "local", "param", "each", "fact", "host":
 		w.value(n, root)
 	default:
+		if w.output(n) {
+			return
+		}
 		if w.site.names.IsRoot(root) {
 			w.reference(n)
 			return
@@ -217,6 +252,12 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		found = w.site.locals[name] != nil
 	case "fact":
 		found = true
+	case "host":
+		names = []string{"name", "labels", "vars"}
+		found = slices.Contains(names, name)
+	case "role":
+		names = slices.Sorted(maps.Keys(w.site.roles))
+		found = w.site.roles[name] != nil
 	case "param":
 		if w.scope.params == nil {
 			w.wrong(src, "param is known only in the parts of a state", "use var or local here")
@@ -251,6 +292,10 @@ func undeclaredHint(root, name string, names []string) string {
 		return fmt.Sprintf("declare it: variable %q { … }", name)
 	case "local":
 		return fmt.Sprintf("declare it: locals { %s = … }", name)
+	case "role":
+		return fmt.Sprintf("declare it: role %q { … }", name)
+	case "host":
+		return "write host.name, host.labels or host.vars"
 	}
 	return fmt.Sprintf("declare it in the state: param %q { … }", name)
 }
@@ -283,10 +328,10 @@ func (w *walker) each(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) 
 }
 
 func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
-	known := []string{"var", "local", "param", "each", "fact", "state", "run", "block", "self"}
+	known := []string{"var", "local", "param", "each", "fact", "host", "state", "run", "block", "component", "self"}
 	hint := eval.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
 	switch {
-	case slices.Contains(syntax.NotYet(), root) || root == "hosts" || root == "secret" || root == "result":
+	case slices.Contains(syntax.NotYet(), root) || root == "secret" || root == "result":
 		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
 		return
 	case hint == "" && w.texts > 0:

@@ -1,6 +1,10 @@
 package program
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -31,16 +35,88 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
 }
 
+// output links component.NAME.OUTPUT, a value: it reports whether it is one.
+func (w *walker) output(n *hclsyntax.ScopeTraversalExpr) bool {
+	if n.Traversal.RootName() != "component" {
+		return false
+	}
+	var steps []eval.Step
+	for i := range n.Traversal {
+		step, ok := stepOf(n.Traversal[i])
+		if !ok {
+			return false
+		}
+		steps = append(steps, step)
+	}
+	values := w.values[n]
+	if !values && w.site.names.Output(steps) == 0 {
+		return false
+	}
+	if at := w.site.names.Output(steps); !values && !w.declared(steps[1].Key, n.Traversal[at]) {
+		return true
+	}
+	name := steps[1].Key
+	src := hcl2.RangeBetween(n.Traversal[0].SourceRange(), n.Traversal[1].SourceRange())
+	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "component", Name: name, Src: src})
+	n.Traversal = append(hcl2.Traversal{hcl2.TraverseRoot{Name: "component." + name, SrcRange: src}}, n.Traversal[2:]...)
+	return true
+}
+
+// declared reports an output that the component does not have.
+func (w *walker) declared(component string, step hcl2.Traverser) bool {
+	c := w.site.names.Lookup("component", component).Component
+	name, _ := stepOf(step)
+	if c.Open || slices.Contains(c.Outputs, name.Key) {
+		return true
+	}
+	w.wrong(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
+		cmp.Or(eval.DidYouMean(name.Key, c.Outputs), eval.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
+	return false
+}
+
 // computed gives the call that resolves a reference with computed keys, nil
 // where the expression is none.
 func (w *walker) computed(e hclsyntax.Expression) hclsyntax.Expression {
 	args := w.steps(e)
-	if args == nil {
+	if args == nil || w.isOutput(e) {
 		return nil
 	}
 	src := e.Range()
 	return &hclsyntax.FunctionCallExpr{Name: eval.RefFunction, Args: args,
 		NameRange: src, OpenParenRange: src, CloseParenRange: src}
+}
+
+// isOutput reports whether the steps lead to an output of a component with a
+// computed key: component.NAME[KEY].OUTPUT. Then what they start with is a
+// value, which is noted.
+func (w *walker) isOutput(e hclsyntax.Expression) bool {
+	if index, ok := e.(*hclsyntax.IndexExpr); ok {
+		root, ok := index.Collection.(*hclsyntax.ScopeTraversalExpr)
+		return ok && w.values[root]
+	}
+	outer, ok := e.(*hclsyntax.RelativeTraversalExpr)
+	if !ok {
+		return false
+	}
+	index, ok := outer.Source.(*hclsyntax.IndexExpr)
+	if !ok {
+		return false
+	}
+	root, ok := index.Collection.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || len(root.Traversal) != 2 {
+		return false
+	}
+	first, _ := stepOf(root.Traversal[0])
+	name, _ := stepOf(root.Traversal[1])
+	next, ok := stepOf(outer.Traversal[0])
+	if !ok || w.site.names.Output([]eval.Step{first, name, {Key: "", Index: true}, next}) == 0 {
+		return false
+	}
+	if w.values == nil {
+		w.values = map[*hclsyntax.ScopeTraversalExpr]bool{}
+	}
+	w.values[root] = true
+	return true
 }
 
 // steps writes a reference as arguments of that call: names as strings, keys

@@ -21,30 +21,50 @@ import (
 // Parser reads a file into a body of the shape, whose nesting is limited.
 type Parser func(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit int) (*syntax.Body, diag.List)
 
-// Options say how a program is parsed. Registry and Parse are
-// required.
+// Directory is one directory of sources: a site, or a component.
+type Directory struct {
+	// Name tells it from others: its path in the file system of Options.All.
+	Name    string
+	FS      fs.FS // where its functions and sources find their files
+	Sources []Source
+}
+
+// Options say how a program is parsed. Registry and Parse are required.
 type Options struct {
 	Registry *states.Registry
-	Site     fs.FS // where functions and sources find their files
+	// All opens the files of all directories, as parts name them.
+	All fs.FS
+	// Open finds the directory of a component, by the source that a file in
+	// another directory names. Nil: there are no components.
+	Open func(from, source string) (*Directory, error)
 	// Parse reads a file in one of the languages without a program: HCL.
 	Parse      Parser
 	MaxNesting int // 0: eval.DefaultMaxNesting
 }
 
-// Program is what the files of one site declare. It does not change once it is
-// made, and may be evaluated by several goroutines.
+// Program is what the files of one directory declare. It does not change once
+// it is made, and may be evaluated by several goroutines.
 type Program struct {
-	site   fs.FS
-	limit  int
-	parse  Parser
-	shapes *syntax.Shapes
-	names  *eval.Namespace
+	dir     *Directory
+	options Options
+	shapes  *syntax.Shapes
+	names   *eval.Namespace
+	// components are the programs of all directories that this one uses,
+	// directly or not, by their names; the outermost program owns the map.
+	components map[string]*Program
+	// within are the directories that led here, outermost first.
+	within []string
 
 	declarations []*declaration // in order of files and positions
 	byBase       map[string]*declaration
 	variables    map[string]*variable
 	locals       map[string]*local
 	values       []valueFile // vars.hcl and *.auto.hcl
+	outputs      map[string]*output
+	roles        map[string]*role
+	hosts        []*hostDecl
+	groups       []*groupDecl
+	moved        []movedDecl
 
 	name          string
 	prune         bool
@@ -62,26 +82,33 @@ type valueFile struct {
 
 // Source is the text of a file of the site.
 type Source struct {
-	Name string // relative to the site
+	Name string // as messages name it: its path in Options.All
 	Data []byte
 }
 
 // Parse makes a program of the files, in their order. All that is wrong
 // whatever the host is in the list; the program holds what is right.
-func Parse(sources []Source, o Options) (*Program, diag.List) {
-	p := &Program{site: o.Site, limit: o.MaxNesting, parse: o.Parse, shapes: syntax.NewShapes(o.Registry),
-		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{}}
-	if p.limit == 0 {
-		p.limit = eval.DefaultMaxNesting
+func Parse(dir *Directory, o Options) (*Program, diag.List) {
+	if o.MaxNesting == 0 {
+		o.MaxNesting = eval.DefaultMaxNesting
 	}
+	return parseDirectory(dir, o, &Program{components: map[string]*Program{}})
+}
+
+// parseDirectory is Parse for a directory that the program from uses.
+func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.List) {
+	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry),
+		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{},
+		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
+	p.within = append(from.within[:len(from.within):len(from.within)], dir.Name)
 	p.names = eval.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	d := &decoder{shapes: p.shapes, site: p}
-	for _, src := range sources {
+	for _, src := range dir.Sources {
 		in := p.shapes.Root
 		if isValues(src.Name) {
 			in = syntax.ValuesShape()
 		}
-		b, list := p.parse(src.Name, src.Data, in, p.shapes, p.limit)
+		b, list := o.Parse(src.Name, src.Data, in, p.shapes, o.MaxNesting)
 		d.list.Add(list...)
 		p.broken = p.broken || list.HasErrors()
 		switch {

@@ -22,14 +22,14 @@ type Shapes struct {
 	Root, State, Run, Block, Inner, Part, TopPart    *Shape
 	Site, Variable, Validation, Locals, Param, Guard *Shape
 	Retry                                            *Shape
+	Component, Role, Host, HostGroup, Output, Moved  *Shape
 	Options                                          map[string]*eval.Option
 	Registry                                         *states.Registry
 }
 
 // NotYet are words of the language that this version does not know.
 func NotYet() []string {
-	return []string{"component", "confirm", "functions", "host", "host_group", "inventory",
-		"moved", "output", "role", "rollout", "changed_if", "failed_if"}
+	return []string{"confirm", "functions", "inventory", "rollout", "changed_if", "failed_if"}
 }
 
 // NewShapes makes the shapes, with the modules of the registry.
@@ -56,11 +56,22 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Block = s.withOptions(eval.OnBlock, &Shape{What: "a block", Parts: true,
 		Attributes: []string{"always", "members", "ordered", "recovered", "rescue"},
 		Refs:       []string{"always", "members", "rescue"},
-		Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "rescue": 0, "always": 0,
+		Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1, "rescue": 0, "always": 0,
 			"only_if": 0, "unless": 0, "retry": 0}})
-	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1}}
+	s.Component = s.withOptions(eval.OnComponent, &Shape{What: "a component", Blocks: guards,
+		Attributes: []string{"source", "vars"}})
+	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
+	s.Host = &Shape{What: "a host",
+		Attributes: []string{"address", "become", "executor", "labels", "port", "roles", "user", "vars"}}
+	s.HostGroup = &Shape{What: "a host group",
+		Attributes: []string{"become", "executor", "hosts", "labels", "port", "priority", "roles", "user", "vars"}}
+	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}
+	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
-		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1}}
+		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1,
+			"role": 1, "host": 1, "host_group": 1, "output": 1, "moved": 0}}
+	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"vars"},
+		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1}}
 	return s
 }
 
@@ -116,6 +127,18 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Guard
 	case "retry":
 		inside = s.Retry
+	case "component":
+		inside = s.Component
+	case "role":
+		inside = s.Role
+	case "host":
+		inside = s.Host
+	case "host_group":
+		inside = s.HostGroup
+	case "output":
+		inside = s.Output
+	case "moved":
+		inside = s.Moved
 	}
 	return inside, labels
 }

@@ -1,0 +1,194 @@
+package lang
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/program"
+)
+
+// Where directories other than the site's own stand in Site.Files. No name in a
+// source leads there.
+const (
+	standardName = "@std"
+	outsideName  = "@up" // for each ".."
+)
+
+// directories is the file system of a site with all of its components: those
+// outside of its own directory stand under names of their own. It opens them
+// while sources are read, and keeps them.
+type directories struct {
+	site    fs.FS
+	options Options
+
+	mu      sync.Mutex
+	opened  map[string]*program.Directory
+	sources map[string][]byte // the text of all sources, by name
+}
+
+func newDirectories(site fs.FS, o Options) *directories {
+	return &directories{site: site, options: o, opened: map[string]*program.Directory{}, sources: map[string][]byte{}}
+}
+
+// Open opens a file of the site or of a component.
+func (d *directories) Open(name string) (fs.File, error) {
+	if !strings.HasPrefix(name, "@") {
+		return d.site.Open(name)
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		d.mu.Lock()
+		in := d.opened[dir]
+		d.mu.Unlock()
+		if in != nil {
+			return in.FS.Open(strings.TrimPrefix(name, dir+"/"))
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// source gives the text of a source, or of another text file.
+func (d *directories) source(name string) ([]byte, bool) {
+	d.mu.Lock()
+	src, ok := d.sources[name]
+	d.mu.Unlock()
+	if ok {
+		return src, true
+	}
+	if !fs.ValidPath(name) {
+		return nil, false
+	}
+	src, err := fs.ReadFile(d, name)
+	return src, err == nil
+}
+
+// read reads the sources in the root of a file system, as the directory of
+// that name. The list says what cannot be read.
+func (d *directories) read(files fs.FS, name string, only []string) (*program.Directory, diag.List) {
+	out := &program.Directory{Name: name, FS: files}
+	names, list := sourceNames(files, only)
+	reader := eval.NewFilesOf(files, name)
+	for _, base := range names {
+		full := path.Join(name, base)
+		data, err := reader.Bytes(".", base)
+		if err != nil {
+			found := eval.Diagnose(err, diag.Range{File: full})
+			found.Hint = cmp.Or(found.Hint, "check that it is a file, and may be read")
+			list.Add(found)
+			continue
+		}
+		d.mu.Lock()
+		d.sources[full] = data
+		d.mu.Unlock()
+		out.Sources = append(out.Sources, program.Source{Name: full, Data: data})
+	}
+	d.mu.Lock()
+	d.opened[name] = out
+	d.mu.Unlock()
+	return out, list
+}
+
+// component finds the directory that a source in another one names. The error
+// has a hint.
+func (d *directories) component(from, source string) (*program.Directory, error) {
+	name, err := nameOf(from, source)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	known := d.opened[name]
+	d.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	files, err := d.openDirectory(name)
+	if err == nil {
+		_, err = fs.ReadDir(files, ".")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &eval.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
+	}
+	if err != nil {
+		return nil, &eval.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
+			Hint: `a source is a directory: "./DIR", "../DIR" or "std/NAME"`}
+	}
+	dir, list := d.read(files, name, nil)
+	if list.HasErrors() {
+		return nil, &eval.HintError{Message: fmt.Sprintf("the component %q: %s", source, list[0].Summary),
+			Hint: cmp.Or(list[0].Hint, "look at its files")}
+	}
+	return dir, nil
+}
+
+// nameOf gives the name of a directory, from the one whose file names it.
+func nameOf(from, source string) (string, error) {
+	hint := `write "./DIR" or "../DIR", from the directory of this file, or "std/NAME"`
+	if name, ok := strings.CutPrefix(source, "std/"); ok {
+		if !fs.ValidPath(name) || name == "." {
+			return "", &eval.HintError{Message: fmt.Sprintf("%q is no standard component", source), Hint: hint}
+		}
+		return path.Join(standardName, name), nil
+	}
+	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") || strings.ContainsAny(source, "\x00\\@") {
+		return "", &eval.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
+	}
+	plain := strings.ReplaceAll(from, outsideName, "..")
+	name := path.Join(plain, source)
+	if standard, ok := strings.CutPrefix(from+"/", standardName+"/"); ok {
+		if below := path.Join(standard, source); below == ".." || strings.HasPrefix(below, "../") {
+			return "", &eval.HintError{Message: fmt.Sprintf("%q leads out of the standard components", source), Hint: hint}
+		}
+	}
+	if name == "." || name == plain {
+		return "", &eval.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
+	}
+	return strings.ReplaceAll(name, "..", outsideName), nil
+}
+
+// openDirectory opens a directory by its name.
+func (d *directories) openDirectory(name string) (fs.FS, error) {
+	if below, ok := strings.CutPrefix(name, standardName+"/"); ok {
+		if d.options.Standard == nil {
+			return nil, fs.ErrNotExist
+		}
+		return fs.Sub(d.options.Standard, below)
+	}
+	if strings.HasPrefix(name, outsideName) {
+		if d.options.Outside == nil {
+			return nil, errors.New("it is outside of the site, where nothing can be read here")
+		}
+		return d.options.Outside(strings.ReplaceAll(name, outsideName, ".."))
+	}
+	return fs.Sub(d.site, name)
+}
+
+// near says what could be meant by a source that there is not.
+func (d *directories) near(name, source string) string {
+	in, prefix := d.site, "./"
+	dir := path.Dir(name)
+	switch {
+	case strings.HasPrefix(name, standardName+"/"):
+		in, prefix, dir = d.options.Standard, "std/", "."
+	case strings.HasPrefix(name, outsideName):
+		return "name a directory with *.hcl or *.star files, from the directory of this file"
+	}
+	var names []string
+	if in != nil {
+		entries, _ := fs.ReadDir(in, dir) // what cannot be read gives no hint
+		for _, e := range entries {
+			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+				names = append(names, prefix+path.Join(dir, e.Name()))
+			}
+		}
+	}
+	slices.Sort(names)
+	return cmp.Or(eval.DidYouMean(source, names), eval.Choices(names),
+		"name a directory with *.hcl or *.star files, from the directory of this file")
+}

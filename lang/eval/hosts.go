@@ -1,0 +1,141 @@
+package eval
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Host is a machine that a site declares, with what its groups add.
+type Host struct {
+	Name     string            `json:"name"`
+	Address  string            `json:"address"` // the name where none is given
+	Port     int               `json:"port,omitempty"`
+	User     string            `json:"user,omitempty"`
+	Executor string            `json:"executor"` // "local", "ssh" or "agent"
+	Become   string            `json:"become,omitempty"`
+	Roles    []string          `json:"roles,omitempty"`  // lowest precedence first
+	Groups   []string          `json:"groups,omitempty"` // lowest precedence first
+	Labels   map[string]string `json:"labels,omitempty"`
+	Range    diag.Range        `json:"range,omitzero"`
+}
+
+// Executors lists the ways to reach a host.
+func Executors() []string { return []string{"local", "ssh", "agent"} }
+
+// SelectHosts gives the hosts that a pattern names, in their order: terms with
+// commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
+// before a term takes its hosts away, whatever the order. Without other terms
+// it takes them away from all. The error, a *HintError, names a term that fits
+// no host or no group.
+func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
+	var with, without []string
+	for term := range strings.SplitSeq(pattern, ",") {
+		term = strings.TrimSpace(term)
+		name, negative := strings.CutPrefix(term, "!")
+		if err := checkTerm(hosts, groups, name); err != nil {
+			return nil, err
+		}
+		if negative {
+			without = append(without, name)
+		} else {
+			with = append(with, name)
+		}
+	}
+	var out []Host
+	for _, h := range hosts {
+		fits := func(term string) bool { return h.fits(term) }
+		if (len(with) == 0 || slices.ContainsFunc(with, fits)) && !slices.ContainsFunc(without, fits) {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+func (h *Host) fits(term string) bool {
+	if group, ok := strings.CutPrefix(term, "@"); ok {
+		return slices.Contains(h.Groups, group)
+	}
+	return MatchHost(term, h.Name)
+}
+
+// MatchHost reports whether a glob fits a host's name.
+func MatchHost(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return err == nil && ok
+}
+
+// checkTerm says what is wrong with a term.
+func checkTerm(hosts []Host, groups []string, term string) error {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	if group, ok := strings.CutPrefix(term, "@"); ok {
+		if slices.Contains(groups, group) {
+			return nil
+		}
+		return &HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: nearOr(group, groups, "tenet inspect hosts lists the groups")}
+	}
+	if _, err := path.Match(term, ""); err != nil || term == "" {
+		return &HintError{Message: fmt.Sprintf("%q is no pattern for hosts", term),
+			Hint: `write names, globs and @GROUP with commas between them: web*,!web3,@db`}
+	}
+	if !strings.ContainsAny(term, `*?[\`) && !slices.Contains(names, term) {
+		return &HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: nearOr(term, names, "tenet inspect hosts lists them")}
+	}
+	return nil
+}
+
+func nearOr(name string, names []string, otherwise string) string {
+	if hint := DidYouMean(name, names); hint != "" {
+		return hint
+	}
+	if hint := Choices(names); hint != "" {
+		return hint
+	}
+	return otherwise
+}
+
+// HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
+// a site. get gives these, and the names of all groups.
+func HostsFunction(get func() (hosts []Host, groups []string)) function.Function {
+	labels := cty.Map(cty.String)
+	host := cty.Object(map[string]cty.Type{"name": cty.String, "address": cty.String, "labels": labels})
+	return function.New(&function.Spec{
+		Description: "the declared hosts that a pattern such as \"web*,!web3,@db\" names: a list of name, address and labels",
+		Params:      []function.Parameter{{Name: "pattern", Type: cty.String}},
+		Type:        function.StaticReturnType(cty.List(host)),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			hosts, groups := get()
+			found, err := SelectHosts(hosts, groups, args[0].AsString())
+			if err != nil || len(found) == 0 {
+				return cty.ListValEmpty(host), err
+			}
+			list := make([]cty.Value, len(found))
+			for i, h := range found {
+				list[i] = cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(h.Name),
+					"address": cty.StringVal(h.Address), "labels": LabelsValue(h.Labels)})
+			}
+			return cty.ListVal(list), nil
+		},
+	})
+}
+
+// LabelsValue makes a map of strings.
+func LabelsValue(labels map[string]string) cty.Value {
+	if len(labels) == 0 {
+		return cty.MapValEmpty(cty.String)
+	}
+	values := map[string]cty.Value{}
+	for name, text := range labels {
+		values[name] = cty.StringVal(text)
+	}
+	return cty.MapVal(values)
+}

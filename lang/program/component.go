@@ -1,0 +1,258 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/states"
+)
+
+// output is a value that a component gives to who uses it.
+type output struct {
+	name        string
+	src         hcl2.Range
+	value       *syntax.Attribute
+	description string
+	sensitive   bool
+}
+
+func (d *decoder) output(b *syntax.Block) {
+	d.check(b.Body, d.shapes.Output, nil)
+	if !d.identifier(b) {
+		return
+	}
+	out := &output{name: b.Labels[0], src: b.Header, value: b.Body.Attribute("value")}
+	d.literal(b.Body, "description", cty.String, func(v cty.Value) { out.description = v.AsString() })
+	d.literal(b.Body, "sensitive", cty.Bool, func(v cty.Value) { out.sensitive = v.True() })
+	first := d.site.outputs[out.name]
+	switch {
+	case first != nil:
+		d.duplicate("output."+out.name, b.Header, at(first.src))
+		return
+	case out.value == nil:
+		d.errorAt(b.Header, "add value = …", "the output %q has no value", out.name)
+		return
+	case d.site.names.IsRoot(out.name):
+		d.errorAt(b.LabelRanges[0], "references would find the declarations of that name; choose another name",
+			"an output cannot be named %q, which is a word of the language", out.name)
+		return
+	}
+	d.site.outputs[out.name] = out
+}
+
+// component decodes a component, and reads its directory.
+func (d *decoder) component(out *declaration, b *syntax.Block) {
+	d.check(b.Body, d.shapes.Component, nil)
+	d.common(out, b.Body)
+	out.kind, out.args = states.BlockKind, b.Body.Attribute("vars")
+	out.component = emptyProgram(d.site)
+	out.entry.Component = &eval.ComponentEntry{Names: out.component.names, Open: true}
+	source := b.Body.Attribute("source")
+	if source == nil {
+		d.errorAt(b.Header, `add source = "./DIR", or "std/NAME"`, "%s has no source", out.base)
+		return
+	}
+	d.literal(b.Body, "source", cty.String, func(v cty.Value) {
+		inner := d.open(v.AsString(), source.Range())
+		if inner == nil {
+			return
+		}
+		out.component = inner
+		out.entry.Component = &eval.ComponentEntry{Names: inner.names, Open: inner.broken,
+			Outputs: slices.Sorted(maps.Keys(inner.outputs))}
+	})
+}
+
+// emptyProgram stands for a component whose directory could not be read.
+func emptyProgram(of *Program) *Program {
+	isType := func(name string) bool { return of.options.Registry.Lookup(name) != nil }
+	return &Program{dir: &Directory{Name: of.dir.Name, FS: of.dir.FS}, options: of.options, shapes: of.shapes,
+		names: eval.NewNamespace(isType), components: of.components, broken: true}
+}
+
+// open gives the program of a component's directory, each read once; nil when
+// it cannot be had, which is reported.
+func (d *decoder) open(source string, src hcl2.Range) *Program {
+	if d.site.options.Open == nil {
+		d.errorAt(src, "leave it out", "components cannot be used here")
+		return nil
+	}
+	dir, err := d.site.options.Open(d.site.dir.Name, source)
+	if err != nil {
+		d.list.Add(eval.Diagnose(err, at(src)))
+		return nil
+	}
+	if i := slices.Index(d.site.within, dir.Name); i >= 0 {
+		names := append(slices.Clone(d.site.within[i:]), dir.Name)
+		d.errorAt(src, "a component cannot contain itself; take what both need into a third one",
+			"components contain each other: %s", strings.Join(names, " → "))
+		return nil
+	}
+	if p := d.site.components[dir.Name]; p != nil {
+		return p
+	}
+	p, list := parseDirectory(dir, d.site.options, d.site)
+	d.list.Add(list...)
+	for _, h := range p.hosts {
+		d.errorAt(h.src, "declare hosts in the site", "a component declares no hosts")
+	}
+	for _, g := range p.groups {
+		d.errorAt(g.src, "declare host groups in the site", "a component declares no host groups")
+	}
+	for _, r := range p.roles {
+		d.errorAt(r.src, "declare roles in the site", "a component declares no roles")
+	}
+	d.site.components[dir.Name] = p
+	return p
+}
+
+// expandComponent makes the evaluators of a component's instances, once, and
+// evaluates their variables.
+func (e *evaluator) expandComponent(d *declaration) {
+	if e.entered[d.base] {
+		return
+	}
+	e.entered[d.base] = true
+	e.expand(d)
+	for _, in := range e.expanded[e.prefix+d.base] {
+		if e.optionsOf(in).LeftOut {
+			e.emptyBelow(d.component, in.address+".")
+			continue
+		}
+		inner := newEvaluator(e.evaluation, d.component, in.address+".")
+		in.inner = inner
+		e.takeInputs(inner, in)
+		inner.variables()
+	}
+}
+
+// takeInputs evaluates the values that a component's block gives its variables.
+func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
+	names := inner.site.variableNames()
+	items, known := e.items(in.decl.args, e.context(in), "vars")
+	if !known {
+		inner.doubtful[in.address] = true
+		inner.unsure = true
+	}
+	for _, item := range items {
+		if inner.site.variables[item.name] == nil {
+			if inner.site.broken {
+				continue
+			}
+			hint := cmp.Or(eval.DidYouMean(item.name, names), eval.Choices(names),
+				fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
+			e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
+			continue
+		}
+		inner.inputs = append(inner.inputs, item)
+	}
+}
+
+// componentValue gives the outputs of a component: an object, or one for each
+// instance by its key.
+func (e *evaluator) componentValue(name string) cty.Value {
+	key := "component." + name
+	if v, ok := e.root.Variables[key]; ok {
+		return v
+	}
+	d := e.site.byBase[key]
+	if e.circular(key) {
+		return cty.DynamicVal
+	}
+	e.visiting = append(e.visiting, key)
+	e.expandComponent(d)
+	values := map[string]cty.Value{}
+	for _, in := range e.expanded[e.prefix+d.base] {
+		v := e.outputs(in)
+		if in.each == nil {
+			values = map[string]cty.Value{"": v}
+			break
+		}
+		values[in.each.key] = v
+	}
+	e.visiting = e.visiting[:len(e.visiting)-1]
+	v, single := values[""]
+	if !single {
+		v = cty.ObjectVal(values)
+	}
+	if e.doubtful[e.prefix+d.base] {
+		v = cty.DynamicVal
+	}
+	e.root.Variables[key] = v
+	return v
+}
+
+// outputs evaluates what an instance gives; all null where it is left out.
+func (e *evaluator) outputs(in *instance) cty.Value {
+	values := map[string]cty.Value{}
+	for name, out := range in.decl.component.outputs {
+		values[name] = cty.NullVal(cty.DynamicPseudoType)
+		if in.inner == nil {
+			continue
+		}
+		v := in.inner.value(out.value.Expr, in.inner.root)
+		if out.sensitive {
+			v = v.Mark(eval.Sensitive)
+		}
+		values[name] = v
+	}
+	return cty.ObjectVal(values)
+}
+
+// emptyBelow notes that references into a component that is left out mean
+// nothing.
+func (e *evaluator) emptyBelow(p *Program, prefix string) {
+	for _, d := range p.declarations {
+		e.empty = append(e.empty, prefix+d.base)
+		e.bases[prefix+d.base] = d
+		if d.component != nil {
+			e.emptyBelow(d.component, prefix+d.base+".")
+		}
+	}
+}
+
+// component evaluates what an instance of a component declares: a block around
+// all of it.
+func (e *evaluator) component(ctx context.Context, out *states.Declaration, in *instance) error {
+	e.out = append(e.out, *out)
+	at := len(e.out) - 1
+	if in.inner == nil {
+		return nil
+	}
+	if err := in.inner.declarations(ctx); err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for i := at + 1; i < len(e.out); i++ {
+		for _, list := range [][]states.Ref{e.out[i].Members, e.out[i].Rescue, e.out[i].Always} {
+			for _, r := range list {
+				listed[r.Address] = true
+			}
+		}
+	}
+	// What stands in a list of a block within, or in a component within, is a
+	// member of that.
+	for i := at + 1; i < len(e.out); i++ {
+		d := &e.out[i]
+		if in.inner.owns(d) && !listed[d.Address] && !listed[d.Base] {
+			e.out[at].Members = append(e.out[at].Members, states.Ref{Address: d.Address, Range: d.Range})
+		}
+	}
+	return nil
+}
+
+// owns reports whether a declaration belongs to this directory, rather than to
+// a component in it.
+func (e *evaluator) owns(d *states.Declaration) bool {
+	in := e.instances[d.Address]
+	return in != nil && in.owner == e
+}

@@ -1,0 +1,83 @@
+package program
+
+import (
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// reach are the attributes that hosts and groups share.
+type reach struct {
+	name                                      string
+	src                                       hcl2.Range
+	port, user, executor, become, roles, vars *syntax.Attribute
+}
+
+// hostDecl is host "NAME" { … }.
+type hostDecl struct {
+	reach
+	address, labels *syntax.Attribute
+}
+
+// groupDecl is host_group "NAME" { … }.
+type groupDecl struct {
+	reach
+	hosts, labels, priority *syntax.Attribute
+}
+
+func reachOf(b *syntax.Block) reach {
+	a := b.Body.Attribute
+	return reach{name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
+		become: a("become"), roles: a("roles"), vars: a("vars")}
+}
+
+func (d *decoder) host(b *syntax.Block) {
+	d.check(b.Body, d.shapes.Host, nil)
+	if name, ok := label(b); !ok || !d.hostName(b, name) {
+		return
+	}
+	h := &hostDecl{reachOf(b), b.Body.Attribute("address"), b.Body.Attribute("labels")}
+	for _, first := range d.site.hosts {
+		if first.name == h.name {
+			d.duplicate("host."+h.name, b.Header, at(first.src))
+			return
+		}
+	}
+	d.site.hosts = append(d.site.hosts, h)
+}
+
+// hostName reports a host's name that is none: an identifier, or a DNS name.
+func (d *decoder) hostName(b *syntax.Block, name string) bool {
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || r != '-' && r != '_' && r != '.') {
+			name = ""
+			break
+		}
+	}
+	if name == "" {
+		d.errorAt(b.LabelRanges[0], "use letters, digits, -, _ and ., and begin with a letter or digit",
+			"%q is no name for a host", b.Labels[0])
+	}
+	return name != ""
+}
+
+func (d *decoder) group(b *syntax.Block) {
+	d.check(b.Body, d.shapes.HostGroup, nil)
+	if !d.identifier(b) {
+		return
+	}
+	a := b.Body.Attribute
+	g := &groupDecl{reachOf(b), a("hosts"), a("labels"), a("priority")}
+	if (g.hosts == nil) == (g.labels == nil) {
+		d.errorAt(b.Header, `give either hosts = ["web*"] or labels = { NAME = "VALUE" }`, "the host group %q needs hosts or labels, and not both", g.name)
+		return
+	}
+	for _, first := range d.site.groups {
+		if first.name == g.name {
+			d.duplicate("host_group."+g.name, b.Header, at(first.src))
+			return
+		}
+	}
+	d.site.groups = append(d.site.groups, g)
+}

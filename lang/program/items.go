@@ -1,0 +1,57 @@
+package program
+
+import (
+	"fmt"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// item is NAME = VALUE in an object.
+type item struct {
+	name                  string
+	value                 cty.Value
+	nameRange, valueRange hcl2.Range
+}
+
+// items evaluates an attribute that is an object of names and values, each with
+// its own place where they are written out. It is not known when the object
+// itself is not; a wrong one is reported.
+func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example string) (list []item, known bool) {
+	if a == nil {
+		return nil, true
+	}
+	if object, ok := a.Expr.Expression.(*hclsyntax.ObjectConsExpr); ok {
+		for _, x := range object.Items {
+			part := func(sub hclsyntax.Expression) cty.Value {
+				return e.value(&syntax.Expression{Expression: sub, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
+			}
+			key := part(x.KeyExpr)
+			if !key.IsKnown() || key.IsNull() || key.Type() != cty.String || key.IsMarked() {
+				continue
+			}
+			list = append(list, item{key.AsString(), part(x.ValueExpr), x.KeyExpr.Range(), x.ValueExpr.Range()})
+		}
+		return list, true
+	}
+	v := e.value(a.Expr, ctx)
+	if !v.IsKnown() {
+		return nil, false
+	}
+	v, marks := v.Unmark()
+	if v.IsNull() {
+		return nil, true
+	}
+	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
+		e.wrongValue(a, fmt.Errorf("an object is required, not a %s", t.FriendlyName()), fmt.Sprintf("write %s = { NAME = VALUE }", example))
+		return nil, false
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		name, element := it.Element()
+		list = append(list, item{name.AsString(), element.WithMarks(marks), a.Range(), a.Range()})
+	}
+	return list, true
+}

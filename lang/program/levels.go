@@ -1,0 +1,80 @@
+package program
+
+import (
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+// clashes reports groups of equal priority that give a variable of the host
+// different values.
+func (e *evaluator) clashes() {
+	if e.host == nil {
+		return
+	}
+	type source struct {
+		group *levelVars
+		item  item
+	}
+	seen := map[string][]source{}
+	for i := range e.host.levels {
+		l := &e.host.levels[i]
+		if l.level != eval.LevelGroup {
+			continue
+		}
+		for _, x := range l.items {
+			v := e.site.variables[x.name]
+			for _, s := range seen[x.name] {
+				if s.group.priority != l.priority || s.group == l || v == nil || !clash(s.item.value, x.value, v.Merge) {
+					continue
+				}
+				e.list.Add(diag.Diagnostic{
+					Summary: fmt.Sprintf("the groups %s and %s give var.%s different values, and have the same priority", s.group.name, l.name, x.name),
+					Hint:    "give one of the groups a higher priority", Range: at(x.valueRange),
+					Related: []diag.Related{{Message: "the other value stands here", Range: at(s.item.valueRange)}}})
+			}
+			seen[x.name] = append(seen[x.name], source{l, x})
+		}
+	}
+}
+
+// clash reports whether two values of one priority contradict each other; those
+// that are merged do only where they have a key in common.
+func clash(a, b cty.Value, merge bool) bool {
+	if !a.IsWhollyKnown() || !b.IsWhollyKnown() || a.RawEquals(b) {
+		return false
+	}
+	isMap := func(v cty.Value) bool {
+		return !v.IsNull() && !v.IsMarked() && (v.Type().IsObjectType() || v.Type().IsMapType())
+	}
+	if !merge || !isMap(a) || !isMap(b) {
+		return true
+	}
+	others := b.AsValueMap()
+	for key, value := range a.AsValueMap() {
+		if other, both := others[key]; both && !other.RawEquals(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// giveLevels gives the variables what the host's roles and groups and the host
+// itself say.
+func (e *evaluator) giveLevels() {
+	if e.host == nil || e.prefix != "" {
+		return
+	}
+	for _, l := range e.host.levels {
+		for _, x := range l.items {
+			if e.site.variables[x.name] == nil {
+				e.errorAt(x.nameRange, undeclaredHint("var", x.name, e.site.variableNames()), "var.%s is not declared", x.name)
+				continue
+			}
+			e.give(x.name, l.level, x.value, at(x.valueRange))
+		}
+	}
+}
