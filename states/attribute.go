@@ -30,6 +30,14 @@ const (
 	KindAny      Kind = "any"      // any canonical value
 )
 
+// Kinds lists the kinds.
+func Kinds() []Kind {
+	return []Kind{
+		KindString, KindBool, KindInt, KindNumber, KindMode, KindDuration,
+		KindList, KindSet, KindMap, KindContent, KindSource, KindAny,
+	}
+}
+
 // Attribute is one attribute of a module.
 type Attribute struct {
 	Name      string   `json:"name"`
@@ -253,10 +261,15 @@ func toList(kind Kind, v any) (any, error) {
 		out[i] = text
 	}
 	if kind == KindSet {
-		slices.SortFunc(out, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-		out = slices.Compact(out)
+		out = sortedUnique(out)
 	}
 	return out, nil
+}
+
+// sortedUnique gives a list of strings the form of a set.
+func sortedUnique(list []any) []any {
+	slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	return slices.Compact(list)
 }
 
 func toMap(v any) (any, error) {

@@ -109,8 +109,20 @@ func kindOf(t reflect.Type) Kind {
 func (c *codec[T]) decode(values map[string]any, site fs.FS) (*T, error) {
 	out := new(T)
 	target := reflect.ValueOf(out).Elem()
+	err := eachValue(c.attributes, values, func(i int, canonical any) error {
+		return decodeField(c.attributes[i].Kind, canonical, target.Field(c.fields[i]), site)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// eachValue calls set with the canonical form of each value that is given, and
+// the index of its attribute.
+func eachValue(attributes []Attribute, values map[string]any, set func(i int, canonical any) error) error {
 	known := 0
-	for i, a := range c.attributes {
+	for i, a := range attributes {
 		v, given := values[a.Name]
 		if !given {
 			continue
@@ -120,24 +132,24 @@ func (c *codec[T]) decode(values map[string]any, site fs.FS) (*T, error) {
 			continue
 		}
 		if a.Out {
-			return nil, &AttributeError{Attribute: a.Name, Message: "it is observed, and cannot be set"}
+			return &AttributeError{Attribute: a.Name, Message: "it is observed, and cannot be set"}
 		}
 		canonical, err := a.Normalize(v)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := decodeField(a.Kind, canonical, target.Field(c.fields[i]), site); err != nil {
-			return nil, &AttributeError{Attribute: a.Name, Message: err.Error()}
+		if err := set(i, canonical); err != nil {
+			return &AttributeError{Attribute: a.Name, Message: err.Error()}
 		}
 	}
 	if known < len(values) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if !slices.ContainsFunc(c.attributes, func(a Attribute) bool { return a.Name == name }) {
-				return nil, &AttributeError{Attribute: name, Message: "there is no such attribute"}
+			if !slices.ContainsFunc(attributes, func(a Attribute) bool { return a.Name == name }) {
+				return &AttributeError{Attribute: name, Message: "there is no such attribute"}
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func decodeField(kind Kind, v any, field reflect.Value, site fs.FS) error {
@@ -260,8 +272,7 @@ func encodeField(kind Kind, field reflect.Value) any {
 			list = append(list, s)
 		}
 		if kind == KindSet {
-			slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-			list = slices.Compact(list)
+			list = sortedUnique(list)
 		}
 		return list
 	case map[string]string:
@@ -271,12 +282,9 @@ func encodeField(kind Kind, field reflect.Value) any {
 		}
 		return m
 	case *host.Content:
-		if text, ok := v.Inline(); ok {
-			return text
-		}
-		return map[string]any{"sha256": v.Sum(), "size": json.Number(fmt.Sprint(v.Size()))}
+		return encodeContent(*v)
 	case *Source:
-		return map[string]any{"path": v.Path, "sha256": v.SHA256, "size": json.Number(fmt.Sprint(v.Size))}
+		return encodeSource(v)
 	case json.RawMessage:
 		var decoded any
 		d := json.NewDecoder(strings.NewReader(string(v)))
@@ -287,6 +295,17 @@ func encodeField(kind Kind, field reflect.Value) any {
 		return decoded
 	}
 	panic(fmt.Sprintf("states: no kind for %s", field.Type()))
+}
+
+func encodeContent(c host.Content) any {
+	if text, ok := c.Inline(); ok {
+		return text
+	}
+	return map[string]any{"sha256": c.Sum(), "size": json.Number(fmt.Sprint(c.Size()))}
+}
+
+func encodeSource(s *Source) any {
+	return map[string]any{"path": s.Path, "sha256": s.SHA256, "size": json.Number(fmt.Sprint(s.Size))}
 }
 
 func isUnset(field reflect.Value) bool {

@@ -9,8 +9,12 @@ import (
 // checkRequired reports the first required attribute that is not set.
 func (c *codec[T]) checkRequired(r *T) error {
 	source := reflect.ValueOf(r).Elem()
-	for i, a := range c.attributes {
-		if a.Required && isUnset(source.Field(c.fields[i])) {
+	return firstMissing(c.attributes, func(i int) bool { return !isUnset(source.Field(c.fields[i])) })
+}
+
+func firstMissing(attributes []Attribute, isSet func(i int) bool) error {
+	for i, a := range attributes {
+		if a.Required && !isSet(i) {
 			return &AttributeError{Attribute: a.Name, Message: "it is required, and not given"}
 		}
 	}
@@ -27,7 +31,7 @@ func (c *codec[T]) fill(have, want *T) *T {
 	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(&filled).Elem()
 	for i, a := range c.attributes {
 		index := c.fields[i]
-		if a.In || !isUnset(target.Field(index)) {
+		if !isFilled(a) || !isUnset(target.Field(index)) {
 			continue
 		}
 		target.Field(index).Set(source.Field(index))
@@ -35,16 +39,26 @@ func (c *codec[T]) fill(have, want *T) *T {
 	return &filled
 }
 
+// isFilled reports whether an attribute that is not given is taken from what is
+// there.
+func isFilled(a Attribute) bool { return !a.In }
+
 // diff compares what is set in want (have, when want is nil), keys apart, by
 // attribute. Content stays a host.Content in the Change, for who shows it.
 func (c *codec[T]) diff(have, want *T) []Change {
+	return differences(c.attributes, want == nil,
+		func(i int) any { return c.value(have, i) }, func(i int) any { return c.value(want, i) })
+}
+
+// differences compares by attribute, given the values of each.
+func differences(attributes []Attribute, removed bool, have, want func(i int) any) []Change {
 	var changes []Change
-	for i, a := range c.attributes {
+	for i, a := range attributes {
 		if a.In || a.Out || a.Key {
 			continue
 		}
-		from, to := c.value(have, i), c.value(want, i)
-		if want != nil && to == nil || sameValue(from, to) {
+		from, to := have(i), want(i)
+		if !removed && to == nil || sameValue(from, to) {
 			continue
 		}
 		changes = append(changes, Change{Attribute: a.Name, From: from, To: to})

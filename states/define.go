@@ -2,6 +2,7 @@ package states
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -13,9 +14,6 @@ import (
 // mistake in the declaration, which no site can cause.
 func Define[T any](t Type[T]) *Module {
 	c := newCodec[T](t.Name, t.New)
-	if err := checkType(t, c.attributes); err != nil {
-		panic("states: module " + t.Name + ": " + err.Error())
-	}
 	m := &Module{
 		Schema: Schema{
 			Name: t.Name, Doc: t.Doc, Example: t.Example, Attributes: c.attributes,
@@ -43,6 +41,9 @@ func Define[T any](t Type[T]) *Module {
 		return changes
 	}
 	setActs(m, t)
+	if err := checkModule(m); err != nil {
+		panic("states: module " + t.Name + ": " + err.Error())
+	}
 	return m
 }
 
@@ -104,29 +105,44 @@ func pointer[T any](r any) *T {
 	return r.(*T)
 }
 
-func checkType[T any](t Type[T], attributes []Attribute) error {
-	if !IsIdentifier(t.Name) || slices.Contains(ReservedNames(), t.Name) {
-		return fmt.Errorf("the name is no identifier, or a word of the language")
+// checkModule finds all mistakes in a declaration. Those in an attribute are
+// *AttributeErrors.
+func checkModule(m *Module) error {
+	var errs []error
+	mistake := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !IsIdentifier(m.Name) || slices.Contains(ReservedNames(), m.Name) {
+		mistake("the name is no identifier, or a word of the language")
 	}
-	if t.Doc == "" {
-		return fmt.Errorf("it has no documentation")
+	if m.Doc == "" {
+		mistake("it has no documentation")
 	}
-	options := OptionNames()
-	for _, a := range attributes {
-		if slices.Contains(options, a.Name) {
-			return fmt.Errorf("attribute %q is named like an option", a.Name)
+	switch act := m.Act != nil; {
+	case act && (m.Read != nil || m.Write != nil || m.Remove != nil):
+		mistake("it has Act beside Read, Write or Remove")
+	case !act && (m.Read == nil || m.Write == nil):
+		mistake("it has neither Act nor Read and Write")
+	case (m.Remove == nil) != (m.NoAbsent != ""):
+		mistake("it needs either Remove or a reason in NoAbsent")
+	}
+	for _, a := range m.Attributes {
+		if err := checkAttribute(a); err != nil {
+			errs = append(errs, err)
 		}
-		if a.Doc == "" {
-			return fmt.Errorf("attribute %q has no documentation", a.Name)
-		}
 	}
-	switch act := t.Act != nil; {
-	case act && (t.Read != nil || t.Write != nil || t.Remove != nil):
-		return fmt.Errorf("it has Act beside Read, Write or Remove")
-	case !act && (t.Read == nil || t.Write == nil):
-		return fmt.Errorf("it has neither Act nor Read and Write")
-	case (t.Remove == nil) != (t.NoAbsent != ""):
-		return fmt.Errorf("it needs either Remove or a reason in NoAbsent")
+	return errors.Join(errs...)
+}
+
+func checkAttribute(a Attribute) error {
+	e := &AttributeError{Attribute: a.Name}
+	switch {
+	case slices.Contains(OptionNames(), a.Name):
+		e.Message = fmt.Sprintf("attribute %q is named like an option", a.Name)
+		e.Hint = "every part has that option already; take another word"
+	case a.Doc == "":
+		e.Message = fmt.Sprintf("attribute %q has no documentation", a.Name)
+		e.Hint = "say in a sentence what it means"
+	default:
+		return nil
 	}
-	return nil
+	return e
 }

@@ -22,6 +22,11 @@ func NewRegistry(modules ...*Module) *Registry {
 	return r
 }
 
+// With makes a registry of these modules and those of r, which stays as it is.
+func (r *Registry) With(modules ...*Module) *Registry {
+	return NewRegistry(append(slices.Collect(maps.Values(r.modules)), modules...)...)
+}
+
 // Lookup gives the module of a name, or nil.
 func (r *Registry) Lookup(name string) *Module { return r.modules[name] }
 
