@@ -231,8 +231,8 @@ func (c *valuesCodec) fill(have, want Values) Values {
 	if have == nil {
 		from = c.defaults
 	}
-	for _, a := range c.attributes {
-		if v, ok := from[a.Name]; ok && isFilled(a) && filled[a.Name] == nil {
+	for i, a := range c.attributes {
+		if v := c.get(from, i); v != nil && isFilled(a) && c.get(filled, i) == nil {
 			filled[a.Name] = v
 		}
 	}
