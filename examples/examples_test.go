@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/testcase"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
@@ -81,6 +82,8 @@ func TestEachIsInOrder(t *testing.T) {
 			t.Errorf("%s: its README does not say how to apply it (%v)", entry.Name(), err)
 		}
 		files, _ := filepath.Glob(filepath.Join(entry.Name(), "*.hcl"))
+		cases, _ := filepath.Glob(filepath.Join(entry.Name(), testcase.Dir, "*.hcl"))
+		files = append(files, cases...)
 		for _, name := range files {
 			src, err := os.ReadFile(name)
 			if err != nil {
@@ -88,6 +91,30 @@ func TestEachIsInOrder(t *testing.T) {
 			}
 			if out, list := lang.Format(name, src); len(list) > 0 || !bytes.Equal(out, src) {
 				t.Errorf("%s is not formatted (tenet fmt): %v", name, list)
+			}
+		}
+	}
+}
+
+// Every example has cases, and they pass.
+func TestCases(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		registry := modules.Standard()
+		site, _ := lang.Load(os.DirFS(entry.Name()), lang.Options{Registry: registry})
+		cases, mistakes := testcase.Read(site.Files())
+		if len(mistakes) > 0 || len(cases.List) == 0 {
+			t.Errorf("%s has %d cases: %v", entry.Name(), len(cases.List), mistakes)
+		}
+		for _, c := range cases.List {
+			if r := testcase.Run(t.Context(), c, testcase.Options{Site: site, Registry: registry}); r.Outcome != testcase.Passed {
+				t.Errorf("%s: %s\n%s%v", entry.Name(), c.Name, r.Text(entry.Name()), r.Diagnostics)
 			}
 		}
 	}

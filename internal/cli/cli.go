@@ -43,6 +43,7 @@ type grammar struct {
 	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
 	Apply      applyCmd      `cmd:"" help:"Bring this machine into the declared state."`
 	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
+	Test       testCmd       `cmd:"" help:"Test sites on simulated machines."`
 	Fmt        fmtCmd        `cmd:"" help:"Rewrite state files in the canonical layout."`
 	Compile    compileCmd    `cmd:"" help:"Print what a site compiles to, in the order in which it runs."`
 	Graph      graphCmd      `cmd:"" help:"Draw the graph of a site."`

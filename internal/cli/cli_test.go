@@ -81,6 +81,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b(\d{8})-[0-9a-f]{6}\b`), `$1-RANDOM`},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?`), `DATE`},
 	{regexp.MustCompile(`"(duration|pid)":( ?)\d+`), `"$1":${2}0`},
+	{regexp.MustCompile(`\btime="[0-9.]+"`), `time="TIME"`},
 	{regexp.MustCompile(`"program":( ?)"[^"]*"`), `"program":$1"VERSION"`},
 	{regexp.MustCompile(`"id":( ?)"[^"]*"`), `"id":$1"UUID"`},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), `sha256:DIGEST`},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
+	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // accounts adds the described groups and users: groups first, since users name
@@ -141,4 +142,23 @@ func (f files) describeMembers(name string, g Group) error {
 	}
 	row(f.group, name, 4)[3] = strings.Join(g.Members, ",")
 	return nil
+}
+
+// GroupsOf lists the groups that have the user as a member, sorted, without its
+// primary one.
+func GroupsOf(h host.Reader, user string) []string {
+	t, err := accounts.Load(h, accounts.Group)
+	if err != nil {
+		return nil
+	}
+	return t.GroupsOf(user)
+}
+
+// PasswordOf gives what stands for the user's password in /etc/shadow.
+func PasswordOf(h host.Reader, user string) string {
+	t, err := accounts.Load(h, accounts.Shadow)
+	if err != nil {
+		return ""
+	}
+	return t.Find(user).Field(1)
 }

@@ -1,0 +1,94 @@
+package testcase
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/states"
+)
+
+// story is what a plan or an apply says of each part, in order.
+type story struct {
+	order  []string
+	events map[string]states.Event // the end of each part
+	all    []states.Event
+	result *runtime.Result
+}
+
+type carryOut func(context.Context, *states.StateRun, runtime.Options) (*runtime.Result, error)
+
+// tell carries the run out.
+func (r *running) tell(ctx context.Context, how carryOut) (*story, error) {
+	s := &story{events: map[string]states.Event{}}
+	result, err := how(ctx, r.compiled.run, runtime.Options{
+		Host: r.compiled.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compiled.sources, Parallel: 1,
+		Events: func(ev states.Event) {
+			s.all = append(s.all, ev)
+			if ev.Type == states.EventPart {
+				s.order = append(s.order, ev.Address)
+				s.events[ev.Address] = ev
+			}
+		},
+	})
+	s.result = result
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return s, err
+}
+
+// plan plans, and holds the machine to stay as it is.
+func (r *running) plan(ctx context.Context) (*story, bool) {
+	before, err := snapshot(r.compiled.machine)
+	var planned *story
+	if err == nil {
+		planned, err = r.tell(ctx, runtime.Plan)
+	}
+	var after map[string]string
+	if err == nil {
+		after, err = snapshot(r.compiled.machine)
+	}
+	if err != nil {
+		r.broken("plan", err)
+		return nil, false
+	}
+	for _, name := range changedPaths(before, after) {
+		r.fail(Failure{Message: "the plan changed the machine: " + name, Expected: before[name], Got: after[name],
+			Hint: "a command that a plan runs (plan = true, or in a guard) must only read"})
+	}
+	return planned, true
+}
+
+func (r *running) apply(ctx context.Context) (*story, bool) {
+	applied, err := r.tell(ctx, runtime.Apply)
+	if err != nil {
+		r.broken("apply", err)
+		return nil, false
+	}
+	return applied, true
+}
+
+// broken reports a run that could not be carried out.
+func (r *running) broken(what string, err error) {
+	r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("the %s was stopped: %v", what, err), Range: r.c.Range})
+}
+
+// row is what a plan says of a part: "create", "maybe update", "skipped".
+func row(ev states.Event) string {
+	switch {
+	case ev.Outcome != "":
+		return string(ev.Outcome)
+	case ev.Certain != nil && !*ev.Certain:
+		return "maybe " + string(ev.Action)
+	}
+	return string(ev.Action)
+}
+
+// acts reports whether a plan's row says that something is done.
+func acts(ev states.Event) bool { return ev.Outcome == "" && ev.Action != states.NoChange }
+
+func failedOutcome(ev states.Event) bool {
+	return ev.Outcome == states.Failed || ev.Outcome == states.Unknown
+}

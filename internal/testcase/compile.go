@@ -1,0 +1,324 @@
+package testcase
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/modules/simulated"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// compiled is a site compiled for a case, and its machine.
+type compiled struct {
+	machine *host.Memory
+	run     *states.StateRun
+	sources map[string]diag.Range
+}
+
+// localhost names a host that no case names.
+const localhost = "localhost"
+
+// compile makes the machine and the run. It reports whether there is one.
+func (r *running) compile(ctx context.Context) bool {
+	target, machine, ok := r.target(ctx)
+	if !ok {
+		return false
+	}
+	declarations, list := r.o.Site.For(ctx, target)
+	var result *graph.Result
+	if !list.HasErrors() {
+		var more diag.List
+		result, more = graph.Compile(declarations, graph.Options{Registry: r.o.Registry})
+		list = append(list, more...)
+	}
+	r.placeVars(list)
+	if want := r.c.expectsError(); want != nil {
+		r.refused(list, want)
+		return false
+	}
+	r.diagnostics = append(r.diagnostics, list...)
+	if list.HasErrors() {
+		return false
+	}
+	run := result.Run
+	if s := r.selection(); len(s.Targets)+len(s.Tags)+len(s.Exclude) > 0 {
+		if run, list = result.Select(s); list.HasErrors() {
+			r.diagnostics = append(r.diagnostics, list...)
+			return false
+		}
+	}
+	r.checkWarnings()
+	r.compiled = &compiled{machine: machine, run: impatient(run, r.o.Registry), sources: result.Sources}
+	return true
+}
+
+func (r *running) selection() graph.Selection {
+	b := r.c.block
+	return graph.Selection{Targets: the[[]string](b, "target"), Tags: the[[]string](b, "tags"), Exclude: the[[]string](b, "exclude")}
+}
+
+// target is what the site is evaluated for.
+func (r *running) target(ctx context.Context) (lang.Target, *host.Memory, bool) {
+	name, named := get[string](r.c.block, "host")
+	description := r.c.machine.Machine
+	if named {
+		description.Name = name
+	} else {
+		name = localhost
+	}
+	t := lang.Target{Host: name}
+	machine, err := simulated.New(ctx, description)
+	if err != nil {
+		r.diagnostics.Add(r.c.machine.diagnose(err, r.c))
+		return t, nil, false
+	}
+	facts, err := simulated.Facts(machine, the[map[string]any](r.c.block, "facts"))
+	if err != nil {
+		r.diagnostics.Add(r.factsError(machine, err))
+		return t, nil, false
+	}
+	t.Facts = facts.Fact
+	if file, err := r.vars(); err != nil {
+		r.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Range: r.c.block.fields["vars"].at})
+		return t, nil, false
+	} else if file != nil {
+		t.VarFiles = []lang.VarFile{{Name: varsFile, Data: file}}
+	}
+	return t, machine, true
+}
+
+func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
+	known := host.NewFacts(machine, nil).Names()
+	hint := ""
+	for name := range the[map[string]any](r.c.block, "facts") {
+		if !slices.Contains(known, name) && hint == "" {
+			hint = eval.DidYouMean(name, known)
+		}
+	}
+	return diag.Diagnostic{Summary: err.Error(), Hint: hint, Range: r.c.block.fields["facts"].at}
+}
+
+// varsFile stands for the values of a case in places of mistakes, until
+// placeVars gives them their own.
+const varsFile = "the case's vars"
+
+// vars writes the values as a file of values, with a line for each.
+func (r *running) vars() ([]byte, error) {
+	given := the[map[string]any](r.c.block, "vars")
+	if len(given) == 0 {
+		return nil, nil
+	}
+	f := hclwrite.NewEmptyFile()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !states.IsIdentifier(name) {
+			return nil, fmt.Errorf("%q is no name of a variable", name)
+		}
+		v, err := eval.Value(given[name])
+		if err != nil {
+			return nil, fmt.Errorf("the value of %s: %w", name, err)
+		}
+		if v.IsNull() {
+			v = cty.NullVal(cty.DynamicPseudoType)
+		}
+		f.Body().SetAttributeValue(name, v)
+	}
+	return f.Bytes(), nil
+}
+
+// placeVars gives mistakes in the values of a case their place there.
+func (r *running) placeVars(list diag.List) {
+	at := r.c.block.fields["vars"].at
+	for i := range list {
+		if list[i].Range.File == varsFile {
+			list[i].Range = at
+		}
+		for k := range list[i].Related {
+			if list[i].Related[k].Range.File == varsFile {
+				list[i].Related = slices.Clone(list[i].Related)
+				list[i].Related[k].Range = at
+			}
+		}
+	}
+}
+
+// refused holds the site to be refused with these errors.
+func (r *running) refused(list diag.List, want []*regexp.Regexp) {
+	at := r.c.block.fields["expect_error"].at
+	var errs []string
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			errs = append(errs, d.Error())
+		}
+	}
+	if len(errs) == 0 {
+		r.fail(Failure{Message: "the site was to be refused, and is accepted", Expected: list2text(want), Range: at})
+		return
+	}
+	matched := make([]bool, len(errs))
+	for _, p := range want {
+		found := false
+		for i, e := range errs {
+			if p.MatchString(e) {
+				matched[i], found = true, true
+			}
+		}
+		if !found {
+			r.fail(Failure{Message: "the site is refused for another reason", Expected: p.String(), Got: strings.Join(errs, "\n"), Range: at})
+		}
+	}
+	for i, e := range errs {
+		if !matched[i] && len(r.failures) == 0 {
+			r.fail(Failure{Message: "the site is refused for a further reason", Expected: list2text(want), Got: e, Range: at})
+		}
+	}
+}
+
+func list2text(want []*regexp.Regexp) string {
+	var out []string
+	for _, p := range want {
+		out = append(out, p.String())
+	}
+	return strings.Join(out, "\n")
+}
+
+// checkWarnings holds the site to give the warnings that are expected. Others
+// are shown, and do no harm.
+func (r *running) checkWarnings() {
+	for _, p := range the[[]*regexp.Regexp](r.c.block, "expect_warning") {
+		found := slices.ContainsFunc(r.diagnostics, func(d diag.Diagnostic) bool { return p.MatchString(d.Error()) })
+		if !found {
+			r.fail(Failure{Message: "the site does not give the warning", Expected: p.String(), Range: r.c.block.fields["expect_warning"].at})
+		}
+	}
+	r.diagnostics = slices.DeleteFunc(r.diagnostics, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Warning && slices.ContainsFunc(the[[]*regexp.Regexp](r.c.block, "expect_warning"),
+			func(p *regexp.Regexp) bool { return p.MatchString(d.Error()) })
+	})
+}
+
+// impatient gives the run without delays between attempts: a simulated machine
+// is not going to change its mind.
+func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun {
+	out := *run
+	out.Invocations = slices.Clone(run.Invocations)
+	for i := range out.Invocations {
+		inv := &out.Invocations[i]
+		inv.Parts = slices.Clone(inv.Parts)
+		for k := range inv.Parts {
+			p := &inv.Parts[k]
+			retry := p.Options.Retry
+			if m := registry.Lookup(p.Type); retry == nil && m != nil {
+				retry = m.Retry
+			}
+			if retry != nil {
+				p.Options.Retry = &states.Retry{Attempts: retry.Attempts}
+			}
+		}
+	}
+	return &out
+}
+
+// checkRun compares the compiled run with what is expected of it.
+func (r *running) checkRun() {
+	want, run := r.expectation(untilRun), r.compiled.run
+	var order []string
+	parts := map[string]*states.Part{}
+	for i := range run.Invocations {
+		order = append(order, run.Invocations[i].Address)
+		for k := range run.Invocations[i].Parts {
+			p := &run.Invocations[i].Parts[k]
+			parts[p.Address] = p
+		}
+	}
+	if list, ok := get[[]item](want, "invocations"); ok {
+		r.compareLists("the invocations are others", keys(list), order, want.fields["invocations"].at)
+	}
+	known := append(slices.Sorted(maps.Keys(parts)), order...)
+	for _, i := range the[[]item](want, "without") {
+		if slices.Contains(known, i.key) {
+			r.fail(Failure{Message: i.key + " is in the run", Expected: "not there", Got: "there", Range: i.at})
+		}
+	}
+	for _, i := range the[[]item](want, "parts") {
+		part := parts[i.key]
+		if part == nil {
+			r.fail(Failure{Message: "there is no part " + i.key, Hint: nearest(i.key, slices.Sorted(maps.Keys(parts))), Range: i.at})
+			continue
+		}
+		for _, a := range i.items {
+			r.comparePart(part, a)
+		}
+	}
+	r.golden(want, func(string) ([]byte, error) {
+		var out strings.Builder
+		err := graph.JSON(&out, run)
+		return []byte(out.String()), err
+	})
+}
+
+// comparePart compares one attribute of a part, or what else it says of itself.
+func (r *running) comparePart(part *states.Part, want item) {
+	switch want.key {
+	case "ensure":
+		r.compare(part.Address+": ensure", want.value, string(part.Ensure), want.at)
+		return
+	case "key":
+		if r.o.Registry.Lookup(part.Type).Attribute("key") == nil {
+			r.compare(part.Address+": key", want.value, part.Key, want.at)
+			return
+		}
+	}
+	m := r.o.Registry.Lookup(part.Type)
+	a := m.Attribute(want.key)
+	if a == nil {
+		var names []string
+		for _, a := range m.Attributes {
+			names = append(names, a.Name)
+		}
+		r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", part.Type, want.key),
+			Hint: nearest(want.key, names), Range: want.at})
+		return
+	}
+	canonical, err := a.Normalize(want.value)
+	if err != nil {
+		r.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Hint: "write a value that the attribute can have", Range: want.at})
+		return
+	}
+	r.compare(part.Address+": "+want.key, canonical, part.Values[want.key], want.at)
+}
+
+// nearest is a hint for a name that is not there.
+func nearest(name string, known []string) string {
+	if near := eval.Nearest(name, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return eval.Choices(known)
+}
+
+// shown writes a plain value for people.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "not given"
+	case string:
+		return v
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}

@@ -1,0 +1,64 @@
+package testcase
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// converge plans and applies again: nothing is to be left to do, but for the
+// parts that the case lets repeat. Where a part failed there is nothing to
+// converge.
+func (r *running) converge(ctx context.Context, applied *story) {
+	want := r.expectation(untilApply)
+	if converges, given := get[bool](want, "converges"); given && !converges {
+		return
+	}
+	if slices.ContainsFunc(applied.order, func(a string) bool { return failedOutcome(applied.events[a]) }) {
+		return
+	}
+	repeats := the[[]item](want, "repeats")
+	planned, ok := r.plan(ctx)
+	if !ok {
+		return
+	}
+	for _, address := range planned.order {
+		if ev := planned.events[address]; acts(ev) && !slices.Contains(keys(repeats), address) {
+			r.fail(Failure{Message: "a second plan has something to do: " + address, Expected: string(states.NoChange),
+				Got: row(ev) + because(ev) + changesText(ev), Hint: convergeHint(ev)})
+		}
+	}
+	again, ok := r.apply(ctx)
+	if !ok {
+		return
+	}
+	for _, address := range again.order {
+		ev := again.events[address]
+		switch {
+		case failedOutcome(ev):
+			f := unexpected(ev)
+			f.Message += " in a second apply"
+			r.fail(f)
+		case ev.Outcome == states.Changed && !slices.Contains(keys(repeats), address) && !acts(planned.events[address]):
+			r.fail(Failure{Message: "a second apply changes " + address, Expected: string(states.Unchanged),
+				Got: outcome(ev) + changesText(ev), Hint: convergeHint(ev)})
+		}
+	}
+	for _, i := range repeats {
+		ev, there := again.events[i.key]
+		switch {
+		case !there:
+			r.fail(Failure{Message: "there is no part " + i.key, Hint: nearest(i.key, again.order), Range: i.at})
+		case ev.Outcome != states.Changed:
+			r.fail(Failure{Message: i.key + " does not repeat", Expected: string(states.Changed), Got: outcome(ev) + because(ev), Range: i.at})
+		}
+	}
+}
+
+func convergeHint(ev states.Event) string {
+	if ev.Action == states.Execute {
+		return "give it creates, removes or a guard, or list it in repeats of expect_apply"
+	}
+	return "two parts undo each other, or a value differs each time"
+}

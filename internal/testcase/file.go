@@ -1,0 +1,250 @@
+package testcase
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/modules/simulated"
+)
+
+// Dir is the directory of a site that holds its cases, in files *.hcl.
+const Dir = "tests"
+
+// Case is one test of a site.
+type Case struct {
+	File        string // from the site's directory: tests/site.hcl
+	Name        string
+	Description string
+	Range       diag.Range // of its header
+
+	block   *block
+	machine *described
+}
+
+// How far a case goes.
+const (
+	untilRun   = "run"
+	untilPlan  = "plan"
+	untilApply = "apply"
+)
+
+// Cases are all cases of a site.
+type Cases struct {
+	List    []*Case
+	sources map[string][]byte
+}
+
+// Source gives the text of a file of cases, for snippets.
+func (c *Cases) Source(file string) ([]byte, bool) {
+	text, ok := c.sources[file]
+	return text, ok
+}
+
+// Has reports whether a site has cases.
+func Has(site fs.FS) bool {
+	names, err := names(site)
+	return err == nil && len(names) > 0
+}
+
+func names(site fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(site, Dir)
+	var out []string
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".hcl") && !strings.HasPrefix(e.Name(), ".") {
+			out = append(out, e.Name())
+		}
+	}
+	return out, err
+}
+
+// Read reads the cases of a site: of all its files, or of the named ones, such
+// as "site.hcl". Mistakes are in the list; cases without one are in Cases
+// nevertheless.
+func Read(site fs.FS, only ...string) (*Cases, diag.List) {
+	cases := &Cases{sources: map[string][]byte{}}
+	files, list := eval.NewFiles(site), diag.List{}
+	all, err := names(site)
+	if err != nil {
+		list.Add(diag.Diagnostic{Summary: "the cases cannot be read: " + err.Error(), Hint: "put them into " + Dir + "/*.hcl beside the site"})
+		return cases, list
+	}
+	for _, name := range all {
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
+		src, err := files.Bytes(Dir, name)
+		at := path.Join(Dir, name)
+		if err != nil {
+			list.Add(eval.Diagnose(err, diag.Range{File: at}))
+			continue
+		}
+		cases.sources[at] = src
+		d := &decoder{file: at, src: src, ctx: &hcl.EvalContext{
+			Functions: files.FunctionMap(Dir), Variables: map[string]cty.Value{"local": cty.EmptyObjectVal},
+		}}
+		cases.List = append(cases.List, d.cases()...)
+		list.Add(d.list...)
+	}
+	return cases, list.Sorted()
+}
+
+// cases decodes one file.
+func (d *decoder) cases() []*Case {
+	body := d.parse()
+	if body == nil {
+		return nil
+	}
+	d.locals(body)
+	root := &block{}
+	d.body(body, shapeOfFile(), root)
+	shared := map[string]*described{}
+	for _, b := range root.of("machine") {
+		if before := shared[b.label]; before != nil {
+			d.twice(b, "the shared machine", before.at)
+			continue
+		}
+		shared[b.label] = d.machine(b, shared)
+	}
+	var out []*Case
+	seen := map[string]diag.Range{}
+	for _, b := range root.of("case") {
+		before := len(d.list)
+		if first, twice := seen[b.label]; twice {
+			d.twice(b, "the case", first)
+		}
+		seen[b.label] = b.at
+		c := &Case{File: d.file, Name: b.label, Description: the[string](b, "description"), Range: b.at, block: b}
+		c.machine = d.machine(b.only("machine"), shared)
+		d.check(c)
+		if len(d.list) == before {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (d *decoder) twice(b *block, what string, first diag.Range) {
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s %q is there twice", what, b.label), Range: b.at,
+		Hint: "give each a name of its own", Related: []diag.Related{{Message: "here first", Range: first}}})
+}
+
+// check finds what contradicts itself in a case.
+func (d *decoder) check(c *Case) {
+	wrong := func(at diag.Range, hint, message string) {
+		d.list.Add(diag.Diagnostic{Summary: message, Hint: hint, Range: at})
+	}
+	if c.Name == "" {
+		wrong(c.Range, `write case "what it shows" { … }`, "a case needs a name")
+	}
+	stages := []string{untilRun, untilPlan, untilApply}
+	until := slices.Index(stages, c.until())
+	for i, stage := range stages {
+		b := c.block.only("expect_" + stage)
+		if b == nil {
+			continue
+		}
+		if i > until {
+			wrong(b.at, "take until away, or the block", fmt.Sprintf("the case ends after the %s, and expects something of the %s", c.until(), stage))
+		}
+		if refused, given := c.block.fields["expect_error"]; given {
+			wrong(refused.at, "write two cases", "a site that is refused has no "+stage)
+		}
+	}
+	for _, stage := range stages {
+		if b := c.block.only("expect_" + stage); b != nil {
+			if golden, given := b.fields["golden"]; given {
+				d.golden(golden)
+			}
+		}
+	}
+}
+
+func (d *decoder) golden(f field) {
+	name, _ := f.value.(string)
+	if !fs.ValidPath(name) || name == "." || strings.HasSuffix(name, ".hcl") || strings.ContainsAny(name, "\\\x00") {
+		d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%q cannot be a golden file", name), Range: f.at,
+			Hint: `name a file within ` + Dir + `/, such as "golden/plain.json"`})
+	}
+}
+
+// until tells how far the case goes.
+func (c *Case) until() string {
+	if word, ok := get[string](c.block, "until"); ok {
+		return word
+	}
+	return untilApply
+}
+
+// expectsError gives the patterns that the site's errors must match.
+func (c *Case) expectsError() []*regexp.Regexp { return the[[]*regexp.Regexp](c.block, "expect_error") }
+
+// locals evaluates the blocks locals, each value after those that it names.
+func (d *decoder) locals(body *hclsyntax.Body) {
+	all := map[string]*hclsyntax.Attribute{}
+	var order []*hclsyntax.Attribute
+	for _, b := range body.Blocks {
+		if b.Type != "locals" || len(b.Labels) > 0 {
+			continue
+		}
+		for _, inner := range b.Body.Blocks {
+			d.errorf(inner.TypeRange, "write NAME = VALUE", "locals hold no blocks")
+		}
+		for _, a := range inOrder(b.Body.Attributes) {
+			if first := all[a.Name]; first != nil {
+				d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("local.%s is there twice", a.Name), Range: eval.Range(a.NameRange),
+					Hint: "give each a name of its own", Related: []diag.Related{{Message: "here first", Range: eval.Range(first.NameRange)}}})
+				continue
+			}
+			all[a.Name] = a
+			order = append(order, a)
+		}
+	}
+	values := map[string]cty.Value{}
+	begun := map[string]bool{}
+	var find func(a *hclsyntax.Attribute)
+	find = func(a *hclsyntax.Attribute) {
+		if begun[a.Name] {
+			if _, done := values[a.Name]; !done {
+				d.errorf(a.NameRange, "give one of them a value without the other", "local.%s needs itself", a.Name)
+				values[a.Name] = cty.DynamicVal
+			}
+			return
+		}
+		begun[a.Name] = true
+		for _, t := range a.Expr.Variables() {
+			if t.RootName() != "local" || len(t) < 2 {
+				continue
+			}
+			if step, ok := t[1].(hcl.TraverseAttr); ok && all[step.Name] != nil {
+				find(all[step.Name])
+			}
+		}
+		d.ctx.Variables["local"] = cty.ObjectVal(values)
+		if v, ok := d.evaluate(a.Expr); ok {
+			values[a.Name] = v
+		} else {
+			values[a.Name] = cty.DynamicVal
+		}
+	}
+	for _, a := range order {
+		find(a)
+	}
+	d.ctx.Variables["local"] = cty.ObjectVal(values)
+}
+
+// described is a machine with the places where its things are described.
+type described struct {
+	simulated.Machine
+	at     diag.Range
+	places map[string]diag.Range // of kind and name
+}

@@ -1,0 +1,161 @@
+package testcase
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/modules/simulated"
+)
+
+// machine makes the description of a machine. Nil is a plain one.
+func (d *decoder) machine(b *block, shared map[string]*described) *described {
+	m := &described{places: map[string]diag.Range{}}
+	if b == nil {
+		return m
+	}
+	m.at = b.at
+	if like, ok := get[string](b, "like"); ok {
+		m.takeFrom(d.like(b, like, shared))
+	}
+	if apt, ok := get[bool](b, "apt"); ok {
+		m.NoApt = !apt
+	}
+	if systemd, ok := get[bool](b, "systemd"); ok {
+		m.NoSystemd = !systemd
+	}
+	here := map[string]diag.Range{}
+	var commands []simulated.Command
+	for _, t := range b.blocks {
+		name := t.word + " " + t.label
+		if t.word == "command" {
+			m.places[name] = t.at
+			commands = append(commands, command(t))
+			continue
+		}
+		if first, twice := here[name]; twice {
+			d.twice(t, "the "+t.word, first)
+		}
+		here[name], m.places[name] = t.at, t.at
+		m.add(t)
+	}
+	m.Commands = append(commands, m.Commands...)
+	return m
+}
+
+func (d *decoder) like(b *block, name string, shared map[string]*described) *described {
+	if m := shared[name]; m != nil {
+		return m
+	}
+	names := slices.Sorted(maps.Keys(shared))
+	hint := eval.DidYouMean(name, names)
+	if hint == "" {
+		hint = fmt.Sprintf("write machine %q { … } before it, outside of cases", name)
+	}
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("there is no shared machine %q", name), Hint: hint, Range: b.fields["like"].at})
+	return &described{}
+}
+
+// takeFrom begins with what another machine has.
+func (m *described) takeFrom(o *described) {
+	m.Machine = o.Machine
+	m.places = map[string]diag.Range{}
+	maps.Copy(m.places, o.places)
+	m.Files, m.Directories, m.Links = maps.Clone(o.Files), maps.Clone(o.Directories), maps.Clone(o.Links)
+	m.Packages, m.Services = maps.Clone(o.Packages), maps.Clone(o.Services)
+	m.Users, m.Groups = maps.Clone(o.Users), maps.Clone(o.Groups)
+}
+
+// add puts one described thing on the machine.
+func (m *described) add(b *block) {
+	switch b.word {
+	case "file":
+		put(&m.Files, b.label, simulated.File{Content: the[string](b, "content"), Meta: meta(b)})
+	case "directory":
+		put(&m.Directories, b.label, simulated.Directory{Meta: meta(b)})
+	case "link":
+		put(&m.Links, b.label, the[string](b, "target"))
+	case "package":
+		put(&m.Packages, b.label, simulated.Package{
+			Installed: installed(b), Held: the[bool](b, "held"), Available: the[[]string](b, "available"),
+			Files: the[map[string]string](b, "files"), Services: the[[]string](b, "services"),
+		})
+	case "service":
+		put(&m.Services, b.label, simulated.Service{
+			Running: the[bool](b, "running"), Enabled: the[bool](b, "enabled"), Masked: the[bool](b, "masked"),
+			Unit: the[string](b, "unit"),
+		})
+	case "user":
+		put(&m.Users, b.label, simulated.User{
+			UID: optional(b, "uid"), Group: the[string](b, "group"), Groups: the[[]string](b, "groups"),
+			Comment: the[string](b, "comment"), Home: the[string](b, "home"), Shell: the[string](b, "shell"),
+			Password: the[string](b, "password"),
+		})
+	case "group":
+		put(&m.Groups, b.label, simulated.Group{GID: optional(b, "gid"), Members: the[[]string](b, "members")})
+	}
+}
+
+func put[T any](m *map[string]T, name string, v T) {
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	(*m)[name] = v
+}
+
+func optional(b *block, name string) *int {
+	if n, ok := get[int](b, name); ok {
+		return &n
+	}
+	return nil
+}
+
+func meta(b *block) simulated.Meta {
+	m := simulated.Meta{Owner: the[string](b, "owner"), Group: the[string](b, "group")}
+	if mode, ok := get[fs.FileMode](b, "mode"); ok {
+		m.Mode = &mode
+	}
+	return m
+}
+
+// installed gives the version of a package before a case.
+func installed(b *block) string {
+	v := the[string](b, "installed")
+	if v != anyVersion {
+		return v
+	}
+	if available := the[[]string](b, "available"); len(available) > 0 {
+		return available[len(available)-1]
+	}
+	return "1.0"
+}
+
+// command makes a program's answer.
+func command(b *block) simulated.Command {
+	c := simulated.Command{
+		Name: b.label, Argv: the[[]string](b, "argv"), ExitCode: the[int](b, "exit_code"),
+		Stdout: the[string](b, "stdout"), Stderr: the[string](b, "stderr"),
+		Creates: the[map[string]string](b, "creates"), Removes: the[[]string](b, "removes"),
+		Exists: the[string](b, "exists"), Missing: the[string](b, "missing"), Package: the[string](b, "package"),
+	}
+	if shell, ok := get[string](b, "shell"); ok {
+		c.Argv = []string{"/bin/sh", "-c", shell}
+	}
+	return c
+}
+
+// diagnose gives the mistake in a description its place.
+func (m *described) diagnose(err error, c *Case) diag.Diagnostic {
+	at, hint := c.Range, "change the description of the machine"
+	var wrong *simulated.DescriptionError
+	if errors.As(err, &wrong) {
+		if place, ok := m.places[wrong.Kind+" "+wrong.Name]; ok {
+			at = place
+		}
+	}
+	return diag.Diagnostic{Severity: diag.Error, Summary: err.Error(), Hint: hint, Range: at}
+}

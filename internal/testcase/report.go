@@ -1,0 +1,213 @@
+package testcase
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Tested is a site with the results of its cases.
+type Tested struct {
+	Site    string // as the user named it
+	Results []Result
+	// Mistakes are those of the files of cases, and what kept them from being
+	// read.
+	Mistakes diag.List
+}
+
+// Sum counts results.
+type Sum struct {
+	Cases    int           `json:"cases"`
+	Passed   int           `json:"passed"`
+	Failed   int           `json:"failed"`
+	Wrong    int           `json:"wrong"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+}
+
+// SumOf counts the results of several sites.
+func SumOf(all []Tested) Sum {
+	var s Sum
+	for _, t := range all {
+		for _, r := range t.Results {
+			s.add(r)
+		}
+		if t.Mistakes.HasErrors() {
+			s.Wrong++
+		}
+	}
+	return s
+}
+
+func (s *Sum) add(r Result) {
+	s.Cases++
+	s.Duration += r.Duration
+	switch r.Outcome {
+	case Passed:
+		s.Passed++
+	case Failed:
+		s.Failed++
+	default:
+		s.Wrong++
+	}
+}
+
+// Text says what failed, for people: a failure's place, what was expected and
+// what came instead. Site is the directory that places are shown below.
+func (r Result) Text(site string) string {
+	var out strings.Builder
+	for _, f := range r.Failures {
+		fmt.Fprintf(&out, "%s: %s\n", place(site, f.Range), f.Message)
+		switch {
+		case f.Diff != "":
+			out.WriteString("  --- expected\n  +++ got\n" + indent(f.Diff, "  "))
+		default:
+			labelled(&out, "  expected  ", f.Expected)
+			labelled(&out, "  got       ", f.Got)
+		}
+		labelled(&out, "  hint: ", f.Hint)
+	}
+	return out.String()
+}
+
+func place(site string, at diag.Range) string {
+	if site != "" && site != "." {
+		at.File = filepath.Join(site, at.File)
+	}
+	return at.String()
+}
+
+func labelled(out *strings.Builder, label, text string) {
+	if text == "" {
+		return
+	}
+	lines := strings.Split(strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n"), "\n")
+	out.WriteString(label + strings.Join(lines, "\n"+strings.Repeat(" ", len(label))) + "\n")
+}
+
+func indent(text, prefix string) string {
+	return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
+}
+
+// JSON writes results as JSON lines: one for each case, and the sum.
+func JSON(w io.Writer, all []Tested) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, t := range all {
+		for _, r := range t.Results {
+			err := e.Encode(struct {
+				Type        string        `json:"type"`
+				Site        string        `json:"site"`
+				File        string        `json:"file"`
+				Line        int           `json:"line"`
+				Case        string        `json:"case"`
+				Outcome     Outcome       `json:"outcome"`
+				Failures    []Failure     `json:"failures,omitempty"`
+				Diagnostics diag.List     `json:"diagnostics,omitempty"`
+				Updated     []string      `json:"updated,omitempty"`
+				Duration    time.Duration `json:"duration"`
+			}{"case", t.Site, r.Case.File, r.Case.Range.Start.Line, r.Case.Name, r.Outcome, r.Failures, r.Diagnostics, r.Updated, r.Duration})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return e.Encode(struct {
+		Type string `json:"type"`
+		Sum
+	}{"summary", SumOf(all)})
+}
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	File    string        `xml:"file,attr"`
+	Line    int           `xml:"line,attr,omitempty"`
+	Time    string        `xml:"time,attr"`
+	Failure *junitMessage `xml:"failure,omitempty"`
+	Error   *junitMessage `xml:"error,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",cdata"`
+}
+
+// JUnit writes results as the XML that build servers read: a suite for each
+// site. A case that is wrong, or whose site is, counts as an error.
+func JUnit(w io.Writer, all []Tested) error {
+	sum := SumOf(all)
+	doc := junitSuites{Tests: sum.Cases, Failures: sum.Failed, Errors: sum.Wrong, Time: seconds(sum.Duration)}
+	for _, t := range all {
+		one := SumOf([]Tested{t})
+		suite := junitSuite{Name: t.Site, Tests: one.Cases, Failures: one.Failed, Errors: one.Wrong, Time: seconds(one.Duration)}
+		for _, r := range t.Results {
+			suite.Cases = append(suite.Cases, junitOf(t.Site, r))
+		}
+		if t.Mistakes.HasErrors() {
+			suite.Tests, doc.Tests = suite.Tests+1, doc.Tests+1
+			suite.Cases = append(suite.Cases, junitCase{Name: "the files of cases", Class: t.Site, File: filepath.Join(t.Site, Dir),
+				Time: seconds(0), Error: junitMistakes(t.Mistakes)})
+		}
+		doc.Suites = append(doc.Suites, suite)
+	}
+	var out bytes.Buffer
+	out.WriteString(xml.Header)
+	e := xml.NewEncoder(&out)
+	e.Indent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func junitOf(site string, r Result) junitCase {
+	file := filepath.Join(site, r.Case.File)
+	c := junitCase{Name: r.Case.Name, Class: strings.TrimSuffix(file, ".hcl"), File: file, Line: r.Case.Range.Start.Line, Time: seconds(r.Duration)}
+	switch r.Outcome {
+	case Failed:
+		c.Failure = &junitMessage{Message: r.Failures[0].Message, Text: "\n" + ui.Clean(r.Text(site))}
+	case Wrong:
+		c.Error = junitMistakes(r.Diagnostics)
+	}
+	return c
+}
+
+func junitMistakes(list diag.List) *junitMessage {
+	m := &junitMessage{Text: "\n" + ui.Clean(list.Error()) + "\n"}
+	for _, d := range list {
+		if d.Severity == diag.Error && m.Message == "" {
+			m.Message = d.Summary
+		}
+	}
+	return m
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

@@ -1,0 +1,140 @@
+package testcase
+
+import (
+	"maps"
+	"slices"
+)
+
+// kind is what an attribute of a case holds.
+type kind int
+
+const (
+	text      kind = iota // string
+	flag                  // bool
+	number                // int
+	textList              // []string
+	textMap               // map[string]string
+	fileMode              // fs.FileMode
+	pattern               // *regexp.Regexp
+	patterns              // []*regexp.Regexp
+	version               // string; true is some version, false none
+	plain                 // map[string]any of plain values
+	addresses             // []item without values
+	rows                  // []item with a string each
+	reasons               // []item with a *regexp.Regexp each
+	partList              // []item with items, the attributes of a part, of plain values
+	untilWord             // until
+)
+
+// shape is what a kind of block may hold.
+type shape struct {
+	what   string // for messages
+	labels int
+	many   bool // may stand several times
+	fields map[string]kind
+	blocks map[string]*shape
+}
+
+func (s *shape) names() []string {
+	return slices.Sorted(maps.Keys(s.fields))
+}
+
+func (s *shape) words() []string {
+	return slices.Sorted(maps.Keys(s.blocks))
+}
+
+// shapeOfFile is what a file of cases holds.
+func shapeOfFile() *shape {
+	machine := shapeOfMachine()
+	shared := *machine
+	shared.what, shared.labels, shared.many = "a shared machine", 1, true
+	return &shape{what: "a file of cases", blocks: map[string]*shape{
+		"case":    shapeOfCase(machine),
+		"machine": &shared,
+		"locals":  {what: "locals", many: true},
+	}}
+}
+
+func shapeOfCase(machine *shape) *shape {
+	return &shape{
+		what: "a case", labels: 1, many: true,
+		fields: map[string]kind{
+			"description": text, "host": text, "facts": plain, "vars": plain, "until": untilWord,
+			"target": textList, "tags": textList, "exclude": textList,
+			"expect_error": patterns, "expect_warning": patterns,
+		},
+		blocks: map[string]*shape{
+			"machine": machine,
+			"expect_run": {what: "expect_run", fields: map[string]kind{
+				"invocations": addresses, "without": addresses, "parts": partList, "golden": text,
+			}},
+			"expect_plan": {what: "expect_plan", fields: map[string]kind{
+				"rows": rows, "changes": rows, "golden": text,
+			}},
+			"expect_apply": {
+				what: "expect_apply",
+				fields: map[string]kind{
+					"outcomes": rows, "changed": addresses, "failures": reasons,
+					"converges": flag, "repeats": addresses,
+				},
+				blocks: map[string]*shape{"after": shapeOfAfter()},
+			},
+		},
+	}
+}
+
+// shapeOfMachine is what describes a machine before a case.
+func shapeOfMachine() *shape {
+	meta := map[string]kind{"mode": fileMode, "owner": text, "group": text}
+	return &shape{
+		what:   "a machine",
+		fields: map[string]kind{"like": text, "apt": flag, "systemd": flag},
+		blocks: map[string]*shape{
+			"file":      thing("a file", meta, map[string]kind{"content": text}),
+			"directory": thing("a directory", meta),
+			"link":      thing("a link", map[string]kind{"target": text}),
+			"package": thing("a package", map[string]kind{
+				"installed": version, "held": flag, "available": textList, "files": textMap, "services": textList}),
+			"service": thing("a service", map[string]kind{"running": flag, "enabled": flag, "masked": flag, "unit": text}),
+			"user": thing("a user", map[string]kind{"uid": number, "group": text, "groups": textList,
+				"comment": text, "home": text, "shell": text, "password": text}),
+			"group": thing("a group", map[string]kind{"gid": number, "members": textList}),
+			"command": thing("a command", map[string]kind{"argv": textList, "shell": text, "exit_code": number,
+				"stdout": text, "stderr": text, "creates": textMap, "removes": textList,
+				"exists": text, "missing": text, "package": text}),
+		},
+	}
+}
+
+// shapeOfAfter is what is expected of the machine after an apply: the words that
+// describe it, absence, and parts of contents.
+func shapeOfAfter() *shape {
+	after := &shape{what: "after", blocks: map[string]*shape{}}
+	for word, s := range shapeOfMachine().blocks {
+		if word == "command" {
+			continue
+		}
+		fields := maps.Clone(s.fields)
+		fields["absent"] = flag
+		switch word {
+		case "file":
+			fields["contains"], fields["matches"] = textList, pattern
+		case "package":
+			delete(fields, "available")
+			delete(fields, "files")
+			delete(fields, "services")
+		case "service":
+			delete(fields, "unit")
+		}
+		after.blocks[word] = &shape{what: s.what, labels: 1, many: true, fields: fields}
+	}
+	return after
+}
+
+func thing(what string, fields ...map[string]kind) *shape {
+	s := &shape{what: what, labels: 1, many: true, fields: map[string]kind{}}
+	for _, f := range fields {
+		maps.Copy(s.fields, f)
+	}
+	return s
+}

@@ -1,0 +1,139 @@
+// Package testcase tests sites on simulated machines. A case, which stands in
+// a file tests/*.hcl beside the site, says what is given (facts, variables, a
+// machine) and what is expected: of the compiled run, of the plan, of the apply
+// and of the machine afterwards.
+//
+// Whatever a case expects, the site is planned and applied, on a machine in
+// memory and never on a real one: the plan must leave the machine alone, the
+// apply do what the plan was certain of, no part fail, and a second apply find
+// nothing to do.
+package testcase
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"time"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Options say how cases are carried out. Site and Registry are required.
+type Options struct {
+	// Site is the loaded site.
+	Site *lang.Site
+	// Registry holds the modules that the site uses.
+	Registry *states.Registry
+	// Update writes a golden file, named from the site's directory, in place of
+	// comparing with it; nil: they are compared.
+	Update func(name string, data []byte) error
+}
+
+// Outcome is how a case ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed Outcome = "passed"
+	Failed Outcome = "failed" // something is not as expected
+	Wrong  Outcome = "wrong"  // the site or the case has mistakes: see Diagnostics
+)
+
+// Result is how a case ended, and why.
+type Result struct {
+	Case        *Case
+	Outcome     Outcome
+	Failures    []Failure
+	Diagnostics diag.List // mistakes, and warnings of the site
+	Updated     []string  // golden files that were written
+	Duration    time.Duration
+}
+
+// Failure is one thing that is not as expected.
+type Failure struct {
+	Message  string     `json:"message"`
+	Expected string     `json:"expected,omitempty"`
+	Got      string     `json:"got,omitempty"`
+	Diff     string     `json:"diff,omitempty"` // unified, from expected to got
+	Hint     string     `json:"hint,omitempty"`
+	Range    diag.Range `json:"range"` // of the expectation
+}
+
+// Run carries out one case.
+func Run(ctx context.Context, c *Case, o Options) Result {
+	start := time.Now()
+	r := &running{c: c, o: o}
+	r.run(ctx)
+	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Updated: r.updated}
+	switch {
+	case r.diagnostics.HasErrors():
+		result.Outcome = Wrong
+	case len(r.failures) > 0:
+		result.Outcome = Failed
+	}
+	result.Duration = time.Since(start)
+	return result
+}
+
+// running is a case on its way.
+type running struct {
+	c           *Case
+	o           Options
+	compiled    *compiled
+	failures    []Failure
+	diagnostics diag.List
+	updated     []string
+}
+
+func (r *running) fail(f Failure) {
+	if f.Range.IsZero() {
+		f.Range = r.c.Range
+	}
+	r.failures = append(r.failures, f)
+}
+
+// expectation is the block of a stage, or an empty one.
+func (r *running) expectation(stage string) *block {
+	if b := r.c.block.only("expect_" + stage); b != nil {
+		return b
+	}
+	return &block{at: r.c.Range}
+}
+
+func (r *running) run(ctx context.Context) {
+	if !r.compile(ctx) || r.c.expectsError() != nil {
+		return
+	}
+	r.checkRun()
+	if r.c.until() == untilRun {
+		return
+	}
+	planned, ok := r.plan(ctx)
+	if !ok {
+		return
+	}
+	r.checkPlan(planned)
+	if r.c.until() == untilPlan {
+		return
+	}
+	applied, ok := r.apply(ctx)
+	if !ok {
+		return
+	}
+	r.checkApply(planned, applied)
+	if after := r.expectation("apply").only("after"); after != nil {
+		r.checkAfter(after)
+	}
+	r.converge(ctx, applied)
+}
+
+// indented writes plain data as golden files hold it.
+func indented(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return append(data, '\n'), err
+}
+
+// site is the file system of the site.
+func (r *running) site() fs.FS { return r.o.Site.Files() }
