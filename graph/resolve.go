@@ -72,6 +72,7 @@ func (p *planner) resolve() (sound bool) {
 	}
 	for _, d := range p.decls {
 		d.out = p.isOut(d)
+		p.settleEnsure(d)
 	}
 	for _, d := range p.decls {
 		p.linkNotes(d)
@@ -281,18 +282,26 @@ func ancestors(blocks []*decl) []*decl {
 	return out
 }
 
-// inheritEnsure finds the condition that d gives its parts: its own, its
+// settleEnsure finds the condition that d gives its parts: its own, its
 // state's, or that of the nearest block that has one.
-func (p *planner) inheritEnsure(d *decl) {
+func (p *planner) settleEnsure(d *decl) {
 	d.ensure = d.Options.Ensure
 	if d.ensure == "" && d.of != nil {
 		d.ensure = d.of.Options.Ensure
 	}
+	inherited := d.ensure == ""
 	for _, b := range slices.Backward(ancestors(d.blocks)) {
 		if d.ensure == "" {
 			d.ensure = b.Options.Ensure
 		}
 	}
+	if inherited && d.ensure == states.Absent {
+		p.leaveActsOut(d)
+	}
+}
+
+// inheritEnsure finds out whether all that d names is taken away.
+func (p *planner) inheritEnsure(d *decl) {
 	d.absent = false
 	for i := range d.Parts {
 		if part := &d.Parts[i]; !part.Options.LeftOut {
@@ -302,6 +311,33 @@ func (p *planner) inheritEnsure(d *decl) {
 			}
 		}
 	}
+}
+
+// leaveActsOut leaves out what cannot be absent where a block or a component
+// is taken away as a whole: acts leave nothing to be removed.
+func (p *planner) leaveActsOut(d *decl) {
+	acts := func(part *states.PartDeclaration) bool {
+		m := p.registry.Lookup(part.Type)
+		return m != nil && m.IsAct() && part.Options.Ensure == "" && !part.Options.LeftOut
+	}
+	left := 0
+	for i := range d.Parts {
+		if part := &d.Parts[i]; !part.Options.LeftOut && !acts(part) {
+			left++
+		}
+	}
+	if left == len(d.Parts) {
+		return
+	}
+	d.out = d.out || left == 0
+	own := *d.Declaration // the caller's stays as it is
+	own.Parts = slices.Clone(own.Parts)
+	for i := range own.Parts {
+		if acts(&own.Parts[i]) {
+			own.Parts[i].Options.LeftOut = true
+		}
+	}
+	d.Declaration = &own
 }
 
 // ensureOf gives the condition that a part of d is wanted in.

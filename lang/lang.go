@@ -48,6 +48,7 @@ type (
 	VariableSource = eval.VariableSource
 	FunctionDoc    = eval.FunctionDoc
 	Host           = eval.Host
+	Role           = eval.Role
 )
 
 // Site is a loaded site.
@@ -95,6 +96,14 @@ func (s *Site) Hosts(_ context.Context, t Target) (hosts []Host, groups []string
 	return s.program.Hosts(t)
 }
 
+// Roles describes the roles that the site declares, sorted by name.
+func (s *Site) Roles(_ context.Context, t Target) ([]Role, diag.List) {
+	if s.broken {
+		return nil, s.list
+	}
+	return s.program.Roles(t)
+}
+
 // Name is the site's name, empty when it has none.
 func (s *Site) Name() string { return s.program.Name() }
 
@@ -112,6 +121,15 @@ func (s *Site) Files() fs.FS { return s.files }
 
 // Functions describes the functions of the language, sorted by name.
 func Functions() []FunctionDoc { return eval.FunctionDocs() }
+
+// SelectHosts gives the hosts that a pattern names, such as "web*,!web3,@db". The
+// error has a hint, see Diagnose.
+func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
+	return eval.SelectHosts(hosts, groups, pattern)
+}
+
+// Diagnose makes a diagnostic of an error, with its hint if it has one.
+func Diagnose(err error, at diag.Range) diag.Diagnostic { return eval.Diagnose(err, at) }
 
 // Format rewrites a file in the canonical layout. JSON is left as it is, and a
 // file that does not parse is not touched: the list says why.

@@ -34,6 +34,9 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	if err := c.reachable(); err != nil {
+		return err
+	}
 	c.forgetPlanner()
 	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,14 +12,19 @@ import (
 )
 
 type inspectCmd struct {
-	What string `arg:"" optional:"" default:"all" help:"What to show: vars, states or all."`
-	siteArg
+	What  string `arg:"" optional:"" default:"all" help:"What to show: vars, states, hosts, roles or all."`
+	First string `arg:"" optional:"" name:"host" help:"For vars: the host, before the site."`
+	Last  string `arg:"" optional:"" name:"site" help:"Directory with state files, or one such file."`
+
+	site string
 }
 
 // inspected is what inspect shows, as JSON.
 type inspected struct {
 	Variables []lang.VariableValue `json:"variables,omitempty"`
 	States    []inspectedState     `json:"states,omitempty"`
+	Hosts     []lang.Host          `json:"hosts,omitempty"`
+	Roles     []lang.Role          `json:"roles,omitempty"`
 }
 
 type inspectedState struct {
@@ -28,35 +34,85 @@ type inspectedState struct {
 	Handler  bool   `json:"handler,omitempty"`
 }
 
-// settle takes a site that stands where the subject would for the site, of
-// which all is shown.
-func (cmd *inspectCmd) settle() error {
+// settle finds out what the arguments are: what to show, a host, the site. A
+// site that stands where the subject would is shown whole.
+func (cmd *inspectCmd) settle(s *client) error {
+	var args []string
+	for _, arg := range []string{cmd.First, cmd.Last} {
+		if arg != "" {
+			args = append(args, arg)
+		}
+	}
 	switch cmd.What {
-	case "vars", "states", "all":
-		return nil
-	case "roles", "hosts":
-		return usage("inspect shows vars, states or all", "inspect %s is not supported yet", cmd.What)
+	case "vars", "states", "hosts", "roles", "all":
+	default:
+		if _, err := os.Stat(cmd.What); err != nil || len(args) > 0 {
+			return usage("write tenet inspect vars, states, hosts, roles or all, and the site", "there is no %q to inspect", cmd.What)
+		}
+		cmd.What, args = "all", []string{cmd.What}
 	}
-	if _, err := os.Stat(cmd.What); err != nil || cmd.Site != "." {
-		return usage("write tenet inspect vars, states or all, and the site", "there is no %q to inspect", cmd.What)
+	if cmd.What == "vars" && len(args) > 0 {
+		if _, err := os.Stat(args[0]); err != nil || len(args) > 1 {
+			s.globals.Limit, args = args[0], args[1:]
+		}
 	}
-	cmd.What, cmd.Site = "all", cmd.What
+	switch len(args) {
+	case 0:
+		cmd.site = "."
+	case 1:
+		cmd.site = args[0]
+	default:
+		return usage("write tenet inspect vars, states, hosts, roles or all, and the site", "there are too many arguments")
+	}
 	return nil
 }
 
-// Run shows a site's variables and states.
+// Run shows a site's variables, states, hosts and roles.
 func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
-	if err := cmd.settle(); err != nil {
+	if err := cmd.settle(s); err != nil {
 		return err
 	}
-	c, declarations, err := s.evaluate(ctx, cmd.Site)
+	var found inspected
+	var err error
+	switch cmd.What {
+	case "hosts", "roles":
+		err = s.inspectInventory(ctx, cmd, &found)
+	default:
+		err = s.inspectHost(ctx, cmd, &found)
+	}
+	if err != nil {
+		return err
+	}
+	if s.globals.JSON {
+		return s.printJSON(found)
+	}
+	return s.printInspected(found)
+}
+
+// inspectInventory looks at the hosts or the roles.
+func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *inspected) error {
+	c, err := s.load(cmd.site)
+	if err != nil {
+		return err
+	}
+	if cmd.What == "hosts" {
+		found.Hosts, err = s.selected(ctx, c)
+		return err
+	}
+	roles, diags := c.lang.Roles(ctx, c.target)
+	found.Roles = roles
+	return s.diagnose(c, diags)
+}
+
+// inspectHost looks at what the site is for one host.
+func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, found *inspected) error {
+	c, declarations, err := s.evaluate(ctx, cmd.site)
 	if err != nil {
 		return err
 	}
 	if err := s.plan(c, declarations); err != nil {
 		return err
 	}
-	var found inspected
 	if cmd.What != "states" {
 		values, diags := c.lang.Variables(ctx, c.target)
 		if err := s.diagnose(c, diags); err != nil {
@@ -64,18 +120,16 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 		}
 		found.Variables = values
 	}
-	if cmd.What != "vars" {
-		for _, inv := range append(c.run.Invocations, c.run.Handlers...) {
-			found.States = append(found.States, inspectedState{
-				Address: inv.Address, Declared: c.result.Sources[inv.Address].String(),
-				Parts: len(inv.Parts), Handler: inv.Handler,
-			})
-		}
+	if cmd.What == "vars" {
+		return nil
 	}
-	if s.globals.JSON {
-		return s.printJSON(found)
+	for _, inv := range append(c.run.Invocations, c.run.Handlers...) {
+		found.States = append(found.States, inspectedState{
+			Address: inv.Address, Declared: c.result.Sources[inv.Address].String(),
+			Parts: len(inv.Parts), Handler: inv.Handler,
+		})
 	}
-	return s.printInspected(found)
+	return nil
 }
 
 func (s *client) printInspected(found inspected) error {
@@ -95,6 +149,12 @@ func (s *client) printInspected(found inspected) error {
 			word += ", a handler"
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\n", st.Address, word, st.Declared)
+	}
+	for _, h := range found.Hosts {
+		fmt.Fprintln(out, describeHost(h))
+	}
+	for _, r := range found.Roles {
+		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Name, strings.Join(r.Hosts, ", "), strings.Join(r.Declares, ", "))
 	}
 	return failed(out.Flush())
 }

@@ -21,6 +21,9 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	if err := c.reachable(); err != nil {
+		return err
+	}
 	c.forgetPlanner()
 	result, err := s.showPlan(ctx, c)
 	if err != nil {

@@ -28,6 +28,9 @@ type site struct {
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
 	host    *host.Local
+	// declared is the host of the site that is meant; nil where it declares
+	// none.
+	declared *lang.Host
 
 	texts  map[string][]byte // the source files, once lang is let go
 	places map[string]diag.Range
@@ -65,6 +68,13 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 	if err != nil {
 		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err)}
 	}
+	options.Outside = func(path string) (fs.FS, error) {
+		outside, err := os.OpenRoot(filepath.Join(dir, filepath.FromSlash(path)))
+		if err != nil {
+			return nil, err
+		}
+		return outside.FS(), nil
+	}
 	// What Load finds is in the lists of For too, in order with the rest.
 	loaded, _ := lang.Load(root.FS(), options)
 	return loaded, nil
@@ -83,18 +93,29 @@ func (s *client) compile(ctx context.Context, path string) (*site, error) {
 	return c, nil
 }
 
-// evaluate loads a site, and evaluates it for this machine.
-func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Declarations, error) {
+// load opens a site, to be evaluated for this machine or a host that it
+// declares.
+func (s *client) load(path string) (*site, error) {
 	h, err := s.newHost()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c := &site{host: h}
 	if c.lang, err = s.openSite(path); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c.sources = c.lang.Files()
-	if c.target, err = s.target(h); err != nil {
+	c.target, err = s.target(h)
+	return c, err
+}
+
+// evaluate loads a site, and evaluates it for one host.
+func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Declarations, error) {
+	c, err := s.load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.choose(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	declarations, diags := c.lang.For(ctx, c.target)

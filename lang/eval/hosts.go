@@ -26,6 +26,14 @@ type Host struct {
 	Range    diag.Range        `json:"range,omitzero"`
 }
 
+// Role is what a host gets by name.
+type Role struct {
+	Name     string     `json:"name"`
+	Hosts    []string   `json:"hosts,omitempty"`    // that have it
+	Declares []string   `json:"declares,omitempty"` // addresses, without instance keys
+	Range    diag.Range `json:"range,omitzero"`
+}
+
 // Executors lists the ways to reach a host.
 func Executors() []string { return []string{"local", "ssh", "agent"} }
 

@@ -280,6 +280,27 @@ func (e *evaluator) groupNames() []string {
 	return slices.Compact(names)
 }
 
+// Roles describes the roles, sorted by name.
+func (p *Program) Roles(t eval.Target) ([]eval.Role, diag.List) {
+	hosts, _, list := p.Hosts(t)
+	var out []eval.Role
+	for _, name := range slices.Sorted(maps.Keys(p.roles)) {
+		r := eval.Role{Name: name, Range: at(p.roles[name].src)}
+		for _, d := range p.declarations {
+			if d.role == name {
+				r.Declares = append(r.Declares, d.base)
+			}
+		}
+		for _, h := range hosts {
+			if slices.Contains(h.Roles, name) {
+				r.Hosts = append(r.Hosts, h.Name)
+			}
+		}
+		out = append(out, r)
+	}
+	return out, list
+}
+
 // Hosts gives the hosts that the site declares, in their order, and the names
 // of the groups.
 func (p *Program) Hosts(t eval.Target) (hosts []eval.Host, groups []string, list diag.List) {

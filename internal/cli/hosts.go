@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// choose finds the host of a site that is meant; a site without hosts is for
+// this machine.
+func (s *client) choose(ctx context.Context, c *site) error {
+	hosts, err := s.selected(ctx, c)
+	if err != nil {
+		return err
+	}
+	switch len(hosts) {
+	case 0:
+		if s.globals.Limit == "" {
+			return nil
+		}
+		return usage("tenet inspect hosts lists the hosts", "--limit %s leaves no host", s.globals.Limit)
+	case 1:
+		c.declared = &hosts[0]
+		c.target.Host = hosts[0].Name
+		return nil
+	}
+	names := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	return usage("name one with --limit", "this is for one host, and the site declares %s", strings.Join(names, ", "))
+}
+
+// selected gives the hosts that --limit names, all without it; none where the
+// site declares none.
+func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
+	hosts, groups, diags := c.lang.Hosts(ctx, c.target)
+	if err := s.diagnose(c, diags); err != nil || s.globals.Limit == "" {
+		return hosts, err
+	}
+	if len(hosts) == 0 {
+		return nil, usage("leave it out: the site is for this machine", "--limit: the site declares no hosts")
+	}
+	found, err := lang.SelectHosts(hosts, groups, s.globals.Limit)
+	if err != nil {
+		return nil, usage(lang.Diagnose(err, diag.Range{}).Hint, "--limit: %w", err)
+	}
+	return found, nil
+}
+
+// reachable reports a host that this program cannot act on yet.
+func (c *site) reachable() error {
+	if c.declared == nil || c.declared.Executor == "local" {
+		return nil
+	}
+	return usage(`give the host executor = "local" where it is this machine`,
+		"%s is reached by %s, which is not possible yet", c.declared.Name, c.declared.Executor)
+}
+
+// describeHost is one line about a host.
+func describeHost(h lang.Host) string {
+	text := fmt.Sprintf("%s\t%s\t%s", h.Name, h.Address, h.Executor)
+	for _, list := range [][]string{h.Groups, h.Roles} {
+		text += "\t" + strings.Join(list, ", ")
+	}
+	return text
+}
