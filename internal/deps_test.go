@@ -50,7 +50,8 @@ var imports = []struct {
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},
 	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
-	{"stdlib", nil, nil},
+	// A component is tried out as it is used: compiled, and applied in memory.
+	{"stdlib", nil, []string{"*"}},
 	{"cmd/tenet", []string{"internal/cli"}, nil},
 	{"internal", nil, []string{"*"}},
 	{"internal/...", []string{"*"}, nil},

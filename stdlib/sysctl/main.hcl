@@ -1,0 +1,81 @@
+# std/sysctl: parameters of the kernel, now and after each boot.
+#
+#     component "kernel" {
+#       source = "std/sysctl"
+#       vars = {
+#         settings = {
+#           "net.ipv4.ip_forward" = "1"
+#           "vm.swappiness"       = 10
+#         }
+#       }
+#     }
+#
+# Several components live side by side under different names; of two files that
+# set one parameter, the later in the order of their names wins at boot. Values
+# that the kernel refuses, and parameters that it does not have, are an error
+# when they are applied.
+#
+# Made absent, the file is removed. The kernel keeps the values until the next
+# boot, since nobody knows which ones it had before.
+
+variable "settings" {
+  type        = map(string)
+  description = "Values by the names of their parameters, such as \"net.ipv4.ip_forward\"."
+
+  validation {
+    condition     = alltrue([for name in keys(var.settings) : can(regex("^[a-z0-9_]+([./][A-Za-z0-9_:*@-]+)+$", name))])
+    error_message = "A parameter has words with dots between them, such as net.ipv4.ip_forward (where a word has a dot itself, with slashes: net/ipv4/conf/eth0.1/forwarding)."
+  }
+
+  validation {
+    condition     = alltrue([for value in values(var.settings) : can(regex("^[^\\s\\x00]+([ \\t]+[^\\s\\x00]+)*$", value))])
+    error_message = "A value is one line, and not empty."
+  }
+}
+
+variable "name" {
+  type        = string
+  default     = "tenet"
+  description = "Name of the file: /etc/sysctl.d/60-NAME.conf."
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9_-]*$", var.name))
+    error_message = "A name has letters, digits, _ and -, and begins with a letter or digit."
+  }
+}
+
+variable "apply" {
+  type        = bool
+  default     = true
+  description = "Whether the kernel gets the values at once. Give false for a tree that is not running, such as an image below --root, and the values count from its next boot."
+}
+
+locals {
+  path = "/etc/sysctl.d/60-${var.name}.conf"
+}
+
+state "settings" {
+  description = "Write the parameters for each boot."
+
+  file "settings" {
+    description = "Read at boot, and by the handler."
+    path        = local.path
+    content = join("", concat(["# Kept by tenet.\n"], [
+      for name, value in var.settings : "${name} = ${value}\n"
+    ]))
+    owner  = "root"
+    group  = "root"
+    mode   = "0644"
+    notify = var.apply ? [state.apply] : []
+  }
+}
+
+state "apply" {
+  description = "Hand the parameters to the kernel. Runs when they have changed."
+  lazy        = true
+
+  command "sysctl" {
+    description = "Reads this one file."
+    argv        = ["sysctl", "--quiet", "--load=${local.path}"]
+  }
+}
