@@ -37,6 +37,18 @@ func facts(name string) (any, error) {
 	return nil, fmt.Errorf("there is no such fact")
 }
 
+// secrets gives the values of lines NAME=VALUE.
+func secrets(text string) func(string) (string, error) {
+	return func(wanted string) (string, error) {
+		for line := range strings.Lines(text) {
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); name == wanted {
+				return value, nil
+			}
+		}
+		return "", fmt.Errorf("there is no secret %q", wanted)
+	}
+}
+
 // archive makes a site of an archive's files. A file whose name ends in
 // "@link" is a symbolic link with its text as target.
 func archive(a *txtar.Archive) (fstest.MapFS, lang.Target) {
@@ -55,6 +67,8 @@ func archive(a *txtar.Archive) (fstest.MapFS, lang.Target) {
 					target.Environment[name] = value
 				}
 			}
+		case f.Name == "secrets" || f.Name == "secrets-hidden":
+			target.Secrets, target.SecretsHidden = secrets(string(data)), f.Name == "secrets-hidden"
 		case strings.HasPrefix(f.Name, "var-file/"):
 			target.VarFiles = append(target.VarFiles, lang.VarFile{Name: f.Name, Data: data})
 		case strings.HasSuffix(f.Name, "@link"):

@@ -137,7 +137,7 @@ func (s *client) printInspected(found inspected) error {
 	for _, v := range found.Variables {
 		fmt.Fprintf(out, "var.%s\t= %s\t%s\n", v.Name, shown(v.Sensitive, v.Value), from(v.From))
 		for _, o := range v.Overrode {
-			fmt.Fprintf(out, "\t  %s\t%s\n", shown(v.Sensitive, o.Value), from(o))
+			fmt.Fprintf(out, "\t  %s\t%s\n", shown(v.Sensitive || o.Sensitive, o.Value), from(o))
 		}
 	}
 	for _, st := range found.States {

@@ -30,6 +30,7 @@ type Files struct {
 	sources   map[string]map[string]any
 	templates map[string]*template
 	pure      map[string]function.Function // those that read no files
+	vault     *Vault
 }
 
 // NewFiles makes the files of a site.
@@ -40,6 +41,7 @@ func NewFiles(site fs.FS) *Files {
 		texts:     map[string]string{},
 		sources:   map[string]map[string]any{},
 		templates: map[string]*template{},
+		vault:     NewVault(Target{}),
 	}
 }
 

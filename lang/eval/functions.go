@@ -46,15 +46,24 @@ func (f *Files) functions(dir string, chain []string) map[string]function.Functi
 	if f.pure == nil {
 		f.pure = map[string]function.Function{}
 		for _, fn := range f.Functions(dir) {
-			f.pure[fn.Name] = fn.Impl
+			f.pure[fn.Name] = f.watched(fn)
 		}
 	}
 	table := maps.Clone(f.pure)
 	for _, fn := range f.fileFunctions(dir, chain) {
-		table[fn.Name] = fn.Impl
+		table[fn.Name] = f.watched(fn)
 	}
 	table[TemplateFunction] = f.templateFinder(dir, chain)
 	return table
+}
+
+// watched gives the function as evaluation calls it. Those that take whole
+// expressions give out only what these have.
+func (f *Files) watched(fn Function) function.Function {
+	if fn.Name == "try" || fn.Name == "can" {
+		return fn.Impl
+	}
+	return f.vault.watch(fn.Impl)
 }
 
 // FunctionDocs describes all functions, sorted by name.

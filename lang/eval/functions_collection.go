@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
@@ -48,7 +47,7 @@ func collectionFunctions() []Function {
 
 func typeFunctions() []Function {
 	return grouped("types", []Function{
-		{"can", "", "whether an expression has a value", tryfunc.CanFunc},
+		{"can", "", "whether an expression has a value", canFunction()},
 		{"issensitive", "", "whether a value, or a part of it, is never shown", isSensitiveFunction()},
 		{"nonsensitive", "", "a value that may be shown", sensitivity(false)},
 		{"sensitive", "", "a value that is never shown", sensitivity(true)},
@@ -58,7 +57,7 @@ func typeFunctions() []Function {
 		{"tonumber", "", "a value as a number", stdlib.MakeToFunc(cty.Number)},
 		{"toset", "", "a value as a set", convertElements(cty.Set(cty.DynamicPseudoType))},
 		{"tostring", "", "a value as text", stdlib.MakeToFunc(cty.String)},
-		{"try", "", "the first expression that has a value", tryfunc.TryFunc},
+		{"try", "", "the first expression that has a value", tryFunction()},
 	})
 }
 
@@ -219,8 +218,9 @@ func sensitivity(mark bool) function.Function {
 			if mark {
 				return args[0].Mark(Sensitive), nil
 			}
-			v, _ := Split(args[0])
-			return v, nil
+			v, marks := args[0].UnmarkDeep()
+			delete(marks, Sensitive) // what is withheld stays so
+			return v.WithMarks(marks), nil
 		},
 	})
 }

@@ -150,6 +150,7 @@ func (f *Files) fileFunctions(dir string, chain []string) []Function {
 		{"dirname", "", "a path without its last element", pure(path.Dir)},
 		{"exists", "", "whether the site has a file or directory of that path", exists},
 		{"read", "", "the text of a file of the site", read},
+		{"secret", "", "the value of a secret of the site, sensitive: \"db\" is in secrets.age, \"prod/db\" in secrets/prod.age", f.secretFunction()},
 		{"template", "", "a template file of the site, filled in with the variables", f.templateFunction(dir, chain)},
 	})
 }

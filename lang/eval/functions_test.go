@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,16 +17,7 @@ import (
 // evaluate gives the plain value of an expression, or what is wrong with it.
 func evaluate(t *testing.T, text string) (any, error) {
 	t.Helper()
-	files := eval.NewFiles(fstest.MapFS{
-		"dir/hello.tmpl": {Data: []byte("hello ${name}%{ for x in list }, ${x}%{ endfor }")},
-		"dir/text":       {Data: []byte("text\n")},
-	})
-	expr, diags := hclsyntax.ParseExpression([]byte(text), "test", hcl.InitialPos)
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	v, diags := expr.Value(&hcl.EvalContext{Functions: files.FunctionMap("dir"),
-		Variables: map[string]cty.Value{"secret": cty.StringVal("hunter2").Mark(eval.Sensitive)}})
+	v, diags := expression(t, text, false)
 	if diags.HasErrors() {
 		return nil, eval.FromHCL(diags).Err()
 	}
@@ -37,10 +29,40 @@ func evaluate(t *testing.T, text string) (any, error) {
 	return plain, err
 }
 
-// The examples are those of Terraform's documentation where it has the
-// function.
-func TestFunctions(t *testing.T) {
-	tests := [][2]string{
+// expression evaluates an expression in which secret and secret(NAME) are
+// sensitive.
+func expression(t *testing.T, text string, hidden bool) (cty.Value, hcl.Diagnostics) {
+	t.Helper()
+	files := eval.NewFiles(fstest.MapFS{
+		"dir/hello.tmpl": {Data: []byte("hello ${name}%{ for x in list }, ${x}%{ endfor }")},
+		"dir/index.tmpl": {Data: []byte("${{ hunter2 = 1 }[key]}")},
+		"dir/text":       {Data: []byte("text\n")},
+	})
+	expr, diags := hclsyntax.ParseExpression([]byte(text), "test", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	files.UseVault(eval.NewVault(eval.Target{SecretsHidden: hidden, Secrets: func(name string) (string, error) {
+		if name == "none" {
+			return "", errors.New("there is none")
+		}
+		return "hunter2", nil
+	}}))
+	ctx := &hcl.EvalContext{Functions: files.FunctionMap("dir"), Variables: map[string]cty.Value{
+		"secret": cty.StringVal("hunter2").Mark(eval.Sensitive),
+		"db":     cty.ObjectVal(map[string]cty.Value{"password": cty.StringVal("hunter2").Mark(eval.Sensitive), "user": cty.StringVal("ada")}),
+	}}
+	v, diags := expr.Value(ctx)
+	if eval.HasIndex(expr) && !diags.HasErrors() {
+		v = eval.MarkIndexed(expr, ctx, v)
+	}
+	return v, diags
+}
+
+// functionExamples are calls of all functions with what they give: those of
+// Terraform's documentation where it has the function.
+func functionExamples() [][2]string {
+	return [][2]string{
 		{`chomp("hello\n")`, `"hello"`},
 		{`endswith("hello world", "world")`, `true`},
 		{`format("Hello, %s! %03d %.2f", "Ander", 7, 1.5)`, `"Hello, Ander! 007 1.50"`},
@@ -154,10 +176,14 @@ func TestFunctions(t *testing.T) {
 		{`[basename("foo/bar/baz.txt"), dirname("foo/bar/baz.txt")]`, `["baz.txt","foo/bar"]`},
 		{`read("text")`, `"text\n"`},
 		{`[exists("text"), exists("../dir"), exists("none")]`, `[true,true,false]`},
+		{`secret("db")`, `["sensitive","hunter2"]`},
 		{`template("hello.tmpl", { name = "x", list = ["a", "b"] })`, `"hello x, a, b"`},
 	}
+}
+
+func TestFunctions(t *testing.T) {
 	tested := ""
-	for _, tt := range tests {
+	for _, tt := range functionExamples() {
 		tested += tt[0] + "\n"
 		got, err := evaluate(t, tt[0])
 		if err != nil {

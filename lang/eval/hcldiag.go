@@ -3,6 +3,9 @@ package eval
 import (
 	"cmp"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -26,6 +29,7 @@ func Range(r hcl.Range) diag.Range {
 func FromHCL(ds hcl.Diagnostics) diag.List {
 	var l diag.List
 	for _, d := range ds {
+		d = masked(d)
 		var at diag.Range
 		if d.Subject != nil {
 			at = Range(*d.Subject)
@@ -56,14 +60,52 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 	return l
 }
 
+// masked gives the diagnostic without what is sensitive in the values at hand:
+// some texts of the HCL library quote keys and values.
+func masked(d *hcl.Diagnostic) *hcl.Diagnostic {
+	found := map[string]bool{}
+	for ctx := d.EvalContext; ctx != nil; ctx = ctx.Parent() {
+		for _, v := range ctx.Variables {
+			if v.ContainsMarked() {
+				addSensitive(found, v)
+			}
+		}
+	}
+	if node, ok := d.Expression.(hclsyntax.Node); ok && d.EvalContext != nil {
+		for _, v := range secretCalls(node, d.EvalContext) {
+			addSensitive(found, v)
+		}
+	}
+	out := *d
+	// Longest first: one secret may begin another.
+	texts := slices.SortedFunc(maps.Keys(found), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	for _, text := range texts {
+		by := func(s string) string {
+			s = strings.ReplaceAll(s, strconv.Quote(text), "(sensitive)")
+			if len(text) >= 4 { // a shorter one may stand anywhere by chance
+				s = strings.ReplaceAll(s, text, "(sensitive)")
+			}
+			return s
+		}
+		out.Summary, out.Detail = by(out.Summary), by(out.Detail)
+	}
+	return &out
+}
+
 // fromCall reports the error that a function returned.
 func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
 	err, name := extra.FunctionCallError(), extra.CalledFunctionName()
 	var inner *TemplateError
 	isTemplate := errors.As(err, &inner)
-	hidden := hasSensitive(from)
-	if hidden && name != "template" && name != RefFunction {
+	hidden := hasSensitive(from, name == "template" && !isTemplate)
+	if hidden && !isTemplate && name != RefFunction {
 		err = errHidden()
+	}
+	var source *SourceError
+	if errors.As(err, &source) {
+		return askedAt(source.List, at)
 	}
 	if isTemplate {
 		l := append(diag.List(nil), inner.List...)
@@ -88,17 +130,39 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 	return diag.List{d}
 }
 
-// hasSensitive reports whether an argument of the call is sensitive: then the
-// error may show it.
-func hasSensitive(d *hcl.Diagnostic) bool {
+// askedAt gives what is wrong in another file, with the place of the call.
+func askedAt(list diag.List, at diag.Range) diag.List {
+	var out diag.List
+	for _, d := range list {
+		if d.Range.IsZero() {
+			d.Range = at
+		} else {
+			d.Related = append(d.Related[:len(d.Related):len(d.Related)], diag.Related{Message: "asked for here", Range: at})
+		}
+		out.Add(d)
+	}
+	return out
+}
+
+// hasSensitive reports whether an argument of the call, or only the first, is
+// sensitive: then the error may show it.
+func hasSensitive(d *hcl.Diagnostic, first bool) bool {
 	if d.Expression == nil || d.EvalContext == nil {
 		return false
+	}
+	// The expression is the argument at fault, or the whole call.
+	v, diags := d.Expression.Value(d.EvalContext)
+	if !diags.HasErrors() {
+		_, sensitive := Split(v)
+		return sensitive
 	}
 	args := []hcl.Expression{d.Expression}
 	if call, ok := d.Expression.(*hclsyntax.FunctionCallExpr); ok {
 		args = nil
 		for _, arg := range call.Args {
-			args = append(args, arg)
+			if !first || len(args) == 0 {
+				args = append(args, arg)
+			}
 		}
 	}
 	for _, arg := range args {

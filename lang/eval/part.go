@@ -31,6 +31,7 @@ type PartInput struct {
 	Range      diag.Range
 	Attributes []Attribute
 	Dir        string // the directory of the declaring file
+	Sensitive  bool   // the option of that name: all values are
 	// Doubtful says that more was given, which is wrong: then nothing is
 	// reported as missing.
 	Doubtful bool
@@ -52,12 +53,17 @@ type Parts struct {
 func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l diag.List) {
 	part = header(in)
 	whole = true
-	given := map[string]bool{}
+	given, withheld := map[string]bool{}, false
 	for _, a := range in.Attributes {
 		if a.Value.IsKnown() && a.Value.IsNull() {
 			continue
 		}
 		given[a.Name] = true
+		if IsWithheld(a.Value) {
+			l.Add(p.withhold(&part, in, a)...)
+			withheld = true
+			continue
+		}
 		if !a.Value.IsWhollyKnown() {
 			whole = false
 			continue
@@ -73,31 +79,67 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 		}
 	}
 	slices.Sort(part.Sensitive)
+	private(&part, in, given)
 	l.Add(p.defaultKey(&part, in, given)...)
 	if whole = whole && !in.Doubtful; !in.Doubtful {
 		l.Add(missing(in, given)...)
 	}
 	if whole = whole && !l.HasErrors(); whole {
 		part.Key, part.Paths = in.Module.Key(part.Values), in.Module.Paths(part.Values)
-		l.Add(p.check(&part, in)...)
+		if !withheld { // the module would miss what is not known here
+			l.Add(p.check(&part, in)...)
+		}
 		whole = !l.HasErrors()
 	}
 	return part, whole, l
 }
 
+// withhold takes an attribute whose value cannot be known here, since a secret
+// was not opened.
+func (p *Parts) withhold(part *states.PartDeclaration, in PartInput, a Attribute) diag.List {
+	part.Sensitive = append(part.Sensitive, a.Name)
+	schema := in.Module.Attribute(a.Name)
+	switch {
+	case schema.Out:
+		return diag.List{in.wrong(a.Name, errObserved(), a.Range)}
+	case schema.Key:
+		return diag.List{in.wrong(a.Name, errSensitiveKey(schema), a.Range)}
+	}
+	return nil
+}
+
+// private gives a file whose content is sensitive a mode that lets nobody but
+// its owner read it, unless a mode is given: a module that has a content and a
+// mode means both for one file.
+func private(part *states.PartDeclaration, in PartInput, given map[string]bool) {
+	mode := in.Module.Attribute("mode")
+	if mode == nil || mode.Kind != states.KindMode || given["mode"] {
+		return
+	}
+	for _, a := range in.Attributes {
+		kind := in.Module.Attribute(a.Name).Kind
+		if !given[a.Name] || kind != states.KindContent && kind != states.KindSource {
+			continue
+		}
+		if _, sensitive := Split(a.Value); sensitive || in.Sensitive {
+			part.Values["mode"], given["mode"] = PrivateMode, true
+		}
+	}
+}
+
+// PrivateMode is the mode of a file whose content is sensitive where the site
+// gives none.
+const PrivateMode = "0600"
+
 // value turns an attribute's value into the canonical one.
 func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err error) {
 	schema := in.Module.Attribute(a.Name)
 	if schema.Out {
-		return nil, false, &HintError{Message: "it is observed on the host, and cannot be set", Hint: "leave it out"}
+		return nil, false, errObserved()
 	}
 	v, sensitive := Split(a.Value)
 	if sensitive && schema.Key {
-		hint := "the key of a part is shown everywhere; use a value that may be"
-		if !schema.Path { // such as the text of a line
-			hint += ", or write the secret with a file, whose content template(PATH, VARS) makes"
-		}
-		return nil, false, &HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
+		return nil, false, errSensitiveKey(schema)
 	}
 	plain, err := Plain(v)
 	if err != nil {
@@ -127,6 +169,18 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 		err = errHidden()
 	}
 	return value, sensitive, err
+}
+
+func errObserved() error {
+	return &HintError{Message: "it is observed on the host, and cannot be set", Hint: "leave it out"}
+}
+
+func errSensitiveKey(schema *states.Attribute) error {
+	hint := "the key of a part is shown everywhere; use a value that may be"
+	if !schema.Path { // such as the text of a line
+		hint += ", or write the secret with a file, whose content template(PATH, VARS) makes"
+	}
+	return &HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
 }
 
 // errHidden stands for errors that might show a sensitive value.

@@ -16,17 +16,22 @@ func Secrets(values map[string]cty.Value) []string {
 		if !v.ContainsMarked() {
 			continue
 		}
-		plain, marked := v.UnmarkDeepWithPaths()
-		for _, m := range marked {
-			if _, sensitive := m.Marks[Sensitive]; !sensitive {
-				continue
-			}
-			if part, err := m.Path.Apply(plain); err == nil {
-				addTexts(found, part)
-			}
-		}
+		addSensitive(found, v)
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// addSensitive collects what is sensitive within a value.
+func addSensitive(found map[string]bool, v cty.Value) {
+	plain, marked := v.UnmarkDeepWithPaths()
+	for _, m := range marked {
+		if _, sensitive := m.Marks[Sensitive]; !sensitive {
+			continue
+		}
+		if part, err := m.Path.Apply(plain); err == nil {
+			addTexts(found, part)
+		}
+	}
 }
 
 // addTexts collects what is written out when a value is.

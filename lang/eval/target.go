@@ -21,6 +21,16 @@ type Target struct {
 	Environment map[string]string
 	// VarFiles are files of "name = value" lines; later ones win.
 	VarFiles []VarFile
+	// Secrets gives the value of a secret, the text that secret(NAME) stands
+	// for. It is called once for each name that is used. An error that is or
+	// wraps a diag.Diagnostic or diag.List is reported at its own place. Nil:
+	// naming a secret is an error.
+	Secrets func(name string) (string, error)
+	// SecretsHidden leaves all secrets unknown, for checks that must not need
+	// a key: Secrets is called to hear whether there is such a secret, and what
+	// it gives is not used. What is computed from one is marked Withheld, and
+	// the declarations are good for nothing but to be checked.
+	SecretsHidden bool
 	// Vars are single values; later ones win.
 	Vars []Var
 }
@@ -49,7 +59,8 @@ type VariableValue struct {
 
 // VariableSource is one way in which a variable got a value.
 type VariableSource struct {
-	Level string     `json:"level"` // "default", "site", "environment", "var-file" or "var"
-	Value any        `json:"value"` // plain; nil when sensitive
-	Range diag.Range `json:"range,omitzero"`
+	Level     string     `json:"level"`               // "default", "site", "environment", "var-file" or "var"
+	Value     any        `json:"value"`               // plain; nil when sensitive
+	Sensitive bool       `json:"sensitive,omitempty"` // it is, and the variable's value is not
+	Range     diag.Range `json:"range,omitzero"`
 }

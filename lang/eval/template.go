@@ -19,6 +19,8 @@ import (
 type template struct {
 	expr  hclsyntax.Expression
 	diags hcl.Diagnostics
+	// indexed says that it holds an index whose key is computed.
+	indexed bool
 	// functions are those of its own directory.
 	functions map[string]function.Function
 }
@@ -51,6 +53,7 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), path.Join(f.name, at), hcl.InitialPos)
 		if t.expr != nil {
 			NewArithmetic().ReplaceAll(t.expr)
+			t.indexed = HasIndex(t.expr)
 		}
 		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), at))
 		f.templates[at] = t
@@ -67,9 +70,13 @@ func (f *Files) render(dir, name string, vars map[string]cty.Value, chain []stri
 	if err != nil {
 		return cty.DynamicVal, err
 	}
-	v, diags := t.expr.Value(&hcl.EvalContext{Variables: vars, Functions: t.functions})
+	ctx := &hcl.EvalContext{Variables: vars, Functions: t.functions}
+	v, diags := t.expr.Value(ctx)
 	if diags.HasErrors() {
 		return cty.DynamicVal, &TemplateError{List: templateHints(FromHCL(diags))}
+	}
+	if t.indexed {
+		v = MarkIndexed(t.expr, ctx, v)
 	}
 	return v, nil
 }

@@ -95,22 +95,31 @@ func (v *Variable) convert(value cty.Value) (cty.Value, error) {
 // replaces those before.
 func mergeGiven(given []Given) cty.Value {
 	var merged map[string]cty.Value
+	marks := cty.ValueMarks{}
 	for _, g := range given {
-		if t := g.Value.Type(); g.Value.IsNull() || !t.IsObjectType() && !t.IsMapType() {
-			merged = nil
+		whole, own := g.Value.Unmark()
+		t := whole.Type()
+		if !whole.IsKnown() { // what it holds cannot be told from the rest
+			return whole.WithMarks(own, marks)
+		}
+		if whole.IsNull() || !t.IsObjectType() && !t.IsMapType() {
+			merged, marks = nil, cty.ValueMarks{}
 			continue
+		}
+		for m := range own {
+			marks[m] = struct{}{}
 		}
 		if merged == nil {
 			merged = map[string]cty.Value{}
 		}
-		for key, e := range g.Value.AsValueMap() {
+		for key, e := range whole.AsValueMap() {
 			merged[key] = e
 		}
 	}
 	if merged == nil {
 		return given[len(given)-1].Value
 	}
-	return cty.ObjectVal(merged)
+	return cty.ObjectVal(merged).WithMarks(marks)
 }
 
 // Describe tells where a variable's value came from.
@@ -126,8 +135,10 @@ func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, erro
 	}
 	for i, g := range slices.Backward(given) {
 		source := VariableSource{Level: g.Level, Range: g.Range}
-		if !out.Sensitive {
-			if source.Value, err = Plain(g.Value); err != nil {
+		plain, sensitive := Split(g.Value)
+		source.Sensitive = sensitive && !out.Sensitive
+		if !out.Sensitive && !sensitive {
+			if source.Value, err = Plain(plain); err != nil {
 				return out, err
 			}
 		}

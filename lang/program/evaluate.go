@@ -36,6 +36,7 @@ type evaluation struct {
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
 	secrets  map[string]bool
+	vault    *eval.Vault
 }
 
 // evaluator evaluates one directory: the site, or one instance of a component.
@@ -82,6 +83,9 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	e.dangling()
 	list := e.list.Sorted()
 	slices.Sort(e.empty)
+	for _, text := range e.vault.Texts() {
+		e.secrets[text] = true
+	}
 	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Moved: e.moved(),
 		Empty: slices.Compact(e.empty), Secrets: slices.Sorted(maps.Keys(e.secrets))}, list
 }
@@ -89,11 +93,12 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 func newEvaluation(p *Program, t eval.Target) *evaluator {
 	return newEvaluator(&evaluation{target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
 		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{},
-		secrets: map[string]bool{}}, p, "")
+		secrets: map[string]bool{}, vault: eval.NewVault(t)}, p, "")
 }
 
 func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 	files := eval.NewFilesOf(p.dir.FS, p.dir.Name)
+	files.UseVault(of.vault)
 	e := &evaluator{evaluation: of, site: p, prefix: prefix, given: map[string][]eval.Given{}, entered: map[string]bool{}}
 	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
 	e.root.Functions[eval.RefFunction] = e.resolver(nil)
@@ -176,17 +181,20 @@ func (e *evaluator) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value
 			return cty.DynamicVal
 		}
 	}
+	if x.Indexed {
+		v = eval.MarkIndexed(x.Expression, ctx, v)
+	}
 	return v
 }
 
-// attribute evaluates an attribute; ok says that it is given, known and not
-// null.
+// attribute evaluates an attribute; ok says that it is given, not null, and known
+// or withheld: who asks looks for sensitive marks before the value.
 func (e *evaluator) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
 	if a == nil {
 		return cty.DynamicVal, false
 	}
 	v = e.value(a.Expr, ctx)
-	return v, v.IsWhollyKnown() && !v.IsNull()
+	return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
 }
 
 // provide puts what an expression needs into the root context, and reports
@@ -217,7 +225,7 @@ func (e *evaluator) provide(n *syntax.Need) bool {
 			v = cty.DynamicVal
 		}
 	}
-	return v.IsKnown()
+	return v.IsKnown() || eval.IsWithheld(v)
 }
 
 // local evaluates a local once, and gives its value.

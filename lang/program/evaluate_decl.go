@@ -192,7 +192,7 @@ func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaratio
 	e.guardPath(&out.Exists, g.exists, ctx)
 	e.guardPath(&out.Missing, g.missing, ctx)
 	if v, ok := e.attribute(g.command, ctx); ok {
-		argv, err := eval.Texts(v)
+		argv, err := guardCommand(v)
 		if err == nil && len(argv) == 0 {
 			err = fmt.Errorf("the list is empty")
 		}
@@ -205,17 +205,29 @@ func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaratio
 	return out
 }
 
+// errSensitiveGuard refuses what plans and records would show.
+func errSensitiveGuard() error {
+	return &eval.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
+}
+
+func guardCommand(v cty.Value) ([]string, error) {
+	if _, sensitive := eval.Split(v); sensitive {
+		return nil, errSensitiveGuard()
+	}
+	return eval.Texts(v)
+}
+
 func (e *evaluator) guardPath(to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
 	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return
 	}
-	v, sensitive := eval.Split(v)
+	if _, sensitive := eval.Split(v); sensitive {
+		e.wrongValue(a, errSensitiveGuard(), "")
+		return
+	}
 	text, err := eval.Text(v)
-	switch {
-	case sensitive:
-		err = &eval.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
-	case err == nil:
+	if err == nil {
 		text, err = e.parts.HostPath(text)
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func (e *evaluator) paramDefault(p *param) cty.Value {
 		return cty.UnknownVal(p.convert.Type)
 	}
 	v := e.value(p.given.Expr, e.root)
-	if !v.IsWhollyKnown() {
+	if !v.IsWhollyKnown() && !eval.IsWithheld(v) {
 		return v
 	}
 	return e.paramValue(p, v, p.given.Range())
@@ -102,6 +102,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 		input.Key = &in.each.key
 	}
 	options := e.options(p.options, p.guards, ctx)
+	input.Sensitive = options.Sensitive
 	if !options.LeftOut {
 		for _, a := range p.attributes {
 			input.Attributes = append(input.Attributes, eval.Attribute{

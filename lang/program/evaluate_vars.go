@@ -59,7 +59,7 @@ func (e *evaluator) variables() {
 }
 
 func allKnown(given []eval.Given) bool {
-	return !slices.ContainsFunc(given, func(g eval.Given) bool { return !g.Value.IsWhollyKnown() })
+	return !slices.ContainsFunc(given, func(g eval.Given) bool { return !g.Value.IsWhollyKnown() && !eval.IsWithheld(g.Value) })
 }
 
 // collect finds all values that are given, lowest precedence first.
@@ -184,9 +184,11 @@ func (e *evaluator) validate(v *variable) {
 			continue
 		}
 		message, sensitive := eval.Split(e.value(check.message, e.root))
-		text, err := eval.Text(message)
-		if !message.IsKnown() || err != nil || sensitive {
-			text = "its condition does not hold"
+		text := "its condition does not hold"
+		if message.IsKnown() && !sensitive {
+			if given, err := eval.Text(message); err == nil {
+				text = given
+			}
 		}
 		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is refused: %s", v.Name, text),
 			Hint: "give another value", Range: given[len(given)-1].Range,

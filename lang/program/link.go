@@ -178,7 +178,10 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 
 // Exit leaves the scope of a for expression, or a template.
 func (w *walker) Exit(n hclsyntax.Node) hcl2.Diagnostics {
-	switch n.(type) {
+	switch n := n.(type) {
+	case *hclsyntax.IndexExpr:
+		_, literal := n.Key.(*hclsyntax.LiteralValueExpr)
+		w.to.Indexed = w.to.Indexed || !literal
 	case hclsyntax.ChildScope:
 		w.locals = w.locals[:len(w.locals)-1]
 	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:

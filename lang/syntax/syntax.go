@@ -53,6 +53,8 @@ type Expression struct {
 	hclsyntax.Expression
 	Needs []Need
 	Bad   bool // linking reported a mistake; it has no value
+	// Indexed says that it holds an index whose key is computed.
+	Indexed bool
 }
 
 // Attribute gives the attribute of a name, or nil.

@@ -1,0 +1,138 @@
+package eval
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Vault gives out the secrets of one evaluation, and remembers what was given
+// out or computed from sensitive values, so that a run can mask it wherever it
+// turns up. All Files of the evaluation share it. A Vault serves one goroutine.
+type Vault struct {
+	open     func(name string) (string, error)
+	withheld bool
+	known    map[string]cty.Value // by name
+	texts    map[string]bool
+}
+
+// NewVault makes the vault for a target.
+func NewVault(t Target) *Vault {
+	return &Vault{t.Secrets, t.SecretsHidden, map[string]cty.Value{}, map[string]bool{}}
+}
+
+// Texts lists the texts and numbers that functions gave out as sensitive,
+// sorted: the secrets, and what functions computed from sensitive values.
+func (s *Vault) Texts() []string { return slices.Sorted(maps.Keys(s.texts)) }
+
+// UseVault says where secret() finds its values; without, it finds none. It is
+// to be called before the functions are asked for.
+func (f *Files) UseVault(v *Vault) { f.vault = v }
+
+// secretFunction makes secret(NAME).
+func (f *Files) secretFunction() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "name", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.vault.get(args[0].AsString()) },
+	})
+}
+
+func (s *Vault) get(name string) (cty.Value, error) {
+	if v, ok := s.known[name]; ok {
+		return v, nil
+	}
+	if s.open == nil {
+		return cty.UnknownVal(cty.String), &HintError{Message: "secrets are not known here",
+			Hint: "a program that evaluates the site gives them with Target.Secrets"}
+	}
+	text, err := s.open(name)
+	if err != nil {
+		return cty.UnknownVal(cty.String), secretError(name, err)
+	}
+	v := cty.UnknownVal(cty.String).WithMarks(cty.NewValueMarks(Sensitive, Withheld))
+	if !s.withheld {
+		// cty would normalise the text without a word.
+		if err := checkText(text); err != nil {
+			return cty.UnknownVal(cty.String), &HintError{Message: "the secret " + err.Error(),
+				Hint: "store it in base64, and decode it on the host"}
+		}
+		v = cty.StringVal(text).Mark(Sensitive)
+	}
+	s.known[name] = v
+	return v, nil
+}
+
+// secretError says what is wrong with a secret, with the names there are beside
+// one that there is not.
+func secretError(name string, err error) error {
+	if d, ok := errors.AsType[diag.Diagnostic](err); ok {
+		return &SourceError{List: diag.List{d}}
+	}
+	if l, ok := errors.AsType[diag.List](err); ok && len(l) > 0 {
+		return &SourceError{List: l}
+	}
+	missing, ok := errors.AsType[interface {
+		error
+		Names() []string
+	}](err)
+	if !ok {
+		return err
+	}
+	hint := "tenet secret set " + name + " stores it"
+	if near := DidYouMean(name, missing.Names()); near != "" {
+		hint = near
+	}
+	return &HintError{Message: err.Error(), Hint: hint}
+}
+
+// SourceError is what is wrong within a file that a function looks at, with the
+// positions there.
+type SourceError struct{ List diag.List }
+
+// Error gives the first mistake.
+func (e *SourceError) Error() string { return e.List[0].Error() }
+
+// watch makes a function remember what it gives out that is sensitive.
+func (s *Vault) watch(fn function.Function) function.Function {
+	params := slices.Clone(fn.Params())
+	for i := range params {
+		params[i] = open(params[i])
+	}
+	variadic := fn.VarParam()
+	if variadic != nil {
+		p := open(*variadic)
+		variadic = &p
+	}
+	return function.New(&function.Spec{
+		Params: params, VarParam: variadic,
+		// The function itself looks at types, once.
+		Type: function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := fn.Call(args)
+			if err != nil {
+				return v, err
+			}
+			if !v.IsWhollyKnown() { // cty drops the marks of some unknown arguments
+				for _, arg := range args {
+					v = v.WithMarks(marksOf(arg))
+				}
+			}
+			if v.ContainsMarked() {
+				addSensitive(s.texts, v)
+			}
+			return v, nil
+		},
+	})
+}
+
+// open makes a parameter take anything of its type.
+func open(p function.Parameter) function.Parameter {
+	p.AllowNull, p.AllowUnknown, p.AllowMarked, p.AllowDynamicType = true, true, true, true
+	return p
+}
