@@ -262,3 +262,22 @@ func TestRevisionHidesSecrets(t *testing.T) {
 		t.Error("content does not show in the revision")
 	}
 }
+
+// What a component makes is taken away without its acts; a handler of nothing
+// but acts is left out with them.
+func TestAbsentComponent(t *testing.T) {
+	s := newSite()
+	mixed := parts(resource("file", "/a", "a"), command("act"))
+	s.state("a", mixed, notify("state.h"))
+	s.state("h", lazy)
+	s.state("after", require("block.c"))
+	s.block("c", []string{"state.a", "state.h"}, absent, func(d *states.Declaration) { d.Component = true })
+	run := s.compile(t).Run
+	want(t, sequence(run), "state.a state.after")
+	if n := len(run.Invocations[0].Parts); n != 1 {
+		t.Errorf("%d parts", n)
+	}
+	if len(s.List[0].Parts) != 2 || s.List[0].Parts[1].Options.LeftOut {
+		t.Error("the declarations were changed")
+	}
+}

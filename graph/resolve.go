@@ -289,13 +289,13 @@ func (p *planner) settleEnsure(d *decl) {
 	if d.ensure == "" && d.of != nil {
 		d.ensure = d.of.Options.Ensure
 	}
-	inherited := d.ensure == ""
+	whole := false
 	for _, b := range slices.Backward(ancestors(d.blocks)) {
 		if d.ensure == "" {
-			d.ensure = b.Options.Ensure
+			d.ensure, whole = b.Options.Ensure, b.Component
 		}
 	}
-	if inherited && d.ensure == states.Absent {
+	if whole && d.ensure == states.Absent {
 		p.leaveActsOut(d)
 	}
 }
@@ -313,8 +313,8 @@ func (p *planner) inheritEnsure(d *decl) {
 	}
 }
 
-// leaveActsOut leaves out what cannot be absent where a block or a component
-// is taken away as a whole: acts leave nothing to be removed.
+// leaveActsOut leaves out what cannot be absent where a component is taken away
+// as a whole: acts leave nothing to be removed.
 func (p *planner) leaveActsOut(d *decl) {
 	acts := func(part *states.PartDeclaration) bool {
 		m := p.registry.Lookup(part.Type)
