@@ -129,7 +129,7 @@ func (e *evaluator) expandComponent(d *declaration) {
 			continue
 		}
 		inner := newEvaluator(e.evaluation, d.component, in.address+".")
-		in.inner = inner
+		in.inner, inner.of = inner, in
 		e.takeInputs(inner, in)
 		inner.variables()
 	}

@@ -47,7 +47,9 @@ type evaluator struct {
 	root   *hcl2.EvalContext
 	parts  eval.Parts
 	given  map[string][]eval.Given // by variable
-	// inputs are the values that a component's block gives.
+	// of is the component, nil for the site; inputs are the values that it
+	// gives.
+	of     *instance
 	inputs []item
 	// unsure says that more variables may have been given.
 	unsure bool
@@ -81,12 +83,13 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	e.dangling()
+	moved := e.moved()
 	list := e.list.Sorted()
 	slices.Sort(e.empty)
 	for _, text := range e.vault.Texts() {
 		e.secrets[text] = true
 	}
-	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Moved: e.moved(),
+	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Moved: moved,
 		Empty: slices.Compact(e.empty), Secrets: slices.Sorted(maps.Keys(e.secrets))}, list
 }
 

@@ -46,7 +46,7 @@ func (e *evaluator) variables() {
 		if given := e.given[name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.unsure) {
 			resolved, err := v.Resolve(given)
 			if err != nil {
-				e.list.Add(*err)
+				e.list.Add(e.ofComponent(*err, v, given))
 			} else {
 				value = resolved
 			}
@@ -56,6 +56,18 @@ func (e *evaluator) variables() {
 	for _, name := range e.site.variableNames() {
 		e.validate(e.site.variables[name])
 	}
+}
+
+// ofComponent says of a component's variable without a value who should give
+// it one.
+func (e *evaluator) ofComponent(d diag.Diagnostic, v *variable, given []eval.Given) diag.Diagnostic {
+	if e.of == nil || len(given) > 0 {
+		return d
+	}
+	return diag.Diagnostic{Severity: diag.Error, Range: at(e.of.decl.src),
+		Summary: fmt.Sprintf("%s gives the variable %q no value", e.of.decl.base, v.Name), Detail: "It has no default.",
+		Hint:    fmt.Sprintf("add it: vars = { %s = … }", v.Name),
+		Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
 }
 
 func allKnown(given []eval.Given) bool {

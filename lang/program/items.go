@@ -29,8 +29,15 @@ func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example st
 			part := func(sub hclsyntax.Expression) cty.Value {
 				return e.value(&syntax.Expression{Expression: sub, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
 			}
-			key := part(x.KeyExpr)
-			if !key.IsKnown() || key.IsNull() || key.Type() != cty.String || key.IsMarked() {
+			key, diags := x.KeyExpr.Value(nil) // most are plain names
+			if diags.HasErrors() {
+				key = part(x.KeyExpr)
+			}
+			if !key.IsKnown() {
+				return list, false
+			}
+			if key.IsNull() || key.Type() != cty.String || key.IsMarked() {
+				e.errorAt(x.KeyExpr.Range(), "write a name", "%s: a name is a string that may be shown", a.Name)
 				continue
 			}
 			list = append(list, item{key.AsString(), part(x.ValueExpr), x.KeyExpr.Range(), x.ValueExpr.Range()})
