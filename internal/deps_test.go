@@ -30,7 +30,8 @@ var imports = []struct {
 	{"runtime/host", nil, []string{"runtime/host/hosttest"}},
 	{"runtime/host/...", []string{"runtime/host"}, nil},
 	{"states", []string{"lang/diag", "runtime/host"}, nil},
-	{"states/statestest", []string{"states", "runtime/host"}, nil},
+	{"states/conformance", []string{"states", "runtime/host"}, []string{"*"}},
+	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
 	// A machine for tests: no module, and only their own accounts files of it.
 	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts"}, []string{"*"}},

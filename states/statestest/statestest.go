@@ -12,19 +12,16 @@
 //		}},
 //	})
 //
-// Each case is carried out several times: on a Shadow, as a plan does, which
-// must foretell the changes and leave the host alone; on the host, where the
-// changes must be those; again, which must change nothing; and, where the type
-// can be absent, as absent, and as absent again.
+// What each case is carried out for, and how, package conformance says.
 package statestest
 
 import (
 	"io/fs"
-	"strings"
 	"testing"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/conformance"
 )
 
 // Suite is a module with the cases that show what it does.
@@ -77,43 +74,34 @@ type Case struct {
 
 // Run carries out the suite.
 func Run(t *testing.T, s Suite) {
-	t.Run("schema", func(t *testing.T) { checkSchema(t, s.Module) })
+	t.Run("schema", func(t *testing.T) {
+		conformance.CheckSchema(t, s.Module)
+		if s.Module.Example == "" {
+			t.Error("there is no example")
+		}
+	})
 	for _, c := range s.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			r := &runner{t: t, suite: s, c: c}
-			switch {
-			case c.Wrong != "":
-				r.refuse()
-			case c.Fails != "":
-				r.fail()
-			case s.Module.IsAct():
-				r.act()
-			default:
-				r.converge()
-			}
+			conformance.Run(t, conformance.Suite{
+				Module: s.Module, Site: s.Site,
+				Host: func(conformance.T) host.Host { return s.Host(t) },
+			}, c.plain(t))
 		})
 	}
 }
 
-// checkSchema holds the documentation to what its pages need.
-func checkSchema(t *testing.T, m *states.Module) {
-	t.Helper()
-	summary, _, _ := strings.Cut(m.Doc, "\n")
-	if !strings.HasSuffix(summary, ".") || len(summary) > 120 {
-		t.Errorf("the documentation does not begin with one short sentence: %q", summary)
+// plain is the case as conformance takes it.
+func (c Case) plain(t *testing.T) conformance.Case {
+	out := conformance.Case{
+		Name: c.Name, Values: c.Values, Ensure: c.Ensure,
+		Wrong: c.Wrong, Fails: c.Fails, Unknown: c.Unknown, Partial: c.Partial, OnlyOnHost: c.OnlyOnHost,
+		Action: c.Action, Changes: c.Changes, Acts: c.Acts, Repeats: c.Repeats, Stays: c.Stays,
 	}
-	if m.Example == "" {
-		t.Error("there is no example")
+	if c.Prepare != nil {
+		out.Prepare = func(_ conformance.T, h host.Host) { c.Prepare(t, h) }
 	}
-	if (m.Remove == nil) != strings.HasSuffix(m.NoAbsent, ".") {
-		t.Errorf("absence needs either Remove or a reason in a whole sentence, not %q", m.NoAbsent)
+	if c.Check != nil {
+		out.Check = func(_ conformance.T, h host.Host, observed map[string]any) { c.Check(t, h, observed) }
 	}
-	for _, a := range m.Attributes {
-		if !strings.HasSuffix(a.Doc, ".") {
-			t.Errorf("attribute %s is not documented in whole sentences: %q", a.Name, a.Doc)
-		}
-		if a.Sensitive && a.Key {
-			t.Errorf("attribute %s names the resource, and cannot be hidden", a.Name)
-		}
-	}
+	return out
 }

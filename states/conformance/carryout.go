@@ -1,4 +1,4 @@
-package statestest
+package conformance
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,6 @@ import (
 	"path"
 	"reflect"
 	"strconv"
-	"testing"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -165,7 +164,7 @@ func (r *runner) values() map[string]any {
 func (r *runner) source(name string) any {
 	data, err := fs.ReadFile(r.suite.Site, name)
 	if err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("%v", err)
 	}
 	sum := sha256.Sum256(data)
 	return map[string]any{
@@ -194,21 +193,21 @@ func plain(v any) any {
 }
 
 // snapshot describes everything on a host, times apart.
-func snapshot(t *testing.T, h host.Host) map[string]string {
+func snapshot(t T, h host.Host) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
 	var walk func(string)
 	walk = func(name string) {
 		info, err := h.Lstat(name)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v", err)
 		}
 		text := fmt.Sprintf("%s %s %d:%d", info.Kind, states.FormatMode(info.Mode), info.UID, info.GID)
 		switch info.Kind {
 		case host.Regular:
 			content, err := host.ReadContent(h, name, info)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v", err)
 			}
 			inline, ok := content.Inline()
 			if !ok {
@@ -218,13 +217,13 @@ func snapshot(t *testing.T, h host.Host) map[string]string {
 		case host.Symlink:
 			target, err := h.ReadLink(name)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v", err)
 			}
 			text += " → " + target
 		case host.Directory:
 			entries, err := h.ReadDir(name)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v", err)
 			}
 			for _, e := range entries {
 				walk(path.Join(name, e.Name))

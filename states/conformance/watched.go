@@ -1,0 +1,57 @@
+package conformance
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// watched is a host that watches what reaches a shell.
+type watched struct {
+	host.Host
+	t    T
+	text string
+}
+
+// Run is Processes.Run.
+func (w *watched) Run(ctx context.Context, c host.Command) (host.Result, error) {
+	w.watch(c)
+	return w.Host.Run(ctx, c)
+}
+
+// Query is Processes.Query.
+func (w *watched) Query(ctx context.Context, q host.Query) (host.Result, error) {
+	w.watch(q.Command)
+	return w.Host.Query(ctx, q)
+}
+
+// Actor is the acting user of the host.
+func (w *watched) Actor() (uid, gid int) {
+	if a, ok := w.Host.(host.Actor); ok {
+		return a.Actor()
+	}
+	return 0, 0
+}
+
+// watch looks for the text in what a shell would read. As a further argument,
+// which the shell only hands on, it does no harm.
+func (w *watched) watch(c host.Command) {
+	if len(c.Argv) == 0 || len(strings.TrimSpace(w.text)) < 2 {
+		return
+	}
+	shells := []string{"sh", "bash", "dash", "ash", "ksh", "zsh", "su", "eval"}
+	if !slices.Contains(shells, path.Base(c.Argv[0])) {
+		return
+	}
+	for i, arg := range c.Argv[:len(c.Argv)-1] {
+		if script := c.Argv[i+1]; strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "c") && strings.Contains(script, w.text) {
+			w.t.Errorf("it reaches a shell: %.200q", script)
+		}
+	}
+	if strings.Contains(string(c.Stdin), w.text) {
+		w.t.Errorf("it reaches a shell by its standard input")
+	}
+}
