@@ -28,7 +28,7 @@ type Options struct {
 	// Files limits the site to these files of its root; nil: all of them.
 	Files []string
 	// Standard holds the components that "std/NAME" means, each a directory;
-	// nil: there are none.
+	// nil: those of package stdlib.
 	Standard fs.FS
 	// Outside opens the directory of a component that is outside of the site,
 	// by its path from the site's directory: "../shared/nginx". Nil: a site

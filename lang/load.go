@@ -9,12 +9,16 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/lang/program"
+	"github.com/tenetcm/tenet/stdlib"
 )
 
 // Load reads the site in the root of the given file system and checks what
 // does not depend on a host. All that is wrong is in the list; the Site is
 // never nil, so that For can report what else is wrong.
 func Load(site fs.FS, o Options) (*Site, diag.List) {
+	if o.Standard == nil {
+		o.Standard = stdlib.FS
+	}
 	files := newDirectories(site, o)
 	s := &Site{files: files}
 	dir, list := files.read(site, ".", o.Files)
@@ -55,7 +59,7 @@ func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
 		}
 	}
 	if len(names) == 0 {
-		list.Add(diag.Diagnostic{Summary: "the site has no files",
+		list.Add(diag.Diagnostic{Summary: "there is nothing to read",
 			Detail: "Its directory holds neither *.hcl nor *.hcl.json.",
 			Hint:   "create a file such as site.hcl in it, or name another directory"})
 	}

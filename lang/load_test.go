@@ -101,7 +101,7 @@ func TestLoadFiles(t *testing.T) {
 	_, list = lang.Load(files, options)
 	one(t, list, `"out.hcl" leads out of the site: out.hcl is a symbolic link to ../x.hcl`)
 	_, list = lang.Load(fstest.MapFS{"x.txt": {}}, options)
-	one(t, list, "the site has no files")
+	one(t, list, "there is nothing to read")
 }
 
 func TestVariables(t *testing.T) {
