@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/stdlib"
 )
 
 // localhost names a host that no site names.
@@ -60,7 +61,7 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err),
 			hint: "give a directory with *.hcl files, or one such file"}
 	}
-	dir, options := path, lang.Options{Registry: modules.Standard()}
+	dir, options := path, lang.Options{Registry: modules.Standard(), Standard: stdlib.FS}
 	if !info.IsDir() {
 		dir, options.Files = filepath.Dir(path), []string{filepath.Base(path)}
 	}

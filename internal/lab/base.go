@@ -24,9 +24,28 @@ func packages() []string {
 	}
 }
 
-// finish is run in the new base. The hosts have no network: what they install
-// comes from a repository that a test makes.
+// Parcels is the directory of a repository on every host, with packages that are
+// not installed. No source of apt's names it: a test does that, if it wants to.
+const Parcels = "/opt/parcels"
+
+// parcels are the packages in it, beside what they depend on.
+func parcels() []string {
+	return []string{"openssh-server", "sudo", "cron", "postgresql", "ca-certificates"}
+}
+
+// finish is run in the new base, with the names of parcels as arguments. The
+// hosts have no network: what they install comes from a repository of their own.
 const finish = `set -e
+apt-get clean
+apt-get update -q
+apt-get install -q -y --no-install-recommends --download-only "$@"
+mkdir ` + Parcels + `
+cd ` + Parcels + `
+mv /var/cache/apt/archives/*.deb .
+for d in *.deb; do
+	dpkg-deb -f "$d"
+	printf 'Filename: ./%s\nSize: %s\nSHA256: %s\n\n' "$d" "$(stat -c %s "$d")" "$(sha256sum < "$d" | cut -d' ' -f1)"
+done > Packages
 : > /etc/apt/sources.list
 rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
 systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer
@@ -61,7 +80,8 @@ func Build(ctx context.Context) (string, error) {
 	err = quietly(ctx, "unshare", "--mount", "debootstrap", "--variant=minbase",
 		"--include="+strings.Join(packages(), ","), suite, partial, mirror)
 	if err == nil {
-		err = quietly(ctx, "unshare", "--mount", "chroot", partial, "sh", "-c", finish)
+		argv := append([]string{"unshare", "--mount", "chroot", partial, "sh", "-c", finish, "finish"}, parcels()...)
+		err = quietly(ctx, argv...)
 	}
 	if err != nil {
 		return "", fmt.Errorf("lab: building the base system: %w", err)
@@ -71,7 +91,7 @@ func Build(ctx context.Context) (string, error) {
 
 // baseName is different for every content of the base system.
 func baseName() string {
-	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + finish))
+	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + strings.Join(parcels(), " ") + "\n" + finish))
 	return fmt.Sprintf("%s-%x", suite, sum[:6])
 }
 
