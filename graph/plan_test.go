@@ -281,3 +281,26 @@ func TestAbsentComponent(t *testing.T) {
 		t.Error("the declarations were changed")
 	}
 }
+
+// What is to be retained stays where it inherits that it shall be absent, and so
+// does what cannot be absent in a component.
+func TestRetain(t *testing.T) {
+	kept := resource("file", "/kept", "a")
+	kept.Options.Retain = true
+	own := resource("file", "/own", "a")
+	own.Options.Retain, own.Options.Ensure = true, states.Absent
+	s := newSite()
+	s.state("a", parts(kept, resource("file", "/a", "a"), own), absent)
+	s.state("b", parts(kept))
+	s.block("c", []string{"state.b"}, absent, func(d *states.Declaration) { d.Component = true })
+	s.state("d", parts(kept))
+	run := s.compile(t).Run
+	want(t, sequence(run), "state.a state.d")
+	for i, keys := range []string{"/a /own", "/kept"} {
+		var got []string
+		for _, part := range run.Invocations[i].Parts {
+			got = append(got, part.Key)
+		}
+		want(t, strings.Join(got, " "), keys)
+	}
+}

@@ -295,8 +295,8 @@ func (p *planner) settleEnsure(d *decl) {
 			d.ensure, whole = b.Options.Ensure, b.Component
 		}
 	}
-	if whole && d.ensure == states.Absent {
-		p.leaveActsOut(d)
+	if d.ensure == states.Absent {
+		p.leaveStayingOut(d, whole)
 	}
 }
 
@@ -313,16 +313,18 @@ func (p *planner) inheritEnsure(d *decl) {
 	}
 }
 
-// leaveActsOut leaves out what cannot be absent where a component is taken away
-// as a whole: acts leave nothing to be removed.
-func (p *planner) leaveActsOut(d *decl) {
-	acts := func(part *states.PartDeclaration) bool {
+// leaveStayingOut leaves out the parts that stay though what holds them is taken
+// away: those that are to be retained, and in a whole component those that cannot
+// be absent, such as acts, which leave nothing to be removed.
+func (p *planner) leaveStayingOut(d *decl, whole bool) {
+	stays := func(part *states.PartDeclaration) bool {
 		m := p.registry.Lookup(part.Type)
-		return m != nil && m.IsAct() && part.Options.Ensure == "" && !part.Options.LeftOut
+		return part.Options.Ensure == "" && !part.Options.LeftOut &&
+			(part.Options.Retain || whole && m != nil && m.NoAbsent != "")
 	}
 	left := 0
 	for i := range d.Parts {
-		if part := &d.Parts[i]; !part.Options.LeftOut && !acts(part) {
+		if part := &d.Parts[i]; !part.Options.LeftOut && !stays(part) {
 			left++
 		}
 	}
@@ -333,7 +335,7 @@ func (p *planner) leaveActsOut(d *decl) {
 	own := *d.Declaration // the caller's stays as it is
 	own.Parts = slices.Clone(own.Parts)
 	for i := range own.Parts {
-		if acts(&own.Parts[i]) {
+		if stays(&own.Parts[i]) {
 			own.Parts[i].Options.LeftOut = true
 		}
 	}

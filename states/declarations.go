@@ -112,6 +112,7 @@ type Options struct {
 	IgnoreFailure bool
 	Locks         []string // sorted, unique
 	Sensitive     bool
+	Retain        bool     // stays where it inherits that it shall be absent
 	Tags          []string // sorted, unique
 	Description   string
 }

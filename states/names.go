@@ -18,7 +18,7 @@ func OptionNames() []string {
 	return []string{
 		"become", "changed_if", "defer", "description", "ensure", "failed_if", "for_each",
 		"ignore_failure", "instance", "lazy", "listen", "listen_failure", "lock",
-		"notify", "notify_failure", "only_if", "parallel", "require", "retry",
+		"notify", "notify_failure", "only_if", "parallel", "require", "retain", "retry",
 		"sensitive", "tags", "timeout", "unless", "when",
 	}
 }

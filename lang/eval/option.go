@@ -62,6 +62,7 @@ func Options() []Option {
 		{Name: "ignore_failure", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setBool(&o.IgnoreFailure, v) }},
 		{Name: "lock", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Locks, v) }},
 		{Name: "sensitive", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Sensitive, v) }},
+		{Name: "retain", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Retain, v) }},
 		{Name: "tags", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Tags, v) }},
 		{Name: "description", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setText(&o.Description, v) }},
 		{Name: "lazy", On: OnState},

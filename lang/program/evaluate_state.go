@@ -114,7 +114,9 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	made, _, list := e.parts.Part(input)
 	e.list.Add(list...)
 	made.Options = options
-	e.absent(p, in, options.Ensure, ensure)
+	if !options.Retain || options.Ensure != "" {
+		e.absent(p, in, options.Ensure, ensure)
+	}
 	return made
 }
 
