@@ -1,6 +1,7 @@
 package stdlib_test
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -46,13 +47,7 @@ func compileSite(t *testing.T, h host.Host, text string) *states.StateRun {
 func TestApply(t *testing.T) {
 	for _, trial := range slices.Concat(hostTrials, serverTrials) {
 		t.Run(trial.name, func(t *testing.T) {
-			h, err := simulated.New(t.Context(), trial.machine)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if trial.prepare != nil {
-				trial.prepare(h)
-			}
+			h := trial.boot(t)
 			run := compileSite(t, h, trial.site)
 			golden(t, trial.name, run)
 
@@ -83,6 +78,57 @@ func TestApply(t *testing.T) {
 			again := compileSite(t, h, trial.site)
 			if second := apply(t, h, again); second.Failed || len(second.changed()) > 0 {
 				t.Errorf("the second apply changed %q\n%s", second.changed(), second.failures())
+			}
+			trial.takeAway(t, h)
+		})
+	}
+}
+
+// boot makes the trial's machine.
+func (trial trial) boot(t *testing.T) *host.Memory {
+	t.Helper()
+	h, err := simulated.New(t.Context(), trial.machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trial.prepare != nil {
+		trial.prepare(h)
+	}
+	return h
+}
+
+// absent is the trial's site with all of its components absent.
+func (trial trial) absent() string {
+	return regexp.MustCompile("(?m)^component .*$").ReplaceAllString(trial.site, "$0\n  ensure = \"absent\"")
+}
+
+// takeAway makes the trial's components absent: what they made is gone, but for
+// what stays, and a second apply changes nothing.
+func (trial trial) takeAway(t *testing.T, h *host.Memory) {
+	t.Helper()
+	if o := apply(t, h, compileSite(t, h, trial.absent())); o.Failed {
+		t.Errorf("taking it away fails:\n%s", o.failures())
+	}
+	for name := range trial.files {
+		if stays := slices.Contains(trial.stays, name); simulated.Exists(h, name) != stays {
+			t.Errorf("absent: %s is there: %t, want %t", name, !stays, stays)
+		}
+	}
+	if again := apply(t, h, compileSite(t, h, trial.absent())); again.Failed || len(again.changed()) > 0 {
+		t.Errorf("taking it away again changes %q\n%s", again.changed(), again.failures())
+	}
+}
+
+// Where a component never was, making it absent does nothing: it does not even
+// install what it would need.
+func TestAbsentFromTheStart(t *testing.T) {
+	for _, trial := range slices.Concat(hostTrials, serverTrials) {
+		t.Run(trial.name, func(t *testing.T) {
+			// Not what the trial puts there to be removed.
+			trial.machine.Users, trial.machine.Files, trial.machine.Links = nil, nil, nil
+			h := trial.boot(t)
+			if o := apply(t, h, compileSite(t, h, trial.absent())); o.Failed || len(o.changed()) > 0 {
+				t.Errorf("it changed %q\n%s", o.changed(), o.failures())
 			}
 		})
 	}

@@ -156,6 +156,7 @@ component "ca" {
 				"authorityKeyIdentifier = keyid\nsubjectAltName = @names\n\n[names]\nDNS.1 = web.example.test\nDNS.2 = *.web.example.test\n" +
 				"IP.1 = 192.0.2.10\nIP.2 = 2001:db8::1\n",
 		},
+		stays: []string{"/etc/ssl/ca/web.cnf"},
 	},
 	{
 		name: "postgresql",
@@ -201,6 +202,13 @@ component "database" {
 			"/var/lib/simulated/pg/member pg_read_all_data reporter": "",
 			"/var/lib/simulated/pg/database app":                     "", "/var/lib/simulated/pg/owner app app": "",
 			"/var/lib/simulated/pg/extension pg_trgm": "",
+		},
+		stays: []string{
+			"/etc/postgresql/15/main/pg_hba.conf",
+			"/var/lib/simulated/pg/role app", "/var/lib/simulated/pg/role reporter",
+			"/var/lib/simulated/pg/member pg_read_all_data reporter",
+			"/var/lib/simulated/pg/database app", "/var/lib/simulated/pg/owner app app",
+			"/var/lib/simulated/pg/extension pg_trgm",
 		},
 	},
 }

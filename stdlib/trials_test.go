@@ -17,6 +17,7 @@ type trial struct {
 	machine simulated.Machine
 	prepare func(*host.Memory)
 	files   map[string]string // what a file holds afterwards
+	stays   []string          // those that are there when the component is absent again
 	check   func(*testing.T, *host.Memory)
 }
 
@@ -141,6 +142,7 @@ component "kernel" {
 			"/etc/sysctl.d/60-tenet.conf": "# Kept by tenet.\nnet.ipv4.ip_forward = 1\nvm.swappiness = 10\n",
 			"/proc/sys/vm/swappiness":     "10",
 		},
+		stays: []string{"/proc/sys/vm/swappiness"},
 	},
 	{
 		name: "apt_mirror",
@@ -225,6 +227,7 @@ component "people" {
 			"/etc/sudoers.d/bob":   "# Kept by tenet.\nbob ALL=(ALL:ALL) NOPASSWD: ALL\n",
 			"/home/carol/letter":   "x",
 		},
+		stays: []string{"/home/carol/letter"},
 		check: checkUsers,
 	},
 }

@@ -174,3 +174,8 @@ state "update" {
     }
   }
 }
+
+output "path" {
+  description = "Path of the file that names the mirror."
+  value       = "/etc/apt/sources.list.d/${var.name}.sources"
+}

@@ -133,6 +133,7 @@ state "cron" {
 
   package "cron" {
     description = "The program that starts the jobs."
+    retain      = true
   }
 
   service "cron" {
@@ -163,4 +164,9 @@ state "job" {
     group       = "root"
     mode        = "0644"
   }
+}
+
+output "paths" {
+  description = "Paths of the jobs' files, by the names of the jobs."
+  value       = { for name in keys(var.jobs) : name => "/etc/cron.d/${var.prefix}${name}" }
 }

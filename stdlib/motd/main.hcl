@@ -53,6 +53,7 @@ state "message" {
 
   directory "pieces" {
     description = "The directory of the pieces, which others use as well."
+    retain      = true
     when        = var.name != null
     path        = "/etc/motd.d"
   }
@@ -79,4 +80,9 @@ state "banner" {
     group       = "root"
     mode        = "0644"
   }
+}
+
+output "path" {
+  description = "Path of the message."
+  value       = local.path
 }

@@ -212,10 +212,12 @@ state "server" {
 
   package "nginx" {
     description = "The web server."
+    retain      = true
   }
 
   package "openssl" {
     description = "Makes certificates, and tells how long they are valid."
+    retain      = true
     when        = length(local.made) > 0
   }
 
@@ -232,12 +234,14 @@ state "directories" {
 
   directory "challenges" {
     description = "Where a program that gets certificates answers for all sites."
+    retain      = true
     path        = local.challenges
     parents     = true
   }
 
   directory "certificates" {
     description = "Certificates that are signed by themselves, with their keys."
+    retain      = true
     path        = local.certificates
     mode        = "0755"
   }
@@ -343,4 +347,19 @@ state "reload" {
   reload "nginx" {
     description = "Once for all sites that are due together; requests under way go on."
   }
+}
+
+output "urls" {
+  description = "Where each site is, by its name."
+  value       = { for name, domains in local.domains : name => "${contains(keys(local.tls), name) ? "https" : "http"}://${domains[0]}/" }
+}
+
+output "certificates" {
+  description = "Path of the certificate of each site that has one, by its name."
+  value       = { for name, pem in local.pem : name => pem.certificate }
+}
+
+output "challenges" {
+  description = "The directory in which a program that gets certificates puts its challenges."
+  value       = local.challenges
 }

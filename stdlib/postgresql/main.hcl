@@ -225,6 +225,7 @@ state "server" {
 
   package "server" {
     description = "The server of this version, with the cluster main."
+    retain      = true
     name        = "postgresql-${local.version}"
   }
 }
@@ -282,6 +283,7 @@ state "access" {
 
   file "rules" {
     description = "The server's own account first, which keeps this component working."
+    retain      = true
     path        = "${local.configuration}/pg_hba.conf"
     content     = template("pg_hba.conf.tmpl", { rules = coalesce(var.access, []) })
     owner       = "postgres"
@@ -400,4 +402,19 @@ state "extension" {
       "SELECT 1 / count(*) FROM pg_extension WHERE extname = '${each.value.extension}'"])
     }
   }
+}
+
+output "cluster" {
+  description = "Version and name of the cluster, as its programs take it: psql --cluster."
+  value       = local.name
+}
+
+output "unit" {
+  description = "The cluster's unit of systemd."
+  value       = local.unit
+}
+
+output "configuration" {
+  description = "The directory of the cluster's configuration."
+  value       = local.configuration
 }

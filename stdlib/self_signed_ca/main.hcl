@@ -137,10 +137,12 @@ state "tools" {
 
   package "openssl" {
     description = "Makes keys, and signs."
+    retain      = true
   }
 
   package "ca-certificates" {
     description = "What this host trusts."
+    retain      = true
     when        = var.trust
   }
 }
@@ -151,6 +153,7 @@ state "authority" {
 
   directory "all" {
     description = "For the authority and all certificates. Who may read a key is up to the key."
+    retain      = true
     path        = var.directory
     parents     = true
     owner       = "root"
@@ -160,6 +163,7 @@ state "authority" {
 
   file "request" {
     description = "What the authority's certificate says."
+    retain      = true
     path        = "${var.directory}/ca.cnf"
     content     = template("ca.cnf.tmpl", { name = var.name })
     owner       = "root"
@@ -191,6 +195,7 @@ state "certificate" {
 
   file "request" {
     description = "What the certificate says."
+    retain      = true
     path        = "${var.directory}/${each.key}.cnf"
     content = template("certificate.cnf.tmpl", {
       name  = each.value.names[0]
@@ -210,6 +215,7 @@ state "certificate" {
 
   file "key" {
     description = "Who may read the key."
+    retain      = true
     path        = "${var.directory}/${each.key}.key"
     owner       = each.value.owner
     group       = each.value.group
@@ -246,5 +252,21 @@ state "update_trust" {
   command "update" {
     description = "What ca-certificates brings, and what was added."
     argv        = ["update-ca-certificates"]
+  }
+}
+
+output "authority" {
+  description = "Path of the authority's certificate, for those who shall trust it."
+  value       = local.ca
+}
+
+output "certificates" {
+  description = "Paths of each certificate, of its chain and its key, by its name."
+  value = {
+    for name in keys(var.certificates) : name => {
+      certificate = "${var.directory}/${name}.pem"
+      chain       = "${var.directory}/${name}.chain.pem"
+      key         = "${var.directory}/${name}.key"
+    }
   }
 }

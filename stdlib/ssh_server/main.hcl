@@ -188,6 +188,7 @@ state "server" {
 
   package "openssh-server" {
     description = "The server with its unit."
+    retain      = true
   }
 
   service "ssh" {
@@ -278,4 +279,9 @@ state "restore" {
   reload "ssh" {
     description = "Takes the former settings."
   }
+}
+
+output "ports" {
+  description = "The ports that the server listens on."
+  value       = concat(var.ports, length(var.ports) == 0 ? [22] : [])
 }

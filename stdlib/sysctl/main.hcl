@@ -79,3 +79,8 @@ state "apply" {
     argv        = ["sysctl", "--quiet", "--load=${local.path}"]
   }
 }
+
+output "path" {
+  description = "Path of the file with the parameters."
+  value       = local.path
+}

@@ -131,6 +131,7 @@ state "sudo" {
 
   package "sudo" {
     description = "With visudo, which checks the files below."
+    retain      = true
   }
 }
 
@@ -153,8 +154,8 @@ state "account" {
   }
 
   directory "ssh" {
-    description = "For the user alone, or sshd ignores the keys."
-    when        = !each.value.absent
+    description = "For the user alone, or sshd ignores the keys. It may hold more of the user's."
+    retain      = true
     path        = "${local.homes[each.key]}/.ssh"
     owner       = each.key
     group       = coalesce(each.value.group, each.key)
@@ -186,4 +187,14 @@ state "rights" {
     mode        = "0440"
     validate    = ["visudo", "-c", "-q", "-f", "%s"]
   }
+}
+
+output "names" {
+  description = "The names of the accounts that are there."
+  value       = keys(local.here)
+}
+
+output "homes" {
+  description = "Their home directories, by name."
+  value       = { for name in keys(local.here) : name => local.homes[name] }
 }
