@@ -1,24 +1,53 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tenetcm/tenet/lang"
+)
 
 type validateCmd struct{ siteArg }
 
-// Run checks a site.
+// validated is what validate found, as JSON.
+type validated struct {
+	Valid       bool `json:"valid"`
+	Hosts       int  `json:"hosts,omitempty"` // that the site declares, and were looked at
+	Invocations int  `json:"invocations"`
+	Parts       int  `json:"parts"`
+}
+
+// Run checks a site, for each host that it declares.
 func (cmd *validateCmd) Run(ctx runContext, s *client) error {
-	c, err := s.compile(ctx, cmd.Site)
+	c, err := s.load(cmd.Site)
 	if err != nil {
 		return err
 	}
-	parts := 0
-	for _, inv := range c.run.Invocations {
-		parts += len(inv.Parts)
+	hosts, err := s.selected(ctx, c)
+	if err != nil {
+		return err
 	}
-	if s.globals.JSON {
-		return s.printJSON(map[string]any{"valid": true, "invocations": len(c.run.Invocations), "parts": parts})
+	found := validated{Valid: true, Hosts: len(hosts)}
+	if len(hosts) == 0 {
+		hosts = []lang.Host{{}}
 	}
-	if s.globals.Quiet {
+	for _, h := range hosts {
+		s.globals.Limit = h.Name
+		c, err := s.compile(ctx, cmd.Site)
+		if err != nil {
+			return err
+		}
+		found.Invocations += len(c.run.Invocations)
+		for _, inv := range c.run.Invocations {
+			found.Parts += len(inv.Parts)
+		}
+	}
+	switch {
+	case s.globals.JSON:
+		return s.printJSON(found)
+	case s.globals.Quiet:
 		return nil
+	case found.Hosts > 0:
+		return s.print(fmt.Sprintf("The site is right: %d parts in %d invocations, for %d hosts.", found.Parts, found.Invocations, found.Hosts))
 	}
-	return s.print(fmt.Sprintf("The site is right: %d parts in %d invocations.", parts, len(c.run.Invocations)))
+	return s.print(fmt.Sprintf("The site is right: %d parts in %d invocations.", found.Parts, found.Invocations))
 }
