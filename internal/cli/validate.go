@@ -10,10 +10,10 @@ type validateCmd struct{ siteArg }
 
 // validated is what validate found, as JSON.
 type validated struct {
-	Valid       bool `json:"valid"`
 	Hosts       int  `json:"hosts,omitempty"` // that the site declares, and were looked at
 	Invocations int  `json:"invocations"`
 	Parts       int  `json:"parts"`
+	Valid       bool `json:"valid"`
 }
 
 // Run checks a site, for each host that it declares.
