@@ -134,9 +134,10 @@ func (s *client) withoutTarget() error {
 	for flag, given := range map[string]bool{
 		"--var": len(g.Var) > 0, "--var-file": len(g.VarFile) > 0, "--facts": g.Facts != "", "--root": g.Root != "",
 		"--target": len(g.Target) > 0, "--tags": len(g.Tags) > 0, "--exclude": len(g.Exclude) > 0, "--state-dir": g.StateDir != "",
+		"--limit": g.Limit != "",
 	} {
 		if given {
-			return usage("write it into the case: vars, facts, target, tags, exclude", "%s has no meaning for a test", flag)
+			return usage("write it into the case: vars, facts, host, target, tags, exclude", "%s has no meaning for a test", flag)
 		}
 	}
 	return nil
@@ -305,6 +306,11 @@ func (t *shownTests) result(r testcase.Result) {
 			t.details(r.Case.Description)
 		}
 		t.details(t.diagnostics(r.Diagnostics))
+	}
+	for _, note := range r.Notes {
+		if !t.globals.Quiet {
+			t.line("    " + ui.Clean(note))
+		}
 	}
 	for _, file := range r.Updated {
 		t.line("    rewrote " + ui.Clean(filepath.Join(t.site, file)))

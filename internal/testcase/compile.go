@@ -91,13 +91,53 @@ func (r *running) target(ctx context.Context) (lang.Target, *host.Memory, bool) 
 		return t, nil, false
 	}
 	t.Facts = facts.Fact
+	t.Secrets = r.secret
 	if file, err := r.vars(); err != nil {
 		r.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Range: r.c.block.fields["vars"].at})
 		return t, nil, false
 	} else if file != nil {
 		t.VarFiles = []lang.VarFile{{Name: varsFile, Data: file}}
 	}
-	return t, machine, true
+	return t, machine, r.choose(ctx, &t, named)
+}
+
+// choose holds the case to name one of the hosts that the site declares; where
+// there is only one, it need not.
+func (r *running) choose(ctx context.Context, t *lang.Target, named bool) bool {
+	hosts, _, list := r.o.Site.Hosts(ctx, *t)
+	if list.HasErrors() || len(hosts) == 0 {
+		return true // the mistakes are reported with all others
+	}
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	switch {
+	case !named && len(names) == 1:
+		t.Host = names[0]
+	case !named:
+		r.diagnostics.Add(diag.Diagnostic{Summary: "the site declares several hosts, and the case names none", Range: r.c.Range,
+			Hint: fmt.Sprintf("write host = %q into it", names[0])})
+		return false
+	case !slices.Contains(names, t.Host):
+		r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("the site declares no host %q", t.Host), Range: r.c.block.fields["host"].at,
+			Hint: nearest(t.Host, names)})
+		return false
+	}
+	return true
+}
+
+// secret gives a secret of the case.
+func (r *running) secret(name string) (string, error) {
+	given := the[map[string]string](r.c.block, "secrets")
+	if value, ok := given[name]; ok {
+		return value, nil
+	}
+	hint := eval.DidYouMean(name, slices.Sorted(maps.Keys(given)))
+	if hint == "" {
+		hint = fmt.Sprintf("write secrets = { %q = \"…\" } into the case", name)
+	}
+	return "", &eval.HintError{Message: fmt.Sprintf("the case has no secret %q", name), Hint: hint}
 }
 
 func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
@@ -284,12 +324,8 @@ func (r *running) comparePart(part *states.Part, want item) {
 	m := r.o.Registry.Lookup(part.Type)
 	a := m.Attribute(want.key)
 	if a == nil {
-		var names []string
-		for _, a := range m.Attributes {
-			names = append(names, a.Name)
-		}
 		r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", part.Type, want.key),
-			Hint: nearest(want.key, names), Range: want.at})
+			Hint: nearest(want.key, attributeNames(m)), Range: want.at})
 		return
 	}
 	canonical, err := a.Normalize(want.value)

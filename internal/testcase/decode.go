@@ -26,6 +26,7 @@ type block struct {
 type field struct {
 	value any
 	at    diag.Range // of the value
+	name  diag.Range
 }
 
 // item is an element of a list or an object that has a place of its own.
@@ -102,12 +103,15 @@ func (d *decoder) body(from *hclsyntax.Body, s *shape, into *block) {
 	into.fields = map[string]field{}
 	for _, a := range inOrder(from.Attributes) {
 		k, known := s.fields[a.Name]
+		if s.open {
+			k, known = anyValue, true
+		}
 		if !known {
 			d.unknownAttribute(a, s)
 			continue
 		}
 		if value, ok := d.value(a.Expr, k); ok {
-			into.fields[a.Name] = field{value, eval.Range(a.Expr.Range())}
+			into.fields[a.Name] = field{value, eval.Range(a.Expr.Range()), eval.Range(a.NameRange)}
 		}
 	}
 	seen := map[string]diag.Range{}
@@ -140,10 +144,10 @@ func (d *decoder) labels(b *hclsyntax.Block, s *shape, into *block) bool {
 	case len(b.Labels) > s.labels:
 		d.errorf(b.LabelRanges[s.labels], `write "\"" for a quotation mark in a label`, "%s takes %d labels", b.Type, s.labels)
 		return false
-	case len(b.Labels) < s.labels:
+	case len(b.Labels) < s.labels && !s.bare:
 		d.errorf(b.TypeRange, fmt.Sprintf("write %s \"NAME\" { … }", b.Type), "%s needs a label", b.Type)
 		return false
-	case s.labels == 1:
+	case len(b.Labels) == 1:
 		into.label = b.Labels[0]
 	}
 	return true

@@ -42,6 +42,7 @@ const (
 type Cases struct {
 	List    []*Case
 	sources map[string][]byte
+	tested  map[string]bool // modules
 }
 
 // Source gives the text of a file of cases, for snippets.
@@ -71,7 +72,7 @@ func names(site fs.FS) ([]string, error) {
 // as "site.hcl". Mistakes are in the list; cases without one are in Cases
 // nevertheless.
 func Read(site fs.FS, only ...string) (*Cases, diag.List) {
-	cases := &Cases{sources: map[string][]byte{}}
+	cases := &Cases{sources: map[string][]byte{}, tested: map[string]bool{}}
 	files, list := eval.NewFiles(site), diag.List{}
 	all, err := names(site)
 	if err != nil {
@@ -92,14 +93,35 @@ func Read(site fs.FS, only ...string) (*Cases, diag.List) {
 		d := &decoder{file: at, src: src, ctx: &hcl.EvalContext{
 			Functions: files.FunctionMap(Dir), Variables: map[string]cty.Value{"local": cty.EmptyObjectVal},
 		}}
-		cases.List = append(cases.List, d.cases()...)
+		cases.List = append(cases.List, d.cases(cases.tested)...)
 		list.Add(d.list...)
+	}
+	if len(only) == 0 {
+		list.Add(cases.untested(site)...)
 	}
 	return cases, list.Sorted()
 }
 
-// cases decodes one file.
-func (d *decoder) cases() []*Case {
+// untested warns of modules of the site's own that have no test.
+func (c *Cases) untested(site fs.FS) diag.List {
+	var list diag.List
+	entries, err := fs.ReadDir(site, "modules")
+	if err != nil {
+		return nil // there are none
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".star")
+		if ok && !e.IsDir() && !c.tested[name] {
+			list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("the module %q has no test", name),
+				Hint:  fmt.Sprintf("write module %q { example { … } } into a file of %s", name, Dir),
+				Range: diag.Range{File: path.Join("modules", e.Name())}})
+		}
+	}
+	return list
+}
+
+// cases decodes one file, and notes the modules that it tests.
+func (d *decoder) cases(tested map[string]bool) []*Case {
 	body := d.parse()
 	if body == nil {
 		return nil
@@ -117,15 +139,23 @@ func (d *decoder) cases() []*Case {
 	}
 	var out []*Case
 	seen := map[string]diag.Range{}
-	for _, b := range root.of("case") {
-		before := len(d.list)
-		if first, twice := seen[b.label]; twice {
-			d.twice(b, "the case", first)
+	for _, b := range root.blocks {
+		if b.word != "case" && b.word != "module" {
+			continue
 		}
-		seen[b.label] = b.at
+		before := len(d.list)
+		if first, twice := seen[b.word+b.label]; twice {
+			d.twice(b, "the "+b.word, first)
+		}
+		seen[b.word+b.label] = b.at
 		c := &Case{File: d.file, Name: b.label, Description: the[string](b, "description"), Range: b.at, block: b}
 		c.machine = d.machine(b.only("machine"), shared)
-		d.check(c)
+		if b.word == "module" {
+			c.Name, tested[b.label] = "module "+b.label, true
+			d.checkModule(c)
+		} else {
+			d.check(c)
+		}
 		if len(d.list) == before {
 			out = append(out, c)
 		}
@@ -174,6 +204,13 @@ func (d *decoder) golden(f field) {
 	if !fs.ValidPath(name) || name == "." || strings.HasSuffix(name, ".hcl") || strings.ContainsAny(name, "\\\x00") {
 		d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%q cannot be a golden file", name), Range: f.at,
 			Hint: `name a file within ` + Dir + `/, such as "golden/plain.json"`})
+	}
+}
+
+func (d *decoder) checkModule(c *Case) {
+	if len(c.block.of("example")) == 0 {
+		d.list.Add(diag.Diagnostic{Summary: "the test of a module needs an example", Range: c.Range,
+			Hint: "write example { NAME = VALUE … } with the attributes of a part"})
 	}
 }
 

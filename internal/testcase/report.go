@@ -111,9 +111,10 @@ func JSON(w io.Writer, all []Tested) error {
 				Outcome     Outcome       `json:"outcome"`
 				Failures    []Failure     `json:"failures,omitempty"`
 				Diagnostics diag.List     `json:"diagnostics,omitempty"`
+				Notes       []string      `json:"notes,omitempty"`
 				Updated     []string      `json:"updated,omitempty"`
 				Duration    time.Duration `json:"duration"`
-			}{"case", t.Site, r.Case.File, r.Case.Range.Start.Line, r.Case.Name, r.Outcome, r.Failures, r.Diagnostics, r.Updated, r.Duration})
+			}{"case", t.Site, r.Case.File, r.Case.Range.Start.Line, r.Case.Name, r.Outcome, r.Failures, r.Diagnostics, r.Notes, r.Updated, r.Duration})
 			if err != nil {
 				return err
 			}

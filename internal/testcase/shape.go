@@ -24,13 +24,16 @@ const (
 	reasons               // []item with a *regexp.Regexp each
 	partList              // []item with items, the attributes of a part, of plain values
 	untilWord             // until
+	anyValue              // a plain value
 )
 
 // shape is what a kind of block may hold.
 type shape struct {
 	what   string // for messages
 	labels int
+	bare   bool // may stand without its label
 	many   bool // may stand several times
+	open   bool // takes attributes of any name, each anyValue
 	fields map[string]kind
 	blocks map[string]*shape
 }
@@ -52,6 +55,17 @@ func shapeOfFile() *shape {
 		"case":    shapeOfCase(machine),
 		"machine": &shared,
 		"locals":  {what: "locals", many: true},
+		"module": {
+			what: "the test of a module", labels: 1, many: true,
+			fields: map[string]kind{"description": text, "trusted": textList},
+			blocks: map[string]*shape{
+				"machine": machine,
+				"example": {
+					what: "an example", labels: 1, bare: true, many: true, open: true,
+					blocks: map[string]*shape{"changes": {what: "changes", open: true}},
+				},
+			},
+		},
 	}}
 }
 
@@ -59,7 +73,7 @@ func shapeOfCase(machine *shape) *shape {
 	return &shape{
 		what: "a case", labels: 1, many: true,
 		fields: map[string]kind{
-			"description": text, "host": text, "facts": plain, "vars": plain, "until": untilWord,
+			"description": text, "host": text, "facts": plain, "vars": plain, "secrets": textMap, "until": untilWord,
 			"target": textList, "tags": textList, "exclude": textList,
 			"expect_error": patterns, "expect_warning": patterns,
 		},

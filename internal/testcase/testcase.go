@@ -47,6 +47,7 @@ type Result struct {
 	Outcome     Outcome
 	Failures    []Failure
 	Diagnostics diag.List // mistakes, and warnings of the site
+	Notes       []string  // what could not be tried
 	Updated     []string  // golden files that were written
 	Duration    time.Duration
 }
@@ -65,8 +66,12 @@ type Failure struct {
 func Run(ctx context.Context, c *Case, o Options) Result {
 	start := time.Now()
 	r := &running{c: c, o: o}
-	r.run(ctx)
-	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Updated: r.updated}
+	if c.block.word == "module" {
+		r.module(ctx)
+	} else {
+		r.run(ctx)
+	}
+	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Notes: r.notes, Updated: r.updated}
 	switch {
 	case r.diagnostics.HasErrors():
 		result.Outcome = Wrong
@@ -84,6 +89,7 @@ type running struct {
 	compiled    *compiled
 	failures    []Failure
 	diagnostics diag.List
+	notes       []string
 	updated     []string
 }
 

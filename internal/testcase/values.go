@@ -83,6 +83,8 @@ func convertTo(v cty.Value, k kind) (any, error) {
 		return textMapOf(v)
 	case plain:
 		return plainOf(v)
+	case anyValue:
+		return eval.Plain(v)
 	}
 	return convertWord(v, k)
 }

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -24,21 +23,21 @@ type Example struct {
 // changes, since nobody gave them another value.
 func Derive(m *states.Module, examples []Example) (cases []Case, untried []string) {
 	tried := map[string]bool{}
-	for i, e := range examples {
+	for _, e := range examples {
 		name := e.Name
-		if name == "" {
-			name = fmt.Sprintf("example %d", i+1)
+		if name != "" {
+			name += ": "
 		}
 		what := "creates"
 		if m.IsAct() {
 			what = "acts"
 		}
-		cases = append(cases, Case{Name: name + ": " + what, Values: e.Values, Any: true})
+		cases = append(cases, Case{Name: name + what, Values: e.Values, Any: true})
 		if !m.IsAct() {
 			cases = append(cases, updates(m, name, e, tried)...)
 		}
 		if m.Remove != nil {
-			cases = append(cases, Case{Name: name + ": removes", Values: e.Values, Ensure: states.Absent, Any: true, Prepare: carriedOut(e)})
+			cases = append(cases, Case{Name: name + "removes", Values: e.Values, Ensure: states.Absent, Any: true, Prepare: carriedOut(e)})
 		}
 		cases = append(cases, refusals(m, name, e)...)
 	}
@@ -68,7 +67,7 @@ func updates(m *states.Module, name string, e Example, tried map[string]bool) []
 		tried[a.Name] = true
 		values := maps.Clone(e.Values)
 		values[a.Name] = value
-		out = append(out, Case{Name: name + ": changes " + a.Name, Values: values, Any: true, Changing: a.Name, Prepare: carriedOut(e)})
+		out = append(out, Case{Name: name + "changes " + a.Name, Values: values, Any: true, Changing: a.Name, Prepare: carriedOut(e)})
 	}
 	return out
 }
@@ -120,14 +119,14 @@ func refusals(m *states.Module, name string, e Example) []Case {
 	const unknown = "no_such_attribute"
 	values := maps.Clone(e.Values)
 	values[unknown] = "x"
-	out := []Case{{Name: name + ": refuses an unknown attribute", Values: values, Unknown: unknown, Wrong: unknown}}
+	out := []Case{{Name: name + "refuses an unknown attribute", Values: values, Unknown: unknown, Wrong: unknown}}
 	for _, a := range m.Attributes {
 		if _, given := e.Values[a.Name]; !given || !a.Required {
 			continue
 		}
 		values := maps.Clone(e.Values)
 		delete(values, a.Name)
-		out = append(out, Case{Name: name + ": refuses to be without " + a.Name, Values: values, Wrong: a.Name})
+		out = append(out, Case{Name: name + "refuses to be without " + a.Name, Values: values, Wrong: a.Name})
 	}
 	return out
 }
