@@ -28,6 +28,9 @@ const (
 	KindContent  Kind = "content"  // string, any bytes
 	KindSource   Kind = "source"   // map with path, sha256, size
 	KindAny      Kind = "any"      // any canonical value
+	// KindCondition is an expression over the result of the part's own act,
+	// which the engine decides after it; there is no value of it.
+	KindCondition Kind = "condition"
 )
 
 // Kinds lists the kinds.
@@ -148,7 +151,7 @@ func normalize(kind Kind, v any) (any, error) {
 	switch kind {
 	case KindString, KindContent:
 		return toText(v)
-	case KindBool:
+	case KindBool, KindCondition:
 		return toBool(v)
 	case KindInt, KindNumber:
 		return toNumber(kind, v)

@@ -101,6 +101,8 @@ func kindOf(t reflect.Type) Kind {
 		return KindSource
 	case reflect.TypeFor[json.RawMessage]():
 		return KindAny
+	case reflect.TypeFor[*Condition]():
+		return KindCondition
 	}
 	return ""
 }
@@ -207,6 +209,8 @@ func decodeField(kind Kind, v any, field reflect.Value, site fs.FS) error {
 			return err
 		}
 		decoded = source
+	case KindCondition:
+		decoded = &Condition{}
 	case KindAny:
 		data, err := json.Marshal(v)
 		if err != nil {
@@ -285,6 +289,8 @@ func encodeField(kind Kind, field reflect.Value) any {
 		return encodeContent(*v)
 	case *Source:
 		return encodeSource(v)
+	case *Condition:
+		return true
 	case json.RawMessage:
 		var decoded any
 		d := json.NewDecoder(strings.NewReader(string(v)))

@@ -76,13 +76,17 @@ type Declaration struct {
 
 // PartDeclaration is one part of a state or run.
 type PartDeclaration struct {
-	Address   string         // within the state: TYPE.LABEL["key"]
-	Base      string         // the address without the instance key
-	Type      string         // the module
-	Key       string         // Module.Key of the values
-	Values    map[string]any // canonical, see Attribute.Normalize
-	Sensitive []string       // attributes whose values are never shown, sorted
-	Paths     []string       // the paths that it touches, see Module.Paths
+	Address string         // within the state: TYPE.LABEL["key"]
+	Base    string         // the address without the instance key
+	Type    string         // the module
+	Key     string         // Module.Key of the values
+	Values  map[string]any // canonical, see Attribute.Normalize
+	// Results are the attributes whose values depend on results: the host
+	// computes them, and they are not in Values. If a key is among them, Key is
+	// empty, and Paths holds only what is known.
+	Results   map[string]*Expr
+	Sensitive []string // attributes whose values are never shown, sorted
+	Paths     []string // the paths that it touches, see Module.Paths
 	Options   Options
 	Range     diag.Range // the header: TYPE "LABEL"
 }
@@ -124,5 +128,39 @@ type GuardDeclaration struct {
 	Missing     string
 	Command     []string
 	WouldChange []Ref
-	Range       diag.Range
+	// Results are conditions that depend on results: "exists", "missing",
+	// "command", and "when" for the option of that name.
+	Results map[string]*Expr
+	Range   diag.Range
+}
+
+// LateKey reports whether the part's key is known only on the host.
+func (p *PartDeclaration) LateKey(m *Module) bool {
+	for _, a := range m.Attributes {
+		if a.Key && p.Results[a.Name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// LatePath reports whether a path that the part touches, be it of a guard, is
+// known only on the host.
+func (p *PartDeclaration) LatePath(m *Module) bool {
+	for _, a := range m.Attributes {
+		if a.Path && p.Results[a.Name] != nil {
+			return true
+		}
+	}
+	return LateGuard(p.Options.Guards)
+}
+
+// LateGuard reports whether a path of a guard is known only on the host.
+func LateGuard(guards []GuardDeclaration) bool {
+	for _, g := range guards {
+		if g.Results["exists"] != nil || g.Results["missing"] != nil {
+			return true
+		}
+	}
+	return false
 }

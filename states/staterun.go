@@ -101,13 +101,15 @@ type Join struct {
 
 // Part is one resource in a wanted condition, or one act.
 type Part struct {
-	Address   string         `json:"address"`
-	ID        string         `json:"id"` // UUIDv5 of host and address
-	Type      string         `json:"type"`
-	Key       string         `json:"key,omitempty"`
-	Ensure    Ensure         `json:"ensure"`
-	Values    map[string]any `json:"values"`
-	Sensitive []string       `json:"sensitive,omitempty"`
+	Address string         `json:"address"`
+	ID      string         `json:"id"` // UUIDv5 of host and address
+	Type    string         `json:"type"`
+	Key     string         `json:"key,omitempty"`
+	Ensure  Ensure         `json:"ensure"`
+	Values  map[string]any `json:"values"`
+	// Results are attributes that the host computes just before the part runs.
+	Results   map[string]*Expr `json:"results,omitempty"`
+	Sensitive []string         `json:"sensitive,omitempty"`
 	// Requires are addresses of parts of the same invocation, where it is
 	// parallel.
 	Requires []string    `json:"requires,omitempty"`
@@ -142,6 +144,9 @@ type Guard struct {
 	Missing     string   `json:"missing,omitempty"`
 	Command     []string `json:"command,omitempty"`
 	WouldChange []string `json:"would_change,omitempty"` // invocations and blocks
+	// Results are conditions that depend on results, by the names above and
+	// "when".
+	Results map[string]*Expr `json:"results,omitempty"`
 	// Scope is the address of the declaration that carries the guard. A guard
 	// is decided once a run for each scope: a block's holds for all of it.
 	Scope string `json:"scope"`

@@ -55,7 +55,7 @@ func treeOf(v cty.Value) *states.Expr {
 // host gets the expression that makes it there, and the rest is without traces
 // of it. Each value that names may stand for goes through Settle first.
 func Settle(v cty.Value, x hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if !hasDeferred(v) {
+	if !hasDeferred(v) || IsWithheld(v) { // of what is withheld nothing is made here
 		return v, nil
 	}
 	if v.IsWhollyKnown() {

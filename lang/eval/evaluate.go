@@ -149,7 +149,7 @@ func operation(x *states.Expr, args []hclsyntax.Expression, at hcl.Range) (hclsy
 		step := hcl.Traversal{hcl.TraverseAttr{Name: x.Name, SrcRange: at}}
 		return &hclsyntax.RelativeTraversalExpr{Source: args[0], Traversal: step, SrcRange: at}, nil
 	case states.ExprIndex:
-		return &hclsyntax.IndexExpr{Collection: args[0], Key: args[1], SrcRange: at, OpenRange: at, BracketRange: at}, nil
+		return &indexed{&hclsyntax.IndexExpr{Collection: args[0], Key: args[1], SrcRange: at, OpenRange: at, BracketRange: at}}, nil
 	case states.ExprIf:
 		return &hclsyntax.ConditionalExpr{Condition: args[0], TrueResult: args[1], FalseResult: args[2], SrcRange: at}, nil
 	case states.ExprFor:

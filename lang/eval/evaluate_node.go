@@ -81,6 +81,17 @@ func (j *joined) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return (&hclsyntax.TemplateJoinExpr{Tuple: tuple}).Value(ctx)
 }
 
+// indexed is the library's index, which forgets that a key is sensitive where
+// an object is indexed.
+type indexed struct{ *hclsyntax.IndexExpr }
+
+// Value takes the element.
+func (i *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := i.IndexExpr.Value(ctx)
+	key, _ := i.Key.Value(ctx)
+	return v.WithMarks(marksOf(key)), diags
+}
+
 // The limits of one evaluation on a host.
 const (
 	maxSteps = 1 << 20

@@ -21,6 +21,9 @@ func literalOf(v cty.Value, at hcl.Range) (*states.Expr, error) {
 
 func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 	if tree := treeOf(v); tree != nil {
+		if v.HasMark(Sensitive) && (tree.Kind != states.ExprCall || tree.Name != "sensitive") {
+			return states.Expr{Kind: states.ExprCall, Name: "sensitive", Args: []*states.Expr{tree}, Range: tree.Range}.New()
+		}
 		return tree, nil
 	}
 	plain, marks := v.Unmark()

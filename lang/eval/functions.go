@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // RefFunction is the name under which the syntax trees of front-ends call the
@@ -107,11 +107,12 @@ func typeName(t cty.Type) string {
 }
 
 // RefResolver makes the function that computed references call: its arguments
-// are the steps, strings for names and one-element tuples for keys.
-func RefResolver(resolve func([]Step) (states.Ref, error)) function.Function {
+// are the steps, strings for names and one-element tuples for keys. It gives the
+// reference, or the result that they name.
+func RefResolver(resolve func([]Step) (Named, error)) function.Function {
 	return function.New(&function.Spec{
 		VarParam: &function.Parameter{Name: "steps", Type: cty.DynamicPseudoType, AllowMarked: true},
-		Type:     function.StaticReturnType(RefType),
+		Type:     function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			var steps []Step
 			for _, a := range args {
@@ -120,20 +121,27 @@ func RefResolver(resolve func([]Step) (states.Ref, error)) function.Function {
 					continue
 				}
 				key := a.Index(cty.NumberIntVal(0))
+				if IsDeferred(key) {
+					return cty.DynamicVal, &HintError{Message: "a result cannot be the key of a reference",
+						Hint: "what is referred to must be known before anything runs; use a value that is, such as each.key"}
+				}
 				if !key.IsKnown() {
-					return cty.UnknownVal(RefType), nil
+					return cty.DynamicVal, nil
 				}
 				step, err := StepValue(key)
 				if err != nil {
-					return cty.UnknownVal(RefType), err
+					return cty.DynamicVal, err
 				}
 				steps = append(steps, step)
 			}
-			ref, err := resolve(steps)
-			if err != nil {
-				return cty.UnknownVal(RefType), err
+			found, err := resolve(steps)
+			switch {
+			case err != nil:
+				return cty.DynamicVal, err
+			case found.Result == "":
+				return RefValue(found.Ref), nil
 			}
-			return RefValue(ref), nil
+			return found.Value(diag.Range{})
 		},
 	})
 }

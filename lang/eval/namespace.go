@@ -46,6 +46,10 @@ type PartEntry struct {
 
 // Namespace holds what one site declares, and finds what references name.
 type Namespace struct {
+	// Modules finds the modules whose attributes are looked into; nil: any
+	// attribute is taken.
+	Modules func(name string) *states.Module
+
 	isType func(string) bool
 	roots  map[string]map[string]*Entry // word or type → name → entry
 }
@@ -124,87 +128,114 @@ func StepValue(v cty.Value) (Step, error) {
 	return Step{Key: v.AsString(), Index: true}, nil
 }
 
-// Resolve finds what the steps name. self is the declaration in which the
+// Named is what the steps of a reference name.
+type Named struct {
+	Ref    states.Ref
+	Result string // the attribute of the part that is asked for; empty: none, the reference itself
+	// Many says that the part has several instances and none is named: the
+	// result is a map by their keys. Open says that this is not known.
+	Many, Open bool
+	Rest       []Step // behind the result
+
+	kind states.Kind // of the result
+}
+
+// Find finds what the steps name. self is the declaration in which the
 // reference stands, nil where there is none. The error is a *HintError.
-func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
+func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
 	root, rest := steps[0].Key, steps[1:]
 	if root == "self" {
 		if self == nil || self.Parts == nil {
-			return states.Ref{}, &HintError{Message: "self is known only within a state",
+			return Named{}, &HintError{Message: "self is known only within a state",
 				Hint: "name the declaration by its full address"}
 		}
-		part, err := resolvePart(self, "self", rest)
-		return states.Ref{Self: true, Part: part}, err
+		return n.findPart(Named{Ref: states.Ref{Self: true}}, self, "self", rest)
 	}
 	if len(rest) == 0 {
-		return states.Ref{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", root),
+		return Named{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", root),
 			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
 	}
 	name, rest := rest[0].Key, rest[1:]
 	entry := n.roots[root][name]
 	if entry == nil {
-		return states.Ref{}, n.undefined(root, name)
+		return Named{}, n.undefined(root, name)
 	}
-	ref := states.Ref{Address: entry.Base}
+	found := Named{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
 	if len(rest) > 0 && rest[0].Index {
 		if !entry.Instances && !entry.OpenParts {
-			return states.Ref{}, &HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
+			return Named{}, &HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
 				Hint: "it has no for_each; leave the key out"}
 		}
-		ref.Address = states.InstanceAddress(entry.Base, rest[0].Key)
+		found.Ref.Address, found.Many = states.InstanceAddress(entry.Base, rest[0].Key), false
 		rest = rest[1:]
 	}
-	if len(rest) == 0 {
-		return ref, nil
+	switch {
+	case len(rest) == 0:
+		return found, nil
+	case entry.Component != nil:
+		return entry.Component.find(found, rest)
+	case entry.Parts != nil || entry.OpenParts:
+		return n.findPart(found, entry, found.Ref.Address, rest)
+	case n.isType(root):
+		return n.result(found, root, rest)
 	}
-	if entry.Component != nil {
-		return entry.Component.resolve(ref, rest)
-	}
-	if entry.Parts == nil && !entry.OpenParts {
-		return states.Ref{}, &HintError{
-			Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
-			Hint:    "values that a part has on the host are not supported yet; refer to " + entry.Base}
-	}
-	part, err := resolvePart(entry, ref.Address, rest)
-	ref.Part = part
-	return ref, err
+	return Named{}, &HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
+		Hint: "only parts have results; refer to a part of one of its members"}
 }
 
-// resolve finds what the steps name in a component that ref names.
-func (c *ComponentEntry) resolve(ref states.Ref, steps []Step) (states.Ref, error) {
+// find finds what the steps name in a component.
+func (c *ComponentEntry) find(in Named, steps []Step) (Named, error) {
 	if !steps[0].Index && c.Names.IsRoot(steps[0].Key) && steps[0].Key != "self" {
-		inner, err := c.Names.Resolve(steps, nil)
-		if err == nil {
-			inner.Address = ref.Address + "." + inner.Address
-			return inner, nil
+		inner, err := c.Names.Find(steps, nil)
+		switch {
+		case err != nil && c.Open:
+			inner, err = openRef(steps)
+		case err != nil:
+			err = &HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: HintOf(err)}
 		}
-		if !c.Open {
-			return states.Ref{}, &HintError{Message: fmt.Sprintf("in %s: %v", ref.Address, err), Hint: HintOf(err)}
+		if err == nil && in.Many && inner.Result != "" {
+			err = &HintError{Message: fmt.Sprintf("%s has several instances", in.Ref.Address),
+				Hint: fmt.Sprintf("give one of them its key: %s[\"KEY\"]", in.Ref.Address)}
 		}
-		return openRef(ref, steps)
+		inner.Ref.Address = in.Ref.Address + "." + inner.Ref.Address
+		return inner, err
 	}
-	return states.Ref{}, &HintError{Message: fmt.Sprintf("%s has no output %q", ref.Address, steps[0].Key),
+	return Named{}, &HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
 		Hint: cmp.Or(DidYouMean(steps[0].Key, c.Outputs), Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
 }
 
 // openRef takes a reference as it is written, for an evaluation to check.
-func openRef(in states.Ref, steps []Step) (states.Ref, error) {
+func openRef(steps []Step) (Named, error) {
 	if len(steps) < 2 {
-		return states.Ref{}, &HintError{Message: fmt.Sprintf("%s.%s alone is no reference", in.Address, steps[0].Key),
-			Hint: fmt.Sprintf("name one of them: %s.%s.NAME", in.Address, steps[0].Key)}
+		return Named{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
+			Hint: fmt.Sprintf("name one of them: %s.NAME", steps[0].Key)}
 	}
-	in.Address += "." + states.LabelAddress(steps[0].Key, steps[1].Key)
-	rest := steps[2:]
-	if len(rest) > 0 && rest[0].Index {
-		in.Address, rest = states.InstanceAddress(in.Address, rest[0].Key), rest[1:]
+	key := func(address string, rest []Step) (string, []Step) {
+		if len(rest) > 0 && rest[0].Index {
+			return states.InstanceAddress(address, rest[0].Key), rest[1:]
+		}
+		return address, rest
 	}
-	if len(rest) > 1 {
-		in.Part = PartName(rest[0].Key, rest[1].Key)
-		if rest = rest[2:]; len(rest) > 0 && rest[0].Index {
-			in.Part = states.InstanceAddress(in.Part, rest[0].Key)
+	open := Named{Open: true, kind: states.KindAny}
+	address, rest := key(states.LabelAddress(steps[0].Key, steps[1].Key), steps[2:])
+	open.Ref.Address = address
+	switch steps[0].Key {
+	case "component":
+		if len(rest) == 0 {
+			return open, nil
+		}
+		inner, err := openRef(rest)
+		inner.Ref.Address = address + "." + inner.Ref.Address
+		return inner, err
+	case "state", "run":
+		if len(rest) > 1 {
+			open.Ref.Part, rest = key(PartName(rest[0].Key, rest[1].Key), rest[2:])
 		}
 	}
-	return in, nil
+	if len(rest) > 0 {
+		open.Result, open.Rest = rest[0].Key, rest[1:]
+	}
+	return open, nil
 }
 
 // HintOf gives the advice of a *HintError, or "".
@@ -215,30 +246,75 @@ func HintOf(err error) string {
 	return ""
 }
 
-func resolvePart(e *Entry, owner string, steps []Step) (string, error) {
+// Resolve is Find for references that are no results.
+func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
+	found, err := n.Find(steps, self)
+	if err == nil && found.Result != "" {
+		err = &HintError{Message: fmt.Sprintf("%s is a value, not a reference", AddressOf(found.Ref)+"."+found.Result),
+			Hint: "refer to the part itself"}
+	}
+	return found.Ref, err
+}
+
+func (n *Namespace) findPart(found Named, e *Entry, owner string, steps []Step) (Named, error) {
 	if len(steps) < 2 {
-		return "", &HintError{Message: fmt.Sprintf("%s is followed by a part's type and label", owner),
+		return found, &HintError{Message: fmt.Sprintf("%s is followed by a part's type and label", owner),
 			Hint: fmt.Sprintf("write %s.TYPE.LABEL", owner)}
 	}
-	base := PartName(steps[0].Key, steps[1].Key)
+	typ, base := steps[0].Key, PartName(steps[0].Key, steps[1].Key)
 	part, steps := e.Parts[base], steps[2:]
 	if part == nil && !e.OpenParts {
-		return "", &HintError{Message: fmt.Sprintf("%s has no part %s", e.Base, base),
-			Hint: partHint(base, e)}
+		return found, &HintError{Message: fmt.Sprintf("%s has no part %s", e.Base, base), Hint: partHint(base, e)}
 	}
-	address := base
+	found.Ref.Part = base
+	several := part != nil && part.Instances
 	if len(steps) > 0 && steps[0].Index {
 		if part != nil && !part.Instances {
-			return "", &HintError{Message: fmt.Sprintf("%s has no instances", base),
+			return found, &HintError{Message: fmt.Sprintf("%s has no instances", base),
 				Hint: "it has no for_each; leave the key out"}
 		}
-		address, steps = states.InstanceAddress(base, steps[0].Key), steps[1:]
+		found.Ref.Part, steps, several = states.InstanceAddress(base, steps[0].Key), steps[1:], false
+	} else {
+		found.Open = e.OpenParts
 	}
-	if len(steps) > 0 {
-		return "", &HintError{Message: fmt.Sprintf("%s cannot be looked into", base),
-			Hint: "values that a part has on the host are not supported yet; refer to the part itself"}
+	if len(steps) == 0 {
+		return found, nil
 	}
-	return address, nil
+	if several && found.Many {
+		return found, &HintError{Message: fmt.Sprintf("%s has several instances, and so has its %s", e.Base, base),
+			Hint: fmt.Sprintf("give one of them its key, such as %s[\"KEY\"]", base)}
+	}
+	found.Many = found.Many || several
+	return n.result(found, typ, steps)
+}
+
+// result looks for the attribute of a part that the next step names.
+func (n *Namespace) result(found Named, typ string, steps []Step) (Named, error) {
+	found.Result, found.Rest, found.kind = steps[0].Key, steps[1:], states.KindAny
+	if n.Modules == nil {
+		return found, nil
+	}
+	m := n.Modules(typ)
+	if m == nil {
+		return found, &HintError{Message: fmt.Sprintf("there is no module %q", typ), Hint: "tenet doc lists the modules"}
+	}
+	attribute := m.Attribute(found.Result)
+	if attribute != nil && !attribute.In {
+		found.kind = attribute.Kind
+		return found, nil
+	}
+	var names []string
+	for _, a := range m.Attributes {
+		if !a.In {
+			names = append(names, a.Name)
+		}
+	}
+	if attribute != nil {
+		return found, &HintError{Message: fmt.Sprintf("%s of a %s is no result: it says how to act, and is not observed", found.Result, typ),
+			Hint: cmp.Or(Choices(names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
+	}
+	return found, &HintError{Message: fmt.Sprintf("a %s has no attribute %q", typ, found.Result),
+		Hint: cmp.Or(DidYouMean(found.Result, names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
 }
 
 func partHint(base string, e *Entry) string {

@@ -64,6 +64,12 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 			withheld = true
 			continue
 		}
+		if schema := in.Module.Attribute(a.Name); IsDeferred(a.Value) || schema.Kind == states.KindCondition && a.Value.IsKnown() {
+			if err := p.late(&part, in, a); err != nil {
+				l.Add(in.wrong(a.Name, err, a.Range))
+			}
+			continue
+		}
 		if !a.Value.IsWhollyKnown() {
 			whole = false
 			continue
@@ -85,8 +91,12 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 		l.Add(missing(in, given)...)
 	}
 	if whole = whole && !l.HasErrors(); whole {
-		part.Key, part.Paths = in.Module.Key(part.Values), in.Module.Paths(part.Values)
-		if !withheld { // the module would miss what is not known here
+		part.Paths = in.Module.Paths(part.Values)
+		if !part.LateKey(in.Module) {
+			part.Key = in.Module.Key(part.Values)
+		}
+		// The module would miss what is not known here; the host checks it.
+		if !withheld && len(part.Results) == 0 {
 			l.Add(p.check(&part, in)...)
 		}
 		whole = !l.HasErrors()
@@ -130,6 +140,37 @@ func private(part *states.PartDeclaration, in PartInput, given map[string]bool) 
 // PrivateMode is the mode of a file whose content is sensitive where the site
 // gives none.
 const PrivateMode = "0600"
+
+// late takes in an attribute whose value the host computes.
+func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) error {
+	schema := in.Module.Attribute(a.Name)
+	switch _, sensitive := Split(a.Value); {
+	case schema.Out:
+		return errObserved()
+	case schema.Kind == states.KindSource:
+		return &HintError{Message: "a source cannot depend on a result", Hint: "the files of the site are read before the host knows any result; content = … may"}
+	case sensitive && schema.Key:
+		return errSensitiveKey(schema)
+	case sensitive || schema.Sensitive:
+		part.Sensitive = append(part.Sensitive, a.Name)
+	}
+	v := a.Value
+	if t := ResultType(schema.Kind); schema.Kind == states.KindCondition {
+		var err error
+		if v, err = Convert(v, t); err != nil {
+			return fmt.Errorf("a condition is true or false: %w", err)
+		}
+	}
+	x, err := Tree(v, a.Range)
+	if err != nil {
+		return err
+	}
+	if part.Results == nil {
+		part.Results = map[string]*states.Expr{}
+	}
+	part.Results[a.Name] = x
+	return nil
+}
 
 // value turns an attribute's value into the canonical one.
 func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err error) {

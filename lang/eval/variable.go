@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -88,7 +87,7 @@ func (v *Variable) convert(value cty.Value) (cty.Value, error) {
 	if v.Defaults != nil && !value.IsNull() {
 		value = v.Defaults.Apply(value)
 	}
-	return convert.Convert(value, v.Type)
+	return Convert(value, v.Type)
 }
 
 // mergeGiven joins maps and objects key by key; a level that is none, or null,

@@ -74,9 +74,10 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 
 // emptyProgram stands for a component whose directory could not be read.
 func emptyProgram(of *Program) *Program {
-	isType := func(name string) bool { return of.options.Registry.Lookup(name) != nil }
+	names := eval.NewNamespace(func(name string) bool { return of.options.Registry.Lookup(name) != nil })
+	names.Modules = of.options.Registry.Lookup
 	return &Program{dir: &Directory{Name: of.dir.Name, FS: of.dir.FS}, options: of.options, shapes: of.shapes,
-		names: eval.NewNamespace(isType), components: of.components, broken: true}
+		names: names, components: of.components, broken: true}
 }
 
 // open gives the program of a component's directory, each read once; nil when
@@ -199,7 +200,7 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 		if in.inner == nil {
 			continue
 		}
-		v := in.inner.value(out.value.Expr, in.inner.root)
+		v := in.inner.late(out.value.Expr, in.inner.root)
 		if out.sensitive {
 			v = v.Mark(eval.Sensitive)
 		}

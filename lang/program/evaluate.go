@@ -148,9 +148,10 @@ func (e *evaluator) declarations(ctx context.Context) error {
 }
 
 func (e *evaluator) resolver(self *eval.Entry) function.Function {
-	return eval.RefResolver(func(steps []eval.Step) (states.Ref, error) {
-		ref, err := e.site.names.Resolve(steps, self)
-		return e.absolute(ref), err
+	return eval.RefResolver(func(steps []eval.Step) (eval.Named, error) {
+		found, err := e.site.names.Find(steps, self)
+		found.Ref = e.absolute(found.Ref)
+		return found, err
 	})
 }
 
@@ -166,9 +167,21 @@ func (e *evaluator) errorAt(r hcl2.Range, hint, summary string, args ...any) {
 	e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(summary, args...), Hint: hint, Range: at(r)})
 }
 
-// value evaluates an expression. Unknown stands for a value that could not be
-// had; why has been reported.
+// value evaluates an expression that must be known before anything runs.
+// Unknown stands for a value that could not be had; why has been reported.
 func (e *evaluator) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	v := e.late(x, ctx)
+	if eval.IsDeferred(v) {
+		e.errorAt(x.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
+			"this must be known before anything runs, and depends on a result")
+		return cty.DynamicVal
+	}
+	return v
+}
+
+// late evaluates an expression that may depend on results. What is known only
+// on the host is unknown, and carries how it is computed.
+func (e *evaluator) late(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 	if x.Bad {
 		return cty.DynamicVal
 	}
@@ -187,6 +200,8 @@ func (e *evaluator) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value
 	if x.Indexed {
 		v = eval.MarkIndexed(x.Expression, ctx, v)
 	}
+	v, diags = eval.Settle(v, x.Expression, ctx)
+	e.list.Add(eval.FromHCL(diags)...)
 	return v
 }
 
@@ -209,6 +224,12 @@ func (e *evaluator) provide(n *syntax.Need) bool {
 		}
 		return true
 	}
+	if n.Kind == "result" {
+		if _, ok := e.root.Variables[n.Name]; !ok {
+			e.root.Variables[n.Name] = eval.Relocate(n.Value, e.absolute)
+		}
+		return true
+	}
 	name := n.Kind + "." + n.Name
 	v, ok := e.root.Variables[name]
 	if !ok {
@@ -228,7 +249,7 @@ func (e *evaluator) provide(n *syntax.Need) bool {
 			v = cty.DynamicVal
 		}
 	}
-	return v.IsKnown() || eval.IsWithheld(v)
+	return v.IsKnown() || eval.IsWithheld(v) || eval.IsDeferred(v)
 }
 
 // local evaluates a local once, and gives its value.
@@ -241,7 +262,7 @@ func (e *evaluator) local(name string) cty.Value {
 		return cty.DynamicVal
 	}
 	e.visiting = append(e.visiting, key)
-	v := e.value(e.site.locals[name].expr, e.root)
+	v := e.late(e.site.locals[name].expr, e.root)
 	e.visiting = e.visiting[:len(e.visiting)-1]
 	e.root.Variables[key] = v
 	return v

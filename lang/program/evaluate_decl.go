@@ -140,11 +140,14 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 			o.AddRefs(&out, e.refs(o.given, ctx))
 			continue
 		}
-		v, ok := e.attribute(o.given, ctx)
-		if !ok {
+		v := e.late(o.given.Expr, ctx)
+		if eval.IsDeferred(v) && o.Name == "when" {
+			e.lateWhen(&out, o.given, v)
 			continue
 		}
-		if err := o.Set(&out, v); err != nil {
+		if v, ok := e.known(o.given, v); !ok {
+			continue
+		} else if err := o.Set(&out, v); err != nil {
 			for _, err := range eval.Joined(err) {
 				e.wrongValue(o.given, err, "see the options in the language's description")
 			}
@@ -156,7 +159,7 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 	for _, g := range guards {
 		made := e.guard(g, ctx)
 		// One whose attributes are all null asks for nothing.
-		if made.Exists != "" || made.Missing != "" || made.Command != nil || made.WouldChange != nil {
+		if made.Exists != "" || made.Missing != "" || made.Command != nil || made.WouldChange != nil || made.Results != nil {
 			out.Guards = append(out.Guards, made)
 		}
 	}
@@ -189,9 +192,9 @@ func (e *evaluator) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.Re
 
 func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaration {
 	out := states.GuardDeclaration{Unless: g.unless, Range: at(g.src)}
-	e.guardPath(&out.Exists, g.exists, ctx)
-	e.guardPath(&out.Missing, g.missing, ctx)
-	if v, ok := e.attribute(g.command, ctx); ok {
+	e.guardPath(&out, &out.Exists, g.exists, ctx)
+	e.guardPath(&out, &out.Missing, g.missing, ctx)
+	if v, ok := e.lateGuard(&out, g.command, ctx); ok {
 		argv, err := guardCommand(v)
 		if err == nil && len(argv) == 0 {
 			err = fmt.Errorf("the list is empty")
@@ -217,8 +220,8 @@ func guardCommand(v cty.Value) ([]string, error) {
 	return eval.Texts(v)
 }
 
-func (e *evaluator) guardPath(to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
-	v, ok := e.attribute(a, ctx)
+func (e *evaluator) guardPath(g *states.GuardDeclaration, to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
+	v, ok := e.lateGuard(g, a, ctx)
 	if !ok {
 		return
 	}

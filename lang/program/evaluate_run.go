@@ -84,7 +84,7 @@ func (e *evaluator) runParams(d *declaration, target *instance, ctx *hcl2.EvalCo
 			if p.given != nil {
 				values[p.name] = target.owner.paramDefault(p)
 			}
-		case !v.IsWhollyKnown() && !eval.IsWithheld(v):
+		case !v.IsWhollyKnown() && !eval.IsWithheld(v) && !eval.IsDeferred(v):
 			values[p.name] = cty.DynamicVal
 		default:
 			values[p.name] = e.paramValue(p, v, src[p.name])

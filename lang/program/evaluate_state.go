@@ -37,8 +37,8 @@ func (e *evaluator) paramDefault(p *param) cty.Value {
 	if p.given == nil {
 		return cty.UnknownVal(p.convert.Type)
 	}
-	v := e.value(p.given.Expr, e.root)
-	if !v.IsWhollyKnown() && !eval.IsWithheld(v) {
+	v := e.late(p.given.Expr, e.root)
+	if !v.IsWhollyKnown() && !eval.IsWithheld(v) && !eval.IsDeferred(v) {
 		return v
 	}
 	return e.paramValue(p, v, p.given.Range())
@@ -106,7 +106,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	if !options.LeftOut {
 		for _, a := range p.attributes {
 			input.Attributes = append(input.Attributes, eval.Attribute{
-				Name: a.Name, Value: e.value(a.Expr, ctx), Range: at(a.Range())})
+				Name: a.Name, Value: e.late(a.Expr, ctx), Range: at(a.Range())})
 		}
 	} else {
 		return e.parts.LeftOut(input, options)

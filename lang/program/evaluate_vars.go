@@ -71,7 +71,9 @@ func (e *evaluator) ofComponent(d diag.Diagnostic, v *variable, given []eval.Giv
 }
 
 func allKnown(given []eval.Given) bool {
-	return !slices.ContainsFunc(given, func(g eval.Given) bool { return !g.Value.IsWhollyKnown() && !eval.IsWithheld(g.Value) })
+	return !slices.ContainsFunc(given, func(g eval.Given) bool {
+		return !g.Value.IsWhollyKnown() && !eval.IsWithheld(g.Value) && !eval.IsDeferred(g.Value)
+	})
 }
 
 // collect finds all values that are given, lowest precedence first.

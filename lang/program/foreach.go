@@ -44,7 +44,7 @@ func (e *evaluator) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns [
 	if a == nil {
 		return []*each{nil}, true
 	}
-	v := e.value(a.Expr, ctx)
+	v := e.late(a.Expr, ctx)
 	if v.IsKnown() && v.IsNull() {
 		return []*each{nil}, true
 	}
@@ -64,6 +64,10 @@ func (e *evaluator) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns [
 
 // turnsOf gives the keys and values of a collection; nil when it is unknown.
 func turnsOf(v cty.Value) (map[string]cty.Value, error) {
+	if eval.IsDeferred(v) && (!v.IsKnown() || !v.Type().IsMapType() && !v.Type().IsObjectType()) {
+		return nil, &eval.HintError{Message: "for_each cannot go over a result",
+			Hint: "its keys are the addresses of parts, which must be known before anything runs; results may stand among the values of a map"}
+	}
 	if v.HasMark(eval.Sensitive) {
 		return nil, &eval.HintError{Message: "for_each cannot go over a sensitive value",
 			Hint: "its keys become addresses, which are shown everywhere; go over names, and look the values up by each.key"}

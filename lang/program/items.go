@@ -26,12 +26,12 @@ func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example st
 	}
 	if object, ok := a.Expr.Expression.(*hclsyntax.ObjectConsExpr); ok {
 		for _, x := range object.Items {
-			part := func(sub hclsyntax.Expression) cty.Value {
-				return e.value(&syntax.Expression{Expression: sub, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
+			part := func(sub hclsyntax.Expression) *syntax.Expression {
+				return &syntax.Expression{Expression: sub, Needs: a.Expr.Needs, Bad: a.Expr.Bad}
 			}
 			key, diags := x.KeyExpr.Value(nil) // most are plain names
 			if diags.HasErrors() {
-				key = part(x.KeyExpr)
+				key = e.value(part(x.KeyExpr), ctx)
 			}
 			if !key.IsKnown() {
 				return list, false
@@ -40,12 +40,13 @@ func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example st
 				e.errorAt(x.KeyExpr.Range(), "write a name", "%s: a name is a string that may be shown", a.Name)
 				continue
 			}
-			list = append(list, item{key.AsString(), part(x.ValueExpr), x.KeyExpr.Range(), x.ValueExpr.Range()})
+			list = append(list, item{key.AsString(), e.late(part(x.ValueExpr), ctx), x.KeyExpr.Range(), x.ValueExpr.Range()})
 		}
 		return list, true
 	}
-	v := e.value(a.Expr, ctx)
+	v := e.late(a.Expr, ctx)
 	if !v.IsKnown() {
+		e.known(a, v)
 		return nil, false
 	}
 	v, marks := v.Unmark()

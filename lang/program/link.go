@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/states"
 )
 
 // linker finds what the names in expressions mean. It rewrites "var.a.b" to a
@@ -40,6 +41,8 @@ type scope struct {
 	parent   bool // each.parent
 	valuesOf string
 	roles    bool // role.NAME is a role's name
+	// result is the module of the part whose conditions may name its result.
+	result *states.Module
 }
 
 // all links every expression of the program.
@@ -109,7 +112,13 @@ func (l *linker) declaration(d *declaration) {
 		s.parent = inner.each
 		s.each = inner.each || p.forEach != nil
 		l.options(p.options, p.guards, s)
-		l.attributes(s, p.attributes...)
+		for _, a := range p.attributes {
+			s.result = nil
+			if p.module.Attribute(a.Name).Kind == states.KindCondition {
+				s.result = p.module
+			}
+			l.attribute(a, s)
+		}
 	}
 }
 
@@ -225,8 +234,12 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 		if w.output(n) {
 			return
 		}
-		if w.site.names.IsRoot(root) {
+		switch {
+		case w.site.names.IsRoot(root):
 			w.reference(n)
+			return
+		case root == "result" && w.scope.result != nil:
+			w.own(n)
 			return
 		}
 		w.unknownRoot(n, root)
@@ -334,8 +347,11 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	known := []string{"var", "local", "param", "each", "fact", "host", "state", "run", "block", "component", "self"}
 	hint := eval.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
 	switch {
-	case slices.Contains(syntax.NotYet(), root) || root == "secret" || root == "result":
+	case slices.Contains(syntax.NotYet(), root) || root == "secret":
 		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
+		return
+	case root == "result":
+		w.wrong(n.SrcRange, "result is known only in changed_if and failed_if", "elsewhere name the part: TYPE.LABEL.ATTRIBUTE or state.NAME.TYPE.LABEL.ATTRIBUTE")
 		return
 	case hint == "" && w.texts > 0:
 		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME; $${ stands for a literal ${"

@@ -24,12 +24,19 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		}
 		steps = append(steps, step)
 	}
-	ref, err := w.site.names.Resolve(steps, w.scope.self)
+	found, err := w.site.names.Find(steps, w.scope.self)
+	if err == nil && found.Result != "" {
+		err = w.result(n, found, len(steps)-len(found.Rest))
+		if err == nil {
+			return
+		}
+	}
 	if err != nil {
 		d := eval.Diagnose(err, at(n.SrcRange))
 		w.wrong(n.SrcRange, d.Summary, d.Hint)
 		return
 	}
+	ref := found.Ref
 	name := "ref." + eval.AddressOf(ref)
 	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "ref", Name: name, Ref: ref, Src: n.SrcRange})
 	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
@@ -72,6 +79,35 @@ func (w *walker) declared(component string, step hcl2.Traverser) bool {
 	w.wrong(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
 		cmp.Or(eval.DidYouMean(name.Key, c.Outputs), eval.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
 	return false
+}
+
+// result links a result of a part, which takes so many steps of the traversal.
+func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found eval.Named, used int) error {
+	found.Rest = nil // the traversal goes on there by itself
+	v, err := found.Value(at(n.SrcRange))
+	if err != nil {
+		return err
+	}
+	w.stands(n, fmt.Sprintf("result.%s.%s", eval.AddressOf(found.Ref), found.Result), v, used)
+	return nil
+}
+
+// own links result, in the conditions of a part.
+func (w *walker) own(n *hclsyntax.ScopeTraversalExpr) {
+	v, err := eval.OwnResult(w.scope.result, at(n.SrcRange))
+	if err != nil {
+		w.wrong(n.SrcRange, err.Error(), "")
+		return
+	}
+	w.stands(n, "result.of."+w.scope.result.Name, v, 1)
+}
+
+// stands lets the first steps of a traversal stand for a value. Each place has
+// a value of its own, which carries where it is.
+func (w *walker) stands(n *hclsyntax.ScopeTraversalExpr, name string, v cty.Value, used int) {
+	name = fmt.Sprintf("%s@%s:%d", name, n.SrcRange.Filename, n.SrcRange.Start.Byte)
+	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "result", Name: name, Value: v, Src: n.SrcRange})
+	n.Traversal = append(hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}, n.Traversal[used:]...)
 }
 
 // computed gives the call that resolves a reference with computed keys, nil

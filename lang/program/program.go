@@ -102,6 +102,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
 	p.within = append(from.within[:len(from.within):len(from.within)], dir.Name)
 	p.names = eval.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
+	p.names.Modules = o.Registry.Lookup
 	d := &decoder{shapes: p.shapes, site: p}
 	for _, src := range dir.Sources {
 		in := p.shapes.Root

@@ -71,8 +71,9 @@ func (a *Attribute) Range() hcl2.Range { return a.Expr.Range() }
 
 // Need is a value that an expression uses.
 type Need struct {
-	Kind string // "var", "local", "fact" or "ref"
-	Name string
-	Ref  states.Ref
-	Src  hcl2.Range
+	Kind  string // "var", "local", "fact", "ref" or "result"
+	Name  string
+	Ref   states.Ref
+	Value cty.Value // of a result: what stands for it until the host knows it
+	Src   hcl2.Range
 }
