@@ -109,9 +109,9 @@ func (p *planner) addresses(list []int) []string {
 func (p *planner) invocation(r *Result, i int) states.Invocation {
 	f := p.finals[i]
 	d := f.d
-	inv := p.describe(r, d, f.address, max(f.wave, 1))
+	inv := p.describe(r, d, i, f.address, max(f.wave, 1))
 	if pin := p.nodes[f.nodes[0]].pin; pin != nil {
-		inv.Guards = p.invocationGuards(d, f.address, pin.block)
+		inv.Guards = p.invocationGuards(d, i, f.address, pin.block)
 		inv.Options.Tags = set(append(inv.Options.Tags, invocationOptions(pin.block).Tags...))
 	}
 	inv.Handler = f.handler
@@ -176,7 +176,7 @@ func (p *planner) block(i int) states.Block {
 // idleHandler describes a lazy state that nothing invokes now. What it would
 // require is named without waves where that is idle too.
 func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
-	inv := p.describe(r, d, d.Address, 1)
+	inv := p.describe(r, d, -1, d.Address, 1)
 	inv.Handler = true
 	var known []int
 	var idle []string
@@ -194,16 +194,19 @@ func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
 }
 
 // describe fills in what does not depend on the graph.
-func (p *planner) describe(r *Result, d *decl, address string, wave int) states.Invocation {
+func (p *planner) describe(r *Result, d *decl, at int, address string, wave int) states.Invocation {
 	state := d
 	if d.of != nil {
 		state = d.of
 	}
 	inv := states.Invocation{
 		Address: address, State: state.Address, Defer: d.Defer, Parallel: d.Parallel || state.Parallel,
-		Guards:  p.invocationGuards(d, address),
+		Guards:  p.invocationGuards(d, at, address),
 		Options: invocationOptions(d),
 		Parts:   make([]states.Part, 0, len(d.Parts)),
+	}
+	for _, g := range inv.Guards {
+		r.place(g.Scope, g.Results)
 	}
 	plain := address
 	if wave == 1 {
@@ -213,7 +216,14 @@ func (p *planner) describe(r *Result, d *decl, address string, wave int) states.
 		x := p.part(d, part)
 		x.Address = partAddress(d, address, part)
 		x.ID = uuid.NewSHA1(namespace, []byte(p.site.Host+"\n"+partAddress(d, plain, part))).String()
-		x.Guards = p.partGuards(d, part, x.Address)
+		x.Guards = p.partGuards(d, at, part, x.Address, address)
+		if len(part.Results) > 0 {
+			x.Results = p.results(d, at, address, part.Results)
+			r.place(x.Address, x.Results)
+		}
+		for _, g := range x.Guards {
+			r.place(x.Address, g.Results)
+		}
 		if inv.Parallel {
 			x.Requires = p.partRequires(d, part, address)
 		}

@@ -130,10 +130,12 @@ func (p *planner) linkRequires(d *decl) {
 	list := p.ownRequires(d)
 	if d.of != nil {
 		list = append(list, p.refs(d, d.of.Options.Require)...)
+		list = append(list, p.resultRequires(d, nil, d.of.Options.Guards)...)
 	}
 	for i := range d.Parts {
-		if !d.Parts[i].Options.LeftOut {
-			list = append(list, p.refs(d, d.Parts[i].Options.Require)...)
+		if part := &d.Parts[i]; !part.Options.LeftOut {
+			list = append(list, p.refs(d, part.Options.Require)...)
+			list = append(list, p.resultRequires(d, part.Results, part.Options.Guards)...)
 		}
 	}
 	for _, b := range ancestors(d.blocks) {
@@ -143,7 +145,8 @@ func (p *planner) linkRequires(d *decl) {
 }
 
 func (p *planner) ownRequires(d *decl) []require {
-	return append(p.refs(d, d.Options.Require), d.chained...)
+	list := append(p.refs(d, d.Options.Require), d.chained...)
+	return append(list, p.resultRequires(d, nil, d.Options.Guards)...)
 }
 
 // refs resolves requirements of d, but for those on its own parts.

@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -82,14 +84,26 @@ func (p *planner) part(d *decl, part *states.PartDeclaration) states.Part {
 	}
 }
 
+// attributes are those that a part gives, be it on the host.
+func attributes(part *states.PartDeclaration) map[string]bool {
+	all := make(map[string]bool, len(part.Values)+len(part.Results))
+	for name := range part.Values {
+		all[name] = true
+	}
+	for name := range part.Results {
+		all[name] = true
+	}
+	return all
+}
+
 // sensitive lists the attributes that are never shown.
 func sensitive(m *states.Module, part *states.PartDeclaration, all bool) []string {
 	if all {
-		return slices.Sorted(maps.Keys(part.Values))
+		return slices.Sorted(maps.Keys(attributes(part)))
 	}
 	list := slices.Clone(part.Sensitive)
 	for i := range m.Attributes {
-		if a := &m.Attributes[i]; a.Sensitive && part.Values[a.Name] != nil {
+		if a := &m.Attributes[i]; a.Sensitive && (part.Values[a.Name] != nil || part.Results[a.Name] != nil) {
 			list = append(list, a.Name)
 		}
 	}
@@ -99,23 +113,23 @@ func sensitive(m *states.Module, part *states.PartDeclaration, all bool) []strin
 // invocationGuards gives the guards of the blocks around d, outer ones first,
 // of its state and its own. A block's is decided once for all of the block; the
 // others each time they are met.
-func (p *planner) invocationGuards(d *decl, address string, around ...*decl) []states.Guard {
+func (p *planner) invocationGuards(d *decl, at int, address string, around ...*decl) []states.Guard {
 	var out []states.Guard
 	for _, b := range ancestors(append(slices.Clone(d.blocks), around...)) {
-		out = p.guards(out, b.Options.Guards, b.Address)
+		out = p.guards(out, d, at, b.Options.Guards, b.Address, address)
 	}
 	if d.of != nil {
-		out = p.guards(out, d.of.Options.Guards, address)
+		out = p.guards(out, d, at, d.of.Options.Guards, address, address)
 	}
-	return p.guards(out, d.Options.Guards, address)
+	return p.guards(out, d, at, d.Options.Guards, address, address)
 }
 
 // partGuards gives a part's own guards; those of a part at top level may have
 // been declared for its invocation.
-func (p *planner) partGuards(d *decl, part *states.PartDeclaration, address string) []states.Guard {
-	out := p.guards(nil, part.Options.Guards, address)
+func (p *planner) partGuards(d *decl, at int, part *states.PartDeclaration, address, invocation string) []states.Guard {
+	out := p.guards(nil, d, at, part.Options.Guards, address, invocation)
 	if d.TopLevel {
-		of := p.guards(nil, d.Options.Guards, address)
+		of := p.guards(nil, d, at, d.Options.Guards, address, invocation)
 		out = slices.DeleteFunc(out, func(g states.Guard) bool { return slices.ContainsFunc(of, sameGuard(g)) })
 	}
 	if len(out) == 0 {
@@ -127,11 +141,19 @@ func (p *planner) partGuards(d *decl, part *states.PartDeclaration, address stri
 func sameGuard(g states.Guard) func(states.Guard) bool {
 	return func(x states.Guard) bool {
 		return g.Unless == x.Unless && g.Exists == x.Exists && g.Missing == x.Missing && g.Scope == x.Scope &&
-			slices.Equal(g.Command, x.Command) && slices.Equal(g.WouldChange, x.WouldChange)
+			slices.Equal(g.Command, x.Command) && slices.Equal(g.WouldChange, x.WouldChange) && sameExpressions(g.Results, x.Results)
 	}
 }
 
-func (p *planner) guards(out []states.Guard, list []states.GuardDeclaration, scope string) []states.Guard {
+func sameExpressions(a, b map[string]*states.Expr) bool {
+	return maps.EqualFunc(a, b, func(x, y *states.Expr) bool {
+		one, err1 := json.Marshal(x)
+		two, err2 := json.Marshal(y)
+		return err1 == nil && err2 == nil && bytes.Equal(one, two)
+	})
+}
+
+func (p *planner) guards(out []states.Guard, d *decl, at int, list []states.GuardDeclaration, scope, invocation string) []states.Guard {
 	for _, g := range list {
 		var would []int
 		for _, r := range g.WouldChange {
@@ -143,7 +165,7 @@ func (p *planner) guards(out []states.Guard, list []states.GuardDeclaration, sco
 		}
 		out = append(out, states.Guard{
 			Unless: g.Unless, Exists: g.Exists, Missing: g.Missing, Command: g.Command,
-			WouldChange: p.addresses(would), Scope: scope,
+			WouldChange: p.addresses(would), Scope: scope, Results: p.results(d, at, invocation, g.Results),
 		})
 	}
 	return out
@@ -159,7 +181,7 @@ func baseOnly(d *decl) []int {
 // partRequires gives the parts of the same invocation that a part requires.
 func (p *planner) partRequires(d *decl, part *states.PartDeclaration, invocation string) []string {
 	var out []string
-	for _, r := range part.Options.Require {
+	for _, r := range append(resultRefs(part.Results, part.Options.Guards), part.Options.Require...) {
 		if !isOwnPart(d, r) {
 			continue
 		}

@@ -38,6 +38,7 @@ func (p *planner) checkParts(d *decl) {
 			}
 		}
 	}
+	p.checkResults(d, links)
 	if p.isParallel(d) {
 		p.reportCycles("requirements", links, sortLinks(links).left, func(i int) (string, diag.Range) {
 			return partAddress(d, d.Address, &d.Parts[i]), d.Parts[i].Range
@@ -65,7 +66,7 @@ func (p *planner) checkPresent(d *decl, part *states.PartDeclaration) {
 		return
 	}
 	for _, a := range m.Attributes {
-		if a.Present && part.Values[a.Name] == nil {
+		if a.Present && part.Values[a.Name] == nil && part.Results[a.Name] == nil {
 			p.diags.Add(diag.Diagnostic{
 				Summary: fmt.Sprintf("%s needs the attribute %q", part.Type, a.Name), Detail: a.Doc, Range: part.Range,
 				Hint: fmt.Sprintf("add it: %s = …", a.Name),

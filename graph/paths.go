@@ -39,7 +39,7 @@ func (p *planner) orderPaths() {
 		if f.d.isBlock() {
 			continue // its guards are decided once, with its first member
 		}
-		touched[i] = f.d.touches()
+		touched[i] = f.d.touches(p.registry)
 		for _, t := range touched[i] {
 			n := tree[t.path]
 			if n == nil {
@@ -102,7 +102,7 @@ func (p *planner) besideGuards(n *pathNode, u int) {
 }
 
 // touches gives the paths that the parts of d and their guards name, sorted.
-func (d *decl) touches() []touch {
+func (d *decl) touches(registry *states.Registry) []touch {
 	var out []touch
 	add := func(name string, u use) {
 		if name != "" {
@@ -113,6 +113,9 @@ func (d *decl) touches() []touch {
 		for _, g := range list {
 			add(g.Exists, looks)
 			add(g.Missing, looks)
+		}
+		if states.LateGuard(list) {
+			add("/", looks)
 		}
 	}
 	guards(d.Options.Guards)
@@ -128,6 +131,11 @@ func (d *decl) touches() []touch {
 			add(name, u)
 		}
 		guards(part.Options.Guards)
+		// A path that only the host knows may be any: what touches one keeps
+		// the order of declarations with it, as with a guard.
+		if m := registry.Lookup(part.Type); len(part.Results) > 0 && m != nil && part.LatePath(m) {
+			add("/", looks)
+		}
 	}
 	// The strongest use of each path comes first.
 	slices.SortFunc(out, func(a, b touch) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.use, a.use)) })

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"slices"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -66,12 +67,26 @@ func maskAll(list []states.Invocation) []states.Invocation {
 				}
 			}
 			out[i].Parts[k].Values = values
+			out[i].Parts[k].Results = maskResults(part)
 		}
 	}
 	if out == nil {
 		return list
 	}
 	return out
+}
+
+// maskResults masks the literals of expressions; in those of a sensitive
+// attribute, all.
+func maskResults(part *states.Part) map[string]*states.Expr {
+	if len(part.Results) == 0 {
+		return nil
+	}
+	masked := make(map[string]*states.Expr, len(part.Results))
+	for name, x := range part.Results {
+		masked[name] = x.Masked(Hidden, slices.Contains(part.Sensitive, name) && part.Options.Sensitive)
+	}
+	return masked
 }
 
 // JSON writes a run as JSON, with sensitive values masked: for people and for

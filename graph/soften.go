@@ -81,11 +81,17 @@ func (p *planner) join(l *line, u int) int {
 func (p *planner) orderKeys() {
 	type thing struct{ kind, key string }
 	lines := make(map[thing]*line)
+	late := p.lateTypes()
 	for i, f := range p.finals {
 		var seen []thing
 		for part := range f.d.parts() {
 			t := thing{part.Type, part.Key}
-			if part.Key == "" || slices.Contains(part.Paths, part.Key) || slices.Contains(seen, t) {
+			if late[part.Type] {
+				t.key = "" // a key that only the host knows may be any
+			} else if part.Key == "" || slices.Contains(part.Paths, part.Key) {
+				continue
+			}
+			if slices.Contains(seen, t) {
 				continue
 			}
 			seen = append(seen, t)
@@ -97,6 +103,19 @@ func (p *planner) orderKeys() {
 			p.join(l, i)
 		}
 	}
+}
+
+// lateTypes are the types of parts whose keys only the host knows.
+func (p *planner) lateTypes() map[string]bool {
+	late := map[string]bool{}
+	for _, f := range p.finals {
+		for part := range f.d.parts() {
+			if m := p.registry.Lookup(part.Type); len(part.Results) > 0 && part.LateKey(m) {
+				late[part.Type] = true
+			}
+		}
+	}
+	return late
 }
 
 // parts yields the parts that are not left out.

@@ -2,6 +2,7 @@ package states
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -21,10 +22,10 @@ type Expr struct {
 	Value     any        // canonical plain data
 	Type      string     // a cty type as JSON; empty: the one that the value implies
 	Sensitive bool       // the literal is never shown
-	Flag      bool       // call: the last argument is expanded; for: values are grouped
+	Flag      bool       // call: the last argument is expanded; for: values are grouped; ref: of all instances, by key
 	Item      int        // splat: the number of its item
 	Ref       Ref        // the part, as declared
-	From      []string   // the part's addresses in the run, in its order; see Result
+	From      []string   // the part's addresses in the run, in its order: the last that has a result counts
 	Resolved  bool       // From says where the result comes from, though it be empty
 	Range     diag.Range // where it stands in the sources; not a part of the data
 
@@ -125,6 +126,16 @@ func (x *Expr) Refs() []*Expr {
 	return found
 }
 
+// ResultRefs lists the references of several expressions, in the order of their
+// names.
+func ResultRefs(results map[string]*Expr) []*Expr {
+	var found []*Expr
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		found = append(found, results[name].Refs()...)
+	}
+	return found
+}
+
 // walk visits nodes before their operands; constants are passed by, but for
 // the root.
 func (x *Expr) walk(visit func(*Expr)) {
@@ -181,34 +192,25 @@ func (x *Expr) Rewrite(f func(ref *Expr) (*Expr, error)) (*Expr, error) {
 	return changed.New()
 }
 
-// Masked gives the expression with the text in place of each sensitive literal.
-func (x *Expr) Masked(text string) *Expr {
+// Masked gives the expression with the text in place of each sensitive literal,
+// or of every one.
+func (x *Expr) Masked(text string, all bool) *Expr {
 	if x.Kind == ExprLiteral {
-		if !x.Sensitive {
+		if !x.Sensitive && !all {
 			return x
 		}
 		masked := *x
 		masked.Value, masked.Type = text, ""
 		return &masked
 	}
-	var masked *Expr
+	masked := *x
+	masked.Args = slices.Clone(x.Args)
 	for i, a := range x.Args {
-		if a == nil {
-			continue
-		}
-		if m := a.Masked(text); m != a {
-			if masked == nil {
-				clone := *x
-				masked = &clone
-				masked.Args = slices.Clone(x.Args)
-			}
-			masked.Args[i] = m
+		if a != nil {
+			masked.Args[i] = a.Masked(text, all)
 		}
 	}
-	if masked == nil {
-		return x
-	}
-	return masked
+	return &masked
 }
 
 // Secrets lists the values of the sensitive literals.

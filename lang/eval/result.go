@@ -39,6 +39,9 @@ func (n Named) Value(at diag.Range) (cty.Value, error) {
 		t = cty.DynamicPseudoType
 	case n.Many:
 		t = cty.Map(t)
+		if x, err = convertNode(x, t); err != nil {
+			return cty.DynamicVal, err
+		}
 	}
 	v := Deferred(x, t)
 	for _, step := range n.Rest {

@@ -23,6 +23,7 @@ func (e *evaluator) dangling() {
 		}
 		for j := range d.Parts {
 			e.danglingOptions(&d.Parts[j].Options, d.Address)
+			e.danglingResults(d.Parts[j].Results, d.Address)
 		}
 	}
 }
@@ -33,6 +34,13 @@ func (e *evaluator) danglingOptions(o *states.Options, self string) {
 	}
 	for _, g := range o.Guards {
 		e.danglingRefs(g.WouldChange, self)
+		e.danglingResults(g.Results, self)
+	}
+}
+
+func (e *evaluator) danglingResults(results map[string]*states.Expr, self string) {
+	for _, x := range states.ResultRefs(results) {
+		e.danglingRefs([]states.Ref{x.Ref}, self)
 	}
 }
 
