@@ -120,6 +120,9 @@ func (s *step) decode() error {
 	if err := s.checkUser(); err != nil {
 		return err
 	}
+	if len(s.part.Results) > 0 {
+		return &codedError{code: "unsupported", err: errors.New("results of other parts cannot be used yet")}
+	}
 	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
 	if err == nil {
 		err = s.module.Check(want)

@@ -87,9 +87,11 @@ type indexed struct{ *hclsyntax.IndexExpr }
 
 // Value takes the element.
 func (i *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	v, diags := i.IndexExpr.Value(ctx)
-	key, _ := i.Key.Value(ctx)
-	return v.WithMarks(marksOf(key)), diags
+	collection, diags := i.Collection.Value(ctx)
+	key, more := i.Key.Value(ctx)
+	diags = append(diags, more...)
+	v, more := hcl.Index(collection, key, &i.BracketRange)
+	return v.WithMarks(marksOf(key)), append(diags, more...)
 }
 
 // The limits of one evaluation on a host.

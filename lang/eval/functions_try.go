@@ -77,8 +77,9 @@ func marksOf(v cty.Value) cty.ValueMarks {
 		return marks
 	}
 	_, all := v.UnmarkDeep()
-	for _, m := range []mark{Sensitive, Withheld} {
-		if _, ok := all[m]; ok {
+	for m := range all {
+		_, late := m.(deferred)
+		if late || m == Sensitive || m == Withheld {
 			marks[m] = struct{}{}
 		}
 	}

@@ -17,7 +17,7 @@ func (e *evaluator) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
 			"%s must be known before anything runs, and depends on a result", a.Name)
 		return cty.DynamicVal, false
 	}
-	return v, v.IsWhollyKnown() && !v.IsNull()
+	return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
 }
 
 // lateWhen makes a guard of a when that only the host can decide.
@@ -36,7 +36,7 @@ func (e *evaluator) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, c
 	}
 	v = e.late(a.Expr, ctx)
 	if !eval.IsDeferred(v) {
-		return v, v.IsWhollyKnown() && !v.IsNull()
+		return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
 	}
 	want := cty.String
 	if a.Name == "command" {
