@@ -12,12 +12,14 @@ import (
 
 	"github.com/tenetcm/tenet/internal/testcase"
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/stdlib"
 )
 
 type testCmd struct {
-	Sites  []string `arg:"" optional:"" help:"Sites with cases in tests/*.hcl, directories above such sites, or single files."`
+	Sites  []string `arg:"" optional:"" help:"Sites with cases in tests/*.hcl, directories above such sites, single files, or std/NAME."`
 	Filter string   `name:"run" help:"Take the cases whose names match." placeholder:"REGEXP"`
 	Update bool     `help:"Rewrite the golden files that differ."`
 	JUnit  string   `name:"junit" help:"Write the results as JUnit XML, too." placeholder:"FILE"`
@@ -145,9 +147,53 @@ func (s *client) withoutTarget() error {
 
 // testSite is a site with the files of cases that are taken; none: all.
 type testSite struct {
-	path  string // a directory, or one file of a site
-	dir   string
-	files []string
+	path     string // a directory, one file of a site, or std/NAME
+	dir      string
+	files    []string
+	standard bool // a component that is part of the program
+}
+
+// standardTests finds the standard component, or all of them, with their cases;
+// nil where the path is none.
+func standardTests(path string) []testSite {
+	if path != "std" && !strings.HasPrefix(path, "std/") {
+		return nil
+	}
+	var out []testSite
+	for _, dir := range fsDirectories(stdlib.FS) {
+		files, err := fs.Sub(stdlib.FS, dir)
+		if err == nil && testcase.Has(files) && (path == "std" || path == "std/"+dir) {
+			out = append(out, testSite{path: "std/" + dir, standard: true})
+		}
+	}
+	return out
+}
+
+func fsDirectories(in fs.FS) []string {
+	entries, err := fs.ReadDir(in, ".")
+	if err != nil {
+		return nil // of embedded files: there are none
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// openTest opens the site.
+func (s *client) openTest(at testSite) (*lang.Site, error) {
+	if !at.standard {
+		return s.openSite(at.path)
+	}
+	files, err := fs.Sub(stdlib.FS, strings.TrimPrefix(at.path, "std/"))
+	if err != nil {
+		return nil, failed(err)
+	}
+	site, _ := lang.Load(files, lang.Options{Registry: modules.Standard()})
+	return site, nil
 }
 
 // findTests finds the sites with cases at and below the given paths.
@@ -159,6 +205,10 @@ func findTests(paths []string) ([]testSite, error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
+			if standard := standardTests(path); standard != nil {
+				out = append(out, standard...)
+				continue
+			}
 			return nil, &status{code: exitSite, err: err, hint: "give a directory with cases in tests/*.hcl, or a file of cases"}
 		}
 		dir := filepath.Dir(path)
@@ -175,7 +225,7 @@ func findTests(paths []string) ([]testSite, error) {
 			}
 		case filepath.Base(dir) == testcase.Dir && strings.HasSuffix(path, ".hcl"):
 			site := filepath.Dir(dir)
-			out = append(out, testSite{site, site, []string{filepath.Base(path)}})
+			out = append(out, testSite{path: site, dir: site, files: []string{filepath.Base(path)}})
 		default:
 			out = append(out, testSite{path: path, dir: dir})
 		}
@@ -205,7 +255,7 @@ func findBelow(dir string) ([]testSite, error) {
 // test carries out the cases of one site, and shows how they end.
 func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, update bool) (testcase.Tested, error) {
 	tested := testcase.Tested{Site: at.path}
-	site, err := s.openSite(at.path)
+	site, err := s.openTest(at)
 	if err != nil {
 		return tested, err
 	}
@@ -218,7 +268,7 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 		return site.Source(file)
 	}
 	o := testcase.Options{Site: site, Registry: modules.Standard()}
-	if update {
+	if update && !at.standard {
 		o.Update = updater(at.dir)
 	}
 	shown := &shownTests{client: s, site: at.path, source: source}

@@ -82,7 +82,7 @@ func (m *described) add(b *block) {
 	case "package":
 		put(&m.Packages, b.label, simulated.Package{
 			Installed: installed(b), Held: the[bool](b, "held"), Available: the[[]string](b, "available"),
-			Files: the[map[string]string](b, "files"), Services: the[[]string](b, "services"),
+			Files: the[map[string]string](b, "files"), Links: the[map[string]string](b, "links"), Services: the[[]string](b, "services"),
 		})
 	case "service":
 		put(&m.Services, b.label, simulated.Service{

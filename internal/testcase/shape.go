@@ -108,7 +108,8 @@ func shapeOfMachine() *shape {
 			"directory": thing("a directory", meta),
 			"link":      thing("a link", map[string]kind{"target": text}),
 			"package": thing("a package", map[string]kind{
-				"installed": version, "held": flag, "available": textList, "files": textMap, "services": textList}),
+				"installed": version, "held": flag, "available": textList,
+				"files": textMap, "links": textMap, "services": textList}),
 			"service": thing("a service", map[string]kind{"running": flag, "enabled": flag, "masked": flag, "unit": text}),
 			"user": thing("a user", map[string]kind{"uid": number, "group": text, "groups": textList,
 				"comment": text, "home": text, "shell": text, "password": text}),
@@ -136,6 +137,7 @@ func shapeOfAfter() *shape {
 		case "package":
 			delete(fields, "available")
 			delete(fields, "files")
+			delete(fields, "links")
 			delete(fields, "services")
 		case "service":
 			delete(fields, "unit")

@@ -76,6 +76,7 @@ func InstalledVersion(h host.Reader, name string) (version string, held bool) {
 // parcel is what a package holds, as it stands below contents.
 type parcel struct {
 	Files    map[string]string `json:"files"`
+	Links    map[string]string `json:"links"`
 	Services []string          `json:"services"`
 }
 
@@ -87,7 +88,7 @@ func (b *builder) addPackage(name string, pkg Package) error {
 	case !Exists(b.h, status):
 		return errors.New("there is no apt on this machine")
 	}
-	held, err := json.Marshal(parcel{pkg.Files, pkg.Services})
+	held, err := json.Marshal(parcel{pkg.Files, pkg.Links, pkg.Services})
 	if err == nil {
 		err = WriteFile(b.ctx, b.h, contents+name, string(held), host.Meta{})
 	}
@@ -124,6 +125,11 @@ func (p *program) unpack(name string) error {
 			err = p.write(file, held.Files[file])
 		}
 	}
+	for _, link := range slices.Sorted(maps.Keys(held.Links)) {
+		if err == nil && !Exists(p.h, link) {
+			err = Link(p.h, held.Links[link], link)
+		}
+	}
 	for _, service := range held.Services {
 		if err == nil {
 			err = p.serve(service)
@@ -149,9 +155,11 @@ func (p *program) unpacked(name string, purge bool) error {
 		unit := unitName(service)
 		err = errors.Join(err, removeAll(p.h, activeDir+unit), p.unlink(unit), removeAll(p.h, unitDir+unit))
 	}
-	for file := range held.Files {
-		if purge || !strings.HasPrefix(file, "/etc/") {
-			err = errors.Join(err, removeAll(p.h, file))
+	for _, things := range []map[string]string{held.Files, held.Links} {
+		for name := range things {
+			if purge || !strings.HasPrefix(name, "/etc/") {
+				err = errors.Join(err, removeAll(p.h, name))
+			}
 		}
 	}
 	return err

@@ -58,10 +58,11 @@ type Package struct {
 	Installed string   // the version; empty: not installed
 	Held      bool     // apt-mark hold
 	Available []string // the versions that the package lists have, newest last
-	// Files and Services are what installing the package puts on the machine.
-	// As on Debian the services are enabled and started, and files below /etc
-	// stay until it is purged.
+	// Files, Links and Services are what installing the package puts on the
+	// machine. As on Debian the services are enabled and started, and what lies
+	// below /etc stays until it is purged.
 	Files    map[string]string
+	Links    map[string]string // path → target
 	Services []string
 }
 
