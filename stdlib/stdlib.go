@@ -6,5 +6,5 @@ import "embed"
 
 // FS has a directory for each component, by the name behind "std/".
 //
-//go:embed */*.hcl */*.tmpl */*.sh */*.conf */tests/*.hcl
+//go:embed */*.hcl */*.tmpl */*.sh */tests/*.hcl
 var FS embed.FS

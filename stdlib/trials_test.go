@@ -163,11 +163,16 @@ component "own" {
     suites       = ["./"]
     components   = []
     signed_by    = "trusted"
-    distribution = true
   }
 }
 `,
-		machine: simulated.Machine{Directories: map[string]simulated.Directory{"/etc/apt/apt.conf.d": {}}},
+		machine: simulated.Machine{
+			Files: map[string]simulated.File{"/etc/apt/sources.list": {Content: "own\n"}},
+			Commands: []simulated.Command{{
+				Name: "mv", Argv: []string{"mv", "-f", "/etc/apt/sources.list", "/etc/apt/sources.list.disabled"},
+				Creates: map[string]string{"/etc/apt/sources.list.disabled": "own\n"}, Removes: []string{"/etc/apt/sources.list"},
+			}},
+		},
 		files: map[string]string{
 			"/etc/apt/sources.list.d/mirror.sources": "# Kept by tenet.\n" +
 				"\nTypes: deb\nURIs: http://mirror.example.test/debian\nSuites: bookworm bookworm-updates\n" +
@@ -181,8 +186,8 @@ component "own" {
 			if got := simulated.Text(h, simulated.AptLog); !strings.Contains(got, "update\n") {
 				t.Errorf("apt-get was called: %q", got)
 			}
-			if simulated.Exists(h, "/etc/apt/apt.conf.d/90own-only") || !simulated.Exists(h, "/etc/apt/apt.conf.d/90mirror-only") {
-				t.Error("apt passes over the wrong sources")
+			if simulated.Exists(h, "/etc/apt/sources.list") {
+				t.Error("the distribution's sources are still there")
 			}
 		},
 	},

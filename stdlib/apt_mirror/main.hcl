@@ -8,16 +8,16 @@
 #       }
 #     }
 #
-# The mirror stands in a file of its own in /etc/apt/sources.list.d. The files that
-# the distribution brings, /etc/apt/sources.list and its own in sources.list.d, are
-# not touched: apt is told to pass over them, or to keep them
-# (distribution = true). Sources of other makers stay in any case.
+# The mirror stands in a file of its own in /etc/apt/sources.list.d, and its package
+# lists are fetched. Only when it has answered, the files that the distribution
+# brings, /etc/apt/sources.list and debian.sources or ubuntu.sources beside it, are
+# set aside as FILE.disabled, which apt passes over; with distribution = true they
+# stay, or come back. Sources of other makers stay in any case.
 #
-# When something has changed, the package lists are fetched anew; a mirror that
-# does not answer is an error. Several components live side by side under different
-# names.
+# Several components live side by side under different names.
 #
-# Made absent, the files are removed, and apt uses the distribution's again.
+# Made absent, the mirror's file is removed. What was set aside stays so, since a
+# move cannot be taken back by leaving it out: apply distribution = true before.
 
 variable "url" {
   type        = string
@@ -104,16 +104,19 @@ variable "signed_by" {
 variable "distribution" {
   type        = bool
   default     = false
-  description = "Whether apt goes on using the sources that the distribution brings."
+  description = "Whether apt goes on using the sources that the distribution brings. What was set aside is put back."
 }
 
 variable "update" {
   type        = bool
   default     = true
-  description = "Whether changes fetch the package lists anew."
+  description = "Whether changes fetch package lists. Without it nobody knows whether the mirror answers."
 }
 
 locals {
+  path   = "/etc/apt/sources.list.d/${var.name}.sources"
+  update = ["apt-get", "-q", "-o", "APT::Update::Error-Mode=any"]
+
   url = "^(http|https|file|mirror\\+file)://[^\\s\\[\\]\\x00]*$|^file:/[^\\s\\[\\]\\x00]*$"
 
   ubuntu   = fact.os.id == "ubuntu"
@@ -128,7 +131,7 @@ state "sources" {
 
   file "sources" {
     description = "The mirror, in apt's newer format."
-    path        = "/etc/apt/sources.list.d/${var.name}.sources"
+    path        = local.path
     content = template("mirror.sources.tmpl", {
       types         = var.sources ? "deb deb-src" : "deb"
       components    = join(" ", var.components)
@@ -143,39 +146,67 @@ state "sources" {
     owner  = "root"
     group  = "root"
     mode   = "0644"
-    notify = var.update ? [state.update] : []
+    notify = var.update ? [state.fetch] : []
+  }
+}
+
+state "fetch" {
+  description = "Fetch the mirror's package lists, and no others. Runs when it has changed."
+  lazy        = true
+
+  command "update" {
+    description = "A mirror that does not answer is an error."
+    argv = concat(local.update, [
+      "-o", "Dir::Etc::SourceList=${local.path}", "-o", "Dir::Etc::SourceParts=/dev/null",
+      "-o", "APT::Get::List-Cleanup=false", "update",
+    ])
+    env  = { DEBIAN_FRONTEND = "noninteractive", LC_ALL = "C.UTF-8" }
+    lock = ["packages"]
+    retry = {
+      attempts = 3
+      delay    = "2s"
+    }
+  }
+}
+
+state "distribution" {
+  description = "Set the distribution's own sources aside, once the mirror has answered, or put them back."
+  for_each = toset([
+    "/etc/apt/sources.list",
+    "/etc/apt/sources.list.d/debian.sources",
+    "/etc/apt/sources.list.d/ubuntu.sources",
+  ])
+  require = [state.sources]
+
+  only_if {
+    exists = var.distribution ? "${each.key}.disabled" : each.key
   }
 
-  # Nothing is moved away, so that it is all there again when this is removed.
-  file "distribution" {
-    description = "Tells apt to pass over the files that the distribution brings."
-    ensure      = var.distribution ? "absent" : null
-    path        = "/etc/apt/apt.conf.d/90${var.name}-only"
-    content     = read("only.conf")
-    owner       = "root"
-    group       = "root"
-    mode        = "0644"
+  command "move" {
+    description = "Nothing is lost: the file gets another name."
+    argv        = var.distribution ? ["mv", "-n", "${each.key}.disabled", each.key] : ["mv", "-f", each.key, "${each.key}.disabled"]
+    removes     = var.distribution ? "${each.key}.disabled" : each.key
     notify      = var.update ? [state.update] : []
   }
 }
 
 state "update" {
-  description = "Fetch the package lists."
+  description = "Fetch all package lists anew, and forget those that are no longer named."
   lazy        = true
 
   command "update" {
     description = "A source that cannot be reached is an error."
-    argv        = ["apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"]
+    argv        = concat(local.update, ["update"])
     env         = { DEBIAN_FRONTEND = "noninteractive", LC_ALL = "C.UTF-8" }
     lock        = ["packages"]
     retry = {
       attempts = 3
-      delay    = "5s"
+      delay    = "2s"
     }
   }
 }
 
 output "path" {
   description = "Path of the file that names the mirror."
-  value       = "/etc/apt/sources.list.d/${var.name}.sources"
+  value       = local.path
 }

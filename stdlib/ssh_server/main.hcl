@@ -238,15 +238,10 @@ state "settings" {
   }
 }
 
-# Runs when the settings have changed. What fails here is taken back.
-block "activation" {
-  members = [state.activate]
-  rescue  = [state.restore]
-}
-
 state "activate" {
-  description = "Reload the server, which goes on with its sessions, and ask it."
-  lazy        = true
+  description    = "Reload the server, which goes on with its sessions, and ask it. Runs when the settings have changed."
+  lazy           = true
+  notify_failure = [state.restore]
 
   reload "ssh" {
     description = "Takes the new settings for new sessions."
@@ -268,7 +263,7 @@ state "activate" {
 }
 
 state "restore" {
-  description = "Put the former settings back."
+  description = "Put the former settings back. Runs when the server does not answer with the new ones."
   lazy        = true
 
   command "settings" {
@@ -278,6 +273,11 @@ state "restore" {
 
   reload "ssh" {
     description = "Takes the former settings."
+  }
+
+  service "ssh" {
+    description = "Starts it again, if the settings ended it."
+    running     = true
   }
 }
 

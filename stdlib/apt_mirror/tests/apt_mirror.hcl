@@ -2,16 +2,29 @@ case "the mirror takes the place of the distribution" {
   vars  = { url = "http://mirror.example.test/debian" }
   facts = { os = { codename = "trixie" } }
   machine {
-    directory "/etc/apt/apt.conf.d" {}
+    file "/etc/apt/sources.list.d/debian.sources" {
+      content = "Types: deb\n"
+    }
+    command "mv" {
+      argv    = ["mv", "-f", "/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list.d/debian.sources.disabled"]
+      creates = { "/etc/apt/sources.list.d/debian.sources.disabled" = "Types: deb\n" }
+      removes = ["/etc/apt/sources.list.d/debian.sources"]
+    }
   }
 
   expect_apply {
-    outcomes = { state.update.command.update = "changed" }
+    outcomes = {
+      state.fetch.command.update                                                    = "changed"
+      "state.distribution[\"/etc/apt/sources.list.d/debian.sources\"].command.move" = "changed"
+      state.update.command.update                                                   = "changed"
+    }
     after {
       file "/etc/apt/sources.list.d/mirror.sources" {
         contains = ["URIs: http://mirror.example.test/debian\nSuites: trixie trixie-updates\n", "Suites: trixie-security\n"]
       }
-      file "/etc/apt/apt.conf.d/90mirror-only" {}
+      file "/etc/apt/sources.list.d/debian.sources" {
+        absent = true
+      }
     }
   }
 }
@@ -19,14 +32,14 @@ case "the mirror takes the place of the distribution" {
 case "the mirror stands beside the distribution" {
   vars = { url = "file:///srv/packages", suites = ["./"], components = [], distribution = true }
   machine {
-    directory "/etc/apt/apt.conf.d" {}
+    file "/etc/apt/sources.list" {
+      content = "deb http://deb.debian.org/debian bookworm main\n"
+    }
   }
 
   expect_apply {
     after {
-      file "/etc/apt/apt.conf.d/90mirror-only" {
-        absent = true
-      }
+      file "/etc/apt/sources.list" {}
     }
   }
 }
