@@ -217,7 +217,7 @@ func addresses(events []states.Event, keep func(states.Event) bool) []string {
 // says wants texts in an event's error, and the place of its declaration.
 func says(t *testing.T, e states.Event, texts ...string) {
 	t.Helper()
-	if !strings.Contains(e.Error.Source, "site.hcl:") {
+	if !strings.Contains(e.Error.Source, ".hcl:") {
 		t.Errorf("%s: the error has no place: %+v", e.Address, e.Error)
 	}
 	all := e.Error.Message + "\n" + e.Error.Hint + "\n" + e.Output
