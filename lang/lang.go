@@ -46,6 +46,7 @@ type (
 	Var            = eval.Var
 	VariableValue  = eval.VariableValue
 	VariableSource = eval.VariableSource
+	OutputValue    = eval.OutputValue
 	FunctionDoc    = eval.FunctionDoc
 	Host           = eval.Host
 	Role           = eval.Role
@@ -79,6 +80,14 @@ func (s *Site) Variables(ctx context.Context, t Target) ([]VariableValue, diag.L
 		return nil, s.list
 	}
 	return s.program.Variables(ctx, t)
+}
+
+// Outputs evaluates what the site gives as a component, sorted by name.
+func (s *Site) Outputs(ctx context.Context, t Target) ([]OutputValue, diag.List) {
+	if s.broken {
+		return nil, s.list
+	}
+	return s.program.Outputs(ctx, t)
 }
 
 // Source gives the text of a file that was read for the site, for snippets:

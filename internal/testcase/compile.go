@@ -2,7 +2,6 @@ package testcase
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -24,6 +23,7 @@ import (
 // compiled is a site compiled for a case, and its machine.
 type compiled struct {
 	machine *host.Memory
+	target  lang.Target
 	run     *states.StateRun
 	sources map[string]diag.Range
 }
@@ -61,7 +61,7 @@ func (r *running) compile(ctx context.Context) bool {
 		}
 	}
 	r.checkWarnings()
-	r.compiled = &compiled{machine: machine, run: impatient(run, r.o.Registry), sources: result.Sources}
+	r.compiled = &compiled{machine: machine, target: target, run: impatient(run, r.o.Registry), sources: result.Sources}
 	return true
 }
 
@@ -269,92 +269,4 @@ func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun
 		}
 	}
 	return &out
-}
-
-// checkRun compares the compiled run with what is expected of it.
-func (r *running) checkRun() {
-	want, run := r.expectation(untilRun), r.compiled.run
-	var order []string
-	parts := map[string]*states.Part{}
-	for i := range run.Invocations {
-		order = append(order, run.Invocations[i].Address)
-		for k := range run.Invocations[i].Parts {
-			p := &run.Invocations[i].Parts[k]
-			parts[p.Address] = p
-		}
-	}
-	if list, ok := get[[]item](want, "invocations"); ok {
-		r.compareLists("the invocations are others", keys(list), order, want.fields["invocations"].at)
-	}
-	known := append(slices.Sorted(maps.Keys(parts)), order...)
-	for _, i := range the[[]item](want, "without") {
-		if slices.Contains(known, i.key) {
-			r.fail(Failure{Message: i.key + " is in the run", Expected: "not there", Got: "there", Range: i.at})
-		}
-	}
-	for _, i := range the[[]item](want, "parts") {
-		part := parts[i.key]
-		if part == nil {
-			r.fail(Failure{Message: "there is no part " + i.key, Hint: nearest(i.key, slices.Sorted(maps.Keys(parts))), Range: i.at})
-			continue
-		}
-		for _, a := range i.items {
-			r.comparePart(part, a)
-		}
-	}
-	r.golden(want, func(string) ([]byte, error) {
-		var out strings.Builder
-		err := graph.JSON(&out, run)
-		return []byte(out.String()), err
-	})
-}
-
-// comparePart compares one attribute of a part, or what else it says of itself.
-func (r *running) comparePart(part *states.Part, want item) {
-	switch want.key {
-	case "ensure":
-		r.compare(part.Address+": ensure", want.value, string(part.Ensure), want.at)
-		return
-	case "key":
-		if r.o.Registry.Lookup(part.Type).Attribute("key") == nil {
-			r.compare(part.Address+": key", want.value, part.Key, want.at)
-			return
-		}
-	}
-	m := r.o.Registry.Lookup(part.Type)
-	a := m.Attribute(want.key)
-	if a == nil {
-		r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", part.Type, want.key),
-			Hint: nearest(want.key, attributeNames(m)), Range: want.at})
-		return
-	}
-	canonical, err := a.Normalize(want.value)
-	if err != nil {
-		r.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Hint: "write a value that the attribute can have", Range: want.at})
-		return
-	}
-	r.compare(part.Address+": "+want.key, canonical, part.Values[want.key], want.at)
-}
-
-// nearest is a hint for a name that is not there.
-func nearest(name string, known []string) string {
-	if near := eval.Nearest(name, known); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return eval.Choices(known)
-}
-
-// shown writes a plain value for people.
-func shown(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "not given"
-	case string:
-		return v
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(data)
 }

@@ -25,6 +25,7 @@ const (
 	partList              // []item with items, the attributes of a part, of plain values
 	untilWord             // until
 	anyValue              // a plain value
+	valueList             // []item with a plain value each
 )
 
 // shape is what a kind of block may hold.
@@ -80,7 +81,7 @@ func shapeOfCase(machine *shape) *shape {
 		blocks: map[string]*shape{
 			"machine": machine,
 			"expect_run": {what: "expect_run", fields: map[string]kind{
-				"invocations": addresses, "without": addresses, "parts": partList, "golden": text,
+				"invocations": addresses, "without": addresses, "parts": partList, "outputs": valueList, "golden": text,
 			}},
 			"expect_plan": {what: "expect_plan", fields: map[string]kind{
 				"rows": rows, "changes": rows, "golden": text,

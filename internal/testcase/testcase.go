@@ -112,7 +112,7 @@ func (r *running) run(ctx context.Context) {
 	if !r.compile(ctx) || r.c.expectsError() != nil {
 		return
 	}
-	r.checkRun()
+	r.checkRun(ctx)
 	if r.c.until() == untilRun {
 		return
 	}

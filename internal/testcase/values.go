@@ -21,6 +21,8 @@ func (d *decoder) value(e hclsyntax.Expression, k kind) (any, bool) {
 	switch k {
 	case addresses:
 		return d.addressList(e)
+	case valueList:
+		return d.attributes(e)
 	case rows, reasons, partList:
 		return d.byAddress(e, k)
 	}
@@ -266,7 +268,7 @@ func (d *decoder) byAddress(e hclsyntax.Expression, k kind) (any, bool) {
 func (d *decoder) attributes(e hclsyntax.Expression) ([]item, bool) {
 	object, ok := e.(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		d.errorf(e.Range(), `write { content = "…", mode = "0644" }`, "an object with the part's attributes is needed here")
+		d.errorf(e.Range(), "write { NAME = VALUE }", "an object with the expected values is needed here")
 		return nil, false
 	}
 	var out []item

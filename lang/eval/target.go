@@ -64,3 +64,11 @@ type VariableSource struct {
 	Sensitive bool       `json:"sensitive,omitempty"` // it is, and the variable's value is not
 	Range     diag.Range `json:"range,omitzero"`
 }
+
+// OutputValue is what a component gives to who uses it.
+type OutputValue struct {
+	Name      string `json:"name"`
+	Value     any    `json:"value"` // plain; nil when sensitive, or not known
+	Known     bool   `json:"known"` // false: it depends on a result
+	Sensitive bool   `json:"sensitive,omitempty"`
+}

@@ -55,6 +55,13 @@ case "a site with a certificate is published twice" {
     like = "debian"
   }
 
+  expect_run {
+    outputs = {
+      urls         = { app = "https://app/" }
+      certificates = { app = "/etc/ssl/sites/app.self-signed.pem" }
+    }
+  }
+
   expect_apply {
     outcomes = {
       run.plain["app"].file.site             = "changed"

@@ -42,5 +42,6 @@ case "an image is left to its next boot" {
 
   expect_run {
     without = [state.apply]
+    outputs = { path = local.conf }
   }
 }

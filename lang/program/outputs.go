@@ -1,0 +1,37 @@
+package program
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+// Outputs gives what the program, a component, hands to who uses it, sorted by
+// name.
+func (p *Program) Outputs(_ context.Context, t eval.Target) ([]eval.OutputValue, diag.List) {
+	e := newEvaluation(p, t)
+	e.inventory(true)
+	e.variables()
+	e.expandAll()
+	var all []eval.OutputValue
+	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
+		declared := p.outputs[name]
+		out := eval.OutputValue{Name: name, Sensitive: declared.sensitive}
+		v, sensitive := eval.Split(e.late(declared.value.Expr, e.root))
+		out.Sensitive = out.Sensitive || sensitive
+		out.Known = v.IsWhollyKnown()
+		if out.Known && !out.Sensitive {
+			plain, err := eval.Plain(v)
+			if err != nil {
+				e.list.Add(eval.Diagnose(err, at(declared.src)))
+				continue
+			}
+			out.Value = plain
+		}
+		all = append(all, out)
+	}
+	return all, e.list.Sorted()
+}
