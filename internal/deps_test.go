@@ -37,6 +37,8 @@ var imports = []struct {
 	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts"}, []string{"*"}},
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
 	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
+	// Modules written in Starlark, which a site brings along.
+	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/eval", "lang/sandbox"}, []string{"*"}},
 	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	{"lang/eval", []string{"lang/diag", "states"}, nil},

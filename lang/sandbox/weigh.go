@@ -42,6 +42,10 @@ func weigh(v starlark.Value) int64 {
 	return MaxValue - w.left
 }
 
+// Bounded refuses a value that holds too much, or is nested too deep, for Go
+// code that walks through all of it.
+func Bounded(v starlark.Value) error { return atMost(weigh(v), "the value") }
+
 func (w *weigher) add(v starlark.Value) bool {
 	w.left -= slot
 	switch v := v.(type) {
