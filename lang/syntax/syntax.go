@@ -39,6 +39,9 @@ type Block struct {
 	TypeRange   hcl2.Range
 	Header      hcl2.Range // from the type to the last label
 	Body        *Body
+	// Calls are the calls of functions within which a script made the block,
+	// innermost first: where its author may have to look.
+	Calls []hcl2.Range
 	// Instance is the key of one instance of what is declared: each stands in a
 	// block of its own, instead of one for_each. Nil: none.
 	Instance *string

@@ -1,0 +1,211 @@
+package star
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	starsyntax "go.starlark.net/syntax"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+type diagnostic = diag.Diagnostic
+
+// errReported ends a script whose mistake is in the list already.
+var errReported = errors.New("reported already")
+
+// report makes diagnostics of why a script failed: at the innermost place in a
+// script, with the calls that led there.
+func (r *run) report(err error, stack starlark.CallStack) diag.List {
+	if errors.Is(err, errReported) {
+		return nil
+	}
+	if inner, ok := errors.AsType[*starlark.EvalError](err); ok && len(stack) < len(inner.CallStack) {
+		stack = inner.CallStack
+	}
+	var at diag.Range
+	var related []diag.Related
+	for i := range len(stack) {
+		frame := stack.At(i)
+		f := r.files[frame.Pos.Filename()]
+		if f == nil {
+			continue // a function of the language
+		}
+		src := eval.Range(f.at(frame.Pos))
+		if call := f.calls[point{frame.Pos.Line, frame.Pos.Col}]; call != nil {
+			src = eval.Range(f.span(call))
+		}
+		if at.IsZero() {
+			at = src
+			continue
+		}
+		related = append(related, diag.Related{Message: "called here", Range: src})
+	}
+	if p, ok := errors.AsType[*placed](err); ok {
+		at = eval.Range(p.at)
+	}
+	if d, ok := errors.AsType[*diagnosed](err); ok {
+		list := append(diag.List(nil), d.list...)
+		for i := range list {
+			list[i].Related = append(append([]diag.Related(nil), list[i].Related...), related...)
+			if list[i].Range.IsZero() {
+				list[i].Range = at
+			}
+		}
+		return list
+	}
+	d := eval.Diagnose(cmp.Or(cause(err), err), at)
+	if hinted, ok := errors.AsType[*eval.HintError](err); ok {
+		d.Summary, d.Hint = hinted.Message, hinted.Hint
+	}
+	d.Summary, d.Hint = clearer(d.Summary, d.Hint)
+	d.Related = related
+	return diag.List{d}
+}
+
+// cause is the error that a script's function gave.
+func cause(err error) error {
+	for {
+		inner, ok := errors.AsType[*starlark.EvalError](err)
+		if !ok || inner.Unwrap() == nil {
+			return err
+		}
+		err = inner.Unwrap()
+	}
+}
+
+// better are messages of Starlark, and what helps.
+var better = []struct {
+	pattern *regexp.Regexp
+	summary string // empty: as it is
+	hint    string
+}{
+	{regexp.MustCompile(`^fail: (.*)$`), "$1", "the site's own code refuses this"},
+	{regexp.MustCompile(`^local variable (\w+) referenced before assignment`), "", "give it a value on each way that leads here"},
+	{regexp.MustCompile(`^global variable (\w+) referenced before assignment`), "", "define it above this line"},
+	{regexp.MustCompile(`^function (\S+) called recursively`), "", "functions cannot call themselves here; write a loop over a list or range()"},
+	{regexp.MustCompile(`^unknown binary op: (string) \+ (\w+)`), "", `make it text: "…" + str(x), or "…%s" % x`},
+	{regexp.MustCompile(`^unknown binary op: (\w+) \+ (string)`), "", `make it text: str(x) + "…", or "%s…" % x`},
+	{regexp.MustCompile(`^unknown binary op: dict \+ dict`), "", "join dicts with |"},
+	{regexp.MustCompile(`^unknown binary op`), "", "the operator does not fit these types"},
+	{regexp.MustCompile(`^dict has no \.(\w+) field or method`), "", `write ["$1"]: the keys of a dict are in brackets`},
+	{regexp.MustCompile(`has no \.(\w+) field or method`), "", "dir(x) lists what a value offers"},
+	{regexp.MustCompile(`^key (.*) not in dict`), "", "give a default: d.get(KEY, DEFAULT)"},
+	{regexp.MustCompile(`^(\w+) index (-?\d+) out of range`), "", "look at the length with len()"},
+	{regexp.MustCompile(`missing (\d+ )?arguments?`), "", "give all parameters that have no default"},
+	{regexp.MustCompile(`unexpected keyword argument`), "", "look at the function's parameters"},
+	{regexp.MustCompile(`accepts (no arguments|at most|\d)`), "", "look at the function's parameters"},
+	{regexp.MustCompile(`^invalid call of non-function \((\w+)\)`), "", "only functions are called, with ()"},
+	{regexp.MustCompile(`^(opaque|got opaque)|opaque value`), "", `it is not known yet, or sensitive: pass it on as an argument, or to functions of the language such as format()`},
+	{regexp.MustCompile(`^cannot load (\S+): (.*)$`), "", "look at the names that the file defines"},
+	{regexp.MustCompile(`^load: name (\S+) not found in module (\S+?)(?: \(did you mean (\w+)\?\))?$`), "$2 does not define $1", "load what it defines at top level"},
+	{regexp.MustCompile(`frozen|during iteration`), "", "make a changed copy instead: list(x), dict(x)"},
+	{regexp.MustCompile(`not iterable|not indexable|unhashable|not comparable|not a sequence`), "", "look at the types of the values, with type(x)"},
+	{regexp.MustCompile(`(division|modulo) by zero`), "", "check the divisor before"},
+	{regexp.MustCompile(`^int: `), "", "look at the text that it converts"},
+	{regexp.MustCompile(`got (\w+), want (\w+)`), "", "convert it, or give a value of the right type"},
+}
+
+// clearer finds words for a message of Starlark.
+func clearer(summary, hint string) (string, string) {
+	summary = strings.TrimPrefix(summary, "Starlark computation cancelled: ")
+	if hint != "" {
+		return summary, hint
+	}
+	for _, b := range better {
+		m := b.pattern.FindStringSubmatchIndex(summary)
+		if m == nil {
+			continue
+		}
+		expand := func(template string) string {
+			return string(b.pattern.ExpandString(nil, template, summary, m))
+		}
+		text := summary
+		if b.summary != "" {
+			text = expand(b.summary)
+		}
+		return text, expand(b.hint)
+	}
+	if i := strings.Index(summary, "(did you mean "); i >= 0 {
+		return strings.TrimSpace(summary[:i]), strings.TrimSuffix(summary[i+1:], ")")
+	}
+	return summary, "docs/starlark.md describes the language"
+}
+
+// syntaxError explains what cannot be parsed.
+func (f *file) syntaxError(err error) diag.Diagnostic {
+	e, ok := errors.AsType[starsyntax.Error](err)
+	if !ok {
+		if r, isResolve := errors.AsType[resolve.Error](err); isResolve {
+			e, ok = starsyntax.Error(r), true
+		}
+	}
+	if !ok {
+		return diag.Diagnostic{Severity: diag.Error, Summary: err.Error(), Range: diag.Range{File: f.name}, Hint: "check the syntax of the file"}
+	}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos))}
+	line := f.line(int(e.Pos.Line))
+	if strings.TrimSpace(line) == "" && e.Pos.Line > 1 {
+		line = f.line(int(e.Pos.Line) - 1)
+	}
+	for _, h := range syntaxHints {
+		if h.pattern.MatchString(line) {
+			d.Summary, d.Hint = cmp.Or(h.summary, e.Msg), h.hint
+			return d
+		}
+	}
+	d.Hint = "look for a bracket, quote, comma or colon that is missing here or in the line before"
+	return d
+}
+
+var undefined = regexp.MustCompile(`^undefined: (\S+)`)
+
+// resolveError explains a name that is not known, and the like.
+func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos)), Hint: "docs/starlark.md describes the language"}
+	m := undefined.FindStringSubmatch(e.Msg)
+	if m == nil {
+		switch {
+		case strings.Contains(e.Msg, "while loops"):
+			d.Summary, d.Hint = "there are no while loops", "write for x in range(N): …, and break"
+		case strings.Contains(e.Msg, "return statement not within"):
+			d.Hint = "return belongs into a def"
+		case strings.Contains(e.Msg, "load statement"):
+			d.Hint = "load at the top level of the file"
+		case strings.Contains(e.Msg, "not in a loop"):
+			d.Hint = "it belongs into a for loop"
+		}
+		return d
+	}
+	name := m[1]
+	d.Summary = fmt.Sprintf("there is nothing named %q", name)
+	d.Range.End = d.Range.Start
+	d.Range.End.Column += len(name)
+	d.Range.End.Byte += len(name)
+	if hint, ok := insteadOf[name]; ok {
+		d.Hint = hint
+		return d
+	}
+	names := make([]string, 0, len(known))
+	for n := range known {
+		names = append(names, n)
+	}
+	for n := range starlark.Universe {
+		names = append(names, n)
+	}
+	sortStrings(names)
+	if i := strings.Index(e.Msg, "(did you mean "); i >= 0 {
+		d.Hint = strings.TrimSuffix(e.Msg[i+1:], ")")
+	} else if near := eval.Nearest(name, names); near != "" {
+		d.Hint = fmt.Sprintf("did you mean %s?", near)
+	} else {
+		d.Hint = "define it above, load it, or name what an HCL file declares: ref(\"state.NAME\"), var.NAME"
+	}
+	return d
+}

@@ -1,0 +1,224 @@
+package star
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	starsyntax "go.starlark.net/syntax"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+)
+
+// dialect is what scripts may use of Starlark. There is no while and no
+// recursion, so that what they do is bounded by their data.
+var dialect = starsyntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
+
+// parser reads scripts and what they load.
+type parser struct {
+	options Options
+	files   map[string]*file
+	names   map[string][]byte // the sources that are there anyhow
+	known   map[string]bool   // the names that scripts may use
+	site    *eval.Files
+	chain   []string // the files that load one another, outermost first
+	list    diag.List
+}
+
+func newParser(o Options) *parser {
+	p := &parser{options: o, files: map[string]*file{}, names: map[string][]byte{}, known: map[string]bool{}, site: eval.NewFiles(o.Site)}
+	for _, name := range predeclared(o.Registry) {
+		p.known[name] = true
+	}
+	return p
+}
+
+// stdPrefix begins the names of files that are part of the program. A file of
+// the site may stand in a directory "std".
+const stdPrefix = "std:"
+
+// file parses a script once.
+func (p *parser) file(name string, src []byte) *file {
+	if f := p.files[name]; f != nil {
+		return f
+	}
+	f := &file{name: name, std: strings.HasPrefix(name, stdPrefix), src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
+	f.lines = lineStarts(src)
+	p.files[name] = f
+	if err := eval.CheckUTF8(name, src); err != nil {
+		p.list.Add(*err)
+		return f
+	}
+	if err := checkNesting(f, p.options.MaxNesting); err != nil {
+		p.list.Add(*err)
+		return f
+	}
+	options := dialect
+	tree, err := options.Parse(name, src, 0)
+	if err != nil {
+		p.list.Add(f.syntaxError(err))
+		return f
+	}
+	starsyntax.Walk(tree, func(n starsyntax.Node) bool {
+		if call, ok := n.(*starsyntax.CallExpr); ok {
+			f.calls[point{call.Lparen.Line, call.Lparen.Col}] = call
+		}
+		return true
+	})
+	p.loads(f, tree)
+	program, err := starlark.FileProgram(tree, func(name string) bool { return p.known[name] })
+	if err != nil {
+		p.list.Add(f.resolveErrors(err, p.known)...)
+		return f
+	}
+	f.program = program
+	return f
+}
+
+// loads reads the files that a script loads.
+func (p *parser) loads(f *file, tree *starsyntax.File) {
+	p.chain = append(p.chain, f.name)
+	defer func() { p.chain = p.chain[:len(p.chain)-1] }()
+	starsyntax.Walk(tree, func(n starsyntax.Node) bool {
+		load, ok := n.(*starsyntax.LoadStmt)
+		if !ok {
+			return true
+		}
+		at := f.span(load.Module)
+		loaded, err := p.load(f, load.ModuleName())
+		switch {
+		case err != nil:
+			p.list.Add(eval.Diagnose(err, eval.Range(at)))
+		case slices.Contains(p.chain, loaded.name):
+			circle := append(p.chain[slices.Index(p.chain, loaded.name):], loaded.name)
+			p.list.Add(diag.Diagnostic{Summary: "files load one another: " + strings.Join(circle, " → "), Range: eval.Range(at),
+				Hint: "move what both need into a file of its own, and load that"})
+		}
+		f.loads[load.ModuleName()] = loaded
+		return true
+	})
+}
+
+// load finds and parses the file that another names.
+func (p *parser) load(from *file, name string) (*file, error) {
+	const hint = `write load("./lib.star", "name") for a file beside this one, or load("std/NAME.star", "name")`
+	switch rest, std := strings.CutPrefix(name, "std/"); {
+	case name == "" || strings.ContainsRune(name, 0):
+		return nil, &eval.HintError{Message: fmt.Sprintf("%q is no file that could be loaded", name), Hint: hint}
+	case !IsSource(name):
+		return nil, &eval.HintError{Message: fmt.Sprintf("only files named *.star can be loaded, not %q", name), Hint: hint}
+	case std:
+		return p.loadStd(rest)
+	case !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") && !path.IsAbs(name):
+		return nil, &eval.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
+	}
+	if from.std {
+		return p.loadStd(path.Join(path.Dir(strings.TrimPrefix(from.name, stdPrefix)), name))
+	}
+	at, err := p.site.Locate(path.Dir(from.name), name)
+	if err != nil {
+		return nil, err
+	}
+	if data, ok := p.names[at]; ok {
+		return p.file(at, data), nil
+	}
+	if f := p.files[at]; f != nil {
+		return f, nil
+	}
+	data, err := p.site.Bytes(".", at)
+	if err != nil {
+		return nil, err
+	}
+	return p.file(at, data), nil
+}
+
+func (p *parser) loadStd(name string) (*file, error) {
+	missing := &eval.HintError{Message: fmt.Sprintf("there is no file %q", "std/"+name),
+		Hint: "the program's own files are listed by tenet doc; a file of the site is named \"./lib.star\""}
+	if p.options.Std == nil || !fs.ValidPath(name) {
+		return nil, missing
+	}
+	data, err := fs.ReadFile(p.options.Std, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.file(stdPrefix+name, data), nil
+}
+
+func lineStarts(src []byte) []int {
+	starts := []int{0}
+	for i, c := range src {
+		if c == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// pos gives a place in the file in the HCL library's form.
+func (f *file) pos(p starsyntax.Position) hcl2.Pos {
+	out := hcl2.Pos{Line: int(p.Line), Column: int(p.Col)}
+	if out.Line < 1 || out.Line > len(f.lines) {
+		return out
+	}
+	out.Byte = f.lines[out.Line-1]
+	for range out.Column - 1 {
+		if out.Byte >= len(f.src) {
+			break
+		}
+		_, size := utf8.DecodeRune(f.src[out.Byte:])
+		out.Byte += size
+	}
+	return out
+}
+
+// span is the range of a piece of syntax.
+func (f *file) span(n starsyntax.Node) hcl2.Range {
+	start, end := n.Span()
+	return hcl2.Range{Filename: f.name, Start: f.pos(start), End: f.pos(end)}
+}
+
+// at is the range of one character.
+func (f *file) at(p starsyntax.Position) hcl2.Range {
+	start := f.pos(p)
+	end := start
+	end.Column++
+	end.Byte = min(end.Byte+1, len(f.src))
+	return hcl2.Range{Filename: f.name, Start: start, End: end}
+}
+
+// line gives the text of a line, from 1.
+func (f *file) line(number int) string {
+	if number < 1 || number > len(f.lines) {
+		return ""
+	}
+	end := len(f.src)
+	if number < len(f.lines) {
+		end = f.lines[number] - 1
+	}
+	return string(f.src[f.lines[number-1]:end])
+}
+
+// resolveErrors gives all names that are not known, and the like.
+func (f *file) resolveErrors(err error, known map[string]bool) diag.List {
+	var list diag.List
+	all, ok := errors.AsType[resolve.ErrorList](err)
+	if !ok {
+		return diag.List{f.syntaxError(err)}
+	}
+	for _, e := range all {
+		list.Add(f.resolveError(e, known))
+	}
+	return list
+}
