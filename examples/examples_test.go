@@ -49,6 +49,7 @@ func compile(t *testing.T, example string, vars ...lang.Var) *graph.Result {
 func TestOrder(t *testing.T) {
 	for example, want := range map[string][]string{
 		"nginx": {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
+		"nginx-starlark": {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
 		"quickstart": {
 			"directory.all",
 			"run.plain", "state.restart#1", "state.register", "run.registered", "state.restart#2",
@@ -62,6 +63,19 @@ func TestOrder(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s compiles to %q, want %q", example, got, want)
 		}
+	}
+}
+
+// The example that exists in both languages compiles to the same bytes.
+func TestBothLanguages(t *testing.T) {
+	var hcl, starlark bytes.Buffer
+	for example, to := range map[string]*bytes.Buffer{"nginx": &hcl, "nginx-starlark": &starlark} {
+		if err := graph.JSON(to, compile(t, example).Run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hcl.Len() == 0 || hcl.String() != starlark.String() {
+		t.Errorf("in HCL:\n%s\nin Starlark:\n%s", hcl.String(), starlark.String())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/program"
+	"github.com/tenetcm/tenet/lang/star"
 )
 
 // Where directories other than the site's own stand in Site.Files. No name in a
@@ -74,6 +75,7 @@ func (d *directories) source(name string) ([]byte, bool) {
 func (d *directories) read(files fs.FS, name string, only []string) (*program.Directory, diag.List) {
 	out := &program.Directory{Name: name, FS: files}
 	names, list := sourceNames(files, only)
+	var scripts []star.Source
 	reader := eval.NewFilesOf(files, name)
 	for _, base := range names {
 		full := path.Join(name, base)
@@ -87,12 +89,31 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 		d.mu.Lock()
 		d.sources[full] = data
 		d.mu.Unlock()
-		out.Sources = append(out.Sources, program.Source{Name: full, Data: data})
+		if star.IsSource(base) {
+			scripts = append(scripts, star.Source{Name: base, Data: data})
+		} else {
+			out.Sources = append(out.Sources, program.Source{Name: full, Data: data})
+		}
+	}
+	if len(scripts) > 0 {
+		parsed, found := star.Parse(scripts, star.Options{Registry: d.options.Registry, Site: files, Dir: name,
+			Std: d.options.Standard, MaxNesting: d.options.MaxNesting, MaxSteps: d.options.MaxSteps})
+		out.Scripts, out.Problems = parsed, found
+		d.keep(parsed)
 	}
 	d.mu.Lock()
 	d.opened[name] = out
 	d.mu.Unlock()
 	return out, list
+}
+
+// keep holds the texts that scripts have loaded.
+func (d *directories) keep(scripts *star.Scripts) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, text := range scripts.Texts() {
+		d.sources[name] = text
+	}
 }
 
 // component finds the directory that a source in another one names. The error

@@ -14,6 +14,7 @@ import (
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/lang/program"
+	"github.com/tenetcm/tenet/lang/star"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -37,7 +38,14 @@ type Options struct {
 	// MaxNesting is how deep brackets, operators and conditionals may nest;
 	// 0: DefaultMaxNesting.
 	MaxNesting int
+	// MaxSteps ends the scripts of a directory that take more steps for one
+	// host; 0: DefaultMaxSteps.
+	MaxSteps uint64
 }
+
+// DefaultMaxSteps is how many steps the scripts of one directory may take for
+// one host.
+const DefaultMaxSteps = star.DefaultMaxSteps
 
 // What a site is evaluated for; see the types of the same name in lang/eval.
 type (
@@ -98,19 +106,19 @@ func (s *Site) Source(file string) ([]byte, bool) {
 
 // Hosts gives the hosts that the site declares, in the order of declaration,
 // and the names of their groups; none where the site is for one machine.
-func (s *Site) Hosts(_ context.Context, t Target) (hosts []Host, groups []string, list diag.List) {
+func (s *Site) Hosts(ctx context.Context, t Target) (hosts []Host, groups []string, list diag.List) {
 	if s.broken {
 		return nil, nil, s.list
 	}
-	return s.program.Hosts(t)
+	return s.program.Hosts(ctx, t)
 }
 
 // Roles describes the roles that the site declares, sorted by name.
-func (s *Site) Roles(_ context.Context, t Target) ([]Role, diag.List) {
+func (s *Site) Roles(ctx context.Context, t Target) ([]Role, diag.List) {
 	if s.broken {
 		return nil, s.list
 	}
-	return s.program.Roles(t)
+	return s.program.Roles(ctx, t)
 }
 
 // Name is the site's name, empty when it has none.

@@ -9,6 +9,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/lang/program"
+	"github.com/tenetcm/tenet/lang/star"
 	"github.com/tenetcm/tenet/stdlib"
 )
 
@@ -31,15 +32,17 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	return s, s.list
 }
 
+func isSource(name string) bool { return hcl.IsSource(name) || star.IsSource(name) }
+
 // sourceNames lists the files to read, sorted and without repeats.
 func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
 	var names []string
 	var list diag.List
 	if only != nil {
 		for _, name := range only {
-			if !fs.ValidPath(name) || !hcl.IsSource(name) {
+			if !fs.ValidPath(name) || !isSource(name) {
 				list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%q is no source of a site", name),
-					Hint: "a source is a file named *.hcl or *.hcl.json"})
+					Hint: "a source is a file named *.hcl, *.hcl.json or *.star"})
 				continue
 			}
 			names = append(names, name)
@@ -54,13 +57,13 @@ func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
 		return nil, list
 	}
 	for _, e := range entries {
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hcl.IsSource(e.Name()) {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && isSource(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
 	if len(names) == 0 {
 		list.Add(diag.Diagnostic{Summary: "there is nothing to read",
-			Detail: "Its directory holds neither *.hcl nor *.hcl.json.",
+			Detail: "Its directory holds neither *.hcl nor *.hcl.json nor *.star.",
 			Hint:   "create a file such as site.hcl in it, or name another directory"})
 	}
 	slices.Sort(names)

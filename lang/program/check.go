@@ -20,6 +20,8 @@ type decoder struct {
 	site   *Program
 	role   string // in whose block we are; empty: none
 	list   diag.List
+	// variables says that the variables are declared already.
+	variables bool
 }
 
 func (d *decoder) errorAt(r hcl2.Range, hint, summary string, args ...any) {

@@ -67,7 +67,7 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 			return
 		}
 		out.component = inner
-		out.entry.Component = &eval.ComponentEntry{Names: inner.names, Open: inner.broken,
+		out.entry.Component = &eval.ComponentEntry{Names: inner.names, Open: inner.broken || inner.dir.Scripts != nil,
 			Outputs: slices.Sorted(maps.Keys(inner.outputs))}
 	})
 }
@@ -126,13 +126,13 @@ func (e *evaluator) expandComponent(d *declaration) {
 	e.expand(d)
 	for _, in := range e.expanded[e.prefix+d.base] {
 		if e.optionsOf(in).LeftOut {
-			e.emptyBelow(d.component, in.address+".")
+			e.emptyBelow(in.decl.component, in.address+".")
 			continue
 		}
-		inner := newEvaluator(e.evaluation, d.component, in.address+".")
+		inner := newEvaluator(e.evaluation, in.decl.component, in.address+".")
 		in.inner, inner.of = inner, in
 		e.takeInputs(inner, in)
-		inner.variables()
+		inner.begin(false)
 	}
 }
 
@@ -149,10 +149,16 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 			if inner.site.broken {
 				continue
 			}
-			hint := cmp.Or(eval.DidYouMean(item.name, names), eval.Choices(names),
-				fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
-			e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
-			continue
+			unknown := func() {
+				names = inner.site.variableNames()
+				hint := cmp.Or(eval.DidYouMean(item.name, names), eval.Choices(names),
+					fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
+				e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
+			}
+			if !inner.later(item.name, unknown) {
+				unknown()
+				continue
+			}
 		}
 		inner.inputs = append(inner.inputs, item)
 	}
@@ -195,7 +201,11 @@ func (e *evaluator) componentValue(name string) cty.Value {
 // outputs evaluates what an instance gives; all null where it is left out.
 func (e *evaluator) outputs(in *instance) cty.Value {
 	values := map[string]cty.Value{}
-	for name, out := range in.decl.component.outputs {
+	declared := in.decl.component.outputs
+	if in.inner != nil {
+		declared = in.inner.site.outputs
+	}
+	for name, out := range declared {
 		values[name] = cty.NullVal(cty.DynamicPseudoType)
 		if in.inner == nil {
 			continue

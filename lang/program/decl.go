@@ -2,7 +2,9 @@ package program
 
 import (
 	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -40,6 +42,18 @@ type declaration struct {
 
 	// Components: args are the values of its variables.
 	component *Program
+	// generate makes the parts of a state for the values of its params, where a
+	// script's function does.
+	generate func(params map[string]cty.Value) (*syntax.Body, diag.List)
+	// key is the instance that a script declares, nil if it declares none. All
+	// those of one base stand in group of the first.
+	key   *string
+	group []*declaration
+	keys  map[string]bool // of the group
+	// partKeys are the addresses of the parts, once one has a key.
+	partKeys map[string]bool
+	calls    []hcl2.Range // see syntax.Block.Calls
+
 	// inline says that the declaration stands within a block.
 	inline bool
 }
@@ -75,6 +89,8 @@ type part struct {
 	guards     []guard
 	attributes []*syntax.Attribute
 	doubtful   bool // something in it is unknown: what seems to be missing may be there
+	key        *string
+	calls      []hcl2.Range
 }
 
 // param is a parameter of a state.
@@ -92,6 +108,7 @@ type variable struct {
 	given       *syntax.Attribute // the default; nil: none
 	doubtful    bool              // something in it is unknown
 	validations []validation
+	byScript    bool
 }
 
 type validation struct {

@@ -38,7 +38,9 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 		case "moved":
 			d.movedBlock(sub)
 		case "variable":
-			d.variable(sub)
+			if !d.variables {
+				d.variable(sub)
+			}
 		case "locals":
 			d.locals(sub)
 		default:
@@ -50,7 +52,9 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 // declaration enters a state, run, block or top-level part with all that
 // stands in it, and gives a reference to it; nil when it is not usable.
 func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
-	out := &declaration{file: file, src: b.Header, role: d.role}
+	out := &declaration{file: file, src: b.Header, role: d.role, key: b.Instance, generate: b.Generate, calls: b.Calls}
+	before := len(d.list)
+	defer func() { called(d.list, before, b.Calls) }()
 	root := b.Type
 	switch root {
 	case "state", "run", "block", "component":
@@ -65,13 +69,19 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	}
 	name, _ := label(b)
 	out.base = states.LabelAddress(root, name)
-	out.entry = &eval.Entry{Base: out.base, Range: at(b.Header), Instances: b.Body.Attribute("for_each") != nil}
-	if first := d.site.names.Declare(root, name, out.entry); first != nil {
+	out.entry = &eval.Entry{Base: out.base, Range: at(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
+	first := d.site.names.Declare(root, name, out.entry)
+	switch {
+	case first == nil:
+		d.site.declarations = append(d.site.declarations, out)
+		d.site.byBase[out.base] = out
+		if out.key != nil {
+			out.group = []*declaration{out}
+		}
+	case !d.join(out, d.site.byBase[out.base]):
 		d.duplicate(out.base, b.Header, first.Range)
 		return nil
 	}
-	d.site.declarations = append(d.site.declarations, out)
-	d.site.byBase[out.base] = out
 	switch root {
 	case "state":
 		d.state(out, b)
@@ -96,7 +106,9 @@ func (d *decoder) duplicate(address string, src hcl2.Range, first diag.Range) {
 func (d *decoder) state(out *declaration, b *syntax.Block) {
 	d.check(b.Body, d.shapes.State, nil)
 	d.common(out, b.Body)
-	out.entry.Parts = map[string]*eval.PartEntry{}
+	if out.entry.Parts == nil {
+		out.entry.Parts = map[string]*eval.PartEntry{}
+	}
 	for _, sub := range b.Body.Blocks {
 		switch {
 		case sub.Type == "param":
@@ -166,15 +178,17 @@ func (d *decoder) guards(b *syntax.Body) []guard {
 }
 
 func (d *decoder) statePart(out *declaration, b *syntax.Block) {
+	before := len(d.list)
+	defer func() { called(d.list, before, b.Calls) }()
 	p := d.part(b)
 	if p == nil {
 		return
 	}
-	if first := out.entry.Parts[p.base]; first != nil {
+	if first := out.entry.Parts[p.base]; first != nil && !out.another(p) {
 		d.duplicate(out.base+"."+p.base, b.Header, first.Range)
 		return
 	}
-	out.entry.Parts[p.base] = &eval.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil}
+	out.entry.Parts[p.base] = &eval.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil || p.key != nil}
 	out.parts = append(out.parts, p)
 }
 
@@ -186,7 +200,7 @@ func (d *decoder) part(b *syntax.Block) *part {
 		return nil
 	}
 	wrong := d.check(b.Body, d.shapes.Part, module)
-	p := &part{module: module, label: name, base: eval.PartName(b.Type, name), src: b.Header,
+	p := &part{module: module, label: name, base: eval.PartName(b.Type, name), src: b.Header, key: b.Instance, calls: b.Calls,
 		forEach: b.Body.Attribute("for_each"), options: d.options(b.Body), guards: d.guards(b.Body), doubtful: wrong}
 	for _, a := range b.Body.Attributes {
 		if module.Attribute(a.Name) != nil {

@@ -22,6 +22,7 @@ import (
 // uses it is left out without a word. Addresses are those of the site: what a
 // component declares has its address before it.
 type evaluation struct {
+	ctx    context.Context // scripts end with it
 	target eval.Target
 	list   diag.List
 	facts  map[string]fact
@@ -57,6 +58,7 @@ type evaluator struct {
 	// outermost first.
 	visiting []string
 	entered  map[string]bool // components that were expanded, by base
+	scripted *scripted       // nil: there are no scripts, or they have run
 }
 
 type fact struct {
@@ -67,9 +69,8 @@ type fact struct {
 // Evaluate gives the declarations for a target; nil or incomplete when the list
 // holds an error.
 func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarations, diag.List) {
-	e := newEvaluation(p, t)
-	e.inventory(true)
-	e.variables()
+	e := newEvaluation(ctx, p, t)
+	e.begin(true)
 	e.expandAll()
 	if err := ctx.Err(); err != nil {
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
@@ -89,12 +90,12 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	for _, text := range e.vault.Texts() {
 		e.secrets[text] = true
 	}
-	return &states.Declarations{Site: p.name, Host: t.Host, List: e.out, Moved: moved,
+	return &states.Declarations{Site: e.site.name, Host: t.Host, List: e.out, Moved: moved,
 		Empty: slices.Compact(e.empty), Secrets: slices.Sorted(maps.Keys(e.secrets))}, list
 }
 
-func newEvaluation(p *Program, t eval.Target) *evaluator {
-	return newEvaluator(&evaluation{target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
+func newEvaluation(ctx context.Context, p *Program, t eval.Target) *evaluator {
+	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
 		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{},
 		secrets: map[string]bool{}, vault: eval.NewVault(t)}, p, "")
 }

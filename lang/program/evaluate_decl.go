@@ -25,6 +25,8 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 		}
 	}
 	for _, in := range e.expanded[base] {
+		d := in.decl // those of scripts have one each
+		before := len(e.list)
 		scope := e.root
 		if d.hasOwnValues() {
 			scope = e.context(in)
@@ -44,6 +46,7 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 			if err := e.component(ctx, &out, in); err != nil {
 				return err
 			}
+			called(e.list, before, d.calls)
 			continue
 		case d.kind == states.StateKind:
 			e.state(&out, in)
@@ -53,6 +56,7 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 			e.block(&out, d, scope)
 		}
 		e.emptyParts(d, &out)
+		called(e.list, before, d.calls)
 		e.out = append(e.out, out)
 	}
 	return nil

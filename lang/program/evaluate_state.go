@@ -27,6 +27,9 @@ func (e *evaluator) state(out *states.Declaration, in *instance) {
 		in.parts, e.doubtful[in.address] = nil, true
 		return
 	}
+	if out.NeedsRun && d.generate != nil {
+		return // a function cannot be called without values
+	}
 	out.Parts = e.stateParts(in, values, out.Options.Ensure)
 	if out.NeedsRun {
 		out.Parts = nil // they were only checked
@@ -57,7 +60,7 @@ func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value 
 
 // stateParts evaluates the parts of a state with these params.
 func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure states.Ensure) []states.PartDeclaration {
-	d := in.decl
+	d := e.generated(in, params)
 	ctx := e.root.NewChild()
 	ctx.Variables = make(map[string]cty.Value, len(params)+2)
 	for name, v := range params {
@@ -74,13 +77,15 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 		in.parts = map[string]bool{}
 	}
 	for _, p := range d.parts {
-		turns, ok := e.forEach(p.forEach, ctx)
+		turns, ok := e.turns(p, ctx)
 		if !ok {
 			e.doubtful[in.address] = true
 		}
 		out = slices.Grow(out, len(turns))
 		for _, turn := range turns {
+			before := len(e.list)
 			made := e.part(p, in, turn, ctx, ensure)
+			called(e.list, before, p.calls)
 			in.parts[made.Address] = true
 			out = append(out, made)
 		}

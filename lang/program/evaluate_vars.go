@@ -17,9 +17,9 @@ import (
 
 // Variables gives the program's variables for a target, sorted by name.
 func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.VariableValue, diag.List) {
-	e := newEvaluation(p, t)
-	e.inventory(true)
-	e.variables()
+	e := newEvaluation(ctx, p, t)
+	e.begin(true)
+	p = e.site
 	var out []eval.VariableValue
 	for _, name := range p.variableNames() {
 		v, given := p.variables[name], e.given[name]
@@ -41,17 +41,7 @@ func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.Variable
 func (e *evaluator) variables() {
 	e.collect()
 	for _, name := range e.site.variableNames() {
-		v := e.site.variables[name]
-		value := cty.DynamicVal
-		if given := e.given[name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.unsure) {
-			resolved, err := v.Resolve(given)
-			if err != nil {
-				e.list.Add(e.ofComponent(*err, v, given))
-			} else {
-				value = resolved
-			}
-		}
-		e.root.Variables["var."+name] = value
+		e.resolve(e.site.variables[name])
 	}
 	for _, name := range e.site.variableNames() {
 		e.validate(e.site.variables[name])
@@ -68,6 +58,20 @@ func (e *evaluator) ofComponent(d diag.Diagnostic, v *variable, given []eval.Giv
 		Summary: fmt.Sprintf("%s gives the variable %q no value", e.of.decl.base, v.Name), Detail: "It has no default.",
 		Hint:    fmt.Sprintf("add it: vars = { %s = … }", v.Name),
 		Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
+}
+
+// resolve gives a variable its value.
+func (e *evaluator) resolve(v *variable) {
+	value := cty.DynamicVal
+	if given := e.given[v.Name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.unsure) {
+		resolved, err := v.Resolve(given)
+		if err != nil {
+			e.list.Add(e.ofComponent(*err, v, given))
+		} else {
+			value = resolved
+		}
+	}
+	e.root.Variables["var."+v.Name] = value
 }
 
 func allKnown(given []eval.Given) bool {
@@ -96,6 +100,8 @@ func (e *evaluator) collect() {
 	for _, name := range slices.Sorted(maps.Keys(e.target.Environment)) {
 		if e.site.variables[name] != nil {
 			e.text(eval.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
+		} else if e.scripted != nil {
+			e.scripted.texts = append(e.scripted.texts, textValue{eval.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
 		}
 	}
 	for _, f := range e.target.VarFiles {
@@ -113,8 +119,15 @@ func (e *evaluator) collect() {
 	}
 	for _, v := range e.target.Vars {
 		if e.site.variables[v.Name] == nil {
-			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is not declared", v.Name),
-				Hint: undeclaredHint("var", v.Name, e.site.variableNames()), Range: diag.Range{File: "--var"}})
+			undeclared := func() {
+				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is not declared", v.Name),
+					Hint: undeclaredHint("var", v.Name, e.site.variableNames()), Range: diag.Range{File: "--var"}})
+			}
+			if e.later(v.Name, undeclared) {
+				e.scripted.texts = append(e.scripted.texts, textValue{eval.LevelVar, "--var " + v.Name, v.Name, v.Value})
+			} else {
+				undeclared()
+			}
 			continue
 		}
 		e.text(eval.LevelVar, "--var "+v.Name, v.Name, v.Value)
@@ -131,8 +144,7 @@ func (e *evaluator) valueFile(b *syntax.Body, level string) {
 		e.errorAt(sub.Header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
 	}
 	for _, a := range b.Attributes {
-		if e.site.variables[a.Name] == nil {
-			e.errorAt(a.NameRange, undeclaredHint("var", a.Name, e.site.variableNames()), "var.%s is not declared", a.Name)
+		if e.site.variables[a.Name] == nil && !e.undeclared(a.Name, a.NameRange) {
 			continue
 		}
 		e.give(a.Name, level, e.value(a.Expr, e.root), at(a.Range()))

@@ -136,6 +136,10 @@ func (e *evaluator) expand(d *declaration) {
 		return // references to it mean nothing
 	}
 	base := e.prefix + d.base
+	if d.group != nil {
+		e.expandGroup(d)
+		return
+	}
 	turns, ok := e.forEach(d.forEach, e.root)
 	if !ok {
 		e.doubtful[base] = true

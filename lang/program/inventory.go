@@ -2,6 +2,7 @@ package program
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -281,8 +282,11 @@ func (e *evaluator) groupNames() []string {
 }
 
 // Roles describes the roles, sorted by name.
-func (p *Program) Roles(t eval.Target) ([]eval.Role, diag.List) {
-	hosts, _, list := p.Hosts(t)
+func (p *Program) Roles(ctx context.Context, t eval.Target) ([]eval.Role, diag.List) {
+	e := newEvaluation(ctx, p, t)
+	e.takeInventory()
+	p = e.site
+	hosts, _, list := e.hostsFound()
 	var out []eval.Role
 	for _, name := range slices.Sorted(maps.Keys(p.roles)) {
 		r := eval.Role{Name: name, Range: at(p.roles[name].src)}
@@ -303,9 +307,13 @@ func (p *Program) Roles(t eval.Target) ([]eval.Role, diag.List) {
 
 // Hosts gives the hosts that the site declares, in their order, and the names
 // of the groups.
-func (p *Program) Hosts(t eval.Target) (hosts []eval.Host, groups []string, list diag.List) {
-	e := newEvaluation(p, t)
-	e.inventory(false)
+func (p *Program) Hosts(ctx context.Context, t eval.Target) (hosts []eval.Host, groups []string, list diag.List) {
+	e := newEvaluation(ctx, p, t)
+	e.takeInventory()
+	return e.hostsFound()
+}
+
+func (e *evaluator) hostsFound() (hosts []eval.Host, groups []string, list diag.List) {
 	for _, h := range e.hosts {
 		hosts = append(hosts, h.Host)
 	}

@@ -70,8 +70,7 @@ func (e *evaluator) giveLevels() {
 	}
 	for _, l := range e.host.levels {
 		for _, x := range l.items {
-			if e.site.variables[x.name] == nil {
-				e.errorAt(x.nameRange, undeclaredHint("var", x.name, e.site.variableNames()), "var.%s is not declared", x.name)
+			if e.site.variables[x.name] == nil && !e.undeclared(x.name, x.nameRange) {
 				continue
 			}
 			e.give(x.name, l.level, x.value, at(x.valueRange))

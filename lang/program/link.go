@@ -47,18 +47,33 @@ type scope struct {
 
 // all links every expression of the program.
 func (l *linker) all() {
+	l.values()
+	l.rest()
+}
+
+// values links what gives variables their values.
+func (l *linker) values() {
 	for _, name := range l.site.variableNames() {
-		v := l.site.variables[name]
-		l.attribute(v.given, scope{valuesOf: "the default of a variable"})
-		for _, check := range v.validations {
-			l.expression(check.condition, scope{})
-			l.expression(check.message, scope{})
-		}
+		l.attribute(l.site.variables[name].given, scope{valuesOf: "the default of a variable"})
 	}
 	for _, f := range l.site.values {
 		for _, a := range f.body.Attributes {
 			l.attribute(a, scope{valuesOf: "a file of values"})
 		}
+	}
+}
+
+func (l *linker) validations(v *variable) {
+	for _, check := range v.validations {
+		l.expression(check.condition, scope{})
+		l.expression(check.message, scope{})
+	}
+}
+
+// rest links what may refer to anything that is declared.
+func (l *linker) rest() {
+	for _, name := range l.site.variableNames() {
+		l.validations(l.site.variables[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.site.locals)) {
 		l.expression(l.site.locals[name].expr, scope{})
@@ -69,6 +84,11 @@ func (l *linker) all() {
 	l.inventory()
 	for _, d := range l.site.declarations {
 		l.declaration(d)
+		for _, other := range d.group {
+			if other != d {
+				l.declaration(other)
+			}
+		}
 	}
 	for _, m := range l.site.moved {
 		l.attribute(m.to, scope{})
@@ -94,6 +114,8 @@ func (l *linker) inventory() {
 }
 
 func (l *linker) declaration(d *declaration) {
+	before := len(l.list)
+	defer func() { called(l.list, before, d.calls) }()
 	l.attribute(d.forEach, scope{})
 	s := scope{each: d.forEach != nil}
 	for _, p := range d.params {
@@ -106,7 +128,13 @@ func (l *linker) declaration(d *declaration) {
 	if d.topLevel {
 		inner = s
 	}
+	l.parts(d, inner)
+}
+
+// parts links the parts of a declaration.
+func (l *linker) parts(d *declaration, inner scope) {
 	for _, p := range d.parts {
+		before := len(l.list)
 		l.attribute(p.forEach, inner)
 		s := inner
 		s.parent = inner.each
@@ -119,6 +147,7 @@ func (l *linker) declaration(d *declaration) {
 			}
 			l.attribute(a, s)
 		}
+		called(l.list, before, p.calls)
 	}
 }
 

@@ -27,6 +27,10 @@ type Directory struct {
 	Name    string
 	FS      fs.FS // where its functions and sources find their files
 	Sources []Source
+	// Scripts are the sources that declare by running; nil: there are none.
+	Scripts syntax.Scripts
+	// Problems are what is wrong with the scripts whatever the host.
+	Problems diag.List
 }
 
 // Options say how a program is parsed. Registry and Parse are required.
@@ -70,6 +74,7 @@ type Program struct {
 	prune         bool
 	requires      string
 	requiresRange hcl2.Range
+	bodies        []syntax.Script // of the sources, while they are evaluated anew
 	siteRange     *hcl2.Range
 	broken        bool
 }
@@ -104,21 +109,16 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	p.names = eval.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	p.names.Modules = o.Registry.Lookup
 	d := &decoder{shapes: p.shapes, site: p}
+	d.list.Add(dir.Problems...)
+	p.broken = dir.Problems.HasErrors()
 	for _, src := range dir.Sources {
-		in := p.shapes.Root
-		if isValues(src.Name) {
-			in = syntax.ValuesShape()
-		}
-		b, list := o.Parse(src.Name, src.Data, in, p.shapes, o.MaxNesting)
-		d.list.Add(list...)
-		p.broken = p.broken || list.HasErrors()
-		switch {
-		case b == nil:
-		case isValues(src.Name):
-			p.values = append(p.values, valueFile{src.Name, b})
-		default:
+		if b := d.parse(src); b != nil {
 			d.root(b, src.Name)
 		}
+	}
+	if dir.Scripts != nil {
+		d.staticSite()
+		return p, d.list.Sorted() // each evaluation links what the scripts declare, too
 	}
 	// Where a file does not parse, what it declares is not known, and
 	// references to it would look undefined.
@@ -126,6 +126,23 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	l.all()
 	d.list.Add(l.list...)
 	return p, d.list.Sorted()
+}
+
+// parse reads a source. A file of values goes to the program; for it, and for
+// one that does not parse, the body is nil.
+func (d *decoder) parse(src Source) *syntax.Body {
+	in := d.shapes.Root
+	if isValues(src.Name) {
+		in = syntax.ValuesShape()
+	}
+	b, list := d.site.options.Parse(src.Name, src.Data, in, d.shapes, d.site.options.MaxNesting)
+	d.list.Add(list...)
+	d.site.broken = d.site.broken || list.HasErrors()
+	if b != nil && isValues(src.Name) {
+		d.site.values = append(d.site.values, valueFile{src.Name, b})
+		return nil
+	}
+	return b
 }
 
 // Broken reports whether a file did not parse. Then evaluation would report

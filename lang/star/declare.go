@@ -150,7 +150,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 		err = r.stopped.err
 	}
 	if err != nil {
-		r.fail(err)
+		r.fail(nil, err)
 		return nil, r.since(before)
 	}
 	if err := r.take(owner, out, v, place{src: b.Header}, 0); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.starlark.net/resolve"
@@ -80,51 +81,20 @@ func cause(err error) error {
 	}
 }
 
-// better are messages of Starlark, and what helps.
-var better = []struct {
-	pattern *regexp.Regexp
-	summary string // empty: as it is
-	hint    string
-}{
-	{regexp.MustCompile(`^fail: (.*)$`), "$1", "the site's own code refuses this"},
-	{regexp.MustCompile(`^local variable (\w+) referenced before assignment`), "", "give it a value on each way that leads here"},
-	{regexp.MustCompile(`^global variable (\w+) referenced before assignment`), "", "define it above this line"},
-	{regexp.MustCompile(`^function (\S+) called recursively`), "", "functions cannot call themselves here; write a loop over a list or range()"},
-	{regexp.MustCompile(`^unknown binary op: (string) \+ (\w+)`), "", `make it text: "…" + str(x), or "…%s" % x`},
-	{regexp.MustCompile(`^unknown binary op: (\w+) \+ (string)`), "", `make it text: str(x) + "…", or "%s…" % x`},
-	{regexp.MustCompile(`^unknown binary op: dict \+ dict`), "", "join dicts with |"},
-	{regexp.MustCompile(`^unknown binary op`), "", "the operator does not fit these types"},
-	{regexp.MustCompile(`^dict has no \.(\w+) field or method`), "", `write ["$1"]: the keys of a dict are in brackets`},
-	{regexp.MustCompile(`has no \.(\w+) field or method`), "", "dir(x) lists what a value offers"},
-	{regexp.MustCompile(`^key (.*) not in dict`), "", "give a default: d.get(KEY, DEFAULT)"},
-	{regexp.MustCompile(`^(\w+) index (-?\d+) out of range`), "", "look at the length with len()"},
-	{regexp.MustCompile(`missing (\d+ )?arguments?`), "", "give all parameters that have no default"},
-	{regexp.MustCompile(`unexpected keyword argument`), "", "look at the function's parameters"},
-	{regexp.MustCompile(`accepts (no arguments|at most|\d)`), "", "look at the function's parameters"},
-	{regexp.MustCompile(`^invalid call of non-function \((\w+)\)`), "", "only functions are called, with ()"},
-	{regexp.MustCompile(`^(opaque|got opaque)|opaque value`), "", `it is not known yet, or sensitive: pass it on as an argument, or to functions of the language such as format()`},
-	{regexp.MustCompile(`^cannot load (\S+): (.*)$`), "", "look at the names that the file defines"},
-	{regexp.MustCompile(`^load: name (\S+) not found in module (\S+?)(?: \(did you mean (\w+)\?\))?$`), "$2 does not define $1", "load what it defines at top level"},
-	{regexp.MustCompile(`frozen|during iteration`), "", "make a changed copy instead: list(x), dict(x)"},
-	{regexp.MustCompile(`not iterable|not indexable|unhashable|not comparable|not a sequence`), "", "look at the types of the values, with type(x)"},
-	{regexp.MustCompile(`(division|modulo) by zero`), "", "check the divisor before"},
-	{regexp.MustCompile(`^int: `), "", "look at the text that it converts"},
-	{regexp.MustCompile(`got (\w+), want (\w+)`), "", "convert it, or give a value of the right type"},
-}
-
 // clearer finds words for a message of Starlark.
 func clearer(summary, hint string) (string, string) {
 	summary = strings.TrimPrefix(summary, "Starlark computation cancelled: ")
 	if hint != "" {
 		return summary, hint
 	}
-	for _, b := range better {
-		m := b.pattern.FindStringSubmatchIndex(summary)
+	for _, b := range betterMessages() {
+		pattern := regexp.MustCompile(b.pattern)
+		m := pattern.FindStringSubmatchIndex(summary)
 		if m == nil {
 			continue
 		}
 		expand := func(template string) string {
-			return string(b.pattern.ExpandString(nil, template, summary, m))
+			return string(pattern.ExpandString(nil, template, summary, m))
 		}
 		text := summary
 		if b.summary != "" {
@@ -154,8 +124,8 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 	if strings.TrimSpace(line) == "" && e.Pos.Line > 1 {
 		line = f.line(int(e.Pos.Line) - 1)
 	}
-	for _, h := range syntaxHints {
-		if h.pattern.MatchString(line) {
+	for _, h := range syntaxHints() {
+		if regexp.MustCompile(h.pattern).MatchString(line) {
 			d.Summary, d.Hint = cmp.Or(h.summary, e.Msg), h.hint
 			return d
 		}
@@ -164,12 +134,10 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 	return d
 }
 
-var undefined = regexp.MustCompile(`^undefined: (\S+)`)
-
 // resolveError explains a name that is not known, and the like.
 func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos)), Hint: "docs/starlark.md describes the language"}
-	m := undefined.FindStringSubmatch(e.Msg)
+	m := regexp.MustCompile(`^undefined: (\S+)`).FindStringSubmatch(e.Msg)
 	if m == nil {
 		switch {
 		case strings.Contains(e.Msg, "while loops"):
@@ -188,7 +156,7 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 	d.Range.End = d.Range.Start
 	d.Range.End.Column += len(name)
 	d.Range.End.Byte += len(name)
-	if hint, ok := insteadOf[name]; ok {
+	if hint, ok := insteadOf()[name]; ok {
 		d.Hint = hint
 		return d
 	}
@@ -199,7 +167,7 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 	for n := range starlark.Universe {
 		names = append(names, n)
 	}
-	sortStrings(names)
+	slices.Sort(names)
 	if i := strings.Index(e.Msg, "(did you mean "); i >= 0 {
 		d.Hint = strings.TrimSuffix(e.Msg[i+1:], ")")
 	} else if near := eval.Nearest(name, names); near != "" {

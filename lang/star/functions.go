@@ -3,7 +3,6 @@ package star
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -35,7 +34,7 @@ func (r *run) function(name string) *starlark.Builtin {
 			return own.CallInternal(t, args, kwargs)
 		}
 		c := r.call()
-		dir := path.Dir(c.file.name)
+		dir := path.Dir(c.file.rel)
 		impl, ok := r.table(dir)[name]
 		if !ok {
 			return nil, &eval.HintError{Message: name + "() is not known here", Hint: "leave it out"}
@@ -176,7 +175,7 @@ func (r *run) apply(name, dir string, c *call, args []built, places []hcl2.Range
 func (r *run) later(name, dir string, args []built, places []hcl2.Range, v cty.Value) *opaque {
 	if readsFiles(name) && len(args) > 0 && args[0].make == nil && args[0].literal.Type() == cty.String && !args[0].literal.IsNull() {
 		args = slices.Clone(args)
-		args[0] = literal(cty.StringVal(r.relative(dir, args[0].literal.AsString())))
+		args[0] = literal(cty.StringVal(relative(dir, args[0].literal.AsString())))
 	}
 	expr := sum(args)
 	expr.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
@@ -195,20 +194,12 @@ func readsFiles(name string) bool {
 
 // relative names a file, which a script in dir names, from the directory of the
 // scripts.
-func (r *run) relative(dir, name string) string {
-	home := r.home()
-	if dir == home || path.IsAbs(name) {
+func relative(dir, name string) string {
+	if dir == "." || path.IsAbs(name) || name == "" {
 		return name
 	}
-	rel, err := filepath.Rel(home, path.Join(dir, name))
-	if err != nil {
-		return name
-	}
-	return filepath.ToSlash(rel)
+	return path.Join(dir, name)
 }
-
-// home is the directory of the scripts.
-func (r *run) home() string { return r.options.Dir }
 
 // diagnosed carries what an evaluation has found.
 type diagnosed struct{ list diag.List }

@@ -36,15 +36,23 @@ func (o *opaque) build() (built, error) { return o.expr, nil }
 
 // misused ends the script: these methods cannot give an error.
 func (o *opaque) misused(how, instead string) {
-	o.run.misused(&eval.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead})
+	o.run.misused(o.no(how, instead))
 }
 
 func (o *opaque) reason() string {
 	if o.value.IsKnown() && o.value.ContainsMarked() {
-		return "sensitive"
+		return sensitive
 	}
 	return "not known yet"
 }
+
+const sensitive = "sensitive"
+
+// unknownError is about a value that may be known in another run.
+type unknownError struct{ *eval.HintError }
+
+// Unwrap gives the error with its hint.
+func (e *unknownError) Unwrap() error { return e.HintError }
 
 // String ends the script.
 func (o *opaque) String() string {
@@ -70,7 +78,11 @@ func (o *opaque) Hash() (uint32, error) {
 }
 
 func (o *opaque) no(how, instead string) error {
-	return &eval.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
+	err := &eval.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
+	if o.reason() == sensitive {
+		return err
+	}
+	return &unknownError{err}
 }
 
 // CompareSameType refuses to compare two of them. A comparison with something

@@ -20,13 +20,15 @@ import (
 
 // dialect is what scripts may use of Starlark. There is no while and no
 // recursion, so that what they do is bounded by their data.
-var dialect = starsyntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
+func dialect() *starsyntax.FileOptions {
+	return &starsyntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
+}
 
 // parser reads scripts and what they load.
 type parser struct {
 	options Options
 	files   map[string]*file
-	names   map[string][]byte // the sources that are there anyhow
+	sources map[string][]byte // the scripts that run anyhow
 	known   map[string]bool   // the names that scripts may use
 	site    *eval.Files
 	chain   []string // the files that load one another, outermost first
@@ -34,7 +36,7 @@ type parser struct {
 }
 
 func newParser(o Options) *parser {
-	p := &parser{options: o, files: map[string]*file{}, names: map[string][]byte{}, known: map[string]bool{}, site: eval.NewFiles(o.Site)}
+	p := &parser{options: o, files: map[string]*file{}, sources: map[string][]byte{}, known: map[string]bool{}, site: eval.NewFiles(o.Site)}
 	for _, name := range predeclared(o.Registry) {
 		p.known[name] = true
 	}
@@ -45,12 +47,16 @@ func newParser(o Options) *parser {
 // the site may stand in a directory "std".
 const stdPrefix = "std:"
 
-// file parses a script once.
-func (p *parser) file(name string, src []byte) *file {
+// file parses a script once. Its name is that in its directory.
+func (p *parser) file(rel string, src []byte, std bool) *file {
+	name := path.Join(p.options.Dir, rel)
+	if std {
+		name = stdPrefix + rel
+	}
 	if f := p.files[name]; f != nil {
 		return f
 	}
-	f := &file{name: name, std: strings.HasPrefix(name, stdPrefix), src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
+	f := &file{name: name, rel: rel, std: std, src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
 	f.lines = lineStarts(src)
 	p.files[name] = f
 	if err := eval.CheckUTF8(name, src); err != nil {
@@ -61,8 +67,7 @@ func (p *parser) file(name string, src []byte) *file {
 		p.list.Add(*err)
 		return f
 	}
-	options := dialect
-	tree, err := options.Parse(name, src, 0)
+	tree, err := dialect().Parse(name, src, 0)
 	if err != nil {
 		p.list.Add(f.syntaxError(err))
 		return f
@@ -70,6 +75,9 @@ func (p *parser) file(name string, src []byte) *file {
 	starsyntax.Walk(tree, func(n starsyntax.Node) bool {
 		if call, ok := n.(*starsyntax.CallExpr); ok {
 			f.calls[point{call.Lparen.Line, call.Lparen.Col}] = call
+			if fn, ok := call.Fn.(*starsyntax.Ident); ok && (fn.Name == "site" || fn.Name == "role" || strings.HasPrefix(fn.Name, "host")) {
+				f.written = append(f.written, call)
+			}
 		}
 		return true
 	})
@@ -121,23 +129,19 @@ func (p *parser) load(from *file, name string) (*file, error) {
 		return nil, &eval.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
 	}
 	if from.std {
-		return p.loadStd(path.Join(path.Dir(strings.TrimPrefix(from.name, stdPrefix)), name))
+		return p.loadStd(path.Join(path.Dir(from.rel), name))
 	}
-	at, err := p.site.Locate(path.Dir(from.name), name)
+	at, err := p.site.Locate(path.Dir(from.rel), name)
 	if err != nil {
 		return nil, err
 	}
-	if data, ok := p.names[at]; ok {
-		return p.file(at, data), nil
+	data, ok := p.sources[at]
+	if !ok && p.files[path.Join(p.options.Dir, at)] == nil {
+		if data, err = p.site.Bytes(".", at); err != nil {
+			return nil, err
+		}
 	}
-	if f := p.files[at]; f != nil {
-		return f, nil
-	}
-	data, err := p.site.Bytes(".", at)
-	if err != nil {
-		return nil, err
-	}
-	return p.file(at, data), nil
+	return p.file(at, data, false), nil
 }
 
 func (p *parser) loadStd(name string) (*file, error) {
@@ -153,7 +157,7 @@ func (p *parser) loadStd(name string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.file(stdPrefix+name, data), nil
+	return p.file(name, data, true), nil
 }
 
 func lineStarts(src []byte) []int {

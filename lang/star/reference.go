@@ -88,9 +88,14 @@ func (ref *reference) Truth() starlark.Bool { return true }
 func (ref *reference) Hash() (uint32, error) { return starlark.String(ref.String()).Hash() }
 
 // methods are what references of a kind offer.
-var methods = map[string][]string{
-	"state": {"part"}, "run": {"part"}, "block": {}, "component": {"block", "component", "output", "part", "run", "state"},
-	"": {"block", "component", "output", "part", "run", "state"},
+func methods(kind string) []string {
+	switch kind {
+	case "state", "run":
+		return []string{"part"}
+	case "component", "": // of a reference by name the kind is not known
+		return []string{"block", "component", "output", "part", "run", "state"}
+	}
+	return nil
 }
 
 // AttrNames lists what can be named behind it.
@@ -98,7 +103,7 @@ func (ref *reference) AttrNames() []string {
 	if ref.kind == "part" && ref.module != nil {
 		return attributeNames(ref.module)
 	}
-	return methods[ref.kind]
+	return methods(ref.kind)
 }
 
 func attributeNames(m *states.Module) []string {
@@ -117,7 +122,7 @@ func (ref *reference) Attr(name string) (starlark.Value, error) {
 		if err := checkResult(ref.module, ref.String(), name); err != nil {
 			return nil, err
 		}
-	case slices.Contains(methods[ref.kind], name):
+	case slices.Contains(methods(ref.kind), name):
 		return ref.method(name), nil
 	case ref.kind != "":
 		return nil, &eval.HintError{Message: fmt.Sprintf("%s has no .%s", ref, name), Hint: noAttribute(ref.kind)}

@@ -2,6 +2,7 @@ package star
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,7 @@ type run struct {
 
 	late    []late
 	stopped *stopped
+	unknown map[*file]diag.List // see syntax.Script.Unknown
 	list    diag.List
 }
 
@@ -57,7 +59,7 @@ type late struct {
 
 func newRun(ctx context.Context, o Options, files map[string]*file, w syntax.World) *run {
 	r := &run{options: o, files: files, world: w, ctx: ctx, tables: map[string]map[string]function.Function{},
-		loaded: map[*file]starlark.StringDict{}, bodies: map[*file]*syntax.Body{}, items: map[*file][]item{}}
+		loaded: map[*file]starlark.StringDict{}, bodies: map[*file]*syntax.Body{}, items: map[*file][]item{}, unknown: map[*file]diag.List{}}
 	r.thread = &starlark.Thread{Name: "site", Load: r.load, Print: func(*starlark.Thread, string) {},
 		OnMaxSteps: func(t *starlark.Thread) {
 			r.misused(&eval.HintError{Message: fmt.Sprintf("the scripts were stopped after %d steps", o.MaxSteps),
@@ -96,7 +98,7 @@ func (r *run) exec(f *file) (starlark.StringDict, bool) {
 		err = r.stopped.err
 	}
 	if err != nil {
-		r.fail(err)
+		r.fail(f, err)
 	} else {
 		r.loaded[f] = globals
 	}
@@ -106,10 +108,16 @@ func (r *run) exec(f *file) (starlark.StringDict, bool) {
 
 // fail reports why a script ended. What was stopped from outside was so once,
 // and other files may still run.
-func (r *run) fail(err error) {
+func (r *run) fail(f *file, err error) {
 	if r.ctx.Err() != nil {
 		return // who ended it says so
 	}
+	before := len(r.list)
+	defer func() {
+		if _, ok := errors.AsType[*unknownError](err); ok {
+			r.unknown[f] = r.since(before)
+		}
+	}()
 	if r.stopped != nil {
 		r.list.Add(r.report(r.stopped.err, r.stopped.stack)...)
 		if r.thread.Steps < r.options.MaxSteps {

@@ -11,6 +11,8 @@ package star
 import (
 	"context"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -30,11 +32,11 @@ const DefaultMaxSteps = 100_000_000
 type Options struct {
 	// Registry holds the modules, each of which is a function.
 	Registry *states.Registry
-	// Site is where load finds the files of the site, by their names in Sources.
+	// Site is the directory of the scripts, where load finds further files.
 	Site fs.FS
 	// Std is where load("std/…") finds its files; nil: there are none.
 	Std fs.FS
-	// Dir is the directory of the scripts; "": ".".
+	// Dir is the name of that directory in messages; "": ".".
 	Dir string
 	// MaxNesting is how deep a source may nest; 0: eval.DefaultMaxNesting.
 	MaxNesting int
@@ -44,7 +46,7 @@ type Options struct {
 
 // Source is the text of a script.
 type Source struct {
-	Name string // relative to the site
+	Name string // relative to the directory
 	Data []byte
 }
 
@@ -54,6 +56,7 @@ type Scripts struct {
 	options Options
 	roots   []*file
 	files   map[string]*file // by name, what is loaded included
+	ordered []*file          // the same, sorted
 }
 
 var _ syntax.Scripts = (*Scripts)(nil)
@@ -75,13 +78,16 @@ func Parse(sources []Source, o Options) (*Scripts, diag.List) {
 	}
 	p := newParser(o)
 	for _, src := range sources {
-		p.names[src.Name] = src.Data
+		p.sources[src.Name] = src.Data
 	}
 	s := &Scripts{options: o, files: p.files}
 	for _, src := range sources {
-		f := p.file(src.Name, src.Data)
+		f := p.file(src.Name, src.Data, false)
 		f.root = true
 		s.roots = append(s.roots, f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		s.ordered = append(s.ordered, s.files[name])
 	}
 	return s, p.list.Sorted()
 }
@@ -95,31 +101,33 @@ func (s *Scripts) Run(ctx context.Context, w syntax.World) ([]syntax.Script, dia
 	}
 	r.finish()
 	for _, f := range r.order {
-		out = append(out, syntax.Script{Name: f.name, Body: r.bodies[f]})
+		out = append(out, syntax.Script{Name: f.name, Body: r.bodies[f], Unknown: r.unknown[f]})
 	}
 	return out, r.list
 }
 
-// Load gives the text of a file that scripts load, for snippets.
-func (s *Scripts) Load(name string) ([]byte, bool) {
-	f := s.files[name]
-	if f == nil {
-		return nil, false
+// Texts gives the text of each file, with those that are loaded, for snippets.
+func (s *Scripts) Texts() map[string][]byte {
+	out := map[string][]byte{}
+	for _, f := range s.ordered {
+		out[f.name] = f.src
 	}
-	return f.src, true
+	return out
 }
 
 // file is a parsed script.
 type file struct {
-	name  string // in the site, or beginning with stdPrefix
-	std   bool
+	name  string // in messages
+	rel   string // in its directory
+	std   bool   // it is part of the program
 	src   []byte
 	lines []int // where each line begins
 	root  bool  // it is one of the sources, not only loaded
 
 	program *starlark.Program // nil: it is wrong
 	calls   map[point]*starsyntax.CallExpr
-	loads   map[string]*file // by the names in its load statements
+	written []*starsyntax.CallExpr // of words, in their order
+	loads   map[string]*file       // by the names in its load statements
 }
 
 // point is a place in a file.

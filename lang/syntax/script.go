@@ -13,19 +13,27 @@ import (
 // declare is known only once they have run for a host.
 type Scripts interface {
 	// Run runs all of them in the order of their names, in a world of their
-	// own, and gives what each declares. A Scripts may be run by several
-	// goroutines at once.
+	// own, and gives what each declares, in that order. A Scripts may be run by
+	// several goroutines at once.
 	Run(ctx context.Context, w World) ([]Script, diag.List)
 	// Functions gives the functions that a file defines, by their names. The
 	// file is named relative to the directory.
 	Functions(ctx context.Context, file string, w World) (map[string]function.Function, diag.List)
+	// Calls gives the calls of a declaring word as they are written, whether
+	// they will happen or not: with the label and those attributes that are
+	// literals. The expression of an attribute that is not is no literal.
+	Calls(word string) []*Block
 }
 
 // Script is what one file declares: a body of the shape of a site's file.
 // Blocks in it may hold their parts as a function, see Block.Generate.
+// Variables are not in it: World.Variable has them.
 type Script struct {
 	Name string // the file
 	Body *Body
+	// Unknown are the mistakes of the list of Run that may be none once more is
+	// known: the file looks into a value that its world does not know.
+	Unknown diag.List
 }
 
 // World is what scripts see of the host and the site while they run. Everything
@@ -40,6 +48,7 @@ type World interface {
 	// Unknown: it is not known yet. Sensitive values carry their mark.
 	Value(kind, name string) (cty.Value, error)
 	// Functions are those of the language, for files in a directory of the
-	// site: what they read is named relative to it.
+	// site: what they read is named relative to it. The directory is named
+	// relative to that of the scripts.
 	Functions(dir string) map[string]function.Function
 }

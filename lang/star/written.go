@@ -1,0 +1,90 @@
+package star
+
+import (
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"go.starlark.net/starlark"
+	starsyntax "go.starlark.net/syntax"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// Calls gives the calls of a word as they are written in all files.
+func (s *Scripts) Calls(word string) []*syntax.Block {
+	var out []*syntax.Block
+	for _, f := range s.ordered {
+		for _, node := range f.written {
+			if node.Fn.(*starsyntax.Ident).Name == word {
+				out = append(out, f.written1(word, node))
+			}
+		}
+	}
+	return out
+}
+
+// written1 makes a block of a call that does not run.
+func (f *file) written1(word string, node *starsyntax.CallExpr) *syntax.Block {
+	c := &call{file: f, node: node, whole: f.span(node), word: f.span(node.Fn)}
+	b := &syntax.Block{Type: word, TypeRange: c.word, Header: c.header(), Body: &syntax.Body{Src: c.whole}}
+	for i, arg := range node.Args {
+		pair, keyword := arg.(*starsyntax.BinaryExpr)
+		if !keyword || pair.Op != starsyntax.EQ {
+			literal, ok := plain(arg).(*starsyntax.Literal)
+			if text, isText := literalText(literal, ok); i == 0 && isText {
+				b.Labels, b.LabelRanges = []string{text}, []hcl2.Range{f.span(arg)}
+			}
+			continue
+		}
+		name, src := pair.X.(*starsyntax.Ident), f.span(pair.Y)
+		b.Body.Attributes = append(b.Body.Attributes, &syntax.Attribute{Name: name.Name, NameRange: f.span(name),
+			Expr: &syntax.Expression{Expression: written(pair.Y, src)}})
+	}
+	return b
+}
+
+func literalText(literal *starsyntax.Literal, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	text, ok := literal.Value.(string)
+	return text, ok && literal.Token == starsyntax.STRING
+}
+
+// written is the expression of a literal, or one that cannot be computed.
+func written(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
+	switch node := plain(node).(type) {
+	case *starsyntax.Literal:
+		if s, ok := literalText(node, true); ok {
+			if v, err := eval.Value(s); err == nil {
+				return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: src}
+			}
+		}
+		if n, ok := node.Value.(int64); ok {
+			return &hclsyntax.LiteralValueExpr{Val: cty.NumberIntVal(n), SrcRange: src}
+		}
+	case *starsyntax.Ident:
+		switch node.Name {
+		case "True", "False":
+			return &hclsyntax.LiteralValueExpr{Val: cty.BoolVal(node.Name == "True"), SrcRange: src}
+		case "None":
+			return &hclsyntax.LiteralValueExpr{Val: cty.NullVal(cty.DynamicPseudoType), SrcRange: src}
+		}
+	}
+	return &hclsyntax.ScopeTraversalExpr{SrcRange: src, Traversal: hcl2.Traversal{hcl2.TraverseRoot{Name: "computed", SrcRange: src}}}
+}
+
+// describeSite is site(…), which Calls has handed over before anything ran. Only
+// the calls at top level say what every host gets.
+func describeSite(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) > 0 {
+		return nil, &placed{tooMany("site"), c.argument(0).src}
+	}
+	for _, node := range c.file.written {
+		if c.node == node {
+			return starlark.None, nil
+		}
+	}
+	return nil, &eval.HintError{Message: "site() is called by another name", Hint: `write site(name = "…") at top level`}
+}
