@@ -48,7 +48,7 @@ func compile(t *testing.T, example string, vars ...lang.Var) *graph.Result {
 
 func TestOrder(t *testing.T) {
 	for example, want := range map[string][]string{
-		"nginx": {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
+		"nginx":          {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
 		"nginx-starlark": {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
 		"quickstart": {
 			"directory.all",

@@ -47,7 +47,7 @@ var imports = []struct {
 	{"lang/syntax", []string{"lang/diag", "lang/eval", "states"}, nil},
 	{"lang/program", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
 	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
-	{"lang/star", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
+	{"lang/star", []string{"lang/diag", "lang/eval", "lang/sandbox", "lang/syntax", "states"}, nil},
 	// Files of secrets, whoever asks for them: the language does by a function.
 	{"lang/secrets", []string{"lang/diag"}, nil},
 	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},

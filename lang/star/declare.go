@@ -140,7 +140,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 	r.making, r.made, r.late = owner, nil, nil
 	defer func() { r.making = nil }()
 	out := &syntax.Body{Src: b.Body.Src}
-	if r.stopped != nil || r.ctx.Err() != nil {
+	if r.ended || r.ctx.Err() != nil {
 		return nil, nil // and it was said why
 	}
 	stop := r.watch()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
 type diagnostic = diag.Diagnostic
@@ -62,7 +63,9 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		return list
 	}
 	d := eval.Diagnose(cmp.Or(cause(err), err), at)
-	if hinted, ok := errors.AsType[*eval.HintError](err); ok {
+	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
+		d.Summary, d.Hint = limit.Message, limit.Hint
+	} else if hinted, ok := errors.AsType[*eval.HintError](err); ok {
 		d.Summary, d.Hint = hinted.Message, hinted.Hint
 	}
 	d.Summary, d.Hint = clearer(d.Summary, d.Hint)

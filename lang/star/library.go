@@ -107,6 +107,7 @@ func (r *run) callPlain(fn *starlark.Function, args starlark.Tuple) (cty.Value, 
 			err = &eval.HintError{Message: "the function gives a value that is not known yet", Hint: "compute it from the arguments"}
 		}
 	}
+	err = r.limited(err)
 	if r.ctx.Err() != nil {
 		return cty.DynamicVal, context.Cause(r.ctx)
 	}

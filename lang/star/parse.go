@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
 // dialect is what scripts may use of Starlark. There is no while and no
@@ -38,6 +39,9 @@ type parser struct {
 func newParser(o Options) *parser {
 	p := &parser{options: o, files: map[string]*file{}, sources: map[string][]byte{}, known: map[string]bool{}, site: eval.NewFiles(o.Site)}
 	for _, name := range predeclared(o.Registry) {
+		p.known[name] = true
+	}
+	for name := range sandbox.Environment(nil) {
 		p.known[name] = true
 	}
 	return p
@@ -82,6 +86,10 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 		return true
 	})
 	p.loads(f, tree)
+	if list := sandbox.Guard(name, src, tree); len(list) > 0 {
+		p.list.Add(list...)
+		return f
+	}
 	program, err := starlark.FileProgram(tree, func(name string) bool { return p.known[name] })
 	if err != nil {
 		p.list.Add(f.resolveErrors(err, p.known)...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/sandbox"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -39,6 +40,7 @@ type run struct {
 
 	late    []late
 	stopped *stopped
+	ended   bool                // a limit is reached
 	unknown map[*file]diag.List // see syntax.Script.Unknown
 	list    diag.List
 }
@@ -60,13 +62,10 @@ type late struct {
 func newRun(ctx context.Context, o Options, files map[string]*file, w syntax.World) *run {
 	r := &run{options: o, files: files, world: w, ctx: ctx, tables: map[string]map[string]function.Function{},
 		loaded: map[*file]starlark.StringDict{}, bodies: map[*file]*syntax.Body{}, items: map[*file][]item{}, unknown: map[*file]diag.List{}}
-	r.thread = &starlark.Thread{Name: "site", Load: r.load, Print: func(*starlark.Thread, string) {},
-		OnMaxSteps: func(t *starlark.Thread) {
-			r.misused(&eval.HintError{Message: fmt.Sprintf("the scripts were stopped after %d steps", o.MaxSteps),
-				Hint: "look for a loop that goes on for too long"})
-		}}
-	r.thread.SetMaxExecutionSteps(o.MaxSteps)
-	r.env = r.environment()
+	// The context ends it by watch, which lasts no longer than what runs.
+	r.thread, _ = sandbox.NewThread(context.Background(), "site", sandbox.Limits{Steps: o.MaxSteps})
+	r.thread.Load = r.load
+	r.env = sandbox.Environment(r.environment())
 	return r
 }
 
@@ -81,7 +80,7 @@ func (r *run) exec(f *file) (starlark.StringDict, bool) {
 		return globals, globals != nil
 	}
 	r.loaded[f] = nil
-	if f.program == nil || r.ctx.Err() != nil || r.stopped != nil {
+	if f.program == nil || r.ctx.Err() != nil || r.ended {
 		return nil, false
 	}
 	r.running = append(r.running, f)
@@ -120,17 +119,23 @@ func (r *run) fail(f *file, err error) {
 	}()
 	if r.stopped != nil {
 		r.list.Add(r.report(r.stopped.err, r.stopped.stack)...)
-		if r.thread.Steps < r.options.MaxSteps {
-			r.stopped = nil
-			r.thread.Uncancel()
-		}
+		r.stopped = nil
+		r.thread.Uncancel()
 		return
 	}
+	err = r.limited(err)
 	var stack starlark.CallStack
 	if e, ok := err.(*starlark.EvalError); ok {
 		stack = e.CallStack
 	}
 	r.list.Add(r.report(err, stack)...)
+}
+
+// limited finds out that a limit of the whole run ended a script. Then no other
+// may run.
+func (r *run) limited(err error) error {
+	r.ended = sandbox.Cause(r.ctx, r.thread, errReported) != errReported
+	return sandbox.Cause(r.ctx, r.thread, err)
 }
 
 // endOfFile puts the parts that no state has taken at top level.
@@ -200,7 +205,11 @@ func (r *run) call() *call {
 	for i := 2; i < r.thread.CallStackDepth(); i++ {
 		frame := r.thread.CallFrame(i)
 		if f := r.files[frame.Pos.Filename()]; f != nil {
-			c.calls = append(c.calls, f.at(frame.Pos))
+			src := f.at(frame.Pos)
+			if node := f.calls[point{frame.Pos.Line, frame.Pos.Col}]; node != nil {
+				src = f.span(node)
+			}
+			c.calls = append(c.calls, src)
 		}
 	}
 	return c
