@@ -105,13 +105,19 @@ func (p *planner) orderKeys() {
 	}
 }
 
-// lateTypes are the types of parts whose keys only the host knows.
+// lateTypes are the types of parts whose keys only the host knows; paths are
+// ordered by themselves.
 func (p *planner) lateTypes() map[string]bool {
 	late := map[string]bool{}
 	for _, f := range p.finals {
 		for part := range f.d.parts() {
-			if m := p.registry.Lookup(part.Type); len(part.Results) > 0 && part.LateKey(m) {
-				late[part.Type] = true
+			if len(part.Results) == 0 {
+				continue
+			}
+			for _, a := range p.registry.Lookup(part.Type).Attributes {
+				if a.Key && !a.Path && part.Results[a.Name] != nil {
+					late[part.Type] = true
+				}
 			}
 		}
 	}

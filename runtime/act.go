@@ -200,6 +200,9 @@ func (s *step) act(ctx context.Context) {
 		return
 	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():
 		s.outcome, s.unforeseen = states.Changed, true
+		if s.part.Results[states.ChangedIf] != nil && s.maybe == "" && s.node.taint == nil {
+			s.maybe = "if its changed_if holds"
+		}
 		return
 	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.maybe == "":
 		s.outcome, s.unforeseen, s.maybe = states.Changed, true, unreadable
@@ -238,6 +241,16 @@ func (s *step) act(ctx context.Context) {
 // acted ends an act that went well.
 func (s *step) acted(changed bool, out any) {
 	s.out = out
+	changed, ok := s.judge(changed, out)
+	if !ok {
+		return
+	}
+	if changed && !s.begun { // a command that only reads, by its changed_if
+		if err := s.announce(); err != nil {
+			s.fail(err)
+			return
+		}
+	}
 	s.outcome = states.Unchanged
 	// Needless now may be what an attempt before has done.
 	if changed || s.tried {

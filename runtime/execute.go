@@ -200,7 +200,9 @@ func (e *engine) callSize(parts []*states.Part) int {
 }
 
 // hasOwnPace reports whether a part must be carried out alone.
-func hasOwnPace(p *states.Part) bool { return p.Options.Timeout != 0 || p.Options.Become != "" }
+func hasOwnPace(p *states.Part) bool {
+	return p.Options.Timeout != 0 || p.Options.Become != "" || len(p.Results) > 0
+}
 
 // leave records the parts that were not reached.
 func (i *invocation) leave(parts []*states.Part, cancelled error) {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 // codedError is an error whose code and hint are known where it arises.
 type codedError struct {
 	code, hint string
+	source     string // file:line:column, where that is not the part's place
 	err        error
 }
 
@@ -48,6 +50,7 @@ func failure(err error, source string) *states.Failure {
 	switch {
 	case errors.As(err, &coded):
 		f.Code, f.Hint = coded.code, coded.hint
+		f.Source = cmp.Or(coded.source, source)
 	case errors.As(err, &late):
 		f.Code, f.Hint = "timeout", "raise timeout, or find out what it waits for"
 	case errors.Is(err, context.Canceled):

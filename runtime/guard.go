@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,7 +62,7 @@ func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision 
 	if e.guards.decided == nil {
 		e.guards.decided = map[string]*scopedDecision{}
 	}
-	key := fmt.Sprintf("%v", *g) // its scope is a part of it
+	key := guardKey(g)
 	d := e.guards.decided[key]
 	if d == nil {
 		d = &scopedDecision{}
@@ -72,12 +73,35 @@ func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision 
 	return d.decision
 }
 
+// guardKey tells guards apart; the scope is a part of it.
+func guardKey(g *states.Guard) string {
+	text, err := json.Marshal(g)
+	if err != nil {
+		panic("runtime: a guard is no JSON: " + err.Error())
+	}
+	return string(text)
+}
+
 // ask decides one guard on the host.
 func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
-	holds, what, maybe, err := e.holds(ctx, n, g)
 	name := "only_if"
 	if g.Unless {
 		name = "unless"
+	}
+	if g.Results["when"] != nil {
+		name = "when"
+	}
+	c, late, err := e.computed(g)
+	if late != "" {
+		return decision{skip: false, maybe: late}
+	}
+	var holds bool
+	var what, maybe string
+	if err == nil {
+		holds, what, maybe, err = e.holds(ctx, n, c)
+	}
+	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
+		return decision{maybe: "its guard " + dependsOnEarlierGuard}
 	}
 	if errors.Is(err, fs.ErrPermission) && e.planning() {
 		return decision{maybe: "its guard: " + unreadable}
@@ -88,15 +112,24 @@ func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
 	d := decision{skip: holds == g.Unless, maybe: maybe}
 	if d.skip {
 		d.reason = name + ": " + what
+		if name == "when" {
+			d.reason = "when is false"
+		}
 	}
 	return d
 }
 
 // holds reports whether all conditions of a guard hold, in a plan with the
 // reason why that is not certain. what names the condition that decided.
-func (e *engine) holds(ctx context.Context, n *node, g *states.Guard) (holds bool, what, maybe string, err error) {
+func (e *engine) holds(ctx context.Context, n *node, g *computedGuard) (holds bool, what, maybe string, err error) {
 	h := e.view(n.taint)
 	var names []string
+	if g.When != nil {
+		if n.taint != nil {
+			maybe = n.taint.reason()
+		}
+		return *g.When, "", maybe, nil
+	}
 	for _, c := range []struct {
 		path string
 		want bool
@@ -229,7 +262,7 @@ func (e *engine) subset(addresses []string) *states.StateRun {
 
 func plainGuards(list []states.Guard) (out []states.Guard) {
 	for _, g := range list {
-		if g.WouldChange = nil; g.Exists != "" || g.Missing != "" || len(g.Command) > 0 {
+		if g.WouldChange, g.Results = nil, nil; g.Exists != "" || g.Missing != "" || len(g.Command) > 0 {
 			out = append(out, g)
 		}
 	}

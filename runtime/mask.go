@@ -1,12 +1,16 @@
 package runtime
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -21,40 +25,63 @@ const minSecret = 4
 const minSecretLine = 8
 
 // masker hides a run's secrets. Nil hides nothing.
-type masker struct{ replacer *strings.Replacer }
+type masker struct {
+	mu       sync.Mutex
+	forms    map[string]bool
+	replacer atomic.Pointer[strings.Replacer] // nil: there are none
+}
 
 // newMasker collects the sensitive values of a run, in the forms in which they
 // may turn up: raw, base64, hex, JSON- and URL-escaped. More are what these were
-// computed from.
+// computed from, and what results turn out to be.
 func newMasker(run *states.StateRun) *masker {
-	forms := map[string]bool{}
+	m := &masker{forms: map[string]bool{}}
 	for _, s := range run.Secrets {
-		addForms(forms, s)
+		addForms(m.forms, s)
 	}
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
 			for k := range list[i].Parts {
 				part := &list[i].Parts[k]
 				for _, name := range part.Sensitive {
-					addForms(forms, part.Values[name])
+					addForms(m.forms, part.Values[name])
+				}
+				for _, x := range part.Results {
+					for _, secret := range x.Secrets() {
+						addForms(m.forms, secret)
+					}
 				}
 			}
 		}
 	}
-	if len(forms) == 0 {
-		return nil
+	m.build()
+	return m
+}
+
+// add hides a further value from now on.
+func (m *masker) add(v any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.forms)
+	addForms(m.forms, v)
+	if len(m.forms) > before {
+		m.build()
 	}
-	var sorted []string
-	for form := range forms {
-		sorted = append(sorted, form)
+}
+
+func (m *masker) build() {
+	if len(m.forms) == 0 {
+		return
 	}
 	// Longest first: one secret may begin another.
-	slices.SortFunc(sorted, func(a, b string) int { return len(b) - len(a) })
+	sorted := slices.SortedFunc(maps.Keys(m.forms), func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
 	var pairs []string
 	for _, form := range sorted {
 		pairs = append(pairs, form, journal.Masked)
 	}
-	return &masker{strings.NewReplacer(pairs...)}
+	m.replacer.Store(strings.NewReplacer(pairs...))
 }
 
 func addForms(forms map[string]bool, v any) {
@@ -117,7 +144,10 @@ func (m *masker) text(s string) string {
 	if m == nil || s == "" {
 		return s
 	}
-	return m.replacer.Replace(s)
+	if r := m.replacer.Load(); r != nil {
+		return r.Replace(s)
+	}
+	return s
 }
 
 // changes gives the step's changes as events carry them: content as a diff,
@@ -129,7 +159,8 @@ func (m *masker) changes(s *step) []states.Change {
 	out := make([]states.Change, 0, len(s.changes))
 	for _, c := range s.changes {
 		attribute := s.module.Attribute(c.Attribute)
-		if attribute != nil && attribute.Key {
+		late := c.To == states.KnownAfterApply
+		if attribute != nil && attribute.Key && !late {
 			continue // the event names it
 		}
 		if s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, c.Attribute) || attribute != nil && attribute.Sensitive {
@@ -139,7 +170,12 @@ func (m *masker) changes(s *step) []states.Change {
 		}
 		from, isContent := c.From.(host.Content)
 		to, isAlso := c.To.(host.Content)
-		if isContent || isAlso {
+		if late {
+			if isContent {
+				c.From = summary(from)
+			}
+			c.From = m.value(c.From)
+		} else if isContent || isAlso {
 			// The content of a new file is what the plan shows; an apply says
 			// only that it was made.
 			if s.engine.planning() || isContent {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -65,11 +66,18 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 	at := map[string][]int{}    // by path, who names it
 	below := map[string][]int{} // by path, who names something below it
 	resource := map[string]int{}
+	var anything []int // parts whose paths or keys only the host knows
 	for k, p := range parts {
 		m := e.options.Registry.Lookup(p.Type)
 		if m == nil {
 			continue
 		}
+		if isLate(m, p) { // it may touch anything
+			after[k] = before(k)
+			anything = append(anything, k)
+			continue
+		}
+		after[k] = append(after[k], anything...)
 		name := p.Type + "\x00" + p.Key
 		if other, ok := resource[name]; ok && p.Key != "" {
 			after[k] = append(after[k], other)
@@ -87,6 +95,25 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 		}
 	}
 	return after
+}
+
+// isLate reports whether a key or a path that a part names depends on results.
+func isLate(m *states.Module, p *states.Part) bool {
+	for name := range p.Results {
+		if a := m.Attribute(name); a != nil && (a.Key || a.Path) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Guards, func(g states.Guard) bool { return g.Results["exists"] != nil || g.Results["missing"] != nil })
+}
+
+// before lists all numbers below k.
+func before(k int) []int {
+	list := make([]int, k)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 // touchedPaths are the paths that a part names, those of its guards included.

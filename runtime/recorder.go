@@ -152,6 +152,7 @@ func (r *recorder) source(addresses ...string) string {
 
 // part records how a part ended.
 func (r *recorder) part(s *step) {
+	r.engine.keep(s)
 	ev := r.event(states.EventPart, s)
 	ev.Error, ev.Reason = r.failure(s), r.mask.text(s.reason)
 	planned := r.engine.planning() && s.outcome != states.Skipped && s.outcome != states.Blocked && s.outcome != states.Idle

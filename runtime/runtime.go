@@ -86,6 +86,7 @@ type engine struct {
 	nodes    map[string]*node
 	recorder *recorder
 	guards   guards
+	results  results
 	locks    lockSet
 	// predicted holds what a plan takes for granted, by type and key: the
 	// wanted resource of a part whose act cannot be foreseen, nil for removed.

@@ -22,7 +22,8 @@ type step struct {
 	module     *states.Module
 	host       host.Host
 
-	have, want any // want is nil for absent; both are the module's resources
+	late       []string // of a plan: attributes that only an apply will know
+	have, want any      // want is nil for absent; both are the module's resources
 	seen       bool
 	unseen     bool // looking at it failed
 	changes    []states.Change
@@ -102,29 +103,40 @@ func (s *step) prepare(ctx context.Context) bool {
 	case d.uncertain() && s.maybe == "":
 		s.maybe = d.maybe
 	}
+	if err := s.find(); err != nil {
+		return s.fail(err)
+	}
+	if err := s.compute(); err != nil {
+		return s.fail(err)
+	}
 	if err := s.decode(); err != nil {
 		return s.fail(err)
 	}
-	if s.module.IsAct() {
+	switch {
+	case len(s.late) > 0:
+		return s.lookLate(ctx)
+	case s.module.IsAct():
 		return true
 	}
 	return s.look(ctx)
 }
 
-// decode makes the module's resource of the part's values.
-func (s *step) decode() error {
+// find finds the part's module.
+func (s *step) find() error {
 	s.module = s.engine.options.Registry.Lookup(s.part.Type)
 	if s.module == nil {
 		return &codedError{code: "unknown_type", err: fmt.Errorf("there is no module %q", s.part.Type)}
 	}
+	return nil
+}
+
+// decode makes the module's resource of the part's values.
+func (s *step) decode() error {
 	if err := s.checkUser(); err != nil {
 		return err
 	}
-	if len(s.part.Results) > 0 {
-		return &codedError{code: "unsupported", err: errors.New("results of other parts cannot be used yet")}
-	}
 	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
-	if err == nil {
+	if err == nil && len(s.late) == 0 {
 		err = s.module.Check(want)
 	}
 	if err == nil && s.part.Ensure == states.Absent && (s.module.IsAct() || s.module.Remove == nil) {
@@ -191,6 +203,9 @@ func (s *step) observe(ctx context.Context) (err error) {
 		}
 	}
 	if predicted, ok := s.engine.predicted[s.identity()]; ok {
+		if predicted == (obscured{}) {
+			return fmt.Errorf("%w: an earlier step makes it what only an apply will know", host.ErrUnforeseeable)
+		}
 		s.have, s.seen = predicted, true
 		return nil
 	}

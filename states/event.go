@@ -88,6 +88,10 @@ type Change struct {
 	Diff string `json:"diff,omitempty"`
 }
 
+// KnownAfterApply stands in a Change of a plan for a value that is computed of
+// results which only an apply will know.
+const KnownAfterApply = "(known after apply)"
+
 // Failure is why a part failed, or why nobody knows.
 type Failure struct {
 	Code    string `json:"code"` // a word for programs: "not_found", "permission", "timeout", …

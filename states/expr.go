@@ -114,6 +114,17 @@ func weigh(v any) int {
 // and on no name of an expression around it.
 func (x *Expr) Constant() bool { return !x.open }
 
+// Count is the number of nodes, in the numbering of Places.
+func (x *Expr) Count() int {
+	count := 1
+	for _, a := range x.Args {
+		if a != nil {
+			count += a.Count()
+		}
+	}
+	return count
+}
+
 // Refs lists the nodes of an expression that name results of other parts, in
 // the order in which they stand in it.
 func (x *Expr) Refs() []*Expr {

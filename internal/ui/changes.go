@@ -64,7 +64,7 @@ func value(v any) string {
 	case nil:
 		return "nothing"
 	case string:
-		if v == "" || strings.ContainsAny(v, " \t\n\"") && v != hiddenValue && !strings.Contains(v, ", sha256:") {
+		if v == "" || strings.ContainsAny(v, " \t\n\"") && v != hiddenValue && v != states.KnownAfterApply && !strings.Contains(v, ", sha256:") {
 			return clean(fmt.Sprintf("%q", v))
 		}
 		return clean(v)

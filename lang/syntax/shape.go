@@ -29,7 +29,7 @@ type Shapes struct {
 
 // NotYet are words of the language that this version does not know.
 func NotYet() []string {
-	return []string{"confirm", "functions", "inventory", "rollout", "changed_if", "failed_if"}
+	return []string{"confirm", "functions", "inventory", "rollout"}
 }
 
 // NewShapes makes the shapes, with the modules of the registry.

@@ -31,6 +31,9 @@ type Command struct {
 	Plan    *bool             `state:"plan" doc:"Promises that the command only reads. It then runs in a plan too, and is never a change."`
 	Reads   []string          `state:"reads,path" doc:"With plan: the paths whose content the answer depends on, directories with all below them. Where earlier steps of a plan touch them, the answer is known only after apply. Without it, any path counts."`
 
+	ChangedIf *states.Condition `state:"changed_if,in" doc:"Whether the command has changed something, decided by what it said: an expression over result, such as result.stdout != \"up to date\"."`
+	FailedIf  *states.Condition `state:"failed_if,in" doc:"Whether it has failed, in place of an exit status other than 0: an expression over result, such as result.exit_code > 1."`
+
 	Stdout   *string `state:"stdout,out" doc:"What the command wrote to its standard output, up to 1 MiB."`
 	Stderr   *string `state:"stderr,out" doc:"What the command wrote to its standard error, up to 1 MiB."`
 	ExitCode *int    `state:"exit_code,out" doc:"Exit status; 128 and the signal's number where a signal ended it."`
@@ -39,6 +42,8 @@ type Command struct {
 const doc = `Runs a program, or a line of shell.
 
 An exit status other than 0 is a failure. A command that ran has changed the host, as far as anybody can know: give creates, removes or a guard (only_if, unless) so that it runs only where it must, or plan = true if it only reads.
+
+The attributes changed_if and failed_if judge a command by its result: result.stdout, result.stderr and result.exit_code.
 
 A plan says that a command would be executed, not what it does: what depends on it is marked as uncertain.
 
@@ -117,7 +122,7 @@ func act(ctx context.Context, h host.Host, want Command) (bool, Command, error) 
 	out.Stdout = new(string(result.Stdout))
 	out.Stderr = new(string(result.Stderr))
 	out.ExitCode = &result.ExitCode
-	if result.ExitCode != 0 {
+	if result.ExitCode != 0 && want.FailedIf == nil {
 		return false, out, &process.ExitError{Program: want.argv()[0], Result: result}
 	}
 	return !want.readsOnly(), out, checkResult(h, want)

@@ -172,6 +172,10 @@ func maskInvocation(inv *states.Invocation) *states.Invocation {
 				p.Values[name] = Masked
 			}
 		}
+		p.Results = maps.Clone(p.Results)
+		for name, x := range p.Results {
+			p.Results[name] = x.Masked(Masked, p.Options.Sensitive)
+		}
 	}
 	return &masked
 }

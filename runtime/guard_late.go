@@ -1,0 +1,73 @@
+package runtime
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+const dependsOnEarlierGuard = "looks at what only an apply will know"
+
+// computedGuard is a guard whose conditions are all known.
+type computedGuard struct {
+	states.Guard
+	When *bool
+}
+
+// computed gives a guard the conditions that depend on results; late says why a
+// plan cannot know them.
+func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err error) {
+	c = &computedGuard{Guard: *g}
+	for _, name := range slices.Sorted(maps.Keys(g.Results)) {
+		v, err := e.evaluate(g.Results[name], g.Scope, name, cty.NilVal)
+		if err != nil {
+			return nil, "", err
+		}
+		v, sensitive := eval.Split(v)
+		switch {
+		case sensitive:
+			err = &eval.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
+		case !v.IsWhollyKnown():
+			return nil, name + " is known only after apply", nil
+		case v.IsNull():
+			continue // not given
+		default:
+			err = c.set(name, v)
+		}
+		if err != nil {
+			hint := "the value is computed on the host, of what parts before have left there"
+			coded := &codedError{code: "invalid", err: fmt.Errorf("%s: %w", name, err), hint: hint}
+			if at, ok := e.places(g.Results[name], g.Scope, name)[0]; ok {
+				coded.source = at.String()
+			}
+			return nil, "", coded
+		}
+	}
+	return c, "", nil
+}
+
+func (c *computedGuard) set(name string, v cty.Value) (err error) {
+	switch name {
+	case "when":
+		var b bool
+		b, err = eval.Bool(v)
+		c.When = &b
+	case "exists":
+		c.Exists, err = eval.Text(v)
+	case "missing":
+		c.Missing, err = eval.Text(v)
+	case "command":
+		c.Command, err = eval.Texts(v)
+		if err == nil && len(c.Command) == 0 {
+			err = fmt.Errorf("the list is empty")
+		}
+	default:
+		err = fmt.Errorf("a guard has no such condition")
+	}
+	return err
+}

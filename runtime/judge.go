@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"errors"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// judge decides the conditions of an act that has ended well: whether it has
+// changed something, and whether it has failed after all. ok is false when the
+// step has its outcome.
+func (s *step) judge(changed bool, out any) (verdict, ok bool) {
+	own, given := s.own(out)
+	if !given {
+		return changed, true // it did not run
+	}
+	changes, known, err := s.condition(states.ChangedIf, changed, own)
+	if err == nil && known {
+		changed = changes
+	}
+	failed, knownToo, errToo := s.condition(states.FailedIf, false, own)
+	if err = errors.Join(err, errToo); err == nil && failed && knownToo {
+		err = &codedError{code: "failed_if", err: errors.New("its failed_if holds"),
+			hint: "look at what it printed: tenet logs", source: s.place(states.FailedIf)}
+	}
+	switch {
+	case err != nil:
+		s.touched = s.touched || changed
+		s.fail(err)
+		return changed, false
+	case !known || !knownToo: // a plan, of a command that only reads
+		s.outcome, s.unforeseen = states.Changed, true
+		if s.maybe == "" && s.node.taint == nil {
+			s.maybe = "its conditions are known only after apply"
+		}
+		return changed, false
+	}
+	return changed, true
+}
+
+// own is what an act has observed, as result in its conditions.
+func (s *step) own(out any) (v cty.Value, given bool) {
+	if s.part.Results[states.ChangedIf] == nil && s.part.Results[states.FailedIf] == nil || out == nil {
+		return cty.NilVal, false
+	}
+	encoded, values := s.module.Encode(out), map[string]cty.Value{}
+	for _, a := range s.module.Attributes {
+		if !a.Out {
+			continue
+		}
+		given = given || encoded[a.Name] != nil
+		v, err := eval.Result(a.Kind, encoded[a.Name])
+		if err != nil {
+			v = cty.NullVal(eval.ResultType(a.Kind)) // such as text that is none
+		}
+		if s.hides(a.Name) {
+			v = v.Mark(eval.Sensitive)
+		}
+		values[a.Name] = v
+	}
+	return cty.ObjectVal(values), given
+}
+
+// condition evaluates one; known is false where a plan cannot.
+func (s *step) condition(name string, otherwise bool, own cty.Value) (holds, known bool, err error) {
+	x := s.part.Results[name]
+	if x == nil {
+		return otherwise, true, nil
+	}
+	v, err := s.engine.evaluate(x, s.part.Address, name, own)
+	if err != nil {
+		return otherwise, true, err
+	}
+	v, _ = eval.Split(v)
+	if !v.IsKnown() {
+		return otherwise, false, nil
+	}
+	if holds, err = eval.Bool(v); err != nil {
+		return otherwise, true, s.misplaced(name, err)
+	}
+	return holds, true, nil
+}
+
+// place is where the expression of an attribute stands, or "".
+func (s *step) place(name string) string {
+	if at, ok := s.engine.places(s.part.Results[name], s.part.Address, name)[0]; ok {
+		return at.String()
+	}
+	return ""
+}

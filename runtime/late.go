@@ -1,0 +1,116 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// lookLate is the row of a plan on a part some of whose attributes only an apply
+// will know. It shows what is known of it, and is not certain.
+func (s *step) lookLate(ctx context.Context) bool {
+	if s.part.Ensure == states.Absent && !s.lateKey() {
+		s.late = nil // what it would be does not matter
+		return s.look(ctx)
+	}
+	reason := strings.Join(s.late, ", ") + verb(s.late) + "known only after apply"
+	if s.maybe == "" {
+		s.maybe = reason
+	}
+	s.outcome, s.unforeseen, s.action = states.Changed, true, states.Execute
+	switch {
+	case s.module.IsAct():
+	case s.lateKey():
+		s.action = states.Update
+		if s.part.Ensure == states.Absent {
+			s.action = states.Remove
+		}
+		for _, a := range s.module.Attributes {
+			if v := s.part.Values[a.Name]; v != nil && !a.In && !a.Key {
+				s.changes = append(s.changes, states.Change{Attribute: a.Name, To: contentOf(&a, v)})
+			}
+		}
+	default:
+		if err := s.compareLate(ctx); err != nil {
+			s.action = states.Update
+		}
+	}
+	for _, name := range s.late {
+		s.addLate(name)
+	}
+	return false
+}
+
+// contentOf gives the content that an encoded value stands for, and other
+// values as they are.
+func contentOf(a *states.Attribute, v any) any {
+	if text, ok := v.(string); ok && a.Kind == states.KindContent {
+		return host.Text(text)
+	}
+	return v
+}
+
+func verb(names []string) string {
+	if len(names) > 1 {
+		return " are "
+	}
+	return " is "
+}
+
+// compareLate compares what is known of the part with what is there. The error
+// says that it cannot be looked at.
+func (s *step) compareLate(ctx context.Context) error {
+	if err := s.observe(ctx); err != nil {
+		if !errors.Is(err, host.ErrUnforeseeable) && !errors.Is(err, fs.ErrPermission) {
+			s.maybe += "; as things are it would fail: " + err.Error()
+		}
+		return err
+	}
+	s.want = s.module.Fill(s.have, s.want)
+	s.changes = s.module.Diff(s.have, s.want)
+	s.action = states.Update
+	if s.have == nil {
+		s.action = states.Create
+	}
+	s.obscure(ctx)
+	return nil
+}
+
+// obscured stands among predictions for what only an apply will know.
+type obscured struct{}
+
+// obscure lets nobody behind this part take what it writes for what is there
+// now.
+func (s *step) obscure(ctx context.Context) {
+	s.engine.predicted[s.identity()] = obscured{}
+	unknown := host.Stream(0, "", func() (io.ReadCloser, error) { return nil, host.ErrUnforeseeable })
+	hasContent := slices.ContainsFunc(s.module.Attributes, func(a states.Attribute) bool { return a.Kind == states.KindContent })
+	for _, path := range s.module.Paths(s.part.Values) {
+		info, err := s.host.Lstat(path)
+		if err == nil && info.Kind == host.Regular || errors.Is(err, fs.ErrNotExist) && hasContent {
+			// Where it cannot be written now, its row is a maybe all the same.
+			_ = s.host.WriteFile(ctx, path, unknown, host.Meta{})
+		}
+	}
+}
+
+// addLate says of an attribute that only an apply will know it.
+func (s *step) addLate(name string) {
+	c := states.Change{Attribute: name, To: states.KnownAfterApply}
+	if s.have != nil {
+		c.From = contentOf(s.module.Attribute(name), s.module.Encode(s.have)[name])
+	}
+	for i := range s.changes {
+		if s.changes[i].Attribute == name {
+			s.changes[i] = c
+			return
+		}
+	}
+	s.changes = append(s.changes, c)
+}

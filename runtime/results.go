@@ -1,0 +1,263 @@
+package runtime
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/states"
+)
+
+// results keeps what parts have left, for expressions of those that come after.
+type results struct {
+	mu     sync.Mutex
+	byPart map[string]*left
+}
+
+// left is what a part has left.
+type left struct {
+	module    *states.Module
+	values    map[string]any // nil: nothing
+	none      string         // why there is nothing
+	late      bool           // of a plan: only an apply will know it, but for the keys
+	sensitive func(attribute string) bool
+}
+
+// keep remembers what a part has left, now that it has ended.
+func (e *engine) keep(s *step) {
+	l := &left{module: s.module, sensitive: s.hides}
+	resource := s.have
+	switch {
+	case s.module == nil:
+	case s.module.IsAct():
+		resource = s.out
+	}
+	switch {
+	case s.outcome == states.Skipped:
+		l.none = "it was skipped (" + s.reason + ")"
+	case s.outcome == states.Idle:
+		l.none = "nobody has notified it"
+	case s.outcome == states.Blocked:
+		l.none = "it was blocked"
+	case e.planning() && (s.maybe != "" || s.unforeseen):
+		l.late = true
+		if s.maybe == "" { // it will be there, and be what its keys say
+			l.values = s.part.Values
+		}
+	case s.module == nil || s.outcome == states.Unknown:
+		l.none = "nobody knows how it ended"
+	case isNone(resource) && s.outcome == states.Failed:
+		l.none = "it failed"
+	case isNone(resource) && s.module.IsAct():
+		l.none = "it has observed nothing"
+	case isNone(resource):
+		l.none = "it is absent"
+	default:
+		l.values = s.module.Encode(resource)
+	}
+	e.results.mu.Lock()
+	defer e.results.mu.Unlock()
+	if e.results.byPart == nil {
+		e.results.byPart = map[string]*left{}
+	}
+	e.results.byPart[s.part.Address] = l
+}
+
+func isNone(resource any) bool { return resource == nil }
+
+// hides reports whether an attribute of the part is never shown.
+func (s *step) hides(attribute string) bool {
+	a := s.module.Attribute(attribute)
+	return s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, attribute) || a != nil && a.Sensitive
+}
+
+// resultOf gives the value that a reference names: of the last of its parts that
+// has one. In a plan it may be unknown.
+func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
+	from := ref.From
+	if !ref.Resolved {
+		from = []string{ref.Ref.Address}
+	}
+	why := "it is left out of this run"
+	e.results.mu.Lock()
+	defer e.results.mu.Unlock()
+	for k, address := range slices.Backward(from) {
+		l := e.results.byPart[address]
+		switch {
+		case l == nil:
+			if k == len(from)-1 {
+				why = "it has not run"
+			}
+		case l.none != "":
+			if k == len(from)-1 {
+				why = l.none
+			}
+		default:
+			return l.value(ref)
+		}
+	}
+	return cty.DynamicVal, &eval.HintError{
+		Message: fmt.Sprintf("%s has no result: %s", ref.Ref.Address, why),
+		Hint:    fmt.Sprintf("give another value for that case: try(%s.%s, null)", ref.Ref.Address, ref.Name)}
+}
+
+func (l *left) value(ref *states.Expr) (cty.Value, error) {
+	if l.module == nil {
+		return cty.DynamicVal, nil
+	}
+	a := l.module.Attribute(ref.Name)
+	if a == nil {
+		return cty.DynamicVal, fmt.Errorf("a %s has no attribute %q", l.module.Name, ref.Name)
+	}
+	if l.late && (!a.Key || l.values == nil || l.values[ref.Name] == nil) {
+		v := cty.UnknownVal(eval.ResultType(a.Kind))
+		if l.sensitive(ref.Name) {
+			v = v.Mark(eval.Sensitive)
+		}
+		return v, nil
+	}
+	v, err := eval.Result(a.Kind, l.values[ref.Name])
+	if err != nil {
+		return cty.DynamicVal, &eval.HintError{Message: fmt.Sprintf("%s.%s cannot be used as a value: %v", ref.Ref.Address, ref.Name, err),
+			Hint: "values are text in UTF-8 (normal form C) of at most a few MiB, numbers, booleans and collections of them"}
+	}
+	if l.sensitive(ref.Name) {
+		v = v.Mark(eval.Sensitive)
+	}
+	return v, nil
+}
+
+// evaluate gives the value of an expression of a part or guard, by its address
+// and its name there.
+func (e *engine) evaluate(x *states.Expr, address, name string, own cty.Value) (cty.Value, error) {
+	v, list := eval.Evaluate(x, eval.Evaluation{Result: e.resultOf, Own: own, Places: e.places(x, address, name)})
+	if !list.HasErrors() {
+		return v, nil
+	}
+	d := list[0]
+	text := d.Summary
+	if d.Detail != "" {
+		text += "; " + d.Detail
+	}
+	err := &codedError{code: "invalid", hint: d.Hint, err: fmt.Errorf("%s: %s", name, text)}
+	if !d.Range.IsZero() {
+		err.source = d.Range.String()
+	}
+	return cty.DynamicVal, err
+}
+
+// places finds where the nodes of an expression stand. Nil: in the expression
+// itself, if anywhere.
+func (e *engine) places(x *states.Expr, address, name string) map[int]diag.Range {
+	for _, a := range []string{address, states.WithoutWave(address)} {
+		key := a + "." + name
+		whole, ok := e.options.Sources[key]
+		if !ok {
+			continue
+		}
+		places := map[int]diag.Range{0: whole}
+		for n := 1; n < x.Count(); n++ {
+			if at, ok := e.options.Sources[key+"@"+strconv.Itoa(n)]; ok {
+				places[n] = at
+			}
+		}
+		return places
+	}
+	return nil
+}
+
+// compute gives the part the values that depend on results. In a plan some may
+// not be known; they are noted.
+func (s *step) compute() error {
+	if len(s.part.Results) == 0 {
+		return nil
+	}
+	part := *s.part
+	part.Values, part.Sensitive = maps.Clone(part.Values), slices.Clone(part.Sensitive)
+	if part.Values == nil {
+		part.Values = map[string]any{}
+	}
+	s.part, s.late = &part, nil
+	for _, name := range slices.Sorted(maps.Keys(part.Results)) {
+		a := s.module.Attribute(name)
+		if a == nil {
+			return fmt.Errorf("a %s has no attribute %q", part.Type, name)
+		}
+		if a.Kind == states.KindCondition {
+			part.Values[name] = true // decided after the act
+			continue
+		}
+		if err := s.computeOne(a, part.Results[name]); err != nil {
+			return err
+		}
+	}
+	if s.lateKey() {
+		return nil
+	}
+	part.Key = s.module.Key(part.Values)
+	return nil
+}
+
+func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
+	v, err := s.engine.evaluate(x, s.part.Address, a.Name, cty.NilVal)
+	if err != nil {
+		return err
+	}
+	plain, sensitive := eval.Split(v)
+	if sensitive && !slices.Contains(s.part.Sensitive, a.Name) {
+		s.part.Sensitive = append(s.part.Sensitive, a.Name)
+		slices.Sort(s.part.Sensitive)
+	}
+	hidden := s.hides(a.Name)
+	if sensitive && a.Key {
+		return s.misplaced(a.Name, &states.AttributeError{Attribute: a.Name, Message: "a sensitive value cannot name a resource",
+			Hint: "the key of a part is shown everywhere; use a value that may be"})
+	}
+	if !plain.IsWhollyKnown() {
+		s.late = append(s.late, a.Name)
+		return nil
+	}
+	value, err := eval.Plain(plain)
+	if err == nil && hidden {
+		s.engine.recorder.mask.add(value)
+	}
+	if err == nil {
+		value, err = a.Normalize(value)
+	}
+	if err != nil && hidden {
+		err = &states.AttributeError{Attribute: a.Name, Message: "the sensitive value is not allowed here; it and the reason are hidden"}
+	}
+	if err != nil {
+		return s.misplaced(a.Name, err)
+	}
+	if value != nil { // null is not given
+		s.part.Values[a.Name] = value
+	}
+	return nil
+}
+
+// misplaced gives an error about a computed attribute the place of its
+// expression.
+func (s *step) misplaced(name string, err error) error {
+	coded := &codedError{code: "invalid", err: err, hint: "the value is computed on the host, of what parts before have left there"}
+	if wrong, ok := err.(*states.AttributeError); ok && wrong.Hint != "" {
+		coded.hint = wrong.Hint
+	}
+	if !strings.HasPrefix(err.Error(), name+": ") {
+		coded.err = fmt.Errorf("%s: %w", name, err)
+	}
+	coded.source = s.place(name)
+	return coded
+}
+
+// lateKey reports whether a plan does not know which resource it is.
+func (s *step) lateKey() bool {
+	return slices.ContainsFunc(s.late, func(name string) bool { return s.module.Attribute(name).Key })
+}
