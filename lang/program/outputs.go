@@ -11,8 +11,8 @@ import (
 
 // Outputs gives what the program, a component, hands to who uses it, sorted by
 // name.
-func (p *Program) Outputs(_ context.Context, t eval.Target) ([]eval.OutputValue, diag.List) {
-	e := newEvaluation(p, t)
+func (p *Program) Outputs(ctx context.Context, t eval.Target) ([]eval.OutputValue, diag.List) {
+	e := newEvaluation(ctx, p, t)
 	e.inventory(true)
 	e.variables()
 	e.expandAll()
