@@ -41,13 +41,16 @@ var imports = []struct {
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/eval", "lang/sandbox"}, []string{"*"}},
 	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
-	{"lang/eval", []string{"lang/diag", "states"}, nil},
+	// What people write who know other tools: data, of use wherever a mistake
+	// is found.
+	{"lang/foreign", nil, nil},
+	{"lang/eval", []string{"lang/diag", "lang/foreign", "states"}, nil},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
 	{"lang/syntax", []string{"lang/diag", "lang/eval", "states"}, nil},
-	{"lang/program", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
-	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/syntax", "states"}, nil},
-	{"lang/star", []string{"lang/diag", "lang/eval", "lang/sandbox", "lang/syntax", "states"}, nil},
+	{"lang/program", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
+	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
+	{"lang/star", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, nil},
 	// Files of secrets, whoever asks for them: the language does by a function.
 	{"lang/secrets", []string{"lang/diag"}, nil},
 	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},

@@ -62,9 +62,7 @@ func sourceNames(site fs.FS, only []string) ([]string, diag.List) {
 		}
 	}
 	if len(names) == 0 {
-		list.Add(diag.Diagnostic{Summary: "there is nothing to read",
-			Detail: "Its directory holds neither *.hcl nor *.hcl.json nor *.star.",
-			Hint:   "create a file such as site.hcl in it, or name another directory"})
+		list.Add(noSources(entries))
 	}
 	slices.Sort(names)
 	return names, list

@@ -25,8 +25,9 @@ func TestLoadRefuses(t *testing.T) {
 	tests := map[string]struct{ name, source, want string }{
 		"bytes":          {"a.hcl", "x = 1\ny = \"é\xff\"\n", "a.hcl:2:7: the file is not UTF-8 text"},
 		"bytes in JSON":  {"a.hcl.json", "{\n\"\xff\": 1}", "a.hcl.json:2:2: the file is not UTF-8 text"},
+		"UTF-16":         {"a.hcl", "\xff\xfef\x00i\x00", "a.hcl:1:1: the file is not UTF-8 text: It looks like UTF-16"},
 		"syntax":         {"a.hcl", "file \"/a\" {\n  content =\n}\n", "a.hcl:2:12: Invalid expression"},
-		"quote":          {"a.hcl", "file '/a' {\n}\n", "a.hcl:1:6: Invalid character"},
+		"quote":          {"a.hcl", "file '/a' {\n}\n", "a.hcl:1:6: text stands in double quotes"},
 		"one line":       {"a.hcl", "file \"/a\" { mode = \"1\", owner = \"x\" }\n", "a.hcl:1:23: Invalid single-argument block definition"},
 		"label":          {"a.hcl", "file \"/a/${x}\" {\n}\n", "a.hcl:1:10: Invalid string literal"},
 		"interpolation":  {"a.hcl", "file \"/a\" {\n  content = \"$${a} ${b}\"\n}\n", "$${ stands for a literal ${"},

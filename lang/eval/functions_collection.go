@@ -181,7 +181,8 @@ func lookupFunction() function.Function {
 		Type:     function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if t := args[0].Type(); !t.IsMapType() && !t.IsObjectType() {
-				return cty.DynamicVal, function.NewArgErrorf(0, "a map or an object is required")
+				return cty.DynamicVal, &HintError{Message: "a map or an object is required",
+					Hint: "lookup(MAP, KEY) looks into a map; the text of a file of the site is read(PATH)"}
 			}
 			if v, ok := args[0].AsValueMap()[args[1].AsString()]; ok {
 				return v, nil

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/foreign"
 )
 
 // Range turns a range of the HCL library into ours.
@@ -47,7 +49,10 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 			out.Summary, out.Detail, out.Hint = strings.TrimSuffix(text, "."), "", "check the values that it computes with"
 		}
 		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
-			out.Hint = cmp.Or(insteadOf(extra.CalledFunctionName()), DidYouMean(extra.CalledFunctionName(), functionNames()), out.Hint)
+			name := extra.CalledFunctionName()
+			instead, _ := foreign.Function(name)
+			out.Summary, out.Detail = fmt.Sprintf("there is no function named %q", name), instead.Detail
+			out.Hint = cmp.Or(instead.Hint, DidYouMean(name, functionNames()), "tenet doc functions lists all functions")
 		}
 		if extra, ok := hcl.DiagnosticExtra[hintExtra](d); ok {
 			out.Hint = extra.hint
@@ -183,21 +188,6 @@ func functionNames() []string {
 	return names
 }
 
-// insteadOf names what stands in the place of a function of Terraform.
-func insteadOf(function string) string {
-	switch function {
-	case "file":
-		return "use read(PATH), or the attribute source of a file"
-	case "fileexists":
-		return "use exists(PATH)"
-	case "templatefile":
-		return "use template(PATH, VARS)"
-	case "filebase64":
-		return "the attribute source of a file carries any bytes untouched"
-	}
-	return ""
-}
-
 // splitHint takes the suggestion off the end of a detail.
 func splitHint(detail string) (rest, hint string) {
 	at := strings.LastIndex(detail, " Did you mean ")
@@ -239,11 +229,28 @@ func hintFor(d *hcl.Diagnostic) string {
 	case s == "Not enough function arguments" || s == "Too many function arguments":
 		return "tenet doc functions shows what each function takes"
 	case s == "Invalid template interpolation value":
+		if strings.Contains(d.Detail, "is null") {
+			return "give it a value, or one in its place: coalesce(VALUE, \"…\")"
+		}
 		return "only strings, numbers and booleans stand in text; use join() or jsonencode()"
 	case s == "Unsupported attribute" || s == "Invalid index":
 		return "look at the value with tenet inspect vars, or guard the access with try()"
 	case s == "Attempt to get attribute from null value" || s == "Attempt to index null value":
 		return "guard the access with try()"
+	case s == "Invalid operand" && strings.Contains(d.Detail, "a number is required"):
+		return `texts are joined in a template, "${a}${b}"; tonumber() makes a number of a text`
+	case s == "Invalid operand" && strings.Contains(d.Detail, "a bool is required"):
+		return "compare the value with another, such as x != \"\", or write true or false"
+	case s == "Invalid multi-line string":
+		return `end the text with " in its line; text over several lines is written <<-EOT, then the lines, then a line EOT`
+	case s == "Missing key/value separator":
+		return "write NAME = VALUE for each element of an object"
+	case s == "Extra characters after interpolation expression":
+		return "one expression stands between ${ and }; $${ stands for a literal ${"
+	case s == "Invalid attribute name":
+		return `after a dot stands a name; other keys stand in brackets and quotes: file["/etc/motd"]`
+	case s == "Invalid expression" && strings.Contains(d.Detail, "null"):
+		return "give a value, or guard it with coalesce()"
 	case s == "Division by zero" || s == "Invalid operand" || s == "Unsuitable value type":
 		return "check the types of the values in the expression"
 	case strings.HasPrefix(s, "Duplicate JSON"):

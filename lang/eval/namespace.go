@@ -147,7 +147,7 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
 	if root == "self" {
 		if self == nil || self.Parts == nil {
 			return Named{}, &HintError{Message: "self is known only within a state",
-				Hint: "name the declaration by its full address"}
+				Hint: "name the declaration by its full address; what is known about the host is fact.NAME, such as fact.ipv4"}
 		}
 		return n.findPart(Named{Ref: states.Ref{Self: true}}, self, "self", rest)
 	}
@@ -336,6 +336,10 @@ func (n *Namespace) undefined(root, name string) error {
 	}
 	return &HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
 }
+
+// AddressesOf lists the addresses of all that is declared under a name, whatever it
+// is.
+func (n *Namespace) AddressesOf(name string) []string { return n.elsewhere(name) }
 
 // elsewhere lists declarations of that name under other roots.
 func (n *Namespace) elsewhere(name string) []string {

@@ -296,8 +296,12 @@ func CheckUTF8(file string, src []byte) *diag.Diagnostic {
 		}
 		i += size
 	}
+	detail := "A source is UTF-8; this byte begins no character."
+	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
+		detail = "It looks like UTF-16."
+	}
 	return &diag.Diagnostic{Severity: diag.Error, Summary: "the file is not UTF-8 text",
-		Detail: "A source is UTF-8; this byte begins no character.",
+		Detail: detail,
 		Hint:   "save the file as UTF-8; bytes of any kind go into a file of their own, which the attribute source names",
 		Range:  placeOf(file, src, i)}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/tenetcm/tenet/lang/foreign"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -147,9 +148,13 @@ func setText(to *string, v cty.Value) (err error) {
 func setEnsure(o *states.Options, v cty.Value) error {
 	text, err := Text(v)
 	if err == nil && text != string(states.Present) && text != string(states.Absent) {
-		err = &HintError{Message: fmt.Sprintf("ensure cannot be %q", text), Hint: `write "present" or "absent"`}
+		other, _ := foreign.Ensure(text)
+		err = &HintError{Message: fmt.Sprintf("ensure cannot be %q", text), Hint: cmp.Or(other.Hint, `write "present" or "absent"`)}
 	}
 	o.Ensure = states.Ensure(text)
+	if v.Type() == cty.Bool {
+		err = &HintError{Message: err.Error(), Hint: `write "present" in place of true, "absent" in place of false`}
+	}
 	return err
 }
 

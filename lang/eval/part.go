@@ -206,8 +206,12 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 		}
 	}
 	value, err = schema.Normalize(plain)
-	if err != nil && sensitive {
+	switch text, isText := plain.(string); {
+	case err != nil && sensitive:
 		err = errHidden()
+	case err != nil && isText && (schema.Kind == states.KindList || schema.Kind == states.KindSet):
+		message := strings.TrimPrefix(err.Error(), a.Name+": ")
+		err = &HintError{Message: message, Hint: fmt.Sprintf("write %s = %s", a.Name, listOf(text))}
 	}
 	return value, sensitive, err
 }
@@ -222,6 +226,19 @@ func errSensitiveKey(schema *states.Attribute) error {
 		hint += ", or write the secret with a file, whose content template(PATH, VARS) makes"
 	}
 	return &HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
+}
+
+// listOf writes text as a list of its words, or of what stands between its
+// commas.
+func listOf(text string) string {
+	words := strings.Fields(text)
+	if strings.Contains(text, ",") {
+		words = strings.Split(text, ",")
+	}
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%q", strings.TrimSpace(w))
+	}
+	return "[" + strings.Join(words, ", ") + "]"
 }
 
 // errHidden stands for errors that might show a sensitive value.

@@ -62,7 +62,7 @@ func appendRefs(refs []states.Ref, v cty.Value, at diag.Range) ([]states.Ref, er
 	}
 	hint := "refer to a declaration, such as state.NAME or TYPE.LABEL"
 	if t == cty.String {
-		hint = fmt.Sprintf("write it without quotes: %s", v.AsString())
+		hint = refHint(v.AsString())
 	}
 	return nil, &HintError{
 		Message: fmt.Sprintf("a reference is required, not a %s", t.FriendlyName()), Hint: hint}

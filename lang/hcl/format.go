@@ -23,7 +23,7 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 		return src, diag.List{*err}
 	}
 	if _, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos); diags.HasErrors() {
-		return src, eval.FromHCL(diags)
+		return src, advise(name, src, diags)
 	}
 	return hclwrite.Format(src), nil
 }

@@ -46,11 +46,11 @@ func Parse(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit in
 		}
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos)
-	list := eval.FromHCL(withoutNoise(diags))
+	list := advise(name, src, diags)
 	if file == nil || file.Body == nil {
 		return nil, list
 	}
-	return nativeBody(file.Body.(*hclsyntax.Body)), list
+	return prune(nativeBody(file.Body.(*hclsyntax.Body)), list), list
 }
 
 // pieceSize is how much is parsed at a time, in bytes.

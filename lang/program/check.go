@@ -64,12 +64,14 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 	}
 	_, isBlock := in.Blocks[a.Name]
 	switch {
+	case d.foreignAttribute(a, in, module):
 	case slices.Contains(syntax.NotYet(), a.Name):
 		d.errorAt(a.NameRange, "leave it out", "%s is not supported yet", a.Name)
 	case isBlock:
-		d.errorAt(a.NameRange, fmt.Sprintf("write %s { … } without =", a.Name), "%s is a block, not an attribute", a.Name)
+		d.errorAt(a.NameRange, blockHint(a), "%s is a block, not an attribute", a.Name)
 	case in.Parts && d.shapes.Registry.Lookup(a.Name) != nil:
-		d.errorAt(a.NameRange, fmt.Sprintf("write %s \"LABEL\" { … }", a.Name), "%s is a block with a label", a.Name)
+		label := cmp.Or(plainText(a.Expr.Expression), "LABEL")
+		d.errorAt(a.NameRange, fmt.Sprintf("write %s %q { … }", a.Name, label), "%s is a block with a label", a.Name)
 	case d.shapes.Options[a.Name] != nil:
 		d.errorAt(a.NameRange, "", "the option %s cannot stand on %s", a.Name, what)
 		d.hint(placesOf(d.shapes.Options[a.Name]))
@@ -113,8 +115,9 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 		d.errorAt(b.TypeRange, "leave it out", "%s is not supported yet", b.Type)
 	case slices.Contains(in.Attributes, b.Type) || module != nil && module.Attribute(b.Type) != nil:
 		d.errorAt(b.TypeRange, fmt.Sprintf("write %s = …", b.Type), "%s is an attribute, not a block", b.Type)
+	case d.foreignBlock(b, in, module):
 	case known:
-		d.errorAt(b.TypeRange, "declare it at top level", "%s cannot stand within %s", b.Type, in.What)
+		d.errorAt(b.TypeRange, outside(b.Type, in, d.shapes), "%s cannot stand within %s", b.Type, in.What)
 	case in.Parts:
 		hint := cmp.Or(eval.DidYouMean(b.Type, names), "tenet doc lists all types of parts")
 		d.errorAt(b.TypeRange, hint, "there is no type of part or declaration %q", b.Type)

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -105,7 +106,7 @@ func (d *decoder) typeOf(b *syntax.Body) (cty.Type, *typeexpr.Defaults) {
 	if diags.HasErrors() {
 		list := eval.FromHCL(diags)
 		for i := range list {
-			list[i].Hint = "write string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) })"
+			list[i].Hint = cmp.Or(typeHint(a.Expr.Expression), "write string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) })")
 		}
 		d.list.Add(list...)
 		return cty.DynamicPseudoType, nil

@@ -194,6 +194,7 @@ type walker struct {
 // Enter rewrites a node before its children are visited.
 func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	w.arithmetic.Replace(n)
+	w.suspect(n)
 	switch n := n.(type) {
 	case hclsyntax.ChildScope:
 		w.locals = append(w.locals, n.LocalNames)
@@ -370,24 +371,4 @@ func (w *walker) each(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) 
 		return false
 	}
 	return true
-}
-
-func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
-	known := []string{"var", "local", "param", "each", "fact", "host", "state", "run", "block", "component", "self"}
-	hint := eval.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
-	switch {
-	case slices.Contains(syntax.NotYet(), root) || root == "secret":
-		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
-		return
-	case root == "result":
-		w.wrong(n.SrcRange, "result is known only in changed_if and failed_if", "elsewhere name the part: TYPE.LABEL.ATTRIBUTE or state.NAME.TYPE.LABEL.ATTRIBUTE")
-		return
-	case hint == "" && w.texts > 0:
-		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME; $${ stands for a literal ${"
-	case len(n.Traversal) == 1 && hint == "":
-		hint = fmt.Sprintf("put text in quotes: %q", root)
-	case hint == "":
-		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME"
-	}
-	w.wrong(n.SrcRange, fmt.Sprintf("there is nothing named %q", root), hint)
 }

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/states"
@@ -15,6 +16,11 @@ type Shape struct {
 	Refs       []string       // attributes whose JSON strings are expressions
 	Parts      bool           // modules are blocks with one label
 	Either     []string       // words that are blocks or attributes
+}
+
+// Word is the word that declares such a body, such as "state".
+func (s *Shape) Word() string {
+	return strings.TrimPrefix(strings.TrimPrefix(s.What, "an "), "a ")
 }
 
 // Shapes are the kinds of bodies of the language.

@@ -1,0 +1,182 @@
+package foreign
+
+// Attributes are attributes of other tools. The first that fits counts, so that
+// one for a certain value or type stands before the one for all.
+func Attributes() []Word {
+	return concat(requisites(), loops(), conditions(), ensures(), outcomes(), fileAttributes(), otherAttributes())
+}
+
+func concat(tables ...[]Word) []Word {
+	var all []Word
+	for _, t := range tables {
+		all = append(all, t...)
+	}
+	return all
+}
+
+func requisites() []Word {
+	const listen = "let a restart or reload of its own listen: restart \"NAME\" { listen = [TYPE.LABEL] }"
+	return []Word{
+		{Name: "depends_on", Of: terraform, Write: "write require = [TYPE.LABEL], references without quotes"},
+		{Name: "require_in", Of: salt, Write: "write it the other way round, in what comes later: require = [TYPE.LABEL]"},
+		{Name: "watch_in", Of: salt, Write: "write notify = [restart.NAME], and a handler restart \"NAME\" {}"},
+		{Name: "onchanges_in", Of: salt, Write: "write notify = [state.NAME]"},
+		{Name: "onfail_in", Of: salt, Write: "write notify_failure = [state.NAME]"},
+		{Name: "watch", Of: salt, On: "restart", Write: "write listen = [TYPE.LABEL]"},
+		{Name: "watch", Of: salt, On: "reload", Write: "write listen = [TYPE.LABEL]"},
+		{Name: "watch", Of: salt, On: "state", Write: "write listen = [TYPE.LABEL]"},
+		{Name: "watch", Of: salt, Write: listen},
+		{Name: "onchanges", Of: salt, Write: "write listen = [TYPE.LABEL] on a handler: a restart, a reload, or a state with lazy = true"},
+		{Name: "onfail", Of: salt, Write: "write listen_failure = [TYPE.LABEL] on a handler: a restart, a reload, or a state with lazy = true"},
+		{Name: "prereq", Of: salt, Write: "write only_if { would_change = [TYPE.LABEL] }"},
+		{Name: "before", Of: puppet, Write: "write it the other way round, in what comes later: require = [TYPE.LABEL]"},
+		{Name: "subscribe", Of: puppet, On: "restart", Write: "write listen = [TYPE.LABEL]"},
+		{Name: "subscribe", Of: puppet, On: "reload", Write: "write listen = [TYPE.LABEL]"},
+		{Name: "subscribe", Of: puppet, Write: listen},
+		{Name: "refreshonly", Of: puppet, Write: "put it into a state with lazy = true, and let others notify that"},
+		{Name: "order", Of: salt, Write: "write require = [TYPE.LABEL]; the parts of a state keep the order in which they stand"},
+		{Name: "stage", Of: puppet, Write: "write require = [block.NAME]"},
+		{Name: "handlers", Of: ansible, Write: "a restart or reload at top level waits until it is notified: restart \"nginx\" {}"},
+	}
+}
+
+func loops() []Word {
+	const each = "write for_each = LIST, and each.key for the element; of a map also each.value"
+	var words []Word
+	for _, name := range []string{"loop", "with_items", "with_dict", "with_list", "with_flattened", "with_nested",
+		"with_sequence", "with_fileglob", "loop_control"} {
+		words = append(words, Word{Name: name, Of: ansible, Write: each})
+	}
+	return append(words,
+		Word{Name: "count", Of: terraform, Write: "write for_each over a list of names, and each.key for the name: for_each = [\"a\", \"b\"]"},
+		Word{Name: "names", Of: salt, Write: each},
+		Word{Name: "pkgs", Of: salt, Write: "write for_each = [\"curl\", \"git\"]: a part for each, installed in one go"},
+		Word{Name: "packages", Write: "write for_each = [\"curl\", \"git\"]: a part for each, installed in one go"})
+}
+
+func conditions() []Word {
+	return []Word{
+		{Name: "onlyif", Of: "Salt and Puppet", Write: `write only_if { command = ["PROGRAM", "ARGUMENT"] }, or only_if { exists = PATH }`},
+		{Name: "if", Write: "write when = CONDITION"},
+		{Name: "check_mode", Of: ansible, Write: "leave it out: tenet plan runs everything on a shadow of the host"},
+		{Name: "changed_when", Of: ansible, Write: "write changed_if = CONDITION"},
+		{Name: "failed_when", Of: ansible, Write: "write failed_if = CONDITION"},
+		{Name: "test", Write: "write only_if { … } or when = CONDITION"},
+	}
+}
+
+// ensures are values of ensure and of Ansible's state.
+func ensures() []Word {
+	var words []Word
+	add := func(of string, write string, values ...string) {
+		for _, v := range values {
+			words = append(words, Word{Name: "ensure", Of: of, Value: v, Write: write})
+		}
+	}
+	add(puppet, `write ensure = "present", or leave it out`, "installed", "true", "created", "exists")
+	add(puppet, `write ensure = "absent"`, "removed", "deleted", "uninstalled", "false")
+	add(puppet, `write ensure = "absent" and purge = true`, "purged")
+	add(puppet, `write version = "latest" in its place`, "latest")
+	add(puppet, "write running = true in its place", "running", "started")
+	add(puppet, "write running = false in its place", "stopped")
+	add(puppet, `the type says so: directory "PATH" {}`, "directory")
+	add(puppet, `the type says so: symlink "PATH" { target = "PATH" }`, "link", "symlink")
+	add(puppet, "leave it out: the type says so", "file")
+	add(ansible, `write a handler in its place, and notify it: restart "nginx" {} or reload "nginx" {}`, "restarted", "reloaded")
+	for _, w := range words {
+		words = append(words, Word{Name: "state", Of: ansible, Value: w.Value, Write: w.Write})
+	}
+	return append(words,
+		Word{Name: "state", Of: ansible, Value: "present", Write: `write ensure = "present", or leave it out`},
+		Word{Name: "state", Of: ansible, Value: "absent", Write: `write ensure = "absent"`},
+		Word{Name: "state", Of: ansible, Value: "touch", Write: "leave it out; a file without content is empty when it is new"},
+		Word{Name: "state", Of: ansible, Write: `write ensure = "present" or "absent"`},
+		Word{Name: "present", Write: `write ensure = "present", or leave it out`},
+		Word{Name: "absent", Write: `write ensure = "absent"`})
+}
+
+// outcomes are about what follows an act.
+func outcomes() []Word {
+	return []Word{
+		{Name: "register", Of: ansible, Write: "leave it out: what a part gives is read by its address, as in command.NAME.stdout"},
+		{Name: "ignore_errors", Of: ansible, Write: "write ignore_failure = true"},
+		{Name: "no_log", Of: ansible, Write: "write sensitive = true"},
+		{Name: "become_user", Of: ansible, Write: `write become = "USER"`},
+		{Name: "become_method", Of: ansible, Write: `leave it out, and write become = true or become = "USER"`},
+		{Name: "sudo", Of: ansible, Write: "write become = true"},
+		{Name: "runas", Of: salt, Write: `write become = "USER"`},
+		{Name: "delegate_to", Of: ansible, Write: "put the part into a role of that host: role \"NAME\" { … }"},
+		{Name: "run_once", Of: ansible, Write: "put the part into a role of one host: role \"NAME\" { … }"},
+		{Name: "serial", Of: ansible, Write: "write rollout { batch = 1 }"},
+		{Name: "retries", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
+		{Name: "until", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
+		{Name: "delay", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
+		{Name: "tries", Of: puppet, Write: `write retry = { attempts = 3, delay = "2s" }`},
+		{Name: "async", Of: ansible, Write: `write timeout = "5m"; what does not depend on each other runs at the same time anyway`},
+		{Name: "poll", Of: ansible, Write: "leave it out"},
+		{Name: "failhard", Of: salt, Write: "leave it out: what fails stops all that requires it"},
+		{Name: "gather_facts", Of: ansible, Write: "leave it out: a fact is gathered where it is named"},
+		{Name: "hosts", Of: ansible, Write: `put the parts into role "NAME" { … }, and give hosts the role: host "NAME" { roles = ["NAME"] }`},
+		{Name: "tasks", Of: ansible, Write: `write the parts themselves; several in their order stand in state "NAME" { … }`},
+		{Name: "provider", Of: "Terraform and Puppet", Write: "leave it out: tenet finds out how the host does it"},
+		{Name: "triggers", Of: terraform, Write: "write listen = [TYPE.LABEL] on a handler, or a guard: unless { … }"},
+		{Name: "noop", Of: puppet, Write: "leave it out: tenet plan shows what would be done"},
+		{Name: "alias", Of: puppet, Write: "the label of the block is its name"},
+		{Name: "comment", On: "state", Write: "write description = \"…\""},
+		{Name: "doc", Write: "write description = \"…\""},
+	}
+}
+
+func fileAttributes() []Word {
+	var words []Word
+	add := func(on string, write string, names ...string) {
+		for _, name := range names {
+			words = append(words, Word{Name: name, On: on, Write: write})
+		}
+	}
+	add("file", "write content = \"…\"", "contents", "text", "body")
+	add("file", `write source = "FILE" for a file of the site, or content = "…"`, "src")
+	add("file", `write content = template("FILE", { NAME = … })`, "template", "context", "vars")
+	for _, on := range []string{"file", "directory", "symlink", "line"} {
+		add(on, `write path = "/etc/…", or give the path as the label`, "dest", "destination", "filename", "file", "name")
+	}
+	for _, on := range []string{"file", "directory"} {
+		add(on, `write owner = "USER"`, "user", "uid")
+		add(on, `write mode = "0644"`, "permissions", "perms", "file_permission", "chmod")
+		add(on, `leave it out, and declare the directory: directory "PATH" {}; it is made before what lies in it`, "makedirs", "dir_mode", "create_dirs")
+	}
+	add("directory", "write parents = true", "recursive")
+	add("directory", "leave it out; a file in it is a part of its own: file \"PATH\" { content = \"…\" }", "content", "source")
+	add("symlink", `write target = "PATH"`, "src", "source", "to")
+	add("symlink", "write replace = true", "force")
+	add("line", "write match = \"REGULAR EXPRESSION\"", "regexp", "regex", "pattern")
+	add("line", "write after = \"REGULAR EXPRESSION\"", "insertafter")
+	add("line", "write before = \"REGULAR EXPRESSION\"", "insertbefore")
+	add("line", `write line = "…"`, "text", "content")
+	return words
+}
+
+func otherAttributes() []Word {
+	var words []Word
+	add := func(on string, write string, names ...string) {
+		for _, name := range names {
+			words = append(words, Word{Name: name, On: on, Write: write})
+		}
+	}
+	add("command", `write argv = ["PROGRAM", "ARGUMENT"], or shell = "LINE" for a line of shell`, "cmd", "command", "name", "run", "exec", "script", "args", "program", "_raw_params")
+	add("command", `write dir = "PATH"`, "chdir", "cwd", "workdir", "working_dir")
+	add("command", "write env = { NAME = \"VALUE\" }", "environment", "environ")
+	add("service", "write running = true", "started", "status", "active", "enable_now")
+	add("service", "write enabled = true", "enable", "boot")
+	add("service", `write a handler, and notify it: restart "nginx" {} or reload "nginx" {}`, "restart", "reload", "hasrestart", "daemon_reload")
+	add("package", `leave it out: the list of packages is brought up to date where one is missing`, "update_cache", "refresh", "cache_valid_time")
+	add("package", `write one part for each: for_each = ["curl", "git"]`, "list")
+	add("user", `write home = "PATH"`, "homedir", "home_dir")
+	add("user", "write create_home = true", "managehome", "createhome")
+	add("user", "write group = \"GROUP\"", "gid", "primary_group")
+	add("user", `write component "NAME" { source = "std/users" }, which knows keys`, "ssh_authorized_keys", "keys", "authorized_keys")
+	add("variable", "write default = …", "value", "initial")
+	add("variable", `write validation { condition = … error_message = "…" }, each attribute on a line of its own`, "condition", "validate")
+	add("print", `write message = "…"`, "msg", "text", "var")
+	return words
+}
