@@ -51,8 +51,8 @@ func (cmd *testCmd) Run(ctx runContext, s *client) error {
 		}
 		all = append(all, tested)
 	}
-	if err := cmd.finish(s, all); err != nil {
-		return err
+	if err := unread(cmd.finish(s, all)); err != nil {
+		return err // where nobody reads on, the status still says how it ended
 	}
 	sum := testcase.SumOf(all)
 	switch {
@@ -163,7 +163,7 @@ func standardTests(path string) []testSite {
 	for _, dir := range fsDirectories(stdlib.FS) {
 		files, err := fs.Sub(stdlib.FS, dir)
 		if err == nil && testcase.Has(files) && (path == "std" || path == "std/"+dir) {
-			out = append(out, testSite{path: "std/" + dir, standard: true})
+			out = append(out, testSite{path: "std/" + dir, dir: "std/" + dir, standard: true})
 		}
 	}
 	return out
@@ -254,7 +254,7 @@ func findBelow(dir string) ([]testSite, error) {
 
 // test carries out the cases of one site, and shows how they end.
 func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, update bool) (testcase.Tested, error) {
-	tested := testcase.Tested{Site: at.path}
+	tested := testcase.Tested{Site: at.path, Dir: at.dir}
 	site, err := s.openTest(at)
 	if err != nil {
 		return tested, err
@@ -271,7 +271,7 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 	if update && !at.standard {
 		o.Update = updater(at.dir)
 	}
-	shown := &shownTests{client: s, site: at.path, source: source}
+	shown := &shownTests{client: s, site: at.path, dir: at.dir, source: source}
 	shown.mistakes(mistakes)
 	for _, c := range cases.List {
 		if !filter.MatchString(c.Name) {
@@ -306,6 +306,7 @@ func updater(dir string) func(string, []byte) error {
 type shownTests struct {
 	*client
 	site   string
+	dir    string
 	source func(string) ([]byte, bool)
 	titled bool
 	last   string // diagnostics shown last
@@ -335,6 +336,14 @@ func (t *shownTests) mistakes(list diag.List) {
 	}
 }
 
+// mark stands before a case.
+func (t *shownTests) mark(good bool) string {
+	if good {
+		return ui.Green("✓", t.color(t.Out))
+	}
+	return ui.Red("✗", t.color(t.Out))
+}
+
 func (t *shownTests) result(r testcase.Result) {
 	if t.globals.JSON {
 		return
@@ -343,15 +352,15 @@ func (t *shownTests) result(r testcase.Result) {
 	switch {
 	case r.Outcome == testcase.Failed:
 		t.title()
-		t.line("  ✗ " + name)
-		t.details(r.Text(t.site))
+		t.line("  " + t.mark(false) + " " + name)
+		t.details(r.Text(t.dir))
 	case r.Outcome == testcase.Wrong:
 		t.title()
-		t.line("  ✗ " + name + "  cannot be tested")
+		t.line("  " + t.mark(false) + " " + name + "  cannot be tested")
 		t.details(t.diagnostics(r.Diagnostics))
 	case !t.globals.Quiet:
 		t.title()
-		t.line("  ✓ " + name)
+		t.line("  " + t.mark(true) + " " + name)
 		if t.globals.Verbose && r.Case.Description != "" {
 			t.details(r.Case.Description)
 		}
@@ -363,7 +372,7 @@ func (t *shownTests) result(r testcase.Result) {
 		}
 	}
 	for _, file := range r.Updated {
-		t.line("    rewrote " + ui.Clean(filepath.Join(t.site, file)))
+		t.line("    rewrote " + ui.Clean(filepath.Join(t.dir, file)))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // Tested is a site with the results of its cases.
 type Tested struct {
 	Site    string // as the user named it
+	Dir     string // what the files of cases and diagnostics are named from
 	Results []Result
 	// Mistakes are those of the files of cases, and what kept them from being
 	// read.
@@ -60,11 +61,11 @@ func (s *Sum) add(r Result) {
 }
 
 // Text says what failed, for people: a failure's place, what was expected and
-// what came instead. Site is the directory that places are shown below.
-func (r Result) Text(site string) string {
+// what came instead. Dir is the directory that places are shown below.
+func (r Result) Text(dir string) string {
 	var out strings.Builder
 	for _, f := range r.Failures {
-		fmt.Fprintf(&out, "%s: %s\n", place(site, f.Range), f.Message)
+		fmt.Fprintf(&out, "%s: %s\n", place(dir, f.Range), f.Message)
 		switch {
 		case f.Diff != "":
 			out.WriteString("  --- expected\n  +++ got\n" + indent(f.Diff, "  "))
@@ -77,9 +78,9 @@ func (r Result) Text(site string) string {
 	return out.String()
 }
 
-func place(site string, at diag.Range) string {
-	if site != "" && site != "." {
-		at.File = filepath.Join(site, at.File)
+func place(dir string, at diag.Range) string {
+	if dir != "" && dir != "." {
+		at.File = filepath.Join(dir, at.File)
 	}
 	return at.String()
 }
@@ -168,11 +169,11 @@ func JUnit(w io.Writer, all []Tested) error {
 		one := SumOf([]Tested{t})
 		suite := junitSuite{Name: t.Site, Tests: one.Cases, Failures: one.Failed, Errors: one.Wrong, Time: seconds(one.Duration)}
 		for _, r := range t.Results {
-			suite.Cases = append(suite.Cases, junitOf(t.Site, r))
+			suite.Cases = append(suite.Cases, junitOf(t.Dir, r))
 		}
 		if t.Mistakes.HasErrors() {
 			suite.Tests, doc.Tests = suite.Tests+1, doc.Tests+1
-			suite.Cases = append(suite.Cases, junitCase{Name: "the files of cases", Class: t.Site, File: filepath.Join(t.Site, Dir),
+			suite.Cases = append(suite.Cases, junitCase{Name: "the files of cases", Class: t.Site, File: filepath.Join(t.Dir, Dir),
 				Time: seconds(0), Error: junitMistakes(t.Mistakes)})
 		}
 		doc.Suites = append(doc.Suites, suite)
@@ -189,12 +190,12 @@ func JUnit(w io.Writer, all []Tested) error {
 	return err
 }
 
-func junitOf(site string, r Result) junitCase {
-	file := filepath.Join(site, r.Case.File)
+func junitOf(dir string, r Result) junitCase {
+	file := filepath.Join(dir, r.Case.File)
 	c := junitCase{Name: r.Case.Name, Class: strings.TrimSuffix(file, ".hcl"), File: file, Line: r.Case.Range.Start.Line, Time: seconds(r.Duration)}
 	switch r.Outcome {
 	case Failed:
-		c.Failure = &junitMessage{Message: r.Failures[0].Message, Text: "\n" + ui.Clean(r.Text(site))}
+		c.Failure = &junitMessage{Message: r.Failures[0].Message, Text: "\n" + ui.Clean(r.Text(dir))}
 	case Wrong:
 		c.Error = junitMistakes(r.Diagnostics)
 	}

@@ -61,3 +61,9 @@ func visible(r rune) string {
 
 // Clean makes text that came from outside safe for a terminal.
 func Clean(s string) string { return clean(s) }
+
+// Green paints what is well, where there are colours.
+func Green(text string, color bool) string { return style(color).green(text) }
+
+// Red paints what is not.
+func Red(text string, color bool) string { return style(color).red(text) }
