@@ -111,7 +111,7 @@ func (c *Cases) untested(site fs.FS) diag.List {
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".star")
-		if ok && !e.IsDir() && !c.tested[name] {
+		if ok && !e.IsDir() && !strings.HasPrefix(name, "_") && !c.tested[name] {
 			list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("the module %q has no test", name),
 				Hint:  fmt.Sprintf("write module %q { example { … } } into a file of %s", name, Dir),
 				Range: diag.Range{File: path.Join("modules", e.Name())}})
