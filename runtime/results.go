@@ -17,8 +17,44 @@ import (
 
 // results keeps what parts have left, for expressions of those that come after.
 type results struct {
+	named  map[string]bool // the parts that something names; all others are not kept
 	mu     sync.Mutex
 	byPart map[string]*left
+}
+
+// collect finds out which parts' results are named at all.
+func (r *results) collect(run *states.StateRun) {
+	r.named, r.byPart = map[string]bool{}, map[string]*left{}
+	add := func(list map[string]*states.Expr) {
+		if len(list) == 0 {
+			return
+		}
+		for _, ref := range states.ResultRefs(list) {
+			for _, address := range from(ref) {
+				r.named[address] = true
+			}
+		}
+	}
+	for i := range run.Invocations {
+		inv := &run.Invocations[i]
+		for _, g := range inv.Guards {
+			add(g.Results)
+		}
+		for k := range inv.Parts {
+			add(inv.Parts[k].Results)
+			for _, g := range inv.Parts[k].Guards {
+				add(g.Results)
+			}
+		}
+	}
+}
+
+// from lists the parts in the run of which a reference may mean one.
+func from(ref *states.Expr) []string {
+	if ref.Resolved {
+		return ref.From
+	}
+	return []string{ref.Ref.Address}
 }
 
 // left is what a part has left.
@@ -32,6 +68,9 @@ type left struct {
 
 // keep remembers what a part has left, now that it has ended.
 func (e *engine) keep(s *step) {
+	if !e.results.named[s.part.Address] {
+		return
+	}
 	l := &left{module: s.module, sensitive: s.hides}
 	resource := s.have
 	switch {
@@ -64,9 +103,6 @@ func (e *engine) keep(s *step) {
 	}
 	e.results.mu.Lock()
 	defer e.results.mu.Unlock()
-	if e.results.byPart == nil {
-		e.results.byPart = map[string]*left{}
-	}
 	e.results.byPart[s.part.Address] = l
 }
 
@@ -81,22 +117,18 @@ func (s *step) hides(attribute string) bool {
 // resultOf gives the value that a reference names: of the last of its parts that
 // has one. In a plan it may be unknown.
 func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
-	from := ref.From
-	if !ref.Resolved {
-		from = []string{ref.Ref.Address}
-	}
-	why := "it is left out of this run"
+	candidates, why := from(ref), "it is left out of this run"
 	e.results.mu.Lock()
 	defer e.results.mu.Unlock()
-	for k, address := range slices.Backward(from) {
+	for k, address := range slices.Backward(candidates) {
 		l := e.results.byPart[address]
 		switch {
 		case l == nil:
-			if k == len(from)-1 {
+			if k == len(candidates)-1 {
 				why = "it has not run"
 			}
 		case l.none != "":
-			if k == len(from)-1 {
+			if k == len(candidates)-1 {
 				why = l.none
 			}
 		default:

@@ -100,6 +100,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		locks:     lockSet{},
 		predicted: map[string]any{},
 	}
+	e.results.collect(run)
 	if err := e.build(); err != nil {
 		return nil, err
 	}
