@@ -360,7 +360,7 @@ state "membership" {
 state "database" {
   description = "Make each database."
   for_each    = var.databases
-  require     = [state.role]
+  require     = [state.settings, state.role] # there may be no role to wait for
 
   command "create" {
     description = "Empty, with its encoding and locale."

@@ -3,6 +3,7 @@
 package labtest
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func (m *machine) settles(text string) {
 // takesAway applies the same site with all components absent.
 func (m *machine) takesAway(text string) {
 	m.Helper()
-	absent := strings.ReplaceAll(text, "  source = \"std/", "  ensure = \"absent\"\n  source = \"std/")
+	absent := regexp.MustCompile("(?m)^component .*$").ReplaceAllString(text, "$0\n  ensure = \"absent\"")
 	if absent == text {
 		m.Fatal("nothing is absent")
 	}
