@@ -89,6 +89,9 @@ func row(ev states.Event) string {
 // acts reports whether a plan's row says that something is done.
 func acts(ev states.Event) bool { return ev.Outcome == "" && ev.Action != states.NoChange }
 
+// actsForSure reports whether a plan is certain that something is done.
+func actsForSure(ev states.Event) bool { return acts(ev) && (ev.Certain == nil || *ev.Certain) }
+
 func failedOutcome(ev states.Event) bool {
 	return ev.Outcome == states.Failed || ev.Outcome == states.Unknown
 }

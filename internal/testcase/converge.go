@@ -8,8 +8,9 @@ import (
 )
 
 // converge plans and applies again: nothing is to be left to do, but for the
-// parts that the case lets repeat. Where a part failed there is nothing to
-// converge.
+// parts that the case lets repeat. Of what a plan is not certain, because it
+// depends on one of these, the apply tells. Where a part failed there is nothing
+// to converge.
 func (r *running) converge(ctx context.Context, applied *story) {
 	want := r.expectation(untilApply)
 	if converges, given := get[bool](want, "converges"); given && !converges {
@@ -24,7 +25,7 @@ func (r *running) converge(ctx context.Context, applied *story) {
 		return
 	}
 	for _, address := range planned.order {
-		if ev := planned.events[address]; acts(ev) && !slices.Contains(keys(repeats), address) {
+		if ev := planned.events[address]; actsForSure(ev) && !slices.Contains(keys(repeats), address) {
 			r.fail(Failure{Message: "a second plan has something to do: " + address, Expected: string(states.NoChange),
 				Got: row(ev) + because(ev) + changesText(ev), Hint: convergeHint(ev)})
 		}
@@ -40,7 +41,7 @@ func (r *running) converge(ctx context.Context, applied *story) {
 			f := unexpected(ev)
 			f.Message += " in a second apply"
 			r.fail(f)
-		case ev.Outcome == states.Changed && !slices.Contains(keys(repeats), address) && !acts(planned.events[address]):
+		case ev.Outcome == states.Changed && !slices.Contains(keys(repeats), address) && !actsForSure(planned.events[address]):
 			r.fail(Failure{Message: "a second apply changes " + address, Expected: string(states.Unchanged),
 				Got: outcome(ev) + changesText(ev), Hint: convergeHint(ev)})
 		}
