@@ -23,6 +23,9 @@ type Declarations struct {
 	// Secrets are the sensitive texts that values were computed from, sorted.
 	// Whoever carries the run out masks them wherever they turn up.
 	Secrets []string
+	// SecretFiles are the digests of the encrypted files that secrets came from,
+	// by path: what a run is made of changes with them.
+	SecretFiles map[string]string
 }
 
 // Moved says that what had one address now has another.

@@ -32,6 +32,9 @@ type StateRun struct {
 	// Secrets are the texts that Declarations names, to be masked wherever they
 	// turn up. They are never written.
 	Secrets []string `json:"-"`
+	// SecretFiles are the digests of the encrypted files that secrets came from,
+	// so that the revision changes with them.
+	SecretFiles map[string]string `json:"secret_files,omitempty"`
 }
 
 // Invocation is one execution of a state.

@@ -57,6 +57,7 @@ type grammar struct {
 	Status     statusCmd     `cmd:"" help:"Show how a run stands, or ended."`
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
 	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
+	Secret     secretCmd     `cmd:"" help:"Keep the secrets of a site, encrypted."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 }
@@ -70,6 +71,7 @@ type Globals struct {
 	Var      []string    `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
 	VarFile  []string    `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
 	Facts    string      `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
+	Identity []string    `name:"identity" help:"Open secrets with the private key in this file." placeholder:"FILE" sep:"none" group:"values"`
 	StateDir string      `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
 	Root     string      `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
 	Parallel int         `help:"How many invocations run at once." placeholder:"N" group:"host"`
@@ -168,7 +170,7 @@ func usageError(err error) error {
 	hint := "tenet --help lists the commands"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-		hint = "tenet " + parse.Context.Selected().Name + " --help shows how it is used"
+		hint = parse.Context.Selected().FullPath() + " --help shows how it is used"
 	}
 	return &status{code: exitUsage, err: err, hint: hint}
 }

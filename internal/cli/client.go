@@ -20,6 +20,8 @@ type client struct {
 	Environment
 	globals *Globals
 	model   *kong.Application
+	// secretsHidden says that a site is only checked, and no secret opened.
+	secretsHidden bool
 }
 
 // getenv gives an environment variable, or "".

@@ -91,7 +91,7 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 
 // inspectInventory looks at the hosts or the roles.
 func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *inspected) error {
-	c, err := s.load(cmd.site)
+	c, err := s.load(ctx, cmd.site)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -29,6 +30,7 @@ type site struct {
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
 	host    *host.Local
+	secrets *secrets.Store
 	// declared is the host of the site that is meant; nil where it declares
 	// none.
 	declared *lang.Host
@@ -96,7 +98,7 @@ func (s *client) compile(ctx context.Context, path string) (*site, error) {
 
 // load opens a site, to be evaluated for this machine or a host that it
 // declares.
-func (s *client) load(path string) (*site, error) {
+func (s *client) load(ctx context.Context, path string) (*site, error) {
 	h, err := s.newHost()
 	if err != nil {
 		return nil, err
@@ -106,13 +108,15 @@ func (s *client) load(path string) (*site, error) {
 		return nil, err
 	}
 	c.sources = c.lang.Files()
-	c.target, err = s.target(h)
-	return c, err
+	if c.target, err = s.target(h); err != nil {
+		return nil, err
+	}
+	return c, s.useSecrets(ctx, c, path)
 }
 
 // evaluate loads a site, and evaluates it for one host.
 func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Declarations, error) {
-	c, err := s.load(path)
+	c, err := s.load(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,6 +134,7 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 	if err := s.diagnose(c, diags); err != nil {
 		return nil, nil, err
 	}
+	declarations.SecretFiles = c.secrets.Digests()
 	return c, declarations, nil
 }
 

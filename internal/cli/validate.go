@@ -18,7 +18,8 @@ type validated struct {
 
 // Run checks a site, for each host that it declares.
 func (cmd *validateCmd) Run(ctx runContext, s *client) error {
-	c, err := s.load(cmd.Site)
+	s.secretsHidden = true
+	c, err := s.load(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,15 @@ type Identity struct {
 	identity age.Identity
 }
 
+// Unusable stands for a key that cannot be used, where others are tried: that is
+// said if none of them opens a file.
+func Unusable(name string, why error) Identity { return Identity{name, broken{why}} }
+
+type broken struct{ why error }
+
+// Unwrap implements age.Identity.
+func (b broken) Unwrap([]*age.Stanza) ([]byte, error) { return nil, b.why }
+
 // maxIdentity is the length in bytes that a file of private keys may have.
 const maxIdentity = 1 << 20
 

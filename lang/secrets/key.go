@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -60,11 +59,9 @@ type Key struct {
 
 // Open gets the file's key with one of the identities, which are tried in turn.
 func (f *File) Open(identities []Identity) (*Key, error) {
-	at := diag.Range{File: f.name}
 	var tried []string
 	for _, id := range identities {
 		for _, line := range f.keys {
-			at = cmp.Or(line.at, at)
 			text, err := decrypt(line.data, id.identity, 1<<10)
 			if unfit := new(age.NoIdentityMatchError); errors.As(err, &unfit) {
 				continue
@@ -75,6 +72,9 @@ func (f *File) Open(identities []Identity) (*Key, error) {
 			}
 			return f.opened(text, line.at)
 		}
+		if _, phrase := id.identity.(*passphraseIdentity); phrase {
+			continue // there is none, unless it was asked for
+		}
 		if len(tried) == 0 || !strings.HasPrefix(tried[len(tried)-1], id.Name+": ") {
 			tried = append(tried, id.Name+" is not among those who may read it")
 		}
@@ -83,7 +83,7 @@ func (f *File) Open(identities []Identity) (*Key, error) {
 	if len(tried) > 0 {
 		detail = strings.Join(tried, "; ") + "."
 	}
-	return nil, diag.Diagnostic{Severity: diag.Error, Summary: "no key here opens " + f.name, Detail: detail, Range: at,
+	return nil, diag.Diagnostic{Severity: diag.Error, Summary: "no key here opens " + f.name, Detail: detail, Range: diag.Range{File: f.name},
 		Hint: "give the file of a private key with --identity FILE or TENET_IDENTITY, or let one who can read it " +
 			"add your public key to the recipients and run tenet secret rekey"}
 }

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/secrets"
+)
+
+// useSecrets lets the site at path have its secrets.
+func (s *client) useSecrets(ctx context.Context, c *site, path string) error {
+	dir, err := openSecrets(path)
+	if err != nil {
+		return err
+	}
+	c.secrets = &secrets.Store{Site: dir.root.FS(), Identities: s.identities(ctx)}
+	c.target.Secrets, c.target.SecretsHidden = c.secrets.Value, s.secretsHidden
+	if s.secretsHidden {
+		c.target.Secrets = c.secrets.Check
+	}
+	return nil
+}
+
+// identities gives the keys that may open secrets: those of --identity, of
+// TENET_IDENTITY, or the user's own SSH keys; and a passphrase that is asked for
+// when it is needed.
+func (s *client) identities(ctx context.Context) func() ([]secrets.Identity, error) {
+	return func() ([]secrets.Identity, error) {
+		names := s.globals.Identity
+		if len(names) == 0 {
+			names = filepath.SplitList(s.getenv("TENET_IDENTITY"))
+		}
+		given := len(names) > 0
+		if home := s.getenv("HOME"); !given && home != "" {
+			names = []string{filepath.Join(home, ".ssh/id_ed25519"), filepath.Join(home, ".ssh/id_rsa")}
+		}
+		var ids []secrets.Identity
+		var list diag.List
+		for _, name := range names {
+			id, err := s.identity(ctx, name)
+			switch {
+			case !given && errors.Is(err, fs.ErrNotExist):
+			case err != nil && given:
+				list.Add(diag.From(err)...)
+			case err != nil: // it is said where no other opens a file
+				ids = append(ids, secrets.Unusable(name, err))
+			default:
+				ids = append(ids, id)
+			}
+		}
+		ids = append(ids, secrets.PassphraseIdentity(func() (string, error) {
+			return s.passphrase(ctx, "Passphrase of the secrets: ", "TENET_PASSPHRASE_FILE")
+		}))
+		return ids, list.Err()
+	}
+}
+
+// identity reads the file of a private key, which may be a pipe.
+func (s *client) identity(ctx context.Context, name string) (secrets.Identity, error) {
+	data, err := readSome(name, 1<<20)
+	if err != nil {
+		return secrets.Identity{}, &explained{diag.Diagnostic{Severity: diag.Error, Range: diag.Range{File: name},
+			Summary: fmt.Sprintf("the key cannot be read: %v", err),
+			Hint:    "--identity and TENET_IDENTITY name the file of a private key, of age-keygen or SSH"}, err}
+	}
+	public, err := readSome(name+".pub", 1<<16)
+	if err != nil {
+		public = nil // few keys need it, and then it is said
+	}
+	return secrets.ParseIdentity(secrets.IdentityFile{Name: name, Data: data, Public: public, Passphrase: func() (string, error) {
+		return s.passphrase(ctx, "Passphrase of "+name+": ", "TENET_PASSPHRASE_FILE")
+	}})
+}
+
+// explained is a diagnostic with its cause, for programs.
+type explained struct {
+	diag.Diagnostic
+	why error
+}
+
+// Unwrap gives the diagnostic, and the cause.
+func (e *explained) Unwrap() []error { return []error{e.Diagnostic, e.why} }
+
+// readSome reads a file that is not longer than limit.
+func readSome(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is too long", name)
+	}
+	return data, err
+}
+
+// recipients are those of a file, with a way to ask for a new passphrase.
+func (s *client) recipients(ctx context.Context, dir *secretsDir, name string) (*secrets.Recipients, error) {
+	to, err := dir.recipients(name)
+	if err != nil {
+		return nil, err
+	}
+	to.Passphrase = func() (string, error) {
+		variable := "TENET_NEW_PASSPHRASE_FILE"
+		if s.getenv(variable) == "" {
+			variable = "TENET_PASSPHRASE_FILE"
+		}
+		text, err := s.passphrase(ctx, "New passphrase for "+name+": ", variable)
+		if err != nil || s.getenv(variable) != "" {
+			return text, err
+		}
+		again, err := s.passphrase(ctx, "The same again: ", variable)
+		if err == nil && again != text {
+			err = diag.Diagnostic{Severity: diag.Error, Summary: "the passphrases differ", Hint: "try again; nothing was changed"}
+		}
+		return text, err
+	}
+	return to, nil
+}
+
+// passphrase reads a passphrase: the first line of the file that an environment
+// variable names, which may be a pipe such as /dev/fd/3; or from the terminal.
+func (s *client) passphrase(ctx context.Context, prompt, variable string) (string, error) {
+	name := s.getenv(variable)
+	if name == "" {
+		return s.askHidden(ctx, prompt)
+	}
+	data, err := readSome(name, 1<<16)
+	if err != nil {
+		return "", diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("%s: %v", variable, err),
+			Hint: "it names a file, whose first line is the passphrase"}
+	}
+	text, _, _ := strings.Cut(string(data), "\n")
+	if text = strings.TrimSuffix(text, "\r"); text == "" {
+		return "", diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("%s: %s is empty", variable, name),
+			Hint: "its first line is the passphrase"}
+	}
+	return text, nil
+}
+
+// askHidden asks on the terminal for what must not be seen.
+func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
+	tty, isFile := s.In.(*os.File)
+	if _, ok := terminal(s.In); !ok || !isFile {
+		if _, ok := terminal(s.Err); !ok {
+			return "", noTerminal(prompt)
+		}
+		var err error
+		if tty, err = os.OpenFile("/dev/tty", os.O_RDWR, 0); err != nil {
+			return "", noTerminal(prompt)
+		}
+		defer tty.Close()
+	}
+	fmt.Fprint(s.Err, ui.Clean(prompt))
+	defer fmt.Fprintln(s.Err)
+	fd := int(tty.Fd())
+	former, err := term.GetState(fd)
+	if err != nil {
+		return "", failed(err)
+	}
+	type reply struct {
+		text []byte
+		err  error
+	}
+	answered := make(chan reply, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		answered <- reply{text, err}
+	}()
+	select {
+	case <-ctx.Done(): // the terminal must show again what is typed
+		return "", errors.Join(&status{code: exitInterrupted, err: errInterrupted}, term.Restore(fd, former))
+	case a := <-answered:
+		if a.err != nil && !errors.Is(a.err, io.EOF) {
+			return "", failed(a.err)
+		}
+		return string(a.text), nil
+	}
+}
+
+func noTerminal(prompt string) error {
+	what, _, _ := strings.Cut(strings.ToLower(prompt[:1])+prompt[1:], ":")
+	return diag.Diagnostic{Severity: diag.Error, Summary: "there is no terminal to ask on for the " + what,
+		Hint: "a passphrase may be in a file: TENET_PASSPHRASE_FILE=FILE, or /dev/fd/3 for a descriptor"}
+}
+
+// question asks on the terminal for a line that may be seen; ok is false without
+// one.
+func (s *client) question(ctx context.Context, prompt string) (yes, ok bool) {
+	if _, tty := terminal(s.In); !tty {
+		return false, false
+	}
+	fmt.Fprint(s.Err, prompt)
+	answered := make(chan string, 1)
+	go func() {
+		text, err := bufio.NewReader(s.In).ReadString('\n')
+		if err != nil {
+			text = "n"
+		}
+		answered <- strings.ToLower(strings.TrimSpace(text))
+	}()
+	select {
+	case <-ctx.Done():
+		return false, true
+	case a := <-answered:
+		return a == "" || a == "y" || a == "yes", true
+	}
+}
