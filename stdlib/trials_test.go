@@ -134,10 +134,13 @@ component "kernel" {
   }
 }
 `,
-		machine: simulated.Machine{Commands: []simulated.Command{{
-			Name: "sysctl", Argv: []string{"sysctl", "--quiet", "--load=/etc/sysctl.d/60-tenet.conf"},
-			Creates: map[string]string{"/proc/sys/vm/swappiness": "10"},
-		}}},
+		machine: simulated.Machine{Commands: []simulated.Command{
+			{Name: "sysctl", Argv: []string{"sysctl", "--values", "net.ipv4.ip_forward"}, Stdout: "1\n"},
+			{Name: "sysctl", Argv: []string{"sysctl", "--values", "vm.swappiness"}, Stdout: "60\n", Missing: "/proc/sys/vm/swappiness"},
+			{Name: "sysctl", Argv: []string{"sysctl", "--values", "vm.swappiness"}, Stdout: "10\n", Exists: "/proc/sys/vm/swappiness"},
+			{Name: "sysctl", Argv: []string{"sysctl", "--quiet", "--write", "vm.swappiness=10"},
+				Creates: map[string]string{"/proc/sys/vm/swappiness": "10"}},
+		}},
 		files: map[string]string{
 			"/etc/sysctl.d/60-tenet.conf": "# Kept by tenet.\nnet.ipv4.ip_forward = 1\nvm.swappiness = 10\n",
 			"/proc/sys/vm/swappiness":     "10",

@@ -11,9 +11,10 @@
 #     }
 #
 # Several components live side by side under different names; of two files that
-# set one parameter, the later in the order of their names wins at boot. Values
-# that the kernel refuses, and parameters that it does not have, are an error
-# when they are applied.
+# set one parameter, the later in the order of their names wins at boot. The
+# running kernel is asked each time: what somebody has changed is changed back. A
+# parameter that it does not have is an error, in a plan as well; a value that it
+# refuses is one when it is applied.
 #
 # Made absent, the file is removed. The kernel keeps the values until the next
 # boot, since nobody knows which ones it had before.
@@ -23,7 +24,7 @@ variable "settings" {
   description = "Values by the names of their parameters, such as \"net.ipv4.ip_forward\"."
 
   validation {
-    condition     = alltrue([for name in keys(var.settings) : can(regex("^[a-z0-9_]+([./][A-Za-z0-9_:*@-]+)+$", name))])
+    condition     = alltrue([for name in keys(var.settings) : can(regex("^[a-z0-9_]+([./][A-Za-z0-9_:@-]+)+$", name))])
     error_message = "A parameter has words with dots between them, such as net.ipv4.ip_forward (where a word has a dot itself, with slashes: net/ipv4/conf/eth0.1/forwarding)."
   }
 
@@ -58,25 +59,34 @@ state "settings" {
   description = "Write the parameters for each boot."
 
   file "settings" {
-    description = "Read at boot, and by the handler."
+    description = "Read at boot."
     path        = local.path
     content = join("", concat(["# Kept by tenet.\n"], [
       for name, value in var.settings : "${name} = ${value}\n"
     ]))
-    owner  = "root"
-    group  = "root"
-    mode   = "0644"
-    notify = var.apply ? [state.apply] : []
+    owner = "root"
+    group = "root"
+    mode  = "0644"
   }
 }
 
-state "apply" {
-  description = "Hand the parameters to the kernel. Runs when they have changed."
-  lazy        = true
+state "running" {
+  description = "Give each parameter its value now, where the running kernel has another."
+  for_each    = var.apply ? var.settings : {}
+  require     = [state.settings]
 
-  command "sysctl" {
-    description = "Reads this one file."
-    argv        = ["sysctl", "--quiet", "--load=${local.path}"]
+  command "now" {
+    description = "The value that the kernel has."
+    argv        = ["sysctl", "--values", each.key]
+    plan        = true
+    reads       = ["/proc/sys"]
+  }
+
+  # Some values are lists, with tabs between the numbers.
+  command "set" {
+    description = "The value that it is to have."
+    argv        = ["sysctl", "--quiet", "--write", "${each.key}=${each.value}"]
+    when        = join(" ", regexall("\\S+", self.command.now.stdout)) != join(" ", regexall("\\S+", each.value))
   }
 }
 

@@ -82,8 +82,11 @@ component "kernel" {
 	m.takesAway(site)
 	m.shell("test ! -e /etc/motd && test ! -e /etc/motd.d/notice && test -e /etc/motd.d/of-others && test ! -e /etc/sysctl.d/60-tenet.conf")
 
+	m.settles(site)
+	m.shell("sysctl -q -w net.ipv4.ip_forward=0")
+	m.converges(`component.kernel.state.running["net.ipv4.ip_forward"].command.set`)
 	m.site(strings.Replace(site, `"net.ipv4.ip_forward" `, `"net.ipv4.no_such_thing" `, 1))
-	m.fails("component.kernel.state.apply.command.sysctl")
+	m.fails(`component.kernel.state.running["net.ipv4.no_such_thing"].command.now`)
 }
 
 func TestStdlibCron(t *testing.T) {
