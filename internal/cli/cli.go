@@ -134,6 +134,13 @@ func Main(args []string, env Environment) int {
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "test":
+		args = slices.Clone(args)
+		for i, arg := range args {
+			if arg == "-update" { // as go test has it
+				args[i] = "--update"
+			}
+		}
 	case args[0] == "help":
 		args = append(slices.Clone(args[1:]), "--help")
 	}

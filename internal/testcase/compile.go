@@ -253,6 +253,7 @@ func (r *running) checkWarnings() {
 // is not going to change its mind.
 func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun {
 	out := *run
+	out.Secrets = slices.SortedFunc(slices.Values(run.Secrets), func(a, b string) int { return len(b) - len(a) })
 	out.Invocations = slices.Clone(run.Invocations)
 	for i := range out.Invocations {
 		inv := &out.Invocations[i]

@@ -13,8 +13,10 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
@@ -97,8 +99,29 @@ func (r *running) fail(f Failure) {
 	if f.Range.IsZero() {
 		f.Range = r.c.Range
 	}
+	for _, text := range []*string{&f.Message, &f.Expected, &f.Got, &f.Diff} {
+		*text = r.mask(*text)
+	}
 	r.failures = append(r.failures, f)
 }
+
+// mask hides the secrets of the run: a report is read by more people than a
+// case.
+func (r *running) mask(text string) string {
+	if r.compiled == nil {
+		return text
+	}
+	for _, secret := range r.compiled.run.Secrets {
+		if len(secret) >= shortestSecret {
+			text = strings.ReplaceAll(text, secret, graph.Hidden)
+		}
+	}
+	return text
+}
+
+// shortestSecret is the length from which secrets are looked for, as in the
+// output of programs: shorter ones turn up by chance.
+const shortestSecret = 4
 
 // expectation is the block of a stage, or an empty one.
 func (r *running) expectation(stage string) *block {

@@ -159,6 +159,44 @@ case "need not" {
 	}
 }
 
+// A warning can be expected, and errors all have to be.
+func TestMessages(t *testing.T) {
+	const site = "site {\n name = \"x\"\n prune = true\n}\nfile \"/x\" {\n nosuch = 1\n other = 1\n}\n"
+	results := run(t, modules.Standard(), strings.NewReplacer(" nosuch = 1\n", "", " other = 1\n", "").Replace(site), `
+case "warned" {
+  expect_warning = "prune has no effect"
+}
+case "not warned" {
+  expect_warning = ["prune has no effect", "something else"]
+}
+case "seen" {}
+`)
+	for i, want := range []struct {
+		outcome  testcase.Outcome
+		warnings int
+	}{{testcase.Passed, 0}, {testcase.Failed, 0}, {testcase.Passed, 1}} {
+		if r := results[i]; r.Outcome != want.outcome || len(r.Diagnostics) != want.warnings {
+			t.Errorf("%s: %s %s%v", r.Case.Name, r.Outcome, r.Text(""), r.Diagnostics)
+		}
+	}
+	results = run(t, modules.Standard(), site, `
+case "both" {
+  expect_error = ["nosuch", "other"]
+}
+case "one" {
+  expect_error = "nosuch"
+}
+case "none" {
+  expect_error = "third"
+}
+`)
+	for i, want := range []string{"", "refused for a further reason", "refused for another reason"} {
+		if text := results[i].Text(""); !strings.Contains(text, want) || want == "" && text != "" {
+			t.Errorf("%s: %s", results[i].Case.Name, text)
+		}
+	}
+}
+
 // Retries do not wait, and the values of a case have their places.
 func TestImpatience(t *testing.T) {
 	results := run(t, modules.Standard(), `
