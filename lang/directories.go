@@ -70,6 +70,20 @@ func (d *directories) source(name string) ([]byte, bool) {
 	return src, err == nil
 }
 
+// names lists the sources within the site's directory.
+func (d *directories) names() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var names []string
+	for name := range d.sources {
+		if !strings.HasPrefix(name, "@") && fs.ValidPath(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // read reads the sources in the root of a file system, as the directory of
 // that name. The list says what cannot be read.
 func (d *directories) read(files fs.FS, name string, only []string) (*program.Directory, diag.List) {

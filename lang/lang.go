@@ -148,8 +148,17 @@ func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) 
 // Diagnose makes a diagnostic of an error, with its hint if it has one.
 func Diagnose(err error, at diag.Range) diag.Diagnostic { return eval.Diagnose(err, at) }
 
-// Format rewrites a file in the canonical layout. JSON is left as it is, and a
+// SourceNames lists the files that were read as sources of the site, sorted: its
+// own, and those of its components and scripts in directories below. Components
+// that scripts name are known only once the site is evaluated.
+func (s *Site) SourceNames() []string { return s.files.names() }
+
+// Format rewrites a file, in the language that its name tells, in the canonical
+// layout: white space and nothing that has a meaning. JSON is left as it is, and a
 // file that does not parse is not touched: the list says why.
 func Format(filename string, src []byte) ([]byte, diag.List) {
+	if star.IsSource(filename) {
+		return star.Format(filename, src)
+	}
 	return hcl.Format(filename, src)
 }

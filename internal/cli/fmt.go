@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -21,6 +24,8 @@ type fmtCmd struct {
 	Paths []string `arg:"" optional:"" help:"Directories or files (default: the current directory); - formats standard input."`
 	Check bool     `help:"Change nothing; end with 1 if a file is not in the canonical layout."`
 	Diff  bool     `help:"Show what is changed, or would be."`
+
+	Language string `help:"The language of standard input: ${enum}." enum:"hcl,starlark" default:"hcl"`
 }
 
 // Run rewrites state files, and lists those that it changed.
@@ -57,7 +62,9 @@ func (cmd *fmtCmd) Run(ctx runContext, s *client) error {
 	return nil
 }
 
-// formatted lists the state files among paths.
+// formatted lists the state files among paths. A directory stands for its own
+// ones, for those of the components in it that it uses, and for their cases and
+// modules; not for other files below, which the site may write to hosts.
 func formatted(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -69,13 +76,42 @@ func formatted(paths []string) ([]string, error) {
 			files = append(files, path)
 			continue
 		}
-		entries, err := os.ReadDir(path)
+		found, err := stateFiles(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// stateFiles lists the state files of a site. Symbolic links are left alone.
+func stateFiles(dir string) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dirs := map[string]bool{".": true}
+	loaded, _ := lang.Load(root.FS(), lang.Options{Registry: modules.Standard()}) // what is wrong is for validate
+	for _, name := range loaded.SourceNames() {
+		dirs[path.Dir(name)] = true
+	}
+	for name := range maps.Clone(dirs) {
+		dirs[path.Join(name, "tests")], dirs[path.Join(name, "modules")] = true, true
+	}
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		entries, err := fs.ReadDir(root.FS(), name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".hcl") && e.Type().IsRegular() {
-				files = append(files, filepath.Join(path, e.Name()))
+			if ext := path.Ext(e.Name()); e.Type().IsRegular() && (ext == ".hcl" || ext == ".star") {
+				files = append(files, filepath.Join(dir, filepath.FromSlash(name), e.Name()))
 			}
 		}
 	}
@@ -93,10 +129,13 @@ func (s *client) format(name string, src []byte) ([]byte, error) {
 
 // input formats standard input to standard output.
 func (cmd *fmtCmd) input(s *client) error {
-	const name = "standard input"
+	name := "standard input"
 	src, err := io.ReadAll(s.In)
 	if err != nil {
 		return failed(err)
+	}
+	if cmd.Language == "starlark" {
+		name += ".star"
 	}
 	out, err := s.format(name, src)
 	if err != nil {
