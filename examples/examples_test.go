@@ -39,7 +39,7 @@ func compile(t *testing.T, example string, vars ...lang.Var) *graph.Result {
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	result, list := graph.Compile(declarations, graph.Options{Registry: registry})
+	result, list := graph.Compile(declarations, graph.Options{Registry: site.Registry()})
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
@@ -50,6 +50,7 @@ func TestOrder(t *testing.T) {
 	for example, want := range map[string][]string{
 		"nginx":          {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
 		"nginx-starlark": {"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"},
+		"custom-module":  {"directory.conf", "state.settings", "state.reread"},
 		"quickstart": {
 			"directory.all",
 			"run.plain", "state.restart#1", "state.register", "run.registered", "state.restart#2",
@@ -127,7 +128,7 @@ func TestCases(t *testing.T) {
 			t.Errorf("%s has %d cases: %v", entry.Name(), len(cases.List), mistakes)
 		}
 		for _, c := range cases.List {
-			if r := testcase.Run(t.Context(), c, testcase.Options{Site: site, Registry: registry}); r.Outcome != testcase.Passed {
+			if r := testcase.Run(t.Context(), c, testcase.Options{Site: site, Registry: site.Registry()}); r.Outcome != testcase.Passed {
 				t.Errorf("%s: %s\n%s%v", entry.Name(), c.Name, r.Text(entry.Name()), r.Diagnostics)
 			}
 		}

@@ -53,7 +53,8 @@ var imports = []struct {
 	{"lang/star", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, nil},
 	// Files of secrets, whoever asks for them: the language does by a function.
 	{"lang/secrets", []string{"lang/diag"}, nil},
-	{"lang", []string{"lang/*", "states", "stdlib"}, []string{"modules", "runtime/host"}},
+	// A site brings modules of its own along.
+	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"modules", "runtime/host"}},
 	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},

@@ -33,10 +33,12 @@ type directories struct {
 	mu      sync.Mutex
 	opened  map[string]*program.Directory
 	sources map[string][]byte // the text of all sources, by name
+	custom  map[string]customModule
+	broken  []string // the custom modules that have mistakes
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
-	return &directories{site: site, options: o, opened: map[string]*program.Directory{}, sources: map[string][]byte{}}
+	return &directories{site: site, options: o, opened: map[string]*program.Directory{}, sources: map[string][]byte{}, custom: map[string]customModule{}}
 }
 
 // Open opens a file of the site or of a component.
@@ -88,6 +90,7 @@ func (d *directories) names() []string {
 // that name. The list says what cannot be read.
 func (d *directories) read(files fs.FS, name string, only []string) (*program.Directory, diag.List) {
 	out := &program.Directory{Name: name, FS: files}
+	out.Registry, out.Problems = d.modules(files, name)
 	names, list := sourceNames(files, only)
 	var scripts []star.Source
 	reader := eval.NewFilesOf(files, name)
@@ -110,9 +113,9 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 		}
 	}
 	if len(scripts) > 0 {
-		parsed, found := star.Parse(scripts, star.Options{Registry: d.options.Registry, Site: files, Dir: name,
+		parsed, found := star.Parse(scripts, star.Options{Registry: out.Registry, Site: files, Dir: name,
 			Std: d.options.Standard, MaxNesting: d.options.MaxNesting, MaxSteps: d.options.MaxSteps})
-		out.Scripts, out.Problems = parsed, found
+		out.Scripts, out.Problems = parsed, append(out.Problems, found...)
 		d.keep(parsed)
 	}
 	d.mu.Lock()

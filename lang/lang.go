@@ -24,7 +24,7 @@ const DefaultMaxNesting = eval.DefaultMaxNesting
 
 // Options say how a site is loaded. Registry is required.
 type Options struct {
-	// Registry holds the modules that the site may use.
+	// Registry holds the modules that the site may use beside its own.
 	Registry *states.Registry
 	// Files limits the site to these files of its root; nil: all of them.
 	Files []string
@@ -131,6 +131,11 @@ func (s *Site) Prune() bool { return s.program.Prune() }
 // RequiresVersion is the site's constraint on the version of tenet, and its
 // place; empty when it has none.
 func (s *Site) RequiresVersion() (string, diag.Range) { return s.program.RequiresVersion() }
+
+// Registry holds the modules that the site may use: those of the Options, and
+// those that the site and its components bring along. What plans or carries out
+// the site's declarations needs it.
+func (s *Site) Registry() *states.Registry { return s.files.registry() }
 
 // Files is the file system that the site was loaded from, with the directories
 // of its components: it opens what parts name as their sources.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -28,7 +27,7 @@ func (s *client) renderer(c *site) ui.Renderer {
 
 func (s *client) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
-		Host: c.host, Registry: modules.Standard(), Site: c.sources, Sources: c.places,
+		Host: c.host, Registry: c.registry(), Site: c.sources, Sources: c.places,
 		Parallel: s.globals.Parallel, Events: events,
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -10,6 +11,7 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/modules/custom"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -17,9 +19,19 @@ type docCmd struct {
 	Name string `arg:"" optional:"" help:"A module, a function, or functions (default: list the modules)."`
 }
 
-// Run describes modules and functions.
+// Run describes modules and functions. The modules are those of the program,
+// and those of the site in the current directory.
 func (cmd *docCmd) Run(_ runContext, s *client) error {
-	registry := modules.Standard()
+	here, err := os.OpenRoot(".")
+	if err != nil {
+		return failed(err)
+	}
+	defer here.Close()
+	own, list := custom.Load(here.FS(), custom.Dir, custom.Options{Registry: modules.Standard()})
+	if slices.Contains(own.Broken(), cmd.Name) {
+		return s.show(list, own.Source)
+	}
+	registry := modules.Standard().With(own.Modules()...)
 	switch m := registry.Lookup(cmd.Name); {
 	case cmd.Name == "":
 		return s.listModules(registry)

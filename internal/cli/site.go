@@ -35,8 +35,17 @@ type site struct {
 	// none.
 	declared *lang.Host
 
+	own    *states.Registry  // the modules of the site and the program's; nil: the latter
 	texts  map[string][]byte // the source files, once lang is let go
 	places map[string]diag.Range
+}
+
+// registry holds the modules that the site may use.
+func (c *site) registry() *states.Registry {
+	if c.own == nil {
+		return modules.Standard()
+	}
+	return c.own
 }
 
 // forgetSyntax lets go of the parsed site, which in a large one is most of its
@@ -107,7 +116,7 @@ func (s *client) load(ctx context.Context, path string) (*site, error) {
 	if c.lang, err = s.openSite(path); err != nil {
 		return nil, err
 	}
-	c.sources = c.lang.Files()
+	c.sources, c.own = c.lang.Files(), c.lang.Registry()
 	if c.target, err = s.target(h); err != nil {
 		return nil, err
 	}
@@ -141,7 +150,7 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 // plan compiles declarations, and selects from the run.
 func (s *client) plan(c *site, declarations *states.Declarations) error {
 	var diags diag.List
-	c.result, diags = graph.Compile(declarations, graph.Options{Registry: modules.Standard()})
+	c.result, diags = graph.Compile(declarations, graph.Options{Registry: c.registry()})
 	if err := s.diagnose(c, diags); err != nil {
 		return err
 	}

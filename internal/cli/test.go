@@ -9,7 +9,6 @@ import (
 	"regexp"
 
 	"github.com/tenetcm/tenet/internal/testcase"
-	"github.com/tenetcm/tenet/modules"
 )
 
 type testCmd struct {
@@ -154,7 +153,7 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 		}
 		return site.Source(file)
 	}
-	o := testcase.Options{Site: site, Registry: modules.Standard()}
+	o := testcase.Options{Site: site, Registry: site.Registry()}
 	if update && !at.standard {
 		o.Update = updater(at.dir)
 	}

@@ -24,9 +24,12 @@ type Parser func(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, li
 // Directory is one directory of sources: a site, or a component.
 type Directory struct {
 	// Name tells it from others: its path in the file system of Options.All.
-	Name    string
-	FS      fs.FS // where its functions and sources find their files
-	Sources []Source
+	Name string
+	FS   fs.FS // where its functions and sources find their files
+	// Registry holds the modules that its sources may use; nil: that of the
+	// Options.
+	Registry *states.Registry
+	Sources  []Source
 	// Scripts are the sources that declare by running; nil: there are none.
 	Scripts syntax.Scripts
 	// Problems are what is wrong with the scripts whatever the host.
@@ -102,6 +105,9 @@ func Parse(dir *Directory, o Options) (*Program, diag.List) {
 
 // parseDirectory is Parse for a directory that the program from uses.
 func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.List) {
+	if dir.Registry != nil {
+		o.Registry = dir.Registry
+	}
 	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry),
 		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{},
 		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}

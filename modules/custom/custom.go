@@ -44,6 +44,9 @@ type Options struct {
 	// Registry holds the modules that are there already, whose names are
 	// taken.
 	Registry *states.Registry
+	// Name is that of the site's root among all that a run opens, for messages;
+	// empty for ".".
+	Name string
 	// Limits bound each call of a module's functions.
 	Limits sandbox.Limits
 }
@@ -53,20 +56,21 @@ type Set struct {
 	modules map[string]*states.Module
 	sources map[string][]byte
 	digests map[string]string
+	files   map[string]string // of modules, the broken ones too
 }
 
 // Load reads the modules in a directory of a site; "." is its root. There are
 // none where the directory is missing. All that is wrong is in the list, and
 // the Set holds the modules that are good.
 func Load(site fs.FS, dir string, o Options) (*Set, diag.List) {
-	s := &Set{modules: map[string]*states.Module{}, sources: map[string][]byte{}, digests: map[string]string{}}
+	s := &Set{modules: map[string]*states.Module{}, sources: map[string][]byte{}, digests: map[string]string{}, files: map[string]string{}}
 	names, err := sourceNames(site, dir)
 	if err != nil {
-		return s, diag.List{{Severity: diag.Error, Range: diag.Range{File: dir},
+		return s, diag.List{{Severity: diag.Error, Range: diag.Range{File: path.Join(o.Name, dir)},
 			Summary: "the directory of modules cannot be read: " + err.Error(),
 			Hint:    "make it a directory that may be read, or remove it"}}
 	}
-	l := &loader{dir: dir, files: eval.NewFiles(site), options: o, set: s, loaded: map[string]*library{}}
+	l := &loader{dir: dir, name: path.Join(o.Name, dir), files: eval.NewFilesOf(site, o.Name), options: o, set: s, loaded: map[string]*library{}}
 	for _, name := range names {
 		l.module(name)
 	}
@@ -101,6 +105,20 @@ func (s *Set) Modules() []*states.Module {
 	return all
 }
 
+// Broken lists the modules that have mistakes, sorted by name.
+func (s *Set) Broken() []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		if s.modules[name] == nil {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// File is the file that declares a module; empty for one that is not here.
+func (s *Set) File(module string) string { return s.files[module] }
+
 // Files lists the files that were read, modules and what they load, sorted:
 // what a host needs to have the modules too.
 func (s *Set) Files() []string { return slices.Sorted(maps.Keys(s.sources)) }
@@ -115,12 +133,12 @@ func (s *Set) Source(file string) ([]byte, bool) {
 // own file and all that it loads. It is empty for a module that is not here.
 func (s *Set) Digest(module string) string { return s.digests[module] }
 
-// digest sums up files with their names.
+// digest sums up files with their names, whatever directory they are in.
 func digest(sources map[string][]byte, files []string) string {
 	sum := sha256.New()
 	for _, name := range files {
 		part := sha256.Sum256(sources[name])
-		sum.Write([]byte(name + "\x00"))
+		sum.Write([]byte(path.Base(name) + "\x00"))
 		sum.Write(part[:])
 	}
 	return hex.EncodeToString(sum.Sum(nil))

@@ -33,6 +33,7 @@ func (d *declaration) wrong(at diag.Range, hint, format string, args ...any) {
 // module loads one module.
 func (l *loader) module(file string) {
 	name := strings.TrimSuffix(file, ".star")
+	l.set.files[name] = path.Join(l.name, file)
 	lib := l.load(file)
 	d := &declaration{loader: l, lib: lib, places: map[string]syntax.Position{}, keys: map[string]syntax.Position{}}
 	d.checkName(name)
@@ -61,7 +62,7 @@ func (l *loader) module(file string) {
 
 // checkName holds a file's name to be that of a module.
 func (d *declaration) checkName(name string) {
-	at := diag.Range{File: path.Join(d.dir, name+".star")}
+	at := diag.Range{File: path.Join(d.name, name+".star")}
 	_, universal := starlark.Universe[name]
 	words := []string{
 		"and", "break", "continue", "def", "elif", "else", "for", "if", "in", "lambda", "load", "not", "or", "pass", "return",

@@ -20,6 +20,7 @@ import (
 // loader reads the files of one directory, each once.
 type loader struct {
 	dir     string
+	name    string // of the directory, for messages
 	files   *eval.Files
 	options Options
 	set     *Set
@@ -39,7 +40,7 @@ type library struct {
 
 // load executes a file, or gives what came of that before.
 func (l *loader) load(name string) *library {
-	file := path.Join(l.dir, name)
+	file := path.Join(l.name, name)
 	if done := l.loaded[file]; done != nil {
 		return done
 	}
@@ -107,7 +108,7 @@ func (l *loader) require(name string) (*library, error) {
 	if base == "" || strings.ContainsAny(base, "/\\\x00") || path.Ext(base) != ".star" {
 		return nil, fmt.Errorf("%q cannot be loaded: a module loads *.star files of its own directory, such as %q", name, "_lib.star")
 	}
-	file := path.Join(l.dir, base)
+	file := path.Join(l.name, base)
 	if i := slices.Index(l.loading, file); i >= 0 {
 		return nil, fmt.Errorf("files load each other in a circle: %s", strings.Join(append(l.loading[i:], file), " → "))
 	}

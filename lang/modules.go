@@ -1,0 +1,78 @@
+package lang
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/modules/custom"
+	"github.com/tenetcm/tenet/states"
+)
+
+// customModule is a module that a directory brings along.
+type customModule struct {
+	module *states.Module
+	digest string
+	file   string
+}
+
+// modules loads the modules of a directory, and gives the registry of what its
+// sources may use: the program's modules and its own. A run knows modules by
+// their names alone, so that two directories may have one of the same name only
+// where it is the same.
+func (d *directories) modules(files fs.FS, name string) (*states.Registry, diag.List) {
+	set, list := custom.Load(files, custom.Dir, custom.Options{Registry: d.options.Registry, Name: name})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, file := range set.Files() {
+		d.sources[file], _ = set.Source(file)
+	}
+	d.broken = append(d.broken, set.Broken()...)
+	var own []*states.Module
+	for _, m := range set.Modules() {
+		loaded := customModule{module: m, digest: set.Digest(m.Name), file: set.File(m.Name)}
+		first, taken := d.custom[m.Name]
+		if taken && first.digest != loaded.digest {
+			list.Add(diag.Diagnostic{
+				Summary: fmt.Sprintf("there is another module %q", m.Name),
+				Detail:  "A host knows a module by its name, whatever directory brings it along.",
+				Hint:    "rename one of them, or make them the same",
+				Range:   diag.Range{File: loaded.file},
+				Related: []diag.Related{{Message: "the other one", Range: diag.Range{File: first.file}}},
+			})
+			d.broken = append(d.broken, m.Name)
+			continue
+		}
+		if taken {
+			m = first.module
+		} else {
+			d.custom[m.Name] = loaded
+		}
+		own = append(own, m)
+	}
+	return d.options.Registry.With(own...), list
+}
+
+// registry holds the program's modules, and those of all directories.
+func (d *directories) registry() *states.Registry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []*states.Module
+	for _, c := range d.custom {
+		all = append(all, c.module)
+	}
+	return d.options.Registry.With(all...)
+}
+
+// known leaves out that modules are unknown which are there, and have mistakes
+// of their own.
+func (d *directories) known(list diag.List) diag.List {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(list, func(m diag.Diagnostic) bool {
+		return slices.ContainsFunc(d.broken, func(name string) bool {
+			return m.Summary == fmt.Sprintf("there is no type of part or declaration %q", name) || m.Summary == "undefined: "+name
+		})
+	})
+}
