@@ -71,6 +71,7 @@ func TestRefuses(t *testing.T) {
 		{"postgresql", vars{"access": `[{ type = "local", address = "::1/128" }]`}, "A rule's type"},
 		{"postgresql", vars{"access": `[{ type = "host" }]`}, "A rule's type"},
 		{"postgresql", vars{"passwords": `{ a = "x" }`}, "for none of the roles"},
+		{"postgresql", vars{"roles": `{ a = {} }`, "passwords": `{ a = "pässword" }`}, "of ASCII"},
 		{"self_signed_ca", vars{"name": "a\nb"}, "A name has up to"},
 		{"self_signed_ca", vars{"directory": "/etc/../x"}, "absolute path"},
 		{"self_signed_ca", vars{"days": "1"}, "at least 10"},

@@ -176,6 +176,9 @@ component "database" {
       app      = { createdb = true }
       reporter = { login = false, member_of = ["pg_read_all_data"] }
     }
+    passwords = {
+      app = "it's secret"
+    }
     databases = {
       app = { owner = "app", extensions = ["pg_trgm"] }
     }
@@ -198,13 +201,15 @@ component "database" {
 			"/etc/postgresql/15/main/conf.d/51-tenet-restart.conf": "# Kept by tenet.\nmax_connections = '200'\n",
 			"/etc/postgresql/15/main/pg_hba.conf": "# Kept by tenet.\nlocal all postgres peer\n" +
 				"host app app 192.0.2.0/24 scram-sha-256\nlocal all all peer\n",
-			"/var/lib/simulated/pg/role app": "", "/var/lib/simulated/pg/role reporter": "",
+			"/var/lib/simulated/pg/password app it": "",
+			"/var/lib/simulated/pg/role app":        "", "/var/lib/simulated/pg/role reporter": "",
 			"/var/lib/simulated/pg/member pg_read_all_data reporter": "",
 			"/var/lib/simulated/pg/database app":                     "", "/var/lib/simulated/pg/owner app app": "",
 			"/var/lib/simulated/pg/extension pg_trgm": "",
 		},
 		stays: []string{
 			"/etc/postgresql/15/main/pg_hba.conf",
+			"/var/lib/simulated/pg/password app it",
 			"/var/lib/simulated/pg/role app", "/var/lib/simulated/pg/role reporter",
 			"/var/lib/simulated/pg/member pg_read_all_data reporter",
 			"/var/lib/simulated/pg/database app", "/var/lib/simulated/pg/owner app app",
@@ -219,6 +224,7 @@ func addPostgres(h *host.Memory) {
 	const dir = "/var/lib/simulated/pg/"
 	tells := []struct{ statement, thing string }{
 		{`'CREATE ROLE "(\w+)"'`, "role %s"},
+		{`ALTER ROLE "(\w+)" PASSWORD '(it)''s secret'`, "password %s %s"},
 		{`GRANT "(\w+)" TO "(\w+)"`, "member %s %s"},
 		{`CREATE DATABASE "(\w+)"`, "database %s"},
 		{`(?:CREATE|ALTER) DATABASE "(\w+)" .*OWNER (?:TO )?"(\w+)"`, "owner %s %s"},
@@ -245,6 +251,13 @@ func addPostgres(h *host.Memory) {
 				}
 			}
 			return host.Result{}, nil // of the access rules: no mistakes
+		}
+		if strings.Contains(string(c.Stdin), "pg_authid") {
+			answer := "f\n"
+			if simulated.Exists(h, dir+"password app it") {
+				answer = "t\n"
+			}
+			return host.Result{Stdout: []byte(answer)}, nil
 		}
 		for _, tell := range tells {
 			if m := regexp.MustCompile(tell.statement).FindStringSubmatch(string(c.Stdin)); m != nil {

@@ -133,8 +133,8 @@ variable "passwords" {
   }
 
   validation {
-    condition     = alltrue([for password in values(var.passwords) : can(regex("^[^\\n\\r\\x00]+$", password))])
-    error_message = "A password is one line, and not empty."
+    condition     = alltrue([for password in values(var.passwords) : can(regex("^[ -~]{1,64}$", password))])
+    error_message = "A password has up to 64 letters, digits and signs of ASCII, so that every program sends it alike."
   }
 }
 
@@ -334,6 +334,29 @@ state "role" {
         "AND rolreplication = ${each.value.replication}",
       ])])
     }
+  }
+}
+
+# The server is asked, so that a password that somebody has changed is changed back.
+state "password" {
+  description = "Give roles their passwords."
+  for_each    = toset(nonsensitive(keys(var.passwords)))
+  require     = [state.role[each.key]]
+
+  command "same" {
+    description = "Whether it is the role's password already."
+    argv        = local.psql
+    user        = "postgres"
+    stdin       = template("password.sql.tmpl", { name = each.key, password = var.passwords[each.key], set = false })
+    plan        = true
+  }
+
+  command "set" {
+    description = "The server keeps only what is derived from it."
+    argv        = local.psql
+    user        = "postgres"
+    stdin       = template("password.sql.tmpl", { name = each.key, password = var.passwords[each.key], set = true })
+    when        = trimspace(self.command.same.stdout) != "t"
   }
 }
 

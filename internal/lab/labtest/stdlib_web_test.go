@@ -208,6 +208,9 @@ component "database" {
       app      = { createdb = true }
       reporter = { login = false, member_of = ["pg_read_all_data", "app"] }
     }
+    passwords = {
+      app = "it's \\ se$cret"
+    }
     databases = {
       app = { owner = "app", extensions = ["plpgsql", "tcn"] }
     }
@@ -221,6 +224,18 @@ component "database" {
 	m.gives(psql("SELECT datname, pg_get_userbyid(datdba), pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'app'"), "app|app|UTF8")
 	m.gives(psql("SELECT pg_has_role('reporter', 'app', 'MEMBER'), pg_has_role('reporter', 'pg_read_all_data', 'MEMBER')"), "t|t")
 	m.gives("runuser -u postgres -- psql -qAtX app -c \"SELECT extname FROM pg_extension ORDER BY 1\"", "plpgsql\ntcn")
+
+	const login = `PGPASSWORD="it's \\ se\$cret" psql -h 127.0.0.1 -U app -qAtX -c "SELECT current_user"`
+	m.gives(login, "app")
+	m.shell("! PGPASSWORD=other psql -h 127.0.0.1 -U app -c 'SELECT 1'")
+	for _, change := range []string{
+		"ALTER ROLE app PASSWORD 'other'", "ALTER ROLE app PASSWORD NULL", "SET password_encryption = md5; ALTER ROLE app PASSWORD 'other'",
+	} {
+		m.shell(psql(change))
+		m.converges(`component.database.state.password["app"].command.set`)
+		m.gives(login, "app")
+	}
+	m.shell("! grep -rl -e 'se.cret' /var/log/postgresql /var/lib/tenet /var/log/apt && ! journalctl | grep -q 'se.cret'")
 
 	// What somebody has changed is changed back; the rest is left alone.
 	m.shell(psql("ALTER ROLE app NOCREATEDB; CREATE ROLE other; ALTER DATABASE app OWNER TO other"))
