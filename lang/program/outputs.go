@@ -13,9 +13,9 @@ import (
 // name.
 func (p *Program) Outputs(ctx context.Context, t eval.Target) ([]eval.OutputValue, diag.List) {
 	e := newEvaluation(ctx, p, t)
-	e.inventory(true)
-	e.variables()
+	e.begin(true)
 	e.expandAll()
+	p = e.site
 	var all []eval.OutputValue
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		declared := p.outputs[name]
