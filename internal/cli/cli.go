@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -34,6 +35,8 @@ type Environment struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Environ  []string // "NAME=value"
+	// Exit ends the program at once, where nothing else can; nil: os.Exit.
+	Exit func(status int)
 }
 
 // grammar is the whole command line.
@@ -64,22 +67,24 @@ type grammar struct {
 
 // Globals are the flags of every command.
 type Globals struct {
-	Limit    string      `short:"l" help:"Take these hosts of the site: names, globs, @GROUP, !NOT, with commas." placeholder:"HOSTS" group:"selection"`
-	Tags     []string    `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
-	Target   []string    `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
-	Exclude  []string    `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
-	Var      []string    `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
-	VarFile  []string    `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
-	Facts    string      `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
-	Identity []string    `name:"identity" help:"Open secrets with the private key in this file." placeholder:"FILE" sep:"none" group:"values"`
-	StateDir string      `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
-	Root     string      `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
-	Parallel int         `help:"How many invocations run at once." placeholder:"N" group:"host"`
-	JSON     bool        `name:"json" help:"Print JSON." group:"output"`
-	Quiet    bool        `short:"q" help:"Print failures and the sum only." group:"output"`
-	NoColor  bool        `help:"Print no colours." group:"output"`
-	Version  versionFlag `help:"Show the version." group:"output"`
-	Verbose  bool        `short:"v" help:"Print what stays as it is, too." group:"output"`
+	Limit       string        `short:"l" help:"Take these hosts of the site: names, globs, @GROUP, !NOT, with commas." placeholder:"HOSTS" group:"selection"`
+	Tags        []string      `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
+	Target      []string      `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
+	Exclude     []string      `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
+	Var         []string      `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
+	VarFile     []string      `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
+	Facts       string        `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
+	Identity    []string      `name:"identity" help:"Open secrets with the private key in this file." placeholder:"FILE" sep:"none" group:"values"`
+	EvalTimeout time.Duration `help:"How long the evaluation of a site may take." default:"10s" placeholder:"DURATION" group:"values"`
+	EvalMemory  string        `help:"How much memory the evaluation of a site may take." default:"1GiB" placeholder:"SIZE" group:"values"`
+	StateDir    string        `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
+	Root        string        `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
+	Parallel    int           `help:"How many invocations run at once." placeholder:"N" group:"host"`
+	JSON        bool          `name:"json" help:"Print JSON." group:"output"`
+	Quiet       bool          `short:"q" help:"Print failures and the sum only." group:"output"`
+	NoColor     bool          `help:"Print no colours." group:"output"`
+	Version     versionFlag   `help:"Show the version." group:"output"`
+	Verbose     bool          `short:"v" help:"Print what stays as it is, too." group:"output"`
 }
 
 // status is an error that carries the exit status. Nothing is printed for one
@@ -152,6 +157,9 @@ func Main(args []string, env Environment) int {
 	case err != nil:
 		s.globals.NoColor = true
 		return s.report(usageError(err))
+	}
+	if err := s.checkLimits(); err != nil {
+		return s.report(err)
 	}
 	if g.Parallel < 0 {
 		return s.report(usage("", "--parallel is a number of invocations, not %d", g.Parallel))

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/tenetcm/tenet/internal/watchdog"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -20,6 +21,7 @@ type client struct {
 	Environment
 	globals *Globals
 	model   *kong.Application
+	dog     *watchdog.Dog // that watches an evaluation; nil: none
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 }

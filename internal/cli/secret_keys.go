@@ -135,7 +135,10 @@ func (s *client) recipients(ctx context.Context, dir *secretsDir, name string) (
 func (s *client) passphrase(ctx context.Context, prompt, variable string) (string, error) {
 	name := s.getenv(variable)
 	if name == "" {
-		return s.askHidden(ctx, prompt)
+		var text string
+		var err error
+		s.away(func() { text, err = s.askHidden(ctx, prompt) })
+		return text, err
 	}
 	data, err := readSome(name, 1<<16)
 	if err != nil {

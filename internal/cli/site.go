@@ -87,6 +87,7 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 		}
 		return outside.FS(), nil
 	}
+	defer s.watch()()
 	// What Load finds is in the lists of For too, in order with the rest.
 	loaded, _ := lang.Load(root.FS(), options)
 	return loaded, nil
@@ -132,7 +133,9 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 	if err := s.choose(ctx, c); err != nil {
 		return nil, nil, err
 	}
+	stop := s.watch()
 	declarations, diags := c.lang.For(ctx, c.target)
+	stop()
 	if ctx.Err() != nil {
 		return nil, nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
@@ -150,7 +153,9 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 // plan compiles declarations, and selects from the run.
 func (s *client) plan(c *site, declarations *states.Declarations) error {
 	var diags diag.List
+	stop := s.watch()
 	c.result, diags = graph.Compile(declarations, graph.Options{Registry: c.registry()})
+	stop()
 	if err := s.diagnose(c, diags); err != nil {
 		return err
 	}

@@ -163,7 +163,9 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 		if !filter.MatchString(c.Name) {
 			continue
 		}
+		stop := s.watch()
 		result := testcase.Run(ctx, c, o)
+		stop()
 		if ctx.Err() != nil {
 			return tested, &status{code: exitInterrupted, err: errInterrupted}
 		}
