@@ -56,7 +56,6 @@ var hostFunctions = sync.OnceValue(func() map[string]function.Function {
 	for _, name := range siteFunctions() {
 		delete(table, name)
 	}
-	boundFunctions(table)
 	return table
 })
 

@@ -35,6 +35,10 @@ type FunctionDoc struct {
 func (f *Files) Functions(dir string) []Function {
 	all := slices.Concat(stringFunctions(), collectionFunctions(), numberFunctions(), typeFunctions(),
 		encodingFunctions(), hashFunctions(), networkFunctions(), dateFunctions(), f.fileFunctions(dir, nil))
+	for name, size := range sizes() {
+		i := slices.IndexFunc(all, func(fn Function) bool { return fn.Name == name })
+		all[i].Impl = bounded(all[i].Impl, size)
+	}
 	slices.SortFunc(all, func(a, b Function) int { return compareStrings(a.Name, b.Name) })
 	return all
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// boundFunctions makes the functions whose results are far larger than their
-// arguments refuse that, before they begin.
-func boundFunctions(table map[string]function.Function) {
-	for name, size := range map[string]func(args []cty.Value) int{
+// sizes are of the functions whose results may be far larger than their
+// arguments: they refuse that, before they begin.
+func sizes() map[string]func(args []cty.Value) int {
+	return map[string]func(args []cty.Value) int{
 		"format":     formatSize,
 		"formatlist": formatSize,
 		"indent":     indentSize,
@@ -22,8 +22,6 @@ func boundFunctions(table map[string]function.Function) {
 		"replace":    replaceSize,
 		"setproduct": productSize,
 		"yamldecode": yamlSize,
-	} {
-		table[name] = bounded(table[name], size)
 	}
 }
 
