@@ -2,8 +2,8 @@ package eval
 
 import (
 	"errors"
-	"fmt"
 	"math"
+	"math/big"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -85,15 +85,29 @@ func (a *Arithmetic) Replace(n hclsyntax.Node) {
 	}
 }
 
-// ReplaceAll gives all nodes of an expression the canonical operators.
-func (a *Arithmetic) ReplaceAll(e hclsyntax.Expression) {
-	hclsyntax.Walk(e, replacer{a}) // reports nothing
+// ReplaceAll gives all nodes of an expression the canonical operators, and
+// reports literals that are too large.
+func (a *Arithmetic) ReplaceAll(e hclsyntax.Expression) hcl.Diagnostics {
+	return hclsyntax.Walk(e, replacer{a})
+}
+
+// TooLarge reports whether a node is a literal number that cannot be computed
+// with.
+func TooLarge(n hclsyntax.Node) error {
+	if l, ok := n.(*hclsyntax.LiteralValueExpr); ok && l.Val.Type() == cty.Number && !l.Val.IsNull() && isTooLarge(l.Val.AsBigFloat()) {
+		return &HintError{Message: errTooLarge.Error(), Hint: "write it as text, in quotes, or take a smaller one"}
+	}
+	return nil
 }
 
 type replacer struct{ *Arithmetic }
 
 func (r replacer) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	r.Replace(n)
+	if err := TooLarge(n); err != nil {
+		at := n.Range()
+		return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: err.Error(), Subject: &at}}
+	}
 	return nil
 }
 
@@ -126,7 +140,40 @@ func canonicalNumber(v cty.Value) (cty.Value, error) {
 	}
 	f, _ := n.Float64()
 	if math.IsInf(f, 0) {
-		return cty.UnknownVal(cty.Number), fmt.Errorf("the number %s is too large", n.Text('g', 6))
+		return cty.UnknownVal(cty.Number), errTooLarge
 	}
 	return cty.ParseNumberVal(shortest(f))
+}
+
+// errTooLarge does not show the number, which may have millions of digits.
+var errTooLarge = errors.New("the number is too large: none above 1.8e308 can be computed with")
+
+// isTooLarge reports whether a number is beyond the doubles, and no whole one
+// that is kept digit by digit.
+func isTooLarge(n *big.Float) bool {
+	return n.IsInf() || n.MantExp(nil) > max(maxIntegerBits, 1024)
+}
+
+// finite is a function that may make numbers of texts, for those that are not too
+// large: writing one out may take for ever.
+func finite(f function.Function) function.Function {
+	return function.New(&function.Spec{
+		Description: f.Description(),
+		Params:      f.Params(),
+		VarParam:    f.VarParam(),
+		Type:        f.ReturnTypeForValues,
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			if err != nil {
+				return v, err
+			}
+			return v, cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
+				part, _ = part.Unmark()
+				if part.Type() == cty.Number && part.IsKnown() && !part.IsNull() && isTooLarge(part.AsBigFloat()) {
+					return false, errTooLarge
+				}
+				return true, nil
+			})
+		},
+	})
 }

@@ -54,7 +54,7 @@ func typeFunctions() []Function {
 		{"tobool", "", "a value as a bool", stdlib.MakeToFunc(cty.Bool)},
 		{"tolist", "", "a value as a list", convertElements(cty.List(cty.DynamicPseudoType))},
 		{"tomap", "", "a value as a map", stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType))},
-		{"tonumber", "", "a value as a number", stdlib.MakeToFunc(cty.Number)},
+		{"tonumber", "", "a value as a number", finite(stdlib.MakeToFunc(cty.Number))},
 		{"toset", "", "a value as a set", convertElements(cty.Set(cty.DynamicPseudoType))},
 		{"tostring", "", "a value as text", stdlib.MakeToFunc(cty.String)},
 		{"try", "", "the first expression that has a value", tryFunction()},

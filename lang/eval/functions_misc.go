@@ -28,7 +28,7 @@ func numberFunctions() []Function {
 		{"log", "", "the logarithm of a number to a base", stdlib.LogFunc},
 		{"max", "", "the greatest number", stdlib.MaxFunc},
 		{"min", "", "the least number", stdlib.MinFunc},
-		{"parseint", "", "the whole number that a text writes in a base", stdlib.ParseIntFunc},
+		{"parseint", "", "the whole number that a text writes in a base", finite(stdlib.ParseIntFunc)},
 		{"pow", "", "a number raised to a power", stdlib.PowFunc},
 		{"signum", "", "-1, 0 or 1 by the sign of a number", stdlib.SignumFunc},
 	})
@@ -45,7 +45,7 @@ func encodingFunctions() []Function {
 			return encoding.EncodeToString([]byte(s)), nil
 		})},
 		{"csvdecode", "", "the lines of a CSV text as objects, by the names in its first line", stdlib.CSVDecodeFunc},
-		{"jsondecode", "", "the value that a JSON text holds", notDeeper(stdlib.JSONDecodeFunc, jsonDepth)},
+		{"jsondecode", "", "the value that a JSON text holds", notDeeper(finite(stdlib.JSONDecodeFunc), jsonDepth)},
 		{"jsonencode", "", "a value as JSON in one line", stdlib.JSONEncodeFunc},
 		{"textdecodebase64", "", "the text that a Base64 text holds in an encoding such as \"UTF-16LE\"", encodingFunction("source", decodeText)},
 		{"textencodebase64", "", "text in an encoding such as \"UTF-16LE\", in Base64", encodingFunction("str", encodeText)},
@@ -53,7 +53,7 @@ func encodingFunctions() []Function {
 		{"urlencode", "", "text as a part of a URL's query", textFunction("str", func(s string) (string, error) {
 			return url.QueryEscape(s), nil
 		})},
-		{"yamldecode", "", "the value that a YAML text holds", notDeeper(yaml.YAMLDecodeFunc, yamlDepth)},
+		{"yamldecode", "", "the value that a YAML text holds", notDeeper(finite(yaml.YAMLDecodeFunc), yamlDepth)},
 		{"yamlencode", "", "a value as YAML", yaml.YAMLEncodeFunc},
 	})
 }

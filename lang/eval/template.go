@@ -52,7 +52,7 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 		}
 		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), path.Join(f.name, at), hcl.InitialPos)
 		if t.expr != nil {
-			NewArithmetic().ReplaceAll(t.expr)
+			t.diags = append(t.diags, NewArithmetic().ReplaceAll(t.expr)...)
 			t.indexed = HasIndex(t.expr)
 		}
 		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), at))

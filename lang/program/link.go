@@ -173,7 +173,7 @@ func (l *linker) attribute(a *syntax.Attribute, s scope) {
 }
 
 func (l *linker) expression(e *syntax.Expression, s scope) {
-	if _, literal := e.Expression.(*hclsyntax.LiteralValueExpr); literal {
+	if literal, ok := e.Expression.(*hclsyntax.LiteralValueExpr); ok && literal.Val.Type() != cty.Number {
 		return
 	}
 	w := &walker{linker: l, scope: s, to: e}
@@ -194,6 +194,9 @@ type walker struct {
 // Enter rewrites a node before its children are visited.
 func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	w.arithmetic.Replace(n)
+	if err := eval.TooLarge(n); err != nil {
+		w.wrong(n.Range(), err.Error(), eval.HintOf(err))
+	}
 	w.suspect(n)
 	switch n := n.(type) {
 	case hclsyntax.ChildScope:
