@@ -52,7 +52,6 @@ func (f *Files) functions(dir string, chain []string) map[string]function.Functi
 		for _, fn := range f.Functions(dir) {
 			f.pure[fn.Name] = f.watched(fn)
 		}
-		boundFunctions(f.pure)
 	}
 	table := maps.Clone(f.pure)
 	for _, fn := range f.fileFunctions(dir, chain) {
