@@ -2,11 +2,7 @@ package runtime
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -84,70 +80,41 @@ func (m *masker) build() {
 	m.replacer.Store(strings.NewReplacer(pairs...))
 }
 
-func addForms(forms map[string]bool, v any) {
-	switch v := v.(type) {
-	case string:
-		texts := []string{v, strings.TrimSpace(v)}
-		for line := range strings.Lines(v) { // a program may indent them
-			if line = strings.TrimSpace(line); len(line) >= minSecretLine {
-				texts = append(texts, line)
-			}
-		}
-		for _, s := range texts {
-			if len(s) < minSecret {
-				continue
-			}
-			quoted, err := json.Marshal(s)
-			if err != nil {
-				panic("runtime: a string is no JSON: " + err.Error())
-			}
-			for _, form := range append(base64Cores(s),
-				s, string(quoted[1:len(quoted)-1]), url.QueryEscape(s), url.PathEscape(s),
-				hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))),
-			) {
-				forms[form] = true
-			}
-		}
-	case json.Number:
-		addForms(forms, v.String())
-	case []any:
-		for _, e := range v {
-			addForms(forms, e)
-		}
-	case map[string]any:
-		for _, e := range v {
-			addForms(forms, e)
-		}
-	}
-}
-
-// base64Cores gives what base64 makes of a secret within a longer text,
-// wherever it begins there: the characters that do not depend on its neighbours.
-func base64Cores(secret string) []string {
-	var cores []string
-	for offset := range 3 {
-		text := append(make([]byte, offset), secret...)
-		// The first characters hold bits of what is before, the last one may
-		// hold bits of what follows.
-		first, end := (offset*8+5)/6, len(text)*8/6
-		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			if core := encoding.EncodeToString(text)[first:end]; len(core) >= minSecret {
-				cores = append(cores, core)
-			}
-		}
-	}
-	return cores
-}
-
 // text masks what a program or an error says.
 func (m *masker) text(s string) string {
 	if m == nil || s == "" {
 		return s
 	}
-	if r := m.replacer.Load(); r != nil {
-		return r.Replace(s)
+	r := m.replacer.Load()
+	if r == nil {
+		return s
 	}
-	return s
+	return m.torn(unwrapped(r.Replace(s), r))
+}
+
+// cutLength is the length from which a text may have been cut at its end.
+const cutLength = 1 << 16
+
+// torn masks the beginning of a secret at the end of a long text, where what was
+// kept of it may have ended.
+func (m *masker) torn(s string) string {
+	if len(s) < cutLength {
+		return s
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	longest := 0
+	for form := range m.forms {
+		for n := min(len(form), len(s)) - 1; n >= minSecret && n > longest; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				longest = n
+			}
+		}
+	}
+	if longest == 0 {
+		return s
+	}
+	return s[:len(s)-longest] + journal.Masked
 }
 
 // changes gives the step's changes as events carry them: content as a diff,

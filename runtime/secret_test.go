@@ -149,3 +149,41 @@ func TestSecretsInBase64StayHidden(t *testing.T) {
 		}
 	}
 }
+
+// Where the kept output ends within a secret, its beginning is hidden too.
+func TestCutSecretsStayHidden(t *testing.T) {
+	const secret = "hunter2-and-a-long-tail"
+	m := machine()
+	m.Handle("tell", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{Stdout: []byte(strings.Repeat("x\n", 1<<19-7) + secret)}, nil // of which 14 bytes are kept
+	})
+	run := compile(t, modules.Standard(), `
+	variable "password" {
+	  sensitive = true
+	  default   = "`+secret+`"
+	}
+	command "tell" {
+	  argv = ["tell", var.password]
+	}
+	`).Run
+	folder, err := journal.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := folder.Start(journal.Meta{Run: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	carry(t, runtime.Apply, run, runtime.Options{Host: m, Registry: modules.Standard(), Journal: record})
+	if err := record.Finish(journal.End{State: journal.Failed}); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(folder.Dir(), "runs", record.ID())
+	data, err := os.ReadFile(filepath.Join(dir, "output", journal.OutputName("command.tell", "stdout")))
+	if err != nil || len(data) < 1<<19 || strings.Contains(string(data), "hunt") || !strings.HasSuffix(string(data), journal.Masked) {
+		t.Errorf("%d bytes, %v, the end %q", len(data), err, data[max(0, len(data)-40):])
+	}
+	if _, err := os.Stat(filepath.Join(dir, "secrets.json")); !os.IsNotExist(err) {
+		t.Errorf("secrets.json after a run that failed: %v", err)
+	}
+}

@@ -202,7 +202,7 @@ func (r *Run) Finish(e End) error {
 		s.Error = e.Err.Error()
 	}
 	errs = append(errs, r.writeStatus(), r.events.Close())
-	if e.State == Done {
+	if e.State == Done || e.State == Failed { // nobody goes on with it
 		if err := os.Remove(r.folder.path(r.ID(), "secrets.json")); !os.IsNotExist(err) {
 			errs = append(errs, err)
 		}
