@@ -26,7 +26,7 @@ func paths() []string {
 }
 
 // drawPart is one part over the paths.
-func drawPart(t *rapid.T, registry *states.Registry, name string) states.PartDeclaration {
+func drawPart(t *rapid.T, registry *states.Registry, name string, before []states.Ref) states.PartDeclaration {
 	p := states.PartDeclaration{
 		Type: rapid.SampledFrom([]string{"file", "file", "directory", "symlink", "line"}).Draw(t, "type"),
 	}
@@ -74,12 +74,66 @@ func drawPart(t *rapid.T, registry *states.Registry, name string) states.PartDec
 		values[name] = canonical
 	}
 	p.Values, p.Key, p.Paths = values, m.Key(values), m.Paths(values)
+	drawResults(t, &p, before)
 	p.Base = p.Type + "." + name
 	p.Address = p.Base
 	if rapid.IntRange(0, 6).Draw(t, "guarded") == 0 {
 		p.Options.Guards = []states.GuardDeclaration{drawGuard(t)}
 	}
 	return p
+}
+
+// drawResults lets a part compute a value of results of parts before it: a
+// file's content or path, a link's target, a line, or whether the part runs.
+func drawResults(t *rapid.T, p *states.PartDeclaration, before []states.Ref) {
+	if len(before) == 0 || rapid.IntRange(0, 2).Draw(t, "results") > 0 {
+		return
+	}
+	attribute := map[string]string{"file": "content", "directory": "mode", "symlink": "target", "line": "line"}[p.Type]
+	x := drawText(t, before)
+	switch {
+	case rapid.IntRange(0, 5).Draw(t, "when") == 0:
+		x = node(states.Expr{Kind: states.ExprOperator, Name: "!=", Args: []*states.Expr{x, literal("m0644")}})
+		p.Options.Guards = append(p.Options.Guards, states.GuardDeclaration{Results: map[string]*states.Expr{"when": x}})
+		return
+	case rapid.IntRange(0, 5).Draw(t, "path") == 0:
+		attribute = "path"
+		x = node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{literal("/x-"),
+			node(states.Expr{Kind: states.ExprCall, Name: "md5", Args: []*states.Expr{x}})}})
+		p.Key, p.Paths = "", nil
+	case p.Type == "directory":
+		return
+	}
+	delete(p.Values, attribute)
+	p.Results = map[string]*states.Expr{attribute: x}
+}
+
+// drawText is a text of a result, with what stands for it where there is none.
+func drawText(t *rapid.T, before []states.Ref) *states.Expr {
+	ref := rapid.SampledFrom(before).Draw(t, "of")
+	typ, _, _ := strings.Cut(ref.Part, ".")
+	attributes := map[string][]string{"file": {"content", "mode", "path"}, "directory": {"mode", "path"}, "symlink": {"target"}, "line": {"line", "path"}}[typ]
+	x := node(states.Expr{Kind: states.ExprRef, Ref: ref, Name: rapid.SampledFrom(attributes).Draw(t, "attribute")})
+	if rapid.IntRange(0, 2).Draw(t, "trimmed") > 0 {
+		x = node(states.Expr{Kind: states.ExprCall, Name: "trimspace", Args: []*states.Expr{x}})
+	}
+	x = node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{literal("m"), x}})
+	if rapid.IntRange(0, 3).Draw(t, "try") > 0 {
+		x = node(states.Expr{Kind: states.ExprCall, Name: "try", Args: []*states.Expr{x, literal("nothing")}})
+	}
+	return x
+}
+
+func literal(text string) *states.Expr {
+	return node(states.Expr{Kind: states.ExprLiteral, Value: text})
+}
+
+func node(x states.Expr) *states.Expr {
+	made, err := x.New()
+	if err != nil {
+		panic(err)
+	}
+	return made
 }
 
 func drawGuard(t *rapid.T) states.GuardDeclaration {
@@ -97,6 +151,7 @@ func drawGuard(t *rapid.T) states.GuardDeclaration {
 // requirements, notifications and guards among them.
 func drawSite(t *rapid.T, registry *states.Registry) *states.Declarations {
 	d := &states.Declarations{Host: "host"}
+	var before []states.Ref // the parts of declarations before
 	count := rapid.IntRange(1, 5).Draw(t, "declarations")
 	for i := range count {
 		decl := states.Declaration{Address: fmt.Sprintf("state.s%d", i), File: "site.hcl"}
@@ -106,8 +161,12 @@ func drawSite(t *rapid.T, registry *states.Registry) *states.Declarations {
 			decl.State = "state.s0"
 		}
 		decl.Base = decl.Address
+		refs := before
 		for k := range rapid.IntRange(1, 3).Draw(t, "parts") {
-			decl.Parts = append(decl.Parts, drawPart(t, registry, fmt.Sprintf("p%d", k)))
+			part := drawPart(t, registry, fmt.Sprintf("p%d", k), refs)
+			decl.Parts = append(decl.Parts, part)
+			refs = append(refs[:len(refs):len(refs)], states.Ref{Self: true, Part: part.Address})
+			before = append(before, states.Ref{Address: decl.Address, Part: part.Address})
 		}
 		if rapid.IntRange(0, 6).Draw(t, "guarded") == 0 {
 			decl.Options.Guards = []states.GuardDeclaration{drawGuard(t)}
@@ -280,7 +339,7 @@ func throughLinks(d *states.Declarations) bool {
 	}
 	for _, decl := range d.List {
 		for _, p := range decl.Parts {
-			if p.Type == "symlink" || strings.HasPrefix(p.Paths[0], "/l") || through(p.Options.Guards) {
+			if p.Type == "symlink" || len(p.Paths) > 0 && strings.HasPrefix(p.Paths[0], "/l") || through(p.Options.Guards) {
 				return true
 			}
 		}
@@ -300,6 +359,9 @@ func contradictory(d *states.Declarations) bool {
 	for _, decl := range d.List {
 		guards = append(guards, decl.Options.Guards...)
 		for _, p := range decl.Parts {
+			if len(p.Paths) == 0 || len(p.Options.Guards) > 0 && p.Options.Guards[0].Results != nil {
+				return true // what it is depends on the run
+			}
 			parts = append(parts, p)
 			guards = append(guards, p.Options.Guards...)
 		}
@@ -316,7 +378,7 @@ func contradictory(d *states.Declarations) bool {
 				continue
 			}
 			if p.Paths[0] == q.Paths[0] {
-				same := p.Type == q.Type && p.Options.Ensure == q.Options.Ensure && reflect.DeepEqual(p.Values, q.Values)
+				same := p.Type == q.Type && p.Options.Ensure == q.Options.Ensure && reflect.DeepEqual(p.Values, q.Values) && p.Results == nil && q.Results == nil
 				if !same {
 					return true
 				}

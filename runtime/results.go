@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,6 +67,18 @@ type left struct {
 	sensitive func(attribute string) bool
 }
 
+// lookBack looks at a resource that was changed as a run does that finds it so:
+// what Fill has added to the wanted one is not looked at there, and must not
+// make a difference to what a result is.
+func (s *step) lookBack(ctx context.Context) {
+	if !s.engine.results.named[s.part.Address] || s.outcome != states.Changed || s.unforeseen || s.want == nil || s.asked == nil {
+		return
+	}
+	if have, err := s.module.Read(context.WithoutCancel(ctx), s.host, s.asked); err == nil {
+		s.left = have
+	}
+}
+
 // keep remembers what a part has left, now that it has ended.
 func (e *engine) keep(s *step) {
 	if !e.results.named[s.part.Address] {
@@ -77,6 +90,8 @@ func (e *engine) keep(s *step) {
 	case s.module == nil:
 	case s.module.IsAct():
 		resource = s.out
+	case s.left != nil:
+		resource = s.left
 	}
 	switch {
 	case s.outcome == states.Skipped:

@@ -23,7 +23,9 @@ type step struct {
 	host       host.Host
 
 	late       []string // of a plan: attributes that only an apply will know
+	asked      any      // the wanted resource as Read is asked for it, before Fill
 	have, want any      // want is nil for absent; both are the module's resources
+	left       any      // what a result is read from, where that is not have
 	seen       bool
 	unseen     bool // looking at it failed
 	changes    []states.Change
@@ -76,6 +78,7 @@ func (e *engine) together(ctx context.Context, steps []*step) {
 			continue // pending: the next apply does it
 		}
 		s.settleCertainty()
+		s.lookBack(ctx)
 		e.recorder.part(s)
 		s.invocation.partEnded(s)
 	}
@@ -202,6 +205,7 @@ func (s *step) observe(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	s.asked = s.want
 	if predicted, ok := s.engine.predicted[s.identity()]; ok {
 		if predicted == (obscured{}) {
 			return fmt.Errorf("%w: an earlier step makes it what only an apply will know", host.ErrUnforeseeable)
