@@ -166,6 +166,9 @@ func (p *planner) found(d *decl, at int, address string, ref *states.Expr) (*sta
 		made := *ref
 		made.Flag, made.From = false, from
 		made.Ref = states.Ref{Address: named(d, ref.Ref)}
+		if ref.Flag && len(from) > 0 {
+			made.Ref.Address = states.WithoutWave(from[0])
+		}
 		made.Resolved = len(from) != 1 || from[0] != made.Ref.Address
 		return made.New()
 	}

@@ -95,11 +95,10 @@ func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
 	if late != "" {
 		return decision{skip: false, maybe: late}
 	}
-	var holds bool
-	var what, maybe string
-	if err == nil {
-		holds, what, maybe, err = e.holds(ctx, n, c)
+	if err != nil {
+		return decision{err: err}
 	}
+	holds, what, maybe, err := e.holds(ctx, n, c)
 	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
 		return decision{maybe: "its guard " + dependsOnEarlierGuard}
 	}

@@ -55,7 +55,7 @@ func (c *converted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	out, err := convert.Convert(v, c.to)
 	if err != nil {
 		_, sensitive := Split(v)
-		err = fmt.Errorf("the value is not %s: %s", TypeName(c.to), errorText(err))
+		err = &HintError{Message: errorText(err), Hint: "check the types of the values in the expression"}
 		if sensitive {
 			err = errHidden()
 		}
@@ -92,6 +92,27 @@ func (i *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	diags = append(diags, more...)
 	v, more := hcl.Index(collection, key, &i.BracketRange)
 	return v.WithMarks(marksOf(key)), append(diags, more...)
+}
+
+// heldValues gives the values that nodes of an expression hold themselves, as
+// those that were built of data do.
+func heldValues(x hclsyntax.Expression, ctx *hcl.EvalContext) (held []cty.Value) {
+	_ = hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
+		if m, ok := n.(metered); ok {
+			n = m.Expression
+		}
+		switch n := n.(type) {
+		case *hclsyntax.LiteralValueExpr:
+			held = append(held, n.Val)
+		case *result:
+			v, _ := n.Value(ctx)
+			held = append(held, v)
+		case *converted:
+			held = append(held, heldValues(n.of, ctx)...)
+		}
+		return nil
+	})
+	return held
 }
 
 // The limits of one evaluation on a host.

@@ -102,7 +102,7 @@ func convertNode(x *states.Expr, t cty.Type) (*states.Expr, error) {
 // host converts it.
 func Convert(v cty.Value, t cty.Type) (cty.Value, error) {
 	converted, err := convert.Convert(v, t)
-	if err != nil || !IsDeferred(v) || t == cty.DynamicPseudoType {
+	if err != nil || !IsDeferred(v) || t == cty.DynamicPseudoType || v.Type().Equals(t) {
 		return converted, err
 	}
 	x, err := dataOf(v, diag.Range{})

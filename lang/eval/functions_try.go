@@ -118,6 +118,9 @@ func ingredients(x hclsyntax.Expression, ctx *hcl.EvalContext) (marks cty.ValueM
 		marks[Sensitive] = struct{}{}
 		add(v)
 	}
+	for _, v := range heldValues(x, ctx) {
+		add(v)
+	}
 	return marks, all
 }
 

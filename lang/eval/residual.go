@@ -159,6 +159,9 @@ func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 			return nil
 		}
 		p = asText(p)
+		if isText(p) && p.Value == "" && len(x.Parts) > 1 {
+			continue
+		}
 		if n := len(parts); n > 0 && isText(p) && isText(parts[n-1]) {
 			joined, err := states.Expr{Kind: states.ExprLiteral, Range: parts[n-1].Range,
 				Value: parts[n-1].Value.(string) + p.Value.(string)}.New()
@@ -168,6 +171,9 @@ func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 			}
 		}
 		parts = append(parts, p)
+	}
+	if len(parts) == 0 { // all were empty
+		return r.known(cty.StringVal(""), x.SrcRange)
 	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: parts}, x.SrcRange)
 }

@@ -31,7 +31,7 @@ func (r *residual) call(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 	case diags.HasErrors():
 		return nil
 	case v.IsKnown() || treeOf(v) != nil && x.Name == RefFunction:
-		if !v.IsKnown() || v.IsWhollyKnown() {
+		if !v.IsKnown() && x.Name == RefFunction || v.IsWhollyKnown() {
 			return r.known(strip(v), at)
 		}
 	case !hasDeferred(v):
@@ -103,7 +103,9 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 		if diags.HasErrors() {
 			return nil
 		}
-		return r.known(strip(v), at)
+		if v.IsWhollyKnown() { // else a result in it turned out not to matter
+			return r.known(strip(v), at)
+		}
 	}
 	name, ok := path.Value.(string)
 	if path.Kind != states.ExprLiteral || !ok || path.Sensitive {
@@ -133,6 +135,9 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 		inner.vars = vars
 	}
 	body := r.expression(parsed.expr, inner)
+	if body != nil && body.Kind == states.ExprTemplate {
+		return body
+	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{body}}, at)
 }
 

@@ -112,7 +112,7 @@ func TestResidual(t *testing.T) {
 		{`toset([word, "a"])`, "word", `{"call":"toset","args":[{"tuple":[{"ref":"file.a","attribute":"word"},{"value":"a"}]}]}`},
 		{`[word, toset(["b", "a"])]`, "word", `{"tuple":[{"ref":"file.a","attribute":"word"},{"value":["a","b"],"type":["set","string"]}]}`},
 		{`"${hidden}${word}"`, "word", `{"template":[{"value":"secret","sensitive":true},{"ref":"file.a","attribute":"word"}]}`},
-		{`template("plain.tmpl", { word = word, flag = false })`, "word", `{"template":[{"template":[{"value":"w="},{"ref":"file.a","attribute":"word"},{"value":" no\n"}]}]}`},
+		{`template("plain.tmpl", { word = word, flag = false })`, "word", `{"template":[{"value":"w="},{"ref":"file.a","attribute":"word"},{"value":" no\n"}]}`},
 	} {
 		late := map[string]bool{}
 		if c.late != "" {
