@@ -346,6 +346,7 @@ state "reload" {
 
   reload "nginx" {
     description = "Once for all sites that are due together; requests under way go on."
+    ensure      = "present" # also when sites are taken away
   }
 }
 

@@ -301,6 +301,7 @@ state "reload" {
 
   reload "server" {
     description = "Takes the settings that can change while it runs, and who gets in."
+    ensure      = "present" # also when settings are taken away
     name        = local.unit
   }
 }
@@ -311,6 +312,7 @@ state "restart" {
 
   restart "server" {
     description = "Takes the settings that count when it starts."
+    ensure      = "present"
     name        = local.unit
   }
 }

@@ -251,6 +251,7 @@ state "update_trust" {
 
   command "update" {
     description = "What ca-certificates brings, and what was added."
+    ensure      = "present" # also when the authority is taken away
     argv        = ["update-ca-certificates"]
   }
 }

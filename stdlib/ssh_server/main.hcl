@@ -27,8 +27,8 @@
 # - afterwards the server must answer. If it does not, the former settings are put
 #   back, it is reloaded again, and the run ends as failed.
 #
-# Made absent, the file is removed, and the distribution's settings count again
-# once sshd is reloaded. The server itself stays.
+# Made absent, the file is removed, and the distribution's settings count again. The
+# server itself stays.
 
 variable "password_authentication" {
   type        = bool
@@ -245,6 +245,7 @@ state "activate" {
 
   reload "ssh" {
     description = "Takes the new settings for new sessions."
+    ensure      = "present" # also when the settings are taken away
   }
 
   command "answers" {

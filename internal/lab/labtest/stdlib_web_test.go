@@ -133,6 +133,8 @@ func TestStdlibWeb(t *testing.T) {
 	m.takesAway(web)
 	m.gives("ls /etc/nginx/conf.d; systemctl is-active nginx; ls /etc/ssl/ca/ca.key /srv/plain/index.html; ls /usr/local/share/ca-certificates",
 		"active\n/etc/ssl/ca/ca.key\n/srv/plain/index.html")
+	m.shell("sleep 0.5; ! " + ask("plain.test", "http", "80", "-f") + " && ! curl -sf http://127.0.0.1/")
+	m.shell("! openssl verify /etc/ssl/ca/inner.pem && openssl verify -CAfile /etc/ssl/ca/ca.pem /etc/ssl/ca/inner.pem")
 }
 
 func TestStdlibSelfSignedCA(t *testing.T) {
@@ -258,6 +260,7 @@ component "database" {
 	m.takesAway(site)
 	m.gives(psql("SELECT datname FROM pg_database WHERE datname = 'app'"), "app")
 	m.shell("test ! -e /etc/postgresql/15/main/conf.d/50-tenet.conf")
+	m.gives(psql("SELECT current_setting('work_mem'), current_setting('max_connections')"), "4MB|100")
 
 	// A second cluster beside it.
 	m.settles(`
