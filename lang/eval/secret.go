@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -18,12 +19,13 @@ type Vault struct {
 	open     func(name string) (string, error)
 	withheld bool
 	known    map[string]cty.Value // by name
+	asked    map[string]bool
 	texts    map[string]bool
 }
 
 // NewVault makes the vault for a target.
 func NewVault(t Target) *Vault {
-	return &Vault{t.Secrets, t.SecretsHidden, map[string]cty.Value{}, map[string]bool{}}
+	return &Vault{t.Secrets, t.SecretsHidden, map[string]cty.Value{}, map[string]bool{}, map[string]bool{}}
 }
 
 // Texts lists the texts and numbers that functions gave out as sensitive,
@@ -47,6 +49,7 @@ func (s *Vault) get(name string) (cty.Value, error) {
 	if v, ok := s.known[name]; ok {
 		return v, nil
 	}
+	s.asked[name] = true
 	if s.open == nil {
 		return cty.UnknownVal(cty.String), &HintError{Message: "secrets are not known here",
 			Hint: "a program that evaluates the site gives them with Target.Secrets"}
@@ -66,6 +69,25 @@ func (s *Vault) get(name string) (cty.Value, error) {
 	}
 	s.known[name] = v
 	return v, nil
+}
+
+// Check reports what is wrong with a secret that the site names at a place, and
+// that nothing has asked for: what is left out is not evaluated.
+func (s *Vault) Check(name string, at diag.Range) diag.List {
+	if s.asked[name] {
+		return nil
+	}
+	_, err := s.get(name)
+	if err == nil {
+		return nil
+	}
+	if source, ok := errors.AsType[*SourceError](err); ok {
+		return askedAt(source.List, at)
+	}
+	d := Diagnose(err, at)
+	d.Summary = "secret(): " + d.Summary
+	d.Hint = cmp.Or(d.Hint, "see the function's description: tenet doc secret")
+	return diag.List{d}
 }
 
 // secretError says what is wrong with a secret, with the names there are beside

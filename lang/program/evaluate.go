@@ -37,6 +37,7 @@ type evaluation struct {
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
 	secrets  map[string]bool
+	named    []namedSecret // by scripts
 	vault    *eval.Vault
 }
 
@@ -83,6 +84,7 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	if err := e.declarations(ctx); err != nil {
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
+	e.checkSecrets()
 	e.dangling()
 	moved := e.moved()
 	list := e.list.Sorted()

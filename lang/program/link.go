@@ -27,6 +27,8 @@ type linker struct {
 	quiet bool // undefined names are not reported
 	// arithmetic gives numbers their canonical form.
 	arithmetic *eval.Arithmetic
+	// secrets are those that expressions name literally.
+	secrets []namedSecret
 }
 
 func newLinker(p *Program, quiet bool) *linker {
@@ -203,6 +205,8 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 		w.locals = append(w.locals, n.LocalNames)
 	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
 		w.texts++
+	case *hclsyntax.FunctionCallExpr:
+		w.secret(n)
 	case *hclsyntax.IndexExpr:
 		if call := w.computed(n); call != nil {
 			n.Collection = &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{call}, SrcRange: n.SrcRange}

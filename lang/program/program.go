@@ -79,6 +79,7 @@ type Program struct {
 	requiresRange hcl2.Range
 	bodies        []syntax.Script // of the sources, while they are evaluated anew
 	siteRange     *hcl2.Range
+	secrets       []namedSecret // in all expressions, but those of scripts
 	broken        bool
 }
 
@@ -130,6 +131,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	// references to it would look undefined.
 	l := newLinker(p, p.broken)
 	l.all()
+	p.secrets = l.secrets
 	d.list.Add(l.list...)
 	return p, d.list.Sorted()
 }

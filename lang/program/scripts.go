@@ -171,6 +171,7 @@ func (e *evaluator) decodeRest(scripts []syntax.Script) {
 func (e *evaluator) link(what func(*linker)) {
 	l := newLinker(e.site, e.site.broken)
 	what(l)
+	e.named = append(e.named, l.secrets...)
 	e.list.Add(l.list...)
 }
 
