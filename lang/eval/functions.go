@@ -24,10 +24,11 @@ type Function struct {
 
 // FunctionDoc describes a function for readers.
 type FunctionDoc struct {
-	Name      string `json:"name"`
-	Group     string `json:"group"`
-	Signature string `json:"signature"` // upper(str string) string
-	Doc       string `json:"doc"`
+	Name      string  `json:"name"`
+	Group     string  `json:"group"`
+	Signature string  `json:"signature"` // upper(str string) string
+	Doc       string  `json:"doc"`
+	Example   Example `json:"example"`
 }
 
 // Functions lists the functions for files in a directory of the site, sorted by
@@ -72,11 +73,14 @@ func (f *Files) watched(fn Function) function.Function {
 
 // FunctionDocs describes all functions, sorted by name.
 func FunctionDocs() []FunctionDoc {
-	var docs []FunctionDoc
+	examples := functionExamples()
+	docs := []FunctionDoc{{Name: "hosts", Group: "site", Signature: "hosts(pattern string) list(object)", Example: examples["hosts"],
+		Doc: "the hosts that the site declares and a pattern names, such as \"web*\" or \"@group\": name, address and labels of each, never their variables"}}
 	for _, fn := range NewFiles(nil).Functions(".") {
 		docs = append(docs, FunctionDoc{
-			Name: fn.Name, Group: fn.Group, Doc: fn.Doc, Signature: signature(fn.Name, fn.Impl)})
+			Name: fn.Name, Group: fn.Group, Doc: fn.Doc, Signature: signature(fn.Name, fn.Impl), Example: examples[fn.Name]})
 	}
+	slices.SortFunc(docs, func(a, b FunctionDoc) int { return compareStrings(a.Name, b.Name) })
 	return docs
 }
 
@@ -107,7 +111,7 @@ func typeName(t cty.Type) string {
 	if t == cty.DynamicPseudoType || t.IsCapsuleType() {
 		return "any"
 	}
-	return t.FriendlyNameForConstraint()
+	return TypeName(t)
 }
 
 // RefResolver makes the function that computed references call: its arguments

@@ -1,0 +1,269 @@
+package syntax
+
+// WordDoc describes a word of the language for readers.
+type WordDoc struct {
+	Name  string `json:"name"`
+	Usage string `json:"usage"` // the first line of such a block
+	Doc   string `json:"doc"`   // whole sentences
+	// Attributes are those beside the options.
+	Attributes []AttributeDoc `json:"attributes,omitempty"`
+	// Options says which options it takes: "state", "run" and so on; "": none.
+	Options string `json:"options,omitempty"`
+	Example string `json:"example"` // a site
+}
+
+// AttributeDoc describes an attribute, or a block within the block.
+type AttributeDoc struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Doc  string `json:"doc"`
+}
+
+// WordDocs describes the words of the language, in the order in which they are
+// best read.
+func WordDocs() []WordDoc {
+	return append(append(stateWords(), valueWords()...), hostWords()...)
+}
+
+func stateWords() []WordDoc {
+	return []WordDoc{
+		{Name: "state", Usage: `state "NAME" { … }`, Options: "state",
+			Doc: "A named list of parts, which run in their order. The first that fails ends it. It is invoked once by itself, unless it is lazy, has a param without a default, or is named by a run.",
+			Attributes: []AttributeDoc{
+				{"param", "block with a label", "A parameter, which each run may give another value: see param."},
+				{"TYPE", "block with a label", "A part, of any type: see tenet doc."}},
+			Example: `state "web" {
+  package "nginx" {}
+  service "nginx" {
+    running = true
+    enabled = true
+  }
+}
+`},
+		{Name: "param", Usage: `param "NAME" { … }`,
+			Doc: "A parameter of a state, within that: param.NAME in its parts. Without a default, the state runs only by a run that gives it a value.",
+			Attributes: []AttributeDoc{
+				{"type", "type", "string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T })."},
+				{"default", "any", "The value where a run gives none."},
+				{"description", "string", "Text for people."}},
+			Example: `state "vhost" {
+  param "port" {
+    type    = number
+    default = 80
+  }
+  file "/etc/app.conf" {
+    content = "listen ${param.port}\n"
+  }
+}
+`},
+		{Name: "run", Usage: `run "LABEL" { … }`, Options: "run",
+			Doc: "One more invocation of a state, with values of its own for the state's params. It is never merged with others.",
+			Attributes: []AttributeDoc{
+				{"state", "reference", "The state: state.NAME."},
+				{"params", "object", "Values for its params."}},
+			Example: `state "greet" {
+  param "name" {}
+  print "hello" {
+    message = "hello ${param.name}"
+  }
+}
+
+run "ada" {
+  state  = state.greet
+  params = { name = "ada" }
+}
+
+run "bob" {
+  state   = state.greet
+  params  = { name = "bob" }
+  require = [run.ada]
+}
+`},
+		{Name: "block", Usage: `block "NAME" { … }`, Options: "block",
+			Doc: "Several states, runs, parts and blocks as one, which can be required, tagged and guarded together. It fails if a member does and rescue has not succeeded.",
+			Attributes: []AttributeDoc{
+				{"members", references, "What it consists of; or declare it in the block itself."},
+				{"ordered", "bool", "Each member requires the one before it."},
+				{"rescue", references + ", or a block", "Runs when a member failed. If it succeeds, the block is rescued."},
+				{"always", references + ", or a block", "Runs in every case, at the end."},
+				{"recovered", "bool", "A rescued block counts as success: the run does not end with a failure."}},
+			Example: `block "upgrade" {
+  ordered = true
+  command "stop" {
+    argv = ["/usr/local/bin/drain"]
+  }
+  package "app" {
+    version = "latest"
+  }
+  rescue {
+    command "roll back" {
+      argv = ["/usr/local/bin/roll-back"]
+    }
+  }
+  always {
+    command "start" {
+      argv = ["/usr/local/bin/undrain"]
+    }
+  }
+}
+`},
+		{Name: "component", Usage: `component "NAME" { … }`, Options: "component",
+			Doc: "A directory with state files of its own, used under a name: its variables are its inputs, its outputs are component.NAME.OUTPUT. Several uses live side by side.",
+			Attributes: []AttributeDoc{
+				{"source", "string", "The directory: \"./DIR\", \"../DIR\", or \"std/NAME\" for one that is part of the program (tenet doc lists them)."},
+				{"vars", "object", "Values for its variables."}},
+			Example: `component "greeting" {
+  source = "std/motd"
+  vars   = { text = "Welcome.\n" }
+}
+`},
+		{Name: "moved", Usage: "moved { … }",
+			Doc: "What had one address has another now: what is owed to it, and known of it, goes along.",
+			Attributes: []AttributeDoc{
+				{"from", "reference", "The former address."},
+				{"to", "reference", "The present one."}},
+			Example: `state "site" {
+  package "nginx" {}
+}
+
+moved {
+  from = state.web
+  to   = state.site
+}
+`},
+	}
+}
+
+const references = "list of references"
+
+func valueWords() []WordDoc {
+	return []WordDoc{
+		{Name: "variable", Usage: `variable "NAME" { … }`,
+			Doc: "A value from outside: var.NAME. It comes from its default, vars.hcl and *.auto.hcl, roles, groups and hosts, TENET_VAR_NAME, --var-file and --var; the later ones count first. tenet inspect vars shows each with its origin.",
+			Attributes: []AttributeDoc{
+				{"type", "type", "string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) }). What it is given is converted to it."},
+				{"default", "any", "The value where nothing gives one. Without it, one must be given."},
+				{"description", "string", "Text for people."},
+				{"sensitive", "bool", "It, and all that is computed from it, is never shown."},
+				{"nullable", "bool", "false: null is refused. Without it, null is a value."},
+				{"merge", "bool", "Maps and objects are merged key by key over all that give one."},
+				{"validation", "block", "A condition that the value must meet, and the error_message where it does not."}},
+			Example: `variable "port" {
+  type        = number
+  default     = 8080
+  description = "Where the server listens."
+  validation {
+    condition     = var.port > 1024
+    error_message = "The port is above 1024."
+  }
+}
+
+file "/etc/app.conf" {
+  content = "listen ${var.port}\n"
+}
+`},
+		{Name: "locals", Usage: "locals { … }",
+			Doc: "Names for values: local.NAME. Each line is NAME = VALUE; one may use others, in any order.",
+			Example: `locals {
+  name = "app"
+  home = "/srv/${local.name}"
+}
+
+directory "home" {
+  path = local.home
+}
+`},
+		{Name: "output", Usage: `output "NAME" { … }`,
+			Doc: "What a component hands to who uses it: component.NAME.OUTPUT.",
+			Attributes: []AttributeDoc{
+				{"value", "any", "The value; it may be known only after apply."},
+				{"description", "string", "Text for people."},
+				{"sensitive", "bool", "It is never shown."}},
+			Example: `locals {
+  socket = "/run/app.sock"
+}
+
+output "socket" {
+  value       = local.socket
+  description = "Where the server answers."
+}
+`},
+		{Name: "site", Usage: "site { … }",
+			Doc: "About the site as a whole. Its values are literal.",
+			Attributes: []AttributeDoc{
+				{"name", "string", "Its name, for people."},
+				{"prune", "bool", "What it no longer declares is removed."},
+				{"requires_version", "string", "The versions of tenet that it is for: \">= 0.1\"."}},
+			Example: `site {
+  name = "example"
+}
+`},
+	}
+}
+
+func hostWords() []WordDoc {
+	reach := []AttributeDoc{
+		{"executor", `"local", "ssh" or "agent"`, "How it is reached."},
+		{"user", "string", "Who logs in."},
+		{"port", "number", "Where it listens."},
+		{"become", "bool", "Everything acts as root."},
+		{"roles", "list of strings", "The roles that it has."},
+		{"vars", "object", "Values for variables."},
+		{"labels", "map of strings", "Names by which groups and roles find hosts."},
+	}
+	group := append([]AttributeDoc{
+		{"hosts", "list of strings", "The names of its hosts; * stands for any text."},
+		{"priority", "number", "Of two groups that give a variable different values, the one with the higher priority counts."}}, reach...)
+	group[len(group)-1].Doc = "In place of hosts: the hosts with these labels."
+	return []WordDoc{
+		{Name: "host", Usage: `host "NAME" { … }`,
+			Doc:        "A machine. A site without hosts is for the machine on which tenet runs.",
+			Attributes: append([]AttributeDoc{{"address", "string", "Its name or address in the network; without it, its name."}}, reach...),
+			Example: `role "web" {
+  package "nginx" {}
+}
+
+host "web1" {
+  address = "192.0.2.1"
+  roles   = ["web"]
+  vars    = { greeting = "hello" }
+}
+
+variable "greeting" {
+  default = ""
+}
+`},
+		{Name: "host_group", Usage: `host_group "NAME" { … }`,
+			Doc:        "Several hosts, which share roles and variables. hosts(\"@NAME\") lists them.",
+			Attributes: group,
+			Example: `role "web" {
+  package "nginx" {}
+}
+
+host "web1" {}
+
+host "web2" {}
+
+host_group "web" {
+  hosts = ["web*"]
+  roles = ["web"]
+}
+`},
+		{Name: "role", Usage: `role "NAME" { … }`,
+			Doc: "Variables, states, parts and components that a host gets by name, through itself or a group. What stands in it is written as at top level.",
+			Attributes: []AttributeDoc{
+				{"vars", "object", "Values for variables, for all hosts that have the role."}},
+			Example: `role "web" {
+  package "nginx" {}
+  service "nginx" {
+    running = true
+    require = [package.nginx]
+  }
+}
+
+host "web1" {
+  roles = ["web"]
+}
+`},
+	}
+}
