@@ -77,7 +77,7 @@ func TestMarksSurviveEveryFunction(t *testing.T) {
 		}
 	}
 	for _, doc := range eval.FunctionDocs() {
-		if !tried[doc.Name] && !slices.Contains(shows, doc.Name) {
+		if !tried[doc.Name] && !slices.Contains(shows, doc.Name) && doc.Name != "hosts" { // which takes no secrets, and needs a site
 			t.Errorf("%s was not tried", doc.Name)
 		}
 	}

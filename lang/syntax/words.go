@@ -1,5 +1,7 @@
 package syntax
 
+import "slices"
+
 // WordDoc describes a word of the language for readers.
 type WordDoc struct {
 	Name  string `json:"name"`
@@ -22,7 +24,7 @@ type AttributeDoc struct {
 // WordDocs describes the words of the language, in the order in which they are
 // best read.
 func WordDocs() []WordDoc {
-	return append(append(stateWords(), valueWords()...), hostWords()...)
+	return slices.Concat(stateWords(), groupWords(), valueWords(), hostWords())
 }
 
 func stateWords() []WordDoc {
@@ -79,6 +81,11 @@ run "bob" {
   require = [run.ada]
 }
 `},
+	}
+}
+
+func groupWords() []WordDoc {
+	return []WordDoc{
 		{Name: "block", Usage: `block "NAME" { … }`, Options: "block",
 			Doc: "Several states, runs, parts and blocks as one, which can be required, tagged and guarded together. It fails if a member does and rescue has not succeeded.",
 			Attributes: []AttributeDoc{
