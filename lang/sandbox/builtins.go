@@ -169,58 +169,75 @@ func attribute(x starlark.Value, name string) (starlark.Value, error) {
 func methodCheck(x starlark.Value, name string) check {
 	switch x.(type) {
 	case starlark.String:
-		return textMethods()[name]
+		return textMethod(name)
 	case starlark.Bytes, *starlark.List, *starlark.Dict, *starlark.Set:
-		return collectionMethods()[name]
+		return collectionMethod(name)
 	}
 	return nil
 }
+
+func textMethod(name string) check {
+	switch name {
+	case "capitalize", "lower", "upper", "title", "partition", "rpartition", "split", "rsplit", "splitlines":
+		return linear
+	case "elems", "elem_ords", "codepoints", "codepoint_ords":
+		return elements
+	case "join":
+		return checkJoin
+	case "replace":
+		return checkReplace
+	case "format":
+		return checkFormatMethod
+	}
+	return nil
+}
+
+func collectionMethod(name string) check {
+	switch name {
+	case "extend", "update", "union", "symmetric_difference", "symmetric_difference_update":
+		return grows
+	case "intersection", "difference", "issubset", "issuperset", "intersection_update", "difference_update",
+		"items", "keys", "values", "popitem":
+		return countable
+	case "elems":
+		return elements
+	case "index", "remove":
+		return searched
+	}
+	return nil
+}
+
+// linear is the check of what makes as much as it is given.
+func linear(starlark.Value, starlark.Tuple, []starlark.Tuple) error { return nil }
 
 // elements is the check of what makes an element of each byte.
 func elements(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
 	return atMost(slot*shallow(self), "the list")
 }
 
-func textMethods() map[string]check {
-	// What these make is as large as the text.
-	linear := func(starlark.Value, starlark.Tuple, []starlark.Tuple) error { return nil }
-	return map[string]check{
-		"capitalize": linear, "lower": linear, "upper": linear, "title": linear,
-		"partition": linear, "rpartition": linear,
-		"split": linear, "rsplit": linear, "splitlines": linear,
-		"elems": elements, "elem_ords": elements, "codepoints": elements, "codepoint_ords": elements,
-		"join": checkJoin, "replace": checkReplace,
-		"format": func(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
-			total := int64(0)
-			if err := each(args, kwargs, func(v starlark.Value) error {
-				total += weigh(v)
-				return nil
-			}); err != nil {
-				return err
-			}
-			return checkFormat(string(self.(starlark.String)), "{", total)
-		},
-	}
+// grows is the check of what adds all that it is given.
+func grows(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	total := shallow(self)
+	return each(args, kwargs, func(v starlark.Value) error {
+		total += shallow(v)
+		return atMost(total, "the sum")
+	})
 }
 
-func collectionMethods() map[string]check {
-	grows := func(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
-		total := shallow(self)
-		return each(args, kwargs, func(v starlark.Value) error {
-			total += shallow(v)
-			return atMost(total, "the sum")
-		})
+// searched is the check of what compares with each element.
+func searched(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
+	return atMost(weigh(self), "what is searched")
+}
+
+func checkFormatMethod(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	total := int64(0)
+	if err := each(args, kwargs, func(v starlark.Value) error {
+		total += weigh(v)
+		return nil
+	}); err != nil {
+		return err
 	}
-	searched := func(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
-		return atMost(weigh(self), "what is searched")
-	}
-	return map[string]check{
-		"extend": grows, "update": grows, "union": grows, "symmetric_difference": grows,
-		"intersection": countable, "difference": countable, "issubset": countable, "issuperset": countable,
-		"items": countable, "keys": countable, "values": countable, "popitem": countable, "elems": elements,
-		"intersection_update": countable, "difference_update": countable, "symmetric_difference_update": grows,
-		"index": searched, "remove": searched,
-	}
+	return checkFormat(string(self.(starlark.String)), "{", total)
 }
 
 func checkJoin(self starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error {

@@ -91,6 +91,15 @@ func (w *weigher) enter() bool {
 
 func (w *weigher) leave() { w.deep-- }
 
+// Admit counts a value that a function of the client has made, as those of
+// Starlark are counted.
+func Admit(thread *starlark.Thread, v starlark.Value) error {
+	if err := Bounded(v); err != nil {
+		return err
+	}
+	return charge(thread, weigh(v))
+}
+
 // admit takes what an operation has made: it counts it, and refuses tuples
 // that would take forever to hash, since nothing looks at them again before a
 // dict does.

@@ -69,10 +69,18 @@ func (l *loader) load(name string) *library {
 
 func dialect() syntax.FileOptions { return syntax.FileOptions{Set: true} }
 
+// maxTopLevel is how many steps the top level of a file may make: it declares,
+// and does nothing yet.
+const maxTopLevel = 1_000_000
+
 // execute runs the top level of a file.
 func (l *loader) execute(lib *library) {
 	ctx := context.Background()
-	thread, stop := sandbox.NewThread(ctx, lib.file, l.options.Limits)
+	limits := l.options.Limits
+	if limits.Steps == 0 || limits.Steps > maxTopLevel {
+		limits.Steps = maxTopLevel
+	}
+	thread, stop := sandbox.NewThread(ctx, lib.file, limits)
 	defer stop()
 	known := false // the mistake is in another file, and was told there
 	thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {

@@ -18,6 +18,7 @@ func names() starlark.StringDict {
 	return starlark.StringDict{
 		"attr":    starlark.NewBuiltin("attr", newAttribute),
 		"fail":    starlark.NewBuiltin("fail", fail),
+		"json":    jsonModule(),
 		"print":   starlark.NewBuiltin("print", noPrint),
 		"search":  starlark.NewBuiltin("search", search),
 		"seconds": starlark.NewBuiltin("seconds", seconds),
