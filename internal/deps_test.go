@@ -54,7 +54,7 @@ var imports = []struct {
 	// Files of secrets, whoever asks for them: the language does by a function.
 	{"lang/secrets", []string{"lang/diag"}, nil},
 	// A site brings modules of its own along.
-	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"modules", "runtime/host"}},
+	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"graph", "modules", "runtime/host", "stdlib"}},
 	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},

@@ -112,9 +112,11 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 			out.Sources = append(out.Sources, program.Source{Name: full, Data: data})
 		}
 	}
+	options := star.Options{Registry: out.Registry, Site: files, Dir: name,
+		Std: d.options.Standard, MaxNesting: d.options.MaxNesting, MaxSteps: d.options.MaxSteps}
+	out.Library, _ = star.Parse(nil, options) // of nothing
 	if len(scripts) > 0 {
-		parsed, found := star.Parse(scripts, star.Options{Registry: out.Registry, Site: files, Dir: name,
-			Std: d.options.Standard, MaxNesting: d.options.MaxNesting, MaxSteps: d.options.MaxSteps})
+		parsed, found := star.Parse(scripts, options)
 		out.Scripts, out.Problems = parsed, append(out.Problems, found...)
 		d.keep(parsed)
 	}

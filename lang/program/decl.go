@@ -49,10 +49,9 @@ type declaration struct {
 	// those of one base stand in group of the first.
 	key   *string
 	group []*declaration
-	keys  map[string]bool // of the group
-	// partKeys are the addresses of the parts, once one has a key.
-	partKeys map[string]bool
-	calls    []hcl2.Range // see syntax.Block.Calls
+	keys  map[string]bool  // of the group
+	names map[string]*part // see named
+	calls []hcl2.Range     // see syntax.Block.Calls
 
 	// inline says that the declaration stands within a block.
 	inline bool

@@ -41,6 +41,10 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 			if !d.variables {
 				d.variable(sub)
 			}
+		case "functions":
+			if !d.variables {
+				d.functions(sub)
+			}
 		case "locals":
 			d.locals(sub)
 		default:
@@ -184,8 +188,8 @@ func (d *decoder) statePart(out *declaration, b *syntax.Block) {
 	if p == nil {
 		return
 	}
-	if first := out.entry.Parts[p.base]; first != nil && !out.another(p) {
-		d.duplicate(out.base+"."+p.base, b.Header, first.Range)
+	if first := out.named(p); first != nil {
+		d.duplicate(out.base+"."+p.base, b.Header, at(first.src))
 		return
 	}
 	out.entry.Parts[p.base] = &eval.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil || p.key != nil}

@@ -106,6 +106,9 @@ func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 	files := eval.NewFilesOf(p.dir.FS, p.dir.Name)
 	files.UseVault(of.vault)
 	e := &evaluator{evaluation: of, site: p, prefix: prefix, given: map[string][]eval.Given{}, entered: map[string]bool{}}
+	if p.dir.Scripts != nil {
+		e.scripted = &scripted{}
+	}
 	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
 	e.root.Functions[eval.RefFunction] = e.resolver(nil)
 	e.root.Functions["hosts"] = e.hostsFunction()

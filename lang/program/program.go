@@ -32,6 +32,9 @@ type Directory struct {
 	Sources  []Source
 	// Scripts are the sources that declare by running; nil: there are none.
 	Scripts syntax.Scripts
+	// Library reads files of functions that blocks "functions" name; nil: there
+	// are none.
+	Library syntax.Scripts
 	// Problems are what is wrong with the scripts whatever the host.
 	Problems diag.List
 }
@@ -72,6 +75,7 @@ type Program struct {
 	hosts        []*hostDecl
 	groups       []*groupDecl
 	moved        []movedDecl
+	libraries    map[string]*library // blocks "functions"
 
 	name          string
 	prune         bool

@@ -62,6 +62,7 @@ func (e *evaluator) undeclared(name string, src hcl2.Range) bool {
 // which has what they declare. need says that the host must be declared.
 func (e *evaluator) begin(need bool) {
 	if e.site.dir.Scripts == nil {
+		e.loadFunctions()
 		if e.prefix == "" {
 			e.inventory(need)
 		}
@@ -129,8 +130,11 @@ func (p *Program) again(list *diag.List) *Program {
 		}
 		q.bodies = append(q.bodies, syntax.Script{Name: src.Name, Body: b})
 		for _, sub := range b.Blocks {
-			if sub.Type == "variable" {
+			switch sub.Type {
+			case "variable":
 				d.variable(sub)
+			case "functions":
+				d.functions(sub)
 			}
 			for _, inner := range sub.Body.Blocks {
 				if sub.Type == "role" && inner.Type == "variable" {
@@ -180,7 +184,8 @@ func (e *evaluator) link(what func(*linker)) {
 // fails for the lack of a value is no mistake as long as none of them is missed.
 func (e *evaluator) runScripts(blind bool) {
 	e.site = e.site.again(&e.list)
-	e.scripted = &scripted{blind: blind}
+	e.scripted.blind = blind
+	e.loadFunctions()
 	e.link(func(l *linker) { l.values() })
 	before := len(e.list)
 	e.variables1(blind)
@@ -330,7 +335,9 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	case kind == "var" && e.site.variables[name] == nil:
 		return v, &eval.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
 	case kind == "var":
-		v = e.root.Variables["var."+name]
+		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
+			v = known
+		}
 	case kind == "fact" && e.scripted != nil && e.scripted.blind && e.target.Facts == nil:
 	case kind == "fact" && name == "":
 	case kind == "fact":

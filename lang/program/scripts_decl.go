@@ -49,22 +49,20 @@ func (d *decoder) join(out, first *declaration) bool {
 	return true
 }
 
-// another reports whether a part is one more instance of those of its base.
-func (d *declaration) another(p *part) bool {
-	if p.key == nil {
-		return false
+// named enters a part under its name, and gives the one that has it already:
+// several instances may share a name.
+func (d *declaration) named(p *part) (first *part) {
+	if d.names == nil {
+		d.names = map[string]*part{}
 	}
-	if d.partKeys == nil {
-		d.partKeys = map[string]bool{}
-		for _, have := range d.parts {
-			d.partKeys[have.instance()] = true
-		}
+	if first := d.names[p.base]; first != nil && (p.key == nil || first.key == nil) {
+		return first
 	}
-	if d.partKeys[p.base] || d.partKeys[p.instance()] { // one without a key is alone
-		return false
+	if first := d.names[p.instance()]; first != nil {
+		return first
 	}
-	d.partKeys[p.instance()] = true
-	return true
+	d.names[p.base], d.names[p.instance()] = p, p
+	return nil
 }
 
 // instance is the address of a part with its key.
@@ -130,7 +128,7 @@ func (e *evaluator) generated(in *instance, params map[string]cty.Value) *declar
 		return d
 	}
 	made := *d
-	made.parts, made.partKeys = nil, nil
+	made.parts, made.names = nil, nil
 	made.entry = &eval.Entry{Base: d.entry.Base, Range: d.entry.Range, Parts: map[string]*eval.PartEntry{}}
 	body, list := d.generate(params)
 	e.list.Add(list...)

@@ -118,6 +118,9 @@ func number(f float64) (cty.Value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return cty.DynamicVal, &eval.HintError{Message: fmt.Sprintf("%v is no number of the language", f), Hint: "give a finite number"}
 	}
+	if f == 0 {
+		return cty.Zero, nil // without a sign
+	}
 	return cty.ParseNumberVal(strconv.FormatFloat(f, 'g', -1, 64))
 }
 

@@ -3,6 +3,7 @@ package star
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -202,7 +203,7 @@ func module(m *states.Module) word {
 			return nil, &placed{tooMany(m.Name), c.argument(1).src}
 		}
 		p := &part{run: r, block: b, module: m}
-		if err := r.keywords(b, p, c, kwargs, nil); err != nil {
+		if err := r.keywords(b, p, c, sources(c.file, m, kwargs), nil); err != nil {
 			return nil, err
 		}
 		if r.making != nil {
@@ -212,6 +213,24 @@ func module(m *states.Module) word {
 		}
 		return p, nil
 	}
+}
+
+// sources names the files of the attributes that take one from the directory of
+// the scripts, since a script names them from its own.
+func sources(f *file, m *states.Module, kwargs []starlark.Tuple) []starlark.Tuple {
+	dir := path.Dir(f.rel)
+	if dir == "." {
+		return kwargs
+	}
+	out := slices.Clone(kwargs)
+	for i, pair := range out {
+		a := m.Attribute(string(pair[0].(starlark.String)))
+		name, ok := starlark.AsString(pair[1])
+		if a != nil && a.Kind == states.KindSource && ok {
+			out[i] = starlark.Tuple{pair[0], starlark.String(relative(dir, name))}
+		}
+	}
+	return out
 }
 
 func tooMany(word string) error {

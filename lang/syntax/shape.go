@@ -25,17 +25,17 @@ func (s *Shape) Word() string {
 
 // Shapes are the kinds of bodies of the language.
 type Shapes struct {
-	Root, State, Run, Block, Inner, Part, TopPart    *Shape
-	Site, Variable, Validation, Locals, Param, Guard *Shape
-	Retry                                            *Shape
-	Component, Role, Host, HostGroup, Output, Moved  *Shape
-	Options                                          map[string]*eval.Option
-	Registry                                         *states.Registry
+	Root, State, Run, Block, Inner, Part, TopPart              *Shape
+	Site, Variable, Validation, Locals, Param, Guard           *Shape
+	Retry                                                      *Shape
+	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
+	Options                                                    map[string]*eval.Option
+	Registry                                                   *states.Registry
 }
 
 // NotYet are words of the language that this version does not know.
 func NotYet() []string {
-	return []string{"confirm", "functions", "inventory", "rollout"}
+	return []string{"confirm", "inventory", "rollout"}
 }
 
 // NewShapes makes the shapes, with the modules of the registry.
@@ -72,10 +72,11 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.HostGroup = &Shape{What: "a host group",
 		Attributes: []string{"become", "executor", "hosts", "labels", "port", "priority", "roles", "user", "vars"}}
 	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}
+	s.Functions = &Shape{What: "functions", Attributes: []string{"source"}}
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
 		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1,
-			"role": 1, "host": 1, "host_group": 1, "output": 1, "moved": 0}}
+			"role": 1, "host": 1, "host_group": 1, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"vars"},
 		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1}}
 	return s
@@ -145,6 +146,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Output
 	case "moved":
 		inside = s.Moved
+	case "functions":
+		inside = s.Functions
 	}
 	return inside, labels
 }
