@@ -198,6 +198,43 @@ func TestAct(t *testing.T) {
 	}})
 }
 
+// What a program will do is foreseen, and what only the host knows filled in.
+func TestForeseeAndComplete(t *testing.T) {
+	hostWith := func(t *testing.T) host.Host {
+		h := fake.Host(t)
+		h.Handle("shells", func(context.Context, host.Command) (host.Result, error) {
+			return host.Result{Stdout: []byte("/bin/new")}, nil
+		})
+		h.Handle("account", func(ctx context.Context, c host.Command) (host.Result, error) {
+			if len(c.Argv) == 2 {
+				return host.Result{}, h.Remove(c.Argv[1])
+			}
+			return host.Result{}, h.WriteFile(ctx, c.Argv[1], host.Text(c.Argv[2]), host.Meta{})
+		})
+		return h
+	}
+	m := module(t, "account")
+	statestest.Run(t, statestest.Suite{Module: m, Host: hostWith, Cases: []statestest.Case{
+		{Name: "create", Values: map[string]any{"name": "ada", "shell": "/bin/sh"}, Action: states.Create, Changes: []string{"shell"}, Check: holds("/srv/ada", "/bin/sh")},
+		{Name: "change", Prepare: put("/srv/ada", "/bin/sh"), Values: map[string]any{"name": "ada", "shell": "/bin/ash"}, Action: states.Update, Changes: []string{"shell"}},
+		{Name: "remove", Ensure: states.Absent, Prepare: put("/srv/ada", "/bin/sh"), Values: map[string]any{"name": "ada"}, Action: states.Remove, Changes: []string{"shell"}},
+	}})
+	shadow := host.NewShadow(hostWith(t))
+	want, err := m.Decode(map[string]any{"name": "ada", "shell": "latest"}, nil)
+	if err == nil {
+		want, err = m.Complete(t.Context(), shadow, want)
+	}
+	if err == nil {
+		err = m.Foresee(t.Context(), shadow, nil, want)
+	}
+	if err != nil || fake.Text(shadow, "/srv/ada") != "/bin/new" {
+		t.Errorf("foreseen: %q, %v", fake.Text(shadow, "/srv/ada"), err)
+	}
+	if err := m.Foresee(t.Context(), shadow, want, nil); err != nil || fake.Exists(shadow, "/srv/ada") {
+		t.Errorf("foreseen to be gone: %v", err)
+	}
+}
+
 // A set has what a host needs to have the modules too.
 func TestSet(t *testing.T) {
 	set := load(t)
