@@ -26,6 +26,15 @@ func flagsOf(app *kong.Application, node *kong.Node) []*kong.Flag {
 	return append(append([]*kong.Flag{}, app.Flags...), node.Flags...)
 }
 
+// names lists the commands within a command.
+func names(node *kong.Node) []string {
+	var list []string
+	for _, c := range node.Children {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
 func words(app *kong.Application, node *kong.Node) string {
 	var list []string
 	for _, f := range flagsOf(app, node) {
@@ -39,17 +48,21 @@ func bashCompletion(app *kong.Application) string {
 	var cases strings.Builder
 	for _, c := range app.Children {
 		commands = append(commands, c.Name)
-		fmt.Fprintf(&cases, "    %s) flags=%q ;;\n", c.Name, words(app, c))
+		fmt.Fprintf(&cases, "    %s) flags=%q words=%q ;;\n", c.Name, words(app, c), strings.Join(names(c), " "))
 	}
 	return fmt.Sprintf(`# tenet completion for bash: source <(tenet completion bash)
 _tenet() {
-  local current=${COMP_WORDS[COMP_CWORD]} flags=
+  local current=${COMP_WORDS[COMP_CWORD]} flags= words=
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W %q -- "$current"))
     return
   fi
   case ${COMP_WORDS[1]} in
 %s  esac
+  if [ "$COMP_CWORD" -eq 2 ] && [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    return
+  fi
   case $current in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$current")) ;;
     *) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -71,6 +84,9 @@ func fishCompletion(app *kong.Application) string {
 	out.WriteString("# tenet completion for fish: tenet completion fish | source\n")
 	for _, c := range app.Children {
 		fmt.Fprintf(&out, "complete -c tenet -n __fish_use_subcommand -a %s -d %s\n", c.Name, quote(c.Help))
+		for _, sub := range c.Children {
+			fmt.Fprintf(&out, "complete -c tenet -n '__fish_seen_subcommand_from %s' -a %s -d %s\n", c.Name, sub.Name, quote(sub.Help))
+		}
 		for _, f := range flagsOf(app, c) {
 			fmt.Fprintf(&out, "complete -c tenet -n '__fish_seen_subcommand_from %s' -l %s -d %s\n", c.Name, f.Name, quote(f.Help))
 		}

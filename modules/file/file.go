@@ -30,7 +30,7 @@ type File struct {
 
 const doc = `A regular file with the given content, owner, group and mode.
 
-What is not given is not managed: an existing file keeps it. A new file is empty, of mode 0644, and owned by who runs tenet. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it.
+What is not given is not managed: an existing file keeps it. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it.
 
 The directory must be there. Where a directory or a device stands at the path, the part fails; a symbolic link is replaced only on request, and never written through. Absent removes a regular file, and nothing else: use symlink or directory for those.
 
