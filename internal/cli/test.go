@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -186,6 +188,27 @@ func updater(dir string) func(string, []byte) error {
 		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}
-		return root.WriteFile(name, data, 0o666)
+		return replaceIn(root, name, data)
 	}
+}
+
+// replaceIn writes a file below a directory in one piece: whoever reads it
+// meanwhile, or is left with it when this is killed, has the old or the new one.
+func replaceIn(root *os.Root, name string, data []byte) error {
+	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d", filepath.Base(name), os.Getpid()))
+	err := root.WriteFile(temporary, data, 0o666)
+	if err == nil {
+		err = root.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, ignoreMissing(root.Remove(temporary)))
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
