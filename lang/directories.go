@@ -43,18 +43,55 @@ func newDirectories(site fs.FS, o Options) *directories {
 
 // Open opens a file of the site or of a component.
 func (d *directories) Open(name string) (fs.File, error) {
+	in, rest, err := d.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return in.Open(rest)
+}
+
+// Stat is fs.StatFS: to ask what something is must not open it, which for a
+// FIFO would wait.
+func (d *directories) Stat(name string) (fs.FileInfo, error) {
+	in, rest, err := d.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Stat(in, rest)
+}
+
+// Lstat is fs.ReadLinkFS.
+func (d *directories) Lstat(name string) (fs.FileInfo, error) {
+	in, rest, err := d.find("lstat", name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Lstat(in, rest)
+}
+
+// ReadLink is fs.ReadLinkFS.
+func (d *directories) ReadLink(name string) (string, error) {
+	in, rest, err := d.find("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	return fs.ReadLink(in, rest)
+}
+
+// find gives the directory that a file is in, and its name there.
+func (d *directories) find(op, name string) (fs.FS, string, error) {
 	if !strings.HasPrefix(name, "@") {
-		return d.site.Open(name)
+		return d.site, name, nil
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		d.mu.Lock()
 		in := d.opened[dir]
 		d.mu.Unlock()
 		if in != nil {
-			return in.FS.Open(strings.TrimPrefix(name, dir+"/"))
+			return in.FS, strings.TrimPrefix(name, dir+"/"), nil
 		}
 	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 }
 
 // source gives the text of a source, or of another text file.
