@@ -245,11 +245,27 @@ func (s *step) compute() error {
 			return err
 		}
 	}
+	s.private()
 	if s.lateKey() {
 		return nil
 	}
 	part.Key = s.module.Key(part.Values)
 	return nil
+}
+
+// private gives a file whose content turned out to be sensitive a mode that lets
+// nobody but its owner read it, unless one is given, as eval does for what is
+// known to be.
+func (s *step) private() {
+	mode := s.module.Attribute("mode")
+	if mode == nil || mode.Kind != states.KindMode || s.part.Values["mode"] != nil || s.part.Results["mode"] != nil {
+		return
+	}
+	for name := range s.part.Results {
+		if a := s.module.Attribute(name); a.Kind == states.KindContent && s.hides(name) {
+			s.part.Values["mode"] = eval.PrivateMode
+		}
+	}
 }
 
 func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {

@@ -60,6 +60,14 @@ file "result" {
   path    = "${var.root}/result"
   content = "${command.tells.stdout}${secret("odd")}"
 }
+command "quiet" {
+  argv      = ["echo", "made here"]
+  sensitive = true
+}
+file "made" {
+  path    = "${var.root}/made"
+  content = command.quiet.stdout
+}
 state "later" {
   require = [command.fails]
   param "password" {
@@ -255,6 +263,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 		"shared": {0o640, ""},
 		"whole":  {0o600, hide["odd"]},
 		"result": {0o600, ""},
+		"made":   {0o600, "made here\n"},
 	} {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
