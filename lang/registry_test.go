@@ -19,6 +19,7 @@ type file struct {
 	Owner   *string        `state:"owner" doc:"Owner."`
 	Mode    *fs.FileMode   `state:"mode" doc:"Permission bits."`
 	Size    *int           `state:"size,out" doc:"Size in bytes."`
+	Backup  *bool          `state:"backup,in" doc:"Keep the old one."`
 }
 
 type command struct {
@@ -30,6 +31,11 @@ type command struct {
 	Count   *int              `state:"count" doc:"How often."`
 	Groups  []string          `state:"groups,set" doc:"Groups."`
 	Scope   *string           `state:"scope" enum:"system,user" doc:"Scope."`
+	Stdout  *string           `state:"stdout,out" doc:"Output."`
+	Code    *int              `state:"exit_code,out" doc:"Exit status."`
+
+	ChangedIf *states.Condition `state:"changed_if,in" doc:"Condition."`
+	FailedIf  *states.Condition `state:"failed_if,in" doc:"Condition."`
 }
 
 type reload struct {

@@ -35,6 +35,10 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 		return nil, fmt.Errorf("a value is not known")
 	}
 	t := plain.Type()
+	if sensitive && plain.IsWhollyKnown() {
+		inner, _ := Split(plain)
+		return literal(inner, true, at)
+	}
 	if t.IsSetType() { // marks of elements are the set's
 		inner, _ := Split(plain)
 		return literal(inner, true, at)
@@ -52,7 +56,7 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 			return nil, err
 		}
 		if node.Kind == states.ExprObject {
-			name, err := literal(key, false, at)
+			name, err := literal(key, sensitive, at)
 			if err != nil {
 				return nil, err
 			}
@@ -61,10 +65,13 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 		node.Args = append(node.Args, x)
 	}
 	made, err := node.New()
-	if err != nil || t.IsObjectType() || t.IsTupleType() {
+	if err == nil && !t.IsObjectType() && !t.IsTupleType() {
+		made, err = convertNode(made, t)
+	}
+	if err != nil || !sensitive {
 		return made, err
 	}
-	return convertNode(made, t)
+	return states.Expr{Kind: states.ExprCall, Name: "sensitive", Args: []*states.Expr{made}, Range: at}.New()
 }
 
 // literal gives a known value without marks.
@@ -105,18 +112,61 @@ func Convert(v cty.Value, t cty.Type) (cty.Value, error) {
 	if err != nil || !IsDeferred(v) || t == cty.DynamicPseudoType || v.Type().Equals(t) {
 		return converted, err
 	}
-	x, err := dataOf(v, diag.Range{})
-	if err != nil {
-		return cty.DynamicVal, err
+	return convertLate(v, converted)
+}
+
+// convertLate gives what is known only on the host the type that it has in the
+// converted value, element by element.
+func convertLate(v, converted cty.Value) (cty.Value, error) {
+	if v.IsWhollyKnown() {
+		return strip(converted), nil
 	}
-	if x, err = convertNode(x, t); err != nil {
-		return cty.DynamicVal, err
+	plain, marks := v.Unmark()
+	converted, _ = converted.Unmark()
+	for m := range marks {
+		if _, ok := m.(deferred); ok {
+			delete(marks, m)
+		}
 	}
-	settled, diags := settle(converted, x)
-	if diags.HasErrors() {
-		return cty.DynamicVal, diags
+	t := converted.Type()
+	if !plain.IsKnown() || !converted.IsKnown() || converted.IsNull() || !converted.CanIterateElements() || t.IsSetType() {
+		x, err := dataOf(v, diag.Range{})
+		if err == nil && !plain.Type().Equals(t) {
+			x, err = convertNode(x, t)
+		}
+		if err != nil {
+			return cty.DynamicVal, err
+		}
+		return Deferred(x, t).WithMarks(marks), nil
 	}
-	return settled, nil
+	if t.IsObjectType() || t.IsMapType() {
+		of, to := plain.AsValueMap(), converted.AsValueMap()
+		for name, e := range of {
+			if inner, ok := to[name]; ok {
+				late, err := convertLate(e, inner)
+				if err != nil {
+					return cty.DynamicVal, err
+				}
+				to[name] = late
+			}
+		}
+		if t.IsMapType() {
+			return cty.MapVal(to).WithMarks(marks), nil
+		}
+		return cty.ObjectVal(to).WithMarks(marks), nil
+	}
+	of, to := plain.AsValueSlice(), converted.AsValueSlice()
+	for i := range to {
+		late, err := convertLate(of[i], to[i])
+		if err != nil {
+			return cty.DynamicVal, err
+		}
+		to[i] = late
+	}
+	if t.IsListType() {
+		return cty.ListVal(to).WithMarks(marks), nil
+	}
+	return cty.TupleVal(to).WithMarks(marks), nil
 }
 
 // getNode takes an attribute of what an expression gives.

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -105,8 +106,7 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 	case *hclsyntax.FunctionCallExpr:
 		return r.call(x, s)
 	case *hclsyntax.ConditionalExpr:
-		args := r.expressions([]hclsyntax.Expression{x.Condition, x.TrueResult, x.FalseResult}, s)
-		return r.node(states.Expr{Kind: states.ExprIf, Args: args}, at)
+		return r.choice(x, s)
 	case *hclsyntax.IndexExpr:
 		args := r.expressions([]hclsyntax.Expression{x.Collection, x.Key}, s)
 		return r.node(states.Expr{Kind: states.ExprIndex, Args: args}, at)
@@ -149,8 +149,8 @@ func (r *residual) known(v cty.Value, at hcl.Range) *states.Expr {
 	return x
 }
 
-// template joins neighbours that are known, so that a text reads the same
-// however it was put together.
+// template joins neighbours that are known, and takes templates within apart, so
+// that a text reads the same however it was put together.
 func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 	var parts []*states.Expr
 	for _, part := range x.Parts {
@@ -158,24 +158,60 @@ func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 		if p == nil {
 			return nil
 		}
-		p = asText(p)
-		if isText(p) && p.Value == "" && len(x.Parts) > 1 {
-			continue
+		pieces := []*states.Expr{p}
+		if p.Kind == states.ExprTemplate {
+			pieces = p.Args
 		}
-		if n := len(parts); n > 0 && isText(p) && isText(parts[n-1]) {
-			joined, err := states.Expr{Kind: states.ExprLiteral, Range: parts[n-1].Range,
-				Value: parts[n-1].Value.(string) + p.Value.(string)}.New()
-			if err == nil {
-				parts[n-1] = joined
-				continue
-			}
+		for _, piece := range pieces {
+			parts = appendText(parts, asText(piece))
 		}
-		parts = append(parts, p)
 	}
 	if len(parts) == 0 { // all were empty
 		return r.known(cty.StringVal(""), x.SrcRange)
 	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: parts}, x.SrcRange)
+}
+
+// appendText adds a piece of text to others.
+func appendText(parts []*states.Expr, p *states.Expr) []*states.Expr {
+	if !isText(p) {
+		return append(parts, p)
+	}
+	if p.Value == "" {
+		return parts
+	}
+	if n := len(parts); n > 0 && isText(parts[n-1]) {
+		joined, err := states.Expr{Kind: states.ExprLiteral, Range: parts[n-1].Range,
+			Value: parts[n-1].Value.(string) + p.Value.(string)}.New()
+		if err == nil {
+			parts[n-1] = joined
+			return parts
+		}
+	}
+	return append(parts, p)
+}
+
+// choice is a conditional; of one that is decided between texts, as templates
+// have them, only the one that is taken is left.
+func (r *residual) choice(x *hclsyntax.ConditionalExpr, s scope) *states.Expr {
+	args := r.expressions([]hclsyntax.Expression{x.Condition, x.TrueResult, x.FalseResult}, s)
+	if slices.Contains(args, nil) {
+		return nil
+	}
+	holds, decided := args[0].Value.(bool)
+	if decided && args[0].Kind == states.ExprLiteral && !args[0].Sensitive && isString(args[1]) && isString(args[2]) {
+		if holds {
+			return args[1]
+		}
+		return args[2]
+	}
+	return r.node(states.Expr{Kind: states.ExprIf, Args: args}, x.SrcRange)
+}
+
+// isString reports whether an expression gives a text that is not null, or
+// fails.
+func isString(x *states.Expr) bool {
+	return isText(x) || x.Kind == states.ExprTemplate || x.Kind == states.ExprJoin
 }
 
 // asText gives a number or a bool that is known as it stands in a text.

@@ -121,8 +121,9 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 	}
 	inner := scope{ctx: &hcl.EvalContext{Functions: parsed.functions}, loops: s.loops}
 	v, diags := x.Args[1].Value(s.ctx)
-	if diags.HasErrors() { // only when the host asks for it
-		v = cty.DynamicVal
+	if diags.HasErrors() {
+		r.diags = append(r.diags, diags...)
+		return nil
 	}
 	if v, more := settle(v, vars); v.IsKnown() && (v.Type().IsObjectType() || v.Type().IsMapType()) && !v.IsNull() {
 		r.diags = append(r.diags, more...)

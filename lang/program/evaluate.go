@@ -176,18 +176,26 @@ func (e *evaluator) errorAt(r hcl2.Range, hint, summary string, args ...any) {
 // value evaluates an expression that must be known before anything runs.
 // Unknown stands for a value that could not be had; why has been reported.
 func (e *evaluator) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
-	v := e.late(x, ctx)
-	if eval.IsDeferred(v) {
+	v := e.raw(x, ctx)
+	if eval.IsDeferred(v) && !eval.IsWithheld(v) {
 		e.errorAt(x.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
 			"this must be known before anything runs, and depends on a result")
 		return cty.DynamicVal
 	}
+	v, _ = eval.Settle(v, x.Expression, ctx) // it is known
 	return v
 }
 
 // late evaluates an expression that may depend on results. What is known only
 // on the host is unknown, and carries how it is computed.
 func (e *evaluator) late(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	v, diags := eval.Settle(e.raw(x, ctx), x.Expression, ctx)
+	e.list.Add(eval.FromHCL(diags)...)
+	return v
+}
+
+// raw evaluates an expression, of whose value only late or value make a use.
+func (e *evaluator) raw(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 	if x.Bad {
 		return cty.DynamicVal
 	}
@@ -206,8 +214,6 @@ func (e *evaluator) late(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value 
 	if x.Indexed {
 		v = eval.MarkIndexed(x.Expression, ctx, v)
 	}
-	v, diags = eval.Settle(v, x.Expression, ctx)
-	e.list.Add(eval.FromHCL(diags)...)
 	return v
 }
 
