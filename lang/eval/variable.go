@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -67,10 +68,14 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 	}
 	converted, err := v.convert(value)
 	if err != nil {
+		hint := "the type stands in the variable's declaration"
+		if with, ok := errors.AsType[*HintError](err); ok && with.Hint != "" {
+			hint = with.Hint
+		}
 		return cty.DynamicVal, &diag.Diagnostic{Severity: diag.Error,
 			Summary: fmt.Sprintf("the value of variable %q does not fit its type", v.Name),
 			Detail:  fmt.Sprintf("It must be %s: %s.", TypeName(v.Type), errorText(err)),
-			Hint:    "the type stands in the variable's declaration",
+			Hint:    hint,
 			Range:   winner.Range,
 			Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
 	}
@@ -83,6 +88,9 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 func (v *Variable) convert(value cty.Value) (cty.Value, error) {
 	if v.NoNull && value.IsNull() {
 		return cty.DynamicVal, fmt.Errorf("null is not allowed (nullable = false)")
+	}
+	if err := unknownAttributes(value, v.Type, nil); err != nil {
+		return cty.DynamicVal, err
 	}
 	if v.Defaults != nil && !value.IsNull() {
 		value = v.Defaults.Apply(value)

@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -51,7 +52,7 @@ func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value 
 	converted, err := p.convert.Resolve([]eval.Given{{Value: v, Range: at(src)}})
 	if err != nil {
 		err.Summary = fmt.Sprintf("the value of param %q does not fit its type", p.name)
-		err.Hint = "the type stands in the param's declaration"
+		err.Hint = strings.Replace(err.Hint, "variable's", "param's", 1)
 		e.list.Add(*err)
 		return cty.DynamicVal
 	}
