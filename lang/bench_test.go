@@ -45,3 +45,31 @@ func benchmarkSite(b *testing.B, text string, declarations int) {
 func BenchmarkBlocks10000(b *testing.B)    { benchmarkSite(b, manyBlocks(10_000), 10_001) }
 func BenchmarkBlocks100000(b *testing.B)   { benchmarkSite(b, manyBlocks(100_000), 100_001) }
 func BenchmarkInstances10000(b *testing.B) { benchmarkSite(b, manyInstances(10_000), 1) }
+
+// manyCalls is a script that makes n files in a loop.
+func manyCalls(n int) string {
+	return fmt.Sprintf(`name = variable("name", default = "x")
+a = reload("a")
+for i in range(%d):
+    file("/srv/%%d" %% i, content = "%%s %%d\n" %% (name, i), mode = "0640", notify = [a])
+`, n)
+}
+
+func benchmarkScript(b *testing.B, n int) {
+	b.Helper()
+	site := fstest.MapFS{"site.star": {Data: []byte(manyCalls(n))}}
+	b.ReportAllocs()
+	for b.Loop() {
+		s, list := lang.Load(site, lang.Options{Registry: registry()})
+		d, more := s.For(context.Background(), lang.Target{Host: "h"})
+		if len(list)+len(more) > 0 {
+			b.Fatal(list, more)
+		}
+		if len(d.List) != n+1 {
+			b.Fatalf("%d declarations", len(d.List))
+		}
+	}
+}
+
+func BenchmarkScript10000(b *testing.B)  { benchmarkScript(b, 10_000) }
+func BenchmarkScript100000(b *testing.B) { benchmarkScript(b, 100_000) }

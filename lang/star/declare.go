@@ -115,9 +115,7 @@ func (r *run) params(fn *starlark.Function) []*syntax.Block {
 		p := &syntax.Block{Type: "param", TypeRange: src, Header: src, Labels: []string{name},
 			LabelRanges: []hcl2.Range{src}, Body: &syntax.Body{Src: src}}
 		if v := fn.ParamDefault(i); v != nil {
-			if err := r.attribute(p, nil, "default", src, v, place{src: src}); err != nil {
-				r.list.Add(r.report(err, nil)...)
-			}
+			r.attribute(p, nil, "default", src, v, place{src: src})
 		}
 		out = append(out, p)
 	}
@@ -181,9 +179,7 @@ func declareRun(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (
 		return nil, &placed{tooMany("run"), c.argument(2).src}
 	}
 	if len(args) == 2 {
-		if err := r.attribute(b, nil, "state", c.argument(1).src, args[1], c.argument(1)); err != nil {
-			return nil, err
-		}
+		r.attribute(b, nil, "state", c.argument(1).src, args[1], c.argument(1))
 	}
 	if err := r.keywords(b, nil, c, kwargs, nil); err != nil {
 		return nil, err
@@ -207,9 +203,7 @@ func declareBlock(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 		if _, ok := args[1].(*starlark.List); ok && len(args) == 2 {
 			list, members = args[1], c.argument(1)
 		}
-		if err := r.attribute(b, nil, "members", members.src, list, members); err != nil {
-			return nil, err
-		}
+		r.attribute(b, nil, "members", members.src, list, members)
 	}
 	confirm := func(v starlark.Value, at place) error {
 		d, ok := v.(starlark.IterableMapping)
@@ -247,9 +241,7 @@ func declareOutput(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple
 		return nil, &placed{tooMany("output"), c.argument(2).src}
 	}
 	if len(args) == 2 {
-		if err := r.attribute(b, nil, "value", c.argument(1).src, args[1], c.argument(1)); err != nil {
-			return nil, err
-		}
+		r.attribute(b, nil, "value", c.argument(1).src, args[1], c.argument(1))
 	}
 	if err := r.keywords(b, nil, c, kwargs, nil); err != nil {
 		return nil, err
@@ -277,9 +269,7 @@ func declareMoved(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 				return nil, err
 			}
 		}
-		if err := r.attribute(b, nil, name, c.argument(i).src, v, c.argument(i)); err != nil {
-			return nil, err
-		}
+		r.attribute(b, nil, name, c.argument(i).src, v, c.argument(i))
 	}
 	r.add(b)
 	return starlark.None, nil

@@ -122,11 +122,17 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 	if !ok {
 		return diag.Diagnostic{Severity: diag.Error, Summary: err.Error(), Range: diag.Range{File: f.name}, Hint: "check the syntax of the file"}
 	}
+	if e.Pos.Col == 1 && e.Pos.Line > 1 && regexp.MustCompile(`^got (newline|end of file|outdent|indent)`).MatchString(e.Msg) {
+		e.Pos.Line--
+		e.Pos.Col = int32(len([]rune(codeOf(f.line(int(e.Pos.Line)))))) + 1
+	}
 	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos))}
 	line := f.line(int(e.Pos.Line))
-	if strings.TrimSpace(line) == "" && e.Pos.Line > 1 {
-		line = f.line(int(e.Pos.Line) - 1)
+	if strings.Contains(e.Msg, "escape") {
+		d.Hint = "text is UTF-8; bytes of any kind go into a file of their own, which the attribute source names"
+		return d
 	}
+	line = codeOf(line)
 	for _, h := range syntaxHints() {
 		if regexp.MustCompile(h.pattern).MatchString(line) {
 			d.Summary, d.Hint = cmp.Or(h.summary, e.Msg), h.hint
@@ -135,6 +141,26 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 	}
 	d.Hint = "look for a bracket, quote, comma or colon that is missing here or in the line before"
 	return d
+}
+
+// codeOf is a line without its comment, and without what stands in quotes.
+func codeOf(line string) string {
+	var out strings.Builder
+	quote := rune(0)
+	for _, c := range line {
+		switch {
+		case quote == 0 && c == '#':
+			return out.String()
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		case quote != 0:
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return out.String()
 }
 
 // resolveError explains a name that is not known, and the like.

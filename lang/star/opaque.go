@@ -2,6 +2,7 @@ package star
 
 import (
 	"fmt"
+	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -129,6 +130,10 @@ func (o *opaque) SetField(string, starlark.Value) error {
 
 // Get gives an element of what it will be.
 func (o *opaque) Get(key starlark.Value) (starlark.Value, bool, error) {
+	if o.run.searching() {
+		o.misused("an operand", "write contains(list, value)")
+		return nil, false, nil
+	}
 	if other, ok := key.(*opaque); ok {
 		expr := sum([]built{o.expr, other.expr})
 		expr.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
@@ -146,6 +151,15 @@ func (o *opaque) Get(key starlark.Value) (starlark.Value, bool, error) {
 	}
 	v, err := o.step(hcl2.TraverseIndex{Key: b.literal}, cty.IndexPath(b.literal))
 	return v, true, err
+}
+
+// searching reports whether the operator "in" asks, which takes no error.
+func (r *run) searching() bool {
+	if r.thread.CallStackDepth() == 0 {
+		return false
+	}
+	name := r.thread.CallFrame(0).Name
+	return strings.HasPrefix(name, "\x00") && strings.HasSuffix(name, "in")
 }
 
 // step looks one step into the value.

@@ -78,18 +78,27 @@ func kindOf(v starlark.Value) string {
 	if v == starlark.None {
 		return "None"
 	}
+	if name := v.Type(); strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
 	return "a " + v.Type()
 }
 
-// attribute adds an attribute of a value.
-func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place) error {
+// attribute adds an attribute of a value. One that cannot be is reported, and
+// stands there as unknown: the script goes on, to find what else is wrong.
+func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place) {
 	value, err := r.convert(v, at)
+	if text := textAmongRefs(name, v); err == nil && text != "" {
+		err = &eval.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q)", text)}
+	}
 	if err != nil {
 		if already, ok := err.(*placed); ok {
 			at.src, err = already.at, already.err
 		}
 		d := eval.Diagnose(err, eval.Range(at.src))
-		return &placed{&eval.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
+		err = &placed{&eval.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
+		r.list.Add(r.report(err, r.thread.CallStack())...)
+		value = literal(cty.DynamicVal)
 	}
 	a := &syntax.Attribute{Name: name, NameRange: nameRange, Expr: &syntax.Expression{}}
 	if value.make == nil {
@@ -98,7 +107,25 @@ func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Ra
 		r.late = append(r.late, late{a, value, p, at.src})
 	}
 	b.Body.Attributes = append(b.Body.Attributes, a)
-	return nil
+}
+
+// textAmongRefs gives a text that stands where a reference should.
+func textAmongRefs(name string, v starlark.Value) string {
+	isRefs := slices.ContainsFunc(eval.Options(), func(o eval.Option) bool { return o.Name == name && o.Refs })
+	if !isRefs && !slices.Contains([]string{"members", "rescue", "always"}, name) {
+		return ""
+	}
+	if text, ok := starlark.AsString(v); ok {
+		return text
+	}
+	if list, ok := v.(*starlark.List); ok {
+		for e := range list.Elements() {
+			if text, ok := starlark.AsString(e); ok {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 // keywords adds keyword arguments to a block. Those in special are handled by
@@ -118,7 +145,7 @@ func (r *run) keywords(b *syntax.Block, p *part, c *call, kwargs []starlark.Tupl
 		case name == "for_each":
 			err = &eval.HintError{Message: "for_each belongs to HCL", Hint: "write a loop, and give each turn instance = \"KEY\""}
 		default:
-			err = r.attribute(b, p, strings.TrimSuffix(name, "_"), nameRange, pair[1], at)
+			r.attribute(b, p, strings.TrimSuffix(name, "_"), nameRange, pair[1], at)
 		}
 		if _, already := err.(*placed); err != nil && !already {
 			err = &placed{err, at.src}
@@ -184,9 +211,7 @@ func (r *run) inner(b *syntax.Block, p *part, sub *syntax.Block, d starlark.Iter
 		if !ok {
 			return &placed{&eval.HintError{Message: fmt.Sprintf("the keys of %s are text, not %s", sub.Type, kindOf(item[0])), Hint: "put them in quotes"}, at.src}
 		}
-		if err := r.attribute(sub, p, key, at.key(key), item[1], at.entry(key)); err != nil {
-			return err
-		}
+		r.attribute(sub, p, key, at.key(key), item[1], at.entry(key))
 	}
 	b.Body.Blocks = append(b.Body.Blocks, sub)
 	return nil
