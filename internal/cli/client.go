@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tenetcm/tenet/internal/watchdog"
+	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -24,6 +25,8 @@ type client struct {
 	dog     *watchdog.Dog // that watches an evaluation; nil: none
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
+	keys          []secrets.Identity // that may open secrets, once they are read
+	newPassphrase string             // of the secrets, once it was asked for
 }
 
 // getenv gives an environment variable, or "".

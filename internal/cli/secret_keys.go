@@ -34,9 +34,12 @@ func (s *client) useSecrets(ctx context.Context, c *site, path string) error {
 
 // identities gives the keys that may open secrets: those of --identity, of
 // TENET_IDENTITY, or the user's own SSH keys; and a passphrase that is asked for
-// when it is needed.
+// when it is needed. They are read once, so that nobody is asked twice.
 func (s *client) identities(ctx context.Context) func() ([]secrets.Identity, error) {
 	return func() ([]secrets.Identity, error) {
+		if s.keys != nil {
+			return s.keys, nil
+		}
 		names := s.globals.Identity
 		if len(names) == 0 {
 			names = filepath.SplitList(s.getenv("TENET_IDENTITY"))
@@ -62,7 +65,11 @@ func (s *client) identities(ctx context.Context) func() ([]secrets.Identity, err
 		ids = append(ids, secrets.PassphraseIdentity(func() (string, error) {
 			return s.passphrase(ctx, "Passphrase of the secrets: ", "TENET_PASSPHRASE_FILE")
 		}))
-		return ids, list.Err()
+		if err := list.Err(); err != nil {
+			return nil, err
+		}
+		s.keys = ids
+		return ids, nil
 	}
 }
 
@@ -113,19 +120,25 @@ func (s *client) recipients(ctx context.Context, dir *secretsDir, name string) (
 		return nil, err
 	}
 	to.Passphrase = func() (string, error) {
+		if s.newPassphrase != "" {
+			return s.newPassphrase, nil
+		}
 		variable := "TENET_NEW_PASSPHRASE_FILE"
 		if s.getenv(variable) == "" {
 			variable = "TENET_PASSPHRASE_FILE"
 		}
-		text, err := s.passphrase(ctx, "New passphrase for "+name+": ", variable)
-		if err != nil || s.getenv(variable) != "" {
-			return text, err
+		text, err := s.passphrase(ctx, "New passphrase of the secrets: ", variable)
+		if err == nil && s.getenv(variable) == "" {
+			again, wrong := s.passphrase(ctx, "The same again: ", variable)
+			if err = wrong; err == nil && again != text {
+				err = diag.Diagnostic{Severity: diag.Error, Summary: "the passphrases differ", Hint: "try again; nothing was changed"}
+			}
 		}
-		again, err := s.passphrase(ctx, "The same again: ", variable)
-		if err == nil && again != text {
-			err = diag.Diagnostic{Severity: diag.Error, Summary: "the passphrases differ", Hint: "try again; nothing was changed"}
+		if err != nil {
+			return "", err
 		}
-		return text, err
+		s.newPassphrase = text
+		return text, nil
 	}
 	return to, nil
 }

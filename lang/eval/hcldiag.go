@@ -69,17 +69,21 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 // some texts of the HCL library quote keys and values.
 func masked(d *hcl.Diagnostic) *hcl.Diagnostic {
 	found := map[string]bool{}
-	for ctx := d.EvalContext; ctx != nil; ctx = ctx.Parent() {
-		for _, v := range ctx.Variables {
-			if v.ContainsMarked() {
-				addSensitive(found, v)
-			}
+	if d.Expression == nil || d.EvalContext == nil {
+		return d
+	}
+	for _, variable := range d.Expression.Variables() {
+		if v, _ := variable[:1].TraverseAbs(d.EvalContext); v.ContainsMarked() {
+			addSensitive(found, v)
 		}
 	}
-	if node, ok := d.Expression.(hclsyntax.Node); ok && d.EvalContext != nil {
+	if node, ok := d.Expression.(hclsyntax.Node); ok {
 		for _, v := range secretCalls(node, d.EvalContext) {
 			addSensitive(found, v)
 		}
+	}
+	if len(found) == 0 {
+		return d
 	}
 	out := *d
 	// Longest first: one secret may begin another.
