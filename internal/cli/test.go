@@ -143,11 +143,14 @@ func (s *client) withoutTarget() error {
 // test carries out the cases of one site, and shows how they end.
 func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, update bool) (testcase.Tested, error) {
 	tested := testcase.Tested{Site: at.path, Dir: at.dir}
+	stop := s.watch()
 	site, err := s.openTest(at)
 	if err != nil {
+		stop()
 		return tested, err
 	}
 	cases, mistakes := testcase.Read(site.Files(), at.files...)
+	stop()
 	tested.Mistakes = mistakes
 	source := func(file string) ([]byte, bool) {
 		if text, ok := cases.Source(file); ok {
