@@ -16,7 +16,8 @@ import (
 // if it has any.
 func loads(t *testing.T, name, source string) {
 	t.Helper()
-	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(source)}}, lang.Options{Registry: modules.Standard()})
+	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(source)},
+		"lib/text.star": {Data: []byte("def shout(text):\n    return text.upper()\n")}}, lang.Options{Registry: modules.Standard()})
 	if len(list) > 0 {
 		t.Fatalf("%s: %s", name, list.Error())
 	}

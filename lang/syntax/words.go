@@ -195,6 +195,18 @@ output "socket" {
   description = "Where the server answers."
 }
 `},
+		{Name: "functions", Usage: `functions "NAME" { source = "lib.star" }`,
+			Doc: "Functions of a file in Starlark, for expressions: NAME::function(…).",
+			Attributes: []AttributeDoc{
+				{"source", "string", "The file, from the directory of this one. It declares nothing; names that begin with _ are its own."}},
+			Example: `functions "text" {
+  source = "lib/text.star"
+}
+
+file "/etc/motd" {
+  content = text::shout("hello")
+}
+`},
 		{Name: "site", Usage: "site { … }",
 			Doc: "About the site as a whole. Its values are literal.",
 			Attributes: []AttributeDoc{
