@@ -39,7 +39,7 @@ func Evaluate(x *states.Expr, e Evaluation) (cty.Value, diag.List) {
 	if err != nil {
 		return cty.DynamicVal, diag.List{{Severity: diag.Error, Summary: err.Error(), Range: x.Range}}
 	}
-	v, diags := tree.Value(&hcl.EvalContext{Functions: hostFunctions()})
+	v, diags := tree.Value(&hcl.EvalContext{Functions: hostFunctions(), Variables: map[string]cty.Value{}})
 	if list := FromHCL(diags); list.HasErrors() {
 		return cty.DynamicVal, list
 	}
