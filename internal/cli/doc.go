@@ -2,153 +2,218 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
+	"context"
+	"io/fs"
 	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/tenetcm/tenet/internal/reference"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
-	"github.com/tenetcm/tenet/modules/custom"
 	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/stdlib"
 )
 
 type docCmd struct {
-	Name string `arg:"" optional:"" help:"A module, a function, or functions (default: list the modules)."`
+	Names []string `arg:"" optional:"" name:"name" help:"A type of part, word, option, function or standard component; a directory; modules, words, options, functions or components, and then a name (default: an overview)."`
+
+	Markdown   bool `help:"Print Markdown."`
+	JSONSchema bool `name:"json-schema" help:"Print the JSON Schema of a type's attributes, of a component's inputs, or (without a name) of state files in JSON."`
 }
 
-// Run describes modules and functions. The modules are those of the program,
-// and those of the site in the current directory.
-func (cmd *docCmd) Run(_ runContext, s *client) error {
-	here, err := os.OpenRoot(".")
-	if err != nil {
-		return failed(err)
-	}
-	defer here.Close()
-	own, list := custom.Load(here.FS(), custom.Dir, custom.Options{Registry: modules.Standard()})
-	if slices.Contains(own.Broken(), cmd.Name) {
-		return s.show(list, own.Source)
-	}
-	registry := modules.Standard().With(own.Modules()...)
-	switch m := registry.Lookup(cmd.Name); {
-	case cmd.Name == "":
-		return s.listModules(registry)
-	case m != nil && s.globals.JSON:
-		return s.printJSON(m.Schema)
-	case m != nil:
-		return s.describe(&m.Schema)
-	case cmd.Name == "functions":
-		return s.listFunctions()
-	}
-	return s.describeFunction(cmd.Name, registry)
+// topic is something that can be read about.
+type topic struct {
+	kind   string // "modules", "words", "options", "functions" or "components"
+	name   string
+	page   reference.Page
+	data   any
+	schema reference.Schema // nil: there is none
 }
 
-// describeFunction shows a function of the language.
-func (s *client) describeFunction(name string, registry *states.Registry) error {
-	names := registry.Names()
-	for _, f := range lang.Functions() {
-		switch names = append(names, f.Name); {
-		case f.Name != name:
-		case s.globals.JSON:
-			return s.printJSON(f)
-		default:
-			return s.print(fmt.Sprintf("%s\n\n%s", f.Signature, wrap(sentence(f.Doc), 78, "")))
-		}
-	}
-	const where = "tenet doc lists the modules, tenet doc functions the functions"
-	return usage(cmp.Or(eval.DidYouMean(name, names), where), "there is no module %q, and no function of that name", name)
-}
-
-// sentence makes a sentence of a phrase.
-func sentence(phrase string) string { return strings.ToUpper(phrase[:1]) + phrase[1:] + "." }
-
-func (s *client) listModules(registry *states.Registry) error {
-	if s.globals.JSON {
-		var all []states.Schema
-		for _, name := range registry.Names() {
-			all = append(all, registry.Lookup(name).Schema)
+// Run shows the reference of what is named.
+func (cmd *docCmd) Run(ctx runContext, s *client) error {
+	registry := modules.Standard()
+	found, err := cmd.find(ctx, s, registry)
+	switch {
+	case err != nil:
+		return err
+	case cmd.JSONSchema:
+		return s.schemaOf(found)
+	case s.globals.JSON && len(found) == 1:
+		return s.printJSON(found[0].data)
+	case s.globals.JSON:
+		all := map[string]any{}
+		for _, t := range found {
+			all[t.kind] = t.data
 		}
 		return s.printJSON(all)
 	}
-	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	for _, name := range registry.Names() {
-		first, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")
-		fmt.Fprintf(out, "%s\t%s\n", name, first)
+	width, _ := terminal(s.Out)
+	var pages []string
+	for _, t := range found {
+		if cmd.Markdown {
+			pages = append(pages, t.page.Markdown())
+		} else {
+			pages = append(pages, t.page.Text(cmp.Or(width, 80)))
+		}
 	}
-	return failed(out.Flush())
+	return s.print(strings.TrimRight(strings.Join(pages, "\n"), "\n"))
 }
 
-func (s *client) listFunctions() error {
-	if s.globals.JSON {
-		return s.printJSON(lang.Functions())
-	}
-	var out strings.Builder
-	functions, group := lang.Functions(), ""
-	slices.SortStableFunc(functions, func(a, b lang.FunctionDoc) int { return strings.Compare(a.Group, b.Group) })
-	for _, f := range functions {
-		if f.Group != group {
-			group = f.Group
-			fmt.Fprintf(&out, "\n%s\n", strings.ToUpper(group[:1])+group[1:])
+func (s *client) schemaOf(found []topic) error {
+	for _, t := range found {
+		if t.schema != nil {
+			return s.printJSON(t.schema)
 		}
-		fmt.Fprintf(&out, "  %s\n      %s\n", f.Signature, f.Doc)
 	}
-	_, err := fmt.Fprint(s.Out, strings.TrimPrefix(out.String(), "\n"))
-	return failed(err)
+	return usage("give no name for that of state files in JSON, or a type of part or component", "there is no schema of %s", found[0].name)
 }
 
-// describe writes a module's page.
-func (s *client) describe(m *states.Schema) error {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n\n%s\n\n", m.Name, wrap(m.Doc, 78, ""))
-	if m.NoAbsent != "" {
-		fmt.Fprintf(&out, "It cannot be absent: %s\n\n", m.NoAbsent)
+// find gives what the arguments name.
+func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registry) ([]topic, error) {
+	switch {
+	case len(cmd.Names) > 2:
+		return nil, usage("tenet doc lists what there is", "doc takes one name, not %d", len(cmd.Names))
+	case len(cmd.Names) == 0:
+		all := standardComponents(ctx)
+		return []topic{{page: reference.Overview(registry, all), data: overview(registry, all), schema: reference.SiteSchema(registry)}}, nil
+	case isPath(cmd.Names[0]) && len(cmd.Names) == 1:
+		return s.documented(ctx, cmd.Names[0])
 	}
-	if m.Example != "" {
-		fmt.Fprintf(&out, "Example:\n\n    %s\n\n", strings.ReplaceAll(m.Example, "\n", "\n    "))
+	name := cmd.Names[0]
+	list := listOf(ctx, name, registry)
+	if len(cmd.Names) == 1 && list != nil {
+		return []topic{*list}, nil
 	}
-	out.WriteString("Attributes:\n")
-	for _, a := range m.Attributes {
-		var notes []string
-		switch {
-		case a.Key:
-			notes = append(notes, "key")
-		case a.Present:
-			notes = append(notes, "required unless absent")
-		case a.Required:
-			notes = append(notes, "required")
-		case a.Out:
-			notes = append(notes, "observed")
+	all := topics(ctx, registry)
+	kind := ""
+	if len(cmd.Names) == 2 {
+		if list == nil {
+			return nil, usage(cmp.Or(eval.DidYouMean(name, kinds()), "it is one of "+strings.Join(kinds(), ", ")), "there is no kind of reference %q", name)
 		}
-		if a.Sensitive {
-			notes = append(notes, "sensitive")
-		}
-		if len(a.Enum) > 0 {
-			notes = append(notes, "one of "+strings.Join(a.Enum, ", "))
-		}
-		if a.Default != nil {
-			notes = append(notes, "new: "+shown(false, a.Default))
-		}
-		fmt.Fprintf(&out, "\n  %s (%s)\n%s\n", a.Name, strings.Join(append([]string{string(a.Kind)}, notes...), ", "), wrap(a.Doc, 78, "      "))
+		kind, name = name, cmd.Names[1]
 	}
-	_, err := fmt.Fprint(s.Out, out.String())
-	return failed(err)
-}
-
-// wrap breaks paragraphs into lines of at most width columns.
-func wrap(text string, width int, indent string) string {
-	var lines []string
-	for paragraph := range strings.SplitSeq(text, "\n") {
-		line := indent
-		for word := range strings.FieldsSeq(paragraph) {
-			if len(line)+len(word) >= width && line != indent {
-				lines = append(lines, strings.TrimRight(line, " "))
-				line = indent
+	var found []topic
+	var names []string
+	for _, t := range all {
+		if kind == "" || t.kind == kind {
+			names = append(names, t.name)
+			if t.name == name || t.kind == "components" && t.name == "std/"+name {
+				found = append(found, t)
 			}
-			line += word + " "
 		}
-		lines = append(lines, strings.TrimRight(line, " "))
 	}
-	return strings.Join(lines, "\n")
+	if len(found) == 0 {
+		hint := cmp.Or(eval.DidYouMean(name, names), "tenet doc lists what there is")
+		return nil, usage(hint, "there is nothing to read about %q", name)
+	}
+	return found, nil
+}
+
+// isPath reports whether a name is that of a directory: one that is no plain
+// word.
+func isPath(name string) bool {
+	if strings.HasPrefix(name, "std/") {
+		return false
+	}
+	return name == "." || name == ".." || strings.ContainsRune(name, os.PathSeparator)
+}
+
+func kinds() []string { return []string{"modules", "components", "words", "options", "functions"} }
+
+// listOf gives the page that lists all of a kind, nil where the name is none.
+func listOf(ctx context.Context, name string, registry *states.Registry) *topic {
+	switch name {
+	case "modules":
+		return &topic{kind: name, name: name, page: reference.Modules(registry), data: schemas(registry)}
+	case "components":
+		all := standardComponents(ctx)
+		return &topic{kind: name, name: name, page: reference.Components(all), data: componentData(all)}
+	case "words":
+		return &topic{kind: name, name: name, page: reference.Words(syntax.WordDocs()), data: syntax.WordDocs()}
+	case "options":
+		return &topic{kind: name, name: name, page: reference.Options(eval.OptionDocs()), data: eval.OptionDocs()}
+	case "functions":
+		return &topic{kind: name, name: name, page: reference.Functions(lang.Functions()), data: lang.Functions()}
+	}
+	return nil
+}
+
+// topics lists all that has a name.
+func topics(ctx context.Context, registry *states.Registry) []topic {
+	var all []topic
+	for _, name := range registry.Names() {
+		m := registry.Lookup(name)
+		all = append(all, topic{"modules", name, reference.Module(&m.Schema), m.Schema, reference.ModuleSchema(&m.Schema)})
+	}
+	for _, w := range syntax.WordDocs() {
+		all = append(all, topic{"words", w.Name, reference.Word(w), w, nil})
+	}
+	for _, o := range eval.OptionDocs() {
+		all = append(all, topic{"options", o.Name, reference.Option(o), o, nil})
+	}
+	for _, f := range lang.Functions() {
+		all = append(all, topic{"functions", f.Name, reference.Function(f), f, nil})
+	}
+	for _, c := range standardComponents(ctx) {
+		all = append(all, componentTopic(c))
+	}
+	return all
+}
+
+func componentTopic(c reference.Named) topic {
+	return topic{"components", c.Source, reference.Component(c.Source, c.Description),
+		reference.ComponentData(c), reference.InputSchema(c.Source, c.Variables)}
+}
+
+func schemas(registry *states.Registry) []states.Schema {
+	var all []states.Schema
+	for _, name := range registry.Names() {
+		all = append(all, registry.Lookup(name).Schema)
+	}
+	return all
+}
+
+func componentData(all []reference.Named) []any {
+	var out []any
+	for _, c := range all {
+		out = append(out, reference.ComponentData(c))
+	}
+	return out
+}
+
+func overview(registry *states.Registry, components []reference.Named) any {
+	return map[string]any{"modules": schemas(registry), "components": componentData(components), "words": syntax.WordDocs(),
+		"options": eval.OptionDocs(), "functions": lang.Functions()}
+}
+
+// standardComponents describes the components that are part of the program,
+// which always load.
+func standardComponents(ctx context.Context) []reference.Named {
+	var all []reference.Named
+	for _, name := range fsDirectories(stdlib.FS) {
+		files, err := fs.Sub(stdlib.FS, name)
+		if err != nil {
+			continue
+		}
+		site, _ := lang.Load(files, lang.Options{Registry: modules.Standard()})
+		d, _ := site.Describe(ctx)
+		all = append(all, reference.Named{Source: "std/" + name, Description: d})
+	}
+	return all
+}
+
+// documented describes the site or component in a directory.
+func (s *client) documented(ctx context.Context, path string) ([]topic, error) {
+	site, err := s.openSite(path)
+	if err != nil {
+		return nil, err
+	}
+	d, list := site.Describe(ctx)
+	if list.HasErrors() {
+		return nil, s.show(list, site.Source)
+	}
+	return []topic{componentTopic(reference.Named{Source: path, Description: d})}, nil
 }

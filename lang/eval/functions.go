@@ -26,7 +26,7 @@ type Function struct {
 type FunctionDoc struct {
 	Name      string  `json:"name"`
 	Group     string  `json:"group"`
-	Signature string  `json:"signature"` // upper(str string) string
+	Signature string  `json:"signature"` // upper(str: string) → string
 	Doc       string  `json:"doc"`
 	Example   Example `json:"example"`
 }
@@ -74,7 +74,7 @@ func (f *Files) watched(fn Function) function.Function {
 // FunctionDocs describes all functions, sorted by name.
 func FunctionDocs() []FunctionDoc {
 	examples := functionExamples()
-	docs := []FunctionDoc{{Name: "hosts", Group: "site", Signature: "hosts(pattern string) list(object)", Example: examples["hosts"],
+	docs := []FunctionDoc{{Name: "hosts", Group: "site", Signature: "hosts(pattern: string) → list(object)", Example: examples["hosts"],
 		Doc: "the hosts that the site declares and a pattern names, such as \"web*\" or \"@group\": name, address and labels of each, never their variables"}}
 	for _, fn := range NewFiles(nil).Functions(".") {
 		docs = append(docs, FunctionDoc{
@@ -91,18 +91,18 @@ func signature(name string, fn function.Function) string {
 		if i > 0 {
 			text += ", "
 		}
-		text += p.Name + " " + typeName(p.Type)
+		text += p.Name + ": " + typeName(p.Type)
 		types = append(types, p.Type)
 	}
 	if v := fn.VarParam(); v != nil {
 		if len(types) > 0 {
 			text += ", "
 		}
-		text += v.Name + " …" + typeName(v.Type)
+		text += v.Name + "…: " + typeName(v.Type)
 	}
 	text += ")"
-	if result, err := fn.ReturnType(types); err == nil && result != cty.DynamicPseudoType {
-		text += " " + typeName(result)
+	if result, err := fn.ReturnType(types); err == nil && result != cty.DynamicPseudoType && !result.Equals(cty.EmptyObject) {
+		text += " → " + typeName(result)
 	}
 	return text
 }

@@ -105,6 +105,7 @@ type param struct {
 type variable struct {
 	*eval.Variable
 	given       *syntax.Attribute // the default; nil: none
+	typ         *syntax.Attribute // nil: any
 	doubtful    bool              // something in it is unknown
 	validations []validation
 	byScript    bool

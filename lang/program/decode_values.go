@@ -71,7 +71,7 @@ func (d *decoder) variable(b *syntax.Block) {
 	if !d.identifier(b) {
 		return
 	}
-	v := &variable{Variable: &eval.Variable{Name: b.Labels[0], Range: at(b.Header)}, given: b.Body.Attribute("default"), doubtful: wrong}
+	v := &variable{Variable: &eval.Variable{Name: b.Labels[0], Range: at(b.Header)}, given: b.Body.Attribute("default"), typ: b.Body.Attribute("type"), doubtful: wrong}
 	v.Type, v.Defaults = d.typeOf(b.Body)
 	d.literal(b.Body, "description", cty.String, func(x cty.Value) { v.Description = x.AsString() })
 	d.literal(b.Body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })

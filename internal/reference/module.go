@@ -1,0 +1,118 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Modules is the index of the types of parts.
+func Modules(registry *states.Registry) Page {
+	p := Page{Title: "Modules", Summary: "A module is a type of part: `TYPE \"LABEL\" { … }`. The key attribute defaults to the\nlabel. Every part takes [options](../options.md) besides."}
+	t := &Table{Head: []string{"module", ""}}
+	for _, name := range registry.Names() {
+		summary, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("[%s](%s.md)", name, name), summary})
+	}
+	p.add("", Block{Table: t})
+	return p
+}
+
+// Module is the page of one type of part; notes are added to its own.
+func Module(m *states.Schema, notes ...string) Page {
+	summary, rest, _ := strings.Cut(m.Doc, "\n")
+	p := Page{Title: m.Name, Summary: summary}
+	p.add("", Block{Code: m.Example}, Block{Text: rest})
+	attributes := func(title string, of func(states.Attribute) bool) {
+		t := &Table{Head: []string{"attribute", "type", ""}}
+		for _, a := range m.Attributes {
+			if of(a) {
+				t.Rows = append(t.Rows, []string{code(a.Name), kind(a), attribute(a)})
+			}
+		}
+		if len(t.Rows) > 0 {
+			p.add(title, Block{Table: t})
+		}
+	}
+	attributes("Attributes", func(a states.Attribute) bool { return !a.In && !a.Out || a.Kind == states.KindSource })
+	attributes("How it is done", func(a states.Attribute) bool { return a.In && a.Kind != states.KindSource })
+	attributes("Observed", func(a states.Attribute) bool { return a.Out })
+	p.add("Notes", Block{List: append(moduleNotes(m), notes...)})
+	return p
+}
+
+func moduleNotes(m *states.Schema) []string {
+	var notes []string
+	if m.NoAbsent != "" {
+		notes = append(notes, "It cannot be absent. "+m.NoAbsent)
+	} else {
+		notes = append(notes, "It can be absent: `ensure = \"absent\"`.")
+	}
+	if m.Handler {
+		notes = append(notes, "At the top level of a site it is a handler: it runs only when it is notified, or required.")
+	}
+	switch {
+	case len(m.Locks) > 0 && strings.Contains(m.Locks[0], "%s"):
+		notes = append(notes, "Parts on the same "+strings.TrimSuffix(m.Locks[0], " %s")+", of whatever type, never act at the same time.")
+	case len(m.Locks) > 0:
+		notes = append(notes, "Parts of this type never act at the same time.")
+	}
+	if m.Root {
+		notes = append(notes, "Only root may do this.")
+	}
+	if m.Retry != nil {
+		notes = append(notes, fmt.Sprintf("It is tried %d times, first after %s, unless the part says otherwise.", m.Retry.Attempts, m.Retry.Delay))
+	}
+	return notes
+}
+
+func kind(a states.Attribute) string {
+	switch a.Kind {
+	case states.KindList:
+		return "list of strings"
+	case states.KindSet:
+		return "set of strings"
+	case states.KindMap:
+		return "map of strings"
+	case states.KindInt:
+		return "whole number"
+	case states.KindContent:
+		return "string"
+	}
+	return string(a.Kind)
+}
+
+func attribute(a states.Attribute) string {
+	text := a.Doc
+	if len(a.Enum) > 0 {
+		text += " One of " + strings.Join(a.Enum, ", ") + "."
+	}
+	switch {
+	case a.Key:
+		text += " Key."
+	case a.Present:
+		text += " Required unless it is to be absent."
+	case a.Required:
+		text += " Required."
+	}
+	if a.Default != nil {
+		text += " New: " + code(compactJSON(a.Default)) + "."
+	}
+	if a.Sensitive {
+		text += " Sensitive."
+	}
+	return text
+}
+
+// compactJSON writes plain data, which always is JSON.
+func compactJSON(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("reference: " + err.Error())
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,40 @@
+package reference
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Overview is what there is to read about.
+func Overview(registry *states.Registry, components []Named) Page {
+	p := Page{Title: "tenet doc", Summary: "tenet doc NAME describes what is listed here; tenet doc DIR describes the site or component in a directory."}
+	types := &Table{Head: []string{"type", ""}}
+	for _, name := range registry.Names() {
+		summary, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")
+		types.Rows = append(types.Rows, []string{name, summary})
+	}
+	p.add("Types of parts", Block{Table: types})
+	std := &Table{Head: []string{"component", ""}}
+	for _, c := range components {
+		summary, _ := Summary(c.Source, c.Text)
+		std.Rows = append(std.Rows, []string{c.Source, strings.ReplaceAll(summary, "\n", " ")})
+	}
+	if len(std.Rows) > 0 {
+		p.add("Components", Block{Table: std})
+	}
+	var words, options []string
+	for _, w := range syntax.WordDocs() {
+		words = append(words, w.Name)
+	}
+	for _, o := range eval.OptionDocs() {
+		options = append(options, o.Name)
+	}
+	p.add("Words", Block{Text: strings.Join(words, ", ")})
+	p.add("Options", Block{Text: strings.Join(options, ", ")})
+	p.add("Functions", Block{Text: fmt.Sprintf("tenet doc functions lists %d.", len(eval.FunctionDocs()))})
+	return p
+}
