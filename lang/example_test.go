@@ -94,5 +94,5 @@ func ExampleFunctions() {
 			fmt.Printf("%s: %s\n", f.Signature, f.Doc)
 		}
 	}
-	// Output: cidrhost(prefix string, hostnum number) string: the address of a number in a network; negative numbers count from its end
+	// Output: cidrhost(prefix: string, hostnum: number) → string: the address of a number in a network; negative numbers count from its end
 }

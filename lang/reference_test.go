@@ -14,10 +14,13 @@ import (
 
 // loads demands that an example is a site that is right, for one of its hosts
 // if it has any.
-func loads(t *testing.T, name, source string) {
+func loads(t *testing.T, name, source string, more map[string]string) {
 	t.Helper()
-	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(source)},
-		"lib/text.star": {Data: []byte("def shout(text):\n    return text.upper()\n")}}, lang.Options{Registry: modules.Standard()})
+	files := fstest.MapFS{"site.hcl": {Data: []byte(source)}}
+	for name, text := range more {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	site, list := lang.Load(files, lang.Options{Registry: modules.Standard()})
 	if len(list) > 0 {
 		t.Fatalf("%s: %s", name, list.Error())
 	}
@@ -38,7 +41,7 @@ func TestOptionDocs(t *testing.T) {
 			t.Errorf("%s is not described: %+v", o.Name, o)
 			continue
 		}
-		loads(t, o.Name, o.Example)
+		loads(t, o.Name, o.Example, nil)
 	}
 }
 
@@ -70,7 +73,7 @@ func TestWordDocs(t *testing.T) {
 				t.Errorf("%s of %s is not described", name, w.Name)
 			}
 		}
-		loads(t, w.Name, w.Example)
+		loads(t, w.Name, w.Example, w.Files)
 	}
 	for name := range shapes.Root.Blocks {
 		if !described[name] {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/reference"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/modules/custom"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/stdlib"
 )
@@ -32,9 +34,19 @@ type topic struct {
 	schema reference.Schema // nil: there is none
 }
 
-// Run shows the reference of what is named.
+// Run shows the reference of what is named. The modules are those of the program,
+// and those of the site in the current directory.
 func (cmd *docCmd) Run(ctx runContext, s *client) error {
-	registry := modules.Standard()
+	here, err := os.OpenRoot(".")
+	if err != nil {
+		return failed(err)
+	}
+	defer here.Close()
+	own, list := custom.Load(here.FS(), custom.Dir, custom.Options{Registry: modules.Standard()})
+	if slices.ContainsFunc(cmd.Names, func(name string) bool { return slices.Contains(own.Broken(), name) }) {
+		return s.show(list, own.Source)
+	}
+	registry := modules.Standard().With(own.Modules()...)
 	found, err := cmd.find(ctx, s, registry)
 	switch {
 	case err != nil:

@@ -121,5 +121,9 @@ func wordBlocks(w syntax.WordDoc) []Block {
 	if w.Options != "" {
 		blocks = append(blocks, Block{Text: fmt.Sprintf("It takes the [options](options.md) of a %s, too.", w.Options)})
 	}
-	return append(blocks, Block{Code: w.Example})
+	blocks = append(blocks, Block{Code: w.Example})
+	for _, name := range slices.Sorted(maps.Keys(w.Files)) {
+		blocks = append(blocks, Block{Text: "with the file " + code(name) + ":"}, Block{Code: w.Files[name], Plain: true})
+	}
+	return blocks
 }

@@ -24,7 +24,7 @@ func Modules(registry *states.Registry) Page {
 func Module(m *states.Schema, notes ...string) Page {
 	summary, rest, _ := strings.Cut(m.Doc, "\n")
 	p := Page{Title: m.Name, Summary: summary}
-	p.add("", Block{Code: m.Example}, Block{Text: rest})
+	p.add("", Block{Code: m.Example}, Block{Text: rest}) // of a custom module, none need be there
 	attributes := func(title string, of func(states.Attribute) bool) {
 		t := &Table{Head: []string{"attribute", "type", ""}}
 		for _, a := range m.Attributes {

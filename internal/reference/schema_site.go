@@ -3,6 +3,7 @@ package reference
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
@@ -23,11 +24,14 @@ func (g *schemas) body(word string, in *syntax.Shape, module *states.Module) Sch
 	properties := Schema{"//": Schema{"description": "A comment."}}
 	for _, name := range in.Attributes {
 		properties[name] = g.attribute(word, name, in)
+		if _, ok := g.options[name]; ok && g.docs[word+"."+name] == "" {
+			properties[name] = g.define("option."+name, func() Schema { return g.attribute(word, name, in) })
+		}
 	}
 	if module != nil {
 		for _, a := range module.Attributes {
 			if !a.Out {
-				properties[a.Name] = attributeSchema(a)
+				properties[a.Name] = g.define("attribute."+module.Name+"."+a.Name, func() Schema { return attributeSchema(a) })
 			}
 		}
 	}
@@ -36,14 +40,12 @@ func (g *schemas) body(word string, in *syntax.Shape, module *states.Module) Sch
 		if slices.Contains(in.Either, name) {
 			if as := properties[name]; as != nil {
 				s = Schema{"anyOf": []any{s, as}}
-			} else if o, ok := g.options[name]; ok {
-				s = Schema{"anyOf": []any{s, Schema{"type": "object"}}, "description": o.Doc}
 			}
 		}
 		properties[name] = s
 	}
 	if in.Parts {
-		properties["parts"] = g.parts(in)
+		properties["parts"] = g.define("parts_of."+letters.ReplaceAllString(in.Word(), "_"), func() Schema { return g.parts(in) })
 	}
 	out := Schema{"type": "object", "properties": properties, "additionalProperties": false}
 	switch {
@@ -77,11 +79,24 @@ func (g *schemas) ref(in *syntax.Shape, name string) Schema {
 	return Schema{"$ref": "#/$defs/" + id}
 }
 
+// define keeps a schema as a definition, and gives a reference to it.
+func (g *schemas) define(id string, make func() Schema) Schema {
+	if _, known := g.defs[id]; !known {
+		g.defs[id] = make()
+	}
+	return Schema{"$ref": "#/$defs/" + id}
+}
+
 // block is the schema of a property that stands for blocks of a type: one, or
 // several in an array, below their label if they have one.
 func (g *schemas) block(in *syntax.Shape, name string) Schema {
-	_, labels := g.shapes.BlockOf(in, name)
 	body := g.ref(in, name)
+	id, _ := body["$ref"].(string)
+	return g.define("blocks_of."+strings.TrimPrefix(id, "#/$defs/"), func() Schema { return g.blocks(in, name, body) })
+}
+
+func (g *schemas) blocks(in *syntax.Shape, name string, body Schema) Schema {
+	_, labels := g.shapes.BlockOf(in, name)
 	several := Schema{"anyOf": []any{body, Schema{"type": "array", "items": body}}}
 	for range labels {
 		labelled := Schema{"type": "object", "additionalProperties": several, "properties": Schema{"//": Schema{}}}

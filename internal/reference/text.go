@@ -29,7 +29,11 @@ func (p *Page) Text(width int) string {
 func (b *Block) text(width int) string {
 	switch {
 	case b.Code != "":
-		return "    " + strings.ReplaceAll(strings.TrimRight(b.Code, "\n"), "\n", "\n    ")
+		var lines []string
+		for line := range strings.SplitSeq(strings.TrimRight(b.Code, "\n"), "\n") {
+			lines = append(lines, strings.TrimRight("    "+line, " "))
+		}
+		return strings.Join(lines, "\n")
 	case b.Table != nil:
 		return b.Table.text(width)
 	case len(b.List) > 0:

@@ -160,17 +160,14 @@ func literalText(v cty.Value) string {
 
 // message gives the text of a message; what is computed in it stands as "…".
 func (p *Program) message(e hclsyntax.Expression) string {
-	if text := plainText(e); text != "" {
-		return text
-	}
-	template, ok := e.(*hclsyntax.TemplateExpr)
-	if !ok {
-		return ""
+	parts := []hclsyntax.Expression{e}
+	if template, ok := e.(*hclsyntax.TemplateExpr); ok {
+		parts = template.Parts
 	}
 	var out strings.Builder
-	for _, part := range template.Parts {
-		if text := plainText(part); text != "" {
-			out.WriteString(text)
+	for _, part := range parts {
+		if literal, ok := part.(*hclsyntax.LiteralValueExpr); ok {
+			out.WriteString(plainText(literal))
 		} else {
 			out.WriteString("…")
 		}

@@ -12,6 +12,8 @@ type WordDoc struct {
 	// Options says which options it takes: "state", "run" and so on; "": none.
 	Options string `json:"options,omitempty"`
 	Example string `json:"example"` // a site
+	// Files are the files that the example needs besides, by their names.
+	Files map[string]string `json:"files,omitempty"`
 }
 
 // AttributeDoc describes an attribute, or a block within the block.
@@ -206,7 +208,8 @@ output "socket" {
 file "/etc/motd" {
   content = text::shout("hello")
 }
-`},
+`,
+			Files: map[string]string{"lib/text.star": "def shout(text):\n    return text.upper()\n"}},
 		{Name: "site", Usage: "site { … }",
 			Doc: "About the site as a whole. Its values are literal.",
 			Attributes: []AttributeDoc{
