@@ -198,7 +198,7 @@ func exists(h host.Host, path string) (bool, error) {
 // maybe counts as a change; perhaps says so.
 func (e *engine) wouldChange(ctx context.Context, h host.Host, addresses []string) (changes bool, perhaps string, err error) {
 	run := e.subset(addresses)
-	o := Options{Host: h, Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources}
+	o := Options{Host: h, Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
 	certain := false
 	o.Events = func(ev states.Event) {
 		if ev.Type != states.EventPart || ev.Action == "" || ev.Action == states.NoChange {
@@ -261,7 +261,7 @@ func (e *engine) subset(addresses []string) *states.StateRun {
 
 func plainGuards(list []states.Guard) (out []states.Guard) {
 	for _, g := range list {
-		if g.WouldChange, g.Results = nil, nil; g.Exists != "" || g.Missing != "" || len(g.Command) > 0 {
+		if g.WouldChange = nil; g.Exists != "" || g.Missing != "" || len(g.Command) > 0 || len(g.Results) > 0 {
 			out = append(out, g)
 		}
 	}

@@ -92,6 +92,58 @@ func TestResultsElsewhere(t *testing.T) {
 	got.want(t, map[string]string{`state.in.file["/in"]`: "skipped (when is false)", `state.in2.file["/in2"]`: "skipped (when is false)"})
 }
 
+// A plan that a guard asks for knows what has been left so far, and takes what
+// has not for a maybe.
+func TestResultsInWouldChange(t *testing.T) {
+	site := `
+	command "now" {
+	  argv = ["say", "now"]
+	}
+	command "later" {
+	  argv    = ["say", "later"]
+	  require = [state.drain]
+	}
+	state "same" {
+	  require = [state.drain]
+	  file "/same" {
+	    content = command.now.stdout
+	  }
+	}
+	state "other" {
+	  require = [state.drain2]
+	  file "/other" {
+	    content = command.later.stdout
+	  }
+	}
+	state "drain" {
+	  require = [command.now]
+	  only_if {
+	    would_change = [state.same]
+	  }
+	  command "drain" {
+	    argv = ["say", "drain"]
+	  }
+	}
+	state "drain2" {
+	  require = [command.now]
+	  only_if {
+	    would_change = [state.other]
+	  }
+	  command "drain" {
+	    argv = ["say", "drain"]
+	  }
+	}
+	`
+	m := talker(t)
+	write(t, m, "/same", "now")
+	apply(t, m, site).want(t, map[string]string{
+		"state.drain.command.drain":  `skipped (only_if: state.same would not change)`,
+		"state.drain2.command.drain": "changed execute",
+		`state.same.file["/same"]`:   "unchanged",
+		`state.other.file["/other"]`: "changed create",
+	})
+}
+
 // A host needs no site: what the run's JSON says is enough, and the places of
 // errors come with the sources.
 func TestResultsWithoutASite(t *testing.T) {

@@ -19,13 +19,15 @@ import (
 // results keeps what parts have left, for expressions of those that come after.
 type results struct {
 	named  map[string]bool // the parts that something names; all others are not kept
+	own    map[string]bool // the parts of this run, if it is planned within another
 	mu     sync.Mutex
 	byPart map[string]*left
 }
 
-// collect finds out which parts' results are named at all.
-func (r *results) collect(run *states.StateRun) {
-	r.named, r.byPart = map[string]bool{}, map[string]*left{}
+// collect finds out which parts' results are named at all; within says that the
+// run is planned within another.
+func (r *results) collect(run *states.StateRun, within bool) {
+	r.named, r.own, r.byPart = map[string]bool{}, map[string]bool{}, map[string]*left{}
 	add := func(list map[string]*states.Expr) {
 		if len(list) == 0 {
 			return
@@ -42,6 +44,9 @@ func (r *results) collect(run *states.StateRun) {
 			add(g.Results)
 		}
 		for k := range inv.Parts {
+			if within {
+				r.own[inv.Parts[k].Address] = true
+			}
 			add(inv.Parts[k].Results)
 			for _, g := range inv.Parts[k].Guards {
 				add(g.Results)
@@ -129,14 +134,23 @@ func (s *step) hides(attribute string) bool {
 	return s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, attribute) || a != nil && a.Sensitive
 }
 
+func (r *results) find(address string) *left {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byPart[address]
+}
+
 // resultOf gives the value that a reference names: of the last of its parts that
 // has one. In a plan it may be unknown.
 func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
 	candidates, why := from(ref), "it is left out of this run"
-	e.results.mu.Lock()
-	defer e.results.mu.Unlock()
 	for k, address := range slices.Backward(candidates) {
-		l := e.results.byPart[address]
+		l := e.results.find(address)
+		if l == nil && e.options.outer != nil && !e.results.own[address] {
+			if l = e.options.outer.find(address); l == nil {
+				return cty.DynamicVal, nil // it runs later, and before what is planned here
+			}
+		}
 		switch {
 		case l == nil:
 			if k == len(candidates)-1 {

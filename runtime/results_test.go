@@ -283,7 +283,7 @@ func TestSensitiveResults(t *testing.T) {
 	if at := strings.Index(string(events), "t0psecret"); at >= 0 {
 		t.Errorf("the secret is shown: %s", events[max(0, at-300):at+20])
 	}
-	if text := tree(t, m)["/token"]; text != "regular -rw------- token=t0psecret\n" {
+	if text := tree(t, m)["/token"]; text != "file -rw------- token=t0psecret\n" {
 		t.Errorf("/token is %q", text)
 	}
 	for address, want := range map[string]string{

@@ -31,6 +31,10 @@ type Options struct {
 	Events func(states.Event)
 	// Journal records an apply; nil: nothing is recorded.
 	Journal *journal.Run
+
+	// outer is what parts of the run around this one have left, in a plan that a
+	// guard asks for.
+	outer *results
 }
 
 // Result is how a run ended.
@@ -100,7 +104,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		locks:     lockSet{},
 		predicted: map[string]any{},
 	}
-	e.results.collect(run)
+	e.results.collect(run, o.outer != nil)
 	if err := e.build(); err != nil {
 		return nil, err
 	}
