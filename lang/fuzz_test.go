@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -21,6 +22,11 @@ func seeds(f *testing.F, ending string) {
 		f.Fatal(err)
 	}
 	names = append(names, "../testdata/lang/syntaxes/both.txtar")
+	pairs, err := filepath.Glob("../testdata/lang/pairs/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	names = append(names, pairs...)
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -38,7 +44,7 @@ func seeds(f *testing.F, ending string) {
 // has a text, and that declarations are there when nothing is.
 func load(t *testing.T, name string, src []byte) {
 	files := fstest.MapFS{name: {Data: src}, "x.tmpl": {Data: []byte("${x}")}}
-	site, list := lang.Load(files, lang.Options{Registry: registry()})
+	site, list := lang.Load(files, lang.Options{Registry: registry(), MaxSteps: 1_000_000})
 	d, more := site.For(context.Background(), lang.Target{Host: "h", Facts: facts})
 	if d == nil && !more.HasErrors() {
 		t.Errorf("declarations %v, errors %v", d, more)
@@ -61,6 +67,19 @@ func FuzzLoadHCL(f *testing.F) {
 func FuzzLoadJSON(f *testing.F) {
 	seeds(f, ".json")
 	f.Fuzz(func(t *testing.T, src []byte) { load(t, "site.hcl.json", src) })
+}
+
+// Scripts end by their limits of steps and memory. Whatever they do is done in
+// ten seconds on a slow machine.
+func FuzzLoadStarlark(f *testing.F) {
+	seeds(f, ".star")
+	f.Fuzz(func(t *testing.T, src []byte) {
+		start := time.Now()
+		load(t, "site.star", src)
+		if taken := time.Since(start); taken > 10*time.Second {
+			t.Errorf("it took %s", taken)
+		}
+	})
 }
 
 func FuzzFormat(f *testing.F) {

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
@@ -93,7 +94,7 @@ func readPair(t *testing.T, a *txtar.Archive) pair {
 }
 
 // run compiles a site: what "compile --json" prints, and the warnings.
-func run(t *testing.T, files fstest.MapFS, target lang.Target) string {
+func run(t rapid.TB, files fstest.MapFS, target lang.Target) string {
 	t.Helper()
 	site, _ := lang.Load(files, lang.Options{Registry: modules.Standard(), Standard: stdlib.FS})
 	declared, list := site.For(context.Background(), target)
