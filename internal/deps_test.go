@@ -50,7 +50,7 @@ var imports = []struct {
 	{"lang/syntax", []string{"lang/diag", "lang/eval", "states"}, nil},
 	{"lang/program", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
 	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
-	{"lang/star", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, nil},
+	{"lang/star", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
 	// Files of secrets, whoever asks for them: the language does by a function.
 	{"lang/secrets", []string{"lang/diag"}, nil},
 	// A site brings modules of its own along.
