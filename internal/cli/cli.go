@@ -43,6 +43,7 @@ type Environment struct {
 type grammar struct {
 	Globals
 
+	Init       initCmd       `cmd:"" help:"Write a small site, or a component, to begin with."`
 	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
 	Apply      applyCmd      `cmd:"" help:"Bring this machine into the declared state."`
 	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`

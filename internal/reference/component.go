@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/tenetcm/tenet/lang"
@@ -30,7 +31,9 @@ func Component(source string, d lang.Description) Page {
 // name, and the rest.
 func Summary(source, text string) (summary, rest string) {
 	summary, rest, _ = strings.Cut(text, "\n\n")
-	summary = strings.TrimSpace(strings.TrimPrefix(summary, source+":"))
+	for _, name := range []string{source, path.Base(source)} {
+		summary = strings.TrimSpace(strings.TrimPrefix(summary, name+":"))
+	}
 	if summary != "" {
 		summary = strings.ToUpper(summary[:1]) + summary[1:]
 	}
@@ -119,7 +122,7 @@ func fenced(text string) string {
 			open = nil
 		}
 	}
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
 		switch rest, indented := strings.CutPrefix(line, "    "); {
 		case indented:
 			open = append(open, rest)
