@@ -56,7 +56,7 @@ func paragraphs(text string, width int) string {
 		}
 	}
 	inCode := false
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "```"):
 			flush()

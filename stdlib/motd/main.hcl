@@ -41,7 +41,7 @@ variable "name" {
 variable "banner" {
   type        = string
   default     = null
-  description = "Shown on the console before a login: the content of /etc/issue. Without it that file is left alone. An SSH server shows a banner only on request: the banner of std/ssh_server."
+  description = "Shown on the console before a login: the content of /etc/issue. Without it that file is left alone. An SSH server shows it only when told to: settings = { Banner = \"/etc/issue\" } of std/ssh_server."
 }
 
 locals {
