@@ -22,7 +22,7 @@ func namespaces() []string { return []string{"fact", "host", "local", "var"} }
 
 // predeclared lists all names that a script may use beside Starlark's own.
 func predeclared(registry *states.Registry) []string {
-	names := slices.Concat(slices.Collect(maps.Keys(words())), later(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_"})
+	names := slices.Concat(slices.Collect(maps.Keys(words())), later(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_", "result"})
 	for _, f := range eval.FunctionDocs() {
 		names = append(names, f.Name)
 	}
@@ -57,6 +57,7 @@ func (r *run) environment() starlark.StringDict {
 		env[name] = r.operator(name, op)
 	}
 	env["if_"] = r.conditional()
+	env["result"] = r.traversal("result", cty.DynamicVal, "result") // in changed_if and failed_if
 	for _, name := range r.options.Registry.Names() {
 		fn := r.builtin(name, module(r.options.Registry.Lookup(name)))
 		env[name] = fn
