@@ -24,7 +24,7 @@ func namespaces() []string { return []string{"fact", "host", "local", "var"} }
 func predeclared(registry *states.Registry) []string {
 	names := slices.Concat(slices.Collect(maps.Keys(words())), later(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_", "result"})
 	for _, f := range eval.FunctionDocs() {
-		names = append(names, f.Name)
+		names = append(names, scriptName(f.Name))
 	}
 	for _, name := range registry.Names() {
 		names = append(names, name)
@@ -43,12 +43,21 @@ func isKeyword(name string) bool {
 		"pass", "raise", "return", "try", "while", "with", "yield"}, name)
 }
 
+// scriptName is the name by which scripts call a function: try_ for try, which
+// Starlark keeps for itself.
+func scriptName(function string) string {
+	if isKeyword(function) {
+		return function + "_"
+	}
+	return function
+}
+
 // environment makes the names for one run. Where one name stands for several
 // things, a word or a module comes before a function.
 func (r *run) environment() starlark.StringDict {
 	env := starlark.StringDict{}
 	for _, f := range eval.FunctionDocs() {
-		env[f.Name] = r.function(f.Name)
+		env[scriptName(f.Name)] = r.function(f.Name)
 	}
 	for _, name := range later() {
 		env[name] = r.function(name)

@@ -7,7 +7,7 @@ func syntaxHints() []better {
 		{`\b[fF]r?["']`, "there are no f-strings", `write "…%s…" % name or "…{}…".format(name)`},
 		{`^\s*(import\s+\w|from\s+\S+\s+import\b)`, "there is no import", `write load("./lib.star", "name"); the language's functions are there anyway`},
 		{`^\s*class\s`, "there are no classes", "write a def that returns a dict or a list of parts"},
-		{`^\s*(try|except\b.*|finally)\s*:`, "there is no try", `check before: if "key" in d: …; for values that are not known yet there is the function try(a, b) of the language, in HCL`},
+		{`^\s*(try|except\b.*|finally)\s*:`, "there is no try", `check before: if "key" in d: …; for values that are not known yet there is the function try_(a, b) of the language`},
 		{`^\s*raise\b`, "there is no raise", `write fail("what is wrong")`},
 		{`^\s*with\s`, "there is no with", "write read(PATH) for the text of a file of the site"},
 		{`^\s*(global|nonlocal)\s`, "there is no global", "return the value from the function, or change a dict or list"},
