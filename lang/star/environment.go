@@ -10,6 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/sandbox"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -55,12 +56,12 @@ func scriptName(function string) string {
 // environment makes the names for one run. Where one name stands for several
 // things, a word or a module comes before a function.
 func (r *run) environment() starlark.StringDict {
-	env := starlark.StringDict{}
+	env, guards := starlark.StringDict{}, sandbox.Environment(nil)
 	for _, f := range eval.FunctionDocs() {
-		env[scriptName(f.Name)] = r.function(f.Name)
+		env[scriptName(f.Name)] = r.function(f.Name, guards)
 	}
 	for _, name := range later() {
-		env[name] = r.function(name)
+		env[name] = r.function(name, guards)
 	}
 	for name, op := range operators() {
 		env[name] = r.operator(name, op)
@@ -135,10 +136,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !v.IsWhollyKnown() || v.ContainsMarked() {
-		return r.traversal(what, v, n.name, name), nil
-	}
-	value, err := starlarkOf(v)
+	value, err := r.seen(v, what, n.name, name)
 	if d, ok := value.(*starlark.Dict); ok {
 		return &object{d: d, name: what}, err
 	}

@@ -26,9 +26,13 @@ func (r *run) table(dir string) map[string]function.Function {
 }
 
 // function makes a function of the language one of Starlark. Where Starlark has
-// one of that name, which does the same, that one takes what is known.
-func (r *run) function(name string) *starlark.Builtin {
+// one of that name, which does the same, that one takes what is known; guards
+// are those of Starlark's that look at sizes first.
+func (r *run) function(name string, guards starlark.StringDict) *starlark.Builtin {
 	own, _ := starlark.Universe[name].(*starlark.Builtin)
+	if guarded, ok := guards[name].(*starlark.Builtin); ok {
+		own = guarded
+	}
 	return starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if own != nil && !anyOpaque(args, kwargs) {
 			return own.CallInternal(t, args, kwargs)

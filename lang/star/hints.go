@@ -84,7 +84,7 @@ func betterMessages() []better {
 		{`unexpected keyword argument`, "", "look at the function's parameters"},
 		{`accepts (no arguments|at most|\d)`, "", "look at the function's parameters"},
 		{`^invalid call of non-function \((\w+)\)`, "", "only functions are called, with ()"},
-		{`^(opaque|got opaque)|opaque value`, "", `it is not known yet, or sensitive: pass it on as an argument, or to functions of the language such as format()`},
+		{`\bopaque\b`, "", `it is not known yet, or sensitive: pass it on as an argument, or to functions of the language such as format()`},
 		{`^cannot load (\S+): (.*)$`, "", "look at the names that the file defines"},
 		{`^load: name (\S+) not found in module (\S+?)(?: \(did you mean (\w+)\?\))?$`, "$2 does not define $1", "load what it defines at top level"},
 		{`frozen|during iteration`, "", "make a changed copy instead: list(x), dict(x)"},

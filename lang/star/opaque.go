@@ -42,18 +42,10 @@ func (o *opaque) misused(how, instead string) {
 
 func (o *opaque) reason() string {
 	if o.value.IsKnown() && o.value.ContainsMarked() {
-		return sensitive
+		return "sensitive"
 	}
 	return "not known yet"
 }
-
-const sensitive = "sensitive"
-
-// unknownError is about a value that may be known in another run.
-type unknownError struct{ *eval.HintError }
-
-// Unwrap gives the error with its hint.
-func (e *unknownError) Unwrap() error { return e.HintError }
 
 // String ends the script.
 func (o *opaque) String() string {
@@ -79,11 +71,7 @@ func (o *opaque) Hash() (uint32, error) {
 }
 
 func (o *opaque) no(how, instead string) error {
-	err := &eval.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
-	if o.reason() == sensitive {
-		return err
-	}
-	return &unknownError{err}
+	return &eval.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
 }
 
 // CompareSameType refuses to compare two of them. A comparison with something
@@ -226,6 +214,7 @@ func (r *run) traversal(what string, value cty.Value, root string, names ...stri
 // otherwise an opaque one with that name.
 func (r *run) seen(v cty.Value, what, root string, names ...string) (starlark.Value, error) {
 	if !v.IsWhollyKnown() || v.ContainsMarked() {
+		r.lacking = r.lacking || !v.ContainsMarked()
 		return r.traversal(what, v, root, names...), nil
 	}
 	return starlarkOf(v)

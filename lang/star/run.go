@@ -2,7 +2,6 @@ package star
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -42,6 +41,7 @@ type run struct {
 	stopped *stopped
 	ended   bool                // a limit is reached
 	unknown map[*file]diag.List // see syntax.Script.Unknown
+	lacking bool                // the world did not know a value
 	list    diag.List
 }
 
@@ -113,7 +113,7 @@ func (r *run) fail(f *file, err error) {
 	}
 	before := len(r.list)
 	defer func() {
-		if _, ok := errors.AsType[*unknownError](err); ok {
+		if r.lacking {
 			r.unknown[f] = r.since(before)
 		}
 	}()

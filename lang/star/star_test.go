@@ -134,7 +134,7 @@ func keys(n int) (list []string) {
 // A run that is stopped says nothing: who stopped it does. One script may be
 // run by several goroutines.
 func TestRunTogetherAndStopped(t *testing.T) {
-	scripts, problems := star.Parse([]star.Source{{Name: "a.star", Data: []byte("for x in range(1000000000):\n    pass\n")},
+	scripts, problems := star.Parse([]star.Source{{Name: "a.star", Data: []byte("for x in range(1000000):\n    for y in range(1000000):\n        pass\n")},
 		{Name: "b.star", Data: []byte("thing('x')\n")}}, star.Options{Registry: registry(), Site: fstest.MapFS{}, MaxSteps: 1 << 40})
 	if len(problems) > 0 {
 		t.Fatal(problems)

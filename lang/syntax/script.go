@@ -32,7 +32,7 @@ type Script struct {
 	Name string // the file
 	Body *Body
 	// Unknown are the mistakes of the list of Run that may be none once more is
-	// known: the file looks into a value that its world does not know.
+	// known: the world did not know a value that the scripts asked for.
 	Unknown diag.List
 }
 
