@@ -2,6 +2,7 @@ package eval
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -87,6 +88,7 @@ func formatSize(args []cty.Value) int {
 	}
 	elements := 1
 	for _, a := range args[1:] {
+		size = min(size+textSize(a), 2*maxBytes)
 		if a.CanIterateElements() {
 			elements = max(elements, a.LengthInt())
 		}
@@ -109,13 +111,45 @@ func joinSize(args []cty.Value) int {
 	if len(args) == 0 || args[0].Type() != cty.String {
 		return 0
 	}
-	elements := 0
+	elements, size := 0, 0
 	for _, a := range args[1:] {
 		if a.CanIterateElements() {
 			elements += a.LengthInt()
+			size = min(size+textSize(a), 2*maxBytes)
 		}
 	}
-	return capped(len(args[0].AsString()), elements)
+	return capped(len(args[0].AsString()), elements) + size
+}
+
+// textSize is how many bytes of text a value holds, up to more than may be.
+func textSize(v cty.Value) int {
+	if v.Type() == cty.String && !v.IsNull() {
+		return len(v.AsString())
+	}
+	size := 0
+	if v.CanIterateElements() {
+		for _, e := range v.Elements() {
+			if size += textSize(e); size > maxBytes {
+				return 2 * maxBytes
+			}
+		}
+	}
+	return size
+}
+
+// MaxText is the most bytes that one text may have. What is larger goes to a host
+// as the source of a file.
+const MaxText = maxBytes
+
+// TooLong reports a text that is larger than may be: one made of such ones would
+// take all memory at once.
+func TooLong(v cty.Value) error {
+	v, _ = v.Unmark()
+	if v.Type() != cty.String || !v.IsKnown() || v.IsNull() || len(v.AsString()) <= MaxText {
+		return nil
+	}
+	return &HintError{Message: fmt.Sprintf("the text is larger than %d MiB", MaxText>>20),
+		Hint: "look for text that grows too large; the source of a file carries any size"}
 }
 
 // powerSize bounds the exponent: cty computes powers of whole numbers exactly.
@@ -140,7 +174,7 @@ func replaceSize(args []cty.Value) int {
 	if len(old) < 2 || old[0] != '/' || old[len(old)-1] != '/' {
 		found = strings.Count(text, old)
 	}
-	return capped(found, len(with))
+	return capped(found, len(with)) + len(text)
 }
 
 func productSize(args []cty.Value) int {

@@ -72,6 +72,7 @@ func yamlDepth(text string) int {
 			marks++
 			rest = strings.TrimLeft(rest[1:], " \t")
 		}
+		deepest = max(deepest, len(indents)+marks+flow)
 		for i := 0; i < len(rest); i++ {
 			switch rest[i] {
 			case '[', '{':

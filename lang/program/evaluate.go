@@ -211,6 +211,10 @@ func (e *evaluator) raw(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 			return cty.DynamicVal
 		}
 	}
+	if err := eval.TooLong(v); err != nil {
+		e.list.Add(eval.Diagnose(err, at(x.Range())))
+		return cty.DynamicVal
+	}
 	if x.Indexed {
 		v = eval.MarkIndexed(x.Expression, ctx, v)
 	}
