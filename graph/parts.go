@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
@@ -86,7 +85,12 @@ func (p *planner) checkGuards(o *states.Options) {
 func (p *planner) isParallel(d *decl) bool { return d.Parallel || d.of != nil && d.of.Parallel }
 
 func partIndex(d *decl, part *states.PartDeclaration) int {
-	return slices.IndexFunc(d.Parts, func(x states.PartDeclaration) bool { return x.Address == part.Address })
+	for i := range d.Parts {
+		if &d.Parts[i] == part {
+			return i
+		}
+	}
+	return -1
 }
 
 // reportLate reports a part that requires one behind it, in a state whose parts

@@ -30,6 +30,8 @@ type decl struct {
 	requires []require // own, of its parts, of its state, of its blocks
 	notes    []note    // sorted by handler
 
+	named map[string][]*states.PartDeclaration // see partsNamed
+
 	base  int   // node of the default or requested invocation, of the run or block; -1: none
 	waves []int // nodes that may be merged: waves, and base
 	told  bool  // something notifies it
@@ -186,7 +188,11 @@ func unique(list []*decl) []*decl {
 	return slices.Compact(list)
 }
 
+// partsNamed gives the parts of an address or a base.
 func partsNamed(d *decl, name string) []*states.PartDeclaration {
+	if len(d.Parts) > manyParts {
+		return d.byName()[name]
+	}
 	var found []*states.PartDeclaration
 	for i := range d.Parts {
 		if part := &d.Parts[i]; part.Address == name || part.Base == name {
@@ -194,6 +200,24 @@ func partsNamed(d *decl, name string) []*states.PartDeclaration {
 		}
 	}
 	return found
+}
+
+// manyParts is the number of parts from which they are looked up in an index.
+const manyParts = 16
+
+// byName finds parts by address and by base; it is made once.
+func (d *decl) byName() map[string][]*states.PartDeclaration {
+	if d.named == nil {
+		d.named = make(map[string][]*states.PartDeclaration, len(d.Parts))
+		for i := range d.Parts {
+			part := &d.Parts[i]
+			d.named[part.Address] = append(d.named[part.Address], part)
+			if part.Base != part.Address {
+				d.named[part.Base] = append(d.named[part.Base], part)
+			}
+		}
+	}
+	return d.named
 }
 
 func partNames(d *decl) []string {

@@ -113,6 +113,13 @@ func (p *planner) checkInstances(d *decl, r states.Ref, by *states.PartDeclarati
 // results.
 func (p *planner) resultRequires(d *decl, results map[string]*states.Expr, guards []states.GuardDeclaration) []require {
 	refs := resultRefs(results, guards)
+	seen := map[states.Ref]bool{}
+	refs = slices.DeleteFunc(refs, func(r states.Ref) bool {
+		r.Range = diag.Range{}
+		had := seen[r]
+		seen[r] = true
+		return had
+	})
 	refs = slices.DeleteFunc(refs, func(r states.Ref) bool { return isItself(d, r) })
 	return p.refs(d, refs)
 }

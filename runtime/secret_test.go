@@ -41,6 +41,9 @@ func TestSecretsStayHidden(t *testing.T) {
 	command "tell" {
 	  argv = ["tell", var.password]
 	}
+	file "/late" {
+	  content = "${command.tell.exit_code} password=${var.password} ${base64encode(var.password)}\n"
+	}
 	`).Run
 	write(t, m, "/secret", "password=old\n")
 	dir := t.TempDir()

@@ -96,7 +96,7 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 			part.Key = in.Module.Key(part.Values)
 		}
 		// The module would miss what is not known here; the host checks it.
-		if !withheld && len(part.Results) == 0 {
+		if !withheld {
 			l.Add(p.check(&part, in)...)
 		}
 		whole = !l.HasErrors()
@@ -155,11 +155,16 @@ func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) er
 		part.Sensitive = append(part.Sensitive, a.Name)
 	}
 	v := a.Value
-	if t := ResultType(schema.Kind); schema.Kind == states.KindCondition {
-		var err error
-		if v, err = Convert(v, t); err != nil {
-			return fmt.Errorf("a condition is true or false: %w", err)
-		}
+	converted, err := Convert(v, ResultType(schema.Kind))
+	switch {
+	case schema.Kind == states.KindCondition && err != nil:
+		return fmt.Errorf("a condition is true or false: %w", err)
+	case schema.Kind == states.KindCondition:
+		v = converted
+	case err != nil:
+		return errors.New(errorText(err))
+	case schema.Kind == states.KindMode && v.Type() == cty.Number:
+		return &HintError{Message: "a mode is a string, and this is a number", Hint: `write its octal digits as a string: format("%04o", …)`}
 	}
 	x, err := Tree(v, a.Range)
 	if err != nil {
@@ -311,6 +316,9 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 	}
 	var list diag.List
 	for _, err := range Joined(err) {
+		if len(part.Results) > 0 && !isAboutKey(err, part, in.Module) {
+			continue // it may be about what only the host knows
+		}
 		at, name := in.Range, ""
 		if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
 			name = wrong.Attribute
@@ -326,6 +334,16 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		list.Add(in.wrong(name, err, at))
 	}
 	return list
+}
+
+// isAboutKey reports whether a mistake is in a key that is known.
+func isAboutKey(err error, part *states.PartDeclaration, m *states.Module) bool {
+	wrong, ok := errors.AsType[*states.AttributeError](err)
+	if !ok {
+		return false
+	}
+	a := m.Attribute(wrong.Attribute)
+	return a != nil && a.Key && part.Values[a.Name] != nil
 }
 
 // Joined gives the errors that errors.Join made one of; of nil, none.
