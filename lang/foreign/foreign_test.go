@@ -81,3 +81,21 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+func TestStarlark(t *testing.T) {
+	for hcl, want := range map[string]string{
+		`write package "nginx" {}`:                  `write package("nginx")`,
+		`write service "nginx" { running = true }`:  `write service("nginx", running = True)`,
+		`write retry = { attempts = 3, delay = 2 }`: `write retry = {"attempts": 3, "delay": 2}`,
+		`write only_if { exists = PATH }`:           `write only_if = {"exists": PATH}`,
+		`write line "NAME" { path = "/etc/hosts" line = "…" }, each attribute on a line of its own`: `write line("NAME", path = "/etc/hosts", line = "…")`,
+		`write for_each = LIST, and each.key for the element`:                                       `write a loop, and give each turn instance = KEY: for x in LIST: …`,
+		`write true`: `write True`,
+		`write fact.os.family, whose values are in lower case: "debian"`: `write fact.os.family, whose values are in lower case: "debian"`,
+	} {
+		got := foreign.Starlark(foreign.Advice{Hint: hcl}).Hint
+		if strings.NewReplacer("{ ", "{", " }", "}").Replace(got) != want {
+			t.Errorf("%s becomes %s, want %s", hcl, got, want)
+		}
+	}
+}

@@ -102,8 +102,11 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 }
 
 func (d *decoder) duplicate(address string, src hcl2.Range, first diag.Range) {
-	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is declared twice", address), Range: at(src),
-		Hint:    "give one of them another name, or join them",
+	hint := "give one of them another name, or join them"
+	if first == at(src) {
+		hint = "in a loop, give each turn a key: instance = KEY"
+	}
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is declared twice", address), Range: at(src), Hint: hint,
 		Related: []diag.Related{{Message: "first declared here", Range: first}}})
 }
 

@@ -26,10 +26,16 @@ func (d *decoder) foreignAttribute(a *syntax.Attribute, in *syntax.Shape, module
 	if _, isBlock := in.Blocks[a.Name]; !ok || isBlock || d.shapes.Options[a.Name] != nil {
 		return false
 	}
+	if isScript(a.NameRange) {
+		advice = foreign.Starlark(advice)
+	}
 	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", what, a.Name),
 		Detail: advice.Detail, Hint: advice.Hint, Range: at(a.NameRange)})
 	return true
 }
+
+// isScript reports whether a place is in a script.
+func isScript(src hcl2.Range) bool { return strings.HasSuffix(src.Filename, ".star") }
 
 // foreignBlock is foreignAttribute for a block.
 func (d *decoder) foreignBlock(b *syntax.Block, in *syntax.Shape, module *states.Module) bool {

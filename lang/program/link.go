@@ -176,6 +176,7 @@ func (l *linker) attribute(a *syntax.Attribute, s scope) {
 
 func (l *linker) expression(e *syntax.Expression, s scope) {
 	if literal, ok := e.Expression.(*hclsyntax.LiteralValueExpr); ok && literal.Val.Type() != cty.Number {
+		l.suspectLiteral(literal)
 		return
 	}
 	w := &walker{linker: l, scope: s, to: e}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/foreign"
 )
 
@@ -40,6 +41,22 @@ var (
 	mustache  = regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:\.(\w+))?(?:\.\w+)*\s*(?:\|[^}]*)?-?\}\}`)
 	statement = regexp.MustCompile(`\{%-?\s*(if|elif|else|endif|for|endfor|set|include)\b`)
 )
+
+var hclTemplate = regexp.MustCompile(`\$\{\s*((?:var|local|fact|each|param|host)\.\w+)[^}]*\}`)
+
+// suspectLiteral warns of templates of HCL in a script's text, where they have
+// no meaning.
+func (l *linker) suspectLiteral(n *hclsyntax.LiteralValueExpr) {
+	if l.quiet || !isScript(n.SrcRange) || n.Val.IsMarked() || n.Val.IsNull() || !n.Val.IsKnown() || n.Val.Type() != cty.String {
+		return
+	}
+	m := hclTemplate.FindStringSubmatch(n.Val.AsString())
+	if m == nil {
+		return
+	}
+	l.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: m[0] + " is plain text in Starlark", Range: at(n.SrcRange),
+		Detail: "Templates within text belong to HCL: the host gets this as it stands here.", Hint: fmt.Sprintf(`write "…%%s…" %% %s`, m[1])})
+}
 
 // quotedValue looks for "var.name", which is text.
 func (w *walker) quotedValue(n *hclsyntax.TemplateExpr) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/foreign"
 	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
@@ -139,7 +140,14 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 			return d
 		}
 	}
-	d.Hint = "look for a bracket, quote, comma or colon that is missing here or in the line before"
+	switch {
+	case strings.HasPrefix(e.Msg, "obsolete form of octal"):
+		d.Hint = `a mode is text: mode = "0644"`
+	case strings.Contains(e.Msg, "want indent"):
+		d.Hint = "indent the lines below def, if and for by four spaces"
+	default:
+		d.Hint = "look for a bracket, quote, comma or colon that is missing here or in the line before"
+	}
 	return d
 }
 
@@ -161,6 +169,20 @@ func codeOf(line string) string {
 		out.WriteRune(c)
 	}
 	return out.String()
+}
+
+// foreignName gives advice on a name that other tools have.
+func foreignName(name string) (foreign.Advice, bool) {
+	for _, find := range []func(string) (foreign.Advice, bool){
+		func(name string) (foreign.Advice, bool) { return foreign.Block(name, "") },
+		foreign.Function,
+		func(name string) (foreign.Advice, bool) { return foreign.Value(name, "") },
+	} {
+		if a, ok := find(name); ok {
+			return foreign.Starlark(a), true
+		}
+	}
+	return foreign.Advice{}, false
 }
 
 // resolveError explains a name that is not known, and the like.
@@ -187,6 +209,10 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 	d.Range.End.Byte += len(name)
 	if hint, ok := insteadOf()[name]; ok {
 		d.Hint = hint
+		return d
+	}
+	if a, ok := foreignName(name); ok {
+		d.Detail, d.Hint = a.Detail, a.Hint
 		return d
 	}
 	names := make([]string, 0, len(known))

@@ -89,7 +89,7 @@ func kindOf(v starlark.Value) string {
 func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place) {
 	value, err := r.convert(v, at)
 	if text := textAmongRefs(name, v); err == nil && text != "" {
-		err = &eval.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q)", text)}
+		err = &eval.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q), or the value that its call gave", eval.RefAddress(text))}
 	}
 	if err != nil {
 		if already, ok := err.(*placed); ok {

@@ -1,0 +1,41 @@
+package foreign
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	block    = regexp.MustCompile(`\b([a-z_]+) "([^"]*)" \{ ?([^{}]*(?:\{[^{}]*\}[^{}]*)*?) ?\}`)
+	bare     = regexp.MustCompile(`\b(retry|only_if|unless|site|locals|validation|rollout) \{ ?([^{}]*?) ?\}`)
+	pair     = regexp.MustCompile(`(["\])}\w]) ([a-z_]+ = )`)
+	braces   = regexp.MustCompile(`\{[^{}]*\}`)
+	inObject = regexp.MustCompile(`([{,] ?)([a-zA-Z_]+) = `)
+)
+
+// Starlark rewrites advice, which says how HCL writes it, for Starlark: blocks
+// are calls, and loops have no for_each.
+func Starlark(a Advice) Advice {
+	h := strings.ReplaceAll(a.Hint, ", each attribute on a line of its own", "")
+	if strings.Contains(h, "for_each") || strings.Contains(h, "each.key") {
+		a.Hint = "write a loop, and give each turn instance = KEY: for x in LIST: …"
+		return a
+	}
+	h = block.ReplaceAllStringFunc(h, func(text string) string {
+		m := block.FindStringSubmatch(text)
+		inside := pair.ReplaceAllString(strings.TrimSpace(m[3]), "$1, $2")
+		if inside != "" {
+			inside = ", " + inside
+		}
+		return m[1] + `("` + m[2] + `"` + inside + ")"
+	})
+	h = bare.ReplaceAllString(h, "$1 = { $2 }")
+	h = braces.ReplaceAllStringFunc(h, func(text string) string { return inObject.ReplaceAllString(text, `$1"$2": `) })
+	h = strings.ReplaceAll(h, ", references without quotes", ", the values themselves")
+	h = strings.ReplaceAll(h, "[TYPE.LABEL]", "[x], where x = TYPE(…)")
+	for _, w := range [][2]string{{"true", "True"}, {"false", "False"}, {"null", "None"}} {
+		h = regexp.MustCompile(`\b`+w[0]+`\b`).ReplaceAllString(h, w[1])
+	}
+	a.Hint = h
+	return a
+}
