@@ -2,6 +2,7 @@ package watchdog_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestMemory(t *testing.T) {
 		t.Error(a)
 	}
 	d.Stop()
-	_ = kept[len(kept)-1]
+	runtime.KeepAlive(kept)
 }
 
 // What is not in use any more does not count, nor the time that a person takes.
