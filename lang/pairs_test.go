@@ -118,7 +118,7 @@ func run(t rapid.TB, files fstest.MapFS, target lang.Target) string {
 // TestPairs demands the same bytes of a site in both languages.
 func TestPairs(t *testing.T) {
 	names, err := filepath.Glob("../testdata/lang/pairs/*.txtar")
-	if err != nil || len(names) < 25 {
+	if err != nil || len(names) < 60 {
 		t.Fatalf("%d pairs: %v", len(names), err)
 	}
 	for _, name := range names {

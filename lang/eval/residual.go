@@ -114,7 +114,7 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 		return r.node(states.Expr{Kind: states.ExprTuple, Args: r.expressions(x.Exprs, s)}, at)
 	case *hclsyntax.ObjectConsExpr:
 		var args []*states.Expr
-		for _, item := range x.Items {
+		for _, item := range sortedItems(x.Items) {
 			args = append(args, r.expression(item.KeyExpr, s), r.expression(item.ValueExpr, s))
 		}
 		return r.node(states.Expr{Kind: states.ExprObject, Args: args}, at)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -19,7 +21,10 @@ import (
 // that begin with "_" are its own.
 func (s *Scripts) Functions(ctx context.Context, name string, w syntax.World) (map[string]function.Function, diag.List) {
 	p := newParser(s.options)
-	f, err := p.load(&file{name: "./x"}, "./"+name)
+	if !strings.HasPrefix(name, "std/") && !strings.HasPrefix(name, "./") && !path.IsAbs(name) {
+		name = "./" + name
+	}
+	f, err := p.load(&file{}, name)
 	if err != nil {
 		return nil, diag.List{eval.Diagnose(err, diag.Range{})}
 	}
@@ -53,11 +58,11 @@ func (r *run) exported(fn *starlark.Function) function.Function {
 
 func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, error) {
 	given := make(starlark.Tuple, len(args))
-	marks := cty.NewValueMarks()
+	marks := cty.ValueMarks{}
 	for i, arg := range args {
 		plain, found := arg.UnmarkDeep()
 		for m := range found {
-			if m != eval.Sensitive {
+			if m != eval.Sensitive && m != eval.Withheld {
 				return cty.DynamicVal, deferred(fn, i)
 			}
 			marks[m] = struct{}{}
@@ -66,7 +71,7 @@ func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, 
 			if len(found) == 0 && arg.IsKnown() {
 				return cty.DynamicVal, deferred(fn, i)
 			}
-			return cty.DynamicVal, nil // why it is not known was said
+			return cty.DynamicVal.WithMarks(found), nil // why it is not known was said, or it is withheld
 		}
 		var err error
 		if given[i], err = starlarkOf(plain); err != nil {

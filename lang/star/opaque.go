@@ -105,7 +105,7 @@ func (o *opaque) Unary(starsyntax.Token) (starlark.Value, error) {
 
 // Attr gives an attribute of what it will be.
 func (o *opaque) Attr(name string) (starlark.Value, error) {
-	return o.step(hcl2.TraverseAttr{Name: name}, cty.GetAttrPath(name))
+	return o.step(hcl2.TraverseAttr{Name: name})
 }
 
 // AttrNames gives none: they are not known.
@@ -137,7 +137,7 @@ func (o *opaque) Get(key starlark.Value) (starlark.Value, bool, error) {
 	if b.make != nil || b.literal.Type() != cty.String && b.literal.Type() != cty.Number {
 		return nil, false, fmt.Errorf("an index is a number or text, not %s", key.Type())
 	}
-	v, err := o.step(hcl2.TraverseIndex{Key: b.literal}, cty.IndexPath(b.literal))
+	v, err := o.step(hcl2.TraverseIndex{Key: b.literal})
 	return v, true, err
 }
 
@@ -151,21 +151,37 @@ func (r *run) searching() bool {
 }
 
 // step looks one step into the value.
-func (o *opaque) step(t hcl2.Traverser, path cty.Path) (starlark.Value, error) {
+func (o *opaque) step(t hcl2.Traverser) (starlark.Value, error) {
 	expr := sum([]built{o.expr})
 	expr.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 		return step(o.expr.expression(in, src), t, src)
 	}
 	value := cty.DynamicVal
 	if o.value.IsKnown() {
-		marks := o.value.Marks()
-		found, err := path.Apply(unmark(o.value))
+		found, err := look(unmark(o.value), t)
 		if err != nil {
-			return nil, o.no("that", "look at the type of the value")
+			return nil, &eval.HintError{Message: fmt.Sprintf("%s has no such attribute or element", o.what), Hint: "look at the type of the value"}
 		}
-		value = found.WithMarks(marks)
+		value = found.WithMarks(o.value.Marks())
 	}
 	return &opaque{run: o.run, expr: expr, what: o.what, value: value}, expr.check()
+}
+
+// look is what a step finds in a value.
+func look(v cty.Value, t hcl2.Traverser) (cty.Value, error) {
+	switch t := t.(type) {
+	case hcl2.TraverseAttr:
+		if v.Type().IsMapType() {
+			return cty.IndexPath(cty.StringVal(t.Name)).Apply(v)
+		}
+		return cty.GetAttrPath(t.Name).Apply(v)
+	case hcl2.TraverseIndex:
+		if v.Type().IsObjectType() && t.Key.Type() == cty.String {
+			return cty.GetAttrPath(t.Key.AsString()).Apply(v)
+		}
+		return cty.IndexPath(t.Key).Apply(v)
+	}
+	return cty.DynamicVal, nil
 }
 
 func unmark(v cty.Value) cty.Value {
