@@ -55,6 +55,9 @@ const (
 	ExprSplat    ExprKind = "splat"    // {"splat": [SOURCE, EACH], "item": N}
 	ExprItem     ExprKind = "item"     // {"item": N}
 	ExprConvert  ExprKind = "convert"  // {"convert": E, "type": T}
+	// ExprReference is a reference to a declaration. It stands in what a site
+	// computes with, and never in a run.
+	ExprReference ExprKind = "reference"
 )
 
 // MaxExprDepth and MaxExprWeight bound one expression: how deep it nests, and
@@ -135,6 +138,21 @@ func (x *Expr) Refs() []*Expr {
 		}
 	})
 	return found
+}
+
+// Find gives the first node of a kind, or nil.
+func (x *Expr) Find(kind ExprKind) *Expr {
+	if x.Kind == kind {
+		return x
+	}
+	for _, a := range x.Args {
+		if a != nil {
+			if found := a.Find(kind); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 // ResultRefs lists the references of several expressions, in the order of their

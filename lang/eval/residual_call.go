@@ -42,7 +42,7 @@ func (r *residual) call(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 			"a function written in Starlark is not on the host; use the language's own functions, or let a command compute it")
 	}
 	return r.wrong(at, fmt.Sprintf("%s() cannot depend on a result", x.Name),
-		"the files of the site are read before the host knows any result; give it a value that is known, such as var.NAME")
+		"it looks at the site, which is read before the host knows any result; give it a value that is known, such as var.NAME")
 }
 
 // onHost reports whether a host has the function.

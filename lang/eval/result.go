@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -126,4 +128,14 @@ func Result(kind states.Kind, plain any) (cty.Value, error) {
 
 // Tree gives a value that only the host will know as data; of a known one, the
 // literals.
-func Tree(v cty.Value, at diag.Range) (*states.Expr, error) { return dataOf(v, at) }
+func Tree(v cty.Value, at diag.Range) (*states.Expr, error) {
+	x, err := dataOf(v, at)
+	if err != nil {
+		return nil, err
+	}
+	if ref := x.Find(states.ExprReference); ref != nil {
+		return nil, &HintError{Message: fmt.Sprintf("a reference to %s stands where a value is needed", ref.Name),
+			Hint: "name a result of it: " + ref.Name + ".ATTRIBUTE"}
+	}
+	return x, nil
+}
