@@ -121,7 +121,8 @@ func StepValue(v cty.Value) (Step, error) {
 		return Step{}, &HintError{Message: "a sensitive value cannot be the key of a reference",
 			Hint: "addresses are shown everywhere; use a value that may be"}
 	case v.IsNull() || v.Type() != cty.String && v.Type() != cty.Number:
-		return Step{}, fmt.Errorf("the key of a reference must be a string")
+		return Step{}, &HintError{Message: fmt.Sprintf("the key of a reference must be a string, not %s", Kind(v)),
+			Hint: "write the key of an instance in quotes, or a value that is text"}
 	case v.Type() == cty.Number:
 		return Step{Key: v.AsBigFloat().Text('f', -1), Index: true}, nil
 	}
