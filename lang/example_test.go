@@ -39,6 +39,35 @@ file "/etc/motd" {
 	// Output: file["/etc/motd"]: This is web1.example.test, with 2 CPUs.
 }
 
+// A component tells what it takes and gives, for readers.
+func ExampleSite_Describe() {
+	files := fstest.MapFS{"main.hcl": {Data: []byte(`# A greeting for all who log in.
+
+variable "text" {
+  type        = string
+  description = "The text."
+}
+
+output "path" {
+  value       = "/etc/motd"
+  description = "Where it is."
+}
+`)}}
+	site, _ := lang.Load(files, lang.Options{Registry: registry()})
+	d, _ := site.Describe(context.Background())
+	fmt.Println(d.Text)
+	for _, v := range d.Variables {
+		fmt.Printf("takes %s (%s, required: %v): %s\n", v.Name, v.TypeText, v.Required, v.Description)
+	}
+	for _, o := range d.Outputs {
+		fmt.Printf("gives %s: %s\n", o.Name, o.Description)
+	}
+	// Output:
+	// A greeting for all who log in.
+	// takes text (string, required: true): The text.
+	// gives path: Where it is.
+}
+
 // Mistakes are collected: those that Load finds, and those that show only when
 // the site is evaluated.
 func ExampleSite_For_mistakes() {

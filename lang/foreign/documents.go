@@ -47,7 +47,7 @@ func documents() []pattern {
 // File gives advice on a file of another tool, by its name; ok is false where
 // the name says nothing.
 func File(name string) (a Advice, ok bool) {
-	const words = " docs/from-other-tools.md has the words of both side by side."
+	const words = " docs/from-other-tools.md has the words side by side"
 	kinds := map[string]string{
 		".tf": terraform, ".tfvars": terraform, ".tofu": terraform, ".sls": salt, ".pp": puppet,
 		".yml": "Ansible or Salt", ".yaml": "Ansible or Salt", ".j2": jinja, ".jinja": jinja, ".py": python, ".rb": "Chef",

@@ -28,8 +28,12 @@ func TestEachWordIsFound(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	for line, want := range map[string]string{ // ^ stands at the place of the error
-		`  ^content: 'hello'`:              `write content = "hello"`,
-		`  ^enabled: yes`:                  `write enabled = true`,
+		`  ^content: 'hello'`: `write content = "hello"`,
+		`  ^enabled: yes`:     `write enabled = true`,
+		`  ^mode: 644`:        `write mode = "0644"`,
+		`  ^mode: "0644"`:     `write mode = "0644"`,
+		`  ^when: ansible_os_family == 'Debian' and not x`: `write when = fact.os.family == "Debian" && !x`,
+		`  ^motd: "a == b"`:                `write motd = "a == b"`,
 		`  ^port: 80`:                      `write port = 80`,
 		`  ^motd: {{ motd }}`:              `write motd = {{ motd }}`,
 		`  ^when => undef,`:                `write when = null`,

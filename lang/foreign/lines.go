@@ -77,10 +77,31 @@ func value(text string) string {
 	case "null", "~", "nil", "undef", "none":
 		return "null"
 	}
+	if regexp.MustCompile(`[=!<>]=|[<>]|\band\b|\bor\b|\bnot\b|\|`).MatchString(text) && !strings.HasPrefix(text, `"`) {
+		return condition(text)
+	}
 	if regexp.MustCompile(`^("|\[|\{|\$|[1-9]\d*$|0$|(var|local|param|fact|each)\.)`).MatchString(text) {
 		return text
 	}
 	return strconv.Quote(text)
+}
+
+// condition writes a condition of YAML and Jinja: names of facts and operators
+// are those of tenet.
+func condition(text string) string {
+	text = regexp.MustCompile(`'([^']*)'`).ReplaceAllString(text, `"$1"`)
+	for _, w := range [][2]string{{`\band\b`, "&&"}, {`\bor\b`, "||"}, {`\bnot\s+`, "!"}} {
+		text = regexp.MustCompile(w[0]).ReplaceAllString(text, w[1])
+	}
+	return regexp.MustCompile(`"[^"]*"|[A-Za-z_][\w.]*`).ReplaceAllStringFunc(text, func(name string) string {
+		root, rest, _ := strings.Cut(name, ".")
+		next, _, _ := strings.Cut(rest, ".")
+		if a, ok := Value(root, next); ok && !strings.HasPrefix(name, `"`) {
+			ours, _, _ := strings.Cut(strings.TrimPrefix(a.Hint, "write "), ",")
+			return ours
+		}
+		return name
+	})
 }
 
 // patterns are tried in their order.
@@ -113,6 +134,8 @@ func documentsInLines() []pattern {
 			Hint: `an attribute is NAME = VALUE, here $1 = @2, within TYPE "LABEL" { … }`}},
 		{line: `^\s*(\w[\w-]*):\s*[|>][-+]?\s*$`, advice: Advice{Summary: "this is YAML", Detail: "A state file is written in HCL.",
 			Hint: "text over several lines is written $1 = <<-EOT, then the lines, then a line EOT"}},
+		{line: `^\s*(\w*mode):\s+["']?0?([0-7]{3})["']?\s*$`, advice: Advice{Summary: "this is YAML", Detail: "An attribute has = between its name and its value, and a mode is a string.",
+			Hint: `write $1 = "0$2"`}},
 		{line: `^\s*(\w[\w-]*):\s*$`, advice: Advice{Summary: "this is YAML", Detail: "A state file is written in HCL.",
 			Hint: `write $1 = ["…", "…"] for a list in brackets, $1 = { NAME = … } for a map, or TYPE "LABEL" { … } for a part`}},
 		{line: `^\s*(\w[\w-]*):\s+(\S.*)$`, advice: Advice{Summary: "this is YAML", Detail: "An attribute has = between its name and its value.",

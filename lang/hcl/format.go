@@ -3,6 +3,7 @@
 package hcl
 
 import (
+	"bytes"
 	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -25,5 +26,17 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 	if _, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos); diags.HasErrors() {
 		return src, advise(name, src, diags)
 	}
-	return hclwrite.Format(src), nil
+	out := src
+	for range 4 { // one pass may leave what a second one would change
+		next := hclwrite.Format(out)
+		if bytes.Equal(next, out) {
+			break
+		}
+		out = next
+	}
+	if _, diags := hclsyntax.ParseConfig(out, name, hcl2.InitialPos); diags.HasErrors() {
+		return src, diag.List{{Severity: diag.Error, Summary: "the file cannot be laid out", Range: diag.Range{File: name},
+			Hint: "leave its layout to yourself, or split it to find what the formatter does not know"}}
+	}
+	return out, nil
 }

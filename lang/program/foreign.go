@@ -23,6 +23,9 @@ func (d *decoder) foreignAttribute(a *syntax.Attribute, in *syntax.Shape, module
 		on, what = module.Name, "a "+module.Name
 	}
 	advice, ok := foreign.Attribute(on, a.Name, plainText(a.Expr.Expression))
+	if !ok && in.Parts && strings.HasSuffix(a.NameRange.Filename, ".json") { // a block is a property, too
+		advice, ok = foreign.Block(a.Name, "")
+	}
 	if _, isBlock := in.Blocks[a.Name]; !ok || isBlock || d.shapes.Options[a.Name] != nil {
 		return false
 	}
