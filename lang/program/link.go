@@ -29,6 +29,7 @@ type linker struct {
 	arithmetic *eval.Arithmetic
 	// secrets are those that expressions name literally.
 	secrets []namedSecret
+	looked  map[string]bool // template files that suspect has looked into
 }
 
 func newLinker(p *Program, quiet bool) *linker {

@@ -29,6 +29,8 @@ func (w *walker) suspect(n hclsyntax.Node) {
 				w.otherTemplate(literal)
 			}
 		}
+	case *hclsyntax.FunctionCallExpr:
+		w.templateFile(n)
 	case *hclsyntax.BinaryOpExpr:
 		if n.Op == hclsyntax.OpEqual || n.Op == hclsyntax.OpNotEqual {
 			w.comparison(n)
