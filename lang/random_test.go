@@ -177,10 +177,8 @@ func drawOptions(t *rapid.T, known []string) (attrs []modelAttr) {
 
 // The languages as a model is written in them.
 type dialect struct {
-	ending                        string
-	yes, no, null                 string
-	pair, param, ref, jsonOfParam string
-	escape                        func(string) string
+	yes, no, null, pair string
+	escape              func(string) string
 }
 
 func quoteText(s string, more ...string) string {

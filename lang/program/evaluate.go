@@ -150,7 +150,7 @@ func (e *evaluator) declarations(ctx context.Context) error {
 	for _, secret := range eval.Secrets(e.root.Variables) {
 		e.secrets[secret] = true
 	}
-	return nil
+	return ctx.Err() // a script may have been stopped in the last of them
 }
 
 func (e *evaluator) resolver(self *eval.Entry) function.Function {

@@ -2,17 +2,13 @@ package program
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -82,38 +78,6 @@ func (e *evaluator) takeInventory() {
 		return
 	}
 	e.findHosts(false)
-}
-
-// findHosts evaluates the hosts, groups and roles of a site with scripts. Where
-// these declare some they run for it once, with what is known then.
-func (e *evaluator) findHosts(need bool) {
-	scripts := e.site.dir.Scripts
-	written := slices.Concat(scripts.Calls("host"), scripts.Calls("host_group"), scripts.Calls("role"))
-	x := newEvaluation(e.ctx, e.site, e.target)
-	if len(written) == 0 {
-		x.site = x.site.again(&x.list)
-		x.decodeRest(nil)
-		x.link(func(l *linker) { l.inventory() })
-	} else {
-		x.runScripts(true)
-		x.addRoles(scripts.Calls("role"))
-	}
-	x.inventory(need)
-	e.hosts, e.host = x.hosts, x.host
-	e.list.Add(x.list...)
-	if !need {
-		e.site = x.site
-	}
-}
-
-// addRoles declares the roles that a script would have declared had it not
-// ended before, so that hosts may name them.
-func (e *evaluator) addRoles(calls []*syntax.Block) {
-	for _, b := range calls {
-		if name, ok := label(b); ok && e.site.roles[name] == nil {
-			e.site.roles[name] = &role{name: name, src: b.Header}
-		}
-	}
 }
 
 // again makes a program of the same sources that has nothing but its variables:
@@ -195,9 +159,8 @@ func (e *evaluator) runScripts(blind bool) {
 		e.site.broken = !blind
 	}
 	if blind {
-		list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return mayBeNone(found, d) })
-		list.Add(e.missed(found)...)
 		e.list = e.list[:before]
+		list = e.missed(found, list)
 	}
 	e.list.Add(list...)
 	if !e.site.broken && !blind {
@@ -208,8 +171,10 @@ func (e *evaluator) runScripts(blind bool) {
 		}
 	}
 	e.scripted = nil
+	before = len(e.list)
 	e.decodeRest(found)
 	if blind {
+		e.list = append(e.list[:before], aboutHosts(found, e.list[before:])...)
 		e.link(func(l *linker) { l.inventory() })
 		return
 	}
@@ -238,132 +203,4 @@ func (e *evaluator) resolveOr(v *variable, blind bool) {
 		return
 	}
 	e.resolve(v)
-}
-
-func mayBeNone(found []syntax.Script, d diag.Diagnostic) bool {
-	return slices.ContainsFunc(found, func(s syntax.Script) bool {
-		return slices.ContainsFunc(s.Unknown, func(u diag.Diagnostic) bool { return u.Range == d.Range && u.Summary == d.Summary })
-	})
-}
-
-// missed reports the hosts and groups that a blind run did not come to.
-func (e *evaluator) missed(found []syntax.Script) (list diag.List) {
-	done := map[diag.Range]bool{}
-	stopped := map[string]diag.Diagnostic{}
-	for _, s := range found {
-		for _, b := range s.Body.Blocks {
-			done[at(b.TypeRange)] = true
-		}
-		if len(s.Unknown) > 0 {
-			stopped[s.Name] = s.Unknown[0]
-		}
-	}
-	scripts := e.site.dir.Scripts
-	for _, b := range slices.Concat(scripts.Calls("host"), scripts.Calls("host_group")) {
-		why, ok := stopped[b.TypeRange.Filename]
-		if !ok || done[at(b.TypeRange)] {
-			continue
-		}
-		list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s() comes after what depends on the host itself", b.Type), Range: at(b.TypeRange),
-			Detail:  "Hosts are looked for before anything is known about one of them.",
-			Hint:    "declare hosts and groups first, or in a file of their own",
-			Related: []diag.Related{{Message: why.Summary, Range: why.Range}}})
-	}
-	return list
-}
-
-// world is what scripts see of an evaluation.
-type world struct{ e *evaluator }
-
-// Variable declares a variable of a script.
-func (w *world) Variable(b *syntax.Block) (cty.Value, diag.List) {
-	e, name := w.e, b.Labels[0]
-	before := len(e.list)
-	e.declareVariable(b)
-	list := slices.Clone(e.list[before:])
-	e.list = e.list[:before]
-	called(list, 0, b.Calls)
-	v, ok := e.root.Variables["var."+name]
-	if !ok {
-		v = cty.DynamicVal
-	}
-	return v, list
-}
-
-func (e *evaluator) declareVariable(b *syntax.Block) {
-	d := &decoder{shapes: e.site.shapes, site: e.site}
-	known := e.site.variables[b.Labels[0]]
-	d.variable(b)
-	e.list.Add(d.list...)
-	v := e.site.variables[b.Labels[0]]
-	if v == nil || v == known {
-		return
-	}
-	v.byScript = true
-	e.link(func(l *linker) {
-		l.attribute(v.given, scope{valuesOf: "the default of a variable"})
-		l.validations(v)
-	})
-	if v.given != nil {
-		e.give(v.Name, eval.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
-	}
-	for _, t := range e.scripted.texts {
-		if t.name == v.Name {
-			e.text(t.level, t.source, t.name, t.text)
-		}
-	}
-	order := levels()
-	slices.SortStableFunc(e.given[v.Name], func(a, b eval.Given) int {
-		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
-	})
-	e.resolveOr(v, e.scripted.blind)
-	e.validate(v)
-}
-
-// levels are in the order of their precedence.
-func levels() []string {
-	return []string{eval.LevelDefault, eval.LevelSite, eval.LevelComponent, eval.LevelRole, eval.LevelGroup, eval.LevelHost,
-		eval.LevelEnvironment, eval.LevelVarFile, eval.LevelVar}
-}
-
-// Value gives a variable of another language, a fact, or what a host is.
-func (w *world) Value(kind, name string) (cty.Value, error) {
-	e := w.e
-	before := len(e.list)
-	v := cty.DynamicVal
-	switch {
-	case kind == "var" && e.site.variables[name] == nil:
-		return v, &eval.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
-	case kind == "var":
-		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
-			v = known
-		}
-	case kind == "fact" && e.scripted != nil && e.scripted.blind && e.target.Facts == nil:
-	case kind == "fact" && name == "":
-	case kind == "fact":
-		v = e.fact(&syntax.Need{Kind: kind, Name: name})
-		if known, ok := e.root.Variables["fact."+name]; ok {
-			v = known
-		}
-	case kind == "host" && name != "name" && e.scripted != nil && e.scripted.blind:
-	case kind == "host":
-		v = e.hostValue(&syntax.Need{Kind: kind, Name: name})
-	}
-	if len(e.list) > before {
-		d := e.list[before]
-		e.list = e.list[:before]
-		return v, &eval.HintError{Message: d.Summary, Hint: d.Hint}
-	}
-	return v, nil
-}
-
-// Functions gives the functions of the language.
-func (w *world) Functions(dir string) map[string]function.Function {
-	table := w.e.parts.Files.FunctionMap(dir)
-	for name, f := range w.e.root.Functions {
-		if _, ok := table[name]; !ok && !strings.HasPrefix(name, "(") {
-			table[name] = f // those that need more than files
-		}
-	}
-	return table
 }

@@ -81,7 +81,7 @@ func betterMessages() []better {
 		{`^dict has no \.(\w+) field or method`, "", `write ["$1"]: the keys of a dict are in brackets`},
 		{`has no \.(\w+) field or method`, "", "dir(x) lists what a value offers"},
 		{`^key (.*) not in dict`, "", "give a default: d.get(KEY, DEFAULT)"},
-		{`^(\w+) index (-?\d+) out of range`, "", "look at the length with len()"},
+		{`index (-?\d+) out of range`, "", "look at the length with len()"},
 		{`missing (\d+ )?arguments?`, "", "give all parameters that have no default"},
 		{`unexpected keyword argument`, "", "look at the function's parameters"},
 		{`accepts (no arguments|at most|\d)`, "", "look at the function's parameters"},

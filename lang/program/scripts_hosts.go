@@ -1,0 +1,105 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// findHosts evaluates the hosts, groups and roles of a site with scripts. Where
+// these declare some they run for it once, with what is known then.
+func (e *evaluator) findHosts(need bool) {
+	scripts := e.site.dir.Scripts
+	written := slices.Concat(scripts.Calls("host"), scripts.Calls("host_group"), scripts.Calls("role"))
+	x := newEvaluation(e.ctx, e.site, e.target)
+	if len(written) == 0 {
+		x.site = x.site.again(&x.list)
+		x.decodeRest(nil)
+		x.link(func(l *linker) { l.inventory() })
+	} else {
+		x.runScripts(true)
+		x.addRoles(scripts.Calls("role"))
+	}
+	x.inventory(need)
+	e.hosts, e.host = x.hosts, x.host
+	e.list.Add(x.list...)
+	if !need {
+		e.site = x.site
+	}
+}
+
+// addRoles declares the roles that a script would have declared had it not
+// ended before, so that hosts may name them.
+func (e *evaluator) addRoles(calls []*syntax.Block) {
+	for _, b := range calls {
+		if name, ok := label(b); ok && e.site.roles[name] == nil {
+			e.site.roles[name] = &role{name: name, src: b.Header}
+		}
+	}
+}
+
+func mayBeNone(found []syntax.Script, d diag.Diagnostic) bool {
+	return slices.ContainsFunc(found, func(s syntax.Script) bool {
+		return slices.ContainsFunc(s.Unknown, func(u diag.Diagnostic) bool { return u.Range == d.Range && u.Summary == d.Summary })
+	})
+}
+
+// missed gives what is wrong with a blind run: nothing, if it came to all hosts
+// and groups; the run for a host says what else is wrong.
+func (e *evaluator) missed(found []syntax.Script, list diag.List) diag.List {
+	done := map[diag.Range]bool{}
+	stopped := map[string]diag.Diagnostic{}
+	for _, s := range found {
+		for _, b := range s.Body.Blocks {
+			done[at(b.TypeRange)] = true
+		}
+		if len(s.Unknown) > 0 {
+			stopped[s.Name] = s.Unknown[0]
+		}
+	}
+	var out diag.List
+	all := true
+	scripts := e.site.dir.Scripts
+	for _, b := range slices.Concat(scripts.Calls("host"), scripts.Calls("host_group")) {
+		if done[at(b.TypeRange)] {
+			continue
+		}
+		all = false
+		why, ok := stopped[b.TypeRange.Filename]
+		if !ok {
+			continue // the list has why, or the call is left out by a condition
+		}
+		out.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s() comes after what depends on the host itself", b.Type), Range: at(b.TypeRange),
+			Detail:  "Hosts are looked for before anything is known about one of them.",
+			Hint:    "declare hosts and groups first, or in a file of their own",
+			Related: []diag.Related{{Message: why.Summary, Range: why.Range}}})
+	}
+	if all {
+		return nil
+	}
+	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return mayBeNone(found, d) })
+	return append(out, list...)
+}
+
+// aboutHosts gives the diagnostics that lie within hosts, groups and roles that
+// scripts declare, and those about other files.
+func aboutHosts(found []syntax.Script, list diag.List) diag.List {
+	scripts := map[string]bool{}
+	var spans []diag.Range
+	for _, s := range found {
+		scripts[s.Name] = true
+		for _, b := range s.Body.Blocks {
+			switch b.Type {
+			case "host", "host_group", "role":
+				spans = append(spans, at(b.Body.Src))
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool {
+		return scripts[d.Range.File] && !slices.ContainsFunc(spans, func(r diag.Range) bool {
+			return r.File == d.Range.File && r.Start.Byte <= d.Range.Start.Byte && d.Range.Start.Byte <= r.End.Byte
+		})
+	})
+}

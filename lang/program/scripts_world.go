@@ -1,0 +1,111 @@
+package program
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// world is what scripts see of an evaluation.
+type world struct{ e *evaluator }
+
+// Variable declares a variable of a script.
+func (w *world) Variable(b *syntax.Block) (cty.Value, diag.List) {
+	e, name := w.e, b.Labels[0]
+	before := len(e.list)
+	e.declareVariable(b)
+	list := slices.Clone(e.list[before:])
+	e.list = e.list[:before]
+	called(list, 0, b.Calls)
+	v, ok := e.root.Variables["var."+name]
+	if !ok {
+		v = cty.DynamicVal
+	}
+	return v, list
+}
+
+func (e *evaluator) declareVariable(b *syntax.Block) {
+	d := &decoder{shapes: e.site.shapes, site: e.site}
+	known := e.site.variables[b.Labels[0]]
+	d.variable(b)
+	e.list.Add(d.list...)
+	v := e.site.variables[b.Labels[0]]
+	if v == nil || v == known {
+		return
+	}
+	v.byScript = true
+	e.link(func(l *linker) {
+		l.attribute(v.given, scope{valuesOf: "the default of a variable"})
+		l.validations(v)
+	})
+	if v.given != nil {
+		e.give(v.Name, eval.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
+	}
+	for _, t := range e.scripted.texts {
+		if t.name == v.Name {
+			e.text(t.level, t.source, t.name, t.text)
+		}
+	}
+	order := levels()
+	slices.SortStableFunc(e.given[v.Name], func(a, b eval.Given) int {
+		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
+	})
+	e.resolveOr(v, e.scripted.blind)
+	e.validate(v)
+}
+
+// levels are in the order of their precedence.
+func levels() []string {
+	return []string{eval.LevelDefault, eval.LevelSite, eval.LevelComponent, eval.LevelRole, eval.LevelGroup, eval.LevelHost,
+		eval.LevelEnvironment, eval.LevelVarFile, eval.LevelVar}
+}
+
+// Value gives a variable of another language, a fact, or what a host is.
+func (w *world) Value(kind, name string) (cty.Value, error) {
+	e := w.e
+	before := len(e.list)
+	v := cty.DynamicVal
+	switch {
+	case kind == "var" && e.site.variables[name] == nil:
+		return v, &eval.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
+	case kind == "var":
+		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
+			v = known
+		}
+	case kind == "fact" && e.scripted != nil && e.scripted.blind && e.target.Facts == nil:
+	case kind == "fact" && name == "":
+	case kind == "fact":
+		v = e.fact(&syntax.Need{Kind: kind, Name: name})
+		if known, ok := e.root.Variables["fact."+name]; ok {
+			v = known
+		}
+	case kind == "host" && name != "name" && e.scripted != nil && e.scripted.blind:
+	case kind == "host":
+		v = e.hostValue(&syntax.Need{Kind: kind, Name: name})
+	}
+	if len(e.list) > before {
+		d := e.list[before]
+		e.list = e.list[:before]
+		return v, &eval.HintError{Message: d.Summary, Hint: d.Hint}
+	}
+	return v, nil
+}
+
+// Functions gives the functions of the language.
+func (w *world) Functions(dir string) map[string]function.Function {
+	table := w.e.parts.Files.FunctionMap(dir)
+	for name, f := range w.e.root.Functions {
+		if _, ok := table[name]; !ok && !strings.HasPrefix(name, "(") {
+			table[name] = f // those that need more than files
+		}
+	}
+	return table
+}
