@@ -28,6 +28,9 @@ func sameRef(a, b any) bool {
 // RefValue makes a value of a reference.
 func RefValue(r states.Ref) cty.Value { return cty.CapsuleVal(RefType, &r) }
 
+// Address is what a value of RefType names. It is known, and has no marks.
+func Address(v cty.Value) string { return AddressOf(refOf(v)) }
+
 func refOf(v cty.Value) states.Ref { return *v.EncapsulatedValue().(*states.Ref) }
 
 // Refs gives the references in a value: one, or any nesting of lists and sets

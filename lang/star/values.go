@@ -246,6 +246,8 @@ func starlarkOf(v cty.Value) (starlark.Value, error) {
 		return d, nil
 	case t.IsListType() || t.IsTupleType() || t.IsSetType():
 		return starlarkList(v)
+	case t.Equals(eval.RefType):
+		return given{v}, nil
 	}
 	return nil, fmt.Errorf("a %s is no value for Starlark", t.FriendlyName())
 }
