@@ -114,10 +114,7 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 	}
 	parsed, err := parsedTemplate(s.ctx, name)
 	if err != nil {
-		call := &hclsyntax.FunctionCallExpr{Name: "template", Args: x.Args[:1]}
-		r.diags = append(r.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Subject: &at, Expression: call,
-			EvalContext: s.ctx, Extra: callError{"template", err}})
-		return nil
+		return r.failed(x, s, err)
 	}
 	inner := scope{ctx: &hcl.EvalContext{Functions: parsed.functions}, loops: s.loops}
 	v, diags := x.Args[1].Value(s.ctx)
@@ -135,11 +132,22 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 	} else {
 		inner.vars = vars
 	}
-	body := r.expression(parsed.expr, inner)
-	if body != nil && body.Kind == states.ExprTemplate {
+	within := &residual{}
+	body := within.expression(parsed.expr, inner)
+	switch {
+	case within.diags.HasErrors():
+		return r.failed(x, s, &TemplateError{List: templateHints(FromHCL(within.diags))})
+	case body != nil && body.Kind == states.ExprTemplate:
 		return body
 	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{body}}, at)
+}
+
+// failed reports what template() says.
+func (r *residual) failed(x *hclsyntax.FunctionCallExpr, s scope, err error) *states.Expr {
+	at := x.Range()
+	r.diags = append(r.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Subject: &at, Expression: x, EvalContext: s.ctx, Extra: callError{x.Name, err}})
+	return nil
 }
 
 // parsedTemplate finds a template file by the context's own function for it.

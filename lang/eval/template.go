@@ -99,7 +99,7 @@ func (f *Files) templateFunction(dir string, chain []string) function.Function {
 			{Name: "vars", Type: cty.DynamicPseudoType},
 		},
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if t := args[1].Type(); args[1].IsKnown() && !t.IsObjectType() && !t.IsMapType() {
+			if t := args[1].Type(); t != cty.DynamicPseudoType && !t.IsObjectType() && !t.IsMapType() {
 				return cty.String, function.NewArgErrorf(1, "an object is required, such as { name = var.name }")
 			}
 			return cty.String, nil
