@@ -110,7 +110,7 @@ func (x *selector) take(s Selection) (idle []string) {
 		}
 		return nil
 	}
-	for _, t := range s.Targets {
+	for _, t := range x.inEach(s.Targets) {
 		found := x.find(t)
 		for d := range x.lazyNamed(t) {
 			idle = append(idle, d.Address)
@@ -131,6 +131,31 @@ func (x *selector) take(s Selection) (idle []string) {
 		}
 	}
 	return idle
+}
+
+// inEach puts the addresses within all instances of a component in the place of
+// one that gives it no key.
+func (x *selector) inEach(addresses []string) []string {
+	var out []string
+	for _, address := range addresses {
+		before := len(out)
+		if len(x.names[address]) == 0 && x.idle[address] == nil {
+			for name := range x.names {
+				if states.InEach(address, name) {
+					out = append(out, name)
+				}
+			}
+			for name := range x.idle {
+				if states.InEach(address, name) {
+					out = append(out, name)
+				}
+			}
+		}
+		if len(out) == before {
+			out = append(out, address)
+		}
+	}
+	return set(out)
 }
 
 // lazyNamed yields the lazy states without invocation that an address means.
@@ -288,7 +313,7 @@ func (x *selector) drop(exclude []string) {
 func (x *selector) excluded(addresses []string) []int {
 	p := x.plan
 	var out []int
-	for _, address := range addresses {
+	for _, address := range x.inEach(addresses) {
 		for _, i := range x.find(address) {
 			out = append(out, i)
 			if d := p.finals[i].d; d.isBlock() {

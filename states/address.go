@@ -30,6 +30,28 @@ func LabelAddress(typ, label string) string {
 // InstanceAddress appends an instance key: state.site["a"].
 func InstanceAddress(base, key string) string { return base + "[" + quote(key) + "]" }
 
+// InEach reports whether an address that gives no key to some components means
+// full, which is in one of their instances: component.shop.state.vhost means
+// component.shop["a"].state.vhost.
+func InEach(address, full string) bool {
+	for len(address) < len(full) && strings.HasPrefix(full, "component.") {
+		name := unquotedIndex(full[len("component."):], '.') + len("component.")
+		if name < len("component.") {
+			return false // a component itself: its keys are those of the address
+		}
+		whole := full[:name]
+		if bracket := unquotedIndex(whole, '['); bracket >= 0 && strings.HasPrefix(address, whole[:bracket]+".") {
+			whole = whole[:bracket]
+		}
+		rest, ok := strings.CutPrefix(address, whole+".")
+		if !ok {
+			return false
+		}
+		address, full = rest, full[name+1:]
+	}
+	return address == full
+}
+
 // WithoutWave cuts the "#wave" off an invocation's or a part's address.
 func WithoutWave(address string) string {
 	hash := unquotedIndex(address, '#')

@@ -86,3 +86,31 @@ func TestSource(t *testing.T) {
 		t.Error("a source without digest is accepted")
 	}
 }
+
+func TestInEach(t *testing.T) {
+	for _, c := range []struct {
+		address, full string
+		want          bool
+	}{
+		{`component.x.state.s`, `component.x["a"].state.s`, true},
+		{`component.x["a"].state.s`, `component.x["a"].state.s`, true},
+		{`component.x["b"].state.s`, `component.x["a"].state.s`, false},
+		{`component.x.state.s`, `component.xy["a"].state.s`, false},
+		{`component.x.component.y.file["/etc/motd"]`, `component.x["a.b]"].component.y["\""].file["/etc/motd"]`, true},
+		{`component.x.component.y["k"].state.s`, `component.x["a"].component.y["k"].state.s`, true},
+		{`component.x.component.y["k"].state.s`, `component.x["a"].component.y["l"].state.s`, false},
+		{`component.x["a"].component.y.state.s`, `component.x["a"].component.y["l"].state.s`, true},
+		{`component.x.component.y`, `component.x["a"].component.y`, true},
+		{`component.x.component.y`, `component.x["a"].component.y["l"]`, false},
+		{`component.x`, `component.x["a"]`, false},
+		{`component.x.state.s`, `component.x["a"].state.s["k"]`, false},
+		{`component.x.state.s["k"]`, `component.x["a"].state.s["k"]`, true},
+		{`state.s`, `component.x["a"].state.s`, false},
+		{``, `component.x["a"].state.s`, false},
+		{`component.x.`, `component.x["a"].`, true},
+	} {
+		if got := states.InEach(c.address, c.full); got != c.want {
+			t.Errorf("InEach(%s, %s) is %v", c.address, c.full, got)
+		}
+	}
+}

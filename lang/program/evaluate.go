@@ -85,6 +85,7 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	e.checkSecrets()
+	e.everyInstance()
 	e.dangling()
 	moved := e.moved()
 	list := e.list.Sorted()
