@@ -127,6 +127,7 @@ func (e *evaluator) expandComponent(d *declaration) {
 	for _, in := range e.expanded[e.prefix+d.base] {
 		if e.optionsOf(in).LeftOut {
 			e.emptyBelow(in.decl.component, in.address+".")
+			e.nothing = append(e.nothing, in.address+".")
 			continue
 		}
 		inner := newEvaluator(e.evaluation, in.decl.component, in.address+".")
@@ -178,7 +179,7 @@ func (e *evaluator) componentValue(name string) cty.Value {
 	e.visiting = append(e.visiting, key)
 	e.expandComponent(d)
 	values := map[string]cty.Value{}
-	for _, in := range e.expanded[e.prefix+d.base] {
+	for _, in := range e.outputInstances(d) {
 		v := e.outputs(in)
 		if in.each == nil {
 			values = map[string]cty.Value{"": v}
@@ -198,18 +199,39 @@ func (e *evaluator) componentValue(name string) cty.Value {
 	return v
 }
 
+// outputInstances gives the instances of a component. One in a role that the
+// host does not have gives what it would give if it were left out.
+func (e *evaluator) outputInstances(d *declaration) []*instance {
+	if e.onHost(d) {
+		return e.expanded[e.prefix+d.base]
+	}
+	var out []*instance
+	if d.group != nil {
+		for _, one := range d.group {
+			out = append(out, &instance{decl: one, each: &each{key: *one.key}})
+		}
+		return out
+	}
+	turns, ok := e.forEach(d.forEach, e.root)
+	if !ok {
+		e.doubtful[e.prefix+d.base] = true
+	}
+	for _, turn := range turns {
+		out = append(out, &instance{decl: d, each: turn})
+	}
+	return out
+}
+
 // outputs evaluates what an instance gives; all null where it is left out.
 func (e *evaluator) outputs(in *instance) cty.Value {
 	values := map[string]cty.Value{}
-	declared := in.decl.component.outputs
-	if in.inner != nil {
-		declared = in.inner.site.outputs
-	}
-	for name, out := range declared {
-		values[name] = cty.NullVal(cty.DynamicPseudoType)
-		if in.inner == nil {
-			continue
+	if in.inner == nil {
+		for _, name := range in.decl.component.outputNames() {
+			values[name] = cty.NullVal(cty.DynamicPseudoType)
 		}
+		return cty.ObjectVal(values)
+	}
+	for name, out := range in.inner.site.outputs {
 		v := in.inner.late(out.value.Expr, in.inner.root)
 		if out.sensitive {
 			v = v.Mark(eval.Sensitive)
@@ -217,6 +239,20 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 		values[name] = v
 	}
 	return cty.ObjectVal(values)
+}
+
+// outputNames lists the outputs of a component that is not evaluated: those of
+// scripts as far as they are written out.
+func (p *Program) outputNames() []string {
+	names := slices.Collect(maps.Keys(p.outputs))
+	if p.dir.Scripts != nil {
+		for _, b := range p.dir.Scripts.Calls("output") {
+			if name, ok := label(b); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // emptyBelow notes that references into a component that is left out mean

@@ -52,6 +52,8 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 		}
 		in := e.instances[address]
 		switch {
+		case e.bases[address] == nil && in == nil && e.meansNothing(address):
+			e.empty = append(e.empty, address)
 		case e.bases[address] == nil && in == nil && !e.anyDoubtful(address):
 			e.undefinedInstance(r)
 		case r.Part != "" && in != nil && in.parts != nil && !e.doubtful[address] && !e.hasPart(in, r.Part):

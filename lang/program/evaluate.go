@@ -34,6 +34,7 @@ type evaluation struct {
 	expanded  map[string][]*instance
 	out       []states.Declaration
 	empty     []string // see states.Declarations.Empty
+	nothing   []string // what addresses begin with that mean nothing: see meansNothing
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
 	secrets  map[string]bool
@@ -127,6 +128,10 @@ func (e *evaluator) expandAll() {
 		e.bases[e.prefix+d.base] = d
 		if d.component == nil {
 			e.expand(d)
+			continue
+		}
+		if !e.onHost(d) {
+			e.expandComponent(d)
 			continue
 		}
 		e.componentValue(d.entry.Base[len("component."):])

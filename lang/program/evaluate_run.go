@@ -14,7 +14,11 @@ import (
 // run evaluates a run: its state's parts with its params.
 func (e *evaluator) run(out *states.Declaration, in *instance, ctx *hcl2.EvalContext) {
 	d := in.decl
-	target := e.runTarget(d, ctx)
+	target, without := e.runTarget(d, ctx)
+	if without != "" { // the run of what is left out is left out
+		out.State, out.Options.LeftOut = without, true
+		e.empty = append(e.empty, without)
+	}
 	if target == nil {
 		e.doubtful[in.address], e.doubtful[e.prefix+d.base] = true, true
 		return
@@ -34,38 +38,41 @@ func (e *evaluator) run(out *states.Declaration, in *instance, ctx *hcl2.EvalCon
 	in.parts = part.parts
 }
 
-// runTarget finds the state that a run names.
-func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) *instance {
+// runTarget finds the state that a run names. Without is its address where the
+// host does not have it, or it is left out with its component.
+func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) (target *instance, without string) {
 	if d.state == nil {
-		return nil
+		return nil, ""
 	}
 	v := e.value(d.state.Expr, ctx)
 	if !v.IsKnown() {
-		return nil
+		return nil, ""
 	}
 	refs, err := eval.Refs(v, at(d.state.Range()))
 	if err != nil {
 		e.wrongValue(d.state, err, "write state = state.NAME")
-		return nil
+		return nil, ""
 	}
 	if len(refs) != 1 || refs[0].Part != "" {
 		e.errorAt(d.state.Range(), "write state = state.NAME", "a run names one state")
-		return nil
+		return nil, ""
 	}
 	target, base := e.instances[refs[0].Address], e.bases[refs[0].Address]
 	switch {
 	case target != nil && target.decl.kind == states.StateKind:
-		return target
+		return target, ""
 	case target != nil, base != nil && base.kind != states.StateKind:
 		e.errorAt(d.state.Range(), "name the state itself", "%s is no state", refs[0].Address)
 	case e.doubtful[refs[0].Address] || e.anyDoubtful(refs[0].Address):
 	case len(e.expanded[refs[0].Address]) > 0:
 		e.errorAt(d.state.Range(), fmt.Sprintf("name one: %s", e.expanded[refs[0].Address][0].address),
 			"%s has several instances, and a run names one", refs[0].Address)
+	case e.meansNothing(refs[0].Address):
+		return nil, refs[0].Address
 	default:
 		e.undefinedInstance(refs[0])
 	}
-	return nil
+	return nil, ""
 }
 
 // runParams gives the state's params the run's values.

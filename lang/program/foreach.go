@@ -132,10 +132,11 @@ func listTurn(items map[string]cty.Value, element cty.Value) error {
 
 // expand finds the instances of a declaration.
 func (e *evaluator) expand(d *declaration) {
-	if d.role != "" && !e.hasRole(d.role) {
-		return // references to it mean nothing
-	}
 	base := e.prefix + d.base
+	if !e.onHost(d) {
+		e.nothing = append(e.nothing, base+".", base+"[")
+		return
+	}
 	if d.group != nil {
 		e.expandGroup(d)
 		return

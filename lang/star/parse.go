@@ -79,7 +79,7 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 	starsyntax.Walk(tree, func(n starsyntax.Node) bool {
 		if call, ok := n.(*starsyntax.CallExpr); ok {
 			f.calls[point{call.Lparen.Line, call.Lparen.Col}] = call
-			if fn, ok := call.Fn.(*starsyntax.Ident); ok && (fn.Name == "site" || fn.Name == "role" || strings.HasPrefix(fn.Name, "host")) {
+			if fn, ok := call.Fn.(*starsyntax.Ident); ok && (fn.Name == "site" || fn.Name == "role" || fn.Name == "output" || strings.HasPrefix(fn.Name, "host")) {
 				f.written = append(f.written, call)
 			}
 		}
