@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -27,6 +28,7 @@ func (w *walker) templateFile(n *hclsyntax.FunctionCallExpr) {
 	}
 	w.looked[name] = true
 	text, file, err := eval.NewFilesOf(w.site.dir.FS, w.site.dir.Name).Text(".", name)
+	file = path.Join(w.site.dir.Name, file) // as messages name it
 	if err != nil || !strings.Contains(text, "{{") && !strings.Contains(text, "{%") {
 		return
 	}
