@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,6 +42,9 @@ func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err e
 		}
 		if err != nil {
 			hint := "the value is computed on the host, of what parts before have left there"
+			if own, ok := errors.AsType[*eval.HintError](err); ok && own.Hint != "" {
+				hint = own.Hint
+			}
 			coded := &codedError{code: "invalid", err: fmt.Errorf("%s: %w", name, err), hint: hint}
 			if at, ok := e.places(g.Results[name], g.Scope, name)[0]; ok {
 				coded.source = at.String()

@@ -68,7 +68,7 @@ func verb(names []string) string {
 func (s *step) compareLate(ctx context.Context) error {
 	if err := s.observe(ctx); err != nil {
 		if !errors.Is(err, host.ErrUnforeseeable) && !errors.Is(err, fs.ErrPermission) {
-			s.maybe += "; as things are it would fail: " + err.Error()
+			s.maybe += s.wouldFail(err)
 		}
 		return err
 	}

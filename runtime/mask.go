@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -65,6 +69,43 @@ func (m *masker) add(v any) {
 	}
 }
 
+// watched prepares a result for being computed with: a sensitive one is hidden
+// from now on wherever it turns up; one that holds a secret is marked, as what a
+// program prints or a module observes may.
+func (m *masker) watched(v cty.Value) cty.Value {
+	plain, sensitive := eval.Split(v)
+	if !plain.IsWhollyKnown() {
+		return v
+	}
+	if sensitive {
+		if value, err := eval.Plain(plain); err == nil {
+			m.add(value)
+		}
+		return v
+	}
+	if m.finds(plain) {
+		return v.Mark(eval.Found)
+	}
+	return v
+}
+
+// finds reports whether a secret is in a text of a value.
+func (m *masker) finds(v cty.Value) bool {
+	r := m.replacer.Load()
+	if r == nil || v.IsNull() {
+		return false
+	}
+	found := false
+	_ = cty.Walk(v, func(_ cty.Path, e cty.Value) (bool, error) { // the function has no errors
+		if e.Type() == cty.String && !e.IsNull() {
+			text := e.AsString()
+			found = found || unwrapped(r.Replace(text), r) != text
+		}
+		return !found, nil
+	})
+	return found
+}
+
 func (m *masker) build() {
 	if len(m.forms) == 0 {
 		return
@@ -90,6 +131,17 @@ func (m *masker) text(s string) string {
 		return s
 	}
 	return m.torn(unwrapped(r.Replace(s), r))
+}
+
+// part masks what is said about a part: there its own secrets are hidden where
+// they are quoted, however short they are.
+func (m *masker) part(s *step, text string) string {
+	for _, name := range s.part.Sensitive {
+		for _, short := range shortTexts(s.part.Values[name]) {
+			text = strings.ReplaceAll(text, strconv.Quote(short), strconv.Quote(journal.Masked))
+		}
+	}
+	return m.text(text)
 }
 
 // cutLength is the length from which a text may have been cut at its end.
@@ -171,7 +223,7 @@ func (m *masker) value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = m.value(e)
+			out[m.text(k)] = m.value(e)
 		}
 		return out
 	}

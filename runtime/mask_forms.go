@@ -50,6 +50,26 @@ func addForms(forms map[string]bool, v any) {
 	}
 }
 
+// shortTexts lists the texts within a value that are too short to be searched for
+// anywhere.
+func shortTexts(v any) (short []string) {
+	switch v := v.(type) {
+	case string:
+		if v != "" && len(v) < minSecret {
+			short = append(short, v)
+		}
+	case []any:
+		for _, e := range v {
+			short = append(short, shortTexts(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			short = append(short, shortTexts(e)...)
+		}
+	}
+	return short
+}
+
 // printable is a text as messages show it: without control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {

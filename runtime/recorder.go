@@ -115,8 +115,17 @@ func (r *recorder) durable() error {
 func (r *recorder) event(typ string, s *step) states.Event {
 	return states.Event{
 		Type: typ, Address: s.part.Address, ID: s.part.ID, Invocation: s.node.address,
-		Part: s.part.Type, Key: s.part.Key, Ensure: s.part.Ensure,
+		Part: s.part.Type, Key: r.key(s.part), Ensure: s.part.Ensure,
 	}
+}
+
+// key is the part's key as it is shown. One that was computed here may hold a
+// secret that a program has printed; no other can.
+func (r *recorder) key(p *states.Part) string {
+	if len(p.Results) == 0 {
+		return p.Key
+	}
+	return r.mask.text(p.Key)
 }
 
 // retry records a failed attempt that is made again.
@@ -132,9 +141,9 @@ func (r *recorder) failure(s *step) *states.Failure {
 	}
 	f := failure(s.err, r.source(s.part.Address, s.node.address))
 	if s.part.Options.Sensitive {
-		f.Message = "what it said is sensitive, and hidden"
+		f.Message = saidHidden
 	}
-	f.Message = r.mask.text(f.Message)
+	f.Message, f.Hint = r.mask.part(s, f.Message), r.mask.part(s, f.Hint)
 	return f
 }
 
@@ -154,7 +163,10 @@ func (r *recorder) source(addresses ...string) string {
 func (r *recorder) part(s *step) {
 	r.engine.keep(s)
 	ev := r.event(states.EventPart, s)
-	ev.Error, ev.Reason = r.failure(s), r.mask.text(s.reason)
+	ev.Error, ev.Reason = r.failure(s), s.reason
+	if s.outcome != states.Blocked { // whose reason is an address
+		ev.Reason = r.mask.part(s, s.reason)
+	}
 	planned := r.engine.planning() && s.outcome != states.Skipped && s.outcome != states.Blocked && s.outcome != states.Idle
 	switch {
 	case planned && s.outcome == states.Failed:
@@ -164,7 +176,7 @@ func (r *recorder) part(s *step) {
 		if s.outcome == states.Changed {
 			ev.Action, ev.Certain = s.action, new(s.maybe == "")
 			if s.maybe != "" {
-				ev.Reason = r.mask.text(s.maybe)
+				ev.Reason = r.mask.part(s, s.maybe)
 			}
 		}
 	default:
@@ -233,6 +245,9 @@ func (r *recorder) invocation(n *node, reason string) {
 		return
 	}
 	ev := states.Event{Type: states.EventInvocation, Address: n.address, Outcome: n.outcome, Reason: reason}
+	if n.outcome != states.Blocked { // whose reason is an address
+		ev.Reason = r.mask.text(reason)
+	}
 	if n.blockedBy != "" && n.blockedBy != n.address && reason == "" {
 		ev.Reason = "by " + n.blockedBy
 	}

@@ -16,6 +16,7 @@ type partState struct {
 	ignored bool
 	outcome states.Outcome
 	failure *states.Failure
+	key     string // as it is shown; it may have been computed here
 	time    time.Time
 	order   int64 // of its end among all
 }
@@ -23,7 +24,7 @@ type partState struct {
 // note remembers the part's end. The recorder's lock is held.
 func (r *recorder) note(s *step, ev *states.Event) {
 	p := &partState{
-		node: s.node, outcome: s.outcome, reason: ev.Reason, failure: ev.Error, time: ev.Time,
+		node: s.node, key: ev.Key, outcome: s.outcome, reason: ev.Reason, failure: ev.Error, time: ev.Time,
 		order: r.seq, changed: s.outcome == states.Changed || s.touched, state: pending,
 		act: s.module != nil && s.module.IsAct(), ignored: s.part.Options.IgnoreFailure,
 	}
@@ -82,7 +83,10 @@ func (r *recorder) report() states.Report {
 				continue
 			}
 			inTarget[state] = row.State == string(part.Ensure)
-			name := part.Type + "\x00" + part.Key
+			name := part.Type + "\x00" + row.Key
+			if row.Key == "" { // nobody got to know it
+				name = part.Address
+			}
 			if other := last[name]; other == nil || other.order < state.order {
 				last[name] = state
 			}
@@ -107,6 +111,7 @@ func (r *recorder) row(part *states.Part) (states.PartReport, *partState) {
 		row.Reason = "interrupted"
 		return row, state
 	}
+	row.Key = state.key
 	row.State, row.Reason, row.Error = state.state, state.reason, state.failure
 	row.Changed, row.Timestamp = state.changed, state.time
 	return row, state

@@ -161,7 +161,11 @@ func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
 				why = l.none
 			}
 		default:
-			return l.value(ref)
+			v, err := l.value(ref)
+			if err != nil {
+				return v, err
+			}
+			return e.recorder.mask.watched(v), nil
 		}
 	}
 	return cty.DynamicVal, &eval.HintError{
@@ -288,7 +292,8 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 		return err
 	}
 	plain, sensitive := eval.Split(v)
-	if sensitive && !slices.Contains(s.part.Sensitive, a.Name) {
+	secret := sensitive || s.hides(a.Name)
+	if (sensitive || eval.IsFound(v) && !a.Key) && !slices.Contains(s.part.Sensitive, a.Name) {
 		s.part.Sensitive = append(s.part.Sensitive, a.Name)
 		slices.Sort(s.part.Sensitive)
 	}
@@ -302,7 +307,7 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 		return nil
 	}
 	value, err := eval.Plain(plain)
-	if err == nil && hidden {
+	if err == nil && secret { // of others only what was found in them is one
 		s.engine.recorder.mask.add(value)
 	}
 	if err == nil {

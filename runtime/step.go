@@ -267,7 +267,7 @@ func (s *step) settleCertainty() {
 	}
 	if s.outcome == states.Failed && s.maybe != "" {
 		// It may go well by then; what it wants is taken for granted.
-		s.maybe += "; as things are it would fail: " + s.err.Error()
+		s.maybe += s.wouldFail(s.err)
 		s.err, s.outcome, s.unforeseen = nil, states.Changed, true
 		if s.action == "" {
 			s.action = states.Update
@@ -277,6 +277,17 @@ func (s *step) settleCertainty() {
 		}
 	}
 }
+
+// wouldFail says so of a part that is not certain.
+func (s *step) wouldFail(err error) string {
+	if s.part.Options.Sensitive {
+		return "; as things are it would fail: " + saidHidden
+	}
+	return "; as things are it would fail: " + err.Error()
+}
+
+// saidHidden is the message of a sensitive part that fails.
+const saidHidden = "what it said is sensitive, and hidden"
 
 // forbidden is why another user would have to apply what this one plans. A plan
 // by a user without rights is a common thing, and is not to claim what this

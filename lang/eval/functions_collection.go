@@ -220,7 +220,8 @@ func sensitivity(mark bool) function.Function {
 				return args[0].Mark(Sensitive), nil
 			}
 			v, marks := args[0].UnmarkDeep()
-			delete(marks, Sensitive) // what is withheld stays so
+			delete(marks, Sensitive)
+			delete(marks, Found) // what is withheld stays so
 			return v.WithMarks(marks), nil
 		},
 	})

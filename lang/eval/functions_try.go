@@ -79,7 +79,7 @@ func marksOf(v cty.Value) cty.ValueMarks {
 	_, all := v.UnmarkDeep()
 	for m := range all {
 		_, late := m.(deferred)
-		if late || m == Sensitive || m == Withheld {
+		if late || m == Sensitive || m == Found || m == Withheld {
 			marks[m] = struct{}{}
 		}
 	}
