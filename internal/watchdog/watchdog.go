@@ -8,9 +8,11 @@ package watchdog
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/metrics"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -57,6 +59,7 @@ func Bytes(n uint64) string {
 type Dog struct {
 	limits Limits
 	bark   func(Alarm)
+	worked time.Duration // by the program before
 	done   chan struct{}
 	ended  sync.WaitGroup
 
@@ -79,7 +82,7 @@ func Watch(l Limits, bark func(Alarm)) *Dog {
 	if l.Memory == 0 {
 		l.Memory = DefaultMemory
 	}
-	d := &Dog{limits: l, bark: bark, done: make(chan struct{}), start: time.Now()}
+	d := &Dog{limits: l, bark: bark, done: make(chan struct{}), start: time.Now(), worked: worked()}
 	d.ended.Go(d.run)
 	return d
 }
@@ -107,6 +110,29 @@ func (d *Dog) Away(f func()) {
 	f()
 }
 
+// late reports whether the computation takes too long. Where the machine has no
+// time for the program, which then has worked for less than half of it, it may
+// take longer.
+func (d *Dog) late() bool {
+	taken := d.taken()
+	if taken <= d.limits.Time {
+		return false
+	}
+	return taken > patience*d.limits.Time || worked()-d.worked > d.limits.Time/2
+}
+
+// patience is how much longer a computation may take that waits.
+const patience = 6
+
+// worked is the time that the program's threads have had.
+func worked() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return math.MaxInt64 // then the clock alone counts
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
 // taken is how long the computation takes.
 func (d *Dog) taken() time.Duration {
 	d.mu.Lock()
@@ -126,7 +152,7 @@ func (d *Dog) run() {
 			return
 		case <-tick.C:
 		}
-		if d.taken() > d.limits.Time {
+		if d.late() {
 			d.bark(Alarm{Time: d.limits.Time})
 			return
 		}
