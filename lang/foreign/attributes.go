@@ -107,7 +107,7 @@ func outcomes() []Word {
 		{Name: "runas", Of: salt, Write: `write become = "USER"`},
 		{Name: "delegate_to", Of: ansible, Write: "put the part into a role of that host: role \"NAME\" { … }"},
 		{Name: "run_once", Of: ansible, Write: "put the part into a role of one host: role \"NAME\" { … }"},
-		{Name: "serial", Of: ansible, Write: "write rollout { batch = 1 }"},
+		{Name: "serial", Of: ansible, Write: "leave it out"},
 		{Name: "retries", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
 		{Name: "until", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
 		{Name: "delay", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
