@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -32,13 +34,14 @@ type directories struct {
 
 	mu      sync.Mutex
 	opened  map[string]*program.Directory
-	sources map[string][]byte // the text of all sources, by name
+	places  map[string]fs.FileInfo // what tells the opened apart, by the same names
+	sources map[string][]byte      // the text of all sources, by name
 	custom  map[string]customModule
 	broken  []string // the custom modules that have mistakes
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
-	return &directories{site: site, options: o, opened: map[string]*program.Directory{}, sources: map[string][]byte{}, custom: map[string]customModule{}}
+	return &directories{site: site, options: o, opened: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{}}
 }
 
 // Open opens a file of the site or of a component.
@@ -80,10 +83,7 @@ func (d *directories) ReadLink(name string) (string, error) {
 
 // find gives the directory that a file is in, and its name there.
 func (d *directories) find(op, name string) (fs.FS, string, error) {
-	if !strings.HasPrefix(name, "@") {
-		return d.site, name, nil
-	}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(name); strings.HasPrefix(name, "@") && dir != "."; dir = path.Dir(dir) {
 		d.mu.Lock()
 		in := d.opened[dir]
 		d.mu.Unlock()
@@ -91,7 +91,10 @@ func (d *directories) find(op, name string) (fs.FS, string, error) {
 			return in.FS, strings.TrimPrefix(name, dir+"/"), nil
 		}
 	}
-	return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	if first, _, _ := strings.Cut(name, "/"); first == standardName || first == outsideName {
+		return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	return d.site, name, nil
 }
 
 // source gives the text of a source, or of another text file.
@@ -157,8 +160,12 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 		out.Scripts, out.Problems = parsed, append(out.Problems, found...)
 		d.keep(parsed)
 	}
+	place, err := fs.Stat(files, ".")
 	d.mu.Lock()
 	d.opened[name] = out
+	if err == nil { // else it is none other that can be told
+		d.places[name] = place
+	}
 	d.mu.Unlock()
 	return out, list
 }
@@ -189,6 +196,11 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 	if err == nil {
 		_, err = fs.ReadDir(files, ".")
 	}
+	if err == nil {
+		if known := d.same(files); known != nil {
+			return known, nil
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &eval.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
 	}
@@ -204,6 +216,24 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 	return dir, nil
 }
 
+// same gives the directory that was opened already by another name: through a
+// symbolic link, or by a way out of the site and back. Each is read once, so
+// that links in a circle have an end.
+func (d *directories) same(files fs.FS) *program.Directory {
+	info, err := fs.Stat(files, ".")
+	if err != nil {
+		return nil // to read it will say why
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(d.places)) {
+		if os.SameFile(info, d.places[name]) {
+			return d.opened[name]
+		}
+	}
+	return nil
+}
+
 // nameOf gives the name of a directory, from the one whose file names it.
 func nameOf(from, source string) (string, error) {
 	hint := `write "./DIR" or "../DIR", from the directory of this file, or "std/NAME"`
@@ -216,7 +246,7 @@ func nameOf(from, source string) (string, error) {
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") || strings.ContainsAny(source, "\x00\\@") {
 		return "", &eval.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
 	}
-	plain := strings.ReplaceAll(from, outsideName, "..")
+	plain := swapLeading(from, outsideName, "..")
 	name := path.Join(plain, source)
 	if standard, ok := strings.CutPrefix(from+"/", standardName+"/"); ok {
 		if below := path.Join(standard, source); below == ".." || strings.HasPrefix(below, "../") {
@@ -226,7 +256,16 @@ func nameOf(from, source string) (string, error) {
 	if name == "." || name == plain {
 		return "", &eval.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
 	}
-	return strings.ReplaceAll(name, "..", outsideName), nil
+	return swapLeading(name, "..", outsideName), nil
+}
+
+// swapLeading puts another name in the place of those that a path begins with.
+func swapLeading(name, old, by string) string {
+	steps := strings.Split(name, "/")
+	for i := 0; i < len(steps) && steps[i] == old; i++ {
+		steps[i] = by
+	}
+	return strings.Join(steps, "/")
 }
 
 // openDirectory opens a directory by its name.
@@ -237,11 +276,11 @@ func (d *directories) openDirectory(name string) (fs.FS, error) {
 		}
 		return fs.Sub(d.options.Standard, below)
 	}
-	if strings.HasPrefix(name, outsideName) {
+	if strings.HasPrefix(name+"/", outsideName+"/") {
 		if d.options.Outside == nil {
 			return nil, errors.New("it is outside of the site, where nothing can be read here")
 		}
-		return d.options.Outside(strings.ReplaceAll(name, outsideName, ".."))
+		return d.options.Outside(swapLeading(name, outsideName, ".."))
 	}
 	return fs.Sub(d.site, name)
 }
@@ -253,7 +292,7 @@ func (d *directories) near(name, source string) string {
 	switch {
 	case strings.HasPrefix(name, standardName+"/"):
 		in, prefix, dir = d.options.Standard, "std/", "."
-	case strings.HasPrefix(name, outsideName):
+	case strings.HasPrefix(name+"/", outsideName+"/"):
 		return "name a directory with *.hcl or *.star files, from the directory of this file"
 	}
 	var names []string
