@@ -109,11 +109,7 @@ func (p *planner) addresses(list []int) []string {
 func (p *planner) invocation(r *Result, i int) states.Invocation {
 	f := p.finals[i]
 	d := f.d
-	inv := p.describe(r, d, i, f.address, max(f.wave, 1))
-	if pin := p.nodes[f.nodes[0]].pin; pin != nil {
-		inv.Guards = p.invocationGuards(d, i, f.address, pin.block)
-		inv.Options.Tags = set(append(inv.Options.Tags, invocationOptions(pin.block).Tags...))
-	}
+	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.around(f)...)
 	inv.Handler = f.handler
 	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.told)
 	inv.Requires = p.addresses(f.requires)
@@ -127,6 +123,14 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	inv.After = p.addresses(f.after)
 	inv.Rescues, inv.Finishes = p.standsIn(f)
 	return inv
+}
+
+// around gives the block in one of whose lists an invocation of a state stands.
+func (p *planner) around(f *final) []*decl {
+	if len(f.nodes) > 0 && p.nodes[f.nodes[0]].pin != nil {
+		return []*decl{p.nodes[f.nodes[0]].pin.block}
+	}
+	return nil
 }
 
 // standsIn gives the block in whose rescue or always list an invocation
@@ -194,15 +198,15 @@ func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
 }
 
 // describe fills in what does not depend on the graph.
-func (p *planner) describe(r *Result, d *decl, at int, address string, wave int) states.Invocation {
+func (p *planner) describe(r *Result, d *decl, at int, address string, wave int, around ...*decl) states.Invocation {
 	state := d
 	if d.of != nil {
 		state = d.of
 	}
 	inv := states.Invocation{
 		Address: address, State: state.Address, Defer: d.Defer, Parallel: d.Parallel || state.Parallel,
-		Guards:  p.invocationGuards(d, at, address),
-		Options: invocationOptions(d),
+		Guards:  p.invocationGuards(d, at, address, around...),
+		Options: invocationOptions(d, around...),
 		Parts:   make([]states.Part, 0, len(d.Parts)),
 	}
 	for _, g := range inv.Guards {
@@ -213,7 +217,7 @@ func (p *planner) describe(r *Result, d *decl, at int, address string, wave int)
 		plain = d.Address
 	}
 	for part := range d.parts() {
-		x := p.part(d, part)
+		x := p.part(d, part, around...)
 		x.Address = partAddress(d, address, part)
 		x.ID = uuid.NewSHA1(namespace, []byte(p.site.Host+"\n"+partAddress(d, plain, part))).String()
 		x.Guards = p.partGuards(d, at, part, x.Address, address)

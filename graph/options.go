@@ -11,13 +11,14 @@ import (
 )
 
 // optionSources lists the options that hold for an invocation of d, the nearest
-// first: its own, its state's, its blocks'.
-func (d *decl) optionSources() []*states.Options {
+// first: its own, its state's, its blocks'. Around are those in whose lists this
+// invocation of a state stands.
+func (d *decl) optionSources(around ...*decl) []*states.Options {
 	list := []*states.Options{&d.Options}
 	if d.of != nil {
 		list = append(list, &d.of.Options)
 	}
-	for _, b := range slices.Backward(ancestors(d.blocks)) {
+	for _, b := range slices.Backward(ancestors(append(slices.Clone(d.blocks), around...))) {
 		list = append(list, &b.Options)
 	}
 	return list
@@ -25,9 +26,9 @@ func (d *decl) optionSources() []*states.Options {
 
 // invocationOptions joins what acts on the whole invocation. A block's failure
 // that is ignored is the block's own affair.
-func invocationOptions(d *decl) states.InvocationOptions {
+func invocationOptions(d *decl, around ...*decl) states.InvocationOptions {
 	var o states.InvocationOptions
-	for _, s := range d.optionSources() {
+	for _, s := range d.optionSources(around...) {
 		o.Locks = append(o.Locks, s.Locks...)
 		o.Tags = append(o.Tags, s.Tags...)
 	}
@@ -58,13 +59,13 @@ func set(list []string) []string {
 
 // part describes a part, with what it inherits; a part's own option wins, then
 // the nearest.
-func (p *planner) part(d *decl, part *states.PartDeclaration) states.Part {
+func (p *planner) part(d *decl, part *states.PartDeclaration, around ...*decl) states.Part {
 	own := &part.Options
 	o := states.PartOptions{
 		IgnoreFailure: own.IgnoreFailure, Locks: own.Locks, Sensitive: own.Sensitive,
 		Tags: own.Tags, Description: own.Description,
 	}
-	for _, s := range append([]*states.Options{own}, d.optionSources()...) {
+	for _, s := range append([]*states.Options{own}, d.optionSources(around...)...) {
 		if o.Retry == nil {
 			o.Retry = s.Retry
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
@@ -314,7 +315,7 @@ func (p *planner) settleEnsure(d *decl) {
 		d.ensure = d.of.Options.Ensure
 	}
 	whole := false
-	for _, b := range slices.Backward(ancestors(d.blocks)) {
+	for _, b := range slices.Backward(slices.Concat(d.declaredIn(), ancestors(d.blocks))) {
 		if d.ensure == "" {
 			d.ensure, whole = b.Options.Ensure, b.Component
 		}
@@ -322,6 +323,20 @@ func (p *planner) settleEnsure(d *decl) {
 	if d.ensure == states.Absent {
 		p.leaveStayingOut(d, whole)
 	}
+}
+
+// declaredIn gives the components, outer ones first, of a state that stands in
+// lists of blocks in them, which are no members: they make what it makes, too.
+func (d *decl) declaredIn() []*decl {
+	var out []*decl
+	for _, pin := range d.pins {
+		for _, b := range ancestors([]*decl{pin.block}) {
+			if b.Component && strings.HasPrefix(d.Address, b.Address+".") && !slices.Contains(out, b) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
 }
 
 // inheritEnsure finds out whether all that d names is taken away.

@@ -126,7 +126,7 @@ func (x *selector) take(s Selection) (idle []string) {
 	}
 	x.checkTags(s.Tags)
 	for i, f := range x.plan.finals {
-		if f.d.hasTag(s.Tags) {
+		if f.d.hasTag(s.Tags, x.plan.around(f)...) {
 			x.with(i)
 		}
 	}
@@ -257,14 +257,14 @@ func (x *selector) checkTags(tags []string) {
 }
 
 // hasTag reports whether an invocation or one of its parts has one of the tags.
-func (d *decl) hasTag(tags []string) bool {
+func (d *decl) hasTag(tags []string, around ...*decl) bool {
 	if len(tags) == 0 || d.isBlock() {
 		return false
 	}
 	has := func(o []string) bool {
 		return slices.ContainsFunc(tags, func(t string) bool { return slices.Contains(o, t) })
 	}
-	if has(invocationOptions(d).Tags) {
+	if has(invocationOptions(d, around...).Tags) {
 		return true
 	}
 	for part := range d.parts() {
