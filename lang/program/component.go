@@ -231,6 +231,9 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 		}
 		return cty.ObjectVal(values)
 	}
+	if in.inner.site.broken {
+		return cty.DynamicVal // what is not declared may be, once that is mended
+	}
 	for name, out := range in.inner.site.outputs {
 		v := in.inner.late(out.value.Expr, in.inner.root)
 		if out.sensitive {

@@ -54,7 +54,7 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 		switch {
 		case e.bases[address] == nil && in == nil && e.meansNothing(address):
 			e.empty = append(e.empty, address)
-		case e.bases[address] == nil && in == nil && !e.anyDoubtful(address):
+		case e.bases[address] == nil && in == nil && !e.anyDoubtful(address) && !e.inBroken(address):
 			e.undefinedInstance(r)
 		case r.Part != "" && in != nil && in.parts != nil && !e.doubtful[address] && !e.hasPart(in, r.Part):
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no part %s", address, r.Part), Range: r.Range,
@@ -80,6 +80,17 @@ func (e *evaluator) hasPart(in *instance, part string) bool {
 func (e *evaluator) anyDoubtful(address string) bool {
 	for base := range e.doubtful {
 		if address == base || strings.HasPrefix(address, base+"[") {
+			return true
+		}
+	}
+	return false
+}
+
+// inBroken reports whether the address stands in a component some of whose
+// declarations are not known, since its scripts have failed.
+func (e *evaluator) inBroken(address string) bool {
+	for _, in := range e.instances {
+		if in.inner != nil && in.inner.site.broken && strings.HasPrefix(address, in.address+".") {
 			return true
 		}
 	}
