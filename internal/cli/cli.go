@@ -54,7 +54,7 @@ type grammar struct {
 	Inspect    inspectCmd    `cmd:"" help:"Show a site's variables and states, and where they come from."`
 	Why        whyCmd        `cmd:"" help:"Explain why something runs, and when."`
 	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine."`
-	Doc        docCmd        `cmd:"" help:"Describe the modules and functions."`
+	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
 	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
 	Exec       execCmd       `cmd:"" help:"Run a command on this machine."`
 	History    historyCmd    `cmd:"" help:"List the runs on this machine."`

@@ -13,7 +13,7 @@ import (
 
 type inspectCmd struct {
 	What  string `arg:"" optional:"" default:"all" help:"What to show: vars, states, hosts, roles or all."`
-	First string `arg:"" optional:"" name:"host" help:"For vars: the host, before the site."`
+	First string `arg:"" optional:"" name:"host" help:"Of which host, where the site declares several: before the site."`
 	Last  string `arg:"" optional:"" name:"site" help:"Directory with state files, or one such file."`
 
 	site string
@@ -51,7 +51,8 @@ func (cmd *inspectCmd) settle(s *client) error {
 		}
 		cmd.What, args = "all", []string{cmd.What}
 	}
-	if cmd.What == "vars" && len(args) > 0 {
+	perHost := cmd.What == "vars" || cmd.What == "states" || cmd.What == "all"
+	if perHost && len(args) > 0 {
 		if _, err := os.Stat(args[0]); err != nil || len(args) > 1 {
 			s.globals.Limit, args = args[0], args[1:]
 		}
@@ -78,6 +79,8 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 	case "hosts", "roles":
 		err = s.inspectInventory(ctx, cmd, &found)
 	default:
+		// Secrets stay hidden among variables anyway, so that no key is needed.
+		s.secretsHidden = cmd.What == "vars"
 		err = s.inspectHost(ctx, cmd, &found)
 	}
 	if err != nil {
@@ -143,10 +146,7 @@ func (s *client) printInspected(found inspected) error {
 		}
 	}
 	for _, st := range found.States {
-		word := fmt.Sprintf("%d parts", st.Parts)
-		if st.Parts == 1 {
-			word = "1 part"
-		}
+		word := people(st.Parts, "part", "parts")
 		if st.Handler {
 			word += ", a handler"
 		}

@@ -47,8 +47,10 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		return s.printJSON(found)
 	case s.globals.Quiet:
 		return nil
-	case found.Hosts > 0:
-		return s.print(fmt.Sprintf("The site is right: %d parts in %d invocations, for %d hosts.", found.Parts, found.Invocations, found.Hosts))
 	}
-	return s.print(fmt.Sprintf("The site is right: %d parts in %d invocations.", found.Parts, found.Invocations))
+	text := fmt.Sprintf("The site is right: %s in %s", people(found.Parts, "part", "parts"), people(found.Invocations, "invocation", "invocations"))
+	if found.Hosts > 0 {
+		text += ", for " + people(found.Hosts, "host", "hosts")
+	}
+	return s.print(text + ".")
 }

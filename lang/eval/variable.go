@@ -133,7 +133,7 @@ func mergeGiven(given []Given) cty.Value {
 func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, error) {
 	out := VariableValue{Name: v.Name, Type: TypeName(v.Type), Description: v.Description, Sensitive: v.Sensitive}
 	plain, sensitive := Split(value)
-	out.Sensitive = out.Sensitive || sensitive
+	out.Sensitive = out.Sensitive || sensitive || IsWithheld(value)
 	var err error
 	if !out.Sensitive {
 		if out.Value, err = Plain(plain); err != nil {
@@ -143,6 +143,7 @@ func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, erro
 	for i, g := range slices.Backward(given) {
 		source := VariableSource{Level: g.Level, Range: g.Range}
 		plain, sensitive := Split(g.Value)
+		sensitive = sensitive || IsWithheld(g.Value)
 		source.Sensitive = sensitive && !out.Sensitive
 		if !out.Sensitive && !sensitive {
 			if source.Value, err = Plain(plain); err != nil {

@@ -24,7 +24,7 @@ func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.Variable
 	for _, name := range p.variableNames() {
 		v, given := p.variables[name], e.given[name]
 		value := e.root.Variables["var."+name]
-		if len(given) == 0 || !value.IsWhollyKnown() {
+		if len(given) == 0 || !value.IsWhollyKnown() && !eval.IsWithheld(value) {
 			continue
 		}
 		described, err := v.Describe(value, given)
