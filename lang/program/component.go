@@ -103,6 +103,13 @@ func (d *decoder) open(source string, src hcl2.Range) *Program {
 	}
 	p, list := parseDirectory(dir, d.site.options, d.site)
 	d.list.Add(list...)
+	d.noHosts(p)
+	d.site.components[dir.Name] = p
+	return p
+}
+
+// noHosts reports what only a site declares, in a component.
+func (d *decoder) noHosts(p *Program) {
 	for _, h := range p.hosts {
 		d.errorAt(h.src, "declare hosts in the site", "a component declares no hosts")
 	}
@@ -112,8 +119,6 @@ func (d *decoder) open(source string, src hcl2.Range) *Program {
 	for _, r := range p.roles {
 		d.errorAt(r.src, "declare roles in the site", "a component declares no roles")
 	}
-	d.site.components[dir.Name] = p
-	return p
 }
 
 // expandComponent makes the evaluators of a component's instances, once, and

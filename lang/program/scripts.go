@@ -133,6 +133,9 @@ func (e *evaluator) decodeRest(scripts []syntax.Script) {
 	for _, decl := range e.site.declarations {
 		decl.sortInstances()
 	}
+	if e.prefix != "" {
+		d.noHosts(e.site)
+	}
 	e.list.Add(d.list...)
 }
 
@@ -147,11 +150,11 @@ func (e *evaluator) link(what func(*linker)) {
 // declares. blind: only hosts, groups and roles are looked for, so that what
 // fails for the lack of a value is no mistake as long as none of them is missed.
 func (e *evaluator) runScripts(blind bool) {
+	before := len(e.list)
 	e.site = e.site.again(&e.list)
 	e.scripted.blind = blind
 	e.loadFunctions()
 	e.link(func(l *linker) { l.values() })
-	before := len(e.list)
 	e.variables1(blind)
 	found, list := e.site.dir.Scripts.Run(e.ctx, &world{e})
 	if list.HasErrors() {

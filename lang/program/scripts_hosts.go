@@ -18,6 +18,7 @@ func (e *evaluator) findHosts(need bool) {
 		x.site = x.site.again(&x.list)
 		x.decodeRest(nil)
 		x.link(func(l *linker) { l.inventory() })
+		x.list = nil // the evaluation for a host says the same
 	} else {
 		x.runScripts(true)
 		x.addRoles(scripts.Calls("role"))

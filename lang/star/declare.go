@@ -2,6 +2,7 @@ package star
 
 import (
 	"fmt"
+	"slices"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -149,7 +150,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 	}
 	if err != nil {
 		r.fail(nil, err)
-		return nil, r.since(before)
+		return nil, r.madeFor(b, owner, r.since(before))
 	}
 	if err := r.take(owner, out, v, place{src: b.Header}, 0); err != nil {
 		r.list.Add(r.report(err, nil)...)
@@ -161,7 +162,15 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 		}
 	}
 	r.finish()
-	return out, r.since(before)
+	return out, r.madeFor(b, owner, r.since(before))
+}
+
+// madeFor says for which state a function made its mistakes.
+func (r *run) madeFor(b *syntax.Block, owner *state, list diag.List) diag.List {
+	for i := range list {
+		list[i].Related = append(slices.Clone(list[i].Related), diag.Related{Message: "called for the parts of " + stateName(owner), Range: eval.Range(b.Header)})
+	}
+	return list
 }
 
 func (r *run) since(before int) diag.List { return append(diag.List(nil), r.list[before:]...) }

@@ -129,6 +129,10 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 	}
 	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos))}
 	line := f.line(int(e.Pos.Line))
+	if strings.Contains(e.Msg, `\ufeff`) {
+		d.Summary, d.Hint = "the file begins with a byte order mark", "save it as UTF-8 without one"
+		return d
+	}
 	if strings.Contains(e.Msg, "escape") {
 		d.Hint = "text is UTF-8; bytes of any kind go into a file of their own, which the attribute source names"
 		return d

@@ -152,6 +152,9 @@ func (p *placed) Unwrap() error { return p.err }
 func inside(err error, what string, at place) error {
 	d := eval.Diagnose(err, diag.Range{})
 	wrapped := &eval.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
+	if len(d.Summary) > 120 { // deep within
+		wrapped.Message = d.Summary
+	}
 	if already, ok := err.(*placed); ok {
 		return &placed{wrapped, already.at}
 	}
