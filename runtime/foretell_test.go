@@ -83,59 +83,6 @@ func drawPart(t *rapid.T, registry *states.Registry, name string, before []state
 	return p
 }
 
-// drawResults lets a part compute a value of results of parts before it: a
-// file's content or path, a link's target, a line, or whether the part runs.
-func drawResults(t *rapid.T, p *states.PartDeclaration, before []states.Ref) {
-	if len(before) == 0 || rapid.IntRange(0, 2).Draw(t, "results") > 0 {
-		return
-	}
-	attribute := map[string]string{"file": "content", "directory": "mode", "symlink": "target", "line": "line"}[p.Type]
-	x := drawText(t, before)
-	switch {
-	case rapid.IntRange(0, 5).Draw(t, "when") == 0:
-		x = node(states.Expr{Kind: states.ExprOperator, Name: "!=", Args: []*states.Expr{x, literal("m0644")}})
-		p.Options.Guards = append(p.Options.Guards, states.GuardDeclaration{Results: map[string]*states.Expr{"when": x}})
-		return
-	case rapid.IntRange(0, 5).Draw(t, "path") == 0:
-		attribute = "path"
-		x = node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{literal("/x-"),
-			node(states.Expr{Kind: states.ExprCall, Name: "md5", Args: []*states.Expr{x}})}})
-		p.Key, p.Paths = "", nil
-	case p.Type == "directory":
-		return
-	}
-	delete(p.Values, attribute)
-	p.Results = map[string]*states.Expr{attribute: x}
-}
-
-// drawText is a text of a result, with what stands for it where there is none.
-func drawText(t *rapid.T, before []states.Ref) *states.Expr {
-	ref := rapid.SampledFrom(before).Draw(t, "of")
-	typ, _, _ := strings.Cut(ref.Part, ".")
-	attributes := map[string][]string{"file": {"content", "mode", "path"}, "directory": {"mode", "path"}, "symlink": {"target"}, "line": {"line", "path"}}[typ]
-	x := node(states.Expr{Kind: states.ExprRef, Ref: ref, Name: rapid.SampledFrom(attributes).Draw(t, "attribute")})
-	if rapid.IntRange(0, 2).Draw(t, "trimmed") > 0 {
-		x = node(states.Expr{Kind: states.ExprCall, Name: "trimspace", Args: []*states.Expr{x}})
-	}
-	x = node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{literal("m"), x}})
-	if rapid.IntRange(0, 3).Draw(t, "try") > 0 {
-		x = node(states.Expr{Kind: states.ExprCall, Name: "try", Args: []*states.Expr{x, literal("nothing")}})
-	}
-	return x
-}
-
-func literal(text string) *states.Expr {
-	return node(states.Expr{Kind: states.ExprLiteral, Value: text})
-}
-
-func node(x states.Expr) *states.Expr {
-	made, err := x.New()
-	if err != nil {
-		panic(err)
-	}
-	return made
-}
-
 func drawGuard(t *rapid.T) states.GuardDeclaration {
 	g := states.GuardDeclaration{Unless: rapid.Bool().Draw(t, "unless")}
 	path := rapid.SampledFrom(paths()).Draw(t, "guarded by")

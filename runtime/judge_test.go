@@ -176,3 +176,39 @@ func TestResultsWithoutASite(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// What only an apply will know of a file hides it from the parts behind.
+func TestBehindLateValues(t *testing.T) {
+	m := talker(t)
+	write(t, m, "/t", "old")
+	got := plan(t, m, `
+	command "c" {
+	  argv = ["say", "hello"]
+	}
+	state "s" {
+	  file "one" {
+	    path    = "/t"
+	    content = command.c.stdout
+	  }
+	  file "two" {
+	    path = "/t"
+	    mode = "0600"
+	  }
+	  file "three" {
+	    path    = "/t"
+	    content = "old"
+	  }
+	  file "four" {
+	    path = "/four"
+	    only_if {
+	      command = ["good"]
+	    }
+	  }
+	}
+	`)
+	for _, name := range []string{"one", "two", "three", "four"} {
+		if row := got.row("state.s.file." + name); !strings.Contains(row, "maybe") {
+			t.Errorf("%s: %s", name, row)
+		}
+	}
+}

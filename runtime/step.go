@@ -234,6 +234,9 @@ func (s *step) lookInVain(err error) bool {
 		s.maybe = dependsOnEarlier
 	}
 	s.engine.predicted[s.identity()] = s.want
+	if s.want != nil { // what it does not say nobody knows
+		s.engine.predicted[s.identity()] = obscured{}
+	}
 	return false
 }
 
