@@ -65,6 +65,7 @@ type Diagnostic struct {
 	Hint     string    `json:"hint,omitempty"`   // what to do about it
 	Range    Range     `json:"range,omitzero"`
 	Related  []Related `json:"related,omitempty"`
+	Private  bool      `json:"-"` // a secret may stand in the lines at Range: they are not shown
 }
 
 // Error gives the diagnostic in one line, place first.

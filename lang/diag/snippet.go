@@ -62,7 +62,11 @@ func (o *WriteOptions) diagnostic(b *bytes.Buffer, d Diagnostic) {
 		severity = Error
 	}
 	fmt.Fprintf(b, "%s %s\n", o.style(style, string(severity)+":"), o.style(styleBold, printable(d.Summary)))
-	o.place(b, d.Range, style)
+	at := *o
+	if d.Private {
+		at.Source = nil
+	}
+	at.place(b, d.Range, style)
 	if d.Detail != "" {
 		o.wrapped(b, "", d.Detail)
 	}

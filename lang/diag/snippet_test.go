@@ -76,6 +76,24 @@ func TestWrite(t *testing.T) {
 }
 
 // A file name cannot write to the terminal, nor look like a line of ours.
+// Lines that may hold a secret are not shown, those of other places are.
+func TestWritePrivate(t *testing.T) {
+	text, r := mark("vars.hcl", "password = «hunter2»\n")
+	declared, at := mark("site.hcl", "«variable "+`"password"`+"» {\n")
+	files := map[string]string{"vars.hcl": text, "site.hcl": declared}
+	var b strings.Builder
+	err := diag.Write(&b, diag.List{{Summary: "it does not fit", Range: r, Private: true,
+		Related: []diag.Related{{Message: "declared here", Range: at}}}},
+		diag.WriteOptions{Source: func(name string) ([]byte, bool) { return []byte(files[name]), true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	if strings.Contains(got, "hunter2") || !strings.Contains(got, "on vars.hcl:1:12") || !strings.Contains(got, `1 | variable "password"`) {
+		t.Error(got)
+	}
+}
+
 func TestWriteName(t *testing.T) {
 	d := diag.Diagnostic{Severity: diag.Error, Summary: "wrong", Range: diag.Range{
 		File: "a\x1b[2J\nerror: \u202eb.hcl", Start: diag.Pos{Line: 1, Column: 2, Byte: 1}}}

@@ -76,7 +76,7 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 			Summary: fmt.Sprintf("the value of variable %q does not fit its type", v.Name),
 			Detail:  fmt.Sprintf("It must be %s: %s.", TypeName(v.Type), errorText(err)),
 			Hint:    hint,
-			Range:   winner.Range,
+			Range:   winner.Range, Private: v.Sensitive,
 			Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
 	}
 	if v.Sensitive {

@@ -74,6 +74,16 @@ func (e *evaluator) resolve(v *variable) {
 	e.root.Variables["var."+v.Name] = value
 }
 
+// anySensitive reports whether a variable of the site is sensitive.
+func (p *Program) anySensitive() bool {
+	for _, v := range p.variables {
+		if v.Sensitive {
+			return true
+		}
+	}
+	return false
+}
+
 func allKnown(given []eval.Given) bool {
 	return !slices.ContainsFunc(given, func(g eval.Given) bool {
 		return !g.Value.IsWhollyKnown() && !eval.IsWithheld(g.Value) && !eval.IsDeferred(g.Value)
@@ -106,6 +116,9 @@ func (e *evaluator) collect() {
 	}
 	for _, f := range e.target.VarFiles {
 		b, list := e.site.options.Parse(f.Name, f.Data, syntax.ValuesShape(), e.site.shapes, e.site.options.MaxNesting)
+		for i := range list { // nobody knows whose values are in such lines
+			list[i].Private = e.site.anySensitive()
+		}
 		e.list.Add(list...)
 		if b == nil {
 			continue
@@ -217,7 +230,7 @@ func (e *evaluator) validate(v *variable) {
 			}
 		}
 		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is refused: %s", v.Name, text),
-			Hint: "give another value", Range: given[len(given)-1].Range,
+			Hint: "give another value", Range: given[len(given)-1].Range, Private: v.Sensitive,
 			Related: []diag.Related{{Message: "this condition does not hold", Range: at(check.condition.Range())}}})
 	}
 }
