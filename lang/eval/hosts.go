@@ -112,8 +112,9 @@ func nearOr(name string, names []string, otherwise string) string {
 }
 
 // HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
-// a site. get gives these, and the names of all groups.
-func HostsFunction(get func() (hosts []Host, groups []string)) function.Function {
+// a site. get gives these, and the names of all groups; false where they are not
+// known yet.
+func HostsFunction(get func() (hosts []Host, groups []string, known bool)) function.Function {
 	labels := cty.Map(cty.String)
 	host := cty.Object(map[string]cty.Type{"name": cty.String, "address": cty.String, "labels": labels})
 	return function.New(&function.Spec{
@@ -121,7 +122,10 @@ func HostsFunction(get func() (hosts []Host, groups []string)) function.Function
 		Params:      []function.Parameter{{Name: "pattern", Type: cty.String}},
 		Type:        function.StaticReturnType(cty.List(host)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			hosts, groups := get()
+			hosts, groups, known := get()
+			if !known {
+				return cty.UnknownVal(cty.List(host)), nil
+			}
 			found, err := SelectHosts(hosts, groups, args[0].AsString())
 			if err != nil || len(found) == 0 {
 				return cty.ListValEmpty(host), err

@@ -230,6 +230,9 @@ func (e *evaluator) outputInstances(d *declaration) []*instance {
 // outputs evaluates what an instance gives; all null where it is left out.
 func (e *evaluator) outputs(in *instance) cty.Value {
 	values := map[string]cty.Value{}
+	if in.inner != nil && in.inner.site.broken { // why has been reported
+		return cty.DynamicVal
+	}
 	if in.inner == nil {
 		for _, name := range in.decl.component.outputNames() {
 			values[name] = cty.NullVal(cty.DynamicPseudoType)

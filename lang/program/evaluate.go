@@ -28,6 +28,8 @@ type evaluation struct {
 	facts  map[string]fact
 	host   *hostEntry // nil: the site declares no hosts
 	hosts  []*hostEntry
+	// groupNames are those of the site, which its components see, too.
+	groupNames []string
 
 	bases     map[string]*declaration // all that is declared
 	instances map[string]*instance    // by address

@@ -46,6 +46,10 @@ func (e *evaluator) inventory(need bool) {
 		}
 		return
 	}
+	for _, g := range e.site.groups {
+		e.groupNames = append(e.groupNames, g.name)
+	}
+	slices.Sort(e.groupNames)
 	groups := e.groups()
 	var names []string
 	for _, d := range e.site.hosts {
@@ -258,27 +262,16 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 }
 
 func (e *evaluator) hostsFunction() function.Function {
-	return eval.HostsFunction(func() ([]eval.Host, []string) {
+	return eval.HostsFunction(func() ([]eval.Host, []string, bool) {
+		if e.scripted != nil && e.scripted.blind {
+			return nil, nil, false
+		}
 		var hosts []eval.Host
 		for _, h := range e.hosts {
 			hosts = append(hosts, h.Host)
 		}
-		return hosts, e.groupNames()
+		return hosts, e.groupNames, true
 	})
-}
-
-// groupNames lists the groups that the site declares. Components see those of
-// the site, by the groups that hosts have.
-func (e *evaluator) groupNames() []string {
-	var names []string
-	for _, g := range e.site.groups {
-		names = append(names, g.name)
-	}
-	for _, h := range e.hosts {
-		names = append(names, h.Groups...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // Roles describes the roles, sorted by name.
@@ -317,5 +310,5 @@ func (e *evaluator) hostsFound() (hosts []eval.Host, groups []string, list diag.
 	for _, h := range e.hosts {
 		hosts = append(hosts, h.Host)
 	}
-	return hosts, e.groupNames(), e.list.Sorted()
+	return hosts, e.groupNames, e.list.Sorted()
 }

@@ -24,7 +24,7 @@ func (e *evaluator) findHosts(need bool) {
 		x.addRoles(scripts.Calls("role"))
 	}
 	x.inventory(need)
-	e.hosts, e.host = x.hosts, x.host
+	e.hosts, e.host, e.groupNames = x.hosts, x.host, x.groupNames
 	e.list.Add(x.list...)
 	if !need {
 		e.site = x.site
