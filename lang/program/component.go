@@ -11,6 +11,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -51,13 +52,15 @@ func (d *decoder) output(b *syntax.Block) {
 
 // component decodes a component, and reads its directory.
 func (d *decoder) component(out *declaration, b *syntax.Block) {
+	before := len(d.list)
 	d.check(b.Body, d.shapes.Component, nil)
+	checked := len(d.list)
 	d.common(out, b.Body)
 	out.kind, out.args = states.BlockKind, b.Body.Attribute("vars")
 	out.component = emptyProgram(d.site)
 	out.entry.Component = &eval.ComponentEntry{Names: out.component.names, Open: true}
 	source := b.Body.Attribute("source")
-	if source == nil {
+	if source == nil || isNull(source) {
 		d.errorAt(b.Header, `add source = "./DIR", or "std/NAME"`, "%s has no source", out.base)
 		return
 	}
@@ -67,9 +70,31 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 			return
 		}
 		out.component = inner
+		inner.inputHints(d.list[before:checked], b.Body)
 		out.entry.Component = &eval.ComponentEntry{Names: inner.names, Open: inner.broken || inner.dir.Scripts != nil,
 			Outputs: slices.Sorted(maps.Keys(inner.outputs))}
 	})
+}
+
+// isNull reports whether an attribute is null, as if it were not given.
+func isNull(a *syntax.Attribute) bool {
+	v, diags := a.Expr.Value(nil)
+	return !diags.HasErrors() && v.IsNull()
+}
+
+// inputHints says of attributes that a component's block does not have, and
+// that are variables of the component, where they belong.
+func (p *Program) inputHints(list diag.List, b *syntax.Body) {
+	for _, a := range b.Attributes {
+		if p.variables[a.Name] == nil {
+			continue
+		}
+		for i := range list {
+			if list[i].Range == at(a.NameRange) {
+				list[i].Hint = fmt.Sprintf("it is a variable of the component: write vars = { %s = … }", a.Name)
+			}
+		}
+	}
 }
 
 // emptyProgram stands for a component whose directory could not be read.
