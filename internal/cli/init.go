@@ -47,7 +47,10 @@ func (cmd *initCmd) Run(_ runContext, s *client) error {
 	var written []string
 	for _, f := range files {
 		if err := writeNew(filepath.Join(cmd.Dir, filepath.FromSlash(f.name)), f.text); err != nil {
-			return failed(fmt.Errorf("%w (written so far: %s)", err, strings.Join(append(written, "nothing more"), ", ")))
+			if len(written) > 0 {
+				err = fmt.Errorf("%w (written before: %s)", err, strings.Join(written, ", "))
+			}
+			return failed(err)
 		}
 		written = append(written, f.name)
 	}

@@ -70,7 +70,7 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err),
-			hint: "give a directory with *.hcl files, or one such file"}
+			hint: "give a directory with *.hcl or *.star files, or one such file"}
 	}
 	dir, options := path, lang.Options{Registry: modules.Standard(), Standard: stdlib.FS}
 	if !info.IsDir() {

@@ -10,7 +10,7 @@ import (
 
 // Modules is the index of the types of parts.
 func Modules(registry *states.Registry) Page {
-	p := Page{Title: "Modules", Summary: "A module is a type of part: `TYPE \"LABEL\" { … }`. The key attribute defaults to the\nlabel. Every part takes [options](../options.md) besides."}
+	p := Page{Title: "Modules", Summary: "A module is a type of part: `TYPE \"LABEL\" { … }`. The key attribute defaults to the label. Every part takes [options](../options.md) besides."}
 	t := &Table{Head: []string{"module", ""}}
 	for _, name := range registry.Names() {
 		summary, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")

@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -30,7 +31,7 @@ func collectionFunctions() []Function {
 		{"matchkeys", "", "the values whose keys, at the same index of a second list, are in a third", matchKeysFunction()},
 		{"merge", "", "maps made one; later ones win", stdlib.MergeFunc},
 		{"one", "", "the only element of a list of one, null of an empty one", oneFunction()},
-		{"range", "", "numbers from a start to a limit in steps", stdlib.RangeFunc},
+		{"range", "", "numbers from a start to a limit in steps, at most 1024", rangeFunction()},
 		{"reverse", "", "a list backwards", stdlib.ReverseListFunc},
 		{"setintersection", "", "what is in all sets", stdlib.SetIntersectionFunc},
 		{"setproduct", "", "all combinations of elements of the sets", stdlib.SetProductFunc},
@@ -318,6 +319,25 @@ func matchKeysFunction() function.Function {
 				return cty.ListValEmpty(t.ElementType()), nil
 			}
 			return cty.ListVal(found), nil
+		},
+	})
+}
+
+// rangeFunction is Terraform's, with a hint for those who want more.
+func rangeFunction() function.Function {
+	f := stdlib.RangeFunc
+	param := f.VarParam()
+	return function.New(&function.Spec{
+		Description: f.Description(),
+		VarParam:    param,
+		Type:        func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(args) },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			if err != nil && strings.HasPrefix(err.Error(), "more than 1024") {
+				return v, &HintError{Message: "a range has at most 1024 numbers",
+					Hint: "for more, write one within another: flatten([for a in range(100) : [for b in range(100) : a * 100 + b]])"}
+			}
+			return v, err
 		},
 	})
 }
