@@ -33,8 +33,9 @@ type masker struct {
 
 // newMasker collects the sensitive values of a run, in the forms in which they
 // may turn up: raw, base64, hex, JSON- and URL-escaped. More are what these were
-// computed from, and what results turn out to be.
-func newMasker(run *states.StateRun) *masker {
+// computed from, and what results turn out to be. A mode, a duration and a yes or no
+// of a sensitive part are shown nowhere with it, but say nothing elsewhere.
+func newMasker(run *states.StateRun, registry *states.Registry) *masker {
 	m := &masker{forms: map[string]bool{}}
 	for _, s := range run.Secrets {
 		addForms(m.forms, s)
@@ -43,8 +44,11 @@ func newMasker(run *states.StateRun) *masker {
 		for i := range list {
 			for k := range list[i].Parts {
 				part := &list[i].Parts[k]
+				module := registry.Lookup(part.Type)
 				for _, name := range part.Sensitive {
-					addForms(m.forms, part.Values[name])
+					if module == nil || !commonplace(module.Attribute(name)) {
+						addForms(m.forms, part.Values[name])
+					}
 				}
 				for _, x := range part.Results {
 					for _, secret := range x.Secrets() {
@@ -56,6 +60,12 @@ func newMasker(run *states.StateRun) *masker {
 	}
 	m.build()
 	return m
+}
+
+// commonplace reports whether an attribute's values are a few that everything
+// has. A secret in one is among the run's secrets all the same.
+func commonplace(a *states.Attribute) bool {
+	return a != nil && (a.Kind == states.KindMode || a.Kind == states.KindDuration || len(a.Enum) > 0)
 }
 
 // add hides a further value from now on.

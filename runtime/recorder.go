@@ -31,7 +31,7 @@ func newRecorder(e *engine, stop context.CancelCauseFunc) *recorder {
 		parts += len(e.run.Invocations[i].Parts)
 	}
 	return &recorder{
-		engine: e, stop: stop, mask: newMasker(e.run),
+		engine: e, stop: stop, mask: newMasker(e.run, e.options.Registry),
 		reports: make(map[string]*partState, parts),
 	}
 }

@@ -170,3 +170,24 @@ func TestReportOfComputedKeys(t *testing.T) {
 		}
 	}
 }
+
+// The mode of a sensitive file is no secret where other parts have it too.
+func TestModesOfSensitivePartsAreNoSecrets(t *testing.T) {
+	got := apply(t, talker(t), `
+	file "/secret" {
+	  content   = "x"
+	  mode      = "0640"
+	  sensitive = true
+	}
+	file "/open" {
+	  mode = "0640"
+	}
+	`)
+	for address, want := range map[string]any{`file["/secret"]`: journal.Masked, `file["/open"]`: "0640"} {
+		for _, c := range got.parts[address].Changes {
+			if c.Attribute == "mode" && c.To != want {
+				t.Errorf("%s: the mode is shown as %v", address, c.To)
+			}
+		}
+	}
+}
