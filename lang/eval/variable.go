@@ -61,6 +61,7 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 				v.Name, v.Name),
 			Range: v.Range}
 	}
+	given = v.notNull(given)
 	winner := given[len(given)-1]
 	value := winner.Value
 	if v.Merge {
@@ -83,6 +84,16 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 		converted = converted.Mark(Sensitive)
 	}
 	return converted, nil
+}
+
+// notNull drops the null values of a variable that has none: a level that says
+// null says nothing. Where all do, the last stays, and is refused.
+func (v *Variable) notNull(given []Given) []Given {
+	isNull := func(g Given) bool { return g.Value.IsKnown() && g.Value.IsNull() }
+	if !v.NoNull || !slices.ContainsFunc(given, isNull) || !slices.ContainsFunc(given, func(g Given) bool { return !isNull(g) }) {
+		return given
+	}
+	return slices.DeleteFunc(slices.Clone(given), isNull)
 }
 
 func (v *Variable) convert(value cty.Value) (cty.Value, error) {
@@ -132,6 +143,7 @@ func mergeGiven(given []Given) cty.Value {
 // Describe tells where a variable's value came from.
 func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, error) {
 	out := VariableValue{Name: v.Name, Type: TypeName(v.Type), Description: v.Description, Sensitive: v.Sensitive}
+	given = v.notNull(given)
 	plain, sensitive := Split(value)
 	out.Sensitive = out.Sensitive || sensitive || IsWithheld(value)
 	var err error

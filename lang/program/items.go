@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -25,6 +26,7 @@ func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example st
 		return nil, true
 	}
 	if object, ok := a.Expr.Expression.(*hclsyntax.ObjectConsExpr); ok {
+		seen := map[string]hcl2.Range{}
 		for _, x := range object.Items {
 			part := func(sub hclsyntax.Expression) *syntax.Expression {
 				return &syntax.Expression{Expression: sub, Needs: a.Expr.Needs, Bad: a.Expr.Bad}
@@ -40,6 +42,12 @@ func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example st
 				e.errorAt(x.KeyExpr.Range(), "write a name", "%s: a name is a string that may be shown", a.Name)
 				continue
 			}
+			if first, twice := seen[key.AsString()]; twice {
+				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s: %q is given twice", a.Name, key.AsString()), Hint: "give it once",
+					Range: at(x.KeyExpr.Range()), Related: []diag.Related{{Message: "first given here", Range: at(first)}}})
+				continue
+			}
+			seen[key.AsString()] = x.KeyExpr.Range()
 			list = append(list, item{key.AsString(), e.late(part(x.ValueExpr), ctx), x.KeyExpr.Range(), x.ValueExpr.Range()})
 		}
 		return list, true

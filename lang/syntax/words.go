@@ -154,7 +154,7 @@ func valueWords() []WordDoc {
 				{"default", "any", "The value where nothing gives one. Without it, one must be given."},
 				{"description", "string", "Text for people."},
 				{"sensitive", "bool", "It, and all that is computed from it, is never shown."},
-				{"nullable", "bool", "false: null is refused. Without it, null is a value."},
+				{"nullable", "bool", "false: a level that gives null gives nothing, and there must be another value. Without it, null is a value."},
 				{"merge", "bool", "Maps and objects are merged key by key over all that give one."},
 				{"validation", "block", "A condition that the value must meet, and the error_message where it does not."}},
 			Example: `variable "port" {
