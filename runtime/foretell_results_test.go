@@ -180,7 +180,20 @@ func TestCertainRowsHold(t *testing.T) {
 // behind something unforeseeable a plan takes missing directories as made, which
 // is another matter than results.
 func tame(d *states.Declarations) {
+	straight := func(list []states.GuardDeclaration) { // no guard looks through a link: see throughLinks
+		for k := range list {
+			for _, path := range []*string{&list[k].Exists, &list[k].Missing} {
+				if strings.HasPrefix(*path, "/l") {
+					*path = "/a"
+				}
+			}
+		}
+	}
 	for i := range d.List {
+		straight(d.List[i].Options.Guards)
+		for k := range d.List[i].Parts {
+			straight(d.List[i].Parts[k].Options.Guards)
+		}
 		for k := range d.List[i].Parts {
 			p := &d.List[i].Parts[k]
 			p.Options.Ensure = ""
