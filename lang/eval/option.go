@@ -149,7 +149,7 @@ func setEnsure(o *states.Options, v cty.Value) error {
 	text, err := Text(v)
 	if err == nil && text != string(states.Present) && text != string(states.Absent) {
 		other, _ := foreign.Ensure(text)
-		err = &HintError{Message: fmt.Sprintf("ensure cannot be %q", text), Hint: cmp.Or(other.Hint, `write "present" or "absent"`)}
+		err = &HintError{Message: fmt.Sprintf("it cannot be %q", text), Hint: cmp.Or(other.Hint, `write "present" or "absent"`)}
 	}
 	o.Ensure = states.Ensure(text)
 	if v.Type() == cty.Bool {
