@@ -28,6 +28,9 @@ func seeds(f *testing.F, ending string) {
 	}
 	names = append(names, pairs...)
 	for _, name := range names {
+		if filepath.Base(name) == "wrong-large.txtar" {
+			continue // what grows out of it takes seconds each
+		}
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
