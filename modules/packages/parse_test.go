@@ -60,7 +60,7 @@ const policy = `bash:
   Candidate: 5.2.15-2+b13
   Version table:
      5.2.15-2+b13 500
-        500 http://deb.debian.org/debian bookworm/main amd64 Packages
+        500 http://mirror.example.test/debian bookworm/main amd64 Packages
  *** 5.2.15-2+b8 100
         100 /var/lib/dpkg/status
 mail-transport-agent:
@@ -72,7 +72,7 @@ libc6:i386:
   Candidate: 2.36-9
   Version table:
      2.36-9 500
-        500 http://deb.debian.org/debian bookworm/main i386 Packages
+        500 http://mirror.example.test/debian bookworm/main i386 Packages
 `
 
 func TestParsePolicy(t *testing.T) {

@@ -21,7 +21,7 @@
 
 variable "url" {
   type        = string
-  description = "URL of the mirror, such as \"http://deb.debian.org/debian\"."
+  description = "URL of the mirror, such as \"http://mirror.example.test/debian\"."
 
   validation {
     condition     = can(regex(local.url, var.url))

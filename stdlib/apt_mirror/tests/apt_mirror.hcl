@@ -33,7 +33,7 @@ case "the mirror stands beside the distribution" {
   vars = { url = "file:///srv/packages", suites = ["./"], components = [], distribution = true }
   machine {
     file "/etc/apt/sources.list" {
-      content = "deb http://deb.debian.org/debian bookworm main\n"
+      content = "deb http://mirror.example.test/debian bookworm main\n"
     }
   }
 
