@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -18,12 +19,17 @@ import (
 
 const files = 1000
 
+// sites are those of many files, by what they are called here.
+func sites() map[string]func(string, int) string {
+	return map[string]func(string, int) string{
+		"loop": bench.LoopSite, "blocks": bench.BlockSite, "script": bench.ScriptSite,
+	}
+}
+
 // The sites are written for benchmarks; this holds that they say what they
 // should, and that a second apply finds nothing to do.
 func TestGeneratedSites(t *testing.T) {
-	for name, site := range map[string]func(string, int) string{
-		"loop": bench.LoopSite, "blocks": bench.BlockSite,
-	} {
+	for name, site := range sites() {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			run := compile(t, site(dir, 100))
@@ -43,9 +49,7 @@ func TestGeneratedSites(t *testing.T) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	for name, site := range map[string]func(string, int) string{
-		"loop": bench.LoopSite, "blocks": bench.BlockSite,
-	} {
+	for name, site := range sites() {
 		text := site("/srv/files", files)
 		b.Run(fmt.Sprintf("%s-%d", name, files), func(b *testing.B) {
 			for b.Loop() {
@@ -89,7 +93,11 @@ func BenchmarkApplyCold(b *testing.B) {
 
 func compile(tb testing.TB, text string) *states.StateRun {
 	tb.Helper()
-	fsys := fstest.MapFS{"site.hcl": {Data: []byte(text)}}
+	file := "site.hcl"
+	if strings.Contains(text, "def all():") {
+		file = "site.star"
+	}
+	fsys := fstest.MapFS{file: {Data: []byte(text)}}
 	site, list := lang.Load(fsys, lang.Options{Registry: modules.Standard()})
 	if list.HasErrors() {
 		tb.Fatal(list)

@@ -44,6 +44,23 @@ file "all" {
 `, padding(Name(0)), outer, inner, dir, Mode)
 }
 
+// ScriptSite is the same site in Starlark, with a loop in place of the for_each.
+func ScriptSite(dir string, n int) string {
+	return fmt.Sprintf(`padding = %q
+
+def all():
+    for i in range(%d):
+        name = ("000000" + str(i))[-6:]
+        file("all",
+            instance = "f" + name,
+            path = "%s/f" + name,
+            content = "f" + name + " " + padding + "\n",
+            mode = "%04o")
+
+all()
+`, padding(Name(0)), n, dir, Mode)
+}
+
 // BlockSite is the same site, each file in a block of its own.
 func BlockSite(dir string, n int) string {
 	var b strings.Builder
