@@ -32,7 +32,7 @@ type Options struct {
 	// nil: those of package stdlib.
 	Standard fs.FS
 	// Outside opens the directory of a component that is outside of the site,
-	// by its path from the site's directory: "../shared/nginx". Nil: a site
+	// by its path from the site's directory: "../common/nginx". Nil: a site
 	// reads nothing outside of itself.
 	Outside func(path string) (fs.FS, error)
 	// MaxNesting is how deep brackets, operators and conditionals may nest;

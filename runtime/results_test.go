@@ -27,11 +27,8 @@ func talker(t *testing.T) *host.Memory {
 	return m
 }
 
-// Which ends of a part leave a result, and what is said where there is none.
-func TestWhatLeavesAResult(t *testing.T) {
-	m := talker(t)
-	write(t, m, "/there", "old\n")
-	site := `
+// endings has a part for each way to end, and one that uses its result.
+const endings = `
 	state "ran" {
 	  command "c" { 
 	    argv = ["say", "hello"]
@@ -102,7 +99,12 @@ func TestWhatLeavesAResult(t *testing.T) {
 	  content = "${state.same.file["/there"].content}${state.same.file["/there"].mode}"
 	}
 	`
-	got := apply(t, m, site)
+
+// Which ends of a part leave a result, and what is said where there is none.
+func TestWhatLeavesAResult(t *testing.T) {
+	m := talker(t)
+	write(t, m, "/there", "old\n")
+	got := apply(t, m, endings)
 	got.want(t, map[string]string{
 		`file["/ran"]`: "changed create", `file["/failed"]`: "changed create", `file["/same"]`: "changed create",
 		`file["/skipped"]`: "failed", `file["/done"]`: "failed", `file["/of-gone"]`: "failed",

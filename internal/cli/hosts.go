@@ -17,11 +17,8 @@ func (s *client) choose(ctx context.Context, c *site) error {
 		return err
 	}
 	switch len(hosts) {
-	case 0:
-		if s.globals.Limit == "" {
-			return nil
-		}
-		return usage("tenet inspect hosts lists the hosts", "--limit %s leaves no host", s.globals.Limit)
+	case 0: // the site declares none
+		return nil
 	case 1:
 		c.declared = &hosts[0]
 		c.target.Host = hosts[0].Name
@@ -49,6 +46,9 @@ func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
 	found, err := lang.SelectHosts(hosts, groups, s.globals.Limit)
 	if err != nil {
 		return nil, usage(lang.Diagnose(err, diag.Range{}).Hint, "--limit: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, usage("tenet inspect hosts lists the hosts", "--limit %s leaves no host", s.globals.Limit)
 	}
 	return found, nil
 }

@@ -236,8 +236,15 @@ func TestSecretsAppearNowhere(t *testing.T) {
 		}
 		run(0, "", append(args, "--state-dir", state)...)
 	}
+	findInState(t, state)
+	checkWritten(t, root)
+}
+
+// findInState looks for secrets in all files of a state folder.
+func findInState(t *testing.T, state string) {
+	t.Helper()
 	files := 0
-	err = filepath.WalkDir(state, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(state, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -255,6 +262,12 @@ func TestSecretsAppearNowhere(t *testing.T) {
 	if err != nil || files < 10 {
 		t.Errorf("%d files in the state folder, %v", files, err)
 	}
+}
+
+// checkWritten demands that the host has the secrets, and that nobody else may
+// read them.
+func checkWritten(t *testing.T, root string) {
+	t.Helper()
 	for name, want := range map[string]struct {
 		mode    fs.FileMode
 		content string

@@ -133,21 +133,27 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 	if err := s.choose(ctx, c); err != nil {
 		return nil, nil, err
 	}
+	declarations, err := s.declarations(ctx, c)
+	return c, declarations, err
+}
+
+// declarations evaluates a site for the host that was chosen.
+func (s *client) declarations(ctx context.Context, c *site) (*states.Declarations, error) {
 	stop := s.watch()
 	declarations, diags := c.lang.For(ctx, c.target)
 	stop()
 	if ctx.Err() != nil {
-		return nil, nil, &status{code: exitInterrupted, err: errInterrupted}
+		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
 	if diags.HasErrors() && declarations != nil {
 		diags = append(diags, graph.Cycles(declarations)...).Sorted()
 	}
 	diags = append(diags, rightVersion(c.lang, version())...)
 	if err := s.diagnose(c, diags); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	declarations.SecretFiles = c.secrets.Digests()
-	return c, declarations, nil
+	return declarations, nil
 }
 
 // plan compiles declarations, and selects from the run.

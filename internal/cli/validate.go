@@ -29,11 +29,14 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	}
 	found := validated{Valid: true, Hosts: len(hosts)}
 	if len(hosts) == 0 {
-		hosts = []lang.Host{{}}
+		hosts = []lang.Host{{Name: c.target.Host}} // this machine
 	}
 	for _, h := range hosts {
-		s.globals.Limit = h.Name
-		c, err := s.compile(ctx, cmd.Site)
+		c.target.Host = h.Name
+		declarations, err := s.declarations(ctx, c)
+		if err == nil {
+			err = s.plan(c, declarations)
+		}
 		if err != nil {
 			return err
 		}

@@ -301,6 +301,9 @@ func (p *Program) Roles(ctx context.Context, t eval.Target) ([]eval.Role, diag.L
 // Hosts gives the hosts that the site declares, in their order, and the names
 // of the groups.
 func (p *Program) Hosts(ctx context.Context, t eval.Target) (hosts []eval.Host, groups []string, list diag.List) {
+	if p.dir.Scripts == nil && len(p.hosts)+len(p.groups) == 0 {
+		return nil, nil, nil
+	}
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
 	return e.hostsFound()

@@ -33,12 +33,12 @@ func run(ctx context.Context, src string, l sandbox.Limits) (starlark.StringDict
 	return globals, nil
 }
 
-// Whatever it does, Starlark ends soon, within memory, and with a reason.
-func TestBombs(t *testing.T) {
+// bombs are scripts that would take for ever, or all memory, by what they do.
+func bombs() map[string]string {
 	deep := func(open, end string, n int) string {
 		return "x = " + strings.Repeat(open, n) + "1" + strings.Repeat(end, n)
 	}
-	for name, src := range map[string]string{
+	return map[string]string{
 		"loop":              "for i in range(1000000):\n  for j in range(1000000): pass",
 		"repeat a text":     `x = "a" * 1000000000`,
 		"repeat backwards":  `x = 1000000000 * "a"`,
@@ -108,7 +108,12 @@ func TestBombs(t *testing.T) {
 		"indentation":       indented(2000),
 		"elif":              "if 0: pass\n" + strings.Repeat("elif 0: pass\n", 50_000) + "x = fail()",
 		"large source":      strings.Repeat("x = 1\n", 1_000_000),
-	} {
+	}
+}
+
+// Whatever it does, Starlark ends soon, within memory, and with a reason.
+func TestBombs(t *testing.T) {
+	for name, src := range bombs() {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -45,6 +45,32 @@ func asked(text string, times *int) func() (string, error) {
 	}
 }
 
+// protect writes an identity file that a passphrase opens.
+func protect(t *testing.T, identity *age.X25519Identity, passphrase string, armored bool) []byte {
+	t.Helper()
+	to, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.SetWorkFactor(10)
+	var out bytes.Buffer
+	var dst io.Writer = &out
+	done := func() error { return nil }
+	if armored {
+		a := armor.NewWriter(&out)
+		dst, done = a, a.Close
+	}
+	w, err := age.Encrypt(dst, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write([]byte("# a comment\n" + identity.String() + "\n"))
+	if err = errors.Join(err, w.Close(), done()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
 func TestIdentities(t *testing.T) {
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -58,29 +84,6 @@ func TestIdentities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	protect := func(passphrase string, armored bool) []byte {
-		to, err := age.NewScryptRecipient(passphrase)
-		if err != nil {
-			t.Fatal(err)
-		}
-		to.SetWorkFactor(10)
-		var out bytes.Buffer
-		var dst io.Writer = &out
-		done := func() error { return nil }
-		if armored {
-			a := armor.NewWriter(&out)
-			dst, done = a, a.Close
-		}
-		w, err := age.Encrypt(dst, to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = w.Write([]byte("# a comment\n" + native.String() + "\n"))
-		if err = errors.Join(err, w.Close(), done()); err != nil {
-			t.Fatal(err)
-		}
-		return out.Bytes()
-	}
 	edPublic, edPrivate := sshKey(t, ed, "")
 	_, edProtected := sshKey(t, ed, "sesame")
 	rsaPublic, rsaPrivate := sshKey(t, r, "")
@@ -91,8 +94,8 @@ func TestIdentities(t *testing.T) {
 		asks    bool
 	}{
 		"age":           {agePublic, []byte(native.String()), false},
-		"age protected": {agePublic, protect("sesame", false), true},
-		"age armored":   {agePublic, protect("sesame", true), true},
+		"age protected": {agePublic, protect(t, native, "sesame", false), true},
+		"age armored":   {agePublic, protect(t, native, "sesame", true), true},
 		"ed25519":       {edPublic, edPrivate, false},
 		"ed25519 asks":  {edPublic, edProtected, true},
 		"rsa":           {rsaPublic, rsaPrivate, false},

@@ -194,6 +194,14 @@ func TestRekeyLocksOut(t *testing.T) {
 	}
 }
 
+// damage is a file of secrets, good or not, and what becomes of it.
+type damage struct {
+	text   string
+	list   []string // what Parse says, "line: summary"
+	values string   // what can be read: a=1 c=3
+	errors []string // what is said of the rest
+}
+
 func TestDamage(t *testing.T) {
 	ada := newReader(t, "ada")
 	to := recipients(t, ada.public)
@@ -206,12 +214,7 @@ func TestDamage(t *testing.T) {
 	set := func(n int, line string) string {
 		return with(func(l []string) []string { l[n] = line; return l })
 	}
-	tests := map[string]struct {
-		text   string
-		list   []string // what Parse says, "line: summary"
-		values string   // what can be read: a=1 c=3
-		errors []string // what is said of the rest
-	}{
+	tests := map[string]damage{
 		"good":     {good, nil, "a=1 b=2 c=3", nil},
 		"CRLF":     {strings.ReplaceAll(good, "\n", "\r\n"), nil, "a=1 b=2 c=3", nil},
 		"comments": {with(func(l []string) []string { return append(append(l[:5:5], "", "# b"), l[5:]...) }), nil, "a=1 b=2 c=3", nil},
@@ -241,55 +244,58 @@ func TestDamage(t *testing.T) {
 		"something else": {"password: hunter2\n", []string{"1: secrets.age does not begin with"}, "", nil},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			f, list := secrets.Parse("secrets.age", []byte(tt.text))
-			var got []string
-			for _, d := range list {
-				got = append(got, fmt.Sprintf("%d: %s", d.Range.Start.Line, d.Summary))
-				if d.Hint == "" || d.Range.File != "secrets.age" {
-					t.Errorf("%+v", d)
-				}
-			}
-			if len(got) != len(tt.list) {
+		t.Run(name, func(t *testing.T) { tt.check(t, ada.id) })
+	}
+}
+
+// check reads the file with a key.
+func (tt damage) check(t *testing.T, id secrets.Identity) {
+	f, list := secrets.Parse("secrets.age", []byte(tt.text))
+	var got []string
+	for _, d := range list {
+		got = append(got, fmt.Sprintf("%d: %s", d.Range.Start.Line, d.Summary))
+		if d.Hint == "" || d.Range.File != "secrets.age" {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(got) != len(tt.list) {
+		t.Errorf("said %q", got)
+	} else {
+		for i := range got {
+			if !strings.HasPrefix(got[i], tt.list[i]) {
 				t.Errorf("said %q", got)
-			} else {
-				for i := range got {
-					if !strings.HasPrefix(got[i], tt.list[i]) {
-						t.Errorf("said %q", got)
-					}
-				}
 			}
-			var said []string
-			values := ""
-			key, err := f.Open([]secrets.Identity{ada.id})
-			if err != nil {
+		}
+	}
+	var said []string
+	values := ""
+	key, err := f.Open([]secrets.Identity{id})
+	if err != nil {
+		said = append(said, err.Error())
+	} else {
+		for _, name := range f.Names() {
+			if v, err := key.Value(name); err != nil {
 				said = append(said, err.Error())
 			} else {
-				for _, name := range f.Names() {
-					if v, err := key.Value(name); err != nil {
-						said = append(said, err.Error())
-					} else {
-						values += " " + name + "=" + v
-					}
-				}
+				values += " " + name + "=" + v
 			}
-			if strings.TrimSpace(values) != tt.values {
-				t.Errorf("read %q", values)
+		}
+	}
+	if strings.TrimSpace(values) != tt.values {
+		t.Errorf("read %q", values)
+	}
+	for i, want := range tt.errors {
+		if i >= len(said) || !strings.Contains(said[i], want) {
+			t.Errorf("said %q, want %q", said, want)
+		}
+	}
+	// Nothing is lost by writing it.
+	if len(tt.list) == 0 || strings.HasPrefix(tt.text, "# tenet.secrets/1") {
+		for _, line := range strings.Split(tt.text, "\n") {
+			if !strings.Contains(string(f.Bytes()), strings.TrimSuffix(line, "\r")) {
+				t.Errorf("lost %q", line)
 			}
-			for i, want := range tt.errors {
-				if i >= len(said) || !strings.Contains(said[i], want) {
-					t.Errorf("said %q, want %q", said, want)
-				}
-			}
-			// Nothing is lost by writing it.
-			if len(tt.list) == 0 || strings.HasPrefix(tt.text, "# tenet.secrets/1") {
-				for _, line := range strings.Split(tt.text, "\n") {
-					if !strings.Contains(string(f.Bytes()), strings.TrimSuffix(line, "\r")) {
-						t.Errorf("lost %q", line)
-					}
-				}
-			}
-		})
+		}
 	}
 }
 

@@ -30,21 +30,28 @@ type parser struct {
 	options Options
 	files   map[string]*file
 	sources map[string][]byte // the scripts that run anyhow
-	known   map[string]bool   // the names that scripts may use
+	known   map[string]bool   // the names that scripts may use; nil until the first is parsed
 	site    *eval.Files
 	chain   []string // the files that load one another, outermost first
 	list    diag.List
 }
 
 func newParser(o Options) *parser {
-	p := &parser{options: o, files: map[string]*file{}, sources: map[string][]byte{}, known: map[string]bool{}, site: eval.NewFiles(o.Site)}
-	for _, name := range predeclared(o.Registry) {
-		p.known[name] = true
+	return &parser{options: o, files: map[string]*file{}, sources: map[string][]byte{}, site: eval.NewFiles(o.Site)}
+}
+
+// names gives the names that scripts may use.
+func (p *parser) names() map[string]bool {
+	if p.known == nil {
+		p.known = map[string]bool{}
+		for _, name := range predeclared(p.options.Registry) {
+			p.known[name] = true
+		}
+		for name := range sandbox.Environment(nil) {
+			p.known[name] = true
+		}
 	}
-	for name := range sandbox.Environment(nil) {
-		p.known[name] = true
-	}
-	return p
+	return p.known
 }
 
 // stdPrefix begins the names of files that are part of the program. A file of
@@ -90,9 +97,10 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 		p.list.Add(list...)
 		return f
 	}
-	program, err := starlark.FileProgram(tree, func(name string) bool { return p.known[name] })
+	known := p.names()
+	program, err := starlark.FileProgram(tree, func(name string) bool { return known[name] })
 	if err != nil {
-		p.list.Add(f.resolveErrors(err, p.known)...)
+		p.list.Add(f.resolveErrors(err, known)...)
 		return f
 	}
 	f.program = program
