@@ -20,6 +20,7 @@ type Declarations struct {
 	Empty []string
 	// Moved tells the former addresses of what was renamed.
 	Moved []Moved
+	Prune bool // what the site has created and declares no longer is removed
 	// Secrets are the sensitive texts that values were computed from, sorted.
 	// Whoever carries the run out masks them wherever they turn up.
 	Secrets []string
@@ -75,6 +76,7 @@ type Declaration struct {
 	Always    []Ref
 	Ordered   bool
 	Recovered bool
+	Confirm   *Confirm // nil: none
 }
 
 // PartDeclaration is one part of a state or run.

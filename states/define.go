@@ -17,7 +17,7 @@ func Define[T any](t Type[T]) *Module {
 	m := &Module{
 		Schema: Schema{
 			Name: t.Name, Doc: t.Doc, Example: t.Example, Attributes: c.attributes,
-			NoAbsent: t.NoAbsent, Handler: t.Handler, Locks: t.Locks, Root: t.Root, Retry: t.Retry,
+			NoAbsent: t.NoAbsent, Handler: t.Handler, Locks: t.Locks, Root: t.Root, Reboots: t.Reboots, Retry: t.Retry,
 			Type: fmt.Sprintf("%T", *new(T)),
 		},
 		Decode: func(values map[string]any, site fs.FS) (any, error) { return c.decode(values, site) },
@@ -86,6 +86,11 @@ func setActs[T any](m *Module, t Type[T]) {
 			return t.Foresee(ctx, h, pointer[T](have), pointer[T](want))
 		}
 	}
+	if t.Recover != nil {
+		m.Recover = func(ctx context.Context, h host.Host, want any, begun Begun) (Outcome, error) {
+			return t.Recover(ctx, h, *want.(*T), begun)
+		}
+	}
 	if t.Batch != nil {
 		m.Batch = func(ctx context.Context, h host.Host, items []Item) []error {
 			typed := make([]ItemOf[T], len(items))
@@ -123,6 +128,8 @@ func checkModule(m *Module) error {
 		mistake("it has neither Act nor Read and Write")
 	case (m.Remove == nil) != (m.NoAbsent != ""):
 		mistake("it needs either Remove or a reason in NoAbsent")
+	case !act && (m.Recover != nil || m.Reboots):
+		mistake("it has Recover or Reboots, but no Act")
 	}
 	for _, a := range m.Attributes {
 		if err := checkAttribute(a); err != nil {

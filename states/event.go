@@ -3,15 +3,25 @@ package states
 import "time"
 
 // EventFormat is the version of the events' JSON; a run's first event has it.
-const EventFormat = "tenet.events/1"
+const EventFormat = "tenet.events/2"
 
 // Event types.
 const (
-	EventRun        = "run"        // a run starts: Format, Run, Host, Revision, Mode
-	EventInvocation = "invocation" // an invocation or block ended: Address, Outcome, Reason
-	EventBegin      = "begin"      // a part is about to act: Address, Handlers
-	EventPart       = "part"       // a part ended: Outcome (apply) or Action (plan)
+	EventRun        = "run"        // a run starts: Format, Run, Host, Revision, Mode, Boot
+	EventResume     = "resume"     // it goes on in another process: Boot
+	EventStart      = "start"      // a handler that is called starts: Address, Owed (what it was owed)
+	EventInvocation = "invocation" // an invocation or block ended: Address, Outcome, Reason, Owes
+	EventBegin      = "begin"      // a part is about to act: Address, Action, Handlers, Resource
+	EventPart       = "part"       // a part ended: Outcome (apply) or Action (plan), Owes
 	EventRetry      = "retry"      // an attempt failed and is made again: Address, Attempt, Error
+	EventOwed       = "owed"       // a handler is owed this from an earlier run: Address, Owed
+	EventDropped    = "dropped"    // and nobody can pay it any more: Address, Owed, Reason
+	EventUnknown    = "unknown"    // an earlier run began this part, and did not end it: Address, Run, Reason
+	EventOrphan     = "orphan"     // a resource that is no longer declared: Address, Part, Key, Run, Reason
+	EventForgotten  = "forgotten"  // a resource that the site no longer manages: Part, Key
+	EventCleaned    = "cleaned"    // a trace of an earlier run is gone: Key (a path or a process), Run, Reason
+	EventConfirm    = "confirm"    // a block waits for its check (Reason), or it has ended (Outcome): Address
+	EventRestored   = "restored"   // a path is again as it was before a block: Address, Key
 	EventSummary    = "summary"    // the run ended: Counts
 )
 
@@ -68,12 +78,22 @@ type Event struct {
 	Certain *bool  `json:"certain,omitempty"` // plans; false is "maybe", with Reason
 	Reason  string `json:"reason,omitempty"`
 
-	Changes  []Change      `json:"changes,omitempty"`
-	Handlers []string      `json:"handlers,omitempty"` // begin: what may be owed
-	Output   string        `json:"output,omitempty"`   // what an act says to the user, masked
-	Attempt  int           `json:"attempt,omitempty"`
-	Duration time.Duration `json:"duration,omitempty"` // nanoseconds
-	Error    *Failure      `json:"error,omitempty"`
+	// Boot names the time since the kernel was started: its boot id.
+	Boot string `json:"boot,omitempty"`
+
+	Changes  []Change `json:"changes,omitempty"`
+	Handlers []string `json:"handlers,omitempty"` // begin: the handlers that may be owed, without waves
+	Owes     []string `json:"owes,omitempty"`     // the handlers that are owed from now on, without waves
+	Owed     []Debt   `json:"owed,omitempty"`
+	// Resource holds the values by which a created resource is found again and
+	// removed: keys and how-to attributes, none of them sensitive. Requires are
+	// the addresses of what its invocation required, without waves.
+	Resource map[string]any `json:"resource,omitempty"`
+	Requires []string       `json:"requires,omitempty"`
+	Output   string         `json:"output,omitempty"` // what an act says to the user, masked
+	Attempt  int            `json:"attempt,omitempty"`
+	Duration time.Duration  `json:"duration,omitempty"` // nanoseconds
+	Error    *Failure       `json:"error,omitempty"`
 
 	*Counts
 }
@@ -110,6 +130,7 @@ type Counts struct {
 	Skipped   int `json:"skipped"`
 	Idle      int `json:"idle"`
 	Unknown   int `json:"unknown"`
+	Retried   int `json:"retried,omitempty"` // attempts after the first
 
 	// Plans only.
 

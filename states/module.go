@@ -58,10 +58,17 @@ type Module struct {
 	// when want is nil) of a module that must Run something. What follows
 	// stays certain.
 	Foresee func(ctx context.Context, h host.Host, have, want any) error
+	// Recover tells how an act ended that was begun and not seen to end: changed,
+	// or unknown, and then it is made again. What can be read needs none.
+	Recover func(ctx context.Context, h host.Host, want any, begun Begun) (Outcome, error)
 	// Batch carries out several items in one call, and returns an error for
 	// each (nil: done).
 	Batch func(ctx context.Context, h host.Host, items []Item) []error
 }
+
+// ErrRebooting is wrapped by the error of an Act that has told the machine to
+// start anew: the run is to go on after that.
+var ErrRebooting = errors.New("the machine is starting anew")
 
 // Item is one resource of a batch: have becomes want, or is removed when want
 // is nil.
@@ -87,6 +94,9 @@ type Schema struct {
 	Locks []string `json:"locks,omitempty"`
 	// Root marks a type whose acts only root may do.
 	Root bool `json:"root,omitempty"`
+	// Reboots marks a type whose act ends this process by starting the machine
+	// anew: what makes the run go on after that is put in place before.
+	Reboots bool `json:"reboots,omitempty"`
 	// Retry is what a part without the option gets; nil: one attempt after a
 	// clean failure, three after an unknown outcome.
 	Retry *Retry `json:"retry,omitempty"`
@@ -132,12 +142,14 @@ type Type[T any] struct {
 	// below a directory. It is not asked where nothing is there.
 	Extra   func(have, want T) []Change
 	Foresee func(ctx context.Context, h host.Host, have, want *T) error
+	Recover func(ctx context.Context, h host.Host, want T, begun Begun) (Outcome, error)
 	Batch   func(ctx context.Context, h host.Host, items []ItemOf[T]) []error
 
 	NoAbsent string // required without Remove
 	Handler  bool
 	Locks    []string
 	Root     bool
+	Reboots  bool
 	Retry    *Retry
 }
 

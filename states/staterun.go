@@ -29,6 +29,14 @@ type StateRun struct {
 	// so that n×m order edges need only n+m.
 	Joins    []Join       `json:"joins,omitempty"`
 	Handlers []Invocation `json:"handlers,omitempty"` // lazy states that nothing invokes now
+	// Prune: what the site has created and declares no longer is removed.
+	Prune bool `json:"prune,omitempty"`
+	// Moved tells the former addresses of what was renamed, without waves.
+	Moved []Moved `json:"moved,omitempty"`
+	// LeftOut are the resources that are declared, but stand neither in
+	// Invocations nor in Handlers: by when, or by selection. They are no orphans.
+	// A Key is empty where only the host would know it: then none of its type is.
+	LeftOut []Resource `json:"left_out,omitempty"`
 	// Secrets are the texts that Declarations names, to be masked wherever they
 	// turn up. They are never written.
 	Secrets []string `json:"-"`
@@ -46,6 +54,13 @@ type Invocation struct {
 	// it is required, or not lazy.
 	Always bool `json:"always,omitempty"`
 	Defer  bool `json:"defer,omitempty"`
+	// LeftOut marks one of StateRun.Handlers that the selection leaves out: what
+	// it is owed stays owed.
+	LeftOut bool `json:"left_out,omitempty"`
+	// Confirms marks the invocation, without parts, that checks whether this
+	// block may stay as it was made (see Confirm). It comes after the block and
+	// all handlers that this may notify; what requires the block requires it.
+	Confirms string `json:"confirms,omitempty"`
 	// Requires are the direct predecessors that must succeed: invocations and
 	// blocks; what they notify is included, for they must settle.
 	Requires []string `json:"requires,omitempty"`
@@ -53,6 +68,9 @@ type Invocation struct {
 	// blocks and joins.
 	After      []string       `json:"after,omitempty"`
 	NotifiedBy []Notification `json:"notified_by,omitempty"`
+	// Notifies tells, of one of StateRun.Handlers, which handlers it notifies in
+	// its turn, without waves, should it run because it is owed something.
+	Notifies []Notification `json:"notifies,omitempty"`
 	// Rescues and Finishes name the block in whose rescue or always list the
 	// invocation stands: it runs when a member failed, or in every case.
 	Rescues  string            `json:"rescues,omitempty"`
@@ -94,6 +112,16 @@ type Block struct {
 	Recovered bool     `json:"recovered,omitempty"`
 	// IgnoreFailure: its failure is reported, and blocks nothing.
 	IgnoreFailure bool `json:"ignore_failure,omitempty"`
+	// Confirm is the check after which what the block changed may stay.
+	Confirm *Confirm `json:"confirm,omitempty"`
+}
+
+// Confirm is a check, tried again and again, that must pass within a time after
+// a block and its handlers have changed something; else the files and links
+// that the block changed are put back as they were, and its handlers run again.
+type Confirm struct {
+	Timeout time.Duration `json:"timeout"` // nanoseconds
+	Command []string      `json:"command"` // passes with exit status 0; it must only read
 }
 
 // Join ends when all that it names have ended.

@@ -1,0 +1,230 @@
+package journal
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// LedgerFormat is the version of owed.json.
+const LedgerFormat = "tenet.owed/1"
+
+// Ledger is what runs have left for those that come after them, of all sites:
+// the sum of their events. It is data; owed.json holds one as a cache.
+type Ledger struct {
+	Format  string `json:"format"`
+	Through string `json:"through"` // the last run that is in it
+	// Debts are what handlers are owed, the oldest first.
+	Debts []states.Debt `json:"debts"`
+	// Unknown are the parts that were begun and not seen to end.
+	Unknown []states.Begun `json:"unknown"`
+	// Unconfirmed are blocks that changed something, and whose check did not end.
+	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`
+}
+
+// Unconfirmed is a block whose check has not ended: what it changed in a run is
+// to be checked still, or put back from that run's backups.
+type Unconfirmed struct {
+	Site  string `json:"site"`
+	Block string `json:"block"`
+	Run   string `json:"run"`
+}
+
+// Identity names a site in records: its name or, where it has none, the place
+// where it lies (an absolute path).
+func Identity(site, origin string) string { return cmp.Or(site, origin) }
+
+// Replay adds the events of one run to a Ledger, be it after the run or as it
+// goes. It is not for several goroutines at once.
+type Replay struct {
+	Ledger *Ledger
+	site   string
+	run    string
+	boot   string
+	begun  map[string]*states.Event // by address: parts without an end
+	taken  map[string][]states.Debt // by address of a handler's wave that has started
+}
+
+// NewReplay begins with a run of a site, by its Identity.
+func NewReplay(l *Ledger, site, run string) *Replay {
+	return &Replay{Ledger: l, site: site, run: run, begun: map[string]*states.Event{}, taken: map[string][]states.Debt{}}
+}
+
+// Add takes an event. Those that say nothing about debts cost nothing.
+func (r *Replay) Add(ev *states.Event) {
+	switch ev.Type {
+	case states.EventRun:
+		r.boot = ev.Boot
+	case states.EventResume:
+		r.settle() // what the process before had begun
+		r.boot = ev.Boot
+	case states.EventBegin:
+		r.begun[ev.Address] = ev
+	case states.EventPart:
+		r.part(ev)
+	case states.EventStart:
+		r.taken[ev.Address] = r.takes(states.WithoutWave(ev.Address))
+	case states.EventInvocation:
+		r.owes(ev.Address, ev, ev.Outcome)
+		r.paid(ev)
+	case states.EventOwed: // once more, under the name that its handler has now
+		r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(ev.Owed, d) })
+		for _, d := range ev.Owed {
+			d.Handler = ev.Address
+			r.add(d)
+		}
+	case states.EventDropped:
+		r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(ev.Owed, d) })
+	case states.EventConfirm:
+		r.confirm(ev)
+	}
+}
+
+// End takes note that no more events will come: what is begun is unknown, and
+// its handlers are owed.
+func (r *Replay) End() {
+	r.settle()
+	r.Ledger.Through = max(r.Ledger.Through, r.run)
+}
+
+// Begun tells whether something was begun that has not ended.
+func (r *Replay) Begun() bool { return len(r.begun) > 0 }
+
+// settle makes unknown what was begun.
+func (r *Replay) settle() {
+	byTime := func(a, b *states.Event) int { return cmp.Compare(a.Seq, b.Seq) }
+	for _, ev := range slices.SortedFunc(maps.Values(r.begun), byTime) {
+		ev := *ev
+		ev.Owes = ev.Handlers
+		r.owes(ev.Address, &ev, states.Unknown)
+		r.unknown(&ev)
+	}
+	clear(r.begun)
+	clear(r.taken)
+}
+
+// part takes a part's end.
+func (r *Replay) part(ev *states.Event) {
+	begun := r.begun[ev.Address]
+	delete(r.begun, ev.Address)
+	if len(r.Ledger.Unknown) > 0 && ran(ev.Outcome) {
+		r.known(states.WithoutWave(ev.Address))
+	}
+	if ev.Outcome == states.Unknown {
+		if begun == nil {
+			begun = ev
+		}
+		r.unknown(begun)
+	}
+	r.owes(ev.Address, ev, ev.Outcome)
+}
+
+// ran reports whether a part with this outcome was carried out, so that a
+// former act of it is past.
+func ran(o states.Outcome) bool {
+	return o == states.Changed || o == states.Unchanged || o == states.Failed
+}
+
+func (r *Replay) unknown(ev *states.Event) {
+	address := states.WithoutWave(ev.Address)
+	r.known(address)
+	r.Ledger.Unknown = append(r.Ledger.Unknown, states.Begun{
+		Site: r.site, Address: address, ID: ev.ID, Type: ev.Part, Key: ev.Key, Action: ev.Action,
+		Run: r.run, Time: ev.Time, Boot: r.boot,
+	})
+}
+
+// known takes a part off the list of unknown ones.
+func (r *Replay) known(address string) {
+	r.Ledger.Unknown = slices.DeleteFunc(r.Ledger.Unknown, func(b states.Begun) bool {
+		return b.Site == r.site && b.Address == address
+	})
+}
+
+// owes notes the debts that an end has brought about.
+func (r *Replay) owes(address string, ev *states.Event, why states.Outcome) {
+	for _, handler := range ev.Owes {
+		r.add(states.Debt{
+			Site: r.site, Handler: handler, Notifier: states.WithoutWave(address), Run: r.run, Since: ev.Time, Why: why,
+		})
+	}
+}
+
+// add adds a debt. The same one from before stays as it is, but it is owed anew
+// to waves that have taken it.
+func (r *Replay) add(d states.Debt) {
+	for wave, list := range r.taken {
+		r.taken[wave] = slices.DeleteFunc(list, func(o states.Debt) bool { return same(o, d) })
+	}
+	if !among(r.Ledger.Debts, d) {
+		r.Ledger.Debts = append(r.Ledger.Debts, d)
+	}
+}
+
+// same reports whether two debts are one; in which run it came to be does not
+// matter.
+func same(a, b states.Debt) bool {
+	return a.Site == b.Site && a.Handler == b.Handler && a.Notifier == b.Notifier
+}
+
+func among(list []states.Debt, d states.Debt) bool {
+	return slices.ContainsFunc(list, func(o states.Debt) bool { return same(o, d) })
+}
+
+// takes gives what a handler is owed now. What a part has only begun is not
+// among it: its end comes later.
+func (r *Replay) takes(handler string) (list []states.Debt) {
+	for _, d := range r.Ledger.Debts {
+		if d.Site == r.site && d.Handler == handler {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// paid clears the debts that a wave has taken, if it has gone well. One that its
+// own guard skipped has paid.
+func (r *Replay) paid(ev *states.Event) {
+	taken := r.taken[ev.Address]
+	delete(r.taken, ev.Address)
+	if len(taken) == 0 || ev.Outcome != states.Changed && ev.Outcome != states.Unchanged && ev.Outcome != states.Skipped {
+		return
+	}
+	r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(taken, d) })
+}
+
+// confirm notes that a block waits for its check, or that this has ended.
+func (r *Replay) confirm(ev *states.Event) {
+	l := r.Ledger
+	if ev.Outcome != "" {
+		l.Unconfirmed = slices.DeleteFunc(l.Unconfirmed, func(u Unconfirmed) bool { return u.Site == r.site && u.Block == ev.Address })
+		return
+	}
+	u := Unconfirmed{Site: r.site, Block: ev.Address, Run: r.run}
+	if !slices.Contains(l.Unconfirmed, u) {
+		l.Unconfirmed = append(l.Unconfirmed, u)
+	}
+}
+
+// Empty reports whether runs have left nothing.
+func (l *Ledger) Empty() bool {
+	return len(l.Debts)+len(l.Unknown)+len(l.Unconfirmed) == 0
+}
+
+// Clone gives a copy that does not share its lists.
+func (l *Ledger) Clone() *Ledger {
+	c := *l
+	c.Debts, c.Unknown, c.Unconfirmed = slices.Clone(l.Debts), slices.Clone(l.Unknown), slices.Clone(l.Unconfirmed)
+	return &c
+}
+
+// Of gives what runs have left for one site, by its Identity.
+func (l *Ledger) Of(site string) *Ledger {
+	c := l.Clone()
+	c.Debts = slices.DeleteFunc(c.Debts, func(d states.Debt) bool { return d.Site != site })
+	c.Unknown = slices.DeleteFunc(c.Unknown, func(b states.Begun) bool { return b.Site != site })
+	c.Unconfirmed = slices.DeleteFunc(c.Unconfirmed, func(u Unconfirmed) bool { return u.Site != site })
+	return c
+}

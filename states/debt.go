@@ -1,0 +1,33 @@
+package states
+
+import "time"
+
+// Debt is what a handler is owed: it has to run, since its notifier changed,
+// failed or may have done either, and it has not run well since.
+type Debt struct {
+	Site     string    `json:"site"`     // whose handler: see journal.Identity
+	Handler  string    `json:"handler"`  // without wave
+	Notifier string    `json:"notifier"` // the part or block, without wave
+	Run      string    `json:"run"`      // in which it came to be
+	Since    time.Time `json:"since"`
+	Why      Outcome   `json:"why"` // how the notifier ended: changed, failed or unknown
+}
+
+// Begun is a part that a run began and did not end: nobody knows what came of it.
+type Begun struct {
+	Site    string    `json:"site"`
+	Address string    `json:"address"` // without wave
+	ID      string    `json:"id,omitempty"`
+	Type    string    `json:"type"`
+	Key     string    `json:"key,omitempty"`
+	Action  Action    `json:"action,omitempty"`
+	Run     string    `json:"run"`
+	Time    time.Time `json:"time"`           // of its beginning
+	Boot    string    `json:"boot,omitempty"` // the kernel's boot id then
+}
+
+// Resource names one resource on a host.
+type Resource struct {
+	Type string `json:"type"`
+	Key  string `json:"key"`
+}
