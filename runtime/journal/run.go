@@ -77,7 +77,7 @@ func (f *Folder) begin(lock *os.File, last LockedError, m Meta) (*Run, error) {
 	if r.keep == 0 {
 		r.keep = 30
 	}
-	holder := LockedError{PID: os.Getpid(), Run: id, Since: r.status.Started, Revision: m.Run.Revision, Boot: bootID()}
+	holder := LockedError{PID: os.Getpid(), Run: id, Since: r.status.Started, Revision: m.Run.Revision, Boot: BootID()}
 	if err := claim(lock, holder); err != nil {
 		return nil, err
 	}
@@ -135,6 +135,20 @@ func (r *Run) Append(e states.Event) error {
 		r.failed = r.encoder.Encode(e)
 	}
 	return r.failed
+}
+
+// Flush hands all that was appended to the kernel: it outlives this process,
+// but not a loss of power.
+func (r *Run) Flush() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil {
+		r.failed = r.out.Flush()
+	}
+	if r.failed != nil {
+		return fmt.Errorf("the journal cannot be written: %w", r.failed)
+	}
+	return nil
 }
 
 // Sync makes durable all that was appended, and the run itself. It must have

@@ -40,8 +40,8 @@ func (f *Folder) sameRun(last, now LockedError) string {
 	return f.path(last.Run, "run.json")
 }
 
-// bootID names the time since the kernel was started; empty where it is unknown.
-func bootID() string {
+// BootID names the time since the kernel was started; empty where it is unknown.
+func BootID() string {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
