@@ -34,7 +34,7 @@ func (s *client) choose(ctx context.Context, c *site) error {
 // selected gives the hosts that --limit names, all without it; none where the
 // site declares none.
 func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
-	stop := s.watch()
+	stop := s.limited()
 	hosts, groups, diags := c.lang.Hosts(ctx, c.target)
 	stop()
 	if err := s.diagnose(c, diags); err != nil || s.globals.Limit == "" {

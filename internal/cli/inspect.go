@@ -117,7 +117,7 @@ func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, found *inspec
 		return err
 	}
 	if cmd.What != "states" {
-		stop := s.watch()
+		stop := s.limited()
 		values, diags := c.lang.Variables(ctx, c.target)
 		stop()
 		if err := s.diagnose(c, diags); err != nil {

@@ -87,7 +87,7 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 		}
 		return outside.FS(), nil
 	}
-	defer s.watch()()
+	defer s.limited()()
 	// What Load finds is in the lists of For too, in order with the rest.
 	loaded, _ := lang.Load(root.FS(), options)
 	return loaded, nil
@@ -139,7 +139,7 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 
 // declarations evaluates a site for the host that was chosen.
 func (s *client) declarations(ctx context.Context, c *site) (*states.Declarations, error) {
-	stop := s.watch()
+	stop := s.limited()
 	declarations, diags := c.lang.For(ctx, c.target)
 	stop()
 	if ctx.Err() != nil {
@@ -159,7 +159,7 @@ func (s *client) declarations(ctx context.Context, c *site) (*states.Declaration
 // plan compiles declarations, and selects from the run.
 func (s *client) plan(c *site, declarations *states.Declarations) error {
 	var diags diag.List
-	stop := s.watch()
+	stop := s.limited()
 	c.result, diags = graph.Compile(declarations, graph.Options{Registry: c.registry()})
 	stop()
 	if err := s.diagnose(c, diags); err != nil {

@@ -143,7 +143,7 @@ func (s *client) withoutTarget() error {
 // test carries out the cases of one site, and shows how they end.
 func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, update bool) (testcase.Tested, error) {
 	tested := testcase.Tested{Site: at.path, Dir: at.dir}
-	stop := s.watch()
+	stop := s.limited()
 	site, err := s.openTest(at)
 	if err != nil {
 		stop()
@@ -168,7 +168,7 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 		if !filter.MatchString(c.Name) {
 			continue
 		}
-		stop := s.watch()
+		stop := s.limited()
 		result := testcase.Run(ctx, c, o)
 		stop()
 		if ctx.Err() != nil {

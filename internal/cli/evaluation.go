@@ -11,10 +11,10 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
-// watch limits the time and memory of what follows, until the result is called:
+// limited limits the time and memory of what follows, until the result is called:
 // the evaluation of a site cannot be cancelled everywhere. It ends the program,
 // with a diagnostic.
-func (s *client) watch() (stop func()) {
+func (s *client) limited() (stop func()) {
 	memory, _ := parseSize(s.globals.EvalMemory) // checkLimits has looked at it
 	dog := watchdog.Watch(watchdog.Limits{Time: s.globals.EvalTimeout, Memory: memory}, func(a watchdog.Alarm) {
 		flag, what := "--eval-timeout", "a loop, or a function that is called too often"
