@@ -17,7 +17,8 @@ var namespace = uuid.MustParse("8f0d3c52-6a5e-4d0b-9a43-1d1c7e2b6f10")
 // build writes the StateRun.
 func (p *planner) build() *Result {
 	r := &Result{
-		Run:     &states.StateRun{Format: states.Format, Site: p.site.Site, Host: p.site.Host, Secrets: p.site.Secrets, SecretFiles: p.site.SecretFiles},
+		Run: &states.StateRun{Format: states.Format, Site: p.site.Site, Host: p.site.Host, Secrets: p.site.Secrets, SecretFiles: p.site.SecretFiles,
+			Prune: p.site.Prune, Moved: p.site.Moved},
 		Sources: make(map[string]diag.Range, 2*len(p.decls)),
 	}
 	r.Run.Invocations = make([]states.Invocation, 0, len(p.finals))
@@ -41,11 +42,12 @@ func (p *planner) build() *Result {
 		}
 	}
 	for _, d := range p.decls {
-		if d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.fixed) == 0 {
+		if p.isIdle(d) {
 			r.Sources[d.Address] = d.Range
 			r.Run.Handlers = append(r.Run.Handlers, p.idleHandler(r, d))
 		}
 	}
+	r.Run.LeftOut = p.leftOut(func(d *decl) bool { return d.invoked() || p.isIdle(d) })
 	r.Run.Revision = Revision(r.Run)
 	return r
 }
@@ -194,6 +196,7 @@ func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
 	}
 	slices.Sort(known)
 	inv.Requires = append(p.addresses(known), idle...)
+	inv.Notifies = notifies(d)
 	return inv
 }
 

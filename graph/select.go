@@ -28,7 +28,8 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 	if len(s.Targets)+len(s.Tags)+len(s.Exclude) == 0 {
 		return r.Run, nil
 	}
-	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool), forced: make(map[int]bool)}
+	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool),
+		forced: make(map[int]bool), by: s, dropped: make(map[*decl]bool)}
 	x.index()
 	idle := x.take(s)
 	if x.diags.HasErrors() {
@@ -64,7 +65,10 @@ type selector struct {
 	keep     []bool
 	notified [][]notified // of each final, by whom that is kept
 	forced   map[int]bool // waves that are targets
-	users    [][]int      // of each final: the finals that declare to require it
+	by       Selection
+	excludes []string       // addresses
+	dropped  map[*decl]bool // by them
+	users    [][]int        // of each final: the finals that declare to require it
 	diags    diag.List
 }
 
@@ -281,7 +285,8 @@ func (x *selector) drop(exclude []string) {
 		return
 	}
 	x.indexUsers()
-	queue := x.excluded(exclude)
+	x.excludes = x.inEach(exclude)
+	queue := x.excluded(x.excludes)
 	named := make(map[int]bool, len(queue))
 	for _, i := range queue {
 		named[i] = true
@@ -296,6 +301,7 @@ func (x *selector) drop(exclude []string) {
 		seen[i] = true
 		queue = append(queue, x.users[i]...)
 		f := x.plan.finals[i]
+		x.dropped[f.d] = true
 		if f.d.isBlock() && !named[i] {
 			continue // it goes on without one of its members; who requires it does not
 		}
@@ -313,7 +319,7 @@ func (x *selector) drop(exclude []string) {
 func (x *selector) excluded(addresses []string) []int {
 	p := x.plan
 	var out []int
-	for _, address := range x.inEach(addresses) {
+	for _, address := range addresses {
 		for _, i := range x.find(address) {
 			out = append(out, i)
 			if d := p.finals[i].d; d.isBlock() {

@@ -109,7 +109,7 @@ func wellFormed(t *testing.T, run *states.StateRun) {
 
 func TestSelectExcludedHandlerIsOwed(t *testing.T) {
 	run := selected(t, shop(), graph.Selection{Exclude: []string{"state.reload"}})
-	want(t, fmt.Sprint(run.Handlers[0].Address, run.Handlers[0].NotifiedBy), "state.reload[{state.package change} {state.conf change}]")
+	want(t, fmt.Sprint(run.Handlers[0].Address, run.Handlers[0].NotifiedBy), "state.reload[{state.package change } {state.conf change }]")
 	run = selected(t, shop(), graph.Selection{Exclude: []string{"state.reload#1"}})
 	want(t, edges(t, run, "state.reload#2"), "requires [] after [] by [state.package:change state.conf:change]")
 }

@@ -44,7 +44,9 @@ func (x *selector) run(full *states.StateRun) *states.StateRun {
 			out.Blocks = append(out.Blocks, b)
 		}
 	}
-	out.Handlers = x.handlers(kept)
+	var declared map[*decl]bool
+	out.Handlers, declared = x.handlers(kept)
+	out.LeftOut = p.leftOut(func(d *decl) bool { return declared[d] })
 	out.Revision = Revision(&out)
 	return &out
 }
@@ -159,7 +161,8 @@ func (x *selector) afterOf(i int, b *bridge) []int {
 }
 
 // handlers lists the lazy states that nothing invokes in the selection.
-func (x *selector) handlers(kept func(string) bool) []states.Invocation {
+// Declared are these, and what is invoked.
+func (x *selector) handlers(kept func(string) bool) (out []states.Invocation, declared map[*decl]bool) {
 	p := x.plan
 	invoked := make(map[*decl]bool)
 	told := make(map[*decl][]notified)
@@ -170,8 +173,9 @@ func (x *selector) handlers(kept func(string) bool) []states.Invocation {
 			told[f.d] = append(told[f.d], x.notified[i]...)
 		}
 	}
-	var out []states.Invocation
 	unused := &Result{Sources: make(map[string]diag.Range)}
+	declared = invoked
+	var idle []*decl
 	for _, d := range p.decls {
 		if !d.isState() || d.out || d.NeedsRun || invoked[d] || !d.lazy && len(told[d]) == 0 || len(d.fixed) > 0 && len(d.waves) == 0 {
 			continue
@@ -179,9 +183,14 @@ func (x *selector) handlers(kept func(string) bool) []states.Invocation {
 		inv := p.idleHandler(unused, d)
 		inv.Requires = filter(inv.Requires, func(a string) bool { return p.byAddress[a] != nil || kept(a) })
 		inv.NotifiedBy = x.notifications(told[d])
+		inv.LeftOut = x.isLeftOut(d)
 		out = append(out, inv)
+		idle = append(idle, d)
 	}
-	return out
+	for _, d := range idle {
+		declared[d] = true
+	}
+	return out, declared
 }
 
 // bridge finds the order among what is kept by way of what is not.

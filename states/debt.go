@@ -26,8 +26,11 @@ type Begun struct {
 	Boot    string    `json:"boot,omitempty"` // the kernel's boot id then
 }
 
-// Resource names one resource on a host.
+// Resource names one resource on a host, and who declares it.
 type Resource struct {
-	Type string `json:"type"`
-	Key  string `json:"key"`
+	Type string `json:"type,omitempty"`
+	Key  string `json:"key,omitempty"` // empty: only the host knows it
+	// Address is that of the part, without wave. Without a Type it is that of a
+	// declaration of whose parts nothing is known, and stands for all below it.
+	Address string `json:"address"`
 }

@@ -34,8 +34,8 @@ type StateRun struct {
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`
 	// LeftOut are the resources that are declared, but stand neither in
-	// Invocations nor in Handlers: by when, or by selection. They are no orphans.
-	// A Key is empty where only the host would know it: then none of its type is.
+	// Invocations nor in Handlers: by when, by selection, or since a state needs a
+	// run and has none. They are no orphans. Sorted by address.
 	LeftOut []Resource `json:"left_out,omitempty"`
 	// Secrets are the texts that Declarations names, to be masked wherever they
 	// turn up. They are never written.
@@ -85,6 +85,8 @@ type Invocation struct {
 type Notification struct {
 	Address string `json:"address"` // an invocation, a block, or a part of an invocation
 	On      string `json:"on"`      // OnChange or OnFailure
+	// Part is, in Notifies, the part of the invocation that notifies; empty: any.
+	Part string `json:"part,omitempty"`
 }
 
 // What a Notification reacts to.
