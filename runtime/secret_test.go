@@ -51,7 +51,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record, err := folder.Start(journal.Meta{Run: run})
+	record, err := folder.Start(t.Context(), journal.Meta{Run: run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestCutSecretsStayHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record, err := folder.Start(journal.Meta{Run: run})
+	record, err := folder.Start(t.Context(), journal.Meta{Run: run})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error)
 
 // apply carries the run out, and records it.
 func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder) (*runtime.Result, error) {
-	record, err := s.record(c, folder)
+	record, err := s.record(ctx, c, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func ending(result *runtime.Result, err error) journal.End {
 }
 
 // record begins the journal of an apply.
-func (s *client) record(c *site, folder *journal.Folder) (*journal.Run, error) {
+func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*journal.Run, error) {
 	sources := make(map[string]journal.Source, len(c.places))
 	lines := c.lines()
 	for address, place := range c.places {
@@ -82,7 +82,7 @@ func (s *client) record(c *site, folder *journal.Folder) (*journal.Run, error) {
 			Text: lines(place.File, place.Start.Line),
 		}
 	}
-	record, err := folder.Start(journal.Meta{Run: c.run, Sources: sources, Program: version()})
+	record, err := folder.Start(ctx, journal.Meta{Run: c.run, Sources: sources})
 	var locked *journal.LockedError
 	if errors.As(err, &locked) {
 		return nil, &status{code: exitFailed, err: err, hint: "wait until it has ended, or end it"}
@@ -101,7 +101,7 @@ func (s *client) journal() (*journal.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := journal.Open(dir)
+	folder, err := journal.OpenWith(dir, journal.Options{Program: version()})
 	if err != nil {
 		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
 	}

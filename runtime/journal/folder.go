@@ -16,7 +16,6 @@ package journal
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +27,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -37,21 +35,39 @@ const Format = "tenet.state/1"
 
 // Folder is a state folder. Its methods may be used by several processes at
 // once; only Start takes the lock.
-type Folder struct{ dir string }
+type Folder struct {
+	dir     string
+	options Options
+	disk    disk
+}
+
+// Options are what a Folder is opened with.
+type Options struct {
+	Program string // the version of the program, for records
+	// Intercept is for tests of recovery: it is called before each operation
+	// that changes the disk, by several goroutines at once. An error makes the
+	// operation fail, and it has no effect; see also Torn. A process that ends
+	// is one whose operations fail from there on, and whose Run is abandoned.
+	Intercept func(Op) error
+}
 
 // Open opens the state folder, and makes it if there is none. A folder of
 // another format is refused.
-func Open(dir string) (*Folder, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o700); err != nil {
+func Open(dir string) (*Folder, error) { return OpenWith(dir, Options{}) }
+
+// OpenWith is Open with options.
+func OpenWith(dir string, o Options) (*Folder, error) {
+	f := &Folder{dir: dir, options: o, disk: disk{intercept: o.Intercept}}
+	if err := f.disk.mkdir(filepath.Join(dir, "runs")); err != nil {
 		return nil, fmt.Errorf("the state folder cannot be made: %w", err)
 	}
 	file := filepath.Join(dir, "format")
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := replaceFile(file, []byte(Format+"\n")); err != nil {
+		if err := f.disk.replace(file, []byte(Format+"\n"), false); err != nil {
 			return nil, fmt.Errorf("the state folder cannot be written: %w", err)
 		}
-		return &Folder{dir: dir}, nil
+		return f, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
@@ -59,7 +75,7 @@ func Open(dir string) (*Folder, error) {
 	if format := strings.TrimSpace(string(data)); format != Format {
 		return nil, fmt.Errorf("the state folder %s has the format %q, and this program knows %q: use the version of tenet that wrote it", dir, format, Format)
 	}
-	return &Folder{dir: dir}, nil
+	return f, nil
 }
 
 // Dir is the folder's path.
@@ -198,7 +214,7 @@ func (f *Folder) Clean(id string) (removed string, err error) {
 	if holder := f.holder(); holder != nil && holder.Run == id {
 		return "", fmt.Errorf("run %s is in progress (process %d)", id, holder.PID)
 	}
-	return id, os.RemoveAll(f.path(id))
+	return id, f.disk.remove(f.path(id))
 }
 
 // CleanOld removes all runs but the latest keep ones.
@@ -214,15 +230,6 @@ func (f *Folder) CleanOld(keep int) (removed []string, err error) {
 		removed = append(removed, id)
 	}
 	return removed, nil
-}
-
-// replaceFile puts data at the path in one step, mode 0600.
-func replaceFile(path string, data []byte) error {
-	local, err := host.NewLocal(host.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	return local.WriteFile(context.Background(), path, host.Text(string(data)), host.Meta{Mode: new(fs.FileMode(0o600))})
 }
 
 // Outputs lists the files in which a run kept what its parts' programs printed,

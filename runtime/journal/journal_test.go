@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func run() *states.StateRun {
 func start(t *testing.T, f *journal.Folder, m journal.Meta) *journal.Run {
 	t.Helper()
 	m.Run = run()
-	r, err := f.Start(m)
+	r, err := f.Start(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func events(t *testing.T, f *journal.Folder, id string) (out []states.Event) {
 func TestRunIsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "state")
 	f := open(t, dir)
-	r := start(t, f, journal.Meta{Program: "v1", Sources: map[string]journal.Source{"file.a": {File: "site.hcl", Line: 3, Column: 1}}})
+	r := start(t, f, journal.Meta{Sources: map[string]journal.Source{"file.a": {File: "site.hcl", Line: 3, Column: 1}}})
 	if s, err := f.Status(""); err != nil || s.State != journal.Running || s.Run != r.ID() || s.PID != os.Getpid() {
 		t.Errorf("while running: %+v, %v", s, err)
 	}
@@ -123,7 +124,7 @@ func TestRunIsKept(t *testing.T) {
 func TestOneApplyAtATime(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, open(t, dir), journal.Meta{})
-	_, err := open(t, dir).Start(journal.Meta{Run: run()})
+	_, err := open(t, dir).Start(t.Context(), journal.Meta{Run: run()})
 	var locked *journal.LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() || locked.Run != r.ID() {
 		t.Fatalf("a second start: %v", err)
@@ -171,7 +172,7 @@ func TestSameRunIsShared(t *testing.T) {
 	inode := func(change func(*states.StateRun)) fs.FileInfo {
 		m := journal.Meta{Run: run()}
 		change(m.Run)
-		r, err := f.Start(m)
+		r, err := f.Start(t.Context(), m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +271,7 @@ func ExampleFolder_Start() {
 	if err != nil {
 		panic(err)
 	}
-	record, err := folder.Start(journal.Meta{Run: run()})
+	record, err := folder.Start(context.Background(), journal.Meta{Run: run()})
 	if err != nil {
 		panic(err)
 	}

@@ -32,13 +32,13 @@ func (e *LockedError) Error() string {
 
 // acquire takes the folder's lock. The kernel gives it up with the process, so
 // that a dead holder is no obstacle. last is who held it before.
-func (f *Folder) acquire() (lock *os.File, last LockedError, err error) {
-	lock, err = os.OpenFile(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+func (f *Folder) acquire() (lock *file, last LockedError, err error) {
+	lock, err = f.disk.open(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, LockedError{}, fmt.Errorf("the state folder cannot be locked: %w", err)
 	}
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	holder := readHolder(lock)
+	holder := readHolder(lock.File)
 	if err == nil {
 		return lock, holder, nil
 	}
@@ -48,17 +48,17 @@ func (f *Folder) acquire() (lock *os.File, last LockedError, err error) {
 	return nil, LockedError{}, errors.Join(err, lock.Close())
 }
 
-// claim writes down who holds the lock.
-func claim(lock *os.File, holder LockedError) error {
+// claim writes down who holds the lock, over who held it before: it is cut
+// afterwards, so that there is a whole record at any time.
+func claim(lock *file, holder LockedError) error {
 	data, err := json.Marshal(holder)
 	if err != nil {
 		return err
 	}
-	if err := lock.Truncate(0); err != nil {
+	if _, err := lock.Write(append(data, '\n')); err != nil {
 		return err
 	}
-	_, err = lock.WriteAt(append(data, '\n'), 0)
-	return err
+	return lock.Truncate(int64(len(data)) + 1)
 }
 
 // holder tells who holds the lock now, nil when nobody does.
@@ -77,8 +77,7 @@ func (f *Folder) holder() *LockedError {
 
 // readHolder gives what the lock says; an empty or torn one says nothing.
 func readHolder(lock *os.File) (holder LockedError) {
-	data, err := io.ReadAll(io.NewSectionReader(lock, 0, 4096))
-	if err != nil || json.Unmarshal(data, &holder) != nil {
+	if json.NewDecoder(io.NewSectionReader(lock, 0, 1<<16)).Decode(&holder) != nil {
 		return LockedError{}
 	}
 	return holder

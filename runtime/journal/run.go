@@ -2,19 +2,19 @@ package journal
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -23,7 +23,6 @@ import (
 type Meta struct {
 	Run     *states.StateRun
 	Sources map[string]Source // address → place, for messages
-	Program string            // the version of the program
 	Keep    int               // how many former runs are kept; 0: 30
 }
 
@@ -38,13 +37,13 @@ type Source struct {
 // Run is a run in progress, which holds the folder's lock.
 type Run struct {
 	folder *Folder
-	lock   *os.File
+	lock   *file
 	status Status
 	keep   int
 	saved  chan error // how writing run.json and its like ended
 
 	mu      sync.Mutex
-	events  *os.File
+	events  *file
 	out     *bufio.Writer
 	encoder *json.Encoder
 	failed  error // after it, nothing is appended
@@ -53,7 +52,10 @@ type Run struct {
 
 // Start takes the lock and begins a run's folder. The error is a *LockedError
 // while another process applies.
-func (f *Folder) Start(m Meta) (*Run, error) {
+func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	lock, last, err := f.acquire()
 	if err != nil {
 		return nil, err
@@ -65,13 +67,13 @@ func (f *Folder) Start(m Meta) (*Run, error) {
 	return r, nil
 }
 
-func (f *Folder) begin(lock *os.File, last LockedError, m Meta) (*Run, error) {
+func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
 	id, err := f.nextID(last.Run)
 	if err != nil {
 		return nil, err
 	}
 	r := &Run{folder: f, lock: lock, keep: m.Keep, saved: make(chan error, 1), status: Status{
-		Format: StatusFormat, Run: id, State: Running, PID: os.Getpid(), Program: m.Program,
+		Format: StatusFormat, Run: id, State: Running, PID: os.Getpid(), Program: f.options.Program,
 		Site: m.Run.Site, Host: m.Run.Host, Revision: m.Run.Revision, Started: time.Now().UTC(),
 	}}
 	if r.keep == 0 {
@@ -81,21 +83,21 @@ func (f *Folder) begin(lock *os.File, last LockedError, m Meta) (*Run, error) {
 	if err := claim(lock, holder); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(f.path(id, "output"), 0o700); err != nil {
+	if err := f.disk.mkdir(f.path(id, "output")); err != nil {
 		return nil, err
 	}
 	if err := r.writeStatus(); err != nil {
 		return nil, err
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND | os.O_EXCL
-	if r.events, err = os.OpenFile(f.path(id, "events.jsonl"), flags, 0o600); err != nil {
+	if r.events, err = f.disk.open(f.path(id, "events.jsonl"), flags); err != nil {
 		return nil, err
 	}
 	r.out = bufio.NewWriterSize(r.events, 1<<16)
 	r.encoder = json.NewEncoder(r.out)
 	r.encoder.SetEscapeHTML(false)
 	// Written beside the first reads; Sync waits for it before the first act.
-	go func() { r.saved <- save(f.path(id), m, f.sameRun(last, holder)) }()
+	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last, holder)) }()
 	return r, nil
 }
 
@@ -168,7 +170,7 @@ func (r *Run) sync() error {
 		r.failed = r.out.Flush()
 	}
 	if r.failed == nil {
-		r.failed = unix.Fdatasync(int(r.events.Fd()))
+		r.failed = r.events.Sync()
 	}
 	if r.failed != nil {
 		return fmt.Errorf("the journal cannot be written: %w", r.failed)
@@ -182,7 +184,7 @@ func (r *Run) Output(address, stream string, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	return os.WriteFile(r.folder.path(r.ID(), "output", OutputName(address, stream)), data, 0o600)
+	return r.folder.disk.write(r.folder.path(r.ID(), "output", OutputName(address, stream)), data, os.O_TRUNC)
 }
 
 // End is how a run ended.
@@ -217,20 +219,32 @@ func (r *Run) Finish(e End) error {
 	}
 	errs = append(errs, r.writeStatus(), r.events.Close())
 	if e.State == Done || e.State == Failed { // nobody goes on with it
-		if err := os.Remove(r.folder.path(r.ID(), "secrets.json")); !os.IsNotExist(err) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, r.folder.disk.remove(r.folder.path(r.ID(), "secrets.json")))
 	}
 	_, err := r.folder.CleanOld(r.keep)
 	return errors.Join(append(errs, err, r.lock.Close())...)
 }
+
+// Abandon gives up the run's files and the lock, and writes nothing more, as
+// the kernel does for a process that has died. The Run cannot be used afterwards.
+func (r *Run) Abandon() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.synced {
+		<-r.saved // whose error is that of a dead process
+	}
+	r.synced, r.failed = true, errAbandoned
+	return errors.Join(r.events.Close(), r.lock.Close())
+}
+
+var errAbandoned = errors.New("the run was abandoned")
 
 func (r *Run) writeStatus() error {
 	data, err := json.Marshal(r.status)
 	if err != nil {
 		return err
 	}
-	return replaceFile(r.folder.path(r.ID(), "status.json"), append(data, '\n'))
+	return r.folder.disk.replace(r.folder.path(r.ID(), "status.json"), append(data, '\n'), false)
 }
 
 // syncFiles makes durable what the run is made of, and its place.
@@ -240,12 +254,9 @@ func (r *Run) syncFiles() error {
 		r.folder.path(r.ID(), "run.json"), r.folder.path(r.ID(), "sources.json"),
 		r.folder.path(r.ID(), "secrets.json"), r.folder.path(r.ID()), filepath.Join(r.folder.dir, "runs"),
 	} {
-		f, err := os.Open(path)
-		if os.IsNotExist(err) && filepath.Base(path) == "secrets.json" {
+		err := r.folder.disk.sync(path)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == "secrets.json" {
 			continue // a run without secrets
-		}
-		if err == nil {
-			err = errors.Join(f.Sync(), f.Close())
 		}
 		errs = append(errs, err)
 	}

@@ -51,35 +51,35 @@ func BootID() string {
 
 // save writes what the run is made of into its folder. A run.json that is the
 // same as a former one becomes a link to it: most runs of a machine are alike.
-func save(dir string, m Meta, same string) error {
+func save(d disk, dir string, m Meta, same string) error {
 	secrets := secretsOf(m.Run)
 	path := filepath.Join(dir, "run.json")
-	if same == "" || os.Link(same, path) != nil {
-		err := writeJSON(path+".new", func(e *json.Encoder, w *bufio.Writer) error {
+	if same == "" || d.link(same, path) != nil {
+		err := writeJSON(d, path+".new", func(e *json.Encoder, w *bufio.Writer) error {
 			return encodeRun(e, w, m.Run)
 		})
 		if err == nil {
-			err = os.Rename(path+".new", path)
+			err = d.rename(path+".new", path)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(secrets) > 0 {
-		err := writeJSON(filepath.Join(dir, "secrets.json"), func(e *json.Encoder, _ *bufio.Writer) error {
+		err := writeJSON(d, filepath.Join(dir, "secrets.json"), func(e *json.Encoder, _ *bufio.Writer) error {
 			return e.Encode(secrets)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return writeJSON(filepath.Join(dir, "sources.json"), func(e *json.Encoder, _ *bufio.Writer) error {
+	return writeJSON(d, filepath.Join(dir, "sources.json"), func(e *json.Encoder, _ *bufio.Writer) error {
 		return e.Encode(m.Sources)
 	})
 }
 
-func writeJSON(path string, encode func(*json.Encoder, *bufio.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func writeJSON(d disk, path string, encode func(*json.Encoder, *bufio.Writer) error) error {
+	f, err := d.open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}

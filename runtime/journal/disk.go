@@ -1,0 +1,194 @@
+package journal
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpKind is what an operation on the disk does.
+type OpKind string
+
+// The operations. A file is closed, and read, without one.
+const (
+	OpMkdir    OpKind = "mkdir"
+	OpOpen     OpKind = "open" // to write; it may create the file
+	OpWrite    OpKind = "write"
+	OpTruncate OpKind = "truncate"
+	OpSync     OpKind = "sync"
+	OpRename   OpKind = "rename" // Path is the new name
+	OpLink     OpKind = "link"   // Path is the new name
+	OpRemove   OpKind = "remove" // a file, or a directory and what is in it
+)
+
+// Op is an operation on the disk that a Folder is about to do. See
+// Options.Intercept.
+type Op struct {
+	Kind OpKind
+	Path string
+	Data []byte // of a write; not to be changed
+}
+
+// Torn, as the error of Options.Intercept, lets the first N bytes of a write
+// reach the disk before it fails with Err.
+type Torn struct {
+	N   int
+	Err error
+}
+
+// Error is that of Err.
+func (t *Torn) Error() string { return t.Err.Error() }
+
+// Unwrap gives Err.
+func (t *Torn) Unwrap() error { return t.Err }
+
+// disk is what a Folder changes its files through.
+type disk struct{ intercept func(Op) error }
+
+func (d disk) may(kind OpKind, path string) error {
+	if d.intercept == nil {
+		return nil
+	}
+	return d.intercept(Op{Kind: kind, Path: path})
+}
+
+func (d disk) mkdir(path string) error {
+	if err := d.may(OpMkdir, path); err != nil {
+		return err
+	}
+	return os.MkdirAll(path, 0o700)
+}
+
+func (d disk) rename(from, to string) error {
+	if err := d.may(OpRename, to); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+func (d disk) link(from, to string) error {
+	if err := d.may(OpLink, to); err != nil {
+		return err
+	}
+	return os.Link(from, to)
+}
+
+// remove removes what is at the path, if there is something.
+func (d disk) remove(path string) error {
+	if err := d.may(OpRemove, path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// sync makes durable a file, or a directory's names.
+func (d disk) sync(path string) error {
+	if err := d.may(OpSync, path); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// open opens a file to write, mode 0600 if it is new. Programs that are started
+// do not inherit it: package os opens every file so.
+func (d disk) open(path string, flags int) (*file, error) {
+	if err := d.may(OpOpen, path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &file{File: f, disk: d}, nil
+}
+
+// write puts data at the path, over what is there.
+func (d disk) write(path string, data []byte, flags int) error {
+	f, err := d.open(path, os.O_WRONLY|os.O_CREATE|flags)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// tempPrefix begins the names of temporary files.
+const tempPrefix = ".tenet-"
+
+// replace puts data at the path in one step, mode 0600. If it is to be durable,
+// it is so on return; else a loss of power may leave the old or an empty file.
+func (d disk) replace(path string, data []byte, durable bool) error {
+	random := make([]byte, 8)
+	rand.Read(random)
+	dir := filepath.Dir(path)
+	temp := filepath.Join(dir, tempPrefix+hex.EncodeToString(random))
+	err := d.write(temp, data, os.O_EXCL)
+	if err == nil && durable {
+		err = d.sync(temp)
+	}
+	if err == nil {
+		err = d.rename(temp, path)
+	}
+	if err != nil {
+		if gone := d.remove(temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		return err
+	}
+	if durable {
+		return d.sync(dir)
+	}
+	return nil
+}
+
+// file is a file that is written.
+type file struct {
+	*os.File
+	disk disk
+}
+
+// Write writes at the file's offset, or its end if it was opened so.
+func (f *file) Write(data []byte) (int, error) {
+	if f.disk.intercept != nil {
+		err := f.disk.intercept(Op{Kind: OpWrite, Path: f.Name(), Data: data})
+		var torn *Torn
+		if errors.As(err, &torn) {
+			n, _ := f.File.Write(data[:min(max(torn.N, 0), len(data))])
+			return n, err
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return f.File.Write(data)
+}
+
+// Truncate cuts the file.
+func (f *file) Truncate(size int64) error {
+	if err := f.disk.may(OpTruncate, f.Name()); err != nil {
+		return err
+	}
+	return f.File.Truncate(size)
+}
+
+// Sync makes durable what the file holds, and how much.
+func (f *file) Sync() error {
+	if err := f.disk.may(OpSync, f.Name()); err != nil {
+		return err
+	}
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package journal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// oneRun is a short apply, up to its first error.
+func oneRun(t *testing.T, f *journal.Folder) error {
+	t.Helper()
+	r, err := f.Start(t.Context(), journal.Meta{Run: run()})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		r.Append(states.Event{Seq: 1, Type: states.EventRun, Format: states.EventFormat}),
+		r.Append(states.Event{Seq: 2, Type: states.EventBegin, Address: "file.a"}),
+		r.Sync(),
+		r.Output("file.a", "stdout", []byte("hello")),
+		r.Append(states.Event{Seq: 3, Type: states.EventPart, Address: "file.a", Outcome: states.Changed}),
+	)
+	if err != nil {
+		return errors.Join(err, r.Abandon())
+	}
+	return r.Finish(journal.End{State: journal.Done, Changed: true})
+}
+
+// Whatever operation fails says so, whichever of a run's it is.
+func TestEveryOperationMayFail(t *testing.T) {
+	for k := int64(1); ; k++ {
+		var n atomic.Int64
+		dir := t.TempDir()
+		f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
+			if n.Add(1) == k && op.Kind != journal.OpLink { // it is written anew instead
+				return syscall.ENOSPC
+			}
+			return nil
+		}})
+		if err == nil {
+			err = oneRun(t, f)
+		}
+		if n.Load() < k {
+			if err != nil || k < 20 {
+				t.Errorf("%d operations, %v", n.Load(), err)
+			}
+			return
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("operation %d failed, and the run says %v", k, err)
+		}
+		if err := oneRun(t, open(t, dir)); err != nil {
+			t.Errorf("a run after operation %d has failed: %v", k, err)
+		}
+	}
+}
+
+// A torn write leaves its beginning, and an abandoned run writes nothing more.
+func TestTornWrite(t *testing.T) {
+	dir := t.TempDir()
+	dead := errors.New("dead")
+	f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
+		if op.Kind == journal.OpWrite && strings.HasSuffix(op.Path, "events.jsonl") {
+			return &journal.Torn{N: 40, Err: dead}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, f, journal.Meta{})
+	for seq := range int64(9) {
+		if err := r.Append(states.Event{Seq: seq, Type: states.EventBegin, Address: "file.a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Flush(); !errors.Is(err, dead) {
+		t.Errorf("flushed: %v", err)
+	}
+	if err := r.Abandon(); err != nil {
+		t.Error(err)
+	}
+	if err := r.Append(states.Event{}); err == nil {
+		t.Error("appended to an abandoned run")
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "runs", r.ID(), "events.jsonl"))
+	if err != nil || len(data) != 40 {
+		t.Errorf("left %q, %v", data, err)
+	}
+	if s, err := f.Status(""); err != nil || s.State != journal.Interrupted {
+		t.Errorf("status %+v, %v", s, err)
+	}
+}
