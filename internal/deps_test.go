@@ -59,6 +59,8 @@ var imports = []struct {
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},
 	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
+	// What comes around again, of whatever is done.
+	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.
 	{"stdlib", nil, []string{"*"}},
 	{"cmd/tenet", []string{"internal/cli"}, nil},

@@ -1,0 +1,119 @@
+package watch
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Drift tells what is new in the events of a plan or an apply against those of
+// the one before, so that the same is not said again each time. It remembers
+// what is not as declared, and nothing else: it grows with that, not with time.
+// It is not for several goroutines at once.
+type Drift struct {
+	off  map[subject]digest // what was not as declared in the run before
+	now  map[subject]digest // and in this one so far
+	back map[subject]bool   // of off: what this one has spoken of
+}
+
+// subject is what an event speaks of.
+type subject Gone
+
+type digest [16]byte
+
+// News is what an event says against those of the run before.
+type News int
+
+// The news.
+const (
+	Nothing News = iota // as before, or of no account
+	Off                 // it is not as declared, in a way that is new, or was made so just now
+	Back                // it is as declared again
+)
+
+// Add takes the next event of a run.
+func (d *Drift) Add(ev *states.Event) News {
+	if d.now == nil {
+		d.now, d.back = map[subject]digest{}, map[subject]bool{}
+	}
+	what, off := judge(ev)
+	if what.Type == "" {
+		return Nothing
+	}
+	before, was := d.off[what]
+	if was {
+		d.back[what] = true
+	}
+	switch {
+	case off:
+		sum := digestOf(ev)
+		d.now[what] = sum
+		if was && before == sum {
+			return Nothing
+		}
+		return Off
+	case ev.Outcome == states.Changed:
+		return Off
+	case was:
+		return Back
+	}
+	return Nothing
+}
+
+// Len tells how much is not as declared in the run so far.
+func (d *Drift) Len() int { return len(d.now) }
+
+// Gone is something that was not as declared, and of which nothing is said any
+// more: a part (Type is states.EventPart) that is not declared any more, or what
+// an earlier run had left (states.EventOwed and the like).
+type Gone struct{ Type, Address, Key string }
+
+// End takes note that the run has come to its end, and gives what was not as
+// declared and has not been spoken of, by address.
+func (d *Drift) End() (gone []Gone) {
+	for what := range d.off {
+		if !d.back[what] {
+			gone = append(gone, Gone(what))
+		}
+	}
+	d.off, d.now, d.back = d.now, nil, nil
+	slices.SortFunc(gone, func(a, b Gone) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+	})
+	return gone
+}
+
+// Forget takes note that the run has not come to its end: the next is held
+// against the one before it.
+func (d *Drift) Forget() { d.now, d.back = nil, nil }
+
+// judge tells what an event speaks of, if that counts, and whether this is not
+// as declared.
+func judge(ev *states.Event) (what subject, off bool) {
+	switch ev.Type {
+	case states.EventPart:
+		off = ev.Outcome == states.Failed || ev.Outcome == states.Unknown || ev.Outcome == states.Blocked ||
+			ev.Outcome == "" && ev.Action != states.NoChange
+		return subject{Type: ev.Type, Address: ev.Address}, off
+	case states.EventOwed, states.EventDropped, states.EventUnknown, states.EventOrphan:
+		return subject{ev.Type, ev.Address, ev.Key}, true
+	}
+	return subject{}, false
+}
+
+// digestOf sums up what an event says, but for when it did and how long it took.
+func digestOf(ev *states.Event) (d digest) {
+	said := *ev
+	said.Seq, said.Time, said.Duration = 0, time.Time{}, 0
+	data, err := json.Marshal(said)
+	if err != nil { // then it is new each time
+		data = []byte(ev.Time.String())
+	}
+	sum := sha256.Sum256(data)
+	copy(d[:], sum[:])
+	return d
+}
