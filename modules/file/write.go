@@ -58,8 +58,7 @@ func checkBeside(ctx context.Context, h host.Host, want File, meta host.Meta) er
 	if !besideCheck(want) {
 		return nil
 	}
-	dir, base := path.Split(want.Path)
-	temporary := dir + "." + base + ".tenet-check"
+	temporary := path.Join(path.Dir(want.Path), host.TempName(h))
 	if err := h.WriteFile(ctx, temporary, *want.Content, meta); err != nil {
 		return explain(err, want.Path)
 	}
@@ -121,7 +120,7 @@ func keep(ctx context.Context, h host.Host, name string) (putBack func(context.C
 	if _, inline := content.Inline(); inline {
 		return func(ctx context.Context) error { return h.WriteFile(ctx, name, content, meta) }, nothing, nil
 	}
-	side := name + ".tenet-former~"
+	side := path.Join(path.Dir(name), host.TempName(h))
 	if err := copyFile(ctx, h, name, side); err != nil {
 		return nil, nil, err
 	}

@@ -21,12 +21,13 @@ type Local struct {
 	dir   string   // the root's path
 	env   []string
 	grace time.Duration
+	runID string // whose names temporary files and programs carry; empty: none
 
 	// componentwise is set where the kernel does not offer openat2.
 	componentwise bool
 
 	files  *accounts
-	others otherAccounts
+	others *otherAccounts
 
 	mu      sync.Mutex
 	written map[uint64]string // device → a directory on it that was written to
@@ -46,7 +47,7 @@ type LocalOptions struct {
 
 // NewLocal makes a Local. The error says why the root cannot be used.
 func NewLocal(o LocalOptions) (*Local, error) {
-	l := &Local{dir: "/", env: o.Env, grace: o.Grace, written: map[uint64]string{}}
+	l := &Local{dir: "/", env: o.Env, grace: o.Grace, others: &otherAccounts{}, written: map[uint64]string{}}
 	if l.grace == 0 {
 		l.grace = 2 * time.Second
 	}
@@ -69,6 +70,15 @@ func NewLocal(o LocalOptions) (*Local, error) {
 	l.componentwise = err != nil
 	return l, nil
 }
+
+// ForRun is Runner.ForRun. Its Sync is about its own writes.
+func (l *Local) ForRun(id string) Host {
+	return &Local{root: l.root, dir: l.dir, env: l.env, grace: l.grace, runID: id,
+		componentwise: l.componentwise, files: l.files, others: l.others, written: map[uint64]string{}}
+}
+
+// TempName is Namer.TempName.
+func (l *Local) TempName() string { return tempName(l.runID) }
 
 // Actor gives the user that the program runs as.
 func (l *Local) Actor() (uid, gid int) { return os.Geteuid(), os.Getegid() }

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -49,10 +48,6 @@ func (l *Local) inParent(op, path string, errRoot error, write func(dir int, nam
 	return nil
 }
 
-// tempName names a temporary file. Leftovers of a killed program are known by
-// their beginning.
-func tempName() string { return ".tenet-" + rand.Text() }
-
 // WriteFile is Writer.WriteFile.
 func (l *Local) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
 	return l.inParent("write", path, syscall.EISDIR, func(dir int, name string, now *unix.Stat_t, kind Kind) error {
@@ -68,7 +63,7 @@ func (l *Local) WriteFile(ctx context.Context, path string, c Content, m Meta) e
 			m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
 		}
 		m.Mode = or(m.Mode, mode)
-		return writeTemp(ctx, dir, name, c, m)
+		return writeTemp(ctx, dir, l.TempName(), name, c, m)
 	})
 }
 
@@ -81,8 +76,7 @@ func or[T any](set *T, value T) *T {
 }
 
 // writeTemp writes a temporary file in the directory and renames it.
-func writeTemp(ctx context.Context, dir int, name string, c Content, m Meta) (err error) {
-	temp := tempName()
+func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Meta) (err error) {
 	fd, err := again(func() (int, error) {
 		return unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	})
@@ -182,7 +176,7 @@ func (l *Local) Symlink(target, path string, m Meta) error {
 		if err := replaceable(kind); err != nil {
 			return err
 		}
-		temp := tempName()
+		temp := l.TempName()
 		if err := unix.Symlinkat(target, dir, temp); err != nil {
 			return err
 		}

@@ -47,6 +47,18 @@ func (m *Memory) Actor() (uid, gid int) {
 	return m.uid, m.gid
 }
 
+// ForRun is Runner.ForRun: the same machine.
+func (m *Memory) ForRun(id string) Host { return memoryRun{m, id} }
+
+// memoryRun is a Memory in one run.
+type memoryRun struct {
+	*Memory
+	run string
+}
+
+// TempName is Namer.TempName.
+func (m memoryRun) TempName() string { return tempName(m.run) }
+
 // Handle sets what a program does. Name is Argv[0], or its last part.
 func (m *Memory) Handle(name string, p Program) {
 	m.mu.Lock()

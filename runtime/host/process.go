@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +45,7 @@ func (l *Local) Run(ctx context.Context, c Command) (Result, error) {
 }
 
 func (l *Local) run(ctx context.Context, c Command) (Result, error) {
-	mark := "TENET_PROCESS=" + rand.Text()
+	mark := processMark(ctx, l.runID)
 	cmd, err := l.prepare(c, mark)
 	if err != nil {
 		return Result{}, err

@@ -16,7 +16,15 @@ import (
 // environment that it inherited, or as the child of one that belongs. That
 // also finds those that made a session of their own and whose parent is gone.
 func endProcesses(pid int, mark string, grace time.Duration) error {
-	f := &family{head: pid, mark: []byte(mark), members: map[int]string{}}
+	return newFamily(pid, mark).end(grace)
+}
+
+func newFamily(head int, mark string) *family {
+	return &family{head: head, mark: []byte(mark), members: map[int]string{}}
+}
+
+// end ends all members: SIGTERM, a time of grace, SIGKILL.
+func (f *family) end(grace time.Duration) error {
 	f.signal(syscall.SIGTERM)
 	f.signal(syscall.SIGCONT) // a stopped one must wake up to end
 	deadline := time.Now().Add(grace)
@@ -37,10 +45,18 @@ func endProcesses(pid int, mark string, grace time.Duration) error {
 	return fmt.Errorf("processes %v cannot be killed", f.alive())
 }
 
+// Abandoned is Abandoned.Abandoned.
+func (l *Local) Abandoned(run, part string) []int { return newFamily(0, partMark(run, part)).alive() }
+
+// EndAbandoned is Abandoned.EndAbandoned.
+func (l *Local) EndAbandoned(run, part string) error {
+	return newFamily(0, partMark(run, part)).end(l.grace)
+}
+
 // family is a process and all that come from it.
 type family struct {
-	head    int
-	mark    []byte
+	head    int            // 0: nobody; the mark alone tells
+	mark    []byte         // how the variable begins that members have in their environment
 	members map[int]string // pid → start time: all that were seen
 }
 
@@ -54,7 +70,9 @@ type process struct {
 func (f *family) signal(s syscall.Signal) {
 	alive := f.alive()
 	// The whole group at once first, so that none sees another end.
-	_ = syscall.Kill(-f.head, s)
+	if f.head != 0 {
+		_ = syscall.Kill(-f.head, s)
+	}
 	for _, pid := range alive {
 		_ = syscall.Kill(pid, s)
 	}
@@ -63,10 +81,11 @@ func (f *family) signal(s syscall.Signal) {
 // alive lists the members that run now.
 func (f *family) alive() []int {
 	all := processes()
+	spared := lineage(all)
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
-			if f.members[p.pid] != p.start && f.belongs(p) {
+			if f.members[p.pid] != p.start && !spared[p.pid] && f.belongs(p) {
 				f.members[p.pid] = p.start
 				grown = true
 			}
@@ -82,10 +101,7 @@ func (f *family) alive() []int {
 }
 
 func (f *family) belongs(p process) bool {
-	if p.pid == os.Getpid() {
-		return false
-	}
-	if _, seen := f.members[f.head]; p.pid == f.head && !seen || p.session == f.head {
+	if _, seen := f.members[f.head]; f.head != 0 && (p.pid == f.head && !seen || p.session == f.head) {
 		return true
 	}
 	if _, ok := f.members[p.parent]; ok {
@@ -93,7 +109,21 @@ func (f *family) belongs(p process) bool {
 	}
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 	return err == nil && slices.ContainsFunc(bytes.Split(environ, []byte{0}),
-		func(v []byte) bool { return bytes.Equal(v, f.mark) })
+		func(v []byte) bool { return bytes.HasPrefix(v, f.mark) })
+}
+
+// lineage is this process and those that it comes from: they never belong, even
+// if one of them was started by a part.
+func lineage(all []process) map[int]bool {
+	parents := make(map[int]int, len(all))
+	for _, p := range all {
+		parents[p.pid] = p.parent
+	}
+	spared := map[int]bool{}
+	for pid := os.Getpid(); pid > 1 && !spared[pid]; pid = parents[pid] {
+		spared[pid] = true
+	}
+	return spared
 }
 
 // processes lists what runs; zombies do not.
