@@ -34,9 +34,9 @@ func (d *decoder) siteBlock(b *syntax.Block) {
 	d.site.siteRange = &b.Header
 	d.literal(b.Body, "name", cty.String, func(v cty.Value) { d.site.name = v.AsString() })
 	d.literal(b.Body, "prune", cty.Bool, func(v cty.Value) { d.site.prune = v.True() })
-	if d.site.prune {
-		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect yet", Range: at(b.Body.Attribute("prune").NameRange),
-			Detail: "What the site no longer declares stays on the host.", Hint: "leave it out, and declare what must go with ensure = \"absent\""})
+	if d.site.prune && d.site.name == "" {
+		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect in a site without a name", Range: at(b.Body.Attribute("prune").NameRange),
+			Detail: "What a site has created is known by its name.", Hint: "add name = \"…\""})
 	}
 	d.literal(b.Body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })
 	if a := b.Body.Attribute("requires_version"); a != nil {

@@ -96,7 +96,7 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	for _, text := range e.vault.Texts() {
 		e.secrets[text] = true
 	}
-	return &states.Declarations{Site: e.site.name, Host: t.Host, List: e.out, Moved: moved,
+	return &states.Declarations{Site: e.site.name, Host: t.Host, List: e.out, Moved: moved, Prune: e.site.prune,
 		Empty: slices.Compact(e.empty), Secrets: slices.Sorted(maps.Keys(e.secrets))}, list
 }
 

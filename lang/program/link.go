@@ -94,7 +94,9 @@ func (l *linker) rest() {
 		}
 	}
 	for _, m := range l.site.moved {
-		l.attribute(m.to, scope{})
+		if !l.site.isMoved(m.to) {
+			l.attribute(m.to, scope{})
+		}
 	}
 }
 
