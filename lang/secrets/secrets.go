@@ -234,12 +234,16 @@ func (f *File) Bytes() []byte {
 }
 
 func encrypt(text string, to ...age.Recipient) ([]byte, error) {
+	return encryptBytes([]byte(text), to...)
+}
+
+func encryptBytes(data []byte, to ...age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to...)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Write([]byte(text)); err != nil {
+	if _, err := w.Write(data); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {

@@ -1,0 +1,119 @@
+package planfile
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Rows gives those of a plan's events that say what would be done, without
+// numbers and times.
+func Rows(events []states.Event) []states.Event {
+	rows := []states.Event{}
+	for _, ev := range events {
+		switch ev.Type {
+		case states.EventRun, states.EventResume, states.EventBegin, states.EventStart, states.EventRetry, states.EventSummary:
+			continue
+		}
+		ev.Seq, ev.Time, ev.Duration = 0, time.Time{}, 0
+		rows = append(rows, ev)
+	}
+	return rows
+}
+
+// Difference is one row that is no longer what it was in the plan.
+type Difference struct {
+	Planned *states.Event // nil: there was none
+	Now     *states.Event // nil: there is none
+}
+
+// Address is that of the row.
+func (d Difference) Address() string { return d.row().Address }
+
+// Invocation is the address of the row's invocation, if it is that of a part.
+func (d Difference) Invocation() string { return d.row().Invocation }
+
+// Type is the type of the row's event.
+func (d Difference) Type() string { return d.row().Type }
+
+func (d Difference) row() *states.Event {
+	if d.Planned != nil {
+		return d.Planned
+	}
+	return d.Now
+}
+
+// Compare compares a plan's events with those of another plan, row by row: in
+// all but times. The differences come in the order of the first plan, then those
+// that only the second one has.
+func Compare(planned, now []states.Event) ([]Difference, error) {
+	before, err := keyed(planned)
+	if err != nil {
+		return nil, err
+	}
+	after, err := keyed(now)
+	if err != nil {
+		return nil, err
+	}
+	var list []Difference
+	for _, key := range before.order {
+		was, is := before.rows[key], after.rows[key]
+		if is.event == nil || !bytes.Equal(was.text, is.text) {
+			list = append(list, Difference{was.event, is.event})
+		}
+	}
+	for _, key := range after.order {
+		if before.rows[key].event == nil {
+			list = append(list, Difference{nil, after.rows[key].event})
+		}
+	}
+	return list, nil
+}
+
+// rowKey is what a row is about; several rows about the same are numbered.
+type rowKey struct {
+	typ, address, part, key, run string
+	number                       int
+}
+
+// row is a row, and the text by which it is compared.
+type row struct {
+	event *states.Event
+	text  []byte
+}
+
+type table struct {
+	order []rowKey
+	rows  map[rowKey]row
+}
+
+func keyed(events []states.Event) (*table, error) {
+	t := &table{rows: map[rowKey]row{}}
+	for _, ev := range Rows(events) {
+		text, err := encode(timeless(ev))
+		if err != nil {
+			return nil, err
+		}
+		key := rowKey{typ: ev.Type, address: ev.Address, part: ev.Part, key: ev.Key, run: ev.Run}
+		for t.rows[key].event != nil {
+			key.number++
+		}
+		t.order = append(t.order, key)
+		t.rows[key] = row{&ev, text}
+	}
+	return t, nil
+}
+
+// timeless is a row without the times that stand within it.
+func timeless(ev states.Event) states.Event {
+	if len(ev.Owed) > 0 {
+		owed := make([]states.Debt, len(ev.Owed))
+		for i, d := range ev.Owed {
+			d.Since = time.Time{}
+			owed[i] = d
+		}
+		ev.Owed = owed
+	}
+	return ev
+}
