@@ -23,12 +23,19 @@ type applyCmd struct {
 	siteArg
 	consent
 	detailed
+	converging
 }
 
 // Run applies a site.
 func (cmd *applyCmd) Run(ctx runContext, s *client) error {
+	if err := cmd.converging.check(); err != nil {
+		return err
+	}
 	if err := s.mayAsk(cmd.Yes, "apply", "tenet plan"); err != nil {
 		return err
+	}
+	if cmd.UntilConverged != nil {
+		s.said = &said{}
 	}
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
@@ -38,6 +45,9 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	c.forgetPlanner()
+	if cmd.UntilConverged != nil {
+		return s.converge(ctx, cmd, c)
+	}
 	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
 }
 
@@ -59,12 +69,12 @@ func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed boo
 		return err
 	}
 	if !yes {
-		todo, err := s.confirm(ctx, c)
+		todo, err := s.confirm(ctx, c, "Apply this?")
 		if err != nil || !todo {
 			return err
 		}
 	}
-	result, err := s.apply(ctx, c, folder)
+	result, err := s.apply(ctx, c, folder, s.renderer)
 	if err != nil {
 		return err
 	}
@@ -73,7 +83,7 @@ func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed boo
 
 // confirm shows the plan and asks. What was shown is what is applied: it plans
 // again after the answer, and asks again if the machine has changed meanwhile.
-func (s *client) confirm(ctx context.Context, c *site) (todo bool, err error) {
+func (s *client) confirm(ctx context.Context, c *site, question string) (todo bool, err error) {
 	answers := bufio.NewReader(s.In)
 	shown, result, err := s.planRows(ctx, c, s.renderer(c))
 	for {
@@ -85,7 +95,7 @@ func (s *client) confirm(ctx context.Context, c *site) (todo bool, err error) {
 		case result.Counts.Changed == 0:
 			return false, nil
 		}
-		if yes, err := s.ask(ctx, answers); err != nil || !yes {
+		if yes, err := s.ask(ctx, answers, question); err != nil || !yes {
 			return false, err
 		}
 		now, _, err := s.planRows(ctx, c, nil)
@@ -128,8 +138,8 @@ func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) (string, 
 }
 
 // ask waits for an answer, or for the end of ctx.
-func (s *client) ask(ctx context.Context, in *bufio.Reader) (bool, error) {
-	fmt.Fprint(s.Out, "\nApply this? [y/N] ")
+func (s *client) ask(ctx context.Context, in *bufio.Reader, question string) (bool, error) {
+	fmt.Fprint(s.Out, "\n"+question+" [y/N] ")
 	type reply struct {
 		text string
 		err  error

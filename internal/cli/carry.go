@@ -39,13 +39,14 @@ func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error)
 	return result, failed(errors.Join(err, unread(r.Close())))
 }
 
-// apply carries the run out, and records it.
-func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder) (*runtime.Result, error) {
+// apply carries the run out, records it, and shows it by the renderer that show
+// gives.
+func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder, show func(*site) ui.Renderer) (*runtime.Result, error) {
 	record, err := s.record(ctx, c, folder)
 	if err != nil {
 		return nil, err
 	}
-	r := s.renderer(c)
+	r := show(c)
 	o := s.options(c, r.Event)
 	o.Journal = record
 	result, err := runtime.Apply(ctx, c.run, o)

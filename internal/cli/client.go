@@ -23,6 +23,7 @@ type client struct {
 	globals *Globals
 	model   *kong.Application
 	dog     *watchdog.Dog // that watches an evaluation; nil: none
+	said    *said         // diagnostics that were shown; nil: each is shown
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	keys          []secrets.Identity // that may open secrets, once they are read
@@ -70,6 +71,13 @@ func (s *client) printJSON(v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return failed(e.Encode(v))
+}
+
+// printLine writes one JSON value on a line of its own.
+func (s *client) printLine(v any) error {
+	e := json.NewEncoder(s.Out)
+	e.SetEscapeHTML(false)
+	return unread(failed(e.Encode(v)))
 }
 
 // newHost opens the machine.

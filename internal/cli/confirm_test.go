@@ -52,7 +52,7 @@ func TestConfirmAsksAgainWhenTheMachineHasChanged(t *testing.T) {
 		func() string { return "yes\n" },
 	}
 	s, c, out := asked(t, path, in)
-	todo, err := s.confirm(t.Context(), c)
+	todo, err := s.confirm(t.Context(), c, "Apply this?")
 	if err != nil || !todo || len(*in) != 0 {
 		t.Errorf("confirm: %t, %v, %d questions not asked", todo, err, len(*in))
 	}
@@ -71,7 +71,7 @@ func TestConfirmEndsWhenNothingIsLeftToDo(t *testing.T) {
 		return "y\n"
 	}}
 	s, c, out := asked(t, path, in)
-	if todo, err := s.confirm(t.Context(), c); err != nil || todo {
+	if todo, err := s.confirm(t.Context(), c, "Apply this?"); err != nil || todo {
 		t.Errorf("confirm: %t, %v\n%s", todo, err, out)
 	}
 }
@@ -84,7 +84,7 @@ func TestConfirmIsInterruptible(t *testing.T) {
 		return "y\n"
 	}}
 	s, c, _ := asked(t, filepath.Join(t.TempDir(), "file"), in)
-	todo, err := s.confirm(ctx, c)
+	todo, err := s.confirm(ctx, c, "Apply this?")
 	if st, ok := errors.AsType[*status](err); todo || !ok || st.code != exitInterrupted {
 		t.Errorf("confirm: %t, %v", todo, err)
 	}

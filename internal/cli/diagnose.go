@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -19,8 +20,9 @@ func (s *client) diagnoseText(name string, src []byte, diags diag.List) error {
 }
 
 func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error {
-	if len(diags) == 0 {
-		return nil
+	wrong := diags.HasErrors()
+	if s.said != nil {
+		diags = s.said.news(diags)
 	}
 	var err error
 	if s.globals.JSON {
@@ -32,15 +34,34 @@ func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error
 				diag.Diagnostic
 			}{"diagnostic", d}))
 		}
-	} else {
+	} else if len(diags) > 0 {
 		o := diag.WriteOptions{Color: s.color(s.Err), Source: source}
 		if width, tty := terminal(s.Err); tty {
 			o.Width = width
 		}
 		err = diag.Write(s.Err, diags, o)
 	}
-	if diags.HasErrors() {
+	if wrong {
 		return &status{code: exitSite}
 	}
 	return failed(err)
+}
+
+// said are the diagnostics of a site that is evaluated again and again: what was
+// said the time before is not said again. It remembers two times.
+type said struct{ before, now map[string]bool }
+
+// again begins another evaluation.
+func (d *said) again() { d.before, d.now = d.now, nil }
+
+// news gives the diagnostics that are new.
+func (d *said) news(diags diag.List) diag.List {
+	if d.now == nil {
+		d.now = map[string]bool{}
+	}
+	return slices.DeleteFunc(slices.Clone(diags), func(one diag.Diagnostic) bool {
+		text, err := json.Marshal(one)
+		d.now[string(text)] = true
+		return err == nil && d.before[string(text)]
+	})
 }

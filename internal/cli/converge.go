@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/states"
+)
+
+// converging says that a site is applied until nothing changes.
+type converging struct {
+	UntilConverged *int `help:"Apply again until nothing changes, N times at most." placeholder:"N"`
+}
+
+func (o converging) check() error {
+	if o.UntilConverged != nil && *o.UntilConverged < 1 {
+		return usage("", "--until-converged is a number of runs from 1, not %d", *o.UntilConverged)
+	}
+	return nil
+}
+
+// convergence is how the runs of one apply went: its last line of JSON.
+type convergence struct {
+	Type      string     `json:"type"` // "convergence"
+	Converged bool       `json:"converged"`
+	Runs      int        `json:"runs"`
+	Limit     int        `json:"limit"`
+	Changing  []changing `json:"changing"` // what the last two runs, or the only one, have changed
+}
+
+// changing is a part that is changed by each run.
+type changing struct {
+	Address    string        `json:"address"`
+	Type       string        `json:"part_type"`
+	Key        string        `json:"key,omitempty"`
+	Action     states.Action `json:"action"`
+	Attributes []string      `json:"attributes,omitempty"`
+
+	handler bool
+}
+
+// converge applies the site until a run changes nothing. A run that failed may
+// succeed the next time, as what it waits for may have come, and counts like
+// one that changed something.
+func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
+	limit := *cmd.UntilConverged
+	folder, err := s.journal() // before anybody is asked
+	if err != nil {
+		return err
+	}
+	if !cmd.Yes {
+		todo, err := s.confirm(ctx, c, fmt.Sprintf("Apply this, and again until nothing changes (%d times at most)?", limit))
+		if err != nil || !todo {
+			return err
+		}
+	}
+	end := convergence{Type: "convergence", Limit: limit, Changing: []changing{}}
+	var result *runtime.Result
+	var last, before []changing
+	var changed bool
+	for {
+		end.Runs++
+		before, last = last, nil
+		result, err = s.apply(ctx, c, folder, func(c *site) ui.Renderer {
+			return &noting{Renderer: s.renderer(c), list: &last, handlers: handlersOf(c.run)}
+		})
+		switch {
+		case err != nil:
+			return err
+		case result.Interrupted:
+			return exitCode(result, false)
+		}
+		changed = changed || result.Counts.Changed > 0
+		end.Converged = !result.Failed && result.Counts.Changed == 0
+		if end.Converged || end.Runs == limit {
+			break
+		}
+		if err := s.tell("\nAgain, run %d of %d at most:", end.Runs+1, limit); err != nil {
+			return err
+		}
+		if c, err = s.again(ctx, cmd.Site); err != nil {
+			return err
+		}
+	}
+	if !end.Converged {
+		end.Changing = still(before, last, end.Runs)
+	}
+	return s.converged(end, result, changed && cmd.DetailedExitcode)
+}
+
+// again compiles the site anew: facts may have changed with the machine.
+func (s *client) again(ctx context.Context, path string) (*site, error) {
+	s.said.again()
+	c, err := s.compile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.reachable(); err != nil {
+		return nil, err
+	}
+	c.forgetPlanner()
+	return c, nil
+}
+
+// tell prints a line for people, unless they want none.
+func (s *client) tell(format string, args ...any) error {
+	if s.globals.JSON || s.globals.Quiet {
+		return nil
+	}
+	return unread(s.print(fmt.Sprintf(format, args...)))
+}
+
+// converged tells how it ended.
+func (s *client) converged(end convergence, result *runtime.Result, changes bool) error {
+	if s.globals.JSON {
+		if err := s.printLine(end); err != nil {
+			return err
+		}
+	}
+	runs := counted(end.Runs, "run")
+	switch {
+	case end.Converged && changes:
+		return errors.Join(s.tell("converged after %s", runs), &status{code: exitChanges})
+	case end.Converged:
+		return s.tell("converged after %s", runs)
+	}
+	text, hint := end.explain(runs, result.Failed)
+	return &status{code: exitFailed, err: errors.New(text), hint: hint}
+}
+
+// explain says why it has not converged, and what may help.
+func (end convergence) explain(runs string, failed bool) (text, hint string) {
+	text = fmt.Sprintf("not converged after %s", runs)
+	if failed {
+		text += ": the last one failed"
+	}
+	if len(end.Changing) == 0 {
+		return text, ""
+	}
+	if text += "; this changes each time:"; end.Runs == 1 {
+		text = strings.TrimSuffix(text, "this changes each time:") + "this has changed:"
+	}
+	acts := false
+	resources := map[states.Resource][]string{}
+	for _, p := range end.Changing {
+		text += "\n  " + p.Address
+		if p.Key != "" && !strings.Contains(p.Address, p.Key) {
+			text += "  " + p.Key
+		}
+		switch {
+		case p.Action == states.Execute:
+			acts = true
+			text += "  (runs every time)"
+		case len(p.Attributes) > 0:
+			text += "  (" + strings.Join(p.Attributes, ", ") + ")"
+		}
+		if p.Key != "" {
+			name := states.Resource{Type: p.Type, Key: p.Key}
+			resources[name] = append(resources[name], p.Address)
+		}
+	}
+	switch {
+	case end.Runs == 1:
+		hint = "a higher number lets it look whether the next run changes something, too"
+	case acts:
+		hint = "a command that runs every time never converges: say with creates, removes, changed_if or a guard when it has nothing to do"
+	default:
+		hint = "something else makes it different again: another part, a program or a person"
+	}
+	for _, p := range end.Changing {
+		if list := resources[states.Resource{Type: p.Type, Key: p.Key}]; len(list) > 1 {
+			return text, fmt.Sprintf("%s make the same %s different again, one after the other", strings.Join(list, " and "), p.Type)
+		}
+	}
+	return text, hint
+}
+
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// still gives what the last run has changed and the one before it too. Handlers
+// only follow, and are named where nothing else is.
+func still(before, last []changing, runs int) []changing {
+	list := []changing{}
+	for _, p := range last {
+		if runs == 1 || slices.ContainsFunc(before, func(b changing) bool { return b.Address == p.Address }) {
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 { // this time these, that time others
+		list = append(list, last...)
+	}
+	causes := slices.DeleteFunc(slices.Clone(list), func(p changing) bool { return p.handler })
+	if len(causes) > 0 {
+		return causes
+	}
+	return list
+}
+
+// noting shows a run, and notes what it changes.
+type noting struct {
+	ui.Renderer
+	list     *[]changing
+	handlers map[string]bool
+}
+
+// Event notes what was changed, and hands the event on.
+func (n *noting) Event(ev states.Event) {
+	if ev.Type == states.EventPart && ev.Outcome == states.Changed {
+		p := changing{Address: ev.Address, Type: ev.Part, Key: ev.Key, Action: ev.Action, handler: n.handlers[ev.Invocation]}
+		for _, c := range ev.Changes {
+			p.Attributes = append(p.Attributes, c.Attribute)
+		}
+		*n.list = append(*n.list, p)
+	}
+	n.Renderer.Event(ev)
+}
+
+// handlersOf gives the addresses of the waves that run only when they are called.
+func handlersOf(run *states.StateRun) map[string]bool {
+	waves := map[string]bool{}
+	for i := range run.Invocations {
+		if inv := &run.Invocations[i]; inv.Handler && !inv.Always {
+			waves[inv.Address] = true
+		}
+	}
+	return waves
+}
