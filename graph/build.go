@@ -108,6 +108,12 @@ func (p *planner) addresses(list []int) []string {
 	return out
 }
 
+// PartID gives the id of a part on a host: the UUIDv5 (RFC 9562) of both, with the
+// address of a first wave as if it had no number.
+func PartID(host, address string) string {
+	return uuid.NewSHA1(namespace, []byte(host+"\n"+address)).String()
+}
+
 func (p *planner) invocation(r *Result, i int) states.Invocation {
 	f := p.finals[i]
 	d := f.d
@@ -222,7 +228,7 @@ func (p *planner) describe(r *Result, d *decl, at int, address string, wave int,
 	for part := range d.parts() {
 		x := p.part(d, part, around...)
 		x.Address = partAddress(d, address, part)
-		x.ID = uuid.NewSHA1(namespace, []byte(p.site.Host+"\n"+partAddress(d, plain, part))).String()
+		x.ID = PartID(p.site.Host, partAddress(d, plain, part))
 		x.Guards = p.partGuards(d, at, part, x.Address, address)
 		if len(part.Results) > 0 {
 			x.Results = p.results(d, at, address, part.Results)

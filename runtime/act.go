@@ -96,7 +96,7 @@ func (s *step) attempt(parent context.Context) {
 		s.act(ctx)
 		return
 	}
-	if err := s.announce(); err != nil {
+	if err := s.engine.announce(s); err != nil {
 		s.fail(err)
 		return
 	}
@@ -112,14 +112,16 @@ func (s *step) moduleLocks() []string {
 	return names
 }
 
-// announce records that the part is about to act; what a handler may be owed,
-// and what no Read can tell, is durable before.
-func (s *step) announce() error {
-	if s.engine.planning() {
+// announce records that parts are about to act; what a handler may be owed, and
+// what no Read can tell, is durable before.
+func (e *engine) announce(steps ...*step) error {
+	if e.planning() {
 		return nil
 	}
-	s.begun = true
-	return s.engine.recorder.begin(s)
+	for _, s := range steps {
+		s.begun = true
+	}
+	return e.recorder.begin(steps...)
 }
 
 // write makes the resource what is wanted, or foresees it.
@@ -214,7 +216,7 @@ func (s *step) act(ctx context.Context) {
 		s.acted(changed, out)
 		return
 	}
-	if err := s.announce(); err != nil {
+	if err := s.engine.announce(s); err != nil {
 		s.fail(err)
 		return
 	}
@@ -246,7 +248,7 @@ func (s *step) acted(changed bool, out any) {
 		return
 	}
 	if changed && !s.begun { // a command that only reads, by its changed_if
-		if err := s.announce(); err != nil {
+		if err := s.engine.announce(s); err != nil {
 			s.fail(err)
 			return
 		}
@@ -258,28 +260,54 @@ func (s *step) acted(changed bool, out any) {
 	}
 }
 
-// actTogether hands several steps to their module in one call. Those that
-// fail are tried again one by one, as their retry options say.
+// actTogether carries out several steps that were announced in one go: by one call
+// of their module, or one after the other. Those that fail are tried again one by
+// one, as their retry options say.
 func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	var names []string
 	for _, s := range steps {
 		names = append(names, s.moduleLocks()...)
 	}
 	release := e.locks.acquire(names)
-	items := make([]states.Item, len(steps))
-	for k, s := range steps {
-		if err := s.announce(); err != nil {
-			s.fail(err)
-			release()
-			return
+	if err := e.announce(steps...); err != nil {
+		steps[0].fail(err)
+		release()
+		return
+	}
+	if steps[0].module.Batch == nil {
+		e.actInTurn(ctx, steps)
+	} else {
+		e.actAtOnce(ctx, steps)
+	}
+	release()
+	for _, s := range steps {
+		if s.outcome != "" {
+			s.tryAgain(ctx)
 		}
+	}
+}
+
+// actInTurn writes resources that have nothing to do with one another.
+func (e *engine) actInTurn(ctx context.Context, steps []*step) {
+	for _, s := range steps {
+		if ctx.Err() != nil {
+			return // the rest is pending
+		}
+		s.started = time.Now()
+		s.concluded(ctx, s.write(ctx))
+	}
+}
+
+// actAtOnce is one call of the steps' module.
+func (e *engine) actAtOnce(ctx context.Context, steps []*step) {
+	m, items := steps[0].module, make([]states.Item, len(steps))
+	for k, s := range steps {
 		items[k] = states.Item{Have: s.have, Want: s.want}
 		if e.planning() {
 			delete(e.predicted, s.identity())
 		}
 	}
 	var errs []error
-	m := steps[0].module
 	if e.planning() && m.Foresee != nil {
 		for _, s := range steps {
 			errs = append(errs, m.Foresee(ctx, s.host, s.have, s.want))
@@ -289,9 +317,5 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	}
 	for k, s := range steps {
 		s.concluded(ctx, errs[k])
-	}
-	release()
-	for _, s := range steps {
-		s.tryAgain(ctx)
 	}
 }

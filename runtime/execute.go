@@ -56,6 +56,7 @@ type invocation struct {
 	// maybe is why its rows are not certain, beside what it inherits: a
 	// handler that may be notified, a guard that cannot be known.
 	maybe  string
+	owed   string // why it runs though nothing in this run calls it
 	failed string // the part that ended it
 	counts states.Counts
 	parts  map[string]states.Outcome
@@ -70,12 +71,20 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		}
 	}
 	i := &invocation{engine: e, node: n, parts: map[string]states.Outcome{}}
-	if reason, runs := e.called(n); !runs {
+	reason, runs := e.called(n)
+	owed := e.takes(n)
+	if !runs && len(owed) == 0 {
 		e.stopBefore(n, states.Idle, "", "")
 		return nil
-	} else {
-		i.maybe = reason
 	}
+	if len(owed) > 0 {
+		if !runs || reason != "" {
+			i.owed = because(owed)
+		}
+		reason = ""
+	}
+	i.maybe = reason
+	e.begins(n, owed)
 	d := e.decide(ctx, n, n.inv.Guards)
 	switch {
 	case d.err != nil && ctx.Err() != nil:

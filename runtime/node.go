@@ -18,9 +18,12 @@ type node struct {
 	next     []*node
 	waiting  int // predecessors that have not ended
 	sources  []source
-	handlers []string // without wave: what it may notify
+	notices  []notice // what it may notify
 	blocks   []*node  // that it is a member, rescue or always of, innermost first
 	rescues  *node
+
+	started bool     // its start was recorded: it is a handler that was called
+	durable []string // handlers whose debt to it is on disk, should it be lost now
 
 	// Set when it has ended.
 	outcome   states.Outcome
@@ -107,12 +110,10 @@ func (e *engine) connect(parts map[string]*node) error {
 			}
 			n.sources = append(n.sources, s)
 			link(s.node, n)
-			handler := states.WithoutWave(inv.Address)
-			if !slices.Contains(s.node.handlers, handler) {
-				s.node.handlers = append(s.node.handlers, handler)
-			}
+			s.node.notices = append(s.node.notices, notice{states.WithoutWave(inv.Address), s.part, s.on})
 		}
 	}
+	e.excluded(parts)
 	for i := range e.run.Joins {
 		if err := e.edges(e.nodes[e.run.Joins[i].Address], nil, e.run.Joins[i].After); err != nil {
 			return err
@@ -131,6 +132,21 @@ func (e *engine) connect(parts map[string]*node) error {
 		n.waiting = len(n.before)
 	}
 	return nil
+}
+
+// excluded notes what handlers would be notified of that the selection leaves
+// out: they are owed it.
+func (e *engine) excluded(parts map[string]*node) {
+	for i := range e.run.Handlers {
+		inv := &e.run.Handlers[i]
+		for _, by := range inv.NotifiedBy {
+			if n := e.nodes[by.Address]; n != nil {
+				n.notices = append(n.notices, notice{states.WithoutWave(inv.Address), "", by.On})
+			} else if n := parts[by.Address]; n != nil {
+				n.notices = append(n.notices, notice{states.WithoutWave(inv.Address), by.Address, by.On})
+			}
+		}
+	}
 }
 
 func (e *engine) edges(n *node, requires, after []string) error {

@@ -2,10 +2,12 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -48,7 +50,7 @@ func (r *recorder) start() {
 		Host: run.Host, Site: run.Site, Revision: run.Revision,
 	}
 	if j := r.engine.options.Journal; j != nil {
-		ev.Run = j.ID()
+		ev.Run, ev.Boot = j.ID(), journal.BootID()
 	}
 	r.emit(ev)
 }
@@ -68,6 +70,9 @@ func (r *recorder) emitLocked(ev states.Event) {
 			r.broken(err)
 		}
 	}
+	if l := r.engine.debts.ledger; l != nil {
+		l.Add(&ev)
+	}
 	if r.engine.options.Events != nil {
 		r.engine.options.Events(ev)
 	}
@@ -79,25 +84,50 @@ func (r *recorder) broken(err error) {
 	r.stop(err)
 }
 
-// begin records that a part is about to act. Where a handler may be owed, or
-// no Read can tell what came of it, the record is durable on return, and so is
-// everything done before.
-func (r *recorder) begin(s *step) error {
+// begin records that parts are about to act, in one go. The records outlive this
+// process on return, and a loss of power where a handler may be owed, or no Read
+// can tell what came of it; so does then everything done before.
+func (r *recorder) begin(steps ...*step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
 		return r.err
 	}
-	ev := r.event(states.EventBegin, s)
-	ev.Handlers = s.node.handlers
-	r.emitLocked(ev)
-	if r.engine.options.Journal != nil && (len(s.node.handlers) > 0 || s.module.IsAct()) {
-		if err := r.durable(); err != nil {
+	durable := false
+	for _, s := range steps {
+		ev := r.event(states.EventBegin, s)
+		ev.Action, ev.Handlers = s.action, s.node.mayOwe(s.part.Address)
+		r.emitLocked(ev)
+		durable = durable || s.module.IsAct() || !subset(ev.Handlers, s.node.durable)
+	}
+	if j := r.engine.options.Journal; j != nil && r.err == nil {
+		err := error(nil)
+		if durable {
+			err = r.durable()
+		} else {
+			err = j.Flush()
+		}
+		if err != nil {
 			r.broken(err)
+		}
+	}
+	for _, s := range steps {
+		if durable && r.err == nil {
+			s.node.durable = s.node.mayOwe(s.part.Address)
 		}
 	}
 	r.acted, r.changed = true, true
 	return r.err
+}
+
+// subset reports whether all of a are in b.
+func subset(a, b []string) bool {
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	return true
 }
 
 // durable syncs first what was done, then the records that say so.
@@ -192,9 +222,15 @@ func (r *recorder) part(s *step) {
 		ev.Duration = time.Since(s.started)
 	}
 	ev.Output = r.output(s)
+	if !r.engine.planning() {
+		ev.Owes = s.node.owes(s.part.Address, s.sends())
+	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if s.begun && !subset(s.node.durable, ev.Owes) {
+		s.node.durable = nil // what was written down ahead has proved not to be owed
+	}
 	r.count(&ev)
 	r.emitLocked(ev)
 	r.note(s, &ev)
@@ -241,7 +277,7 @@ func (r *recorder) count(ev *states.Event) {
 // invocation records the end of a block, or of an invocation of several parts:
 // that of one part is told by the part's own event.
 func (r *recorder) invocation(n *node, reason string) {
-	if n.inv != nil && len(n.inv.Parts) == 1 {
+	if n.inv != nil && len(n.inv.Parts) == 1 && !n.started {
 		return
 	}
 	ev := states.Event{Type: states.EventInvocation, Address: n.address, Outcome: n.outcome, Reason: reason}
@@ -250,6 +286,9 @@ func (r *recorder) invocation(n *node, reason string) {
 	}
 	if n.blockedBy != "" && n.blockedBy != n.address && reason == "" {
 		ev.Reason = "by " + n.blockedBy
+	}
+	if n.block != nil && !r.engine.planning() {
+		ev.Owes = n.owesAsBlock()
 	}
 	r.emit(ev)
 }

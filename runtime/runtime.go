@@ -31,6 +31,11 @@ type Options struct {
 	Events func(states.Event)
 	// Journal records an apply; nil: nothing is recorded.
 	Journal *journal.Run
+	// Past is what earlier runs have left: what handlers are owed, and which
+	// parts nobody knows about. Nil: nothing.
+	Past *journal.Ledger
+	// Origin is where the site lies. Records know a site without a name by it.
+	Origin string
 
 	// outer is what parts of the run around this one have left, in a plan that a
 	// guard asks for.
@@ -46,6 +51,9 @@ type Result struct {
 	Failed bool
 	// Interrupted: the context ended before the run did.
 	Interrupted bool
+	// Left is what an apply has left for the runs that come after it, of all sites
+	// in Options.Past; nil after a plan.
+	Left *journal.Ledger
 }
 
 // Plan tells what Apply would do, and changes nothing. Failures of parts are
@@ -91,6 +99,8 @@ type engine struct {
 	recorder *recorder
 	guards   guards
 	results  results
+	past     *journal.Ledger // of this site
+	debts    debts
 	locks    lockSet
 	// predicted holds what a plan takes for granted, by type and key: the
 	// wanted resource of a part whose act cannot be foreseen, nil for removed.
@@ -104,7 +114,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		locks:     lockSet{},
 		predicted: map[string]any{},
 	}
-	e.results.collect(run, o.outer != nil)
+	e.inherit()
+	e.run = withOwed(run, e.debts.owed)
+	e.results.collect(e.run, o.outer != nil)
 	if err := e.build(); err != nil {
 		return nil, err
 	}
@@ -112,9 +124,14 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	defer stop(nil)
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()
+	e.announceDebts()
 	e.schedule(ctx)
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)
+	if e.debts.ledger != nil {
+		e.debts.ledger.End()
+		result.Left = e.debts.ledger.Ledger
+	}
 	if err := e.recorder.err; err != nil {
 		return result, fmt.Errorf("the run was stopped: %w", err)
 	}

@@ -80,7 +80,14 @@ func (s *scheduler) take(ctx context.Context, e *engine) []*node {
 	}
 	first := heap.Pop(&s.ready).(*node)
 	nodes := []*node{first}
-	if typ := e.batchType(first); typ != "" {
+	typ := e.batchType(first)
+	switch typ {
+	case "":
+	case plain:
+		for share := e.share(len(s.ready)); len(nodes) < share && e.batchType(s.ready[0]) == plain; {
+			nodes = append(nodes, heap.Pop(&s.ready).(*node))
+		}
+	default:
 		var rest queue
 		for s.ready.Len() > 0 {
 			n := heap.Pop(&s.ready).(*node)
@@ -93,6 +100,15 @@ func (s *scheduler) take(ctx context.Context, e *engine) []*node {
 		s.ready = rest
 	}
 	return nodes
+}
+
+// plain is the batch type of resources of whatever type that are looked at and
+// announced together, so that one record, and one sync of it, serves them all.
+const plain = "plain"
+
+// share is how many of the ready nodes one worker takes, so that all have some.
+func (e *engine) share(ready int) int {
+	return min(1+ready/e.options.Parallel, ready, 128)
 }
 
 // end makes ready what waited for these nodes alone; after ctx has ended
@@ -115,14 +131,22 @@ func (s *scheduler) end(ctx context.Context, nodes []*node) {
 }
 
 // batchType is the type of an invocation of one part that may share a call
-// with others of its type, or empty.
+// with others of its type, or plain, or empty.
 func (e *engine) batchType(n *node) string {
 	if n.inv == nil || len(n.inv.Parts) != 1 {
 		return ""
 	}
 	p := &n.inv.Parts[0]
-	if m := e.options.Registry.Lookup(p.Type); m != nil && m.Batch != nil && !hasOwnPace(p) {
+	m := e.options.Registry.Lookup(p.Type)
+	switch {
+	case m == nil || hasOwnPace(p):
+		return ""
+	case m.Batch != nil:
 		return p.Type
+	case e.options.Parallel == 1: // one after the other, as in every plan
+		return ""
+	case m.IsAct() || len(m.Locks)+len(p.Options.Locks)+len(n.inv.Options.Locks) > 0:
+		return ""
 	}
-	return ""
+	return plain
 }

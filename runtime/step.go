@@ -44,7 +44,7 @@ type step struct {
 }
 
 func (e *engine) newStep(i *invocation, p *states.Part) *step {
-	return &step{engine: e, invocation: i, node: i.node, part: p, started: time.Now()}
+	return &step{engine: e, invocation: i, node: i.node, part: p, reason: i.owed, started: time.Now()}
 }
 
 // view is the host as a part sees it: in a plan the shadow, which knows whether

@@ -14,8 +14,8 @@ const (
 	EventBegin      = "begin"      // a part is about to act: Address, Action, Handlers, Resource
 	EventPart       = "part"       // a part ended: Outcome (apply) or Action (plan), Owes
 	EventRetry      = "retry"      // an attempt failed and is made again: Address, Attempt, Error
-	EventOwed       = "owed"       // a handler is owed this from an earlier run: Address, Owed
-	EventDropped    = "dropped"    // and nobody can pay it any more: Address, Owed, Reason
+	EventOwed       = "owed"       // a debt of an earlier run has other names now: Owed (as it was, as it is)
+	EventDropped    = "dropped"    // a debt that nobody can pay any more, or a part that nobody can try again: Address, Owed, Reason
 	EventUnknown    = "unknown"    // an earlier run began this part, and did not end it: Address, Run, Reason
 	EventOrphan     = "orphan"     // a resource that is no longer declared: Address, Part, Key, Run, Reason
 	EventForgotten  = "forgotten"  // a resource that the site no longer manages: Part, Key

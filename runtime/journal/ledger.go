@@ -65,18 +65,20 @@ func (r *Replay) Add(ev *states.Event) {
 	case states.EventPart:
 		r.part(ev)
 	case states.EventStart:
-		r.taken[ev.Address] = r.takes(states.WithoutWave(ev.Address))
+		r.taken[ev.Address] = r.Owed(states.WithoutWave(ev.Address))
 	case states.EventInvocation:
 		r.owes(ev.Address, ev, ev.Outcome)
 		r.paid(ev)
-	case states.EventOwed: // once more, under the name that its handler has now
-		r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(ev.Owed, d) })
-		for _, d := range ev.Owed {
-			d.Handler = ev.Address
+	case states.EventOwed:
+		r.forgive(ev.Owed[:min(1, len(ev.Owed))])
+		for _, d := range ev.Owed[min(1, len(ev.Owed)):] {
 			r.add(d)
 		}
 	case states.EventDropped:
-		r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(ev.Owed, d) })
+		r.forgive(ev.Owed)
+		if len(ev.Owed) == 0 {
+			r.known(ev.Address)
+		}
 	case states.EventConfirm:
 		r.confirm(ev)
 	}
@@ -173,9 +175,9 @@ func among(list []states.Debt, d states.Debt) bool {
 	return slices.ContainsFunc(list, func(o states.Debt) bool { return same(o, d) })
 }
 
-// takes gives what a handler is owed now. What a part has only begun is not
-// among it: its end comes later.
-func (r *Replay) takes(handler string) (list []states.Debt) {
+// Owed gives what a handler of the site is owed now. What a part has only begun
+// is not among it: its end comes later.
+func (r *Replay) Owed(handler string) (list []states.Debt) {
 	for _, d := range r.Ledger.Debts {
 		if d.Site == r.site && d.Handler == handler {
 			list = append(list, d)
@@ -192,7 +194,12 @@ func (r *Replay) paid(ev *states.Event) {
 	if len(taken) == 0 || ev.Outcome != states.Changed && ev.Outcome != states.Unchanged && ev.Outcome != states.Skipped {
 		return
 	}
-	r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(taken, d) })
+	r.forgive(taken)
+}
+
+// forgive takes debts off the list.
+func (r *Replay) forgive(list []states.Debt) {
+	r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(list, d) })
 }
 
 // confirm notes that a block waits for its check, or that this has ended.

@@ -1,0 +1,192 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// What handlers are owed. A part's end says which handlers it notifies (owes);
+// the ledger keeps that until a wave of the handler has gone well.
+
+// notice is one handler that a node may notify.
+type notice struct {
+	handler string // without wave
+	part    string // empty: whichever part of the node it is
+	on      string // states.OnChange or OnFailure
+}
+
+// debts is what handlers are owed.
+type debts struct {
+	ledger *journal.Replay          // of all sites, as the run goes; an apply's alone
+	owed   map[string][]states.Debt // from earlier runs, by handler, until a wave takes it
+}
+
+// inherit begins with what earlier runs have left.
+func (e *engine) inherit() {
+	past := e.options.Past
+	if past == nil {
+		past = &journal.Ledger{Format: journal.LedgerFormat}
+	}
+	site, id := journal.Identity(e.run.Site, e.options.Origin), ""
+	if j := e.options.Journal; j != nil {
+		id = j.ID()
+	}
+	e.past = past.Of(site)
+	e.debts.owed = map[string][]states.Debt{}
+	if !e.planning() {
+		e.debts.ledger = journal.NewReplay(past.Clone(), site, id)
+	}
+	for _, d := range e.past.Debts {
+		d.Handler = states.Renamed(e.run.Moved, d.Handler)
+		e.debts.owed[d.Handler] = append(e.debts.owed[d.Handler], d)
+	}
+}
+
+// declared gives the addresses, without waves, of the handlers (and whatever
+// else can be notified) and of the parts that the site still has.
+func declared(run *states.StateRun) (handlers, parts map[string]bool) {
+	handlers, parts = map[string]bool{}, map[string]bool{}
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			handlers[states.WithoutWave(list[i].Address)] = true
+			for k := range list[i].Parts {
+				parts[states.WithoutWave(list[i].Parts[k].Address)] = true
+			}
+		}
+	}
+	return handlers, parts
+}
+
+// announceDebts tells, at the start of a run, what earlier ones have left.
+func (e *engine) announceDebts() {
+	if e.past.Empty() {
+		return
+	}
+	handlers, parts := declared(e.run)
+	for _, d := range e.past.Debts {
+		was := d
+		d.Handler, d.Notifier = states.Renamed(e.run.Moved, d.Handler), states.Renamed(e.run.Moved, d.Notifier)
+		ev := states.Event{Address: d.Handler, Run: d.Run, Owed: []states.Debt{was}}
+		switch {
+		case !handlers[d.Handler]:
+			delete(e.debts.owed, d.Handler)
+			ev.Type, ev.Reason = states.EventDropped, "it is no longer declared; "+because(ev.Owed)
+			e.recorder.emit(ev)
+		case d.Handler != was.Handler || d.Notifier != was.Notifier:
+			ev.Type, ev.Owed = states.EventOwed, []states.Debt{was, d}
+			e.recorder.emit(ev)
+		}
+	}
+	for _, b := range e.past.Unknown {
+		ev := states.Event{Type: states.EventUnknown, Address: b.Address, ID: b.ID, Part: b.Type, Key: b.Key, Run: b.Run}
+		ev.Reason = "run " + b.Run + " began it and did not end it"
+		if !parts[b.Address] {
+			ev.Type, ev.Reason = states.EventDropped, "it is no longer declared; "+ev.Reason
+		}
+		e.recorder.emit(ev)
+	}
+}
+
+// because tells why a handler is owed.
+func because(list []states.Debt) string {
+	d := list[0]
+	verb := map[states.Outcome]string{states.Changed: "changed", states.Failed: "failed"}[d.Why]
+	if verb == "" {
+		verb = "was begun"
+	}
+	text := fmt.Sprintf("owed since run %s: %s %s", d.Run, d.Notifier, verb)
+	if more := len(list) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// takes gives why the handler of a wave is owed something that its notifiers in
+// this run do not account for; the wave takes it over. Empty: it is not.
+func (e *engine) takes(n *node) []states.Debt {
+	if len(n.sources) == 0 && !n.inv.Handler && e.past.Empty() {
+		return nil
+	}
+	handler := states.WithoutWave(n.address)
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	list := e.debts.owed[handler]
+	delete(e.debts.owed, handler)
+	return list
+}
+
+// begins records that a handler's wave starts, with what it takes over.
+func (e *engine) begins(n *node, owed []states.Debt) {
+	if e.planning() && len(owed) == 0 || len(n.sources) == 0 && !n.inv.Handler && len(owed) == 0 {
+		return
+	}
+	n.started = true
+	e.recorder.emit(states.Event{Type: states.EventStart, Address: n.address, Owed: owed})
+}
+
+// mayOwe lists the handlers that a part may notify, by itself, its invocation or
+// a block around it.
+func (n *node) mayOwe(part string) []string {
+	out := n.collect(part, func(notice) bool { return true })
+	for _, b := range n.blocks {
+		for _, handler := range b.mayOwe("") {
+			if !slices.Contains(out, handler) {
+				out = append(out, handler)
+			}
+		}
+	}
+	return out
+}
+
+// owes lists the handlers that a part's end notifies.
+func (n *node) owes(part string, was sent) []string {
+	if was.change != surely && was.failure != surely {
+		return nil
+	}
+	return n.collect(part, func(t notice) bool {
+		if t.on == states.OnFailure {
+			return was.failure == surely
+		}
+		return was.change == surely
+	})
+}
+
+// collect goes over what the node and the blocks around it notify. What a block
+// notifies on failure is known only when the block has ended.
+func (n *node) collect(part string, fits func(notice) bool) (out []string) {
+	add := func(t notice) {
+		if fits(t) && !slices.Contains(out, t.handler) {
+			out = append(out, t.handler)
+		}
+	}
+	for _, t := range n.notices {
+		if t.part == "" || t.part == part {
+			add(t)
+		}
+	}
+	for _, b := range n.blocks {
+		for _, handler := range b.collect("", func(t notice) bool { return t.on == states.OnChange && fits(t) }) {
+			if !slices.Contains(out, handler) {
+				out = append(out, handler)
+			}
+		}
+	}
+	return out
+}
+
+// owesAsBlock lists the handlers that the end of a block notifies: those on
+// failure, for changes were told by its parts.
+func (n *node) owesAsBlock() (out []string) {
+	if n.sent.failure != surely {
+		return nil
+	}
+	for _, t := range n.notices {
+		if t.on == states.OnFailure && !slices.Contains(out, t.handler) {
+			out = append(out, t.handler)
+		}
+	}
+	return out
+}
