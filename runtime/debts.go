@@ -40,7 +40,7 @@ func (e *engine) inherit() {
 		e.debts.ledger = journal.NewReplay(past.Clone(), site, id)
 	}
 	for _, d := range e.past.Debts {
-		d.Handler = states.Renamed(e.run.Moved, d.Handler)
+		d.Handler = states.Renamed(d.Handler, e.run.Moved)
 		e.debts.owed[d.Handler] = append(e.debts.owed[d.Handler], d)
 	}
 }
@@ -68,7 +68,7 @@ func (e *engine) announceDebts() {
 	handlers, parts := declared(e.run)
 	for _, d := range e.past.Debts {
 		was := d
-		d.Handler, d.Notifier = states.Renamed(e.run.Moved, d.Handler), states.Renamed(e.run.Moved, d.Notifier)
+		d.Handler, d.Notifier = states.Renamed(d.Handler, e.run.Moved), states.Renamed(d.Notifier, e.run.Moved)
 		ev := states.Event{Address: d.Handler, Run: d.Run, Owed: []states.Debt{was}}
 		switch {
 		case !handlers[d.Handler]:
@@ -82,9 +82,9 @@ func (e *engine) announceDebts() {
 	}
 	for _, b := range e.past.Unknown {
 		ev := states.Event{Type: states.EventUnknown, Address: b.Address, ID: b.ID, Part: b.Type, Key: b.Key, Run: b.Run}
-		ev.Reason = "run " + b.Run + " began it and did not end it"
+		ev.Reason = "run " + b.Run + " began it, and nobody saw it end; it is tried again"
 		if !parts[b.Address] {
-			ev.Type, ev.Reason = states.EventDropped, "it is no longer declared; "+ev.Reason
+			ev.Type, ev.Reason = states.EventDropped, "run "+b.Run+" began it, and nobody saw it end; it is no longer declared"
 		}
 		e.recorder.emit(ev)
 	}

@@ -84,6 +84,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\btime="[0-9.]+"`), `time="TIME"`},
 	{regexp.MustCompile(`"program":( ?)"[^"]*"`), `"program":$1"VERSION"`},
 	{regexp.MustCompile(`"id":( ?)"[^"]*"`), `"id":$1"UUID"`},
+	{regexp.MustCompile(`"boot":( ?)"[^"]*"`), `"boot":$1"UUID"`},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), `sha256:DIGEST`},
 }
 

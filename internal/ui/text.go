@@ -56,6 +56,12 @@ func (t *text) Event(ev states.Event) {
 		if !t.options.Quiet {
 			t.print(t.yellow("↻ "), ev.Address, t.dim(fmt.Sprintf("  attempt %d failed, trying again: ", ev.Attempt)), clean(message(ev.Error)), "\n")
 		}
+	case states.EventStart:
+		t.handlers[ev.Address] = true
+	case states.EventUnknown:
+		t.note("?", &ev)
+	case states.EventDropped:
+		t.note("·", &ev)
 	case states.EventInvocation:
 		if ev.Outcome == states.Rescued {
 			t.print(t.yellow("↺ "), ev.Address, "  rescued\n")
@@ -74,6 +80,13 @@ func message(f *states.Failure) string {
 		return ""
 	}
 	return f.Message
+}
+
+// note is a line about what an earlier run has left.
+func (t *text) note(mark string, ev *states.Event) {
+	if !t.options.Quiet {
+		t.print(t.yellow(mark+" "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
+	}
 }
 
 // part shows how a part ended, or what a plan foresees.
@@ -119,6 +132,8 @@ func (t *text) row(ev *states.Event) {
 	}
 	if ev.Certain != nil && !*ev.Certain {
 		t.print(t.yellow("  maybe: "), clean(ev.Reason))
+	} else if ev.Reason != "" {
+		t.print(t.dim("  " + clean(ev.Reason)))
 	}
 	if ev.Duration >= time.Second && !t.plan {
 		t.print(t.dim("  " + ev.Duration.Round(100*time.Millisecond).String()))
