@@ -132,4 +132,3 @@ func (a *appender) extended() *states.StateRun {
 	}
 	return &run
 }
-
