@@ -76,7 +76,6 @@ type Declaration struct {
 	Always    []Ref
 	Ordered   bool
 	Recovered bool
-	Confirm   *Confirm // nil: none
 }
 
 // PartDeclaration is one part of a state or run.
@@ -124,6 +123,7 @@ type Options struct {
 	Retain        bool     // stays where it inherits that it shall be absent
 	Tags          []string // sorted, unique
 	Description   string
+	Confirm       *Confirm // blocks and components; nil: none
 }
 
 // GuardDeclaration is an only_if or unless block.

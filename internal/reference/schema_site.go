@@ -142,7 +142,7 @@ func (g *schemas) attribute(word, name string, in *syntax.Shape) Schema {
 		s = Schema{"anyOf": []any{list, computed()}}
 	case slices.Contains([]string{"source", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name"}, name):
 		s = text
-	case name == "params" || name == "vars" || name == "retry":
+	case name == "params" || name == "vars" || name == "retry" || name == "confirm":
 		s = orComputed(Schema{"type": "object"})
 	}
 	s = nullable(s)

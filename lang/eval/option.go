@@ -66,6 +66,7 @@ func Options() []Option {
 		{Name: "retain", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Retain, v) }},
 		{Name: "tags", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Tags, v) }},
 		{Name: "description", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setText(&o.Description, v) }},
+		{Name: "confirm", On: OnBlock | OnComponent, set: setConfirm},
 		{Name: "lazy", On: OnState},
 		{Name: "defer", On: OnState},
 		{Name: "parallel", On: OnState},

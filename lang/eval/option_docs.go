@@ -186,6 +186,19 @@ func carryingDocs() [][4]string {
   ignore_failure = true
 }
 `},
+		{"confirm", "object", "A check that what the block changed may stay. When its parts and the handlers that they notify have run and something has changed, command is tried again and again until it ends with 0. If it has not within timeout, the files, links, directories, owners and modes that the block changed are put back as they were, its handlers run again, and the block has failed. What is no file, such as a package or what a command did, stays. The command only reads; both attributes are required.", `block "ssh" {
+  confirm {
+    timeout = "60s"
+    command = ["nc", "-z", "127.0.0.1", "22"]
+  }
+  file "/etc/ssh/sshd_config.d/local.conf" {
+    content = "PermitRootLogin no\n"
+    notify  = [reload.ssh]
+  }
+}
+
+reload "ssh" {}
+`},
 		{"lock", "list of strings", "It never runs at the same time as others that name the same lock. Package managers hold one by themselves.", `command "import" {
   argv = ["/usr/local/bin/import"]
   lock = ["database"]

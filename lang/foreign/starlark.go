@@ -7,7 +7,7 @@ import (
 
 var (
 	block    = regexp.MustCompile(`\b([a-z_]+) "([^"]*)" \{ ?([^{}]*(?:\{[^{}]*\}[^{}]*)*?) ?\}`)
-	bare     = regexp.MustCompile(`\b(retry|only_if|unless|site|locals|validation|rollout) \{ ?([^{}]*?) ?\}`)
+	bare     = regexp.MustCompile(`\b(retry|confirm|only_if|unless|site|locals|validation|rollout) \{ ?([^{}]*?) ?\}`)
 	pair     = regexp.MustCompile(`(["\])}\w]) ([a-z_]+ = )`)
 	braces   = regexp.MustCompile(`\{[^{}]*\}`)
 	inObject = regexp.MustCompile(`([{,] ?)([a-zA-Z_]+) = `)

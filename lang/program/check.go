@@ -116,6 +116,8 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 	case slices.Contains(in.Attributes, b.Type) || module != nil && module.Attribute(b.Type) != nil:
 		d.errorAt(b.TypeRange, fmt.Sprintf("write %s = …", b.Type), "%s is an attribute, not a block", b.Type)
 	case d.foreignBlock(b, in, module):
+	case d.shapes.Options[b.Type] != nil:
+		d.errorAt(b.TypeRange, placesOf(d.shapes.Options[b.Type]), "the option %s cannot stand on %s", b.Type, in.What)
 	case known:
 		d.errorAt(b.TypeRange, outside(b.Type, in, d.shapes), "%s cannot stand within %s", b.Type, in.What)
 	case in.Parts:

@@ -149,19 +149,21 @@ func (d *decoder) options(b *syntax.Body) []option {
 			out = append(out, option{o, a})
 		}
 	}
-	for _, sub := range b.Blocks {
-		if sub.Type != "retry" || len(sub.Labels) > 0 {
+	objects := map[string]*syntax.Shape{"confirm": d.shapes.Confirm, "retry": d.shapes.Retry}
+	for i, sub := range b.Blocks {
+		shape := objects[sub.Type]
+		if shape == nil || len(sub.Labels) > 0 {
 			continue
 		}
-		if b.Attribute("retry") != nil {
-			d.errorAt(sub.TypeRange, "give it once", "retry is given twice")
+		twice := func(other *syntax.Block) bool { return other.Type == sub.Type }
+		if b.Attribute(sub.Type) != nil || slices.ContainsFunc(b.Blocks[:i], twice) {
+			d.errorAt(sub.TypeRange, "give it once", "%s is given twice", sub.Type)
 			continue
 		}
-		d.check(sub.Body, d.shapes.Retry, nil)
-		sub.Body.Attributes = slices.DeleteFunc(sub.Body.Attributes, func(a *syntax.Attribute) bool {
-			return !slices.Contains(d.shapes.Retry.Attributes, a.Name)
-		})
-		out = append(out, option{d.shapes.Options["retry"], objectOf(sub)})
+		if d.check(sub.Body, shape, nil) {
+			continue
+		}
+		out = append(out, option{d.shapes.Options[sub.Type], objectOf(sub)})
 	}
 	return out
 }
@@ -266,7 +268,7 @@ func (d *decoder) block(out *declaration, b *syntax.Block, file string) {
 		case "rescue", "always":
 			d.check(sub.Body, d.shapes.Inner, nil)
 			d.inline(out, sub.Type, lists[sub.Type], sub.Body.Blocks, file)
-		case "only_if", "unless", "retry":
+		case "only_if", "unless", "retry", "confirm":
 		default:
 			if inside, _ := d.shapes.BlockOf(d.shapes.Block, sub.Type); inside != nil {
 				inline = append(inline, sub)

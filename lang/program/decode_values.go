@@ -14,7 +14,7 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// objectOf makes an attribute of a block whose content is an object: retry.
+// objectOf makes an attribute of a block whose content is an object: retry, confirm.
 func objectOf(b *syntax.Block) *syntax.Attribute {
 	object := &hclsyntax.ObjectConsExpr{SrcRange: b.Body.Src, OpenRange: b.Header}
 	for _, a := range b.Body.Attributes {

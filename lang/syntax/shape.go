@@ -27,7 +27,7 @@ func (s *Shape) Word() string {
 type Shapes struct {
 	Root, State, Run, Block, Inner, Part, TopPart              *Shape
 	Site, Variable, Validation, Locals, Param, Guard           *Shape
-	Retry                                                      *Shape
+	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
 	Options                                                    map[string]*eval.Option
 	Registry                                                   *states.Registry
@@ -35,7 +35,7 @@ type Shapes struct {
 
 // NotYet are words of the language that this version does not know.
 func NotYet() []string {
-	return []string{"confirm", "inventory", "rollout"}
+	return []string{"inventory", "rollout"}
 }
 
 // NewShapes makes the shapes, with the modules of the registry.
@@ -53,6 +53,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Param = &Shape{What: "a param", Attributes: []string{"default", "description", "type"}, Refs: []string{"type"}}
 	s.Guard = &Shape{What: "a guard", Attributes: []string{"command", "exists", "missing", "would_change"}, Refs: []string{"would_change"}}
 	s.Retry = &Shape{What: "retry", Attributes: eval.RetryNames()}
+	s.Confirm = &Shape{What: "confirm", Attributes: eval.ConfirmNames()}
 	s.Part = s.withOptions(eval.OnPart, &Shape{What: "a part", Blocks: guards})
 	s.TopPart = s.withOptions(eval.OnPart|eval.OnState, &Shape{What: "a part", Blocks: guards})
 	s.State = s.withOptions(eval.OnState, &Shape{What: "a state", Parts: true,
@@ -63,8 +64,9 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"always", "members", "ordered", "recovered", "rescue"},
 		Refs:       []string{"always", "members", "rescue"},
 		Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1, "rescue": 0, "always": 0,
-			"only_if": 0, "unless": 0, "retry": 0}})
-	s.Component = s.withOptions(eval.OnComponent, &Shape{What: "a component", Blocks: guards,
+			"only_if": 0, "unless": 0, "retry": 0, "confirm": 0}})
+	s.Component = s.withOptions(eval.OnComponent, &Shape{What: "a component",
+		Blocks:     map[string]int{"only_if": 0, "unless": 0, "retry": 0, "confirm": 0},
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
 	s.Host = &Shape{What: "a host",
@@ -94,7 +96,7 @@ func (s *Shapes) withOptions(on eval.Place, to *Shape) *Shape {
 		}
 	}
 	slices.Sort(to.Attributes)
-	to.Either = []string{"retry", "rescue", "always"}
+	to.Either = []string{"confirm", "retry", "rescue", "always"}
 	return to
 }
 
@@ -134,6 +136,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Guard
 	case "retry":
 		inside = s.Retry
+	case "confirm":
+		inside = s.Confirm
 	case "component":
 		inside = s.Component
 	case "role":
