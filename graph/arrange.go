@@ -21,6 +21,10 @@ func (p *planner) arrange() {
 		for _, c := range n.sources {
 			o.edge(c.from, i)
 		}
+		if b := n.d.confirms; b != nil {
+			o.edge(b.base, i)
+			n.after = append(n.after, b.base)
+		}
 	}
 	p.drawBlocks()
 	p.drawTail()
@@ -214,6 +218,9 @@ func (p *planner) turn() {
 			if p.order.insert(i, e.to) {
 				to := p.nodes[e.to]
 				to.requires = append(to.requires, edge{to: i, at: e.at})
+				if check := n.d.confirm; check != nil && p.order.insert(check.base, e.to) {
+					to.requires = append(to.requires, edge{to: check.base, at: e.at})
+				}
 				continue
 			}
 			p.order.insert(e.to, i)

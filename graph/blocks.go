@@ -93,7 +93,7 @@ func (p *planner) chain(b *decl) {
 	}
 	var last *decl
 	for _, m := range b.members {
-		if m.lazy {
+		if m.lazy || m.confirms != nil {
 			continue
 		}
 		if last != nil {

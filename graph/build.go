@@ -120,6 +120,10 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.around(f)...)
 	inv.Handler = f.handler
 	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.told)
+	if d.confirms != nil { // it checks what is there, whatever holds for those that made it
+		inv.Confirms, inv.Guards = d.confirms.Address, nil
+		inv.Options.Locks = nil
+	}
 	inv.Requires = p.addresses(f.requires)
 	for _, n := range f.notified {
 		inv.NotifiedBy = append(inv.NotifiedBy, p.notification(n))
@@ -182,6 +186,7 @@ func (p *planner) block(i int) states.Block {
 		Rescue:    p.addresses(p.toFinals(p.held(d, rescueList))),
 		Always:    p.addresses(p.toFinals(p.held(d, alwaysList))),
 		Recovered: d.Recovered, IgnoreFailure: d.Options.IgnoreFailure,
+		Confirm: d.Options.Confirm,
 	}
 }
 

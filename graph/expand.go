@@ -22,6 +22,7 @@ type node struct {
 	sources  []cause // waves and deferred handlers: what notifies it
 	reverse  []edge  // requirements that may be turned round
 	closure  []int   // see planner.settled
+	after    []int   // of the check of a block: the block, and what it waits for
 }
 
 // edge is a requirement on a node.
@@ -151,6 +152,9 @@ func effective(list []require) []require {
 		seen[to] = true
 		if !to.out {
 			out = append(out, require{to: to, at: at})
+			if to.confirm != nil {
+				out = append(out, require{to: to.confirm, at: at})
+			}
 		} else {
 			for _, r := range to.requires {
 				add(r.to, at)
@@ -198,7 +202,7 @@ func leaves(d *decl) []*decl {
 	}
 	var out []*decl
 	for _, m := range d.members {
-		if !m.out && (!m.lazy || m.base >= 0) {
+		if !m.out && (!m.lazy || m.base >= 0) && m.confirms == nil {
 			out = append(out, leaves(m)...)
 		}
 	}

@@ -45,6 +45,9 @@ func (p *planner) finish() {
 		for _, n := range f.notified {
 			p.soft.edge(n.from, i)
 		}
+		for _, a := range f.after {
+			p.soft.edge(a, i)
+		}
 	}
 	for i, f := range p.finals {
 		if f.d.isBlock() {
@@ -79,7 +82,7 @@ func (p *planner) number() {
 }
 
 // connect collects what an invocation requires, what it waits for so that this
-// has settled, and what notifies it.
+// has settled, what notifies it, and what the check of a block comes after.
 func (p *planner) connect(i int) {
 	f := p.finals[i]
 	for _, x := range f.nodes {
@@ -96,6 +99,7 @@ func (p *planner) connect(i int) {
 			}
 		}
 	}
+	f.after = p.toFinals(p.nodes[f.nodes[0]].after)
 	slices.Sort(f.requires)
 	f.requires = slices.Compact(f.requires)
 	sortNotified(f.notified)

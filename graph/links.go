@@ -115,6 +115,13 @@ func (p *planner) inheritNotes(d *decl) {
 			}
 		}
 	}
+	if d.confirms != nil { // a block that is not confirmed has failed
+		for _, n := range d.confirms.notes {
+			if n.on == states.OnFailure {
+				d.notes = append(d.notes, n)
+			}
+		}
+	}
 	slices.SortStableFunc(d.notes, func(a, b note) int {
 		return cmp.Or(cmp.Compare(a.handler.index, b.handler.index), cmp.Compare(a.part, b.part), cmp.Compare(a.on, b.on))
 	})

@@ -25,6 +25,8 @@ type decl struct {
 	members, rescue, always []*decl // blocks
 	blocks                  []*decl // the blocks that hold it directly
 	rescues, finishes       *decl   // runs and blocks: where it stands in such a list
+	confirm                 *decl   // blocks: the check of what they changed, see linkConfirms
+	confirms                *decl   // that check: the block
 	pins                    []pin   // states: the same, one invocation each
 
 	chained  []require // what `ordered` adds
@@ -70,6 +72,7 @@ func (p *planner) resolve() (sound bool) {
 	if !p.linkBlocks() {
 		return false
 	}
+	p.linkConfirms()
 	for _, d := range p.decls {
 		p.markLazy(d)
 	}
@@ -93,6 +96,9 @@ func (p *planner) resolve() (sound bool) {
 		if d.isBlock() && len(d.rescue)+len(d.always) == 0 {
 			below := leaves(d)
 			d.absent = len(below) > 0 && !slices.ContainsFunc(below, func(m *decl) bool { return !m.absent })
+			if d.confirm != nil {
+				d.confirm.absent = d.absent
+			}
 		}
 	}
 	return true
@@ -100,14 +106,17 @@ func (p *planner) resolve() (sound bool) {
 
 func (p *planner) index() {
 	n := len(p.site.List)
-	p.decls = make([]*decl, n)
+	p.decls = make([]*decl, 0, n)
 	p.byAddress = make(map[string]*decl, n)
 	p.byBase = make(map[string][]*decl)
 	all := make([]decl, n)
 	for i := range p.site.List {
 		d := &all[i]
-		*d = decl{Declaration: &p.site.List[i], index: i, base: -1}
-		p.decls[i] = d
+		*d = decl{Declaration: &p.site.List[i], index: len(p.decls), base: -1}
+		p.decls = append(p.decls, d)
+		if d.isBlock() && d.Options.Confirm != nil {
+			p.addConfirm(d)
+		}
 		if first := p.byAddress[d.Address]; first != nil {
 			p.diags.Add(diag.Diagnostic{
 				Summary: fmt.Sprintf("%s is declared twice", d.Address), Range: d.Range,
@@ -229,20 +238,9 @@ func partNames(d *decl) []string {
 	return names
 }
 
-func (p *planner) names() []string {
-	var names []string
-	for _, d := range p.decls {
-		names = append(names, d.Address)
-		if d.Base != d.Address {
-			names = append(names, d.Base)
-		}
-	}
-	return names
-}
-
 func (p *planner) linkRuns() {
 	for _, d := range p.decls {
-		if d.Kind != states.RunKind {
+		if d.Kind != states.RunKind || d.confirms != nil {
 			continue
 		}
 		for _, s := range p.lookup(states.Ref{Address: d.State, Range: d.Range}) {
@@ -287,6 +285,9 @@ func (p *planner) isOut(d *decl) bool {
 	// A top-level part may carry the option itself.
 	if d.TopLevel && len(d.Parts) == 1 && d.Parts[0].Options.LeftOut {
 		return true
+	}
+	if d.confirms != nil {
+		return p.isOut(d.confirms)
 	}
 	return slices.ContainsFunc(ancestors(d.blocks), func(b *decl) bool { return b.Options.LeftOut })
 }

@@ -226,10 +226,16 @@ func (x *selector) with(i int) {
 		if f.d.isBlock() {
 			queue = append(queue, p.toFinals(p.contents(f.d))...)
 		}
+		if f.d.confirms != nil && x.named[i] {
+			queue = append(queue, p.finalOf[f.d.confirms.base])
+		}
 		// A block that is kept for one member alone still notifies.
 		for _, b := range ancestors(f.d.blocks) {
 			if len(b.notes) > 0 && b.base >= 0 {
 				queue = append(queue, p.toFinals(p.nodes[b.base].causes)...)
+			}
+			if b.confirm != nil && b.confirm.base >= 0 {
+				queue = append(queue, p.finalOf[b.confirm.base])
 			}
 		}
 	}

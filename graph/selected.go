@@ -78,6 +78,9 @@ func (x *selector) keepBlocks() {
 			some = some || x.keep[m]
 		}
 		x.keep[i] = some
+		if d.confirm != nil {
+			x.keep[p.finalOf[d.confirm.base]] = some
+		}
 		if some {
 			return
 		}

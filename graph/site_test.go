@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -165,6 +166,10 @@ func leftOut(d *states.Declaration)    { d.Options.LeftOut = true }
 func absent(d *states.Declaration)     { d.Options.Ensure = states.Absent }
 func ordered(d *states.Declaration)    { d.Ordered = true }
 func inParallel(d *states.Declaration) { d.Parallel = true }
+
+func confirm(d *states.Declaration) {
+	d.Options.Confirm = &states.Confirm{Timeout: time.Minute, Command: []string{"check"}}
+}
 
 func parts(list ...states.PartDeclaration) option {
 	return func(d *states.Declaration) { d.Parts = list }

@@ -19,3 +19,18 @@ func suggest(name string, names []string) string {
 	}
 	return fmt.Sprintf("did you mean %s?", best)
 }
+
+// names lists what a reference may name.
+func (p *planner) names() []string {
+	var names []string
+	for _, d := range p.decls {
+		if d.confirms != nil {
+			continue
+		}
+		names = append(names, d.Address)
+		if d.Base != d.Address {
+			names = append(names, d.Base)
+		}
+	}
+	return names
+}

@@ -62,6 +62,9 @@ func newTree(run *states.StateRun) *tree {
 	for _, i := range run.Invocations {
 		t.names = append(t.names, i.Address)
 		t.add(i.Address, i.Requires, "")
+		if i.Confirms != "" {
+			t.add(i.Confirms, []string{i.Address}, "confirm")
+		}
 	}
 	for _, b := range run.Blocks {
 		t.names = append(t.names, b.Address)

@@ -13,6 +13,7 @@ import (
 // gives way; so what is inserted first wins: declaration order.
 func (p *planner) wait() {
 	for _, i := range p.byDeclaration() {
+		p.confirmLate(i)
 		for _, e := range p.nodes[i].requires {
 			if p.settle[e.to] == e.to {
 				continue
@@ -49,6 +50,7 @@ func (p *planner) waitAgain() {
 	warned := make(map[[3]*decl]bool)
 	for _, i := range p.byDeclaration() {
 		n, own := p.nodes[i], p.ownOf(i)
+		p.confirmLateMerged(i)
 		for k := range n.requires {
 			e := &n.requires[k]
 			for _, w := range p.settledMerged(p.order.find(e.to)) {

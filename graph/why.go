@@ -95,6 +95,8 @@ func (e *Explanation) explain(r *Result, found []int) {
 func (p *planner) reason(f *final) string {
 	pin := p.nodes[f.nodes[0]].pin
 	switch {
+	case f.d.confirms != nil:
+		return "when something in " + f.d.confirms.Address + " has changed"
 	case f.handler:
 		return "when one of those that notify it asks for it, or when it is owed from an earlier run"
 	case pin != nil && pin.finishes || f.d.finishes != nil:

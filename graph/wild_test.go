@@ -50,6 +50,9 @@ func wildSite(t *rapid.T) *site {
 			if rapid.Bool().Draw(t, "ordered") {
 				o = append(o, ordered)
 			}
+			if rapid.Bool().Draw(t, "confirm") {
+				o = append(o, confirm, notifyFailure(pick("notify failure", handlers, 3)...))
+			}
 			// What is in a block is required by way of it from here on.
 			members := pick("member", free, 1)
 			o = append(o, rescue(pick("rescue", handlers, 3)...), always(pick("always", handlers, 3)...))
@@ -103,6 +106,7 @@ func TestWild(t *testing.T) {
 				}
 			}
 		}
+		checkConfirms(t, run, c)
 		for k, a := range run.Invocations {
 			for _, b := range run.Invocations[k+1:] {
 				if overlap(a, b) && !c.before[b.Address][a.Address] {
@@ -120,7 +124,11 @@ func TestWild(t *testing.T) {
 func outline(run *states.StateRun) string {
 	var b strings.Builder
 	for _, i := range run.Invocations {
-		fmt.Fprintf(&b, "%s %s %v requires %v after %v by %v\n", i.Address, i.Parts[0].Ensure, touched(i), i.Requires, i.After, i.NotifiedBy)
+		ensure := states.Ensure("check")
+		if len(i.Parts) > 0 {
+			ensure = i.Parts[0].Ensure
+		}
+		fmt.Fprintf(&b, "%s %s %v requires %v after %v by %v\n", i.Address, ensure, touched(i), i.Requires, i.After, i.NotifiedBy)
 	}
 	fmt.Fprintf(&b, "%+v", run.Blocks)
 	return b.String()
@@ -207,6 +215,7 @@ func TestWildSelections(t *testing.T) {
 				}
 			}
 		}
+		checkConfirms(t, run, part)
 		for _, b := range run.Blocks {
 			for _, a := range part.direct[b.Address] {
 				if !kept[a] {

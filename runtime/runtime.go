@@ -114,6 +114,11 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		locks:     lockSet{},
 		predicted: map[string]any{},
 	}
+	for _, b := range run.Blocks {
+		if b.Confirm != nil && shadow == nil {
+			return nil, fmt.Errorf("%s is to be confirmed, which is not supported yet", b.Address)
+		}
+	}
 	e.inherit()
 	e.run = withOwed(run, e.debts.owed)
 	e.results.collect(e.run, o.outer != nil)

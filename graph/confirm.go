@@ -1,0 +1,91 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// addConfirm declares the check of a block that is to be confirmed: a run
+// without parts, right behind the block. It comes after the block whatever came
+// of that, and after the handlers that the block may have notified; what
+// requires the block requires it.
+func (p *planner) addConfirm(b *decl) {
+	check := &states.Declaration{
+		Kind: states.RunKind, Address: b.Address + ".confirm", Base: b.Address + ".confirm", File: b.File, Range: b.Range,
+		Options: states.Options{IgnoreFailure: b.Options.IgnoreFailure, Tags: b.Options.Tags},
+	}
+	b.confirm = &decl{Declaration: check, index: len(p.decls), base: -1, confirms: b}
+	p.decls = append(p.decls, b.confirm)
+}
+
+// linkConfirms puts each check beside its block into the lists in which that
+// stands: a block that is not confirmed has failed for those around it.
+func (p *planner) linkConfirms() {
+	for _, b := range p.decls {
+		if b.confirm == nil {
+			continue
+		}
+		b.confirm.blocks = slices.Clone(b.blocks)
+		b.confirm.rescues, b.confirm.finishes = b.rescues, b.finishes
+		for _, around := range b.blocks {
+			for _, list := range []*[]*decl{&around.members, &around.rescue, &around.always} {
+				if i := slices.Index(*list, b); i >= 0 {
+					*list = slices.Insert(*list, i+1, b.confirm)
+				}
+			}
+		}
+	}
+}
+
+// confirmLate lets the check of a block wait for the handlers that the block
+// may notify. It gives way as all waits do.
+func (p *planner) confirmLate(i int) {
+	b := p.nodes[i].d.confirms
+	if b == nil {
+		return
+	}
+	for _, w := range p.tellsBefore(b, p.settled) {
+		p.order.insert(w, i)
+	}
+}
+
+// confirmLateMerged notes those waits in the merged graph.
+func (p *planner) confirmLateMerged(i int) {
+	n := p.nodes[i]
+	if n.d.confirms == nil {
+		return
+	}
+	list := p.tellsBefore(n.d.confirms, func(x int) []int { return p.settledMerged(p.order.find(x)) })
+	for k, w := range list {
+		list[k] = p.order.find(w)
+	}
+	slices.Sort(list)
+	for _, w := range slices.Compact(list) {
+		if p.order.insert(w, i) {
+			n.after = append(n.after, w)
+		} else {
+			p.warnWait(n.d, &edge{to: n.d.confirms.base, at: n.d.Range}, p.nodes[w])
+		}
+	}
+}
+
+// tellsBefore lists the waves that a block and what it holds may cause, and
+// those that they cause in their turn; but not what the block notifies of its
+// failure: of that its check speaks, too.
+func (p *planner) tellsBefore(b *decl, settled func(int) []int) []int {
+	var list []int
+	for _, w := range p.nodes[b.base].causes {
+		onChange := slices.ContainsFunc(p.nodes[w].sources, func(c cause) bool {
+			return c.from == b.base && slices.ContainsFunc(c.notes, func(n note) bool { return n.on == states.OnChange })
+		})
+		if onChange {
+			list = append(append(list, w), settled(w)...)
+		}
+	}
+	for _, m := range p.contents(b) {
+		list = append(list, settled(m)...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
