@@ -18,7 +18,6 @@ func ExampleStandard() {
 	// line
 	// package
 	// print
-	// reboot
 	// reload
 	// restart
 	// service

@@ -63,6 +63,7 @@ type Event struct {
 	Mode   string    `json:"mode,omitempty"` // "plan" or "apply"
 	Host   string    `json:"host,omitempty"`
 	Site   string    `json:"site,omitempty"`
+	Origin string    `json:"origin,omitempty"` // where the site lies: the journal adds it
 
 	Revision string `json:"revision,omitempty"`
 

@@ -116,6 +116,9 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 // planRows plans, shows it if there is a renderer, and gives all rows as text
 // that can be compared.
 func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
+	if err := s.remember(c); err != nil {
+		return "", nil, err
+	}
 	var rows strings.Builder
 	encoder := json.NewEncoder(&rows)
 	var failure error

@@ -28,12 +28,15 @@ func (s *client) renderer(c *site) ui.Renderer {
 func (s *client) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
 		Host: c.host, Registry: c.registry(), Site: c.sources, Sources: c.places,
-		Parallel: s.globals.Parallel, Events: events,
+		Parallel: s.globals.Parallel, Events: events, Past: c.past, Origin: c.origin,
 	}
 }
 
 // showPlan plans and shows it.
 func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
+	if err := s.remember(c); err != nil {
+		return nil, err
+	}
 	r := s.renderer(c)
 	result, err := runtime.Plan(ctx, c.run, s.options(c, r.Event))
 	return result, failed(errors.Join(err, unread(r.Close())))
@@ -75,22 +78,29 @@ func ending(result *runtime.Result, err error) journal.End {
 
 // record begins the journal of an apply.
 func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*journal.Run, error) {
-	sources := make(map[string]journal.Source, len(c.places))
+	meta := s.meta(c)
+	meta.Sources = make(map[string]journal.Source, len(c.places))
 	lines := c.lines()
 	for address, place := range c.places {
-		sources[address] = journal.Source{
+		meta.Sources[address] = journal.Source{
 			File: place.File, Line: place.Start.Line, Column: place.Start.Column,
 			Text: lines(place.File, place.Start.Line),
 		}
 	}
-	record, err := folder.Start(ctx, journal.Meta{Run: c.run, Sources: sources})
+	record, err := folder.Start(ctx, meta)
 	var locked *journal.LockedError
 	if errors.As(err, &locked) {
 		return nil, &status{code: exitFailed, err: err, hint: "wait until it has ended, or end it"}
 	}
+	var held *journal.HeldError
+	if errors.As(err, &held) {
+		return nil, &status{code: exitFailed, err: err, hint: "tenet release ends that"}
+	}
 	if err != nil {
 		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
 	}
+	c.past = record.Ledger()
+	s.lost(c.past)
 	return record, nil
 }
 

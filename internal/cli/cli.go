@@ -159,6 +159,7 @@ func Main(args []string, env Environment) int {
 		s.globals.NoColor = true
 		return s.report(usageError(err))
 	}
+	s.command = parsed.Selected().FullPath()
 	if err := s.checkLimits(); err != nil {
 		return s.report(err)
 	}

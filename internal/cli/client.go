@@ -21,6 +21,7 @@ import (
 type client struct {
 	Environment
 	globals *Globals
+	command string // such as "tenet apply"
 	model   *kong.Application
 	dog     *watchdog.Dog // that watches an evaluation; nil: none
 	said    *said         // diagnostics that were shown; nil: each is shown

@@ -39,7 +39,7 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	c := &site{host: h, sources: sources}
+	c := &site{host: h, sources: sources, origin: adHoc}
 	declaration := states.Declaration{
 		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
 	}

@@ -203,7 +203,7 @@ func (cmd *cleanCmd) Run(_ runContext, s *client) error {
 			removed = []string{id}
 		}
 	} else {
-		removed, err = folder.CleanOld(cmd.Keep)
+		removed, err = folder.CleanOld(cmd.Keep, 0)
 	}
 	if s.globals.JSON {
 		return errors.Join(failed(err), s.printJSON(map[string]any{"removed": removed}))

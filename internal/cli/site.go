@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/stdlib"
 )
@@ -24,8 +25,10 @@ const localhost = "localhost"
 
 // site is a site that was loaded and compiled for this machine.
 type site struct {
-	lang    *lang.Site // nil: there is none, only a run
-	sources fs.FS      // opens the files that parts name
+	lang    *lang.Site      // nil: there is none, only a run
+	origin  string          // where it lies
+	past    *journal.Ledger // what earlier runs have left, once it is known
+	sources fs.FS           // opens the files that parts name
 	target  lang.Target
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
@@ -116,6 +119,9 @@ func (s *client) load(ctx context.Context, path string) (*site, error) {
 	c := &site{host: h}
 	if c.lang, err = s.openSite(path); err != nil {
 		return nil, err
+	}
+	if c.origin, err = originOf(path); err != nil {
+		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err)}
 	}
 	c.sources, c.own = c.lang.Files(), c.lang.Registry()
 	if c.target, err = s.target(h); err != nil {

@@ -4,6 +4,8 @@
 //
 //	lock               one apply at a time; names the holder
 //	format             the folder's version
+//	owed.json          what is owed and unknown, through a run: a Ledger
+//	hold               why nothing is to be applied for now
 //	runs/ID/           ID is a counter and a random part: it sorts by order of
 //	                   runs, whatever the clock does
 //	  run.json         the StateRun, secrets masked
@@ -15,23 +17,15 @@
 package journal
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/tenetcm/tenet/states"
 )
-
-// Format is the version of the state folder.
-const Format = "tenet.state/1"
 
 // Folder is a state folder. Its methods may be used by several processes at
 // once; only Start takes the lock.
@@ -61,19 +55,8 @@ func OpenWith(dir string, o Options) (*Folder, error) {
 	if err := f.disk.mkdir(filepath.Join(dir, "runs")); err != nil {
 		return nil, fmt.Errorf("the state folder cannot be made: %w", err)
 	}
-	file := filepath.Join(dir, "format")
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := f.disk.replace(file, []byte(Format+"\n"), false); err != nil {
-			return nil, fmt.Errorf("the state folder cannot be written: %w", err)
-		}
-		return f, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
-	}
-	if format := strings.TrimSpace(string(data)); format != Format {
-		return nil, fmt.Errorf("the state folder %s has the format %q, and this program knows %q: use the version of tenet that wrote it", dir, format, Format)
+	if err := f.checkFormat(); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
@@ -132,12 +115,17 @@ func (f *Folder) List() ([]Status, error) {
 		return nil, err
 	}
 	var list []Status
+	holder := f.Holder()
 	for _, id := range ids {
-		s, err := f.Status(id)
-		if err != nil { // one that is damaged does not hide the others
-			s = Status{Run: id, State: Damaged, Error: err.Error()}
+		s, err := f.head(id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s = Status{Run: id, State: Interrupted}
+		case err != nil: // one that is damaged does not hide the others
+			s = Status{Run: id, State: Damaged, Error: fmt.Sprintf("the status of run %s is damaged: %v", id, err)}
+		default:
+			s = s.now(holder)
 		}
-		s.Report = nil
 		list = append(list, s)
 	}
 	return list, nil
@@ -162,74 +150,7 @@ func (f *Folder) Status(id string) (Status, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return Status{}, fmt.Errorf("the status of run %s is damaged: %w", id, err)
 	}
-	if s.State == Running {
-		if holder := f.holder(); holder == nil || holder.Run != id {
-			s.State = Interrupted
-		}
-	}
-	return s, nil
-}
-
-// Events reads a run's events; "" is the latest run. A torn last line, which a
-// lost power leaves, is not reported.
-func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
-	return func(yield func(states.Event, error) bool) {
-		id, err := f.find(id)
-		if err != nil {
-			yield(states.Event{}, err)
-			return
-		}
-		file, err := os.Open(f.path(id, "events.jsonl"))
-		if err != nil {
-			yield(states.Event{}, err)
-			return
-		}
-		defer file.Close()
-		in := bufio.NewReader(file)
-		for {
-			line, err := in.ReadBytes('\n')
-			if err != nil {
-				if err != io.EOF {
-					yield(states.Event{}, err)
-				}
-				return
-			}
-			var e states.Event
-			if err := json.Unmarshal(line, &e); err != nil {
-				yield(e, fmt.Errorf("an event of run %s is damaged: %w", id, err))
-				return
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-// Clean removes one run's folder. The run that is in progress is refused.
-func (f *Folder) Clean(id string) (removed string, err error) {
-	if id, err = f.find(id); err != nil {
-		return "", err
-	}
-	if holder := f.holder(); holder != nil && holder.Run == id {
-		return "", fmt.Errorf("run %s is in progress (process %d)", id, holder.PID)
-	}
-	return id, f.disk.remove(f.path(id))
-}
-
-// CleanOld removes all runs but the latest keep ones.
-func (f *Folder) CleanOld(keep int) (removed []string, err error) {
-	ids, err := f.ids()
-	if err != nil || len(ids) <= keep {
-		return nil, err
-	}
-	for _, id := range ids[:len(ids)-keep] {
-		if _, err := f.Clean(id); err != nil {
-			return removed, err
-		}
-		removed = append(removed, id)
-	}
-	return removed, nil
+	return s.now(f.Holder()), nil
 }
 
 // Outputs lists the files in which a run kept what its parts' programs printed,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -22,6 +23,8 @@ type Ledger struct {
 	Unknown []states.Begun `json:"unknown"`
 	// Unconfirmed are blocks that changed something, and whose check did not end.
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`
+	// Damaged says what of the runs could not be read, for people.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // Unconfirmed is a block whose check has not ended: what it changed in a run is
@@ -49,6 +52,7 @@ type Replay struct {
 
 // NewReplay begins with a run of a site, by its Identity.
 func NewReplay(l *Ledger, site, run string) *Replay {
+	l.adopt(site)
 	return &Replay{Ledger: l, site: site, run: run, begun: map[string]*states.Event{}, taken: map[string][]states.Debt{}}
 }
 
@@ -57,11 +61,16 @@ func (r *Replay) Add(ev *states.Event) {
 	switch ev.Type {
 	case states.EventRun:
 		r.boot = ev.Boot
+		if r.site == "" { // the run's status is lost
+			r.site = Identity(ev.Site, ev.Origin)
+			r.Ledger.adopt(r.site)
+		}
 	case states.EventResume:
 		r.settle() // what the process before had begun
 		r.boot = ev.Boot
 	case states.EventBegin:
-		r.begun[ev.Address] = ev
+		begun := *ev // the caller's own is not kept, so that most events need no memory
+		r.begun[ev.Address] = &begun
 	case states.EventPart:
 		r.part(ev)
 	case states.EventStart:
@@ -215,6 +224,23 @@ func (r *Replay) confirm(ev *states.Event) {
 	}
 }
 
+// adopt makes the records of sites without name and place those of a site without
+// a name: before format 2 of the state folder the place was not recorded.
+func (l *Ledger) adopt(site string) {
+	if !strings.HasPrefix(site, "/") {
+		return
+	}
+	for i := range l.Debts {
+		l.Debts[i].Site = cmp.Or(l.Debts[i].Site, site)
+	}
+	for i := range l.Unknown {
+		l.Unknown[i].Site = cmp.Or(l.Unknown[i].Site, site)
+	}
+	for i := range l.Unconfirmed {
+		l.Unconfirmed[i].Site = cmp.Or(l.Unconfirmed[i].Site, site)
+	}
+}
+
 // Empty reports whether runs have left nothing.
 func (l *Ledger) Empty() bool {
 	return len(l.Debts)+len(l.Unknown)+len(l.Unconfirmed) == 0
@@ -224,12 +250,14 @@ func (l *Ledger) Empty() bool {
 func (l *Ledger) Clone() *Ledger {
 	c := *l
 	c.Debts, c.Unknown, c.Unconfirmed = slices.Clone(l.Debts), slices.Clone(l.Unknown), slices.Clone(l.Unconfirmed)
+	c.Damaged = slices.Clone(l.Damaged)
 	return &c
 }
 
 // Of gives what runs have left for one site, by its Identity.
 func (l *Ledger) Of(site string) *Ledger {
 	c := l.Clone()
+	c.adopt(site)
 	c.Debts = slices.DeleteFunc(c.Debts, func(d states.Debt) bool { return d.Site != site })
 	c.Unknown = slices.DeleteFunc(c.Unknown, func(b states.Begun) bool { return b.Site != site })
 	c.Unconfirmed = slices.DeleteFunc(c.Unconfirmed, func(u Unconfirmed) bool { return u.Site != site })

@@ -1,12 +1,16 @@
 package journal
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,11 +19,15 @@ import (
 // LockedError says who applies now.
 type LockedError struct {
 	PID   int       `json:"pid"`
-	Run   string    `json:"run"`
+	Run   string    `json:"run"` // empty: it is starting
 	Since time.Time `json:"since"`
-	// Revision of the StateRun, and the kernel's boot id: see save.
+	// Revision of the StateRun, and the kernel's boot id: see sameRun.
 	Revision string `json:"revision"`
 	Boot     string `json:"boot"`
+
+	User    string `json:"user,omitempty"`    // see Meta
+	From    string `json:"from,omitempty"`    // see Meta
+	Command string `json:"command,omitempty"` // see Meta
 }
 
 // Error names the holder.
@@ -27,32 +35,116 @@ func (e *LockedError) Error() string {
 	if e.PID == 0 {
 		return "another apply is starting on this state folder"
 	}
-	return fmt.Sprintf("process %d applies run %s since %s", e.PID, e.Run, e.Since.Format(time.DateTime))
+	who := fmt.Sprintf("process %d", e.PID)
+	words := []string{e.Command}
+	if e.User != "" {
+		words = append(words, "by "+e.User)
+	}
+	if e.From != "" {
+		words = append(words, "from "+e.From)
+	}
+	if more := strings.TrimSpace(strings.Join(words, " ")); more != "" {
+		who += " (" + more + ")"
+	}
+	if e.Run == "" {
+		return fmt.Sprintf("%s is starting on this state folder since %s", who, e.Since.Format(time.DateTime))
+	}
+	return fmt.Sprintf("%s applies run %s since %s", who, e.Run, e.Since.Format(time.DateTime))
 }
 
-// acquire takes the folder's lock. The kernel gives it up with the process, so
-// that a dead holder is no obstacle. last is who held it before.
-func (f *Folder) acquire() (lock *file, last LockedError, err error) {
-	lock, err = f.disk.open(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE)
+// Waits for the lock begin with the first of these, and grow to the second.
+const (
+	shortestWait = 50 * time.Millisecond
+	longestWait  = 250 * time.Millisecond
+)
+
+// acquire takes the folder's lock, and waits for it as long as m says. The kernel
+// gives it up with the process, so that a dead holder is no obstacle, and a live
+// one always is. last is who held it before.
+func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last LockedError, err error) {
+	deadline := time.Now().Add(m.LockTimeout)
+	told := ""
+	for wait := shortestWait; ; wait = min(2*wait, longestWait) {
+		if ctx.Err() != nil {
+			return nil, LockedError{}, context.Cause(ctx)
+		}
+		lock, last, err = f.tryLock()
+		var locked *LockedError
+		left := time.Until(deadline)
+		if !errors.As(err, &locked) || left <= 0 {
+			return lock, last, err
+		}
+		if m.Waiting != nil && locked.Error() != told {
+			told = locked.Error()
+			m.Waiting(locked)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(wait, left)):
+		}
+	}
+}
+
+// tryLock takes the lock if nobody holds it.
+func (f *Folder) tryLock() (lock *file, last LockedError, err error) {
+	path := filepath.Join(f.dir, "lock")
+	for {
+		if lock, err = f.disk.open(path, os.O_RDWR|os.O_CREATE); err != nil {
+			return nil, LockedError{}, fmt.Errorf("the state folder cannot be locked: %w", err)
+		}
+		last, err = f.lockFile(lock)
+		if err != nil {
+			return nil, LockedError{}, errors.Join(err, lock.Close())
+		}
+		if stands(lock.File, path) {
+			return lock, last, nil
+		}
+		// Somebody has put another file in its place meanwhile, and may hold that.
+		if err := lock.Close(); err != nil {
+			return nil, LockedError{}, err
+		}
+	}
+}
+
+// lockFile locks an open file. The lock belongs to this opening of the file: other
+// openings in this process do not have it, closing them does not give it up, and
+// programs that are started do not inherit it.
+func (f *Folder) lockFile(lock *file) (last LockedError, err error) {
+	err = fcntl(lock.File, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+	last = readHolder(lock.File)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return last, &last
+	}
 	if err != nil {
-		return nil, LockedError{}, fmt.Errorf("the state folder cannot be locked: %w", err)
+		return last, fmt.Errorf("the state folder cannot be locked: %w", &fs.PathError{Op: "lock", Path: lock.Name(), Err: err})
 	}
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	holder := readHolder(lock.File)
-	if err == nil {
-		return lock, holder, nil
+	return last, nil
+}
+
+func fcntl(f *os.File, command int, lock *unix.Flock_t) error {
+	for {
+		err := unix.FcntlFlock(f.Fd(), command, lock)
+		if err != unix.EINTR {
+			return err
+		}
 	}
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = &holder
-	}
-	return nil, LockedError{}, errors.Join(err, lock.Close())
+}
+
+// stands reports whether the open file is the one at the path.
+func stands(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	at, err2 := os.Lstat(path)
+	return cmp.Or(err, err2) == nil && os.SameFile(opened, at)
 }
 
 // claim writes down who holds the lock, over who held it before: it is cut
 // afterwards, so that there is a whole record at any time.
-func claim(lock *file, holder LockedError) error {
+func claim(lock *file, holder *LockedError) error {
 	data, err := json.Marshal(holder)
 	if err != nil {
+		return err
+	}
+	if _, err := lock.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	if _, err := lock.Write(append(data, '\n')); err != nil {
@@ -61,14 +153,16 @@ func claim(lock *file, holder LockedError) error {
 	return lock.Truncate(int64(len(data)) + 1)
 }
 
-// holder tells who holds the lock now, nil when nobody does.
-func (f *Folder) holder() *LockedError {
+// Holder tells who holds the lock now, nil when nobody does. It takes no lock to
+// see, so that it stands in nobody's way.
+func (f *Folder) Holder() *LockedError {
 	lock, err := os.Open(filepath.Join(f.dir, "lock"))
 	if err != nil {
 		return nil // never locked
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB); err == nil {
+	found := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := fcntl(lock, unix.F_OFD_GETLK, &found); err != nil || found.Type == unix.F_UNLCK {
 		return nil
 	}
 	holder := readHolder(lock)

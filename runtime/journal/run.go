@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -23,7 +24,23 @@ import (
 type Meta struct {
 	Run     *states.StateRun
 	Sources map[string]Source // address → place, for messages
-	Keep    int               // how many former runs are kept; 0: 30
+	Origin  string            // the absolute path where the site lies; see Identity
+	Root    string            // the tree that is acted on; empty: the machine
+
+	// Who applies, for those that find the folder locked, and for the records:
+	// words for people.
+	User    string // such as "root"
+	From    string // such as "192.0.2.7" or "cron.service"
+	Command string // such as "tenet apply"
+
+	LockTimeout time.Duration      // how long to wait for another apply; 0: not at all
+	Waiting     func(*LockedError) // is told for whom, if it is not nil
+
+	// How many runs are kept, this one included (0: 30, negative: all), and for how
+	// long (0: 90 days, negative: for ever). The latest is kept in any case, and so
+	// are those that have left something undone.
+	Keep    int
+	KeepFor time.Duration
 }
 
 // Source is the place of a declaration.
@@ -39,10 +56,12 @@ type Run struct {
 	folder *Folder
 	lock   *file
 	status Status
-	keep   int
-	saved  chan error // how writing run.json and its like ended
+	past   *Ledger      // what the runs before it have left, of all sites
+	retain func() error // removes what is not kept
+	saved  chan error   // how writing run.json and its like ended
 
 	mu      sync.Mutex
+	replay  *Replay // with what this run leaves
 	events  *file
 	out     *bufio.Writer
 	encoder *json.Encoder
@@ -50,37 +69,53 @@ type Run struct {
 	synced  bool
 }
 
-// Start takes the lock and begins a run's folder. The error is a *LockedError
-// while another process applies.
+// Start takes the lock, takes note of how runs have ended whose process has died,
+// and begins a run's folder. The error is a *LockedError while another process
+// applies, and a *HeldError while applies are on hold.
 func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err := f.mayStart(); err != nil { // before it waits
+		return nil, err
 	}
-	lock, last, err := f.acquire()
+	lock, last, err := f.acquire(ctx, &m)
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.begin(lock, last, m)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the run cannot be recorded: %w", err), lock.Close())
+	err = f.mayStart()
+	if err == nil {
+		var r *Run
+		if r, err = f.begin(lock, last, m); err == nil {
+			return r, nil
+		}
+		err = fmt.Errorf("the run cannot be recorded: %w", err)
 	}
-	return r, nil
+	return nil, errors.Join(err, lock.Close())
 }
 
 func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
-	id, err := f.nextID(last.Run)
+	now := time.Now().UTC()
+	holder := LockedError{
+		PID: os.Getpid(), Since: now, Revision: m.Run.Revision, Boot: BootID(), User: m.User, From: m.From, Command: m.Command,
+	}
+	past, err := f.prepare(lock, &holder)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{folder: f, lock: lock, keep: m.Keep, saved: make(chan error, 1), status: Status{
-		Format: StatusFormat, Run: id, State: Running, PID: os.Getpid(), Program: f.options.Program,
-		Site: m.Run.Site, Host: m.Run.Host, Revision: m.Run.Revision, Started: time.Now().UTC(),
-	}}
-	if r.keep == 0 {
-		r.keep = 30
+	id, err := f.nextID(last.Run, past.Through)
+	if err != nil {
+		return nil, err
 	}
-	holder := LockedError{PID: os.Getpid(), Run: id, Since: r.status.Started, Revision: m.Run.Revision, Boot: BootID()}
-	if err := claim(lock, holder); err != nil {
+	r := &Run{folder: f, lock: lock, past: past, saved: make(chan error, 1), status: Status{
+		Format: StatusFormat, Run: id, State: Running, PID: holder.PID, Program: f.options.Program,
+		Site: m.Run.Site, Origin: m.Origin, Root: m.Root,
+		Host: m.Run.Host, Revision: m.Run.Revision, Started: now,
+	}}
+	left := past.Clone()
+	left.Damaged = nil // once is enough
+	r.replay = NewReplay(left, Identity(m.Run.Site, m.Origin), id)
+	keep, keepFor := cmp.Or(m.Keep, keepRuns), cmp.Or(m.KeepFor, keepAge)
+	r.retain = func() error { return f.retain(left, keep, keepFor) }
+	holder.Run = id
+	if err := claim(lock, &holder); err != nil {
 		return nil, err
 	}
 	if err := f.disk.mkdir(f.path(id, "output")); err != nil {
@@ -101,14 +136,14 @@ func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
 	return r, nil
 }
 
-// nextID counts on from the latest run there is or was.
-func (f *Folder) nextID(last string) (string, error) {
+// nextID counts on from the latest run there is, and those there were.
+func (f *Folder) nextID(were ...string) (string, error) {
 	ids, err := f.ids()
 	if err != nil {
 		return "", err
 	}
-	n, _ := counter(last)
-	for _, id := range ids {
+	n := 0
+	for _, id := range append(ids, were...) {
 		if c, _ := counter(id); c > n {
 			n = c
 		}
@@ -125,6 +160,9 @@ func counter(id string) (int, bool) {
 	return n, ok && err == nil && len(number) == 8 && len(random) == 6
 }
 
+// Ledger gives what the runs before this one have left, of all sites.
+func (r *Run) Ledger() *Ledger { return r.past.Clone() }
+
 // ID names the run.
 func (r *Run) ID() string { return r.status.Run }
 
@@ -133,8 +171,13 @@ func (r *Run) ID() string { return r.status.Run }
 func (r *Run) Append(e states.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if e.Type == states.EventRun {
+		e.Origin = r.status.Origin
+	}
 	if r.failed == nil {
-		r.failed = r.encoder.Encode(e)
+		if r.failed = r.encoder.Encode(e); r.failed == nil {
+			r.replay.Add(&e)
+		}
 	}
 	return r.failed
 }
@@ -198,8 +241,8 @@ type End struct {
 	Err     error // why the run itself ended early
 }
 
-// Finish writes the end, forgets the secrets, gives up the lock, and removes
-// the oldest runs. The Run cannot be used afterwards.
+// Finish writes the end and what is left for the runs to come, forgets the secrets,
+// gives up the lock, and removes the oldest runs. The Run cannot be used afterwards.
 func (r *Run) Finish(e End) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,15 +257,30 @@ func (r *Run) Finish(e End) error {
 	}
 	s := &r.status
 	s.State, s.Counts, s.Report, s.Ended = e.State, &e.Counts, e.Report, time.Now().UTC()
-	if e.Err != nil {
-		s.Error = e.Err.Error()
+	if err := errors.Join(e.Err, errors.Join(errs...)); err != nil {
+		s.Error = err.Error()
+	}
+	if s.State == Done && errors.Join(errs...) != nil {
+		s.State = Failed // what cannot be recorded is not done
 	}
 	errs = append(errs, r.writeStatus(), r.events.Close())
 	if e.State == Done || e.State == Failed { // nobody goes on with it
 		errs = append(errs, r.folder.disk.remove(r.folder.path(r.ID(), "secrets.json")))
 	}
-	_, err := r.folder.CleanOld(r.keep)
-	return errors.Join(append(errs, err, r.lock.Close())...)
+	err := r.leave()
+	if err == nil {
+		err = r.retain()
+	}
+	errs = append(errs, err)
+	return errors.Join(append(errs, r.lock.Close())...)
+}
+
+// leave writes down what runs have left until now. It is durable if there is
+// something, or was: without it, all runs that are kept would be read again.
+func (r *Run) leave() error {
+	r.replay.End()
+	l := r.replay.Ledger
+	return r.folder.writeLedger(l, !l.Empty() || !r.past.Empty())
 }
 
 // Abandon gives up the run's files and the lock, and writes nothing more, as

@@ -29,11 +29,21 @@ type Status struct {
 	PID      int            `json:"pid"`
 	Program  string         `json:"program,omitempty"` // the version that ran it
 	Site     string         `json:"site,omitempty"`
+	Origin   string         `json:"origin,omitempty"` // see Meta
+	Root     string         `json:"root,omitempty"`
 	Host     string         `json:"host,omitempty"`
 	Revision string         `json:"revision"`
 	Started  time.Time      `json:"started"`
 	Ended    time.Time      `json:"ended,omitzero"`
 	Counts   *states.Counts `json:"counts,omitempty"`
-	Report   *states.Report `json:"report,omitempty"`
-	Error    string         `json:"error,omitempty"` // why the run itself ended early
+	Error    string         `json:"error,omitempty"`  // why the run itself ended early
+	Report   *states.Report `json:"report,omitempty"` // last: see head
+}
+
+// now corrects a status that says it is running by who holds the lock.
+func (s Status) now(holder *LockedError) Status {
+	if s.State == Running && (holder == nil || holder.Run != s.Run) {
+		s.State, s.Error = Interrupted, processGone
+	}
+	return s
 }

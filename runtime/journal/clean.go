@@ -1,0 +1,179 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// What is kept of former runs unless Meta says otherwise.
+const (
+	keepRuns = 30
+	keepAge  = 90 * 24 * time.Hour
+)
+
+// NeededError says why a run's record cannot be removed: what it has left is not
+// done yet.
+type NeededError struct {
+	Run  string
+	What []string // such as "debt of state.reload to file.conf"
+}
+
+// Error names what needs the run.
+func (e *NeededError) Error() string {
+	text := e.What[0]
+	if more := len(e.What) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return fmt.Sprintf("the record of run %s is needed still: %s", e.Run, text)
+}
+
+// needs lists what a Ledger names of a run.
+func (l *Ledger) needs(run string) (what []string) {
+	for _, d := range l.Debts {
+		if d.Run == run {
+			what = append(what, d.Handler+" is owed since "+d.Notifier)
+		}
+	}
+	for _, b := range l.Unknown {
+		if b.Run == run {
+			what = append(what, b.Address+" was begun and did not end")
+		}
+	}
+	for _, u := range l.Unconfirmed {
+		if u.Run == run {
+			what = append(what, u.Block+" is not confirmed")
+		}
+	}
+	return what
+}
+
+// Clean removes the record of one run. That of the run in progress is refused,
+// and by a *NeededError that of a run which has left something undone.
+func (f *Folder) Clean(id string) (removed string, err error) {
+	if id, err = f.find(id); err != nil {
+		return "", err
+	}
+	if holder := f.Holder(); holder != nil && holder.Run == id {
+		return "", fmt.Errorf("run %s is in progress (process %d)", id, holder.PID)
+	}
+	l, err := f.settled()
+	if err != nil {
+		return "", err
+	}
+	if what := l.needs(id); len(what) > 0 {
+		return "", &NeededError{Run: id, What: what}
+	}
+	if id > l.Through {
+		return "", fmt.Errorf("the end of run %s is not taken note of yet, since another one is in progress", id)
+	}
+	return id, f.removeRun(id)
+}
+
+// CleanOld removes all records of runs but the latest keep ones (all count, if
+// keep is negative) and, if olderThan is not 0, of those that stay the ones that
+// were started longer ago. What is in progress, and what has left something
+// undone, stays.
+func (f *Folder) CleanOld(keep int, olderThan time.Duration) (removed []string, err error) {
+	ids, err := f.ids()
+	if err != nil {
+		return nil, err
+	}
+	l, err := f.settled()
+	if err != nil {
+		return nil, err
+	}
+	return f.removeRuns(l, f.expired(ids, keep, olderThan, false))
+}
+
+// retain is CleanOld for a run that ends, with what runs have left until then.
+// The latest run stays, however old. Nothing is younger than the first, unless the
+// clock has jumped: as long as that stays, the others are not looked at.
+func (f *Folder) retain(l *Ledger, keep int, olderThan time.Duration) error {
+	ids, err := f.ids()
+	if err != nil {
+		return err
+	}
+	_, err = f.removeRuns(l, f.expired(ids, keep, olderThan, true))
+	return err
+}
+
+// expired gives the runs that are beyond the latest keep ones or, but for the
+// latest, too old. One whose age is not known, or in the future, is not old.
+func (f *Folder) expired(ids []string, keep int, olderThan time.Duration, inOrder bool) []string {
+	first := 0
+	if keep >= 0 {
+		first = max(0, len(ids)-keep)
+	}
+	out := slices.Clone(ids[:first])
+	if olderThan <= 0 {
+		return out
+	}
+	limit := time.Now().Add(-olderThan)
+	for _, id := range ids[first:max(first, len(ids)-1)] {
+		s, err := f.head(id)
+		if err == nil && !s.Started.IsZero() && s.Started.Before(limit) {
+			out = append(out, id)
+		} else if inOrder {
+			break
+		}
+	}
+	return out
+}
+
+// removeRuns removes those of the runs that nothing needs.
+func (f *Folder) removeRuns(l *Ledger, ids []string) (removed []string, err error) {
+	for _, id := range ids {
+		if id > l.Through || len(l.needs(id)) > 0 {
+			continue
+		}
+		if err := f.removeRun(id); err != nil {
+			return removed, err
+		}
+		removed = append(removed, id)
+	}
+	return removed, nil
+}
+
+// removeRun removes a run's record: it is gone in one step, whatever happens while
+// its files are removed.
+func (f *Folder) removeRun(id string) error {
+	aside := filepath.Join(f.dir, "runs", tempPrefix+id)
+	err := f.disk.rename(f.path(id), aside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody else has
+	}
+	if err != nil {
+		return err
+	}
+	return f.disk.remove(aside)
+}
+
+// settled gives what runs have left, once the ends of all are taken note of. While
+// another process applies, those that it has not taken note of are left to it: they
+// come after Through.
+func (f *Folder) settled() (*Ledger, error) {
+	l, err := f.cached()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := f.ids()
+	if err != nil || len(ids) == 0 || ids[len(ids)-1] <= l.Through {
+		return l, err
+	}
+	lock, _, err := f.acquire(context.Background(), &Meta{})
+	var locked *LockedError
+	if errors.As(err, &locked) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err = f.prepare(lock, &LockedError{PID: os.Getpid(), Since: time.Now().UTC(), Command: "cleaning up"})
+	return l, errors.Join(err, lock.Close())
+}

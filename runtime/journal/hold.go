@@ -1,0 +1,91 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Hold is why nothing is to be applied for now. Plans, and looking at records, go
+// on.
+type Hold struct {
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is released
+	By     string    `json:"by,omitempty"`   // who asked for it
+}
+
+// HeldError is why an apply may not start.
+type HeldError struct{ Hold }
+
+// Error gives the reason, and who gave it.
+func (e *HeldError) Error() string {
+	text := "applies are on hold since " + e.Since.Format(time.DateTime)
+	if !e.Until.IsZero() {
+		text += " until " + e.Until.Format(time.DateTime)
+	}
+	if e.By != "" {
+		text += " by " + e.By
+	}
+	return text + ": " + e.Reason
+}
+
+func (f *Folder) holdPath() string { return filepath.Join(f.dir, "hold") }
+
+// Hold keeps applies from starting, until it is over or released. A run in
+// progress goes on. A Hold that there is already is replaced.
+func (f *Folder) Hold(h Hold) error {
+	if h.Reason == "" {
+		return errors.New("a hold needs a reason")
+	}
+	if h.Since.IsZero() {
+		h.Since = time.Now().UTC()
+	}
+	data, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return f.disk.replace(f.holdPath(), append(data, '\n'), true)
+}
+
+// Release ends a hold, and gives it; nil: there was none, or it was over.
+func (f *Folder) Release() (*Hold, error) {
+	was, err := f.Held()
+	if err != nil && !errors.As(err, new(*damagedError)) {
+		return nil, err
+	}
+	return was, f.disk.remove(f.holdPath())
+}
+
+// Held gives the hold that is in force; nil: there is none, or it is over. One that cannot be
+// read is in force, since nobody knows what it says: the error.
+func (f *Folder) Held() (*Hold, error) {
+	data, err := os.ReadFile(f.holdPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("whether applies are on hold cannot be read: %w", err)
+	}
+	var h Hold
+	if err := json.Unmarshal(data, &h); err != nil {
+		return nil, &damagedError{fmt.Errorf("applies are on hold, but %s cannot be read: %w", f.holdPath(), err)}
+	}
+	if !h.Until.IsZero() && !time.Now().Before(h.Until) {
+		return nil, nil
+	}
+	return &h, nil
+}
+
+// mayStart refuses a run while applies are on hold.
+func (f *Folder) mayStart() error {
+	h, err := f.Held()
+	if err == nil && h != nil {
+		return &HeldError{*h}
+	}
+	return err
+}

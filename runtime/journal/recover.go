@@ -1,0 +1,138 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// processGone is why a run is Interrupted whose process died.
+const processGone = "its process was gone"
+
+// prepare makes the folder ready for a run: its lock is held, and shows the holder
+// from now on.
+func (f *Folder) prepare(lock *file, holder *LockedError) (*Ledger, error) {
+	if err := claim(lock, holder); err != nil {
+		return nil, err
+	}
+	if err := f.migrate(lock); err != nil {
+		return nil, err
+	}
+	return f.recover()
+}
+
+// recover takes note of how the runs have ended that owed.json does not know
+// of, and removes what dead processes of ours have left in the folder. The lock
+// is held, so that nobody writes: a run that says it is running is dead.
+func (f *Folder) recover() (*Ledger, error) {
+	l, err := f.cached()
+	if err != nil {
+		return nil, err
+	}
+	through := l.Through
+	ids, err := f.ids()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.sweep(f.dir, filepath.Join(f.dir, "runs")); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if id <= through {
+			continue
+		}
+		if err := f.bury(id); err != nil {
+			return nil, fmt.Errorf("run %s, which has died, cannot be closed: %w", id, err)
+		}
+		if err := f.replay(l, id, true); err != nil {
+			return nil, err
+		}
+	}
+	if l.Through == through {
+		return l, nil
+	}
+	return l, f.writeLedger(l, !l.Empty())
+}
+
+// bury gives a run an end whose process died before it could.
+func (f *Folder) bury(id string) error {
+	s, err := f.head(id)
+	if err == nil && s.State != Running && s.State != "" {
+		return nil
+	}
+	if err := f.sweep(f.path(id)); err != nil {
+		return err
+	}
+	if err := f.cutTorn(f.path(id, "events.jsonl")); err != nil {
+		return err
+	}
+	s.Format, s.Run, s.State, s.Error = StatusFormat, id, Interrupted, processGone
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return f.disk.replace(f.path(id, "status.json"), append(data, '\n'), false)
+}
+
+// cutTorn cuts a last line that was not written to its end.
+func (f *Folder) cutTorn(path string) error {
+	in, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	size, block := info.Size(), make([]byte, 1<<16)
+	keep := int64(0)
+	for end := size; end > 0; {
+		from := max(0, end-int64(len(block)))
+		n, err := in.ReadAt(block[:end-from], from)
+		if err != nil {
+			return err
+		}
+		if at := bytes.LastIndexByte(block[:n], '\n'); at >= 0 {
+			keep = from + int64(at) + 1
+			break
+		}
+		end = from
+	}
+	if keep == size {
+		return nil
+	}
+	out, err := f.disk.open(path, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.Truncate(keep), out.Close())
+}
+
+// sweep removes from directories of ours what a process has left in them that
+// died as it replaced a file or removed a run.
+func (f *Folder) sweep(dirs ...string) error {
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), tempPrefix) && !strings.HasSuffix(e.Name(), ".new") {
+				continue
+			}
+			if err := f.disk.remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
