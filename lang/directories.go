@@ -38,6 +38,7 @@ type directories struct {
 	sources map[string][]byte      // the text of all sources, by name
 	custom  map[string]customModule
 	broken  []string // the custom modules that have mistakes
+	modular []ModuleFiles
 }
 
 func newDirectories(site fs.FS, o Options) *directories {

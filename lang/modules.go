@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/custom"
@@ -27,6 +28,9 @@ func (d *directories) modules(files fs.FS, name string) (*states.Registry, diag.
 	defer d.mu.Unlock()
 	for _, file := range set.Files() {
 		d.sources[file], _ = set.Source(file)
+	}
+	if files := set.Files(); len(files) > 0 {
+		d.modular = append(d.modular, ModuleFiles{Dir: name, Files: files})
 	}
 	d.broken = append(d.broken, set.Broken()...)
 	var own []*states.Module
@@ -75,4 +79,19 @@ func (d *directories) known(list diag.List) diag.List {
 			return m.Summary == fmt.Sprintf("there is no type of part or declaration %q", name) || m.Summary == "undefined: "+name
 		})
 	})
+}
+
+// ModuleFiles are the files of the custom modules that one directory brings along.
+type ModuleFiles struct {
+	Dir   string   // in Site.Files; "." is the site's own
+	Files []string // in Site.Files: the modules, and what they load
+}
+
+// ModuleFiles lists the custom modules' files, sorted by directory. Modules that
+// scripts bring along by naming a component are known only once the site is
+// evaluated.
+func (s *Site) ModuleFiles() []ModuleFiles {
+	s.files.mu.Lock()
+	defer s.files.mu.Unlock()
+	return slices.SortedFunc(slices.Values(s.files.modular), func(a, b ModuleFiles) int { return strings.Compare(a.Dir, b.Dir) })
 }

@@ -49,8 +49,8 @@ func (r *recorder) start() {
 		Type: states.EventRun, Format: states.EventFormat, Mode: mode,
 		Host: run.Host, Site: run.Site, Revision: run.Revision,
 	}
-	if ev.Run = r.runID(); ev.Run != "" {
-		ev.Boot = journal.BootID()
+	if j := r.engine.options.Journal; j != nil {
+		ev.Run, ev.Boot = j.ID(), journal.BootID()
 	}
 	r.emit(ev)
 }
@@ -159,21 +159,10 @@ func (r *recorder) key(p *states.Part) string {
 }
 
 // retry records a failed attempt that is made again.
-func (r *recorder) retry(s *step) {
+func (r *recorder) retry(s *step, attempt int) {
 	ev := r.event(states.EventRetry, s)
-	ev.Attempt, ev.Error = s.attempts, r.failure(s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counts.Retried++
-	r.emitLocked(ev)
-}
-
-// runID names the run in the records; empty: there are none.
-func (r *recorder) runID() string {
-	if j := r.engine.options.Journal; j != nil {
-		return j.ID()
-	}
-	return ""
+	ev.Attempt, ev.Error = attempt, r.failure(s)
+	r.emit(ev)
 }
 
 func (r *recorder) failure(s *step) *states.Failure {
@@ -233,9 +222,6 @@ func (r *recorder) part(s *step) {
 		ev.Duration = time.Since(s.started)
 	}
 	ev.Output = r.output(s)
-	if s.attempts > 1 {
-		ev.Attempt = s.attempts
-	}
 	if !r.engine.planning() {
 		ev.Owes = s.node.owes(s.part.Address, s.sends())
 	}

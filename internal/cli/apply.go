@@ -24,12 +24,19 @@ type applyCmd struct {
 	consent
 	detailed
 	converging
+	Partial bool `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
-// Run applies a site.
+// Run applies a site, or a saved plan.
 func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if err := cmd.converging.check(); err != nil {
 		return err
+	}
+	if isPlanFile(cmd.Site) {
+		return s.applyPlan(ctx, cmd)
+	}
+	if cmd.Partial {
+		return usage("tenet plan -o FILE saves a plan", "--partial is for saved plans")
 	}
 	if err := s.mayAsk(cmd.Yes, "apply", "tenet plan"); err != nil {
 		return err

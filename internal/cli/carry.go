@@ -49,6 +49,11 @@ func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder, sho
 	if err != nil {
 		return nil, err
 	}
+	if c.fits != nil {
+		if err := c.fits(ctx); err != nil {
+			return nil, errors.Join(err, failed(record.Finish(journal.End{State: journal.Failed, Err: err})))
+		}
+	}
 	r := show(c)
 	o := s.options(c, r.Event)
 	o.Journal = record
@@ -76,17 +81,23 @@ func ending(result *runtime.Result, err error) journal.End {
 	return end
 }
 
-// record begins the journal of an apply.
-func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*journal.Run, error) {
-	meta := s.meta(c)
-	meta.Sources = make(map[string]journal.Source, len(c.places))
+// recorded gives the places of declarations for records.
+func (c *site) recorded() map[string]journal.Source {
+	sources := make(map[string]journal.Source, len(c.places))
 	lines := c.lines()
 	for address, place := range c.places {
-		meta.Sources[address] = journal.Source{
+		sources[address] = journal.Source{
 			File: place.File, Line: place.Start.Line, Column: place.Start.Column,
 			Text: lines(place.File, place.Start.Line),
 		}
 	}
+	return sources
+}
+
+// record begins the journal of an apply.
+func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*journal.Run, error) {
+	meta := s.meta(c)
+	meta.Sources = c.recorded()
 	record, err := folder.Start(ctx, meta)
 	var locked *journal.LockedError
 	if errors.As(err, &locked) {

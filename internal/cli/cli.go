@@ -46,6 +46,7 @@ type grammar struct {
 	Init       initCmd       `cmd:"" help:"Write a small site, or a component, to begin with."`
 	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
 	Apply      applyCmd      `cmd:"" help:"Bring this machine into the declared state."`
+	Show       showCmd       `cmd:"" help:"Show a saved plan."`
 	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
 	Test       testCmd       `cmd:"" help:"Test sites on simulated machines."`
 	Fmt        fmtCmd        `cmd:"" help:"Rewrite state files in the canonical layout."`

@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/tenetcm/tenet/runtime"
+
 // siteArg is the site that a command is about.
 type siteArg struct {
 	Site string `arg:"" optional:"" default:"." help:"Directory with state files, or one such file."`
@@ -13,6 +15,7 @@ type detailed struct {
 type planCmd struct {
 	siteArg
 	detailed
+	Save string `name:"out" short:"o" help:"Save the plan in this file, for tenet apply FILE." placeholder:"FILE"`
 }
 
 // Run shows what apply would do.
@@ -25,7 +28,12 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	c.forgetPlanner()
-	result, err := s.showPlan(ctx, c)
+	var result *runtime.Result
+	if cmd.Save != "" {
+		result, err = s.savePlan(ctx, c, cmd.Site, cmd.Save)
+	} else {
+		result, err = s.showPlan(ctx, c)
+	}
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,13 @@ type site struct {
 	own    *states.Registry  // the modules of the site and the program's; nil: the latter
 	texts  map[string][]byte // the source files, once lang is let go
 	places map[string]diag.Range
+	// modules are the files of the site's own modules, once lang is let go.
+	modules []lang.ModuleFiles
+	// saved are the places of a saved plan, with their lines.
+	saved map[string]journal.Source
+	// fits, unless it is nil, is asked with the lock held whether the run may be
+	// carried out.
+	fits func(context.Context) error
 }
 
 // registry holds the modules that the site may use.
@@ -61,7 +68,7 @@ func (c *site) forgetSyntax(d *states.Declarations) {
 			c.texts[file], _ = c.lang.Source(file)
 		}
 	}
-	c.lang = nil
+	c.modules, c.lang = c.lang.ModuleFiles(), nil
 }
 
 // forgetPlanner lets go of all but the run, before it is carried out.
@@ -216,6 +223,9 @@ func (c *site) line(place string) string {
 
 // lines gives what finds the line of a place quickly, again and again.
 func (c *site) lines() func(file string, number int) string {
+	if c.saved != nil {
+		return savedLines(c.saved)
+	}
 	split := map[string][]string{}
 	return func(file string, number int) string {
 		lines, known := split[file]

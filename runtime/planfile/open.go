@@ -26,11 +26,11 @@ func Open(data []byte, identities func() ([]secrets.Identity, error)) (*Plan, er
 			return nil, err
 		}
 	}
-	if len(head.Sealed) > 0 || head.Host == nil {
+	if len(head.Sealed) > 0 || head.Host == nil || head.Counts == nil {
 		return nil, damaged("there is no plan in it")
 	}
 	p := &Plan{Program: a.Program, Created: a.Created, Host: *head.Host, Origin: head.Origin,
-		Modules: head.Modules, Run: &states.StateRun{}, Encrypted: encrypted}
+		Modules: head.Modules, Counts: *head.Counts, Run: &states.StateRun{}, Encrypted: encrypted}
 	return p, p.read(a)
 }
 

@@ -49,6 +49,7 @@ type Plan struct {
 	Run     *states.StateRun
 	Places  map[string]journal.Source // of declarations, by address
 	Rows    []states.Event            // what the plan said, as Rows gives it
+	Counts  states.Counts             // their sum
 
 	// Files opens the files that parts name as sources, and the custom modules.
 	Files fs.FS
@@ -67,10 +68,11 @@ type Modules struct {
 
 // about is what the manifest says of a plan.
 type about struct {
-	Sealed  []string  `json:"sealed,omitempty"` // for the readers of these files, one within the other
-	Host    *Host     `json:"host,omitempty"`
-	Origin  string    `json:"origin,omitempty"`
-	Modules []Modules `json:"modules,omitempty"`
+	Sealed  []string       `json:"sealed,omitempty"` // for the readers of these files, one within the other
+	Host    *Host          `json:"host,omitempty"`
+	Origin  string         `json:"origin,omitempty"`
+	Modules []Modules      `json:"modules,omitempty"`
+	Counts  *states.Counts `json:"counts,omitempty"`
 }
 
 // Secret reports whether a run holds what must not stand in a file that everybody
@@ -118,7 +120,7 @@ func (p *Plan) Bytes(registry *states.Registry, keys []*secrets.File) ([]byte, e
 	if Secret(p.Run) && len(keys) == 0 {
 		return nil, fmt.Errorf("the plan holds secrets, and nobody is named who may read it")
 	}
-	w, err := NewArchive(Format, p.Program, p.Created, about{Host: &p.Host, Origin: p.Origin, Modules: p.Modules})
+	w, err := NewArchive(Format, p.Program, p.Created, about{Host: &p.Host, Origin: p.Origin, Modules: p.Modules, Counts: &p.Counts})
 	if err != nil {
 		return nil, err
 	}

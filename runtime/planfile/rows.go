@@ -37,6 +37,24 @@ func (d Difference) Invocation() string { return d.row().Invocation }
 // Type is the type of the row's event.
 func (d Difference) Type() string { return d.row().Type }
 
+// SameAct reports whether the same would be done for the same part, if for other
+// reasons, or more or less surely.
+func (d Difference) SameAct() bool {
+	if d.Planned == nil || d.Now == nil || d.Planned.Type != states.EventPart {
+		return false
+	}
+	planned, now := timeless(*d.Planned), timeless(*d.Now)
+	for _, ev := range []*states.Event{&planned, &now} {
+		ev.Certain, ev.Reason = nil, ""
+	}
+	was, err := encode(planned)
+	if err != nil {
+		return false
+	}
+	is, err := encode(now)
+	return err == nil && bytes.Equal(was, is)
+}
+
 func (d Difference) row() *states.Event {
 	if d.Planned != nil {
 		return d.Planned

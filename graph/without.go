@@ -1,0 +1,222 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Left is an invocation or a block that Without has left out.
+type Left struct {
+	Address string `json:"address"`
+	Why     string `json:"why,omitempty"` // empty: it was to be left out
+}
+
+// Without gives a run without some of its invocations, and without what requires
+// them, is guarded by what they would change, or is a handler that nothing else
+// notifies. The order among the rest stays as it is. A block goes on without
+// one of its members, unless it has a check to confirm it; what requires the
+// block does not. Handlers that are left out stay in StateRun.Handlers, and all
+// resources are among those left out.
+func Without(run *states.StateRun, addresses []string) (*states.StateRun, []Left) {
+	w := &without{run: run, gone: map[string]string{}, incomplete: map[string]bool{}, owner: owners(run)}
+	for _, a := range addresses {
+		w.gone[a] = ""
+	}
+	for before := -1; before != len(w.gone)+len(w.incomplete); {
+		before = len(w.gone) + len(w.incomplete)
+		for i := range run.Blocks {
+			w.block(&run.Blocks[i])
+		}
+		for i := range run.Invocations {
+			w.invocation(&run.Invocations[i])
+		}
+	}
+	return w.rest(), w.left()
+}
+
+// without works out what is left out of a run.
+type without struct {
+	run        *states.StateRun
+	gone       map[string]string // address → why
+	incomplete map[string]bool   // blocks without some of their members
+	owner      map[string]string
+}
+
+func (w *without) drop(address, format string, args ...any) {
+	if _, gone := w.gone[address]; !gone {
+		w.gone[address] = fmt.Sprintf(format, args...)
+	}
+}
+
+func (w *without) isGone(address string) bool {
+	_, gone := w.gone[address]
+	return gone
+}
+
+// fails reports whether a requirement of what has this address can be met no more.
+func (w *without) fails(address string) bool { return w.isGone(address) || w.incomplete[address] }
+
+// held lists all that stands in a block.
+func held(b *states.Block) []string { return slices.Concat(b.Members, b.Rescue, b.Always) }
+
+// block decides about a block, and what is in it.
+func (w *without) block(b *states.Block) {
+	if slices.ContainsFunc(held(b), w.fails) {
+		w.incomplete[b.Address] = true
+	}
+	if k := slices.IndexFunc(b.Requires, w.fails); k >= 0 {
+		w.drop(b.Address, "it requires %s", b.Requires[k])
+	}
+	if len(b.Members) > 0 && !slices.ContainsFunc(b.Members, func(m string) bool { return !w.isGone(m) }) {
+		w.drop(b.Address, "nothing is left of it")
+	}
+	if b.Confirm != nil && w.incomplete[b.Address] {
+		w.drop(b.Address, "it is confirmed as a whole")
+	}
+	if w.isGone(b.Address) {
+		for _, m := range held(b) {
+			w.drop(m, "it is in %s", b.Address)
+		}
+	}
+}
+
+func (w *without) invocation(inv *states.Invocation) {
+	if k := slices.IndexFunc(inv.Requires, w.fails); k >= 0 {
+		w.drop(inv.Address, "it requires %s", inv.Requires[k])
+	}
+	for _, block := range []string{inv.Rescues, inv.Finishes, inv.Confirms} {
+		if block != "" && w.isGone(block) {
+			w.drop(inv.Address, "it belongs to %s", block)
+		}
+	}
+	guards := slices.Clone(inv.Guards)
+	for i := range inv.Parts {
+		guards = append(guards, inv.Parts[i].Guards...)
+	}
+	for _, g := range guards {
+		if k := slices.IndexFunc(g.WouldChange, w.fails); k >= 0 {
+			w.drop(inv.Address, "its guard asks whether %s would change", g.WouldChange[k])
+		}
+	}
+	told := func(n states.Notification) bool { return !w.isGone(w.owner[n.Address]) }
+	if inv.Handler && !inv.Always && len(inv.NotifiedBy) > 0 && !slices.ContainsFunc(inv.NotifiedBy, told) {
+		w.drop(inv.Address, "nothing else notifies it")
+	}
+}
+
+// left lists what is left out, in the order of the run.
+func (w *without) left() []Left {
+	var list []Left
+	add := func(address string) {
+		if why, gone := w.gone[address]; gone {
+			list = append(list, Left{address, why})
+		}
+	}
+	for i := range w.run.Invocations {
+		add(w.run.Invocations[i].Address)
+	}
+	for i := range w.run.Blocks {
+		add(w.run.Blocks[i].Address)
+	}
+	for i := range w.run.Handlers {
+		add(w.run.Handlers[i].Address)
+	}
+	return list
+}
+
+// rest writes the run that is left.
+func (w *without) rest() *states.StateRun {
+	out := *w.run
+	out.Invocations, out.Blocks = nil, nil
+	out.Joins, out.Handlers, out.LeftOut = slices.Clone(out.Joins), slices.Clone(out.Handlers), slices.Clone(out.LeftOut)
+	joins := w.joins(&out)
+	through := func(list []string) []string {
+		list = slices.Clone(list)
+		for i, a := range list {
+			list[i] = cmp.Or(joins[a], a)
+		}
+		return list
+	}
+	for i := range out.Joins {
+		out.Joins[i].After = through(out.Joins[i].After)
+	}
+	kept := map[string]bool{}
+	for _, inv := range w.run.Invocations {
+		if w.isGone(inv.Address) {
+			continue
+		}
+		inv.After = through(inv.After)
+		inv.NotifiedBy = slices.DeleteFunc(slices.Clone(inv.NotifiedBy), func(n states.Notification) bool { return w.isGone(w.owner[n.Address]) })
+		out.Invocations = append(out.Invocations, inv)
+		kept[states.WithoutWave(inv.Address)] = true
+	}
+	for _, b := range w.run.Blocks {
+		if !w.isGone(b.Address) {
+			b.Members, b.Rescue, b.Always = w.keep(b.Members), w.keep(b.Rescue), w.keep(b.Always)
+			out.Blocks = append(out.Blocks, b)
+		}
+	}
+	w.leaveOut(&out, kept)
+	out.Revision = Revision(&out)
+	return &out
+}
+
+// joins puts a join in the place of all that is left out, so that what came
+// before it still comes before what came after it. It gives their names.
+func (w *without) joins(out *states.StateRun) map[string]string {
+	names := map[string]string{}
+	add := func(address string, after []string) {
+		names[address] = fmt.Sprintf("join#left%d", len(names)+1)
+		out.Joins = append(out.Joins, states.Join{Address: names[address], After: after})
+	}
+	for i := range w.run.Invocations {
+		if inv := &w.run.Invocations[i]; w.isGone(inv.Address) {
+			after := slices.Concat(inv.Requires, inv.After)
+			for _, n := range inv.NotifiedBy {
+				after = append(after, w.owner[n.Address])
+			}
+			add(inv.Address, after)
+		}
+	}
+	for i := range w.run.Blocks {
+		if b := &w.run.Blocks[i]; w.isGone(b.Address) {
+			add(b.Address, slices.Concat(b.Requires, held(b)))
+		}
+	}
+	return names
+}
+
+// leaveOut says what is declared and not in the run.
+func (w *without) leaveOut(out *states.StateRun, kept map[string]bool) {
+	for i := range out.Handlers {
+		out.Handlers[i].LeftOut = out.Handlers[i].LeftOut || w.isGone(out.Handlers[i].Address)
+	}
+	for _, inv := range w.run.Invocations {
+		handler := states.WithoutWave(inv.Address)
+		if !w.isGone(inv.Address) || kept[handler] {
+			continue
+		}
+		if inv.Handler || inv.Always {
+			kept[handler] = true
+			idle := inv
+			idle.Address, idle.Handler, idle.Always, idle.LeftOut = handler, true, false, true
+			idle.Requires, idle.After, idle.NotifiedBy, idle.Parts = nil, nil, nil, slices.Clone(inv.Parts)
+			for k := range idle.Parts {
+				idle.Parts[k].Address = states.WithoutWave(idle.Parts[k].Address)
+			}
+			out.Handlers = append(out.Handlers, idle)
+			continue
+		}
+		for _, p := range inv.Parts {
+			out.LeftOut = append(out.LeftOut, states.Resource{Type: p.Type, Key: p.Key, Address: states.WithoutWave(p.Address)})
+		}
+	}
+	slices.SortStableFunc(out.LeftOut, func(a, b states.Resource) int { return cmp.Compare(a.Address, b.Address) })
+}
+
+func (w *without) keep(list []string) []string {
+	return filter(list, func(a string) bool { return !w.isGone(a) })
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/modules/custom"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/states"
+)
+
+// isPlanFile tells a saved plan from a site, by how it begins.
+func isPlanFile(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	beginning := make([]byte, planfile.IsArchiveLength)
+	n, _ := io.ReadFull(f, beginning)
+	return planfile.IsArchive(beginning[:n])
+}
+
+// openPlan reads a saved plan.
+func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, error) {
+	if !isPlanFile(path) {
+		_, err := os.Stat(path)
+		if err == nil {
+			err = fmt.Errorf("%s is no saved plan", path)
+		}
+		return nil, &status{code: exitFailed, err: err, hint: "tenet plan SITE -o FILE saves one"}
+	}
+	data, err := readSome(path, planfile.MaxArchive)
+	if err != nil {
+		return nil, failed(err)
+	}
+	plan, err := planfile.Open(data, s.identities(ctx))
+	var broken *planfile.DamagedError
+	var other *planfile.FormatError
+	var wrong diag.Diagnostic
+	switch {
+	case errors.As(err, &broken):
+		return nil, &status{code: exitFailed, err: fmt.Errorf("%s is refused: %w", path, err), hint: "fetch or make it again"}
+	case errors.As(err, &other):
+		return nil, &status{code: exitFailed, err: fmt.Errorf("%s is refused: %w", path, err), hint: "use that version, or plan again with this one"}
+	case errors.As(err, &wrong):
+		return nil, s.show(diag.From(err), nil)
+	case err != nil:
+		return nil, failed(fmt.Errorf("%s cannot be opened: %w", path, err))
+	}
+	return plan, nil
+}
+
+// planned makes of a saved plan what is known of a site.
+func (s *client) planned(plan *planfile.Plan) (*site, error) {
+	h, err := s.newHost()
+	if err != nil {
+		return nil, err
+	}
+	c := &site{host: h, run: plan.Run, sources: plan.Files, origin: plan.Origin, saved: plan.Places, places: map[string]diag.Range{}}
+	for address, place := range plan.Places {
+		at := diag.Pos{Line: place.Line, Column: place.Column}
+		c.places[address] = diag.Range{File: place.File, Start: at, End: at}
+	}
+	c.own, err = planModules(plan)
+	return c, err
+}
+
+// planModules gives the program's modules, and those that a plan brings along.
+func planModules(plan *planfile.Plan) (*states.Registry, error) {
+	registry := modules.Standard()
+	var own []*states.Module
+	seen := map[string]bool{}
+	for _, dir := range plan.Modules {
+		files, err := fs.Sub(plan.Files, dir.Dir)
+		if err != nil {
+			return nil, failed(err)
+		}
+		set, list := custom.Load(files, custom.Dir, custom.Options{Registry: registry, Name: dir.Dir})
+		if list.HasErrors() {
+			return nil, &status{code: exitFailed, err: fmt.Errorf("a module of the plan cannot be used: %w", list.Err()),
+				hint: "plan again with this version"}
+		}
+		for _, m := range set.Modules() {
+			if !seen[m.Name] {
+				seen[m.Name] = true
+				own = append(own, m)
+			}
+		}
+	}
+	return registry.With(own...), nil
+}
+
+// savedLines gives the lines of places that were saved with them.
+func savedLines(places map[string]journal.Source) func(file string, number int) string {
+	type line struct {
+		file   string
+		number int
+	}
+	texts := make(map[line]string, len(places))
+	for _, p := range places {
+		texts[line{p.File, p.Line}] = p.Text
+	}
+	return func(file string, number int) string { return texts[line{file, number}] }
+}
+
+// onlySite refuses flags that say what is to be planned.
+func (s *client) onlySite() error {
+	g := s.globals
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"limit", g.Limit != ""}, {"tags", len(g.Tags) > 0}, {"target", len(g.Target) > 0}, {"exclude", len(g.Exclude) > 0},
+		{"var", len(g.Var) > 0}, {"var-file", len(g.VarFile) > 0}, {"facts", g.Facts != ""},
+	} {
+		if f.given {
+			return usage("give it to tenet plan -o FILE", "--%s says what is planned, and this is a saved plan", f.name)
+		}
+	}
+	return nil
+}
+
+// elsewhereThan refuses a plan that was made for another machine.
+func (s *client) elsewhereThan(plan *planfile.Plan, c *site) error {
+	here, err := s.hereIs(c)
+	if err != nil {
+		return err
+	}
+	why := plan.Host.Differs(here)
+	if why == "" {
+		return nil
+	}
+	hint := "apply it where it was made for"
+	if strings.Contains(why, "the root") {
+		hint = "--root DIR says which tree is meant"
+	}
+	return &status{code: exitFailed, err: errors.New("the plan is refused: " + why), hint: hint}
+}

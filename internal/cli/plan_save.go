@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/states"
+)
+
+// savePlan shows the plan of the site at path, and saves it.
+func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runtime.Result, error) {
+	if err := s.remember(c); err != nil {
+		return nil, err
+	}
+	events, result, err := s.planEvents(ctx, c, s.renderer(c))
+	switch {
+	case err != nil:
+		return nil, err
+	case result.Interrupted:
+		return nil, &status{code: exitInterrupted, err: errors.New("interrupted: the plan is not saved")}
+	case result.Failed:
+		return nil, &status{code: exitFailed, err: errors.New("the plan is not saved, since it fails"),
+			hint: "put right what failed, and plan again"}
+	}
+	plan := &planfile.Plan{
+		Program: version(), Created: time.Now(), Run: c.run, Places: c.recorded(),
+		Rows: events, Counts: result.Counts, Files: c.sources, Origin: c.origin,
+	}
+	if plan.Host, err = s.hereIs(c); err != nil {
+		return nil, err
+	}
+	for _, m := range c.modules {
+		plan.Modules = append(plan.Modules, planfile.Modules(m))
+	}
+	keys, err := s.readers(ctx, c, path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := plan.Bytes(c.registry(), keys)
+	if err == nil {
+		err = writePrivate(ctx, out, data)
+	}
+	if err != nil {
+		return nil, failed(fmt.Errorf("the plan is not saved: %w", err))
+	}
+	if !s.globals.Quiet && !s.globals.JSON {
+		fmt.Fprintln(s.Err, ui.Clean("The plan is saved; to carry it out: tenet apply "+out))
+	}
+	return result, nil
+}
+
+// planEvents plans, shows it if there is a renderer, and gives all events.
+func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
+	var events []states.Event
+	result, err := runtime.Plan(ctx, c.run, s.options(c, func(ev states.Event) {
+		if r != nil {
+			r.Event(ev)
+		}
+		events = append(events, ev)
+	}))
+	if r != nil {
+		err = errors.Join(err, unread(r.Close()))
+	}
+	return events, result, failed(err)
+}
+
+// hereIs tells on which machine this is: by its facts, or by those that the
+// command line gives in their place.
+func (s *client) hereIs(c *site) (planfile.Host, error) {
+	h := planfile.Host{Name: c.run.Host}
+	facts, err := s.facts(c.host)
+	if err != nil {
+		return h, err
+	}
+	name, err := facts.Fact("hostname")
+	if err != nil {
+		return h, failed(err)
+	}
+	h.Hostname, _ = name.(string)
+	if slices.Contains(facts.Names(), "machine_id") { // given
+		id, _ := facts.Fact("machine_id")
+		h.Machine, _ = id.(string)
+	} else if s.globals.Facts == "" {
+		h.Machine = machineID(c.host)
+	}
+	if s.globals.Root != "" {
+		if h.Root, err = filepath.Abs(s.globals.Root); err != nil {
+			return h, failed(err)
+		}
+		if h.Root == "/" {
+			h.Root = ""
+		}
+	}
+	return h, nil
+}
+
+// machineID is what tells a machine from all others; empty where it has none,
+// as a container may.
+func machineID(h host.Reader) string {
+	f, err := h.Open("/etc/machine-id")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 100))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// readers gives those for whom a plan is to be encrypted: nobody, if there is
+// nothing to hide; else those who may read the files that its secrets are from,
+// or may read secrets of the site.
+func (s *client) readers(ctx context.Context, c *site, path string) ([]*secrets.File, error) {
+	if !planfile.Secret(c.run) {
+		return nil, nil
+	}
+	if c.secrets != nil {
+		if files := c.secrets.Files(); len(files) > 0 {
+			return files, nil
+		}
+	}
+	const name = "secrets.recipients"
+	dir, err := openSecrets(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.close()
+	to, err := s.recipients(ctx, dir, "secrets.age")
+	if err == nil {
+		var file *secrets.File
+		if file, err = secrets.New(name, to); err == nil {
+			return []*secrets.File{file}, nil
+		}
+	}
+	return nil, &status{code: exitFailed, err: fmt.Errorf("the plan is not saved, since it holds sensitive values, and cannot be encrypted: %w", err),
+		hint: "write the public keys of all who may read it into " + name + " of the site, one a line"}
+}
+
+// writePrivate puts a file at a path in one step, for its owner alone.
+func writePrivate(ctx context.Context, path string, data []byte) error {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	local, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	return local.WriteFile(ctx, full, host.Text(string(data)), host.Meta{Mode: new(fs.FileMode(0o600))})
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/states"
+)
+
+type showCmd struct {
+	File string `arg:"" help:"A plan that tenet plan -o FILE has saved."`
+}
+
+// shownPlan is a saved plan, for programs.
+type shownPlan struct {
+	Format    string           `json:"format"`
+	Program   string           `json:"program"` // the version that made it
+	Created   time.Time        `json:"created"`
+	Encrypted bool             `json:"encrypted"`
+	Host      planfile.Host    `json:"host"`
+	Site      string           `json:"site,omitempty"`
+	Origin    string           `json:"origin"`
+	Revision  string           `json:"revision"`
+	Counts    states.Counts    `json:"counts"`
+	Rows      []shownRow       `json:"rows"`
+	Run       *states.StateRun `json:"run"` // secrets masked
+}
+
+// shownRow is a row without its number and time, which a saved one has not: the
+// outer fields hide those of the event.
+type shownRow struct {
+	states.Event
+	Seq  *int `json:"seq,omitempty"`
+	Time *int `json:"time,omitempty"`
+}
+
+// Run shows a saved plan, for which neither the host nor the site is needed.
+func (cmd *showCmd) Run(ctx runContext, s *client) error {
+	if err := s.onlySite(); err != nil {
+		return err
+	}
+	plan, err := s.openPlan(ctx, cmd.File)
+	if err != nil {
+		return err
+	}
+	if s.globals.JSON {
+		rows := make([]shownRow, len(plan.Rows))
+		for i, ev := range plan.Rows {
+			rows[i].Event = ev
+		}
+		return s.printJSON(shownPlan{
+			Format: planfile.Format, Program: plan.Program, Created: plan.Created, Encrypted: plan.Encrypted,
+			Host: plan.Host, Site: plan.Run.Site, Origin: plan.Origin, Revision: plan.Run.Revision,
+			Counts: plan.Counts, Rows: rows, Run: graph.Mask(plan.Run),
+		})
+	}
+	if !s.globals.Quiet {
+		fmt.Fprintln(s.Err, ui.Clean(headline(plan)))
+	}
+	return s.showRows(plan)
+}
+
+// showRows shows a saved plan as tenet plan did.
+func (s *client) showRows(plan *planfile.Plan) error {
+	c := &site{saved: plan.Places}
+	r := ui.Text(s.Out, ui.TextOptions{
+		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: plan.Run, Line: c.line,
+	})
+	r.Event(states.Event{Type: states.EventRun, Mode: "plan", Host: plan.Run.Host, Site: plan.Run.Site})
+	for _, ev := range plan.Rows {
+		r.Event(ev)
+	}
+	r.Event(states.Event{Type: states.EventSummary, Counts: &plan.Counts})
+	return failed(unread(r.Close()))
+}
+
+// headline says which plan it is.
+func headline(plan *planfile.Plan) string {
+	text := "Plan of " + plan.Site() + " for " + plan.Host.Name
+	if plan.Host.Hostname != "" && plan.Host.Hostname != plan.Host.Name {
+		text += " (" + plan.Host.Hostname + ")"
+	}
+	if plan.Host.Root != "" {
+		text += " below " + plan.Host.Root
+	}
+	return text + ", made " + when(plan.Created) + " by tenet " + plan.Program
+}

@@ -1,0 +1,66 @@
+package ui
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Row shows one row of a plan by itself, as Text does, also one of what stays
+// as it is; "" for none.
+func Row(ev *states.Event) string {
+	if ev == nil {
+		return ""
+	}
+	var out strings.Builder
+	t := Text(&out, TextOptions{Verbose: true})
+	t.Event(states.Event{Type: states.EventRun, Mode: "plan"})
+	t.Event(*ev)
+	return out.String()
+}
+
+// Rows gives two rows about the same as texts that differ where they do: as Text
+// shows them, or if that shows no difference, as JSON.
+func Rows(planned, now *states.Event) (string, string) {
+	before, after := Row(planned), Row(now)
+	if before != after {
+		return before, after
+	}
+	return indented(planned), indented(now)
+}
+
+func indented(ev *states.Event) string {
+	if ev == nil {
+		return ""
+	}
+	text, err := json.MarshalIndent(ev, "", "  ")
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return string(text) + "\n"
+}
+
+// Stale shows a row that is no longer what a saved plan said: both in a word,
+// and the diff of the two.
+func Stale(address string, planned, now *states.Event, diff string, color bool) string {
+	t := &text{style: style(color)}
+	t.print(t.red("✗ "), t.bold(clean(address)), "  planned: ", foreseen(planned), t.dim("; now: "), foreseen(now), "\n")
+	t.diff(diff)
+	return string(t.buf)
+}
+
+// foreseen is a row of a plan in a word.
+func foreseen(ev *states.Event) string {
+	switch {
+	case ev == nil:
+		return "nothing"
+	case ev.Type != states.EventPart:
+		return ev.Type
+	case ev.Outcome != "":
+		return string(ev.Outcome)
+	case ev.Certain != nil && !*ev.Certain:
+		return string(ev.Action) + " (maybe)"
+	}
+	return string(ev.Action)
+}
