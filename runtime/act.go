@@ -11,85 +11,14 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// persist acts, and tries again as often as the part allows.
-func (s *step) persist(ctx context.Context) {
-	s.attempt(ctx)
-	s.tryAgain(ctx)
-}
-
-// tryAgain makes the attempts after the first, if that one has failed. Each
-// looks anew at what is there.
-func (s *step) tryAgain(ctx context.Context) {
-	retry := s.retry()
-	delay := retry.Delay
-	for made := 1; ; made++ {
-		allowed := retry.Attempts
-		if allowed == 0 && s.outcome == states.Unknown {
-			allowed = unknownAttempts
-		}
-		again := s.outcome == states.Failed || s.outcome == states.Unknown
-		if !again || made >= allowed || ctx.Err() != nil || s.engine.planning() {
-			return
-		}
-		s.engine.recorder.retry(s, made)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(delay):
-		}
-		if retry.Backoff > 0 {
-			delay = time.Duration(float64(delay) * retry.Backoff)
-		}
-		if retry.MaxDelay > 0 {
-			delay = min(delay, retry.MaxDelay)
-		}
-		if s.again(ctx) {
-			s.attempt(ctx)
-		}
-	}
-}
-
-// unknownAttempts is how often an act is made whose outcome nobody knows; one
-// that failed cleanly or timed out is made once. Both without a retry option.
-const unknownAttempts = 3
-
-// retry is the part's option, or else its module's; without attempts there is
-// none.
-func (s *step) retry() states.Retry {
-	switch {
-	case s.part.Options.Retry != nil:
-		return *s.part.Options.Retry
-	case s.module.Retry != nil:
-		return *s.module.Retry
-	}
-	return states.Retry{}
-}
-
-// again forgets a failed attempt and looks at the resource as it is now. It
-// returns whether there is still something to do.
-func (s *step) again(ctx context.Context) bool {
-	s.outcome, s.err, s.changes, s.tried = "", nil, nil, s.begun
-	if s.module.IsAct() {
-		return true
-	}
-	if err := s.decode(); err != nil {
-		return s.fail(err)
-	}
-	todo := s.look(ctx) // that too may fail, and be tried again
-	if s.outcome == states.Unchanged && s.touched {
-		s.outcome = states.Changed // by the attempt before, after all
-	}
-	return todo
-}
-
 // attempt acts once, within the part's timeout.
 func (s *step) attempt(parent context.Context) {
 	release := s.engine.locks.acquire(s.moduleLocks())
 	defer release()
-	ctx := parent
+	ctx := host.WithPart(parent, s.part.ID)
 	if d := s.part.Options.Timeout; d > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeoutCause(parent, d, &timeoutError{d})
+		ctx, done = context.WithTimeoutCause(ctx, d, &timeoutError{d})
 		defer done()
 	}
 	if s.module.IsAct() {
@@ -277,7 +206,7 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	if steps[0].module.Batch == nil {
 		e.actInTurn(ctx, steps)
 	} else {
-		e.actAtOnce(ctx, steps)
+		e.actAtOnce(host.WithPart(ctx, steps[0].part.ID), steps)
 	}
 	release()
 	for _, s := range steps {

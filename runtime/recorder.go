@@ -49,8 +49,8 @@ func (r *recorder) start() {
 		Type: states.EventRun, Format: states.EventFormat, Mode: mode,
 		Host: run.Host, Site: run.Site, Revision: run.Revision,
 	}
-	if j := r.engine.options.Journal; j != nil {
-		ev.Run, ev.Boot = j.ID(), journal.BootID()
+	if ev.Run = r.runID(); ev.Run != "" {
+		ev.Boot = journal.BootID()
 	}
 	r.emit(ev)
 }
@@ -159,10 +159,21 @@ func (r *recorder) key(p *states.Part) string {
 }
 
 // retry records a failed attempt that is made again.
-func (r *recorder) retry(s *step, attempt int) {
+func (r *recorder) retry(s *step) {
 	ev := r.event(states.EventRetry, s)
-	ev.Attempt, ev.Error = attempt, r.failure(s)
-	r.emit(ev)
+	ev.Attempt, ev.Error = s.attempts, r.failure(s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Retried++
+	r.emitLocked(ev)
+}
+
+// runID names the run in the records; empty: there are none.
+func (r *recorder) runID() string {
+	if j := r.engine.options.Journal; j != nil {
+		return j.ID()
+	}
+	return ""
 }
 
 func (r *recorder) failure(s *step) *states.Failure {
@@ -222,6 +233,9 @@ func (r *recorder) part(s *step) {
 		ev.Duration = time.Since(s.started)
 	}
 	ev.Output = r.output(s)
+	if s.attempts > 1 {
+		ev.Attempt = s.attempts
+	}
 	if !r.engine.planning() {
 		ev.Owes = s.node.owes(s.part.Address, s.sends())
 	}

@@ -102,6 +102,9 @@ type engine struct {
 	past     *journal.Ledger // of this site
 	debts    debts
 	locks    lockSet
+	// recovered are parts that an earlier run has begun, and of which a step has
+	// taken that over.
+	recovered map[string]bool
 	// predicted holds what a plan takes for granted, by type and key: the
 	// wanted resource of a part whose act cannot be foreseen, nil for removed.
 	predicted map[string]any
@@ -124,6 +127,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.results.collect(e.run, o.outer != nil)
 	if err := e.build(); err != nil {
 		return nil, err
+	}
+	if r, ok := o.Host.(host.Runner); ok && o.Journal != nil && shadow == nil {
+		e.options.Host = r.ForRun(o.Journal.ID())
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -32,6 +32,7 @@ type step struct {
 	out        any // what an act observed
 	action     states.Action
 
+	attempts   int    // that were made
 	begun      bool   // the act was announced, and may have had effects
 	tried      bool   // so was an attempt before
 	touched    bool   // something changed, though the part failed

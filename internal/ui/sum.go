@@ -84,6 +84,11 @@ func (t *text) summary(ev *states.Event) {
 		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
 		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
 	})
+	if c.Retried == 1 {
+		line += ", 1 retry"
+	} else if c.Retried > 1 {
+		line += fmt.Sprintf(", %d retries", c.Retried)
+	}
 	paint := t.bold
 	if c.Failed+c.Unknown+c.Blocked > 0 {
 		paint = t.red

@@ -64,7 +64,7 @@ command "count" {
 var Module = states.Define(states.Type[Command]{
 	Name: "command", Doc: doc, Example: example,
 	NoAbsent: "A command that ran cannot be undone: declare another one that does, with removes.",
-	Validate: validate, Act: act,
+	Validate: validate, Act: act, Recover: recovered,
 })
 
 func validate(want Command) error {
@@ -141,6 +141,15 @@ func isDone(h host.Reader, want Command) (bool, error) {
 		return !there && err == nil, err
 	}
 	return false, nil
+}
+
+// recovered tells by creates and removes whether a command that nobody saw end has
+// done what it is for.
+func recovered(_ context.Context, h host.Host, want Command, _ states.Begun) (states.Outcome, error) {
+	if done, err := isDone(h, want); !done || err != nil {
+		return states.Unknown, err
+	}
+	return states.Changed, nil
 }
 
 func exists(h host.Reader, path string) (bool, error) {
