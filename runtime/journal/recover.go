@@ -39,7 +39,7 @@ func (f *Folder) recover() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.sweep(f.dir, filepath.Join(f.dir, "runs")); err != nil {
+	if err := f.sweep(f.dir, filepath.Join(f.dir, "runs"), filepath.Join(f.dir, "managed")); err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
@@ -55,6 +55,14 @@ func (f *Folder) recover() (*Ledger, error) {
 	}
 	if l.Through == through {
 		return l, nil
+	}
+	// Their records may be removed from now on.
+	m, err := f.Managed()
+	if err == nil {
+		err = m.write()
+	}
+	if err != nil {
+		return nil, err
 	}
 	return l, f.writeLedger(l, !l.Empty())
 }
@@ -122,6 +130,9 @@ func (f *Folder) cutTorn(path string) error {
 func (f *Folder) sweep(dirs ...string) error {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,8 @@ type Run struct {
 	encoder *json.Encoder
 	failed  error // after it, nothing is appended
 	synced  bool
+
+	managed *Managed // nil until somebody asks
 }
 
 // Start takes the lock, takes note of how runs have ended whose process has died,
@@ -177,6 +179,7 @@ func (r *Run) Append(e states.Event) error {
 	if r.failed == nil {
 		if r.failed = r.encoder.Encode(e); r.failed == nil {
 			r.replay.Add(&e)
+			r.managed.Add(&e)
 		}
 	}
 	return r.failed
@@ -267,7 +270,7 @@ func (r *Run) Finish(e End) error {
 	if e.State == Done || e.State == Failed { // nobody goes on with it
 		errs = append(errs, r.folder.disk.remove(r.folder.path(r.ID(), "secrets.json")))
 	}
-	err := r.leave()
+	err := errors.Join(r.leave(), r.leaveManaged())
 	if err == nil {
 		err = r.retain()
 	}
