@@ -63,6 +63,9 @@ func TestConformance(t *testing.T) {
 		"Shadow of Local below root": func(t *testing.T) (host.Host, string) {
 			return emptied(t, host.NewShadow(local(t, populated(t))), "/")
 		},
+		"watched": func(t *testing.T) (host.Host, string) {
+			return host.Watched(host.NewMemory(), host.Watcher{Path: func(string) error { return nil }, Run: func() {}}), "/"
+		},
 		"fork": func(t *testing.T) (host.Host, string) {
 			s, dir := emptied(t, host.NewShadow(local(t, "")), populated(t))
 			return s.(*host.Shadow).Fork(), dir

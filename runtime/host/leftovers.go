@@ -50,7 +50,12 @@ func tempName(run string) string {
 // isTemp reports whether a name is one that tempName gives a run.
 func isTemp(name, run string) bool {
 	random, ok := strings.CutPrefix(name, tempPrefix+run+"-")
-	return ok && run != "" && len(random) == len(rand.Text()) && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+	return ok && run != "" && isRandom(random)
+}
+
+// isRandom reports whether a text is like those of rand.Text.
+func isRandom(text string) bool {
+	return len(text) == len(rand.Text()) && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // Leftovers lists the temporary files that a run has left in a directory: files

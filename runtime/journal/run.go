@@ -62,6 +62,7 @@ type Run struct {
 
 	mu      sync.Mutex
 	replay  *Replay // with what this run leaves
+	backup  *Backup // nil: not asked for
 	events  *file
 	out     *bufio.Writer
 	encoder *json.Encoder
