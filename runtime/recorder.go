@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -217,7 +218,7 @@ func (r *recorder) part(s *step) {
 		if s.outcome == states.Changed {
 			ev.Action, ev.Certain = s.action, new(s.maybe == "")
 			if s.maybe != "" {
-				ev.Reason = r.mask.part(s, s.maybe)
+				ev.Reason = r.mask.part(s, strings.TrimPrefix(s.reason+"; "+s.maybe, "; "))
 			}
 		}
 	default:
