@@ -34,6 +34,8 @@ type Options struct {
 	// Past is what earlier runs have left: what handlers are owed, and which
 	// parts nobody knows about. Nil: nothing.
 	Past *journal.Ledger
+	// Runs gives what an earlier run was to do, by its ID; nil: nobody knows.
+	Runs func(id string) (*states.StateRun, error)
 	// Origin is where the site lies. Records know a site without a name by it.
 	Origin string
 
@@ -136,6 +138,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()
 	e.announceDebts()
+	e.cleanUp(ctx)
 	e.schedule(ctx)
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)

@@ -28,7 +28,7 @@ func (s *client) renderer(c *site) ui.Renderer {
 func (s *client) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
 		Host: c.host, Registry: c.registry(), Site: c.sources, Sources: c.places,
-		Parallel: s.globals.Parallel, Events: events, Past: c.past, Origin: c.origin,
+		Parallel: s.globals.Parallel, Events: events, Past: c.past, Runs: c.runs, Origin: c.origin,
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*
 	if err != nil {
 		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
 	}
-	c.past = record.Ledger()
+	c.past, c.runs = record.Ledger(), folder.StateRun
 	s.lost(c.past)
 	return record, nil
 }

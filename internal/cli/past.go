@@ -31,6 +31,7 @@ func (s *client) remember(c *site) error {
 	if err != nil || folder == nil {
 		return err
 	}
+	c.runs = folder.StateRun
 	if c.past, err = folder.Ledger(); err != nil {
 		return &status{code: exitFailed, err: err, hint: elsewhere}
 	}

@@ -28,7 +28,8 @@ type site struct {
 	lang    *lang.Site      // nil: there is none, only a run
 	origin  string          // where it lies
 	past    *journal.Ledger // what earlier runs have left, once it is known
-	sources fs.FS           // opens the files that parts name
+	runs    func(id string) (*states.StateRun, error)
+	sources fs.FS // opens the files that parts name
 	target  lang.Target
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it

@@ -62,6 +62,8 @@ func (t *text) Event(ev states.Event) {
 		t.note("?", &ev)
 	case states.EventDropped:
 		t.note("·", &ev)
+	case states.EventCleaned:
+		t.cleaned(&ev)
 	case states.EventInvocation:
 		if ev.Outcome == states.Rescued {
 			t.print(t.yellow("↺ "), ev.Address, "  rescued\n")
@@ -86,6 +88,17 @@ func message(f *states.Failure) string {
 func (t *text) note(mark string, ev *states.Event) {
 	if !t.options.Quiet {
 		t.print(t.yellow(mark+" "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
+	}
+}
+
+// cleaned is a line about a trace of an earlier run that is gone, or that a plan
+// says an apply would remove.
+func (t *text) cleaned(ev *states.Event) {
+	switch {
+	case ev.Error != nil:
+		t.print(t.red("✗ "), clean(ev.Key), t.dim("  "+clean(ev.Reason)+": "), clean(ev.Error.Message), "\n")
+	case !t.options.Quiet:
+		t.print(t.red("- "), clean(ev.Key), t.dim("  "+clean(ev.Reason)), "\n")
 	}
 }
 

@@ -1,0 +1,164 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// What runs that were killed have left for a moment that did not end: temporary
+// files, and programs that nobody waits for. Both carry the run's ID, and only the
+// directories are looked into that the parts name which did not end.
+
+// abandonedGrace is how long the programs of a dead run have to end by themselves
+// before they are ended: their work may be all but done.
+const abandonedGrace = 10 * time.Second
+
+// cleanUp removes and ends what earlier runs have left, and says so; a plan only
+// says so.
+func (e *engine) cleanUp(ctx context.Context) {
+	runs := map[string]*states.StateRun{}
+	cleaned := map[string]bool{}
+	for _, b := range e.past.Unknown {
+		if _, known := runs[b.Run]; !known {
+			runs[b.Run] = e.earlier(b.Run)
+		}
+		for _, dir := range e.namedDirs(b, runs[b.Run]) {
+			if name := b.Run + dir; !cleaned[name] {
+				cleaned[name] = true
+				e.removeLeftovers(b, dir)
+			}
+		}
+	}
+	e.endAbandoned(ctx)
+}
+
+// earlier gives what an earlier run was to do; nil: nobody knows any more.
+func (e *engine) earlier(id string) *states.StateRun {
+	if e.options.Runs == nil {
+		return nil
+	}
+	run, err := e.options.Runs(id)
+	if err != nil { // the key of what was begun tells the most of it
+		return nil
+	}
+	return run
+}
+
+// namedDirs lists the directories in which a part that was begun may have left
+// files: those above the paths that it names. After a loss of power others of its
+// run may have been begun as well, whose records were not on disk.
+func (e *engine) namedDirs(b states.Begun, run *states.StateRun) []string {
+	dirs := map[string]bool{}
+	add := func(typ string, values map[string]any) {
+		m := e.options.Registry.Lookup(typ)
+		if m == nil {
+			return
+		}
+		for _, p := range m.Paths(values) {
+			if strings.HasPrefix(p, "/") { // not what was masked
+				dirs[path.Dir(p)] = true
+			}
+		}
+	}
+	if m := e.options.Registry.Lookup(b.Type); m != nil && len(m.Keys()) == 1 {
+		add(b.Type, map[string]any{m.Keys()[0]: b.Key})
+	}
+	all := b.Boot != journal.BootID()
+	for _, part := range partsOf(run) {
+		if all || states.WithoutWave(part.Address) == b.Address {
+			add(part.Type, part.Values)
+		}
+	}
+	return slices.Sorted(maps.Keys(dirs))
+}
+
+// partsOf lists the parts of a run; nil has none.
+func partsOf(run *states.StateRun) (parts []*states.Part) {
+	if run == nil {
+		return nil
+	}
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			parts = append(parts, pointers(list[i].Parts)...)
+		}
+	}
+	return parts
+}
+
+// removeLeftovers removes the temporary files of a run in a directory.
+func (e *engine) removeLeftovers(b states.Begun, dir string) {
+	h := e.options.Host
+	left, err := host.Leftovers(h, dir, b.Run)
+	if err != nil && !(e.planning() && errors.Is(err, fs.ErrPermission)) {
+		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", err)
+	}
+	for _, name := range left {
+		reason := "a temporary file that run " + b.Run + " has left"
+		var err error
+		if !e.planning() {
+			if err = h.Remove(name); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		e.cleaned(b, name, reason, err)
+	}
+}
+
+// endAbandoned ends the programs of parts that were begun and did not end, once
+// they have had their time. In another boot there are none.
+func (e *engine) endAbandoned(ctx context.Context) {
+	h, ok := e.options.Host.(host.Abandoned)
+	if !ok {
+		return
+	}
+	running := map[int]states.Begun{} // by its place in e.past.Unknown
+	look := func() map[int]states.Begun {
+		for i, b := range e.past.Unknown {
+			delete(running, i)
+			if b.ID != "" && b.Boot == journal.BootID() && len(h.Abandoned(b.Run, b.ID)) > 0 {
+				running[i] = b
+			}
+		}
+		return running
+	}
+	deadline := time.Now().Add(abandonedGrace)
+	for wait := 10 * time.Millisecond; len(look()) > 0 && !e.planning() && time.Now().Before(deadline); wait = min(2*wait, 250*time.Millisecond) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(running)) {
+		b := running[i]
+		var err error
+		what := "process " + strings.Trim(fmt.Sprint(h.Abandoned(b.Run, b.ID)), "[]")
+		if !e.planning() {
+			err = h.EndAbandoned(b.Run, b.ID)
+		}
+		e.cleaned(b, what, "a program that run "+b.Run+" has left running", err)
+	}
+}
+
+// cleaned tells of one trace that is gone, or that could not be removed.
+func (e *engine) cleaned(b states.Begun, what, reason string, err error) {
+	ev := states.Event{
+		Type: states.EventCleaned, Address: b.Address, ID: b.ID, Part: b.Type,
+		Key: what, Run: b.Run, Reason: reason,
+	}
+	if err != nil {
+		ev.Error = failure(err, "")
+	}
+	e.recorder.emit(ev)
+}
