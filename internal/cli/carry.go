@@ -13,16 +13,21 @@ import (
 
 // renderer shows a run in the form that the flags ask for.
 func (s *client) renderer(c *site) ui.Renderer {
-	if s.globals.JSON {
-		return ui.JSON(s.Out)
-	}
-	r := ui.Text(s.Out, ui.TextOptions{
-		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: c.run, Line: c.line,
-	})
-	if width, tty := terminal(s.Err); tty && !s.globals.Quiet {
+	r := s.lasting(c)
+	if width, tty := terminal(s.Err); tty && !s.globals.Quiet && !s.globals.JSON {
 		r = ui.Progress(s.Err, width, c.run, r)
 	}
 	return r
+}
+
+// lasting is the renderer without what is shown for a moment only.
+func (s *client) lasting(c *site) ui.Renderer {
+	if s.globals.JSON {
+		return ui.JSON(s.Out)
+	}
+	return ui.Text(s.Out, ui.TextOptions{
+		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: c.run, Line: c.line,
+	})
 }
 
 func (s *client) options(c *site, events func(states.Event)) runtime.Options {

@@ -47,6 +47,7 @@ type grammar struct {
 	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
 	Apply      applyCmd      `cmd:"" help:"Bring this machine into the declared state."`
 	Show       showCmd       `cmd:"" help:"Show a saved plan."`
+	Watch      watchCmd      `cmd:"" help:"Apply a site, or look for what has drifted, now and at intervals."`
 	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
 	Test       testCmd       `cmd:"" help:"Test sites on simulated machines."`
 	Fmt        fmtCmd        `cmd:"" help:"Rewrite state files in the canonical layout."`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/watch"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -68,6 +69,10 @@ func (t *text) Event(ev states.Event) {
 		if ev.Outcome == states.Rescued {
 			t.print(t.yellow("↺ "), ev.Address, "  rescued\n")
 		}
+	case watch.EventBack:
+		t.print(t.green("✓ "), t.bold(ev.Address), "  as declared again\n")
+	case watch.EventGone:
+		t.print(t.dim("· "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
 	case states.EventSummary:
 		t.summary(&ev)
 	}

@@ -10,6 +10,12 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
+// Types of the events that tell news of Drift, beside those of a run.
+const (
+	EventBack = "back" // a part is as declared again: the fields of its event
+	EventGone = "gone" // nothing is said of it any more: Address, Key, Reason
+)
+
 // Drift tells what is new in the events of a plan or an apply against those of
 // the one before, so that the same is not said again each time. It remembers
 // what is not as declared, and nothing else: it grows with that, not with time.

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/watch"
+	"github.com/tenetcm/tenet/states"
+)
+
+// page shows one round of a watch, as far as it says something new: a renderer
+// between the run and the one that shows it.
+type page struct {
+	*client
+	round   int
+	drift   *watch.Drift
+	plan    bool
+	inner   ui.Renderer
+	first   *states.Event // of a plan, until there is something to show
+	written bool
+	err     error
+}
+
+// open begins to show a run.
+func (p *page) open(c *site) ui.Renderer {
+	p.inner = p.lasting(c)
+	return p
+}
+
+// Event takes the next event, and shows it if it is new. An apply shows all that
+// it does.
+func (p *page) Event(ev states.Event) {
+	news := p.drift.Add(&ev)
+	told := ev.Type == states.EventPart || news != watch.Nothing
+	switch {
+	case p.plan && ev.Type == states.EventRun:
+		p.first = &ev
+	case p.plan && ev.Type == states.EventSummary: // end tells in its place
+		if p.globals.JSON && p.written {
+			p.show(ev)
+		}
+	case news == watch.Back:
+		ev.Type = watch.EventBack
+		p.show(ev)
+	case news == watch.Off, !p.plan && !told, p.globals.Verbose && told:
+		p.show(ev)
+	}
+}
+
+// show shows an event, below the heading of the round.
+func (p *page) show(ev states.Event) {
+	p.heading()
+	if p.first != nil {
+		p.inner.Event(*p.first)
+		p.first = nil
+	}
+	p.inner.Event(ev)
+}
+
+// heading tells, once, when the round was. JSON does at its end.
+func (p *page) heading() {
+	if !p.written && !p.globals.JSON && !p.globals.Quiet {
+		p.keep(fmt.Fprintf(p.Out, "%s  round %d\n", time.Now().Format(time.DateTime), p.round))
+	}
+	p.written = true
+}
+
+func (p *page) keep(_ int, err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// gone tells what was not as declared before, and is not spoken of any more. What
+// an apply was owed it has paid, and said so.
+func (p *page) gone(list []watch.Gone) {
+	reasons := map[string]string{
+		states.EventPart: "no longer declared", states.EventOwed: "nothing owed any more",
+		states.EventUnknown: "no longer unknown", states.EventOrphan: "no longer left over",
+	}
+	for _, g := range list {
+		if reason := reasons[g.Type]; reason != "" && (p.plan || g.Type == states.EventPart) {
+			p.show(states.Event{Type: watch.EventGone, Time: time.Now().UTC(), Address: g.Address, Key: g.Key, Reason: reason})
+		}
+	}
+}
+
+// Close tells the first error of writing.
+func (p *page) Close() error {
+	if p.err == nil && p.inner != nil {
+		p.err = p.inner.Close()
+	}
+	return p.err
+}
+
+// end tells how the round ended. Of an apply the sum has been shown. An error of
+// writing ends a watch that only looks; what applies goes on.
+func (p *page) end(end roundEnd) error {
+	if p.globals.JSON {
+		p.keep(0, p.printLine(end))
+	} else if text := end.text(); text != "" {
+		p.heading()
+		p.keep(fmt.Fprintln(p.Out, ui.Clean(text)))
+	}
+	if err := p.Close(); err != nil && p.plan {
+		return failed(err)
+	}
+	return nil
+}
+
+// text says how a round ended, where nothing else does.
+func (e roundEnd) text() string {
+	switch {
+	case e.Outcome == roundSkipped:
+		return "skipped: " + e.Reason
+	case e.Outcome == roundWrong:
+		first, _, _ := strings.Cut(e.Reason, "\n")
+		return "nothing was done: " + first
+	case e.Drifted == nil:
+		return ""
+	case *e.Drifted == 0:
+		return "all is as declared"
+	case *e.Drifted == 1:
+		return "1 is not as declared"
+	}
+	return fmt.Sprint(*e.Drifted, " are not as declared")
+}
