@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,11 @@ import (
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/states"
 )
+
+// locking says how long to wait for another apply.
+type locking struct {
+	LockTimeout span `help:"Wait this long for another apply to end." default:"0s" placeholder:"DURATION"`
+}
 
 // consent is how an apply gets leave to change the machine.
 type consent struct {
@@ -24,6 +30,7 @@ type applyCmd struct {
 	consent
 	detailed
 	converging
+	locking
 	Partial bool `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
@@ -32,6 +39,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if err := cmd.converging.check(); err != nil {
 		return err
 	}
+	s.lockTimeout = time.Duration(cmd.LockTimeout)
 	if isPlanFile(cmd.Site) {
 		return s.applyPlan(ctx, cmd)
 	}
@@ -75,6 +83,9 @@ func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed boo
 	if err != nil {
 		return err
 	}
+	if err := s.mayApply(folder); err != nil {
+		return err
+	}
 	if !yes {
 		todo, err := s.confirm(ctx, c, "Apply this?")
 		if err != nil || !todo {
@@ -110,6 +121,9 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 			return false, err
 		}
 		if now == shown {
+			if s.lockTimeout > 0 {
+				c.fits = s.unchanged(c, shown)
+			}
 			return true, nil
 		}
 		fmt.Fprintln(s.Out, "The machine has changed meanwhile. This is the plan now:")
@@ -120,12 +134,35 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 	}
 }
 
+// unchanged refuses what was shown if the apply that was waited for has changed
+// the machine.
+func (s *client) unchanged(c *site, shown string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		now, result, err := s.rows(ctx, c, nil)
+		switch {
+		case err != nil:
+			return err
+		case result.Interrupted:
+			return exitCode(result, false)
+		case now != shown:
+			return &status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"),
+				hint: "look at the plan as it is now"}
+		}
+		return nil
+	}
+}
+
 // planRows plans, shows it if there is a renderer, and gives all rows as text
 // that can be compared.
 func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
 	if err := s.remember(c); err != nil {
 		return "", nil, err
 	}
+	return s.rows(ctx, c, r)
+}
+
+// rows is planRows with what is known already of earlier runs.
+func (s *client) rows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
 	var rows strings.Builder
 	encoder := json.NewEncoder(&rows)
 	var failure error

@@ -104,13 +104,11 @@ func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*
 	meta := s.meta(c)
 	meta.Sources = c.recorded()
 	record, err := folder.Start(ctx, meta)
-	var locked *journal.LockedError
-	if errors.As(err, &locked) {
-		return nil, &status{code: exitFailed, err: err, hint: "wait until it has ended, or end it"}
+	if refusal(err) != "" {
+		return nil, refused(err)
 	}
-	var held *journal.HeldError
-	if errors.As(err, &held) {
-		return nil, &status{code: exitFailed, err: err, hint: "tenet release ends that"}
+	if err != nil && ctx.Err() != nil { // it has waited
+		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
 	if err != nil {
 		return nil, &status{code: exitFailed, err: err, hint: elsewhere}

@@ -62,6 +62,8 @@ type grammar struct {
 	History    historyCmd    `cmd:"" help:"List the runs on this machine."`
 	Status     statusCmd     `cmd:"" help:"Show how a run stands, or ended."`
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
+	Hold       holdCmd       `cmd:"" help:"Let nobody apply here for now; plans still work."`
+	Release    releaseCmd    `cmd:"" help:"Let applies start again."`
 	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
 	Secret     secretCmd     `cmd:"" help:"Keep the secrets of a site, encrypted."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -22,9 +23,11 @@ type client struct {
 	Environment
 	globals *Globals
 	command string // such as "tenet apply"
-	model   *kong.Application
-	dog     *watchdog.Dog // that watches an evaluation; nil: none
-	said    *said         // diagnostics that were shown; nil: each is shown
+	// lockTimeout is how long to wait for another apply.
+	lockTimeout time.Duration
+	model       *kong.Application
+	dog         *watchdog.Dog // that watches an evaluation; nil: none
+	said        *said         // diagnostics that were shown; nil: each is shown
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	keys          []secrets.Identity // that may open secrets, once they are read

@@ -53,6 +53,9 @@ func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 	if err != nil {
 		return err
 	}
+	if err := s.mayApply(folder); err != nil {
+		return err
+	}
 	if !cmd.Yes {
 		todo, err := s.confirm(ctx, c, fmt.Sprintf("Apply this, and again until nothing changes (%d times at most)?", limit))
 		if err != nil || !todo {

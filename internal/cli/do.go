@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
@@ -17,10 +18,12 @@ type doCmd struct {
 	Plan   bool     `help:"Only show what it would do."`
 	consent
 	detailed
+	locking
 }
 
 // Run applies one part.
 func (cmd *doCmd) Run(ctx runContext, s *client) error {
+	s.lockTimeout = time.Duration(cmd.LockTimeout)
 	h, err := s.newHost()
 	if err != nil {
 		return err

@@ -48,16 +48,22 @@ func (s *client) lost(past *journal.Ledger) {
 
 // meta says what is applied, and by whom.
 func (s *client) meta(c *site) journal.Meta {
-	m := journal.Meta{Run: c.run, Origin: c.origin, Root: s.globals.Root, From: s.from(), Command: s.command}
+	return journal.Meta{
+		Run: c.run, Origin: c.origin, Root: s.globals.Root, User: s.user(), From: s.from(), Command: s.command,
+		LockTimeout: s.lockTimeout, Waiting: s.waiting,
+	}
+}
+
+// user names who applies here.
+func (s *client) user() string {
+	name := fmt.Sprint("user ", os.Getuid())
 	if u, err := user.Current(); err == nil {
-		m.User = u.Username
-	} else {
-		m.User = fmt.Sprint("user ", os.Getuid())
+		name = u.Username
 	}
-	if by := s.getenv("SUDO_USER"); by != "" && by != m.User {
-		m.User += " (by " + by + ")"
+	if by := s.getenv("SUDO_USER"); by != "" && by != name {
+		name += " (by " + by + ")"
 	}
-	return m
+	return name
 }
 
 // from tells where somebody is who applies here: at the other end of SSH, at a

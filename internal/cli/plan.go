@@ -34,6 +34,9 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	} else {
 		result, err = s.showPlan(ctx, c)
 	}
+	if err == nil {
+		err = s.noteHold()
+	}
 	if err != nil {
 		return err
 	}

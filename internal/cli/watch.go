@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 type watchCmd struct {
 	siteArg
+	locking
 	Yes      bool       `short:"y" help:"Apply in each round without asking."`
 	PlanOnly bool       `help:"Change nothing; tell what is not as declared."`
 	Interval span       `help:"Time from the beginning of a round to that of the next." default:"30m" placeholder:"DURATION"`
@@ -45,6 +45,7 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 // loop does one round after the other; now begins the next.
 func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) error {
 	w := &watcher{client: s, cmd: cmd}
+	s.lockTimeout = time.Duration(cmd.LockTimeout)
 	s.said = &said{}
 	err := watch.Loop(ctx, watch.Options{
 		Interval: time.Duration(cmd.Interval), Jitter: float64(cmd.Jitter), Seed: s.seed(cmd.Site), Rounds: cmd.Rounds, Now: now,
@@ -192,10 +193,14 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 	return end, exitCode(result, false)
 }
 
-// refusal tells why nothing may be applied now: somebody else does.
+// refusal tells why nothing may be applied now: somebody else does, or applies
+// are on hold.
 func refusal(err error) string {
 	if locked, ok := errors.AsType[*journal.LockedError](err); ok {
 		return locked.Error()
+	}
+	if held, ok := errors.AsType[*journal.HeldError](err); ok {
+		return held.Error()
 	}
 	return ""
 }
@@ -203,6 +208,9 @@ func refusal(err error) string {
 // carry plans or applies.
 func (w *watcher) carry(ctx context.Context, c *site, p *page) (*runtime.Result, error) {
 	if w.cmd.PlanOnly {
+		if err := w.remember(c); err != nil {
+			return nil, err
+		}
 		p.open(c)
 		result, err := runtime.Plan(ctx, c.run, w.options(c, p.Event))
 		return result, failed(err)
@@ -220,14 +228,10 @@ func (w *watcher) busy() (string, error) {
 	if err != nil || folder == nil {
 		return "", err
 	}
-	run, err := folder.Status("")
-	if errors.Is(err, journal.ErrNoRun) {
-		return "", nil
+	if holder := folder.Holder(); holder != nil {
+		return holder.Error(), nil
 	}
-	if err != nil || run.State != journal.Running {
-		return "", failed(err)
-	}
-	return fmt.Sprintf("process %d applies run %s", run.PID, run.Run), nil
+	return "", nil
 }
 
 // reasonOf gives the text of an error; one without has been shown.
