@@ -166,7 +166,7 @@ func (f *Folder) settled() (*Ledger, error) {
 	if err != nil || len(ids) == 0 || ids[len(ids)-1] <= l.Through {
 		return l, err
 	}
-	lock, _, err := f.acquire(context.Background(), &Meta{})
+	lock, last, err := f.acquire(context.Background(), &Meta{})
 	var locked *LockedError
 	if errors.As(err, &locked) {
 		return l, nil
@@ -174,6 +174,7 @@ func (f *Folder) settled() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err = f.prepare(lock, &LockedError{PID: os.Getpid(), Since: time.Now().UTC(), Command: "cleaning up"})
+	last.LockedError = LockedError{PID: os.Getpid(), Since: time.Now().UTC(), Command: "cleaning up"}
+	l, err = f.prepare(lock, &last)
 	return l, errors.Join(err, lock.Close())
 }

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,9 +36,10 @@ func oneRun(t *testing.T, f *journal.Folder) error {
 
 // Whatever operation fails says so, whichever of a run's it is.
 func TestEveryOperationMayFail(t *testing.T) {
+	base := inMemory(t)
 	for k := int64(1); ; k++ {
 		var n atomic.Int64
-		dir := t.TempDir()
+		dir := filepath.Join(base, fmt.Sprint(k))
 		f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
 			if n.Add(1) == k && op.Kind != journal.OpLink { // it is written anew instead
 				return syscall.ENOSPC

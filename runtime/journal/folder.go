@@ -17,10 +17,8 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,51 +104,6 @@ func (f *Folder) ids() ([]string, error) {
 
 func (f *Folder) path(id string, names ...string) string {
 	return filepath.Join(append([]string{f.dir, "runs", id}, names...)...)
-}
-
-// List gives the status of every run, oldest first, without their reports.
-func (f *Folder) List() ([]Status, error) {
-	ids, err := f.ids()
-	if err != nil {
-		return nil, err
-	}
-	var list []Status
-	holder := f.Holder()
-	for _, id := range ids {
-		s, err := f.head(id)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			s = Status{Run: id, State: Interrupted}
-		case err != nil: // one that is damaged does not hide the others
-			s = Status{Run: id, State: Damaged, Error: fmt.Sprintf("the status of run %s is damaged: %v", id, err)}
-		default:
-			s = s.now(holder)
-		}
-		list = append(list, s)
-	}
-	return list, nil
-}
-
-// Status tells how a run stands; "" is the latest run, and the beginning of an
-// ID will do. A run that says it is running, but whose process is gone, is
-// Interrupted.
-func (f *Folder) Status(id string) (Status, error) {
-	id, err := f.find(id)
-	if err != nil {
-		return Status{}, err
-	}
-	s := Status{Run: id, State: Interrupted}
-	data, err := os.ReadFile(f.path(id, "status.json"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // it died before its first word
-		return s, nil
-	case err != nil:
-		return Status{}, err
-	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Status{}, fmt.Errorf("the status of run %s is damaged: %w", id, err)
-	}
-	return s.now(f.Holder()), nil
 }
 
 // Outputs lists the files in which a run kept what its parts' programs printed,

@@ -25,6 +25,8 @@ type Ledger struct {
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`
 	// Damaged says what of the runs could not be read, for people.
 	Damaged []string `json:"damaged,omitempty"`
+
+	base string // through which run owed.json is
 }
 
 // Unconfirmed is a block whose check has not ended: what it changed in a run is
@@ -244,6 +246,12 @@ func (l *Ledger) adopt(site string) {
 // Empty reports whether runs have left nothing.
 func (l *Ledger) Empty() bool {
 	return len(l.Debts)+len(l.Unknown)+len(l.Unconfirmed) == 0
+}
+
+// equal reports whether two Ledgers say the same, whatever the runs they go through.
+func (l *Ledger) equal(o *Ledger) bool {
+	return slices.Equal(l.Debts, o.Debts) && slices.Equal(l.Unknown, o.Unknown) &&
+		slices.Equal(l.Unconfirmed, o.Unconfirmed) && slices.Equal(l.Damaged, o.Damaged)
 }
 
 // Clone gives a copy that does not share its lists.

@@ -30,6 +30,16 @@ type LockedError struct {
 	Command string `json:"command,omitempty"` // see Meta
 }
 
+// holder is what the lock file says: who holds the lock, or has held it last, and
+// through which run owed.json still holds.
+type holder struct {
+	LockedError
+	// Settled is the last run that left nothing other than what owed.json says,
+	// if that is still the one through the run Base.
+	Settled string `json:"settled,omitempty"`
+	Base    string `json:"base,omitempty"`
+}
+
 // Error names the holder.
 func (e *LockedError) Error() string {
 	if e.PID == 0 {
@@ -61,12 +71,12 @@ const (
 // acquire takes the folder's lock, and waits for it as long as m says. The kernel
 // gives it up with the process, so that a dead holder is no obstacle, and a live
 // one always is. last is who held it before.
-func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last LockedError, err error) {
+func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last holder, err error) {
 	deadline := time.Now().Add(m.LockTimeout)
 	told := ""
 	for wait := shortestWait; ; wait = min(2*wait, longestWait) {
 		if ctx.Err() != nil {
-			return nil, LockedError{}, context.Cause(ctx)
+			return nil, holder{}, context.Cause(ctx)
 		}
 		lock, last, err = f.tryLock()
 		var locked *LockedError
@@ -86,22 +96,22 @@ func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last LockedE
 }
 
 // tryLock takes the lock if nobody holds it.
-func (f *Folder) tryLock() (lock *file, last LockedError, err error) {
+func (f *Folder) tryLock() (lock *file, last holder, err error) {
 	path := filepath.Join(f.dir, "lock")
 	for {
 		if lock, err = f.disk.open(path, os.O_RDWR|os.O_CREATE); err != nil {
-			return nil, LockedError{}, fmt.Errorf("the state folder cannot be locked: %w", err)
+			return nil, holder{}, fmt.Errorf("the state folder cannot be locked: %w", err)
 		}
 		last, err = f.lockFile(lock)
 		if err != nil {
-			return nil, LockedError{}, errors.Join(err, lock.Close())
+			return nil, holder{}, errors.Join(err, lock.Close())
 		}
 		if stands(lock.File, path) {
 			return lock, last, nil
 		}
 		// Somebody has put another file in its place meanwhile, and may hold that.
 		if err := lock.Close(); err != nil {
-			return nil, LockedError{}, err
+			return nil, holder{}, err
 		}
 	}
 }
@@ -109,11 +119,11 @@ func (f *Folder) tryLock() (lock *file, last LockedError, err error) {
 // lockFile locks an open file. The lock belongs to this opening of the file: other
 // openings in this process do not have it, closing them does not give it up, and
 // programs that are started do not inherit it.
-func (f *Folder) lockFile(lock *file) (last LockedError, err error) {
+func (f *Folder) lockFile(lock *file) (last holder, err error) {
 	err = fcntl(lock.File, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 	last = readHolder(lock.File)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return last, &last
+		return last, &last.LockedError
 	}
 	if err != nil {
 		return last, fmt.Errorf("the state folder cannot be locked: %w", &fs.PathError{Op: "lock", Path: lock.Name(), Err: err})
@@ -139,8 +149,8 @@ func stands(f *os.File, path string) bool {
 
 // claim writes down who holds the lock, over who held it before: it is cut
 // afterwards, so that there is a whole record at any time.
-func claim(lock *file, holder *LockedError) error {
-	data, err := json.Marshal(holder)
+func claim(lock *file, h *holder) error {
+	data, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
@@ -148,6 +158,9 @@ func claim(lock *file, holder *LockedError) error {
 		return err
 	}
 	if _, err := lock.Write(append(data, '\n')); err != nil {
+		return err
+	}
+	if info, err := lock.Stat(); err != nil || info.Size() == int64(len(data))+1 {
 		return err
 	}
 	return lock.Truncate(int64(len(data)) + 1)
@@ -165,14 +178,24 @@ func (f *Folder) Holder() *LockedError {
 	if err := fcntl(lock, unix.F_OFD_GETLK, &found); err != nil || found.Type == unix.F_UNLCK {
 		return nil
 	}
-	holder := readHolder(lock)
-	return &holder
+	h := readHolder(lock)
+	return &h.LockedError
+}
+
+// lastHolder gives what the lock file says, held or not.
+func (f *Folder) lastHolder() holder {
+	lock, err := os.Open(filepath.Join(f.dir, "lock"))
+	if err != nil {
+		return holder{}
+	}
+	defer lock.Close()
+	return readHolder(lock)
 }
 
 // readHolder gives what the lock says; an empty or torn one says nothing.
-func readHolder(lock *os.File) (holder LockedError) {
-	if json.NewDecoder(io.NewSectionReader(lock, 0, 1<<16)).Decode(&holder) != nil {
-		return LockedError{}
+func readHolder(lock *os.File) (h holder) {
+	if json.NewDecoder(io.NewSectionReader(lock, 0, 1<<16)).Decode(&h) != nil {
+		return holder{}
 	}
-	return holder
+	return h
 }

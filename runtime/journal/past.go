@@ -49,9 +49,20 @@ func (f *Folder) Ledger() (*Ledger, error) {
 	}
 }
 
-// cached gives the Ledger of owed.json. One that is damaged is as good as none:
-// what the runs that are kept say is replayed.
+// cached gives the Ledger of owed.json, and through which run it holds: the lock
+// names a later one if those since have left nothing other.
 func (f *Folder) cached() (*Ledger, error) {
+	h := f.lastHolder()
+	l, err := f.readLedger()
+	if err == nil && h.Base == l.Through && h.Settled > l.Through {
+		l.Through = h.Settled
+	}
+	return l, err
+}
+
+// readLedger reads owed.json. One that is damaged is as good as none: what the
+// runs that are kept say is replayed.
+func (f *Folder) readLedger() (*Ledger, error) {
 	l := &Ledger{Format: LedgerFormat}
 	data, err := os.ReadFile(filepath.Join(f.dir, "owed.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,6 +79,7 @@ func (f *Folder) cached() (*Ledger, error) {
 		return nil, fmt.Errorf("%s has the format %q, and this program knows %q: use the version of tenet that wrote it",
 			filepath.Join(f.dir, "owed.json"), found.Format, LedgerFormat)
 	}
+	found.base = found.Through
 	return &found, nil
 }
 
@@ -90,8 +102,8 @@ func (f *Folder) replay(l *Ledger, id string, ended bool) error {
 	r := NewReplay(l, Identity(status.Site, status.Origin), id)
 	add := r.Add
 	for ev, err := range f.Events(id) {
-		if errors.Is(err, fs.ErrNotExist) {
-			break // it died before its first event, or was cleaned away
+		if errors.Is(err, ErrNoRun) {
+			break // it was cleaned away meanwhile
 		}
 		if lost := damage(err); lost != nil {
 			l.Damaged = append(l.Damaged, fmt.Sprintf("%s: what came after it is lost, and what was begun before counts as unknown", lost))
@@ -137,6 +149,9 @@ func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
 			return
 		}
 		file, err := os.Open(f.path(id, "events.jsonl"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return // it has just begun, or died before its first event
+		}
 		if err != nil {
 			yield(states.Event{}, err)
 			return

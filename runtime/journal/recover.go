@@ -16,8 +16,8 @@ const processGone = "its process was gone"
 
 // prepare makes the folder ready for a run: its lock is held, and shows the holder
 // from now on.
-func (f *Folder) prepare(lock *file, holder *LockedError) (*Ledger, error) {
-	if err := claim(lock, holder); err != nil {
+func (f *Folder) prepare(lock *file, h *holder) (*Ledger, error) {
+	if err := claim(lock, h); err != nil {
 		return nil, err
 	}
 	if err := f.migrate(lock); err != nil {
@@ -64,6 +64,7 @@ func (f *Folder) recover() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.base = l.Through
 	return l, f.writeLedger(l, !l.Empty())
 }
 

@@ -55,6 +55,7 @@ type Source struct {
 type Run struct {
 	folder *Folder
 	lock   *file
+	holder holder
 	status Status
 	past   *Ledger      // what the runs before it have left, of all sites
 	retain func() error // removes what is not kept
@@ -94,12 +95,12 @@ func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 	return nil, errors.Join(err, lock.Close())
 }
 
-func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
-	now := time.Now().UTC()
-	holder := LockedError{
+func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
+	now, h := time.Now().UTC(), last
+	h.LockedError = LockedError{
 		PID: os.Getpid(), Since: now, Revision: m.Run.Revision, Boot: BootID(), User: m.User, From: m.From, Command: m.Command,
 	}
-	past, err := f.prepare(lock, &holder)
+	past, err := f.prepare(lock, &h)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +108,8 @@ func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{folder: f, lock: lock, past: past, saved: make(chan error, 1), status: Status{
-		Format: StatusFormat, Run: id, State: Running, PID: holder.PID, Program: f.options.Program,
+	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: Status{
+		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
 		Site: m.Run.Site, Origin: m.Origin, Root: m.Root,
 		Host: m.Run.Host, Revision: m.Run.Revision, Started: now,
 	}}
@@ -117,8 +118,8 @@ func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
 	r.replay = NewReplay(left, Identity(m.Run.Site, m.Origin), id)
 	keep, keepFor := cmp.Or(m.Keep, keepRuns), cmp.Or(m.KeepFor, keepAge)
 	r.retain = func() error { return f.retain(left, keep, keepFor) }
-	holder.Run = id
-	if err := claim(lock, &holder); err != nil {
+	r.holder.Run = id
+	if err := claim(lock, &r.holder); err != nil {
 		return nil, err
 	}
 	if err := f.disk.mkdir(f.path(id, "output")); err != nil {
@@ -135,7 +136,7 @@ func (f *Folder) begin(lock *file, last LockedError, m Meta) (*Run, error) {
 	r.encoder = json.NewEncoder(r.out)
 	r.encoder.SetEscapeHTML(false)
 	// Written beside the first reads; Sync waits for it before the first act.
-	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last, holder)) }()
+	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)) }()
 	return r, nil
 }
 
@@ -279,11 +280,16 @@ func (r *Run) Finish(e End) error {
 	return errors.Join(append(errs, r.lock.Close())...)
 }
 
-// leave writes down what runs have left until now. It is durable if there is
-// something, or was: without it, all runs that are kept would be read again.
+// leave writes down what runs have left until now. If that is what it was before,
+// the lock says so, which costs less than another owed.json. That is durable if
+// there is something, or was: without it, all runs that are kept are read again.
 func (r *Run) leave() error {
 	r.replay.End()
 	l := r.replay.Ledger
+	if l.equal(r.past) {
+		r.holder.Settled, r.holder.Base = r.ID(), r.past.base
+		return claim(r.lock, &r.holder)
+	}
 	return r.folder.writeLedger(l, !l.Empty() || !r.past.Empty())
 }
 

@@ -1,6 +1,11 @@
 package journal
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/tenetcm/tenet/states"
@@ -40,10 +45,55 @@ type Status struct {
 	Report   *states.Report `json:"report,omitempty"` // last: see head
 }
 
-// now corrects a status that says it is running by who holds the lock.
-func (s Status) now(holder *LockedError) Status {
-	if s.State == Running && (holder == nil || holder.Run != s.Run) {
+// List gives the status of every run, oldest first, without their reports.
+func (f *Folder) List() ([]Status, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return nil, err
+	}
+	holder := f.Holder() // before their status is read: see Status
+	var list []Status
+	for _, id := range ids {
+		s, err := f.head(id)
+		if s, err = s.now(id, holder, err); err != nil { // one that is damaged does not hide the others
+			s = Status{Run: id, State: Damaged, Error: err.Error()}
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// Status tells how a run stands; "" is the latest run, and the beginning of an
+// ID will do. A run that says it is running, but whose process is gone, is
+// Interrupted.
+func (f *Folder) Status(id string) (Status, error) {
+	id, err := f.find(id)
+	if err != nil {
+		return Status{}, err
+	}
+	// A run that is there and does not hold the lock has written its last status.
+	holder := f.Holder()
+	var s Status
+	data, err := os.ReadFile(f.path(id, "status.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	return s.now(id, holder, err)
+}
+
+// now completes what was read of a run's status, with the error of doing so, by
+// who held the lock before.
+func (s Status) now(id string, holder *LockedError, err error) (Status, error) {
+	running := holder != nil && holder.Run == id
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && running: // it has just begun
+		return Status{Format: StatusFormat, Run: id, State: Running, PID: holder.PID, Revision: holder.Revision, Started: holder.Since}, nil
+	case errors.Is(err, fs.ErrNotExist): // it died before its first word
+		return Status{Run: id, State: Interrupted, Error: processGone}, nil
+	case err != nil:
+		return Status{}, fmt.Errorf("the status of run %s is damaged: %w", id, err)
+	case s.State == Running && !running:
 		s.State, s.Error = Interrupted, processGone
 	}
-	return s
+	return s, nil
 }
