@@ -10,18 +10,18 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// arrow is one edge of a drawing, in the direction of time.
-type arrow struct {
-	from, to string
-	kind     string // requires, notifies, failure, after or member
+// Arrow is one edge of a drawing, in the direction of time.
+type Arrow struct {
+	From, To string // addresses of invocations, blocks and joins
+	Kind     string // requires, notifies, failure, after or member
 }
 
-// arrows lists the edges of a run in its order.
-func arrows(run *states.StateRun) []arrow {
-	var out []arrow
+// Arrows lists the edges of a run in its order.
+func Arrows(run *states.StateRun) []Arrow {
+	var out []Arrow
 	add := func(to, kind string, from []string) {
 		for _, f := range from {
-			out = append(out, arrow{f, to, kind})
+			out = append(out, Arrow{f, to, kind})
 		}
 	}
 	of := owners(run)
@@ -32,7 +32,7 @@ func arrows(run *states.StateRun) []arrow {
 			if n.On == states.OnFailure {
 				kind = "failure"
 			}
-			a := arrow{of[n.Address], i.Address, kind}
+			a := Arrow{of[n.Address], i.Address, kind}
 			if len(out) == 0 || out[len(out)-1] != a {
 				out = append(out, a)
 			}
@@ -78,8 +78,8 @@ func DOT(w io.Writer, run *states.StateRun) error {
 		"after":    " [style = dotted]",
 		"member":   " [arrowhead = none, color = gray]",
 	}
-	for _, a := range arrows(run) {
-		fmt.Fprintf(out, "  %s -> %s%s;\n", dotQuote(a.from), dotQuote(a.to), styles[a.kind])
+	for _, a := range Arrows(run) {
+		fmt.Fprintf(out, "  %s -> %s%s;\n", dotQuote(a.From), dotQuote(a.To), styles[a.Kind])
 	}
 	out.WriteString("}\n")
 	return out.Flush()
@@ -117,8 +117,8 @@ func Mermaid(w io.Writer, run *states.StateRun) error {
 	styles := map[string]string{
 		"requires": "-->", "notifies": "==>|notifies|", "failure": "==>|on failure|", "after": "-.->", "member": "---",
 	}
-	for _, a := range arrows(run) {
-		fmt.Fprintf(out, "  %s %s %s\n", ids[a.from], styles[a.kind], ids[a.to])
+	for _, a := range Arrows(run) {
+		fmt.Fprintf(out, "  %s %s %s\n", ids[a.From], styles[a.Kind], ids[a.To])
 	}
 	return out.Flush()
 }

@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/internal/ui/page"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
 
 type showCmd struct {
 	File string `arg:"" help:"A plan that tenet plan -o FILE has saved."`
+	HTML bool   `name:"html" help:"Print a page of HTML."`
 }
 
 // shownPlan is a saved plan, for programs.
@@ -42,6 +45,9 @@ func (cmd *showCmd) Run(ctx runContext, s *client) error {
 	if err := s.onlySite(); err != nil {
 		return err
 	}
+	if cmd.HTML && s.globals.JSON {
+		return usage("", "--html and --json contradict each other")
+	}
 	plan, err := s.openPlan(ctx, cmd.File)
 	if err != nil {
 		return err
@@ -56,6 +62,15 @@ func (cmd *showCmd) Run(ctx runContext, s *client) error {
 			Host: plan.Host, Site: plan.Run.Site, Origin: plan.Origin, Revision: plan.Run.Revision,
 			Counts: plan.Counts, Rows: rows, Run: graph.Mask(plan.Run),
 		})
+	}
+	if cmd.HTML {
+		var out bytes.Buffer
+		err := page.Write(&out, page.Plan{Site: plan.Site(), Host: hostOf(plan), Program: plan.Program,
+			Created: plan.Created, Run: plan.Run, Rows: plan.Rows})
+		if err == nil {
+			_, err = out.WriteTo(s.Out)
+		}
+		return failed(unread(err))
 	}
 	if !s.globals.Quiet {
 		fmt.Fprintln(s.Err, ui.Clean(headline(plan)))
@@ -79,12 +94,17 @@ func (s *client) showRows(plan *planfile.Plan) error {
 
 // headline says which plan it is.
 func headline(plan *planfile.Plan) string {
-	text := "Plan of " + plan.Site() + " for " + plan.Host.Name
-	if plan.Host.Hostname != "" && plan.Host.Hostname != plan.Host.Name {
-		text += " (" + plan.Host.Hostname + ")"
+	return "Plan of " + plan.Site() + " for " + hostOf(plan) + ", made " + when(plan.Created) + " by tenet " + plan.Program
+}
+
+// hostOf names the host of a plan, and the machine where that has another name.
+func hostOf(plan *planfile.Plan) string {
+	text := plan.Host.Name
+	if name := plan.Host.Hostname; name != "" && name != text {
+		text += " (" + name + ")"
 	}
 	if plan.Host.Root != "" {
 		text += " below " + plan.Host.Root
 	}
-	return text + ", made " + when(plan.Created) + " by tenet " + plan.Program
+	return text
 }

@@ -82,6 +82,9 @@ func value(v any) string {
 	return clean(string(text))
 }
 
+// Value shows a plain value as Text does.
+func Value(v any) string { return value(v) }
+
 // indent puts a prefix before each line, and a newline at the end.
 func indent(text, prefix string) string {
 	text = strings.TrimRight(text, "\n")

@@ -42,6 +42,23 @@ func (t *text) count(ev *states.Event) {
 	}
 }
 
+// Sum gives the last line of a plan of this run, whose rows these are.
+func Sum(run *states.StateRun, rows []states.Event) string {
+	var out strings.Builder
+	t := Text(&out, TextOptions{Quiet: true, Run: run}).(*text)
+	t.plan = true
+	for i := range rows {
+		switch rows[i].Type {
+		case states.EventPart:
+			t.count(&rows[i])
+		case states.EventStart:
+			t.handlers[rows[i].Address] = true
+		}
+	}
+	t.Event(states.Event{Type: states.EventSummary})
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
 // entry is one number of a sum, with the word for it.
 type entry struct {
 	n    int

@@ -13,7 +13,7 @@ func Rows(events []states.Event) []states.Event {
 	rows := []states.Event{}
 	for _, ev := range events {
 		switch ev.Type {
-		case states.EventRun, states.EventResume, states.EventBegin, states.EventStart, states.EventRetry, states.EventSummary:
+		case states.EventRun, states.EventResume, states.EventBegin, states.EventRetry, states.EventSummary:
 			continue
 		}
 		ev.Seq, ev.Time, ev.Duration = 0, time.Time{}, 0

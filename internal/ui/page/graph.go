@@ -1,0 +1,291 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/states"
+)
+
+// maxBoxes is how many boxes a drawing has at most: more are no help.
+const maxBoxes = 250
+
+// drawing is the graph of a run, as SVG wants it.
+type drawing struct {
+	Note          string // what is not shown, and why
+	Width, Height string
+	Boxes         []drawnBox
+	Links         []drawnLink
+}
+
+type drawnBox struct {
+	Class               string
+	Label, Title        string
+	X, Y, Width, Height string
+	TextX, TextY        string
+	Anchor              string // of its first row; empty: it has none
+}
+
+type drawnLink struct{ Class, Path, Title string }
+
+// node is a box before it is drawn.
+type node struct {
+	address string
+	label   string
+	class   string
+	title   string
+	anchor  string
+	acts    bool
+	join    bool
+}
+
+// draw draws the graph of a run: all of it where it is small, else what acts,
+// else groups of that, else nothing.
+func draw(run *states.StateRun, marks map[string]mark) drawing {
+	nodes := nodesOf(run, marks)
+	arrows := graph.Arrows(run)
+	note := ""
+	if len(nodes) > maxBoxes {
+		note = fmt.Sprintf("The graph has %d nodes. Only what would act is drawn.", len(nodes))
+		all := len(nodes)
+		nodes, arrows = onlyActs(nodes, arrows)
+		if len(nodes) > maxBoxes {
+			note = fmt.Sprintf("The graph has %d nodes, of which %d would act. They are drawn in groups of the same kind.", all, len(nodes))
+			nodes, arrows = groups(nodes, arrows)
+		}
+		if len(nodes) > maxBoxes {
+			return drawing{Note: fmt.Sprintf("The graph has %d nodes, too many for a drawing. tenet graph prints it.", all)}
+		}
+	}
+	return place(nodes, arrows, note)
+}
+
+// mark is how an invocation is shown: by what its parts would do.
+type mark struct {
+	class  string
+	acts   bool
+	anchor string
+	what   string
+}
+
+func nodesOf(run *states.StateRun, marks map[string]mark) []node {
+	var nodes []node
+	for i := range run.Invocations {
+		inv := &run.Invocations[i]
+		m := marks[inv.Address]
+		class := m.class
+		if inv.Handler {
+			class += " handler"
+		}
+		nodes = append(nodes, node{address: inv.Address, label: inv.Address, class: class, acts: m.acts, anchor: m.anchor, title: inv.Address + ": " + m.what})
+	}
+	for _, b := range run.Blocks {
+		nodes = append(nodes, node{address: b.Address, label: b.Address, class: "block", title: b.Address})
+	}
+	for _, j := range run.Joins {
+		nodes = append(nodes, node{address: j.Address, class: "join", join: true, title: "all of these have ended"})
+	}
+	return nodes
+}
+
+// onlyActs leaves out what would do nothing. A link stands for every way from
+// one to the other by what is left out.
+func onlyActs(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
+	acts := map[string]bool{}
+	var kept []node
+	for _, n := range nodes {
+		if n.acts {
+			acts[n.address] = true
+			kept = append(kept, n)
+		}
+	}
+	next := map[string][]graph.Arrow{}
+	for _, a := range arrows {
+		next[a.From] = append(next[a.From], a)
+	}
+	var out []graph.Arrow
+	budget := 2_000_000 // steps; beyond it, links are missing rather than time
+	for _, n := range kept {
+		seen := map[string]bool{}
+		queue := []string{n.address}
+		for len(queue) > 0 && budget > 0 {
+			at := queue[0]
+			queue = queue[1:]
+			for _, a := range next[at] {
+				budget--
+				if seen[a.To] {
+					continue
+				}
+				seen[a.To] = true
+				if acts[a.To] {
+					kind := "after"
+					if at == n.address {
+						kind = a.Kind
+					}
+					out = append(out, graph.Arrow{From: n.address, To: a.To, Kind: kind})
+					continue
+				}
+				queue = append(queue, a.To)
+			}
+		}
+	}
+	return kept, out
+}
+
+// groups puts the instances of one declaration, the parts of one type at top
+// level, and the waves of one handler into one box.
+func groups(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
+	index := map[string]int{}
+	group := map[string]string{}
+	count := map[string]int{}
+	var out []node
+	for _, n := range nodes {
+		base := groupOf(n.address)
+		group[n.address] = base
+		count[base]++
+		if i, known := index[base]; known {
+			if out[i].class != n.class {
+				out[i].class = "update"
+			}
+			continue
+		}
+		index[base] = len(out)
+		n.address = base
+		out = append(out, n)
+	}
+	for i := range out {
+		out[i].label = out[i].address
+		if n := count[out[i].address]; n > 1 {
+			out[i].label = fmt.Sprintf("%s ×%d", out[i].address, n)
+		}
+		out[i].title = out[i].label
+	}
+	seen := map[graph.Arrow]bool{}
+	var links []graph.Arrow
+	for _, a := range arrows {
+		a.From, a.To = group[a.From], group[a.To]
+		if a.From != a.To && !seen[a] {
+			seen[a] = true
+			links = append(links, a)
+		}
+	}
+	return out, links
+}
+
+// groupOf is an address without wave and without keys of instances: parts at top
+// level are told apart by their type alone.
+func groupOf(address string) string {
+	address = states.WithoutWave(address)
+	var out strings.Builder
+	quoted, depth := false, 0
+	for i := 0; i < len(address); i++ {
+		switch c := address[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0:
+			out.WriteByte(c)
+		}
+	}
+	base := out.String()
+	if first, rest, two := strings.Cut(base, "."); two && !strings.Contains(rest, ".") && first != "state" && first != "run" && first != "block" && first != "component" {
+		return first
+	}
+	return base
+}
+
+// place lays out and measures a drawing.
+func place(nodes []node, arrows []graph.Arrow, note string) drawing {
+	index := make(map[string]int, len(nodes))
+	boxes := make([]box, len(nodes))
+	labels := make([]string, len(nodes))
+	for i, n := range nodes {
+		index[n.address] = i
+		if labels[i] = shorten(ui.Clean(n.label)); n.join {
+			boxes[i] = box{width: 8, height: 8}
+			continue
+		}
+		boxes[i] = box{width: 16 + 7.3*float64(len([]rune(labels[i]))), height: 24}
+	}
+	var links []link
+	var shown []graph.Arrow
+	seen := map[[2]int]bool{}
+	for _, a := range arrows {
+		from, ok := index[a.From]
+		to, also := index[a.To]
+		if ok && also && from != to && !seen[[2]int{from, to}] {
+			seen[[2]int{from, to}] = true
+			links, shown = append(links, link{from: from, to: to}), append(shown, a)
+		}
+	}
+	width, height := layered(boxes, links)
+	d := drawing{Note: note, Width: pixels(width + 2*margin), Height: pixels(height + 2*margin)}
+	for i, b := range boxes {
+		d.Boxes = append(d.Boxes, drawnBox{Class: nodes[i].class, Label: labels[i], Title: ui.Clean(nodes[i].title), Anchor: nodes[i].anchor,
+			X: pixels(margin + b.x - b.width/2), Y: pixels(margin + b.y - b.height/2), Width: pixels(b.width), Height: pixels(b.height),
+			TextX: pixels(margin + b.x), TextY: pixels(margin + b.y + 4)})
+	}
+	for i, k := range links {
+		d.Links = append(d.Links, drawnLink{Class: shown[i].Kind, Path: path(k.by),
+			Title: ui.Clean(shown[i].From + " → " + shown[i].To + " (" + word(shown[i].Kind) + ")")})
+	}
+	return d
+}
+
+const margin = 8
+
+// path goes through points in curves that leave and reach them level.
+func path(points []point) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "M%s %s", pixels(margin+points[0].x), pixels(margin+points[0].y))
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		bend := max((b.x-a.x)/2, gapX/2)
+		fmt.Fprintf(&out, "C%s %s %s %s %s %s", pixels(margin+a.x+bend), pixels(margin+a.y),
+			pixels(margin+b.x-bend), pixels(margin+b.y), pixels(margin+b.x), pixels(margin+b.y))
+	}
+	return out.String()
+}
+
+// pixels writes a length, with one digit behind the point.
+func pixels(v float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
+}
+
+// shorten takes the middle out of a long label.
+func shorten(s string) string {
+	const most = 44
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most/2]) + "…" + string(runes[len(runes)-most/2+1:])
+	}
+	return s
+}
+
+// word says what a link means.
+func word(kind string) string {
+	switch kind {
+	case "requires":
+		return "is required by"
+	case "failure":
+		return "notifies on failure"
+	case "after":
+		return "comes before"
+	case "member":
+		return "is in"
+	}
+	return kind
+}
