@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -209,7 +208,7 @@ func place(nodes []node, arrows []graph.Arrow, note string) drawing {
 	labels := make([]string, len(nodes))
 	for i, n := range nodes {
 		index[n.address] = i
-		if labels[i] = shorten(ui.Clean(n.label)); n.join {
+		if labels[i] = shorten(clean(n.label)); n.join {
 			boxes[i] = box{width: 8, height: 8}
 			continue
 		}
@@ -229,13 +228,13 @@ func place(nodes []node, arrows []graph.Arrow, note string) drawing {
 	width, height := layered(boxes, links)
 	d := drawing{Note: note, Width: pixels(width + 2*margin), Height: pixels(height + 2*margin)}
 	for i, b := range boxes {
-		d.Boxes = append(d.Boxes, drawnBox{Class: nodes[i].class, Label: labels[i], Title: ui.Clean(nodes[i].title), Anchor: nodes[i].anchor,
+		d.Boxes = append(d.Boxes, drawnBox{Class: nodes[i].class, Label: labels[i], Title: clean(nodes[i].title), Anchor: nodes[i].anchor,
 			X: pixels(margin + b.x - b.width/2), Y: pixels(margin + b.y - b.height/2), Width: pixels(b.width), Height: pixels(b.height),
 			TextX: pixels(margin + b.x), TextY: pixels(margin + b.y + 4)})
 	}
 	for i, k := range links {
 		d.Links = append(d.Links, drawnLink{Class: shown[i].Kind, Path: path(k.by),
-			Title: ui.Clean(shown[i].From + " → " + shown[i].To + " (" + word(shown[i].Kind) + ")")})
+			Title: clean(shown[i].From + " → " + shown[i].To + " (" + word(shown[i].Kind) + ")")})
 	}
 	return d
 }

@@ -68,10 +68,10 @@ func Write(w io.Writer, p Plan) error {
 		return err
 	}
 	v := view{
-		Title: ui.Clean("Plan of " + p.Site + " for " + p.Host), Sum: ui.Sum(p.Run, p.Rows),
+		Title: clean("Plan of " + p.Site + " for " + p.Host), Sum: ui.Sum(p.Run, p.Rows),
 		About: []pair{
-			{"Site", ui.Clean(p.Site)}, {"Host", ui.Clean(p.Host)}, {"Made", p.Created.UTC().Format("2006-01-02 15:04:05 UTC")},
-			{"By", ui.Clean("tenet " + p.Program)}, {"Revision", ui.Clean(p.Run.Revision)},
+			{"Site", clean(p.Site)}, {"Host", clean(p.Host)}, {"Made", p.Created.UTC().Format("2006-01-02 15:04:05 UTC")},
+			{"By", clean("tenet " + p.Program)}, {"Revision", clean(p.Run.Revision)},
 		},
 	}
 	marks := v.rows(p.Rows)
@@ -115,7 +115,7 @@ func (v *view) rows(events []states.Event) map[string]mark {
 
 // note is a row that is no part, in words.
 func note(ev *states.Event) string {
-	return strings.TrimSpace(ui.Row(ev))
+	return clean(strings.TrimSpace(ui.Row(ev)))
 }
 
 func number(n int) string {
@@ -124,9 +124,9 @@ func number(n int) string {
 }
 
 func rowOf(ev *states.Event) (r row, acts bool) {
-	r = row{Address: ui.Clean(ev.Address), Word: string(ev.Action), Reason: ui.Clean(ev.Reason), Output: ui.Clean(ev.Output)}
+	r = row{Address: clean(ev.Address), Word: string(ev.Action), Reason: clean(ev.Reason), Output: clean(ev.Output)}
 	if ev.Key != "" && !strings.Contains(ev.Address, ev.Key) {
-		r.Key = ui.Clean(ev.Key)
+		r.Key = clean(ev.Key)
 	}
 	r.Class, r.Mark = "none", "·"
 	switch ev.Action {
@@ -150,7 +150,7 @@ func rowOf(ev *states.Event) (r row, acts bool) {
 	}
 	r.Maybe = acts && ev.Certain != nil && !*ev.Certain
 	if ev.Error != nil {
-		r.Problem, r.Hint = ui.Clean(ev.Error.Message), ui.Clean(ev.Error.Hint)
+		r.Problem, r.Hint = clean(ev.Error.Message), clean(ev.Error.Hint)
 	}
 	for _, c := range ev.Changes {
 		r.Changes = append(r.Changes, changeOf(c))
@@ -159,7 +159,7 @@ func rowOf(ev *states.Event) (r row, acts bool) {
 }
 
 func changeOf(c states.Change) change {
-	out := change{Name: ui.Clean(c.Attribute)}
+	out := change{Name: clean(c.Attribute)}
 	switch from, to := ui.Value(c.From), ui.Value(c.To); {
 	case c.Diff != "":
 		out.Diff = diffLines(c.Diff)
@@ -172,6 +172,7 @@ func changeOf(c states.Change) change {
 	default:
 		out.Text = from + " → " + to
 	}
+	out.Text = clean(out.Text)
 	return out
 }
 
@@ -190,7 +191,13 @@ func diffLines(diff string) []line {
 		case '@', '\\':
 			class = "at"
 		}
-		lines = append(lines, line{class, ui.Clean(strings.TrimSuffix(text, "\n")) + "\n"})
+		lines = append(lines, line{class, clean(strings.TrimSuffix(text, "\n")) + "\n"})
 	}
 	return lines
+}
+
+// clean makes a text fit to be shown: it holds no control characters, and none
+// that XML does not know.
+func clean(s string) string {
+	return strings.NewReplacer("\ufffe", "\ufffd", "\uffff", "\ufffd").Replace(ui.Clean(s))
 }

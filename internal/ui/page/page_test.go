@@ -1,0 +1,206 @@
+package page_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/ui/page"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/modules/simulated"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/states"
+)
+
+var update = flag.Bool("update", false, "rewrite the page that is expected")
+
+// planOf plans an example on a simulated machine.
+func planOf(t *testing.T, example string, m simulated.Machine) page.Plan {
+	t.Helper()
+	site, list := lang.Load(os.DirFS(example), lang.Options{Registry: modules.Standard()})
+	if len(list) > 0 {
+		t.Fatal(list)
+	}
+	machine, err := simulated.New(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := simulated.Facts(machine, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declarations, list := site.For(t.Context(), lang.Target{Host: "web1", Facts: facts.Fact})
+	if len(list) > 0 {
+		t.Fatal(list)
+	}
+	result, list := graph.Compile(declarations, graph.Options{Registry: site.Registry()})
+	if len(list) > 0 {
+		t.Fatal(list)
+	}
+	p := page.Plan{Site: "shop", Host: "web1", Program: "1.2.3", Created: time.Unix(1_800_000_000, 0), Run: result.Run}
+	_, err = runtime.Plan(t.Context(), result.Run, runtime.Options{Host: machine, Registry: site.Registry(), Site: site.Files(),
+		Events: func(ev states.Event) {
+			if ev.Type != states.EventRun && ev.Type != states.EventSummary {
+				p.Rows = append(p.Rows, ev)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func write(t *testing.T, p page.Plan) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := page.Write(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	check(t, out.String())
+	return out.String()
+}
+
+// check reports what a page must not have: something from elsewhere, a script,
+// or an element that does not end.
+func check(t *testing.T, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(text))
+	ids, links := map[string]bool{}, []string{}
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("it is not well-formed: %v", err)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch start.Name.Local {
+		case "script", "link", "img", "iframe", "object", "embed", "image", "use", "foreignObject", "form", "base":
+			t.Errorf("there is a <%s>", start.Name.Local)
+		}
+		for _, a := range start.Attr {
+			name := strings.ToLower(a.Name.Local)
+			switch {
+			case name == "src", name == "style", strings.HasPrefix(name, "on"):
+				t.Errorf("<%s> has %s=%q", start.Name.Local, name, a.Value)
+			case name == "href":
+				links = append(links, a.Value)
+			case name == "id":
+				ids[a.Value] = true
+			case name != "xmlns" && a.Name.Space != "xmlns" && strings.Contains(a.Value, "://"):
+				t.Errorf("<%s> has %s=%q", start.Name.Local, name, a.Value)
+			}
+		}
+	}
+	for _, l := range links {
+		if !strings.HasPrefix(l, "#") || !ids[l[1:]] {
+			t.Errorf("a link leads to %q", l)
+		}
+	}
+	if style := text[strings.Index(text, "<style>"):strings.Index(text, "</style>")]; strings.Contains(style, "url(") || strings.Contains(style, "@import") {
+		t.Error("the style takes something from elsewhere")
+	}
+}
+
+func TestPageOfNginx(t *testing.T) {
+	got := write(t, planOf(t, "../../../examples/nginx", simulated.Machine{
+		Packages: map[string]simulated.Package{"nginx": {Installed: "1.22.1-9", Services: []string{"nginx"}, Files: map[string]string{"/etc/nginx/sites-enabled/default": "server {}\n"}}},
+	}))
+	const golden = "testdata/nginx.html"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || got != string(want) {
+		t.Errorf("the page is another one than %s: %v", golden, err)
+	}
+}
+
+// run makes a run of one invocation for each address, with a row for each.
+func run(addresses []string, action states.Action) page.Plan {
+	p := page.Plan{Site: "s", Host: "h", Run: &states.StateRun{}}
+	for _, a := range addresses {
+		p.Run.Invocations = append(p.Run.Invocations, states.Invocation{Address: a, Parts: []states.Part{{Address: a, Type: "file"}}})
+		p.Rows = append(p.Rows, states.Event{Type: states.EventPart, Address: a, Invocation: a, Action: action, Certain: new(true)})
+	}
+	return p
+}
+
+// Whatever stands in addresses, diffs and outputs, it is text.
+func TestHostileTextStaysText(t *testing.T) {
+	for _, text := range []string{
+		`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`,
+		`</pre></details><h1>x`, `<!--`, `]]>`, `{{.}}`, "\x00\x1b[31m\x07", "\u202egpj.exe", "\xff\xfe", `&lt;b&gt;`, "</style>", "\ufffe", "a\r\nb",
+	} {
+		p := run([]string{text, "other " + text}, states.Update)
+		p.Site, p.Host, p.Program = text, text, text
+		p.Run.Invocations[1].Requires = []string{text}
+		p.Run.Blocks = []states.Block{{Address: "block " + text, Members: []string{text}}}
+		p.Rows[0].Changes = []states.Change{
+			{Attribute: text, From: text, To: text + "!"}, {Attribute: "content", Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text + "\n"}, {Attribute: "list", To: []any{text}},
+		}
+		p.Rows[0].Key, p.Rows[0].Reason, p.Rows[0].Certain = text, text, new(false)
+		p.Rows[1].Outcome, p.Rows[1].Error = states.Failed, &states.Failure{Message: text, Hint: text}
+		p.Rows = append(p.Rows,
+			states.Event{Type: states.EventPart, Address: "print", Invocation: "print", Action: states.NoChange, Output: text, Reason: text},
+			states.Event{Type: states.EventUnknown, Address: text, Reason: text}, states.Event{Type: states.EventDropped, Address: text, Reason: text},
+			states.Event{Type: states.EventOrphan, Address: text, Part: text, Key: text, Reason: text})
+		got := write(t, p)
+		for _, raw := range []string{"<script", "<img", "\u202e", "\x1b", "\x00", "<h1>x", "<!--"} {
+			if strings.Contains(got, raw) {
+				t.Errorf("%q: there is %q in the page", text, raw)
+			}
+		}
+	}
+}
+
+// A graph that is too large for a drawing says what it leaves out.
+func TestLargeGraphs(t *testing.T) {
+	many := func(format string, n int) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf(format, i))
+		}
+		return list
+	}
+	began := time.Now()
+	small := run(many("state.s%d", 200), states.Create)
+	if got := write(t, small); strings.Contains(got, "nodes.") || strings.Count(got, "<rect") != 200 {
+		t.Errorf("200 nodes: %d boxes", strings.Count(got, "<rect"))
+	}
+	// Of 5,000 in a chain two act: a link between them stands for the way.
+	chain := run(many("state.s%d", 5000), states.NoChange)
+	for i := 1; i < 5000; i++ {
+		chain.Run.Invocations[i].Requires = []string{fmt.Sprintf("state.s%d", i-1)}
+	}
+	chain.Rows[10].Action, chain.Rows[4990].Action = states.Update, states.Create
+	got := write(t, chain)
+	if !strings.Contains(got, "The graph has 5000 nodes. Only what would act is drawn.") || strings.Count(got, "<rect") != 2 ||
+		!strings.Contains(got, "state.s10 → state.s4990 (comes before)") {
+		t.Errorf("a chain: %d boxes", strings.Count(got, "<rect"))
+	}
+	// Instances of one declaration become one box.
+	files := run(append(many(`file["/%d"]`, 600), many(`state.web["%d"]`, 600)...), states.Create)
+	if got := write(t, files); !strings.Contains(got, "in groups of the same kind") || !strings.Contains(got, "file ×600") || !strings.Contains(got, "state.web ×600") {
+		t.Error("groups are not drawn")
+	}
+	if got := write(t, run(many("state.s%d", 1000), states.Create)); !strings.Contains(got, "too many for a drawing") || strings.Contains(got, "<rect") {
+		t.Error("1000 kinds are drawn")
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it takes %s", took)
+	}
+}
