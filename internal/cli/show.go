@@ -7,7 +7,7 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/internal/ui/page"
+	"github.com/tenetcm/tenet/internal/ui/webpage"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -65,7 +65,7 @@ func (cmd *showCmd) Run(ctx runContext, s *client) error {
 	}
 	if cmd.HTML {
 		var out bytes.Buffer
-		err := page.Write(&out, page.Plan{Site: plan.Site(), Host: hostOf(plan), Program: plan.Program,
+		err := webpage.Write(&out, webpage.Plan{Site: plan.Site(), Host: hostOf(plan), Program: plan.Program,
 			Created: plan.Created, Run: plan.Run, Rows: plan.Rows})
 		if err == nil {
 			_, err = out.WriteTo(s.Out)

@@ -1,7 +1,7 @@
-// Package page shows a plan as one page of HTML, which needs nothing else: no
+// Package webpage shows a plan as one page of HTML, which needs nothing else: no
 // script, no network, no font. It can be read on paper and in the dark, and is
 // well-formed XML too.
-package page
+package webpage
 
 import (
 	_ "embed" // the template

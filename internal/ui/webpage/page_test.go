@@ -1,4 +1,4 @@
-package page_test
+package webpage_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/ui/page"
+	"github.com/tenetcm/tenet/internal/ui/webpage"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/simulated"
@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the page that is expected")
 
 // planOf plans an example on a simulated machine.
-func planOf(t *testing.T, example string, m simulated.Machine) page.Plan {
+func planOf(t *testing.T, example string, m simulated.Machine) webpage.Plan {
 	t.Helper()
 	site, list := lang.Load(os.DirFS(example), lang.Options{Registry: modules.Standard()})
 	if len(list) > 0 {
@@ -45,7 +45,7 @@ func planOf(t *testing.T, example string, m simulated.Machine) page.Plan {
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	p := page.Plan{Site: "shop", Host: "web1", Program: "1.2.3", Created: time.Unix(1_800_000_000, 0), Run: result.Run}
+	p := webpage.Plan{Site: "shop", Host: "web1", Program: "1.2.3", Created: time.Unix(1_800_000_000, 0), Run: result.Run}
 	_, err = runtime.Plan(t.Context(), result.Run, runtime.Options{Host: machine, Registry: site.Registry(), Site: site.Files(),
 		Events: func(ev states.Event) {
 			if ev.Type != states.EventRun && ev.Type != states.EventSummary {
@@ -58,10 +58,10 @@ func planOf(t *testing.T, example string, m simulated.Machine) page.Plan {
 	return p
 }
 
-func write(t *testing.T, p page.Plan) string {
+func write(t *testing.T, p webpage.Plan) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := page.Write(&out, p); err != nil {
+	if err := webpage.Write(&out, p); err != nil {
 		t.Fatal(err)
 	}
 	check(t, out.String())
@@ -131,8 +131,8 @@ func TestPageOfNginx(t *testing.T) {
 }
 
 // run makes a run of one invocation for each address, with a row for each.
-func run(addresses []string, action states.Action) page.Plan {
-	p := page.Plan{Site: "s", Host: "h", Run: &states.StateRun{}}
+func run(addresses []string, action states.Action) webpage.Plan {
+	p := webpage.Plan{Site: "s", Host: "h", Run: &states.StateRun{}}
 	for _, a := range addresses {
 		p.Run.Invocations = append(p.Run.Invocations, states.Invocation{Address: a, Parts: []states.Part{{Address: a, Type: "file"}}})
 		p.Rows = append(p.Rows, states.Event{Type: states.EventPart, Address: a, Invocation: a, Action: action, Certain: new(true)})
