@@ -133,13 +133,23 @@ func subset(a, b []string) bool {
 
 // durable syncs first what was done, then the records that say so.
 func (r *recorder) durable() error {
-	if syncer, ok := r.engine.options.Host.(host.Syncer); ok && r.acted {
-		if err := syncer.Sync(); err != nil {
-			return err
-		}
-		r.acted = false
+	if err := r.syncHost(); err != nil {
+		return err
 	}
 	return r.engine.options.Journal.Sync()
+}
+
+// syncHost makes durable what was done on the host since the last time.
+func (r *recorder) syncHost() error {
+	syncer, ok := r.engine.options.Host.(host.Syncer)
+	if !ok || !r.acted || r.engine.options.Journal == nil {
+		return nil
+	}
+	if err := syncer.Sync(); err != nil {
+		return err
+	}
+	r.acted = false
+	return nil
 }
 
 // event is what all events of a part have.
@@ -243,6 +253,9 @@ func (r *recorder) part(s *step) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if s.begun { // another part's begin may have synced while this one acted
+		r.acted = true
+	}
 	if s.begun && !subset(s.node.durable, ev.Owes) {
 		s.node.durable = nil // what was written down ahead has proved not to be owed
 	}
@@ -305,7 +318,15 @@ func (r *recorder) invocation(n *node, reason string) {
 	if n.block != nil && !r.engine.planning() {
 		ev.Owes = n.owesAsBlock()
 	}
-	r.emit(ev)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n.started { // what it did is to outlast a loss of power if the record that it has paid does
+		if err := r.syncHost(); err != nil {
+			r.broken(err)
+			return
+		}
+	}
+	r.emitLocked(ev)
 }
 
 // output keeps what an act printed, and gives what it says to the user.
