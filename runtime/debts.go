@@ -132,11 +132,7 @@ func (e *engine) begins(n *node, owed []states.Debt) {
 func (n *node) mayOwe(part string) []string {
 	out := n.collect(part, func(notice) bool { return true })
 	for _, b := range n.blocks {
-		for _, handler := range b.mayOwe("") {
-			if !slices.Contains(out, handler) {
-				out = append(out, handler)
-			}
-		}
+		out = unite(out, b.mayOwe(""))
 	}
 	return out
 }
@@ -154,8 +150,22 @@ func (n *node) owes(part string, was sent) []string {
 	})
 }
 
-// collect goes over what the node and the blocks around it notify. What a block
-// notifies on failure is known only when the block has ended.
+// owesAround lists the handlers that the blocks around a node notify since it has
+// failed and nothing excuses that. Those of a block that another one inside it may
+// rescue are left to that block's end.
+func (n *node) owesAround() (out []string) {
+	for _, b := range n.blocks {
+		out = append(out, b.notifyFailure()...)
+		rescue := len(b.block.Rescue) > 0 && slices.Contains(b.block.Members, n.address)
+		if !rescue && !b.block.IgnoreFailure {
+			out = append(out, b.owesAround()...)
+		}
+	}
+	return out
+}
+
+// collect goes over what the node and the blocks around it notify of changes, and
+// what the node does of a failure.
 func (n *node) collect(part string, fits func(notice) bool) (out []string) {
 	add := func(t notice) {
 		if fits(t) && !slices.Contains(out, t.handler) {
@@ -168,25 +178,39 @@ func (n *node) collect(part string, fits func(notice) bool) (out []string) {
 		}
 	}
 	for _, b := range n.blocks {
-		for _, handler := range b.collect("", func(t notice) bool { return t.on == states.OnChange && fits(t) }) {
-			if !slices.Contains(out, handler) {
-				out = append(out, handler)
-			}
-		}
+		out = unite(out, b.collect("", func(t notice) bool { return t.on == states.OnChange && fits(t) }))
 	}
 	return out
 }
 
 // owesAsBlock lists the handlers that the end of a block notifies: those on
 // failure, for changes were told by its parts.
-func (n *node) owesAsBlock() (out []string) {
+func (n *node) owesAsBlock() []string {
 	if n.sent.failure != surely {
 		return nil
 	}
+	if n.blockedBy == "" {
+		return n.notifyFailure()
+	}
+	return unite(n.notifyFailure(), n.owesAround())
+}
+
+// notifyFailure lists the handlers that the node notifies when it fails.
+func (n *node) notifyFailure() (out []string) {
 	for _, t := range n.notices {
 		if t.on == states.OnFailure && !slices.Contains(out, t.handler) {
 			out = append(out, t.handler)
 		}
 	}
 	return out
+}
+
+// unite adds what is not there yet.
+func unite(list, more []string) []string {
+	for _, x := range more {
+		if !slices.Contains(list, x) {
+			list = append(list, x)
+		}
+	}
+	return list
 }

@@ -109,7 +109,7 @@ func (e *engine) endGroup(n *node) {
 	if isFailure(n.outcome) && len(n.block.Rescue) > 0 && !isFailure(e.worst(n.block.Rescue, n)) && n.outcome != states.Blocked {
 		n.outcome = states.Rescued
 	}
-	if always := e.worst(n.block.Always, n); isFailure(always) {
+	if always := e.worst(n.block.Always, n); isFailure(always) && n.outcome != states.Failed && n.outcome != states.Unknown {
 		n.outcome = always
 	}
 	if isFailure(n.outcome) && !n.block.IgnoreFailure {

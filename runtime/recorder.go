@@ -249,6 +249,9 @@ func (r *recorder) part(s *step) {
 	}
 	if !r.engine.planning() {
 		ev.Owes = s.node.owes(s.part.Address, s.sends())
+		if isFailure(s.outcome) && s.outcome != states.Blocked && !s.part.Options.IgnoreFailure && !s.node.inv.Options.IgnoreFailure {
+			ev.Owes = unite(ev.Owes, s.node.owesAround())
+		}
 	}
 
 	r.mu.Lock()
