@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -45,9 +46,13 @@ func (cmd *historyCmd) Run(_ runContext, s *client) error {
 	if s.globals.JSON {
 		return s.printJSON(list)
 	}
+	undone, err := needed(folder)
+	if err != nil {
+		return err
+	}
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, run := range list {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State, sums(run.Counts))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State, strings.Join(slices.Concat(sums(run.Counts), undone[run.Run]), ", "))
 	}
 	return failed(out.Flush())
 }
@@ -59,10 +64,44 @@ func when(t time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
+// needed tells in short, by run, what runs have left undone.
+func needed(folder *journal.Folder) (map[string][]string, error) {
+	undone := map[string][]string{}
+	if folder == nil {
+		return undone, nil
+	}
+	left, err := folder.Ledger()
+	if err != nil {
+		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
+	}
+	count := func(word string, runs []string) {
+		slices.Sort(runs)
+		for len(runs) > 0 {
+			n := slices.IndexFunc(runs, func(r string) bool { return r != runs[0] })
+			if n < 0 {
+				n = len(runs)
+			}
+			undone[runs[0]] = append(undone[runs[0]], fmt.Sprint(n, " ", word))
+			runs = runs[n:]
+		}
+	}
+	count("owed", field(left.Debts, func(d states.Debt) string { return d.Run }))
+	count("unknown", field(left.Unknown, func(b states.Begun) string { return b.Run }))
+	count("unconfirmed", field(left.Unconfirmed, func(u journal.Unconfirmed) string { return u.Run }))
+	return undone, nil
+}
+
+func field[T any](list []T, of func(T) string) (out []string) {
+	for _, e := range list {
+		out = append(out, of(e))
+	}
+	return out
+}
+
 // sums tells in short what a run did.
-func sums(c *states.Counts) string {
+func sums(c *states.Counts) []string {
 	if c == nil {
-		return ""
+		return nil
 	}
 	var words []string
 	for _, e := range []struct {
@@ -73,7 +112,7 @@ func sums(c *states.Counts) string {
 			words = append(words, fmt.Sprint(e.n, " ", e.word))
 		}
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 type runArg struct {
@@ -94,45 +133,6 @@ func (s *client) find(id string) (*journal.Folder, journal.Status, error) {
 		return nil, run, &status{code: exitFailed, err: err, hint: "tenet history lists the runs"}
 	}
 	return folder, run, nil
-}
-
-type statusCmd struct{ runArg }
-
-// Run shows how a run stands.
-func (cmd *statusCmd) Run(_ runContext, s *client) error {
-	_, run, err := s.find(cmd.ID)
-	if err != nil {
-		return err
-	}
-	if s.globals.JSON {
-		return s.printJSON(run)
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "run       %s\nstate     %s\nstarted   %s\n", run.Run, run.State, when(run.Started))
-	if !run.Ended.IsZero() {
-		fmt.Fprintf(&out, "ended     %s\n", when(run.Ended))
-	}
-	fmt.Fprintf(&out, "revision  %s\n", run.Revision)
-	if run.Error != "" {
-		fmt.Fprintf(&out, "error     %s\n", ui.Clean(run.Error))
-	}
-	if run.Counts != nil {
-		fmt.Fprintf(&out, "parts     %s\n", sums(run.Counts))
-	}
-	if run.Report != nil {
-		fmt.Fprintf(&out, "ready     %t\n", run.Report.Ready)
-		for _, p := range run.Report.Parts {
-			if p.State == "error" || p.State == "pending" || s.globals.Verbose {
-				reason := p.Reason
-				if p.Error != nil {
-					reason = p.Error.Message
-				}
-				fmt.Fprintf(&out, "  %-8s %s  %s\n", p.State, p.Address, ui.Clean(reason))
-			}
-		}
-	}
-	_, err = fmt.Fprint(s.Out, out.String())
-	return failed(err)
 }
 
 type logsCmd struct{ runArg }

@@ -111,7 +111,7 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: Status{
 		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
 		Site: m.Run.Site, Origin: m.Origin, Root: m.Root,
-		Host: m.Run.Host, Revision: m.Run.Revision, Started: now,
+		Host: m.Run.Host, Revision: m.Run.Revision, Parts: partsOf(m.Run), Started: now,
 	}}
 	left := past.Clone()
 	left.Damaged = nil // once is enough
@@ -138,6 +138,14 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	// Written beside the first reads; Sync waits for it before the first act.
 	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)) }()
 	return r, nil
+}
+
+// partsOf counts the parts of a run.
+func partsOf(run *states.StateRun) (n int) {
+	for i := range run.Invocations {
+		n += len(run.Invocations[i].Parts)
+	}
+	return n
 }
 
 // nextID counts on from the latest run there is, and those there were.

@@ -38,6 +38,7 @@ type Status struct {
 	Root     string         `json:"root,omitempty"`
 	Host     string         `json:"host,omitempty"`
 	Revision string         `json:"revision"`
+	Parts    int            `json:"parts,omitempty"` // how many there are
 	Started  time.Time      `json:"started"`
 	Ended    time.Time      `json:"ended,omitzero"`
 	Counts   *states.Counts `json:"counts,omitempty"`
