@@ -70,7 +70,7 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 			return nil
 		}
 	}
-	i := &invocation{engine: e, node: n, parts: map[string]states.Outcome{}}
+	i := &invocation{engine: e, node: n, owed: n.why, parts: map[string]states.Outcome{}}
 	reason, runs := e.called(n)
 	owed := e.takes(n)
 	if !runs && len(owed) == 0 {

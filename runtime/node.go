@@ -21,6 +21,7 @@ type node struct {
 	notices  []notice // what it may notify
 	blocks   []*node  // that it is a member, rescue or always of, innermost first
 	rescues  *node
+	why      string // beside what it does, for its rows
 
 	started bool     // its start was recorded: it is a handler that was called
 	durable []string // handlers whose debt to it is on disk, should it be lost now

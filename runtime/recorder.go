@@ -98,6 +98,10 @@ func (r *recorder) begin(steps ...*step) error {
 	for _, s := range steps {
 		ev := r.event(states.EventBegin, s)
 		ev.Action, ev.Handlers = s.action, s.node.mayOwe(s.part.Address)
+		if made := r.creates(s); made != nil {
+			s.created = made
+			ev.Resource, ev.Requires = made, requirements(s)
+		}
 		r.emitLocked(ev)
 		durable = durable || s.module.IsAct() || !subset(ev.Handlers, s.node.durable)
 	}
@@ -246,6 +250,9 @@ func (r *recorder) part(s *step) {
 	ev.Output = r.output(s)
 	if s.attempts > 1 {
 		ev.Attempt = s.attempts
+	}
+	if s.outcome == states.Failed && (s.have != nil || !s.seen) {
+		ev.Resource = s.created // it failed, and is there all the same
 	}
 	if !r.engine.planning() {
 		ev.Owes = s.node.owes(s.part.Address, s.sends())

@@ -38,6 +38,9 @@ type Options struct {
 	Runs func(id string) (*states.StateRun, error)
 	// Origin is where the site lies. Records know a site without a name by it.
 	Origin string
+	// Managed is what sites have created here; in an apply nil stands for that of
+	// the Journal. Without it nothing is known to be no longer declared.
+	Managed *journal.Managed
 
 	// outer is what parts of the run around this one have left, in a plan that a
 	// guard asks for.
@@ -79,6 +82,12 @@ func Apply(ctx context.Context, run *states.StateRun, o Options) (*Result, error
 	if o.Parallel <= 0 {
 		o.Parallel = min(2*goruntime.NumCPU(), 16)
 	}
+	if o.Managed == nil && o.Journal != nil {
+		var err error
+		if o.Managed, err = o.Journal.Managed(); err != nil {
+			return nil, err
+		}
+	}
 	return carryOut(ctx, run, o, nil)
 }
 
@@ -103,6 +112,7 @@ type engine struct {
 	results  results
 	past     *journal.Ledger // of this site
 	debts    debts
+	orphans  orphans
 	locks    lockSet
 	// recovered are parts that an earlier run has begun, and of which a step has
 	// taken that over.
@@ -125,7 +135,10 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		}
 	}
 	e.inherit()
-	e.run = withOwed(run, e.debts.owed)
+	if err := e.findOrphans(ctx); err != nil {
+		return nil, err
+	}
+	e.run = withOwed(e.withOrphans(run), e.debts.owed)
 	e.results.collect(e.run, o.outer != nil)
 	if err := e.build(); err != nil {
 		return nil, err
@@ -139,9 +152,11 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder.start()
 	e.announceDebts()
 	e.cleanUp(ctx)
+	e.announceOrphans()
 	e.schedule(ctx)
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)
+	e.settleManaged()
 	if e.debts.ledger != nil {
 		e.debts.ledger.End()
 		result.Left = e.debts.ledger.Ledger

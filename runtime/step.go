@@ -32,12 +32,13 @@ type step struct {
 	out        any // what an act observed
 	action     states.Action
 
-	attempts   int    // that were made
-	begun      bool   // the act was announced, and may have had effects
-	tried      bool   // so was an attempt before
-	touched    bool   // something changed, though the part failed
-	unforeseen bool   // a plan cannot know what the act does
-	maybe      string // why a plan's row is not certain
+	attempts   int            // that were made
+	created    map[string]any // how what it makes is found again; see recorder.creates
+	begun      bool           // the act was announced, and may have had effects
+	tried      bool           // so was an attempt before
+	touched    bool           // something changed, though the part failed
+	unforeseen bool           // a plan cannot know what the act does
+	maybe      string         // why a plan's row is not certain
 	outcome    states.Outcome
 	reason     string
 	err        error

@@ -43,18 +43,22 @@ func Kinds() []Kind {
 
 // Attribute is one attribute of a module.
 type Attribute struct {
-	Name      string   `json:"name"`
-	Kind      Kind     `json:"kind"`
-	Doc       string   `json:"doc"`
-	Key       bool     `json:"key,omitempty"`
-	Required  bool     `json:"required,omitempty"`
-	Present   bool     `json:"required_if_present,omitempty"`
-	In        bool     `json:"in,omitempty"`
-	Out       bool     `json:"out,omitempty"`
-	Path      bool     `json:"path,omitempty"`
-	Sensitive bool     `json:"sensitive,omitempty"`
-	Enum      []string `json:"enum,omitempty"`
-	Default   any      `json:"default,omitempty"` // of a new resource
+	Name      string `json:"name"`
+	Kind      Kind   `json:"kind"`
+	Doc       string `json:"doc"`
+	Key       bool   `json:"key,omitempty"`
+	Required  bool   `json:"required,omitempty"`
+	Present   bool   `json:"required_if_present,omitempty"`
+	In        bool   `json:"in,omitempty"`
+	Out       bool   `json:"out,omitempty"`
+	Path      bool   `json:"path,omitempty"`
+	Sensitive bool   `json:"sensitive,omitempty"`
+	// Widens marks how-to attributes that extend the part to what it has not made
+	// itself. They count only while it is declared: what is removed since it is
+	// not any more is removed without them.
+	Widens  bool     `json:"widens,omitempty"`
+	Enum    []string `json:"enum,omitempty"`
+	Default any      `json:"default,omitempty"` // of a new resource
 }
 
 // Attribute gives the attribute of a name, or nil.

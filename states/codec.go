@@ -62,6 +62,8 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.Required = true
 		case "in":
 			a.In = true
+		case "widens":
+			a.Widens = true
 		case "out":
 			a.Out = true
 		case "path":

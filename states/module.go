@@ -113,6 +113,7 @@ type Schema struct {
 //	present   must be given unless the part is absent
 //	in        how to do it: never compared, not observed
 //	out       observed only; cannot be set
+//	widens    extends the part to what it has not made: see Attribute
 //	path      a path on the host that the part touches (value or list)
 //	set       a list without order or repeats
 //	sensitive never shown

@@ -31,6 +31,7 @@ type applyCmd struct {
 	detailed
 	converging
 	locking
+	pruning
 	Partial bool `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
@@ -40,7 +41,11 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
+	s.prune = cmd.Prune
 	if isPlanFile(cmd.Site) {
+		if cmd.Prune {
+			return usage("give it to tenet plan -o FILE", "--prune is for plans, and this is one that is saved")
+		}
 		return s.applyPlan(ctx, cmd)
 	}
 	if cmd.Partial {

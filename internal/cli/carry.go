@@ -33,7 +33,7 @@ func (s *client) lasting(c *site) ui.Renderer {
 func (s *client) options(c *site, events func(states.Event)) runtime.Options {
 	return runtime.Options{
 		Host: c.host, Registry: c.registry(), Site: c.sources, Sources: c.places,
-		Parallel: s.globals.Parallel, Events: events, Past: c.past, Runs: c.runs, Origin: c.origin,
+		Parallel: s.globals.Parallel, Events: events, Past: c.past, Runs: c.runs, Origin: c.origin, Managed: c.managed,
 	}
 }
 
@@ -115,6 +115,9 @@ func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*
 	}
 	c.past, c.runs = record.Ledger(), folder.StateRun
 	s.lost(c.past)
+	if err := s.holds(c, record.Managed); err != nil {
+		return nil, errors.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
+	}
 	return record, nil
 }
 

@@ -27,6 +27,7 @@ type client struct {
 	lockTimeout time.Duration
 	model       *kong.Application
 	dog         *watchdog.Dog // that watches an evaluation; nil: none
+	prune       bool          // runs remove what their site declares no longer
 	said        *said         // diagnostics that were shown; nil: each is shown
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool

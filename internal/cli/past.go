@@ -36,7 +36,7 @@ func (s *client) remember(c *site) error {
 		return &status{code: exitFailed, err: err, hint: elsewhere}
 	}
 	s.lost(c.past)
-	return nil
+	return s.holds(c, folder.Managed)
 }
 
 // lost says what of the records could not be read.

@@ -15,11 +15,13 @@ type detailed struct {
 type planCmd struct {
 	siteArg
 	detailed
+	pruning
 	Save string `name:"out" short:"o" help:"Save the plan in this file, for tenet apply FILE." placeholder:"FILE"`
 }
 
 // Run shows what apply would do.
 func (cmd *planCmd) Run(ctx runContext, s *client) error {
+	s.prune = cmd.Prune
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -25,9 +25,10 @@ const localhost = "localhost"
 
 // site is a site that was loaded and compiled for this machine.
 type site struct {
-	lang    *lang.Site      // nil: there is none, only a run
-	origin  string          // where it lies
-	past    *journal.Ledger // what earlier runs have left, once it is known
+	lang    *lang.Site       // nil: there is none, only a run
+	origin  string           // where it lies
+	past    *journal.Ledger  // what earlier runs have left, once it is known
+	managed *journal.Managed // what sites have created here, likewise
 	runs    func(id string) (*states.StateRun, error)
 	sources fs.FS // opens the files that parts name
 	target  lang.Target
@@ -182,7 +183,10 @@ func (s *client) plan(c *site, declarations *states.Declarations) error {
 	g := s.globals
 	c.run = c.result.Run
 	if len(g.Target)+len(g.Tags)+len(g.Exclude) == 0 {
-		return nil
+		return s.usePrune(c)
+	}
+	if s.prune {
+		return usage("leave out one of them", "--prune is about the whole site, and --target, --tags and --exclude take a part of it")
 	}
 	c.run, diags = c.result.Select(graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude})
 	if diags.HasErrors() { // a wrong address is wrong usage, not a wrong site

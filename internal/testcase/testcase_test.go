@@ -161,7 +161,7 @@ case "need not" {
 
 // A warning can be expected, and errors all have to be.
 func TestMessages(t *testing.T) {
-	const site = "site {\n name = \"x\"\n prune = true\n}\nfile \"/x\" {\n nosuch = 1\n other = 1\n}\n"
+	const site = "site {\n requires_version = \">= 0.0.0\"\n prune = true\n}\nfile \"/x\" {\n nosuch = 1\n other = 1\n}\n"
 	results := run(t, modules.Standard(), strings.NewReplacer(" nosuch = 1\n", "", " other = 1\n", "").Replace(site), `
 case "warned" {
   expect_warning = "prune has no effect"

@@ -90,6 +90,7 @@ func (t *text) summary(ev *states.Event) {
 		t.print(t.bold(listed([]entry{
 			{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
 			{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.blocked, "blocked"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
+			{len(t.orphans), "no longer declared"},
 		})), "\n")
 		return
 	}
@@ -100,6 +101,7 @@ func (t *text) summary(ev *states.Event) {
 	line := listed([]entry{
 		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
 		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
+		{len(t.orphans), "no longer declared"},
 	})
 	if c.Retried == 1 {
 		line += ", 1 retry"

@@ -44,6 +44,7 @@ type text struct {
 	started  time.Time
 	sum      sum
 	ran      map[string]bool // handlers' invocations that count
+	orphans  []states.Event  // that stay
 }
 
 // Event shows one event.
@@ -65,6 +66,10 @@ func (t *text) Event(ev states.Event) {
 		t.note("·", &ev)
 	case states.EventCleaned:
 		t.cleaned(&ev)
+	case states.EventOrphan:
+		if ev.Action == "" { // else its row tells
+			t.orphans = append(t.orphans, ev)
+		}
 	case states.EventInvocation:
 		if ev.Outcome == states.Rescued {
 			t.print(t.yellow("↺ "), ev.Address, "  rescued\n")
@@ -74,6 +79,7 @@ func (t *text) Event(ev states.Event) {
 	case watch.EventGone:
 		t.print(t.dim("· "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
 	case states.EventSummary:
+		t.undeclared()
 		t.summary(&ev)
 	}
 	t.flush()

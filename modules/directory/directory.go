@@ -24,11 +24,11 @@ type Directory struct {
 	Group    *string      `state:"group" doc:"Name or number of the group of the directory."`
 	Mode     *fs.FileMode `state:"mode" doc:"Permission bits, such as \"0755\"."`
 	Parents  *bool        `state:"parents,in" doc:"Creates missing directories above it, of mode 0755 and owned by who runs tenet."`
-	Recurse  *bool        `state:"recurse,in" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
-	FileMode *fs.FileMode `state:"file_mode,in" doc:"With recurse: the permission bits of all regular files below."`
-	Purge    *bool        `state:"purge,in" doc:"Removes what is in the directory and not named by keep, with all that is below it."`
-	Keep     []string     `state:"keep,in" doc:"With purge: the names in the directory that stay, as patterns: \"*.conf\"."`
-	Force    *bool        `state:"force,in" doc:"Lets absent remove the directory with all that is in it."`
+	Recurse  *bool        `state:"recurse,in,widens" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
+	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"With recurse: the permission bits of all regular files below."`
+	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and not named by keep, with all that is below it."`
+	Keep     []string     `state:"keep,in,widens" doc:"With purge: the names in the directory that stay, as patterns: \"*.conf\"."`
+	Force    *bool        `state:"force,in,widens" doc:"Lets absent remove the directory with all that is in it."`
 
 	dirMode *fs.FileMode // wanted: the mode of directories below, as it was given
 

@@ -19,7 +19,7 @@ import (
 type Line struct {
 	Path   string  `state:"path,key,path" doc:"Absolute path of the file."`
 	Line   string  `state:"line,key" doc:"The whole line, without its end."`
-	Match  *string `state:"match,in" doc:"Regular expression (RE2) of lines that the line stands for: an equal line, else the first that matches, becomes the line, and the others are removed."`
+	Match  *string `state:"match,in,widens" doc:"Regular expression (RE2) of lines that the line stands for: an equal line, else the first that matches, becomes the line, and the others are removed."`
 	After  *string `state:"after,in" doc:"Regular expression: a new line is put after the last line that matches, or at the end where none does."`
 	Before *string `state:"before,in" doc:"Regular expression: a new line is put before the first line that matches, or at the end where none does."`
 	Create *bool   `state:"create,in" doc:"Creates a missing file, which otherwise is an error."`

@@ -1,0 +1,27 @@
+package ui
+
+import (
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// undeclared lists what the site has created and declares no longer.
+func (t *text) undeclared() {
+	if len(t.orphans) == 0 || t.options.Quiet {
+		return
+	}
+	how := ""
+	if slices.ContainsFunc(t.orphans, func(ev states.Event) bool { return ev.Reason == "" }) {
+		how = t.dim(" (--prune removes it)")
+	}
+	t.print("No longer declared, and still here", how, ":\n")
+	for i := range t.orphans {
+		ev := &t.orphans[i]
+		t.print("  ", t.bold(clean(ev.Part+" "+ev.Key)), t.dim("  was "+clean(ev.Address)+", created by run "+ev.Run))
+		if ev.Reason != "" {
+			t.print(t.yellow("  stays: "), clean(ev.Reason))
+		}
+		t.print("\n")
+	}
+}

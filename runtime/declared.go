@@ -1,0 +1,123 @@
+package runtime
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// declaredResources is what a run's site declares, in the run or left out of it.
+type declaredResources struct {
+	present map[states.Resource]bool // by type and key
+	absent  map[states.Resource]bool
+	leftOut []string        // addresses of whose parts no more is known
+	late    map[string]bool // addresses of parts whose keys only the host knows
+	any     map[string]bool // types of which such a part may be any
+
+	// By path, the part that is wanted there.
+	stand   map[string]string // as all that is at the path
+	touched map[string]string // as something else
+	within  map[string]string // somewhere below it
+}
+
+// declares gives what the run's site declares. reports may tell keys that the
+// host has computed meanwhile.
+func (e *engine) declares(holding *journal.Holding, reports map[string]*partState) *declaredResources {
+	d := &declaredResources{
+		present: map[states.Resource]bool{}, absent: map[states.Resource]bool{}, late: map[string]bool{}, any: map[string]bool{},
+		stand: map[string]string{}, touched: map[string]string{}, within: map[string]string{},
+	}
+	byAddress := map[string]bool{}
+	for _, c := range holding.Entries() {
+		byAddress[c.Type+" "+c.Address] = true
+	}
+	run := e.orphans.site
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			for k := range list[i].Parts {
+				p := &list[i].Parts[k]
+				d.add(e.options.Registry.Lookup(p.Type), p, reports[p.Address], byAddress)
+			}
+		}
+	}
+	for _, r := range run.LeftOut {
+		if r.Key == "" {
+			d.leftOut = append(d.leftOut, r.Address)
+			continue
+		}
+		d.present[states.Resource{Type: r.Type, Key: r.Key}] = true
+	}
+	return d
+}
+
+// add adds a part of the run.
+func (d *declaredResources) add(m *states.Module, p *states.Part, report *partState, byAddress map[string]bool) {
+	name := states.Resource{Type: p.Type, Key: p.Key}
+	address := states.WithoutWave(p.Address)
+	if m != nil && slices.ContainsFunc(m.Keys(), func(key string) bool { return p.Results[key] != nil }) {
+		d.late[address] = true
+		if report != nil && report.key != "" {
+			name.Key = report.key
+		} else if !byAddress[p.Type+" "+address] {
+			d.any[p.Type] = true // it may have been another part's before
+		}
+	}
+	if p.Ensure == states.Absent {
+		d.absent[name] = true
+		return
+	}
+	d.present[name] = true
+	if m == nil {
+		return
+	}
+	alone := standsAlone(m)
+	for _, at := range m.Paths(p.Values) {
+		at = path.Clean(at)
+		if alone != "" && p.Values[alone] == at {
+			d.stand[at] = address
+		} else {
+			d.touched[at] = address
+		}
+		for dir := path.Dir(at); d.within[dir] == ""; dir = path.Dir(dir) {
+			d.within[dir] = address
+		}
+	}
+}
+
+// standsAlone gives the path that is a module's only key: what it declares is all
+// that is at that path. Empty: there is none.
+func standsAlone(m *states.Module) string {
+	keys := m.Keys()
+	if len(keys) != 1 || !m.Attribute(keys[0]).Path {
+		return ""
+	}
+	return keys[0]
+}
+
+// has reports whether something is declared still.
+func (d *declaredResources) has(c *journal.Created) bool {
+	name := states.Resource{Type: c.Type, Key: c.Key}
+	return d.present[name] || d.absent[name] || d.any[c.Type] || d.late[c.Address] ||
+		slices.ContainsFunc(d.leftOut, func(address string) bool { return states.Within(c.Address, address) })
+}
+
+// inTheWay tells why something that is not declared is to stay for what is. What
+// is covered is part of something that is declared as a whole.
+func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created) (why string, covered bool) {
+	alone := standsAlone(m) != ""
+	for _, at := range m.Paths(c.Values) {
+		at = path.Clean(at)
+		switch {
+		case !alone && d.stand[at] != "":
+			return "", true
+		case alone && d.touched[at] != "":
+			why = cmp.Or(why, d.touched[at]+" needs it")
+		case alone && d.stand[at] == "" && d.within[at] != "":
+			why = cmp.Or(why, d.within[at]+" is in it")
+		}
+	}
+	return why, false
+}

@@ -1,0 +1,309 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// What the site has created and declares no longer: it is listed in each run and,
+// in one that prunes, removed, by the same steps as whatever is to be absent.
+
+// orphans are what is found of that before a run.
+type orphans struct {
+	list   []*orphan
+	forget []*journal.Created // what the site lets go of
+	reads  bool               // what the site holds was read
+	site   *states.StateRun   // without what removes them
+}
+
+// orphan is one resource that is no longer declared.
+type orphan struct {
+	entry *journal.Created
+	why   string // it is not removed; empty: it may be
+}
+
+// address is that of the part that removes it.
+func (o *orphan) address() string { return "orphan." + states.LabelAddress(o.entry.Type, o.entry.Key) }
+
+// was tells what it was.
+func (o *orphan) was() string {
+	return fmt.Sprintf("was %s, created by run %s", o.entry.Address, o.entry.Run)
+}
+
+// part is what removes it.
+func (o *orphan) part(host string) states.Part {
+	return states.Part{
+		Address: o.address(), ID: graph.PartID(host, o.address()), Type: o.entry.Type, Key: o.entry.Key,
+		Ensure: states.Absent, Values: o.entry.Values,
+	}
+}
+
+// managed gives what the run's site manages; nil where it manages nothing, or the
+// run is a guard's question within another.
+func (e *engine) managed() *journal.Managed {
+	if e.run.Site == "" || e.options.outer != nil {
+		return nil
+	}
+	return e.options.Managed
+}
+
+// findOrphans looks for what the run's site has created, and declares no longer.
+func (e *engine) findOrphans(ctx context.Context) error {
+	m := e.managed()
+	if m == nil {
+		return nil
+	}
+	if m.Settled(e.run.Site, e.run.Revision) {
+		return m.Err()
+	}
+	e.orphans.reads = true
+	holding, others := m.Holding(e.run.Site), m.Others(e.run.Site)
+	if err := m.Err(); err != nil {
+		return err
+	}
+	holding.Moved(e.run.Moved)
+	e.orphans.site = e.run
+	declared := e.declares(holding, nil)
+	for _, c := range holding.Entries() {
+		if c.Claim || declared.has(c) {
+			continue
+		}
+		switch held := heldBy(others, c); {
+		case held == "claimed":
+		case held != "": // it has been created anew by the other site
+			e.orphans.forget = append(e.orphans.forget, c)
+		default:
+			e.judgeOrphan(ctx, c, declared)
+		}
+	}
+	e.orphans.list = inReverse(e.orphans.list, e.run.Moved)
+	return nil
+}
+
+// heldBy tells how another site holds a resource: "created", "claimed" or not.
+func heldBy(others []*journal.Holding, c *journal.Created) (how string) {
+	for _, o := range others {
+		switch other := o.Entry(c.Type, c.Key); {
+		case other != nil && !other.Claim:
+			return "created"
+		case other != nil:
+			how = "claimed"
+		}
+	}
+	return how
+}
+
+// judgeOrphan finds out whether a resource is there still, and may be removed.
+func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *declaredResources) {
+	o := &orphan{entry: c}
+	m := e.options.Registry.Lookup(c.Type)
+	var want any
+	var err error
+	switch {
+	case m == nil:
+		o.why = "there is no module " + c.Type + " any more"
+	case m.Remove == nil:
+		o.why = fmt.Sprintf("a part of type %s cannot be absent: %s", c.Type, m.NoAbsent)
+	default:
+		if want, err = m.Decode(c.Values, nil); err == nil {
+			err = m.Check(want)
+		}
+		if err != nil {
+			o.why = "the module " + c.Type + " does not take its values any more: " + err.Error()
+		}
+	}
+	if o.why == "" {
+		have, err := m.Read(ctx, e.view(nil), want)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
+			o.why = "it cannot be looked at: " + err.Error()
+		case err == nil && have == nil: // somebody else has removed it
+			e.orphans.forget = append(e.orphans.forget, c)
+			return
+		default:
+			var covered bool
+			if o.why, covered = declared.inTheWay(m, c); covered {
+				e.orphans.forget = append(e.orphans.forget, c)
+				return
+			}
+		}
+	}
+	e.orphans.list = append(e.orphans.list, o)
+}
+
+// inReverse sorts orphans as they are removed: what required another, as things
+// were, before that; else what was created last first.
+func inReverse(list []*orphan, moved []states.Moved) []*orphan {
+	below := map[string][]*orphan{} // by address, and by all that it is within
+	for _, o := range list {
+		address := o.entry.Address
+		for i := range address {
+			if address[i] == '.' || address[i] == '[' {
+				below[address[:i]] = append(below[address[:i]], o)
+			}
+		}
+		below[address] = append(below[address], o)
+	}
+	before := map[*orphan][]*orphan{} // of each, those that required it
+	for _, o := range list {
+		for _, r := range o.entry.Requires {
+			for _, required := range below[states.Renamed(r, moved)] {
+				before[required] = append(before[required], o)
+			}
+		}
+	}
+	var out []*orphan
+	seen := map[*orphan]bool{}
+	var place func(o *orphan)
+	place = func(o *orphan) {
+		if seen[o] {
+			return
+		}
+		seen[o] = true
+		for _, first := range slices.Backward(before[o]) {
+			place(first)
+		}
+		out = append(out, o)
+	}
+	for _, o := range slices.Backward(list) {
+		place(o)
+	}
+	return out
+}
+
+// withOrphans gives the run with an invocation for each orphan that is to be
+// removed. They come one after the other, before whatever is of one of their types
+// or stands where one of them does.
+func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
+	if !run.Prune {
+		return run
+	}
+	var first []states.Invocation
+	types, places := map[string]bool{}, map[string]bool{}
+	last := ""
+	for _, o := range e.orphans.list {
+		if o.why != "" {
+			continue
+		}
+		inv := states.Invocation{Address: o.address(), State: o.address(), Parts: []states.Part{o.part(run.Host)}}
+		if last != "" {
+			inv.After = []string{last}
+		}
+		first, last = append(first, inv), inv.Address
+		types[o.entry.Type] = true
+		for _, p := range e.options.Registry.Lookup(o.entry.Type).Paths(o.entry.Values) {
+			for p = path.Clean(p); !places[p]; p = path.Dir(p) {
+				places[p] = true
+			}
+		}
+	}
+	if len(first) == 0 {
+		return run
+	}
+	out := *run
+	out.Invocations = append(first, run.Invocations...)
+	for i := len(first); i < len(out.Invocations); i++ {
+		inv := &out.Invocations[i]
+		touches := func(p states.Part) bool {
+			m := e.options.Registry.Lookup(p.Type)
+			return types[p.Type] || m != nil && slices.ContainsFunc(m.Paths(p.Values), func(at string) bool { return places[path.Clean(at)] })
+		}
+		if slices.ContainsFunc(inv.Parts, touches) {
+			inv.After = append(slices.Clone(inv.After), last)
+		}
+	}
+	return &out
+}
+
+// announceOrphans tells, at the start of a run, what is no longer declared.
+func (e *engine) announceOrphans() {
+	for _, o := range e.orphans.list {
+		ev := states.Event{
+			Type: states.EventOrphan, Address: o.entry.Address, ID: o.entry.ID, Part: o.entry.Type, Key: o.entry.Key,
+			Run: o.entry.Run, Reason: e.recorder.mask.text(o.why),
+		}
+		if e.run.Prune && o.why == "" {
+			ev.Action = states.Remove
+			e.nodes[o.address()].why = o.was()
+		}
+		e.recorder.emit(ev)
+	}
+	if e.planning() {
+		return
+	}
+	for _, c := range e.orphans.forget {
+		e.recorder.emit(states.Event{Type: states.EventForgotten, Address: c.Address, Part: c.Type, Key: c.Key})
+	}
+}
+
+// settleManaged notes, at the end of an apply, what the site claims of others, and
+// whether all that it holds is declared.
+func (e *engine) settleManaged() {
+	m := e.managed()
+	if m == nil || e.planning() || !e.orphans.reads {
+		return
+	}
+	holding, others := m.Holding(e.run.Site), m.Others(e.run.Site)
+	if m.Err() != nil {
+		return // told when the run is recorded
+	}
+	declared := e.declares(holding, e.recorder.reports)
+	holding.Claim(others, func(c *journal.Created) bool {
+		return declared.present[states.Resource{Type: c.Type, Key: c.Key}]
+	})
+	settled := true
+	for _, c := range holding.Entries() {
+		settled = settled && (c.Claim || declared.has(c) && !declared.absent[states.Resource{Type: c.Type, Key: c.Key}])
+	}
+	if settled {
+		m.Settle(e.run.Site, e.run.Revision)
+	} else {
+		m.Unsettle(e.run.Site)
+	}
+}
+
+// creates gives the values by which a part that is about to be created is found
+// again once it is no longer declared; nil if it is not the site's to remove.
+func (r *recorder) creates(s *step) map[string]any {
+	if s.engine.managed() == nil || s.action != states.Create || s.module.IsAct() {
+		return nil
+	}
+	values := map[string]any{}
+	for _, a := range s.module.Attributes {
+		v := s.part.Values[a.Name]
+		found := a.Key || a.Required || a.In && !a.Widens && a.Kind != states.KindSource && a.Kind != states.KindCondition
+		if v == nil || !found {
+			continue
+		}
+		if a.Sensitive || slices.Contains(s.part.Sensitive, a.Name) || !sameText(r.mask.value(v), v) {
+			if a.Key {
+				return nil
+			}
+			continue
+		}
+		values[a.Name] = v
+	}
+	return values
+}
+
+// sameText reports whether masking has left a value as it was.
+func sameText(masked, v any) bool { return fmt.Sprint(masked) == fmt.Sprint(v) }
+
+// requirements are the addresses, without waves, of what a part required.
+func requirements(s *step) []string {
+	var out []string
+	for _, r := range slices.Concat(s.node.inv.Requires, s.part.Requires) {
+		out = append(out, states.WithoutWave(r))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
