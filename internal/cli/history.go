@@ -181,37 +181,3 @@ func (s *client) outputs(folder *journal.Folder, id string) error {
 	}
 	return nil
 }
-
-type cleanCmd struct {
-	ID   string `arg:"" optional:"" help:"ID of a run, or its beginning."`
-	Keep int    `help:"Without an ID: how many of the latest runs stay." default:"1"`
-}
-
-// Run removes records of runs.
-func (cmd *cleanCmd) Run(_ runContext, s *client) error {
-	if cmd.Keep < 0 {
-		return usage("", "--keep is a number of runs, not %d", cmd.Keep)
-	}
-	folder, err := s.existing()
-	if err != nil || folder == nil {
-		return err
-	}
-	var removed []string
-	if cmd.ID != "" {
-		id := ""
-		if id, err = folder.Clean(cmd.ID); err == nil {
-			removed = []string{id}
-		}
-	} else {
-		removed, err = folder.CleanOld(cmd.Keep, 0)
-	}
-	if s.globals.JSON {
-		return errors.Join(failed(err), s.printJSON(map[string]any{"removed": removed}))
-	}
-	for _, id := range removed {
-		if err := s.print("removed", id); err != nil {
-			return err
-		}
-	}
-	return failed(err)
-}

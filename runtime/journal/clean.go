@@ -20,17 +20,22 @@ const (
 // NeededError says why a run's record cannot be removed: what it has left is not
 // done yet.
 type NeededError struct {
-	Run  string
-	What []string // such as "debt of state.reload to file.conf"
+	Run  string   `json:"run"`
+	What []string `json:"what"` // such as "state.reload is owed since file.conf"
 }
 
 // Error names what needs the run.
 func (e *NeededError) Error() string {
+	return fmt.Sprintf("the record of run %s is needed still: %s", e.Run, e.Reason())
+}
+
+// Reason is what needs the run, in short.
+func (e *NeededError) Reason() string {
 	text := e.What[0]
 	if more := len(e.What) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}
-	return fmt.Sprintf("the record of run %s is needed still: %s", e.Run, text)
+	return text
 }
 
 // needs lists what a Ledger names of a run.
@@ -78,15 +83,15 @@ func (f *Folder) Clean(id string) (removed string, err error) {
 // CleanOld removes all records of runs but the latest keep ones (all count, if
 // keep is negative) and, if olderThan is not 0, of those that stay the ones that
 // were started longer ago. What is in progress, and what has left something
-// undone, stays.
-func (f *Folder) CleanOld(keep int, olderThan time.Duration) (removed []string, err error) {
+// undone, stays: kept says why.
+func (f *Folder) CleanOld(keep int, olderThan time.Duration) (removed []string, kept []*NeededError, err error) {
 	ids, err := f.ids()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := f.settled()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return f.removeRuns(l, f.expired(ids, keep, olderThan, false))
 }
@@ -99,7 +104,7 @@ func (f *Folder) retain(l *Ledger, keep int, olderThan time.Duration) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.removeRuns(l, f.expired(ids, keep, olderThan, true))
+	_, _, err = f.removeRuns(l, f.expired(ids, keep, olderThan, true))
 	return err
 }
 
@@ -127,17 +132,22 @@ func (f *Folder) expired(ids []string, keep int, olderThan time.Duration, inOrde
 }
 
 // removeRuns removes those of the runs that nothing needs.
-func (f *Folder) removeRuns(l *Ledger, ids []string) (removed []string, err error) {
+func (f *Folder) removeRuns(l *Ledger, ids []string) (removed []string, kept []*NeededError, err error) {
 	for _, id := range ids {
-		if id > l.Through || len(l.needs(id)) > 0 {
+		what := l.needs(id)
+		if id > l.Through {
+			what = append(what, "it is in progress, or its end is not taken note of yet")
+		}
+		if len(what) > 0 {
+			kept = append(kept, &NeededError{Run: id, What: what})
 			continue
 		}
 		if err := f.removeRun(id); err != nil {
-			return removed, err
+			return removed, kept, err
 		}
 		removed = append(removed, id)
 	}
-	return removed, nil
+	return removed, kept, nil
 }
 
 // removeRun removes a run's record: it is gone in one step, whatever happens while

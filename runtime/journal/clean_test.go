@@ -129,7 +129,7 @@ func TestRetentionByAge(t *testing.T) {
 	age(t, f, ids[1], now.Add(100*24*time.Hour))
 	age(t, f, ids[2], now.Add(-40*24*time.Hour))
 	age(t, f, ids[4], now.Add(-100*24*time.Hour))
-	if removed, err := f.CleanOld(-1, 30*24*time.Hour); err != nil || !slices.Equal(removed, []string{ids[0], ids[2]}) {
+	if removed, _, err := f.CleanOld(-1, 30*24*time.Hour); err != nil || !slices.Equal(removed, []string{ids[0], ids[2]}) {
 		t.Errorf("removed %v of %v, %v", removed, ids, err)
 	}
 	same(t, "kept", kept(t, f), ids[1], ids[3], ids[4])
@@ -160,7 +160,7 @@ func TestNeededRunsStay(t *testing.T) {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	ids := many(t, f, 3)
-	if removed, err := f.CleanOld(1, 0); err != nil || !slices.Equal(removed, ids[:2]) {
+	if removed, _, err := f.CleanOld(1, 0); err != nil || !slices.Equal(removed, ids[:2]) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 	r := start(t, f, journal.Meta{Keep: 1, Origin: "/srv/site"})
@@ -189,11 +189,11 @@ func TestCleanBesideARun(t *testing.T) {
 	if _, err := f.Clean(r.ID()); err == nil {
 		t.Error("a run in progress was cleaned")
 	}
-	if removed, err := f.CleanOld(0, 0); err != nil || !slices.Equal(removed, ids) {
+	if removed, _, err := f.CleanOld(0, 0); err != nil || !slices.Equal(removed, ids) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 	finish(t, r, journal.End{State: journal.Done})
-	if removed, err := f.CleanOld(0, 0); err != nil || !slices.Equal(removed, []string{r.ID()}) {
+	if removed, _, err := f.CleanOld(0, 0); err != nil || !slices.Equal(removed, []string{r.ID()}) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 }
