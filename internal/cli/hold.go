@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -104,6 +105,9 @@ func (s *client) waiting(holder *journal.LockedError) {
 // noteHold says, where a plan is shown, that it cannot be applied for now.
 func (s *client) noteHold() error {
 	folder, err := s.existing()
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // see remember
+	}
 	if err != nil || folder == nil {
 		return err
 	}

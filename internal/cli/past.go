@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"os/user"
@@ -25,9 +27,14 @@ func originOf(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// remember looks up, for a plan, what earlier runs have left undone.
+// remember looks up, for a plan, what earlier runs have left undone. Who may not
+// read the records gets a plan without, and is told.
 func (s *client) remember(c *site) error {
 	folder, err := s.existing()
+	if errors.Is(err, fs.ErrPermission) {
+		fmt.Fprintln(s.Err, "tenet: what earlier runs have left is not in this plan: "+ui.Clean(err.Error()))
+		return nil
+	}
 	if err != nil || folder == nil {
 		return err
 	}

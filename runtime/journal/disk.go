@@ -126,7 +126,17 @@ const tempPrefix = ".tenet-"
 
 // replace puts data at the path in one step, mode 0600. If it is to be durable,
 // it is so on return; else a loss of power may leave the old or an empty file.
+// An apply that starts beside it may take the temporary file for one that was
+// left: then it begins anew.
 func (d disk) replace(path string, data []byte, durable bool) error {
+	for try := 1; ; try++ {
+		if err := d.tryReplace(path, data, durable); !errors.Is(err, fs.ErrNotExist) || try == 5 {
+			return err
+		}
+	}
+}
+
+func (d disk) tryReplace(path string, data []byte, durable bool) error {
 	random := make([]byte, 8)
 	rand.Read(random)
 	dir := filepath.Dir(path)

@@ -68,3 +68,27 @@ func TestHoldThatIsOver(t *testing.T) {
 	}
 	finish(t, start(t, f, meta()), journal.End{State: journal.Done})
 }
+
+// An apply that starts meanwhile does not take what is just written for what a dead
+// process has left.
+func TestHoldBesideAStart(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	swept := false
+	g, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
+		if op.Kind == journal.OpRename && !swept {
+			swept = true
+			finish(t, start(t, f, meta()), journal.End{State: journal.Done})
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Hold(journal.Hold{Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := f.Held(); err != nil || h == nil || !swept {
+		t.Errorf("held: %+v, %v", h, err)
+	}
+}
