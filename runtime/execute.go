@@ -19,6 +19,10 @@ func (e *engine) execute(ctx context.Context, nodes []*node) {
 			e.endGroup(n)
 			continue
 		}
+		if n.inv.Confirms != "" {
+			e.confirm(ctx, n)
+			continue
+		}
 		if i := e.start(ctx, n); i != nil {
 			runs = append(runs, i)
 		}

@@ -96,6 +96,7 @@ func (r *recorder) begin(steps ...*step) error {
 	}
 	durable := false
 	for _, s := range steps {
+		durable = r.opens(s.node) || durable
 		ev := r.event(states.EventBegin, s)
 		ev.Action, ev.Handlers = s.action, s.node.mayOwe(s.part.Address)
 		if made := r.creates(s); made != nil {

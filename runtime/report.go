@@ -62,7 +62,7 @@ func (r *recorder) runFailed() bool {
 			return true
 		}
 	}
-	return false
+	return r.engine.confirms.unconfirmed()
 }
 
 // report lists every part of the run in its order. The recorder's lock is held.

@@ -4,6 +4,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,8 @@ type Options struct {
 	// outer is what parts of the run around this one have left, in a plan that a
 	// guard asks for.
 	outer *results
+	// locks are those of the run around this one, if there is one.
+	locks *lockSet
 }
 
 // Result is how a run ended.
@@ -113,7 +116,8 @@ type engine struct {
 	past     *journal.Ledger // of this site
 	debts    debts
 	orphans  orphans
-	locks    lockSet
+	locks    *lockSet
+	confirms confirms
 	// recovered are parts that an earlier run has begun, and of which a step has
 	// taken that over.
 	recovered map[string]bool
@@ -126,13 +130,8 @@ type engine struct {
 func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host.Shadow) (*Result, error) {
 	e := &engine{
 		options: o, shadow: shadow, run: run,
-		locks:     lockSet{},
+		locks:     cmp.Or(o.locks, &lockSet{}),
 		predicted: map[string]any{},
-	}
-	for _, b := range run.Blocks {
-		if b.Confirm != nil && shadow == nil {
-			return nil, fmt.Errorf("%s is to be confirmed, which is not supported yet", b.Address)
-		}
 	}
 	e.inherit()
 	if err := e.findOrphans(ctx); err != nil {
@@ -143,6 +142,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.build(); err != nil {
 		return nil, err
 	}
+	if err := e.awaitConfirms(); err != nil {
+		return nil, err
+	}
 	if r, ok := o.Host.(host.Runner); ok && o.Journal != nil && shadow == nil {
 		e.options.Host = r.ForRun(o.Journal.ID())
 	}
@@ -151,9 +153,11 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()
 	e.announceDebts()
+	e.settlePast(ctx)
 	e.cleanUp(ctx)
 	e.announceOrphans()
 	e.schedule(ctx)
+	e.endConfirms(ctx)
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)
 	e.settleManaged()

@@ -141,6 +141,8 @@ func (e *engine) batchType(n *node) string {
 	switch {
 	case m == nil || hasOwnPace(p):
 		return ""
+	case m.Batch != nil && len(e.confirms.around(n)) > 0: // whose host is its own
+		return ""
 	case m.Batch != nil:
 		return p.Type
 	case e.options.Parallel == 1: // one after the other, as in every plan

@@ -96,7 +96,7 @@ func (s *step) cutShort(ctx context.Context) bool {
 // prepare decides the guards and looks at the resource. It returns whether the
 // part has to act; if not, it has ended.
 func (s *step) prepare(ctx context.Context) bool {
-	s.host = s.engine.view(s.node.taint)
+	s.host = s.engine.hostOf(s.node, s.part)
 	s.maybe = s.invocation.maybe
 	d := s.engine.decide(ctx, s.node, s.part.Guards)
 	switch {

@@ -20,8 +20,8 @@ const (
 	EventOrphan     = "orphan"     // a resource that is no longer declared: Address, Part, Key, Run, Reason
 	EventForgotten  = "forgotten"  // a resource that the site no longer manages: Part, Key
 	EventCleaned    = "cleaned"    // a trace of an earlier run is gone: Key (a path or a process), Run, Reason
-	EventConfirm    = "confirm"    // a block waits for its check (Reason), or it has ended (Outcome): Address
-	EventRestored   = "restored"   // a path is again as it was before a block: Address, Key
+	EventConfirm    = "confirm"    // a block waits for its check (Reason), or it has ended (Outcome, Error, Owes): Address; of an earlier run: Run, Site
+	EventRestored   = "restored"   // a path is again as it was before a block: Address, Key, Owes
 	EventSummary    = "summary"    // the run ended: Counts
 )
 

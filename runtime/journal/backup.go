@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Former is how a path was before a run first changed it in a block that is to
@@ -285,4 +286,15 @@ func (x exactFormer) plain() Former {
 		x.Target = string(x.TargetBytes)
 	}
 	return x.Former
+}
+
+// Former reads what an earlier run was to do, with its sensitive values Masked,
+// and what it has kept.
+func (r *Run) Former(id string) (*states.StateRun, *Backup, error) {
+	run, err := r.folder.StateRun(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := r.folder.Backup(id)
+	return run, b, err
 }

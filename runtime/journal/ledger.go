@@ -92,6 +92,9 @@ func (r *Replay) Add(ev *states.Event) {
 		}
 	case states.EventConfirm:
 		r.confirm(ev)
+		r.owes(ev.Address, ev, states.Failed)
+	case states.EventRestored: // which is a change, too
+		r.owes(ev.Address, ev, states.Changed)
 	}
 }
 
@@ -213,14 +216,16 @@ func (r *Replay) forgive(list []states.Debt) {
 	r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(list, d) })
 }
 
-// confirm notes that a block waits for its check, or that this has ended.
+// confirm notes that a block waits for its check, or that this has ended. An event
+// about a block of an earlier run names that and its site.
 func (r *Replay) confirm(ev *states.Event) {
-	l := r.Ledger
+	l, u := r.Ledger, Unconfirmed{Site: cmp.Or(ev.Site, r.site), Block: ev.Address, Run: cmp.Or(ev.Run, r.run)}
 	if ev.Outcome != "" {
-		l.Unconfirmed = slices.DeleteFunc(l.Unconfirmed, func(u Unconfirmed) bool { return u.Site == r.site && u.Block == ev.Address })
+		l.Unconfirmed = slices.DeleteFunc(l.Unconfirmed, func(o Unconfirmed) bool {
+			return o == u || ev.Run == "" && o.Site == u.Site && o.Block == u.Block
+		})
 		return
 	}
-	u := Unconfirmed{Site: r.site, Block: ev.Address, Run: r.run}
 	if !slices.Contains(l.Unconfirmed, u) {
 		l.Unconfirmed = append(l.Unconfirmed, u)
 	}

@@ -1,0 +1,359 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// rollbackLimit is how long what was changed may take to be put back, handlers
+// included, once the run itself was told to end.
+const rollbackLimit = 5 * time.Minute
+
+// rollBack puts back what a block has changed, runs the handlers again that have
+// run because of that, and ends the block's check as failed.
+func (e *engine) rollBack(ctx context.Context, c *confirmation, why error) {
+	interrupted := ctx.Err() != nil
+	ctx = context.WithoutCancel(ctx)
+	if interrupted {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeout(ctx, rollbackLimit)
+		defer done()
+	}
+	u := &undo{engine: e, run: e.run, block: c.block.address, backup: e.confirms.backup, ours: true, ran: e.hasRun}
+	u.restore(ctx)
+	u.handlers(ctx)
+	c.failed, c.check.outcome, c.check.sent = true, states.Failed, sent{failure: surely}
+	if !c.check.inv.Options.IgnoreFailure {
+		c.check.blockedBy = c.check.address
+	}
+	e.recorder.undone(u)
+	ev := u.event(e, why, interrupted, e.stays(c))
+	ev.Owes = c.check.owesAsBlock()
+	if ev.Outcome != "" {
+		e.settle(c, ev)
+	} else {
+		ev.Type, ev.Address = states.EventConfirm, c.block.address
+		e.recorder.emitDurably(ev)
+	}
+}
+
+// hasRun reports whether a wave of a handler has run.
+func (e *engine) hasRun(handler string) bool {
+	for _, n := range e.nodes {
+		if n.started && states.WithoutWave(n.address) == handler {
+			return true
+		}
+	}
+	return false
+}
+
+// stays lists the parts of a block whose effects are no files, and are not
+// undone.
+func (e *engine) stays(c *confirmation) (parts []string) {
+	for _, n := range e.within(c.block) {
+		if n.inv == nil {
+			continue
+		}
+		for k := range n.inv.Parts {
+			p := &n.inv.Parts[k]
+			m := e.options.Registry.Lookup(p.Type)
+			c.mu.Lock()
+			program := c.programs[p.Address]
+			c.mu.Unlock()
+			if n.parts[p.Address].change == surely && m != nil && (m.IsAct() || m.Batch != nil || program) {
+				parts = append(parts, p.Address)
+			}
+		}
+	}
+	return parts
+}
+
+// undo is a block that is put back.
+type undo struct {
+	engine *engine
+	run    *states.StateRun // of which it is
+	block  string
+	backup *journal.Backup
+	ours   bool                      // it is of this site, whose debts are kept here
+	late   bool                      // its run is over; nobody knows how far it was put back
+	ran    func(handler string) bool // whether it has run since, so that it must again
+
+	paths    int
+	parts    map[string]bool // whose changes are undone
+	again    []string        // handlers
+	kept     []string        // directories that others use by now
+	problems []error
+}
+
+// restore puts back the paths, the last that was changed first. All of that is
+// durable on return.
+func (u *undo) restore(ctx context.Context) {
+	u.parts = map[string]bool{}
+	for _, former := range slices.Backward(u.backup.Of(u.block)) {
+		changed, err := putBack(ctx, u.engine.options.Host, former, u.backup.Content(former))
+		switch {
+		case former.Kind == "" && errors.Is(err, syscall.ENOTEMPTY):
+			u.kept = append(u.kept, former.Path)
+		case err != nil:
+			u.problems = append(u.problems, fmt.Errorf("%s: %w", former.Path, err))
+		}
+		if !changed && !u.late {
+			continue
+		}
+		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path}
+		for _, handler := range u.told(former.Part) {
+			if !u.ran(handler) {
+				continue
+			}
+			if u.ours {
+				ev.Owes = append(ev.Owes, handler)
+			}
+			if !slices.Contains(u.again, handler) {
+				u.again = append(u.again, handler)
+			}
+		}
+		if changed {
+			u.paths++
+			u.parts[former.Part] = true
+			u.engine.recorder.emit(ev)
+		}
+	}
+	u.engine.recorder.syncAll()
+}
+
+// told lists the handlers that a change of a part notifies: by itself, its
+// invocation or a block around it.
+func (u *undo) told(part string) (handlers []string) {
+	by := map[string]bool{part: true}
+	for i := range u.run.Invocations {
+		inv := &u.run.Invocations[i]
+		if slices.ContainsFunc(inv.Parts, func(p states.Part) bool { return p.Address == part }) {
+			by[inv.Address] = true
+		}
+	}
+	for range u.run.Blocks { // as deep as they may hold one another
+		for i := range u.run.Blocks {
+			b := &u.run.Blocks[i]
+			lists := slices.Concat(b.Members, b.Rescue, b.Always)
+			by[b.Address] = by[b.Address] || slices.ContainsFunc(lists, func(a string) bool { return by[a] })
+		}
+	}
+	for i := range u.run.Invocations {
+		inv := &u.run.Invocations[i]
+		handler := states.WithoutWave(inv.Address)
+		called := slices.ContainsFunc(inv.NotifiedBy, func(n states.Notification) bool { return n.On == states.OnChange && by[n.Address] })
+		if called && !slices.Contains(handlers, handler) {
+			handlers = append(handlers, handler)
+		}
+	}
+	return handlers
+}
+
+// event tells how a block was put back. Without an outcome it waits still: not
+// everything could be.
+func (u *undo) event(e *engine, why error, interrupted bool, stays []string) states.Event {
+	text := fmt.Sprintf("not confirmed: restored %d paths", u.paths)
+	if u.paths == 1 {
+		text = "not confirmed: restored 1 path"
+	}
+	f := &states.Failure{Code: "not_confirmed", Message: text, Source: e.recorder.source(u.block),
+		Hint: "mend what keeps its check from passing, then apply again"}
+	switch {
+	case interrupted:
+		f.Message += "; the run ended before its check had passed"
+	case why != nil:
+		f.Message += "; " + why.Error()
+	}
+	if len(stays) > 0 {
+		f.Message += "; not undone, since no file: " + strings.Join(stays[:min(len(stays), 10)], ", ")
+		if more := len(stays) - 10; more > 0 {
+			f.Message += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	if len(u.kept) > 0 {
+		f.Message += "; not removed, since not empty: " + strings.Join(u.kept, ", ")
+	}
+	ev := states.Event{Outcome: states.Failed, Reason: text}
+	if len(u.problems) > 0 {
+		ev.Outcome = ""
+		f.Message += "; " + errors.Join(u.problems...).Error()
+		f.Hint = "what was there is kept in " + u.backup.Dir() + "; the next apply tries again"
+	}
+	f.Message = e.recorder.mask.text(f.Message)
+	ev.Error = f
+	return ev
+}
+
+// undone takes note that parts are no longer as they were made.
+func (r *recorder) undone(u *undo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Failed++
+	for part := range u.parts {
+		if p := r.reports[part]; p != nil {
+			p.state, p.changed, p.reason = pending, false, "put back, since "+u.block+" was not confirmed"
+		}
+	}
+}
+
+// putBack makes a path what it was, and reports whether it was something else.
+func putBack(ctx context.Context, h host.Host, f journal.Former, content host.Content) (changed bool, err error) {
+	now, err := h.Lstat(f.Path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		now, err = host.Info{}, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if same, err := isAsItWas(h, f, now, content); same || err != nil {
+		return false, err
+	}
+	// What stands in the way of another kind goes first; a file or a link is
+	// replaced by the other in one step.
+	replaces := func(k host.Kind) bool { return k == host.Regular || k == host.Symlink }
+	if now.Kind != "" && now.Kind != f.Kind && !(replaces(now.Kind) && replaces(f.Kind)) {
+		if err := h.Remove(f.Path); err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	meta := host.Meta{Mode: &f.Mode, UID: &f.UID, GID: &f.GID}
+	err = write(ctx, h, f, changed || now.Kind == "", content, meta)
+	if errors.Is(err, fs.ErrPermission) { // who may not give files away gets the content back at least
+		if again := write(ctx, h, f, changed || now.Kind == "", content, host.Meta{Mode: &f.Mode}); again == nil {
+			return true, fmt.Errorf("its owner could not be set: %w", err)
+		}
+	}
+	return changed || err == nil, err
+}
+
+// write writes what was at a path; nothing of another kind is in its way.
+func write(ctx context.Context, h host.Host, f journal.Former, missing bool, content host.Content, meta host.Meta) error {
+	switch f.Kind {
+	case "":
+		return nil
+	case host.Regular:
+		return h.WriteFile(ctx, f.Path, content, meta)
+	case host.Symlink:
+		return h.Symlink(f.Target, f.Path, meta)
+	case host.Directory:
+		if missing {
+			return h.Mkdir(f.Path, meta)
+		}
+		return h.SetMeta(f.Path, meta)
+	}
+	if missing {
+		return fmt.Errorf("a %s was there, which cannot be made anew", f.Kind)
+	}
+	return h.SetMeta(f.Path, meta)
+}
+
+// isAsItWas compares what is at a path with what was.
+func isAsItWas(h host.Host, f journal.Former, now host.Info, content host.Content) (bool, error) {
+	if now.Kind != f.Kind || f.Kind == "" {
+		return now.Kind == f.Kind, nil
+	}
+	if now.UID != f.UID || now.GID != f.GID || now.Kind != host.Symlink && now.Mode != f.Mode {
+		return false, nil
+	}
+	switch now.Kind {
+	case host.Symlink:
+		target, err := h.ReadLink(f.Path)
+		return target == f.Target, err
+	case host.Regular:
+		if now.Size != f.Size {
+			return false, nil
+		}
+		there, err := host.ReadContent(h, f.Path, now)
+		return err == nil && there.Equal(content), err
+	}
+	return true, nil
+}
+
+// handlers runs the handlers again that have picked up what is undone, so that
+// they pick up what is there now: one more wave of each.
+func (u *undo) handlers(ctx context.Context) {
+	if len(u.again) == 0 {
+		return
+	}
+	run := *u.run
+	run.Invocations, run.Blocks, run.Joins, run.Handlers, run.Moved = u.waves(), nil, nil, nil, nil
+	site := journal.Identity(run.Site, u.engine.options.Origin)
+	past := &journal.Ledger{Format: journal.LedgerFormat}
+	for _, handler := range u.again {
+		past.Debts = append(past.Debts, states.Debt{
+			Site: site, Handler: handler, Notifier: u.block, Run: cmp.Or(u.id(), "this"), Since: time.Now().UTC(), Why: states.Changed,
+		})
+	}
+	o := u.engine.options
+	o.Journal, o.Past, o.Parallel, o.locks, o.outer = nil, past, 1, u.engine.locks, &u.engine.results
+	o.Events = u.forward
+	result, err := carryOut(ctx, &run, o, nil)
+	if err == nil && result.Failed {
+		err = errors.New("a handler failed that was to pick it up")
+	}
+	if err != nil {
+		u.problems = append(u.problems, err)
+	}
+}
+
+func (u *undo) id() string {
+	if j := u.engine.options.Journal; j != nil {
+		return j.ID()
+	}
+	return ""
+}
+
+// forward hands on what the handlers do, as events of the run around them.
+func (u *undo) forward(ev states.Event) {
+	switch ev.Type {
+	case states.EventBegin, states.EventStart, states.EventPart, states.EventInvocation, states.EventRetry:
+		if u.ours {
+			u.engine.recorder.emit(ev)
+		} else if show := u.engine.options.Events; show != nil {
+			show(ev) // another site's, whose records are not ours to keep
+		}
+	}
+}
+
+// waves makes one more wave of each handler that is to run again, and of those
+// that these notify, one after the other.
+func (u *undo) waves() []states.Invocation {
+	a := &appender{run: u.run, idle: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
+	taken := []*states.StateRun{u.run}
+	if u.late {
+		taken = append(taken, u.engine.run)
+	}
+	for _, run := range taken { // whose numbers are
+		for i := range run.Invocations {
+			handler := states.WithoutWave(run.Invocations[i].Address)
+			a.waves[handler] = append(a.waves[handler], &run.Invocations[i])
+		}
+	}
+	for i := range u.run.Handlers {
+		a.idle[u.run.Handlers[i].Address] = &u.run.Handlers[i]
+	}
+	for _, handler := range u.again {
+		h := *a.waves[handler][0]
+		h.Address = handler
+		a.add(&h, nil)
+	}
+	for i := range a.out {
+		a.out[i].Requires, a.out[i].After = nil, nil
+		if i > 0 {
+			a.out[i].After = []string{a.out[i-1].Address}
+		}
+	}
+	return a.out
+}

@@ -1,0 +1,95 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// settlePast settles the blocks, of whatever site, that earlier runs have changed
+// and whose checks nobody saw end: each is checked now, and put back if that does
+// not pass. A plan only names them.
+func (e *engine) settlePast(ctx context.Context) {
+	if e.options.Past == nil {
+		return
+	}
+	for _, u := range slices.Backward(e.options.Past.Unconfirmed) {
+		ev := states.Event{Type: states.EventConfirm, Address: u.Block, Run: u.Run, Site: u.Site,
+			Reason: "run " + u.Run + " changed it, and its check was not seen to end; it is checked first"}
+		switch {
+		case e.planning() && e.options.outer == nil:
+			e.recorder.emit(ev)
+		case e.options.Journal != nil:
+			e.recorder.emit(ev)
+			e.settleOne(ctx, u)
+		}
+	}
+}
+
+func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
+	ev := states.Event{Type: states.EventConfirm, Address: left.Block, Run: left.Run, Site: left.Site}
+	run, backup, err := e.options.Journal.Former(left.Run)
+	var block *states.Block
+	if err == nil {
+		i := slices.IndexFunc(run.Blocks, func(b states.Block) bool { return b.Address == left.Block && b.Confirm != nil })
+		if i >= 0 {
+			block = &run.Blocks[i]
+		} else {
+			err = fmt.Errorf("run %s has no such block to confirm", left.Run)
+		}
+	}
+	if err != nil {
+		ev.Outcome, ev.Reason = states.Unknown, "nobody can tell any more how it was: "+err.Error()
+		e.recorder.emitDurably(ev)
+		return
+	}
+	why := e.check(ctx, block.Confirm)
+	if why == nil {
+		ev.Outcome, ev.Reason = states.Changed, "confirmed"
+	} else {
+		interrupted := ctx.Err() != nil
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
+		defer done()
+		u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, ran: func(string) bool { return true },
+			ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
+		u.restore(ctx)
+		u.handlers(ctx)
+		told := u.event(e, why, interrupted, nil)
+		ev.Outcome, ev.Reason, ev.Error = told.Outcome, told.Reason, told.Error
+	}
+	e.recorder.emitDurably(ev)
+	if ev.Outcome != "" && !e.waitsFor(left.Run) {
+		e.recorder.fail(backup.Remove())
+	}
+}
+
+// waitsFor reports whether a block of an earlier run still waits for its check.
+func (e *engine) waitsFor(run string) bool {
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	return slices.ContainsFunc(e.debts.ledger.Ledger.Unconfirmed, func(u journal.Unconfirmed) bool { return u.Run == run })
+}
+
+// present gives an earlier run with its handlers as they are declared now, where
+// they are: the records do not hold their secrets.
+func (e *engine) present(run *states.StateRun) *states.StateRun {
+	now := map[string][]states.Part{}
+	for _, list := range [][]states.Invocation{e.run.Handlers, e.run.Invocations} {
+		for i := range list {
+			now[list[i].Address] = list[i].Parts
+		}
+	}
+	out := *run
+	out.Invocations = slices.Clone(run.Invocations)
+	out.Secrets = e.run.Secrets
+	for i := range out.Invocations {
+		inv := &out.Invocations[i]
+		if parts, ok := now[inv.Address]; ok && (inv.Handler || inv.Always) && run.Site == e.run.Site {
+			inv.Parts = parts
+		}
+	}
+	return &out
+}
