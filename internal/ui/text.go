@@ -64,6 +64,10 @@ func (t *text) Event(ev states.Event) {
 		t.note("?", &ev)
 	case states.EventDropped:
 		t.note("·", &ev)
+	case states.EventConfirm:
+		t.confirm(&ev)
+	case states.EventRestored:
+		t.restored(&ev)
 	case states.EventCleaned:
 		t.cleaned(&ev)
 	case states.EventOrphan:

@@ -1,0 +1,122 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// doomed is a host on which nothing has an effect once its process is dead.
+type doomed struct {
+	*gate
+	dead bool
+}
+
+var errDoomed = errors.New("the process is dead")
+
+// ForRun is the same: it must not lead to the host within.
+func (m *doomed) ForRun(string) host.Host { return m }
+
+func (m *doomed) WriteFile(ctx context.Context, path string, c host.Content, meta host.Meta) error {
+	if m.dead {
+		return errDoomed
+	}
+	return m.gate.WriteFile(ctx, path, c, meta)
+}
+
+func (m *doomed) Run(ctx context.Context, c host.Command) (host.Result, error) {
+	if m.dead {
+		return host.Result{}, errDoomed
+	}
+	return m.gate.Run(ctx, c)
+}
+
+// killed applies a site in a process that is killed when the check is tried the
+// first time.
+func (g *gate) killed(t *testing.T, folder *journal.Folder, site string) {
+	t.Helper()
+	run := compile(t, modules.Standard(), site).Run
+	record, err := folder.Start(t.Context(), journal.Meta{Run: run, Origin: "/site"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &doomed{gate: g}
+	g.onCheck = func() {
+		if !m.dead {
+			m.dead = true
+			if err := errors.Join(record.Flush(), record.Abandon()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	defer func() { g.onCheck = nil }()
+	o := runtime.Options{Host: m, Registry: modules.Standard(), Journal: record, Past: record.Ledger(), Origin: "/site", Parallel: 1}
+	_, _ = runtime.Apply(t.Context(), run, o)
+	if !m.dead || content(t, g, "/conf") != "bad" || g.loaded != "bad" {
+		t.Fatalf("it was not killed: %+v", g)
+	}
+}
+
+// recorded applies a site with a journal, after all that was before.
+func (g *gate) recorded(t *testing.T, folder *journal.Folder, site, origin string) outcome {
+	t.Helper()
+	run := compile(t, modules.Standard(), site).Run
+	record, err := folder.Start(t.Context(), journal.Meta{Run: run, Origin: origin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := carry(t, runtime.Apply, run, runtime.Options{Host: g, Journal: record, Past: record.Ledger(), Origin: origin})
+	if err := record.Finish(journal.End{State: journal.Done, Changed: true}); err != nil {
+		t.Error(err)
+	}
+	return o
+}
+
+// A run that was killed before a check had ended is checked by the next one, be
+// it of the same site, of one that has no such block any more, or of another.
+func TestConfirmAfterAKill(t *testing.T) {
+	const gone = `file "/after" { content = "later" }
+	`
+	for name, next := range map[string]struct{ site, origin string }{
+		"same site":  {gated("good", ""), "/site"},
+		"block gone": {gone, "/site"},
+		"other site": {gone, "/other"},
+	} {
+		for _, passes := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t)
+				folder, err := journal.Open(t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.killed(t, folder, gated("bad", ""))
+				ledger, err := folder.Ledger()
+				if err != nil || len(ledger.Unconfirmed) != 1 || ledger.Unconfirmed[0].Block != "block.gate" {
+					t.Fatalf("%s: left %+v, %v", name, ledger, err)
+				}
+				if passes {
+					g.loaded = "good"
+				}
+				o := g.recorded(t, folder, next.site, next.origin)
+				end := o.confirmed()[1]
+				if passes != (end.Outcome == states.Changed) || o.Failed {
+					t.Errorf("%s: %+v %+v", name, end, end.Error)
+				}
+				if want := map[bool]string{true: "bad", false: "good"}[passes && next.site == gone]; content(t, g, "/conf") != want || g.loaded != "good" {
+					t.Errorf("%s, passes %t: conf %q, loads %q", name, passes, content(t, g, "/conf"), g.loads)
+				}
+				ledger, err = folder.Ledger()
+				if err != nil || len(ledger.Unconfirmed) > 0 {
+					t.Errorf("%s: left %+v, %v", name, ledger, err)
+				}
+			})
+		}
+	}
+}
