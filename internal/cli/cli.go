@@ -64,6 +64,7 @@ type grammar struct {
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
 	Hold       holdCmd       `cmd:"" help:"Let nobody apply here for now; plans still work."`
 	Release    releaseCmd    `cmd:"" help:"Let applies start again."`
+	Forget     forgetCmd     `cmd:"" help:"Let go of what a site has created, and of what a handler is owed."`
 	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
 	Secret     secretCmd     `cmd:"" help:"Keep the secrets of a site, encrypted."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`

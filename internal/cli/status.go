@@ -14,7 +14,10 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-type statusCmd struct{ runArg }
+type statusCmd struct {
+	runArg
+	Managed bool `help:"List what sites have created on this machine."`
+}
 
 // standing is how a run stands, and what runs have left to do.
 type standing struct {
@@ -50,6 +53,12 @@ func (cmd *statusCmd) Run(_ runContext, s *client) error {
 	}
 	if folder == nil {
 		return nothingYet()
+	}
+	if cmd.Managed {
+		if cmd.ID != "" {
+			return usage("leave out the ID", "--managed is about all runs")
+		}
+		return s.showManaged(folder)
 	}
 	now, err := s.standing(folder, cmd.ID)
 	if err != nil {
