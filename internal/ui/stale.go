@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/tenetcm/tenet/states"
@@ -14,6 +15,12 @@ func Row(ev *states.Event) string {
 		return ""
 	}
 	var out strings.Builder
+	if ev.Type == states.EventStart || ev.Type == states.EventOwed {
+		for _, d := range ev.Owed {
+			fmt.Fprintf(&out, "▸ %s  owed since run %s: %s %s\n", clean(ev.Address), d.Run, clean(d.Notifier), d.Why)
+		}
+		return out.String()
+	}
 	t := Text(&out, TextOptions{Verbose: true})
 	t.Event(states.Event{Type: states.EventRun, Mode: "plan"})
 	t.Event(*ev)
@@ -55,6 +62,8 @@ func foreseen(ev *states.Event) string {
 	switch {
 	case ev == nil:
 		return "nothing"
+	case ev.Type == states.EventStart || ev.Type == states.EventOwed:
+		return "owed"
 	case ev.Type != states.EventPart:
 		return ev.Type
 	case ev.Outcome != "":

@@ -225,6 +225,16 @@ func TestArchiveWriterRefuses(t *testing.T) {
 	}
 }
 
+// rightDigest makes the digest at the end right, so that the rest is looked at.
+func rightDigest(data []byte) []byte {
+	if len(data) <= 71 {
+		return data
+	}
+	body := data[:len(data)-71]
+	sum := sha256.Sum256(body)
+	return append(bytes.Clone(body), "sha256:"+hex.EncodeToString(sum[:])...)
+}
+
 func FuzzOpenArchive(f *testing.F) {
 	f.Add(archive(f, files()))
 	f.Add(archive(f, nil))
@@ -233,12 +243,7 @@ func FuzzOpenArchive(f *testing.F) {
 		if len(data) > 1<<16 {
 			return
 		}
-		// The digest at the end is made right, so that the rest is looked at.
-		if len(data) > 71 {
-			body := data[:len(data)-71]
-			sum := sha256.Sum256(body)
-			data = append(bytes.Clone(body), "sha256:"+hex.EncodeToString(sum[:])...)
-		}
+		data = rightDigest(data)
 		a, err := planfile.OpenArchive(data, format)
 		if err != nil {
 			return

@@ -13,7 +13,8 @@ func Rows(events []states.Event) []states.Event {
 	rows := []states.Event{}
 	for _, ev := range events {
 		switch ev.Type {
-		case states.EventRun, states.EventResume, states.EventBegin, states.EventRetry, states.EventSummary:
+		case states.EventRun, states.EventResume, states.EventBegin, states.EventRetry, states.EventSummary,
+			states.EventInvocation: // the sum of its parts
 			continue
 		}
 		ev.Seq, ev.Time, ev.Duration = 0, time.Time{}, 0
