@@ -165,8 +165,17 @@ func (s *step) act(ctx context.Context) {
 	case errors.Is(err, states.ErrUnknown):
 		s.outcome, s.err = states.Unknown, err
 	default:
+		s.touched = s.needless(ctx)
 		s.fail(err)
 	}
+}
+
+// needless reports whether an act that has failed would not be done again, since
+// what it is for is there, or whether nobody can tell. No later run will notify
+// that, if this one does not.
+func (s *step) needless(ctx context.Context) bool {
+	_, _, err := s.module.Act(context.WithoutCancel(ctx), host.NewShadow(s.host), s.want)
+	return !errors.Is(err, host.ErrUnforeseeable)
 }
 
 // acted ends an act that went well.
