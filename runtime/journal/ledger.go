@@ -125,7 +125,7 @@ func (r *Replay) settle() {
 func (r *Replay) part(ev *states.Event) {
 	begun := r.begun[ev.Address]
 	delete(r.begun, ev.Address)
-	if len(r.Ledger.Unknown) > 0 && ran(ev.Outcome) {
+	if len(r.Ledger.Unknown) > 0 && settled(ev.Outcome) {
 		r.known(states.WithoutWave(ev.Address))
 	}
 	if ev.Outcome == states.Unknown {
@@ -137,10 +137,11 @@ func (r *Replay) part(ev *states.Event) {
 	r.owes(ev.Address, ev, ev.Outcome)
 }
 
-// ran reports whether a part with this outcome was carried out, so that a
-// former act of it is past.
-func ran(o states.Outcome) bool {
-	return o == states.Changed || o == states.Unchanged || o == states.Failed
+// settled reports whether a former act of a part with this outcome is past: it was
+// carried out, or it was its turn and there was no call for it, as for a part of a
+// rescue when nothing fails any more.
+func settled(o states.Outcome) bool {
+	return o != states.Blocked && o != states.Unknown && o != ""
 }
 
 func (r *Replay) unknown(ev *states.Event) {
