@@ -93,6 +93,8 @@ func lose(onHost, inJournal bool) func(*world, int) {
 		}
 		if inJournal {
 			w.must(w.platter.losePower(k%2 == 0))
+			// A temporary file may outlast the record that would tell of it.
+			w.untidy = !onHost
 		}
 		w.platter = newPlatter(w.state) // what is there now is there to stay
 		w.sync()

@@ -1,9 +1,6 @@
 package runtime_test
 
 import (
-	"testing"
-
-	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -15,6 +12,9 @@ type crashSite struct {
 	files map[string]string // what is on the host at first
 	links map[string]string
 	rules []rule
+	// loose is how paths begin that need not be there, since only some ends lead
+	// to them; empty: there are none.
+	loose string
 	// fails says that the first apply of all fails, as things are.
 	fails bool
 	run   *states.StateRun
@@ -197,11 +197,15 @@ var crashSites = []*crashSite{{
 	fails: true,
 }}
 
-// world makes a fresh host for the site.
-func (s *crashSite) world(t testing.TB, parallel int) *world {
-	if s.run == nil { // by undisturbed, before the tests that run side by side
-		s.run = compile(t, modules.Standard(), s.text).Run
+// compile makes the site's run, once.
+func (s *crashSite) compile(t failer) {
+	if s.run == nil {
+		s.run = compile(t, registry(), s.text).Run
 	}
+}
+
+// world makes a fresh host for the site, which is compiled.
+func (s *crashSite) world(t failer, parallel int) *world {
 	w := &world{Memory: host.NewMemory(), t: t, state: stateDir(t), site: s, parallel: parallel}
 	w.platter = newPlatter(w.state)
 	for path, text := range s.files {

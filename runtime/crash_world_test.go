@@ -18,6 +18,7 @@ type world struct {
 	site     *crashSite
 	parallel int
 	platter  *platter
+	untidy   bool // temporary files may be left on the host
 
 	mu       sync.Mutex
 	lived    int      // processes that have begun
@@ -108,6 +109,7 @@ func (w *world) losePower() {
 //	run NAME    writes a line to /log: a handler
 //	make PATH   makes PATH.new, then PATH
 //	try PATH    fails in the first process that there is; later it makes PATH
+//	flaky NAME  fails in the first process; later it is run NAME
 func (w *world) program(argv []string, e effect) host.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,8 +118,12 @@ func (w *world) program(argv []string, e effect) host.Result {
 			return w.WriteFile(background, path, host.Text(text), host.Meta{})
 		}))
 	}
-	switch name := argv[1]; argv[0] {
-	case "run":
+	name, failed := argv[1], host.Result{ExitCode: 1, Stderr: []byte("not yet\n")}
+	switch argv[0] {
+	case "run", "flaky":
+		if argv[0] == "flaky" && w.lived == 1 {
+			return failed
+		}
 		log := ""
 		if _, err := w.Lstat("/log"); err == nil {
 			log = content(w.t, w.Memory, "/log")
@@ -136,7 +142,7 @@ func (w *world) program(argv []string, e effect) host.Result {
 	case "try":
 		if w.lived == 1 {
 			w.did("!" + name)
-			return host.Result{ExitCode: 1, Stderr: []byte("not yet\n")}
+			return failed
 		}
 		if e == whole {
 			put(name, "made\n")

@@ -19,13 +19,13 @@ import (
 )
 
 // compile makes the run of a site of one file.
-func compile(t testing.TB, registry *states.Registry, site string) *graph.Result {
+func compile(t failer, registry *states.Registry, site string) *graph.Result {
 	t.Helper()
 	loaded, diags := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(site)}}, lang.Options{Registry: registry})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	declarations, diags := loaded.For(t.Context(), lang.Target{Host: "host"})
+	declarations, diags := loaded.For(context.Background(), lang.Target{Host: "host"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
