@@ -1,6 +1,10 @@
 package runtime
 
-import "github.com/tenetcm/tenet/states"
+import (
+	"slices"
+
+	"github.com/tenetcm/tenet/states"
+)
 
 // partEnded adds a part's end to its invocation.
 func (i *invocation) partEnded(s *step) {
@@ -101,6 +105,7 @@ func (i *invocation) firstFailed() string {
 
 // endGroup settles a block or a join, all of whose predecessors have ended.
 func (e *engine) endGroup(n *node) {
+	n.over = e.resumed != nil && !slices.ContainsFunc(n.before, func(p *node) bool { return !p.over })
 	if n.block == nil {
 		n.outcome = states.Unchanged
 		return
@@ -118,6 +123,7 @@ func (e *engine) endGroup(n *node) {
 	if n.outcome == states.Failed || n.outcome == states.Unknown || n.outcome == states.Rescued {
 		n.sent.failure = surely
 	}
+	n.quiet = n.over && e.resumed.Ended[n.address] == n.outcome
 	e.recorder.invocation(n, "")
 }
 

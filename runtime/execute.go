@@ -68,6 +68,9 @@ type invocation struct {
 
 // start decides whether an invocation runs. If not, it has ended.
 func (e *engine) start(ctx context.Context, n *node) *invocation {
+	if e.takeOverAll(n) {
+		return nil
+	}
 	for _, p := range n.requires {
 		if p.blockedBy != "" {
 			e.stopBefore(n, states.Blocked, "by "+p.blockedBy, p.blockedBy)
@@ -89,6 +92,9 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	}
 	i.maybe = reason
 	e.begins(n, owed)
+	if e.passed(n) {
+		return i
+	}
 	d := e.decide(ctx, n, n.inv.Guards)
 	switch {
 	case d.err != nil && ctx.Err() != nil:

@@ -55,7 +55,7 @@ func (e *engine) decide(ctx context.Context, n *node, list []states.Guard) decis
 // scoped decides a guard once a run for its scope. Guards of a handler's waves
 // and of a part are decided anew for each invocation: the scope is theirs.
 func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision {
-	if !strings.HasPrefix(g.Scope, "block.") {
+	if !isShared(g) {
 		return e.ask(ctx, n, g)
 	}
 	e.guards.mu.Lock()
@@ -72,6 +72,9 @@ func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision 
 	d.once.Do(func() { d.decision = e.ask(ctx, n, g) })
 	return d.decision
 }
+
+// isShared reports whether a guard's decision holds for several invocations.
+func isShared(g *states.Guard) bool { return strings.HasPrefix(g.Scope, "block.") }
 
 // guardKey tells guards apart; the scope is a part of it.
 func guardKey(g *states.Guard) string {

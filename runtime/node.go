@@ -26,6 +26,9 @@ type node struct {
 	started bool     // its start was recorded: it is a handler that was called
 	durable []string // handlers whose debt to it is on disk, should it be lost now
 
+	over  bool // an earlier process of the run has seen it end, and that stands
+	quiet bool // so did the records: there is no event of its end
+
 	// Set when it has ended.
 	outcome   states.Outcome
 	blockedBy string // why what requires it cannot go; empty: it goes

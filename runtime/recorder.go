@@ -50,8 +50,11 @@ func (r *recorder) start() {
 		Type: states.EventRun, Format: states.EventFormat, Mode: mode,
 		Host: run.Host, Site: run.Site, Revision: run.Revision,
 	}
+	if r.engine.resumed != nil {
+		ev = r.goesOn()
+	}
 	if ev.Run = r.runID(); ev.Run != "" {
-		ev.Boot = journal.BootID()
+		ev.Boot, ev.Origin = journal.BootID(), r.engine.options.Origin
 	}
 	r.emit(ev)
 }
@@ -83,6 +86,13 @@ func (r *recorder) emitLocked(ev states.Event) {
 func (r *recorder) broken(err error) {
 	r.err = err
 	r.stop(err)
+}
+
+// fails is broken for those who do not hold the recorder's lock.
+func (r *recorder) fails(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken(err)
 }
 
 // begin records that parts are about to act, in one go. The records outlive this
@@ -316,7 +326,7 @@ func (r *recorder) count(ev *states.Event) {
 // invocation records the end of a block, or of an invocation of several parts:
 // that of one part is told by the part's own event.
 func (r *recorder) invocation(n *node, reason string) {
-	if n.inv != nil && len(n.inv.Parts) == 1 && !n.started {
+	if n.quiet || n.inv != nil && len(n.inv.Parts) == 1 && !n.started {
 		return
 	}
 	ev := states.Event{Type: states.EventInvocation, Address: n.address, Outcome: n.outcome, Reason: reason}
@@ -350,9 +360,7 @@ func (r *recorder) output(s *step) string {
 		text, _ := values[stream].(string)
 		if j := r.engine.options.Journal; j != nil && text != "" {
 			if err := j.Output(s.part.Address, stream, []byte(r.mask.text(text))); err != nil {
-				r.mu.Lock()
-				r.broken(err)
-				r.mu.Unlock()
+				r.fails(err)
 			}
 		}
 	}

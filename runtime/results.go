@@ -121,6 +121,11 @@ func (e *engine) keep(s *step) {
 	default:
 		l.values = s.module.Encode(resource)
 	}
+	if j := e.options.Journal; j != nil {
+		if err := l.record(j, s.part.Address); err != nil {
+			e.recorder.fails(err)
+		}
+	}
 	e.results.mu.Lock()
 	defer e.results.mu.Unlock()
 	e.results.byPart[s.part.Address] = l

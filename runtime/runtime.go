@@ -118,6 +118,7 @@ type engine struct {
 	orphans  orphans
 	locks    *lockSet
 	confirms confirms
+	resumed  *journal.Resumed // what was done before this process; nil: nothing
 	// recovered are parts that an earlier run has begun, and of which a step has
 	// taken that over.
 	recovered map[string]bool
@@ -132,6 +133,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		options: o, shadow: shadow, run: run,
 		locks:     cmp.Or(o.locks, &lockSet{}),
 		predicted: map[string]any{},
+	}
+	if o.Journal != nil {
+		e.resumed = o.Journal.Resumed()
 	}
 	e.inherit()
 	if err := e.findOrphans(ctx); err != nil {
@@ -150,6 +154,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	e.decidedBefore()
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()
 	e.announceDebts()

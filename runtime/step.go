@@ -61,6 +61,7 @@ func (e *engine) view(t *taint) host.Host {
 // together carries out steps whose module takes several in one call, or one.
 func (e *engine) together(ctx context.Context, steps []*step) {
 	var acting []*step
+	steps = slices.DeleteFunc(steps, e.takeOver)
 	for _, s := range steps {
 		if s.prepare(ctx) {
 			acting = append(acting, s)
@@ -98,7 +99,11 @@ func (s *step) cutShort(ctx context.Context) bool {
 func (s *step) prepare(ctx context.Context) bool {
 	s.host = s.engine.hostOf(s.node, s.part)
 	s.maybe = s.invocation.maybe
-	d := s.engine.decide(ctx, s.node, s.part.Guards)
+	begun := s.engine.wasBegun(s.part)
+	d := decision{} // one that let it through before
+	if begun == nil {
+		d = s.engine.decide(ctx, s.node, s.part.Guards)
+	}
 	switch {
 	case d.err != nil:
 		return s.fail(d.err)
@@ -121,9 +126,23 @@ func (s *step) prepare(ctx context.Context) bool {
 	case len(s.late) > 0:
 		return s.lookLate(ctx)
 	case s.module.IsAct():
+		s.tried = begun != nil
 		return true
 	}
-	return s.look(ctx)
+	todo := s.look(ctx)
+	if begun != nil {
+		s.settleBegun(begun)
+	}
+	return todo
+}
+
+// settleBegun makes of a resource that is as it should be one that was changed: by
+// the process before, which did not see it end.
+func (s *step) settleBegun(begun *states.Event) {
+	s.touched = true
+	if s.outcome == states.Unchanged {
+		s.outcome, s.action = states.Changed, begun.Action
+	}
 }
 
 // find finds the part's module.

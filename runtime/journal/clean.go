@@ -74,7 +74,7 @@ func (f *Folder) Clean(id string) (removed string, err error) {
 	if what := l.needs(id); len(what) > 0 {
 		return "", &NeededError{Run: id, What: what}
 	}
-	if id > l.Through {
+	if !l.has(id) {
 		return "", fmt.Errorf("the end of run %s is not taken note of yet, since another one is in progress", id)
 	}
 	return id, f.removeRun(id)
@@ -135,7 +135,7 @@ func (f *Folder) expired(ids []string, keep int, olderThan time.Duration, inOrde
 func (f *Folder) removeRuns(l *Ledger, ids []string) (removed []string, kept []*NeededError, err error) {
 	for _, id := range ids {
 		what := l.needs(id)
-		if id > l.Through {
+		if !l.has(id) {
 			what = append(what, "it is in progress, or its end is not taken note of yet")
 		}
 		if len(what) > 0 {
@@ -173,7 +173,7 @@ func (f *Folder) settled() (*Ledger, error) {
 		return nil, err
 	}
 	ids, err := f.ids()
-	if err != nil || len(ids) == 0 || ids[len(ids)-1] <= l.Through {
+	if err != nil || !slices.ContainsFunc(ids, func(id string) bool { return !l.has(id) }) {
 		return l, err
 	}
 	lock, last, err := f.acquire(context.Background(), &Meta{})

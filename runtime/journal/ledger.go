@@ -17,6 +17,9 @@ const LedgerFormat = "tenet.owed/1"
 type Ledger struct {
 	Format  string `json:"format"`
 	Through string `json:"through"` // the last run that is in it
+	// Open are runs up to Through that go on: their events are more by now, and are
+	// to be added once more.
+	Open []string `json:"open,omitempty"`
 	// Debts are what handlers are owed, the oldest first.
 	Debts []states.Debt `json:"debts"`
 	// Unknown are the parts that were begun and not seen to end.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,7 +36,7 @@ func (f *Folder) Ledger() (*Ledger, error) {
 			running = holder.Run
 		}
 		for _, id := range ids {
-			if id <= through {
+			if l.has(id) {
 				continue
 			}
 			if err := f.replay(l, id, id != running); err != nil {
@@ -48,6 +49,9 @@ func (f *Folder) Ledger() (*Ledger, error) {
 		}
 	}
 }
+
+// has reports whether all events of a run are in the Ledger.
+func (l *Ledger) has(id string) bool { return id <= l.Through && !slices.Contains(l.Open, id) }
 
 // cached gives the Ledger of owed.json, and through which run it holds: the lock
 // names a later one if those since have left nothing other.

@@ -42,8 +42,9 @@ func (f *Folder) recover() (*Ledger, error) {
 	if err := f.sweep(f.dir, filepath.Join(f.dir, "runs"), filepath.Join(f.dir, "managed")); err != nil {
 		return nil, err
 	}
+	open := l.Open
 	for _, id := range ids {
-		if id <= through {
+		if l.has(id) {
 			continue
 		}
 		if err := f.bury(id); err != nil {
@@ -53,7 +54,8 @@ func (f *Folder) recover() (*Ledger, error) {
 			return nil, err
 		}
 	}
-	if l.Through == through {
+	l.Open = nil
+	if l.Through == through && len(open) == 0 {
 		return l, nil
 	}
 	// Their records may be removed from now on.
@@ -70,12 +72,12 @@ func (f *Folder) recover() (*Ledger, error) {
 
 // bury gives a run an end whose process died before it could.
 func (f *Folder) bury(id string) error {
+	if err := f.sweep(f.path(id)); err != nil {
+		return err
+	}
 	s, err := f.head(id)
 	if err == nil && s.State != Running && s.State != "" {
 		return nil
-	}
-	if err := f.sweep(f.path(id)); err != nil {
-		return err
 	}
 	if err := f.cutTorn(f.path(id, "events.jsonl")); err != nil {
 		return err

@@ -26,6 +26,7 @@ type Meta struct {
 	Sources map[string]Source // address → place, for messages
 	Origin  string            // the absolute path where the site lies; see Identity
 	Root    string            // the tree that is acted on; empty: the machine
+	Modules []Modules         // those of the site's own
 
 	// Who applies, for those that find the folder locked, and for the records:
 	// words for people.
@@ -51,6 +52,14 @@ type Source struct {
 	Text   string `json:"text,omitempty"` // the source line
 }
 
+// Modules are files of a site that its own modules are made of, as far as one
+// directory brings them along, and their digest, by which they are known again.
+type Modules struct {
+	Dir    string   `json:"dir"`
+	Files  []string `json:"files"`
+	Digest string   `json:"digest"`
+}
+
 // Run is a run in progress, which holds the folder's lock.
 type Run struct {
 	folder *Folder
@@ -65,12 +74,15 @@ type Run struct {
 	replay  *Replay // with what this run leaves
 	backup  *Backup // nil: not asked for
 	events  *file
+	results *file // nil: nothing is kept yet
 	out     *bufio.Writer
 	encoder *json.Encoder
 	failed  error // after it, nothing is appended
 	synced  bool
 
 	managed *Managed // nil until somebody asks
+
+	resumed *Resumed // nil: the run begins here
 }
 
 // Start takes the lock, takes note of how runs have ended whose process has died,
@@ -110,7 +122,7 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	}
 	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: Status{
 		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
-		Site: m.Run.Site, Origin: m.Origin, Root: m.Root,
+		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules,
 		Host: m.Run.Host, Revision: m.Run.Revision, Parts: partsOf(m.Run), Started: now,
 	}}
 	left := past.Clone()
@@ -128,16 +140,23 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	if err := r.writeStatus(); err != nil {
 		return nil, err
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND | os.O_EXCL
-	if r.events, err = f.disk.open(f.path(id, "events.jsonl"), flags); err != nil {
+	if err := r.openEvents(os.O_CREATE | os.O_EXCL); err != nil {
 		return nil, err
+	}
+	// Written beside the first reads; Sync waits for it before the first act.
+	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)) }()
+	return r, nil
+}
+
+// openEvents opens what events are appended to.
+func (r *Run) openEvents(flags int) (err error) {
+	if r.events, err = r.folder.disk.open(r.folder.path(r.ID(), "events.jsonl"), os.O_WRONLY|os.O_APPEND|flags); err != nil {
+		return err
 	}
 	r.out = bufio.NewWriterSize(r.events, 1<<16)
 	r.encoder = json.NewEncoder(r.out)
 	r.encoder.SetEscapeHTML(false)
-	// Written beside the first reads; Sync waits for it before the first act.
-	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)) }()
-	return r, nil
+	return nil
 }
 
 // partsOf counts the parts of a run.
@@ -222,6 +241,9 @@ func (r *Run) sync() error {
 		r.failed = errors.Join(<-r.saved, r.syncFiles())
 		r.synced = true
 	}
+	if r.failed == nil && r.results != nil { // before the events that say they are there
+		r.failed = r.results.Sync()
+	}
 	if r.failed == nil {
 		r.failed = r.out.Flush()
 	}
@@ -276,10 +298,10 @@ func (r *Run) Finish(e End) error {
 	if s.State == Done && errors.Join(errs...) != nil {
 		s.State = Failed // what cannot be recorded is not done
 	}
-	errs = append(errs, r.writeStatus(), r.events.Close())
-	if e.State == Done || e.State == Failed { // nobody goes on with it
-		errs = append(errs, r.folder.disk.remove(r.folder.path(r.ID(), "secrets.json")))
+	if e.State == Done || e.State == Failed {
+		errs = append(errs, r.forget())
 	}
+	errs = append(errs, r.writeStatus(), r.close())
 	err := errors.Join(r.leave(), r.leaveManaged())
 	if err == nil {
 		err = r.retain()
@@ -294,7 +316,7 @@ func (r *Run) Finish(e End) error {
 func (r *Run) leave() error {
 	r.replay.End()
 	l := r.replay.Ledger
-	if l.equal(r.past) {
+	if l.equal(r.past) && r.resumed == nil {
 		r.holder.Settled, r.holder.Base = r.ID(), r.past.base
 		return claim(r.lock, &r.holder)
 	}
@@ -310,17 +332,28 @@ func (r *Run) Abandon() error {
 		<-r.saved // whose error is that of a dead process
 	}
 	r.synced, r.failed = true, errAbandoned
-	return errors.Join(r.events.Close(), r.lock.Close())
+	return errors.Join(r.close(), r.lock.Close())
 }
 
 var errAbandoned = errors.New("the run was abandoned")
 
-func (r *Run) writeStatus() error {
-	data, err := json.Marshal(r.status)
+func (r *Run) writeStatus() error { return r.folder.writeStatus(&r.status) }
+
+func (f *Folder) writeStatus(s *Status) error {
+	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return r.folder.disk.replace(r.folder.path(r.ID(), "status.json"), append(data, '\n'), false)
+	return f.disk.replace(f.path(s.Run, "status.json"), append(data, '\n'), false)
+}
+
+// close closes what the run writes to.
+func (r *Run) close() error {
+	err := r.events.Close()
+	if r.results != nil {
+		err = errors.Join(err, r.results.Close())
+	}
+	return err
 }
 
 // syncFiles makes durable what the run is made of, and its place.
@@ -328,10 +361,10 @@ func (r *Run) syncFiles() error {
 	var errs []error
 	for _, path := range []string{
 		r.folder.path(r.ID(), "run.json"), r.folder.path(r.ID(), "sources.json"),
-		r.folder.path(r.ID(), "secrets.json"), r.folder.path(r.ID()), filepath.Join(r.folder.dir, "runs"),
+		r.folder.path(r.ID(), secretsFile), r.folder.path(r.ID()), filepath.Join(r.folder.dir, "runs"),
 	} {
 		err := r.folder.disk.sync(path)
-		if errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == "secrets.json" {
+		if errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == secretsFile {
 			continue // a run without secrets
 		}
 		errs = append(errs, err)

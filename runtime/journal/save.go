@@ -52,7 +52,7 @@ func BootID() string {
 // save writes what the run is made of into its folder. A run.json that is the
 // same as a former one becomes a link to it: most runs of a machine are alike.
 func save(d disk, dir string, m Meta, same string) error {
-	secrets := secretsOf(m.Run)
+	private := privateOf(m.Run)
 	path := filepath.Join(dir, "run.json")
 	if same == "" || d.link(same, path) != nil {
 		err := writeJSON(d, path+".new", func(e *json.Encoder, w *bufio.Writer) error {
@@ -65,9 +65,9 @@ func save(d disk, dir string, m Meta, same string) error {
 			return err
 		}
 	}
-	if len(secrets) > 0 {
-		err := writeJSON(d, filepath.Join(dir, "secrets.json"), func(e *json.Encoder, _ *bufio.Writer) error {
-			return e.Encode(secrets)
+	if private != nil {
+		err := writeJSON(d, filepath.Join(dir, secretsFile), func(e *json.Encoder, _ *bufio.Writer) error {
+			return e.Encode(private)
 		})
 		if err != nil {
 			return err
@@ -134,27 +134,6 @@ func encodeList(e *json.Encoder, w *bufio.Writer, name string, list []states.Inv
 		}
 	}
 	return w.WriteByte(']')
-}
-
-// secretsOf gives a run's sensitive values, by the parts' addresses.
-func secretsOf(run *states.StateRun) map[string]map[string]any {
-	secrets := map[string]map[string]any{}
-	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
-		for i := range list {
-			for k := range list[i].Parts {
-				p := &list[i].Parts[k]
-				for _, name := range p.Sensitive {
-					if v, ok := p.Values[name]; ok {
-						if secrets[p.Address] == nil {
-							secrets[p.Address] = map[string]any{}
-						}
-						secrets[p.Address][name] = v
-					}
-				}
-			}
-		}
-	}
-	return secrets
 }
 
 // maskInvocation gives the invocation without its sensitive values.

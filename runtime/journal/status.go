@@ -22,6 +22,7 @@ const (
 	Running     State = "running"
 	Done        State = "done"
 	Failed      State = "failed"      // it ended, and something failed
+	Rebooting   State = "rebooting"   // it goes on once the machine has started anew
 	Interrupted State = "interrupted" // it was ended, or its process is gone
 	Damaged     State = "damaged"     // its status cannot be read: only List says so
 )
@@ -36,14 +37,17 @@ type Status struct {
 	Site     string         `json:"site,omitempty"`
 	Origin   string         `json:"origin,omitempty"` // see Meta
 	Root     string         `json:"root,omitempty"`
+	Modules  []Modules      `json:"modules,omitempty"`
 	Host     string         `json:"host,omitempty"`
 	Revision string         `json:"revision"`
 	Parts    int            `json:"parts,omitempty"` // how many there are
 	Started  time.Time      `json:"started"`
 	Ended    time.Time      `json:"ended,omitzero"`
 	Counts   *states.Counts `json:"counts,omitempty"`
-	Error    string         `json:"error,omitempty"`  // why the run itself ended early
-	Report   *states.Report `json:"report,omitempty"` // last: see head
+	// Forgotten says that what is needed to go on with it was secret, and removed.
+	Forgotten bool           `json:"forgotten,omitempty"`
+	Error     string         `json:"error,omitempty"`  // why the run itself ended early
+	Report    *states.Report `json:"report,omitempty"` // last: see head
 }
 
 // List gives the status of every run, oldest first, without their reports.

@@ -1,0 +1,186 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// What a run must not lose while somebody may go on with it, and what nobody else
+// is to see: the values that run.json masks, and what parts have left for
+// expressions of others. Mode 0600, and removed when the run has ended.
+const (
+	secretsFile = "secrets.json"
+	resultsFile = "results.jsonl"
+)
+
+// private is secrets.json.
+type private struct {
+	Values  map[string]map[string]any          `json:"values,omitempty"`  // of parts, by address
+	Results map[string]map[string]*states.Expr `json:"results,omitempty"` // of the same
+	Texts   []string                           `json:"texts,omitempty"`   // StateRun.Secrets
+}
+
+// privateOf gives what run.json does not hold of a run; nil: it holds all.
+func privateOf(run *states.StateRun) *private {
+	p := private{Values: map[string]map[string]any{}, Results: map[string]map[string]*states.Expr{}, Texts: run.Secrets}
+	eachPart(run, func(part *states.Part) {
+		for _, name := range part.Sensitive {
+			if v, ok := part.Values[name]; ok {
+				if p.Values[part.Address] == nil {
+					p.Values[part.Address] = map[string]any{}
+				}
+				p.Values[part.Address][name] = v
+			}
+		}
+		if len(part.Sensitive) > 0 && len(part.Results) > 0 { // see maskInvocation
+			p.Results[part.Address] = part.Results
+		}
+	})
+	if len(p.Values)+len(p.Results)+len(p.Texts) == 0 {
+		return nil
+	}
+	return &p
+}
+
+// restore puts it back.
+func (p *private) restore(run *states.StateRun) error {
+	var missing error
+	eachPart(run, func(part *states.Part) {
+		for _, name := range part.Sensitive {
+			if part.Values[name] != Masked {
+				continue
+			}
+			v, ok := p.Values[part.Address][name]
+			if !ok {
+				missing = fmt.Errorf("the sensitive value of %s.%s is not recorded", part.Address, name)
+				return
+			}
+			part.Values[name] = v
+		}
+		if results := p.Results[part.Address]; results != nil {
+			part.Results = results
+		}
+	})
+	run.Secrets = p.Texts
+	return missing
+}
+
+func eachPart(run *states.StateRun, do func(*states.Part)) {
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			for k := range list[i].Parts {
+				do(&list[i].Parts[k])
+			}
+		}
+	}
+}
+
+// Result is what a part has left for expressions of others.
+type Result struct {
+	Address   string         `json:"address"`
+	Values    map[string]any `json:"values,omitempty"`
+	Sensitive []string       `json:"sensitive,omitempty"` // of these
+	None      string         `json:"none,omitempty"`      // why there is nothing
+}
+
+// Result keeps what a part has left, until the run has ended. It outlives this
+// process when the part's end does.
+func (r *Run) Result(result Result) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil {
+		return r.failed
+	}
+	if r.results == nil {
+		if r.results, r.failed = r.folder.disk.open(r.folder.path(r.ID(), resultsFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND); r.failed != nil {
+			return r.failed
+		}
+	}
+	line, err := json.Marshal(result)
+	if err == nil {
+		_, err = r.results.Write(append(line, '\n'))
+	}
+	r.failed = err
+	return err
+}
+
+// readResults reads what a run's parts have left. A torn last line belongs to a
+// part whose end is not recorded.
+func readResults(path string) (map[string]Result, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	d := json.NewDecoder(bufio.NewReader(file))
+	d.UseNumber()
+	results := map[string]Result{}
+	for {
+		var result Result
+		err := d.Decode(&result)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return results, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s is damaged: %w", resultsFile, err)
+		}
+		results[result.Address] = result
+	}
+}
+
+// forget removes what is private in the run's record, and in those of former runs
+// of the site, with which nobody goes on once this one has ended.
+func (r *Run) forget() error {
+	ids, err := r.folder.ids()
+	if err != nil {
+		return err
+	}
+	errs := []error{r.folder.forget(r.ID(), &r.status)}
+	for _, id := range ids {
+		if id >= r.ID() {
+			break
+		}
+		if !r.folder.isPrivate(id) {
+			continue
+		}
+		s, err := r.folder.whole(id)
+		if err != nil || Identity(s.Site, s.Origin) != Identity(r.status.Site, r.status.Origin) {
+			continue
+		}
+		if err := r.folder.forget(id, &s); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, r.folder.writeStatus(&s))
+	}
+	return errors.Join(errs...)
+}
+
+// forget removes what is private in a run's record, and notes that in its status.
+func (f *Folder) forget(id string, s *Status) error {
+	if !f.isPrivate(id) {
+		return nil
+	}
+	s.Forgotten = true
+	return errors.Join(f.disk.remove(f.path(id, secretsFile)), f.disk.remove(f.path(id, resultsFile)))
+}
+
+// isPrivate reports whether something in a run's record is private.
+func (f *Folder) isPrivate(id string) bool {
+	for _, name := range []string{secretsFile, resultsFile} {
+		if _, err := os.Lstat(f.path(id, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
