@@ -200,7 +200,7 @@ func TestConfirmPutsBack(t *testing.T) {
 		o.want(t, map[string]string{
 			`file["/after"]`:            "blocked (by block.gate.confirm)",
 			"state.load.command.load":   "changed execute",
-			"state.load#2.command.load": "changed execute (owed since run this: block.gate changed)",
+			"state.load#2.command.load": "changed execute (block.gate is put back)",
 			"state.alarm.command.alarm": "changed execute",
 			`file["/private"]`:          "changed update",
 			`directory["/dir/deep"]`:    "changed create",

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,6 +93,7 @@ type undo struct {
 	again    []string        // handlers
 	kept     []string        // directories that others use by now
 	problems []error
+	reason   string // why the engine says that they run
 }
 
 // restore puts back the paths, the last that was changed first. All of that is
@@ -292,9 +292,9 @@ func (u *undo) handlers(ctx context.Context) {
 	site := journal.Identity(run.Site, u.engine.options.Origin)
 	past := &journal.Ledger{Format: journal.LedgerFormat}
 	for _, handler := range u.again {
-		past.Debts = append(past.Debts, states.Debt{
-			Site: site, Handler: handler, Notifier: u.block, Run: cmp.Or(u.id(), "this"), Since: time.Now().UTC(), Why: states.Changed,
-		})
+		d := states.Debt{Site: site, Handler: handler, Notifier: u.block, Since: time.Now().UTC(), Why: states.Changed}
+		past.Debts = append(past.Debts, d)
+		u.reason = because([]states.Debt{d})
 	}
 	o := u.engine.options
 	o.Journal, o.Past, o.Parallel, o.locks, o.outer = nil, past, 1, u.engine.locks, &u.engine.results
@@ -308,15 +308,11 @@ func (u *undo) handlers(ctx context.Context) {
 	}
 }
 
-func (u *undo) id() string {
-	if j := u.engine.options.Journal; j != nil {
-		return j.ID()
-	}
-	return ""
-}
-
 // forward hands on what the handlers do, as events of the run around them.
 func (u *undo) forward(ev states.Event) {
+	if ev.Reason == u.reason {
+		ev.Reason = u.block + " is put back"
+	}
 	switch ev.Type {
 	case states.EventBegin, states.EventStart, states.EventPart, states.EventInvocation, states.EventRetry:
 		if u.ours {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Main(os.Args[1:], cli.Environment{
 			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
 		}))
-	}})
+	}, "sshd": serveLogins, "login": logIn})
 }
 
 // TestScripts runs the scripts in testdata/cli. Beside testscript's own
