@@ -186,5 +186,5 @@ func (f *Folder) settled() (*Ledger, error) {
 	}
 	last.LockedError = LockedError{PID: os.Getpid(), Since: time.Now().UTC(), Command: "cleaning up"}
 	l, err = f.prepare(lock, &last)
-	return l, errors.Join(err, lock.Close())
+	return l, errors.Join(err, last.release(lock))
 }

@@ -38,6 +38,23 @@ type holder struct {
 	// if that is still the one through the run Base.
 	Settled string `json:"settled,omitempty"`
 	Base    string `json:"base,omitempty"`
+	// Ended says that it has given up the lock. Whoever holds it then has not
+	// written down yet who that is.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// who names the holder, if the lock is held.
+func (h *holder) who() *LockedError {
+	if h.Ended {
+		return &LockedError{}
+	}
+	return &h.LockedError
+}
+
+// release gives up the lock, and says so.
+func (h *holder) release(lock *file) error {
+	h.Ended = true
+	return errors.Join(claim(lock, h), lock.Close())
 }
 
 // Error names the holder.
@@ -72,7 +89,7 @@ const (
 // gives it up with the process, so that a dead holder is no obstacle, and a live
 // one always is. last is who held it before.
 func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last holder, err error) {
-	deadline := time.Now().Add(m.LockTimeout)
+	begun := time.Now()
 	told := ""
 	for wait := shortestWait; ; wait = min(2*wait, longestWait) {
 		if ctx.Err() != nil {
@@ -80,11 +97,18 @@ func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last holder,
 		}
 		lock, last, err = f.tryLock()
 		var locked *LockedError
-		left := time.Until(deadline)
-		if !errors.As(err, &locked) || left <= 0 {
+		if !errors.As(err, &locked) {
 			return lock, last, err
 		}
-		if m.Waiting != nil && locked.Error() != told {
+		timeout := m.LockTimeout
+		if locked.PID == 0 { // it is about to write down who it is
+			timeout = max(timeout, longestWait)
+		}
+		left := timeout - time.Since(begun)
+		if left <= 0 {
+			return lock, last, err
+		}
+		if m.Waiting != nil && locked.PID != 0 && locked.Error() != told {
 			told = locked.Error()
 			m.Waiting(locked)
 		}
@@ -123,11 +147,12 @@ func (f *Folder) lockFile(lock *file) (last holder, err error) {
 	err = fcntl(lock.File, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 	last = readHolder(lock.File)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return last, &last.LockedError
+		return last, last.who()
 	}
 	if err != nil {
 		return last, fmt.Errorf("the state folder cannot be locked: %w", &fs.PathError{Op: "lock", Path: lock.Name(), Err: err})
 	}
+	last.Ended = false // another one begins
 	return last, nil
 }
 
@@ -179,7 +204,7 @@ func (f *Folder) Holder() *LockedError {
 		return nil
 	}
 	h := readHolder(lock)
-	return &h.LockedError
+	return h.who()
 }
 
 // lastHolder gives what the lock file says, held or not.

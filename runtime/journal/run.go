@@ -307,7 +307,7 @@ func (r *Run) Finish(e End) error {
 		err = r.retain()
 	}
 	errs = append(errs, err)
-	return errors.Join(append(errs, r.lock.Close())...)
+	return errors.Join(append(errs, r.holder.release(r.lock))...)
 }
 
 // leave writes down what runs have left until now. If that is what it was before,

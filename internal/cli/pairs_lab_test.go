@@ -1,0 +1,5 @@
+//go:build lab
+
+package cli_test
+
+const pairs = 200
