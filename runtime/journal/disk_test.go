@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -99,4 +100,46 @@ func TestTornWrite(t *testing.T) {
 	if s, err := f.Status(""); err != nil || s.State != journal.Interrupted {
 		t.Errorf("status %+v, %v", s, err)
 	}
+}
+
+// What is synced comes after what was written of it: the events, what the run is
+// made of, and the names of both.
+func TestSyncFollowsWrites(t *testing.T) {
+	var mu sync.Mutex
+	dirty := map[string]bool{}
+	dir := t.TempDir()
+	f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		switch op.Kind {
+		case journal.OpSync:
+			delete(dirty, op.Path)
+		case journal.OpWrite, journal.OpTruncate:
+			dirty[op.Path] = true
+		case journal.OpOpen, journal.OpMkdir, journal.OpLink:
+			dirty[filepath.Dir(op.Path)] = true
+		case journal.OpRename: // the new name has what the old one had
+			dirty[filepath.Dir(op.Path)], dirty[op.Path] = true, true
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, f, meta())
+	if err := errors.Join(r.Append(states.Event{Seq: 1, Type: states.EventBegin}), r.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	for path := range dirty {
+		if (path == dir || strings.HasPrefix(path, filepath.Join(dir, "runs"))) && !strings.HasSuffix(path, ".new") && !strings.Contains(path, ".tenet-") {
+			t.Errorf("%s is not synced", path)
+		}
+	}
+	if err := errors.Join(r.Append(states.Event{Seq: 2, Type: states.EventPart}), r.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if got := events(t, f, r.ID()); len(got) != 2 {
+		t.Errorf("flushed %+v", got)
+	}
+	finish(t, r, journal.End{State: journal.Done})
 }

@@ -361,7 +361,8 @@ func (r *Run) syncFiles() error {
 	var errs []error
 	for _, path := range []string{
 		r.folder.path(r.ID(), "run.json"), r.folder.path(r.ID(), "sources.json"),
-		r.folder.path(r.ID(), secretsFile), r.folder.path(r.ID()), filepath.Join(r.folder.dir, "runs"),
+		r.folder.path(r.ID(), secretsFile), r.folder.path(r.ID(), "status.json"),
+		r.folder.path(r.ID()), filepath.Join(r.folder.dir, "runs"), r.folder.dir,
 	} {
 		err := r.folder.disk.sync(path)
 		if errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == secretsFile {
