@@ -76,7 +76,7 @@ func (e *engine) announceDebts() {
 		switch {
 		case !handlers[d.Handler]:
 			delete(e.debts.owed, d.Handler)
-			ev.Type, ev.Reason = states.EventDropped, "it is no longer declared; "+because(ev.Owed)
+			ev.Type, ev.Reason = states.EventDropped, "dropped, for it is no longer declared: "+because(ev.Owed)
 			e.recorder.emit(ev)
 		case d.Handler != was.Handler || d.Notifier != was.Notifier:
 			ev.Type, ev.Owed = states.EventOwed, []states.Debt{was, d}
