@@ -149,7 +149,15 @@ func (w *without) rest() *states.StateRun {
 			continue
 		}
 		inv.After = through(inv.After)
-		inv.NotifiedBy = slices.DeleteFunc(slices.Clone(inv.NotifiedBy), func(n states.Notification) bool { return w.isGone(w.owner[n.Address]) })
+		var told []states.Notification
+		for _, n := range inv.NotifiedBy {
+			if join := joins[w.owner[n.Address]]; join == "" {
+				told = append(told, n)
+			} else if !slices.Contains(inv.After, join) {
+				inv.After = append(inv.After, join)
+			}
+		}
+		inv.NotifiedBy = told
 		out.Invocations = append(out.Invocations, inv)
 		kept[states.WithoutWave(inv.Address)] = true
 	}

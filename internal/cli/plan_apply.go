@@ -41,15 +41,18 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 		return err
 	}
 	// First without the lock, so that nothing is recorded of a plan that is
-	// refused; then again with it, so that nothing comes between.
+	// refused; then again with it, so that nothing comes between. While another
+	// apply runs, what is here now means nothing.
 	rows := plan.Rows
 	var left []graph.Left
 	if cmd.Partial {
 		if left, rows, err = s.reduce(ctx, c, plan); err != nil {
 			return err
 		}
-	} else if err := s.mustFit(ctx, c, rows); err != nil {
-		return err
+	} else if folder.Holder() == nil {
+		if err := s.mustFit(ctx, c, rows); err != nil {
+			return err
+		}
 	}
 	c.fits = func(ctx context.Context) error { return s.mustFit(ctx, c, rows) }
 	result, err := s.apply(ctx, c, folder, s.renderer)
@@ -105,31 +108,28 @@ func (s *client) reduce(ctx context.Context, c *site, plan *planfile.Plan) ([]gr
 		if err != nil {
 			return nil, nil, err
 		}
-		expected := remaining(plan.Rows, left)
-		differences, err := planfile.Compare(expected, events)
+		differences, err := planfile.Compare(remaining(plan.Rows, left), events)
 		if err != nil {
 			return nil, nil, failed(err)
 		}
-		first := len(stale) == 0
-		if !first {
+		if len(left) > 0 {
 			differences = slices.DeleteFunc(differences, planfile.Difference.SameAct)
 		}
-		if len(differences) == 0 {
-			if len(left) == 0 {
-				return nil, plan.Rows, nil
+		more, ok := concerned(full, differences)
+		more = slices.DeleteFunc(more, func(a string) bool { return slices.Contains(stale, a) })
+		if len(more) > 0 || !ok {
+			if err := s.showStale(differences); err != nil {
+				return nil, nil, err
 			}
+		}
+		switch {
+		case !ok:
+			return nil, nil, staleError(differences, "what differs is no part of the plan by itself: plan again")
+		case len(more) == 0:
 			return left, planfile.Rows(events), s.showLeft(left)
 		}
-		if err := s.showStale(differences); err != nil {
-			return nil, nil, err
-		}
-		more, ok := concerned(full, differences)
-		if !ok {
-			return nil, nil, staleError(differences, "what differs belongs to no part of the plan alone: plan again")
-		}
 		stale = append(stale, more...)
-		c.run, left = graph.Without(full, stale)
-		if len(c.run.Invocations) == 0 {
+		if c.run, left = graph.Without(full, stale); len(c.run.Invocations) == 0 {
 			return nil, nil, staleError(differences, "nothing of the plan is left: plan again")
 		}
 	}
@@ -145,26 +145,37 @@ func remaining(rows []states.Event, left []graph.Left) []states.Event {
 }
 
 // concerned gives the addresses of the invocations and handlers whose rows
-// differ; ok is false where one belongs to none.
+// differ. What else differs is about nothing that the run would do, unless ok is
+// false.
 func concerned(run *states.StateRun, differences []planfile.Difference) (list []string, ok bool) {
-	known, waves := map[string]bool{}, map[string][]string{}
+	owners := map[string][]string{} // by address, without wave
 	for _, invocations := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range invocations {
-			address := invocations[i].Address
-			known[address] = true
-			waves[states.WithoutWave(address)] = append(waves[states.WithoutWave(address)], address)
+			inv := &invocations[i]
+			add := func(address string) {
+				address = states.WithoutWave(address)
+				owners[address] = append(owners[address], inv.Address)
+			}
+			add(inv.Address)
+			for k := range inv.Parts {
+				if inv.Parts[k].Address != inv.Address {
+					add(inv.Parts[k].Address)
+				}
+			}
 		}
 	}
 	for i := range run.Blocks {
-		known[run.Blocks[i].Address] = true
+		owners[run.Blocks[i].Address] = []string{run.Blocks[i].Address}
 	}
 	for _, d := range differences {
-		switch owner := cmp.Or(d.Invocation(), d.Address()); {
-		case known[owner]:
+		owner := cmp.Or(d.Invocation(), d.Address())
+		waves := owners[states.WithoutWave(owner)]
+		switch {
+		case slices.Contains(waves, owner):
 			list = append(list, owner)
-		case len(waves[states.WithoutWave(owner)]) > 0:
-			list = append(list, waves[states.WithoutWave(owner)]...)
-		default:
+		case len(waves) > 0: // of a wave that is owed
+			list = append(list, waves...)
+		case d.Type() == states.EventPart:
 			return nil, false
 		}
 	}
