@@ -206,7 +206,7 @@ func (r *Run) Append(e states.Event) error {
 		e.Origin = r.status.Origin
 	}
 	if r.failed == nil {
-		if r.failed = r.encoder.Encode(e); r.failed == nil {
+		if r.failed = r.encoder.Encode(&e); r.failed == nil {
 			r.replay.Add(&e)
 			r.managed.Add(&e)
 		}
