@@ -93,7 +93,13 @@ func (e *engine) build() error {
 			return err
 		}
 	}
-	return e.connect(parts)
+	if err := nested(e.run); err != nil {
+		return err
+	}
+	if err := e.connect(parts); err != nil {
+		return err
+	}
+	return e.ends()
 }
 
 // connect adds the edges that the run names.
