@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -249,8 +250,8 @@ func (r *running) checkWarnings() {
 	})
 }
 
-// impatient gives the run without delays between attempts: a simulated machine
-// is not going to change its mind.
+// impatient gives the run without delays between attempts, and with little time
+// for checks of blocks: a simulated machine is not going to change its mind.
 func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun {
 	out := *run
 	out.Secrets = slices.SortedFunc(slices.Values(run.Secrets), func(a, b string) int { return len(b) - len(a) })
@@ -267,6 +268,12 @@ func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun
 			if retry != nil {
 				p.Options.Retry = &states.Retry{Attempts: retry.Attempts}
 			}
+		}
+	}
+	out.Blocks = slices.Clone(run.Blocks)
+	for i := range out.Blocks {
+		if c := out.Blocks[i].Confirm; c != nil {
+			out.Blocks[i].Confirm = &states.Confirm{Timeout: min(c.Timeout, time.Second), Command: c.Command}
 		}
 	}
 	return &out
