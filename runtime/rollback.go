@@ -111,7 +111,7 @@ func (u *undo) restore(ctx context.Context) {
 		if !changed && !u.late {
 			continue
 		}
-		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path}
+		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path, ID: u.id(former.Part)}
 		for _, handler := range u.told(former.Part) {
 			if !u.ran(handler) {
 				continue
@@ -127,9 +127,24 @@ func (u *undo) restore(ctx context.Context) {
 			u.paths++
 			u.parts[former.Part] = true
 			u.engine.recorder.emit(ev)
+			if r := u.engine.resumed; r != nil && u.ours {
+				r.PutBack(&ev)
+			}
 		}
 	}
 	u.engine.recorder.syncAll()
+}
+
+// id is that of a part.
+func (u *undo) id(part string) string {
+	for i := range u.run.Invocations {
+		for _, p := range u.run.Invocations[i].Parts {
+			if p.Address == part {
+				return p.ID
+			}
+		}
+	}
+	return ""
 }
 
 // told lists the handlers that a change of a part notifies: by itself, its

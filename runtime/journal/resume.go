@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -198,7 +199,22 @@ func (r *Resumed) add(ev *states.Event) {
 		delete(r.Ended, ev.Address)
 	case states.EventRetry:
 		r.Retried++
+	case states.EventRestored:
+		r.PutBack(ev)
 	}
+}
+
+// PutBack takes note that what a part has changed is undone (states.EventRestored):
+// the part is carried out anew, and so are the handlers that had picked it up.
+func (r *Resumed) PutBack(ev *states.Event) {
+	undone := func(_ string, part *states.Event) bool {
+		return part.ID == ev.ID || slices.Contains(ev.Owes, states.WithoutWave(part.Invocation))
+	}
+	maps.DeleteFunc(r.Parts, undone)
+	maps.DeleteFunc(r.Begun, undone)
+	maps.DeleteFunc(r.Ended, func(address string, _ states.Outcome) bool {
+		return address == ev.Address || slices.Contains(ev.Owes, states.WithoutWave(address))
+	})
 }
 
 // Resumed tells what was done before; nil: the run begins with this process.
