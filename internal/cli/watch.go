@@ -18,6 +18,7 @@ import (
 type watchCmd struct {
 	siteArg
 	locking
+	pruning
 	Yes      bool       `short:"y" help:"Apply in each round without asking."`
 	PlanOnly bool       `help:"Change nothing; tell what is not as declared."`
 	Interval span       `help:"Time from the beginning of a round to that of the next." default:"30m" placeholder:"DURATION"`
@@ -32,6 +33,8 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 		return usage("leave one out", "--yes is to apply, and --plan-only is to change nothing")
 	case !cmd.Yes && !cmd.PlanOnly:
 		return usage("give --yes, or --plan-only to change nothing", "watch applies again and again, and cannot ask each time")
+	case isPlanFile(cmd.Site):
+		return usage("tenet apply FILE does what it says", "watch is for a site, and %s is a saved plan", cmd.Site)
 	case cmd.Interval <= 0:
 		return usage("", "--interval is a time above zero")
 	case cmd.Rounds < 0:
@@ -45,7 +48,7 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 // loop does one round after the other; now begins the next.
 func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) error {
 	w := &watcher{client: s, cmd: cmd}
-	s.lockTimeout = time.Duration(cmd.LockTimeout)
+	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
 	s.said = &said{}
 	err := watch.Loop(ctx, watch.Options{
 		Interval: time.Duration(cmd.Interval), Jitter: float64(cmd.Jitter), Seed: s.seed(cmd.Site), Rounds: cmd.Rounds, Now: now,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -98,13 +99,14 @@ func (p *page) Close() error {
 // end tells how the round ended. Of an apply the sum has been shown. An error of
 // writing ends a watch that only looks; what applies goes on.
 func (p *page) end(end roundEnd) error {
+	shown := p.Close() // with what comes last
 	if p.globals.JSON {
 		p.keep(0, p.printLine(end))
 	} else if text := end.text(); text != "" {
 		p.heading()
 		p.keep(fmt.Fprintln(p.Out, ui.Clean(text)))
 	}
-	if err := p.Close(); err != nil && p.plan {
+	if err := cmp.Or(shown, p.err); err != nil && p.plan {
 		return failed(err)
 	}
 	return nil

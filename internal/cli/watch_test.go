@@ -49,9 +49,15 @@ func (s *safe) take() string {
 func startWatch(t *testing.T, json bool, cmd watchCmd) *watched {
 	w := &watched{T: t, dir: t.TempDir()}
 	w.write("site/site.hcl", w.site("wanted"))
+	w.begin(json, cmd)
+	return w
+}
+
+// begin begins a watch of the site as it is.
+func (w *watched) begin(json bool, cmd watchCmd) {
 	cmd.Site, cmd.Interval = filepath.Join(w.dir, "site"), span(time.Hour)
 	s := &client{Environment: Environment{Out: &w.out, Err: &w.out}, globals: &Globals{JSON: json, StateDir: filepath.Join(w.dir, "state")}}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.loop(ctx, s, nil) }()
 	w.stop = func() error {
@@ -59,7 +65,6 @@ func startWatch(t *testing.T, json bool, cmd watchCmd) *watched {
 		return <-ended
 	}
 	time.Sleep(time.Minute) // then nothing runs between two calls of hour
-	return w
 }
 
 func (w *watched) site(content string) string {
@@ -159,6 +164,39 @@ func TestWatchApplies(t *testing.T) {
 		w.says(w.hour(), "✗ file", "is a directory", "1 failed")
 		if again := w.hour(); strings.Contains(again, "✗") || !strings.Contains(again, "1 failed") {
 			t.Errorf("it says again %q", again)
+		}
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What the site has created and declares no longer is told once, and removed if
+// that is wanted.
+func TestWatchAndWhatIsNoLongerDeclared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startWatch(t, false, watchCmd{Yes: true})
+		named := "site { name = \"web\" }\n"
+		w.write("site/site.hcl", named+w.site("wanted"))
+		if err := os.Remove(filepath.Join(w.dir, "x")); err != nil {
+			t.Fatal(err)
+		}
+		w.says(w.hour(), "1 changed")
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+		w.write("site/site.hcl", named)
+		w.begin(false, watchCmd{PlanOnly: true})
+		w.says(w.out.take(), "No longer declared", filepath.Join(w.dir, "x"), "1 is not as declared")
+		w.says(w.hour(), "")
+		w.says(w.read("x"), "wanted")
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+		w.begin(false, watchCmd{Yes: true, pruning: pruning{Prune: true}})
+		w.says(w.out.take(), "- ", filepath.Join(w.dir, "x"), "1 changed")
+		if w.read("x") != "" {
+			t.Error("it is still there")
 		}
 		if err := w.stop(); err != nil {
 			t.Error(err)

@@ -8,9 +8,10 @@ import (
 
 // undeclared lists what the site has created and declares no longer.
 func (t *text) undeclared() {
-	if len(t.orphans) == 0 || t.options.Quiet {
+	if len(t.orphans) == 0 || t.options.Quiet || t.listed {
 		return
 	}
+	t.listed = true
 	how := ""
 	if slices.ContainsFunc(t.orphans, func(ev states.Event) bool { return ev.Reason == "" }) {
 		how = t.dim(" (--prune removes it)")

@@ -45,6 +45,7 @@ type text struct {
 	sum      sum
 	ran      map[string]bool // handlers' invocations that count
 	orphans  []states.Event  // that stay
+	listed   bool            // they are shown
 }
 
 // Event shows one event.
@@ -89,8 +90,12 @@ func (t *text) Event(ev states.Event) {
 	t.flush()
 }
 
-// Close tells the first error of writing.
-func (t *text) Close() error { return t.err }
+// Close shows what a summary has not, and tells the first error of writing.
+func (t *text) Close() error {
+	t.undeclared()
+	t.flush()
+	return t.err
+}
 
 func message(f *states.Failure) string {
 	if f == nil {
