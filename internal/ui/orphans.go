@@ -18,11 +18,16 @@ func (t *text) undeclared() {
 	}
 	t.print("No longer declared, and still here", how, ":\n")
 	for i := range t.orphans {
-		ev := &t.orphans[i]
-		t.print("  ", t.bold(clean(ev.Part+" "+ev.Key)), t.dim("  was "+clean(ev.Address)+", created by run "+ev.Run))
-		if ev.Reason != "" {
-			t.print(t.yellow("  stays: "), clean(ev.Reason))
-		}
-		t.print("\n")
+		t.print("  ")
+		t.orphan(&t.orphans[i])
 	}
+}
+
+// orphan is the line of one resource that is no longer declared.
+func (t *text) orphan(ev *states.Event) {
+	t.print(t.bold(clean(ev.Part+" "+ev.Key)), t.dim("  was "+clean(ev.Address)+", created by run "+ev.Run))
+	if ev.Reason != "" {
+		t.print(t.yellow("  stays: "), clean(ev.Reason))
+	}
+	t.print("\n")
 }

@@ -21,6 +21,11 @@ func Row(ev *states.Event) string {
 		}
 		return out.String()
 	}
+	if ev.Type == states.EventOrphan {
+		line := &text{}
+		line.orphan(ev)
+		return string(line.buf)
+	}
 	t := Text(&out, TextOptions{Verbose: true})
 	t.Event(states.Event{Type: states.EventRun, Mode: "plan"})
 	t.Event(*ev)
@@ -64,6 +69,8 @@ func foreseen(ev *states.Event) string {
 		return "nothing"
 	case ev.Type == states.EventStart || ev.Type == states.EventOwed:
 		return "owed"
+	case ev.Type == states.EventOrphan:
+		return "no longer declared"
 	case ev.Type != states.EventPart:
 		return ev.Type
 	case ev.Outcome != "":

@@ -87,7 +87,9 @@ func (v *view) rows(events []states.Event) map[string]mark {
 		switch ev.Type {
 		case states.EventPart:
 		case states.EventOrphan:
-			v.Orphans = append(v.Orphans, note(ev))
+			if ev.Action == "" { // else its row tells
+				v.Orphans = append(v.Orphans, note(ev))
+			}
 			continue
 		case states.EventInvocation:
 			continue // the sum of its parts
