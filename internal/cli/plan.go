@@ -22,6 +22,11 @@ type planCmd struct {
 // Run shows what apply would do.
 func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	s.prune = cmd.Prune
+	if cmd.Save != "" {
+		if err := maySave(cmd.Save); err != nil {
+			return err
+		}
+	}
 	c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,6 +60,15 @@ func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runt
 		fmt.Fprintln(s.Err, ui.Clean("The plan is saved; to carry it out: tenet apply "+out))
 	}
 	return result, nil
+}
+
+// maySave refuses to put a plan in the place of something else.
+func maySave(out string) error {
+	info, err := os.Stat(out)
+	if err != nil || info.Mode().IsRegular() && info.Size() == 0 || isPlanFile(out) {
+		return nil // what else is wrong is told when it is written
+	}
+	return usage("give another name, or remove it first", "-o: %s is there, and is no saved plan", out)
 }
 
 // planEvents plans, shows it if there is a renderer, and gives all events.

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+)
+
+// What changes between the comparison and the lock is seen with the lock held:
+// nothing is applied, and the record says why.
+func TestPlanIsComparedWithTheLockHeld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	s, c, out := asked(t, path, &answers{})
+	s.globals.StateDir = t.TempDir()
+	rows, _, err := s.planEvents(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.mustFit(t.Context(), c, rows); err != nil {
+		t.Fatalf("it does not fit at once: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("by hand\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := journal.Open(s.globals.StateDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := false
+	c.fits = func(ctx context.Context) error {
+		held = folder.Holder() != nil
+		return s.mustFit(ctx, c, rows)
+	}
+	_, err = s.apply(t.Context(), c, folder, s.renderer)
+	if err == nil || !strings.Contains(err.Error(), "nothing was applied") || !held {
+		t.Errorf("applied: %v, with the lock held: %t", err, held)
+	}
+	if !strings.Contains(out.String(), "planned: create; now: update") {
+		t.Errorf("shown: %s", out)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "by hand\n" {
+		t.Errorf("the file holds %q, %v", text, err)
+	}
+	run, err := folder.Status("")
+	if err != nil || run.State != journal.Failed || !strings.Contains(run.Error, "does not fit") {
+		t.Errorf("the record says %+v, %v", run, err)
+	}
+}
