@@ -47,8 +47,27 @@ func (t *Torn) Error() string { return t.Err.Error() }
 // Unwrap gives Err.
 func (t *Torn) Unwrap() error { return t.Err }
 
-// disk is what a Folder changes its files through.
-type disk struct{ intercept func(Op) error }
+// disk is what a Folder changes its files through: nothing outside of its directory,
+// whatever symbolic links are in there. In a tree that somebody else has made they
+// may lead anywhere.
+type disk struct {
+	dir       string
+	root      *os.Root
+	intercept func(Op) error
+}
+
+// openDisk makes the directory if there is none.
+func openDisk(dir string, intercept func(Op) error) (disk, error) {
+	d := disk{dir: dir, intercept: intercept}
+	if err := d.may(OpMkdir, dir); err != nil {
+		return d, err
+	}
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		d.root, err = os.OpenRoot(dir)
+	}
+	return d, err
+}
 
 func (d disk) may(kind OpKind, path string) error {
 	if d.intercept == nil {
@@ -57,25 +76,33 @@ func (d disk) may(kind OpKind, path string) error {
 	return d.intercept(Op{Kind: kind, Path: path})
 }
 
+// in gives a path within the directory.
+func (d disk) in(path string) string {
+	if rel, err := filepath.Rel(d.dir, path); err == nil {
+		return rel
+	}
+	return path // which the root refuses
+}
+
 func (d disk) mkdir(path string) error {
 	if err := d.may(OpMkdir, path); err != nil {
 		return err
 	}
-	return os.MkdirAll(path, 0o700)
+	return d.root.MkdirAll(d.in(path), 0o700)
 }
 
 func (d disk) rename(from, to string) error {
 	if err := d.may(OpRename, to); err != nil {
 		return err
 	}
-	return os.Rename(from, to)
+	return d.root.Rename(d.in(from), d.in(to))
 }
 
 func (d disk) link(from, to string) error {
 	if err := d.may(OpLink, to); err != nil {
 		return err
 	}
-	return os.Link(from, to)
+	return d.root.Link(d.in(from), d.in(to))
 }
 
 // remove removes what is at the path, if there is something.
@@ -83,7 +110,7 @@ func (d disk) remove(path string) error {
 	if err := d.may(OpRemove, path); err != nil {
 		return err
 	}
-	return os.RemoveAll(path)
+	return d.root.RemoveAll(d.in(path))
 }
 
 // sync makes durable a file, or a directory's names.
@@ -91,7 +118,7 @@ func (d disk) sync(path string) error {
 	if err := d.may(OpSync, path); err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, err := d.root.Open(d.in(path))
 	if err != nil {
 		return err
 	}
@@ -104,11 +131,11 @@ func (d disk) open(path string, flags int) (*file, error) {
 	if err := d.may(OpOpen, path); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := d.root.OpenFile(d.in(path), flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &file{File: f, disk: d}, nil
+	return &file{File: f, path: path, disk: d}, nil
 }
 
 // write puts data at the path, over what is there.
@@ -163,13 +190,14 @@ func (d disk) tryReplace(path string, data []byte, durable bool) error {
 // file is a file that is written.
 type file struct {
 	*os.File
+	path string
 	disk disk
 }
 
 // Write writes at the file's offset, or its end if it was opened so.
 func (f *file) Write(data []byte) (int, error) {
 	if f.disk.intercept != nil {
-		err := f.disk.intercept(Op{Kind: OpWrite, Path: f.Name(), Data: data})
+		err := f.disk.intercept(Op{Kind: OpWrite, Path: f.path, Data: data})
 		var torn *Torn
 		if errors.As(err, &torn) {
 			n, _ := f.File.Write(data[:min(max(torn.N, 0), len(data))])
@@ -184,7 +212,7 @@ func (f *file) Write(data []byte) (int, error) {
 
 // Truncate cuts the file.
 func (f *file) Truncate(size int64) error {
-	if err := f.disk.may(OpTruncate, f.Name()); err != nil {
+	if err := f.disk.may(OpTruncate, f.path); err != nil {
 		return err
 	}
 	return f.File.Truncate(size)
@@ -192,7 +220,7 @@ func (f *file) Truncate(size int64) error {
 
 // Sync makes durable what the file holds, and how much.
 func (f *file) Sync() error {
-	if err := f.disk.may(OpSync, f.Name()); err != nil {
+	if err := f.disk.may(OpSync, f.path); err != nil {
 		return err
 	}
 	for {

@@ -143,3 +143,34 @@ func TestSyncFollowsWrites(t *testing.T) {
 	}
 	finish(t, r, journal.End{State: journal.Done})
 }
+
+// In a tree that somebody else has made, links in the state folder lead nowhere.
+func TestNoLinkLeadsOut(t *testing.T) {
+	for _, name := range []string{"lock", "format", "runs", "owed.json", "managed.json", "managed"} {
+		outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "state")
+		victim := filepath.Join(outside, "victim")
+		if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Mkdir(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		to := victim
+		if name == "runs" || name == "managed" {
+			to = outside
+		}
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := journal.Open(dir); err == nil {
+			err = oneRun(t, f)
+			if name == "lock" && err == nil {
+				t.Error("locked a file outside")
+			}
+		}
+		data, err := os.ReadFile(victim)
+		if err != nil || string(data) != "precious" {
+			t.Errorf("%s: now %q, %v", name, data, err)
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
+			t.Errorf("%s: %v, %v", name, entries, err)
+		}
+	}
+}

@@ -49,7 +49,11 @@ func Open(dir string) (*Folder, error) { return OpenWith(dir, Options{}) }
 
 // OpenWith is Open with options.
 func OpenWith(dir string, o Options) (*Folder, error) {
-	f := &Folder{dir: dir, options: o, disk: disk{intercept: o.Intercept}}
+	d, err := openDisk(dir, o.Intercept)
+	if err != nil {
+		return nil, fmt.Errorf("the state folder cannot be made: %w", err)
+	}
+	f := &Folder{dir: dir, options: o, disk: d}
 	if err := f.disk.mkdir(filepath.Join(dir, "runs")); err != nil {
 		return nil, fmt.Errorf("the state folder cannot be made: %w", err)
 	}
