@@ -152,8 +152,11 @@ func (w *watcher) round(ctx context.Context, n int) error {
 // is what an apply or a plan would have ended the program with.
 func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 	if w.cmd.PlanOnly {
-		if reason, err := w.busy(); err != nil || reason != "" {
-			return roundEnd{Outcome: roundSkipped, Reason: reason}, err
+		switch reason, err := w.busy(); {
+		case err != nil:
+			return roundEnd{Outcome: roundFailed, Reason: err.Error()}, err
+		case reason != "":
+			return roundEnd{Outcome: roundSkipped, Reason: reason}, nil
 		}
 	}
 	c, err := w.compile(ctx, w.cmd.Site)

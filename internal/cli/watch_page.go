@@ -114,12 +114,14 @@ func (p *page) end(end roundEnd) error {
 
 // text says how a round ended, where nothing else does.
 func (e roundEnd) text() string {
+	reason, _, _ := strings.Cut(e.Reason, "\n")
 	switch {
 	case e.Outcome == roundSkipped:
-		return "skipped: " + e.Reason
+		return "skipped: " + reason
 	case e.Outcome == roundWrong:
-		first, _, _ := strings.Cut(e.Reason, "\n")
-		return "nothing was done: " + first
+		return "nothing was done: " + reason
+	case e.Outcome == roundFailed && reason != "":
+		return "failed: " + reason
 	case e.Drifted == nil:
 		return ""
 	case *e.Drifted == 0:
