@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,32 @@ func TestManagedHasNoSecrets(t *testing.T) {
 		if fmt.Sprint(c.Values) != "map[path:/s]" {
 			t.Errorf("%v", c.Values)
 		}
+	}
+}
+
+// A run of a revision that is known to declare all that its site holds reads none of
+// that, however much it is.
+func TestSettledRunsDoNotReadWhatIsManaged(t *testing.T) {
+	m := newManaged(t)
+	m.apply(t, shop+fileState("a", "/a"), false)
+	path := filepath.Join(m.folder.Dir(), "managed", "shop.jsonl")
+	if err := os.WriteFile(path, []byte("no JSON"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if o := m.apply(t, shop+fileState("a", "/a"), false); o.Counts.Unchanged != 1 {
+			t.Errorf("%+v", o.Counts)
+		}
+	}
+	m.plan(t, shop+fileState("a", "/a"))
+	managed, err := m.folder.Managed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = runtime.Plan(t.Context(), compile(t, modules.Standard(), shop).Run,
+		runtime.Options{Host: m.Memory, Registry: modules.Standard(), Managed: managed})
+	if err == nil || !strings.Contains(err.Error(), "what the site shop has created cannot be read") {
+		t.Errorf("another revision: %v", err)
 	}
 }
 

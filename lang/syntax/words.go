@@ -127,7 +127,7 @@ func groupWords() []WordDoc {
 }
 `},
 		{Name: "moved", Usage: "moved { … }",
-			Doc: "What had one address has another now: what is owed to it, and known of it, goes along.",
+			Doc: "What had one address has another now, with all that is below it: what is owed to it, and known of it, goes along. Both may be declarations or parts of them; what an address was moved to may have moved on.",
 			Attributes: []AttributeDoc{
 				{"from", "reference", "The former address."},
 				{"to", "reference", "The present one."}},
@@ -213,8 +213,8 @@ file "/etc/motd" {
 		{Name: "site", Usage: "site { … }",
 			Doc: "About the site as a whole. Its values are literal.",
 			Attributes: []AttributeDoc{
-				{"name", "string", "Its name, for people."},
-				{"prune", "bool", "What it no longer declares is removed."},
+				{"name", "string", "Its name, by which a machine knows what it has created, and what its handlers are owed."},
+				{"prune", "bool", "What it has created and declares no longer is removed by each apply. Without it that is only listed."},
 				{"requires_version", "string", "The versions of tenet that it is for: \">= 0.1\"."}},
 			Example: `site {
   name = "example"
