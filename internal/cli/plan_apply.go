@@ -3,8 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/graph"
@@ -43,26 +43,25 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	// First without the lock, so that nothing is recorded of a plan that is
 	// refused; then again with it, so that nothing comes between. While another
 	// apply runs, what is here now means nothing.
-	rows := plan.Rows
-	var left []graph.Left
+	rest := &planfile.Rest{Run: plan.Run, Rows: plan.Rows}
 	if cmd.Partial {
-		if left, rows, err = s.reduce(ctx, c, plan); err != nil {
+		if rest, err = s.reduce(ctx, c, plan); err != nil {
 			return err
 		}
 	} else if folder.Holder() == nil {
-		if err := s.mustFit(ctx, c, rows); err != nil {
+		if err := s.mustFit(ctx, c, rest.Rows); err != nil {
 			return err
 		}
 	}
-	c.fits = func(ctx context.Context) error { return s.mustFit(ctx, c, rows) }
+	c.fits = func(ctx context.Context) error { return s.mustFit(ctx, c, rest.Rows) }
 	result, err := s.apply(ctx, c, folder, s.renderer)
 	if err != nil {
 		return err
 	}
-	if err := exitCode(result, cmd.DetailedExitcode); err != nil || len(left) == 0 {
+	if err := exitCode(result, cmd.DetailedExitcode); err != nil || len(rest.Left) == 0 {
 		return err
 	}
-	return &status{code: exitFailed, err: fmt.Errorf("%s of the plan left out", counted(len(left), "invocation")), hint: "plan again for the rest"}
+	return &status{code: exitFailed, err: fmt.Errorf("%s of the plan left out", counted(len(rest.Left), "invocation")), hint: "plan again for the rest"}
 }
 
 // mustFit plans again, and shows and refuses what differs from the rows.
@@ -95,91 +94,22 @@ func (s *client) planAgain(ctx context.Context, c *site) ([]states.Event, error)
 	return events, err
 }
 
-// reduce leaves out of a plan what does not fit any more, and gives what it left
-// out, with the rows that are to be carried out. Leaving something out may
-// change what is foreseen of the rest: what is less certain now, or for other
-// reasons, stays, and what would do something else is left out too.
-func (s *client) reduce(ctx context.Context, c *site, plan *planfile.Plan) ([]graph.Left, []states.Event, error) {
-	full := c.run
-	var stale []string
-	var left []graph.Left
-	for {
-		events, err := s.planAgain(ctx, c)
-		if err != nil {
-			return nil, nil, err
-		}
-		differences, err := planfile.Compare(remaining(plan.Rows, left), events)
-		if err != nil {
-			return nil, nil, failed(err)
-		}
-		if len(left) > 0 {
-			differences = slices.DeleteFunc(differences, planfile.Difference.SameAct)
-		}
-		more, ok := concerned(full, differences)
-		more = slices.DeleteFunc(more, func(a string) bool { return slices.Contains(stale, a) })
-		if len(more) > 0 || !ok {
-			if err := s.showStale(differences); err != nil {
-				return nil, nil, err
-			}
-		}
-		switch {
-		case !ok:
-			return nil, nil, staleError(differences, "what differs is no part of the plan by itself: plan again")
-		case len(more) == 0:
-			return left, planfile.Rows(events), s.showLeft(left)
-		}
-		stale = append(stale, more...)
-		if c.run, left = graph.Without(full, stale); len(c.run.Invocations) == 0 {
-			return nil, nil, staleError(differences, "nothing of the plan is left: plan again")
-		}
+// reduce leaves out of a plan what does not fit any more, shows it, and gives the
+// rows that are to be carried out.
+func (s *client) reduce(ctx context.Context, c *site, plan *planfile.Plan) (*planfile.Rest, error) {
+	rest, err := plan.Reduce(func(run *states.StateRun) ([]states.Event, error) {
+		c.run = run
+		return s.planAgain(ctx, c)
+	}, s.showStale)
+	var wrong *planfile.StaleError
+	if errors.As(err, &wrong) {
+		return nil, staleError(wrong.Differences, wrong.Why+": plan again")
 	}
-}
-
-// remaining gives the rows of a plan without those of what is left out.
-func remaining(rows []states.Event, left []graph.Left) []states.Event {
-	gone := map[string]bool{}
-	for _, l := range left {
-		gone[l.Address] = true
+	if err != nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(ev states.Event) bool { return gone[ev.Invocation] || gone[ev.Address] })
-}
-
-// concerned gives the addresses of the invocations and handlers whose rows
-// differ. What else differs is about nothing that the run would do, unless ok is
-// false.
-func concerned(run *states.StateRun, differences []planfile.Difference) (list []string, ok bool) {
-	owners := map[string][]string{} // by address, without wave
-	for _, invocations := range [][]states.Invocation{run.Invocations, run.Handlers} {
-		for i := range invocations {
-			inv := &invocations[i]
-			add := func(address string) {
-				address = states.WithoutWave(address)
-				owners[address] = append(owners[address], inv.Address)
-			}
-			add(inv.Address)
-			for k := range inv.Parts {
-				if inv.Parts[k].Address != inv.Address {
-					add(inv.Parts[k].Address)
-				}
-			}
-		}
-	}
-	for i := range run.Blocks {
-		owners[run.Blocks[i].Address] = []string{run.Blocks[i].Address}
-	}
-	for _, d := range differences {
-		owner := cmp.Or(d.Invocation(), d.Address())
-		waves := owners[states.WithoutWave(owner)]
-		switch {
-		case slices.Contains(waves, owner):
-			list = append(list, owner)
-		case len(waves) > 0: // of a wave that is owed
-			list = append(list, waves...)
-		case d.Type() == states.EventPart:
-			return nil, false
-		}
-	}
-	return list, true
+	c.run = rest.Run
+	return rest, s.showLeft(rest.Left)
 }
 
 // leftOut is what was left out of a plan, for programs.
