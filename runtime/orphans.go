@@ -277,20 +277,15 @@ func (r *recorder) creates(s *step) map[string]any {
 	if s.engine.managed() == nil || s.action != states.Create || s.module.IsAct() {
 		return nil
 	}
-	values := map[string]any{}
-	for _, a := range s.module.Attributes {
-		v := s.part.Values[a.Name]
-		found := a.Key || a.Required || a.In && !a.Widens && a.Kind != states.KindSource && a.Kind != states.KindCondition
-		if v == nil || !found {
+	values := s.module.Remembered(s.part.Values)
+	for name, v := range values {
+		if !slices.Contains(s.part.Sensitive, name) && sameText(r.mask.value(v), v) {
 			continue
 		}
-		if a.Sensitive || slices.Contains(s.part.Sensitive, a.Name) || !sameText(r.mask.value(v), v) {
-			if a.Key {
-				return nil
-			}
-			continue
+		if s.module.Attribute(name).Key {
+			return nil
 		}
-		values[a.Name] = v
+		delete(values, name)
 	}
 	return values
 }

@@ -105,6 +105,22 @@ func (s *Schema) Key(values map[string]any) string {
 	return string(data)
 }
 
+// Remembered gives those of the values by which a resource is found again, and
+// removed, once nobody declares it any more: keys and how-to attributes, without
+// those that widen, and nothing sensitive. What is not sensitive but must be given
+// is among them.
+func (s *Schema) Remembered(values map[string]any) map[string]any {
+	found := map[string]any{}
+	for i := range s.Attributes {
+		a := &s.Attributes[i]
+		how := a.In && !a.Widens && a.Kind != KindSource && a.Kind != KindCondition
+		if v := values[a.Name]; v != nil && !a.Sensitive && (a.Key || a.Required || how) {
+			found[a.Name] = v
+		}
+	}
+	return found
+}
+
 // Paths lists the paths on the host that a part with these values touches.
 func (s *Schema) Paths(values map[string]any) []string {
 	var paths []string

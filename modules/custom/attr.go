@@ -46,7 +46,7 @@ func newAttribute(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	a := &attribute{at: thread.CallFrame(1).Pos}
 	flags := map[string]*bool{
 		"key": &a.Key, "required": &a.Required, "present": &a.Present, "input": &a.In, "out": &a.Out,
-		"path": &a.Path, "sensitive": &a.Sensitive,
+		"path": &a.Path, "sensitive": &a.Sensitive, "widens": &a.Widens,
 	}
 	if len(args) > 1 {
 		a.wrong(`write attr("KIND", doc = "…")`, "attr takes one value without a name, its kind")
@@ -72,7 +72,7 @@ func newAttribute(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 		case name == "enum":
 			a.setEnum(pair[1])
 		default:
-			names := []string{"key", "required", "present", "input", "out", "path", "sensitive", "doc", "default", "enum", "kind"}
+			names := []string{"key", "required", "present", "input", "out", "path", "sensitive", "widens", "doc", "default", "enum", "kind"}
 			hint := eval.DidYouMean(name, names)
 			if name == "optional" {
 				hint = "what is not required is optional"

@@ -159,7 +159,31 @@ func (r *runner) converge() {
 	r.unchanged(h, r.ensure())
 	r.roundTrip()
 	if r.suite.Module.Remove != nil && r.ensure() == states.Present && r.c.Stays == "" {
+		r.remembered(h)
 		r.absent(h)
+	}
+}
+
+// remembered looks for what is there by the values alone that are kept of it once it
+// is not declared any more.
+func (r *runner) remembered(h host.Host) {
+	m := r.suite.Module
+	for _, a := range m.Attributes {
+		if a.Required && a.Sensitive {
+			return // it is not removed then
+		}
+	}
+	values := m.Remembered(r.values())
+	want, err := m.Decode(values, nil)
+	if err == nil {
+		err = m.Check(want)
+	}
+	var have any
+	if err == nil {
+		have, err = m.Read(r.t.Context(), h, want)
+	}
+	if err != nil || have == nil {
+		r.t.Errorf("it cannot be found again by %v alone, once it is not declared any more: error %v", values, err)
 	}
 }
 
