@@ -153,6 +153,13 @@ func (b *Backup) begin() error {
 	if b.index != nil {
 		return nil
 	}
+	if b.disk.root == nil { // one of its own
+		d, err := openDisk(filepath.Dir(b.dir), nil)
+		if err != nil {
+			return err
+		}
+		b.disk = d
+	}
 	if err := b.disk.mkdir(b.dir); err != nil {
 		return err
 	}
