@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -52,13 +53,19 @@ type Replay struct {
 	run    string
 	boot   string
 	begun  map[string]*states.Event // by address: parts without an end
-	taken  map[string][]states.Debt // by address of a handler's wave that has started
+	taken  map[string]taken         // by address of a handler's wave that has started
+}
+
+// taken is what a wave has taken over when it started.
+type taken struct {
+	at    time.Time
+	debts []states.Debt
 }
 
 // NewReplay begins with a run of a site, by its Identity.
 func NewReplay(l *Ledger, site, run string) *Replay {
 	l.adopt(site)
-	return &Replay{Ledger: l, site: site, run: run, begun: map[string]*states.Event{}, taken: map[string][]states.Debt{}}
+	return &Replay{Ledger: l, site: site, run: run, begun: map[string]*states.Event{}, taken: map[string]taken{}}
 }
 
 // Add takes an event. Those that say nothing about debts cost nothing.
@@ -79,7 +86,7 @@ func (r *Replay) Add(ev *states.Event) {
 	case states.EventPart:
 		r.part(ev)
 	case states.EventStart:
-		r.taken[ev.Address] = r.Owed(states.WithoutWave(ev.Address))
+		r.taken[ev.Address] = taken{ev.Time, r.Owed(states.WithoutWave(ev.Address))}
 	case states.EventInvocation:
 		r.owes(ev.Address, ev, ev.Outcome)
 		r.paid(ev)
@@ -120,8 +127,20 @@ func (r *Replay) settle() {
 		r.owes(ev.Address, &ev, states.Unknown)
 		r.unknown(&ev)
 	}
+	for _, wave := range slices.Sorted(maps.Keys(r.taken)) {
+		r.again(wave, r.taken[wave].at, states.Unknown)
+	}
 	clear(r.begun)
 	clear(r.taken)
+}
+
+// again makes a handler, one of whose waves has started and not gone well, owed to
+// itself, if it is owed nothing else: a wave before may have taken what called both.
+// Half of a restart is a service that is down.
+func (r *Replay) again(wave string, at time.Time, why states.Outcome) {
+	if handler := states.WithoutWave(wave); len(r.Owed(handler)) == 0 {
+		r.add(states.Debt{Site: r.site, Handler: handler, Notifier: handler, Run: r.run, Since: at, Why: why})
+	}
 }
 
 // part takes a part's end.
@@ -175,8 +194,9 @@ func (r *Replay) owes(address string, ev *states.Event, why states.Outcome) {
 // add adds a debt. The same one from before stays as it is, but it is owed anew
 // to waves that have taken it.
 func (r *Replay) add(d states.Debt) {
-	for wave, list := range r.taken {
-		r.taken[wave] = slices.DeleteFunc(list, func(o states.Debt) bool { return same(o, d) })
+	for wave, t := range r.taken {
+		t.debts = slices.DeleteFunc(t.debts, func(o states.Debt) bool { return same(o, d) })
+		r.taken[wave] = t
 	}
 	if !among(r.Ledger.Debts, d) {
 		r.Ledger.Debts = append(r.Ledger.Debts, d)
@@ -207,16 +227,23 @@ func (r *Replay) Owed(handler string) (list []states.Debt) {
 // paid clears the debts that a wave has taken, if it has gone well. One that its
 // own guard skipped has paid.
 func (r *Replay) paid(ev *states.Event) {
-	taken := r.taken[ev.Address]
+	t, started := r.taken[ev.Address]
 	delete(r.taken, ev.Address)
-	if len(taken) == 0 || ev.Outcome != states.Changed && ev.Outcome != states.Unchanged && ev.Outcome != states.Skipped {
-		return
+	switch ev.Outcome {
+	case states.Changed, states.Unchanged, states.Skipped:
+		r.forgive(t.debts)
+	case states.Failed, states.Unknown:
+		if started {
+			r.again(ev.Address, ev.Time, ev.Outcome)
+		}
 	}
-	r.forgive(taken)
 }
 
 // forgive takes debts off the list.
 func (r *Replay) forgive(list []states.Debt) {
+	if len(list) == 0 {
+		return
+	}
 	r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(list, d) })
 }
 

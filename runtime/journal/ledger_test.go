@@ -142,3 +142,34 @@ func TestOldRecordsAreAdopted(t *testing.T) {
 		t.Errorf("of a site with a name: %+v", got)
 	}
 }
+
+// A wave that starts and does not go well is owed, though a wave before it has paid
+// all debts of its handler: who stops a service has to start it.
+func TestHalfAWaveIsOwed(t *testing.T) {
+	before := []states.Event{
+		{Type: states.EventPart, Address: "file.a", Outcome: states.Changed, Owes: []string{"state.h"}},
+		{Type: states.EventStart, Address: "state.h#1"},
+		{Type: states.EventInvocation, Address: "state.h#1", Outcome: states.Changed},
+		{Type: states.EventStart, Address: "state.h#2"},
+	}
+	for outcome, owed := range map[states.Outcome]states.Outcome{
+		"": states.Unknown, states.Failed: states.Failed, states.Unknown: states.Unknown,
+		states.Changed: "", states.Skipped: "",
+	} {
+		r := journal.NewReplay(&journal.Ledger{}, "web", "00000001-abcdef")
+		for _, ev := range before {
+			r.Add(&ev)
+		}
+		if outcome != "" {
+			r.Add(&states.Event{Type: states.EventInvocation, Address: "state.h#2", Outcome: outcome})
+		}
+		r.End()
+		var got states.Outcome
+		for _, d := range r.Ledger.Debts {
+			got = d.Why
+		}
+		if got != owed || len(r.Ledger.Debts) > 1 {
+			t.Errorf("after %q: owed %+v", outcome, r.Ledger.Debts)
+		}
+	}
+}
