@@ -52,9 +52,10 @@ func (p *platter) done(op journal.Op) {
 	}
 }
 
-// losePower cuts everything to what is durable. A name that is new, or was given
-// to another file, stands for the old one or for an empty file: both happen.
-func (p *platter) losePower(empty bool) error {
+// losePower cuts everything to what is durable, and events to that and a share of
+// what else was written, in percent. A name that is new, or was given to another
+// file, stands for the old one or for an empty file: both happen.
+func (p *platter) losePower(empty bool, share int64) error {
 	runs := filepath.Join(p.dir, "runs")
 	return filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || path == p.dir || path == runs || filepath.Base(path) == "lock" {
@@ -77,8 +78,12 @@ func (p *platter) losePower(empty bool) error {
 			return os.WriteFile(path, former, 0o600)
 		}
 		info, err := e.Info()
-		if err == nil && info.Size() > p.durable[path] {
-			err = os.Truncate(path, p.durable[path])
+		size := p.durable[path]
+		if err == nil && info.Size() > size {
+			if filepath.Base(path) == "events.jsonl" {
+				size += (info.Size() - size) * share / 100
+			}
+			err = os.Truncate(path, size)
 		}
 		return err
 	})
@@ -92,7 +97,7 @@ func lose(onHost, inJournal bool) func(*world, int) {
 			w.losePower()
 		}
 		if inJournal {
-			w.must(w.platter.losePower(k%2 == 0))
+			w.must(w.platter.losePower(k%2 == 0, int64(max(k%5-1, 0)*33)))
 			// A temporary file may outlast the record that would tell of it.
 			w.untidy = !onHost
 		}

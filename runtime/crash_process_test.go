@@ -26,11 +26,11 @@ func (w *world) process(f *fate) (*runtime.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	record, err := folder.Start(background, journal.Meta{Run: w.site.run, Origin: "/site"})
+	record, err := folder.Start(background, journal.Meta{Run: w.run, Origin: "/site"})
 	if err != nil {
 		return nil, err
 	}
-	result, err := runtime.Apply(background, w.site.run, runtime.Options{
+	result, err := runtime.Apply(background, w.run, runtime.Options{
 		Host: &mortal{world: w, fate: f}, Registry: registry(), Parallel: w.parallel,
 		Journal: record, Past: record.Ledger(), Runs: folder.StateRun, Origin: "/site",
 	})

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,27 @@ type randomSite struct {
 	handlers []string
 	states   []string // that may be required, with the handlers that each notifies
 	parts    int
+	idle     string // the handlers alone
+}
+
+// notifies finds who notifies somebody of changes, but for handlers.
+var notifies = regexp.MustCompile(`notify = \[.*\]`)
+
+// edit draws what becomes of the site between two processes: nothing; it notifies
+// nobody of changes any more; or only its handlers are left.
+func (r *randomSite) edit(w *world) {
+	edited := crashSite{text: r.idle}
+	switch rapid.IntRange(0, 9).Draw(r.T, "edit") {
+	case 0:
+		edited.text = notifies.ReplaceAllString(r.site.text, "notify = []")
+		w.silent = true
+	case 1:
+		w.site.loose = "/"
+	default:
+		return
+	}
+	edited.compile(r.T)
+	w.run = edited.run
 }
 
 func (r *randomSite) chance(percent int, what string) bool {
@@ -44,7 +66,7 @@ func refs(kind string, names []string) string {
 	return "[" + kind + strings.Join(names, ", "+kind) + "]"
 }
 
-func drawCrashSite(t *rapid.T) *crashSite {
+func drawCrashSite(t *rapid.T) *randomSite {
 	r := &randomSite{T: t, site: &crashSite{name: "random", loose: "/h", files: map[string]string{}}}
 	for i := range rapid.IntRange(1, 4).Draw(t, "handlers") {
 		r.handlers = append(r.handlers, fmt.Sprint("h", i))
@@ -52,6 +74,7 @@ func drawCrashSite(t *rapid.T) *crashSite {
 	for i, h := range r.handlers {
 		r.handler(h, r.some(i+1, "chain"))
 	}
+	r.idle = r.text.String()
 	for range rapid.IntRange(1, 4).Draw(t, "groups") {
 		if r.chance(40, "block") {
 			r.block()
@@ -60,7 +83,7 @@ func drawCrashSite(t *rapid.T) *crashSite {
 		}
 	}
 	r.site.text = r.text.String()
-	return r.site
+	return r
 }
 
 func (r *randomSite) handler(name string, notify []string) {
@@ -68,7 +91,7 @@ func (r *randomSite) handler(name string, notify []string) {
 	if r.chance(20, "flaky") {
 		program = "flaky"
 	}
-	fmt.Fprintf(&r.text, "state %q {\n lazy = true\n notify = %s\n", name, refs("state.", notify))
+	fmt.Fprintf(&r.text, "state %q {\n lazy = true\n notify  = %s\n", name, refs("state.", notify)) // two spaces: not silenced
 	if r.chance(30, "with a file") {
 		fmt.Fprintf(&r.text, " file \"/%s.file\" {\n content = \"x\"\n }\n", name)
 	}
@@ -159,7 +182,8 @@ func drawFate(t *rapid.T) *fate {
 // Whatever the site, and however one process after the other ends.
 func TestAnySiteAnyEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawCrashSite(t)
+		r := drawCrashSite(t)
+		s := r.site
 		s.compile(t)
 		before := s.world(t, 1)
 		defer os.RemoveAll(before.state)
@@ -176,6 +200,7 @@ func TestAnySiteAnyEnd(t *testing.T) {
 			f := drawFate(t)
 			_, _ = w.process(f) // the last one tells
 			ops = append(ops, f.op)
+			r.edit(w)
 			if f.dead {
 				if lost := rapid.IntRange(0, 7).Draw(t, "lost power"); lost < 4 {
 					lose(lost&1 > 0, lost&2 > 0)(w, k)

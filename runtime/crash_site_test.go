@@ -206,7 +206,7 @@ func (s *crashSite) compile(t failer) {
 
 // world makes a fresh host for the site, which is compiled.
 func (s *crashSite) world(t failer, parallel int) *world {
-	w := &world{Memory: host.NewMemory(), t: t, state: stateDir(t), site: s, parallel: parallel}
+	w := &world{Memory: host.NewMemory(), t: t, state: stateDir(t), site: s, run: s.run, parallel: parallel}
 	w.platter = newPlatter(w.state)
 	for path, text := range s.files {
 		w.must(w.Add(path, text))

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // world outlives the processes that act on it: a host, what has happened there,
@@ -16,6 +17,8 @@ type world struct {
 	t        failer
 	state    string // the state folder
 	site     *crashSite
+	run      *states.StateRun // the site's, or what it was edited to
+	silent   bool             // in which no part notifies anybody of changes
 	parallel int
 	platter  *platter
 	untidy   bool // temporary files may be left on the host
@@ -30,11 +33,12 @@ type world struct {
 type deed struct {
 	what   string // "/path" was changed, "!name" a program has failed, or "name" has run
 	undone bool   // by a loss of power
+	silent bool   // the site, as it was edited, notifies nobody of changes
 }
 
 // did notes a deed, which is undone with what it comes with.
 func (w *world) did(what string) (undo func()) {
-	w.history = append(w.history, deed{what: what})
+	w.history = append(w.history, deed{what: what, silent: w.silent && strings.HasPrefix(what, "/")})
 	k := len(w.history) - 1
 	return func() { w.history[k].undone = true }
 }
@@ -168,7 +172,7 @@ func (r rule) broken(history []deed) string {
 	due := false
 	for _, d := range history {
 		switch {
-		case d.undone:
+		case d.undone, d.silent && d.what != r.before:
 		case d.what == r.deed || strings.HasSuffix(r.deed, "/") && strings.HasPrefix(d.what, r.deed):
 			due = true
 		case d.what == r.handler:
