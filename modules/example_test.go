@@ -18,6 +18,7 @@ func ExampleStandard() {
 	// line
 	// package
 	// print
+	// reboot
 	// reload
 	// restart
 	// service

@@ -9,6 +9,7 @@ import (
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/packages"
 	"github.com/tenetcm/tenet/modules/print"
+	"github.com/tenetcm/tenet/modules/reboot"
 	"github.com/tenetcm/tenet/modules/reload"
 	"github.com/tenetcm/tenet/modules/restart"
 	"github.com/tenetcm/tenet/modules/service"
@@ -28,6 +29,7 @@ func Standard() *states.Registry {
 		line.Module,
 		packages.Module,
 		print.Module,
+		reboot.Module,
 		reload.Module,
 		restart.Module,
 		service.Module,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -18,18 +19,21 @@ const (
 	activeDir = "/run/simulated/active/"
 	// SystemdLog is a file with a line for each start, stop and reload.
 	SystemdLog = "/run/simulated/systemd.log"
+	// bootID is where Linux names the time since it was started.
+	bootID = "/proc/sys/kernel/random/boot_id"
 )
 
 // AddSystemd adds systemctl, and what it needs to run. A unit is its file: it
 // fails to start where that says ExecStart=/bin/false, and can reload where it
 // says ExecReload.
-func AddSystemd(_ context.Context, h *host.Memory) error {
+func AddSystemd(ctx context.Context, h *host.Memory) error {
 	b := &builder{h: h}
 	for _, dir := range []string{"/run/systemd/system", activeDir, unitDir, adminDir + "multi-user.target.wants/"} {
 		b.must(MakeDirectory(h, strings.TrimSuffix(dir, "/"), nil))
 	}
 	s := &suite{h: h}
-	s.handle("systemctl", "--root= --no-pager --property= --full --lines= --quiet -q --now --system", 1, systemctl)
+	b.must(WriteFile(ctx, h, bootID, "simulated-1\n", host.Meta{Mode: new(fs.FileMode(0o444))}))
+	s.handle("systemctl", "--root= --no-pager --property= --full --lines= --quiet -q --now --system --message=", 1, systemctl)
 	return b.err
 }
 
@@ -134,6 +138,9 @@ var wantedBy = regexp.MustCompile(`(?m)^(?:Wanted|Required)By=(\S+)`)
 func systemctl(p *program) (host.Result, error) {
 	if len(p.args) == 1 && p.args[0] == "daemon-reload" {
 		return p.done()
+	}
+	if len(p.args) == 1 && p.args[0] == "reboot" {
+		return p.reboot()
 	}
 	if len(p.args) != 2 {
 		return p.fail(1, "systemctl: wrong arguments %q", p.args)
