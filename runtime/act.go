@@ -145,13 +145,19 @@ func (s *step) act(ctx context.Context) {
 		s.acted(changed, out)
 		return
 	}
-	if err := s.engine.announce(s); err != nil {
+	if err = s.mayReboot(); err == nil {
+		err = s.engine.announce(s)
+	}
+	if err != nil {
 		s.fail(err)
 		return
 	}
-	changed, out, err = s.module.Act(ctx, s.host, s.want)
-	if err == nil {
+	if changed, out, err = s.actAnnounced(ctx); err == nil {
 		s.acted(changed, out)
+		return
+	}
+	if errors.Is(err, states.ErrRebooting) {
+		s.engine.recorder.stop(states.ErrRebooting) // it has no end yet
 		return
 	}
 	s.out = out

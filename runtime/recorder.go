@@ -88,13 +88,6 @@ func (r *recorder) broken(err error) {
 	r.stop(err)
 }
 
-// fails is broken for those who do not hold the recorder's lock.
-func (r *recorder) fails(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.broken(err)
-}
-
 // begin records that parts are about to act, in one go. The records outlive this
 // process on return, and a loss of power where a handler may be owed, or no Read
 // can tell what came of it; so does then everything done before.
@@ -360,7 +353,7 @@ func (r *recorder) output(s *step) string {
 		text, _ := values[stream].(string)
 		if j := r.engine.options.Journal; j != nil && text != "" {
 			if err := j.Output(s.part.Address, stream, []byte(r.mask.text(text))); err != nil {
-				r.fails(err)
+				r.fail(err)
 			}
 		}
 	}

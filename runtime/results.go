@@ -122,9 +122,7 @@ func (e *engine) keep(s *step) {
 		l.values = s.module.Encode(resource)
 	}
 	if j := e.options.Journal; j != nil {
-		if err := l.record(j, s.part.Address); err != nil {
-			e.recorder.fails(err)
-		}
+		e.recorder.fail(l.record(j, s.part.Address))
 	}
 	e.results.mu.Lock()
 	defer e.results.mu.Unlock()

@@ -215,6 +215,11 @@ func (e *engine) accounted(d states.Debt) bool {
 func (r *recorder) goesOn() states.Event {
 	before := r.engine.resumed
 	r.seq, r.counts.Retried = before.Last, before.Retried
-	return states.Event{Type: states.EventResume, Format: states.EventFormat, Mode: "apply",
-		Reason: fmt.Sprintf("%d parts have ended before", len(before.Parts))}
+	done := 0
+	for _, ev := range before.Parts {
+		if ev.Outcome == states.Changed || ev.Outcome == states.Unchanged || ev.Outcome == states.Skipped {
+			done++
+		}
+	}
+	return states.Event{Type: states.EventResume, Format: states.EventFormat, Mode: "apply", Reason: fmt.Sprintf("%d parts are done", done)}
 }

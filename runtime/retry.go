@@ -16,6 +16,9 @@ import (
 // process has begun may prove to be done.
 func (s *step) persist(ctx context.Context) {
 	if begun, unknown := s.engine.pastAct(s); unknown && s.recovers(ctx, begun) {
+		if s.outcome == states.Changed {
+			s.reason = "run " + begun.Run + " began it, and it is done"
+		}
 		return
 	}
 	s.attempt(ctx)
@@ -151,9 +154,6 @@ func (s *step) recovers(ctx context.Context, begun states.Begun) bool {
 		return false
 	}
 	s.action, s.outcome, s.err = states.Execute, states.Changed, nil
-	if begun.Run != s.engine.recorder.runID() {
-		s.reason = "run " + begun.Run + " began it, and it is done"
-	}
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	goruntime "runtime"
+	"sync"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -35,6 +36,10 @@ type Options struct {
 	// Past is what earlier runs have left: what handlers are owed, and which
 	// parts nobody knows about. Nil: nothing.
 	Past *journal.Ledger
+	// Continue puts in place what goes on with the run, by its ID, once the machine
+	// has started anew, and gives what takes that back. Nil: parts that start it
+	// anew fail.
+	Continue func(context.Context) (undo func() error, err error)
 	// Runs gives what an earlier run was to do, by its ID; nil: nobody knows.
 	Runs func(id string) (*states.StateRun, error)
 	// Origin is where the site lies. Records know a site without a name by it.
@@ -59,6 +64,9 @@ type Result struct {
 	Failed bool
 	// Interrupted: the context ended before the run did.
 	Interrupted bool
+	// Rebooting: it is interrupted since the machine is about to start anew, and
+	// goes on after that.
+	Rebooting bool
 	// Left is what an apply has left for the runs that come after it, of all sites
 	// in Options.Past; nil after a plan.
 	Left *journal.Ledger
@@ -119,6 +127,7 @@ type engine struct {
 	locks    *lockSet
 	confirms confirms
 	resumed  *journal.Resumed // what was done before this process; nil: nothing
+	acts     sync.RWMutex     // see alone
 	// recovered are parts that an earlier run has begun, and of which a step has
 	// taken that over.
 	recovered map[string]bool
@@ -162,9 +171,13 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.cleanUp(ctx)
 	e.announceOrphans()
 	e.schedule(ctx)
-	e.endConfirms(ctx)
+	rebooting := errors.Is(context.Cause(ctx), states.ErrRebooting)
+	if !rebooting { // what was not confirmed yet is, or put back, after that
+		e.endConfirms(ctx)
+	}
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)
+	result.Rebooting = rebooting
 	e.settleManaged()
 	if e.debts.ledger != nil {
 		e.debts.ledger.End()

@@ -60,6 +60,7 @@ func (e *engine) view(t *taint) host.Host {
 
 // together carries out steps whose module takes several in one call, or one.
 func (e *engine) together(ctx context.Context, steps []*step) {
+	defer e.alone(steps[0].part)()
 	var acting []*step
 	steps = slices.DeleteFunc(steps, e.takeOver)
 	for _, s := range steps {

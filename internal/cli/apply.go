@@ -32,7 +32,8 @@ type applyCmd struct {
 	converging
 	locking
 	pruning
-	Partial bool `help:"Of a saved plan that does not fit any more, do what still fits."`
+	Resume  string `help:"Go on with this run, which did not end, or failed." placeholder:"ID"`
+	Partial bool   `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
 // Run applies a site, or a saved plan.
@@ -42,6 +43,9 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
 	s.prune = cmd.Prune
+	if cmd.Resume != "" {
+		return s.resume(ctx, cmd)
+	}
 	if isPlanFile(cmd.Site) {
 		if cmd.Prune {
 			return usage("give it to tenet plan -o FILE", "--prune is for plans, and this is one that is saved")

@@ -59,10 +59,19 @@ func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder, sho
 			return nil, errors.Join(err, failed(record.Finish(journal.End{State: journal.Failed, Err: err})))
 		}
 	}
+	return s.carry(ctx, c, record, show)
+}
+
+// carry carries out a run that was begun or goes on.
+func (s *client) carry(ctx context.Context, c *site, record *journal.Run, show func(*site) ui.Renderer) (*runtime.Result, error) {
 	r := show(c)
 	o := s.options(c, r.Event)
-	o.Journal = record
+	o.Journal, o.Continue = record, s.continues(c, record.ID())
 	result, err := runtime.Apply(ctx, c.run, o)
+	if err == nil && result.Rebooting {
+		err = errors.Join(r.Close(), s.awaitReboot(ctx, record, result))
+		return result, failed(err)
+	}
 	err = errors.Join(err, record.Finish(ending(result, err)))
 	if shown := unread(r.Close()); shown != nil {
 		err = errors.Join(err, fmt.Errorf("the run is recorded, but could not be shown: %w", shown))
@@ -103,6 +112,10 @@ func (c *site) recorded() map[string]journal.Source {
 func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*journal.Run, error) {
 	meta := s.meta(c)
 	meta.Sources = c.recorded()
+	var err error
+	if meta.Modules, err = c.digests(); err != nil {
+		return nil, failed(err)
+	}
 	record, err := folder.Start(ctx, meta)
 	if refusal(err) != "" {
 		return nil, refused(err)
@@ -139,6 +152,8 @@ func (s *client) journal() (*journal.Folder, error) {
 // exitCode is the status for a run that ended.
 func exitCode(r *runtime.Result, detailed bool) error {
 	switch {
+	case r.Rebooting: // which was said
+		return &status{code: exitInterrupted}
 	case r.Interrupted:
 		return &status{code: exitInterrupted, err: errInterrupted}
 	case r.Failed:

@@ -14,7 +14,8 @@ import (
 )
 
 // interrupt runs tenet, waits until the file exists, sends the signals, each
-// after the output of the one before, and wants the exit status. What the
+// after the output of the one before, and wants the exit status, -1 where a signal
+// ended it. What the
 // program prints goes to the files out and err.
 //
 //	interrupt STATUS FILE SIGNAL,… ARGS…
@@ -40,8 +41,8 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, ctx, func() bool { return len(read(ts, args[1])) > 0 })
 	for name := range strings.SplitSeq(args[2], ",") {
 		said := len(read(ts, "err"))
-		ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[name]))
-		if said == 0 { // the first is answered
+		ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[name]))
+		if said == 0 && name != "KILL" { // the first is answered
 			wait(ts, ctx, func() bool { return len(read(ts, "err")) > 0 })
 		}
 	}

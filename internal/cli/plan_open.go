@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/custom"
@@ -74,6 +75,9 @@ func (s *client) planned(plan *planfile.Plan) (*site, error) {
 		at := diag.Pos{Line: place.Line, Column: place.Column}
 		c.places[address] = diag.Range{File: place.File, Start: at, End: at}
 	}
+	for _, m := range plan.Modules {
+		c.modules = append(c.modules, lang.ModuleFiles(m))
+	}
 	c.own, err = planModules(plan)
 	return c, err
 }
@@ -117,7 +121,7 @@ func savedLines(places map[string]journal.Source) func(file string, number int) 
 }
 
 // onlySite refuses flags that say what is to be planned.
-func (s *client) onlySite() error {
+func (s *client) onlySite(what, hint string) error {
 	g := s.globals
 	for _, f := range []struct {
 		name  string
@@ -127,7 +131,7 @@ func (s *client) onlySite() error {
 		{"var", len(g.Var) > 0}, {"var-file", len(g.VarFile) > 0}, {"facts", g.Facts != ""},
 	} {
 		if f.given {
-			return usage("give it to tenet plan -o FILE", "--%s says what is planned, and this is a saved plan", f.name)
+			return usage(hint, "--%s says what is planned, and this is %s", f.name, what)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ type shownRow struct {
 
 // Run shows a saved plan, for which neither the host nor the site is needed.
 func (cmd *showCmd) Run(ctx runContext, s *client) error {
-	if err := s.onlySite(); err != nil {
+	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE"); err != nil {
 		return err
 	}
 	if cmd.HTML && s.globals.JSON {

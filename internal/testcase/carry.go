@@ -24,6 +24,8 @@ func (r *running) tell(ctx context.Context, how carryOut) (*story, error) {
 	s := &story{events: map[string]states.Event{}}
 	result, err := how(ctx, r.compiled.run, runtime.Options{
 		Host: r.compiled.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compiled.sources, Parallel: 1,
+		// A simulated machine starts anew at once.
+		Continue: func(context.Context) (func() error, error) { return func() error { return nil }, nil },
 		Events: func(ev states.Event) {
 			s.all = append(s.all, ev)
 			if ev.Type == states.EventPart {

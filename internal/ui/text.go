@@ -53,6 +53,11 @@ func (t *text) Event(ev states.Event) {
 	switch ev.Type {
 	case states.EventRun:
 		t.plan, t.started = ev.Mode == "plan", ev.Time
+	case states.EventResume:
+		t.started = ev.Time
+		if !t.options.Quiet {
+			t.print(t.dim("going on with run "+ev.Run+": "+clean(ev.Reason)), "\n")
+		}
 	case states.EventPart:
 		t.part(&ev)
 	case states.EventRetry:

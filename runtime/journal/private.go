@@ -14,7 +14,8 @@ import (
 
 // What a run must not lose while somebody may go on with it, and what nobody else
 // is to see: the values that run.json masks, and what parts have left for
-// expressions of others. Mode 0600, and removed when the run has ended.
+// expressions of others. Mode 0600, and removed when the run has ended; if it failed,
+// only where something in it is secret.
 const (
 	secretsFile = "secrets.json"
 	resultsFile = "results.jsonl"
@@ -107,8 +108,15 @@ func (r *Run) Result(result Result) error {
 	if err == nil {
 		_, err = r.results.Write(append(line, '\n'))
 	}
+	r.secret = r.secret || len(result.Sensitive) > 0
 	r.failed = err
 	return err
+}
+
+// isSecret reports whether a secret is among what is private.
+func (r *Run) isSecret() bool {
+	_, err := os.Lstat(r.folder.path(r.ID(), secretsFile))
+	return r.secret || !errors.Is(err, fs.ErrNotExist)
 }
 
 // readResults reads what a run's parts have left. A torn last line belongs to a

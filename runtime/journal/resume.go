@@ -89,6 +89,9 @@ func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) 
 	}
 	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: status, resumed: resumed}
 	r.saved <- nil // nothing is written anew
+	for _, result := range resumed.Results {
+		r.secret = r.secret || len(result.Sensitive) > 0
+	}
 	left := past.Clone()
 	left.Damaged = nil
 	r.replay = NewReplay(left, Identity(status.Site, status.Origin), id)
@@ -215,6 +218,23 @@ func (r *Resumed) PutBack(ev *states.Event) {
 	maps.DeleteFunc(r.Ended, func(address string, _ states.Outcome) bool {
 		return address == ev.Address || slices.Contains(ev.Owes, states.WithoutWave(address))
 	})
+}
+
+// Pause notes durably that the machine is about to start anew, and that the run goes
+// on after that. The lock is kept: the end of this process gives it up, and Finish
+// does if the machine stays up after all.
+func (r *Run) Pause(e End) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &r.status
+	s.State, s.Counts = Rebooting, &e.Counts
+	if err := r.sync(); err != nil {
+		return err
+	}
+	if err := r.writeStatus(); err != nil {
+		return err
+	}
+	return errors.Join(r.folder.disk.sync(r.folder.path(r.ID(), "status.json")), r.folder.disk.sync(r.folder.path(r.ID())))
 }
 
 // Resumed tells what was done before; nil: the run begins with this process.

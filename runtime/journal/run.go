@@ -75,6 +75,7 @@ type Run struct {
 	backup  *Backup // nil: not asked for
 	events  *file
 	results *file // nil: nothing is kept yet
+	secret  bool  // there are sensitive values among them
 	out     *bufio.Writer
 	encoder *json.Encoder
 	failed  error // after it, nothing is appended
@@ -298,7 +299,7 @@ func (r *Run) Finish(e End) error {
 	if s.State == Done && errors.Join(errs...) != nil {
 		s.State = Failed // what cannot be recorded is not done
 	}
-	if e.State == Done || e.State == Failed {
+	if e.State == Done || e.State == Failed && r.isSecret() {
 		errs = append(errs, r.forget())
 	}
 	errs = append(errs, r.writeStatus(), r.close())
