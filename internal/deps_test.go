@@ -59,7 +59,7 @@ var imports = []struct {
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
-	{"runtime/planfile", []string{"states", "graph", "runtime/journal", "lang/secrets"}, []string{"*"}},
+	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "lang/secrets"}, []string{"*"}},
 	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},

@@ -71,10 +71,12 @@ func maySave(out string) error {
 	return usage("give another name, or remove it first", "-o: %s is there, and is no saved plan", out)
 }
 
-// planEvents plans, shows it if there is a renderer, and gives all events.
+// planEvents plans, shows it if there is a renderer, and gives all events, as
+// they are saved and compared.
 func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
 	var events []states.Event
 	result, err := runtime.Plan(ctx, c.run, s.options(c, func(ev states.Event) {
+		planfile.Observe(&ev, c.host)
 		if r != nil {
 			r.Event(ev)
 		}

@@ -2,8 +2,12 @@ package planfile
 
 import (
 	"bytes"
+	"fmt"
+	"path"
+	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -21,6 +25,22 @@ func Rows(events []states.Event) []states.Event {
 		rows = append(rows, ev)
 	}
 	return rows
+}
+
+// Observe adds to a row that would remove a file what file that is. The row of a
+// part that is to be absent does not say so itself, and what was saved must not
+// stand for the removal of something that nobody has seen: when it was changed
+// tells that, without a word about its content.
+func Observe(ev *states.Event, h host.Reader) {
+	if ev.Type != states.EventPart || ev.Action != states.Remove || !path.IsAbs(ev.Key) {
+		return
+	}
+	info, err := h.Lstat(ev.Key)
+	if err != nil || info.Kind != host.Regular {
+		return
+	}
+	was := fmt.Sprintf("%d bytes, changed %s", info.Size, info.ModTime.UTC().Format(time.RFC3339Nano))
+	ev.Changes = append(slices.Clone(ev.Changes), states.Change{Attribute: "file", From: was})
 }
 
 // Difference is one row that is no longer what it was in the plan.

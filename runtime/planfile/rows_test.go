@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -94,4 +95,34 @@ func TestCompareFindsAnyChange(t *testing.T) {
 			t.Errorf("%v, %v", diffs, err)
 		}
 	})
+}
+
+// The row of a file that would be removed tells one file from another one.
+func TestObserve(t *testing.T) {
+	h := host.NewMemory()
+	observed := func(ev states.Event) string {
+		planfile.Observe(&ev, h)
+		return fmt.Sprint(ev.Changes)
+	}
+	row := states.Event{Type: states.EventPart, Address: "file.a", Action: states.Remove, Key: "/a", Changes: []states.Change{{Attribute: "mode", From: "0644"}}}
+	if got := observed(row); strings.Contains(got, "bytes") {
+		t.Errorf("nothing is there: %s", got)
+	}
+	if err := h.WriteFile(t.Context(), "/a", host.Text("one"), host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	before := observed(row)
+	if before != observed(row) || !strings.Contains(before, "3 bytes, changed ") || len(row.Changes) != 1 {
+		t.Errorf("a file: %s", before)
+	}
+	if err := h.WriteFile(t.Context(), "/a", host.Text("three"), host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	if after := observed(row); after == before {
+		t.Errorf("another file is the same: %s", after)
+	}
+	row.Action = states.Update
+	if got := observed(row); strings.Contains(got, "bytes") {
+		t.Errorf("an update: %s", got)
+	}
 }
