@@ -52,3 +52,18 @@ func TestPercentages(t *testing.T) {
 		}
 	}
 }
+
+func FuzzSpan(f *testing.F) {
+	for _, text := range []string{"30d", "1d12h", "90m", "0", "d", "-1h", "1d-1h"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var d, again span
+		if d.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		if err := again.UnmarshalText([]byte(d.String())); d < 0 || err != nil || again != d {
+			t.Errorf("%q is %d, written %s and read as %d, %v", text, d, d, again, err)
+		}
+	})
+}

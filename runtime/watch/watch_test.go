@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"testing"
@@ -158,6 +159,42 @@ func TestDrift(t *testing.T) {
 	d.Forget()
 	look(news(watch.Nothing), []watch.Gone{{Type: states.EventPart, Address: "b"}}, part("a", states.NoChange))
 	look(nil, nil)
+}
+
+// Whoever hears all the news knows what is not as declared, and how.
+func TestDriftTellsEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var d watch.Drift
+		known := map[watch.Gone]string{}
+		for range rapid.IntRange(1, 8).Draw(t, "rounds") {
+			is := map[watch.Gone]string{}
+			breaks := rapid.IntRange(0, 5).Draw(t, "breaks") == 0
+			for _, address := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4, rapid.ID).Draw(t, "parts") {
+				ev := part(address, rapid.SampledFrom([]states.Action{states.NoChange, states.Update, states.Remove}).Draw(t, "action"))
+				what := watch.Gone{Type: ev.Type, Address: address}
+				if ev.Action != states.NoChange {
+					is[what] = string(ev.Action)
+				}
+				switch news := d.Add(ev); {
+				case breaks: // who listens drops what a run has said that did not end
+				case news == watch.Off:
+					known[what] = string(ev.Action)
+				case news == watch.Back:
+					delete(known, what)
+				}
+			}
+			if breaks {
+				d.Forget()
+				continue
+			}
+			for _, gone := range d.End() {
+				delete(known, gone)
+			}
+			if !maps.Equal(known, is) {
+				t.Fatalf("it is known that %v, and it is %v", known, is)
+			}
+		}
+	})
 }
 
 // In an apply, what was changed is told each time, a failure once.
