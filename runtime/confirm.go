@@ -288,7 +288,7 @@ func (e *engine) endConfirms(ctx context.Context) {
 		}
 	}
 	all := !slices.ContainsFunc(list, func(c *confirmation) bool { return !c.settled })
-	if b := e.confirms.backup; b != nil && all && e.recorder.err == nil {
+	if b := e.confirms.backup; len(list) > 0 && all && e.recorder.err == nil {
 		e.recorder.fail(b.Remove())
 	}
 	if e.confirms.temp != "" && all {

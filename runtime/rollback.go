@@ -88,7 +88,7 @@ type undo struct {
 	late   bool                      // its run is over; nobody knows how far it was put back
 	ran    func(handler string) bool // whether it has run since, so that it must again
 
-	paths    int
+	paths    map[string]bool
 	parts    map[string]bool // whose changes are undone
 	again    []string        // handlers
 	kept     []string        // directories that others use by now
@@ -96,43 +96,65 @@ type undo struct {
 	reason   string // why the engine says that they run
 }
 
-// restore puts back the paths, the last that was changed first. All of that is
-// durable on return.
+// restore puts back the paths, the last that was changed first. What something
+// that is put back later stands in the way of is tried again after that. All of it
+// is durable on return.
 func (u *undo) restore(ctx context.Context) {
-	u.parts = map[string]bool{}
-	for _, former := range slices.Backward(u.backup.Of(u.block)) {
-		changed, err := putBack(ctx, u.engine.options.Host, former, u.backup.Content(former))
-		switch {
-		case former.Kind == "" && errors.Is(err, syscall.ENOTEMPTY):
-			u.kept = append(u.kept, former.Path)
-		case err != nil:
-			u.problems = append(u.problems, fmt.Errorf("%s: %w", former.Path, err))
-		}
-		if !changed && !u.late {
-			continue
-		}
-		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path, ID: u.id(former.Part)}
-		for _, handler := range u.told(former.Part) {
-			if !u.ran(handler) {
-				continue
-			}
-			if u.ours {
-				ev.Owes = append(ev.Owes, handler)
-			}
-			if !slices.Contains(u.again, handler) {
-				u.again = append(u.again, handler)
-			}
-		}
-		if changed {
-			u.paths++
-			u.parts[former.Part] = true
-			u.engine.recorder.emit(ev)
-			if r := u.engine.resumed; r != nil && u.ours {
-				r.PutBack(&ev)
-			}
+	u.paths, u.parts = map[string]bool{}, map[string]bool{}
+	pending := u.backup.Of(u.block)
+	slices.Reverse(pending)
+	if u.late { // nobody knows how far it came, nor which handlers have run
+		for _, former := range pending {
+			u.calls(u.toRun(former.Part))
 		}
 	}
+	for progress := true; progress && len(pending) > 0; {
+		progress, u.kept, u.problems = false, nil, nil
+		pending = slices.DeleteFunc(pending, func(former journal.Former) bool {
+			changed, err := putBack(ctx, u.engine.options.Host, former, u.backup.Content(former))
+			if changed {
+				progress = true
+				u.restored(former)
+			}
+			switch {
+			case former.Kind == "" && errors.Is(err, syscall.ENOTEMPTY):
+				u.kept = append(u.kept, former.Path)
+			case err != nil:
+				u.problems = append(u.problems, fmt.Errorf("%s: %w", former.Path, err))
+			}
+			return err == nil
+		})
+	}
 	u.engine.recorder.syncAll()
+}
+
+// calls notes handlers that are to run again.
+func (u *undo) calls(handlers []string) {
+	for _, h := range handlers {
+		if !slices.Contains(u.again, h) {
+			u.again = append(u.again, h)
+		}
+	}
+}
+
+// toRun lists the handlers that a part notifies, and that have run.
+func (u *undo) toRun(part string) []string {
+	return slices.DeleteFunc(u.told(part), func(handler string) bool { return !u.ran(handler) })
+}
+
+// restored records that a path is as it was.
+func (u *undo) restored(former journal.Former) {
+	ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path, ID: u.id(former.Part)}
+	again := u.toRun(former.Part)
+	u.calls(again)
+	if u.ours {
+		ev.Owes = again
+	}
+	u.paths[former.Path], u.parts[former.Part] = true, true
+	u.engine.recorder.emit(ev)
+	if r := u.engine.resumed; r != nil && u.ours {
+		r.PutBack(&ev)
+	}
 }
 
 // id is that of a part.
@@ -178,8 +200,8 @@ func (u *undo) told(part string) (handlers []string) {
 // event tells how a block was put back. Without an outcome it waits still: not
 // everything could be.
 func (u *undo) event(e *engine, why error, interrupted bool, stays []string) states.Event {
-	text := fmt.Sprintf("not confirmed: restored %d paths", u.paths)
-	if u.paths == 1 {
+	text := fmt.Sprintf("not confirmed: restored %d paths", len(u.paths))
+	if len(u.paths) == 1 {
 		text = "not confirmed: restored 1 path"
 	}
 	f := &states.Failure{Code: "not_confirmed", Message: text, Source: e.recorder.source(u.block),

@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -55,6 +57,7 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 		defer done()
 		u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, ran: func(string) bool { return true },
 			ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
+		e.cleanUpAfter(left, backup)
 		u.restore(ctx)
 		u.handlers(ctx)
 		told := u.event(e, why, interrupted, nil)
@@ -63,6 +66,24 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 	e.recorder.emitDurably(ev)
 	if ev.Outcome != "" && !e.waitsFor(left.Run) {
 		e.recorder.fail(backup.Remove())
+	}
+}
+
+// cleanUpAfter removes the temporary files beside the paths that are to be put back
+// of processes that died over it: of the run, or of those that came after it.
+func (e *engine) cleanUpAfter(left journal.Unconfirmed, backup *journal.Backup) {
+	runs, err := e.options.Journal.Since(left.Run)
+	if err != nil {
+		return // they stay; the paths are what matters
+	}
+	dirs := map[string]bool{}
+	for _, former := range backup.Of(left.Block) {
+		dirs[path.Dir(former.Path)] = true
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		for _, run := range runs {
+			e.removeLeftovers(states.Begun{Address: left.Block, Run: run}, dir)
+		}
 	}
 }
 

@@ -67,3 +67,30 @@ func TestWatched(t *testing.T) {
 		t.Errorf("a run: %v, %d runs", err, runs)
 	}
 }
+
+func TestResolve(t *testing.T) {
+	m := host.NewMemory()
+	for _, dir := range []string{"/run", "/var", "/var/lib", "/var/lib/x"} {
+		if err := m.Mkdir(dir, host.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, target := range map[string]string{
+		"/var/run": "/run", "/lib": "var/lib", "/var/lib/up": "../../run", "/chain": "lib/up", "/loop": "loop", "/last": "/run",
+	} {
+		if err := m.Symlink(target, path, host.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"/": "/", "/run": "/run", "/last": "/last", "/last/a": "/run/a", "/var/run/a": "/run/a", "/lib/x/a": "/var/lib/x/a",
+		"/chain/a/b": "/run/a/b", "/nowhere/a": "/nowhere/a", "/lib/../a": "/var/a", "/var/lib/up/../a": "/a", "//var//run//a": "/run/a",
+	} {
+		if got := host.Resolve(m, path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	if got := host.Resolve(m, "/loop/a"); got == "" {
+		t.Error("nothing")
+	}
+}

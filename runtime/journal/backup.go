@@ -26,7 +26,7 @@ import (
 type Former struct {
 	Block  string      `json:"block"`
 	Part   string      `json:"part"` // that was about to change it
-	Path   string      `json:"path"`
+	Path   string      `json:"path"` // see host.Resolve
 	Kind   host.Kind   `json:"kind"` // "": nothing was there
 	Mode   fs.FileMode `json:"mode,omitempty"`
 	UID    int         `json:"uid"`
@@ -103,6 +103,7 @@ func (b *Backup) load() (whole int64, err error) {
 func (b *Backup) Keep(h host.Reader, blocks []string, part, path string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	path = host.Resolve(h, path)
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(block string) bool { return b.known[[2]string{block, path}] })
 	if len(blocks) == 0 {
 		return nil
@@ -249,9 +250,6 @@ func (b *Backup) Dir() string { return b.dir }
 func (b *Backup) Remove() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.index == nil && b.list == nil {
-		return nil
-	}
 	err := b.close()
 	b.list, b.known = nil, map[[2]string]bool{}
 	return errors.Join(err, b.disk.remove(b.dir))
@@ -293,6 +291,12 @@ func (x exactFormer) plain() Former {
 		x.Target = string(x.TargetBytes)
 	}
 	return x.Former
+}
+
+// Since lists the runs from one of them up to this one.
+func (r *Run) Since(id string) ([]string, error) {
+	ids, err := r.folder.ids()
+	return slices.DeleteFunc(ids, func(other string) bool { return other < id || other > r.ID() }), err
 }
 
 // Former reads what an earlier run was to do, with its sensitive values Masked,

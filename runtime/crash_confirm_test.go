@@ -1,0 +1,133 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// lockedSite has a block whose check never passes.
+var lockedSite = crashSite{
+	name: "locked",
+	text: `
+		block "b" {
+			confirm {
+				timeout = "1ms"
+				command = ["check"]
+			}
+			ordered = true
+			file "/conf" {
+				content = "new"
+				mode    = "0644"
+				notify  = [state.h]
+			}
+			symlink "/link" {
+				target = "new"
+			}
+			directory "/dir" {}
+			file "/dir/file" {
+				content = "x"
+				notify  = [state.h]
+			}
+			file "/gone" {
+				ensure = "absent"
+			}
+			command "late" {
+				argv = ["run", "late"]
+			}
+		}
+	` + logs("h", "notify = [state.g]") + logs("g", ""),
+	files: map[string]string{"/conf": "old", "/gone": "gone"},
+	links: map[string]string{"/link": "old"},
+	rules: []rule{{deed: "/conf", handler: "h"}, {deed: "/dir/file", handler: "h"}, {deed: "h", handler: "g"}},
+	fails: true,
+}
+
+// Whenever a process ends whose block is never confirmed, the next one, of a site
+// without that block, leaves everything as it was before, and the handlers have run
+// since the last change.
+func TestDeathBeforeConfirmed(t *testing.T) {
+	lockedSite.compile(t)
+	elsewhere := &crashSite{name: "elsewhere", text: `file "/other" { content = "other" }` + "\n"}
+	elsewhere.compile(t)
+	var points atomic.Int64
+	t.Cleanup(func() { t.Logf("%d points", points.Load()) })
+	for i, c := range []trial{
+		{name: "dies", how: dies},
+		{name: "halts", how: halts, rare: true},
+		{name: "loses power", how: dies, then: lose(true, true)},
+		{name: "ENOSPC once", how: misses, err: syscall.ENOSPC, rare: true},
+		{name: "EIO once", how: misses, err: syscall.EIO, rare: true},
+		{name: "EIO from there", how: full, err: syscall.EIO, rare: true},
+		{name: "twice", how: dies, second: func(k int) int { return 1 + k*5%60 }, rare: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			first, step := 1+i%2, 2
+			switch {
+			case *all:
+				first, step = 1, 1
+			case c.rare:
+				first, step = 1+i, 6
+			}
+			for k := first; !t.Failed() && putBackAfter(t, &c, k, elsewhere); k += step {
+				points.Add(1)
+			}
+		})
+	}
+}
+
+// putBackAfter carries out a trial with the end at one operation, and tells whether
+// the process came so far.
+func putBackAfter(t *testing.T, c *trial, k int, next *crashSite) bool {
+	w := lockedSite.world(t, 1)
+	defer func() { w.must(os.RemoveAll(w.state)) }()
+	mode := 0o750 | fs.ModeSetuid
+	w.must(w.SetMeta("/conf", host.Meta{Mode: &mode, UID: new(5)}))
+	w.Handle("check", func(context.Context, host.Command) (host.Result, error) { return host.Result{ExitCode: 1}, nil })
+	was := tree(t, w.Memory)
+	was["/other"] = "file -rw-r--r-- other"
+	f := &fate{at: k, how: c.how, err: c.err}
+	_, err := w.process(f)
+	if f.whole && c.how == halts {
+		return true
+	}
+	if err == nil {
+		t.Errorf("%s at operation %d, %s: it says that all is well", c.name, k, f.op)
+	}
+	if c.then != nil {
+		c.then(w, k)
+	}
+	w.site = next
+	if c.second != nil {
+		_, _ = w.process(&fate{at: c.second(k), how: c.how})
+	}
+	for range 2 { // the second pays what the first could not
+		if _, err = w.process(&fate{}); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.same(was)
+	}
+	info, statErr := w.Lstat("/conf")
+	if err = errors.Join(err, statErr, w.tidy()); err == nil && (info.Mode != mode || info.UID != 5) {
+		err = fmt.Errorf("/conf has mode %v and owner %d", info.Mode, info.UID)
+	}
+	for _, r := range lockedSite.rules {
+		if wrong := r.broken(w.history); wrong != "" {
+			err = errors.Join(err, errors.New(wrong))
+		}
+	}
+	if err != nil {
+		t.Errorf("%s at operation %d, %s: %v\n%s", c.name, k, f.op, err, w.story())
+	}
+	return f.met()
+}
