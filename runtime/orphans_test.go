@@ -28,10 +28,8 @@ type managedHost struct {
 
 func newManaged(t testing.TB) *managedHost {
 	t.Helper()
-	dir, err := os.MkdirTemp(t.TempDir(), "state")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := stateDir(t)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what is left in memory is only untidy
 	folder, err := journal.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -320,6 +318,7 @@ func (m *model) apply(site string, declared []string, prune, dies bool) {
 // whatever people do between, what a site has created and nobody declares is gone
 // after it was pruned, and nothing else.
 func TestOrphansProperty(t *testing.T) {
+	often(t, 50)
 	paths := []string{"/p", "/q", "/r"}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newManaged(t)
