@@ -75,7 +75,11 @@ func (e *engine) makeBackup() error {
 		return nil
 	}
 	dir, err := os.MkdirTemp("", "tenet-backup-")
-	e.confirms.temp, e.confirms.backup = dir, journal.NewBackup(dir)
+	if err != nil {
+		return err
+	}
+	e.confirms.temp = dir
+	e.confirms.backup, err = journal.NewBackup(dir)
 	return err
 }
 

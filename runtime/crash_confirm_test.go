@@ -105,7 +105,7 @@ func putBackAfter(t *testing.T, c *trial, k int, next *crashSite) bool {
 	if c.then != nil {
 		c.then(w, k)
 	}
-	w.site = next
+	w.site, w.run = next, next.run
 	if c.second != nil {
 		_, _ = w.process(&fate{at: c.second(k), how: c.how})
 	}

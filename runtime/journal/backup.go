@@ -49,25 +49,29 @@ type Backup struct {
 	known map[[2]string]bool // block and path
 }
 
-// NewBackup gives a Backup in a directory, which is made with the first path
-// that is kept.
-func NewBackup(dir string) *Backup { return &Backup{dir: dir, known: map[[2]string]bool{}} }
+// NewBackup gives a Backup in a directory, which is made if there is none.
+func NewBackup(dir string) (*Backup, error) {
+	d, err := openDisk(dir, nil)
+	return newBackup(d, filepath.Join(dir, "backup")), err
+}
+
+func newBackup(d disk, dir string) *Backup {
+	return &Backup{dir: dir, disk: d, known: map[[2]string]bool{}}
+}
 
 // Backup gives the run's own, which is empty at first.
 func (r *Run) Backup() *Backup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.backup == nil {
-		r.backup = NewBackup(r.folder.path(r.ID(), "backup"))
-		r.backup.disk = r.folder.disk
+		r.backup = newBackup(r.folder.disk, r.folder.path(r.ID(), "backup"))
 	}
 	return r.backup
 }
 
 // Backup reads what a run of the folder has kept.
 func (f *Folder) Backup(id string) (*Backup, error) {
-	b := NewBackup(f.path(id, "backup"))
-	b.disk = f.disk
+	b := newBackup(f.disk, f.path(id, "backup"))
 	_, err := b.load()
 	return b, err
 }
@@ -75,7 +79,7 @@ func (f *Folder) Backup(id string) (*Backup, error) {
 // load reads the index, and gives its length without a torn last line: what that
 // speaks of was not done.
 func (b *Backup) load() (whole int64, err error) {
-	data, err := os.ReadFile(filepath.Join(b.dir, "index.jsonl"))
+	data, err := b.disk.root.ReadFile(b.disk.in(filepath.Join(b.dir, "index.jsonl")))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // it had not come to a change
 	}
@@ -239,7 +243,7 @@ func (b *Backup) Of(block string) []Former {
 // Content gives what a regular file held.
 func (b *Backup) Content(f Former) host.Content {
 	return host.Stream(f.Size, f.Sum, func() (io.ReadCloser, error) {
-		return os.Open(filepath.Join(b.dir, f.Sum))
+		return b.disk.root.Open(b.disk.in(filepath.Join(b.dir, f.Sum)))
 	})
 }
 
