@@ -56,7 +56,9 @@ func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder, sho
 	}
 	if c.fits != nil {
 		if err := c.fits(ctx); err != nil {
-			return nil, errors.Join(err, failed(record.Finish(journal.End{State: journal.Failed, Err: err})))
+			ended := record.Finish(journal.End{State: journal.Failed, Err: err})
+			_, removed := folder.Clean(record.ID()) // nobody must go on with it
+			return nil, errors.Join(err, failed(errors.Join(ended, removed)))
 		}
 	}
 	return s.carry(ctx, c, record, show)

@@ -56,7 +56,7 @@ func (s *client) lost(past *journal.Ledger) {
 // meta says what is applied, and by whom.
 func (s *client) meta(c *site) journal.Meta {
 	return journal.Meta{
-		Run: c.run, Origin: c.origin, Root: s.globals.Root, User: s.user(), From: s.from(), Command: s.command,
+		Run: c.run, Origin: c.origin, Plan: c.plan, Root: s.globals.Root, User: s.user(), From: s.from(), Command: s.command,
 		LockTimeout: s.lockTimeout, Waiting: s.waiting,
 	}
 }

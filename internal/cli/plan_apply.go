@@ -26,7 +26,7 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.planned(plan)
+	c, err := s.planned(plan, cmd.Site)
 	if err != nil {
 		return err
 	}

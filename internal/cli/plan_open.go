@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/tenetcm/tenet/lang"
@@ -64,8 +65,8 @@ func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, err
 	return plan, nil
 }
 
-// planned makes of a saved plan what is known of a site.
-func (s *client) planned(plan *planfile.Plan) (*site, error) {
+// planned makes of a saved plan in a file what is known of a site.
+func (s *client) planned(plan *planfile.Plan, file string) (*site, error) {
 	h, err := s.newHost()
 	if err != nil {
 		return nil, err
@@ -77,6 +78,12 @@ func (s *client) planned(plan *planfile.Plan) (*site, error) {
 	}
 	for _, m := range plan.Modules {
 		c.modules = append(c.modules, lang.ModuleFiles(m))
+	}
+	for _, m := range plan.Modules {
+		c.modules = append(c.modules, lang.ModuleFiles(m))
+	}
+	if c.plan, err = filepath.Abs(file); err != nil {
+		return nil, failed(err)
 	}
 	c.own, err = planModules(plan)
 	return c, err

@@ -45,7 +45,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return notResumed(err)
 	}
-	c, err := s.resumed(record.Resumed())
+	c, err := s.resumed(ctx, record.Resumed())
 	if err == nil {
 		c.past, c.runs = record.Ledger(), folder.StateRun
 		s.lost(c.past)
@@ -107,10 +107,10 @@ func notResumed(err error) error {
 	return &status{code: exitFailed, err: err, hint: elsewhere}
 }
 
-// resumed makes of a run's record what is known of a site. The site itself is read
-// only for the files that parts name, and for its modules: they must be as they
-// were.
-func (s *client) resumed(r *journal.Resumed) (*site, error) {
+// resumed makes of a run's record what is known of a site. The site itself, or the
+// saved plan that was carried out, is read only for the files that parts name, and
+// for its modules: they must be as they were.
+func (s *client) resumed(ctx context.Context, r *journal.Resumed) (*site, error) {
 	h, err := s.newHost()
 	if err != nil {
 		return nil, err
@@ -123,11 +123,9 @@ func (s *client) resumed(r *journal.Resumed) (*site, error) {
 	if !filepath.IsAbs(c.origin) || !needsSite(r) {
 		return c, nil
 	}
-	loaded, err := s.openSite(c.origin)
-	if err != nil {
+	if c.sources, err = s.filesOf(ctx, r.Status); err != nil {
 		return nil, err
 	}
-	c.sources = loaded.Files()
 	plan := &planfile.Plan{Files: c.sources}
 	for _, m := range r.Status.Modules {
 		digest, err := digestOf(c.sources, m.Files)
@@ -139,6 +137,22 @@ func (s *client) resumed(r *journal.Resumed) (*site, error) {
 	}
 	c.own, err = planModules(plan)
 	return c, err
+}
+
+// filesOf opens the files that a run may need, in its plan or in its site.
+func (s *client) filesOf(ctx context.Context, run journal.Status) (fs.FS, error) {
+	if run.Plan != "" && isPlanFile(run.Plan) {
+		plan, err := s.openPlan(ctx, run.Plan)
+		if err != nil {
+			return nil, err
+		}
+		return plan.Files, nil
+	}
+	site, err := s.openSite(run.Origin)
+	if err != nil {
+		return nil, err
+	}
+	return site.Files(), nil
 }
 
 // needsSite reports whether a run needs files of its site still.

@@ -47,6 +47,7 @@ type site struct {
 	modules []lang.ModuleFiles
 	// saved are the places of a saved plan, with their lines.
 	saved map[string]journal.Source
+	plan  string // the file of that plan
 	// fits, unless it is nil, is asked with the lock held whether the run may be
 	// carried out.
 	fits func(context.Context) error

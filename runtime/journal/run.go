@@ -27,6 +27,7 @@ type Meta struct {
 	Origin  string            // the absolute path where the site lies; see Identity
 	Root    string            // the tree that is acted on; empty: the machine
 	Modules []Modules         // those of the site's own
+	Plan    string            // the saved plan that is carried out, an absolute path; empty: a site
 
 	// Who applies, for those that find the folder locked, and for the records:
 	// words for people.
@@ -123,7 +124,7 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	}
 	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: Status{
 		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
-		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules,
+		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules, Plan: m.Plan,
 		Host: m.Run.Host, Revision: m.Run.Revision, Parts: partsOf(m.Run), Started: now,
 	}}
 	left := past.Clone()

@@ -38,6 +38,7 @@ type Status struct {
 	Origin   string         `json:"origin,omitempty"` // see Meta
 	Root     string         `json:"root,omitempty"`
 	Modules  []Modules      `json:"modules,omitempty"`
+	Plan     string         `json:"plan,omitempty"` // likewise
 	Host     string         `json:"host,omitempty"`
 	Revision string         `json:"revision"`
 	Parts    int            `json:"parts,omitempty"` // how many there are
