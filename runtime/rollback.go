@@ -85,6 +85,7 @@ type undo struct {
 	block  string
 	backup *journal.Backup
 	ours   bool                      // it is of this site, whose debts are kept here
+	former string                    // its run, where that is an earlier one
 	late   bool                      // its run is over; nobody knows how far it was put back
 	ran    func(handler string) bool // whether it has run since, so that it must again
 
@@ -144,7 +145,7 @@ func (u *undo) toRun(part string) []string {
 
 // restored records that a path is as it was.
 func (u *undo) restored(former journal.Former) {
-	ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path, ID: u.id(former.Part)}
+	ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path, ID: u.id(former.Part), Run: u.former}
 	again := u.toRun(former.Part)
 	u.calls(again)
 	if u.ours {

@@ -55,7 +55,7 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 		interrupted := ctx.Err() != nil
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 		defer done()
-		u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, ran: func(string) bool { return true },
+		u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, former: left.Run, ran: func(string) bool { return true },
 			ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
 		e.cleanUpAfter(left, backup)
 		u.restore(ctx)

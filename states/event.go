@@ -21,7 +21,7 @@ const (
 	EventForgotten  = "forgotten"  // a resource that the site no longer manages: Part, Key
 	EventCleaned    = "cleaned"    // a trace of an earlier run is gone: Key (a path or a process), Run, Reason
 	EventConfirm    = "confirm"    // a block waits for its check (Reason), or it has ended (Outcome, Error, Owes): Address; of an earlier run: Run, Site
-	EventRestored   = "restored"   // a path is again as it was before a block: Address, Key, ID (of the part that had changed it), Owes
+	EventRestored   = "restored"   // a path is again as it was before a block: Address, Key, ID (of the part that had changed it), Run (its run, if it is an earlier one), Owes
 	EventSummary    = "summary"    // the run ended: Counts
 )
 

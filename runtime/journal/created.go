@@ -57,6 +57,8 @@ func (h *Holding) Add(run string, ev *states.Event) {
 		}
 	case states.EventPart:
 		h.part(run, ev)
+	case states.EventRestored:
+		h.undone(cmp.Or(ev.Run, run), ev.ID)
 	case states.EventForgotten:
 		h.remove(states.Resource{Type: ev.Part, Key: ev.Key})
 	}
@@ -76,6 +78,16 @@ func (h *Holding) part(run string, ev *states.Event) {
 		h.create(run, begun) // in one of its attempts
 	case done:
 		h.rename(name, states.WithoutWave(ev.Address))
+	}
+}
+
+// undone takes note that what a part had changed in a run is as it was before: what
+// it had created then is gone.
+func (h *Holding) undone(run, part string) {
+	for name, c := range h.entries {
+		if part != "" && c.ID == part && c.Run == run {
+			h.remove(name)
+		}
 	}
 }
 

@@ -246,7 +246,7 @@ func (m *Managed) Add(ev *states.Event) {
 	if m.read[m.site] == nil && m.index.Sites[m.site].Checked != "" {
 		begins := ev.Type == states.EventBegin && ev.Resource != nil
 		removed := ev.Type == states.EventPart && ev.Ensure == states.Absent && ev.Outcome == states.Changed
-		if !begins && !removed && ev.Type != states.EventForgotten {
+		if !begins && !removed && ev.Type != states.EventForgotten && ev.Type != states.EventRestored {
 			return
 		}
 	}
