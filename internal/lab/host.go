@@ -19,11 +19,12 @@ const bootLimit = 90 * time.Second
 
 // Host is one booted machine.
 type Host struct {
-	Name   string
-	unit   string // the machine's name: run and host
-	leader int    // its PID 1, seen from here
-	nspawn *exec.Cmd
-	ended  chan struct{} // closed when nspawn has ended
+	Name    string
+	unit    string // the machine's name: run and host
+	leader  int    // its PID 1, seen from here
+	nspawn  *exec.Cmd
+	lasting bool          // what is written survives a reboot
+	ended   chan struct{} // closed when nspawn has ended
 }
 
 // start puts itself into a control group that carries the host's name, and
@@ -36,9 +37,31 @@ for tree in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
 done
 exec systemd-nspawn "$@"`
 
+// startLasting does so in a mount namespace of its own, with the base and what is
+// written over it at $2, and begins again whenever the host reboots (which
+// systemd-nspawn tells by the status 133). What is written goes with it.
+const startLasting = `root=$2
+mount -t tmpfs tmpfs "$root" && mkdir "$root/upper" "$root/work" "$root/merged" || exit 1
+mount -t overlay -o "lowerdir=$1,upperdir=$root/upper,workdir=$root/work" overlay "$root/merged" || exit 1
+name=$3; shift 3
+while :; do
+	sh -c "$START" sh "$name" "$@"
+	[ $? = 133 ] || exit
+done`
+
 // Boot starts a host and waits until systemd calls it running. It has a
 // loopback device of its own and no other network.
 func (r *Run) Boot(ctx context.Context, name string) (*Host, error) {
+	return r.boot(ctx, name, false)
+}
+
+// BootLasting is Boot of a host that can reboot: what is written stays until it is
+// powered off. See AwaitReboot.
+func (r *Run) BootLasting(ctx context.Context, name string) (*Host, error) {
+	return r.boot(ctx, name, true)
+}
+
+func (r *Run) boot(ctx context.Context, name string, lasting bool) (*Host, error) {
 	ctx, cancel := context.WithTimeout(ctx, bootLimit)
 	defer cancel()
 	console, err := os.Create(filepath.Join(r.dir, name+".console"))
@@ -46,10 +69,10 @@ func (r *Run) Boot(ctx context.Context, name string) (*Host, error) {
 		return nil, err
 	}
 	defer console.Close()
-	h := &Host{Name: name, unit: r.name + "-" + name, ended: make(chan struct{})}
-	h.nspawn = exec.Command("sh", "-c", start, "sh", h.unit,
-		"-q", "-D", r.base, "--volatile=overlay", "-M", h.unit, "--hostname="+name,
-		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "-b")
+	h := &Host{Name: name, unit: r.name + "-" + name, lasting: lasting, ended: make(chan struct{})}
+	if h.nspawn, err = r.command(h); err != nil {
+		return nil, err
+	}
 	h.nspawn.Stdout, h.nspawn.Stderr = console, console
 	// Ctrl-C is for the test, which then ends its hosts itself.
 	h.nspawn.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -70,10 +93,77 @@ func (r *Run) Boot(ctx context.Context, name string) (*Host, error) {
 	return h, nil
 }
 
+// command is what boots a host.
+func (r *Run) command(h *Host) (*exec.Cmd, error) {
+	options := []string{
+		"-q", "-M", h.unit, "--hostname=" + h.Name,
+		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "-b",
+	}
+	if !h.lasting {
+		return exec.Command("sh", append([]string{"-c", start, "sh", h.unit, "-D", r.base, "--volatile=overlay"}, options...)...), nil
+	}
+	root := filepath.Join(r.dir, h.Name+".root")
+	if err := os.Mkdir(root, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	script := []string{"--mount", "--propagation", "private", "sh", "-c", startLasting, "sh", r.base, root, h.unit}
+	cmd := exec.Command("unshare", append(append(script, "-D", filepath.Join(root, "merged")), options...)...)
+	cmd.Env = append(os.Environ(), "START="+start)
+	return cmd, nil
+}
+
+// AwaitReboot returns when a lasting host has gone down and is up again.
+func (h *Host) AwaitReboot(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, bootLimit)
+	defer cancel()
+	for before := h.leader; ; {
+		if now := h.findInit(); now != 0 && now != before {
+			h.leader = now
+			return h.waitUntilUp(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("lab: %s does not reboot: %w", h.Name, ctx.Err())
+		case <-h.ended:
+			return fmt.Errorf("lab: %s ended instead of rebooting", h.Name)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// findInit finds the host's PID 1; 0 when there is none.
+func (h *Host) findInit() int {
+	if !h.lasting {
+		return initOf(h.nspawn.Process.Pid)
+	}
+	for _, nspawn := range childrenOf(h.nspawn.Process.Pid) {
+		if pid := initOf(nspawn); pid != 0 {
+			return pid
+		}
+	}
+	return 0
+}
+
+// childrenOf lists the processes that a process has started.
+func childrenOf(parent int) (children []int) {
+	statuses, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range statuses {
+		data, err := os.ReadFile(path)
+		if err != nil || string(field(data, "PPid")) != strconv.Itoa(parent) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil {
+			children = append(children, pid)
+		}
+	}
+	return children
+}
+
 func (h *Host) waitUntilUp(ctx context.Context) error {
 	for {
 		if h.leader == 0 {
-			h.leader = initOf(h.nspawn.Process.Pid)
+			h.leader = h.findInit()
 		}
 		if h.leader != 0 {
 			// "degraded" is up as well: a unit that a container cannot have.
@@ -182,7 +272,7 @@ func (h *Host) PowerOff() error {
 	if h.leader != 0 {
 		_ = syscall.Kill(h.leader, syscall.SIGKILL) // already gone is fine
 	} else {
-		_ = h.nspawn.Process.Kill()
+		_ = syscall.Kill(-h.nspawn.Process.Pid, syscall.SIGKILL) // its group
 	}
 	select {
 	case <-h.ended:
