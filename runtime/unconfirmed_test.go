@@ -3,6 +3,9 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -119,4 +122,43 @@ func TestConfirmAfterAKill(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What cannot be put back waits on, with its backups, until it can.
+func TestConfirmThatCannotBePutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		folder, err := journal.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := compile(t, modules.Standard(), gated("bad", "")).Run
+		record, err := folder.Start(t.Context(), journal.Meta{Run: run, Origin: "/site"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &doomed{gate: g}
+		g.onCheck = func() { m.dead = true } // the file system is read-only from now on, say
+		o := carry(t, runtime.Apply, run, runtime.Options{Host: m, Journal: record, Past: record.Ledger(), Origin: "/site"})
+		list := o.confirmed()
+		end := list[len(list)-1]
+		if !o.Failed || end.Outcome != "" || end.Error == nil || !strings.Contains(end.Error.Message, "/conf: "+errDoomed.Error()) ||
+			!strings.Contains(end.Error.Hint, record.Backup().Dir()) {
+			t.Errorf("%+v %+v", end, end.Error)
+		}
+		if err := record.Finish(journal.End{State: journal.Failed, Changed: true}); err != nil {
+			t.Error(err)
+		}
+		g.onCheck = nil
+		o = g.recorded(t, folder, "file \"/other\" {}\n", "/site")
+		if content(t, g, "/conf") != "good" || g.loaded != "good" {
+			t.Errorf("%+v: conf %q, loads %q", o.confirmed(), content(t, g, "/conf"), g.loads)
+		}
+		if ledger, err := folder.Ledger(); err != nil || len(ledger.Unconfirmed) > 0 {
+			t.Errorf("left %+v, %v", ledger, err)
+		}
+		if _, err := os.Stat(record.Backup().Dir()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the backups: %v", err)
+		}
+	})
 }

@@ -33,6 +33,7 @@ type view struct {
 	About      []pair
 	Graph      drawing
 	Past       []string // what earlier runs have left
+	Confirms   []string // blocks that are to be confirmed
 	Orphans    []string // what is no longer declared
 	Acts       []row
 	Others     []row // what stays, or is skipped
@@ -93,6 +94,13 @@ func (v *view) rows(events []states.Event) map[string]mark {
 			continue
 		case states.EventInvocation:
 			continue // the sum of its parts
+		case states.EventConfirm:
+			if ev.Run == "" { // else it waits since an earlier run
+				v.Confirms = append(v.Confirms, note(ev))
+			} else {
+				v.Past = append(v.Past, note(ev))
+			}
+			continue
 		default:
 			if text := note(ev); text != "" {
 				v.Past = append(v.Past, text)

@@ -158,8 +158,12 @@ func TestHostileTextStaysText(t *testing.T) {
 		p.Rows = append(p.Rows,
 			states.Event{Type: states.EventPart, Address: "print", Invocation: "print", Action: states.NoChange, Output: text, Reason: text},
 			states.Event{Type: states.EventUnknown, Address: text, Reason: text}, states.Event{Type: states.EventDropped, Address: text, Reason: text},
-			states.Event{Type: states.EventOrphan, Address: text, Part: text, Key: text, Reason: text})
+			states.Event{Type: states.EventOrphan, Address: text, Part: text, Key: text, Reason: text},
+			states.Event{Type: states.EventConfirm, Address: text, Reason: text}, states.Event{Type: states.EventConfirm, Address: text, Run: text, Reason: text})
 		got := write(t, p)
+		if !strings.Contains(got, "<h2>To be confirmed</h2>") {
+			t.Error("the page does not say what is to be confirmed")
+		}
 		for _, raw := range []string{"<script", "<img", "\u202e", "\x1b", "\x00", "<h1>x", "<!--"} {
 			if strings.Contains(got, raw) {
 				t.Errorf("%q: there is %q in the page", text, raw)
