@@ -79,7 +79,7 @@ func (f *Folder) Backup(id string) (*Backup, error) {
 // load reads the index, and gives its length without a torn last line: what that
 // speaks of was not done.
 func (b *Backup) load() (whole int64, err error) {
-	data, err := b.disk.root.ReadFile(b.disk.in(filepath.Join(b.dir, "index.jsonl")))
+	data, err := b.disk.readFile(filepath.Join(b.dir, "index.jsonl"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // it had not come to a change
 	}
@@ -243,7 +243,7 @@ func (b *Backup) Of(block string) []Former {
 // Content gives what a regular file held.
 func (b *Backup) Content(f Former) host.Content {
 	return host.Stream(f.Size, f.Sum, func() (io.ReadCloser, error) {
-		return b.disk.root.Open(b.disk.in(filepath.Join(b.dir, f.Sum)))
+		return b.disk.read(filepath.Join(b.dir, f.Sum))
 	})
 }
 

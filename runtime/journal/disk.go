@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,9 +134,50 @@ func (d disk) open(path string, flags int) (*file, error) {
 	}
 	f, err := d.root.OpenFile(d.in(path), flags, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, named(err, path)
 	}
 	return &file{File: f, path: path, disk: d}, nil
+}
+
+// named gives an error the whole path.
+func named(err error, path string) error {
+	if failed, ok := err.(*fs.PathError); ok {
+		failed.Path = path
+	}
+	return err
+}
+
+// read opens a file to read. What is no file, as a pipe that nobody writes to,
+// keeps nobody waiting.
+func (d disk) read(path string) (*os.File, error) {
+	f, err := d.root.OpenFile(d.in(path), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, named(err, path)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file")}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readFile reads a whole file.
+func (d disk) readFile(path string) ([]byte, error) {
+	f, err := d.read(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// list lists a directory, sorted by name.
+func (d disk) list(path string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(d.root.FS(), filepath.ToSlash(d.in(path)))
+	return entries, named(err, path)
 }
 
 // write puts data at the path, over what is there.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -171,6 +172,33 @@ func TestNoLinkLeadsOut(t *testing.T) {
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 			t.Errorf("%s: %v, %v", name, entries, err)
+		}
+	}
+}
+
+// A pipe in the place of a file keeps nobody waiting.
+func TestPipesDoNotBlock(t *testing.T) {
+	for _, name := range []string{"lock", "owed.json", "hold", "runs/00000001-abcdef/status.json", "runs/00000001-abcdef/events.jsonl"} {
+		dir := t.TempDir()
+		f := open(t, dir)
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = f.List()
+			_, _ = f.Ledger()
+			_, _ = f.Held()
+			if r, err := f.Start(t.Context(), meta()); err == nil {
+				_ = r.Finish(journal.End{State: journal.Done})
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: still waiting", name)
 		}
 	}
 }

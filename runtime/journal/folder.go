@@ -21,7 +21,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ func (f *Folder) find(id string) (string, error) {
 
 // ids lists the runs, oldest first.
 func (f *Folder) ids() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(f.dir, "runs"))
+	entries, err := f.disk.list(filepath.Join(f.dir, "runs"))
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
 	}
@@ -119,7 +118,7 @@ func (f *Folder) Outputs(id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(f.path(id, "output"))
+	entries, err := f.disk.list(f.path(id, "output"))
 	var paths []string
 	for _, e := range entries {
 		paths = append(paths, f.path(id, "output", e.Name()))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -37,7 +36,7 @@ func (f *Folder) checkFormat() error {
 
 // readFormat gives the folder's format, and which program has written it.
 func (f *Folder) readFormat() (format, by string, err error) {
-	data, err := os.ReadFile(filepath.Join(f.dir, "format"))
+	data, err := f.disk.readFile(filepath.Join(f.dir, "format"))
 	if err != nil {
 		return "", "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -64,7 +63,7 @@ func (f *Folder) Release() (*Hold, error) {
 // Held gives the hold that is in force; nil: there is none, or it is over. One that cannot be
 // read is in force, since nobody knows what it says: the error.
 func (f *Folder) Held() (*Hold, error) {
-	data, err := os.ReadFile(f.holdPath())
+	data, err := f.disk.readFile(f.holdPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -194,7 +194,7 @@ func claim(lock *file, h *holder) error {
 // Holder tells who holds the lock now, nil when nobody does. It takes no lock to
 // see, so that it stands in nobody's way.
 func (f *Folder) Holder() *LockedError {
-	lock, err := os.Open(filepath.Join(f.dir, "lock"))
+	lock, err := f.disk.read(filepath.Join(f.dir, "lock"))
 	if err != nil {
 		return nil // never locked
 	}
@@ -209,7 +209,7 @@ func (f *Folder) Holder() *LockedError {
 
 // lastHolder gives what the lock file says, held or not.
 func (f *Folder) lastHolder() holder {
-	lock, err := os.Open(filepath.Join(f.dir, "lock"))
+	lock, err := f.disk.read(filepath.Join(f.dir, "lock"))
 	if err != nil {
 		return holder{}
 	}

@@ -111,7 +111,7 @@ func (f *Folder) eventsSize(id string) int64 {
 
 func (m *Managed) readIndex() error {
 	m.index = managedIndex{Format: ManagedFormat}
-	data, err := os.ReadFile(filepath.Join(m.folder.dir, "managed.json"))
+	data, err := m.folder.disk.readFile(filepath.Join(m.folder.dir, "managed.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("what sites have created cannot be read: %w", err)
 	}

@@ -29,7 +29,7 @@ func (f *Folder) holdingPath(site string) string {
 // Unlike managed.json this is no cache: what is damaged is not written over.
 func (f *Folder) readHolding(site string) (*Holding, error) {
 	path := f.holdingPath(site)
-	file, err := os.Open(path)
+	file, err := f.disk.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return NewHolding(site), nil
 	}

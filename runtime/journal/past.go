@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ func (f *Folder) cached() (*Ledger, error) {
 // runs that are kept say is replayed.
 func (f *Folder) readLedger() (*Ledger, error) {
 	l := &Ledger{Format: LedgerFormat}
-	data, err := os.ReadFile(filepath.Join(f.dir, "owed.json"))
+	data, err := f.disk.readFile(filepath.Join(f.dir, "owed.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -152,7 +151,7 @@ func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
 			yield(states.Event{}, err)
 			return
 		}
-		file, err := os.Open(f.path(id, "events.jsonl"))
+		file, err := f.disk.read(f.path(id, "events.jsonl"))
 		if errors.Is(err, fs.ErrNotExist) {
 			return // it has just begun, or died before its first event
 		}
@@ -188,7 +187,7 @@ const headSize = 1 << 16
 
 // head reads a run's status without its report, which may be large.
 func (f *Folder) head(id string) (Status, error) {
-	file, err := os.Open(f.path(id, "status.json"))
+	file, err := f.disk.read(f.path(id, "status.json"))
 	if err != nil {
 		return Status{}, err
 	}

@@ -121,8 +121,8 @@ func (r *Run) isSecret() bool {
 
 // readResults reads what a run's parts have left. A torn last line belongs to a
 // part whose end is not recorded.
-func readResults(path string) (map[string]Result, error) {
-	file, err := os.Open(path)
+func (d disk) readResults(path string) (map[string]Result, error) {
+	file, err := d.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -130,12 +130,12 @@ func readResults(path string) (map[string]Result, error) {
 		return nil, err
 	}
 	defer file.Close()
-	d := json.NewDecoder(bufio.NewReader(file))
-	d.UseNumber()
+	in := json.NewDecoder(bufio.NewReader(file))
+	in.UseNumber()
 	results := map[string]Result{}
 	for {
 		var result Result
-		err := d.Decode(&result)
+		err := in.Decode(&result)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return results, nil
 		}

@@ -92,7 +92,7 @@ func (f *Folder) bury(id string) error {
 
 // cutTorn cuts a last line that was not written to its end.
 func (f *Folder) cutTorn(path string) error {
-	in, err := os.Open(path)
+	in, err := f.disk.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (f *Folder) cutTorn(path string) error {
 // died as it replaced a file or removed a run.
 func (f *Folder) sweep(dirs ...string) error {
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
+		entries, err := f.disk.list(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -161,16 +161,16 @@ func (f *Folder) resumed(s Status) (*Resumed, error) {
 		Run: run, Status: s, Parts: map[string]*states.Event{}, Begun: map[string]*states.Event{}, Ended: map[string]states.Outcome{},
 	}
 	var p private
-	if err := readJSON(f.path(s.Run, secretsFile), &p); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := f.disk.readJSON(f.path(s.Run, secretsFile), &p); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, lost(err)
 	}
 	if err := p.restore(run); err != nil {
 		return nil, lost(err)
 	}
-	if err := readJSON(f.path(s.Run, "sources.json"), &r.Sources); err != nil {
+	if err := f.disk.readJSON(f.path(s.Run, "sources.json"), &r.Sources); err != nil {
 		return nil, lost(err)
 	}
-	if r.Results, err = readResults(f.path(s.Run, resultsFile)); err != nil {
+	if r.Results, err = f.disk.readResults(f.path(s.Run, resultsFile)); err != nil {
 		return nil, lost(err)
 	}
 	for ev, err := range f.Events(s.Run) {
@@ -242,7 +242,7 @@ func (r *Run) Resumed() *Resumed { return r.resumed }
 
 // whole reads a run's status, report included.
 func (f *Folder) whole(id string) (Status, error) {
-	data, err := os.ReadFile(f.path(id, "status.json"))
+	data, err := f.disk.readFile(f.path(id, "status.json"))
 	if err != nil {
 		return Status{}, err
 	}
@@ -258,7 +258,7 @@ func (f *Folder) StateRun(id string) (*states.StateRun, error) {
 		return nil, err
 	}
 	var run states.StateRun
-	if err := readJSON(f.path(id, "run.json"), &run); err != nil {
+	if err := f.disk.readJSON(f.path(id, "run.json"), &run); err != nil {
 		return nil, fmt.Errorf("what run %s was to do cannot be read: %w", id, err)
 	}
 	if run.Format != states.Format {
@@ -268,13 +268,13 @@ func (f *Folder) StateRun(id string) (*states.StateRun, error) {
 }
 
 // readJSON reads a file of one JSON value; numbers stay as they are written.
-func readJSON(path string, v any) error {
-	file, err := os.Open(path)
+func (d disk) readJSON(path string, v any) error {
+	file, err := d.read(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	d := json.NewDecoder(bufio.NewReader(file))
-	d.UseNumber()
-	return d.Decode(v)
+	in := json.NewDecoder(bufio.NewReader(file))
+	in.UseNumber()
+	return in.Decode(v)
 }

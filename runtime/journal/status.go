@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/tenetcm/tenet/states"
@@ -80,7 +79,7 @@ func (f *Folder) Status(id string) (Status, error) {
 	// A run that is there and does not hold the lock has written its last status.
 	holder := f.Holder()
 	var s Status
-	data, err := os.ReadFile(f.path(id, "status.json"))
+	data, err := f.disk.readFile(f.path(id, "status.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &s)
 	}
