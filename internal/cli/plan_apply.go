@@ -61,7 +61,7 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if err := exitCode(result, cmd.DetailedExitcode); err != nil || len(rest.Left) == 0 {
 		return err
 	}
-	return &status{code: exitFailed, err: fmt.Errorf("%s of the plan left out", counted(len(rest.Left), "invocation")), hint: "plan again for the rest"}
+	return &status{code: exitFailed, err: fmt.Errorf("%d of the plan left out", len(rest.Left)), hint: "plan again for the rest"}
 }
 
 // mustFit plans again, and shows and refuses what differs from the rows.

@@ -208,3 +208,28 @@ func TestLargeGraphs(t *testing.T) {
 		t.Errorf("it takes %s", took)
 	}
 }
+
+// What is no row of a part stands where it belongs.
+func TestSections(t *testing.T) {
+	p := run([]string{"a", "b"}, states.NoChange)
+	p.Rows[0].Action = states.Remove
+	p.Rows = append(p.Rows,
+		states.Event{Type: states.EventStart, Address: "state.h", Owed: []states.Debt{{Handler: "state.h", Notifier: "file.n", Run: "00000007-abcdef", Why: states.Changed}}},
+		states.Event{Type: states.EventOrphan, Address: "file.old", Part: "file", Key: "/old", Reason: "no module"},
+		states.Event{Type: states.EventConfirm, Address: "block.x", Reason: "if it answers"},
+		states.Event{Type: states.EventInvocation, Address: "state.sum", Outcome: states.Changed})
+	got := write(t, p)
+	for _, in := range [][2]string{
+		{"Left by earlier runs", "owed since run 00000007-abcdef: file.n changed"}, {"No longer declared", "/old"},
+		{"What would be done", "<b>a</b>"}, {"To be confirmed", "if it answers"}, {"What stays as it is", "<li>b "},
+	} {
+		_, section, found := strings.Cut(got, "<h2>"+in[0]+"</h2>")
+		section, _, _ = strings.Cut(section, "<h2>")
+		if !found || !strings.Contains(section, in[1]) {
+			t.Errorf("%q is not below %q", in[1], in[0])
+		}
+	}
+	if strings.Contains(got, "state.sum") {
+		t.Error("an invocation is a row")
+	}
+}
