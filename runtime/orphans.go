@@ -124,7 +124,7 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 	if o.why == "" {
 		have, err := m.Read(ctx, e.view(nil), want)
 		switch {
-		case err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
+		case err != nil && !e.run.Prune && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
 			o.why = "it cannot be looked at: " + err.Error()
 		case err == nil && have == nil: // somebody else has removed it
 			e.orphans.forget = append(e.orphans.forget, c)

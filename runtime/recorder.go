@@ -25,6 +25,7 @@ type recorder struct {
 	reports map[string]*partState // by address
 	acted   bool                  // since the host was last synced
 	changed bool                  // anything, ever
+	made    bool                  // a resource, since the journal was last synced
 	err     error                 // of the journal; nothing new is begun after it
 }
 
@@ -103,6 +104,7 @@ func (r *recorder) begin(steps ...*step) error {
 		ev := r.event(states.EventBegin, s)
 		ev.Action, ev.Handlers = s.action, s.node.mayOwe(s.part.Address)
 		if made := r.creates(s); made != nil {
+			r.made = true
 			s.created = made
 			ev.Resource, ev.Requires = made, requirements(s)
 		}
@@ -141,6 +143,13 @@ func subset(a, b []string) bool {
 
 // durable syncs first what was done, then the records that say so.
 func (r *recorder) durable() error {
+	if r.made { // what it has created the site must know of, or it could never remove it
+		r.made = false
+		if err := r.engine.options.Journal.Sync(); err != nil {
+			return err
+		}
+		return r.syncHost()
+	}
 	if err := r.syncHost(); err != nil {
 		return err
 	}
@@ -152,6 +161,9 @@ func (r *recorder) syncHost() error {
 	syncer, ok := r.engine.options.Host.(host.Syncer)
 	if !ok || !r.acted || r.engine.options.Journal == nil {
 		return nil
+	}
+	if r.made {
+		return r.durable()
 	}
 	if err := syncer.Sync(); err != nil {
 		return err
