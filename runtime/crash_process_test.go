@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,6 +166,7 @@ func (s *crashSite) undisturbed(t *testing.T) map[string]string {
 	if _, err := w.process(&fate{}); err != nil != s.fails {
 		t.Fatalf("the first apply: %v", err)
 	}
+	w.run = cmp.Or(s.edit, s.run)
 	if err := w.recovered(); err != nil {
 		t.Fatalf("undisturbed: %v\n%s", err, w.story())
 	}

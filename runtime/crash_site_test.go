@@ -18,6 +18,11 @@ type crashSite struct {
 	// fails says that the first apply of all fails, as things are.
 	fails bool
 	run   *states.StateRun
+	// edited says that it is then, once a process has ended: the one that fate
+	// has something for or, where it is settled, one before that.
+	edited, settled bool
+	then            string
+	edit            *states.StateRun // nil: it is not edited
 }
 
 // logs declares a handler that writes its name to the log.
@@ -201,6 +206,9 @@ var crashSites = []*crashSite{{
 func (s *crashSite) compile(t failer) {
 	if s.run == nil {
 		s.run = compile(t, registry(), s.text).Run
+	}
+	if s.edited && s.edit == nil {
+		s.edit = compile(t, registry(), s.then).Run
 	}
 }
 

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,16 +43,22 @@ func (s *crashSite) at(t *testing.T, c *trial, k int, want map[string]string) bo
 			t.Errorf("%s at operation %d, %s: %v\n%s", c.name, k, f.op, err, w.story())
 		}
 	}
+	if s.settled {
+		_, err := w.process(&fate{})
+		w.must(err)
+		w.run = s.edit
+	}
 	_, err := w.process(f)
 	if f.whole && c.how == halts {
 		return true // that is to die before it, which is another trial
 	}
-	if err == nil && f.met() && c.err != nil {
+	if err == nil && f.met() && c.err != nil && w.run == cmp.Or(s.edit, s.run) {
 		if err = w.honest(want); err != nil {
 			err = fmt.Errorf("it says that all is well, but %w", err)
 		}
 		wrong(err)
 	}
+	w.run = cmp.Or(s.edit, s.run)
 	if c.then != nil {
 		c.then(w, k)
 	}
@@ -77,12 +84,14 @@ func (w *world) honest(want map[string]string) error {
 
 // everywhere carries out trials at each operation of each site. Without -all
 // those that are rare are carried out at some.
-func everywhere(t *testing.T, trials ...trial) {
+func everywhere(t *testing.T, list ...trial) { trials(t, crashSites, list...) }
+
+func trials(t *testing.T, sites []*crashSite, list ...trial) {
 	var points atomic.Int64
 	t.Cleanup(func() { t.Logf("%d points", points.Load()) })
-	for i, s := range crashSites {
+	for i, s := range sites {
 		want := s.undisturbed(t)
-		for j, c := range trials {
+		for j, c := range list {
 			first, step := 1, 1
 			if c.rare && !*all {
 				first, step = 1+i+j, 9
