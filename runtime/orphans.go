@@ -72,8 +72,12 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	}
 	holding.Moved(e.run.Moved)
 	e.orphans.site = e.run
+	entries := holding.Entries()
+	if len(entries) == 0 {
+		return nil
+	}
 	declared := e.declares(holding, nil)
-	for _, c := range holding.Entries() {
+	for _, c := range entries {
 		if c.Claim || declared.has(c) {
 			continue
 		}

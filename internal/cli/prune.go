@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -30,7 +32,11 @@ func (s *client) usePrune(c *site) error {
 
 // holds looks up what sites have created here.
 func (s *client) holds(c *site, managed func() (*journal.Managed, error)) (err error) {
-	if c.managed, err = managed(); err != nil {
+	c.managed, err = managed()
+	if errors.Is(err, journal.ErrNewer) {
+		return failed(err)
+	}
+	if err != nil {
 		return &status{code: exitFailed, err: err, hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
 	}
 	return nil

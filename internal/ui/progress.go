@@ -104,6 +104,10 @@ func (p *progress) Event(ev states.Event) {
 			p.order = append(p.order, ev.Address)
 			p.running[ev.Address] = ev.Time
 		}
+	case states.EventOrphan:
+		if ev.Action == states.Remove { // a part more than are declared
+			p.total++
+		}
 	case states.EventPart:
 		p.ended++
 		if _, ran := p.running[ev.Address]; ran {

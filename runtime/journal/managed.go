@@ -128,9 +128,13 @@ func (m *Managed) readIndex() error {
 	return nil
 }
 
+// ErrNewer is wrapped by the error for records of a version that is newer than this
+// program.
+var ErrNewer = errors.New("use the version of tenet that wrote it")
+
 func knownManaged(format string) error {
 	if format != ManagedFormat {
-		return fmt.Errorf("what sites have created is recorded in the format %q, and this program knows %q: use the version of tenet that wrote it", format, ManagedFormat)
+		return fmt.Errorf("what sites have created is recorded in the format %q, and this program knows %q: %w", format, ManagedFormat, ErrNewer)
 	}
 	return nil
 }
