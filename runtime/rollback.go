@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -93,6 +91,7 @@ type undo struct {
 	parts    map[string]bool // whose changes are undone
 	again    []string        // handlers
 	kept     []string        // directories that others use by now
+	unrun    []string        // handlers whose secrets nobody knows any more
 	problems []error
 	reason   string // why the engine says that they run
 }
@@ -145,7 +144,7 @@ func (u *undo) toRun(part string) []string {
 
 // restored records that a path is as it was.
 func (u *undo) restored(former journal.Former) {
-	ev := states.Event{Type: states.EventRestored, Address: u.block, Key: former.Path, ID: u.id(former.Part), Run: u.former}
+	ev := states.Event{Type: states.EventRestored, Address: u.block, Key: u.engine.recorder.mask.text(former.Path), ID: u.id(former.Part), Run: u.former}
 	again := u.toRun(former.Part)
 	u.calls(again)
 	if u.ours {
@@ -222,6 +221,9 @@ func (u *undo) event(e *engine, why error, interrupted bool, stays []string) sta
 	if len(u.kept) > 0 {
 		f.Message += "; not removed, since not empty: " + strings.Join(u.kept, ", ")
 	}
+	if len(u.unrun) > 0 {
+		f.Message += "; not run again, since their secrets are not on record: " + strings.Join(u.unrun, ", ")
+	}
 	ev := states.Event{Outcome: states.Failed, Reason: text}
 	if len(u.problems) > 0 {
 		ev.Outcome = ""
@@ -243,80 +245,6 @@ func (r *recorder) undone(u *undo) {
 			p.state, p.changed, p.reason = pending, false, "put back, since "+u.block+" was not confirmed"
 		}
 	}
-}
-
-// putBack makes a path what it was, and reports whether it was something else.
-func putBack(ctx context.Context, h host.Host, f journal.Former, content host.Content) (changed bool, err error) {
-	now, err := h.Lstat(f.Path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		now, err = host.Info{}, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if same, err := isAsItWas(h, f, now, content); same || err != nil {
-		return false, err
-	}
-	// What stands in the way of another kind goes first; a file or a link is
-	// replaced by the other in one step.
-	replaces := func(k host.Kind) bool { return k == host.Regular || k == host.Symlink }
-	if now.Kind != "" && now.Kind != f.Kind && !(replaces(now.Kind) && replaces(f.Kind)) {
-		if err := h.Remove(f.Path); err != nil {
-			return false, err
-		}
-		changed = true
-	}
-	meta := host.Meta{Mode: &f.Mode, UID: &f.UID, GID: &f.GID}
-	err = write(ctx, h, f, changed || now.Kind == "", content, meta)
-	if errors.Is(err, fs.ErrPermission) { // who may not give files away gets the content back at least
-		if again := write(ctx, h, f, changed || now.Kind == "", content, host.Meta{Mode: &f.Mode}); again == nil {
-			return true, fmt.Errorf("its owner could not be set: %w", err)
-		}
-	}
-	return changed || err == nil, err
-}
-
-// write writes what was at a path; nothing of another kind is in its way.
-func write(ctx context.Context, h host.Host, f journal.Former, missing bool, content host.Content, meta host.Meta) error {
-	switch f.Kind {
-	case "":
-		return nil
-	case host.Regular:
-		return h.WriteFile(ctx, f.Path, content, meta)
-	case host.Symlink:
-		return h.Symlink(f.Target, f.Path, meta)
-	case host.Directory:
-		if missing {
-			return h.Mkdir(f.Path, meta)
-		}
-		return h.SetMeta(f.Path, meta)
-	}
-	if missing {
-		return fmt.Errorf("a %s was there, which cannot be made anew", f.Kind)
-	}
-	return h.SetMeta(f.Path, meta)
-}
-
-// isAsItWas compares what is at a path with what was.
-func isAsItWas(h host.Host, f journal.Former, now host.Info, content host.Content) (bool, error) {
-	if now.Kind != f.Kind || f.Kind == "" {
-		return now.Kind == f.Kind, nil
-	}
-	if now.UID != f.UID || now.GID != f.GID || now.Kind != host.Symlink && now.Mode != f.Mode {
-		return false, nil
-	}
-	switch now.Kind {
-	case host.Symlink:
-		target, err := h.ReadLink(f.Path)
-		return target == f.Target, err
-	case host.Regular:
-		if now.Size != f.Size {
-			return false, nil
-		}
-		there, err := host.ReadContent(h, f.Path, now)
-		return err == nil && there.Equal(content), err
-	}
-	return true, nil
 }
 
 // handlers runs the handlers again that have picked up what is undone, so that
@@ -361,6 +289,12 @@ func (u *undo) forward(ev states.Event) {
 	}
 }
 
+// isForgotten reports whether a part of an earlier run has values that are not on
+// record any more.
+func isForgotten(p states.Part) bool {
+	return slices.ContainsFunc(p.Sensitive, func(name string) bool { return p.Values[name] == journal.Masked })
+}
+
 // waves makes one more wave of each handler that is to run again, and of those
 // that these notify, one after the other.
 func (u *undo) waves() []states.Invocation {
@@ -381,6 +315,10 @@ func (u *undo) waves() []states.Invocation {
 	for _, handler := range u.again {
 		h := *a.waves[handler][0]
 		h.Address = handler
+		if u.late && slices.ContainsFunc(h.Parts, isForgotten) {
+			u.unrun = append(u.unrun, handler)
+			continue
+		}
 		a.add(&h, nil)
 	}
 	for i := range a.out {

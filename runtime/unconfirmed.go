@@ -48,6 +48,9 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 		e.recorder.emitDurably(ev)
 		return
 	}
+	for _, secret := range run.Secrets {
+		e.recorder.mask.add(secret)
+	}
 	why := e.check(ctx, block.Confirm)
 	if why == nil {
 		ev.Outcome, ev.Reason = states.Changed, "confirmed"
@@ -105,7 +108,7 @@ func (e *engine) present(run *states.StateRun) *states.StateRun {
 	}
 	out := *run
 	out.Invocations = slices.Clone(run.Invocations)
-	out.Secrets = e.run.Secrets
+	out.Secrets = slices.Concat(run.Secrets, e.run.Secrets)
 	for i := range out.Invocations {
 		inv := &out.Invocations[i]
 		if parts, ok := now[inv.Address]; ok && (inv.Handler || inv.Always) && run.Site == e.run.Site {

@@ -3,8 +3,10 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,4 +163,64 @@ func TestConfirmThatCannotBePutBack(t *testing.T) {
 			t.Errorf("the backups: %v", err)
 		}
 	})
+}
+
+// A handler that runs again has the secrets that it had; where they are lost, it
+// does not run.
+func TestConfirmKnowsSecrets(t *testing.T) {
+	const more = `variable "token" {
+		sensitive = true
+		default   = "s3cr3t-token"
+	}
+	state "load" {
+		lazy = true
+		command "load" { argv = ["load"] }
+		file "/token" { content = var.token }
+	}
+	`
+	const load = `state "load" {
+		lazy = true
+		command "load" { argv = ["load"] }
+	}
+	`
+	site := strings.Replace(gated("bad", ""), load, "", 1) + more
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t)
+			dir := t.TempDir()
+			folder, err := journal.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.killed(t, folder, site)
+			if err := g.Remove("/token"); err != nil {
+				t.Fatal(err)
+			}
+			if lost {
+				found, err := filepath.Glob(filepath.Join(dir, "runs/*/secrets.json"))
+				if err != nil || len(found) != 1 {
+					t.Fatal(found, err)
+				}
+				if err := os.Remove(found[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := g.recorded(t, folder, "file \"/other\" {}\n", "/site")
+			end := o.confirmed()[1]
+			if _, err := g.Lstat("/token"); lost != (err != nil) || content(t, g, "/conf") != "good" {
+				t.Errorf("lost %t: %v, %+v %+v", lost, err, end, end.Error)
+			}
+			if !lost && content(t, g, "/token") != "s3cr3t-token" {
+				t.Errorf("token %q", content(t, g, "/token"))
+			}
+			if lost != strings.Contains(end.Error.Message, "their secrets are not on record: state.load") {
+				t.Errorf("%+v", end.Error)
+			}
+			for _, ev := range o.events {
+				if strings.Contains(fmt.Sprintf("%+v", ev), "s3cr3t") {
+					t.Errorf("shown: %+v", ev)
+				}
+			}
+		})
+	}
 }

@@ -303,12 +303,16 @@ func (r *Run) Since(id string) ([]string, error) {
 	return slices.DeleteFunc(ids, func(other string) bool { return other < id || other > r.ID() }), err
 }
 
-// Former reads what an earlier run was to do, with its sensitive values Masked,
-// and what it has kept.
+// Former reads what an earlier run was to do, and what it has kept. Sensitive values
+// that are not on record any more are Masked.
 func (r *Run) Former(id string) (*states.StateRun, *Backup, error) {
 	run, err := r.folder.StateRun(id)
 	if err != nil {
 		return nil, nil, err
+	}
+	var p private
+	if r.folder.disk.readJSON(r.folder.path(id, secretsFile), &p) == nil {
+		_ = p.restore(run) // what is missing stays masked
 	}
 	b, err := r.folder.Backup(id)
 	return run, b, err
