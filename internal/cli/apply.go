@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -129,7 +129,11 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 		if err != nil {
 			return false, err
 		}
-		if now == shown {
+		differences, err := planfile.Compare(shown, now)
+		if err != nil {
+			return false, failed(err)
+		}
+		if len(differences) == 0 {
 			if s.lockTimeout > 0 {
 				c.fits = s.unchanged(c, shown)
 			}
@@ -144,53 +148,29 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 }
 
 // unchanged refuses what was shown if the apply that was waited for has changed
-// the machine.
-func (s *client) unchanged(c *site, shown string) func(context.Context) error {
+// the machine, and shows the difference.
+func (s *client) unchanged(c *site, shown []states.Event) func(context.Context) error {
 	return func(ctx context.Context) error {
-		now, result, err := s.rows(ctx, c, nil)
-		switch {
-		case err != nil:
+		now, err := s.planAgain(ctx, c)
+		if err != nil {
 			return err
-		case result.Interrupted:
-			return exitCode(result, false)
-		case now != shown:
-			return &status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"),
-				hint: "look at the plan as it is now"}
 		}
-		return nil
+		differences, err := planfile.Compare(shown, now)
+		if err != nil || len(differences) == 0 {
+			return failed(err)
+		}
+		return errors.Join(s.showStale(differences),
+			&status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"})
 	}
 }
 
-// planRows plans, shows it if there is a renderer, and gives all rows as text
-// that can be compared.
-func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
+// planRows plans with what earlier runs have left, shows it if there is a
+// renderer, and gives all events.
+func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
 	if err := s.remember(c); err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	return s.rows(ctx, c, r)
-}
-
-// rows is planRows with what is known already of earlier runs.
-func (s *client) rows(ctx context.Context, c *site, r ui.Renderer) (string, *runtime.Result, error) {
-	var rows strings.Builder
-	encoder := json.NewEncoder(&rows)
-	var failure error
-	result, err := runtime.Plan(ctx, c.run, s.options(c, func(ev states.Event) {
-		if r != nil {
-			r.Event(ev)
-		}
-		ev.Time, ev.Duration = time.Time{}, 0
-		if err := encoder.Encode(ev); err != nil {
-			failure = err
-		}
-	}))
-	if r != nil && failure == nil {
-		failure = r.Close()
-	}
-	if err == nil {
-		err = failure
-	}
-	return rows.String(), result, failed(err)
+	return s.planEvents(ctx, c, r)
 }
 
 // ask waits for an answer, or for the end of ctx.

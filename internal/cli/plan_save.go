@@ -22,10 +22,7 @@ import (
 
 // savePlan shows the plan of the site at path, and saves it.
 func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runtime.Result, error) {
-	if err := s.remember(c); err != nil {
-		return nil, err
-	}
-	events, result, err := s.planEvents(ctx, c, s.renderer(c))
+	events, result, err := s.planRows(ctx, c, s.renderer(c))
 	switch {
 	case err != nil:
 		return nil, err
