@@ -12,6 +12,7 @@
 //	                   runs, whatever the clock does
 //	  run.json         the StateRun, secrets masked
 //	  secrets.json     their values, mode 0600, removed when the run has ended cleanly
+//	  results.jsonl    what parts have left for expressions of others, likewise
 //	  sources.json     address → file, line, column and source line
 //	  events.jsonl     append-only, one states.Event a line
 //	  status.json      replaced atomically: running, done, failed, interrupted
