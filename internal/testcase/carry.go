@@ -12,7 +12,7 @@ import (
 // story is what a plan or an apply says of each part, in order.
 type story struct {
 	order  []string
-	events map[string]states.Event // the end of each part
+	events map[string]states.Event // the end of each part, and of blocks that are not confirmed
 	all    []states.Event
 	result *runtime.Result
 }
@@ -28,10 +28,17 @@ func (r *running) tell(ctx context.Context, how carryOut) (*story, error) {
 		Continue: func(context.Context) (func() error, error) { return func() error { return nil }, nil },
 		Events: func(ev states.Event) {
 			s.all = append(s.all, ev)
-			if ev.Type == states.EventPart {
-				s.order = append(s.order, ev.Address)
-				s.events[ev.Address] = ev
+			switch {
+			case ev.Type == states.EventPart:
+			case ev.Type == states.EventRestored, ev.Type == states.EventConfirm && ev.Error != nil:
+				ev.Outcome = states.Failed // of a block that is not confirmed
+			default:
+				return
 			}
+			if _, known := s.events[ev.Address]; !known || ev.Type == states.EventPart {
+				s.order = append(s.order, ev.Address)
+			}
+			s.events[ev.Address] = ev
 		},
 	})
 	s.result = result

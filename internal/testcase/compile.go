@@ -273,7 +273,7 @@ func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun
 	out.Blocks = slices.Clone(run.Blocks)
 	for i := range out.Blocks {
 		if c := out.Blocks[i].Confirm; c != nil {
-			out.Blocks[i].Confirm = &states.Confirm{Timeout: min(c.Timeout, time.Second), Command: c.Command}
+			out.Blocks[i].Confirm = &states.Confirm{Timeout: min(c.Timeout, 200*time.Millisecond), Command: c.Command}
 		}
 	}
 	return &out
