@@ -130,7 +130,7 @@ func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*
 	}
 	c.past, c.runs = record.Ledger(), folder.StateRun
 	s.lost(c.past)
-	if err := s.holds(c, record.Managed); err != nil {
+	if err := errors.Join(s.holds(c, record.Managed), s.outrun(c, folder)); err != nil {
 		return nil, errors.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
 	}
 	return record, nil

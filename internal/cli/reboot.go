@@ -106,6 +106,31 @@ func (s *client) arrived(id string) error {
 	return nil
 }
 
+// outrun removes a unit that would go on with a run which this one has made obsolete:
+// one that was killed before the machine went down.
+func (s *client) outrun(c *site, folder *journal.Folder) error {
+	if s.globals.Root != "" && s.globals.Root != "/" {
+		return nil
+	}
+	text, err := os.ReadFile(resumeUnit)
+	if err != nil { // there is none, or it is nobody's business who runs this
+		return nil
+	}
+	_, rest, _ := strings.Cut(string(text), `"--resume" "`)
+	id, _, found := strings.Cut(rest, `"`)
+	if !found {
+		return nil
+	}
+	was, err := folder.Status(id)
+	if err != nil || journal.Identity(was.Site, was.Origin) != journal.Identity(c.run.Site, c.origin) {
+		return nil // another folder's, or another site's
+	}
+	if err := removeUnit(c.host); err != nil {
+		return fmt.Errorf("the unit that goes on with run %s cannot be removed: %w", id, err)
+	}
+	return nil
+}
+
 func removeUnit(h *host.Local) error {
 	var errs []error
 	for _, path := range []string{resumeWants, resumeUnit} {

@@ -103,6 +103,11 @@ func TestRunGoesOnAfterReboot(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.wholeRun(before)
+	// A unit of a run that was killed before the machine went down is obsolete once
+	// the site is applied again.
+	m.shell(`ln -s ../tenet-resume.service /etc/systemd/system/multi-user.target.wants/
+id=$(tenet history | cut -c1-15)
+echo "ExecStart=\"/usr/local/bin/tenet\" \"apply\" \"--resume\" \"$id\"" > /etc/systemd/system/tenet-resume.service`)
 	// The next apply finds nothing to do but what it does each time.
 	m.site(strings.Replace(rebootSite, "require = [reboot.kernel]", "", 1))
 	now := m.shell(bootID)
@@ -112,6 +117,7 @@ func TestRunGoesOnAfterReboot(t *testing.T) {
 	if m.shell(bootID) != now {
 		t.Error("it has rebooted again")
 	}
+	m.shell("test ! -e /etc/systemd/system/tenet-resume.service && test ! -L /etc/systemd/system/multi-user.target.wants/tenet-resume.service")
 }
 
 // Tenet is killed while the machine goes down: the run goes on all the same.
