@@ -1,6 +1,8 @@
 package runtime_test
 
 import (
+	"context"
+
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -216,6 +218,7 @@ func (s *crashSite) compile(t failer) {
 func (s *crashSite) world(t failer, parallel int) *world {
 	w := &world{Memory: host.NewMemory(), t: t, state: stateDir(t), site: s, run: s.run, parallel: parallel}
 	w.platter = newPlatter(w.state)
+	w.Handle("check", func(context.Context, host.Command) (host.Result, error) { return host.Result{}, nil })
 	for path, text := range s.files {
 		w.must(w.Add(path, text))
 	}
