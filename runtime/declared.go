@@ -121,3 +121,8 @@ func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created) (why 
 	}
 	return why, false
 }
+
+// standsAt reports whether something that is declared stands where a resource did.
+func (d *declaredResources) standsAt(m *states.Module, c *journal.Created) bool {
+	return slices.ContainsFunc(m.Paths(c.Values), func(at string) bool { return d.stand[path.Clean(at)] != "" })
+}

@@ -127,8 +127,13 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 	}
 	if o.why == "" {
 		have, err := m.Read(ctx, e.view(nil), want)
+		var onHost *fs.PathError // not that something else is there: to prune will fail
 		switch {
-		case err != nil && !e.run.Prune && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
+		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
+			if !errors.As(err, &onHost) && declared.standsAt(m, c) {
+				e.orphans.forget = append(e.orphans.forget, c) // it was removed, and this put in its place
+				return
+			}
 			o.why = "it cannot be looked at: " + err.Error()
 		case err == nil && have == nil: // somebody else has removed it
 			e.orphans.forget = append(e.orphans.forget, c)
