@@ -232,6 +232,25 @@ func TestOrphansAreRemovedNarrowly(t *testing.T) {
 	}
 }
 
+// What stands in the place of something that the site had made is not its own.
+func TestWhatIsSomethingElseStays(t *testing.T) {
+	m := newManaged(t)
+	m.apply(t, shop+fileState("a", "/a"), false)
+	if err := m.Remove("/a"); err != nil {
+		t.Fatal(err)
+	}
+	mkdir(t, m, "/a")
+	for range 2 {
+		o := m.apply(t, shop, false)
+		if got, want := o.told(), "/a (it cannot be looked at: /a is a directory, not a file)"; got != want || o.Failed {
+			t.Errorf("told %q, failed %t", got, o.Failed)
+		}
+	}
+	if info, err := m.Lstat("/a"); err != nil || info.Kind != host.Directory {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
 // A secret is not recorded, and what cannot be named without one is not managed.
 func TestManagedHasNoSecrets(t *testing.T) {
 	m := newManaged(t)
