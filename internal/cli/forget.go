@@ -98,22 +98,22 @@ func means(address string, c *journal.Created) bool {
 // forget records what is let go of, and shows it.
 func (cmd *forgetCmd) forget(s *client, c *site, record *journal.Run) error {
 	seq := int64(0)
-	put := func(ev states.Event) error {
+	put := func(ev *states.Event) error {
 		seq++
 		ev.Seq, ev.Time = seq, time.Now().UTC()
-		return failed(record.Append(ev))
+		return failed(record.Append(*ev))
 	}
-	err := put(states.Event{Type: states.EventRun, Format: states.EventFormat, Run: record.ID(), Mode: "forget",
+	err := put(&states.Event{Type: states.EventRun, Format: states.EventFormat, Run: record.ID(), Mode: "forget",
 		Site: c.run.Site, Host: c.run.Host, Boot: journal.BootID()})
 	for _, ev := range cmd.events(c) {
-		err = errors.Join(err, put(ev))
+		err = errors.Join(err, put(&ev))
 		if s.globals.JSON {
 			err = errors.Join(err, s.printLine(ev))
 		} else if !s.globals.Quiet {
 			err = errors.Join(err, unread(s.print(ui.Clean(ev.Reason))))
 		}
 	}
-	return errors.Join(err, put(states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
+	return errors.Join(err, put(&states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
 }
 
 // events tell what is let go of. The lock is held: what was found before may be
