@@ -43,6 +43,12 @@ func (i *invocation) partEnded(s *step) {
 		n.parts = map[string]sent{}
 	}
 	n.parts[s.part.Address] = was
+	if i.engine.resumed != nil && !s.over {
+		if n.fresh == nil {
+			n.fresh = map[string]bool{}
+		}
+		n.fresh[s.part.Address] = true
+	}
 	if t := s.taints(); t != nil {
 		n.taint = t
 	}

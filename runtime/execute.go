@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -126,16 +127,9 @@ func (e *engine) called(n *node) (maybe string, runs bool) {
 	likely := never
 	var by []string
 	for _, s := range n.sources {
-		was, address := s.node.sent, s.node.address
-		if s.part != "" {
-			was, address = s.node.parts[s.part], s.part
-		}
-		l := was.change
-		if s.on == states.OnFailure {
-			l = was.failure
-		}
+		l := s.sent()
 		if l == perhaps {
-			by = append(by, address)
+			by = append(by, cmp.Or(s.part, s.node.address))
 		}
 		likely = max(likely, l)
 	}

@@ -34,6 +34,7 @@ type node struct {
 	blockedBy string // why what requires it cannot go; empty: it goes
 	sent      sent
 	parts     map[string]sent // of parts, by address
+	fresh     map[string]bool // parts that this process has carried out, if it goes on with a run
 	taint     *taint          // what those that depend on it inherit (plans)
 }
 
@@ -42,6 +43,18 @@ type source struct {
 	node *node
 	part string // empty: the whole node
 	on   string
+}
+
+// sent is what the source says to the handler.
+func (s *source) sent() likelihood {
+	was := s.node.sent
+	if s.part != "" {
+		was = s.node.parts[s.part]
+	}
+	if s.on == states.OnFailure {
+		return was.failure
+	}
+	return was.change
 }
 
 // likelihood of a notification: in an apply never or surely.

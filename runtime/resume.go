@@ -14,8 +14,8 @@ import (
 // changed; all else is carried out.
 
 // over gives how a part has ended before, if that stands: it ended well, or in a
-// block that was rescued, or nobody has notified it and nobody may do so now. Nil:
-// it is carried out.
+// block that was rescued, or nobody has notified it and nobody may do so now. That of
+// a handler does not if something has called it since. Nil: it is carried out.
 func (e *engine) over(n *node, p *states.Part) *states.Event {
 	if e.resumed == nil || e.resumed.Begun[p.Address] != nil {
 		return nil
@@ -26,6 +26,9 @@ func (e *engine) over(n *node, p *states.Part) *states.Event {
 	}
 	switch ev.Outcome {
 	case states.Changed, states.Unchanged, states.Skipped:
+		if e.calledSince(n, ev) {
+			return nil
+		}
 		return ev
 	case states.Idle:
 		if slices.ContainsFunc(n.sources, func(s source) bool { return !s.node.over }) {
@@ -37,6 +40,34 @@ func (e *engine) over(n *node, p *states.Part) *states.Event {
 		return ev
 	}
 	return nil
+}
+
+// calledSince reports whether a handler whose part has ended before is called by
+// what came after that end: it has not picked that up.
+func (e *engine) calledSince(n *node, end *states.Event) bool {
+	return slices.ContainsFunc(n.sources, func(s source) bool {
+		if s.sent() != surely {
+			return false
+		}
+		nodes := []*node{s.node}
+		if s.node.block != nil {
+			nodes = e.within(s.node)
+		}
+		return slices.ContainsFunc(nodes, func(by *node) bool {
+			if by.inv != nil && by.parts == nil { // its guard has failed
+				return by.sent.failure == surely
+			}
+			for part, was := range by.parts {
+				if s.part != "" && s.part != part || was == (sent{}) {
+					continue
+				}
+				if before := e.resumed.Parts[part]; by.fresh[part] || before != nil && before.Seq > end.Seq {
+					return true
+				}
+			}
+			return false
+		})
+	})
 }
 
 // mended reports whether a block around the node has been rescued before: its
@@ -101,6 +132,7 @@ func (e *engine) takeOver(s *step) bool {
 	}
 	e.keepAgain(s)
 	e.recorder.tookOver(s, ev)
+	s.over = true
 	s.invocation.partEnded(s)
 	return true
 }

@@ -32,6 +32,7 @@ type step struct {
 	out        any // what an act observed
 	action     states.Action
 
+	over       bool           // an earlier process of the run has seen it end
 	attempts   int            // that were made
 	created    map[string]any // how what it makes is found again; see recorder.creates
 	begun      bool           // the act was announced, and may have had effects
