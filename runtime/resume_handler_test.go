@@ -14,137 +14,158 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
+// notifiers are sites with a handler that has run well, and a notifier of it that
+// had failed and changes something when the run goes on.
+var notifiers = map[string]string{
+	"parts": `
+		file "/a" {
+			content = "a"
+			notify  = [state.h]
+		}
+		command "late" {
+			argv   = ["late"]
+			notify = [state.h]
+		}
+	`,
+	"block": `
+		block "b" {
+			notify = [state.h]
+			file "/a" {
+				content = "a"
+			}
+			command "late" {
+				argv = ["late"]
+			}
+		}
+	`,
+	"failure": `
+		file "/a" {
+			content = "a"
+			notify  = [state.h]
+		}
+		command "late" {
+			argv           = ["late"]
+		}
+		command "after" {
+			argv           = ["fails"]
+			require        = [command.late]
+			notify_failure = [state.h]
+		}
+	`,
+}
+
+const chain = `
+	state "h" {
+		lazy   = true
+		notify = [state.g]
+		command "h" {
+			argv = ["h"]
+		}
+	}
+	state "g" {
+		lazy = true
+		command "g" {
+			argv = ["g"]
+		}
+	}
+`
+
+// goingOn is a run that goes on again and again, of programs of which late fails as
+// long as it is broken.
+type goingOn struct {
+	*testing.T
+	host   *host.Memory
+	folder *journal.Folder
+	run    *states.StateRun
+	ran    []string
+	broken bool
+}
+
+func newGoingOn(t *testing.T, site string) *goingOn {
+	folder, err := journal.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &goingOn{T: t, host: machine(), folder: folder, run: compile(t, modules.Standard(), site).Run, broken: true}
+	for _, name := range []string{"late", "h", "g", "fails"} {
+		g.host.Handle(name, func(context.Context, host.Command) (host.Result, error) {
+			g.ran = append(g.ran, name)
+			if name == "late" && g.broken || name == "fails" {
+				return host.Result{ExitCode: 1}, nil
+			}
+			return host.Result{}, nil
+		})
+	}
+	return g
+}
+
+// carry carries the run on; one that dies does so as the handler starts.
+func (g *goingOn) carry(record *journal.Run, dies bool) *runtime.Result {
+	g.Helper()
+	ctx, cancel := context.WithCancel(g.Context())
+	defer cancel()
+	result, err := runtime.Apply(ctx, g.run, runtime.Options{
+		Host: g.host, Registry: modules.Standard(), Parallel: 1, Journal: record, Past: record.Ledger(), Origin: "/site",
+		Events: func(ev states.Event) {
+			if dies && ev.Type == states.EventStart && states.WithoutWave(ev.Address) == "state.h" {
+				cancel()
+			}
+		},
+	})
+	if err != nil {
+		g.Fatal(err)
+	}
+	if dies {
+		err = errors.Join(record.Flush(), record.Abandon())
+	} else {
+		err = record.Finish(journal.End{State: journal.Failed, Changed: true})
+	}
+	if err != nil {
+		g.Fatal(err)
+	}
+	return result
+}
+
+func (g *goingOn) resume() *journal.Run {
+	g.Helper()
+	record, err := g.folder.Resume(g.Context(), "", journal.Meta{})
+	if err != nil {
+		g.Fatal(err)
+	}
+	return record
+}
+
 // A handler that has run well runs once more where a run goes on in which another of
 // its notifiers, which had failed, changes something; also where the process dies as
 // the handler starts.
 func TestResumedNotifierCallsItsHandlerAgain(t *testing.T) {
-	for _, c := range []struct{ name, site string }{
-		{"parts", `
-			file "/a" {
-				content = "a"
-				notify  = [state.h]
-			}
-			command "late" {
-				argv   = ["late"]
-				notify = [state.h]
-			}
-		`},
-		{"block", `
-			block "b" {
-				notify = [state.h]
-				file "/a" {
-					content = "a"
-				}
-				command "late" {
-					argv = ["late"]
-				}
-			}
-		`},
-		{"failure", `
-			file "/a" {
-				content = "a"
-				notify  = [state.h]
-			}
-			command "late" {
-				argv           = ["late"]
-			}
-			command "after" {
-				argv           = ["fails"]
-				require        = [command.late]
-				notify_failure = [state.h]
-			}
-		`},
-	} {
+	for name, site := range notifiers {
 		for _, dies := range []bool{false, true} {
-			t.Run(fmt.Sprint(c.name, " ", dies), func(t *testing.T) {
-				run := compile(t, modules.Standard(), c.site+`
-					state "h" {
-						lazy   = true
-						notify = [state.g]
-						command "h" {
-							argv = ["h"]
-						}
-					}
-					state "g" {
-						lazy = true
-						command "g" {
-							argv = ["g"]
-						}
-					}
-				`).Run
-				folder, err := journal.Open(t.TempDir())
+			t.Run(fmt.Sprint(name, " ", dies), func(t *testing.T) {
+				g := newGoingOn(t, site+chain)
+				record, err := g.folder.Start(t.Context(), journal.Meta{Run: g.run, Origin: "/site"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				m := machine()
-				var ran []string
-				broken := true
-				for _, name := range []string{"late", "h", "g", "fails"} {
-					m.Handle(name, func(context.Context, host.Command) (host.Result, error) {
-						ran = append(ran, name)
-						if name == "late" && broken || name == "fails" {
-							return host.Result{ExitCode: 1}, nil
-						}
-						return host.Result{}, nil
-					})
+				g.carry(record, false)
+				if !slices.Equal(g.ran, []string{"late", "h", "g"}) {
+					t.Fatalf("at first there ran %q", g.ran)
 				}
-				carry := func(record *journal.Run, dies bool) *runtime.Result {
-					t.Helper()
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					result, err := runtime.Apply(ctx, run, runtime.Options{
-						Host: m, Registry: modules.Standard(), Parallel: 1, Journal: record, Past: record.Ledger(), Origin: "/site",
-						Events: func(ev states.Event) {
-							if dies && ev.Type == states.EventStart && states.WithoutWave(ev.Address) == "state.h" {
-								cancel()
-							}
-						},
-					})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if dies {
-						err = errors.Join(record.Flush(), record.Abandon())
-					} else {
-						err = record.Finish(journal.End{State: journal.Failed, Changed: true})
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					return result
-				}
-				resume := func() *journal.Run {
-					t.Helper()
-					record, err := folder.Resume(t.Context(), "", journal.Meta{})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return record
-				}
-				record, err := folder.Start(t.Context(), journal.Meta{Run: run, Origin: "/site"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				carry(record, false)
-				if !slices.Equal(ran, []string{"late", "h", "g"}) {
-					t.Fatalf("at first there ran %q", ran)
-				}
-				ran, broken = nil, false
-				result := carry(resume(), dies)
+				g.ran, g.broken = nil, false
+				result := g.carry(g.resume(), dies)
 				if dies {
-					result = carry(resume(), false)
+					result = g.carry(g.resume(), false)
 				}
 				want := []string{"late", "h", "g"}
-				if c.name == "failure" {
+				if name == "failure" {
 					want = slices.Insert(want, 1, "fails")
 					if dies { // which is tried again
 						want = slices.Insert(want, 2, "fails")
 					}
 				}
-				if !slices.Equal(ran, want) || !result.Left.Empty() {
-					t.Errorf("there ran %q, and %+v is left", ran, result.Left)
+				if !slices.Equal(g.ran, want) || !result.Left.Empty() {
+					t.Errorf("there ran %q, and %+v is left", g.ran, result.Left)
 				}
-				carry(resume(), false)
 			})
 		}
 	}
