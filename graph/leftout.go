@@ -28,9 +28,10 @@ func notifies(d *decl) []states.Notification {
 	return out
 }
 
-// leftOut lists the resources that are declared and not in the run: those of whole
-// declarations, and single parts of declarations that are in it. A state that has
-// runs is declared by these alone; what a block holds, by itself.
+// leftOut lists the parts that are declared and not in the run: those of whole
+// declarations, and single parts of declarations that are in it; of acts only those
+// that are not selected. A state that has runs is declared by these alone; what a
+// block holds, by itself.
 func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 	var out []states.Resource
 	for _, d := range p.decls {
@@ -45,7 +46,7 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 		for i := range d.Parts {
 			part := &d.Parts[i]
 			m := p.registry.Lookup(part.Type)
-			if in && !part.Options.LeftOut || m == nil || m.IsAct() {
+			if in && !part.Options.LeftOut || m == nil || m.IsAct() && !p.unselected(d, part) {
 				continue
 			}
 			out = append(out, states.Resource{Type: part.Type, Key: part.Key, Address: partAddress(d, d.Address, part)})
@@ -53,6 +54,12 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 	}
 	slices.SortFunc(out, func(a, b states.Resource) int { return cmp.Compare(a.Address, b.Address) })
 	return out
+}
+
+// unselected reports whether a part that is not in the run would be, but for the
+// selection.
+func (p *planner) unselected(d *decl, part *states.PartDeclaration) bool {
+	return !part.Options.LeftOut && (d.invoked() || p.isIdle(d))
 }
 
 // isLeftOut reports whether the selection leaves out a lazy state that nothing in

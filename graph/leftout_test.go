@@ -45,7 +45,7 @@ func TestLeftOutBySelection(t *testing.T) {
 		return s
 	}
 	want(t, leftOutOf(build().compile(t).Run), "")
-	want(t, leftOutOf(selected(t, build(), graph.Selection{Targets: []string{"state.a"}})), `state.b.file["/b"]=file /b`)
+	want(t, leftOutOf(selected(t, build(), graph.Selection{Targets: []string{"state.a"}})), `state.b.command.b=command b, state.b.file["/b"]=file /b`)
 	want(t, leftOutOf(selected(t, build(), graph.Selection{Exclude: []string{"state.a"}})), `state.a.file["/a"]=file /a`)
 	// What is not selected among the handlers stands there.
 	want(t, leftOutOf(selected(t, build(), graph.Selection{Targets: []string{"state.b"}})), `state.a.file["/a"]=file /a`)

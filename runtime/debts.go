@@ -84,13 +84,26 @@ func (e *engine) announceDebts() {
 		}
 	}
 	for _, b := range e.past.Unknown {
-		ev := states.Event{Type: states.EventUnknown, Address: b.Address, ID: b.ID, Part: b.Type, Key: b.Key, Run: b.Run}
-		ev.Reason = "run " + b.Run + " began it, and nobody saw it end; it is tried again"
-		if !parts[b.Address] {
-			ev.Type, ev.Reason = states.EventDropped, "run "+b.Run+" began it, and nobody saw it end; it is no longer declared"
+		ev := states.Event{Type: states.EventUnknown, Address: states.Renamed(b.Address, e.run.Moved), ID: b.ID, Part: b.Type, Key: b.Key, Run: b.Run}
+		ev.Reason = "run " + b.Run + " began it, and nobody saw it end; "
+		switch {
+		case parts[ev.Address]:
+			ev.Reason += "it is tried again"
+		case isLeftOut(e.run, ev.Address):
+			ev.Reason += "it is left out now"
+		default:
+			ev.Type, ev.Address = states.EventDropped, b.Address
+			ev.Reason += "it is no longer declared"
 		}
 		e.recorder.emit(ev)
 	}
+}
+
+// isLeftOut reports whether a part is declared, and left out of the run.
+func isLeftOut(run *states.StateRun, address string) bool {
+	return slices.ContainsFunc(run.LeftOut, func(r states.Resource) bool {
+		return r.Address == address || r.Type == "" && states.Within(address, r.Address)
+	})
 }
 
 // because tells why a handler is owed.

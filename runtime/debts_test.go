@@ -205,6 +205,48 @@ func TestDebtMovesWithItsHandler(t *testing.T) {
 	p.owes(t)
 }
 
+// A part that was begun and not seen to end is known by its new name, and stays
+// known while it is left out.
+func TestUnknownPartMovesAndWaits(t *testing.T) {
+	const site = "command \"x\" {\n argv = [\"log\", \"x\"]\n}\nfile \"/other\" {}\n"
+	p := newPast(t)
+	p.ledger.Unknown = []states.Begun{{Site: "/site", Address: "command.x", ID: "1", Type: "command", Key: "x", Run: "r", Action: states.Execute}}
+	check := func(o outcome, event, address, reason string, left ...string) {
+		t.Helper()
+		for _, ev := range o.events {
+			if ev.Run == "r" && (ev.Type != event || ev.Address != address || !strings.Contains(ev.Reason, reason)) {
+				t.Errorf("it says %s of %s: %s", ev.Type, ev.Address, ev.Reason)
+			}
+		}
+		var got []string
+		for _, b := range p.ledger.Unknown {
+			got = append(got, b.Address)
+		}
+		if !slices.Equal(got, left) {
+			t.Errorf("there is left %q, and was to be %q", got, left)
+		}
+	}
+	result := compile(t, modules.Standard(), site)
+	for _, by := range []graph.Selection{{Exclude: []string{"command.x"}}, {Targets: []string{"file[\"/other\"]"}}} {
+		run, diags := result.Select(by)
+		if run == nil {
+			t.Fatal(diags)
+		}
+		check(p.carry(t, runtime.Apply, run), states.EventUnknown, "command.x", "left out now", "command.x")
+	}
+	moved := strings.ReplaceAll(site, "command \"x\"", "command \"y\"") + "moved {\n from = command.x\n to = command.y\n}\n"
+	run, diags := compile(t, modules.Standard(), moved).Select(graph.Selection{Exclude: []string{"command.y"}})
+	if run == nil {
+		t.Fatal(diags)
+	}
+	check(p.carry(t, runtime.Apply, run), states.EventUnknown, "command.y", "left out now", "command.y")
+	p.ledger.Unknown[0].Address = "command.x"
+	check(p.apply(t, moved), states.EventUnknown, "command.y", "tried again")
+	p.didRun(t, "x")
+	p.ledger.Unknown = []states.Begun{{Site: "/site", Address: "command.x", ID: "1", Type: "command", Key: "x", Run: "r"}}
+	check(p.apply(t, "file \"/other\" {}\n"), states.EventDropped, "command.x", "no longer declared")
+}
+
 // A handler that runs only because it is owed notifies others in its turn: one
 // that is idle, and one that has run in this run already.
 func TestOwedHandlerNotifiesOthers(t *testing.T) {

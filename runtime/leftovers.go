@@ -76,7 +76,7 @@ func (e *engine) namedDirs(b states.Begun, run *states.StateRun) []string {
 	}
 	all := b.Boot != journal.BootID()
 	for _, part := range partsOf(run) {
-		if all || states.WithoutWave(part.Address) == b.Address {
+		if all || part.ID == b.ID || states.WithoutWave(part.Address) == b.Address {
 			add(part.Type, part.Values)
 		}
 	}

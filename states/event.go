@@ -16,7 +16,7 @@ const (
 	EventRetry      = "retry"      // an attempt failed and is made again: Address, Attempt, Error
 	EventOwed       = "owed"       // a debt of an earlier run has other names now: Owed (as it was, as it is)
 	EventDropped    = "dropped"    // a debt that nobody can pay any more, or a part that nobody can try again: Address, Owed, Reason
-	EventUnknown    = "unknown"    // an earlier run began this part, and did not end it: Address, Run, Reason
+	EventUnknown    = "unknown"    // an earlier run began this part, and did not end it: Address (as it is now), ID, Run, Reason
 	EventOrphan     = "orphan"     // a resource that is no longer declared: Address, Part, Key, Run, Reason
 	EventForgotten  = "forgotten"  // a resource that the site no longer manages: Part, Key
 	EventCleaned    = "cleaned"    // a trace of an earlier run is gone: Key (a path or a process), Run, Reason

@@ -33,9 +33,10 @@ type StateRun struct {
 	Prune bool `json:"prune,omitempty"`
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`
-	// LeftOut are the resources that are declared, but stand neither in
-	// Invocations nor in Handlers: by when, by selection, or since a state needs a
-	// run and has none. They are no orphans. Sorted by address.
+	// LeftOut are the parts that are declared, but stand neither in Invocations nor
+	// in Handlers: by when, by selection, or since a state needs a run and has none.
+	// They are no orphans. Of acts there are those that the selection leaves out.
+	// Sorted by address.
 	LeftOut []Resource `json:"left_out,omitempty"`
 	// Secrets are the texts that Declarations names, to be masked wherever they
 	// turn up. They are never written.

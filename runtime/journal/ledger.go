@@ -100,6 +100,8 @@ func (r *Replay) Add(ev *states.Event) {
 		if len(ev.Owed) == 0 {
 			r.known(ev.Address)
 		}
+	case states.EventUnknown:
+		r.renamed(ev)
 	case states.EventConfirm:
 		r.confirm(ev)
 		r.owes(ev.Address, ev, states.Failed)
@@ -180,6 +182,15 @@ func (r *Replay) known(address string) {
 	r.Ledger.Unknown = slices.DeleteFunc(r.Ledger.Unknown, func(b states.Begun) bool {
 		return b.Site == r.site && b.Address == address
 	})
+}
+
+// renamed gives a part that is unknown the address that it has now.
+func (r *Replay) renamed(ev *states.Event) {
+	for i, b := range r.Ledger.Unknown {
+		if b.Site == r.site && b.Run == ev.Run && b.ID == ev.ID && b.ID != "" {
+			r.Ledger.Unknown[i].Address = ev.Address
+		}
+	}
 }
 
 // owes notes the debts that an end has brought about.
