@@ -157,6 +157,18 @@ func (s *step) recovers(ctx context.Context, begun states.Begun) bool {
 	return true
 }
 
+// lookTwice lets the module say whether a resource is well that reads as wanted, and
+// that an earlier process began and nobody saw end. If it is not, that stays so.
+func (s *step) lookTwice(ctx context.Context) {
+	begun, unknown := s.engine.pastAct(s)
+	if !unknown || s.want == nil {
+		return
+	}
+	if _, err := s.module.Recover(ctx, s.host, s.want, begun); err != nil {
+		s.outcome, s.err = states.Unknown, causeOf(ctx, err)
+	}
+}
+
 // again forgets a failed attempt and looks at the resource as it is now. It
 // returns whether there is still something to do.
 func (s *step) again(ctx context.Context) bool {

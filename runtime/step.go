@@ -132,6 +132,9 @@ func (s *step) prepare(ctx context.Context) bool {
 		return true
 	}
 	todo := s.look(ctx)
+	if s.outcome == states.Unchanged {
+		s.lookTwice(ctx)
+	}
 	if begun != nil {
 		s.settleBegun(begun)
 	}

@@ -128,8 +128,8 @@ func checkModule(m *Module) error {
 		mistake("it has neither Act nor Read and Write")
 	case (m.Remove == nil) != (m.NoAbsent != ""):
 		mistake("it needs either Remove or a reason in NoAbsent")
-	case !act && (m.Recover != nil || m.Reboots):
-		mistake("it has Recover or Reboots, but no Act")
+	case !act && m.Reboots:
+		mistake("it has Reboots, but no Act")
 	}
 	for _, a := range m.Attributes {
 		if err := checkAttribute(a); err != nil {

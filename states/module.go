@@ -59,7 +59,9 @@ type Module struct {
 	// stays certain.
 	Foresee func(ctx context.Context, h host.Host, have, want any) error
 	// Recover tells how an act ended that was begun and not seen to end: changed,
-	// or unknown, and then it is made again. What can be read needs none.
+	// or unknown, and then it is made again. Of a resource it is asked only if that
+	// reads as wanted, and more than a Read is needed to know that it is well: the
+	// error says what is wrong with it. Most need none.
 	Recover func(ctx context.Context, h host.Host, want any, begun Begun) (Outcome, error)
 	// Batch carries out several items in one call, and returns an error for
 	// each (nil: done).

@@ -51,7 +51,7 @@ var Module = states.Define(states.Type[File]{
 	Name: "file", Doc: doc, Example: example,
 	New:      File{Content: new(host.Text("")), Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Complete: complete,
-	Read: read, Write: write, Remove: remove,
+	Read: read, Write: write, Remove: remove, Recover: recovered,
 })
 
 func validate(want File) error {

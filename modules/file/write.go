@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // backupSuffix ends in "~", which run-parts, sudo, cron and apt pass over.
@@ -95,6 +96,18 @@ func writeChecked(ctx context.Context, h host.Host, want File, meta host.Meta) e
 		}
 	}
 	return errors.Join(err, forget())
+}
+
+// recovered checks content that a run has put in place which did not live to see
+// it checked.
+func recovered(ctx context.Context, h host.Host, want File, begun states.Begun) (states.Outcome, error) {
+	if len(want.Validate) == 0 || besideCheck(want) {
+		return states.Changed, nil
+	}
+	if err := runCheck(ctx, h, want.Validate, want.Path); err != nil {
+		return states.Unknown, fmt.Errorf("run %s has put it in place and did not end: %w", begun.Run, err)
+	}
+	return states.Changed, nil
 }
 
 // keep remembers what stands at a path: putBack restores it, forget ends the
