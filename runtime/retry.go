@@ -139,7 +139,7 @@ func (s *step) asBegun() states.Begun {
 // whether the part has ended with that: the act was done, and counts as changed, or
 // the module cannot look. Else it is made again.
 func (s *step) recovers(ctx context.Context, begun states.Begun) bool {
-	if s.module.Recover == nil || s.engine.planning() {
+	if s.module.Recover == nil || !s.module.IsAct() || s.engine.planning() {
 		return false
 	}
 	outcome, err := s.module.Recover(ctx, s.host, s.want, begun)
