@@ -164,27 +164,44 @@ func (f *Folder) removeRun(id string) error {
 	return f.disk.remove(aside)
 }
 
-// settled gives what runs have left, once the ends of all are taken note of. While
-// another process applies, those that it has not taken note of are left to it: they
-// come after Through.
+// settled gives what runs have left, once the ends of all are taken note of, and what
+// they have created. While another process applies, those of which that is not so are
+// left to it: the Ledger has them as open.
 func (f *Folder) settled() (*Ledger, error) {
 	l, err := f.cached()
 	if err != nil {
 		return nil, err
 	}
-	ids, err := f.ids()
-	if err != nil || !slices.ContainsFunc(ids, func(id string) bool { return !l.has(id) }) {
+	pending, err := f.unrecorded(l)
+	if err != nil || len(pending) == 0 {
 		return l, err
 	}
 	lock, last, err := f.acquire(context.Background(), &Meta{})
 	var locked *LockedError
 	if errors.As(err, &locked) {
+		l.Open = append(l.Open, pending...)
 		return l, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	last.LockedError = LockedError{PID: os.Getpid(), Since: time.Now().UTC(), Command: "cleaning up"}
-	l, err = f.prepare(lock, &last)
+	if l, err = f.prepare(lock, &last); err == nil {
+		err = f.recordManaged()
+	}
 	return l, errors.Join(err, last.release(lock))
+}
+
+// unrecorded lists the runs whose events are the only place where something stands.
+func (f *Folder) unrecorded(l *Ledger) ([]string, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return nil, err
+	}
+	m := &Managed{folder: f}
+	if err := m.readIndex(); err != nil {
+		return nil, err
+	}
+	lacks := m.lacks()
+	return slices.DeleteFunc(ids, func(id string) bool { return l.has(id) && !lacks(id) }), nil
 }

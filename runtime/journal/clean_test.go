@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -195,5 +196,43 @@ func TestCleanBesideARun(t *testing.T) {
 	finish(t, r, journal.End{State: journal.Done})
 	if removed, _, err := f.CleanOld(0, 0); err != nil || !slices.Equal(removed, []string{r.ID()}) {
 		t.Errorf("removed %v, %v", removed, err)
+	}
+}
+
+// A record is not removed as long as only its events tell what a site has created.
+func TestCleanKeepsWhatIsManaged(t *testing.T) {
+	dir, full := t.TempDir(), true
+	f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
+		if full && op.Kind == journal.OpRename && filepath.Base(op.Path) == "shop.jsonl" {
+			return syscall.ENOSPC
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Start(t.Context(), journal.Meta{Run: &states.StateRun{Site: "shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range []states.Event{{Type: states.EventRun, Format: states.EventFormat, Site: "shop"}, begins(2, "/a"), ends(3, "/a", states.Changed)} {
+		if err := r.Append(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Finish(journal.End{State: journal.Done}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the run ends with %v", err)
+	}
+	for _, clean := range []func() error{
+		func() error { _, err := f.Clean(r.ID()); return err },
+		func() error { _, _, err := f.CleanOld(0, 0); return err },
+	} {
+		if err := clean(); !errors.Is(err, syscall.ENOSPC) || holds(t, dir, "shop") != "/a" {
+			t.Errorf("cleaned: %v; the site holds %q", err, holds(t, dir, "shop"))
+		}
+	}
+	full = false
+	if _, err := f.Clean(r.ID()); err != nil || len(kept(t, f)) != 0 || holds(t, dir, "shop") != "/a" {
+		t.Errorf("cleaned: %v; the site holds %q", err, holds(t, dir, "shop"))
 	}
 }

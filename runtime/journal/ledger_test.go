@@ -173,3 +173,18 @@ func TestHalfAWaveIsOwed(t *testing.T) {
 		}
 	}
 }
+
+// What a notifier brings about while a wave runs, that wave has not picked up.
+func TestCalledWhileItRuns(t *testing.T) {
+	r := journal.NewReplay(&journal.Ledger{}, "web", "00000001-abcdef")
+	for _, ev := range []states.Event{
+		{Type: states.EventPart, Address: "file.a", Outcome: states.Changed, Owes: []string{"state.h"}},
+		{Type: states.EventPart, Address: "file.b", Outcome: states.Changed, Owes: []string{"state.h"}},
+		{Type: states.EventStart, Address: "state.h#1"},
+		{Type: states.EventPart, Address: "file.a#2", Outcome: states.Changed, Owes: []string{"state.h"}},
+		{Type: states.EventInvocation, Address: "state.h#1", Outcome: states.Changed},
+	} {
+		r.Add(&ev)
+	}
+	same(t, "owed", r.Ledger, "web owes state.h to file.a, changed")
+}

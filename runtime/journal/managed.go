@@ -85,12 +85,9 @@ func (f *Folder) readManaged() (m *Managed, through string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	grown := map[string]bool{}
-	for _, s := range m.index.Sites {
-		grown[s.Last] = s.Size != f.eventsSize(s.Last)
-	}
+	lacks := m.lacks()
 	for _, id := range ids {
-		if id > m.index.Through || grown[id] {
+		if lacks(id) {
 			if err := m.replay(id); err != nil {
 				return nil, "", err
 			}
@@ -98,6 +95,15 @@ func (f *Folder) readManaged() (m *Managed, through string, err error) {
 		}
 	}
 	return m, through, m.err
+}
+
+// lacks tells of runs whether the records do not hold all of their events.
+func (m *Managed) lacks() func(id string) bool {
+	grown, through := map[string]bool{}, m.index.Through
+	for _, s := range m.index.Sites {
+		grown[s.Last] = s.Size != m.folder.eventsSize(s.Last)
+	}
+	return func(id string) bool { return id > through || grown[id] }
 }
 
 // eventsSize is the size of a run's events; 0 where there are none.
@@ -310,6 +316,16 @@ func (r *Run) readManaged() (*Managed, error) {
 		r.managed = m
 	}
 	return m, err
+}
+
+// recordManaged writes down what sites have created, by all runs that there are. The
+// lock is held.
+func (f *Folder) recordManaged() error {
+	m, err := f.Managed()
+	if err != nil {
+		return err
+	}
+	return m.write()
 }
 
 // leaveManaged writes down what sites have created until now.

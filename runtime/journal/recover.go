@@ -59,11 +59,7 @@ func (f *Folder) recover() (*Ledger, error) {
 		return l, nil
 	}
 	// Their records may be removed from now on.
-	m, err := f.Managed()
-	if err == nil {
-		err = m.write()
-	}
-	if err != nil {
+	if err := f.recordManaged(); err != nil {
 		return nil, err
 	}
 	l.base = l.Through
