@@ -65,7 +65,7 @@ func (f *Folder) Clean(id string) (removed string, err error) {
 		return "", err
 	}
 	if holder := f.Holder(); holder != nil && holder.Run == id {
-		return "", fmt.Errorf("run %s is in progress (process %d)", id, holder.PID)
+		return "", inProgress(holder)
 	}
 	l, err := f.settled()
 	if err != nil {
@@ -161,7 +161,15 @@ func (f *Folder) removeRun(id string) error {
 	if err != nil {
 		return err
 	}
+	// Somebody may have begun to go on with it; who does so now, finds it gone.
+	if holder := f.Holder(); holder != nil && holder.Run == id && holder.PID != os.Getpid() {
+		return errors.Join(inProgress(holder), f.disk.rename(aside, f.path(id)))
+	}
 	return f.disk.remove(aside)
+}
+
+func inProgress(holder *LockedError) error {
+	return fmt.Errorf("run %s is in progress (process %d)", holder.Run, holder.PID)
 }
 
 // settled gives what runs have left, once the ends of all are taken note of, and what

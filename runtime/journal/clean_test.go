@@ -236,3 +236,36 @@ func TestCleanKeepsWhatIsManaged(t *testing.T) {
 		t.Errorf("cleaned: %v; the site holds %q", err, holds(t, dir, "shop"))
 	}
 }
+
+// A run that somebody goes on with, just as it is cleaned, is left to them.
+func TestCleanOfARunThatGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	other := open(t, dir)
+	id := dies(t, other, meta(), states.Event{Seq: 1, Type: states.EventRun, Format: states.EventFormat})
+	finish(t, start(t, other, journal.Meta{Run: &states.StateRun{Site: "another"}}), journal.End{State: journal.Done})
+	var resumed *journal.Run
+	f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) (err error) {
+		if op.Kind != journal.OpRename || filepath.Base(op.Path) != ".tenet-"+id {
+			return nil
+		}
+		if resumed, err = other.Resume(t.Context(), id, journal.Meta{}); err != nil {
+			return err
+		}
+		lock := filepath.Join(dir, "lock") // as another process
+		data, err := os.ReadFile(lock)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(lock, regexp.MustCompile(`"pid":[0-9]+`).ReplaceAll(data, []byte(`"pid":1`)), 0o600)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Clean(id); err == nil || resumed == nil {
+		t.Fatalf("cleaned: %v", err)
+	}
+	finish(t, resumed, journal.End{State: journal.Done, Changed: true})
+	if s, err := other.Status(id); err != nil || s.State != journal.Done {
+		t.Errorf("status %+v, %v", s, err)
+	}
+}

@@ -190,8 +190,11 @@ func (d disk) write(path string, data []byte, flags int) error {
 	return errors.Join(err, f.Close())
 }
 
-// tempPrefix begins the names of temporary files.
-const tempPrefix = ".tenet-"
+// tempPrefix begins the names of temporary files; as many random bytes follow.
+const (
+	tempPrefix = ".tenet-"
+	tempRandom = 8
+)
 
 // replace puts data at the path in one step, mode 0600. If it is to be durable,
 // it is so on return; else a loss of power may leave the old or an empty file.
@@ -206,7 +209,7 @@ func (d disk) replace(path string, data []byte, durable bool) error {
 }
 
 func (d disk) tryReplace(path string, data []byte, durable bool) error {
-	random := make([]byte, 8)
+	random := make([]byte, tempRandom)
 	rand.Read(random)
 	dir := filepath.Dir(path)
 	temp := filepath.Join(dir, tempPrefix+hex.EncodeToString(random))

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,6 +76,9 @@ func (f *Folder) bury(id string) error {
 	if err == nil && s.State != Running && s.State != "" {
 		return nil
 	}
+	if err != nil {
+		s = Status{} // it cannot go on: see resumable
+	}
 	if err := f.cutTorn(f.path(id, "events.jsonl")); err != nil {
 		return err
 	}
@@ -125,7 +129,7 @@ func (f *Folder) cutTorn(path string) error {
 }
 
 // sweep removes from directories of ours what a process has left in them that
-// died as it replaced a file or removed a run.
+// died as it replaced a file or removed a run. Whatever else is there is not ours.
 func (f *Folder) sweep(dirs ...string) error {
 	for _, dir := range dirs {
 		entries, err := f.disk.list(dir)
@@ -136,7 +140,7 @@ func (f *Folder) sweep(dirs ...string) error {
 			return err
 		}
 		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), tempPrefix) && !strings.HasSuffix(e.Name(), ".new") {
+			if !isTemp(e) {
 				continue
 			}
 			if err := f.disk.remove(filepath.Join(dir, e.Name())); err != nil {
@@ -145,4 +149,19 @@ func (f *Folder) sweep(dirs ...string) error {
 		}
 	}
 	return nil
+}
+
+// isTemp reports whether something has the name of a file that is being replaced or
+// written, or of a run that is being removed.
+func isTemp(e fs.DirEntry) bool {
+	rest, ok := strings.CutPrefix(e.Name(), tempPrefix)
+	if !ok {
+		return e.Name() == "run.json.new" && !e.IsDir()
+	}
+	if e.IsDir() {
+		_, ok := counter(rest)
+		return ok
+	}
+	random, err := hex.DecodeString(rest)
+	return err == nil && len(random) == tempRandom
 }

@@ -97,7 +97,11 @@ func TestDeadRunIsClosed(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, `{"seq":5,"type":"part","addr`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".tenet-1", "runs/.tenet-00000009-abcdef/x", "runs/" + id + "/run.json.new", "runs/" + id + "/.tenet-2"} {
+	for _, name := range []string{
+		".tenet-0123456789abcdef", "runs/.tenet-00000009-abcdef/x", "runs/" + id + "/run.json.new", "runs/" + id + "/.tenet-00000000000000ff",
+		// What is another's stays.
+		"site.hcl.new", "backup.new/x", ".tenet-notes/x", ".tenet-0123456789abcdef.txt", "runs/.tenet-mine/x",
+	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -117,15 +121,17 @@ func TestDeadRunIsClosed(t *testing.T) {
 	}
 	finish(t, r, journal.End{State: journal.Done})
 	same(t, "afterwards", ledger(t, f), left()...)
+	var stays []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if strings.HasPrefix(d.Name(), ".tenet-") || strings.HasSuffix(d.Name(), ".new") {
-			t.Errorf("%s is left", path)
+			stays = append(stays, d.Name())
 		}
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
+	same(t, "temporary", stays, ".tenet-0123456789abcdef.txt", ".tenet-notes", "backup.new", ".tenet-mine", "site.hcl.new")
 }
 
 // What a run makes up for is cleared; that of another site stays.

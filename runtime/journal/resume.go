@@ -125,6 +125,8 @@ func (f *Folder) resumable(id string) (Status, error) {
 	switch {
 	case err != nil:
 		return Status{}, fmt.Errorf("the status of run %s cannot be read: %w", id, err)
+	case s.Revision == "":
+		return refuse("its status was lost with its process", "apply the site again")
 	case s.State == Done:
 		return refuse("it has ended, and nothing failed", "")
 	case s.State != Interrupted && s.State != Failed && s.State != Rebooting:

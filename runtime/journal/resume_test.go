@@ -190,3 +190,18 @@ func TestResumeIsRefused(t *testing.T) {
 		finish(t, r, journal.End{State: journal.Done})
 	})
 }
+
+// Nobody knows where a run acted whose status was lost.
+func TestResumeWithoutStatus(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	id := dies(t, f, meta(), begun()...)
+	if err := os.WriteFile(filepath.Join(dir, "runs", id, "status.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Resume(t.Context(), id, journal.Meta{})
+	if not, ok := errors.AsType[*journal.NotResumableError](err); !ok || !strings.Contains(not.Reason, "status was lost") {
+		t.Errorf("resumed: %v", err)
+	}
+	same(t, "left", ledger(t, f), left()...)
+}

@@ -183,7 +183,11 @@ func (f *Folder) nextID(were ...string) (string, error) {
 	}
 	random := make([]byte, 3)
 	rand.Read(random)
-	return fmt.Sprintf("%08d-%s", n+1, hex.EncodeToString(random)), nil
+	id := fmt.Sprintf("%08d-%s", n+1, hex.EncodeToString(random))
+	if _, ok := counter(id); !ok {
+		return "", fmt.Errorf("no run comes after %08d: the state folder is used up", n)
+	}
+	return id, nil
 }
 
 // counter gives the counter in an ID.
