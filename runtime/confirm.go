@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +229,7 @@ func (e *engine) check(parent context.Context, c *states.Confirm) (why error) {
 		case err == nil && result.ExitCode == 0:
 			return nil
 		case err == nil:
-			why = fmt.Errorf("%s ended with %d%s", c.Command[0], result.ExitCode, lastLine(result.Stderr))
+			why = fmt.Errorf("%s ended with %d%s", c.Command[0], result.ExitCode, lastLine(e.recorder.mask.text(string(result.Stderr))))
 		case why == nil || ctx.Err() == nil: // a try that was cut short says less than the one before
 			why = err
 		}
@@ -245,14 +244,15 @@ func (e *engine) check(parent context.Context, c *states.Confirm) (why error) {
 	}
 }
 
-// lastLine gives what a program said last, for the end of a message.
-func lastLine(output []byte) string {
-	output = bytes.TrimSpace(output)
-	line := output[bytes.LastIndexByte(output, '\n')+1:]
-	if len(line) == 0 {
+// lastLine gives what a program said last, for the end of a message. It is cut, and
+// so has to be masked before.
+func lastLine(output string) string {
+	output = strings.TrimSpace(output)
+	line := output[strings.LastIndexByte(output, '\n')+1:]
+	if line == "" {
 		return ""
 	}
-	return ": " + strings.ToValidUTF8(string(line[:min(len(line), 200)]), "�")
+	return ": " + strings.ToValidUTF8(line[:min(len(line), 200)], "�")
 }
 
 // settle records how the check of a block has ended.

@@ -245,6 +245,22 @@ func TestConfirmOfAFailedBlock(t *testing.T) {
 }
 
 // A block whose failure is ignored is put back, and blocks nothing.
+// What a check says is masked before it is cut.
+func TestConfirmHidesSecrets(t *testing.T) {
+	g := newGate(t)
+	g.Handle("check", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{ExitCode: 1, Stderr: []byte(strings.Repeat("x", 190) + "hush-hush-and-more\n")}, nil
+	})
+	run := compile(t, modules.Standard(), gated("bad", "")).Run
+	run.Secrets = []string{"hush-hush-and-more"}
+	synctest.Test(t, func(t *testing.T) {
+		o := carry(t, runtime.Apply, run, runtime.Options{Host: g})
+		if text := pretty(o.events); strings.Contains(text, "hush") || !strings.Contains(text, "ended with 1: xxx") {
+			t.Errorf("it says\n%s", text)
+		}
+	})
+}
+
 func TestConfirmIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
