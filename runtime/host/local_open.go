@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"io"
 	"strconv"
 	"syscall"
 
@@ -56,6 +57,39 @@ func (l *Local) openat2(path string, flags int) (int, error) {
 		}
 	}
 	return -1, unix.EAGAIN
+}
+
+// OpenStill is StillOpener.OpenStill. Where the kernel cannot promise it, only the
+// last name is sure to be no link.
+func (l *Local) OpenStill(path string) (io.ReadCloser, Info, error) {
+	clean, err := checkPath("open", path)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC | unix.O_NOFOLLOW
+	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if l.root != nil {
+		at, how.Resolve = int(l.root.Fd()), how.Resolve|unix.RESOLVE_IN_ROOT
+	}
+	fd, err := again(func() (int, error) { return unix.Openat2(at, clean, &how) })
+	if l.componentwise || unsupported(err) || err == unix.EPERM { // which some containers say of calls that they do not know
+		if err == nil {
+			unix.Close(fd)
+		}
+		fd, err = l.openAt(clean, flags)
+	}
+	if err == unix.ENXIO { // a socket
+		err = errSpecial
+	}
+	if err != nil {
+		return nil, Info{}, pathError("open", path, err)
+	}
+	var st unix.Stat_t
+	f, err := newFile(fd, clean, &st)
+	if err != nil {
+		return nil, Info{}, pathError("open", path, err)
+	}
+	return f, infoOf(&st), nil
 }
 
 // openParent opens the directory that holds the path's last component, which

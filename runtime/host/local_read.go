@@ -96,8 +96,12 @@ func (l *Local) open(path string, flags int) (*file, error) {
 		}
 		return nil, err
 	}
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
+	return newFile(fd, path, &unix.Stat_t{})
+}
+
+// newFile takes over a descriptor, and fills st.
+func newFile(fd int, path string, st *unix.Stat_t) (*file, error) {
+	err := unix.Fstat(fd, st)
 	if err == nil {
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFREG:

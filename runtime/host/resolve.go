@@ -1,6 +1,7 @@
 package host
 
 import (
+	"io"
 	"path"
 	"strings"
 )
@@ -27,4 +28,26 @@ func Resolve(h Reader, name string) string {
 		rest = append(names(target), rest...)
 	}
 	return path.Join(append([]string{at}, rest...)...)
+}
+
+// StillOpener is offered by hosts on which somebody else may change what stands at a
+// path while it is looked at.
+type StillOpener interface {
+	// OpenStill opens a regular file by a path that Resolve has given, and describes
+	// what it has opened. A symbolic link on the way, which has come there since,
+	// is an error.
+	OpenStill(path string) (io.ReadCloser, Info, error)
+}
+
+// OpenStill opens a file as StillOpener does, as far as the host offers that.
+func OpenStill(h Reader, path string) (io.ReadCloser, Info, error) {
+	if s, ok := h.(StillOpener); ok {
+		return s.OpenStill(path)
+	}
+	info, err := h.Lstat(path)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	f, err := h.Open(path)
+	return f, info, err
 }

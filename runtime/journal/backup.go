@@ -195,23 +195,27 @@ func (b *Backup) look(h host.Reader, path string) (Former, error) {
 	if err != nil {
 		return Former{}, err
 	}
+	var in io.ReadCloser
+	if info.Kind == host.Regular {
+		// All that is kept is of one file, whoever changes what stands there meanwhile:
+		// else somebody could have another's content put back as their own.
+		if in, info, err = host.OpenStill(h, path); err != nil {
+			return Former{}, err
+		}
+		defer in.Close()
+	}
 	former := Former{Kind: info.Kind, Mode: info.Mode, UID: info.UID, GID: info.GID}
 	switch info.Kind {
 	case host.Symlink:
 		former.Target, err = h.ReadLink(path)
 	case host.Regular:
-		former.Size, former.Sum, err = b.copy(h, path)
+		former.Size, former.Sum, err = b.copy(in)
 	}
 	return former, err
 }
 
 // copy puts a file's content into the directory, named by its digest.
-func (b *Backup) copy(h host.Reader, path string) (size int64, sum string, err error) {
-	in, err := h.Open(path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer in.Close()
+func (b *Backup) copy(in io.Reader) (size int64, sum string, err error) {
 	temp := filepath.Join(b.dir, tempPrefix+"copy")
 	out, err := b.disk.open(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {

@@ -145,3 +145,57 @@ func TestBackupFails(t *testing.T) {
 		}
 	}
 }
+
+// swapping is a host on which somebody puts a link in the place of what was looked
+// at.
+type swapping struct {
+	*host.Local
+	swap func()
+}
+
+func (s *swapping) Lstat(path string) (host.Info, error) {
+	info, err := s.Local.Lstat(path)
+	if path == "/app/conf" {
+		s.swap()
+	}
+	return info, err
+}
+
+// Whoever may write to the directory of a file gets nobody else's content put back
+// as their own.
+func TestBackupFollowsNoLink(t *testing.T) {
+	for name, swap := range map[string]func(root string) error{
+		"the file": func(root string) error {
+			return errors.Join(os.Remove(root+"/app/conf"), os.Symlink("../secret/conf", root+"/app/conf"))
+		},
+		"its directory": func(root string) error {
+			return errors.Join(os.Rename(root+"/app", root+"/was"), os.Symlink("secret", root+"/app"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for path, text := range map[string]string{"/app/conf": "mine", "/secret/conf": "theirs"} {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(root+path), 0o755), os.WriteFile(root+path, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			local, err := host.NewLocal(host.LocalOptions{Root: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := journal.NewBackup(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &swapping{Local: local, swap: func() {
+				if err := swap(root); err != nil {
+					t.Fatal(err)
+				}
+			}}
+			err = b.Keep(h, []string{"block.a"}, "file.x", "/app/conf")
+			if !errors.Is(err, syscall.ELOOP) || len(b.Of("block.a")) != 0 {
+				t.Errorf("kept %+v, %v", b.Of("block.a"), err)
+			}
+		})
+	}
+}
