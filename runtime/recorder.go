@@ -67,7 +67,9 @@ func (r *recorder) emit(ev states.Event) {
 	r.emitLocked(ev)
 }
 
-func (r *recorder) emitLocked(ev states.Event) {
+// emitLocked gives the event its number and time, and passes it on; it returns
+// the time.
+func (r *recorder) emitLocked(ev states.Event) time.Time {
 	r.seq++
 	ev.Seq, ev.Time = r.seq, time.Now().UTC()
 	if j := r.engine.options.Journal; j != nil && r.err == nil {
@@ -81,6 +83,7 @@ func (r *recorder) emitLocked(ev states.Event) {
 	if r.engine.options.Events != nil {
 		r.engine.options.Events(ev)
 	}
+	return ev.Time
 }
 
 // broken stops the run: what cannot be recorded must not be done.
@@ -286,7 +289,7 @@ func (r *recorder) part(s *step) {
 		s.node.durable = nil // what was written down ahead has proved not to be owed
 	}
 	r.count(&ev)
-	r.emitLocked(ev)
+	ev.Time = r.emitLocked(ev)
 	r.note(s, &ev)
 }
 

@@ -79,9 +79,6 @@ func (s *client) planned(plan *planfile.Plan, file string) (*site, error) {
 	for _, m := range plan.Modules {
 		c.modules = append(c.modules, lang.ModuleFiles(m))
 	}
-	for _, m := range plan.Modules {
-		c.modules = append(c.modules, lang.ModuleFiles(m))
-	}
 	if c.plan, err = filepath.Abs(file); err != nil {
 		return nil, failed(err)
 	}
