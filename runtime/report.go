@@ -43,6 +43,8 @@ func (r *recorder) note(s *step, ev *states.Event) {
 		p.state = pending
 		if p.reason == "" {
 			p.reason = string(s.outcome)
+		} else if s.outcome == states.Blocked {
+			p.reason = "blocked " + p.reason // by what
 		}
 	}
 	r.reports[s.part.Address] = p

@@ -29,7 +29,7 @@ func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	if folder == nil {
-		return nothingYet()
+		return s.nothingYet()
 	}
 	c := &site{}
 	managed, err := folder.Managed()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,11 @@ func (s *client) existing() (*journal.Folder, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return s.journal()
+	folder, err := s.journal()
+	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+		return nil, &status{code: exitFailed, err: fmt.Errorf("the state folder cannot be read: %w", path), hint: "look as the user who applies here"}
+	}
+	return folder, err
 }
 
 // Run lists the runs.
@@ -52,7 +57,8 @@ func (cmd *historyCmd) Run(_ runContext, s *client) error {
 	}
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, run := range list {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State, strings.Join(slices.Concat(sums(run.Counts), undone[run.Run]), ", "))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State,
+			cmp.Or(strings.Join(slices.Concat(sums(run.Counts), undone[run.Run]), ", "), "-"), ui.Clean(cmp.Or(run.Site, run.Origin)))
 	}
 	return failed(out.Flush())
 }
@@ -126,7 +132,7 @@ func (s *client) find(id string) (*journal.Folder, journal.Status, error) {
 		return nil, journal.Status{}, err
 	}
 	if folder == nil {
-		return nil, journal.Status{}, failed(errors.New("nothing has been applied yet"))
+		return nil, journal.Status{}, s.nothingYet()
 	}
 	run, err := folder.Status(id)
 	if err != nil {

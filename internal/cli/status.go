@@ -29,6 +29,8 @@ type standing struct {
 	Unknown         []states.Begun        `json:"unknown"`
 	Unconfirmed     []journal.Unconfirmed `json:"unconfirmed"`
 	Damaged         []string              `json:"damaged,omitempty"`
+
+	failed map[string]*journal.Status // see failures; of the machine alone
 }
 
 // progress is how far a run is that has no end, as its events say.
@@ -51,13 +53,19 @@ func (cmd *statusCmd) Run(_ runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	if cmd.Managed && cmd.ID != "" {
+		return usage("leave out the ID", "--managed is about all runs")
+	}
+	if folder == nil && s.globals.JSON && cmd.ID == "" {
+		if cmd.Managed {
+			return s.printJSON([]managedSite{})
+		}
+		return s.printJSON(noRecords())
+	}
 	if folder == nil {
-		return nothingYet()
+		return s.nothingYet()
 	}
 	if cmd.Managed {
-		if cmd.ID != "" {
-			return usage("leave out the ID", "--managed is about all runs")
-		}
 		return s.showManaged(folder)
 	}
 	now, err := s.standing(folder, cmd.ID)
@@ -68,17 +76,15 @@ func (cmd *statusCmd) Run(_ runContext, s *client) error {
 		return s.printJSON(now)
 	}
 	var out strings.Builder
-	now.write(&out, s.globals.Verbose)
+	now.write(&out, cmd.ID == "", s.globals.Verbose)
 	_, err = fmt.Fprint(s.Out, out.String())
 	return failed(err)
 }
 
-func nothingYet() error { return failed(errors.New("nothing has been applied yet")) }
-
 // standing reads the records. It takes no lock, and what it reads is whole, also
 // while a run is in progress.
 func (s *client) standing(folder *journal.Folder, id string) (*standing, error) {
-	now := &standing{Owed: []states.Debt{}, Unknown: []states.Begun{}, Unconfirmed: []journal.Unconfirmed{}}
+	now := noRecords()
 	run, err := folder.Status(id)
 	switch {
 	case err == nil:
@@ -101,9 +107,14 @@ func (s *client) standing(folder *journal.Folder, id string) (*standing, error) 
 		if now.Hold, err = folder.Held(); err != nil {
 			return nil, refused(err)
 		}
+		list, err := folder.List()
+		if err != nil {
+			return nil, failed(err)
+		}
+		now.failed = failures(list)
 	}
-	if now.Status == nil && now.Hold == nil && now.Applying == nil {
-		return nil, nothingYet()
+	if now.Status == nil && now.Hold == nil && now.Applying == nil && !s.globals.JSON {
+		return nil, s.nothingYet()
 	}
 	if now.Status != nil && run.Counts == nil {
 		if err := now.follow(folder); err != nil {
@@ -168,10 +179,12 @@ func tally(c *states.Counts, outcome states.Outcome) {
 	}
 }
 
-// write writes it for people.
-func (now *standing) write(out *strings.Builder, verbose bool) {
+// write writes it for people; of the machine, also what to do.
+func (now *standing) write(out *strings.Builder, machine, verbose bool) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(out, "%-9s %s\n", name, ui.Clean(fmt.Sprintf(format, args...)))
+		if text := fmt.Sprintf(format, args...); text != "" {
+			fmt.Fprintf(out, "%-11s %s\n", name, ui.Clean(text))
+		}
 	}
 	if now.Status == nil {
 		line("run", "none yet")
@@ -208,11 +221,17 @@ func (now *standing) write(out *strings.Builder, verbose bool) {
 	for _, text := range now.Damaged {
 		line("damaged", "%s", text)
 	}
+	if machine {
+		for _, text := range now.next() {
+			line("next", "%s", text)
+		}
+	}
 }
 
 // writeRun writes what the run itself says.
 func (now *standing) writeRun(line func(name, format string, args ...any), out *strings.Builder, verbose bool) {
 	line("run", "%s", now.Run)
+	line("site", "%s", now.what())
 	line("state", "%s", now.State)
 	line("started", "%s", when(now.Started))
 	if !now.Ended.IsZero() {

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// next says whether all is well on the machine, and else what to do. Empty: whoever
+// applies now is to be awaited.
+func (now *standing) next() (advice []string) {
+	if now.Applying != nil {
+		return nil
+	}
+	if now.Hold != nil {
+		advice = append(advice, "tenet release lets applies start again")
+	}
+	if now.Status == nil {
+		return advice
+	}
+	if now.State == journal.Rebooting {
+		return append(advice, "nothing: the run goes on by itself once the machine has started anew")
+	}
+	var sites []string
+	for site := range now.failed {
+		sites = append(sites, site)
+	}
+	for _, d := range now.Owed {
+		sites = append(sites, d.Site)
+	}
+	for _, b := range now.Unknown {
+		sites = append(sites, b.Site)
+	}
+	for _, u := range now.Unconfirmed {
+		sites = append(sites, u.Site)
+	}
+	slices.Sort(sites)
+	for _, site := range slices.Compact(sites) {
+		run, place := now.failed[site], ""
+		if run != nil && run.Site != "" && run.Origin != "" {
+			place = " (" + run.Origin + ")"
+		}
+		switch {
+		case site == adHoc:
+			advice = append(advice, "do it again, as it was given on the command line")
+		case run != nil && !run.Forgotten:
+			advice = append(advice, fmt.Sprintf("apply %s%s again: that does what is left; or go on with its run: tenet apply --resume %s", site, place, run.Run))
+		default:
+			advice = append(advice, "apply "+site+place+" again: that does what is left")
+		}
+	}
+	if advice == nil && now.Report != nil && !now.Report.Ready {
+		advice = append(advice, "see what is not in its target, above")
+	}
+	if advice == nil && len(now.Damaged) == 0 {
+		advice = append(advice, "nothing is left to do")
+	}
+	return advice
+}
+
+// failures gives, by site, the latest runs of sites that did not end well.
+func failures(list []journal.Status) map[string]*journal.Status {
+	latest := map[string]*journal.Status{}
+	for i := range list {
+		site := journal.Identity(list[i].Site, list[i].Origin)
+		if list[i].Revision == "" && list[i].State == journal.Done { // it let go of something
+			continue
+		}
+		if delete(latest, site); list[i].State == journal.Failed || list[i].State == journal.Interrupted {
+			latest[site] = &list[i]
+		}
+	}
+	if last := len(list) - 1; latest[adHoc] != nil && latest[adHoc] != &list[last] { // what came after it was for that, maybe
+		delete(latest, adHoc)
+	}
+	return latest
+}
+
+// what tells which site a run is of, and where that lies.
+func (now *standing) what() string {
+	text := cmp.Or(now.Site, now.Origin)
+	if now.Site != "" && now.Origin != "" {
+		text += "  (" + now.Origin + ")"
+	}
+	if now.Root != "" {
+		text += "  below " + now.Root
+	}
+	return text
+}
+
+// nothingYet says that there is nothing to look at, and where it has been sought.
+func (s *client) nothingYet() error {
+	dir, err := s.stateDir()
+	if err != nil {
+		return err
+	}
+	hint := ""
+	if os.Geteuid() != 0 && s.globals.StateDir == "" && s.globals.Root == "" {
+		hint = "what root has applied only root can see"
+	}
+	return &status{code: exitFailed, err: fmt.Errorf("nothing has been applied yet: no run is recorded in %s", dir), hint: hint}
+}
+
+// noRecords is what there is to tell programs before the first run.
+func noRecords() *standing {
+	return &standing{Owed: []states.Debt{}, Unknown: []states.Begun{}, Unconfirmed: []journal.Unconfirmed{}}
+}
