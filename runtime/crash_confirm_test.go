@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -130,4 +131,62 @@ func putBackAfter(t *testing.T, c *trial, k int, next *crashSite) bool {
 		t.Errorf("%s at operation %d, %s: %v\n%s", c.name, k, f.op, err, w.story())
 	}
 	return f.met()
+}
+
+// A run goes on after its process has died, what its block had changed is put back
+// first, since the check does not pass then, and done anew: in the end everything is
+// as if nothing had happened.
+func TestResumeAfterPuttingBack(t *testing.T) {
+	lockedSite.compile(t)
+	calm := lockedSite.world(t, 1)
+	_, err := calm.process(&fate{})
+	calm.must(errors.Join(err, os.RemoveAll(calm.state)))
+	want := tree(t, calm.Memory)
+	delete(want, "/log")
+	undone := 0
+	for k := 1; !t.Failed(); k += 3 {
+		w, f := lockedSite.world(t, 1), &fate{at: k, how: dies}
+		changes := func() (n int) {
+			for _, d := range w.history {
+				if d.what == "/conf" {
+					n++
+				}
+			}
+			return n
+		}
+		first := 0
+		w.Handle("check", func(context.Context, host.Command) (host.Result, error) {
+			if w.lived == 2 && first > 0 && changes() == first {
+				undone++
+				return host.Result{ExitCode: 1}, nil
+			}
+			return host.Result{}, nil
+		})
+		_, _ = w.process(f)
+		if !f.met() {
+			w.must(os.RemoveAll(w.state))
+			break
+		}
+		first = changes()
+		if slices.ContainsFunc(w.history, func(d deed) bool { return d.what == "late" }) {
+			first = 0 // else the check of the next one would not pass, if this one has ended
+		}
+		result, err := w.resume(&fate{})
+		if err == nil && result.Failed {
+			err = errFailed
+		}
+		err = errors.Join(err, w.same(want), w.tidy())
+		for _, r := range lockedSite.rules {
+			if wrong := r.broken(w.history); wrong != "" {
+				err = errors.Join(err, errors.New(wrong))
+			}
+		}
+		if err != nil {
+			t.Errorf("dead at operation %d, %s: %v\n%s", k, f.op, err, w.story())
+		}
+		w.must(os.RemoveAll(w.state))
+	}
+	if undone < 5 {
+		t.Errorf("it was put back %d times: the test shows little", undone)
+	}
 }

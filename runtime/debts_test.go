@@ -244,6 +244,13 @@ func TestUnknownPartMovesAndWaits(t *testing.T) {
 	check(p.apply(t, moved), states.EventUnknown, "command.y", "tried again")
 	p.didRun(t, "x")
 	p.ledger.Unknown = []states.Begun{{Site: "/site", Address: "command.x", ID: "1", Type: "command", Key: "x", Run: "r"}}
+	write(t, p, "/made", "")
+	o := p.apply(t, strings.Replace(moved, "argv = ", "creates = \"/made\"\n argv = ", 1))
+	if row := o.row("command.y"); !strings.Contains(row, "run r began it, and it is done") {
+		t.Errorf("its module says %q", row)
+	}
+	p.didRun(t)
+	p.ledger.Unknown = []states.Begun{{Site: "/site", Address: "command.x", ID: "1", Type: "command", Key: "x", Run: "r"}}
 	check(p.apply(t, "file \"/other\" {}\n"), states.EventDropped, "command.x", "no longer declared")
 }
 
