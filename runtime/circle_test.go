@@ -7,6 +7,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -41,5 +42,16 @@ func TestCirclesAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "in a circle") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	owed := &states.StateRun{}
+	for from, to := range map[string]string{"a": "b", "b": "a"} {
+		owed.Handlers = append(owed.Handlers, inv(from, func(i *states.Invocation) {
+			i.Handler, i.Notifies = true, []states.Notification{{Address: to, On: states.OnChange}}
+		}))
+	}
+	past := &journal.Ledger{Debts: []states.Debt{{Handler: "a", Notifier: "x"}}}
+	_, err := runtime.Plan(t.Context(), owed, runtime.Options{Host: host.NewMemory(), Registry: modules.Standard(), Past: past})
+	if err == nil || !strings.Contains(err.Error(), "in a circle") {
+		t.Errorf("owed handlers: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,9 @@ import (
 // something, and that nothing in the run invokes; those that such handlers notify
 // in their turn are invoked too. They come after everything else, one after the
 // other: what they pick up is complete by then.
-func withOwed(run *states.StateRun, owed map[string][]states.Debt) *states.StateRun {
+func withOwed(run *states.StateRun, owed map[string][]states.Debt) (*states.StateRun, error) {
 	if len(owed) == 0 {
-		return run
+		return run, nil
 	}
 	a := &appender{run: run, idle: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
 	for i := range run.Invocations {
@@ -30,10 +31,10 @@ func withOwed(run *states.StateRun, owed map[string][]states.Debt) *states.State
 			a.add(h, nil)
 		}
 	}
-	if len(a.out) == 0 {
-		return run
+	if len(a.out) == 0 || a.err != nil {
+		return run, a.err
 	}
-	return a.extended()
+	return a.extended(), nil
 }
 
 // appender adds invocations at the end of a run.
@@ -42,11 +43,20 @@ type appender struct {
 	idle  map[string]*states.Invocation   // by handler
 	waves map[string][]*states.Invocation // of the run, by handler
 	added map[string]bool
+	open  []string // handlers, each notified by the one before
 	out   []states.Invocation
+	err   error
 }
 
-// add appends a handler, and then what it notifies: notifications have no cycle.
+// add appends a handler, and then what it notifies. Notifications have no cycle,
+// unless the run comes from a file.
 func (a *appender) add(h *states.Invocation, by []states.Notification) {
+	if slices.Contains(a.open, h.Address) {
+		a.err = fmt.Errorf("the run goes in a circle: %s notifies itself", h.Address)
+		return
+	}
+	a.open = append(a.open, h.Address)
+	defer func() { a.open = a.open[:len(a.open)-1] }()
 	inv := *h
 	if waves := a.waves[h.Address]; len(waves) > 0 || a.added[h.Address] {
 		inv = a.another(h)

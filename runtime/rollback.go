@@ -321,6 +321,9 @@ func (u *undo) waves() []states.Invocation {
 		}
 		a.add(&h, nil)
 	}
+	if a.err != nil {
+		u.problems = append(u.problems, a.err)
+	}
 	for i := range a.out {
 		a.out[i].Requires, a.out[i].After = nil, nil
 		if i > 0 {

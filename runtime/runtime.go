@@ -150,7 +150,10 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.findOrphans(ctx); err != nil {
 		return nil, err
 	}
-	e.run = withOwed(e.withOrphans(run), e.debts.owed)
+	var err error
+	if e.run, err = withOwed(e.withOrphans(run), e.debts.owed); err != nil {
+		return nil, err
+	}
 	e.results.collect(e.run, o.outer != nil)
 	if err := e.build(); err != nil {
 		return nil, err
