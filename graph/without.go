@@ -202,20 +202,23 @@ func (w *without) leaveOut(out *states.StateRun, kept map[string]bool) {
 	for i := range out.Handlers {
 		out.Handlers[i].LeftOut = out.Handlers[i].LeftOut || w.isGone(out.Handlers[i].Address)
 	}
+	idle := map[string]int{} // where a handler stands in out.Handlers
 	for _, inv := range w.run.Invocations {
 		handler := states.WithoutWave(inv.Address)
-		if !w.isGone(inv.Address) || kept[handler] {
+		if !w.isGone(inv.Address) {
 			continue
 		}
 		if inv.Handler || inv.Always {
-			kept[handler] = true
-			idle := inv
-			idle.Address, idle.Handler, idle.Always, idle.LeftOut = handler, true, false, true
-			idle.Requires, idle.After, idle.NotifiedBy, idle.Parts = nil, nil, nil, slices.Clone(inv.Parts)
-			for k := range idle.Parts {
-				idle.Parts[k].Address = states.WithoutWave(idle.Parts[k].Address)
+			told := slices.DeleteFunc(slices.Clone(inv.NotifiedBy), func(n states.Notification) bool { return w.isGone(w.owner[n.Address]) })
+			if at, there := idle[handler]; there {
+				out.Handlers[at].NotifiedBy = append(out.Handlers[at].NotifiedBy, told...)
+			} else if !kept[handler] || len(told) > 0 { // what still notifies it owes it that
+				idle[handler] = len(out.Handlers)
+				out.Handlers = append(out.Handlers, leftOutHandler(inv, told))
 			}
-			out.Handlers = append(out.Handlers, idle)
+			continue
+		}
+		if kept[handler] {
 			continue
 		}
 		for _, p := range inv.Parts {
@@ -223,6 +226,17 @@ func (w *without) leaveOut(out *states.StateRun, kept map[string]bool) {
 		}
 	}
 	slices.SortStableFunc(out.LeftOut, func(a, b states.Resource) int { return cmp.Compare(a.Address, b.Address) })
+}
+
+// leftOutHandler gives a handler of which a wave is left out.
+func leftOutHandler(wave states.Invocation, told []states.Notification) states.Invocation {
+	idle := wave
+	idle.Address, idle.Handler, idle.Always, idle.LeftOut = states.WithoutWave(wave.Address), true, false, true
+	idle.Requires, idle.After, idle.NotifiedBy, idle.Parts = nil, nil, told, slices.Clone(wave.Parts)
+	for k := range idle.Parts {
+		idle.Parts[k].Address = states.WithoutWave(idle.Parts[k].Address)
+	}
+	return idle
 }
 
 func (w *without) keep(list []string) []string {

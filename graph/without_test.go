@@ -58,6 +58,30 @@ func TestWithout(t *testing.T) {
 	}
 }
 
+// What is left notifies handlers that are left out, or waves of them: it owes them
+// that.
+func TestWithoutAHandler(t *testing.T) {
+	s := newSite()
+	s.state("a", parts(resource("file", "/a", "")), notify("state.h"))
+	s.state("b", parts(resource("file", "/b", "")))
+	s.state("h", lazy, parts(command("h")), require("state.b"))
+	run := s.compile(t).Run
+	rest, _ := graph.Without(run, []string{"state.b"})
+	if h := rest.Handlers; len(h) != 1 || !h[0].LeftOut || len(h[0].NotifiedBy) != 1 || h[0].NotifiedBy[0].Address != "state.a" {
+		t.Errorf("the handlers are %+v", h)
+	}
+
+	s = newSite() // in waves
+	s.state("a", parts(resource("file", "/a", "")), notify("state.h"))
+	s.state("b", parts(resource("file", "/b", "")), notify("state.h"), require("state.a"))
+	s.state("h", lazy, parts(command("h")))
+	run = s.compile(t).Run
+	rest, _ = graph.Without(run, []string{"state.h#2"})
+	if h := rest.Handlers; len(h) != 1 || h[0].Address != "state.h" || len(h[0].NotifiedBy) != 1 || h[0].NotifiedBy[0].Address != "state.b" {
+		t.Errorf("the handlers are %+v", h)
+	}
+}
+
 // before gives all that comes before each address, by whatever way.
 func before(run *states.StateRun) map[string]map[string]bool {
 	direct := map[string][]string{}

@@ -121,7 +121,7 @@ func (a *appender) another(h *states.Invocation) states.Invocation {
 func (a *appender) extended() *states.StateRun {
 	run := *a.run
 	run.Invocations = slices.Clone(run.Invocations)
-	run.Handlers = slices.DeleteFunc(slices.Clone(run.Handlers), func(h states.Invocation) bool { return a.added[h.Address] })
+	run.Handlers = slices.DeleteFunc(slices.Clone(run.Handlers), func(h states.Invocation) bool { return a.added[h.Address] && !h.LeftOut })
 	all := states.Join{Address: "join#owed"}
 	there := map[string]bool{}
 	for i := range run.Invocations {

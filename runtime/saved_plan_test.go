@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -120,4 +121,17 @@ func byHand(t *rapid.T, h host.Host) {
 	case 3:
 		_ = h.Mkdir(path, host.Meta{})
 	}
+}
+
+// What is done of a plan, without a handler that it notifies, owes that handler.
+func TestPartOfAPlanOwes(t *testing.T) {
+	p := newPast(t)
+	run := compile(t, modules.Standard(), conf+"file \"/stale\" {}\n"+strings.Replace(handler, "lazy = true", "lazy = true\n require = [file[\"/stale\"]]", 1)).Run
+	rest, _ := graph.Without(run, []string{"file[\"/stale\"]"})
+	p.carry(t, runtime.Apply, rest)
+	p.didRun(t)
+	p.owes(t, "state.h by file[\"/conf\"] changed")
+	p.carry(t, runtime.Apply, run)
+	p.didRun(t, "h")
+	p.owes(t)
 }
