@@ -48,7 +48,10 @@ func (f *Folder) Hold(h Hold) error {
 	if err != nil {
 		return err
 	}
-	return f.disk.replace(f.holdPath(), append(data, '\n'), true)
+	if err := f.disk.replace(f.holdPath(), append(data, '\n'), true); err != nil {
+		return fmt.Errorf("the hold cannot be recorded: %w", err)
+	}
+	return nil
 }
 
 // Release ends a hold, and gives it; nil: there was none, or it was over.
@@ -57,7 +60,10 @@ func (f *Folder) Release() (*Hold, error) {
 	if err != nil && !errors.As(err, new(*damagedError)) {
 		return nil, err
 	}
-	return was, f.disk.remove(f.holdPath())
+	if err := f.disk.remove(f.holdPath()); err != nil {
+		return nil, fmt.Errorf("the hold cannot be ended: %w", err)
+	}
+	return was, nil
 }
 
 // Held gives the hold that is in force; nil: there is none, or it is over. One that cannot be

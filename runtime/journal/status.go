@@ -95,6 +95,8 @@ func (s Status) now(id string, holder *LockedError, err error) (Status, error) {
 		return Status{Format: StatusFormat, Run: id, State: Running, PID: holder.PID, Revision: holder.Revision, Started: holder.Since}, nil
 	case errors.Is(err, fs.ErrNotExist): // it died before its first word
 		return Status{Run: id, State: Interrupted, Error: processGone}, nil
+	case errors.Is(err, fs.ErrPermission): // of another user, maybe
+		return Status{}, fmt.Errorf("the status of run %s cannot be read: %w", id, err)
 	case err != nil:
 		return Status{}, fmt.Errorf("the status of run %s is damaged: %w", id, err)
 	case s.State == Running && !running:
