@@ -32,6 +32,9 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	return s, s.list
 }
 
+// IsSource reports whether a file of that name is read as one of a site.
+func IsSource(name string) bool { return isSource(name) }
+
 func isSource(name string) bool { return hcl.IsSource(name) || star.IsSource(name) }
 
 // sourceNames lists the files to read, sorted and without repeats.

@@ -26,7 +26,7 @@ type consent struct {
 }
 
 type applyCmd struct {
-	siteArg
+	Site string `arg:"" optional:"" default:"." help:"Directory with state files, one such file, or a saved plan."`
 	consent
 	detailed
 	converging
@@ -54,6 +54,9 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	}
 	if cmd.Partial {
 		return usage("tenet plan -o FILE saves a plan", "--partial is for saved plans")
+	}
+	if _, err := siteAt(cmd.Site); err != nil { // before anybody is told to consent to it
+		return err
 	}
 	if err := s.mayAsk(cmd.Yes, "apply", "tenet plan"); err != nil {
 		return err

@@ -138,8 +138,8 @@ func (s *client) showLeft(left []graph.Left) error {
 type staleRow struct {
 	Type    string        `json:"type"` // "stale"
 	Address string        `json:"address"`
-	Planned *states.Event `json:"planned"` // null: there was no such row
-	Now     *states.Event `json:"now"`     // null: there is none
+	Planned *shownRow `json:"planned"` // null: there was no such row
+	Now     *shownRow `json:"now"`     // null: there is none
 	Diff    string        `json:"diff"`
 }
 
@@ -149,7 +149,7 @@ func (s *client) showStale(differences []planfile.Difference) error {
 	for _, d := range differences {
 		diff := runtime.Diff(ui.Rows(d.Planned, d.Now))
 		if s.globals.JSON {
-			if err := s.printLine(staleRow{"stale", d.Address(), d.Planned, d.Now, diff}); err != nil {
+			if err := s.printLine(staleRow{"stale", d.Address(), rowOf(d.Planned), rowOf(d.Now), diff}); err != nil {
 				return err
 			}
 			continue

@@ -35,14 +35,42 @@ func isPlanFile(path string) bool {
 	return planfile.IsArchive(beginning[:n])
 }
 
+// readable tells whether a regular file can be read; anything else is not tried.
+func readable(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// notPlan tells why there is no saved plan at a path.
+func notPlan(path string) error {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = readable(path, info)
+	}
+	hint := "tenet plan SITE -o FILE saves one"
+	switch {
+	case err != nil:
+		if err = fmt.Errorf("the plan cannot be read: %w", err); errors.Is(err, fs.ErrPermission) {
+			hint = "a plan is for who made it alone: look as that user"
+		}
+	case info.Mode().IsRegular() && !lang.IsSource(path):
+		err = fmt.Errorf("%s is no saved plan, or damaged", path)
+	default:
+		err = fmt.Errorf("%s is no saved plan", path)
+	}
+	return &status{code: exitFailed, err: err, hint: hint}
+}
+
 // openPlan reads a saved plan.
 func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, error) {
 	if !isPlanFile(path) {
-		_, err := os.Stat(path)
-		if err == nil {
-			err = fmt.Errorf("%s is no saved plan", path)
-		}
-		return nil, &status{code: exitFailed, err: err, hint: "tenet plan SITE -o FILE saves one"}
+		return nil, notPlan(path)
 	}
 	data, err := readSome(path, planfile.MaxArchive)
 	if err != nil {

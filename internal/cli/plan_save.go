@@ -61,6 +61,9 @@ func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runt
 
 // maySave refuses to put a plan in the place of something else.
 func maySave(out string) error {
+	if out == "-" { // rows go there
+		return usage("give it a name", "-o: a plan is saved in a file, not on standard output")
+	}
 	info, err := os.Stat(out)
 	if err != nil || info.Mode().IsRegular() && info.Size() == 0 || isPlanFile(out) {
 		return nil // what else is wrong is told when it is written

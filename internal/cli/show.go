@@ -40,6 +40,13 @@ type shownRow struct {
 	Time *int `json:"time,omitempty"`
 }
 
+func rowOf(ev *states.Event) *shownRow {
+	if ev == nil {
+		return nil
+	}
+	return &shownRow{Event: *ev}
+}
+
 // Run shows a saved plan, for which neither the host nor the site is needed.
 func (cmd *showCmd) Run(ctx runContext, s *client) error {
 	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE"); err != nil {

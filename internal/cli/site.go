@@ -77,13 +77,32 @@ func (c *site) forgetSyntax(d *states.Declarations) {
 // forgetPlanner lets go of all but the run, before it is carried out.
 func (c *site) forgetPlanner() { c.places, c.result = c.result.Sources, nil }
 
+// siteAt refuses what cannot be a site: nothing, a saved plan, or a file of another
+// kind.
+func siteAt(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err),
+			hint: "give a directory with *.hcl or *.star files, or one such file"}
+	case info.IsDir() || lang.IsSource(filepath.Base(path)):
+		return info, nil
+	case isPlanFile(path):
+		return nil, usage("tenet show FILE shows it, and tenet apply FILE does what it says", "%s is a saved plan, and this is for a site", path)
+	}
+	if err := readable(path, info); err != nil {
+		return nil, &status{code: exitSite, err: err, hint: "a saved plan is for who made it alone: look as that user"}
+	}
+	return nil, &status{code: exitSite, err: fmt.Errorf("%s is no source of a site, and no saved plan", path),
+		hint: "a source is a file named *.hcl, *.hcl.json or *.star; a plan that is damaged is to be fetched or made again"}
+}
+
 // openSite opens a site, a directory or one file of it. Nothing outside of the
 // directory is read, symbolic links included.
 func (s *client) openSite(path string) (*lang.Site, error) {
-	info, err := os.Stat(path)
+	info, err := siteAt(path)
 	if err != nil {
-		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err),
-			hint: "give a directory with *.hcl or *.star files, or one such file"}
+		return nil, err
 	}
 	dir, options := path, lang.Options{Registry: modules.Standard(), Standard: stdlib.FS}
 	if !info.IsDir() {
