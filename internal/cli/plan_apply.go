@@ -136,11 +136,11 @@ func (s *client) showLeft(left []graph.Left) error {
 
 // staleRow is a row that differs, for programs.
 type staleRow struct {
-	Type    string        `json:"type"` // "stale"
-	Address string        `json:"address"`
+	Type    string    `json:"type"` // "stale"
+	Address string    `json:"address"`
 	Planned *shownRow `json:"planned"` // null: there was no such row
 	Now     *shownRow `json:"now"`     // null: there is none
-	Diff    string        `json:"diff"`
+	Diff    string    `json:"diff"`
 }
 
 // showStale shows what differs, row by row.
