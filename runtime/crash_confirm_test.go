@@ -24,13 +24,13 @@ var lockedSite = crashSite{
 				command = ["check"]
 			}
 			ordered = true
+			symlink "/link" {
+				target = "new"
+			}
 			file "/conf" {
 				content = "new"
 				mode    = "0644"
 				notify  = [state.h]
-			}
-			symlink "/link" {
-				target = "new"
 			}
 			directory "/dir" {}
 			file "/dir/file" {
@@ -64,6 +64,7 @@ func TestDeathBeforeConfirmed(t *testing.T) {
 		{name: "dies", how: dies},
 		{name: "halts", how: halts, rare: true},
 		{name: "loses power", how: dies, then: lose(true, true)},
+		{name: "records lose power", how: dies, then: lose(false, true), rare: true},
 		{name: "ENOSPC once", how: misses, err: syscall.ENOSPC, rare: true},
 		{name: "EIO once", how: misses, err: syscall.EIO, rare: true},
 		{name: "EIO from there", how: full, err: syscall.EIO, rare: true},
