@@ -24,6 +24,9 @@ import (
 // secretSite takes secrets through all that a value can go through; told is a
 // program that says what it is given, and what it can make of it.
 const secretSite = `
+site {
+  name = "hidden"
+}
 variable "root" {}
 variable "given" {
   default = secret("odd")
@@ -67,6 +70,36 @@ command "quiet" {
 file "made" {
   path    = "${var.root}/made"
   content = command.quiet.stdout
+}
+block "guarded" {
+  confirm {
+    timeout = "1ms"
+    command = ["sh", "-c", "cat '${var.root}/told' '${var.root}/shared' '${var.root}/conf' >&2; exit 1"]
+  }
+  file "guarded" {
+    path    = "${var.root}/guarded"
+    content = "${secret("odd")} and ${local.api.token}"
+    notify  = [state.told]
+  }
+  require = [file.conf, file.shared]
+}
+state "told" {
+  lazy = true
+  command "told" {
+    argv = ["sh", "${var.root}/told", secret("odd")]
+  }
+}
+state "waits" {
+  lazy    = true
+  require = [command.fails]
+  command "waits" {
+    argv = ["echo", secret("odd")]
+  }
+}
+file "owes" {
+  path    = "${var.root}/owes"
+  content = secret("odd")
+  notify  = [state.waits]
 }
 state "later" {
   require = [command.fails]
@@ -236,8 +269,47 @@ func TestSecretsAppearNowhere(t *testing.T) {
 		}
 		run(0, "", append(args, "--state-dir", state)...)
 	}
-	findInState(t, state)
 	checkWritten(t, root)
+	hidesWhatIsLeft(t, run, with, dir)
+	findInState(t, state)
+}
+
+// hidesWhatIsLeft looks at what earlier runs have left, at saved plans, and at what is
+// no longer declared.
+func hidesWhatIsLeft(t *testing.T, run func(int, string, ...string) string, with func(...string) []string, dir string) {
+	t.Helper()
+	state, plan, site := filepath.Join(dir, "state"), filepath.Join(dir, "plan.tenet"), filepath.Join(dir, "site", "site.hcl")
+	if left := run(0, "", "status", "--state-dir", state); !strings.Contains(left, "state.waits") || !strings.Contains(left, "owed") {
+		t.Errorf("nothing is owed:\n%s", left)
+	}
+	if held := run(0, "", "status", "--managed", "--state-dir", state); !strings.Contains(held, "/shared") {
+		t.Errorf("nothing is managed:\n%s", held)
+	}
+	run(0, "", with("watch", "--plan-only", "--rounds", "1", "--json")...)
+	run(0, "", with("plan", "-o", plan)...)
+	saved, err := os.ReadFile(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, "the saved plan", saved)
+	for _, args := range [][]string{{"show"}, {"show", "--json"}, {"show", "--html"}} {
+		run(0, "", append(args, plan)...)
+	}
+	run(1, "", "apply", "--json", "--state-dir", state, plan)
+	text, err := os.ReadFile(site)
+	if err == nil {
+		text = regexp.MustCompile(`(?s)file "shared" \{.*?\n\}\n`).ReplaceAll(text, nil)
+		text = bytes.ReplaceAll(text, []byte(", file.shared]"), []byte("]"))
+		err = os.WriteFile(site, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	findInState(t, state)
+	if pruned := run(0, "", with("plan", "--prune", "--json")...); !strings.Contains(pruned, `"orphan"`) {
+		t.Errorf("nothing is no longer declared:\n%s", pruned)
+	}
+	run(1, "", with("apply", "--prune", "--yes", "-v")...)
 }
 
 // findInState looks for secrets in all files of a state folder.
@@ -272,8 +344,8 @@ func checkWritten(t *testing.T, root string) {
 		mode    fs.FileMode
 		content string
 	}{
-		"conf":   {0o600, "password = " + hide["odd"] + "\nkey:\n" + hide["key"]},
 		"shared": {0o640, ""},
+		"conf":   {0o600, "password = " + hide["odd"] + "\nkey:\n" + hide["key"]},
 		"whole":  {0o600, hide["odd"]},
 		"result": {0o600, ""},
 		"made":   {0o600, "made here\n"},
