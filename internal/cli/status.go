@@ -30,7 +30,7 @@ type standing struct {
 	Unconfirmed     []journal.Unconfirmed `json:"unconfirmed"`
 	Damaged         []string              `json:"damaged,omitempty"`
 
-	failed map[string]*journal.Status // see failures; of the machine alone
+	failed map[string]*failure // see failures; of the machine alone
 }
 
 // progress is how far a run is that has no end, as its events say.

@@ -47,11 +47,14 @@ func (now *standing) next() (advice []string) {
 		switch {
 		case site == adHoc:
 			advice = append(advice, "do it again, as it was given on the command line")
-		case run != nil && !run.Forgotten:
+		case run != nil && run.goesOn:
 			advice = append(advice, fmt.Sprintf("apply %s%s again: that does what is left; or go on with its run: tenet apply --resume %s", site, place, run.Run))
 		default:
 			advice = append(advice, "apply "+site+place+" again: that does what is left")
 		}
+	}
+	if advice == nil && now.State != journal.Done { // it did not get as far as saying what it is of
+		advice = append(advice, "apply its site again")
 	}
 	if advice == nil && now.Report != nil && !now.Report.Ready {
 		advice = append(advice, "see what is not in its target, above")
@@ -62,19 +65,29 @@ func (now *standing) next() (advice []string) {
 	return advice
 }
 
+// failure is the latest run of a site, which did not end well.
+type failure struct {
+	*journal.Status
+	goesOn bool // as far as its status and those of others say
+}
+
 // failures gives, by site, the latest runs of sites that did not end well.
-func failures(list []journal.Status) map[string]*journal.Status {
-	latest := map[string]*journal.Status{}
+func failures(list []journal.Status) map[string]*failure {
+	latest := map[string]*failure{}
 	for i := range list {
-		site := journal.Identity(list[i].Site, list[i].Origin)
-		if list[i].Revision == "" && list[i].State == journal.Done { // it let go of something
+		run := &list[i]
+		site := journal.Identity(run.Site, run.Origin)
+		if run.Revision == "" { // it let go of something, or never began: what was before stands
+			if latest[site] != nil {
+				latest[site].goesOn = false
+			}
 			continue
 		}
-		if delete(latest, site); list[i].State == journal.Failed || list[i].State == journal.Interrupted {
-			latest[site] = &list[i]
+		if delete(latest, site); run.State == journal.Failed || run.State == journal.Interrupted {
+			latest[site] = &failure{run, !run.Forgotten}
 		}
 	}
-	if last := len(list) - 1; latest[adHoc] != nil && latest[adHoc] != &list[last] { // what came after it was for that, maybe
+	if f := latest[adHoc]; f != nil && f.Status != &list[len(list)-1] { // what came after it was for that, maybe
 		delete(latest, adHoc)
 	}
 	return latest
