@@ -14,7 +14,7 @@ func Blocks() []Word {
 		{Name: "provisioner", Of: terraform, On: "part", Write: `leave it out; a program is run by a part of its own: command "NAME" { argv = ["PROGRAM", "ARGUMENT"] }`},
 		{Name: "connection", Of: terraform, On: "part", Write: "leave it out; how a host is reached stands in its block: host \"NAME\" { address = … }"},
 		{Name: "timeouts", Of: terraform, On: "part", Write: `write timeout = "5m"`},
-		{Name: "removed", Of: terraform, Write: `keep the part, with ensure = "absent"`},
+		{Name: "removed", Of: terraform, Write: `leave it out: tenet apply --prune removes what is no longer declared, tenet forget lets go of it; or keep the part, with ensure = "absent"`},
 		{Name: "import", Of: terraform, Write: "leave it out: what is on a host already is taken as it is"},
 		{Name: "local", Of: terraform, Write: "write locals { NAME = … }"},
 		{Name: "variables", Of: terraform, Write: `declare each: variable "NAME" { … }; or write locals { NAME = … }`},
