@@ -13,7 +13,7 @@ import (
 // on.
 type Hold struct {
 	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
+	Since  time.Time `json:"since,omitzero"` // zero: it could not be read
 	Until  time.Time `json:"until,omitzero"` // zero: until it is released
 	By     string    `json:"by,omitempty"`   // who asked for it
 }
@@ -59,6 +59,9 @@ func (f *Folder) Release() (*Hold, error) {
 	was, err := f.Held()
 	if err != nil && !errors.As(err, new(*damagedError)) {
 		return nil, err
+	}
+	if err != nil {
+		was = &Hold{Reason: "nobody knows what for, since it could not be read"}
 	}
 	if err := f.disk.remove(f.holdPath()); err != nil {
 		return nil, fmt.Errorf("the hold cannot be ended: %w", err)
