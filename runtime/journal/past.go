@@ -181,8 +181,8 @@ func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
 	}
 }
 
-// headSize is within what status.json begins with: all but the report and what
-// comes after it.
+// headSize is, but for runs with very many files of modules, more than what
+// status.json begins with: all but the report.
 const headSize = 1 << 16
 
 // head reads a run's status without its report, which may be large.
@@ -197,8 +197,12 @@ func (f *Folder) head(id string) (Status, error) {
 		return Status{}, err
 	}
 	// Within a string the quotes would be escaped.
-	if before, _, ok := strings.Cut(string(data), `,"report":`); ok {
+	before, _, ok := strings.Cut(string(data), `,"report":`)
+	switch {
+	case ok:
 		data = []byte(before + "}")
+	case len(data) == headSize:
+		return f.whole(id)
 	}
 	var s Status
 	err = json.Unmarshal(data, &s)

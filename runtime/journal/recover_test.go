@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -246,6 +247,18 @@ func TestDamagedEvents(t *testing.T) {
 		t.Errorf("said again: %q", l.Damaged)
 	}
 	same(t, "at last", ledger(t, f), want...)
+}
+
+// However long what stands in a status before the report, none of it is lost.
+func TestLongStatusIsRead(t *testing.T) {
+	f := open(t, t.TempDir())
+	m := meta()
+	m.Modules = []journal.Modules{{Dir: "/srv/site", Files: slices.Repeat([]string{"modules/a.star"}, 10000)}}
+	id := dies(t, f, m, begun()...)
+	finish(t, start(t, f, meta()), journal.End{State: journal.Done})
+	if s, err := f.Status(id); err != nil || s.State != journal.Interrupted || s.Origin != "/srv/site" || len(s.Modules) != 1 {
+		t.Errorf("%s of %s, %v", s.State, s.Origin, err)
+	}
 }
 
 // Whose debts they are is known though the status is lost: it is not synced before
