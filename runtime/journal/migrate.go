@@ -38,7 +38,7 @@ func (f *Folder) migrate(lock *file) error {
 	}
 	first := older(format)
 	if first < 0 {
-		return nil
+		return f.checkFormat() // another program may have brought it further
 	}
 	for _, m := range migrations()[first:] {
 		if err := m.do(f, lock); err != nil {
