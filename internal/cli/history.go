@@ -58,7 +58,7 @@ func (cmd *historyCmd) Run(_ runContext, s *client) error {
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, run := range list {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State,
-			cmp.Or(strings.Join(slices.Concat(sums(run.Counts), undone[run.Run]), ", "), "-"), ui.Clean(cmp.Or(run.Site, run.Origin)))
+			cmp.Or(strings.Join(slices.Concat(sums(run.Counts), undone[run.Run]), ", "), "-"), ui.Line(cmp.Or(run.Site, run.Origin)))
 	}
 	return failed(out.Flush())
 }

@@ -35,13 +35,13 @@ func (s *client) showManaged(folder *journal.Folder) error {
 	}
 	var out strings.Builder
 	for _, site := range list {
-		fmt.Fprintf(&out, "%s\n", ui.Clean(site.Site))
+		fmt.Fprintf(&out, "%s\n", ui.Line(site.Site))
 		for _, c := range site.Resources {
 			verb := "created"
 			if c.Claim {
 				verb = "declared here too, created"
 			}
-			fmt.Fprintln(&out, ui.Clean(fmt.Sprintf("  %s %s  %s, %s by run %s (%s)", c.Type, c.Key, c.Address, verb, c.Run, when(c.Time))))
+			fmt.Fprintln(&out, ui.Line(fmt.Sprintf("  %s %s  %s, %s by run %s (%s)", c.Type, c.Key, c.Address, verb, c.Run, when(c.Time))))
 		}
 	}
 	_, err = fmt.Fprint(s.Out, out.String())

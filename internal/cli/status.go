@@ -183,7 +183,7 @@ func tally(c *states.Counts, outcome states.Outcome) {
 func (now *standing) write(out *strings.Builder, machine, verbose bool) {
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
-			fmt.Fprintf(out, "%-11s %s\n", name, ui.Clean(text))
+			fmt.Fprintf(out, "%-11s %s\n", name, ui.Line(text))
 		}
 	}
 	if now.Status == nil {

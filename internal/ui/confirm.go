@@ -21,6 +21,6 @@ func (t *text) confirm(ev *states.Event) {
 // restored is a line about a path that is as it was again.
 func (t *text) restored(ev *states.Event) {
 	if !t.options.Quiet {
-		t.print(t.yellow("↺ "), ev.Address, "  restored ", clean(ev.Key), "\n")
+		t.print(t.yellow("↺ "), ev.Address, "  restored ", Line(ev.Key), "\n")
 	}
 }

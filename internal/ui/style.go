@@ -59,6 +59,10 @@ func visible(r rune) string {
 	return `\u` + string([]byte{hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15]})
 }
 
+// Line is Clean for what stands on a line of its own: a line's end in it, by which it
+// could pass for more than it is, is shown as \n.
+func Line(s string) string { return strings.ReplaceAll(clean(s), "\n", `\n`) }
+
 // Clean makes text that came from outside safe for a terminal.
 func Clean(s string) string { return clean(s) }
 

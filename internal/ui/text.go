@@ -121,9 +121,9 @@ func (t *text) note(mark string, ev *states.Event) {
 func (t *text) cleaned(ev *states.Event) {
 	switch {
 	case ev.Error != nil:
-		t.print(t.red("✗ "), clean(ev.Key), t.dim("  "+clean(ev.Reason)+": "), clean(ev.Error.Message), "\n")
+		t.print(t.red("✗ "), Line(ev.Key), t.dim("  "+clean(ev.Reason)+": "), clean(ev.Error.Message), "\n")
 	case !t.options.Quiet:
-		t.print(t.red("- "), clean(ev.Key), t.dim("  "+clean(ev.Reason)), "\n")
+		t.print(t.red("- "), Line(ev.Key), t.dim("  "+clean(ev.Reason)), "\n")
 	}
 }
 
@@ -165,7 +165,7 @@ func (t *text) part(ev *states.Event) {
 func (t *text) row(ev *states.Event) {
 	mark, paint := t.mark(ev.Action)
 	t.print(paint(mark+" "), t.bold(ev.Address))
-	if key := clean(ev.Key); key != "" && !strings.Contains(ev.Address, ev.Key) {
+	if key := Line(ev.Key); key != "" && !strings.Contains(ev.Address, ev.Key) {
 		t.print("  ", key)
 	}
 	if ev.Certain != nil && !*ev.Certain {
