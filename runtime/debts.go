@@ -106,11 +106,7 @@ func isLeftOut(run *states.StateRun, address string) bool {
 // because tells why a handler is owed.
 func because(list []states.Debt) string {
 	d := list[0]
-	verb := map[states.Outcome]string{states.Changed: "changed", states.Failed: "failed"}[d.Why]
-	if verb == "" {
-		verb = "was begun"
-	}
-	text := fmt.Sprintf("owed since run %s: %s %s", d.Run, d.Notifier, verb)
+	text := fmt.Sprintf("owed since run %s: %s", d.Run, d.Cause())
 	if more := len(list) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}

@@ -13,6 +13,15 @@ type Debt struct {
 	Why      Outcome   `json:"why"` // how the notifier ended: changed, failed or unknown
 }
 
+// Cause says in words what it is owed for: that its notifier has changed, say.
+func (d Debt) Cause() string {
+	switch d.Why {
+	case Changed, Failed:
+		return d.Notifier + " " + string(d.Why)
+	}
+	return d.Notifier + " was begun, and nobody saw it end"
+}
+
 // Begun is a part that a run began and did not end: nobody knows what came of it.
 type Begun struct {
 	Site    string    `json:"site"`

@@ -131,7 +131,7 @@ func (cmd *forgetCmd) events(c *site) (list []states.Event) {
 	for _, d := range c.past.Of(cmp.Or(c.run.Site, c.origin)).Debts {
 		if named(func(address string) bool { return states.Within(d.Handler, address) }) {
 			list = append(list, states.Event{Type: states.EventDropped, Address: d.Handler, Run: d.Run, Owed: []states.Debt{d},
-				Reason: fmt.Sprintf("no longer owed: %s, since run %s: %s %s", d.Handler, d.Run, d.Notifier, d.Why)})
+				Reason: fmt.Sprintf("no longer owed: %s, since run %s: %s", d.Handler, d.Run, d.Cause())})
 		}
 	}
 	return list

@@ -208,9 +208,7 @@ func (now *standing) write(out *strings.Builder, machine, verbose bool) {
 		return "  (site " + site + ")"
 	}
 	for _, d := range now.Owed {
-		verb := map[states.Outcome]string{states.Changed: "changed", states.Failed: "failed"}[d.Why]
-		line("owed", "%s, since run %s (%s): %s %s%s", d.Handler, d.Run, when(d.Since), d.Notifier,
-			cmp.Or(verb, "was begun, and nobody saw it end"), of(d.Site))
+		line("owed", "%s, since run %s (%s): %s%s", d.Handler, d.Run, when(d.Since), d.Cause(), of(d.Site))
 	}
 	for _, b := range now.Unknown {
 		line("unknown", "%s, since run %s (%s): begun, and nobody saw it end%s", b.Address, b.Run, when(b.Time), of(b.Site))

@@ -17,7 +17,7 @@ func Row(ev *states.Event) string {
 	var out strings.Builder
 	if ev.Type == states.EventStart || ev.Type == states.EventOwed {
 		for _, d := range ev.Owed {
-			fmt.Fprintf(&out, "▸ %s  owed since run %s: %s %s\n", clean(ev.Address), d.Run, clean(d.Notifier), d.Why)
+			fmt.Fprintf(&out, "▸ %s  owed since run %s: %s\n", clean(ev.Address), d.Run, clean(d.Cause()))
 		}
 		return out.String()
 	}

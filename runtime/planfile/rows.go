@@ -84,7 +84,9 @@ func (d Difference) row() *states.Event {
 }
 
 // Compare compares a plan's events with those of another plan, row by row: in
-// all but times. The differences come in the order of the first plan, then those
+// all but times. What is left of runs that were killed does not count: a program of
+// theirs may end by itself at any time, or start others, and each apply clears that
+// away; the parts that it is of have rows of their own. The differences come in the order of the first plan, then those
 // that only the second one has.
 func Compare(planned, now []states.Event) ([]Difference, error) {
 	before, err := keyed(planned)
@@ -130,6 +132,9 @@ type table struct {
 func keyed(events []states.Event) (*table, error) {
 	t := &table{rows: map[rowKey]row{}}
 	for _, ev := range Rows(events) {
+		if ev.Type == states.EventCleaned {
+			continue
+		}
 		text, err := encode(timeless(ev))
 		if err != nil {
 			return nil, err

@@ -33,6 +33,24 @@ func TestHostDiffers(t *testing.T) {
 	}
 }
 
+// A program that a dead run has left may end by itself, or start others, before the
+// plan is applied.
+func TestCompareLeftovers(t *testing.T) {
+	part := states.Event{Type: states.EventUnknown, Address: "a", Run: "1"}
+	left := func(key string) states.Event {
+		return states.Event{Type: states.EventCleaned, Address: "a", Run: "1", Key: key}
+	}
+	planned := []states.Event{part, left("process 7 8")}
+	for _, now := range [][]states.Event{{part}, {part, left("process 7 9")}, {part, left("process 7 8"), left("/x/.tenet-1-2")}} {
+		if list, err := planfile.Compare(planned, now); err != nil || len(list) > 0 {
+			t.Errorf("%v: %v, %v", now, list, err)
+		}
+	}
+	if list, err := planfile.Compare(planned, nil); err != nil || len(list) != 1 || list[0].Address() != "a" {
+		t.Errorf("the part itself is missed: %v, %v", list, err)
+	}
+}
+
 // Rows differ in anything but times and order.
 func TestCompare(t *testing.T) {
 	base := func() []states.Event {
