@@ -51,15 +51,19 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 	for _, secret := range run.Secrets {
 		e.recorder.mask.add(secret)
 	}
-	why := e.check(ctx, block.Confirm)
+	u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, former: left.Run, ran: func(string) bool { return true },
+		ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
+	// As long as nobody has picked up what was changed, a check tells nothing of it.
+	why := e.notPickedUp(u, left.Site)
+	if why == nil {
+		why = e.check(ctx, block.Confirm)
+	}
 	if why == nil {
 		ev.Outcome, ev.Reason = states.Changed, "confirmed"
 	} else {
 		interrupted := ctx.Err() != nil
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 		defer done()
-		u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, former: left.Run, ran: func(string) bool { return true },
-			ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
 		e.cleanUpAfter(left, backup)
 		u.restore(ctx)
 		u.handlers(ctx)
@@ -70,6 +74,57 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 	if ev.Outcome != "" && !e.waitsFor(left.Run) {
 		e.recorder.fail(backup.Remove())
 	}
+}
+
+// notPickedUp gives an error if a handler that the block's check waits for has not run
+// since the block changed something.
+func (e *engine) notPickedUp(u *undo, site string) error {
+	awaited := handlersBefore(u.run, u.block)
+	for _, former := range u.backup.Of(u.block) {
+		part, told := states.WithoutWave(former.Part), u.told(former.Part)
+		for _, d := range e.options.Past.Debts {
+			if d.Site == site && (d.Notifier == part || d.Notifier == u.block) && awaited[d.Handler] && slices.Contains(told, d.Handler) {
+				return fmt.Errorf("%s had not run since %s changed", d.Handler, part)
+			}
+		}
+	}
+	return nil
+}
+
+// handlersBefore gives the handlers, without waves, that the check of a block waits
+// for: those that are deferred run after it.
+func handlersBefore(run *states.StateRun, block string) map[string]bool {
+	before := map[string][]string{} // by address
+	todo, handlers := []string(nil), map[string]bool{}
+	for i := range run.Invocations {
+		inv := &run.Invocations[i]
+		before[inv.Address] = slices.Concat(inv.Requires, inv.After)
+		if inv.Handler {
+			handlers[inv.Address] = true
+		}
+		if inv.Confirms == block {
+			todo = append(todo, inv.Address)
+		}
+	}
+	for _, b := range run.Blocks {
+		before[b.Address] = slices.Concat(b.Requires, b.Members, b.Rescue, b.Always)
+	}
+	for _, j := range run.Joins {
+		before[j.Address] = j.After
+	}
+	found, seen := map[string]bool{}, map[string]bool{}
+	for ; len(todo) > 0; todo = todo[1:] {
+		address := todo[0]
+		if seen[address] {
+			continue
+		}
+		seen[address] = true
+		if handlers[address] {
+			found[states.WithoutWave(address)] = true
+		}
+		todo = append(todo, before[address]...)
+	}
+	return found
 }
 
 // cleanUpAfter removes the temporary files beside the paths that are to be put back

@@ -21,7 +21,8 @@ import (
 // doomed is a host on which nothing has an effect once its process is dead.
 type doomed struct {
 	*gate
-	dead bool
+	dead   bool
+	onLoad func() // before the server loads its configuration
 }
 
 var errDoomed = errors.New("the process is dead")
@@ -37,6 +38,9 @@ func (m *doomed) WriteFile(ctx context.Context, path string, c host.Content, met
 }
 
 func (m *doomed) Run(ctx context.Context, c host.Command) (host.Result, error) {
+	if m.onLoad != nil && c.Argv[0] == "load" {
+		m.onLoad()
+	}
 	if m.dead {
 		return host.Result{}, errDoomed
 	}
@@ -44,8 +48,8 @@ func (m *doomed) Run(ctx context.Context, c host.Command) (host.Result, error) {
 }
 
 // killed applies a site in a process that is killed when the check is tried the
-// first time.
-func (g *gate) killed(t *testing.T, folder *journal.Folder, site string) {
+// first time or, early, before the server loads what was changed.
+func (g *gate) killed(t *testing.T, folder *journal.Folder, site string, early bool) {
 	t.Helper()
 	run := compile(t, modules.Standard(), site).Run
 	record, err := folder.Start(t.Context(), journal.Meta{Run: run, Origin: "/site"})
@@ -53,7 +57,7 @@ func (g *gate) killed(t *testing.T, folder *journal.Folder, site string) {
 		t.Fatal(err)
 	}
 	m := &doomed{gate: g}
-	g.onCheck = func() {
+	dies := func() {
 		if !m.dead {
 			m.dead = true
 			if err := errors.Join(record.Flush(), record.Abandon()); err != nil {
@@ -61,10 +65,13 @@ func (g *gate) killed(t *testing.T, folder *journal.Folder, site string) {
 			}
 		}
 	}
+	if g.onCheck = dies; early {
+		m.onLoad = dies
+	}
 	defer func() { g.onCheck = nil }()
 	o := runtime.Options{Host: m, Registry: modules.Standard(), Journal: record, Past: record.Ledger(), Origin: "/site", Parallel: 1}
 	_, _ = runtime.Apply(t.Context(), run, o)
-	if !m.dead || content(t, g, "/conf") != "bad" || g.loaded != "bad" {
+	if !m.dead || content(t, g, "/conf") != "bad" || early != (g.loaded == "good") {
 		t.Fatalf("it was not killed: %+v", g)
 	}
 }
@@ -101,7 +108,7 @@ func TestConfirmAfterAKill(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g.killed(t, folder, gated("bad", ""))
+				g.killed(t, folder, gated("bad", ""), false)
 				ledger, err := folder.Ledger()
 				if err != nil || len(ledger.Unconfirmed) != 1 || ledger.Unconfirmed[0].Block != "block.gate" {
 					t.Fatalf("%s: left %+v, %v", name, ledger, err)
@@ -123,6 +130,40 @@ func TestConfirmAfterAKill(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A check that passes before the server has loaded what was changed says nothing of
+// it: that is put back, and does not come into force when the handler runs at last.
+func TestConfirmAfterAKillBeforeTheHandler(t *testing.T) {
+	for name, next := range map[string]struct{ site, origin string }{
+		"same site":  {gated("bad", ""), "/site"},
+		"block gone": {`file "/after" { content = "later" }` + "\n", "/site"},
+		"check gone": {`file "/conf" {
+			notify = [state.load]
+		}
+		state "load" {
+			lazy = true
+			command "load" { argv = ["load"] }
+		}
+		`, "/site"},
+		"other site": {`file "/after" { content = "later" }` + "\n", "/other"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t)
+			folder, err := journal.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.killed(t, folder, gated("bad", ""), true)
+			o := g.recorded(t, folder, next.site, next.origin)
+			if end := o.confirmed()[1]; end.Outcome != states.Failed || !strings.Contains(end.Error.Message, "state.load had not run") {
+				t.Errorf("%s: %+v %+v", name, end, end.Error)
+			}
+			if content(t, g, "/conf") != "good" || g.loaded != "good" {
+				t.Errorf("%s: conf %q, loads %q", name, content(t, g, "/conf"), g.loads)
+			}
+		})
 	}
 }
 
@@ -192,7 +233,7 @@ func TestConfirmKnowsSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g.killed(t, folder, site)
+			g.killed(t, folder, site, false)
 			if err := g.Remove("/token"); err != nil {
 				t.Fatal(err)
 			}
