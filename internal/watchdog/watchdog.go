@@ -93,7 +93,8 @@ func (d *Dog) Stop() {
 	d.ended.Wait()
 }
 
-// Away calls f, whose time does not count: it waits for a person.
+// Away calls f, whose time does not count: it waits for a person, or opens what
+// is slow to open on purpose.
 func (d *Dog) Away(f func()) {
 	d.mu.Lock()
 	if d.away++; d.away == 1 {
