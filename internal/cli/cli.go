@@ -60,7 +60,7 @@ type grammar struct {
 	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
 	Exec       execCmd       `cmd:"" help:"Run a command on this machine."`
 	History    historyCmd    `cmd:"" help:"List the runs on this machine."`
-	Status     statusCmd     `cmd:"" help:"Show how a run stands, or ended."`
+	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine, or how a run ended."`
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
 	Hold       holdCmd       `cmd:"" help:"Let nobody apply here for now; plans still work."`
 	Release    releaseCmd    `cmd:"" help:"Let applies start again."`
