@@ -158,12 +158,26 @@ func (e *engine) confirm(ctx context.Context, n *node) {
 	}
 	want := c.block.block.Confirm
 	e.recorder.emit(states.Event{Type: states.EventConfirm, Address: c.block.address, Reason: e.recorder.mask.text("it stays " + ifPasses(want))})
-	why := e.check(ctx, want)
+	why := e.unheard(c)
+	if why == nil {
+		why = e.check(ctx, want)
+	}
 	if why == nil {
 		e.settle(c, states.Event{Outcome: states.Changed, Reason: "confirmed"})
 		return
 	}
 	e.rollBack(ctx, c, why)
+}
+
+// unheard gives an error if a handler that the check waits for has failed, or was not
+// reached: what it has not picked up a check tells nothing of, and a later run would
+// bring it into force without one.
+func (e *engine) unheard(c *confirmation) error {
+	e.recorder.mu.Lock()
+	owed := slices.Clone(e.debts.ledger.Ledger.Debts)
+	e.recorder.mu.Unlock()
+	u := &undo{engine: e, run: e.run, block: c.block.address, backup: e.confirms.backup}
+	return u.notPickedUp(journal.Identity(e.run.Site, e.options.Origin), owed)
 }
 
 // ifPasses is the condition under which a block's changes stay.

@@ -245,6 +245,30 @@ func TestConfirmOfAFailedBlock(t *testing.T) {
 }
 
 // A block whose failure is ignored is put back, and blocks nothing.
+// A handler that fails has not picked up what was changed: that is put back, since it
+// would come into force unchecked when the handler goes well.
+func TestConfirmWithoutItsHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		loads := 0
+		g.Handle("load", func(context.Context, host.Command) (host.Result, error) {
+			if loads++; loads == 1 {
+				return host.Result{ExitCode: 1}, nil
+			}
+			g.loaded = content(t, g, "/conf")
+			return host.Result{}, nil
+		})
+		o := apply(t, g, gated("bad", ""))
+		list := o.confirmed()
+		if end := list[len(list)-1]; end.Outcome != states.Failed || !strings.Contains(end.Error.Message, "state.load has not run") {
+			t.Errorf("%+v %+v", end, end.Error)
+		}
+		if content(t, g, "/conf") != "good" || g.loaded != "good" || g.checks > 0 {
+			t.Errorf("conf %q, loads %q after %d checks", content(t, g, "/conf"), g.loaded, g.checks)
+		}
+	})
+}
+
 // What a check says is masked before it is cut.
 func TestConfirmHidesSecrets(t *testing.T) {
 	g := newGate(t)

@@ -54,7 +54,7 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 	u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, former: left.Run, ran: func(string) bool { return true },
 		ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
 	// As long as nobody has picked up what was changed, a check tells nothing of it.
-	why := e.notPickedUp(u, left.Site)
+	why := u.notPickedUp(left.Site, e.options.Past.Debts)
 	if why == nil {
 		why = e.check(ctx, block.Confirm)
 	}
@@ -77,14 +77,14 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 }
 
 // notPickedUp gives an error if a handler that the block's check waits for has not run
-// since the block changed something.
-func (e *engine) notPickedUp(u *undo, site string) error {
+// well since the block changed something: it is owed that.
+func (u *undo) notPickedUp(site string, owed []states.Debt) error {
 	awaited := handlersBefore(u.run, u.block)
 	for _, former := range u.backup.Of(u.block) {
 		part, told := states.WithoutWave(former.Part), u.told(former.Part)
-		for _, d := range e.options.Past.Debts {
+		for _, d := range owed {
 			if d.Site == site && (d.Notifier == part || d.Notifier == u.block) && awaited[d.Handler] && slices.Contains(told, d.Handler) {
-				return fmt.Errorf("%s had not run since %s changed", d.Handler, part)
+				return fmt.Errorf("%s has not run since %s changed", d.Handler, part)
 			}
 		}
 	}

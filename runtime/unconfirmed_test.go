@@ -157,7 +157,7 @@ func TestConfirmAfterAKillBeforeTheHandler(t *testing.T) {
 			}
 			g.killed(t, folder, gated("bad", ""), true)
 			o := g.recorded(t, folder, next.site, next.origin)
-			if end := o.confirmed()[1]; end.Outcome != states.Failed || !strings.Contains(end.Error.Message, "state.load had not run") {
+			if end := o.confirmed()[1]; end.Outcome != states.Failed || !strings.Contains(end.Error.Message, "state.load has not run") {
 				t.Errorf("%s: %+v %+v", name, end, end.Error)
 			}
 			if content(t, g, "/conf") != "good" || g.loaded != "good" {
