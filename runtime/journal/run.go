@@ -136,13 +136,17 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	if err := claim(lock, &r.holder); err != nil {
 		return nil, err
 	}
-	if err := f.disk.mkdir(f.path(id, "output")); err != nil {
-		return nil, err
+	err = f.disk.mkdir(f.path(id, "output"))
+	if err == nil {
+		err = r.writeStatus()
 	}
-	if err := r.writeStatus(); err != nil {
-		return nil, err
+	if err == nil {
+		err = r.openEvents(os.O_CREATE | os.O_EXCL)
 	}
-	if err := r.openEvents(os.O_CREATE | os.O_EXCL); err != nil {
+	if err != nil { // a run that never began is none
+		if gone := f.disk.remove(f.path(id)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
 		return nil, err
 	}
 	// Written beside the first reads; Sync waits for it before the first act.
