@@ -254,7 +254,8 @@ func (now *standing) writeRun(line func(name, format string, args ...any), out *
 	}
 	line("ready", "%t", now.Report.Ready)
 	for _, p := range now.Report.Parts {
-		if p.State == "error" || p.State == "pending" || verbose {
+		// A handler that nobody notified is nothing to look into.
+		if p.State == "error" || p.State == "pending" && p.Reason != string(states.Idle) || verbose {
 			reason := p.Reason
 			if p.Error != nil {
 				reason = p.Error.Message
