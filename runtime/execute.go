@@ -86,10 +86,7 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		return nil
 	}
 	if len(owed) > 0 {
-		if !runs || reason != "" {
-			i.owed = because(owed)
-		}
-		reason = ""
+		i.owed, reason = because(owed), ""
 	}
 	i.maybe = reason
 	e.begins(n, owed)
