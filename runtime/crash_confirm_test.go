@@ -41,12 +41,20 @@ var lockedSite = crashSite{
 			file "/gone" {
 				ensure = "absent"
 			}
+			line "outer" {
+				path = "/two"
+				line = "outer"
+			}
+			line "more" {
+				path = "/two"
+				line = "more"
+			}
 			command "late" {
 				argv = ["run", "late"]
 			}
 		}
 	` + logs("h", "notify = [state.g]") + logs("g", ""),
-	files: map[string]string{"/conf": "old", "/gone": "gone"},
+	files: map[string]string{"/conf": "old", "/gone": "gone", "/two": "old\n"},
 	links: map[string]string{"/link": "old"},
 	rules: []rule{{deed: "/conf", handler: "h"}, {deed: "/dir/file", handler: "h"}, {deed: "h", handler: "g"}},
 	fails: true,
@@ -141,7 +149,7 @@ func putBackAfter(t *testing.T, c *trial, k int, next *crashSite) bool {
 func TestResumeAfterPuttingBack(t *testing.T) {
 	t.Parallel()
 	site := lockedSite
-	site.run, site.text = nil, strings.Replace(site.text, `"1ms"`, `"50ms"`, 1) // in which a check can pass
+	site.run, site.text = nil, strings.ReplaceAll(site.text, `"1ms"`, `"50ms"`) // in which a check can pass
 	site.compile(t)
 	calm := site.world(t, 1)
 	_, err := calm.process(&fate{})

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -105,7 +106,9 @@ func (u *undo) restore(ctx context.Context) {
 	slices.Reverse(pending)
 	if u.late { // nobody knows how far it came, nor which handlers have run
 		for _, former := range pending {
-			u.calls(u.toRun(former.Part))
+			for _, part := range u.partsAt(former) {
+				u.calls(u.toRun(part))
+			}
 		}
 	}
 	for progress := true; progress && len(pending) > 0; {
@@ -142,19 +145,41 @@ func (u *undo) toRun(part string) []string {
 	return slices.DeleteFunc(u.told(part), func(handler string) bool { return !u.ran(handler) })
 }
 
-// restored records that a path is as it was.
+// restored records that a path is as it was, for each of the parts that may have
+// changed it.
 func (u *undo) restored(former journal.Former) {
-	ev := states.Event{Type: states.EventRestored, Address: u.block, Key: u.engine.recorder.mask.text(former.Path), ID: u.id(former.Part), Run: u.former}
-	again := u.toRun(former.Part)
-	u.calls(again)
-	if u.ours {
-		ev.Owes = again
+	u.paths[former.Path] = true
+	for _, part := range u.partsAt(former) {
+		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: u.engine.recorder.mask.text(former.Path), ID: u.id(part), Run: u.former}
+		again := u.toRun(part)
+		u.calls(again)
+		if u.ours {
+			ev.Owes = again
+		}
+		u.parts[part] = true
+		u.engine.recorder.emit(ev)
+		if r := u.engine.resumed; r != nil && u.ours {
+			r.PutBack(&ev)
+		}
 	}
-	u.paths[former.Path], u.parts[former.Part] = true, true
-	u.engine.recorder.emit(ev)
-	if r := u.engine.resumed; r != nil && u.ours {
-		r.PutBack(&ev)
+}
+
+// partsAt lists the part that changed a path first, and those that name it, too: as
+// two lines of one file.
+func (u *undo) partsAt(former journal.Former) []string {
+	list := []string{former.Part}
+	for i := range u.run.Invocations {
+		for _, p := range u.run.Invocations[i].Parts {
+			m := u.engine.options.Registry.Lookup(p.Type)
+			if m == nil || m.IsAct() || p.Address == former.Part {
+				continue
+			}
+			if slices.ContainsFunc(m.Paths(p.Values), func(at string) bool { return host.Resolve(u.engine.options.Host, at) == former.Path }) {
+				list = append(list, p.Address)
+			}
+		}
 	}
+	return list
 }
 
 // id is that of a part.

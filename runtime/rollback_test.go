@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -118,6 +119,39 @@ func TestPutBackWhateverItWas(t *testing.T) {
 		if now := wholeTree(t, h); !maps.Equal(now, was) {
 			i := slices.IndexFunc(events, func(ev states.Event) bool { return ev.Type == states.EventConfirm && ev.Error != nil })
 			t.Fatalf("now %v\nwas %v\n%+v", now, was, events[i].Error)
+		}
+	})
+}
+
+// Of two parts that change one file only the second calls the handler: what it has
+// picked up is put back, too.
+func TestConfirmOfTwoPartsAtOnePath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		g.Handle("check", func(context.Context, host.Command) (host.Result, error) { return host.Result{ExitCode: 1}, nil })
+		o := apply(t, g, `block "gate" {
+			confirm {
+				timeout = "1s"
+				command = ["check"]
+			}
+			ordered = true
+			line "one" {
+				path = "/conf"
+				line = "one"
+			}
+			line "two" {
+				path   = "/conf"
+				line   = "two"
+				notify = [state.load]
+			}
+		}
+		state "load" {
+			lazy = true
+			command "load" { argv = ["load"] }
+		}
+		`)
+		if !o.Failed || content(t, g, "/conf") != "good" || g.loaded != "good" || len(g.loads) != 2 {
+			t.Errorf("conf %q, loads %q", content(t, g, "/conf"), g.loads)
 		}
 	})
 }
