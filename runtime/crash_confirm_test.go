@@ -49,6 +49,16 @@ var lockedSite = crashSite{
 				path = "/two"
 				line = "more"
 			}
+			block "inner" {
+				confirm {
+					timeout = "1ms"
+					command = ["check"]
+				}
+				line "inner" {
+					path = "/two"
+					line = "inner"
+				}
+			}
 			command "late" {
 				argv = ["run", "late"]
 			}

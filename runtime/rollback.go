@@ -39,10 +39,26 @@ func (e *engine) rollBack(ctx context.Context, c *confirmation, why error) {
 	ev := u.event(e, why, interrupted, e.stays(c))
 	ev.Owes = c.check.owesAsBlock()
 	if ev.Outcome != "" {
+		e.settleWithin(c)
 		e.settle(c, ev)
 	} else {
 		ev.Type, ev.Address = states.EventConfirm, c.block.address
 		e.recorder.emitDurably(ev)
+	}
+}
+
+// settleWithin ends the checks of blocks in one that is put back, where they could not
+// be put back by themselves: the outer one has kept each of their paths, too, as it was
+// before, and theirs would bring back what that had changed.
+func (e *engine) settleWithin(outer *confirmation) {
+	e.recorder.mu.Lock()
+	opened := slices.Clone(e.confirms.opened)
+	e.recorder.mu.Unlock()
+	within := e.within(outer.block)
+	for _, c := range opened {
+		if c != outer && !c.settled && slices.Contains(within, c.block) {
+			e.settle(c, states.Event{Outcome: states.Failed, Reason: "put back with " + outer.block.address})
+		}
 	}
 }
 
