@@ -41,6 +41,9 @@ func (e *engine) inherit() {
 	}
 	for _, d := range e.past.Debts {
 		d.Handler = states.Renamed(d.Handler, e.run.Moved)
+		if e.accounted(d) {
+			continue
+		}
 		e.debts.owed[d.Handler] = append(e.debts.owed[d.Handler], d)
 	}
 }

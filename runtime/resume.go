@@ -223,6 +223,26 @@ func (e *engine) decidedBefore() {
 	}
 }
 
+// accounted reports whether a debt is one that this run's own notifications bring
+// about again: the wave that they call pays it.
+func (e *engine) accounted(d states.Debt) bool {
+	if e.resumed == nil {
+		return false
+	}
+	for address, ev := range e.resumed.Parts {
+		well := ev.Outcome == states.Changed || ev.Outcome == states.Unchanged
+		if well && states.WithoutWave(address) == d.Notifier && slices.Contains(ev.Owes, d.Handler) {
+			return true
+		}
+	}
+	for address, ev := range e.resumed.Begun {
+		if states.WithoutWave(address) == d.Notifier && slices.Contains(ev.Handlers, d.Handler) {
+			return true
+		}
+	}
+	return false
+}
+
 // goesOn is the first event of a process that goes on with a run.
 func (r *recorder) goesOn() states.Event {
 	before := r.engine.resumed
