@@ -96,7 +96,7 @@ func TestDeathBeforeConfirmed(t *testing.T) {
 			case *all:
 				first, step = 1, 1
 			case c.rare:
-				first, step = 1+i, 6
+				first, step = 1+i, 11
 			}
 			for k := first; !t.Failed() && putBackAfter(t, &c, k, elsewhere); k += step {
 				points.Add(1)

@@ -94,7 +94,7 @@ func trials(t *testing.T, sites []*crashSite, list ...trial) {
 		for j, c := range list {
 			first, step := 1, 1
 			if c.rare && !*all {
-				first, step = 1+i+j, 9
+				first, step = 1+i+j, 17
 			}
 			t.Run(s.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()

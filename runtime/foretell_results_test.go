@@ -117,7 +117,7 @@ func named(d *states.Declarations, owner *states.Declaration, address string) bo
 func TestCertainRowsHold(t *testing.T) {
 	registry := modules.Standard()
 	certain, maybes := 0, 0
-	often(t, 3000)
+	often(t, 2000)
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		tame(site)

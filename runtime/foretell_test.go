@@ -207,7 +207,7 @@ func story(t *rapid.T, how carryOut, run *states.StateRun, o runtime.Options) (m
 func TestPlanForetellsApply(t *testing.T) {
 	registry := modules.Standard()
 	compiled, settled, failed := 0, 0, 0
-	often(t, 5000)
+	often(t, 3000)
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		compiledSite, diags := graph.Compile(site, graph.Options{Registry: registry})
