@@ -67,7 +67,19 @@ type machine struct {
 // boot starts a fresh host for a test.
 func boot(t *testing.T) *machine {
 	t.Helper()
-	h, err := shared.run.Boot(t.Context(), "host")
+	return start(t, shared.run.Boot)
+}
+
+// bootLasting starts a host that can reboot.
+func bootLasting(t *testing.T) *machine {
+	t.Helper()
+	return start(t, shared.run.BootLasting)
+}
+
+// start boots a host, which is powered off after the test, and puts tenet on it.
+func start(t *testing.T, boot func(context.Context, string) (*lab.Host, error)) *machine {
+	t.Helper()
+	h, err := boot(t.Context(), "host")
 	if err != nil {
 		t.Fatal(err)
 	}

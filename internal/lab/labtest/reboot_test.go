@@ -4,30 +4,12 @@ package labtest
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
 )
-
-// bootLasting starts a host that can reboot, with tenet on it.
-func bootLasting(t *testing.T) *machine {
-	t.Helper()
-	h, err := shared.run.BootLasting(t.Context(), "host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.PowerOff(); err != nil {
-			t.Error(err)
-		}
-	})
-	m := &machine{T: t, host: h}
-	m.copy(os.DirFS(shared.bin), "/usr/local/bin")
-	return m
-}
 
 const rebootSite = `
 file "before" {
