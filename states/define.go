@@ -40,7 +40,7 @@ func Define[T any](t Type[T]) *Module {
 		}
 		return changes
 	}
-	setActs(m, t)
+	setActs(m, t, c)
 	if err := checkModule(m); err != nil {
 		panic("states: module " + t.Name + ": " + err.Error())
 	}
@@ -48,7 +48,7 @@ func Define[T any](t Type[T]) *Module {
 }
 
 // setActs adapts the functions that t offers.
-func setActs[T any](m *Module, t Type[T]) {
+func setActs[T any](m *Module, t Type[T], c *codec[T]) {
 	if t.Complete != nil {
 		m.Complete = func(ctx context.Context, h host.Host, want any) (any, error) {
 			w := *want.(*T)
@@ -63,6 +63,30 @@ func setActs[T any](m *Module, t Type[T]) {
 				return nil, err
 			}
 			return have, nil
+		}
+	}
+	if t.Read != nil {
+		if t.Import == nil {
+			t.Import = func(ctx context.Context, h host.Host, key T) (*T, error) {
+				return t.Read(ctx, h, *c.managed(&key))
+			}
+		}
+		m.Import = func(ctx context.Context, h host.Host, key any) (any, error) {
+			have, err := t.Import(ctx, h, *key.(*T))
+			if err != nil || have == nil {
+				return nil, err
+			}
+			return c.importable(have), nil
+		}
+	}
+	if t.List != nil {
+		m.List = func(ctx context.Context, h host.Host, paths []string) ([]any, error) {
+			keys, err := t.List(ctx, h, paths)
+			out := make([]any, len(keys))
+			for i := range keys {
+				out[i] = &keys[i]
+			}
+			return out, err
 		}
 	}
 	if t.Write != nil {

@@ -66,6 +66,13 @@ type Module struct {
 	// Batch carries out several items in one call, and returns an error for
 	// each (nil: done).
 	Batch func(ctx context.Context, h host.Host, items []Item) []error
+	// Import reads all that a part can say of the resource that key names: what
+	// stands there now as it would be declared, without secrets. Nil: nothing is
+	// there. Every module that Define makes and that Reads has it.
+	Import func(ctx context.Context, h host.Host, key any) (any, error)
+	// List names the resources of the host that somebody has set up, as keys for
+	// Import: those at or below the paths, of a type without paths all of them.
+	List func(ctx context.Context, h host.Host, paths []string) ([]any, error)
 }
 
 // ErrRebooting is wrapped by the error of an Act that has told the machine to
@@ -147,6 +154,10 @@ type Type[T any] struct {
 	Foresee func(ctx context.Context, h host.Host, have, want *T) error
 	Recover func(ctx context.Context, h host.Host, want T, begun Begun) (Outcome, error)
 	Batch   func(ctx context.Context, h host.Host, items []ItemOf[T]) []error
+	// Import replaces what Define makes of Read: a Read of a wanted resource that
+	// gives each attribute its zero value, and so manages all of them.
+	Import func(ctx context.Context, h host.Host, key T) (*T, error)
+	List   func(ctx context.Context, h host.Host, paths []string) ([]T, error)
 
 	NoAbsent string // required without Remove
 	Handler  bool

@@ -46,7 +46,7 @@ service "apt-daily.timer" {
 var Module = states.Define(states.Type[Service]{
 	Name: "service", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A service comes with its package or unit file: stop it with running = false and enabled = false, or mask it.",
-	Validate: validate, Read: read, Write: write,
+	Validate: validate, Read: read, Write: write, Import: imported,
 })
 
 func validate(want Service) error {
@@ -81,6 +81,19 @@ func read(ctx context.Context, h host.Host, want Service) (*Service, error) {
 	}
 	have.status, have.Running = s, new(s.IsActive())
 	return have, nil
+}
+
+// imported leaves out whether it runs, where nothing does.
+func imported(ctx context.Context, h host.Host, key Service) (*Service, error) {
+	key.Enabled, key.Masked = new(bool), new(bool)
+	running, err := systemd.Running(h)
+	if running {
+		key.Running = new(bool)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, h, key)
 }
 
 func (s *Service) readEnablement(ctx context.Context, h host.Host, want Service) error {

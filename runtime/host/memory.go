@@ -17,9 +17,10 @@ import (
 type Memory struct {
 	*tree
 	*accounts
-	mu       sync.RWMutex
-	programs map[string]Program
-	uid, gid int
+	mu        sync.RWMutex
+	programs  map[string]Program
+	uid, gid  int
+	equipment Equipment // nil: none
 }
 
 // Program is a program of a Memory host.

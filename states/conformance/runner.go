@@ -158,6 +158,9 @@ func (r *runner) converge() {
 	}
 	r.unchanged(h, r.ensure())
 	r.roundTrip()
+	if r.ensure() == states.Present {
+		r.imported(h)
+	}
 	if r.suite.Module.Remove != nil && r.ensure() == states.Present && r.c.Stays == "" {
 		r.remembered(h)
 		r.absent(h)

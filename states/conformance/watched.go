@@ -36,6 +36,20 @@ func (w *watched) Actor() (uid, gid int) {
 	return 0, 0
 }
 
+// Init is Machine.Init.
+func (w *watched) Init(ctx context.Context, user string) (host.Init, error) {
+	return host.InitOf(ctx, w.Host, user)
+}
+
+// Links is Machine.Links.
+func (w *watched) Links(ctx context.Context) (host.Links, error) { return host.LinksOf(ctx, w.Host) }
+
+// Network is Machine.Network.
+func (w *watched) Network() (host.Network, error) { return host.NetworkOf(w.Host) }
+
+// Tune is Machine.Tune.
+func (w *watched) Tune(path, value string) error { return host.Tune(w.Host, path, value) }
+
 // watch looks for the text in what a shell would read. As a further argument,
 // which the shell only hands on, it does no harm.
 func (w *watched) watch(c host.Command) {

@@ -32,6 +32,11 @@ type Suite struct {
 	// Site holds the files that attributes of kind source name.
 	Site  fs.FS
 	Cases []Case
+	// Hostile are the values of a part that can be carried out: each of its texts is
+	// tried with values that are meant to break out. Trusted are the attributes that
+	// may: those that name a program to run.
+	Hostile map[string]any
+	Trusted []string
 }
 
 // Case is one part, carried out on a fresh host.
@@ -80,13 +85,23 @@ func Run(t *testing.T, s Suite) {
 			t.Error("there is no example")
 		}
 	})
+	if s.Hostile != nil {
+		t.Run("hostile", func(t *testing.T) {
+			conformance.Hostile(t, s.plain(t), conformance.Example{Values: s.Hostile}, s.Trusted)
+		})
+	}
 	for _, c := range s.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			conformance.Run(t, conformance.Suite{
-				Module: s.Module, Site: s.Site,
-				Host: func(conformance.T) host.Host { return s.Host(t) },
-			}, c.plain(t))
+			conformance.Run(t, s.plain(t), c.plain(t))
 		})
+	}
+}
+
+// plain is the suite as conformance takes it.
+func (s Suite) plain(t *testing.T) conformance.Suite {
+	return conformance.Suite{
+		Module: s.Module, Site: s.Site,
+		Host: func(conformance.T) host.Host { return s.Host(t) },
 	}
 }
 

@@ -1,0 +1,158 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// Equip gives a Memory what only a real machine has; what is not offered there
+// is ErrUnsupported.
+func (m *Memory) Equip(e Equipment) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.equipment = e
+}
+
+func (m *Memory) equipped() Equipment {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.equipment == nil {
+		return bare{}
+	}
+	return m.equipment
+}
+
+// Init is Machine.Init.
+func (m *Memory) Init(ctx context.Context, user string) (Init, error) {
+	return m.equipped().Init(ctx, user)
+}
+
+// Links is Machine.Links.
+func (m *Memory) Links(ctx context.Context) (Links, error) { return m.equipped().Links(ctx) }
+
+// Network is Machine.Network.
+func (m *Memory) Network() (Network, error) { return m.equipped().Network() }
+
+// bare is an Equipment without anything.
+type bare struct{}
+
+func (bare) Init(context.Context, string) (Init, error) { return nil, lacks("an init system") }
+func (bare) Links(context.Context) (Links, error)       { return nil, lacks("network devices") }
+func (bare) Network() (Network, error)                  { return nil, lacks("a network") }
+
+// Tune is Machine.Tune, in memory: as the kernel shows it, with a line's end.
+func (t *tree) Tune(path, value string) error {
+	info, err := t.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.Kind != Regular:
+		return pathError("write", path, syscall.EINVAL)
+	}
+	return t.writeFile(context.Background(), path, Text(value+"\n"), Meta{}, false)
+}
+
+// Init is Machine.Init: a shadow of the base's.
+func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
+	return nil, fmt.Errorf("%w: the shadow of an init system", ErrUnforeseeable)
+}
+
+// Links is Machine.Links: a shadow of the base's.
+func (s *Shadow) Links(ctx context.Context) (Links, error) {
+	return nil, fmt.Errorf("%w: the shadow of network devices", ErrUnforeseeable)
+}
+
+// Network is Machine.Network: what only reads goes through.
+func (s *Shadow) Network() (Network, error) {
+	n, err := NetworkOf(s.host)
+	return shadowNetwork{n}, err
+}
+
+// Network answers nothing behind something unforeseeable.
+func (v opaqueView) Network() (Network, error) { return opaqueNetwork{}, nil }
+
+type shadowNetwork struct{ base Network }
+
+func (n shadowNetwork) Fetch(ctx context.Context, r Request) (*Response, error) {
+	if !r.Reads {
+		return nil, ErrUnforeseeable
+	}
+	return n.base.Fetch(ctx, r)
+}
+
+func (n shadowNetwork) Dial(ctx context.Context, network, address string) (io.ReadWriteCloser, error) {
+	return n.base.Dial(ctx, network, address)
+}
+
+type opaqueNetwork struct{}
+
+func (opaqueNetwork) Fetch(_ context.Context, r Request) (*Response, error) {
+	if !r.Reads {
+		return nil, ErrUnforeseeable
+	}
+	return nil, ErrUnanswerable
+}
+
+func (opaqueNetwork) Dial(context.Context, string, string) (io.ReadWriteCloser, error) {
+	return nil, ErrUnanswerable
+}
+
+// Init is Machine.Init; the watcher is told before a service is touched.
+func (w *watched) Init(ctx context.Context, user string) (Init, error) {
+	i, err := InitOf(ctx, w.Host, user)
+	return watchedInit{i, w.watcher}, err
+}
+
+// Links is Machine.Links; the watcher is told before a device is touched.
+func (w *watched) Links(ctx context.Context) (Links, error) {
+	l, err := LinksOf(ctx, w.Host)
+	return watchedLinks{l, w.watcher}, err
+}
+
+// Network is Machine.Network. What is sent away changes no path of the host.
+func (w *watched) Network() (Network, error) { return NetworkOf(w.Host) }
+
+// Tune is Machine.Tune.
+func (w *watched) Tune(path, value string) error {
+	if err := w.tell(path); err != nil {
+		return err
+	}
+	return Tune(w.Host, path, value)
+}
+
+type watchedInit struct {
+	Init
+	watcher Watcher
+}
+
+func (w watchedInit) Do(ctx context.Context, verb Verb, name string) error {
+	w.watcher.Run()
+	return w.Init.Do(ctx, verb, name)
+}
+
+func (w watchedInit) Refresh(ctx context.Context) error {
+	w.watcher.Run()
+	return w.Init.Refresh(ctx)
+}
+
+type watchedLinks struct {
+	Links
+	watcher Watcher
+}
+
+func (w watchedLinks) Add(ctx context.Context, l Link) error {
+	w.watcher.Run()
+	return w.Links.Add(ctx, l)
+}
+
+func (w watchedLinks) Change(ctx context.Context, have, want Link) error {
+	w.watcher.Run()
+	return w.Links.Change(ctx, have, want)
+}
+
+func (w watchedLinks) Delete(ctx context.Context, name string) error {
+	w.watcher.Run()
+	return w.Links.Delete(ctx, name)
+}
