@@ -1,0 +1,190 @@
+//go:build lab
+
+package labtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/states"
+)
+
+// lifecycle is what a real host must show of a module: a part is created, and
+// each of its attributes is changed; then it is made absent. Before each of these
+// the plan foretells exactly what the apply then does, and after each of them there
+// is nothing to do.
+type lifecycle struct {
+	Type, Label string
+	// Prepare is a script that makes the host ready.
+	Prepare string
+	// Beside is HCL of what the part needs, which is always declared; the part
+	// requires all of it, being below.
+	Beside string
+	// Steps are the part's attributes, one after the other. The first one creates it.
+	Steps []step
+	// Untried are the attributes that no step changes, and why.
+	Untried map[string]string
+	// Gone is a script that must succeed once the part is absent; empty only of a
+	// module that cannot be absent.
+	Gone string
+}
+
+// step is a part as it is wanted.
+type step struct {
+	Set string // attributes, in HCL
+	// Verify is a script that must succeed afterwards: the host itself says so.
+	Verify string
+	// Maybe is a text in the reason why the plan is not certain; mostly it is.
+	Maybe string
+}
+
+// run carries the lifecycle out on a host.
+func (l lifecycle) run(m *machine) {
+	m.Helper()
+	module := modules.Standard().Lookup(l.Type)
+	if module == nil {
+		m.Fatalf("there is no module %q", l.Type)
+	}
+	if l.Prepare != "" {
+		m.shell(l.Prepare)
+	}
+	if l.Beside != "" {
+		m.site(l.Beside)
+		m.apply()
+	}
+	tried := map[string]bool{}
+	for i, s := range l.Steps {
+		action := states.Update
+		switch {
+		case module.IsAct():
+			action = states.Execute
+		case i == 0:
+			action = states.Create
+		}
+		for _, name := range l.carryOut(m, s.Set, action, s.Maybe) {
+			tried[name] = tried[name] || i > 0
+		}
+		if s.Verify != "" {
+			m.shell(s.Verify)
+		}
+	}
+	for _, a := range module.Attributes {
+		_, excused := l.Untried[a.Name]
+		if !module.IsAct() && !a.Key && !a.In && !a.Out && tried[a.Name] == excused {
+			m.Errorf("%s: attribute %s is changed: %v, excused: %v", l.Type, a.Name, tried[a.Name], excused)
+		}
+	}
+	if module.Remove == nil {
+		return
+	}
+	if l.Gone == "" {
+		m.Errorf("%s: nothing says that it is gone", l.Type)
+	}
+	last := l.Steps[len(l.Steps)-1]
+	l.carryOut(m, last.Set+"\nensure = \"absent\"\n", states.Remove, "")
+	m.shell(l.Gone)
+}
+
+// carryOut plans, applies, plans and applies again, and gives the attributes that
+// changed.
+func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe string) []string {
+	m.Helper()
+	m.site(fmt.Sprintf("%s\n%s %q {\n%s\n}\n", l.Beside, l.Type, l.Label, set))
+	what := fmt.Sprintf("%s %q {%s}", l.Type, l.Label, set)
+	plan := m.tenet("plan")
+	if plan.status != 0 {
+		m.Fatalf("%s\nplan: exit status %d\n%s%s", what, plan.status, plan.failures(), plan.stderr)
+	}
+	planned := l.only(m, what, plan)
+	certain := planned.Certain != nil && *planned.Certain
+	if planned.Action != action || certain != (maybe == "") || !strings.Contains(planned.Reason, maybe) {
+		m.Errorf("%s\nthe plan says %q, certain: %v, reason %q; want %q", what, planned.Action, certain, planned.Reason, action)
+	}
+	apply := m.tenet("apply", "--yes")
+	if apply.status != 0 {
+		m.Fatalf("%s\napply: exit status %d\n%s%s", what, apply.status, apply.failures(), apply.stderr)
+	}
+	done := l.only(m, what, apply)
+	if done.Outcome != states.Changed {
+		m.Errorf("%s\nthe apply left it %s", what, done.Outcome)
+	}
+	if foretold, made := described(m, planned), described(m, done); !maps.Equal(foretold, made) {
+		m.Errorf("%s\nthe plan foretold %v\nand done was   %v", what, foretold, made)
+	}
+	if !repeats(l.Type) {
+		l.nothingToDo(m, what)
+	}
+	return slices.Collect(maps.Keys(described(m, done)))
+}
+
+// nothingToDo plans and applies what is there already.
+func (l lifecycle) nothingToDo(m *machine, what string) {
+	m.Helper()
+	again := m.tenet("plan")
+	for _, e := range again.parts() {
+		if e.Action != states.NoChange {
+			m.Errorf("%s\na second plan would %s %s (%s): %v", what, e.Action, e.Address, e.Reason, e.Changes)
+		}
+	}
+	if changed := m.apply(); len(changed) > 0 {
+		m.Errorf("%s\na second apply changed %q", what, changed)
+	}
+}
+
+// only finds the part's event, and wants no other part to change.
+func (l lifecycle) only(m *machine, what string, r result) states.Event {
+	m.Helper()
+	var found *states.Event
+	for _, e := range r.parts() {
+		switch quiet := e.Action == states.NoChange || e.Outcome == states.Unchanged; {
+		case e.Part == l.Type && e.Key == l.Label || strings.HasPrefix(e.Address, l.Type+".") || strings.HasPrefix(e.Address, l.Type+"["):
+			found = &e
+		case !quiet:
+			m.Errorf("%s\n%s is touched, too: %s%s", what, e.Address, e.Action, e.Outcome)
+		}
+	}
+	if found == nil {
+		m.Fatalf("%s\nnothing is said of it: %s", what, r.stderr)
+	}
+	return *found
+}
+
+// described gives what an event says of each attribute that changes, as JSON.
+func described(t *machine, e states.Event) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, c := range e.Changes {
+		c.Diff = "" // only plans show it
+		data, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[c.Attribute] = string(data)
+	}
+	return out
+}
+
+// repeats tells the acts that do the same again whenever they run.
+func repeats(module string) bool {
+	return slices.Contains([]string{"command", "restart", "reload", "http"}, module)
+}
+
+func TestLifecycleOfFiles(t *testing.T) {
+	m := boot(t)
+	lifecycle{
+		Type: "file", Label: "/srv/f",
+		Steps: []step{
+			{Set: `content = "one\n"`, Verify: `[ "$(stat -c '%U %a' /srv/f)" = "root 644" ]`},
+			{Set: `content = "two\n"`, Verify: `grep -qx two /srv/f`},
+			{Set: `mode = "0600"`, Verify: `[ "$(stat -c %a /srv/f)" = 600 ]`},
+			{Set: `owner = "www-data"`, Verify: `[ "$(stat -c %U /srv/f)" = www-data ]`},
+			{Set: `group = "www-data"`, Verify: `[ "$(stat -c %G /srv/f)" = www-data ]`},
+		},
+		Gone: "test ! -e /srv/f",
+	}.run(m)
+}
