@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"regexp"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -84,29 +84,29 @@ func differences(have, want Line) []states.Change {
 }
 
 func read(_ context.Context, h host.Host, want Line) (*Line, error) {
-	t, err := load(h, want.Path)
+	t, err := lines.Load(h, want.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	rows, at := t.stands(want)
+	rows, at := stands(t, want)
 	if at < 0 {
 		return nil, nil
 	}
 	have := Line{Path: want.Path, Line: want.Line, Match: want.Match}
 	for _, i := range rows {
 		// Without match, repeats of the line are nobody's business.
-		if t[i].line != want.Line || want.Match != nil && i != at {
-			have.former = append(have.former, t[i].line)
+		if t[i].Line != want.Line || want.Match != nil && i != at {
+			have.former = append(have.former, t[i].Line)
 		}
 	}
 	return &have, nil
 }
 
 func write(ctx context.Context, h host.Host, have *Line, want Line) error {
-	t, err := load(h, want.Path)
+	t, err := lines.Load(h, want.Path)
 	switch create := want.Create != nil && *want.Create; {
 	case errors.Is(err, fs.ErrNotExist) && create:
 	case errors.Is(err, fs.ErrNotExist):
@@ -115,25 +115,21 @@ func write(ctx context.Context, h host.Host, have *Line, want Line) error {
 		return err
 	}
 	if have == nil {
-		t = t.insert(want)
+		t = t.Insert(position(t, want), want.Line)
 	} else {
-		rows, at := t.stands(want)
-		t[at].line = want.Line
-		t = t.without(rows, at)
+		rows, at := stands(t, want)
+		t[at].Line = want.Line
+		t = t.Without(rows, at)
 	}
-	err = h.WriteFile(ctx, want.Path, host.Text(t.String()), host.Meta{})
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
-	}
-	return err
+	return t.Save(ctx, h, want.Path, host.Meta{})
 }
 
 // remove takes away the lines that Read found.
 func remove(ctx context.Context, h host.Host, have Line) error {
-	t, err := load(h, have.Path)
+	t, err := lines.Load(h, have.Path)
 	if err != nil {
 		return err
 	}
-	rows, _ := t.stands(have)
-	return h.WriteFile(ctx, have.Path, host.Text(t.without(rows, -1).String()), host.Meta{})
+	rows, _ := stands(t, have)
+	return t.Without(rows, -1).Save(ctx, h, have.Path, host.Meta{})
 }

@@ -1,0 +1,153 @@
+// Package lines edits text files that people edit, too: what is not touched keeps
+// every byte.
+package lines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// Text is a file as its lines.
+type Text []Row
+
+// Row is one line, and how it ends: "\n", "\r\n" or, only the last, "".
+type Row struct{ Line, End string }
+
+// Load reads a file. A missing one is an error that wraps fs.ErrNotExist; what is
+// no regular file is one, too, and so is one with more than 1 MiB.
+func Load(h host.Reader, name string) (Text, error) {
+	info, err := h.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Kind != host.Regular {
+		return nil, fmt.Errorf("%s is a %s, not a file", name, info.Kind)
+	}
+	content, err := host.ReadContent(h, name, info)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := content.Inline()
+	if !ok {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d in which single lines are edited", name, content.Size(), host.InlineLimit)
+	}
+	return Parse(s), nil
+}
+
+// LoadIfThere is Load, where a missing file has no lines.
+func LoadIfThere(h host.Reader, name string) (Text, error) {
+	t, err := Load(h, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// Save writes the file. Its directory must be there.
+func (t Text) Save(ctx context.Context, h host.Writer, name string, m host.Meta) error {
+	err := h.WriteFile(ctx, name, host.Text(t.String()), m)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is not there: %w", path.Dir(name), err)
+	}
+	return err
+}
+
+// SaveOrRemove is Save, but a file without any text is removed: one of those that
+// hold only what parts have put into them.
+func (t Text) SaveOrRemove(ctx context.Context, h host.Writer, name string) error {
+	if strings.TrimSpace(t.String()) == "" {
+		return h.Remove(name)
+	}
+	return t.Save(ctx, h, name, host.Meta{})
+}
+
+// Parse takes a text apart.
+func Parse(s string) Text {
+	var t Text
+	for piece := range strings.SplitAfterSeq(s, "\n") {
+		line, terminated := strings.CutSuffix(piece, "\n")
+		switch bare, cr := strings.CutSuffix(line, "\r"); {
+		case terminated && cr:
+			t = append(t, Row{bare, "\r\n"})
+		case terminated:
+			t = append(t, Row{line, "\n"})
+		case piece != "":
+			t = append(t, Row{piece, ""})
+		}
+	}
+	return t
+}
+
+// String is the inverse of Parse.
+func (t Text) String() string {
+	var b strings.Builder
+	for _, r := range t {
+		b.WriteString(r.Line)
+		b.WriteString(r.End)
+	}
+	return b.String()
+}
+
+// end is how this file ends its lines.
+func (t Text) end() string {
+	if len(t) > 0 && t[0].End != "" {
+		return t[0].End
+	}
+	return "\n"
+}
+
+// Insert puts a new line at an index. A file whose last line has no end keeps
+// that habit.
+func (t Text) Insert(at int, line string) Text {
+	added := Row{line, t.end()}
+	t = slices.Clone(t)
+	if last := len(t) - 1; at == len(t) && last >= 0 && t[last].End == "" {
+		t[last].End, added.End = added.End, ""
+	}
+	return slices.Insert(t, at, added)
+}
+
+// Find lists the rows that fit, from the first.
+func (t Text) Find(fits func(line string) bool) []int {
+	var rows []int
+	for i, r := range t {
+		if fits(r.Line) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// Set makes the first of the rows the line and removes the others; without rows
+// the line comes at the end.
+func (t Text) Set(rows []int, line string) Text {
+	if len(rows) == 0 {
+		return t.Insert(len(t), line)
+	}
+	t = slices.Clone(t)
+	t[rows[0]].Line = line
+	return t.Without(rows, rows[0])
+}
+
+// Without gives the text less these rows, which are in order, but for the one to
+// keep; -1: none.
+func (t Text) Without(rows []int, keep int) Text {
+	bare := len(t) > 0 && t[len(t)-1].End == ""
+	var out Text
+	for i, r := range t {
+		if _, found := slices.BinarySearch(rows, i); i == keep || !found {
+			out = append(out, r)
+		}
+	}
+	if bare && len(out) > 0 {
+		out[len(out)-1].End = ""
+	}
+	return out
+}
