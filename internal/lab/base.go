@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed" // the script that finishes a base
 	"errors"
 	"fmt"
 	"os"
@@ -19,38 +20,41 @@ const suite = "bookworm"
 // packages are what every host has beyond a minimal Debian.
 func packages() []string {
 	return []string{
-		"systemd", "systemd-sysv", "dbus", "iproute2", "procps",
-		"nginx", "openssl", "curl",
+		"systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-systemd",
+		"iproute2", "procps", "util-linux", "mount", "kmod", "tzdata", "locales",
+		"openssh-server", "cron", "sudo", "nginx", "git", "openssl", "curl", "ca-certificates",
+		"rsync", "xz-utils", "bzip2", "zstd", "unzip",
 	}
 }
 
-// Parcels is the directory of a repository on every host, with packages that are
-// not installed. No source of apt's names it: a test does that, if it wants to.
-const Parcels = "/opt/parcels"
+// Repositories of packages on every host, which has no other. Each is signed with
+// the key that lies in it as key.gpg and key.asc.
+const (
+	// Packages holds small packages made for tests, in two versions; apt knows it
+	// from the start. See base.sh for what is special about each.
+	Packages = "/opt/lab"
+	// Parcels holds packages of Debian that are not installed, or that tests remove.
+	// No source of apt's names it: a test does that, if it wants to.
+	Parcels = "/opt/parcels"
+)
 
-// parcels are the packages in it, beside what they depend on.
+// parcels are the packages in it, beside what they depend on; what is in one line
+// can be installed together.
 func parcels() []string {
-	return []string{"openssh-server", "sudo", "cron", "postgresql", "ca-certificates"}
+	return []string{
+		"openssh-server sudo cron nginx git postgresql ca-certificates gpg opendoas",
+		"podman crun conmon netavark aardvark-dns busybox-static",
+		"dnf rpm createrepo-c zypper",
+		"pacman-package-manager",
+		"openrc sysvinit-core",
+	}
 }
 
-// finish is run in the new base, with the names of parcels as arguments. The
-// hosts have no network: what they install comes from a repository of their own.
-const finish = `set -e
-apt-get clean
-apt-get update -q
-apt-get install -q -y --no-install-recommends --download-only "$@"
-mkdir ` + Parcels + `
-cd ` + Parcels + `
-mv /var/cache/apt/archives/*.deb .
-for d in *.deb; do
-	dpkg-deb -f "$d"
-	printf 'Filename: ./%s\nSize: %s\nSHA256: %s\n\n' "$d" "$(stat -c %s "$d")" "$(sha256sum < "$d" | cut -d' ' -f1)"
-done > Packages
-: > /etc/apt/sources.list
-rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
-systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer
-rm -f /etc/hostname
-`
+// finish is run in the new base, with parcels as arguments. The hosts have no
+// way out: what they install comes from repositories of their own.
+//
+//go:embed base.sh
+var finish string
 
 // Build makes the base system, or finds it in the cache, and returns its
 // directory. A base is made beside its place and renamed, so that it is whole
@@ -59,6 +63,9 @@ func Build(ctx context.Context) (string, error) {
 	dir := filepath.Join(CacheDir, baseName())
 	if err := os.MkdirAll(CacheDir, 0o755); err != nil {
 		return "", err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil // nobody waits for another base that is being made
 	}
 	lock, err := lockFile(filepath.Join(CacheDir, "lock"), syscall.LOCK_EX)
 	if err != nil {
@@ -80,7 +87,8 @@ func Build(ctx context.Context) (string, error) {
 	err = quietly(ctx, "unshare", "--mount", "debootstrap", "--variant=minbase",
 		"--include="+strings.Join(packages(), ","), suite, partial, mirror)
 	if err == nil {
-		argv := append([]string{"unshare", "--mount", "chroot", partial, "sh", "-c", finish, "finish"}, parcels()...)
+		argv := []string{"unshare", "--mount", "chroot", partial, "env", "LAB=" + Packages, "PARCELS=" + Parcels, "sh", "-c", finish, "finish"}
+		argv = append(argv, parcels()...)
 		err = quietly(ctx, argv...)
 	}
 	if err != nil {
@@ -91,7 +99,7 @@ func Build(ctx context.Context) (string, error) {
 
 // baseName is different for every content of the base system.
 func baseName() string {
-	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + strings.Join(parcels(), " ") + "\n" + finish))
+	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + strings.Join(parcels(), "\n") + "\n" + Packages + Parcels + finish))
 	return fmt.Sprintf("%s-%x", suite, sum[:6])
 }
 

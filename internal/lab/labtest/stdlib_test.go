@@ -10,10 +10,14 @@ import (
 	"github.com/tenetcm/tenet/internal/lab"
 )
 
-// stocked boots a host whose apt knows the lab's parcels.
-func stocked(t *testing.T) *machine {
+// stocked boots a host whose apt knows the lab's parcels, without some packages,
+// which the test then installs itself.
+func stocked(t *testing.T, without ...string) *machine {
 	t.Helper()
 	m := boot(t)
+	if len(without) > 0 {
+		m.shell("SUDO_FORCE_REMOVE=yes apt-get purge -q -y " + strings.Join(without, " "))
+	}
 	m.shell("echo 'deb [trusted=yes] file:" + lab.Parcels + " ./' > /etc/apt/sources.list.d/parcels.list")
 	return m
 }
@@ -90,7 +94,7 @@ component "kernel" {
 }
 
 func TestStdlibCron(t *testing.T) {
-	m := stocked(t)
+	m := stocked(t, "cron")
 	const site = `
 component "jobs" {
   source = "std/cron"
@@ -143,7 +147,7 @@ component "mirror" {
 `
 	m.settles(site)
 	m.shell("apt-cache policy cron | grep -q 'Candidate: [1-9]' && ! apt-get indextargets | grep -q 127.0.0.1:9")
-	m.gives("ls /etc/apt/sources.list.d /etc/apt/*.disabled", "/etc/apt/sources.list.disabled\n\n/etc/apt/sources.list.d:\ndebian.sources.disabled\nmirror.sources")
+	m.gives("ls /etc/apt/sources.list.d /etc/apt/*.disabled", "/etc/apt/sources.list.disabled\n\n/etc/apt/sources.list.d:\ndebian.sources.disabled\nlab.list\nmirror.sources")
 
 	// The way back.
 	back := strings.Replace(site, "    url ", "    distribution = true\n    update = false\n    url ", 1)
