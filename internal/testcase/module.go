@@ -60,7 +60,8 @@ func (r *running) module(ctx context.Context) {
 		for _, c := range cases {
 			r.collect(ctx, c.Name, at, func(t conformance.T) { conformance.Run(t, suite, c) })
 		}
-		r.collect(ctx, e.Name, at, func(t conformance.T) { conformance.Hostile(t, suite, e, the[[]string](b, "trusted")) })
+		e.Trusted = the[[]string](b, "trusted")
+		r.collect(ctx, e.Name, at, func(t conformance.T) { conformance.Hostile(t, suite, e) })
 	}
 	var names []string
 	for _, a := range m.Attributes {

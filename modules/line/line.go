@@ -49,6 +49,9 @@ var Module = states.Define(states.Type[Line]{
 	Read: read, Write: write, Remove: remove,
 })
 
+// maxPattern bounds a regular expression: a machine of its size is made of it.
+const maxPattern = 8 << 10
+
 func validate(want Line) error {
 	for _, p := range []struct {
 		attribute string
@@ -57,10 +60,17 @@ func validate(want Line) error {
 		if p.pattern == nil {
 			continue
 		}
+		if len(*p.pattern) > maxPattern {
+			return &states.AttributeError{Attribute: p.attribute, Message: fmt.Sprintf("it is longer than %d bytes", maxPattern)}
+		}
 		if _, err := regexp.Compile(*p.pattern); err != nil {
 			return &states.AttributeError{Attribute: p.attribute, Message: err.Error(),
 				Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
 		}
+	}
+	if want.Match != nil && *want.Match == "" {
+		return &states.AttributeError{Attribute: "match", Message: "it matches every line",
+			Hint: "the lines that match are removed: write an expression of those that are meant"}
 	}
 	if want.After != nil && want.Before != nil {
 		return &states.AttributeError{Attribute: "before", Message: "it cannot be given beside after"}

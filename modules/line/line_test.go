@@ -13,7 +13,11 @@ import (
 
 const conf = "/etc/conf"
 
-func newHost(t *testing.T) host.Host { return fake.Host(t) }
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Put(t, h, "/etc/app.conf", "one\ntwo\n", 0o644)
+	return h
+}
 
 // edit is a case with the file before and after.
 func edit(name, before, after string, values map[string]any, action states.Action) statestest.Case {
@@ -76,7 +80,10 @@ func TestLine(t *testing.T) {
 		c.Ensure = states.Absent
 		cases = append(cases, c)
 	}
-	statestest.Run(t, statestest.Suite{Module: line.Module, Host: newHost, Cases: cases})
+	statestest.Run(t, statestest.Suite{Module: line.Module, Host: newHost,
+		Hostile: map[string]any{"path": "/etc/app.conf", "line": "a", "match": "^a$", "after": "^one"},
+		Trusted: []string{"match"}, // it says which lines are lost
+		Cases:   cases})
 }
 
 // Whatever the file: after the act the line is there, and doing it again

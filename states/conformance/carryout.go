@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"reflect"
@@ -205,15 +206,7 @@ func snapshot(t T, h host.Host) map[string]string {
 		text := fmt.Sprintf("%s %s %d:%d", info.Kind, states.FormatMode(info.Mode), info.UID, info.GID)
 		switch info.Kind {
 		case host.Regular:
-			content, err := host.ReadContent(h, name, info)
-			if err != nil {
-				t.Fatalf("%v", err)
-			}
-			inline, ok := content.Inline()
-			if !ok {
-				inline = content.Sum()
-			}
-			text += " " + inline
+			text += " " + whole(t, h, name)
 		case host.Symlink:
 			target, err := h.ReadLink(name)
 			if err != nil {
@@ -233,4 +226,18 @@ func snapshot(t T, h host.Host) map[string]string {
 	}
 	walk("/")
 	return tree
+}
+
+// whole reads a file, however large it is.
+func whole(t T, h host.Reader, name string) string {
+	t.Helper()
+	f, err := h.Open(name)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	data, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return string(data)
 }

@@ -33,6 +33,9 @@ type Suite struct {
 	Host func(t T) host.Host
 	// Site holds the files that attributes of kind source name.
 	Site fs.FS
+	// Intact looks at a host after a hostile value: what its files mean to others must
+	// be as it was. Nil: only the files of accounts and the like are looked at.
+	Intact func(t T, h host.Host)
 }
 
 // Case is one part, carried out on a fresh host.

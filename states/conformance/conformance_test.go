@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -42,22 +43,26 @@ func check(t *testing.T, m *states.Module, e conformance.Example) (wrong, untrie
 			wrong = append(wrong, c.Name+": "+text)
 		}
 	}
-	wrong = append(wrong, conformance.Collect(t.Context(), func(t conformance.T) { conformance.Hostile(t, s, e, nil) })...)
-	return wrong, untried
+	return append(wrong, hostile(t, s, e)...), untried
+}
+
+func hostile(t *testing.T, s conformance.Suite, e conformance.Example) []string {
+	t.Helper()
+	return conformance.Collect(t.Context(), func(t conformance.T) { conformance.Hostile(t, s, e) })
 }
 
 // The modules of the program pass what is derived of one example each.
 func TestStandardModules(t *testing.T) {
 	for name, e := range map[string]conformance.Example{
 		"file": {Values: map[string]any{"path": "/etc/motd", "content": "a", "mode": "0644", "owner": "root", "group": "root", "replace": true},
-			Updates: map[string]any{"content": "b", "owner": "www-data", "group": "staff"}},
+			Trusted: []string{"validate"}, Updates: map[string]any{"content": "b", "owner": "www-data", "group": "staff"}},
 		"directory": {Values: map[string]any{"path": "/srv/new", "mode": "0755", "owner": "root"}, Updates: map[string]any{"owner": "daemon"}},
 		"symlink":   {Values: map[string]any{"path": "/srv/link", "target": "/etc"}, Updates: map[string]any{"target": "/srv"}},
 		"group":     {Values: map[string]any{"name": "app", "gid": 700}, Updates: map[string]any{"gid": 701}},
-		"user":      {Values: map[string]any{"name": "app", "shell": "/bin/sh"}, Updates: map[string]any{"shell": "/bin/bash"}},
+		"user":      {Values: map[string]any{"name": "app", "shell": "/bin/sh", "password": "*"}, Updates: map[string]any{"shell": "/bin/bash"}},
 		"package":   {Values: map[string]any{"name": "web", "version": "1"}, Updates: map[string]any{"version": "2"}},
 		"service":   {Values: map[string]any{"name": "web", "running": true, "enabled": true}},
-		"command":   {Values: map[string]any{"argv": []any{"tool", "x"}}},
+		"command":   {Values: map[string]any{"argv": []any{"tool", "x"}}, Trusted: []string{"argv", "shell"}},
 	} {
 		wrong, untried := check(t, modules.Standard().Lookup(name), e)
 		for _, text := range wrong {
@@ -125,6 +130,17 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
+	asks := func(argv func(thing) []string) func(*states.Type[thing]) {
+		return func(typ *states.Type[thing]) {
+			typ.Complete = func(ctx context.Context, h host.Host, want *thing) error {
+				_, err := h.Query(ctx, host.Query{Command: host.Command{Argv: argv(*want)}})
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil
+				}
+				return err
+			}
+		}
+	}
 	for want, change := range map[string]func(*states.Type[thing]){
 		"one: creates: plan: it still differs":      write(func(w thing) string { return *w.Mood + "|" + *w.Text + "x" }),
 		"one: changes mood: plan: it still differs": write(func(w thing) string { return "good|" + *w.Text }),
@@ -135,6 +151,29 @@ func TestFaults(t *testing.T) {
 			typ.Complete = func(ctx context.Context, h host.Host, want *thing) error {
 				_, err := h.Query(ctx, host.Query{Command: host.Command{Argv: []string{"sh", "-c", "echo " + *want.Text}}})
 				return err
+			}
+		},
+		`attribute text = "-x": it stands where tool looks for options`: asks(func(w thing) []string { return []string{"tool", *w.Text} }),
+		`attribute path = "/..": it starts the program "/.."`:           asks(func(w thing) []string { return []string{w.Path} }),
+		`it changes "/etc/passwd", which ordinary values do not`: func(typ *states.Type[thing]) {
+			write := typ.Write
+			typ.Write = func(ctx context.Context, h host.Host, have *thing, want thing) error {
+				return errors.Join(write(ctx, h, have, want), h.WriteFile(ctx, path.Join("/srv/..", *want.Text), host.Text(""), host.Meta{}))
+			}
+		},
+		`/etc/list has got a line of its own: "tenet-hostile::`: func(typ *states.Type[thing]) {
+			write := typ.Write
+			typ.Write = func(ctx context.Context, h host.Host, have *thing, want thing) error {
+				return errors.Join(write(ctx, h, have, want), h.WriteFile(ctx, "/etc/list", host.Text("a\n"+*want.Text+"\n"), host.Meta{}))
+			}
+		},
+		`/etc/group has lost the line "root:`: func(typ *states.Type[thing]) {
+			write := typ.Write
+			typ.Write = func(ctx context.Context, h host.Host, have *thing, want thing) error {
+				if err := write(ctx, h, have, want); err != nil || !strings.Contains(*want.Text, "$") {
+					return err
+				}
+				return h.WriteFile(ctx, "/etc/group", host.Text(""), host.Meta{})
 			}
 		},
 		`attribute text = "": panic`: func(typ *states.Type[thing]) {

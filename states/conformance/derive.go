@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -15,6 +14,12 @@ type Example struct {
 	// Updates gives attributes another value each. Those of kind bool and mode,
 	// and those with an enumeration, find one themselves.
 	Updates map[string]any
+	// Trusted are the attributes that Hostile leaves out: those that are code, or that
+	// name a program to run.
+	Trusted []string
+	// Lines are the texts that may be several lines of a file. Contents are by
+	// themselves.
+	Lines []string
 }
 
 // Derive makes cases of examples: each is created; each attribute is changed
@@ -129,79 +134,4 @@ func refusals(m *states.Module, name string, e Example) []Case {
 		out = append(out, Case{Name: name + "refuses to be without " + a.Name, Values: values, Wrong: a.Name})
 	}
 	return out
-}
-
-// Hostile tries each text of an example with values that are meant to break
-// out: the module may refuse them or fail, but not panic, not hand them to a
-// shell, and where it does take them it must converge. The named attributes are
-// left out.
-func Hostile(t T, s Suite, e Example, trusted []string) {
-	for _, a := range s.Module.Attributes {
-		if a.Out || slices.Contains(trusted, a.Name) || len(a.Enum) > 0 {
-			continue
-		}
-		for _, text := range hostileTexts() {
-			value := hostileValue(a, text)
-			if value == nil {
-				continue
-			}
-			values := maps.Clone(e.Values)
-			values[a.Name] = value
-			wrong := Collect(t.Context(), func(t T) { tryHostile(t, s, values, text) })
-			for _, message := range wrong {
-				t.Errorf("attribute %s = %.60q: %s", a.Name, text, message)
-			}
-			if len(wrong) > 0 {
-				break // others would say the same again
-			}
-		}
-	}
-}
-
-func hostileTexts() []string {
-	long := make([]byte, 1<<16)
-	for i := range long {
-		long[i] = 'a'
-	}
-	return []string{
-		"", " ", "-x", "--tenet-hostile", "..", "../../etc/passwd", "/..", "/tmp/../etc/x", "a\nb", "a\x00b", "a\r\nb", "a:b", "a,b", "a=b", "#a",
-		"$(touch /tenet-hostile)", "`touch /tenet-hostile`", "'; touch /tenet-hostile; '", "\"; touch /tenet-hostile; \"",
-		"|touch /tenet-hostile", "%s%n%d", "${HOME}", "\\", "\u202eabc", "ü", string(long),
-	}
-}
-
-// hostileValue puts the text into a value of the attribute's kind, or gives nil.
-func hostileValue(a states.Attribute, text string) any {
-	switch a.Kind {
-	case states.KindString, states.KindContent, states.KindAny:
-		return text
-	case states.KindList, states.KindSet:
-		return []any{text}
-	case states.KindMap:
-		return map[string]any{"key": text}
-	}
-	return nil
-}
-
-func tryHostile(t T, s Suite, values map[string]any, text string) {
-	r := &runner{t: t, suite: s, c: Case{Values: values}}
-	h := &watched{Host: s.Host(t), t: t, text: text}
-	first := r.carryOut(h, states.Present)
-	if first.err != nil || s.Module.IsAct() {
-		return
-	}
-	before := snapshot(t, h)
-	again := r.carryOut(h, states.Present)
-	if again.err != nil || again.action != "" {
-		t.Errorf("carried out again: changes %v, error %v", again.changes, again.err)
-	}
-	compareTrees(t, "carried out again, it changed the host", before, snapshot(t, h))
-	if s.Module.Remove == nil {
-		return
-	}
-	if gone := r.carryOut(h, states.Absent); gone.err != nil {
-		t.Errorf("absent: %v", gone.err)
-	} else if again := r.carryOut(h, states.Absent); again.err != nil || again.action != "" {
-		t.Errorf("absent again: changes %v, error %v", again.changes, again.err)
-	}
 }

@@ -32,11 +32,15 @@ type Suite struct {
 	// Site holds the files that attributes of kind source name.
 	Site  fs.FS
 	Cases []Case
-	// Hostile are the values of a part that can be carried out: each of its texts is
-	// tried with values that are meant to break out. Trusted are the attributes that
-	// may: those that name a program to run.
-	Hostile map[string]any
-	Trusted []string
+	// Hostile are the values of a part that can be carried out: each text that the
+	// module takes is tried with values that are meant to break out; see
+	// conformance.Hostile. Trusted are the attributes that may: those that are code, or
+	// that name a program to run. Lines may be several lines of a file.
+	Hostile        map[string]any
+	Trusted, Lines []string
+	// Intact looks at the host after each of these: what its files mean to others must
+	// be as it was.
+	Intact func(t conformance.T, h host.Host)
 }
 
 // Case is one part, carried out on a fresh host.
@@ -87,7 +91,7 @@ func Run(t *testing.T, s Suite) {
 	})
 	if s.Hostile != nil {
 		t.Run("hostile", func(t *testing.T) {
-			conformance.Hostile(t, s.plain(t), conformance.Example{Values: s.Hostile}, s.Trusted)
+			conformance.Hostile(t, s.plain(t), conformance.Example{Values: s.Hostile, Trusted: s.Trusted, Lines: s.Lines})
 		})
 	}
 	for _, c := range s.Cases {
@@ -100,7 +104,7 @@ func Run(t *testing.T, s Suite) {
 // plain is the suite as conformance takes it.
 func (s Suite) plain(t *testing.T) conformance.Suite {
 	return conformance.Suite{
-		Module: s.Module, Site: s.Site,
+		Module: s.Module, Site: s.Site, Intact: s.Intact,
 		Host: func(conformance.T) host.Host { return s.Host(t) },
 	}
 }
