@@ -16,6 +16,7 @@ func ExampleStandard() {
 	// file
 	// group
 	// line
+	// marked_block
 	// package
 	// print
 	// reboot

@@ -7,6 +7,7 @@ import (
 	"github.com/tenetcm/tenet/modules/file"
 	"github.com/tenetcm/tenet/modules/group"
 	"github.com/tenetcm/tenet/modules/line"
+	"github.com/tenetcm/tenet/modules/markedblock"
 	"github.com/tenetcm/tenet/modules/packages"
 	"github.com/tenetcm/tenet/modules/print"
 	"github.com/tenetcm/tenet/modules/reboot"
@@ -27,6 +28,7 @@ func Standard() *states.Registry {
 		file.Module,
 		group.Module,
 		line.Module,
+		markedblock.Module,
 		packages.Module,
 		print.Module,
 		reboot.Module,

@@ -125,7 +125,7 @@ func write(ctx context.Context, h host.Host, have *Line, want Line) error {
 		return err
 	}
 	if have == nil {
-		t = t.Insert(position(t, want), want.Line)
+		t = t.Insert(t.Position(want.After, want.Before), want.Line)
 	} else {
 		rows, at := stands(t, want)
 		t[at].Line = want.Line

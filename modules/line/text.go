@@ -7,25 +7,6 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/lines"
 )
 
-// position is where a new line comes: where after and before say, or at the end.
-func position(t lines.Text, want Line) int {
-	switch {
-	case want.After != nil:
-		after := regexp.MustCompile(*want.After)
-		for i := len(t) - 1; i >= 0; i-- {
-			if after.MatchString(t[i].Line) {
-				return i + 1
-			}
-		}
-	case want.Before != nil:
-		before := regexp.MustCompile(*want.Before)
-		if rows := t.Find(before.MatchString); len(rows) > 0 {
-			return rows[0]
-		}
-	}
-	return len(t)
-}
-
 // stands lists the rows that the wanted line stands for, and says which of
 // them it keeps, or takes the place of: an equal one, else the first. There is
 // none when at is negative.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,15 +104,35 @@ func (t Text) end() string {
 	return "\n"
 }
 
-// Insert puts a new line at an index. A file whose last line has no end keeps
+// Insert puts new lines at an index. A file whose last line has no end keeps
 // that habit.
-func (t Text) Insert(at int, line string) Text {
-	added := Row{line, t.end()}
-	t = slices.Clone(t)
-	if last := len(t) - 1; at == len(t) && last >= 0 && t[last].End == "" {
-		t[last].End, added.End = added.End, ""
+func (t Text) Insert(at int, added ...string) Text {
+	rows := make(Text, len(added))
+	for i, line := range added {
+		rows[i] = Row{line, t.end()}
 	}
-	return slices.Insert(t, at, added)
+	t = slices.Clone(t)
+	if last := len(t) - 1; at == len(t) && last >= 0 && t[last].End == "" && len(rows) > 0 {
+		t[last].End, rows[len(rows)-1].End = t.end(), ""
+	}
+	return slices.Insert(t, at, rows...)
+}
+
+// Position is where a new line comes: after the last line that matches one
+// pattern, or before the first that matches the other; at the end where neither
+// is given, or nothing matches.
+func (t Text) Position(after, before *string) int {
+	switch {
+	case after != nil:
+		if rows := t.Find(regexp.MustCompile(*after).MatchString); len(rows) > 0 {
+			return rows[len(rows)-1] + 1
+		}
+	case before != nil:
+		if rows := t.Find(regexp.MustCompile(*before).MatchString); len(rows) > 0 {
+			return rows[0]
+		}
+	}
+	return len(t)
 }
 
 // Find lists the rows that fit, from the first.
