@@ -48,50 +48,47 @@ func stdout(want string) func(*testing.T, host.Host, map[string]any) {
 func made(t *testing.T, h host.Host) { fake.Put(t, h, "/srv/made", "", 0o644) }
 
 func TestCommand(t *testing.T) {
-	statestest.Run(t, statestest.Suite{Module: command.Module, Host: newHost,
-		Hostile: map[string]any{"argv": []string{"say", "a"}, "env": map[string]string{"A": "b"}, "dir": "/srv", "user": "alice", "stdin": "a"},
-		Trusted: []string{"argv", "shell"},
-		Cases: []statestest.Case{
-			{
-				Name: "everything reaches the program, and no shell",
-				Values: map[string]any{
-					"argv": []string{"say", "$HOME; reboot", "-x"}, "env": map[string]string{"B": "2", "A": "1"},
-					"dir": "/srv", "user": "alice", "stdin": "secret",
-				},
-				Acts: true, Repeats: true, Check: stdout("$HOME; reboot|-x|A=1|B=2|/srv|alice|secret"),
-			}, {
-				Name: "shell", Values: map[string]any{"shell": "a | b"}, Acts: true, Repeats: true, Check: stdout("-c|a | b"),
-			}, {
-				Name: "results", Values: map[string]any{"argv": []string{"say"}}, Acts: true, Repeats: true,
-				Check: func(t *testing.T, _ host.Host, out map[string]any) {
-					if out["stderr"] != "warning\n" || out["exit_code"] == nil {
-						t.Errorf("observed: %v", out)
-					}
-				},
+	statestest.Run(t, statestest.Suite{Module: command.Module, Host: newHost, Hostile: map[string]any{"argv": []string{"say", "a"}, "env": map[string]string{"A": "b"}, "dir": "/srv", "user": "alice", "stdin": "a"}, Trusted: []string{"argv", "shell"}, Cases: []statestest.Case{
+		{
+			Name: "everything reaches the program, and no shell",
+			Values: map[string]any{
+				"argv": []string{"say", "$HOME; reboot", "-x"}, "env": map[string]string{"B": "2", "A": "1"},
+				"dir": "/srv", "user": "alice", "stdin": "secret",
 			},
-			{Name: "creates", Values: map[string]any{"argv": []string{"make"}, "creates": "/srv/made"}, Acts: true},
-			{Name: "created already", Values: map[string]any{"argv": []string{"fail"}, "creates": "/srv/made"}, Prepare: made},
-			{Name: "removes", Values: map[string]any{"argv": []string{"clear"}, "removes": "/srv/made"}, Acts: true, Prepare: made},
-			{Name: "removed already", Values: map[string]any{"argv": []string{"fail"}, "removes": "/srv/made"}},
-			{
-				Name: "only reads", Values: map[string]any{"argv": []string{"say", "x"}, "plan": true, "reads": []string{"/srv"}},
-				Check: stdout("x|||"),
+			Acts: true, Repeats: true, Check: stdout("$HOME; reboot|-x|A=1|B=2|/srv|alice|secret"),
+		}, {
+			Name: "shell", Values: map[string]any{"shell": "a | b"}, Acts: true, Repeats: true, Check: stdout("-c|a | b"),
+		}, {
+			Name: "results", Values: map[string]any{"argv": []string{"say"}}, Acts: true, Repeats: true,
+			Check: func(t *testing.T, _ host.Host, out map[string]any) {
+				if out["stderr"] != "warning\n" || out["exit_code"] == nil {
+					t.Errorf("observed: %v", out)
+				}
 			},
-			{Name: "fails", Values: map[string]any{"argv": []string{"fail"}, "stdin": "secret"}, Fails: "fail ended with exit status 3:\nfirst\nsecond"},
-			{Name: "missing program", Values: map[string]any{"argv": []string{"no-such-program"}}, Fails: "no-such-program"},
-			{Name: "does not create", Values: map[string]any{"argv": []string{"say"}, "creates": "/srv/made"}, Fails: "say ended well, but /srv/made was not created"},
-			{Name: "does not remove", Values: map[string]any{"argv": []string{"say"}, "removes": "/srv"}, Fails: "say ended well, but /srv is still there"},
-			{Name: "unknown user", Values: map[string]any{"argv": []string{"say"}, "user": "nobody-here"}, Fails: `no user named "nobody-here"`},
-			{Name: "missing directory", Values: map[string]any{"argv": []string{"say"}, "dir": "/none"}, Fails: "the working directory"},
-			{Name: "nothing to run", Values: map[string]any{}, Wrong: "required"},
-			{Name: "empty argv", Values: map[string]any{"argv": []string{}}, Wrong: "names no program"},
-			{Name: "two ways", Values: map[string]any{"argv": []string{"say"}, "shell": "say"}, Wrong: "beside argv"},
-			{Name: "reads without plan", Values: map[string]any{"argv": []string{"say"}, "reads": []string{"/"}}, Wrong: "only beside plan"},
-			{Name: "environment", Values: map[string]any{"argv": []string{"say"}, "env": map[string]string{"A=B": "1"}}, Wrong: "cannot be set"},
-			{Name: "user like an option", Values: map[string]any{"argv": []string{"say"}, "user": "-x"}, Wrong: "looks like an option"},
-			{Name: "relative dir", Values: map[string]any{"argv": []string{"say"}, "dir": "srv"}, Wrong: "no absolute path"},
-			{Name: "result given", Values: map[string]any{"argv": []string{"say"}, "stdout": "x"}, Wrong: "cannot be set"},
-		}})
+		},
+		{Name: "creates", Values: map[string]any{"argv": []string{"make"}, "creates": "/srv/made"}, Acts: true},
+		{Name: "created already", Values: map[string]any{"argv": []string{"fail"}, "creates": "/srv/made"}, Prepare: made},
+		{Name: "removes", Values: map[string]any{"argv": []string{"clear"}, "removes": "/srv/made"}, Acts: true, Prepare: made},
+		{Name: "removed already", Values: map[string]any{"argv": []string{"fail"}, "removes": "/srv/made"}},
+		{
+			Name: "only reads", Values: map[string]any{"argv": []string{"say", "x"}, "plan": true, "reads": []string{"/srv"}},
+			Check: stdout("x|||"),
+		},
+		{Name: "fails", Values: map[string]any{"argv": []string{"fail"}, "stdin": "secret"}, Fails: "fail ended with exit status 3:\nfirst\nsecond"},
+		{Name: "missing program", Values: map[string]any{"argv": []string{"no-such-program"}}, Fails: "no-such-program"},
+		{Name: "does not create", Values: map[string]any{"argv": []string{"say"}, "creates": "/srv/made"}, Fails: "say ended well, but /srv/made was not created"},
+		{Name: "does not remove", Values: map[string]any{"argv": []string{"say"}, "removes": "/srv"}, Fails: "say ended well, but /srv is still there"},
+		{Name: "unknown user", Values: map[string]any{"argv": []string{"say"}, "user": "nobody-here"}, Fails: `no user named "nobody-here"`},
+		{Name: "missing directory", Values: map[string]any{"argv": []string{"say"}, "dir": "/none"}, Fails: "the working directory"},
+		{Name: "nothing to run", Values: map[string]any{}, Wrong: "required"},
+		{Name: "empty argv", Values: map[string]any{"argv": []string{}}, Wrong: "names no program"},
+		{Name: "two ways", Values: map[string]any{"argv": []string{"say"}, "shell": "say"}, Wrong: "beside argv"},
+		{Name: "reads without plan", Values: map[string]any{"argv": []string{"say"}, "reads": []string{"/"}}, Wrong: "only beside plan"},
+		{Name: "environment", Values: map[string]any{"argv": []string{"say"}, "env": map[string]string{"A=B": "1"}}, Wrong: "cannot be set"},
+		{Name: "user like an option", Values: map[string]any{"argv": []string{"say"}, "user": "-x"}, Wrong: "looks like an option"},
+		{Name: "relative dir", Values: map[string]any{"argv": []string{"say"}, "dir": "srv"}, Wrong: "no absolute path"},
+		{Name: "result given", Values: map[string]any{"argv": []string{"say"}, "stdout": "x"}, Wrong: "cannot be set"},
+	}})
 }
 
 // In a plan a command that only reads is run while what it reads is untouched.

@@ -35,83 +35,81 @@ func describe(t *testing.T, h host.Host, name, want string) {
 
 func TestDirectory(t *testing.T) {
 	const www = "/srv/www"
-	statestest.Run(t, statestest.Suite{Module: directory.Module, Host: newHost,
-		Hostile: map[string]any{"path": "/srv/new", "owner": "alice", "group": "root", "purge": true, "keep": []string{"a"}},
-		Cases: []statestest.Case{
-			{
-				Name: "create", Values: map[string]any{"path": www}, Action: states.Create, Changes: []string{"mode"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www, "root 0755") },
-			}, {
-				Name:   "create with parents",
-				Values: map[string]any{"path": "/srv/a/b/c", "parents": true, "mode": "2700", "owner": "alice", "group": "alice"},
-				Action: states.Create, Changes: []string{"owner", "group", "mode"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					describe(t, h, "/srv/a/b/c", "alice 2700")
-					describe(t, h, "/srv/a/b", "root 0755")
-				},
-			}, {
-				Name: "nothing to do", Values: map[string]any{"path": "/srv", "mode": "0755", "owner": "root"}, Stays: "it is not new",
-			}, {
-				Name: "another owner", Values: map[string]any{"path": "/srv", "owner": "alice", "mode": "0750"},
-				Action: states.Update, Changes: []string{"owner", "mode"},
-			}, {
-				Name: "recursive owner and modes", Prepare: tree, Stays: "it is not empty",
-				Values: map[string]any{"path": www, "owner": "alice", "mode": "0750", "recurse": true, "file_mode": "0640"},
-				Action: states.Update, Changes: []string{"owner", "mode", "recurse"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					describe(t, h, www+"/a.conf", "alice 0640")
-					describe(t, h, www+"/sub", "alice 0750")
-					describe(t, h, www+"/sub/b.txt", "alice 0640")
-					describe(t, h, "/srv/outside", "root 0755")
-					describe(t, h, "/srv/outside/c", "root 0644")
-				},
-			}, {
-				Name: "recursive owner leaves the modes", Prepare: tree, Stays: "it is not empty",
-				Values: map[string]any{"path": www, "owner": "alice", "recurse": true},
-				Action: states.Update, Changes: []string{"owner", "recurse"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					describe(t, h, www+"/a.conf", "alice 0644")
-					describe(t, h, www+"/sub/b.txt", "alice 0600")
-				},
-			}, {
-				Name: "recursion without a mode leaves other modes below", Stays: "it is not empty",
-				Prepare: func(t *testing.T, h host.Host) { tree(t, h); fake.Dir(t, h, www+"/private", 0o700) },
-				Values:  map[string]any{"path": www, "owner": "alice", "recurse": true},
-				Action:  states.Update, Changes: []string{"owner", "recurse"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www+"/private", "alice 0700") },
-			}, {
-				Name: "purge", Prepare: tree, Stays: "it is not empty",
-				Values: map[string]any{"path": www, "purge": true, "keep": []string{"*.conf"}},
-				Action: states.Update, Changes: []string{"purge"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					if !fake.Exists(h, www+"/a.conf") || fake.Exists(h, www+"/sub") || fake.Exists(h, www+"/link") {
-						t.Error("the wrong entries were purged")
-					}
-					if !fake.Exists(h, "/srv/outside/c") {
-						t.Error("the link was followed")
-					}
-				},
-			}, {
-				Name: "absent with all that is in it", Ensure: states.Absent, Prepare: tree,
-				Values: map[string]any{"path": www, "force": true}, Action: states.Remove, Changes: []string{"mode"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					if !fake.Exists(h, "/srv/outside/c") {
-						t.Error("the link was followed")
-					}
-				},
+	statestest.Run(t, statestest.Suite{Module: directory.Module, Host: newHost, Hostile: map[string]any{"path": "/srv/new", "owner": "alice", "group": "root", "purge": true, "keep": []string{"a"}}, Cases: []statestest.Case{
+		{
+			Name: "create", Values: map[string]any{"path": www}, Action: states.Create, Changes: []string{"mode"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www, "root 0755") },
+		}, {
+			Name:   "create with parents",
+			Values: map[string]any{"path": "/srv/a/b/c", "parents": true, "mode": "2700", "owner": "alice", "group": "alice"},
+			Action: states.Create, Changes: []string{"owner", "group", "mode"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				describe(t, h, "/srv/a/b/c", "alice 2700")
+				describe(t, h, "/srv/a/b", "root 0755")
 			},
-			{Name: "absent, not empty", Ensure: states.Absent, Prepare: tree, Values: map[string]any{"path": www}, Fails: "is not empty: it holds a.conf and 2 more (force = true"},
-			{Name: "absent root", Ensure: states.Absent, Values: map[string]any{"path": "/", "force": true}, Fails: "/ cannot be removed"},
-			{Name: "missing parent", Values: map[string]any{"path": "/no/where"}, Fails: "(parents = true creates it)"},
-			{Name: "a file", Values: map[string]any{"path": "/etc/passwd"}, Fails: "is a file, not a directory"},
-			{
-				Name: "a link to a directory", Values: map[string]any{"path": "/etc/link"}, Fails: "is a symlink, not a directory",
-				Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/srv", "/etc/link") },
+		}, {
+			Name: "nothing to do", Values: map[string]any{"path": "/srv", "mode": "0755", "owner": "root"}, Stays: "it is not new",
+		}, {
+			Name: "another owner", Values: map[string]any{"path": "/srv", "owner": "alice", "mode": "0750"},
+			Action: states.Update, Changes: []string{"owner", "mode"},
+		}, {
+			Name: "recursive owner and modes", Prepare: tree, Stays: "it is not empty",
+			Values: map[string]any{"path": www, "owner": "alice", "mode": "0750", "recurse": true, "file_mode": "0640"},
+			Action: states.Update, Changes: []string{"owner", "mode", "recurse"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				describe(t, h, www+"/a.conf", "alice 0640")
+				describe(t, h, www+"/sub", "alice 0750")
+				describe(t, h, www+"/sub/b.txt", "alice 0640")
+				describe(t, h, "/srv/outside", "root 0755")
+				describe(t, h, "/srv/outside/c", "root 0644")
 			},
-			{Name: "unknown owner", Values: map[string]any{"path": www, "owner": "nobody-here"}, Fails: "no user named"},
-			{Name: "keep without purge", Values: map[string]any{"path": www, "keep": []string{"a"}}, Wrong: "only beside purge"},
-			{Name: "keep a path", Values: map[string]any{"path": www, "purge": true, "keep": []string{"a/b"}}, Wrong: "no pattern of one name"},
-			{Name: "file_mode alone", Values: map[string]any{"path": www, "file_mode": "0644"}, Wrong: "only beside recurse"},
-			{Name: "trailing slash", Values: map[string]any{"path": "/srv/www/"}, Wrong: "not the shortest form"},
-		}})
+		}, {
+			Name: "recursive owner leaves the modes", Prepare: tree, Stays: "it is not empty",
+			Values: map[string]any{"path": www, "owner": "alice", "recurse": true},
+			Action: states.Update, Changes: []string{"owner", "recurse"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				describe(t, h, www+"/a.conf", "alice 0644")
+				describe(t, h, www+"/sub/b.txt", "alice 0600")
+			},
+		}, {
+			Name: "recursion without a mode leaves other modes below", Stays: "it is not empty",
+			Prepare: func(t *testing.T, h host.Host) { tree(t, h); fake.Dir(t, h, www+"/private", 0o700) },
+			Values:  map[string]any{"path": www, "owner": "alice", "recurse": true},
+			Action:  states.Update, Changes: []string{"owner", "recurse"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www+"/private", "alice 0700") },
+		}, {
+			Name: "purge", Prepare: tree, Stays: "it is not empty",
+			Values: map[string]any{"path": www, "purge": true, "keep": []string{"*.conf"}},
+			Action: states.Update, Changes: []string{"purge"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if !fake.Exists(h, www+"/a.conf") || fake.Exists(h, www+"/sub") || fake.Exists(h, www+"/link") {
+					t.Error("the wrong entries were purged")
+				}
+				if !fake.Exists(h, "/srv/outside/c") {
+					t.Error("the link was followed")
+				}
+			},
+		}, {
+			Name: "absent with all that is in it", Ensure: states.Absent, Prepare: tree,
+			Values: map[string]any{"path": www, "force": true}, Action: states.Remove, Changes: []string{"mode"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if !fake.Exists(h, "/srv/outside/c") {
+					t.Error("the link was followed")
+				}
+			},
+		},
+		{Name: "absent, not empty", Ensure: states.Absent, Prepare: tree, Values: map[string]any{"path": www}, Fails: "is not empty: it holds a.conf and 2 more (force = true"},
+		{Name: "absent root", Ensure: states.Absent, Values: map[string]any{"path": "/", "force": true}, Fails: "/ cannot be removed"},
+		{Name: "missing parent", Values: map[string]any{"path": "/no/where"}, Fails: "(parents = true creates it)"},
+		{Name: "a file", Values: map[string]any{"path": "/etc/passwd"}, Fails: "is a file, not a directory"},
+		{
+			Name: "a link to a directory", Values: map[string]any{"path": "/etc/link"}, Fails: "is a symlink, not a directory",
+			Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/srv", "/etc/link") },
+		},
+		{Name: "unknown owner", Values: map[string]any{"path": www, "owner": "nobody-here"}, Fails: "no user named"},
+		{Name: "keep without purge", Values: map[string]any{"path": www, "keep": []string{"a"}}, Wrong: "only beside purge"},
+		{Name: "keep a path", Values: map[string]any{"path": www, "purge": true, "keep": []string{"a/b"}}, Wrong: "no pattern of one name"},
+		{Name: "file_mode alone", Values: map[string]any{"path": www, "file_mode": "0644"}, Wrong: "only beside recurse"},
+		{Name: "trailing slash", Values: map[string]any{"path": "/srv/www/"}, Wrong: "not the shortest form"},
+	}})
 }

@@ -49,74 +49,71 @@ func TestFile(t *testing.T) {
 		"files/logo":  {Data: []byte("\xff\xfe\x00binary")},
 		"files/large": {Data: []byte(large)},
 	}
-	statestest.Run(t, statestest.Suite{Module: file.Module, Host: newHost, Site: site,
-		Hostile: map[string]any{"path": "/etc/motd", "content": "a", "owner": "root", "group": "root", "backup": true},
-		Trusted: []string{"validate"},
-		Cases: []statestest.Case{
-			{
-				Name: "create an empty file", Values: map[string]any{"path": motd},
-				Action: states.Create, Changes: []string{"content", "mode"}, Check: holds(motd, ""),
-			}, {
-				Name: "create with all attributes",
-				Values: map[string]any{"path": motd, "content": "hello\n", "owner": "alice",
-					"group": "www-data", "mode": "2640", "validate": []string{"checker", "/etc/good.conf"}},
-				Prepare: put("/etc/good.conf", "good"),
-				Action:  states.Create, Changes: []string{"content", "owner", "group", "mode"},
-				Check: func(t *testing.T, h host.Host, out map[string]any) {
-					info, err := h.Lstat(motd)
-					if err != nil || info.UID != 1000 || info.GID != 33 || states.FormatMode(info.Mode) != "2640" {
-						t.Errorf("the file is %+v, %v", info, err)
-					}
-					if out["owner"] != "alice" {
-						t.Errorf("observed: %v", out)
-					}
-				},
-			}, {
-				Name: "nothing to do", Prepare: put(motd, "hello\n"),
-				Values: map[string]any{"path": motd, "content": "hello\n", "mode": "0640", "owner": "0", "group": "root"},
-			}, {
-				Name: "what is not given is not managed", Prepare: put(motd, "hello\n"),
-				Values: map[string]any{"path": motd},
-			}, {
-				Name: "another content keeps the mode", Prepare: put(motd, "hello\n"),
-				Values: map[string]any{"path": motd, "content": "bye\n", "backup": true},
-				Action: states.Update, Changes: []string{"content"}, Check: holds(motd+".~tenet~", "hello\n"),
-				Stays: "the backup is compared with the first run",
-			}, {
-				Name: "another mode and owner", Prepare: put(motd, "hello\n"),
-				Values: map[string]any{"path": motd, "mode": "0600", "owner": "1000"},
-				Action: states.Update, Changes: []string{"owner", "mode"}, Check: holds(motd, "hello\n"),
-			}, {
-				Name: "bytes of the site", Values: map[string]any{"path": motd, "source": "files/logo"},
-				Action: states.Create, Changes: []string{"content", "mode"}, Check: holds(motd, "\xff\xfe\x00binary"),
-			}, {
-				Name: "a large source", Values: map[string]any{"path": motd, "source": "files/large"},
-				Action: states.Create, Changes: []string{"content", "mode"},
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					if info, err := h.Lstat(motd); err != nil || info.Size != int64(len(large)) {
-						t.Errorf("%+v, %v", info, err)
-					}
-				},
-			}, {
-				Name: "valid beside", Prepare: put(motd, "good\n"),
-				Values: map[string]any{"path": motd, "content": "good news\n", "validate": []string{"checker", "%s"}},
-				Action: states.Update, Changes: []string{"content"}, Check: holds(motd, "good news\n"),
-			}, {
-				Name: "a symbolic link is replaced on request",
-				Prepare: func(t *testing.T, h host.Host) {
-					fake.Put(t, h, "/srv/other", "other", 0o600)
-					fake.Link(t, h, "/srv/other", motd)
-				},
-				Values: map[string]any{"path": motd, "content": "hello\n", "replace": true},
-				Action: states.Create, Changes: []string{"content", "mode"}, Check: holds("/srv/other", "other"),
-			}, {
-				Name: "absent", Ensure: states.Absent, Prepare: put(motd, "hello\n"),
-				Values: map[string]any{"path": motd},
-				Action: states.Remove, Changes: []string{"mode"},
-			}, {
-				Name: "absent already", Ensure: states.Absent, Values: map[string]any{"path": "/nowhere/motd"},
+	statestest.Run(t, statestest.Suite{Module: file.Module, Host: newHost, Site: site, Hostile: map[string]any{"path": "/etc/motd", "content": "a", "owner": "root", "group": "root", "backup": true}, Trusted: []string{"validate"}, Cases: []statestest.Case{
+		{
+			Name: "create an empty file", Values: map[string]any{"path": motd},
+			Action: states.Create, Changes: []string{"content", "mode"}, Check: holds(motd, ""),
+		}, {
+			Name: "create with all attributes",
+			Values: map[string]any{"path": motd, "content": "hello\n", "owner": "alice",
+				"group": "www-data", "mode": "2640", "validate": []string{"checker", "/etc/good.conf"}},
+			Prepare: put("/etc/good.conf", "good"),
+			Action:  states.Create, Changes: []string{"content", "owner", "group", "mode"},
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				info, err := h.Lstat(motd)
+				if err != nil || info.UID != 1000 || info.GID != 33 || states.FormatMode(info.Mode) != "2640" {
+					t.Errorf("the file is %+v, %v", info, err)
+				}
+				if out["owner"] != "alice" {
+					t.Errorf("observed: %v", out)
+				}
 			},
-		}})
+		}, {
+			Name: "nothing to do", Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd, "content": "hello\n", "mode": "0640", "owner": "0", "group": "root"},
+		}, {
+			Name: "what is not given is not managed", Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd},
+		}, {
+			Name: "another content keeps the mode", Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd, "content": "bye\n", "backup": true},
+			Action: states.Update, Changes: []string{"content"}, Check: holds(motd+".~tenet~", "hello\n"),
+			Stays: "the backup is compared with the first run",
+		}, {
+			Name: "another mode and owner", Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd, "mode": "0600", "owner": "1000"},
+			Action: states.Update, Changes: []string{"owner", "mode"}, Check: holds(motd, "hello\n"),
+		}, {
+			Name: "bytes of the site", Values: map[string]any{"path": motd, "source": "files/logo"},
+			Action: states.Create, Changes: []string{"content", "mode"}, Check: holds(motd, "\xff\xfe\x00binary"),
+		}, {
+			Name: "a large source", Values: map[string]any{"path": motd, "source": "files/large"},
+			Action: states.Create, Changes: []string{"content", "mode"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if info, err := h.Lstat(motd); err != nil || info.Size != int64(len(large)) {
+					t.Errorf("%+v, %v", info, err)
+				}
+			},
+		}, {
+			Name: "valid beside", Prepare: put(motd, "good\n"),
+			Values: map[string]any{"path": motd, "content": "good news\n", "validate": []string{"checker", "%s"}},
+			Action: states.Update, Changes: []string{"content"}, Check: holds(motd, "good news\n"),
+		}, {
+			Name: "a symbolic link is replaced on request",
+			Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, "/srv/other", "other", 0o600)
+				fake.Link(t, h, "/srv/other", motd)
+			},
+			Values: map[string]any{"path": motd, "content": "hello\n", "replace": true},
+			Action: states.Create, Changes: []string{"content", "mode"}, Check: holds("/srv/other", "other"),
+		}, {
+			Name: "absent", Ensure: states.Absent, Prepare: put(motd, "hello\n"),
+			Values: map[string]any{"path": motd},
+			Action: states.Remove, Changes: []string{"mode"},
+		}, {
+			Name: "absent already", Ensure: states.Absent, Values: map[string]any{"path": "/nowhere/motd"},
+		},
+	}})
 }
 
 func TestFileFails(t *testing.T) {

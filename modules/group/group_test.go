@@ -25,22 +25,20 @@ func line(want string) func(*testing.T, host.Host, map[string]any) {
 }
 
 func TestGroup(t *testing.T) {
-	statestest.Run(t, statestest.Suite{Module: group.Module, Host: newHost,
-		Hostile: map[string]any{"name": "deploy", "members": []string{"alice"}},
-		Cases: []statestest.Case{
-			{Name: "create", Values: map[string]any{"name": "deploy"}, Action: states.Create, Check: line("deploy:x:1001:")},
-			{
-				Name: "create with all attributes", Values: map[string]any{"name": "deploy", "gid": 2000, "members": []string{"www-data", "alice"}},
-				Action: states.Create, Changes: []string{"gid", "members"}, Check: line("deploy:x:2000:alice,www-data"),
-			},
-			{Name: "system", Values: map[string]any{"name": "deploy", "system": true}, Action: states.Create, Check: line("deploy:x:999:")},
-			{Name: "nothing to do", Values: map[string]any{"name": "adm", "gid": 4, "members": []string{"alice"}}},
-			{Name: "another number", Values: map[string]any{"name": "staff", "gid": 500}, Action: states.Update, Changes: []string{"gid"}, Check: line("staff:x:500:")},
-			{Name: "no members", Values: map[string]any{"name": "adm", "members": []string{}}, Action: states.Update, Changes: []string{"members"}, Check: line("adm:x:4:")},
-			{Name: "somebody's group", Ensure: states.Absent, Values: map[string]any{"name": "alice"}, Fails: "cannot remove the primary group of user 'alice'", OnlyOnHost: true},
-			{Name: "gid of another", Values: map[string]any{"name": "deploy", "gid": 4}, Fails: `the gid 4 belongs to the group "adm"`},
-			{Name: "unknown member", Values: map[string]any{"name": "adm", "members": []string{"nobody-here"}}, Fails: `no user named "nobody-here"`},
-			{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
-			{Name: "a member like an option", Values: map[string]any{"name": "adm", "members": []string{"-x"}}, Wrong: "looks like an option"},
-		}})
+	statestest.Run(t, statestest.Suite{Module: group.Module, Host: newHost, Hostile: map[string]any{"name": "deploy", "members": []string{"alice"}}, Cases: []statestest.Case{
+		{Name: "create", Values: map[string]any{"name": "deploy"}, Action: states.Create, Check: line("deploy:x:1001:")},
+		{
+			Name: "create with all attributes", Values: map[string]any{"name": "deploy", "gid": 2000, "members": []string{"www-data", "alice"}},
+			Action: states.Create, Changes: []string{"gid", "members"}, Check: line("deploy:x:2000:alice,www-data"),
+		},
+		{Name: "system", Values: map[string]any{"name": "deploy", "system": true}, Action: states.Create, Check: line("deploy:x:999:")},
+		{Name: "nothing to do", Values: map[string]any{"name": "adm", "gid": 4, "members": []string{"alice"}}},
+		{Name: "another number", Values: map[string]any{"name": "staff", "gid": 500}, Action: states.Update, Changes: []string{"gid"}, Check: line("staff:x:500:")},
+		{Name: "no members", Values: map[string]any{"name": "adm", "members": []string{}}, Action: states.Update, Changes: []string{"members"}, Check: line("adm:x:4:")},
+		{Name: "somebody's group", Ensure: states.Absent, Values: map[string]any{"name": "alice"}, Fails: "cannot remove the primary group of user 'alice'", OnlyOnHost: true},
+		{Name: "gid of another", Values: map[string]any{"name": "deploy", "gid": 4}, Fails: `the gid 4 belongs to the group "adm"`},
+		{Name: "unknown member", Values: map[string]any{"name": "adm", "members": []string{"nobody-here"}}, Fails: `no user named "nobody-here"`},
+		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
+		{Name: "a member like an option", Values: map[string]any{"name": "adm", "members": []string{"-x"}}, Wrong: "looks like an option"},
+	}})
 }

@@ -80,10 +80,8 @@ func TestLine(t *testing.T) {
 		c.Ensure = states.Absent
 		cases = append(cases, c)
 	}
-	statestest.Run(t, statestest.Suite{Module: line.Module, Host: newHost,
-		Hostile: map[string]any{"path": "/etc/app.conf", "line": "a", "match": "^a$", "after": "^one"},
-		Trusted: []string{"match"}, // it says which lines are lost
-		Cases:   cases})
+	hostile := map[string]any{"path": "/etc/app.conf", "line": "a", "match": "^a$", "after": "^one"}
+	statestest.Run(t, statestest.Suite{Module: line.Module, Host: newHost, Cases: cases, Hostile: hostile, Trusted: []string{"match"}})
 }
 
 // Whatever the file: after the act the line is there, and doing it again

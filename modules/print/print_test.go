@@ -11,10 +11,8 @@ import (
 
 func TestPrint(t *testing.T) {
 	statestest.Run(t, statestest.Suite{
-		Module:  print.Module,
-		Host:    func(t *testing.T) host.Host { return fake.Host(t) },
-		Hostile: map[string]any{"message": "a"},
-
+		Module: print.Module,
+		Host:   func(t *testing.T) host.Host { return fake.Host(t) }, Hostile: map[string]any{"message": "a"},
 		Cases: []statestest.Case{{
 			Name: "message", Values: map[string]any{"message": "hello"},
 			Check: func(t *testing.T, _ host.Host, out map[string]any) {

@@ -30,17 +30,15 @@ func TestReboot(t *testing.T) {
 			}
 		}
 	}
-	statestest.Run(t, statestest.Suite{Module: reboot.Module, Host: newHost,
-		Hostile: map[string]any{"message": "a"},
-		Cases: []statestest.Case{
-			{Name: "always", Values: map[string]any{}, Acts: true, Repeats: true, Check: started("reboot\n")},
-			{Name: "with a message", Values: map[string]any{"message": "--force; it's \"new\""}, Acts: true, Repeats: true,
-				Check: started("reboot (--force; it's \"new\")\n")},
-			{Name: "required", Values: map[string]any{"when_required": true}, Prepare: required, Acts: true, Check: started("reboot\n")},
-			{Name: "not required", Values: map[string]any{"when_required": true}, Check: started("")},
-			{Name: "two lines", Values: map[string]any{"message": "a\nb"}, Wrong: "one line"},
-			{Name: "NUL", Values: map[string]any{"message": "a\x00b"}, Wrong: "one line"},
-		}})
+	statestest.Run(t, statestest.Suite{Module: reboot.Module, Host: newHost, Hostile: map[string]any{"message": "a"}, Cases: []statestest.Case{
+		{Name: "always", Values: map[string]any{}, Acts: true, Repeats: true, Check: started("reboot\n")},
+		{Name: "with a message", Values: map[string]any{"message": "--force; it's \"new\""}, Acts: true, Repeats: true,
+			Check: started("reboot (--force; it's \"new\")\n")},
+		{Name: "required", Values: map[string]any{"when_required": true}, Prepare: required, Acts: true, Check: started("reboot\n")},
+		{Name: "not required", Values: map[string]any{"when_required": true}, Check: started("")},
+		{Name: "two lines", Values: map[string]any{"message": "a\nb"}, Wrong: "one line"},
+		{Name: "NUL", Values: map[string]any{"message": "a\x00b"}, Wrong: "one line"},
+	}})
 	statestest.Run(t, statestest.Suite{
 		Module: reboot.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
 		Cases: []statestest.Case{{Name: "no systemd", Values: map[string]any{}, Fails: "no systemd runs on this host"}},

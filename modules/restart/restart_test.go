@@ -21,21 +21,19 @@ func TestRestart(t *testing.T) {
 	if !restart.Module.Handler {
 		t.Error("it is no handler")
 	}
-	statestest.Run(t, statestest.Suite{Module: restart.Module, Host: newHost,
-		Hostile: map[string]any{"name": "web"},
-		Cases: []statestest.Case{
-			{
-				Name: "a stopped unit", Values: map[string]any{"name": "web"}, Acts: true, Repeats: true,
-				Check: func(t *testing.T, h host.Host, _ map[string]any) {
-					if log := fake.Text(h, fake.SystemdLog); log != "restart web.service\n" {
-						t.Errorf("systemctl did %q", log)
-					}
-				},
+	statestest.Run(t, statestest.Suite{Module: restart.Module, Host: newHost, Hostile: map[string]any{"name": "web"}, Cases: []statestest.Case{
+		{
+			Name: "a stopped unit", Values: map[string]any{"name": "web"}, Acts: true, Repeats: true,
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if log := fake.Text(h, fake.SystemdLog); log != "restart web.service\n" {
+					t.Errorf("systemctl did %q", log)
+				}
 			},
-			{Name: "broken", Values: map[string]any{"name": "broken"}, Fails: "Main process exited", Partial: true, OnlyOnHost: true},
-			{Name: "unknown", Values: map[string]any{"name": "none"}, Fails: "no unit named none.service"},
-			{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
-		}})
+		},
+		{Name: "broken", Values: map[string]any{"name": "broken"}, Fails: "Main process exited", Partial: true, OnlyOnHost: true},
+		{Name: "unknown", Values: map[string]any{"name": "none"}, Fails: "no unit named none.service"},
+		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
+	}})
 	statestest.Run(t, statestest.Suite{
 		Module: restart.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
 		Cases: []statestest.Case{{Name: "no systemd", Values: map[string]any{"name": "web"}, Fails: "no systemd runs on this host"}},

@@ -47,44 +47,42 @@ func said(want string) func(*testing.T, host.Host, map[string]any) {
 }
 
 func TestService(t *testing.T) {
-	statestest.Run(t, statestest.Suite{Module: service.Module, Host: newHost,
-		Hostile: map[string]any{"name": "web", "running": true, "enabled": true},
-		Cases: []statestest.Case{
-			{
-				Name: "start and enable", Values: map[string]any{"name": "web", "running": true, "enabled": true},
-				Action: states.Update, Changes: []string{"running", "enabled"}, Check: said("start web.service\n"),
-			}, {
-				Name: "start only", Values: map[string]any{"name": "web.service", "running": true},
-				Action: states.Update, Changes: []string{"running"},
-			}, {
-				Name: "nothing to do", Prepare: running, Values: map[string]any{"name": "web", "running": true, "enabled": false, "masked": false},
-			}, {
-				Name: "stop and mask", Prepare: running, Values: map[string]any{"name": "web", "running": false, "masked": true},
-				Action: states.Update, Changes: []string{"running", "masked"}, Check: said("stop web.service\n"),
-			}, {
-				Name: "unmask and start", Prepare: masked, Values: map[string]any{"name": "web", "running": true, "enabled": true, "masked": false},
-				Action: states.Update, Changes: []string{"running", "enabled", "masked"},
-			}, {
-				Name: "another kind of unit", Values: map[string]any{"name": "tick.timer", "enabled": true}, Action: states.Update, Changes: []string{"enabled"},
-			}, {
-				Name: "mask what is not there yet", Values: map[string]any{"name": "later", "masked": true}, Action: states.Update, Changes: []string{"masked"},
-			},
-			{Name: "unknown", Values: map[string]any{"name": "none", "running": true}, Fails: "this host has no unit named none.service"},
-			{Name: "unknown, enable", Values: map[string]any{"name": "none", "enabled": true}, Fails: "this host has no unit named none.service"},
-			{Name: "static", Values: map[string]any{"name": "static", "enabled": true, "running": true}, Fails: "has no [Install] section"},
-			{Name: "masked", Prepare: masked, Values: map[string]any{"name": "web", "running": true}, Fails: "web.service is masked"},
-			{
-				Name: "does not start", Values: map[string]any{"name": "broken", "running": true}, Partial: true, OnlyOnHost: true,
-				Fails: "Job for broken.service failed because the control process exited with error code.\n× broken.service\nMain process exited",
-			}, {
-				Name: "ends at once", Values: map[string]any{"name": "short", "running": true}, Partial: true, OnlyOnHost: true,
-				Fails: "short.service: it does not run (inactive, dead; result: exit-code)",
-			},
-			{Name: "nothing wanted", Values: map[string]any{"name": "web"}, Wrong: "none of running, enabled and masked"},
-			{Name: "contradiction", Values: map[string]any{"name": "web", "running": true, "masked": true}, Wrong: "can neither run nor be enabled"},
-			{Name: "an option", Values: map[string]any{"name": "--help", "running": true}, Wrong: "looks like an option"},
-			{Name: "no name", Values: map[string]any{"name": "a b", "running": true}, Wrong: "cannot contain"},
-		}})
+	statestest.Run(t, statestest.Suite{Module: service.Module, Host: newHost, Hostile: map[string]any{"name": "web", "running": true, "enabled": true}, Cases: []statestest.Case{
+		{
+			Name: "start and enable", Values: map[string]any{"name": "web", "running": true, "enabled": true},
+			Action: states.Update, Changes: []string{"running", "enabled"}, Check: said("start web.service\n"),
+		}, {
+			Name: "start only", Values: map[string]any{"name": "web.service", "running": true},
+			Action: states.Update, Changes: []string{"running"},
+		}, {
+			Name: "nothing to do", Prepare: running, Values: map[string]any{"name": "web", "running": true, "enabled": false, "masked": false},
+		}, {
+			Name: "stop and mask", Prepare: running, Values: map[string]any{"name": "web", "running": false, "masked": true},
+			Action: states.Update, Changes: []string{"running", "masked"}, Check: said("stop web.service\n"),
+		}, {
+			Name: "unmask and start", Prepare: masked, Values: map[string]any{"name": "web", "running": true, "enabled": true, "masked": false},
+			Action: states.Update, Changes: []string{"running", "enabled", "masked"},
+		}, {
+			Name: "another kind of unit", Values: map[string]any{"name": "tick.timer", "enabled": true}, Action: states.Update, Changes: []string{"enabled"},
+		}, {
+			Name: "mask what is not there yet", Values: map[string]any{"name": "later", "masked": true}, Action: states.Update, Changes: []string{"masked"},
+		},
+		{Name: "unknown", Values: map[string]any{"name": "none", "running": true}, Fails: "this host has no unit named none.service"},
+		{Name: "unknown, enable", Values: map[string]any{"name": "none", "enabled": true}, Fails: "this host has no unit named none.service"},
+		{Name: "static", Values: map[string]any{"name": "static", "enabled": true, "running": true}, Fails: "has no [Install] section"},
+		{Name: "masked", Prepare: masked, Values: map[string]any{"name": "web", "running": true}, Fails: "web.service is masked"},
+		{
+			Name: "does not start", Values: map[string]any{"name": "broken", "running": true}, Partial: true, OnlyOnHost: true,
+			Fails: "Job for broken.service failed because the control process exited with error code.\n× broken.service\nMain process exited",
+		}, {
+			Name: "ends at once", Values: map[string]any{"name": "short", "running": true}, Partial: true, OnlyOnHost: true,
+			Fails: "short.service: it does not run (inactive, dead; result: exit-code)",
+		},
+		{Name: "nothing wanted", Values: map[string]any{"name": "web"}, Wrong: "none of running, enabled and masked"},
+		{Name: "contradiction", Values: map[string]any{"name": "web", "running": true, "masked": true}, Wrong: "can neither run nor be enabled"},
+		{Name: "an option", Values: map[string]any{"name": "--help", "running": true}, Wrong: "looks like an option"},
+		{Name: "no name", Values: map[string]any{"name": "a b", "running": true}, Wrong: "cannot contain"},
+	}})
 }
 
 func TestServiceOffline(t *testing.T) {

@@ -32,66 +32,64 @@ func lines(want ...string) func(*testing.T, host.Host, map[string]any) {
 }
 
 func TestUser(t *testing.T) {
-	statestest.Run(t, statestest.Suite{Module: user.Module, Host: newHost,
-		Hostile: map[string]any{"name": "deploy", "group": "staff", "groups": []string{"adm"}, "comment": "A", "home": "/srv/deploy", "shell": "/bin/sh", "password": hash, "expires": "2030-12-31"},
-		Cases: []statestest.Case{
-			{
-				Name: "create", Values: map[string]any{"name": "deploy"}, Action: states.Create,
-				Check: func(t *testing.T, h host.Host, out map[string]any) {
-					lines("deploy:x:1001:1001::/home/deploy:/bin/sh", "deploy:x:1001:")(t, h, out)
-					if !fake.Exists(h, "/home/deploy/.profile") {
-						t.Error("there is no home directory")
-					}
-				},
-			}, {
-				Name: "create with all attributes",
-				Values: map[string]any{
-					"name": "deploy", "uid": 2000, "group": "staff", "groups": []string{"www-data", "adm"}, "comment": "De Ploy",
-					"home": "/srv/deploy", "shell": "/bin/bash", "password": hash, "locked": true, "expires": "2030-12-31", "create_home": false,
-				},
-				Action: states.Create, Changes: []string{"uid", "group", "groups", "comment", "home", "shell", "password", "locked", "expires"},
-				Check: lines("deploy:x:2000:50:De Ploy:/srv/deploy:/bin/bash", "adm:x:4:alice,deploy", "www-data:x:33:deploy",
-					"deploy:!"+hash+":19000:0:99999:7::22279:"),
-			}, {
-				Name: "system", Values: map[string]any{"name": "agent", "system": true}, Action: states.Create,
-				Check: func(t *testing.T, h host.Host, out map[string]any) {
-					lines("agent:x:999:999::/home/agent:/bin/sh")(t, h, out)
-					if fake.Exists(h, "/home/agent") {
-						t.Error("a system account got a home directory")
-					}
-				},
-			}, {
-				Name: "nothing to do", Stays: "alice's home was never made",
-				Values: map[string]any{"name": "alice", "uid": 1000, "group": "1000", "groups": []string{"adm"}, "locked": false,
-					"password": "$6$salt$alice", "expires": "never", "shell": "/bin/bash"},
-			}, {
-				Name: "change", Values: map[string]any{"name": "alice", "groups": []string{"staff", "www-data"}, "shell": "/bin/sh", "comment": ""},
-				Action: states.Update, Changes: []string{"groups", "comment", "shell"}, Check: lines("staff:x:50:alice", "adm:x:4:", "alice:x:1000:1000::/home/alice:/bin/sh"),
-			}, {
-				Name: "no groups", Values: map[string]any{"name": "alice", "groups": []string{}}, Action: states.Update, Changes: []string{"groups"},
-			}, {
-				Name: "lock", Values: map[string]any{"name": "alice", "locked": true}, Action: states.Update, Changes: []string{"locked"},
-				Check: lines("alice:!$6$salt$alice:19000:0:99999:7:::"),
-			}, {
-				Name: "another password", Values: map[string]any{"name": "alice", "password": hash}, Action: states.Update, Changes: []string{"password"},
-				Check: lines("alice:" + hash + ":19000:0:99999:7:::"),
-			}, {
-				Name: "a group of the name is there", Values: map[string]any{"name": "staff"}, Action: states.Create,
-				Check: lines("staff:x:1001:50::/home/staff:/bin/sh"),
-			}, {
-				Name: "absent already", Ensure: states.Absent, Values: map[string]any{"name": "nobody-here"},
+	statestest.Run(t, statestest.Suite{Module: user.Module, Host: newHost, Hostile: map[string]any{"name": "deploy", "group": "staff", "groups": []string{"adm"}, "comment": "A", "home": "/srv/deploy", "shell": "/bin/sh", "password": hash, "expires": "2030-12-31"}, Cases: []statestest.Case{
+		{
+			Name: "create", Values: map[string]any{"name": "deploy"}, Action: states.Create,
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				lines("deploy:x:1001:1001::/home/deploy:/bin/sh", "deploy:x:1001:")(t, h, out)
+				if !fake.Exists(h, "/home/deploy/.profile") {
+					t.Error("there is no home directory")
+				}
 			},
-			{Name: "uid of another", Values: map[string]any{"name": "deploy", "uid": 1000}, Fails: `the uid 1000 belongs to the user "alice"`},
-			{Name: "unknown group", Values: map[string]any{"name": "deploy", "group": "none"}, Fails: `no group named "none"`},
-			{Name: "unknown groups", Values: map[string]any{"name": "alice", "groups": []string{"none"}}, Fails: `no group named "none"`},
-			{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
-			{Name: "a line", Values: map[string]any{"name": "deploy", "comment": "a\nroot::0:0"}, Wrong: "cannot contain"},
-			{Name: "a field", Values: map[string]any{"name": "deploy", "shell": "/bin/sh:0"}, Wrong: "cannot contain"},
-			{Name: "a plain password", Values: map[string]any{"name": "deploy", "password": "hunter2"}, Wrong: "no hash"},
-			{Name: "a day", Values: map[string]any{"name": "deploy", "expires": "31.12.2030"}, Wrong: "is no day"},
-			{Name: "a number", Values: map[string]any{"name": "deploy", "uid": -1}, Wrong: "no number of a user"},
-			{Name: "a relative home", Values: map[string]any{"name": "deploy", "home": "home"}, Wrong: "no absolute path"},
-		}})
+		}, {
+			Name: "create with all attributes",
+			Values: map[string]any{
+				"name": "deploy", "uid": 2000, "group": "staff", "groups": []string{"www-data", "adm"}, "comment": "De Ploy",
+				"home": "/srv/deploy", "shell": "/bin/bash", "password": hash, "locked": true, "expires": "2030-12-31", "create_home": false,
+			},
+			Action: states.Create, Changes: []string{"uid", "group", "groups", "comment", "home", "shell", "password", "locked", "expires"},
+			Check: lines("deploy:x:2000:50:De Ploy:/srv/deploy:/bin/bash", "adm:x:4:alice,deploy", "www-data:x:33:deploy",
+				"deploy:!"+hash+":19000:0:99999:7::22279:"),
+		}, {
+			Name: "system", Values: map[string]any{"name": "agent", "system": true}, Action: states.Create,
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				lines("agent:x:999:999::/home/agent:/bin/sh")(t, h, out)
+				if fake.Exists(h, "/home/agent") {
+					t.Error("a system account got a home directory")
+				}
+			},
+		}, {
+			Name: "nothing to do", Stays: "alice's home was never made",
+			Values: map[string]any{"name": "alice", "uid": 1000, "group": "1000", "groups": []string{"adm"}, "locked": false,
+				"password": "$6$salt$alice", "expires": "never", "shell": "/bin/bash"},
+		}, {
+			Name: "change", Values: map[string]any{"name": "alice", "groups": []string{"staff", "www-data"}, "shell": "/bin/sh", "comment": ""},
+			Action: states.Update, Changes: []string{"groups", "comment", "shell"}, Check: lines("staff:x:50:alice", "adm:x:4:", "alice:x:1000:1000::/home/alice:/bin/sh"),
+		}, {
+			Name: "no groups", Values: map[string]any{"name": "alice", "groups": []string{}}, Action: states.Update, Changes: []string{"groups"},
+		}, {
+			Name: "lock", Values: map[string]any{"name": "alice", "locked": true}, Action: states.Update, Changes: []string{"locked"},
+			Check: lines("alice:!$6$salt$alice:19000:0:99999:7:::"),
+		}, {
+			Name: "another password", Values: map[string]any{"name": "alice", "password": hash}, Action: states.Update, Changes: []string{"password"},
+			Check: lines("alice:" + hash + ":19000:0:99999:7:::"),
+		}, {
+			Name: "a group of the name is there", Values: map[string]any{"name": "staff"}, Action: states.Create,
+			Check: lines("staff:x:1001:50::/home/staff:/bin/sh"),
+		}, {
+			Name: "absent already", Ensure: states.Absent, Values: map[string]any{"name": "nobody-here"},
+		},
+		{Name: "uid of another", Values: map[string]any{"name": "deploy", "uid": 1000}, Fails: `the uid 1000 belongs to the user "alice"`},
+		{Name: "unknown group", Values: map[string]any{"name": "deploy", "group": "none"}, Fails: `no group named "none"`},
+		{Name: "unknown groups", Values: map[string]any{"name": "alice", "groups": []string{"none"}}, Fails: `no group named "none"`},
+		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
+		{Name: "a line", Values: map[string]any{"name": "deploy", "comment": "a\nroot::0:0"}, Wrong: "cannot contain"},
+		{Name: "a field", Values: map[string]any{"name": "deploy", "shell": "/bin/sh:0"}, Wrong: "cannot contain"},
+		{Name: "a plain password", Values: map[string]any{"name": "deploy", "password": "hunter2"}, Wrong: "no hash"},
+		{Name: "a day", Values: map[string]any{"name": "deploy", "expires": "31.12.2030"}, Wrong: "is no day"},
+		{Name: "a number", Values: map[string]any{"name": "deploy", "uid": -1}, Wrong: "no number of a user"},
+		{Name: "a relative home", Values: map[string]any{"name": "deploy", "home": "home"}, Wrong: "no absolute path"},
+	}})
 }
 
 // What a plan foresees of a user is enough for the parts that follow.
