@@ -79,7 +79,7 @@ func labSources(t *testing.T) string {
 }
 
 func uses(sources, module string) bool {
-	return regexp.MustCompile(`\b` + module + ` \\?"`).MatchString(sources)
+	return regexp.MustCompile(`\b` + module + ` \\?"|\bType: "` + module + `"`).MatchString(sources)
 }
 
 // The examples of the reference pages are sites that load.

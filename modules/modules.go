@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/modules/restart"
 	"github.com/tenetcm/tenet/modules/service"
 	"github.com/tenetcm/tenet/modules/symlink"
+	"github.com/tenetcm/tenet/modules/sysctl"
 	"github.com/tenetcm/tenet/modules/user"
 	"github.com/tenetcm/tenet/states"
 )
@@ -36,6 +37,7 @@ func Standard() *states.Registry {
 		restart.Module,
 		service.Module,
 		symlink.Module,
+		sysctl.Module,
 		user.Module,
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -90,6 +91,26 @@ func Line(attribute string, text *string, separators string) error {
 		return &states.AttributeError{
 			Attribute: attribute,
 			Message:   fmt.Sprintf("it cannot contain %q", (*text)[i:i+1]),
+		}
+	}
+	return nil
+}
+
+// Text checks a text that becomes one line of a file which people read: no control
+// characters but tabs, and valid UTF-8.
+func Text(attribute string, text *string) error {
+	if text == nil {
+		return nil
+	}
+	e := &states.AttributeError{Attribute: attribute}
+	if !utf8.ValidString(*text) {
+		e.Message = "it is no valid UTF-8"
+		return e
+	}
+	for _, r := range *text {
+		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			e.Message = fmt.Sprintf("it cannot contain %q", r)
+			return e
 		}
 	}
 	return nil

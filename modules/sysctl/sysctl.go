@@ -1,0 +1,214 @@
+// Package sysctl is the module "sysctl": a parameter of the kernel, now and at
+// boot.
+package sysctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/lines"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Sysctl is the state of one parameter, wanted or observed.
+type Sysctl struct {
+	Key   string  `state:"key,key" doc:"Name of the parameter, with dots, such as net.ipv4.ip_forward. A dot within one word of it is written as a slash: net.ipv4.conf.eth0/1.forwarding."`
+	Value *string `state:"value,present" doc:"Its value. How much white space stands between several numbers does not count."`
+	File  *string `state:"file,path" doc:"The file that sets it at boot: /etc/sysctl.conf, or one in /etc/sysctl.d whose name ends in .conf. Without it, the value is changed where it is set already."`
+	Now   *bool   `state:"now,in" doc:"Whether the running kernel gets the value at once. It does by default, where it is to be seen (/proc/sys is there)."`
+}
+
+const doc = `A parameter of the kernel has a value, now and after each boot.
+
+The running kernel is asked each time: a value that somebody has changed is changed back. A parameter that it does not have, and a value that it refuses, are errors, and then nothing is written for the next boot. Below a root, where no kernel is to be seen, only the file is written.
+
+The line in the file is set, or added at its end; other lines and comments stay as they are. A file that is read later at boot and sets another value is an error that names it.
+
+Absent removes the parameter from all these files, and a file with its last line. The kernel keeps the value until the next boot, since nobody knows which one it had before.`
+
+const example = `sysctl "net.ipv4.ip_forward" {
+  value = "1"
+}
+
+sysctl "net.ipv4.ip_local_port_range" {
+  value = "20000 50000"
+  file  = "/etc/sysctl.d/80-ports.conf"
+}`
+
+const defaultFile = "/etc/sysctl.d/70-tenet.conf"
+
+// Module is the module "sysctl".
+var Module = states.Define(states.Type[Sysctl]{
+	Name: "sysctl", Doc: doc, Example: example, Locks: []string{"sysctl"}, Root: true,
+	New:      Sysctl{File: new(defaultFile)},
+	Validate: validate, Read: read, Write: write, Remove: remove, List: list,
+})
+
+// maxValue is how much the kernel takes at once: a page, less the end of the line.
+const maxValue = 4095
+
+func validate(want Sysctl) error {
+	if want.Value != nil {
+		e := &states.AttributeError{Attribute: "value"}
+		switch {
+		case strings.TrimSpace(*want.Value) == "":
+			e.Message = "a value is required"
+			return e
+		case len(*want.Value) > maxValue:
+			e.Message = fmt.Sprintf("it has %d bytes, and the kernel takes %d", len(*want.Value), maxValue)
+			return e
+		}
+	}
+	if want.File != nil {
+		if err := checkFile(*want.File); err != nil {
+			return err
+		}
+	}
+	return errors.Join(checkKey(want.Key), check.Text("value", want.Value))
+}
+
+func checkKey(key string) error {
+	e := &states.AttributeError{Attribute: "key"}
+	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '/' {
+		e.Message = fmt.Sprintf("%q has slashes between its words", key)
+		e.Hint = "write dots: " + dotted(strings.Split(key, "/"))
+		return e
+	}
+	words := strings.Split(key, ".")
+	if len(words) < 2 {
+		e.Message = fmt.Sprintf("%q is no name of a parameter", key)
+		e.Hint = "write its words with dots between them, such as net.ipv4.ip_forward"
+		return e
+	}
+	for _, w := range words {
+		if err := check.Name("key", w, "_:@+-/"); err != nil {
+			return err
+		}
+		if w[0] == '/' || w[len(w)-1] == '/' || strings.Contains(w, "//") {
+			e.Message = fmt.Sprintf("in %q a slash stands for a dot within a word, and not at %q", key, w)
+			return e
+		}
+	}
+	return nil
+}
+
+func checkFile(file string) error {
+	if file == "/etc/sysctl.conf" {
+		return nil
+	}
+	name, found := strings.CutPrefix(file, "/etc/sysctl.d/")
+	name, conf := strings.CutSuffix(name, ".conf")
+	if !found || !conf || check.Name("file", name, "._-") != nil {
+		return &states.AttributeError{
+			Attribute: "file", Message: fmt.Sprintf("%q is no file that is read at boot", file),
+			Hint: "write /etc/sysctl.conf, or /etc/sysctl.d/NAME.conf",
+		}
+	}
+	return nil
+}
+
+func read(_ context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
+	running, err := kernel(h, want)
+	if err != nil {
+		return nil, err
+	}
+	set, err := settings(h, want.Key, etc())
+	if err != nil || len(set) == 0 {
+		return nil, err
+	}
+	boot := set[len(set)-1]
+	for _, s := range set {
+		if want.File != nil && s.file == *want.File {
+			boot = s
+		}
+	}
+	have := &Sysctl{Key: want.Key, File: &boot.file, Value: &boot.value, Now: want.Now}
+	if running != nil && (want.Value == nil || !same(*running, *want.Value)) {
+		have.Value = running
+	}
+	if want.Value != nil && same(*have.Value, *want.Value) {
+		have.Value = want.Value
+	}
+	return have, nil
+}
+
+// kernel gives the running kernel's value; nil: it does not matter. A parameter
+// that the kernel does not have is an error.
+func kernel(h host.Reader, want Sysctl) (*string, error) {
+	if want.Now != nil && !*want.Now {
+		return nil, nil
+	}
+	if _, err := h.Lstat("/proc/sys/kernel/osrelease"); errors.Is(err, fs.ErrNotExist) && want.Now == nil {
+		return nil, nil
+	}
+	value, err := tunable(h, pathOf(want.Key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w (a module of the kernel may bring it; now = false sets it at boot only)", check.NotOnHost("parameter of the kernel", want.Key))
+	}
+	return &value, err
+}
+
+func write(ctx context.Context, h host.Host, _ *Sysctl, want Sysctl) error {
+	running, err := kernel(h, want)
+	if err != nil {
+		return err
+	}
+	if err := overridden(h, want); err != nil {
+		return err
+	}
+	t, err := lines.LoadIfThere(h, *want.File)
+	if err != nil {
+		return err
+	}
+	value := strings.TrimSpace(*want.Value)
+	if running != nil && !same(*running, value) {
+		if err := host.Tune(h, pathOf(want.Key), value); err != nil {
+			return fmt.Errorf("the kernel does not take %q for %s: %w", value, want.Key, err)
+		}
+	}
+	line := want.Key + " = " + value
+	changed := t.Set(t.Find(sets(want.Key)), line)
+	if changed.String() == t.String() {
+		return nil
+	}
+	return changed.Save(ctx, h, *want.File, host.Meta{})
+}
+
+func remove(ctx context.Context, h host.Host, have Sysctl) error {
+	set, err := settings(h, have.Key, etc())
+	if err != nil {
+		return err
+	}
+	for _, s := range set {
+		t, err := lines.Load(h, s.file)
+		if err != nil {
+			return err
+		}
+		rows := t.Find(sets(have.Key))
+		if len(rows) == 0 {
+			continue // it has set it twice
+		}
+		if err := t.Without(rows, -1).SaveOrRemove(ctx, h, s.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func list(_ context.Context, h host.Host, _ []string) ([]Sysctl, error) {
+	set, err := settings(h, "", etc())
+	var found []Sysctl
+	for _, s := range set {
+		same := func(have Sysctl) bool { return have.Key == s.key }
+		if checkKey(s.key) == nil && !slices.ContainsFunc(found, same) {
+			found = append(found, Sysctl{Key: s.key})
+		}
+	}
+	return found, err
+}

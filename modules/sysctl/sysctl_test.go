@@ -1,0 +1,126 @@
+package sysctl_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/sysctl"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const (
+	file    = "/etc/sysctl.d/70-tenet.conf"
+	forward = "/proc/sys/net/ipv4/ip_forward"
+	ports   = "/proc/sys/net/ipv4/ip_local_port_range"
+)
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	for name, value := range map[string]string{
+		forward: "0\n", ports: "32768\t60999\n",
+		"/proc/sys/net/ipv4/conf/eth0.1/forwarding": "0\n",
+	} {
+		fake.Put(t, h, name, value, 0o644)
+	}
+	return h
+}
+
+func put(name, text string) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) { fake.Put(t, h, name, text, 0o644) }
+}
+
+// after holds that files end as they should; "-": there is none.
+func after(want map[string]string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		for name, text := range want {
+			if fake.Exists(h, name) == (text == "-") || text != "-" && fake.Text(h, name) != text {
+				t.Errorf("%s holds %q, want %q", name, fake.Text(h, name), text)
+			}
+		}
+	}
+}
+
+func TestSysctl(t *testing.T) {
+	const key, other = "net.ipv4.ip_forward", "net.ipv4.ip_local_port_range"
+	cases := []statestest.Case{
+		{
+			Name: "create", Values: map[string]any{"key": key, "value": "1"}, Action: states.Create, Changes: []string{"value", "file"},
+			Check: after(map[string]string{forward: "1\n", file: key + " = 1\n"}),
+		}, {
+			Name: "several numbers", Values: map[string]any{"key": other, "value": "20000 \t 50000"}, Action: states.Create, Changes: []string{"value", "file"},
+			Check: after(map[string]string{ports: "20000 \t 50000\n", file: other + " = 20000 \t 50000\n"}),
+		}, {
+			Name: "the kernel has it", Values: map[string]any{"key": other, "value": "32768 60999"}, Action: states.Create, Changes: []string{"value", "file"},
+			Check: after(map[string]string{ports: "32768\t60999\n"}),
+		}, {
+			Name: "a word with a dot", Values: map[string]any{"key": "net.ipv4.conf.eth0/1.forwarding", "value": "1"}, Action: states.Create, Changes: []string{"value", "file"},
+			Check: after(map[string]string{"/proc/sys/net/ipv4/conf/eth0.1/forwarding": "1\n", file: "net.ipv4.conf.eth0/1.forwarding = 1\n"}),
+		}, {
+			Name: "nothing to do", Prepare: put(file, "# ours\n"+key+"=0\n"), Values: map[string]any{"key": key, "value": "0"},
+		}, {
+			Name: "written with slashes", Prepare: put(file, "net/ipv4/ip_forward=0\n"), Values: map[string]any{"key": key, "value": "0"},
+		}, {
+			Name: "the file differs", Prepare: put(file, "# ours\n-"+key+"=1\n"+other+" = 1 2\n"), Values: map[string]any{"key": key, "value": "0"},
+			Action: states.Update, Changes: []string{"value"}, Check: after(map[string]string{forward: "0\n", file: "# ours\n" + key + " = 0\n" + other + " = 1 2\n"}),
+		}, {
+			Name: "the kernel differs", Prepare: put(file, key+" = 1\n"), Values: map[string]any{"key": key, "value": "1"},
+			Action: states.Update, Changes: []string{"value"}, Check: after(map[string]string{forward: "1\n", file: key + " = 1\n"}),
+		}, {
+			Name: "at boot only", Prepare: put("/etc/sysctl.d/99-x.conf", key+" = 1\n"), Values: map[string]any{"key": key, "value": "0", "now": false},
+			Action: states.Update, Changes: []string{"value"}, Check: after(map[string]string{forward: "0\n", "/etc/sysctl.d/99-x.conf": key + " = 0\n", file: "-"}),
+		}, {
+			Name: "another file", Values: map[string]any{"key": key, "value": "1", "file": "/etc/sysctl.conf"}, Prepare: put("/etc/sysctl.conf", "# of Debian\n"),
+			Action: states.Create, Changes: []string{"value", "file"}, Check: after(map[string]string{"/etc/sysctl.conf": "# of Debian\n" + key + " = 1\n", file: "-"}),
+		}, {
+			Name: "into another file", Prepare: put("/etc/sysctl.d/10-x.conf", key+"=1\n"), Values: map[string]any{"key": key, "value": "0", "file": file},
+			Action: states.Update, Changes: []string{"value", "file"}, Check: after(map[string]string{"/etc/sysctl.d/10-x.conf": key + "=1\n", file: key + " = 0\n"}),
+		}, {
+			Name: "a later file sets the same", Prepare: put("/etc/sysctl.d/99-x.conf", key+"=1\n"), Values: map[string]any{"key": key, "value": "1", "file": file},
+			Action: states.Update, Changes: []string{"value", "file"},
+		}, {
+			Name: "absent", Ensure: states.Absent, Prepare: put(file, key+" = 1\n"), Values: map[string]any{"key": key, "value": "1"},
+			Action: states.Remove, Changes: []string{"value", "file"}, Check: after(map[string]string{forward: "0\n", file: "-"}),
+		}, {
+			Name: "absent, with others", Ensure: states.Absent, Prepare: put(file, key+" = 1\n# x\n"), Values: map[string]any{"key": key},
+			Action: states.Remove, Changes: []string{"value", "file"}, Check: after(map[string]string{file: "# x\n"}),
+		},
+		{Name: "a later file", Prepare: put("/etc/sysctl.d/99-x.conf", key+"=0\n"), Values: map[string]any{"key": key, "value": "1", "file": file}, Fails: `/etc/sysctl.d/99-x.conf sets net.ipv4.ip_forward to "0" at boot`},
+		{Name: "the last file", Prepare: put("/etc/sysctl.conf", key+"=0\n"), Values: map[string]any{"key": key, "value": "1", "file": file}, Fails: `/etc/sysctl.conf sets`},
+		{Name: "unknown", Values: map[string]any{"key": "net.ipv4.nothing", "value": "1"}, Fails: "no parameter of the kernel named net.ipv4.nothing"},
+		{Name: "no value", Values: map[string]any{"key": key, "value": " "}, Wrong: "a value is required"},
+		{Name: "two lines", Values: map[string]any{"key": key, "value": "1\nkernel.panic = 1"}, Wrong: "cannot contain"},
+		{Name: "a long value", Values: map[string]any{"key": key, "value": strings.Repeat("1", 5000)}, Wrong: "5000 bytes"},
+		{Name: "slashes", Values: map[string]any{"key": "net/ipv4/conf/eth0.1/forwarding", "value": "1"}, Wrong: "slashes between its words"},
+		{Name: "a path", Values: map[string]any{"key": "net.ipv4././/etc/passwd", "value": "1"}, Wrong: "a slash stands for a dot"},
+		{Name: "up", Values: map[string]any{"key": "net..ipv4", "value": "1"}, Wrong: "a name is required"},
+		{Name: "one word", Values: map[string]any{"key": "panic", "value": "1"}, Wrong: "no name of a parameter"},
+		{Name: "a file that is not read", Values: map[string]any{"key": key, "value": "1", "file": "/etc/sysctl.d/x"}, Wrong: "no file that is read at boot"},
+		{Name: "a file elsewhere", Values: map[string]any{"key": key, "value": "1", "file": "/etc/sysctl.d/../x.conf"}, Wrong: "no file that is read at boot"},
+	}
+	statestest.Run(t, statestest.Suite{
+		Module: sysctl.Module, Host: newHost, Cases: cases,
+		Hostile: map[string]any{"key": key, "value": "1"},
+	})
+}
+
+// Below a root there is no kernel, and the file is enough.
+func TestBelowRoot(t *testing.T) {
+	statestest.Run(t, statestest.Suite{
+		Module: sysctl.Module,
+		Host: func(t *testing.T) host.Host {
+			h, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fake.Dir(t, h, "/etc/sysctl.d", 0o755)
+			return h
+		},
+		Cases: []statestest.Case{{
+			Name: "create", Values: map[string]any{"key": "no.such", "value": "1"}, Action: states.Create, Changes: []string{"value", "file"},
+			Check: after(map[string]string{file: "no.such = 1\n"}),
+		}},
+	})
+}
