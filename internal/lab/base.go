@@ -87,7 +87,7 @@ func Build(ctx context.Context) (string, error) {
 	err = quietly(ctx, "unshare", "--mount", "debootstrap", "--variant=minbase",
 		"--include="+strings.Join(packages(), ","), suite, partial, mirror)
 	if err == nil {
-		argv := []string{"unshare", "--mount", "chroot", partial, "env", "LAB=" + Packages, "PARCELS=" + Parcels, "sh", "-c", finish, "finish"}
+		argv := []string{"unshare", "--mount", "chroot", partial, "env", "LAB=" + Packages, "PARCELS=" + Parcels, "NAMESERVER=" + gateway, "sh", "-c", finish, "finish"}
 		argv = append(argv, parcels()...)
 		err = quietly(ctx, argv...)
 	}
@@ -99,7 +99,7 @@ func Build(ctx context.Context) (string, error) {
 
 // baseName is different for every content of the base system.
 func baseName() string {
-	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + strings.Join(parcels(), "\n") + "\n" + Packages + Parcels + finish))
+	sum := sha256.Sum256([]byte(suite + "\n" + strings.Join(packages(), " ") + "\n" + strings.Join(parcels(), "\n") + "\n" + Packages + Parcels + gateway + finish))
 	return fmt.Sprintf("%s-%x", suite, sum[:6])
 }
 

@@ -116,4 +116,7 @@ apt-get update -q
 
 systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer
 rm -f /etc/hostname
+printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' > /etc/hosts
+rm -f /etc/resolv.conf
+echo "nameserver $NAMESERVER" > /etc/resolv.conf
 : > /etc/machine-id # each host gets its own

@@ -83,6 +83,10 @@ func TestCleanEndsWhatACrashedRunLeft(t *testing.T) {
 		_ = p.Kill()
 		select {}
 	}
+	before := map[string][]string{}
+	for _, what := range []string{"/run/netns/tenet-lab-*", lab.RunDir + "/tenet-lab-*"} {
+		before[what], _ = filepath.Glob(what)
+	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCleanEndsWhatACrashedRunLeft$")
 	cmd.Env = append(os.Environ(), "LAB_TEST_CRASH=1")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
@@ -98,6 +102,11 @@ func TestCleanEndsWhatACrashedRunLeft(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	if left := hostsNamed("left"); left != 0 {
 		t.Errorf("%d hosts are left", left)
+	}
+	for _, what := range []string{"/run/netns/tenet-lab-*", lab.RunDir + "/tenet-lab-*"} {
+		if after, _ := filepath.Glob(what); len(after) != len(before[what]) {
+			t.Errorf("left are %v, before there were %v", after, before[what])
+		}
 	}
 	for _, tree := range []string{"systemd", "unified", ""} {
 		groups, _ := filepath.Glob(filepath.Join("/sys/fs/cgroup", tree, "tenet-lab-*-left"))

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Clean ends what dead runs have left: hosts, control groups and folders. It
+// Clean ends what dead runs have left: hosts, networks, control groups and folders. It
 // returns the names of those runs. Runs that are alive are not touched.
 func Clean() ([]string, error) {
 	all, err := lockRuns()
@@ -39,7 +39,7 @@ func Clean() ([]string, error) {
 			continue
 		}
 		if err == nil {
-			err = errors.Join(endHosts(entry.Name()), os.RemoveAll(dir), lock.Close())
+			err = errors.Join(endHosts(entry.Name()), removeNetwork(entry.Name()), os.RemoveAll(dir), lock.Close())
 		}
 		cleaned = append(cleaned, entry.Name())
 		errs = append(errs, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -20,6 +21,9 @@ const bootLimit = 90 * time.Second
 // Host is one booted machine.
 type Host struct {
 	Name    string
+	Address string // in the run's network
+	run     *Run
+	device  string // the run's end of its line
 	unit    string // the machine's name: run and host
 	leader  int    // its PID 1, seen from here
 	nspawn  *exec.Cmd
@@ -49,8 +53,8 @@ while :; do
 	[ $? = 133 ] || exit
 done`
 
-// Boot starts a host and waits until systemd calls it running. It has a
-// loopback device of its own and no other network.
+// Boot starts a host and waits until systemd calls it running. It is in the run's
+// network, and has no way out of that.
 func (r *Run) Boot(ctx context.Context, name string) (*Host, error) {
 	return r.boot(ctx, name, false)
 }
@@ -69,7 +73,10 @@ func (r *Run) boot(ctx context.Context, name string, lasting bool) (*Host, error
 		return nil, err
 	}
 	defer console.Close()
-	h := &Host{Name: name, unit: r.name + "-" + name, lasting: lasting, ended: make(chan struct{})}
+	h := &Host{Name: name, run: r, unit: r.name + "-" + name, lasting: lasting, ended: make(chan struct{})}
+	if err := r.enlist(h); err != nil {
+		return nil, err
+	}
 	if h.nspawn, err = r.command(h); err != nil {
 		return nil, err
 	}
@@ -83,9 +90,6 @@ func (r *Run) boot(ctx context.Context, name string, lasting bool) (*Host, error
 		_ = h.nspawn.Wait() // how it ended does not matter
 		close(h.ended)
 	}()
-	r.mu.Lock()
-	r.hosts = append(r.hosts, h)
-	r.mu.Unlock()
 	if err := h.waitUntilUp(ctx); err != nil {
 		said, _ := os.ReadFile(console.Name())
 		return nil, errors.Join(fmt.Errorf("lab: boot %s: %w\n%s", name, err, said), h.PowerOff())
@@ -93,11 +97,33 @@ func (r *Run) boot(ctx context.Context, name string, lasting bool) (*Host, error
 	return h, nil
 }
 
+// enlist gives a host its place among the run's. Addresses are used again after
+// a while only: others may remember whose they were.
+func (r *Run) enlist(h *Host) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.ContainsFunc(r.hosts, func(other *Host) bool { return other.Name == h.Name }) {
+		return fmt.Errorf("lab: there is a host %s already", h.Name)
+	}
+	r.booted++
+	number := r.booted % 200
+	h.Address, h.device = address(number), "v"+strconv.Itoa(number)
+	r.hosts = append(r.hosts, h)
+	return nil
+}
+
+// strike takes a host from the run's.
+func (r *Run) strike(h *Host) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hosts = slices.DeleteFunc(r.hosts, func(other *Host) bool { return other == h })
+}
+
 // command is what boots a host.
 func (r *Run) command(h *Host) (*exec.Cmd, error) {
 	options := []string{
 		"-q", "-M", h.unit, "--hostname=" + h.Name,
-		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "-b",
+		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "--timezone=off", "-b",
 	}
 	if !h.lasting {
 		return exec.Command("sh", append([]string{"-c", start, "sh", h.unit, "-D", r.base, "--volatile=overlay"}, options...)...), nil
@@ -118,7 +144,7 @@ func (h *Host) AwaitReboot(ctx context.Context) error {
 	defer cancel()
 	for before := h.leader; ; {
 		if now := h.findInit(); now != 0 && now != before {
-			h.leader = now
+			h.leader = 0
 			return h.waitUntilUp(ctx)
 		}
 		select {
@@ -163,7 +189,11 @@ func childrenOf(parent int) (children []int) {
 func (h *Host) waitUntilUp(ctx context.Context) error {
 	for {
 		if h.leader == 0 {
-			h.leader = h.findInit()
+			if h.leader = h.findInit(); h.leader != 0 {
+				if err := h.join(ctx); err != nil {
+					return err
+				}
+			}
 		}
 		if h.leader != 0 {
 			// "degraded" is up as well: a unit that a container cannot have.
@@ -235,6 +265,16 @@ func (h *Host) exec(ctx context.Context, stdin []byte, argv []string) (Result, e
 		"HOME=/root", "USER=root", "LANG=C.UTF-8", "TERM=dumb",
 	}
 	cmd.Stdin = bytes.NewReader(stdin)
+	r, err := collect(ctx, cmd)
+	if err != nil {
+		return r, fmt.Errorf("lab: %s on %s: %w", argv[0], h.Name, err)
+	}
+	return r, nil
+}
+
+// collect runs a program to its end, or the end of the context. An exit status
+// other than 0 is no error.
+func collect(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -246,10 +286,7 @@ func (h *Host) exec(ctx context.Context, stdin []byte, argv []string) (Result, e
 		r.ExitCode = exit.ExitCode()
 		return r, nil
 	}
-	if err != nil {
-		return r, fmt.Errorf("lab: %s on %s: %w", argv[0], h.Name, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // Copy puts all files of fsys below a directory of the host, which it makes.
@@ -269,6 +306,10 @@ func (h *Host) Copy(ctx context.Context, fsys fs.FS, dir string) error {
 
 // PowerOff ends the host as a power cut would, and returns when it is gone.
 func (h *Host) PowerOff() error {
+	defer h.run.strike(h)
+	if h.nspawn == nil || h.nspawn.Process == nil {
+		return nil // it never started
+	}
 	if h.leader != 0 {
 		_ = syscall.Kill(h.leader, syscall.SIGKILL) // already gone is fine
 	} else {

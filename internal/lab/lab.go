@@ -1,6 +1,6 @@
-// Package lab boots real hosts for tests: Debian with systemd as PID 1, apt
-// and nginx, each in a container of its own that forgets everything when it
-// ends. It needs root, debootstrap and systemd-nspawn; what is missing is an
+// Package lab boots real hosts for tests: Debian with systemd as PID 1, apt,
+// sshd, cron and nginx, each in a container of its own that forgets everything when
+// it ends. Hosts of a run are in one network, which can be cut and slowed. It needs root, debootstrap and systemd-nspawn; what is missing is an
 // error that names the command which installs it.
 //
 // Build makes the base system once and keeps it in CacheDir. Open starts a
@@ -13,9 +13,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,9 +35,12 @@ type Run struct {
 	dir  string
 	base string
 	lock *os.File
+	// names is where hosts ask for one another's addresses.
+	names net.PacketConn
 
-	mu    sync.Mutex
-	hosts []*Host
+	mu     sync.Mutex
+	hosts  []*Host
+	booted int // how many hosts there were so far
 }
 
 // Open starts a run: it clears what dead runs have left, and builds the base
@@ -64,20 +69,26 @@ func Open(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{name: filepath.Base(dir), dir: dir, base: base, lock: lock}, nil
+	r := &Run{name: filepath.Base(dir), dir: dir, base: base, lock: lock}
+	if err := r.openNetwork(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
 }
 
 // Close ends the run's hosts and removes all that it has made.
 func (r *Run) Close() error {
 	r.mu.Lock()
-	hosts := r.hosts
-	r.hosts = nil
+	hosts := slices.Clone(r.hosts)
 	r.mu.Unlock()
 	var errs []error
 	for _, h := range hosts {
 		errs = append(errs, h.PowerOff())
 	}
-	errs = append(errs, os.RemoveAll(r.dir), r.lock.Close())
+	if r.names != nil {
+		errs = append(errs, r.names.Close())
+	}
+	errs = append(errs, removeNetwork(r.name), os.RemoveAll(r.dir), r.lock.Close())
 	return errors.Join(errs...)
 }
 
@@ -92,12 +103,16 @@ func checkTools(uid int, look func(string) (string, error)) error {
 		"nsenter":        "util-linux",
 		"unshare":        "util-linux",
 		"apt-get":        "apt",
+		"ip":             "iproute2",
+		"tc":             "iproute2",
 	}
 	var missing, install []string
-	for _, tool := range []string{"debootstrap", "systemd-nspawn", "nsenter", "unshare", "apt-get"} {
+	for _, tool := range []string{"debootstrap", "systemd-nspawn", "nsenter", "unshare", "apt-get", "ip", "tc"} {
 		if _, err := look(tool); err != nil {
 			missing = append(missing, tool)
-			install = append(install, packages[tool])
+			if !slices.Contains(install, packages[tool]) {
+				install = append(install, packages[tool])
+			}
 		}
 	}
 	if len(missing) > 0 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 func TestMissingToolsNameTheCommandThatInstallsThem(t *testing.T) {
@@ -23,6 +25,52 @@ func TestMissingToolsNameTheCommandThatInstallsThem(t *testing.T) {
 	}
 	if err := checkTools(1000, all); err == nil {
 		t.Error("an unprivileged user gets no error")
+	}
+}
+
+func TestMissingToolsOfOnePackage(t *testing.T) {
+	err := checkTools(0, func(tool string) (string, error) { return "", errors.New("not found") })
+	if err == nil || strings.Count(err.Error(), "iproute2") != 1 || strings.Count(err.Error(), "util-linux") != 1 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnswersToQuestionsForNames(t *testing.T) {
+	lookup := func(name string) string {
+		if name == "b" {
+			return "10.77.0.12"
+		}
+		return ""
+	}
+	ask := func(name string, kind dnsmessage.Type) dnsmessage.Message {
+		t.Helper()
+		q := dnsmessage.Message{
+			Header:    dnsmessage.Header{ID: 7, RecursionDesired: true},
+			Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: kind, Class: dnsmessage.ClassINET}},
+		}
+		data, err := q.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m dnsmessage.Message
+		if err := m.Unpack(answer(data, lookup)); err != nil || m.ID != 7 || !m.Response {
+			t.Fatalf("no answer for %s: %+v, %v", name, m, err)
+		}
+		return m
+	}
+	if m := ask("b.", dnsmessage.TypeA); len(m.Answers) != 1 || m.Answers[0].Body.(*dnsmessage.AResource).A != [4]byte{10, 77, 0, 12} {
+		t.Errorf("got %+v", m)
+	}
+	if m := ask("b.", dnsmessage.TypeAAAA); len(m.Answers) != 0 || m.RCode != dnsmessage.RCodeSuccess {
+		t.Errorf("got %+v", m)
+	}
+	if m := ask("c.", dnsmessage.TypeA); m.RCode != dnsmessage.RCodeNameError {
+		t.Errorf("got %+v", m)
+	}
+	for _, garbage := range []string{"", "x", strings.Repeat("\xff", 60)} {
+		if got := answer([]byte(garbage), lookup); got != nil {
+			t.Errorf("%q is answered", garbage)
+		}
 	}
 }
 
