@@ -2,27 +2,17 @@ package modules_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tenetcm/tenet/modules"
 )
 
 func ExampleStandard() {
-	for _, name := range modules.Standard().Names() {
-		fmt.Println(name)
-	}
+	file := modules.Standard().Lookup("file")
+	summary, _, _ := strings.Cut(file.Doc, "\n")
+	fmt.Println(file.Name, file.Keys())
+	fmt.Println(summary)
 	// Output:
-	// command
-	// directory
-	// file
-	// group
-	// line
-	// marked_block
-	// package
-	// print
-	// reboot
-	// reload
-	// restart
-	// service
-	// symlink
-	// user
+	// file [path]
+	// A regular file with the given content, owner, group and mode.
 }

@@ -2,10 +2,12 @@
 package modules
 
 import (
+	"github.com/tenetcm/tenet/modules/assert"
 	"github.com/tenetcm/tenet/modules/command"
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/file"
 	"github.com/tenetcm/tenet/modules/group"
+	"github.com/tenetcm/tenet/modules/http"
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/markedblock"
 	"github.com/tenetcm/tenet/modules/packages"
@@ -17,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/modules/symlink"
 	"github.com/tenetcm/tenet/modules/sysctl"
 	"github.com/tenetcm/tenet/modules/user"
+	"github.com/tenetcm/tenet/modules/waitfor"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -24,10 +27,12 @@ import (
 // of its own may use fewer, or add others, with states.NewRegistry.
 func Standard() *states.Registry {
 	return states.NewRegistry(
+		assert.Module,
 		command.Module,
 		directory.Module,
 		file.Module,
 		group.Module,
+		http.Module,
 		line.Module,
 		markedblock.Module,
 		packages.Module,
@@ -39,5 +44,6 @@ func Standard() *states.Registry {
 		symlink.Module,
 		sysctl.Module,
 		user.Module,
+		waitfor.Module,
 	)
 }

@@ -33,6 +33,8 @@ type Machine struct {
 	Users       map[string]User
 	Groups      map[string]Group
 	Commands    []Command // of several that fit, the first one answers
+	Answers     []Answer  // what is on the network; of several that fit, the first one counts
+	Ports       []Port    // where somebody listens, beside those
 	NoApt       bool      // there is no package manager
 	NoSystemd   bool      // systemd does not run, and there is no systemctl
 }
@@ -127,6 +129,7 @@ func New(ctx context.Context, m Machine) (*host.Memory, error) {
 	each(b, "package", m.Packages, b.addPackage)
 	each(b, "service", m.Services, b.addService)
 	b.must(addCommands(b.h, m.Commands))
+	Connect(b.h, m.Answers, m.Ports)
 	return b.h, b.err
 }
 

@@ -15,9 +15,6 @@ func (l *Local) Init(context.Context, string) (Init, error) {
 // Links is Machine.Links.
 func (l *Local) Links(context.Context) (Links, error) { return nil, lacks("network devices") }
 
-// Network is Machine.Network.
-func (l *Local) Network() (Network, error) { return nil, lacks("a network") }
-
 // Tune is Machine.Tune. The value is written at once, as the kernel wants it.
 func (l *Local) Tune(path, value string) error {
 	clean, err := checkPath("write", path)

@@ -154,7 +154,8 @@ type Request struct {
 	Reads   bool          // the caller promises that it changes nothing
 	Stay    bool          // a redirect is the answer, and is not followed
 	CA      []byte        // certificates (PEM) that are trusted instead of the host's
-	Timeout time.Duration // until the answer's header is there; 0: 30 s
+	Proxy   string        // URL of the proxy to go through; empty: none
+	Timeout time.Duration // until the answer's header is there, and without a byte of its body; 0: 30 s
 }
 
 // Response is the answer to a request, whatever its status.

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"io"
 	"syscall"
 )
 
@@ -32,8 +31,23 @@ func (m *Memory) Init(ctx context.Context, user string) (Init, error) {
 // Links is Machine.Links.
 func (m *Memory) Links(ctx context.Context) (Links, error) { return m.equipped().Links(ctx) }
 
+// Connect gives a Memory a network, whatever else its equipment is.
+func (m *Memory) Connect(n Network) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.network = n
+}
+
 // Network is Machine.Network.
-func (m *Memory) Network() (Network, error) { return m.equipped().Network() }
+func (m *Memory) Network() (Network, error) {
+	m.mu.RLock()
+	n := m.network
+	m.mu.RUnlock()
+	if n != nil {
+		return n, nil
+	}
+	return m.equipped().Network()
+}
 
 // bare is an Equipment without anything.
 type bare struct{}
@@ -62,41 +76,6 @@ func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
 // Links is Machine.Links: a shadow of the base's.
 func (s *Shadow) Links(ctx context.Context) (Links, error) {
 	return nil, fmt.Errorf("%w: the shadow of network devices", ErrUnforeseeable)
-}
-
-// Network is Machine.Network: what only reads goes through.
-func (s *Shadow) Network() (Network, error) {
-	n, err := NetworkOf(s.host)
-	return shadowNetwork{n}, err
-}
-
-// Network answers nothing behind something unforeseeable.
-func (v opaqueView) Network() (Network, error) { return opaqueNetwork{}, nil }
-
-type shadowNetwork struct{ base Network }
-
-func (n shadowNetwork) Fetch(ctx context.Context, r Request) (*Response, error) {
-	if !r.Reads {
-		return nil, ErrUnforeseeable
-	}
-	return n.base.Fetch(ctx, r)
-}
-
-func (n shadowNetwork) Dial(ctx context.Context, network, address string) (io.ReadWriteCloser, error) {
-	return n.base.Dial(ctx, network, address)
-}
-
-type opaqueNetwork struct{}
-
-func (opaqueNetwork) Fetch(_ context.Context, r Request) (*Response, error) {
-	if !r.Reads {
-		return nil, ErrUnforeseeable
-	}
-	return nil, ErrUnanswerable
-}
-
-func (opaqueNetwork) Dial(context.Context, string, string) (io.ReadWriteCloser, error) {
-	return nil, ErrUnanswerable
 }
 
 // Init is Machine.Init; the watcher is told before a service is touched.

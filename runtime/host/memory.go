@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"sync"
+	"time"
 )
 
 // Memory is a host that lives in memory, for tests: a tree of files that is
@@ -21,6 +22,9 @@ type Memory struct {
 	programs  map[string]Program
 	uid, gid  int
 	equipment Equipment // nil: none
+	network   Network   // nil: the equipment's
+	clock     time.Time // zero: this machine's
+	slept     time.Duration
 }
 
 // Program is a program of a Memory host.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -51,6 +52,14 @@ func (w *watched) Links(ctx context.Context) (host.Links, error) { return host.L
 
 // Network is Machine.Network.
 func (w *watched) Network() (host.Network, error) { return host.NetworkOf(w.Host) }
+
+// Now is Clock.Now.
+func (w *watched) Now() time.Time { return host.Now(w.Host) }
+
+// Sleep is Clock.Sleep.
+func (w *watched) Sleep(ctx context.Context, d time.Duration) error {
+	return host.Sleep(ctx, w.Host, d)
+}
 
 // Tune is Machine.Tune.
 func (w *watched) Tune(path, value string) error { return host.Tune(w.Host, path, value) }

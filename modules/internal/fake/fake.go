@@ -99,3 +99,15 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// Answer and Port are what somebody on the network answers, and where somebody
+// listens.
+type (
+	Answer = simulated.Answer
+	Port   = simulated.Port
+)
+
+// Network gives the machine a network of these.
+func Network(h *host.Memory, answers []Answer, ports ...Port) {
+	simulated.Connect(h, answers, ports)
+}

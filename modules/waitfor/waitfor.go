@@ -1,0 +1,230 @@
+// Package waitfor is the module "wait_for": a run goes on when something has
+// come about, or a time is over.
+package waitfor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/web"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// WaitFor is one thing to wait for: a port, a path or an answer.
+type WaitFor struct {
+	Port    *int              `state:"port" doc:"Until somebody listens at this TCP port."`
+	Host    *string           `state:"host" doc:"With port: the name or address of the machine, 127.0.0.1 by default."`
+	Path    *string           `state:"path,path" doc:"Until something is at this path of the host; with matches, until the file there holds it."`
+	URL     *string           `state:"url" doc:"Until a GET of this URL is answered as expected."`
+	Expect  []string          `state:"expect" doc:"With url: statuses that are right, \"204\", or \"2xx\" for all that begin so. By default 2xx."`
+	Headers map[string]string `state:"headers" doc:"With url: fields of the request's header."`
+	CA      *string           `state:"ca,path" doc:"With url: file on the host with the certificates (PEM) that are trusted in place of the host's own."`
+	Matches *string           `state:"matches" doc:"Regular expression (RE2) that the file at path, or the body of the answer, must match; of more than 1 MiB, the first."`
+	Gone    *bool             `state:"gone" doc:"Until it is not so any more: nobody listens, nothing is at the path or it does not match, the answer is not as expected."`
+	Within  *time.Duration    `state:"within" doc:"How long it may take, such as \"90s\"; 5 minutes by default. After that it has failed."`
+	Every   *time.Duration    `state:"every" doc:"The time between two looks; 1 s by default."`
+}
+
+const doc = `Waits until a port is open, a path is there or a URL answers, and fails where that takes too long.
+
+It changes nothing. Where it is so already, there is nothing to do, and nothing to wait for; a plan says so. Otherwise a plan says what it waits for: whether that comes about nobody knows before.
+
+Exactly one of port, path and url is given. What requires the part, and what comes after it in its state, begins when the wait is over. The message of a failure says what was there at the last look.`
+
+const example = `wait_for "nginx" {
+  port   = 80
+  within = "30s"
+}
+
+wait_for "application" {
+  url     = "http://127.0.0.1/health"
+  expect  = ["200"]
+  matches = "ready"
+  every   = "500ms"
+}`
+
+// Module is the module "wait_for".
+var Module = states.Define(states.Type[WaitFor]{
+	Name: "wait_for", Doc: doc, Example: example,
+	NoAbsent: "A wait leaves nothing behind; to wait until something is not there any more, write gone = true.",
+	Validate: validate, Act: act,
+})
+
+const (
+	within = 5 * time.Minute
+	every  = time.Second
+	// patience is how long one look may take.
+	patience = 10 * time.Second
+)
+
+func validate(want WaitFor) error {
+	mistake := func(attribute, message string) error {
+		return &states.AttributeError{Attribute: attribute, Message: message}
+	}
+	given := 0
+	for _, one := range []bool{want.Port != nil, want.Path != nil, want.URL != nil} {
+		if one {
+			given++
+		}
+	}
+	if given != 1 {
+		return &states.AttributeError{Attribute: "port", Message: "exactly one of port, path and url is required"}
+	}
+	switch {
+	case want.Port != nil && (*want.Port < 1 || *want.Port > 65535):
+		return mistake("port", fmt.Sprintf("%d is no port: they go from 1 to 65535", *want.Port))
+	case want.Host != nil && want.Port == nil:
+		return mistake("host", "it has a meaning only beside port")
+	case want.Expect != nil && want.URL == nil:
+		return mistake("expect", "it has a meaning only beside url")
+	case want.Headers != nil && want.URL == nil:
+		return mistake("headers", "it has a meaning only beside url")
+	case want.CA != nil && want.URL == nil:
+		return mistake("ca", "it has a meaning only beside url")
+	case want.Matches != nil && want.Port != nil:
+		return mistake("matches", "it has no meaning beside port")
+	case want.Every != nil && *want.Every < time.Millisecond:
+		return mistake("every", "there must be some time between two looks")
+	}
+	if want.Matches != nil {
+		if _, err := regexp.Compile(*want.Matches); err != nil {
+			return &states.AttributeError{Attribute: "matches", Message: err.Error(),
+				Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
+		}
+	}
+	return errors.Join(
+		checkHost(want.Host),
+		check.OptionalPath("path", want.Path),
+		web.OptionalURL("url", want.URL),
+		web.Statuses("expect", want.Expect),
+		web.Headers("headers", want.Headers),
+		check.OptionalPath("ca", want.CA),
+	)
+}
+
+// checkHost accepts names and addresses, those of IPv6 with a zone too.
+func checkHost(name *string) error {
+	if name == nil {
+		return nil
+	}
+	return check.Name("host", *name, ".-_:%")
+}
+
+// target says what is waited for.
+func (want WaitFor) target() string {
+	not := ""
+	if want.gone() {
+		not = " no more"
+	}
+	switch {
+	case want.Port != nil:
+		return "somebody listens at " + want.address() + not
+	case want.URL != nil:
+		return web.Shown(*want.URL) + " answers as expected" + not
+	case want.Matches != nil:
+		return fmt.Sprintf("%s matches %q%s", *want.Path, *want.Matches, not)
+	case want.gone():
+		return *want.Path + " is gone"
+	}
+	return *want.Path + " is there"
+}
+
+func (want WaitFor) gone() bool { return want.Gone != nil && *want.Gone }
+
+func (want WaitFor) address() string {
+	name := "127.0.0.1"
+	if want.Host != nil {
+		name = *want.Host
+	}
+	if strings.Contains(name, ":") {
+		name = "[" + name + "]"
+	}
+	return name + ":" + strconv.Itoa(*want.Port)
+}
+
+func act(ctx context.Context, h host.Host, want WaitFor) (bool, WaitFor, error) {
+	limit, pause := within, every
+	if want.Within != nil {
+		limit = *want.Within
+	}
+	if want.Every != nil {
+		pause = *want.Every
+	}
+	begun := host.Now(h)
+	for {
+		why, err := look(ctx, h, want)
+		if err != nil {
+			return false, want, err
+		}
+		if (why == nil) != want.gone() {
+			return false, want, nil
+		}
+		left := limit - host.Now(h).Sub(begun)
+		if left <= 0 {
+			return false, want, want.late(limit, why)
+		}
+		err = host.Sleep(ctx, h, min(pause, left))
+		if errors.Is(err, host.ErrUnforeseeable) {
+			err = &host.NotYet{Until: want.target()}
+		}
+		if err != nil {
+			return false, want, err
+		}
+	}
+}
+
+func (want WaitFor) late(limit time.Duration, why error) error {
+	if why == nil {
+		return fmt.Errorf("it waited %s until %s, and it is as before", limit, want.target())
+	}
+	return fmt.Errorf("it waited %s until %s: %w", limit, want.target(), why)
+}
+
+// look looks once: why it is not so yet, or the error that ends the wait.
+func look(ctx context.Context, h host.Host, want WaitFor) (why, err error) {
+	if want.Path != nil {
+		return lookPath(h, *want.Path, want.Matches)
+	}
+	n, err := host.NetworkOf(h)
+	if err != nil {
+		return nil, err
+	}
+	brief, done := context.WithTimeoutCause(ctx, patience, errNoAnswer)
+	defer done()
+	if want.Port != nil {
+		c, err := n.Dial(brief, "tcp", want.address())
+		if err == nil {
+			return nil, c.Close()
+		}
+		return notYet(ctx, err)
+	}
+	ca, err := web.CA(h, want.CA)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := web.Get(brief, h, host.Request{URL: *want.URL, Header: want.Headers, Reads: true, CA: ca})
+	if err != nil {
+		return notYet(ctx, err)
+	}
+	if err := web.Expected(want.Expect, answer.Status); err != nil {
+		return fmt.Errorf("it answers %w", err), nil
+	}
+	return matches(answer.Text, want.Matches), nil
+}
+
+var errNoAnswer = errors.New("it did not answer within " + patience.String())
+
+// notYet tells what may pass from what ends the wait.
+func notYet(ctx context.Context, err error) (why, end error) {
+	if ctx.Err() != nil || errors.Is(err, host.ErrUnforeseeable) || errors.Is(err, host.ErrUnsupported) {
+		return nil, err
+	}
+	return err, nil
+}
