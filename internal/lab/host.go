@@ -24,11 +24,13 @@ type Host struct {
 	Address string // in the run's network
 	run     *Run
 	device  string // the run's end of its line
-	unit    string // the machine's name: run and host
-	leader  int    // its PID 1, seen from here
-	nspawn  *exec.Cmd
-	lasting bool          // what is written survives a reboot
-	ended   chan struct{} // closed when nspawn has ended
+	// hardware is the address of its own end.
+	hardware string
+	unit     string // the machine's name: run and host
+	leader   int    // its PID 1, seen from here
+	nspawn   *exec.Cmd
+	lasting  bool          // what is written survives a reboot
+	ended    chan struct{} // closed when nspawn has ended
 }
 
 // start puts itself into a control group that carries the host's name, and
@@ -107,7 +109,7 @@ func (r *Run) enlist(h *Host) error {
 	}
 	r.booted++
 	number := r.booted % 200
-	h.Address, h.device = address(number), "v"+strconv.Itoa(number)
+	h.Address, h.hardware, h.device = address(number), hardware(number), "v"+strconv.Itoa(number)
 	r.hosts = append(r.hosts, h)
 	return nil
 }

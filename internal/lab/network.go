@@ -27,8 +27,11 @@ const (
 	namespaces = "/run/netns"
 )
 
-// address is the host's with a number from 1 on.
+// address is the host's with a number from 1 on, and hardware the one of its
+// device, which a reboot does not change.
 func address(number int) string { return "10.77.0." + strconv.Itoa(10+number) }
+
+func hardware(number int) string { return fmt.Sprintf("02:00:0a:4d:00:%02x", 10+number) }
 
 // openNetwork makes the run's network, with a server of names in it.
 func (r *Run) openNetwork(ctx context.Context) error {
@@ -78,7 +81,7 @@ func ip(ctx context.Context, options, commands []string) error {
 // join gives the booting host its device and address.
 func (h *Host) join(ctx context.Context) error {
 	err := h.run.links(ctx,
-		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", h.device, h.leader),
+		fmt.Sprintf("link add %s type veth peer name eth0 address %s netns %d", h.device, h.hardware, h.leader),
 		"link set "+h.device+" master "+bridge+" up")
 	if err != nil {
 		return err
