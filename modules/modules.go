@@ -3,13 +3,18 @@ package modules
 
 import (
 	"github.com/tenetcm/tenet/modules/assert"
+	"github.com/tenetcm/tenet/modules/bridge"
+	"github.com/tenetcm/tenet/modules/bridgeport"
+	"github.com/tenetcm/tenet/modules/can"
 	"github.com/tenetcm/tenet/modules/command"
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/file"
+	"github.com/tenetcm/tenet/modules/gre"
 	"github.com/tenetcm/tenet/modules/group"
 	"github.com/tenetcm/tenet/modules/http"
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/markedblock"
+	"github.com/tenetcm/tenet/modules/netif"
 	"github.com/tenetcm/tenet/modules/packages"
 	"github.com/tenetcm/tenet/modules/print"
 	"github.com/tenetcm/tenet/modules/reboot"
@@ -28,13 +33,18 @@ import (
 func Standard() *states.Registry {
 	return states.NewRegistry(
 		assert.Module,
+		bridge.Module,
+		bridgeport.Module,
+		can.Module,
 		command.Module,
 		directory.Module,
 		file.Module,
+		gre.Module,
 		group.Module,
 		http.Module,
 		line.Module,
 		markedblock.Module,
+		netif.Module,
 		packages.Module,
 		print.Module,
 		reboot.Module,

@@ -35,8 +35,10 @@ type Machine struct {
 	Commands    []Command // of several that fit, the first one answers
 	Answers     []Answer  // what is on the network; of several that fit, the first one counts
 	Ports       []Port    // where somebody listens, beside those
-	NoApt       bool      // there is no package manager
-	NoSystemd   bool      // systemd does not run, and there is no systemctl
+	// Devices are the network devices by name, beside lo.
+	Devices   map[string]host.Link
+	NoApt     bool // there is no package manager
+	NoSystemd bool // systemd does not run, and there is no systemctl
 }
 
 // File is a regular file.
@@ -130,6 +132,7 @@ func New(ctx context.Context, m Machine) (*host.Memory, error) {
 	each(b, "service", m.Services, b.addService)
 	b.must(addCommands(b.h, m.Commands))
 	Connect(b.h, m.Answers, m.Ports)
+	b.devices(m.Devices)
 	return b.h, b.err
 }
 

@@ -12,9 +12,6 @@ func (l *Local) Init(context.Context, string) (Init, error) {
 	return nil, lacks("an init system")
 }
 
-// Links is Machine.Links.
-func (l *Local) Links(context.Context) (Links, error) { return nil, lacks("network devices") }
-
 // Tune is Machine.Tune. The value is written at once, as the kernel wants it.
 func (l *Local) Tune(path, value string) error {
 	clean, err := checkPath("write", path)

@@ -128,13 +128,26 @@ type Links interface {
 
 // Link is one network device. In a wish, nil and empty leave things as they are.
 type Link struct {
-	Name      string
-	Kind      string // bridge, gre, can, veth, …; empty: a real device
-	Up        *bool
-	MTU       *int
-	Master    *string  // the bridge that it is a port of; "": of none
-	Addresses []string // with prefix length, such as 192.0.2.1/24; nil: as they are
-	Options   map[string]string
+	Name   string
+	Kind   string // bridge, gre, can, veth, …; empty: a real device
+	Up     *bool  // as somebody has set it, whether or not there is a carrier
+	MTU    *int
+	MAC    string
+	Master *string // the bridge that it is a port of; "": of none
+	// Addresses are those that somebody has given it to stay, with the length of
+	// the prefix, such as 192.0.2.1/24 or 192.0.2.1 peer 192.0.2.2/32; nil in a wish:
+	// as they are. An IPv6 address may be lost as a device goes down: then the
+	// wish brings it back.
+	Addresses []string
+	// Passing are the others, which List tells and nobody sets: those with a
+	// lifetime (DHCP, router advertisements), and those that the kernel makes
+	// (link-local, loopback).
+	Passing []string
+	// Options are those of its kind: of a bridge stp, forward_delay, vlan_filtering;
+	// of gre, gretap, ip6gre and ip6gretap local, remote, ttl, key ("": none); of can
+	// bitrate, sample_point, data_bitrate, data_sample_point, fd, listen_only,
+	// loopback, restart_ms.
+	Options map[string]string
 }
 
 // Network opens connections from a host to others.

@@ -28,8 +28,23 @@ func (m *Memory) Init(ctx context.Context, user string) (Init, error) {
 	return m.equipped().Init(ctx, user)
 }
 
+// EquipLinks gives a Memory network devices, whatever else it is equipped with.
+func (m *Memory) EquipLinks(l Links) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.links = l
+}
+
 // Links is Machine.Links.
-func (m *Memory) Links(ctx context.Context) (Links, error) { return m.equipped().Links(ctx) }
+func (m *Memory) Links(ctx context.Context) (Links, error) {
+	m.mu.RLock()
+	links := m.links
+	m.mu.RUnlock()
+	if links != nil {
+		return links, nil
+	}
+	return m.equipped().Links(ctx)
+}
 
 // Connect gives a Memory a network, whatever else its equipment is.
 func (m *Memory) Connect(n Network) {
@@ -75,7 +90,16 @@ func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
 
 // Links is Machine.Links: a shadow of the base's.
 func (s *Shadow) Links(ctx context.Context) (Links, error) {
-	return nil, fmt.Errorf("%w: the shadow of network devices", ErrUnforeseeable)
+	s.linksMu.Lock()
+	defer s.linksMu.Unlock()
+	if s.links == nil {
+		base, err := LinksOf(ctx, s.host)
+		if err != nil {
+			return nil, err
+		}
+		s.links = &shadowLinks{base: base}
+	}
+	return s.links, nil
 }
 
 // Init is Machine.Init; the watcher is told before a service is touched.

@@ -25,6 +25,7 @@ type Memory struct {
 	network   Network   // nil: the equipment's
 	clock     time.Time // zero: this machine's
 	slept     time.Duration
+	links     Links // nil: those of the equipment
 }
 
 // Program is a program of a Memory host.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 // Shadow is a copy-on-write view of another host, on which a plan is carried
@@ -18,6 +19,9 @@ type Shadow struct {
 	*tree
 	host     Host
 	accounts *accounts
+
+	linksMu sync.Mutex
+	links   *shadowLinks // nil: nobody has asked for them
 }
 
 // NewShadow makes a shadow of a host, which may be a shadow itself. The base

@@ -225,6 +225,7 @@ func snapshot(t T, h host.Host) map[string]string {
 		tree[name] = text
 	}
 	walk("/")
+	addLinks(t, h, tree)
 	return tree
 }
 
@@ -240,4 +241,24 @@ func whole(t T, h host.Reader, name string) string {
 		t.Fatalf("%v", err)
 	}
 	return string(data)
+}
+
+// addLinks describes the network devices of a host that has them.
+func addLinks(t T, h host.Host, tree map[string]string) {
+	t.Helper()
+	links, err := host.LinksOf(t.Context(), h)
+	if errors.Is(err, host.ErrUnsupported) {
+		return
+	}
+	var list []host.Link
+	if err == nil {
+		list, err = links.List(t.Context())
+	}
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, l := range list {
+		tree["device "+l.Name] = fmt.Sprintf("%s up %v mtu %d %s in %q %q %q %v",
+			l.Kind, *l.Up, *l.MTU, l.MAC, *l.Master, l.Addresses, l.Passing, l.Options)
+	}
 }

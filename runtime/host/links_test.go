@@ -1,0 +1,79 @@
+package host_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/hosttest"
+)
+
+func newLinks() *host.MemoryLinks {
+	links := host.NewMemoryLinks(host.Link{Name: "lo", Up: new(true)}, host.Link{Name: "port0", Kind: "veth"})
+	links.Kinds = []string{"bridge"}
+	return links
+}
+
+func linksOf(t *testing.T, h host.Host) host.Links {
+	t.Helper()
+	links, err := host.LinksOf(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return links
+}
+
+func TestLinks(t *testing.T) {
+	machine := func() *host.Memory {
+		m := host.NewMemory()
+		m.EquipLinks(newLinks())
+		return m
+	}
+	for name, open := range map[string]func() host.Host{
+		"Memory":  func() host.Host { return machine() },
+		"Shadow":  func() host.Host { return host.NewShadow(machine()) },
+		"fork":    func() host.Host { return host.NewShadow(machine()).Fork() },
+		"opaque":  func() host.Host { return host.NewShadow(machine()).View(true) },
+		"watched": func() host.Host { return host.Watched(machine(), host.Watcher{Run: func() {}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open()
+			_, real := h.(*host.Memory)
+			hosttest.RunLinks(t, !real, func(t *testing.T) (host.Links, string) { return linksOf(t, open()), "port0" })
+		})
+	}
+}
+
+// What a plan does with devices, nobody else sees.
+func TestShadowOfLinks(t *testing.T) {
+	base := newLinks()
+	m := host.NewMemory()
+	m.EquipLinks(base)
+	shadow := host.NewShadow(m)
+	links := linksOf(t, shadow)
+	if err := links.Add(t.Context(), host.Link{Name: "br0", Kind: "bridge"}); err != nil {
+		t.Fatal(err)
+	}
+	fork := linksOf(t, shadow.Fork())
+	if err := fork.Change(t.Context(), host.Link{Name: "port0"}, host.Link{Master: new("br0")}); err != nil {
+		t.Fatal(err)
+	}
+	for want, l := range map[int]host.Links{2: base, 3: links} {
+		list, err := l.List(t.Context())
+		if err != nil || len(list) != want {
+			t.Errorf("%d devices, want %d; %v", len(list), want, err)
+		}
+		if port, err := host.FindLink(list, "port0"); err != nil || *port.Master != "" {
+			t.Errorf("the port is %+v, %v", port, err)
+		}
+	}
+}
+
+// A tree below a root has no devices of its own.
+func TestNoLinksBelowRoot(t *testing.T) {
+	for _, h := range []host.Host{local(t, t.TempDir()), host.NewShadow(local(t, t.TempDir())), host.NewMemory()} {
+		if _, err := host.LinksOf(t.Context(), h); !errors.Is(err, host.ErrUnsupported) {
+			t.Errorf("%T: %v", h, err)
+		}
+	}
+}
