@@ -57,6 +57,7 @@ type grammar struct {
 	Why        whyCmd        `cmd:"" help:"Explain why something runs, and when."`
 	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine."`
 	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
+	Import     importCmd     `cmd:"" help:"Declare what stands on this machine already."`
 	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
 	Exec       execCmd       `cmd:"" help:"Run a command on this machine."`
 	History    historyCmd    `cmd:"" help:"List the runs on this machine."`

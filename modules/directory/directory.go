@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -61,6 +62,7 @@ var Module = states.Define(states.Type[Directory]{
 	New:      Directory{Mode: new(fs.FileMode(0o755))},
 	Validate: validate, Complete: complete, Extra: differencesBelow,
 	Read: read, Write: write, Remove: remove,
+	Import: imported, List: listed,
 })
 
 func validate(want Directory) error {
@@ -200,4 +202,19 @@ func more(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
+}
+
+// imported leaves out the owner and the group that a new one would have.
+func imported(ctx context.Context, h host.Host, key Directory) (*Directory, error) {
+	key.Owner, key.Group = owner.Unusual(h, key.Path)
+	return read(ctx, h, key)
+}
+
+func listed(ctx context.Context, h host.Host, paths []string) ([]Directory, error) {
+	names, err := found.Below(ctx, h, paths, host.Directory)
+	keys := make([]Directory, len(names))
+	for i, name := range names {
+		keys[i].Path = name
+	}
+	return keys, err
 }

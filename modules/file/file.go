@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -52,6 +53,7 @@ var Module = states.Define(states.Type[File]{
 	New:      File{Content: new(host.Text("")), Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Complete: complete,
 	Read: read, Write: write, Remove: remove, Recover: recovered,
+	Import: imported, List: listed,
 })
 
 func validate(want File) error {
@@ -121,3 +123,19 @@ func read(_ context.Context, h host.Host, want File) (*File, error) {
 }
 
 func remove(_ context.Context, h host.Host, have File) error { return h.Remove(have.Path) }
+
+// imported leaves out the owner and the group that a new one would have.
+func imported(ctx context.Context, h host.Host, key File) (*File, error) {
+	key.Content = new(host.Content)
+	key.Owner, key.Group = owner.Unusual(h, key.Path)
+	return read(ctx, h, key)
+}
+
+func listed(ctx context.Context, h host.Host, paths []string) ([]File, error) {
+	names, err := found.Below(ctx, h, paths, host.Regular)
+	keys := make([]File, len(names))
+	for i, name := range names {
+		keys[i].Path = name
+	}
+	return keys, err
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -40,6 +41,7 @@ const example = `symlink "/etc/nginx/sites-enabled/blog" {
 var Module = states.Define(states.Type[Symlink]{
 	Name: "symlink", Doc: doc, Example: example,
 	Validate: validate, Read: read, Write: write, Remove: remove,
+	Import: imported, List: listed,
 })
 
 func validate(want Symlink) error {
@@ -101,3 +103,18 @@ func write(_ context.Context, h host.Host, have *Symlink, want Symlink) error {
 }
 
 func remove(_ context.Context, h host.Host, have Symlink) error { return h.Remove(have.Path) }
+
+// imported leaves out the owner and the group that a new one would have.
+func imported(ctx context.Context, h host.Host, key Symlink) (*Symlink, error) {
+	key.Owner, key.Group = owner.Unusual(h, key.Path)
+	return read(ctx, h, key)
+}
+
+func listed(ctx context.Context, h host.Host, paths []string) ([]Symlink, error) {
+	names, err := found.Below(ctx, h, paths, host.Symlink)
+	keys := make([]Symlink, len(names))
+	for i, name := range names {
+		keys[i].Path = name
+	}
+	return keys, err
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
@@ -88,4 +89,28 @@ func Group(h host.Accounts, gid int, want *string) *string {
 		return new(g.Name)
 	}
 	return new(strconv.Itoa(gid))
+}
+
+// Unusual gives the owner and the group of what is at the path, nil for what a new
+// one would get there: those of the acting user, and the group of a directory that
+// hands its own on.
+func Unusual(h host.Host, name string) (user, group *string) {
+	info, err := h.Lstat(name)
+	if err != nil {
+		return nil, nil
+	}
+	uid, gid := 0, 0
+	if a, ok := h.(host.Actor); ok {
+		uid, gid = a.Actor()
+	}
+	if parent, err := h.Lstat(path.Dir(name)); err == nil && parent.Mode&fs.ModeSetgid != 0 {
+		gid = parent.GID
+	}
+	if info.UID != uid {
+		user = User(h, info.UID, new(""))
+	}
+	if info.GID != gid {
+		group = Group(h, info.GID, new(""))
+	}
+	return user, group
 }

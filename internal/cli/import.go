@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/internal/adopt"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+type importCmd struct {
+	Args     []string `arg:"" optional:"" name:"TYPE KEY [attr=value]" help:"The type of a part and its key, such as file /etc/motd, with the other keys of types that have several. With --all: the paths whose files are read."`
+	All      []string `help:"Declare all that somebody has set up: packages, services, users, groups, files, or any type that can be listed." placeholder:"WHAT"`
+	Out      string   `help:"Write a site into this directory, in place of printing it." placeholder:"DIR"`
+	Language string   `help:"The language to write: ${enum}." enum:"hcl,starlark" default:"hcl"`
+	Star     bool     `help:"The same as --language starlark."`
+}
+
+// Run declares what stands on this machine.
+func (cmd *importCmd) Run(ctx runContext, s *client) error {
+	if cmd.Star {
+		cmd.Language = string(adopt.Starlark)
+	}
+	h, err := s.newHost()
+	if err != nil {
+		return err
+	}
+	if len(cmd.All) > 0 {
+		return cmd.all(ctx, s, h)
+	}
+	if len(cmd.Args) == 0 {
+		return usage("tenet import TYPE KEY, or tenet import --all packages,services", "nothing is named that is to be read")
+	}
+	return cmd.one(ctx, s, h)
+}
+
+// one declares one part.
+func (cmd *importCmd) one(ctx runContext, s *client, h *host.Local) error {
+	if cmd.Out != "" {
+		return usage("tenet import --all WHAT --out DIR writes a site", "--out is of use with --all only: one part is printed")
+	}
+	module, keys, err := cmd.keys(s, h)
+	if err != nil {
+		return err
+	}
+	part, err := adopt.Read(ctx, h, module, keys, adopt.Options{})
+	if err != nil {
+		return unimportable(module, keys, err)
+	}
+	if s.globals.JSON {
+		return s.printJSON(part)
+	}
+	text, err := cmd.text(adopt.Language(cmd.Language).Print(part))
+	if err != nil {
+		return err
+	}
+	_, err = s.Out.Write(text)
+	return unread(failed(err))
+}
+
+// text lays out what was written.
+func (cmd *importCmd) text(text string) ([]byte, error) {
+	name := "import.hcl"
+	if cmd.Language == string(adopt.Starlark) {
+		name = "import.star"
+	}
+	out, diags := lang.Format(name, []byte(text))
+	if diags.HasErrors() {
+		return nil, failed(fmt.Errorf("what was read cannot be written: %w", diags.Err()))
+	}
+	return out, nil
+}
+
+// keys finds the module, and the values of its keys.
+func (cmd *importCmd) keys(s *client, h *host.Local) (*states.Module, map[string]any, error) {
+	registry := modules.Standard()
+	name := cmd.Args[0]
+	module := registry.Lookup(name)
+	if module == nil {
+		hint := eval.DidYouMean(name, registry.Names())
+		if hint == "" {
+			hint = "tenet doc lists the modules"
+		}
+		return nil, nil, usage(hint, "there is no module %q", name)
+	}
+	if module.IsAct() {
+		return nil, nil, usage("import what it works on, such as a file, a package or a service",
+			"%s acts, and leaves nothing that could be read", name)
+	}
+	facts, err := s.facts(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := arguments{module: module, values: map[string]any{}, home: func() (string, error) {
+		home, err := facts.Fact("home")
+		return fmt.Sprint(home), err
+	}}
+	names := module.Keys()
+	given := cmd.Args[1:]
+	if len(given) > 0 && len(names) > 0 {
+		if err := a.set(module.Attribute(names[0]), given[0]); err != nil {
+			return nil, nil, a.wrong(err)
+		}
+		given = given[1:]
+	}
+	for _, pair := range given {
+		if err := a.take(pair); err != nil {
+			return nil, nil, err
+		}
+		if name, _, _ := strings.Cut(pair, "="); module.Attribute(name) == nil || !module.Attribute(name).Key {
+			return nil, nil, usage(a.hint(), "%s is no key of %s: its value is what is to be read", name, module.Name)
+		}
+	}
+	for _, name := range names {
+		if a.values[name] == nil {
+			return nil, nil, usage("tenet import "+module.Name+" "+strings.ToUpper(names[0])+keysBehind(names), "%s needs its key %s", module.Name, name)
+		}
+	}
+	return module, a.values, nil
+}
+
+// keysBehind shows how further keys are given.
+func keysBehind(names []string) string {
+	var b strings.Builder
+	for _, name := range names[1:] {
+		fmt.Fprintf(&b, " %s=%s", name, strings.ToUpper(name))
+	}
+	return b.String()
+}
+
+// unimportable explains why a part cannot be given.
+func unimportable(m *states.Module, keys map[string]any, err error) error {
+	what := m.Name
+	if names := m.Keys(); len(names) > 0 {
+		what = states.LabelAddress(m.Name, fmt.Sprint(keys[names[0]]))
+	}
+	st := &status{code: exitFailed, err: fmt.Errorf("%s: %w", what, err)}
+	wrong, isWrong := errors.AsType[*states.AttributeError](err)
+	left, isLeft := errors.AsType[*adopt.LeftOut](err)
+	switch {
+	case errors.Is(err, adopt.ErrNotThere):
+		st.err = fmt.Errorf("%s is not on this machine", what)
+		st.hint = "tenet import --all lists what is there"
+	case isWrong:
+		st.code, st.hint = exitUsage, wrong.Hint
+	case isLeft && left.Secret:
+		st.hint = `keep it with "tenet secret", and write the part by hand with content = secret("NAME")`
+	}
+	return st
+}
