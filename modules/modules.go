@@ -11,8 +11,13 @@ import (
 	"github.com/tenetcm/tenet/modules/file"
 	"github.com/tenetcm/tenet/modules/gre"
 	"github.com/tenetcm/tenet/modules/group"
+	"github.com/tenetcm/tenet/modules/hostname"
+	"github.com/tenetcm/tenet/modules/hostsentry"
 	"github.com/tenetcm/tenet/modules/http"
+	"github.com/tenetcm/tenet/modules/kernelmodule"
+	"github.com/tenetcm/tenet/modules/limits"
 	"github.com/tenetcm/tenet/modules/line"
+	"github.com/tenetcm/tenet/modules/locale"
 	"github.com/tenetcm/tenet/modules/markedblock"
 	"github.com/tenetcm/tenet/modules/netif"
 	"github.com/tenetcm/tenet/modules/packages"
@@ -23,6 +28,7 @@ import (
 	"github.com/tenetcm/tenet/modules/service"
 	"github.com/tenetcm/tenet/modules/symlink"
 	"github.com/tenetcm/tenet/modules/sysctl"
+	"github.com/tenetcm/tenet/modules/timezone"
 	"github.com/tenetcm/tenet/modules/user"
 	"github.com/tenetcm/tenet/modules/waitfor"
 	"github.com/tenetcm/tenet/states"
@@ -41,8 +47,13 @@ func Standard() *states.Registry {
 		file.Module,
 		gre.Module,
 		group.Module,
+		hostname.Module,
+		hostsentry.Module,
 		http.Module,
+		kernelmodule.Module,
+		limits.Module,
 		line.Module,
+		locale.Module,
 		markedblock.Module,
 		netif.Module,
 		packages.Module,
@@ -53,6 +64,7 @@ func Standard() *states.Registry {
 		service.Module,
 		symlink.Module,
 		sysctl.Module,
+		timezone.Module,
 		user.Module,
 		waitfor.Module,
 	)

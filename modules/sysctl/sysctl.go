@@ -7,11 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
-	"github.com/tenetcm/tenet/modules/internal/lines"
+	"github.com/tenetcm/tenet/modules/internal/settings"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -99,18 +98,13 @@ func checkKey(key string) error {
 }
 
 func checkFile(file string) error {
-	if file == "/etc/sysctl.conf" {
+	if files().InDir(file, func(name string) bool { return check.Name("file", name, "._-") == nil }) {
 		return nil
 	}
-	name, found := strings.CutPrefix(file, "/etc/sysctl.d/")
-	name, conf := strings.CutSuffix(name, ".conf")
-	if !found || !conf || check.Name("file", name, "._-") != nil {
-		return &states.AttributeError{
-			Attribute: "file", Message: fmt.Sprintf("%q is no file that is read at boot", file),
-			Hint: "write /etc/sysctl.conf, or /etc/sysctl.d/NAME.conf",
-		}
+	return &states.AttributeError{
+		Attribute: "file", Message: fmt.Sprintf("%q is no file that is read at boot", file),
+		Hint: "write /etc/sysctl.conf, or /etc/sysctl.d/NAME.conf",
 	}
-	return nil
 }
 
 func read(_ context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
@@ -118,17 +112,12 @@ func read(_ context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := settings(h, want.Key, etc())
+	set, err := files().Own(h, want.Key)
 	if err != nil || len(set) == 0 {
 		return nil, err
 	}
-	boot := set[len(set)-1]
-	for _, s := range set {
-		if want.File != nil && s.file == *want.File {
-			boot = s
-		}
-	}
-	have := &Sysctl{Key: want.Key, File: &boot.file, Value: &boot.value, Now: want.Now}
+	boot := settings.Pick(set, want.File)
+	have := &Sysctl{Key: want.Key, File: &boot.File, Value: &boot.Value, Now: want.Now}
 	if running != nil && (want.Value == nil || !same(*running, *want.Value)) {
 		have.Value = running
 	}
@@ -162,52 +151,25 @@ func write(ctx context.Context, h host.Host, _ *Sysctl, want Sysctl) error {
 	if err := overridden(h, want); err != nil {
 		return err
 	}
-	t, err := lines.LoadIfThere(h, *want.File)
-	if err != nil {
-		return err
-	}
 	value := strings.TrimSpace(*want.Value)
 	if running != nil && !same(*running, value) {
 		if err := host.Tune(h, pathOf(want.Key), value); err != nil {
 			return fmt.Errorf("the kernel does not take %q for %s: %w", value, want.Key, err)
 		}
 	}
-	line := want.Key + " = " + value
-	changed := t.Set(t.Find(sets(want.Key)), line)
-	if changed.String() == t.String() {
-		return nil
-	}
-	return changed.Save(ctx, h, *want.File, host.Meta{})
+	return files().Set(ctx, h, *want.File, want.Key, want.Key+" = "+value)
 }
 
 func remove(ctx context.Context, h host.Host, have Sysctl) error {
-	set, err := settings(h, have.Key, etc())
-	if err != nil {
-		return err
-	}
-	for _, s := range set {
-		t, err := lines.Load(h, s.file)
-		if err != nil {
-			return err
-		}
-		rows := t.Find(sets(have.Key))
-		if len(rows) == 0 {
-			continue // it has set it twice
-		}
-		if err := t.Without(rows, -1).SaveOrRemove(ctx, h, s.file); err != nil {
-			return err
-		}
-	}
-	return nil
+	return files().Drop(ctx, h, have.Key)
 }
 
 func list(_ context.Context, h host.Host, _ []string) ([]Sysctl, error) {
-	set, err := settings(h, "", etc())
+	keys, err := files().Keys(h)
 	var found []Sysctl
-	for _, s := range set {
-		same := func(have Sysctl) bool { return have.Key == s.key }
-		if checkKey(s.key) == nil && !slices.ContainsFunc(found, same) {
-			found = append(found, Sysctl{Key: s.key})
+	for _, key := range keys {
+		if checkKey(key) == nil {
+			found = append(found, Sysctl{Key: key})
 		}
 	}
 	return found, err

@@ -29,6 +29,8 @@ type lifecycle struct {
 	Steps []step
 	// Untried are the attributes that no step changes, and why.
 	Untried map[string]string
+	// Found says that a host has one from the start, which the first step changes.
+	Found bool
 	// Gone is a script that must succeed once the part is absent; empty only of a
 	// module that cannot be absent.
 	Gone string
@@ -63,7 +65,7 @@ func (l lifecycle) run(m *machine) {
 		switch {
 		case module.IsAct():
 			action = states.Execute
-		case i == 0:
+		case i == 0 && !l.Found:
 			action = states.Create
 		}
 		for _, name := range l.carryOut(m, s.Set, action, s.Maybe) {

@@ -115,3 +115,24 @@ func Text(attribute string, text *string) error {
 	}
 	return nil
 }
+
+// HostName checks the name of a machine, with or without its domain: words of
+// letters, digits, - and _ with dots between them, of up to 63 characters each and
+// 253 in all.
+func HostName(attribute, name string) error {
+	e := &states.AttributeError{Attribute: attribute}
+	if len(name) > 253 {
+		e.Message = fmt.Sprintf("a name of %d characters is too long for a machine", len(name))
+		return e
+	}
+	if err := Name(attribute, name, "._-"); err != nil {
+		return err
+	}
+	for word := range strings.SplitSeq(name, ".") {
+		if word == "" || len(word) > 63 || word[0] == '-' || word[len(word)-1] == '-' {
+			e.Message = fmt.Sprintf("%q is no name of a machine", name)
+			return e
+		}
+	}
+	return nil
+}
