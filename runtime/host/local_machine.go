@@ -1,16 +1,10 @@
 package host
 
 import (
-	"context"
 	"errors"
 
 	"golang.org/x/sys/unix"
 )
-
-// Init is Machine.Init.
-func (l *Local) Init(context.Context, string) (Init, error) {
-	return nil, lacks("an init system")
-}
 
 // Tune is Machine.Tune. The value is written at once, as the kernel wants it.
 func (l *Local) Tune(path, value string) error {

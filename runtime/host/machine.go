@@ -78,7 +78,8 @@ type Init interface {
 	Services(ctx context.Context) ([]Service, error)
 	// Service tells about one; fs.ErrNotExist: it is not known.
 	Service(ctx context.Context, name string) (Service, error)
-	// Do carries out a verb on a service, and returns when that is done.
+	// Do carries out a verb on a service, and returns when that is done: a service
+	// that was started runs then. What it did not do is a *ServiceError.
 	Do(ctx context.Context, verb Verb, name string) error
 	// Refresh makes it read its own files anew.
 	Refresh(ctx context.Context) error
@@ -104,7 +105,7 @@ const (
 type Service struct {
 	Name       string
 	Load       string // loaded, not-found, masked, bad-setting, error
-	Active     string // active, inactive, failed, activating, …
+	Active     string // active, inactive, failed, activating, …; empty: no init system runs
 	Sub        string
 	Result     string // success, or why the last run failed
 	Type       string // simple, notify, oneshot, …
@@ -112,6 +113,9 @@ type Service struct {
 	CanReload  bool
 	NeedReload bool // its files have changed since they were read
 }
+
+// Runs reports whether the service runs.
+func (s Service) Runs() bool { return s.Active == "active" || s.Active == "reloading" }
 
 // Links are the network devices of a machine.
 type Links interface {

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"syscall"
 )
 
@@ -81,11 +80,6 @@ func (t *tree) Tune(path, value string) error {
 		return pathError("write", path, syscall.EINVAL)
 	}
 	return t.writeFile(context.Background(), path, Text(value+"\n"), Meta{}, false)
-}
-
-// Init is Machine.Init: a shadow of the base's.
-func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
-	return nil, fmt.Errorf("%w: the shadow of an init system", ErrUnforeseeable)
 }
 
 // Links is Machine.Links: a shadow of the base's.

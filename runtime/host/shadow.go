@@ -20,8 +20,9 @@ type Shadow struct {
 	host     Host
 	accounts *accounts
 
-	linksMu sync.Mutex
-	links   *shadowLinks // nil: nobody has asked for them
+	linksMu  sync.Mutex
+	links    *shadowLinks // nil: nobody has asked for them
+	services shadowServices
 }
 
 // NewShadow makes a shadow of a host, which may be a shadow itself. The base
@@ -83,7 +84,7 @@ func (s *Shadow) Run(context.Context, Command) (Result, error) {
 // here; else it is ErrUnanswerable.
 func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
 	for _, path := range q.Reads {
-		if s.changed(path) {
+		if s.changed(path) || path == "/" && s.services.acted() {
 			return Result{}, fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
 		}
 	}

@@ -1,0 +1,267 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+)
+
+// Init is Machine.Init: the base's, with what was done here laid over it. Unit files
+// that were written here count, and what is enabled or masked is written here.
+//
+// What a service does as it starts, ends or reloads cannot be foreseen; that it
+// runs then, or does not, is known.
+func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
+	base, err := InitOf(ctx, s.host, user)
+	if err != nil {
+		if _, here := s.User(user); user != "" && here == nil && s.changed(passwdFile) {
+			return nil, fmt.Errorf("%w: the services of an account that earlier steps change", ErrUnforeseeable)
+		}
+		return nil, err
+	}
+	s.services.Lock()
+	defer s.services.Unlock()
+	if i := s.services.of[user]; i != nil {
+		return i, nil
+	}
+	i := &shadowInit{shadow: s, base: base, active: map[string]bool{}}
+	if base.System() == "systemd" {
+		files, err := UnitFiles(s, user)
+		if err != nil {
+			return nil, err
+		}
+		i.files = files.(*unitFiles)
+	}
+	if s.services.of == nil {
+		s.services.of = map[string]*shadowInit{}
+	}
+	s.services.of[user] = i
+	return i, nil
+}
+
+// Init answers nothing behind something unforeseeable.
+func (v opaqueView) Init(context.Context, string) (Init, error) { return nil, ErrUnanswerable }
+
+// shadowServices is what a Shadow knows of services.
+type shadowServices struct {
+	sync.Mutex
+	of map[string]*shadowInit // by the account
+}
+
+// acted reports whether a service was started or stopped here, so that what programs
+// say of the base is not what they would say then.
+func (s *shadowServices) acted() bool {
+	s.Lock()
+	defer s.Unlock()
+	for _, i := range s.of {
+		if i.acted() {
+			return true
+		}
+	}
+	return false
+}
+
+// shadowInit is the Init of a Shadow.
+type shadowInit struct {
+	shadow *Shadow
+	base   Init
+	files  *unitFiles // nil: an init system whose files are not understood
+
+	mu      sync.Mutex
+	active  map[string]bool   // what was started or stopped here
+	changed map[string]string // of another init system: how it is enabled
+}
+
+// System is Init.System.
+func (i *shadowInit) System() string { return i.base.System() }
+
+// Refresh is Init.Refresh: here all files are read anew each time.
+func (i *shadowInit) Refresh(context.Context) error { return nil }
+
+// Services is Init.Services.
+func (i *shadowInit) Services(ctx context.Context) ([]Service, error) {
+	names := map[string]bool{}
+	lists := []Init{i.base}
+	if i.files != nil && i.files.touched() {
+		lists = append(lists, i.files)
+	}
+	for _, list := range lists {
+		services, err := list.Services(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range services {
+			names[s.Name] = true
+		}
+	}
+	var out []Service
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		s, err := i.Service(ctx, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Service is Init.Service.
+func (i *shadowInit) Service(ctx context.Context, name string) (Service, error) {
+	s, err := i.base.Service(ctx, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	if i.files != nil {
+		s, err = i.overlaid(ctx, s, err)
+	}
+	if err != nil {
+		return s, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if active, known := i.active[name]; known {
+		s.Result = "success"
+		s.Active, s.Sub = "inactive", "dead"
+		if active {
+			s.Active, s.Sub = "active", "running"
+		}
+	}
+	if how := i.changed[name]; how != "" {
+		s.Enablement = how
+	}
+	return s, nil
+}
+
+// overlaid puts what the files here say over what the base says.
+func (i *shadowInit) overlaid(ctx context.Context, s Service, missing error) (Service, error) {
+	text, links := i.files.touchedBy(s.Name)
+	if !text && !links {
+		return s, missing
+	}
+	now, err := i.files.Service(ctx, s.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !text:
+		return s, missing // the base knows it from elsewhere, or does not
+	case err != nil:
+		return s, err
+	}
+	s.Enablement, s.NeedReload = now.Enablement, false
+	if text || now.Load == "masked" || s.Load == "masked" {
+		s.Load, s.Type, s.CanReload = now.Load, now.Type, now.CanReload
+	}
+	if s.Active == "" && missing != nil && i.runs() {
+		s.Active, s.Sub, s.Result = "inactive", "dead", "success"
+	}
+	return s, nil
+}
+
+// runs reports whether the base's init system can start something.
+func (i *shadowInit) runs() bool {
+	_, offline := i.base.(*unitFiles)
+	if under, ok := i.base.(*shadowInit); ok {
+		return under.runs()
+	}
+	return !offline
+}
+
+// Do is Init.Do.
+func (i *shadowInit) Do(ctx context.Context, verb Verb, name string) error {
+	switch verb {
+	case Enable, Disable, Mask, Unmask:
+		return i.note(ctx, verb, name)
+	}
+	if !i.runs() {
+		return i.base.Do(ctx, verb, name)
+	}
+	s, err := i.Service(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case s.Load == "masked" && verb != Stop:
+		return &maskedError{name}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if verb != Reload {
+		i.active[name] = verb != Stop && (s.Type != "oneshot" || path.Ext(name) != ".service")
+	}
+	return fmt.Errorf("%w: what %s does as it is told to %s", ErrUnforeseeable, name, verb)
+}
+
+// note keeps how a service is enabled now.
+func (i *shadowInit) note(ctx context.Context, verb Verb, name string) error {
+	s, err := i.Service(ctx, name)
+	if s.Enablement == "generated" && (verb == Enable || verb == Disable) {
+		return fmt.Errorf("%w: the script of %s", ErrUnforeseeable, name)
+	}
+	if i.files != nil {
+		return i.files.Do(ctx, verb, name)
+	}
+	if err != nil {
+		return err
+	}
+	how := map[Verb]string{Enable: "enabled", Disable: "disabled"}[verb]
+	if how == "" {
+		return cannotMask(i.System())
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.changed == nil {
+		i.changed = map[string]string{}
+	}
+	i.changed[name] = how
+	return nil
+}
+
+// acted reports whether anything was started or stopped here.
+func (i *shadowInit) acted() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.active) > 0
+}
+
+// maskedError says that a service cannot be started.
+type maskedError struct{ name string }
+
+// Error names the service and the way out.
+func (e *maskedError) Error() string {
+	return e.name + " is masked and cannot be started (a service part with masked = false lifts that)"
+}
+
+func cannotMask(system string) error {
+	return fmt.Errorf("%s cannot mask a service: %w", system, ErrUnsupported)
+}
+
+// touched reports whether a Shadow's own unit files may differ from its base's.
+func (u *unitFiles) touched() bool {
+	s, ok := u.h.(*Shadow)
+	return ok && slices.ContainsFunc(u.dirs, s.changed)
+}
+
+// touchedBy reports whether a Shadow has changed what a unit is, and how it may be
+// enabled.
+func (u *unitFiles) touchedBy(name string) (text, links bool) {
+	s, ok := u.h.(*Shadow)
+	if !ok {
+		return true, true
+	}
+	names := []string{name, name + ".d"}
+	if of := template(name); of != "" {
+		names = append(names, of, of+".d")
+	}
+	for _, dir := range u.dirs {
+		for _, n := range names {
+			text = text || s.changed(path.Join(dir, n))
+		}
+	}
+	links = s.changed(u.config) || s.changed(u.fleeting) || u.user != nil && s.changed("/etc/systemd/user")
+	return text, links
+}
