@@ -83,14 +83,20 @@ func (s *Schema) Keys() []string {
 }
 
 // Key gives what names the resource among those of its type: the value of its
-// key attribute, or of several as a JSON array. A type without key has "".
+// key attribute, or of several as a JSON array, without optional ones at the end
+// that are not given. A type without key has "".
 func (s *Schema) Key(values map[string]any) string {
 	var parts []any
+	given := 0
 	for _, a := range s.Attributes {
 		if a.Key {
 			parts = append(parts, values[a.Name])
+			if a.Required || values[a.Name] != nil {
+				given = len(parts)
+			}
 		}
 	}
+	parts = parts[:given]
 	switch len(parts) {
 	case 0:
 		return ""

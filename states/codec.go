@@ -56,6 +56,8 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 		case "":
 		case "key":
 			a.Key, a.Required = true, true
+		case "optional":
+			a.Required = false
 		case "present":
 			a.Present = true
 		case "required":

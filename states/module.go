@@ -119,6 +119,7 @@ type Schema struct {
 //	key       names the resource; several keys make one together. The first
 //	          one defaults to the part's label
 //	required  must be given (keys are by themselves)
+//	optional  of a key after the first: may be left out
 //	present   must be given unless the part is absent
 //	in        how to do it: never compared, not observed
 //	out       observed only; cannot be set

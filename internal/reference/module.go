@@ -90,6 +90,8 @@ func attribute(a states.Attribute) string {
 		text += " One of " + strings.Join(a.Enum, ", ") + "."
 	}
 	switch {
+	case a.Key && !a.Required:
+		text += " Key, if given."
 	case a.Key:
 		text += " Key."
 	case a.Present:
