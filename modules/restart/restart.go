@@ -1,23 +1,27 @@
-// Package restart is the module "restart": a unit of systemd is stopped and
-// started again.
+// Package restart is the module "restart": a service is stopped and started
+// again.
 package restart
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Restart names one unit.
+// Restart names one service.
 type Restart struct {
-	Name string `state:"name,key" doc:"Name of the unit; without a kind such as .timer it is a .service."`
+	Name string  `state:"name,key" doc:"Name of the service, or of another unit with its kind, such as backup.timer."`
+	User *string `state:"user,key,optional" doc:"The account whose own service it is; otherwise it is the machine's."`
 }
 
-const doc = `Restarts a unit of systemd; one that does not run is started.
+const doc = `Restarts a service; one that does not run is started.
 
-At the top level of a site it is a handler: it runs when something that notifies it has changed. Changed unit files are read anew before. A unit that does not run afterwards is an error with the last lines of its log.`
+At the top level of a site it is a handler: it runs when something that notifies it has changed. Changed unit files are read anew before. A service that does not run afterwards is an error with the last lines of its log.`
 
 const example = `file "/etc/app.conf" {
   content = "port = 8080\n"
@@ -30,18 +34,23 @@ restart "app" {}`
 var Module = states.Define(states.Type[Restart]{
 	Name: "restart", Doc: doc, Example: example, Handler: true, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A restart is an act, and cannot be undone.",
-	Validate: func(want Restart) error { return systemd.CheckName("name", want.Name) },
-	Act:      act,
+	Validate: func(want Restart) error {
+		return errors.Join(systemd.CheckName("name", want.Name), check.Account("user", want.User))
+	},
+	Act: act,
 })
 
 func act(ctx context.Context, h host.Host, want Restart) (bool, Restart, error) {
-	if err := systemd.Require(h); err != nil {
-		return false, want, err
-	}
-	status, err := systemd.Show(ctx, h, want.Name)
+	s, err := systemd.Open(ctx, h, want.Name, want.User)
 	if err != nil {
 		return false, want, err
 	}
-	err = systemd.Start(ctx, h, "restart", status)
+	status, err := s.Running(ctx)
+	if err == nil && status.Load == "masked" && !status.NeedReload {
+		err = fmt.Errorf("%s is masked and cannot be started (a service part with masked = false lifts that)", s.Name)
+	}
+	if err == nil {
+		err = s.Do(ctx, host.Restart)
+	}
 	return err == nil, want, err
 }

@@ -36,6 +36,6 @@ func TestRestart(t *testing.T) {
 	}})
 	statestest.Run(t, statestest.Suite{
 		Module: restart.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
-		Cases: []statestest.Case{{Name: "no systemd", Values: map[string]any{"name": "web"}, Fails: "no systemd runs on this host"}},
+		Cases: []statestest.Case{{Name: "no systemd", Values: map[string]any{"name": "web"}, Fails: "an init system: this host does not offer it"}},
 	})
 }

@@ -1,5 +1,5 @@
-// Package service is the module "service": whether a unit of systemd runs, and
-// whether it starts at boot.
+// Package service is the module "service": whether a service runs, and whether it
+// starts at boot.
 package service
 
 import (
@@ -7,30 +7,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Service is the state of one unit, wanted or observed. A nil attribute is not
+// Service is the state of one service, wanted or observed. A nil attribute is not
 // managed.
 type Service struct {
-	Name    string `state:"name,key" doc:"Name of the unit; without a kind such as .timer it is a .service."`
-	Running *bool  `state:"running" doc:"Whether it runs now."`
-	Enabled *bool  `state:"enabled" doc:"Whether it starts at boot."`
-	Masked  *bool  `state:"masked" doc:"Whether it cannot be started at all, by nobody."`
+	Name    string  `state:"name,key" doc:"Name of the service, or of another unit with its kind, such as backup.timer."`
+	User    *string `state:"user,key,optional" doc:"The account whose own service it is; otherwise it is the machine's."`
+	Running *bool   `state:"running" doc:"Whether it runs now."`
+	Enabled *bool   `state:"enabled" doc:"Whether it starts at boot, an account's own with its first login."`
+	Masked  *bool   `state:"masked" doc:"Whether it cannot be started at all, by nobody. Only systemd can."`
 
-	enablement string         // as systemctl is-enabled says; read when Enabled or Masked is managed
-	status     systemd.Status // read when Running is managed
+	status host.Service
 }
 
-const doc = `Whether a unit of systemd runs, whether it starts at boot, and whether it is masked.
+const doc = `Whether a service runs, whether it starts at boot, and whether it is masked.
 
-The unit must be known to the host: it comes with a package, or with a unit file. Before it is started, changed unit files are read anew. A unit that does not run after it was started is an error with the last lines of its log.
+The service must be known to the host: it comes with a package, or with a unit file (see systemd_unit). Before it is started, changed unit files are read anew. A service that does not run after it was started is an error with the last lines of its log.
 
-Without a running systemd, as in a tree below --root, enabled and masked are still managed, by way of the unit's links; running is an error. A service does not react to changed configuration: notify a restart or reload.`
+systemd is asked over its own bus, OpenRC and SysV scripts by their programs. Without a running init system, as in a tree below --root, enabled and masked are still managed, by way of the links that stand for them; running is an error.
+
+With user it is a service of that account's own systemd, which must run: it does while the account is logged in, or always after "loginctl enable-linger". A service does not react to changed configuration: notify a restart or reload.`
 
 const example = `service "nginx" {
   running = true
@@ -46,7 +50,7 @@ service "apt-daily.timer" {
 var Module = states.Define(states.Type[Service]{
 	Name: "service", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A service comes with its package or unit file: stop it with running = false and enabled = false, or mask it.",
-	Validate: validate, Read: read, Write: write, Import: imported,
+	Validate: validate, Read: read, Write: write, Import: imported, List: list,
 })
 
 func validate(want Service) error {
@@ -57,119 +61,128 @@ func validate(want Service) error {
 	case is(want.Masked, true) && (is(want.Running, true) || is(want.Enabled, true)):
 		return &states.AttributeError{Attribute: "masked", Message: "a masked unit can neither run nor be enabled"}
 	}
-	return systemd.CheckName("name", want.Name)
+	return errors.Join(systemd.CheckName("name", want.Name), check.Account("user", want.User))
 }
 
 func is(b *bool, value bool) bool { return b != nil && *b == value }
 
 func read(ctx context.Context, h host.Host, want Service) (*Service, error) {
-	have := &Service{Name: want.Name}
-	if want.Enabled != nil || want.Masked != nil {
-		if err := have.readEnablement(ctx, h, want); err != nil {
-			return nil, err
-		}
-	}
-	if want.Running == nil {
-		return have, nil
-	}
-	if err := systemd.Require(h); err != nil {
-		return nil, err
-	}
-	s, err := systemd.Show(ctx, h, want.Name)
+	s, err := systemd.Open(ctx, h, want.Name, want.User)
 	if err != nil {
 		return nil, err
 	}
-	have.status, have.Running = s, new(s.IsActive())
+	look := s.Status
+	if want.Running != nil {
+		look = s.Running
+	}
+	status, err := look(ctx)
+	maskOnly := is(want.Masked, true) && want.Running == nil
+	if maskOnly && errors.Is(err, fs.ErrNotExist) {
+		status, err = host.Service{Enablement: "disabled"}, nil // what is not there yet can be masked
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := &Service{Name: want.Name, User: want.User, status: status}
+	if want.Running != nil {
+		have.Running = new(status.Runs())
+	}
+	if want.Enabled != nil {
+		have.Enabled = new(enabled(status))
+	}
+	if want.Masked != nil {
+		have.Masked = new(masked(status))
+	}
 	return have, nil
 }
 
+func enabled(s host.Service) bool {
+	return s.Enablement == "alias" || strings.HasPrefix(s.Enablement, "enabled")
+}
+
+func masked(s host.Service) bool { return strings.HasPrefix(s.Enablement, "masked") }
+
 // imported leaves out whether it runs, where nothing does.
 func imported(ctx context.Context, h host.Host, key Service) (*Service, error) {
-	key.Enabled, key.Masked = new(bool), new(bool)
-	running, err := systemd.Running(h)
-	if running {
-		key.Running = new(bool)
-	}
+	s, err := systemd.Open(ctx, h, key.Name, key.User)
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, h, key)
+	status, err := s.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	have := &Service{Name: key.Name, User: key.User, Enabled: new(enabled(status)), Masked: new(masked(status))}
+	if status.Active != "" {
+		have.Running = new(status.Runs())
+	}
+	return have, nil
 }
 
-func (s *Service) readEnablement(ctx context.Context, h host.Host, want Service) error {
-	state, err := systemd.Enablement(ctx, h, want.Name)
-	maskOnly := is(want.Masked, true) && want.Running == nil
-	if maskOnly && errors.Is(err, fs.ErrNotExist) {
-		state, err = "disabled", nil // what is not there yet can be masked
+// list names the machine's services that somebody has decided on: those that start
+// at boot, and those that are masked.
+func list(ctx context.Context, h host.Host, _ []string) ([]Service, error) {
+	init, err := host.InitOf(ctx, h, "")
+	if err != nil {
+		return nil, err
+	}
+	services, err := init.Services(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var keys []Service
+	for _, s := range services {
+		template := strings.Contains(s.Name, "@.")
+		if !template && slices.Contains([]string{"enabled", "masked"}, s.Enablement) {
+			keys = append(keys, Service{Name: strings.TrimSuffix(s.Name, ".service")})
+		}
+	}
+	return keys, nil
+}
+
+// write lifts a mask first and puts one last. What a service does as it stops cannot
+// be foreseen, but what follows can.
+func write(ctx context.Context, h host.Host, have *Service, want Service) error {
+	s, err := systemd.Open(ctx, h, want.Name, want.User)
+	if err == nil {
+		err = possible(s.Name, *have, want)
 	}
 	if err != nil {
 		return err
 	}
-	s.enablement = state
-	if want.Enabled != nil {
-		s.Enabled = new(state == "alias" || strings.HasPrefix(state, "enabled"))
+	var unforeseen error
+	for _, step := range []struct {
+		due  bool
+		verb host.Verb
+	}{
+		{is(have.Masked, true) && is(want.Masked, false), host.Unmask},
+		{is(have.Running, true) && is(want.Running, false), host.Stop},
+		{is(have.Enabled, true) && is(want.Enabled, false), host.Disable},
+		{is(have.Enabled, false) && is(want.Enabled, true), host.Enable},
+		{is(have.Masked, false) && is(want.Masked, true), host.Mask},
+		{is(have.Running, false) && is(want.Running, true), host.Start},
+	} {
+		if !step.due {
+			continue
+		}
+		err := s.Do(ctx, step.verb)
+		if errors.Is(err, host.ErrUnforeseeable) {
+			unforeseen = err
+		} else if err != nil {
+			return err
+		}
 	}
-	if want.Masked != nil {
-		s.Masked = new(strings.HasPrefix(state, "masked"))
-	}
-	return nil
+	return unforeseen
 }
 
-func write(ctx context.Context, h host.Host, have *Service, want Service) error {
-	if err := possible(*have, want); err != nil {
-		return err
-	}
-	if is(have.Masked, true) && is(want.Masked, false) {
-		if err := systemd.Change(ctx, h, "unmask", want.Name); err != nil {
-			return err
-		}
-	}
-	if is(have.Running, true) && is(want.Running, false) {
-		if err := systemd.Stop(ctx, h, have.status); err != nil {
-			return err
-		}
-	}
-	if want.Enabled != nil && *want.Enabled != *have.Enabled {
-		verb := "disable"
-		if *want.Enabled {
-			verb = "enable"
-		}
-		if err := systemd.Change(ctx, h, verb, want.Name); err != nil {
-			return err
-		}
-	}
-	if is(have.Masked, false) && is(want.Masked, true) {
-		if err := systemd.Change(ctx, h, "mask", want.Name); err != nil {
-			return err
-		}
-	}
-	if is(have.Running, false) && is(want.Running, true) {
-		return start(ctx, h, *have, want)
-	}
-	return nil
-}
-
-func start(ctx context.Context, h host.Host, have, want Service) error {
-	status := have.status
-	if is(have.Masked, true) { // it was unmasked just now
-		var err error
-		if status, err = systemd.Show(ctx, h, want.Name); err != nil {
-			return err
-		}
-	}
-	return systemd.Start(ctx, h, "start", status)
-}
-
-// possible finds what systemctl would refuse, before anything is changed.
-func possible(have, want Service) error {
-	unit := systemd.Unit(want.Name)
-	unmasks := is(want.Masked, false)
-	masked := strings.HasPrefix(have.enablement, "masked") || have.status.Load == "masked"
+// possible finds what would be refused, before anything is changed.
+func possible(name string, have, want Service) error {
+	isMasked := masked(have.status) || have.status.Load == "masked"
 	switch {
-	case masked && !unmasks && (is(want.Enabled, true) || is(want.Running, true)):
-		return fmt.Errorf("%s is masked (masked = false lifts that)", unit)
-	case is(want.Enabled, true) && have.enablement == "static":
-		return fmt.Errorf("%s cannot be enabled: its unit file has no [Install] section, so other units start it", unit)
+	case isMasked && !is(want.Masked, false) && (is(want.Enabled, true) || is(want.Running, true)):
+		return fmt.Errorf("%s is masked (masked = false lifts that)", name)
+	case is(want.Enabled, true) && slices.Contains([]string{"static", "indirect"}, have.status.Enablement):
+		return fmt.Errorf("%s cannot be enabled: its unit file has no [Install] section, so other units start it", name)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/tenetcm/tenet/modules/internal/fake"
@@ -15,8 +16,8 @@ import (
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
 	fake.Systemd(t, h)
-	fake.Unit(t, h, "web.service", "[Service]\nExecStart=/usr/bin/web\n[Install]\n")
-	fake.Unit(t, h, "tick.timer", "[Timer]\n[Install]\n")
+	fake.Unit(t, h, "web.service", "[Service]\nExecStart=/usr/bin/web\n[Install]\nWantedBy=multi-user.target\n")
+	fake.Unit(t, h, "tick.timer", "[Timer]\n[Install]\nWantedBy=timers.target\n")
 	fake.Unit(t, h, "static.service", "[Service]\nExecStart=/usr/bin/static\n")
 	fake.Unit(t, h, "broken.service", "[Service]\nExecStart=/bin/false\n")
 	fake.Unit(t, h, "short.service", "[Service]\nType=simple\nExecStart=/bin/false\n")
@@ -52,7 +53,7 @@ func TestService(t *testing.T) {
 			Name: "start and enable", Values: map[string]any{"name": "web", "running": true, "enabled": true},
 			Action: states.Update, Changes: []string{"running", "enabled"}, Check: said("start web.service\n"),
 		}, {
-			Name: "start only", Values: map[string]any{"name": "web.service", "running": true},
+			Name: "start only", Values: map[string]any{"name": "web", "running": true},
 			Action: states.Update, Changes: []string{"running"},
 		}, {
 			Name: "nothing to do", Prepare: running, Values: map[string]any{"name": "web", "running": true, "enabled": false, "masked": false},
@@ -80,6 +81,7 @@ func TestService(t *testing.T) {
 		},
 		{Name: "nothing wanted", Values: map[string]any{"name": "web"}, Wrong: "none of running, enabled and masked"},
 		{Name: "contradiction", Values: map[string]any{"name": "web", "running": true, "masked": true}, Wrong: "can neither run nor be enabled"},
+		{Name: "two spellings", Values: map[string]any{"name": "web.service", "running": true}, Wrong: `"web.service" is named without .service`},
 		{Name: "an option", Values: map[string]any{"name": "--help", "running": true}, Wrong: "looks like an option"},
 		{Name: "no name", Values: map[string]any{"name": "a b", "running": true}, Wrong: "cannot contain"},
 	}})
@@ -88,32 +90,65 @@ func TestService(t *testing.T) {
 func TestServiceOffline(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: service.Module, Host: offline, Cases: []statestest.Case{
 		{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Action: states.Update, Changes: []string{"enabled"}},
+		{Name: "mask", Values: map[string]any{"name": "web", "masked": true}, Action: states.Update, Changes: []string{"masked"}},
 		{Name: "start", Values: map[string]any{"name": "web", "running": true}, Fails: "no systemd runs on this host"},
 	}})
 }
 
-func TestServiceWithoutSystemctl(t *testing.T) {
+func TestServiceWithoutInit(t *testing.T) {
 	statestest.Run(t, statestest.Suite{
 		Module: service.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
 		Cases: []statestest.Case{
-			{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Fails: "this host has no systemctl"},
+			{Name: "enable", Values: map[string]any{"name": "web", "enabled": true}, Fails: "an init system: this host does not offer it"},
 		},
 	})
 }
 
-// A unit file that an earlier step of a plan writes makes its unit, and no
-// other, unforeseeable.
+// A service of an account's own is another one than the machine's of that name.
+func TestServiceOfAnAccount(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: service.Module, Host: func(t *testing.T) host.Host {
+		h := newHost(t)
+		fake.Put(t, h, "/home/alice/.config/systemd/user/web.service", "[Service]\nExecStart=/usr/bin/web\n[Install]\nWantedBy=default.target\n", 0o644)
+		return h
+	}, Cases: []statestest.Case{
+		{
+			Name: "start and enable", Values: map[string]any{"name": "web", "user": "alice", "running": true, "enabled": true},
+			Action: states.Update, Changes: []string{"running", "enabled"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				said("start web.service of alice\n")(t, h, nil)
+				const link = "/home/alice/.config/systemd/user/default.target.wants/web.service"
+				if info, err := h.Lstat(link); err != nil || info.UID != 1000 {
+					t.Errorf("%s: %+v, %v", link, info, err)
+				}
+			},
+		},
+		{Name: "nobody", Values: map[string]any{"name": "web", "user": "bob", "running": true}, Fails: `there is no user "bob"`},
+		{Name: "not there", Values: map[string]any{"name": "short", "user": "alice", "running": true}, Fails: "no unit named short.service"},
+		{Name: "no account", Values: map[string]any{"name": "web", "user": "-x", "running": true}, Wrong: "looks like an option"},
+	}})
+}
+
+// A unit file that an earlier step of a plan writes is known to a later one: it can be
+// started and enabled, and what was started runs for those that come then.
 func TestServiceInPlan(t *testing.T) {
 	shadow := host.NewShadow(newHost(t))
-	fake.Put(t, shadow, "/etc/systemd/system/new.service", "[Service]\n", 0o644)
-	for name, foreseen := range map[string]bool{"new": false, "web": true} {
-		want, err := service.Module.Decode(map[string]any{"name": name, "running": true}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = service.Module.Read(t.Context(), shadow, want)
-		if (err == nil) != foreseen {
-			t.Errorf("%s: %v", name, err)
-		}
+	fake.Put(t, shadow, "/etc/systemd/system/new.service", "[Service]\nExecStart=/usr/bin/new\n[Install]\nWantedBy=multi-user.target\n", 0o644)
+	want, err := service.Module.Decode(map[string]any{"name": "new", "running": true, "enabled": true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := service.Module.Read(t.Context(), shadow, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes := service.Module.Diff(have, service.Module.Fill(have, want)); len(changes) != 2 {
+		t.Errorf("it is %+v", changes)
+	}
+	if err := service.Module.Write(t.Context(), shadow, have, want); !errors.Is(err, host.ErrUnforeseeable) {
+		t.Errorf("what a service does as it starts is foreseen: %v", err)
+	}
+	have, err = service.Module.Read(t.Context(), host.NewShadow(shadow), want)
+	if err != nil || len(service.Module.Diff(have, service.Module.Fill(have, want))) != 0 {
+		t.Errorf("then it is %+v, %v", have, err)
 	}
 }

@@ -69,7 +69,7 @@ func (p *program) startEnabled() error {
 		if !known || masked(p.h, unit) {
 			continue
 		}
-		if _, err := p.process("start", unit, text); err != nil {
+		if err := perform(p.ctx, p.h, host.Start, activeDir+unit, unit, text); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,7 @@ func AddSystemd(ctx context.Context, h *host.Memory) error {
 		b.must(MakeDirectory(h, strings.TrimSuffix(dir, "/"), nil))
 	}
 	s := &suite{h: h}
+	h.Equip(equipment{h})
 	b.must(WriteFile(ctx, h, bootID, "simulated-1\n", host.Meta{Mode: new(fs.FileMode(0o444))}))
 	s.handle("systemctl", "--root= --no-pager --property= --full --lines= --quiet -q --now --system --message=", 1, systemctl)
 	return b.err
@@ -146,20 +147,18 @@ func systemctl(p *program) (host.Result, error) {
 		return p.fail(1, "systemctl: wrong arguments %q", p.args)
 	}
 	verb, unit := p.args[0], unitName(p.args[1])
-	text, known := unitText(p.h, unit)
+	_, known := unitText(p.h, unit)
 	_, offline := p.flags["--root"]
 	switch verb {
-	case "show":
-		return p.show(unit, text, known)
 	case "is-enabled":
-		return p.isEnabled(unit, text, known)
+		return p.isEnabled(unit)
 	case "status":
 		fmt.Fprintf(&p.out, "× %s\nMain process exited, code=exited, status=1/FAILURE\n", unit)
 		return p.fail(3, "")
 	case "is-active":
 		return p.isActive(unit)
 	case "enable", "disable", "mask", "unmask":
-		return p.links(verb, unit, text, known)
+		return p.links(verb, unit)
 	case "start", "stop", "restart", "reload":
 	default:
 		return p.fail(1, "Unknown command verb %s.", verb)
@@ -170,89 +169,37 @@ func systemctl(p *program) (host.Result, error) {
 	if !known || masked(p.h, unit) {
 		return p.fail(5, "Failed to %s %s: Unit not found or masked.", verb, unit)
 	}
-	if err := p.write(SystemdLog, Text(p.h, SystemdLog)+verb+" "+unit+"\n"); err != nil {
+	return p.process(verb, unit)
+}
+
+// process lets a unit do something, by the init system of the machine.
+func (p *program) process(verb, unit string) (host.Result, error) {
+	i, err := equipment{p.h}.Init(p.ctx, "")
+	if err == nil {
+		err = i.Do(p.ctx, host.Verb(verb), unit)
+	}
+	if failure, ok := errors.AsType[*host.ServiceError](err); ok {
+		return p.fail(1, "%v", failure.Err)
+	}
+	if err != nil {
+		return p.fail(1, "%v", err)
+	}
+	return p.done()
+}
+
+func (p *program) isEnabled(unit string) (host.Result, error) {
+	files, err := host.UnitFiles(p.h, "")
+	if err != nil {
 		return host.Result{}, err
 	}
-	return p.process(verb, unit, text)
-}
-
-func (p *program) process(verb, unit, text string) (host.Result, error) {
-	running := Exists(p.h, activeDir+unit)
-	switch verb {
-	case "start", "restart":
-		if strings.Contains(text, "ExecStart=/bin/false") {
-			if strings.Contains(text, "Type=simple") {
-				return p.done() // systemd does not wait to see it end
-			}
-			return p.fail(1, "Job for %s failed because the control process exited with error code.", unit)
-		}
-		if strings.Contains(text, "Type=oneshot") && !strings.Contains(text, "RemainAfterExit=yes") {
-			return p.done() // it has done its work, and ended
-		}
-		if err := p.write(activeDir+unit, ""); err != nil {
-			return host.Result{}, err
-		}
-	case "stop":
-		if running {
-			if err := p.h.Remove(activeDir + unit); err != nil {
-				return host.Result{}, err
-			}
-		}
-	case "reload":
-		if !running {
-			return p.fail(1, "Failed to reload %s: Unit is not active.", unit)
-		}
-		if !strings.Contains(text, "ExecReload=") || strings.Contains(text, "ExecReload=/bin/false") {
-			return p.fail(1, "Job for %s failed.", unit)
-		}
-	}
-	return p.done()
-}
-
-func (p *program) show(unit, text string, known bool) (host.Result, error) {
-	load, active, sub, kind, result, reload := "loaded", "inactive", "dead", "notify", "success", "no"
-	switch {
-	case masked(p.h, unit):
-		load = "masked"
-	case !known:
-		load = "not-found"
-	}
-	if Exists(p.h, activeDir+unit) {
-		active, sub = "active", "running"
-	}
-	fails := strings.Contains(text, "ExecStart=/bin/false")
-	switch {
-	case strings.Contains(text, "Type=oneshot"):
-		kind = "oneshot"
-	case fails && strings.Contains(text, "Type=simple"):
-		kind = "simple" // of others it is known at once whether they run
-	}
-	if fails {
-		result = "exit-code"
-	}
-	if strings.Contains(text, "ExecReload=") {
-		reload = "yes"
-	}
-	fmt.Fprintf(&p.out, "Type=%s\nLoadState=%s\nActiveState=%s\nSubState=%s\nResult=%s\nCanReload=%s\nNeedDaemonReload=no\n",
-		kind, load, active, sub, result, reload)
-	return p.done()
-}
-
-func (p *program) isEnabled(unit, text string, known bool) (host.Result, error) {
-	switch {
-	case masked(p.h, unit):
-		p.out.WriteString("masked\n")
-		return p.fail(1, "")
-	case !known:
+	status, err := files.Service(p.ctx, unit)
+	if err != nil {
 		return p.fail(1, "Failed to get unit file state for %s: No such file or directory", unit)
-	case Exists(p.h, wants(unit, text)):
-		p.out.WriteString("enabled\n")
-		return p.done()
-	case !strings.Contains(text, "[Install]"):
-		p.out.WriteString("static\n")
+	}
+	p.out.WriteString(status.Enablement + "\n")
+	if status.Enablement == "enabled" || status.Enablement == "static" {
 		return p.done()
 	}
-	p.out.WriteString("disabled\n")
 	return p.fail(1, "")
 }
 
@@ -265,43 +212,22 @@ func (p *program) isActive(unit string) (host.Result, error) {
 	return p.fail(3, "")
 }
 
-func (p *program) links(verb, unit, text string, known bool) (host.Result, error) {
-	if !known && (verb == "enable" || verb == "disable") {
-		return p.fail(1, "Failed to %s unit: Unit file %s does not exist.", verb, unit)
-	}
-	var err error
-	switch verb {
-	case "enable":
-		err = p.link(unit)
-	case "disable":
-		err = p.unlink(unit)
-	case "mask":
-		err = Link(p.h, "/dev/null", adminDir+unit)
-	case "unmask":
-		if masked(p.h, unit) {
-			err = p.h.Remove(adminDir + unit)
-		}
-	}
+func (p *program) links(verb, unit string) (host.Result, error) {
+	files, err := host.UnitFiles(p.h, "")
 	if err == nil {
-		err = p.now(verb, unit, text)
+		err = files.Do(p.ctx, host.Verb(verb), unit)
 	}
 	if err != nil {
-		return p.fail(1, "%v", err)
+		return p.fail(1, "Failed to %s unit: %v", verb, err)
 	}
-	return p.done()
-}
-
-// now starts or stops a unit that is enabled or disabled with --now.
-func (p *program) now(verb, unit, text string) error {
 	if _, now := p.flags["--now"]; !now {
-		return nil
+		return p.done()
 	}
 	then := map[string]string{"enable": "start"}[verb]
 	if then == "" {
 		then = "stop"
 	}
-	_, err := p.process(then, unit, text)
-	return err
+	return p.process(then, unit)
 }
 
 // link enables a unit.

@@ -1,4 +1,5 @@
-// Package systemd asks and tells systemd by way of systemctl.
+// Package systemd is what the modules share that deal with services and the files
+// of units.
 package systemd
 
 import (
@@ -13,18 +14,45 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
-// CheckName says what is wrong with the name of a unit.
-func CheckName(attribute, name string) error { return check.Name(attribute, name, ":-_.\\@") }
+// CheckName says what is wrong with the name of a service. There is one spelling for
+// each, so that no two parts are about the same one.
+func CheckName(attribute, name string) error {
+	if err := CheckUnit(attribute, name); err != nil {
+		return err
+	}
+	if short, long := strings.CutSuffix(name, ".service"); long {
+		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%q is named without .service", name),
+			Hint: fmt.Sprintf("write %q", short)}
+	}
+	return nil
+}
 
-// Unit gives a unit's whole name: "nginx" is "nginx.service".
-func Unit(name string) string {
+// CheckUnit says what is wrong with the name of a unit, with its kind or without.
+func CheckUnit(attribute, name string) error {
+	if len(name) > 255 {
+		return &states.AttributeError{Attribute: attribute, Message: "the name of a unit has at most 255 characters"}
+	}
+	if strings.HasPrefix(name, ".") {
+		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%q is no name of a unit", name)}
+	}
+	return check.Name(attribute, name, ":-_.\\@")
+}
+
+// IsUnit reports whether a name is the whole one of a unit, with its kind.
+func IsUnit(name string) bool {
 	kinds := []string{
 		".service", ".socket", ".target", ".timer", ".mount", ".path", ".device",
 		".automount", ".swap", ".slice", ".scope",
 	}
-	if slices.Contains(kinds, path.Ext(name)) {
+	return slices.Contains(kinds, path.Ext(name)) && path.Ext(name) != name
+}
+
+// Unit gives a unit's whole name: "nginx" is "nginx.service".
+func Unit(name string) string {
+	if IsUnit(name) {
 		return name
 	}
 	return name + ".service"
@@ -44,135 +72,79 @@ func Running(h host.Reader) (bool, error) {
 func Require(h host.Reader) error {
 	running, err := Running(h)
 	if err == nil && !running {
-		err = errors.New("no systemd runs on this host (/run/systemd/system is not there), so no unit can be started, stopped or reloaded")
+		err = &host.NotRunning{System: "systemd", Missing: "/run/systemd/system is not there"}
 	}
 	return err
 }
 
-// Status is what systemd says about a unit.
-type Status struct {
-	Unit       string
-	Load       string // loaded, not-found, masked, bad-setting, error
-	Active     string // active, inactive, failed, activating, …
-	Sub        string
-	Result     string // success, or why the last run failed
-	Type       string // simple, notify, oneshot, …
-	CanReload  bool
-	NeedReload bool // its files have changed since systemd read them
+// Service is one service of a host, as its init system knows it.
+type Service struct {
+	init host.Init
+	Name string // as the init system has it
 }
 
-// IsActive reports whether the unit runs.
-func (s Status) IsActive() bool { return s.Active == "active" || s.Active == "reloading" }
-
-// Show asks for a unit's status. A unit that is not known is an error; a masked
-// one is not.
-func Show(ctx context.Context, h host.Processes, name string) (Status, error) {
-	s := Status{Unit: Unit(name)}
-	r, err := query(ctx, h, s.Unit, "show", "--no-pager",
-		"--property=LoadState,ActiveState,SubState,Result,Type,CanReload,NeedDaemonReload", "--", s.Unit)
-	if err != nil {
-		return s, err
+// Open gives a service by its name in a site; user is the account whose own it is,
+// nil: the machine's.
+func Open(ctx context.Context, h host.Host, name string, user *string) (*Service, error) {
+	account := ""
+	if user != nil {
+		account = *user
 	}
-	for line := range strings.Lines(string(r.Stdout)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		switch key {
-		case "LoadState":
-			s.Load = value
-		case "ActiveState":
-			s.Active = value
-		case "SubState":
-			s.Sub = value
-		case "Result":
-			s.Result = value
-		case "Type":
-			s.Type = value
-		case "CanReload":
-			s.CanReload = value == "yes"
-		case "NeedDaemonReload":
-			s.NeedReload = value == "yes"
+	init, err := host.InitOf(ctx, h, account)
+	if err != nil {
+		return nil, err
+	}
+	if init.System() == "systemd" {
+		name = Unit(name)
+	}
+	return &Service{init, name}, nil
+}
+
+// Status says how it is. One that is not known is an error that wraps
+// fs.ErrNotExist.
+func (s *Service) Status(ctx context.Context) (host.Service, error) {
+	status, err := s.init.Service(ctx, s.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		what := "service"
+		if s.init.System() == "systemd" {
+			what = "unit"
+		}
+		err = check.NotOnHost(what, s.Name)
+	}
+	return status, err
+}
+
+// Running says how it is, and is an error where none can run.
+func (s *Service) Running(ctx context.Context) (host.Service, error) {
+	status, err := s.Status(ctx)
+	if err == nil && status.Active == "" {
+		err = &host.NotRunning{System: s.init.System()}
+	}
+	return status, err
+}
+
+// Do carries out a verb. What the service and its log have said stands in the error.
+func (s *Service) Do(ctx context.Context, verb host.Verb) error {
+	err := s.init.Do(ctx, verb, s.Name)
+	if errors.Is(err, host.ErrLost) {
+		return fmt.Errorf("%w: %w", states.ErrUnknown, err)
+	}
+	if failure, ok := errors.AsType[*host.ServiceError](err); ok {
+		if said := process.Tail(failure.Said, 15); said != "" {
+			return fmt.Errorf("%w\n%s", err, said)
 		}
 	}
-	if s.Load == "not-found" {
-		return s, notKnown(s.Unit)
-	}
-	return s, nil
+	return err
 }
 
-func notKnown(unit string) error { return check.NotOnHost("unit", unit) }
-
-// Enablement asks how a unit is enabled: enabled, disabled, static, masked, ….
-// It works without a running systemd, too. A unit that is not known is an
-// error that wraps fs.ErrNotExist.
-func Enablement(ctx context.Context, h host.Host, name string) (string, error) {
-	unit := Unit(name)
-	args, err := offline(h, "is-enabled", "--", unit)
-	if err != nil {
-		return "", err
+// Refresh lets an init system know of changed files, if there is one that runs.
+func Refresh(ctx context.Context, h host.Host, user *string) error {
+	s, err := Open(ctx, h, "none", user)
+	if errors.Is(err, host.ErrUnsupported) {
+		return nil
 	}
-	r, err := query(ctx, h, unit, args...)
-	said := strings.TrimSpace(string(r.Stdout))
-	switch exit, ok := errors.AsType[*process.ExitError](err); {
-	case err != nil && !ok:
-		return "", err
-	case said == "not-found", said == "" && strings.Contains(string(r.Stderr), "No such file"):
-		return "", notKnown(unit)
-	case said == "":
-		return "", exit
-	}
-	return said, nil
-}
-
-// Change runs one of enable, disable, mask and unmask, which work without a
-// running systemd, too.
-func Change(ctx context.Context, h host.Host, verb, name string) error {
-	args, err := offline(h, verb, "--", Unit(name))
 	if err != nil {
 		return err
 	}
-	return systemctl(ctx, h, args...)
-}
-
-// offline lets systemctl act on the files itself where no systemd runs.
-func offline(h host.Host, args ...string) ([]string, error) {
-	running, err := Running(h)
-	if !running {
-		args = append([]string{"--root=/"}, args...)
-	}
-	return args, err
-}
-
-func systemctl(ctx context.Context, h host.Processes, args ...string) error {
-	_, err := process.Run(ctx, h, host.Command{Argv: append([]string{"systemctl"}, args...)})
-	return explainMissing(err)
-}
-
-func query(ctx context.Context, h host.Processes, unit string, args ...string) (host.Result, error) {
-	r, err := process.Query(ctx, h, host.Query{
-		Command: host.Command{Argv: append([]string{"systemctl"}, args...), Env: []string{"LC_ALL=C.UTF-8"}},
-		Reads:   files(unit),
-	})
-	return r, explainMissing(err)
-}
-
-func explainMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("this host has no systemctl: %w", err)
-	}
-	return err
-}
-
-// files are the paths on which systemd's answer about a unit depends.
-func files(unit string) []string {
-	names := []string{unit, unit + ".d"}
-	if prefix, rest, ok := strings.Cut(unit, "@"); ok && rest != path.Ext(unit) {
-		template := prefix + "@" + path.Ext(unit)
-		names = append(names, template, template+".d")
-	}
-	var out []string
-	for _, dir := range []string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
-		for _, name := range names {
-			out = append(out, path.Join(dir, name))
-		}
-	}
-	return append(out, "/etc/init.d/"+strings.TrimSuffix(unit, ".service"))
+	return s.init.Refresh(ctx)
 }

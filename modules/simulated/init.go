@@ -1,0 +1,142 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// equipment is what a simulated machine has beside its files: all of it stands in
+// its tree, too.
+type equipment struct{ h *host.Memory }
+
+// Init is Equipment.Init: systemd, where it runs; its files where it does not. Each
+// account has one of its own.
+func (e equipment) Init(_ context.Context, user string) (host.Init, error) {
+	files, err := host.UnitFiles(e.h, user)
+	if err != nil || !Exists(e.h, "/run/systemd/system") {
+		return files, err
+	}
+	return &initSystem{files, e.h, user}, nil
+}
+
+// Links is Equipment.Links.
+func (equipment) Links(context.Context) (host.Links, error) {
+	return nil, fmt.Errorf("network devices: %w", host.ErrUnsupported)
+}
+
+// Network is Equipment.Network.
+func (equipment) Network() (host.Network, error) {
+	return nil, fmt.Errorf("a network: %w", host.ErrUnsupported)
+}
+
+// initSystem is a systemd that runs. A unit is its file: it fails to start where
+// that says ExecStart=/bin/false, and can reload where it says ExecReload.
+type initSystem struct {
+	host.Init
+	h    *host.Memory
+	user string
+}
+
+// active is the file that stands for a unit that runs.
+func (i *initSystem) active(unit string) string {
+	if i.user != "" {
+		return activeDir + i.user + ":" + unit
+	}
+	return activeDir + unit
+}
+
+// Services is Init.Services.
+func (i *initSystem) Services(ctx context.Context) ([]host.Service, error) {
+	services, err := i.Init.Services(ctx)
+	for k := range services {
+		services[k] = i.running(services[k])
+	}
+	return services, err
+}
+
+// Service is Init.Service.
+func (i *initSystem) Service(ctx context.Context, name string) (host.Service, error) {
+	s, err := i.Init.Service(ctx, name)
+	return i.running(s), err
+}
+
+func (i *initSystem) running(s host.Service) host.Service {
+	s.Active, s.Sub, s.Result = "inactive", "dead", "success"
+	if Exists(i.h, i.active(s.Name)) {
+		s.Active, s.Sub = "active", "running"
+	}
+	return s
+}
+
+// Do is Init.Do.
+func (i *initSystem) Do(ctx context.Context, verb host.Verb, name string) error {
+	switch verb {
+	case host.Enable, host.Disable, host.Mask, host.Unmask:
+		return i.Init.Do(ctx, verb, name)
+	}
+	s, err := i.Service(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case s.Load == "masked" && verb != host.Stop:
+		return &host.ServiceError{Name: name, Err: errors.New("the unit is masked")}
+	}
+	log := Text(i.h, SystemdLog) + string(verb) + " " + name
+	if i.user != "" {
+		log += " of " + i.user
+	}
+	if err := WriteFile(ctx, i.h, SystemdLog, log+"\n", host.Meta{}); err != nil {
+		return err
+	}
+	text, err := i.text(name)
+	if err != nil {
+		return err
+	}
+	return perform(ctx, i.h, verb, i.active(name), name, text)
+}
+
+// text is what the file of a unit says.
+func (i *initSystem) text(name string) (string, error) {
+	if i.user == "" {
+		text, _ := unitText(i.h, name)
+		return text, nil
+	}
+	u, err := i.h.User(i.user)
+	return Text(i.h, u.Home+"/.config/systemd/user/"+name), err
+}
+
+// perform does what a unit does when it is told to; active is the file that stands
+// for its running.
+func perform(ctx context.Context, h *host.Memory, verb host.Verb, active, unit, text string) error {
+	failed := func(why, said string) error {
+		return &host.ServiceError{Name: unit, Err: errors.New(why), Said: []byte(said)}
+	}
+	switch verb {
+	case host.Start, host.Restart:
+		switch {
+		case strings.Contains(text, "ExecStart=/bin/false") && strings.Contains(text, "Type=simple"):
+			return failed("it does not run (inactive, dead; result: exit-code)", "")
+		case strings.Contains(text, "ExecStart=/bin/false"):
+			return failed("Job for "+unit+" failed because the control process exited with error code.",
+				"× "+unit+"\nMain process exited, code=exited, status=1/FAILURE")
+		case strings.Contains(text, "Type=oneshot") && !strings.Contains(text, "RemainAfterExit=yes"):
+			return nil // it has done its work, and ended
+		}
+		return WriteFile(ctx, h, active, "", host.Meta{})
+	case host.Stop:
+		return removeAll(h, active)
+	case host.Reload:
+		switch {
+		case !Exists(h, active):
+			return failed("the unit is not active", "")
+		case !strings.Contains(text, "ExecReload="), strings.Contains(text, "ExecReload=/bin/false"):
+			return failed("Job for "+unit+" failed.", "")
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: %w", verb, host.ErrUnsupported)
+}
