@@ -8,6 +8,7 @@ import (
 	"github.com/tenetcm/tenet/modules/can"
 	"github.com/tenetcm/tenet/modules/command"
 	"github.com/tenetcm/tenet/modules/directory"
+	"github.com/tenetcm/tenet/modules/download"
 	"github.com/tenetcm/tenet/modules/file"
 	"github.com/tenetcm/tenet/modules/gre"
 	"github.com/tenetcm/tenet/modules/group"
@@ -44,6 +45,7 @@ func Standard() *states.Registry {
 		can.Module,
 		command.Module,
 		directory.Module,
+		download.Module,
 		file.Module,
 		gre.Module,
 		group.Module,

@@ -89,7 +89,7 @@ type obscured struct{}
 // now.
 func (s *step) obscure(ctx context.Context) {
 	s.engine.predicted[s.identity()] = obscured{}
-	unknown := host.Stream(0, "", func() (io.ReadCloser, error) { return nil, host.ErrUnforeseeable })
+	unknown := host.Flow(func() (io.ReadCloser, error) { return nil, host.ErrUnforeseeable })
 	hasContent := slices.ContainsFunc(s.module.Attributes, func(a states.Attribute) bool { return a.Kind == states.KindContent })
 	for _, path := range s.module.Paths(s.part.Values) {
 		info, err := s.host.Lstat(path)

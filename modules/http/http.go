@@ -69,22 +69,15 @@ var Module = states.Define(states.Type[HTTP]{
 })
 
 func validate(want HTTP) error {
-	mistake := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	if want.Send != nil && want.JSON != nil {
-		return mistake("json", "it cannot be given beside send", "")
-	}
-	if want.Matches != nil {
-		if _, err := regexp.Compile(*want.Matches); err != nil {
-			return mistake("matches", err.Error(), "the syntax is RE2: https://github.com/google/re2/wiki/Syntax")
-		}
+		return &states.AttributeError{Attribute: "json", Message: "it cannot be given beside send"}
 	}
 	return errors.Join(
 		web.OptionalURL("url", want.URL),
 		web.OptionalURL("proxy", want.Proxy),
 		web.Headers("headers", want.Headers),
 		web.Statuses("expect", want.Expect),
+		check.Pattern("matches", want.Matches),
 		check.OptionalPath("ca", want.CA),
 	)
 }

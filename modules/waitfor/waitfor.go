@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -93,17 +92,12 @@ func validate(want WaitFor) error {
 	case want.Every != nil && *want.Every < time.Millisecond:
 		return mistake("every", "there must be some time between two looks")
 	}
-	if want.Matches != nil {
-		if _, err := regexp.Compile(*want.Matches); err != nil {
-			return &states.AttributeError{Attribute: "matches", Message: err.Error(),
-				Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
-		}
-	}
 	return errors.Join(
 		checkHost(want.Host),
 		check.OptionalPath("path", want.Path),
 		web.OptionalURL("url", want.URL),
 		web.Statuses("expect", want.Expect),
+		check.Pattern("matches", want.Matches),
 		web.Headers("headers", want.Headers),
 		check.OptionalPath("ca", want.CA),
 	)

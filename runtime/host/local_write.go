@@ -124,7 +124,11 @@ func fill(ctx context.Context, fd int, c Content) error {
 		return err
 	}
 	defer r.Close()
-	buf := make([]byte, min(c.Size()+1, 64<<10))
+	size := int64(64 << 10)
+	if c.sum != unseen {
+		size = min(c.Size()+1, size)
+	}
+	buf := make([]byte, size)
 	for {
 		n, err := r.Read(buf)
 		if err != nil && err != io.EOF {

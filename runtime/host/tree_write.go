@@ -95,7 +95,7 @@ func (t *tree) writeFile(ctx context.Context, path string, c Content, m Meta, im
 			}
 		}
 		info.set(m)
-		info.Size = c.Size()
+		info.Size = max(0, c.Size())
 		t.put(dir, name, &node{kind: Regular, own: true, info: info, content: c})
 		return nil
 	})

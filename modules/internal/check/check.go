@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -48,6 +49,25 @@ func OptionalPath(attribute string, p *string) error {
 		return nil
 	}
 	return Path(attribute, *p)
+}
+
+// maxPattern bounds regular expressions, which take much more memory than their
+// text does.
+const maxPattern = 4096
+
+// Pattern checks a regular expression that need not be given.
+func Pattern(attribute string, pattern *string) error {
+	if pattern == nil {
+		return nil
+	}
+	if len(*pattern) > maxPattern {
+		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("a pattern of %d bytes is too long; %d are allowed", len(*pattern), maxPattern)}
+	}
+	if _, err := regexp.Compile(*pattern); err != nil {
+		return &states.AttributeError{Attribute: attribute, Message: err.Error(),
+			Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
+	}
+	return nil
 }
 
 // Account checks the name or the number of a user or group that need not be
