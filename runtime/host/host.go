@@ -168,6 +168,9 @@ type Query struct {
 	// Reads are the paths whose content the answer depends on, directories
 	// with all below them. None: it depends on nothing that tenet writes.
 	Reads []string
+	// Keep lets a host give the answer that it got before to the same question,
+	// if nothing below Reads has changed since.
+	Keep bool
 }
 
 // Result is how a program ended.

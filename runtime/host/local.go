@@ -29,6 +29,7 @@ type Local struct {
 	files  *accounts
 	others *otherAccounts
 	buses  *buses
+	kept   *keptThings
 
 	mu      sync.Mutex
 	written map[uint64]string // device → a directory on it that was written to
@@ -48,7 +49,7 @@ type LocalOptions struct {
 
 // NewLocal makes a Local. The error says why the root cannot be used.
 func NewLocal(o LocalOptions) (*Local, error) {
-	l := &Local{dir: "/", env: o.Env, grace: o.Grace, others: &otherAccounts{}, buses: &buses{}, written: map[uint64]string{}}
+	l := &Local{dir: "/", env: o.Env, grace: o.Grace, others: &otherAccounts{}, buses: &buses{}, kept: &keptThings{}, written: map[uint64]string{}}
 	if l.grace == 0 {
 		l.grace = 2 * time.Second
 	}
@@ -75,7 +76,7 @@ func NewLocal(o LocalOptions) (*Local, error) {
 // ForRun is Runner.ForRun. Its Sync is about its own writes.
 func (l *Local) ForRun(id string) Host {
 	return &Local{root: l.root, dir: l.dir, env: l.env, grace: l.grace, runID: id,
-		componentwise: l.componentwise, files: l.files, others: l.others, buses: l.buses, written: map[uint64]string{}}
+		componentwise: l.componentwise, files: l.files, others: l.others, buses: l.buses, kept: l.kept, written: map[uint64]string{}}
 }
 
 // TempName is Namer.TempName.
@@ -89,7 +90,7 @@ func (l *Local) machine() (Reader, bool) {
 	if l.root == nil {
 		return l, true
 	}
-	return &Local{dir: "/"}, true
+	return &Local{dir: "/", kept: &keptThings{}}, true
 }
 
 // Sync makes all earlier writes durable: one syncfs for each file system that

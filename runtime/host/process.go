@@ -17,7 +17,12 @@ import (
 const outputDelay = time.Second
 
 // Query is Processes.Query. A Local relies on the caller's promise.
-func (l *Local) Query(ctx context.Context, q Query) (Result, error) { return l.Run(ctx, q.Command) }
+func (l *Local) Query(ctx context.Context, q Query) (Result, error) {
+	if q.Keep {
+		return l.keptQuery(ctx, q)
+	}
+	return l.Run(ctx, q.Command)
+}
 
 // Run is Processes.Run. What the program leaves running when it ends by itself
 // stays, and its further output is dropped; when ctx ends, all processes that

@@ -1,0 +1,97 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// What was made of files holds until one of them changes, on the host or in a
+// shadow of it.
+func TestKept(t *testing.T) {
+	root := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(root, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put("d/one", "1")
+	local, err := host.NewLocal(host.LocalOptions{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	ask := func(h host.Host, want int) {
+		t.Helper()
+		got, err := host.Kept(h, "count", []string{"/d", "/missing"}, func() (int, error) { made++; return made, nil })
+		if err != nil || got != want {
+			t.Errorf("%d, want %d (%v)", got, want, err)
+		}
+	}
+	time.Sleep(60 * time.Millisecond) // until the files are no longer just changed
+	ask(local, 1)
+	ask(local, 1)
+	ask(host.Watched(local, host.Watcher{}), 1)
+	shadow := host.NewShadow(local)
+	ask(shadow, 1)
+	ask(shadow.View(true), 1)
+	if err := shadow.WriteFile(t.Context(), "/d/two", host.Text("2"), host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	ask(shadow, 2)
+	ask(shadow, 3)
+	ask(local, 1)
+	put("d/one", "2") // as large and as old as before
+	ask(local, 4)     // and changed just now, so that it is not kept yet
+	ask(local, 5)
+
+	failure := errors.New("failed")
+	for range 2 {
+		if _, err := host.Kept(local, "failing", []string{"/missing"}, func() (int, error) { made++; return 0, failure }); err != failure {
+			t.Error(err)
+		}
+	}
+	if made != 7 {
+		t.Errorf("made %d times: a failure is not kept", made)
+	}
+}
+
+// A question is put again only when what its answer depends on has changed.
+func TestQueryKept(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	reads := filepath.Join(dir, "reads")
+	local, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(want string, exit string) {
+		t.Helper()
+		r, err := local.Query(t.Context(), host.Query{Keep: true, Reads: []string{reads}, Command: host.Command{
+			Argv: []string{"/bin/sh", "-c", `echo x >> "$1"; wc -l < "$1"; exit "$2"`, "sh", log, exit},
+		}})
+		if err != nil || string(r.Stdout) != want+"\n" {
+			t.Errorf("%q, want %s (%v)", r.Stdout, want, err)
+		}
+	}
+	ask("1", "0")
+	ask("1", "0")
+	if err := os.Mkdir(reads, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ask("2", "0")
+	ask("3", "1")
+	ask("4", "1")
+}
