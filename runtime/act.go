@@ -15,7 +15,7 @@ import (
 func (s *step) attempt(parent context.Context) {
 	release := s.engine.locks.acquire(s.moduleLocks())
 	defer release()
-	ctx := host.WithPart(parent, s.part.ID)
+	ctx := s.engine.inPart(parent, s)
 	if d := s.part.Options.Timeout; d > 0 {
 		var done context.CancelFunc
 		ctx, done = context.WithTimeoutCause(ctx, d, &timeoutError{d})
@@ -72,6 +72,7 @@ func (s *step) concluded(ctx context.Context, err error) {
 	if s.engine.planning() && errors.Is(err, host.ErrUnforeseeable) {
 		s.engine.predicted[s.identity()] = s.want
 		s.outcome, s.unforeseen = states.Changed, true
+		s.uncertain(err)
 		return
 	}
 	// The truth is worth a look even if time is up or Ctrl-C was pressed.
@@ -224,7 +225,7 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	if steps[0].module.Batch == nil {
 		e.actInTurn(ctx, steps)
 	} else {
-		e.actAtOnce(host.WithPart(ctx, steps[0].part.ID), steps)
+		e.actAtOnce(e.inPart(ctx, steps[0]), steps)
 	}
 	release()
 	for _, s := range steps {

@@ -46,6 +46,7 @@ func failure(err error, source string) *states.Failure {
 	f := &states.Failure{Code: "error", Message: err.Error(), Source: source}
 	var coded *codedError
 	var attribute *states.AttributeError
+	var advice *states.AdviceError
 	var late *timeoutError
 	switch {
 	case errors.As(err, &coded):
@@ -57,6 +58,8 @@ func failure(err error, source string) *states.Failure {
 		f.Code, f.Message = "interrupted", "the run was interrupted"
 	case errors.As(err, &attribute):
 		f.Code, f.Hint = "invalid", attribute.Hint
+	case errors.As(err, &advice):
+		f.Hint = advice.Hint
 	case errors.Is(err, fs.ErrPermission):
 		f.Code, f.Hint = "permission", "run tenet as a user who may do this, such as root"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

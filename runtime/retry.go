@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -41,7 +42,7 @@ func (s *step) tryAgain(ctx context.Context) {
 			}
 		}
 		again := s.outcome == states.Failed || s.outcome == states.Unknown
-		if !again || s.attempts >= allowed || ctx.Err() != nil || s.engine.planning() {
+		if !again || s.attempts >= allowed || ctx.Err() != nil || s.engine.planning() || s.final() {
 			return
 		}
 		s.engine.recorder.retry(s)
@@ -59,6 +60,17 @@ func (s *step) tryAgain(ctx context.Context) {
 // unknownAttempts is how often an act is made whose outcome nobody knows; one
 // that failed cleanly or timed out is made once. Both without a retry option.
 const unknownAttempts = 3
+
+// final reports whether another attempt would fail in the same way, and nobody has
+// asked for one.
+func (s *step) final() bool {
+	advice, ok := errors.AsType[*states.AdviceError](s.err)
+	if !ok || !advice.Final {
+		return false
+	}
+	own, usual := s.part.Options.Retry, s.module.Retry // the usual one stands in a compiled run, too
+	return own == nil || usual != nil && *own == *usual
+}
 
 // retry is the part's option, or else its module's; without attempts there is
 // none.

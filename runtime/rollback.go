@@ -321,7 +321,7 @@ func (u *undo) forward(ev states.Event) {
 		ev.Reason = u.block + " is put back"
 	}
 	switch ev.Type {
-	case states.EventBegin, states.EventStart, states.EventPart, states.EventInvocation, states.EventRetry:
+	case states.EventBegin, states.EventStart, states.EventPart, states.EventInvocation, states.EventRetry, states.EventSaid:
 		if u.ours {
 			u.engine.recorder.emit(ev)
 		} else if show := u.engine.options.Events; show != nil {

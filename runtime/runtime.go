@@ -121,6 +121,7 @@ type engine struct {
 	recorder *recorder
 	guards   guards
 	results  results
+	peers    peers
 	past     *journal.Ledger // of this site
 	debts    debts
 	orphans  orphans
@@ -166,6 +167,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	ctx = states.WithPeers(ctx, e.peersOf)
 	e.decidedBefore()
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()

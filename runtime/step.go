@@ -252,6 +252,7 @@ func (s *step) lookInVain(err error) bool {
 		s.action, s.want = states.Remove, nil
 	}
 	s.outcome, s.unforeseen = states.Changed, true
+	s.uncertain(err)
 	switch {
 	case s.maybe != "":
 	case errors.Is(err, fs.ErrPermission):
@@ -264,6 +265,13 @@ func (s *step) lookInVain(err error) bool {
 		s.engine.predicted[s.identity()] = obscured{}
 	}
 	return false
+}
+
+// uncertain takes over the reason that a module gives why a plan's row is not certain.
+func (s *step) uncertain(err error) {
+	if u, ok := errors.AsType[*states.UncertainError](err); ok && s.maybe == "" && s.node.taint == nil {
+		s.maybe = u.Reason
+	}
 }
 
 const (

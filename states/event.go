@@ -14,6 +14,7 @@ const (
 	EventBegin      = "begin"      // a part is about to act: Address, Action, Handlers, Resource
 	EventPart       = "part"       // a part ended: Outcome (apply) or Action (plan), Owes
 	EventRetry      = "retry"      // an attempt failed and is made again: Address, Attempt, Error
+	EventSaid       = "said"       // an act that takes long says what it waits for: Address, Reason
 	EventOwed       = "owed"       // a debt of an earlier run has other names now: Owed (as it was, as it is)
 	EventDropped    = "dropped"    // a debt that nobody can pay any more, or a part that nobody can try again: Address, Owed, Reason
 	EventUnknown    = "unknown"    // an earlier run began this part, and did not end it: Address (as it is now), ID, Run, Reason

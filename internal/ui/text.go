@@ -64,6 +64,10 @@ func (t *text) Event(ev states.Event) {
 		if !t.options.Quiet {
 			t.print(t.yellow("↻ "), ev.Address, t.dim(fmt.Sprintf("  attempt %d failed, trying again: ", ev.Attempt)), clean(message(ev.Error)), "\n")
 		}
+	case states.EventSaid:
+		if !t.options.Quiet {
+			t.print(t.dim("… "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
+		}
 	case states.EventStart:
 		t.handlers[ev.Address] = true
 	case states.EventUnknown:

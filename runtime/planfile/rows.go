@@ -17,7 +17,7 @@ func Rows(events []states.Event) []states.Event {
 	rows := []states.Event{}
 	for _, ev := range events {
 		switch ev.Type {
-		case states.EventRun, states.EventResume, states.EventBegin, states.EventRetry, states.EventSummary,
+		case states.EventRun, states.EventResume, states.EventBegin, states.EventRetry, states.EventSaid, states.EventSummary,
 			states.EventInvocation: // the sum of its parts
 			continue
 		}

@@ -1,0 +1,71 @@
+package states
+
+import (
+	"context"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+type peersKey struct{}
+
+type sayKey struct{}
+
+// WithPeers lets Peers answer.
+func WithPeers(ctx context.Context, peers func(typ string) []any) context.Context {
+	return context.WithValue(ctx, peersKey{}, peers)
+}
+
+// Peers gives the resources of a type that are to be present by the end of the run,
+// as far as that is known from its start, so that a module can ask the host once
+// for all of them. There are none outside of a run.
+func Peers[T any](ctx context.Context, typ string) []T {
+	peers, ok := ctx.Value(peersKey{}).(func(string) []any)
+	if !ok {
+		return nil
+	}
+	var out []T
+	for _, p := range peers(typ) {
+		if r, ok := p.(*T); ok {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+// WithSay lets Say be heard.
+func WithSay(ctx context.Context, say func(text string)) context.Context {
+	return context.WithValue(ctx, sayKey{}, say)
+}
+
+// Say tells the user what an act that takes long waits for. It is an event of its
+// own, and changes nothing.
+func Say(ctx context.Context, text string) {
+	if say, ok := ctx.Value(sayKey{}).(func(string)); ok {
+		say(text)
+	}
+}
+
+// UncertainError is what only the act can know: in a plan the reason why the row is
+// not certain.
+type UncertainError struct{ Reason string }
+
+// Error gives the reason.
+func (e *UncertainError) Error() string { return e.Reason }
+
+// Unwrap says that it cannot be foreseen.
+func (e *UncertainError) Unwrap() error { return host.ErrUnforeseeable }
+
+// AdviceError is an error with advice for the user.
+type AdviceError struct {
+	Err  error
+	Hint string
+	// Final: it would fail again in the same way, so that no further attempt is
+	// made, unless the part has its own retry option.
+	Final bool
+}
+
+// Error gives the error without the hint, which is shown apart.
+func (e *AdviceError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error.
+func (e *AdviceError) Unwrap() error { return e.Err }
