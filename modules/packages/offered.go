@@ -2,64 +2,158 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
-// offered keeps those of the chosen items that the package lists offer, after
-// fetching the lists anew if one is missing. The others get an error, before
-// anything is installed.
-func (j *job) offered(ctx context.Context, chosen []int) []int {
-	if len(chosen) == 0 {
+// complete turns "latest" into the version that it means now, and names the one
+// that a package will get which is not there yet. Where the lists do not know the
+// package, or are to be fetched first, it stays open.
+func complete(ctx context.Context, h host.Host, want *Package) error {
+	latest := want.Version != nil && *want.Version == Latest
+	if want.Version != nil && !latest {
 		return nil
 	}
-	missing, err := j.missing(ctx, chosen)
-	if err == nil && len(missing) > 0 {
-		if err = j.manager.Refresh(ctx, j.h); err == nil {
-			missing, err = j.missing(ctx, chosen)
+	m, err := find(h)
+	if err != nil {
+		return err
+	}
+	if !latest {
+		have, err := m.Installed(ctx, h, want.Name)
+		if err != nil || have.Version != "" {
+			return err
 		}
 	}
-	var out []int
+	known, err := m.Offers(ctx, h, withPeers(ctx, want.Name))
+	switch {
+	case errors.Is(err, errStale):
+		return nil
+	case errors.Is(err, host.ErrUnforeseeable) && !latest:
+		return nil
+	case err != nil:
+		return err
+	}
+	if newest := known.of(want.Name).Newest; newest != "" {
+		want.Version, want.chosen = &newest, true
+	}
+	return nil
+}
+
+// withPeers adds to the names those of all packages that the run wants, so that
+// whichever part asks first asks for all of them.
+func withPeers(ctx context.Context, names ...string) []string {
+	for _, p := range states.Peers[Package](ctx, typeName) {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// offered keeps those of the chosen items that the package lists offer, after
+// fetching the lists anew if they are stale or one is missing. The others get an
+// error, before anything is installed. What is to be removed passes.
+func (j *job) offered(ctx context.Context, chosen []int) []int {
+	var wanted []int
 	for _, i := range chosen {
-		switch {
-		case err != nil:
-			j.errs[i] = err
-		case missing[i] != nil:
-			j.errs[i] = missing[i]
-		default:
-			out = append(out, i)
+		if j.items[i].Want != nil {
+			wanted = append(wanted, i)
 		}
 	}
-	return out
+	missing, err := j.missing(ctx, wanted)
+	switch {
+	case errors.Is(err, errStale):
+		if err = foreseen(j.refresh(ctx), errStale); err == nil {
+			missing, err = j.missing(ctx, wanted)
+		}
+	case err == nil && len(missing) > 0:
+		missing, err = j.missingStill(ctx, wanted, missing)
+	}
+	for _, i := range wanted {
+		if j.errs[i] = err; err == nil {
+			j.errs[i] = missing[i]
+		}
+	}
+	return slices.DeleteFunc(chosen, func(i int) bool { return j.errs[i] != nil })
+}
+
+// missingStill is what is missing after the lists were fetched anew. If that fails,
+// only what is missing fails with it.
+func (j *job) missingStill(ctx context.Context, wanted []int, missing map[int]error) (map[int]error, error) {
+	failed := j.refresh(ctx)
+	if failed == nil {
+		return j.missing(ctx, wanted)
+	}
+	for i, why := range missing {
+		missing[i] = foreseen(failed, why)
+		if missing[i] == failed {
+			missing[i] = fmt.Errorf("%w, and fetching them anew failed: %w", why, failed)
+		}
+	}
+	return missing, nil
+}
+
+func (j *job) refresh(ctx context.Context) error {
+	return j.whenFree(ctx, func() error { return j.manager.Refresh(ctx, j.h) })
+}
+
+// foreseen makes of a refresh that a plan cannot do the reason for its uncertainty.
+func foreseen(err, why error) error {
+	if errors.Is(err, host.ErrUnforeseeable) {
+		return &states.UncertainError{Reason: why.Error() + "; they are fetched anew first"}
+	}
+	return err
 }
 
 // missing says for which items the lists have no package or not the wanted
 // version.
-func (j *job) missing(ctx context.Context, chosen []int) (map[int]error, error) {
+func (j *job) missing(ctx context.Context, wanted []int) (map[int]error, error) {
+	if len(wanted) == 0 {
+		return nil, nil
+	}
 	var names []string
-	for _, i := range chosen {
+	for _, i := range wanted {
 		names = append(names, j.items[i].Want.Name)
 	}
-	offers, err := j.manager.Offers(ctx, j.h, names)
+	known, err := j.manager.Offers(ctx, j.h, withPeers(ctx, names...))
 	if err != nil {
 		return nil, err
 	}
 	out := map[int]error{}
-	for _, i := range chosen {
-		want := j.items[i].Want
-		o := offers.of(want.Name)
-		switch {
-		case o.Newest == "" && len(o.Versions) == 0:
-			out[i] = fmt.Errorf("the package lists offer no package named %s", want.Name)
-		case want.Version == nil || *want.Version == Latest:
-			if o.Newest == "" {
-				out[i] = fmt.Errorf("the package lists have no version of %s to install", want.Name)
-			}
-		case !slices.Contains(o.Versions, *want.Version):
-			out[i] = fmt.Errorf("the package lists offer no %s %s, but %s",
-				want.Name, *want.Version, strings.Join(o.Versions, ", "))
+	for _, i := range wanted {
+		if err := lacks(known.of(j.items[i].Want.Name), *j.items[i].Want); err != nil {
+			out[i] = err
 		}
 	}
 	return out, nil
+}
+
+// lacks says why what the lists have of a package is not what is wanted.
+func lacks(o offer, want Package) error {
+	final := func(hint, format string, args ...any) error {
+		return &states.AdviceError{Err: fmt.Errorf(format, args...), Hint: hint, Final: true}
+	}
+	switch {
+	case len(o.Providers) > 0:
+		return final("name one of these packages", "%s is a virtual package, which others provide: %s",
+			want.Name, strings.Join(o.Providers, ", "))
+	case o.Newest == "" && len(o.Versions) == 0:
+		return final("look for a mistake in the name, or declare the apt_repository that has it",
+			"the package lists offer no package named %s", want.Name)
+	case want.Version == nil || *want.Version == Latest:
+		if o.Newest == "" {
+			return final("", "the package lists have no version of %s to install", want.Name)
+		}
+	case !slices.Contains(o.Versions, *want.Version):
+		return &states.AdviceError{
+			Err: fmt.Errorf("the package lists offer no %s %s, but %s",
+				want.Name, *want.Version, strings.Join(o.Versions, ", ")),
+			Hint: "give a version that they offer, or none", Final: !want.chosen,
+		}
+	}
+	return nil
 }

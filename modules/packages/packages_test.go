@@ -17,6 +17,7 @@ func newHost(t *testing.T) host.Host {
 	fake.Offer(t, h, true, "web", "1.0", "2.0")
 	fake.Offer(t, h, false, "fresh", "3.0")
 	fake.Offer(t, h, true, "broken", "1.0")
+	fake.Provide(t, h, "mail-agent", "exim", "postfix")
 	return h
 }
 
@@ -34,7 +35,7 @@ func did(want ...string) func(*testing.T, host.Host, map[string]any) {
 
 func TestPackage(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: packages.Module, Host: newHost, Hostile: map[string]any{"name": "web", "version": "1.0"}, Cases: []statestest.Case{
-		{Name: "install", Values: map[string]any{"name": "web"}, Action: states.Create, Check: did("install web")},
+		{Name: "install", Values: map[string]any{"name": "web"}, Action: states.Create, Changes: []string{"version"}, Check: did("install web=2.0")},
 		{Name: "installed", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web"}, Check: did()},
 		{Name: "a version", Values: map[string]any{"name": "web", "version": "1.0"}, Action: states.Create, Changes: []string{"version"}, Check: did("install web=1.0")},
 		{Name: "downgrade", Prepare: has("web", "2.0", "install"), Values: map[string]any{"name": "web", "version": "1.0"}, Action: states.Update, Changes: []string{"version"}, Check: did("install web=1.0")},
@@ -42,26 +43,31 @@ func TestPackage(t *testing.T) {
 		{Name: "latest already", Prepare: has("web", "2.0", "install"), Values: map[string]any{"name": "web", "version": "latest"}, Check: did()},
 		{Name: "stale lists", Values: map[string]any{"name": "fresh"}, Action: states.Create, Check: did("update", "install fresh")},
 		{Name: "latest with stale lists", Values: map[string]any{"name": "fresh", "version": "latest"}, Action: states.Create, Changes: []string{"version"}, Check: did("update", "install fresh")},
-		{Name: "install and hold", Values: map[string]any{"name": "web", "hold": true}, Action: states.Create, Changes: []string{"hold"}},
+		{Name: "install and hold", Values: map[string]any{"name": "web", "hold": true}, Action: states.Create, Changes: []string{"version", "hold"}},
 		{Name: "hold", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "hold": true}, Action: states.Update, Changes: []string{"hold"}, Check: did()},
 		{Name: "unhold", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "hold": false}, Action: states.Update, Changes: []string{"hold"}, Check: did()},
 		{Name: "held at another version", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0", "hold": true}, Action: states.Update, Changes: []string{"version"}},
 		{Name: "absent", Ensure: states.Absent, Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web"}, Action: states.Remove, Changes: []string{"version"}, Check: did("remove web")},
 		{Name: "purge", Ensure: states.Absent, Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "purge": true}, Action: states.Remove, Changes: []string{"version"}, Check: did("purge web")},
 		{Name: "purge what is left", Ensure: states.Absent, Prepare: leftover, Values: map[string]any{"name": "web", "purge": true}, Action: states.Remove, Check: did("purge web")},
-		{Name: "install over what is left", Prepare: leftover, Values: map[string]any{"name": "web", "purge": true}, Action: states.Update, Changes: []string{"name"}, Check: did("install web")},
+		{Name: "install over what is left", Prepare: leftover, Values: map[string]any{"name": "web", "purge": true}, Action: states.Update, Changes: []string{"version", "name"}, Check: did("install web=2.0")},
+		{Name: "finish what was interrupted", Prepare: stopped("web", ""), Values: map[string]any{"name": "web"}, Action: states.Update, Changes: []string{"name"}, Check: did("install web=1.0")},
+		{Name: "remove what was interrupted", Ensure: states.Absent, Prepare: stopped("web", ""), Values: map[string]any{"name": "web"}, Action: states.Remove, Changes: []string{"version"}, Check: did("remove web")},
 
 		{Name: "unknown", Values: map[string]any{"name": "none"}, Fails: "the package lists offer no package named none", Partial: true},
 		{Name: "unknown version", Values: map[string]any{"name": "web", "version": "9"}, Fails: "offer no web 9, but 2.0, 1.0", Partial: true},
+		{Name: "virtual", Values: map[string]any{"name": "mail-agent"}, Fails: "mail-agent is a virtual package, which others provide: exim, postfix", Partial: true},
+		{Name: "another was interrupted", Prepare: stopped("db", ""), Values: map[string]any{"name": "web"}, Fails: "dpkg has not ended its work with db (half-configured)"},
+		{Name: "dpkg was interrupted", Prepare: stopped("web", "/var/lib/dpkg/updates/0007"), Values: map[string]any{"name": "web"}, Fails: "dpkg was interrupted"},
 		{Name: "broken", Values: map[string]any{"name": "broken"}, Fails: "you have held broken packages", Partial: true, OnlyOnHost: true},
-		{Name: "lock", Prepare: locked, Values: map[string]any{"name": "web"}, Fails: "the package manager's lock /var/lib/dpkg/lock-frontend is held by process 4242 (unattended-upgr)"},
+		{Name: "lock", Prepare: locked, Values: map[string]any{"name": "web", "lock_timeout": "0s"}, Fails: "the package manager's lock /var/lib/dpkg/lock-frontend is held by process 4242 (unattended-upgr)"},
 		{Name: "held by the administrator", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0"}, Fails: "only a part that gives hold changes such a package", Partial: true},
 		{Name: "absent though held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "hold": false}, Action: states.Remove, Changes: []string{"version", "hold"}},
 		{Name: "absent and held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web"}, Fails: "on hold", Partial: true, OnlyOnHost: true},
 		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "is no name of a package"},
 		{Name: "a removal", Values: map[string]any{"name": "web-"}, Wrong: "is no name of a package"},
 		{Name: "a pattern", Values: map[string]any{"name": "web*"}, Wrong: "is no name of a package"},
-		{Name: "no version", Values: map[string]any{"name": "web", "version": ">= 1"}, Wrong: "is no version"},
+		{Name: "no time", Values: map[string]any{"name": "web", "lock_timeout": "-1s"}, Wrong: "is no duration"},
 	}})
 	statestest.Run(t, statestest.Suite{
 		Module: packages.Module, Host: func(t *testing.T) host.Host { return fake.Host(t) },
@@ -71,6 +77,16 @@ func TestPackage(t *testing.T) {
 
 func leftover(t *testing.T, h host.Host) {
 	fake.Put(t, h, "/var/lib/dpkg/status", "Package: web\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1.0\n\n", 0o644)
+}
+
+// stopped leaves an installation unfinished, with or without dpkg's journal.
+func stopped(name, journal string) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) {
+		fake.Put(t, h, "/var/lib/dpkg/status", "Package: "+name+"\nStatus: install ok half-configured\nArchitecture: amd64\nVersion: 1.0\n\n", 0o644)
+		if journal != "" {
+			fake.Put(t, h, journal, "", 0o644)
+		}
+	}
 }
 
 func locked(t *testing.T, h host.Host) { fake.Put(t, h, fake.AptLock, "", 0o644) }
@@ -117,7 +133,7 @@ func TestBatchIsOneTransaction(t *testing.T) {
 			t.Errorf("item %d: %v", i, err)
 		}
 	}
-	did("remove old", "install web=1.0 db")(t, h, nil)
+	did("install web=1.0 db=5 old-")(t, h, nil)
 	if status := fake.Text(h, "/var/lib/dpkg/status"); !strings.Contains(status, "Package: web\nStatus: hold ok installed") {
 		t.Errorf("web is not held: %s", status)
 	}
@@ -138,14 +154,14 @@ func TestBatchBlamesTheRightPackage(t *testing.T) {
 	if errs[2] == nil || !strings.Contains(errs[2].Error(), "no package named none") {
 		t.Errorf("none: %v", errs[2])
 	}
-	did("update", "install web broken", "install web", "install broken")(t, h, nil)
+	did("update", "install web=2.0 broken=1.0", "install web=2.0", "install broken=1.0")(t, h, nil)
 }
 
 // While the lock is held nothing is tried one by one.
 func TestBatchWithLock(t *testing.T) {
 	h := newHost(t)
 	locked(t, h)
-	for _, err := range packages.Module.Batch(t.Context(), h, items(t, h, map[string]any{"name": "web"}, map[string]any{"name": "broken"})) {
+	for _, err := range packages.Module.Batch(t.Context(), h, items(t, h, map[string]any{"name": "web", "lock_timeout": "0s"}, map[string]any{"name": "broken", "lock_timeout": "0s"})) {
 		if err == nil || !strings.Contains(err.Error(), "is held by process 4242") {
 			t.Error(err)
 		}

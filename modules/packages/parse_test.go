@@ -5,7 +5,14 @@ import (
 	"testing"
 )
 
-const dpkgStatus = `Package: libc6
+const statusText = `Package: dpkg
+Essential: yes
+Status: install ok installed
+Priority: required
+Architecture: amd64
+Version: 1.21
+
+Package: libc6
 Status: install ok installed
 Architecture: amd64
 Multi-Arch: same
@@ -19,8 +26,14 @@ Status: hold ok installed
 Architecture: i386
 Version: 2.36-8
 
+Package: wine32
+Status: install ok installed
+Architecture: i386
+Version: 8
+
 Package: half
 Status: install ok half-configured
+Architecture: amd64
 Version: 1
 
 Package: gone
@@ -28,28 +41,37 @@ Status: deinstall ok config-files
 Architecture: all
 Version: 1.0
 
+Package: known
+Status: purge ok not-installed
+Architecture: amd64
+
 Package: triggers
 Status: install ok triggers-pending
 Version: 3`
 
-func TestFindInstalled(t *testing.T) {
+func TestFind(t *testing.T) {
+	r := parseRecord([]byte(statusText))
 	for name, want := range map[string]installed{
-		"libc6":       {Version: "2.36-9"},
-		"libc6:amd64": {Version: "2.36-9"},
-		"libc6:i386":  {Version: "2.36-8", Hold: true},
-		"libc6:arm64": {},
-		"hidden":      {},
-		"half":        {},
-		"gone":        {Leftover: true},
-		"triggers":    {Version: "3"},
-		"libc":        {},
-		"c6":          {},
+		"libc6":        {Version: "2.36-9"},
+		"libc6:amd64":  {Version: "2.36-9"},
+		"libc6:native": {Version: "2.36-9"},
+		"libc6:i386":   {Version: "2.36-8", Hold: true},
+		"libc6:arm64":  {},
+		"wine32":       {Version: "8"},
+		"wine32:amd64": {},
+		"hidden":       {},
+		"half":         {Version: "1", State: "half-configured"},
+		"gone":         {Leftover: true},
+		"known":        {},
+		"triggers":     {Version: "3"},
+		"libc":         {},
+		"c6":           {},
 	} {
-		if is := findInstalled(dpkgStatus, name); is != want {
+		if is := r.find(name); is != want {
 			t.Errorf("%s: %+v, want %+v", name, is, want)
 		}
 	}
-	if is := findInstalled("", "x"); is != (installed{}) {
+	if is := parseRecord(nil).find("x"); is != (installed{}) {
 		t.Errorf("nothing: %+v", is)
 	}
 }
@@ -78,15 +100,44 @@ libc6:i386:
 func TestParsePolicy(t *testing.T) {
 	offers := parsePolicy(policy)
 	for name, want := range map[string]offer{
-		"bash":                 {"5.2.15-2+b13", []string{"5.2.15-2+b13", "5.2.15-2+b8"}},
-		"bash:amd64":           {"5.2.15-2+b13", []string{"5.2.15-2+b13", "5.2.15-2+b8"}},
+		"bash":                 {Newest: "5.2.15-2+b13", Versions: []string{"5.2.15-2+b13", "5.2.15-2+b8"}},
+		"bash:amd64":           {Newest: "5.2.15-2+b13", Versions: []string{"5.2.15-2+b13", "5.2.15-2+b8"}},
 		"mail-transport-agent": {},
-		"libc6:i386":           {"2.36-9", []string{"2.36-9"}},
+		"libc6:i386":           {Newest: "2.36-9", Versions: []string{"2.36-9"}},
 		"none":                 {},
 	} {
 		if is := offers.of(name); is.Newest != want.Newest || !slices.Equal(is.Versions, want.Versions) {
 			t.Errorf("%s: %+v, want %+v", name, is, want)
 		}
+	}
+}
+
+// As apt 2.6 prints it.
+const showpkg = `Package: mail-transport-agent
+Versions: 
+
+Reverse Depends: 
+  webalizer,mail-transport-agent
+Dependencies: 
+Provides: 
+Reverse Provides: 
+postfix 3.7.11-0+deb12u1 (= )
+exim4-daemon-light 4.96-15+deb12u7 (= )
+exim4-daemon-light 4.96-15+deb12u6 (= )
+
+Package: none
+Versions: 
+
+Reverse Depends: 
+Dependencies: 
+Provides: 
+Reverse Provides: 
+`
+
+func TestParseProviders(t *testing.T) {
+	is := parseProviders(showpkg)
+	if want := []string{"exim4-daemon-light", "postfix"}; !slices.Equal(is["mail-transport-agent"], want) || len(is) != 1 {
+		t.Errorf("%q, want %q", is, want)
 	}
 }
 
@@ -107,13 +158,28 @@ func TestFindLock(t *testing.T) {
 	}
 }
 
+func TestParseAutomatic(t *testing.T) {
+	auto := parseAutomatic([]byte("Package: came\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: asked\nArchitecture: amd64\nAuto-Installed: 0\n"))
+	for name, want := range map[string]bool{"came": true, "asked": false, "none": false} {
+		if is := auto.has(name, "all", "amd64"); is != want {
+			t.Errorf("%s: %v", name, is)
+		}
+	}
+	if auto.has("came", "i386", "amd64") {
+		t.Error("another architecture")
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	f.Add(dpkgStatus, "libc6:i386")
+	f.Add(statusText, "libc6:i386")
 	f.Add(policy, "bash")
+	f.Add(showpkg, "none")
 	f.Fuzz(func(t *testing.T, text, name string) {
-		if p := findInstalled(text, name); p.Version != "" && p.Leftover {
+		if p := parseRecord([]byte(text)).find(name); p.Version != "" && p.Leftover {
 			t.Errorf("both installed and left over: %+v", p)
 		}
 		parsePolicy(text)
+		parseProviders(text)
+		parseAutomatic([]byte(text))
 	})
 }

@@ -259,7 +259,7 @@ const heldMessage = "E: Held packages were changed and -y was used without --all
 func (p *program) held(names []string) bool {
 	_, allowed := p.flags["--allow-change-held-packages"]
 	return !allowed && slices.ContainsFunc(names, func(arg string) bool {
-		name, _, _ := strings.Cut(arg, "=")
+		name, _, _ := strings.Cut(strings.TrimSuffix(arg, "-"), "=")
 		return strings.HasPrefix(p.field(name, "Status"), "hold")
 	})
 }
@@ -270,7 +270,7 @@ func (p *program) install(names []string) (host.Result, error) {
 		if strings.HasPrefix(arg, "broken") {
 			return p.fail(100, "E: Unable to correct problems, you have held broken packages.")
 		}
-		if name, version, _ := strings.Cut(arg, "="); p.choose(name, version) == "" {
+		if name, version, _ := strings.Cut(strings.TrimSuffix(arg, "-"), "="); p.choose(name, version) == "" && !strings.HasSuffix(arg, "-") {
 			return p.fail(100, "E: Unable to locate package %s", arg)
 		}
 	}
@@ -278,6 +278,12 @@ func (p *program) install(names []string) (host.Result, error) {
 		return p.fail(100, heldMessage)
 	}
 	for _, arg := range names {
+		if gone, removed := strings.CutSuffix(arg, "-"); removed {
+			if err := p.remove(gone, false); err != nil {
+				return host.Result{}, err
+			}
+			continue
+		}
 		name, version, _ := strings.Cut(arg, "=")
 		err := p.record(name, "install ok installed", p.choose(name, version))
 		if err == nil {
@@ -306,8 +312,27 @@ func (p *program) choose(name, want string) string {
 	return version
 }
 
+// providers is a directory with a file for each virtual package.
+const providers = "/var/lib/simulated/providers/"
+
+// Provide makes a name virtual, which these packages provide.
+func Provide(ctx context.Context, h host.Host, name string, by ...string) error {
+	return WriteFile(ctx, h, providers+name, strings.Join(by, "\n"), host.Meta{})
+}
+
 func aptCache(p *program) (host.Result, error) {
 	for _, name := range p.args[1:] {
+		if by := strings.Fields(Text(p.h, providers+name)); len(by) > 0 {
+			if p.args[0] == "policy" {
+				fmt.Fprintf(&p.out, "%s:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n", name)
+				continue
+			}
+			fmt.Fprintf(&p.out, "Package: %s\nVersions: \n\nReverse Depends: \nDependencies: \nProvides: \nReverse Provides: \n", name)
+			for _, provider := range by {
+				fmt.Fprintf(&p.out, "%s 1.0 (= )\n", provider)
+			}
+			continue
+		}
 		versions := strings.Fields(Text(p.h, lists+name))
 		have := p.field(name, "Version")
 		if len(versions) == 0 && have == "" {

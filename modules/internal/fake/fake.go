@@ -44,6 +44,12 @@ func Offer(t testing.TB, h host.Host, listed bool, name string, versions ...stri
 	must(t, simulated.Offer(t.Context(), h, listed, name, versions...))
 }
 
+// Provide makes a name virtual, which these packages provide.
+func Provide(t testing.TB, h host.Host, name string, by ...string) {
+	t.Helper()
+	must(t, simulated.Provide(t.Context(), h, name, by...))
+}
+
 // Installed puts a package into dpkg's record; want is its selection state,
 // "install" or "hold".
 func Installed(t testing.TB, h host.Host, name, version, want string) {

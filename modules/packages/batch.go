@@ -1,0 +1,156 @@
+package packages
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// batch brings several packages into their wanted condition, in as few
+// transactions as that takes.
+func batch(ctx context.Context, h host.Host, items []states.ItemOf[Package]) []error {
+	j := &job{h: h, items: items, errs: make([]error, len(items))}
+	var err error
+	if j.manager, err = find(h); err == nil {
+		err = j.inspect(ctx)
+	}
+	if err != nil {
+		for i := range j.errs {
+			j.errs[i] = err
+		}
+		return j.errs
+	}
+	j.hold(ctx, false)
+	j.transact(ctx, j.offered(ctx, j.due()))
+	j.hold(ctx, true)
+	return j.errs
+}
+
+// job is one call of batch. Items whose error is set are left alone.
+type job struct {
+	manager manager
+	h       host.Host
+	items   []states.ItemOf[Package]
+	errs    []error
+}
+
+// pick lists the items without an error that ok chooses.
+func (j *job) pick(ok func(states.ItemOf[Package]) bool) []int {
+	var out []int
+	for i, item := range j.items {
+		if j.errs[i] == nil && ok(item) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// due lists the items that a transaction is needed for.
+func (j *job) due() []int {
+	return j.pick(func(item states.ItemOf[Package]) bool { return item.Want == nil || needsInstall(item) })
+}
+
+func needsInstall(item states.ItemOf[Package]) bool {
+	have, want := item.Have, item.Want
+	return have == nil || have.state != "" ||
+		want.Version != nil && (have.Version == nil || *have.Version != *want.Version)
+}
+
+// add adds an item to a transaction.
+func (t *transaction) add(item states.ItemOf[Package]) {
+	switch want := item.Want; {
+	case want != nil:
+		wish := target{Name: want.Name}
+		if want.Version != nil && *want.Version != Latest {
+			wish.Version = *want.Version
+		}
+		t.Install = append(t.Install, wish)
+		t.Held = t.Held || want.Hold != nil
+		return
+	case isTrue(item.Have.Purge):
+		t.Purge = append(t.Purge, item.Have.Name)
+	default:
+		t.Remove = append(t.Remove, item.Have.Name)
+	}
+	t.Held = t.Held || item.Have.Hold != nil
+}
+
+// transact carries out the chosen items at once. When that fails, each of those
+// that are still not as wanted is tried alone, so that one mistake does not keep the
+// others back.
+func (j *job) transact(ctx context.Context, chosen []int) {
+	if len(chosen) == 0 {
+		return
+	}
+	var all transaction
+	for _, i := range chosen {
+		all.add(j.items[i])
+	}
+	err := j.whenFree(ctx, func() error { return j.manager.Transact(ctx, j.h, all) })
+	if err == nil {
+		return
+	}
+	alone := len(chosen) > 1 && ctx.Err() == nil && !concernsAll(err)
+	for _, i := range chosen {
+		if !alone {
+			j.errs[i] = err
+			continue
+		}
+		if j.isDone(ctx, i) {
+			continue
+		}
+		var t transaction
+		t.add(j.items[i])
+		err := j.whenFree(ctx, func() error { return j.manager.Transact(ctx, j.h, t) })
+		if err != nil && !j.isDone(ctx, i) {
+			j.errs[i] = err
+		}
+	}
+}
+
+// isDone reports whether an item is as wanted after all: a transaction may have
+// failed in another package.
+func (j *job) isDone(ctx context.Context, i int) bool {
+	item := j.items[i]
+	if item.Want == nil {
+		have, err := read(ctx, j.h, *item.Have)
+		return err == nil && have == nil
+	}
+	have, err := read(ctx, j.h, *item.Want)
+	return err == nil && have != nil && !needsInstall(states.ItemOf[Package]{Have: have, Want: item.Want})
+}
+
+// concernsAll reports whether an error has nothing to do with which packages were
+// named.
+func concernsAll(err error) bool {
+	_, locked := errors.AsType[*lockedError](err)
+	_, broken := errors.AsType[*interruption](err)
+	return locked || broken || errors.Is(err, host.ErrUnforeseeable)
+}
+
+// hold sets the marks that are wanted, or lifts those that are not.
+func (j *job) hold(ctx context.Context, hold bool) {
+	chosen := j.pick(func(item states.ItemOf[Package]) bool {
+		if item.Want == nil || item.Want.Hold == nil || *item.Want.Hold != hold {
+			return false
+		}
+		if hold && needsInstall(item) {
+			return true // whatever the installation has done to the mark
+		}
+		return hold != (item.Have != nil && isTrue(item.Have.Hold))
+	})
+	if len(chosen) == 0 {
+		return
+	}
+	var names []string
+	for _, i := range chosen {
+		names = append(names, j.items[i].Want.Name)
+	}
+	if err := j.whenFree(ctx, func() error { return j.manager.Hold(ctx, j.h, names, hold) }); err != nil {
+		for _, i := range chosen {
+			j.errs[i] = err
+		}
+	}
+}
