@@ -49,3 +49,13 @@ func (e *engine) inPart(ctx context.Context, s *step) context.Context {
 	ctx = host.WithPart(ctx, s.part.ID)
 	return states.WithSay(ctx, func(text string) { e.recorder.say(s, text) })
 }
+
+// say passes on what an act that takes long tells the user.
+func (r *recorder) say(s *step, text string) {
+	if r.engine.planning() {
+		return
+	}
+	ev := r.event(states.EventSaid, s)
+	ev.Reason = r.mask.part(s, text)
+	r.emit(ev)
+}

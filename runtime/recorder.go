@@ -202,16 +202,6 @@ func (r *recorder) retry(s *step) {
 	r.emitLocked(ev)
 }
 
-// say passes on what an act that takes long tells the user.
-func (r *recorder) say(s *step, text string) {
-	if r.engine.planning() {
-		return
-	}
-	ev := r.event(states.EventSaid, s)
-	ev.Reason = r.mask.part(s, text)
-	r.emit(ev)
-}
-
 // runID names the run in the records; empty: there are none.
 func (r *recorder) runID() string {
 	if j := r.engine.options.Journal; j != nil {
