@@ -14,6 +14,7 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/custom"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/stdlib"
 )
@@ -133,7 +134,9 @@ func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsRune(name, os.PathSeparator)
 }
 
-func kinds() []string { return []string{"modules", "components", "words", "options", "functions"} }
+func kinds() []string {
+	return []string{"modules", "components", "words", "options", "functions", "facts"}
+}
 
 // listOf gives the page that lists all of a kind, nil where the name is none.
 func listOf(ctx context.Context, name string, registry *states.Registry) *topic {
@@ -149,6 +152,8 @@ func listOf(ctx context.Context, name string, registry *states.Registry) *topic 
 		return &topic{kind: name, name: name, page: reference.Options(eval.OptionDocs()), data: eval.OptionDocs()}
 	case "functions":
 		return &topic{kind: name, name: name, page: reference.Functions(lang.Functions()), data: lang.Functions()}
+	case "facts":
+		return &topic{kind: name, name: name, page: reference.Facts(host.FactDocs()), data: host.FactDocs()}
 	}
 	return nil
 }
@@ -198,7 +203,7 @@ func componentData(all []reference.Named) []any {
 
 func overview(registry *states.Registry, components []reference.Named) any {
 	return map[string]any{"modules": schemas(registry), "components": componentData(components), "words": syntax.WordDocs(),
-		"options": eval.OptionDocs(), "functions": lang.Functions()}
+		"options": eval.OptionDocs(), "functions": lang.Functions(), "facts": host.FactDocs()}
 }
 
 // standardComponents describes the components that are part of the program,

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +100,7 @@ func (s *client) hereIs(c *site) (planfile.Host, error) {
 		return h, failed(err)
 	}
 	h.Hostname, _ = name.(string)
-	if slices.Contains(facts.Names(), "machine_id") { // given
+	if facts.Given("machine_id") { // given
 		id, _ := facts.Fact("machine_id")
 		h.Machine, _ = id.(string)
 	} else if s.globals.Facts == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/stdlib"
 )
 
@@ -41,6 +42,7 @@ func golden(t *testing.T, name string, page reference.Page) {
 // The pages about the language say what the program says.
 func TestLanguagePages(t *testing.T) {
 	golden(t, "functions.md", reference.Functions(lang.Functions()))
+	golden(t, "facts.md", reference.Facts(host.FactDocs()))
 	golden(t, "options.md", reference.Options(eval.OptionDocs()))
 	golden(t, "words.md", reference.Words(syntax.WordDocs()))
 }

@@ -36,5 +36,6 @@ func Overview(registry *states.Registry, components []Named) Page {
 	p.add("Words", Block{Text: strings.Join(words, ", ")})
 	p.add("Options", Block{Text: strings.Join(options, ", ")})
 	p.add("Functions", Block{Text: fmt.Sprintf("tenet doc functions lists %d.", len(eval.FunctionDocs()))})
+	p.add("Facts", Block{Text: "tenet doc facts lists what is known about a machine; tenet facts shows it."})
 	return p
 }

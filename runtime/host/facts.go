@@ -24,11 +24,12 @@ type Facts struct {
 	machine Reader
 	live    bool // the machine is real: the kernel may be asked
 	gather  map[string]func() (any, error)
+	given   map[string]any
 }
 
 // NewFacts makes the facts of a host. Overrides replace facts by their names.
 func NewFacts(h Host, overrides map[string]any) *Facts {
-	f := &Facts{host: h, machine: h}
+	f := &Facts{host: h, machine: h, given: overrides}
 	if m, ok := h.(machined); ok {
 		f.machine, f.live = m.machine()
 	}
@@ -49,6 +50,22 @@ func NewFacts(h Host, overrides map[string]any) *Facts {
 		"uid":             f.uid,
 		"home":            f.home,
 		"virtual":         f.virtual,
+		"apparmor":        f.apparmor,
+		"boot_id":         f.bootID,
+		"capabilities":    f.capabilities,
+		"cgroup":          f.cgroup,
+		"container":       f.isContainer,
+		"disks":           f.disks,
+		"dns":             f.dns,
+		"gateway":         f.gateway,
+		"locale":          f.locale,
+		"machine_id":      f.machineID,
+		"mounts":          f.mounts,
+		"product":         f.product,
+		"selinux":         f.selinux,
+		"ssh_host_keys":   f.sshHostKeys,
+		"swap":            f.swap,
+		"timezone":        f.timezone,
 	}
 	for name, get := range f.gather {
 		f.gather[name] = sync.OnceValues(get)
@@ -74,6 +91,12 @@ func (s *Shadow) machine() (Reader, bool) {
 
 // Names lists the facts, sorted.
 func (f *Facts) Names() []string { return slices.Sorted(maps.Keys(f.gather)) }
+
+// Given reports whether a fact is one of the overrides.
+func (f *Facts) Given(name string) bool {
+	_, given := f.given[name]
+	return given
+}
 
 // Fact gives a fact by its name.
 func (f *Facts) Fact(name string) (any, error) {

@@ -76,10 +76,13 @@ func (f *Facts) cpus() (any, error) {
 }
 
 // memory is the size of the main memory in bytes.
-func (f *Facts) memory() (any, error) {
+func (f *Facts) memory() (any, error) { return f.meminfo("MemTotal:") }
+
+// meminfo gives a line of /proc/meminfo in bytes.
+func (f *Facts) meminfo(name string) (any, error) {
 	for line := range strings.Lines(text(f.machine, "/proc/meminfo")) {
 		words := strings.Fields(line)
-		if len(words) == 3 && words[0] == "MemTotal:" && words[2] == "kB" {
+		if len(words) == 3 && words[0] == name && words[2] == "kB" {
 			kib, err := strconv.ParseInt(words[1], 10, 54)
 			if err != nil {
 				return nil, err

@@ -2,6 +2,8 @@ package host
 
 import (
 	"cmp"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"net"
 	"net/netip"
@@ -43,53 +45,76 @@ func (f *Facts) interfaces() (any, error) {
 // ipv4 is the main address: of the interface that the default route goes
 // through, else the first that reaches beyond this machine.
 func (f *Facts) ipv4() (any, error) {
-	return f.address(f.defaultInterface4(), func(a netip.Addr) bool { return a.Is4() })
+	return f.address(f.default4().device, func(a netip.Addr) bool { return a.Is4() })
 }
 
 // ipv6 is the main address, as ipv4 is.
 func (f *Facts) ipv6() (any, error) {
-	return f.address(f.defaultInterface6(), func(a netip.Addr) bool { return a.Is6() })
+	return f.address(f.default6().device, func(a netip.Addr) bool { return a.Is6() })
 }
 
-// defaultInterface4 reads /proc/net/route: interface, destination, …, metric
-// in the seventh column, mask in the eighth; numbers in hex.
-func (f *Facts) defaultInterface4() string {
+// gateway is where other networks are reached.
+func (f *Facts) gateway() (any, error) {
+	four, six := f.default4(), f.default6()
+	return map[string]any{
+		"interface": word(cmp.Or(four.device, six.device)), "ipv4": word(four.gateway), "ipv6": word(six.gateway),
+	}, nil
+}
+
+// default4 reads /proc/net/route: interface, destination, gateway, …, metric in the
+// seventh column, mask in the eighth; numbers in hex, of the machine's byte order.
+func (f *Facts) default4() route {
 	var routes []route
 	for line := range strings.Lines(text(f.machine, "/proc/net/route")) {
 		w := strings.Fields(line)
-		if len(w) >= 8 && w[1] == "00000000" && w[7] == "00000000" {
-			metric, _ := strconv.ParseUint(w[6], 10, 32)
-			routes = append(routes, route{w[0], metric})
+		if len(w) < 8 || w[1] != "00000000" || w[7] != "00000000" {
+			continue
 		}
+		metric, _ := strconv.ParseUint(w[6], 10, 32)
+		r := route{device: w[0], metric: metric}
+		if n, err := strconv.ParseUint(w[2], 16, 32); err == nil && n != 0 {
+			var bytes [4]byte
+			binary.NativeEndian.PutUint32(bytes[:], uint32(n))
+			r.gateway = netip.AddrFrom4(bytes).String()
+		}
+		routes = append(routes, r)
 	}
 	return best(routes)
 }
 
-// defaultInterface6 reads /proc/net/ipv6_route: destination, its length, …,
-// metric in the sixth column, interface in the last; numbers in hex.
-func (f *Facts) defaultInterface6() string {
+// default6 reads /proc/net/ipv6_route: destination, its length, …, gateway in the
+// fifth column, metric in the sixth, interface in the last; numbers in hex.
+func (f *Facts) default6() route {
 	var routes []route
 	for line := range strings.Lines(text(f.machine, "/proc/net/ipv6_route")) {
 		w := strings.Fields(line)
-		if len(w) >= 10 && strings.Trim(w[0], "0") == "" && w[1] == "00" && w[9] != "lo" {
-			metric, _ := strconv.ParseUint(w[5], 16, 32)
-			routes = append(routes, route{w[9], metric})
+		if len(w) < 10 || strings.Trim(w[0], "0") != "" || w[1] != "00" || w[9] == "lo" {
+			continue
 		}
+		metric, _ := strconv.ParseUint(w[5], 16, 32)
+		r := route{device: w[9], metric: metric}
+		if bytes, err := hex.DecodeString(w[4]); err == nil && len(bytes) == 16 {
+			if a := netip.AddrFrom16([16]byte(bytes)); !a.IsUnspecified() {
+				r.gateway = a.String()
+			}
+		}
+		routes = append(routes, r)
 	}
 	return best(routes)
 }
 
 // route is a default route.
 type route struct {
-	device string
-	metric uint64
+	device  string
+	metric  uint64
+	gateway string // empty: none
 }
 
-func best(routes []route) string {
+func best(routes []route) route {
 	if len(routes) == 0 {
-		return ""
+		return route{}
 	}
-	return slices.MinFunc(routes, func(a, b route) int { return cmp.Compare(a.metric, b.metric) }).device
+	return slices.MinFunc(routes, func(a, b route) int { return cmp.Compare(a.metric, b.metric) })
 }
 
 // address is the first global address of the device or, if it has none, of any

@@ -46,7 +46,7 @@ func unquoteShell(s string) string {
 	return b.String()
 }
 
-// os gives id, family, version, codename and name of the distribution.
+// os gives id, family, version, its first number, codename and name of the distribution.
 func (f *Facts) os() (any, error) {
 	release := text(f.host, "/etc/os-release")
 	if release == "" {
@@ -63,8 +63,14 @@ func (f *Facts) os() (any, error) {
 	}
 	return map[string]any{
 		"id": id, "family": osFamily(id, v["ID_LIKE"]),
-		"version": v["VERSION_ID"], "codename": v["VERSION_CODENAME"], "name": name,
+		"version": v["VERSION_ID"], "major": major(v["VERSION_ID"]), "codename": v["VERSION_CODENAME"], "name": name,
 	}, nil
+}
+
+// major is the first number of a version.
+func major(version string) string {
+	first, _, _ := strings.Cut(version, ".")
+	return first
 }
 
 // osFamily gives the distribution that others of its kind derive from.
