@@ -25,6 +25,8 @@ type Local struct {
 
 	// componentwise is set where the kernel does not offer openat2.
 	componentwise bool
+	// of is set in a view that follows no symbolic link: whose view it is.
+	of *Local
 
 	files  *accounts
 	others *otherAccounts
@@ -125,6 +127,10 @@ func (l *Local) syncDevice(device uint64, dir string) error {
 
 // wrote notes that a directory was written to.
 func (l *Local) wrote(device uint64, path string) {
+	if l.of != nil {
+		l.of.wrote(device, path)
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.written[device]; !known {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,8 @@ func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 func (l *Local) openAt(path string, flags int) (int, error) {
 	flags |= unix.O_CLOEXEC
 	switch {
+	case l.of != nil:
+		return l.openStill(path, flags)
 	case l.root == nil:
 		return again(func() (int, error) { return unix.Open(path, flags, 0) })
 	case !l.componentwise:
@@ -59,25 +62,14 @@ func (l *Local) openat2(path string, flags int) (int, error) {
 	return -1, unix.EAGAIN
 }
 
-// OpenStill is StillOpener.OpenStill. Where the kernel cannot promise it, only the
-// last name is sure to be no link.
+// OpenStill is StillOpener.OpenStill.
 func (l *Local) OpenStill(path string) (io.ReadCloser, Info, error) {
 	clean, err := checkPath("open", path)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC | unix.O_NOFOLLOW
-	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS}
-	if l.root != nil {
-		at, how.Resolve = int(l.root.Fd()), how.Resolve|unix.RESOLVE_IN_ROOT
-	}
-	fd, err := again(func() (int, error) { return unix.Openat2(at, clean, &how) })
-	if l.componentwise || unsupported(err) || err == unix.EPERM { // which some containers say of calls that they do not know
-		if err == nil {
-			unix.Close(fd)
-		}
-		fd, err = l.openAt(clean, flags)
-	}
+	fd, err := l.openStill(clean, flags)
 	if err == unix.ENXIO { // a socket
 		err = errSpecial
 	}
@@ -92,10 +84,53 @@ func (l *Local) OpenStill(path string) (io.ReadCloser, Info, error) {
 	return f, infoOf(&st), nil
 }
 
+// openStill opens a path on which there is no symbolic link; one is ELOOP, or ENOTDIR
+// where the kernel does not offer openat2. With O_PATH and O_NOFOLLOW the last name
+// may be one, which is opened itself.
+func (l *Local) openStill(path string, flags int) (int, error) {
+	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if l.root != nil {
+		at, how.Resolve = int(l.root.Fd()), how.Resolve|unix.RESOLVE_IN_ROOT
+	}
+	if !l.componentwise {
+		fd, err := again(func() (int, error) { return unix.Openat2(at, path, &how) })
+		if !unsupported(err) && err != unix.EPERM { // which some containers say of calls that they do not know
+			return fd, err
+		}
+	}
+	start, dir := ".", at
+	if l.root == nil {
+		start = "/"
+	}
+	open := func(dir int, name string, flags int) (int, error) {
+		return again(func() (int, error) {
+			return unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		})
+	}
+	dir, err := open(dir, start, unix.O_PATH|unix.O_DIRECTORY)
+	names := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, name := range names {
+		if err != nil {
+			return -1, err
+		}
+		above, with := dir, unix.O_PATH|unix.O_DIRECTORY
+		if i == len(names)-1 {
+			with = flags
+		}
+		if name == ".." {
+			err = syscall.EINVAL // it would lead out of a root
+		} else {
+			dir, err = open(above, name, with)
+		}
+		unix.Close(above)
+	}
+	return dir, err
+}
+
 // openParent opens the directory that holds the path's last component, which
 // stays as it is.
 func (l *Local) openParent(path string) (dir int, name string, err error) {
-	if l.root != nil && l.componentwise {
+	if l.root != nil && l.componentwise && l.of == nil {
 		dir, name, err = l.walk(path, false)
 		if err == nil && dir == int(l.root.Fd()) {
 			dir, err = unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)

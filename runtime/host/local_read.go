@@ -14,7 +14,7 @@ import (
 
 // stat fills st with what stands at a path.
 func (l *Local) stat(path string, follow bool, st *unix.Stat_t) error {
-	if l.root == nil {
+	if l.root == nil && l.of == nil {
 		flags := unix.AT_SYMLINK_NOFOLLOW
 		if follow {
 			flags = 0
