@@ -4,8 +4,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -18,19 +16,24 @@ var update = flag.Bool("update", false, "rewrite the reference pages in docs/mod
 
 const docs = "../docs/modules"
 
-// The reference pages say what the modules' declarations say.
+// The reference pages say what the modules' declarations say, and how each has been
+// tested.
 func TestReferencePages(t *testing.T) {
 	registry := modules.Standard()
-	proof := labSources(t)
+	proof := readProof(t)
+	tested := map[string]string{}
 	for _, name := range registry.Names() {
-		verified := "It is tested in memory, and not on a real host."
-		if uses(proof, name) {
-			verified = "Verified: it is tested on real hosts with Debian 12."
+		module := registry.Lookup(name)
+		how, why := proof.of(t, module)
+		tested[name] = how
+		note := "It is verified: tested on real hosts with Debian 12" + why + "."
+		if how != verified {
+			note = "It is tested " + how + ", and not on a real host" + why + "."
 		}
-		page := reference.Module(&registry.Lookup(name).Schema, verified)
+		page := reference.Module(&module.Schema, note)
 		golden(t, name+".md", page.Markdown())
 	}
-	index := reference.Modules(registry)
+	index := reference.Modules(registry, tested)
 	golden(t, "README.md", index.Markdown())
 	pages, err := os.ReadDir(docs)
 	if err != nil {
@@ -56,30 +59,6 @@ func golden(t *testing.T, name, want string) {
 	if have, err := os.ReadFile(file); err != nil || string(have) != want {
 		t.Errorf("docs/modules/%s is not what the module says (%v); rewrite it with: go test ./modules -update", name, err)
 	}
-}
-
-// labSources are the sites that tests apply on real hosts.
-func labSources(t *testing.T) string {
-	t.Helper()
-	var all strings.Builder
-	for _, pattern := range []string{"../internal/lab/labtest/*_test.go", "../examples/nginx/*.hcl"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
-		}
-		for _, f := range files {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all.Write(data)
-		}
-	}
-	return all.String()
-}
-
-func uses(sources, module string) bool {
-	return regexp.MustCompile(`\b` + module + ` \\?"|\bType: "` + module + `"`).MatchString(sources)
 }
 
 // The examples of the reference pages are sites that load.

@@ -142,7 +142,7 @@ func kinds() []string {
 func listOf(ctx context.Context, name string, registry *states.Registry) *topic {
 	switch name {
 	case "modules":
-		return &topic{kind: name, name: name, page: reference.Modules(registry), data: schemas(registry)}
+		return &topic{kind: name, name: name, page: reference.Modules(registry, nil), data: schemas(registry)}
 	case "components":
 		all := standardComponents(ctx)
 		return &topic{kind: name, name: name, page: reference.Components(all), data: componentData(all)}

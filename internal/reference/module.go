@@ -8,13 +8,21 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// Modules is the index of the types of parts.
-func Modules(registry *states.Registry) Page {
+// Modules is the index of the types of parts; tested says how each of them is
+// tested, if that is known.
+func Modules(registry *states.Registry, tested map[string]string) Page {
 	p := Page{Title: "Modules", Summary: "A module is a type of part: `TYPE \"LABEL\" { … }`. The key attribute defaults to the label. Every part takes [options](../options.md) besides."}
 	t := &Table{Head: []string{"module", ""}}
+	if tested != nil {
+		t.Head = append(t.Head, "tested")
+	}
 	for _, name := range registry.Names() {
 		summary, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("[%s](%s.md)", name, name), summary})
+		row := []string{fmt.Sprintf("[%s](%s.md)", name, name), summary}
+		if tested != nil {
+			row = append(row, tested[name])
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	p.add("", Block{Table: t})
 	return p
