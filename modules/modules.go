@@ -6,6 +6,7 @@ import (
 	"github.com/tenetcm/tenet/modules/bridge"
 	"github.com/tenetcm/tenet/modules/bridgeport"
 	"github.com/tenetcm/tenet/modules/can"
+	"github.com/tenetcm/tenet/modules/certificate"
 	"github.com/tenetcm/tenet/modules/command"
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/download"
@@ -43,6 +44,7 @@ func Standard() *states.Registry {
 		bridge.Module,
 		bridgeport.Module,
 		can.Module,
+		certificate.Module,
 		command.Module,
 		directory.Module,
 		download.Module,

@@ -1,0 +1,276 @@
+package certificate_test
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/modules/certificate"
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const (
+	at  = "/etc/ssl/site.pem"
+	key = "/etc/ssl/private/site.key"
+)
+
+func today() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	h.SetClock(today())
+	return h
+}
+
+func values(more map[string]any) map[string]any {
+	v := map[string]any{"path": at, "private_key": key, "common_name": "example.test"}
+	maps.Copy(v, more)
+	return v
+}
+
+// carryOut issues a certificate, as prior to a case.
+func carryOut(t *testing.T, h host.Host, values map[string]any) {
+	t.Helper()
+	m, ctx := certificate.Module, t.Context()
+	want, err := m.Decode(values, nil)
+	if err == nil {
+		err = m.Check(want)
+	}
+	if err == nil {
+		want, err = m.Complete(ctx, h, want)
+	}
+	if err == nil {
+		err = m.Write(ctx, h, nil, m.Fill(nil, want))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func issued(more map[string]any) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) { carryOut(t, h, plain(values(more))) }
+}
+
+// plain gives lists the form that they have in a site.
+func plain(values map[string]any) map[string]any {
+	for name, v := range values {
+		if list, ok := v.([]string); ok {
+			out := []any{}
+			for _, s := range list {
+				out = append(out, s)
+			}
+			values[name] = out
+		}
+	}
+	return values
+}
+
+func parsed(t *testing.T, h host.Host, name string) *x509.Certificate {
+	t.Helper()
+	block, _ := pem.Decode([]byte(fake.Text(h, name)))
+	if block == nil {
+		t.Fatalf("%s holds no PEM", name)
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func authority(t *testing.T, h host.Host) {
+	carryOut(t, h, map[string]any{
+		"path": "/etc/ssl/ca.pem", "private_key": "/etc/ssl/private/ca.key", "common_name": "CA", "authority": true, "days": "3650",
+	})
+}
+
+func TestCertificate(t *testing.T) {
+	signed := map[string]any{"ca": "/etc/ssl/ca.pem", "ca_key": "/etc/ssl/private/ca.key"}
+	both := func(before ...func(*testing.T, host.Host)) func(*testing.T, host.Host) {
+		return func(t *testing.T, h host.Host) {
+			for _, f := range before {
+				f(t, h)
+			}
+		}
+	}
+	later := func(days int) func(*testing.T, host.Host) {
+		return func(_ *testing.T, h host.Host) { h.(*host.Memory).SetClock(today().AddDate(0, 0, days)) }
+	}
+	create := []string{"request", "common_name", "names", "algorithm", "mode"}
+	statestest.Run(t, statestest.Suite{
+		Module: certificate.Module, Host: newHost,
+		Hostile: values(map[string]any{"names": []string{"example.test"}, "addresses": []string{"192.0.2.1"}, "usage": []string{"server"}}),
+		Cases: []statestest.Case{
+			{
+				Name: "create", Values: values(nil), Action: states.Create, Changes: create,
+				Check: func(t *testing.T, h host.Host, out map[string]any) {
+					c := parsed(t, h, at)
+					if err := c.VerifyHostname("example.test"); err != nil {
+						t.Error(err)
+					}
+					if info, err := h.Lstat(key); err != nil || info.Mode != 0o600 {
+						t.Errorf("the key is %+v, %v", info, err)
+					}
+					if out["expires"] != "2027-03-01T12:00:00Z" || !c.NotBefore.Before(today()) {
+						t.Errorf("it is valid from %s to %s", c.NotBefore, out["expires"])
+					}
+				},
+			}, {
+				Name: "create with all attributes",
+				Values: values(map[string]any{"organization": "Example", "names": []string{"b.test", "*.a.test"}, "addresses": []string{"2001:db8::1", "192.0.2.1"},
+					"usage": []string{"server", "client"}, "authority": false, "algorithm": "ed25519", "owner": "alice", "group": "adm", "mode": "0640", "key_mode": "0640", "days": 10}),
+				Action:  states.Create,
+				Changes: []string{"request", "common_name", "organization", "names", "addresses", "usage", "authority", "algorithm", "owner", "group", "mode", "key_mode"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					for _, host := range []string{"b.test", "x.a.test", "[2001:db8::1]", "192.0.2.1"} {
+						if err := parsed(t, h, at).VerifyHostname(host); err != nil {
+							t.Error(err)
+						}
+					}
+				},
+			}, {
+				Name: "a request", Values: values(map[string]any{"request": true}), Action: states.Create, Changes: create,
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if !strings.HasPrefix(fake.Text(h, at), "-----BEGIN CERTIFICATE REQUEST-----") {
+						t.Error("it is none")
+					}
+				},
+			}, {
+				Name: "signed by an authority", Prepare: authority, Values: values(signed), Action: states.Create, Changes: create,
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if err := parsed(t, h, at).CheckSignatureFrom(parsed(t, h, "/etc/ssl/ca.pem")); err != nil {
+						t.Error(err)
+					}
+				},
+			},
+			{Name: "nothing to do", Prepare: issued(nil), Values: values(nil)},
+			{Name: "nothing to do for what is signed", Prepare: both(authority, issued(signed)), Values: values(signed)},
+			{Name: "nothing to do for a request", Prepare: both(issued(map[string]any{"request": true}), later(1000)), Values: values(map[string]any{"request": true})},
+			{Name: "not due yet", Prepare: both(issued(nil), later(334)), Values: values(nil)},
+			{Name: "another name", Prepare: issued(nil), Values: values(map[string]any{"names": []string{"www.example.test"}}), Action: states.Update, Changes: []string{"names"}},
+			{Name: "another address", Prepare: issued(nil), Values: values(map[string]any{"names": []string{"example.test"}, "addresses": []string{"192.0.2.1"}}), Action: states.Update, Changes: []string{"addresses"}},
+			{Name: "another common name", Prepare: issued(nil), Values: values(map[string]any{"common_name": "An Example", "names": []string{"example.test"}}), Action: states.Update, Changes: []string{"common_name"}},
+			{Name: "another organization", Prepare: issued(nil), Values: values(map[string]any{"organization": "O"}), Action: states.Update, Changes: []string{"organization"}},
+			{Name: "another usage", Prepare: issued(nil), Values: values(map[string]any{"usage": []string{"client"}}), Action: states.Update, Changes: []string{"usage"}},
+			{Name: "an authority now", Prepare: issued(nil), Values: values(map[string]any{"authority": true}), Action: states.Update, Changes: []string{"authority"}},
+			{Name: "a request now", Prepare: issued(nil), Values: values(map[string]any{"request": true}), Action: states.Update, Changes: []string{"request"}},
+			{Name: "another algorithm", Prepare: issued(nil), Values: values(map[string]any{"algorithm": "ecdsa-p384"}), Action: states.Update, Changes: []string{"algorithm"}},
+			{Name: "another owner and mode", Prepare: issued(nil), Values: values(map[string]any{"owner": "alice", "key_mode": "0640"}), Action: states.Update, Changes: []string{"owner", "key_mode"}},
+			{Name: "signed now", Prepare: both(authority, issued(nil)), Values: values(signed), Action: states.Update, Changes: []string{"issuer"}},
+			{Name: "by itself now", Prepare: both(authority, issued(signed)), Values: values(nil), Action: states.Update, Changes: []string{"issuer"}},
+			{Name: "due", Prepare: both(issued(nil), later(335)), Values: values(nil), Action: states.Update, Changes: []string{"expires"}},
+			{Name: "expired", Prepare: both(issued(map[string]any{"days": "3"}), later(9)), Values: values(map[string]any{"days": 3}), Action: states.Update, Changes: []string{"expires"}},
+			{
+				Name: "without its key", Prepare: both(issued(nil), func(t *testing.T, h host.Host) {
+					if err := h.Remove(key); err != nil {
+						t.Fatal(err)
+					}
+				}), Values: values(nil), Action: states.Update, Changes: []string{"private_key"},
+			}, {
+				Name: "with another key", Prepare: both(issued(nil), func(t *testing.T, h host.Host) {
+					carryOut(t, h, map[string]any{"path": "/etc/ssl/other.pem", "private_key": "/etc/ssl/other.key"})
+					fake.Put(t, h, key, fake.Text(h, "/etc/ssl/other.key"), 0o600)
+				}), Values: values(nil), Action: states.Update, Changes: []string{"private_key"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if fake.Text(h, key) != fake.Text(h, "/etc/ssl/other.key") {
+						t.Error("the key that was there is lost")
+					}
+				},
+			}, {
+				Name: "absent", Ensure: states.Absent, Prepare: issued(nil), Values: map[string]any{"path": at, "private_key": key},
+				Action: states.Remove, Changes: []string{"request", "common_name", "organization", "names", "addresses", "usage", "authority", "algorithm", "mode", "key_mode"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if fake.Exists(h, key) {
+						t.Error("the key is still there")
+					}
+				},
+			}, {
+				Name: "absent, and the key is another's", Ensure: states.Absent, Values: map[string]any{"path": at, "private_key": "/etc/ssl/other.key"},
+				Prepare: both(issued(nil), func(t *testing.T, h host.Host) {
+					carryOut(t, h, map[string]any{"path": "/etc/ssl/other.pem", "private_key": "/etc/ssl/other.key"})
+				}),
+				Action: states.Remove, Changes: []string{"request", "common_name", "organization", "names", "addresses", "usage", "authority", "algorithm", "mode", "key_mode"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if !fake.Exists(h, "/etc/ssl/other.key") {
+						t.Error("the key of another is gone")
+					}
+				},
+			},
+		},
+	})
+}
+
+func TestCertificateFails(t *testing.T) {
+	put := func(name, text string) func(*testing.T, host.Host) {
+		return func(t *testing.T, h host.Host) { fake.Put(t, h, name, text, 0o600) }
+	}
+	const secret = "c2VjcmV0c2VjcmV0"
+	pair := func(ca, caKey string) map[string]any { return values(map[string]any{"ca": ca, "ca_key": caKey}) }
+	statestest.Run(t, statestest.Suite{Module: certificate.Module, Host: newHost, Cases: []statestest.Case{
+		{Name: "no certificate", Prepare: put(at, "text"), Values: values(nil), Fails: "holds no certificate in PEM, and is not replaced"},
+		{Name: "a damaged one", Prepare: put(at, "-----BEGIN CERTIFICATE-----\n"+secret+"\n-----END CERTIFICATE-----\n"), Values: values(nil), Fails: "damaged certificate"},
+		{Name: "no key", Prepare: put(key, "text"), Values: values(nil), Fails: "holds no private key in PEM, and is not replaced"},
+		{Name: "a damaged key", Prepare: put(key, "-----BEGIN PRIVATE KEY-----\n"+secret+"\n-----END PRIVATE KEY-----\n"), Values: values(nil), Fails: "cannot be used"},
+		{Name: "a directory", Values: map[string]any{"path": "/srv", "private_key": key}, Fails: "is a directory, not a certificate"},
+		{Name: "no directory", Values: map[string]any{"path": "/none/a.pem", "private_key": key}, Fails: "the directory /none is not there"},
+		{Name: "no directory of the key", Values: map[string]any{"path": at, "private_key": "/none/a.key"}, Fails: "the directory /none is not there"},
+		{Name: "no authority", Values: pair("/etc/ssl/ca.pem", "/etc/ssl/private/ca.key"), Fails: "the certificate of the authority"},
+		{Name: "its key is another", Prepare: func(t *testing.T, h host.Host) {
+			authority(t, h)
+			carryOut(t, h, map[string]any{"path": "/etc/ssl/o.pem", "private_key": "/etc/ssl/o.key"})
+		}, Values: pair("/etc/ssl/ca.pem", "/etc/ssl/o.key"), Fails: "is not that of the certificate"},
+		{Name: "no authority at all", Prepare: func(t *testing.T, h host.Host) {
+			carryOut(t, h, map[string]any{"path": "/etc/ssl/o.pem", "private_key": "/etc/ssl/o.key"})
+		}, Values: pair("/etc/ssl/o.pem", "/etc/ssl/o.key"), Fails: "cannot sign others"},
+		{Name: "an authority that ends", Prepare: func(t *testing.T, h host.Host) {
+			authority(t, h)
+			h.(*host.Memory).SetClock(today().AddDate(0, 0, 3640))
+		}, Values: pair("/etc/ssl/ca.pem", "/etc/ssl/private/ca.key"), Fails: "renew it first"},
+		{Name: "a clock in the past", Prepare: func(_ *testing.T, h host.Host) { h.(*host.Memory).SetClock(time.Unix(0, 0)) },
+			Values: values(nil), Fails: "the clock of this host says 1970-01-01"},
+		{Name: "a certificate of the future", Prepare: func(t *testing.T, h host.Host) {
+			carryOut(t, h, plain(values(nil)))
+			h.(*host.Memory).SetClock(today().AddDate(0, 0, -2))
+		}, Values: values(nil), Fails: "one of the two is wrong"},
+		{Name: "unknown owner", Values: values(map[string]any{"owner": "nobody-here"}), Fails: "no user named"},
+		{Name: "one file", Values: map[string]any{"path": at, "private_key": at}, Wrong: "a file each"},
+		{Name: "ca alone", Values: values(map[string]any{"ca": "/ca.pem"}), Wrong: "given together"},
+		{Name: "its own authority", Values: pair(at, "/etc/ssl/ca.key"), Wrong: "cannot be the certificate itself"},
+		{Name: "a key for all", Values: values(map[string]any{"key_mode": "0644"}), Wrong: "nothing for all users"},
+		{Name: "no day", Values: values(map[string]any{"days": 0}), Wrong: "not from 1"},
+		{Name: "always due", Values: values(map[string]any{"days": 30, "renew_days": 30}), Wrong: "less than days"},
+		{Name: "a request has no end", Values: values(map[string]any{"request": true, "days": 30}), Wrong: "no meaning for a request"},
+		{Name: "no name", Values: values(map[string]any{"names": []string{"a b"}}), Wrong: "no DNS name"},
+		{Name: "a name in capitals", Values: values(map[string]any{"names": []string{"Example.test"}}), Wrong: "no DNS name"},
+		{Name: "a star within", Values: values(map[string]any{"names": []string{"a.*.test"}}), Wrong: "no DNS name"},
+		{Name: "no address", Values: values(map[string]any{"addresses": []string{"192.0.2"}}), Wrong: "no IP address"},
+		{Name: "a long address", Values: values(map[string]any{"addresses": []string{"2001:db8:0::1"}}), Wrong: "usual form"},
+		{Name: "no usage", Values: values(map[string]any{"usage": []string{"mail"}}), Wrong: "none of server, client"},
+		{Name: "two lines", Values: values(map[string]any{"common_name": "a\nb"}), Wrong: "one line"},
+		{Name: "a long common name", Values: values(map[string]any{"common_name": strings.Repeat("a", 65)}), Wrong: "more than 64"},
+	}})
+}
+
+// A renewed certificate is of the same key, and each algorithm makes one that can be
+// read back.
+func TestKeys(t *testing.T) {
+	for _, algorithm := range []string{"ecdsa-p256", "rsa-2048"} {
+		h := newHost(t)
+		v := values(map[string]any{"algorithm": algorithm})
+		carryOut(t, h, v)
+		before, first := fake.Text(h, key), fake.Text(h, at)
+		carryOut(t, h, v)
+		if fake.Text(h, key) != before {
+			t.Errorf("%s: the key is another", algorithm)
+		}
+		if fake.Text(h, at) == first {
+			t.Errorf("%s: the certificate is the same", algorithm)
+		}
+	}
+}
