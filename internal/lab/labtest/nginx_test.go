@@ -3,11 +3,17 @@
 package labtest
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/json"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -30,19 +36,18 @@ func TestNginxWithCertificate(t *testing.T) {
 		t.Errorf("compiled to %q, want %q", compiled, order)
 	}
 
-	const http = "curl -fsS --resolve example.test:80:127.0.0.1 http://example.test/"
-	const https = "curl -fsS --cacert /etc/ssl/site/example.test.pem --resolve example.test:443:127.0.0.1 https://example.test/"
-	if out := m.shell(http + " || true"); strings.Contains(out, "example.test over http") {
-		t.Fatalf("the site is there before it was published: %s", out)
-	}
-	since := m.shell("date +%s")
+	m.shell("sed -i 's,^error_log .*,error_log /var/log/nginx/error.log notice;,' /etc/nginx/nginx.conf && systemctl restart nginx && : > /var/log/nginx/error.log")
+	seen := m.watch("example.test")
 	r := m.tenet("apply", "--yes")
+	timeline := seen()
 	if r.status != 0 {
 		t.Fatalf("exit status %d\n%s%s", r.status, r.failures(), r.stderr)
 	}
 	var ended []string
+	at := map[string]time.Time{}
 	for _, e := range r.parts() {
 		ended = append(ended, e.Address+" "+string(e.Outcome))
+		at[e.Address] = e.Time
 	}
 	if want := []string{
 		"run.plain.file.conf changed",
@@ -55,22 +60,101 @@ func TestNginxWithCertificate(t *testing.T) {
 	}; !slices.Equal(ended, want) {
 		t.Errorf("it went\n%s\nwant\n%s", strings.Join(ended, "\n"), strings.Join(want, "\n"))
 	}
-	for command, answer := range map[string]string{http: "example.test over http", https: "example.test over https"} {
-		if got := m.shell("for i in 1 2 3 4 5 6 7 8 9; do " + command + " && break; sleep 0.2; done"); got != answer {
-			t.Errorf("%s\nanswers %q", command, got)
+
+	// As others see it: first neither, then http alone, while the certificate is made,
+	// then both.
+	const neither, plain, both = "http: other, https: none", "http: example.test over http, https: none", "http: example.test over http, https: example.test over https"
+	var went []string
+	for _, s := range timeline {
+		// As new workers begin, the old ones may still answer a request.
+		if !slices.Contains(went, s.answers) {
+			went = append(went, s.answers)
+		}
+		switch {
+		case s.answers == plain && s.began.Before(at["run.plain.file.conf"]):
+			t.Errorf("the plain site answers at %v, before run.plain has written it", s.began)
+		case s.answers == both && s.began.Before(at["run.secure.file.conf"]):
+			t.Errorf("https answers at %v, before run.secure has written it", s.began)
+		case s.answers == neither && s.began.After(at["state.certificate.command.issue"]):
+			t.Errorf("the site does not answer at %v, when there is a certificate already", s.began)
 		}
 	}
-	reloads := func() string {
-		return m.shell("journalctl --sync; journalctl -u nginx --since @" + since + " -o cat | grep -c '^Reloaded '")
+	if want := []string{neither, plain, both}; !slices.Equal(went, want) {
+		t.Errorf("others saw %q, want %q", went, want)
 	}
-	if got := reloads(); got != "2" {
-		t.Errorf("nginx was reloaded %s times, want 2", got)
+
+	// nginx says itself when it reads its configuration anew, and which workers it
+	// starts then; the last ones are there.
+	const workers = `grep -o 'start worker process [0-9]*' /var/log/nginx/error.log | grep -o '[0-9]*$'`
+	reloads := func() string { return m.shell("grep -c 'SIGHUP) received.*reconfiguring' /var/log/nginx/error.log") }
+	for range 2 {
+		if got := reloads(); got != "2" {
+			t.Errorf("nginx was reloaded %s times, want 2", got)
+		}
+		m.shell("[ $(grep -c 'notice.*start worker processes$' /var/log/nginx/error.log) = 2 ]")
+		m.shell("[ $(" + workers + " | sort -u | wc -l) = $((2 * $(nproc))) ]")
+		m.shell("for i in $(seq 50); do [ \"$(pgrep -P $(cat /run/nginx.pid) | sort)\" = \"$(" + workers + " | tail -n $(nproc) | sort)\" ] && exit 0; sleep 0.1; done; exit 1")
+		if got := m.apply(); len(got) > 0 {
+			t.Errorf("a later apply changed %q", got)
+		}
 	}
-	if got := m.apply(); len(got) > 0 {
-		t.Errorf("the second apply changed %q", got)
+}
+
+// sight is what a web server answered at a time.
+type sight struct {
+	began   time.Time
+	answers string
+}
+
+// watch asks the host from outside over http and https until the function that it
+// returns is called, which waits until both answer, at most two seconds, and gives
+// what was seen.
+func (m *machine) watch(domain string) func() []sight {
+	m.Helper()
+	ask := func(scheme, port string) string {
+		transport := &http.Transport{
+			DisableKeepAlives: true,
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, ServerName: domain},
+		}
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return shared.run.Dial(ctx, network, net.JoinHostPort(m.host.Name, port))
+		}
+		r, err := (&http.Client{Transport: transport, Timeout: time.Second}).Get(scheme + "://" + domain + "/")
+		if err != nil {
+			return "none"
+		}
+		defer r.Body.Close()
+		body, err := io.ReadAll(r.Body)
+		if text := strings.TrimSpace(string(body)); err == nil && strings.HasPrefix(text, domain+" over ") {
+			return text
+		}
+		return "other"
 	}
-	if got := reloads(); got != "2" {
-		t.Errorf("after the second apply nginx was reloaded %s times, want 2", got)
+	look := func() sight {
+		return sight{began: time.Now(), answers: "http: " + ask("http", "80") + ", https: " + ask("https", "443")}
+	}
+	stop, done := make(chan struct{}), make(chan []sight)
+	go func() {
+		seen := []sight{look()}
+		var deadline time.Time
+		for {
+			seen = append(seen, look())
+			select {
+			case <-stop:
+				if deadline.IsZero() {
+					deadline = time.Now().Add(2 * time.Second)
+				}
+				if last := seen[len(seen)-1]; !strings.Contains(last.answers, "none") || time.Now().After(deadline) {
+					done <- seen
+					return
+				}
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	return func() []sight {
+		close(stop)
+		return <-done
 	}
 }
 
