@@ -38,6 +38,7 @@ func examples() map[string]example {
 		"bridge":        {},
 		"bridge_port":   {Prepare: "ip link add eth1 type veth peer name other1"},
 		"can":           {Cannot: "the kernel of the lab has no CAN devices", Fails: "this host has no CAN device can0"},
+		"certificate":   {},
 		"command":       {Prepare: "printf '#!/bin/sh\\ntouch /etc/ssl/site.pem\\n' > /usr/local/bin/issue-cert; chmod +x /usr/local/bin/issue-cert"},
 		"directory":     {Prepare: "touch /etc/nginx/sites-enabled/old"},
 		"download":      {Prepare: answers("test2")}, // of which the example has the checksum
