@@ -36,7 +36,8 @@ func TestNginxWithCertificate(t *testing.T) {
 		t.Errorf("compiled to %q, want %q", compiled, order)
 	}
 
-	m.shell("sed -i 's,^error_log .*,error_log /var/log/nginx/error.log notice;,' /etc/nginx/nginx.conf && systemctl restart nginx && : > /var/log/nginx/error.log")
+	m.shell("sed -i 's,^error_log .*,error_log /var/log/nginx/error.log notice;,' /etc/nginx/nginx.conf && systemctl restart nginx && " +
+		"until [ $(grep -c 'start worker process ' /var/log/nginx/error.log) = $(nproc) ]; do sleep 0.05; done; : > /var/log/nginx/error.log")
 	seen := m.watch("example.test")
 	r := m.tenet("apply", "--yes")
 	timeline := seen()
