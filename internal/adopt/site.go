@@ -97,7 +97,7 @@ func All(ctx context.Context, h host.Host, modules []*states.Module, paths []str
 		for _, key := range keys {
 			values := m.Encode(key)
 			for name := range values {
-				if !m.Attribute(name).Key {
+				if a := m.Attribute(name); !a.Key && !a.In {
 					delete(values, name)
 				}
 			}

@@ -117,18 +117,20 @@ func (cmd *importCmd) keys(s *client, h *host.Local) (*states.Module, map[string
 		}
 	}
 	for _, name := range names {
-		if a.values[name] == nil {
-			return nil, nil, usage("tenet import "+module.Name+" "+strings.ToUpper(names[0])+keysBehind(names), "%s needs its key %s", module.Name, name)
+		if a.values[name] == nil && module.Attribute(name).Required {
+			return nil, nil, usage("tenet import "+module.Name+" "+strings.ToUpper(names[0])+keysBehind(module), "%s needs its key %s", module.Name, name)
 		}
 	}
 	return module, a.values, nil
 }
 
 // keysBehind shows how further keys are given.
-func keysBehind(names []string) string {
+func keysBehind(m *states.Module) string {
 	var b strings.Builder
-	for _, name := range names[1:] {
-		fmt.Fprintf(&b, " %s=%s", name, strings.ToUpper(name))
+	for _, name := range m.Keys()[1:] {
+		if m.Attribute(name).Required {
+			fmt.Fprintf(&b, " %s=%s", name, strings.ToUpper(name))
+		}
 	}
 	return b.String()
 }

@@ -226,9 +226,16 @@ func (apt) Asked(_ context.Context, h host.Host) ([]string, error) {
 		}
 		auto = parseAutomatic(data)
 	}
+	needed, err := libraries(h)
+	if err != nil {
+		return nil, err
+	}
 	native := r.native()
 	var names []string
 	for name, entries := range r {
+		if needed[name] {
+			continue
+		}
 		for _, e := range entries {
 			if e.state != "installed" || e.essential || e.priority == "required" || e.priority == "important" || auto.has(name, e.arch, native) {
 				continue

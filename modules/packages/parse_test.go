@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"maps"
 	"slices"
 	"testing"
 )
@@ -182,4 +183,14 @@ func FuzzParse(f *testing.F) {
 		parseProviders(text)
 		parseAutomatic([]byte(text))
 	})
+}
+
+// Of what apt believes that somebody asked for, libraries that others need are not.
+func TestNeededLibraries(t *testing.T) {
+	got := neededLibraries([]byte("Package: web\nSection: net\nDepends: libc6 (>= 2.36), liba | libb:any\n\n" +
+		"Package: libc6\nSection: libs\nDepends: libx\n\nPackage: liba\nSection: libs\n\nPackage: libb\nSection: oldlibs\n\n" +
+		"Package: libown\nSection: libs\nDepends: libown\n\nPackage: tool\nSection: utils\n\n"))
+	if want := map[string]bool{"libc6": true, "liba": true, "libb": true}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }

@@ -132,12 +132,29 @@ func list(ctx context.Context, h host.Host, _ []string) ([]Service, error) {
 	}
 	var keys []Service
 	for _, s := range services {
-		template := strings.Contains(s.Name, "@.")
-		if !template && slices.Contains([]string{"enabled", "masked"}, s.Enablement) {
+		if !strings.Contains(s.Name, "@.") && isChosen(h, s) {
 			keys = append(keys, Service{Name: strings.TrimSuffix(s.Name, ".service")})
 		}
 	}
 	return keys, nil
+}
+
+// isChosen reports whether a service is as somebody wanted it: it is enabled; it is
+// masked, and not by its package; or it is disabled, and Debian had enabled it.
+func isChosen(h host.Reader, s host.Service) bool {
+	there := func(name string) bool {
+		_, err := h.Lstat(name)
+		return err == nil
+	}
+	switch s.Enablement {
+	case "enabled":
+		return true
+	case "masked":
+		return !there("/usr/lib/systemd/system/"+s.Name) && !there("/lib/systemd/system/"+s.Name) || there("/etc/systemd/system/"+s.Name)
+	case "disabled":
+		return there("/var/lib/systemd/deb-systemd-helper-enabled/" + s.Name + ".dsh-also")
+	}
+	return false
 }
 
 // write lifts a mask first and puts one last. What a service does as it stops cannot
