@@ -189,4 +189,45 @@ func TestLifecycleOfFiles(t *testing.T) {
 		},
 		Gone: "test ! -e /srv/f",
 	}.run(m)
+	lifecycle{
+		Type: "directory", Label: "/srv/d/e",
+		Steps: []step{
+			{Set: `parents = true`, Verify: `[ "$(stat -c '%U %G %a' /srv/d/e)" = "root root 755" ] && touch /srv/d/e/f`},
+			{Set: "mode = \"0700\"\nparents = true", Verify: `[ "$(stat -c %a /srv/d/e)" = 700 ]`},
+			{Set: `owner = "www-data"`, Verify: `[ "$(stat -c '%U %a' /srv/d/e)" = "www-data 700" ]`},
+			{Set: "group = \"www-data\"\nrecurse = true\nforce = true", Verify: `[ "$(stat -c %G /srv/d/e/f)" = www-data ] && [ "$(stat -c %U /srv/d/e/f)" = root ]`},
+		},
+		Gone: "test ! -e /srv/d/e && test -d /srv/d",
+	}.run(m)
+	lifecycle{
+		Type: "symlink", Label: "/srv/l",
+		Prepare: "touch /srv/t",
+		Steps: []step{
+			{Set: `target = "t"`, Verify: `[ /srv/l -ef /srv/t ]`},
+			{Set: `target = "/srv/nowhere"`, Verify: `[ "$(readlink /srv/l)" = /srv/nowhere ]`},
+			{Set: "target = \"/srv/nowhere\"\nowner = \"www-data\"", Verify: `[ "$(stat -c %U /srv/l)" = www-data ]`},
+			{Set: "target = \"/srv/nowhere\"\ngroup = \"www-data\"", Verify: `[ "$(stat -c '%U %G' /srv/l)" = "www-data www-data" ]`},
+		},
+		Gone: "test ! -L /srv/l && test -e /srv/t",
+	}.run(m)
+	lifecycle{
+		Type: "line", Label: "who may log in",
+		Prepare: "cp /etc/ssh/sshd_config /srv/sshd_config",
+		Steps: []step{{
+			Set:    "path = \"/srv/sshd_config\"\nline = \"AllowUsers alice\"\nbefore = \"^Subsystem\"",
+			Verify: "grep -B1 ^Subsystem /srv/sshd_config | grep -qx 'AllowUsers alice' && sshd -t -f /srv/sshd_config",
+		}},
+		Gone: "cmp /srv/sshd_config /etc/ssh/sshd_config",
+	}.run(m)
+}
+
+// A line that stands in the place of another one changes that.
+func TestLineInThePlaceOfAnother(t *testing.T) {
+	m := boot(t)
+	m.shell("cp /etc/ssh/sshd_config /srv/sshd_config")
+	m.site("line \"no root login\" {\n  path = \"/srv/sshd_config\"\n  line = \"PermitRootLogin no\"\n  match = \"^#?PermitRootLogin\\\\s\"\n}\n")
+	if plan, _ := m.foretold(); plan[`line["no root login"]`].Action != states.Update {
+		t.Errorf("the plan says %+v", plan)
+	}
+	m.gives("diff /etc/ssh/sshd_config /srv/sshd_config | grep -c '^[<>]'; sshd -T -f /srv/sshd_config | grep -i ^permitrootlogin", "2\npermitrootlogin no")
 }
