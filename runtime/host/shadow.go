@@ -45,8 +45,11 @@ func (s *Shadow) Actor() (uid, gid int) { return s.tree.actor() }
 
 // Changed reports whether what the path leads to, or anything below it, was
 // written here, so that the base cannot know it. A path that was written and
-// put back counts.
-func (s *Shadow) Changed(path string) bool { return s.changed(path) }
+// put back counts. A service that was started or stopped here may have changed
+// anything.
+func (s *Shadow) Changed(path string) bool {
+	return s.changed(path) || path == "/" && s.services.acted()
+}
 
 // View gives the host that a part acts on in a plan. An opaque one is for a
 // part behind something unforeseeable: it answers no Query, and makes the
@@ -84,7 +87,7 @@ func (s *Shadow) Run(context.Context, Command) (Result, error) {
 // here; else it is ErrUnanswerable.
 func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
 	for _, path := range q.Reads {
-		if s.changed(path) || path == "/" && s.services.acted() {
+		if s.Changed(path) {
 			return Result{}, fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
 		}
 	}

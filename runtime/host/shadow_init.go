@@ -193,6 +193,9 @@ func (i *shadowInit) Do(ctx context.Context, verb Verb, name string) error {
 	if verb != Reload {
 		i.active[name] = verb != Stop && (s.Type != "oneshot" || path.Ext(name) != ".service")
 	}
+	if slices.Contains([]string{".timer", ".path", ".socket", ".automount", ".slice"}, path.Ext(name)) {
+		return nil // it starts no program by itself
+	}
 	return fmt.Errorf("%w: what %s does as it is told to %s", ErrUnforeseeable, name, verb)
 }
 

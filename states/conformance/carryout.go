@@ -88,12 +88,11 @@ func (r *runner) compare(have, want any, ensure states.Ensure) done {
 
 func (r *runner) write(h host.Host, have, want any, d *done) error {
 	ctx, m := r.t.Context(), r.suite.Module
+	var err error
 	if _, planning := h.(*host.Shadow); planning && m.Foresee != nil {
 		d.foreseen = true
-		return m.Foresee(ctx, h, have, want)
-	}
-	var err error
-	if want == nil {
+		err = m.Foresee(ctx, h, have, want)
+	} else if want == nil {
 		err = m.Remove(ctx, h, have)
 	} else {
 		err = m.Write(ctx, h, have, want)
