@@ -8,6 +8,7 @@ import (
 	"github.com/tenetcm/tenet/modules/can"
 	"github.com/tenetcm/tenet/modules/certificate"
 	"github.com/tenetcm/tenet/modules/command"
+	"github.com/tenetcm/tenet/modules/cron"
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/download"
 	"github.com/tenetcm/tenet/modules/file"
@@ -30,6 +31,8 @@ import (
 	"github.com/tenetcm/tenet/modules/service"
 	"github.com/tenetcm/tenet/modules/symlink"
 	"github.com/tenetcm/tenet/modules/sysctl"
+	"github.com/tenetcm/tenet/modules/systemdtimer"
+	"github.com/tenetcm/tenet/modules/systemdunit"
 	"github.com/tenetcm/tenet/modules/timezone"
 	"github.com/tenetcm/tenet/modules/user"
 	"github.com/tenetcm/tenet/modules/waitfor"
@@ -46,6 +49,7 @@ func Standard() *states.Registry {
 		can.Module,
 		certificate.Module,
 		command.Module,
+		cron.Module,
 		directory.Module,
 		download.Module,
 		file.Module,
@@ -68,6 +72,8 @@ func Standard() *states.Registry {
 		service.Module,
 		symlink.Module,
 		sysctl.Module,
+		systemdtimer.Module,
+		systemdunit.Module,
 		timezone.Module,
 		user.Module,
 		waitfor.Module,

@@ -64,7 +64,6 @@ func Blocks() []Word {
 		{Name: "class", Of: puppet, Write: `write state "NAME" { … }, with param "NAME" { … } for its parameters; in a directory of its own it is a component`},
 		{Name: "define", Of: puppet, Write: `write state "NAME" { … }, with param "NAME" { … } for its parameters; in a directory of its own it is a component`},
 		{Name: "node", Of: puppet, Write: `write host "NAME" { … }, and what belongs to it into role "NAME" { … }`},
-		{Name: "cron", Of: "Puppet and Ansible", Write: `write component "NAME" { source = "std/cron" }`},
 		{Name: "sysctl", Of: "Puppet and Ansible", Write: `write component "NAME" { source = "std/sysctl" }`},
 
 		{Name: "if", Write: "write when = CONDITION in the part or state, or a conditional value: CONDITION ? A : B"},

@@ -148,3 +148,32 @@ func Refresh(ctx context.Context, h host.Host, user *string) error {
 	}
 	return s.init.Refresh(ctx)
 }
+
+// Retire stops and disables a unit whose file is about to go. What cannot be foreseen
+// of that is not the last result.
+func Retire(ctx context.Context, h host.Host, name string, user *string) (unforeseen, err error) {
+	s, err := Open(ctx, h, name, user)
+	if errors.Is(err, host.ErrUnsupported) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	status, err := s.Status(ctx)
+	if errors.Is(err, fs.ErrNotExist) || strings.Contains(s.Name, "@.") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if status.Active != "" && status.Active != "inactive" {
+		err = s.Do(ctx, host.Stop)
+		if errors.Is(err, host.ErrUnforeseeable) {
+			unforeseen, err = err, nil
+		}
+	}
+	if err == nil && strings.HasPrefix(status.Enablement, "enabled") {
+		err = s.Do(ctx, host.Disable)
+	}
+	return unforeseen, err
+}

@@ -1,0 +1,171 @@
+package systemdunit_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/systemdunit"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const (
+	text = "[Unit]\nDescription=App\n[Service]\nExecStart=/usr/bin/app\n[Install]\nWantedBy=multi-user.target\n"
+	file = "/etc/systemd/system/app.service"
+)
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Systemd(t, h)
+	fake.Unit(t, h, "web.service", text)
+	return h
+}
+
+func there(t *testing.T, h host.Host) { fake.Put(t, h, file, "[Service]\nExecStart=/bin/old\n", 0o644) }
+
+func enabled(t *testing.T, h host.Host) {
+	fake.Put(t, h, file, text, 0o644)
+	fake.Link(t, h, file, "/etc/systemd/system/multi-user.target.wants/app.service")
+	fake.Start(t, h, "app.service")
+}
+
+// analyze is a systemd-analyze that says this, as the real one of Debian 12 does.
+func analyze(said string) func(*testing.T, host.Host) {
+	return func(_ *testing.T, h host.Host) {
+		h.(*host.Memory).Handle("systemd-analyze", func(_ context.Context, c host.Command) (host.Result, error) {
+			file := c.Argv[len(c.Argv)-1]
+			return host.Result{ExitCode: 1, Stderr: []byte(strings.ReplaceAll(said, "FILE", file))}, nil
+		})
+	}
+}
+
+func holds(path, want string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		if is := fake.Text(h, path); is != want {
+			t.Errorf("%s holds %q, want %q", path, is, want)
+		}
+	}
+}
+
+func TestSystemdUnit(t *testing.T) {
+	plain := map[string]any{"name": "app.service", "content": text}
+	with := func(name, value string) map[string]any {
+		return map[string]any{"name": "app.service", "content": text, name: value}
+	}
+	suite := statestest.Suite{Module: systemdunit.Module, Host: newHost,
+		Site:    fstest.MapFS{"app.service": {Data: []byte(text)}, "wrong": {Data: []byte("x")}},
+		Hostile: map[string]any{"name": "app.service", "user": "alice", "drop_in": "more", "content": text},
+		Cases: []statestest.Case{
+			{Name: "create", Values: plain, Action: states.Create, Changes: []string{"content"}, Check: holds(file, text)},
+			{Name: "from the site", Values: map[string]any{"name": "app.service", "source": "app.service"}, Action: states.Create, Changes: []string{"content"}, Check: holds(file, text)},
+			{Name: "change", Prepare: there, Values: plain, Action: states.Update, Changes: []string{"content"}, Check: holds(file, text)},
+			{Name: "nothing to do", Prepare: enabled, Values: plain},
+			{Name: "drop-in", Values: map[string]any{"name": "web.service", "drop_in": "more", "content": "[Service]\nNice=5\n"}, Action: states.Create,
+				Changes: []string{"content"}, Check: holds("/etc/systemd/system/web.service.d/more.conf", "[Service]\nNice=5\n")},
+			{Name: "an account's", Values: with("user", "alice"), Action: states.Create, Changes: []string{"content"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					for _, at := range []string{"", "/app.service"} {
+						info, err := h.Lstat("/home/alice/.config/systemd/user" + at)
+						if err != nil || info.UID != 1000 {
+							t.Errorf("%q: %+v, %v", at, info, err)
+						}
+					}
+				}},
+			{Name: "absent", Prepare: enabled, Ensure: states.Absent, Values: plain, Action: states.Remove, Changes: []string{"content"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if log := fake.Text(h, fake.SystemdLog); log != "stop app.service\n" {
+						t.Errorf("systemd did %q", log)
+					}
+					if fake.Exists(h, "/etc/systemd/system/multi-user.target.wants/app.service") {
+						t.Error("it is enabled still")
+					}
+				}},
+			{Name: "others' mistakes", Prepare: analyze("/etc/systemd/system/b.service:1: Unknown key\nb.service: Refusing.\napp.service: Command /usr/bin/app is not executable: No such file or directory\n"),
+				Values: plain, Action: states.Create, Changes: []string{"content"}},
+			{Name: "refused", Prepare: analyze("FILE:4: Unknown key 'Foo' in section [Service], ignoring.\n"), Values: plain, OnlyOnHost: true,
+				Fails: "systemd does not accept the unit (verify = false puts it in place nevertheless):\napp.service:4: Unknown key 'Foo'"},
+			{Name: "not asked", Prepare: analyze("FILE:4: Unknown key\n"), Values: map[string]any{"name": "app.service", "content": text, "verify": false},
+				Action: states.Create, Changes: []string{"content"}},
+			{Name: "masked", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/dev/null", file) }, Values: plain, Fails: "app.service is masked"},
+			{Name: "a link", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/opt/app.service", file) }, Values: plain, Fails: "is a symbolic link to /opt/app.service"},
+			{Name: "an account's link", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/etc", "/home/alice/.config") },
+				Values: with("user", "alice"), Fails: "/home/alice/.config is a symlink, and is not followed"},
+			{Name: "nobody's", Values: with("user", "bob"), Fails: `there is no user "bob"`},
+			{Name: "no text", Values: map[string]any{"name": "app.service"}, Fails: "neither content nor source"},
+			{Name: "a wrong source", Values: map[string]any{"name": "app.service", "source": "wrong"}, Fails: "line 1: it is no setting"},
+			{Name: "two texts", Values: with("source", "app.service"), Wrong: "cannot be given beside content"},
+			{Name: "no kind", Values: map[string]any{"name": "app", "content": text}, Wrong: "does not say what kind of unit"},
+			{Name: "an option", Values: map[string]any{"name": "-x.service", "content": text}, Wrong: "looks like an option"},
+			{Name: "a path", Values: map[string]any{"name": "../x.service", "content": text}, Wrong: "name"},
+			{Name: "a path in a drop-in", Values: with("drop_in", "../x"), Wrong: "drop_in"},
+			{Name: "another's section", Values: map[string]any{"name": "app.timer", "content": text}, Wrong: "line 3: .timer has no section [Service]"},
+			{Name: "no setting", Values: map[string]any{"name": "app.service", "content": "[Service]\nExecStart\n"}, Wrong: "line 2: it is no setting"},
+			{Name: "NUL", Values: map[string]any{"name": "app.service", "content": "[Service]\nA=\x00\n"}, Wrong: "line 2: it holds what is no text"},
+			{Name: "nothing follows", Values: map[string]any{"name": "app.service", "content": "[Service]\nA=b \\\n"}, Wrong: "goes on nowhere"},
+			{Name: "empty", Values: map[string]any{"name": "app.service", "content": "# nothing\n"}, Wrong: "it has no section"},
+		}}
+	statestest.Run(t, suite)
+}
+
+// Below a root there are only the files.
+func TestSystemdUnitBelowRoot(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: systemdunit.Module, Host: func(t *testing.T) host.Host {
+		l, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.Dir(t, l, "/etc/systemd/system", 0o755)
+		return l
+	}, Cases: []statestest.Case{
+		{Name: "create", Values: map[string]any{"name": "app.service", "content": text}, Action: states.Create, Changes: []string{"content"}, Check: holds(file, text)},
+		{Name: "drop-in", Values: map[string]any{"name": "app.service", "drop_in": "x", "content": "[Unit]\n"}, Action: states.Create, Changes: []string{"content"}},
+	}})
+}
+
+// Several units are one reason to read all files anew.
+func TestSeveralUnits(t *testing.T) {
+	counted := &counting{Host: newHost(t)}
+	item := func(name string) states.Item {
+		want, err := systemdunit.Module.Decode(map[string]any{"name": name, "content": text}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return states.Item{Want: want}
+	}
+	for i, err := range systemdunit.Module.Batch(t.Context(), counted, []states.Item{item("a.service"), item("b.service"), item("c.service")}) {
+		if err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if counted.refreshed != 1 {
+		t.Errorf("systemd read its files %d times", counted.refreshed)
+	}
+}
+
+// counting is a host that counts how often its init system reads its files anew.
+type counting struct {
+	host.Host
+	refreshed int
+}
+
+func (c *counting) Init(ctx context.Context, user string) (host.Init, error) {
+	i, err := host.InitOf(ctx, c.Host, user)
+	return countingInit{i, c}, err
+}
+func (c *counting) Links(ctx context.Context) (host.Links, error) { return nil, host.ErrUnsupported }
+func (c *counting) Network() (host.Network, error)                { return nil, host.ErrUnsupported }
+func (c *counting) Tune(string, string) error                     { return host.ErrUnsupported }
+
+type countingInit struct {
+	host.Init
+	c *counting
+}
+
+func (i countingInit) Refresh(ctx context.Context) error {
+	i.c.refreshed++
+	return i.Init.Refresh(ctx)
+}
