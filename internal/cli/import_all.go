@@ -49,7 +49,7 @@ func (cmd *importCmd) all(ctx runContext, s *client, h *host.Local) error {
 	for _, a := range found.Areas {
 		text.WriteString("\n" + adopt.Language(cmd.Language).Text(a))
 	}
-	out, err := cmd.text(text.String())
+	out, err := cmd.text(strings.TrimLeft(text.String(), "\n"))
 	if err == nil {
 		_, err = s.Out.Write(out)
 	}

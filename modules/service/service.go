@@ -112,8 +112,14 @@ func imported(ctx context.Context, h host.Host, key Service) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &Service{Name: key.Name, User: key.User, Enabled: new(enabled(status)), Masked: new(masked(status))}
-	if status.Active != "" {
+	have := &Service{Name: key.Name, User: key.User}
+	if masked(status) {
+		have.Masked = new(true)
+	} else {
+		have.Enabled = new(enabled(status))
+	}
+	// One that does its work and ends is not to be kept from it.
+	if ends := status.Type == "oneshot" && !status.Runs(); status.Active != "" && !ends {
 		have.Running = new(status.Runs())
 	}
 	return have, nil

@@ -87,7 +87,9 @@ func (u *unitFiles) Services(ctx context.Context) ([]Service, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.Kind != Directory && path.Ext(e.Name) == ".service" && !strings.HasPrefix(e.Name, ".") {
+			// A template is no service: its instances are.
+			template := strings.HasSuffix(e.Name, "@.service")
+			if e.Kind != Directory && path.Ext(e.Name) == ".service" && !template && !strings.HasPrefix(e.Name, ".") {
 				names[e.Name] = true
 			}
 		}
