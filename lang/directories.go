@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/program"
 	"github.com/tenetcm/tenet/lang/star"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Where directories other than the site's own stand in Site.Files. No name in a
@@ -80,6 +82,24 @@ func (d *directories) ReadLink(name string) (string, error) {
 		return "", err
 	}
 	return fs.ReadLink(in, rest)
+}
+
+// Tree is states.TreeFS.
+func (d *directories) Tree(name string) ([]states.TreeEntry, error) {
+	in, rest, err := d.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return states.ReadTree(in, rest)
+}
+
+// OpenFile is states.TreeFS.
+func (d *directories) OpenFile(name string) (io.ReadCloser, error) {
+	in, rest, err := d.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return states.OpenFile(in, rest)
 }
 
 // find gives the directory that a file is in, and its name there.

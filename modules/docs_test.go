@@ -67,7 +67,9 @@ func TestExamplesLoad(t *testing.T) {
 	for _, name := range registry.Names() {
 		t.Run(name, func(t *testing.T) {
 			source := "variable \"domain\" {\n  default = \"example.test\"\n}\n" + registry.Lookup(name).Example
-			site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(source)}}, lang.Options{Registry: registry})
+			site, list := lang.Load(fstest.MapFS{
+				"site.hcl": {Data: []byte(source)}, "files/www/index.html": {}, "files/app.tar.gz": {},
+			}, lang.Options{Registry: registry})
 			if list.HasErrors() {
 				t.Fatal(list.Err())
 			}

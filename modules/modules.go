@@ -34,6 +34,7 @@ import (
 	"github.com/tenetcm/tenet/modules/systemdtimer"
 	"github.com/tenetcm/tenet/modules/systemdunit"
 	"github.com/tenetcm/tenet/modules/timezone"
+	"github.com/tenetcm/tenet/modules/tree"
 	"github.com/tenetcm/tenet/modules/user"
 	"github.com/tenetcm/tenet/modules/waitfor"
 	"github.com/tenetcm/tenet/states"
@@ -75,6 +76,7 @@ func Standard() *states.Registry {
 		systemdtimer.Module,
 		systemdunit.Module,
 		timezone.Module,
+		tree.Module,
 		user.Module,
 		waitfor.Module,
 	)

@@ -28,12 +28,17 @@ const (
 	KindContent  Kind = "content"  // string, any bytes
 	KindSource   Kind = "source"   // map with path, sha256, size
 	KindAny      Kind = "any"      // any canonical value
+	// KindTree is a directory of the site: a map with path, sha256, size, files.
+	KindTree Kind = "tree"
 	// KindCondition is an expression over the result of the part's own act,
 	// which the engine decides after it; there is no value of it.
 	KindCondition Kind = "condition"
 )
 
-// Kinds lists the kinds.
+// FromSite reports whether values of the kind name files of the site.
+func (k Kind) FromSite() bool { return k == KindSource || k == KindTree }
+
+// Kinds lists the kinds that any module may use.
 func Kinds() []Kind {
 	return []Kind{
 		KindString, KindBool, KindInt, KindNumber, KindMode, KindDuration,
@@ -119,7 +124,7 @@ func (s *Schema) Remembered(values map[string]any) map[string]any {
 	found := map[string]any{}
 	for i := range s.Attributes {
 		a := &s.Attributes[i]
-		how := a.In && !a.Widens && a.Kind != KindSource && a.Kind != KindCondition
+		how := a.In && !a.Widens && !a.Kind.FromSite() && a.Kind != KindCondition
 		if v := values[a.Name]; v != nil && !a.Sensitive && (a.Key || a.Required || how) {
 			found[a.Name] = v
 		}
@@ -207,6 +212,11 @@ func normalize(kind Kind, v any) (any, error) {
 			return m, nil
 		}
 		return nil, fmt.Errorf("a source is a path in the site, not a %s", plainKind(v))
+	case KindTree:
+		if m, ok := v.(map[string]any); ok {
+			return m, nil
+		}
+		return nil, fmt.Errorf("a source is the path of a directory in the site, not a %s", plainKind(v))
 	case KindAny:
 		return v, nil
 	}

@@ -103,6 +103,8 @@ func kindOf(t reflect.Type) Kind {
 		return KindContent
 	case reflect.TypeFor[*Source]():
 		return KindSource
+	case reflect.TypeFor[*Tree]():
+		return KindTree
 	case reflect.TypeFor[json.RawMessage]():
 		return KindAny
 	case reflect.TypeFor[*Condition]():
@@ -213,6 +215,12 @@ func decodeField(kind Kind, v any, field reflect.Value, site fs.FS) error {
 			return err
 		}
 		decoded = source
+	case KindTree:
+		tree, err := decodeTree(v.(map[string]any), site)
+		if err != nil {
+			return err
+		}
+		decoded = tree
 	case KindCondition:
 		decoded = &Condition{}
 	case KindAny:
@@ -293,6 +301,8 @@ func encodeField(kind Kind, field reflect.Value) any {
 		return encodeContent(*v)
 	case *Source:
 		return encodeSource(v)
+	case *Tree:
+		return v.Value()
 	case *Condition:
 		return true
 	case json.RawMessage:

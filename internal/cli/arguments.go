@@ -74,6 +74,12 @@ func (a *arguments) plain(attribute *states.Attribute, text string) (any, error)
 	switch attribute.Kind {
 	case states.KindString, states.KindMode, states.KindDuration, states.KindContent:
 		return text, nil
+	case states.KindTree:
+		tree, err := a.tree(text)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", attribute.Name, err)
+		}
+		return tree, err
 	case states.KindSource:
 		source, err := a.source(text)
 		if err != nil {
@@ -131,6 +137,20 @@ func (a *arguments) source(name string) (any, error) {
 	return map[string]any{
 		"path": filepath.Base(name), "sha256": hex.EncodeToString(sum.Sum(nil)), "size": json.Number(fmt.Sprint(size)),
 	}, nil
+}
+
+// tree is a directory of this machine in place of one of a site.
+func (a *arguments) tree(name string) (any, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	a.sources = siteFiles(root)
+	entries, err := states.ReadTree(a.sources, ".")
+	if err != nil {
+		return nil, err
+	}
+	return states.NewTree(".", entries).Value(), nil
 }
 
 func (a *arguments) hint() string {

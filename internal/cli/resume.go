@@ -166,7 +166,7 @@ func needsSite(r *journal.Resumed) bool {
 			for _, part := range list[i].Parts {
 				m := registry.Lookup(part.Type)
 				if m == nil || slices.ContainsFunc(m.Attributes, func(a states.Attribute) bool {
-					return a.Kind == states.KindSource && part.Values[a.Name] != nil
+					return a.Kind.FromSite() && part.Values[a.Name] != nil
 				}) {
 					return true
 				}

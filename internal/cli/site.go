@@ -117,12 +117,21 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 		if err != nil {
 			return nil, err
 		}
-		return outside.FS(), nil
+		return siteFiles(outside), nil
 	}
 	defer s.limited()()
 	// What Load finds is in the lists of For too, in order with the rest.
-	loaded, _ := lang.Load(root.FS(), options)
+	loaded, _ := lang.Load(siteFiles(root), options)
 	return loaded, nil
+}
+
+// siteFiles gives the files of a site's directory.
+func siteFiles(root *os.Root) fs.FS {
+	r, err := host.NewLocal(host.LocalOptions{Root: root.Name()})
+	if err != nil { // then it is the slow way
+		return states.WithTrees(root.FS(), nil)
+	}
+	return states.WithTrees(root.FS(), r)
 }
 
 // compile loads, evaluates and plans a site, and selects from it.

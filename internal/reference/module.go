@@ -44,8 +44,8 @@ func Module(m *states.Schema, notes ...string) Page {
 			p.add(title, Block{Table: t})
 		}
 	}
-	attributes("Attributes", func(a states.Attribute) bool { return !a.In && !a.Out || a.Kind == states.KindSource })
-	attributes("How it is done", func(a states.Attribute) bool { return a.In && a.Kind != states.KindSource })
+	attributes("Attributes", func(a states.Attribute) bool { return !a.In && !a.Out || a.Kind.FromSite() })
+	attributes("How it is done", func(a states.Attribute) bool { return a.In && !a.Kind.FromSite() })
 	attributes("Observed", func(a states.Attribute) bool { return a.Out })
 	p.add("Notes", Block{List: append(moduleNotes(m), notes...)})
 	return p

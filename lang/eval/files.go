@@ -15,6 +15,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty/function"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/tenetcm/tenet/states"
 )
 
 // Files gives the files of a site to one evaluation. Paths are relative to a
@@ -28,6 +30,7 @@ type Files struct {
 	name      string // the path of site among all that a run opens; "." for the whole
 	texts     map[string]string
 	sources   map[string]map[string]any
+	trees     map[string]map[string]any
 	templates map[string]*template
 	pure      map[string]function.Function // those that read no files
 	vault     *Vault
@@ -40,6 +43,7 @@ func NewFiles(site fs.FS) *Files {
 		name:      ".",
 		texts:     map[string]string{},
 		sources:   map[string]map[string]any{},
+		trees:     map[string]map[string]any{},
 		templates: map[string]*template{},
 		vault:     NewVault(Target{}),
 	}
@@ -239,6 +243,31 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 		"size": json.Number(strconv.FormatInt(size, 10)),
 	}
 	return f.sources[at], nil
+}
+
+// Tree describes a directory that goes to the host with all below it: the
+// canonical value of an attribute of kind tree.
+func (f *Files) Tree(dir, name string) (map[string]any, error) {
+	at, err := f.locate(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if known := f.trees[at]; known != nil {
+		return known, nil
+	}
+	info, err := fs.Stat(f.site, at)
+	if err != nil {
+		return nil, f.missing(name, at, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%q is no directory", name)
+	}
+	entries, err := states.ReadTree(f.site, at)
+	if err != nil {
+		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
+	}
+	f.trees[at] = states.NewTree(path.Join(f.name, at), entries).Value()
+	return f.trees[at], nil
 }
 
 // checkText says what keeps a string out of the language's values.

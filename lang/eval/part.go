@@ -163,6 +163,14 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 		value, err = p.Files.Source(in.Dir, name)
 		return value, sensitive, err
 	}
+	if schema.Kind == states.KindTree {
+		name, ok := plain.(string)
+		if !ok {
+			return nil, false, errors.New("a source is the path of a directory in the site, as a string")
+		}
+		value, err = p.Files.Tree(in.Dir, name)
+		return value, sensitive, err
+	}
 	if schema.Kind == states.KindMode {
 		if n, ok := plain.(json.Number); ok {
 			return nil, false, &HintError{Message: fmt.Sprintf("a mode is a string, not the number %s", n),

@@ -15,7 +15,7 @@ func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) er
 	switch _, sensitive := Split(a.Value); {
 	case schema.Out:
 		return errObserved()
-	case schema.Kind == states.KindSource:
+	case schema.Kind.FromSite():
 		return &HintError{Message: "a source cannot depend on a result", Hint: "the files of the site are read before the host knows any result; content = … may"}
 	case sensitive && schema.Key:
 		return errSensitiveKey(schema)

@@ -21,7 +21,7 @@ func ResultType(kind states.Kind) cty.Type {
 		return cty.List(cty.String)
 	case states.KindMap:
 		return cty.Map(cty.String)
-	case states.KindSource, states.KindAny:
+	case states.KindSource, states.KindTree, states.KindAny:
 		return cty.DynamicPseudoType
 	}
 	return cty.String

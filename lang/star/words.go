@@ -251,7 +251,7 @@ func sources(f *file, m *states.Module, kwargs []starlark.Tuple) []starlark.Tupl
 	for i, pair := range out {
 		a := m.Attribute(string(pair[0].(starlark.String)))
 		name, ok := starlark.AsString(pair[1])
-		if a != nil && a.Kind == states.KindSource && ok {
+		if a != nil && a.Kind.FromSite() && ok {
 			out[i] = starlark.Tuple{pair[0], starlark.String(relative(dir, name))}
 		}
 	}

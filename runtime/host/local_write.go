@@ -57,14 +57,19 @@ func (l *Local) WriteFile(ctx context.Context, path string, c Content, m Meta) e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		mode := fs.FileMode(0o644)
-		if kind == Regular {
-			mode = fromUnix(now.Mode)
-			m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
-		}
-		m.Mode = or(m.Mode, mode)
-		return writeTemp(ctx, dir, l.TempName(), name, c, m)
+		return writeOver(ctx, dir, l.TempName(), name, c, m, now, kind)
 	})
+}
+
+// writeOver puts a file in the place of what stands there now, or of nothing.
+func writeOver(ctx context.Context, dir int, temp, name string, c Content, m Meta, now *unix.Stat_t, kind Kind) error {
+	mode := fs.FileMode(0o644)
+	if kind == Regular {
+		mode = fromUnix(now.Mode)
+		m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
+	}
+	m.Mode = or(m.Mode, mode)
+	return writeTemp(ctx, dir, temp, name, c, m)
 }
 
 // or gives what is set, or the value.
@@ -76,42 +81,44 @@ func or[T any](set *T, value T) *T {
 }
 
 // writeTemp writes a temporary file in the directory and renames it.
-func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Meta) (err error) {
-	fd, err := again(func() (int, error) {
-		return unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	})
+func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Meta) error {
+	fd, err := createAt(dir, temp)
 	if err != nil {
 		return err
 	}
-	open := true
-	defer func() {
-		if open {
-			unix.Close(fd)
-		}
-		if err != nil {
-			_ = unix.Unlinkat(dir, temp, 0)
-		}
-	}()
-	if err := fill(ctx, fd, c); err != nil {
-		return err
+	if err = fillNew(ctx, fd, c, m); err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
 	}
-	if m.UID != nil || m.GID != nil {
-		if err := unix.Fchown(fd, *or(m.UID, -1), *or(m.GID, -1)); err != nil {
-			return err
-		}
+	if err != nil {
+		_ = unix.Unlinkat(dir, temp, 0)
 	}
-	if err := unix.Fchmod(fd, toUnix(*m.Mode)); err != nil {
-		return err
+	return err
+}
+
+// createAt makes a file that only its owner may read. Nothing may stand there.
+func createAt(dir int, name string) (fd int, err error) {
+	return again(func() (int, error) {
+		return unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	})
+}
+
+// fillNew writes a new file, gives it its owner and mode, and closes it.
+func fillNew(ctx context.Context, fd int, c Content, m Meta) error {
+	err := fill(ctx, fd, c)
+	if err == nil && (m.UID != nil || m.GID != nil) {
+		err = unix.Fchown(fd, *or(m.UID, -1), *or(m.GID, -1))
 	}
-	open = false
+	if err == nil {
+		err = unix.Fchmod(fd, toUnix(*m.Mode))
+	}
 	// A full disk or a quota may show only now.
-	if err := unix.Close(fd); err != nil {
-		return err
+	if cerr := unix.Close(fd); err == nil {
+		err = cerr
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	return unix.Renameat(dir, temp, dir, name)
+	return err
 }
 
 // fill writes content to a file.
@@ -160,15 +167,20 @@ func (l *Local) Mkdir(path string, m Meta) error {
 		if kind != "" {
 			return syscall.EEXIST
 		}
-		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
-			return err
-		}
-		m.Mode = or(m.Mode, 0o755)
-		if err := setMetaAt(dir, name, m, Directory); err != nil {
-			return errors.Join(err, unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
-		}
-		return nil
+		return mkdirAt(dir, name, m)
 	})
+}
+
+// mkdirAt makes a directory where nothing stands.
+func mkdirAt(dir int, name string, m Meta) error {
+	if err := unix.Mkdirat(dir, name, 0o700); err != nil {
+		return err
+	}
+	m.Mode = or(m.Mode, 0o755)
+	if err := setMetaAt(dir, name, m, Directory); err != nil {
+		return errors.Join(err, unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+	}
+	return nil
 }
 
 // Symlink is Writer.Symlink.
@@ -180,19 +192,23 @@ func (l *Local) Symlink(target, path string, m Meta) error {
 		if err := replaceable(kind); err != nil {
 			return err
 		}
-		temp := l.TempName()
-		if err := unix.Symlinkat(target, dir, temp); err != nil {
-			return err
-		}
-		err := setMetaAt(dir, temp, m, Symlink)
-		if err == nil {
-			err = unix.Renameat(dir, temp, dir, name)
-		}
-		if err != nil {
-			_ = unix.Unlinkat(dir, temp, 0)
-		}
-		return err
+		return symlinkAt(dir, l.TempName(), target, name, m)
 	})
+}
+
+// symlinkAt puts a link in the place of a file, a link or nothing.
+func symlinkAt(dir int, temp, target, name string, m Meta) error {
+	if err := unix.Symlinkat(target, dir, temp); err != nil {
+		return err
+	}
+	err := setMetaAt(dir, temp, m, Symlink)
+	if err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(dir, temp, 0)
+	}
+	return err
 }
 
 // SetMeta is Writer.SetMeta.
@@ -201,10 +217,7 @@ func (l *Local) SetMeta(path string, m Meta) error {
 		if kind == "" {
 			return syscall.ENOENT
 		}
-		// A change of owner takes the setuid and setgid bits away.
-		if mode := fromUnix(now.Mode); (m.UID != nil || m.GID != nil) && mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-			m.Mode = or(m.Mode, mode)
-		}
+		keepBits(&m, fromUnix(now.Mode))
 		return setMetaAt(dir, name, m, kind)
 	})
 }

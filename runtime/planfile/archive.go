@@ -20,7 +20,7 @@ import (
 const (
 	MaxArchive = 1 << 30 // bytes of the archive itself, which stands in memory
 	MaxContent = 4 << 30 // bytes of all entries, decompressed
-	MaxEntries = 50_000
+	MaxEntries = 200_000
 	maxHead    = 32 << 20 // bytes of the manifest
 )
 
@@ -124,7 +124,7 @@ func (w *ArchiveWriter) AddFile(name string, open func() (io.ReadCloser, error))
 	return nil
 }
 
-var errTooLarge = errors.New("it would be larger than 1 GiB, or hold more than 50,000 files or 4 GiB")
+var errTooLarge = errors.New("it would be larger than 1 GiB, or hold more than 200,000 files or 4 GiB")
 
 // Bytes gives the archive. The same format, program, time and entries give the
 // same bytes, whatever the order in which they were added.

@@ -101,13 +101,14 @@ func (p *Plan) read(a *Archive) error {
 		}
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, filesDir+"/") && !slices.Contains([]string{runName, rowsName, placesName, secretsName}, name) {
+		if !strings.HasPrefix(name, filesDir+"/") && !strings.HasPrefix(name, treesDir+"/") && !slices.Contains([]string{runName, rowsName, placesName, secretsName}, name) {
 			return damaged("%s does not belong there", name)
 		}
 	}
-	var err error
-	if p.Files, err = a.Sub(filesDir); err != nil {
+	files, err := a.Sub(filesDir)
+	if err != nil {
 		return fmt.Errorf("the files of the plan: %w", err)
 	}
+	p.Files = &planFiles{FS: files, archive: a}
 	return nil
 }

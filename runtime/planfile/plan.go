@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -35,6 +36,7 @@ const (
 	sealedName  = "sealed.age"
 	keyPrefix   = "keys/"
 	filesDir    = "files"
+	treesDir    = "trees"
 )
 
 // maxJSON bounds each of the JSON files.
@@ -164,13 +166,20 @@ func (p *Plan) addJSON(w *ArchiveWriter) error {
 
 // addFiles adds the files that parts name, and the custom modules.
 func (p *Plan) addFiles(w *ArchiveWriter, registry *states.Registry) error {
-	names := sources(p.Run, registry)
+	names, trees := sources(p.Run, registry)
+	for _, dir := range trees {
+		files, err := p.addTree(w, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		names = append(names, files...)
+	}
 	for _, m := range p.Modules {
 		names = append(names, m.Files...)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		err := w.AddFile(path.Join(filesDir, name), func() (io.ReadCloser, error) { return p.Files.Open(name) })
+		err := w.AddFile(path.Join(filesDir, name), func() (io.ReadCloser, error) { return states.OpenFile(p.Files, name) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -178,9 +187,27 @@ func (p *Plan) addFiles(w *ArchiveWriter, registry *states.Registry) error {
 	return nil
 }
 
-// sources lists the files of the site that parts name.
-func sources(run *states.StateRun, registry *states.Registry) []string {
+// addTree adds the entries of a directory of the site, and names its files.
+func (p *Plan) addTree(w *ArchiveWriter, dir string) ([]string, error) {
+	entries, err := states.ReadTree(p.Files, dir)
+	if err != nil {
+		return nil, err
+	}
+	data, err := encode(entries)
+	if err == nil {
+		err = w.Add(treeName(dir), data)
+	}
 	var names []string
+	for _, e := range entries {
+		if e.Kind == host.Regular {
+			names = append(names, path.Join(dir, e.Name))
+		}
+	}
+	return names, err
+}
+
+// sources lists the files and the directories of the site that parts name.
+func sources(run *states.StateRun, registry *states.Registry) (names, trees []string) {
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
 			for k := range list[i].Parts {
@@ -190,15 +217,19 @@ func sources(run *states.StateRun, registry *states.Registry) []string {
 					continue
 				}
 				for _, a := range module.Attributes {
-					if source, ok := part.Values[a.Name].(map[string]any); ok && a.Kind == states.KindSource {
-						name, _ := source["path"].(string)
+					source, ok := part.Values[a.Name].(map[string]any)
+					name, _ := source["path"].(string)
+					switch {
+					case ok && a.Kind == states.KindSource:
 						names = append(names, name)
+					case ok && a.Kind == states.KindTree && !slices.Contains(trees, name):
+						trees = append(trees, name)
 					}
 				}
 			}
 		}
 	}
-	return names
+	return names, trees
 }
 
 // seal encrypts a plan for the readers of each of the files, one after the

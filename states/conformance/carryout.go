@@ -150,6 +150,8 @@ func (r *runner) values() map[string]any {
 		a := r.suite.Module.Attribute(name)
 		if s, ok := v.(string); ok && a != nil && a.Kind == states.KindSource {
 			v = r.source(s)
+		} else if ok && a != nil && a.Kind == states.KindTree {
+			v = r.tree(s)
 		}
 		if a != nil {
 			if canonical, err := a.Normalize(v); err == nil {
@@ -170,6 +172,14 @@ func (r *runner) source(name string) any {
 	return map[string]any{
 		"path": name, "sha256": hex.EncodeToString(sum[:]), "size": json.Number(strconv.Itoa(len(data))),
 	}
+}
+
+func (r *runner) tree(name string) any {
+	entries, err := states.ReadTree(r.suite.Site, name)
+	if err != nil {
+		r.t.Fatalf("%v", err)
+	}
+	return states.NewTree(name, entries).Value()
 }
 
 func plain(v any) any {

@@ -1,0 +1,303 @@
+// Package below keeps what stands below a directory: it compares many files, links
+// and directories with those that are wanted, and writes only what differs. No
+// symbolic link below the directory is followed.
+package below
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Wanted is what shall stand below a directory.
+type Wanted struct {
+	Path string // of the directory
+	// Entries are sorted by name, and hold each directory before what is in it.
+	Entries []host.TreeEntry
+	// Content gives the bytes of a regular file among them.
+	Content func(e host.TreeEntry) host.Content
+
+	Owner, Group      *string
+	FileMode, DirMode *fs.FileMode // nil: as the entries say
+	Exclude           []string     // patterns of what is neither written nor removed
+	Purge             bool         // remove what is not wanted
+}
+
+// ValidatePatterns refuses what is no pattern for Exclude.
+func ValidatePatterns(attribute string, patterns []string) error {
+	for _, p := range patterns {
+		if _, err := path.Match(strings.TrimPrefix(p, "/"), ""); err != nil || strings.Trim(p, "/") == "" || strings.HasSuffix(p, "/") {
+			return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%q is no pattern of a name or a path", p),
+				Hint: `write "*.bak" for a name anywhere, or "cache/*.tmp" for a path from the directory`}
+		}
+	}
+	return nil
+}
+
+// excluded reports whether an entry, or a directory above it, is to be left alone.
+func (w *Wanted) excluded(name string) bool {
+	if len(w.Exclude) == 0 || name == "." {
+		return false
+	}
+	for i := range len(name) + 1 {
+		if (i == len(name) || name[i] == '/') && w.matches(name[:i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Wanted) matches(name string) bool {
+	for _, p := range w.Exclude {
+		subject := path.Base(name)
+		if strings.Contains(p, "/") {
+			subject, p = name, strings.TrimPrefix(p, "/")
+		}
+		if ok, err := path.Match(p, subject); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// mode is the mode that an entry shall have. An executable file may be executed by
+// all who may read it, whatever FileMode says.
+func (w *Wanted) mode(e host.TreeEntry) fs.FileMode {
+	switch {
+	case e.Kind == host.Directory && w.DirMode != nil:
+		return *w.DirMode
+	case e.Kind == host.Regular && w.FileMode != nil && e.Mode&0o111 != 0:
+		return *w.FileMode | *w.FileMode&0o444>>2
+	case e.Kind == host.Regular && w.FileMode != nil:
+		return *w.FileMode
+	}
+	return e.Mode
+}
+
+// change is one thing that differs.
+type change struct {
+	name string
+	have *host.TreeEntry // nil: nothing is there
+	want *host.TreeEntry // nil: nothing shall be
+	body bool            // another kind, content or target
+	diff [2]host.Content // of a small text, from and to
+	text bool            // there is a diff
+}
+
+// Found is what Compare has seen below a directory.
+type Found struct {
+	// Present: something of what is wanted is there, or would be removed.
+	Present bool
+	changes []change
+	seen    []host.TreeEntry // what is there and concerns us
+	kept    map[string]bool  // directories that hold something else
+}
+
+// Equal reports whether nothing is to be done.
+func (f *Found) Equal() bool { return len(f.changes) == 0 }
+
+// reading is one Compare.
+type reading struct {
+	Wanted
+	want map[string]*host.TreeEntry
+
+	mu     sync.Mutex
+	others []string // what is not our business
+}
+
+// There reports whether the directory itself is there.
+func (f *Found) There() bool { return len(f.seen) > 0 }
+
+// Compare looks at the directory. What cannot be written over is an error.
+func Compare(ctx context.Context, h host.Host, w Wanted) (*Found, error) {
+	r := newReading(w)
+	d, err := host.OpenDir(h, w.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Found{changes: r.create()}, nil
+	}
+	if err != nil {
+		return nil, notDirectory(h, w.Path, err)
+	}
+	defer d.Close()
+	seen, err := host.ReadTree(ctx, d, host.TreeOptions{Skip: r.skip, Enter: r.enter, Sum: r.sum})
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{seen: seen, kept: map[string]bool{}}
+	for _, name := range r.others {
+		for name != "." {
+			name = path.Dir(name)
+			f.kept[name] = true
+		}
+	}
+	f.Present = len(r.want) < 2 // nothing but the directory itself
+	for _, e := range seen {
+		f.Present = f.Present || e.Kind != host.Directory || !f.kept[e.Name]
+	}
+	return f, r.compare(h, d, f)
+}
+
+func newReading(w Wanted) *reading {
+	r := &reading{Wanted: w, want: make(map[string]*host.TreeEntry, len(w.Entries))}
+	for i := range w.Entries {
+		if e := &w.Entries[i]; !w.excluded(e.Name) {
+			r.want[e.Name] = e
+		}
+	}
+	return r
+}
+
+func notDirectory(h host.Host, name string, err error) error {
+	if info, lerr := h.Lstat(name); lerr == nil && info.Kind != host.Directory {
+		return fmt.Errorf("%s is a %s, not a directory", name, info.Kind)
+	}
+	return err
+}
+
+// create lists everything, where there is nothing yet.
+func (r *reading) create() []change {
+	changes := make([]change, 0, len(r.want))
+	for i := range r.Entries {
+		if e := &r.Entries[i]; r.want[e.Name] != nil && e.Name != "." {
+			changes = append(changes, change{name: e.Name, want: e, body: true})
+		}
+	}
+	return changes
+}
+
+// Created shows what will be made where nothing is.
+func Created(w Wanted) []states.Change {
+	f := &Found{changes: newReading(w).create()}
+	if changes := f.Changes(Accounts{}, w); len(changes) > 0 {
+		return changes
+	}
+	return []states.Change{{Attribute: "create", To: []any{"./"}}}
+}
+
+// skip leaves out what is not our business, and notes that it is there.
+func (r *reading) skip(name string, kind host.Kind) bool {
+	if !r.excludes(name) {
+		if r.Purge || r.want[name] != nil {
+			return false
+		}
+		// What is in a directory that stands where a file shall be.
+		if above := r.want[path.Dir(name)]; above != nil && above.Kind != host.Directory {
+			return false
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.others = append(r.others, name)
+	return true
+}
+
+// excludes is excluded for a name above which nothing is.
+func (r *reading) excludes(name string) bool { return len(r.Exclude) > 0 && r.matches(name) }
+
+func (r *reading) enter(name string) bool { return r.Purge || r.want[name] != nil }
+
+func (r *reading) sum(name string, size int64) bool {
+	e := r.want[name]
+	return e != nil && e.Kind == host.Regular && (size < 0 || e.Size == size)
+}
+
+// compare lists what differs, by name.
+func (r *reading) compare(h host.Host, d host.Dir, f *Found) error {
+	have := make(map[string]*host.TreeEntry, len(f.seen))
+	for i := range f.seen {
+		have[f.seen[i].Name] = &f.seen[i]
+	}
+	uid, gid := account(h, r.Owner, owner.UID), account(h, r.Group, owner.GID)
+	var errs []error
+	texts := 0
+	for i := range r.Entries {
+		want := r.want[r.Entries[i].Name]
+		if want == nil {
+			continue
+		}
+		is := have[want.Name]
+		if err := r.inTheWay(want, is, f); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c := change{name: want.Name, have: is, want: want, body: differs(is, want)}
+		if c.body || r.metaDiffers(is, want, uid, gid) {
+			if c.body && texts < shownTexts && r.loadTexts(d, &c) {
+				texts++
+			}
+			f.changes = append(f.changes, c)
+		}
+	}
+	for i := range f.seen {
+		e := &f.seen[i]
+		if r.want[e.Name] == nil && !f.kept[e.Name] && e.Name != "." {
+			f.changes = append(f.changes, change{name: e.Name, have: e})
+		}
+	}
+	return errors.Join(errs[:min(len(errs), 5)]...)
+}
+
+// account gives the number of a wanted user or group: nil where none is wanted, -1
+// of one that is not known yet.
+func account(h host.Host, name *string, number func(host.Accounts, string) (int, error)) *int {
+	if name == nil {
+		return nil
+	}
+	id, err := number(h, *name)
+	if err != nil {
+		id = -1
+	}
+	return &id
+}
+
+func differs(is, want *host.TreeEntry) bool {
+	return is == nil || is.Kind != want.Kind || is.Target != want.Target ||
+		is.Kind == host.Regular && (is.Size != want.Size || is.SHA256 != want.SHA256)
+}
+
+func (r *reading) metaDiffers(is, want *host.TreeEntry, uid, gid *int) bool {
+	return uid != nil && is.UID != *uid || gid != nil && is.GID != *gid ||
+		want.Kind != host.Symlink && is.Mode != r.mode(*want)
+}
+
+// inTheWay says what cannot be replaced.
+func (r *reading) inTheWay(want, is *host.TreeEntry, f *Found) error {
+	if is == nil || is.Kind == want.Kind {
+		return nil
+	}
+	at := path.Join(r.Path, want.Name)
+	switch is.Kind {
+	case host.Other:
+		return fmt.Errorf("%s is a %s, which is not replaced by a %s", Shown(at), is.Kind, want.Kind)
+	case host.Directory:
+		if f.kept[want.Name] {
+			return fmt.Errorf("%s is a directory with something in it that is excluded, and shall be a %s", Shown(at), want.Kind)
+		}
+		below := func(e host.TreeEntry) bool { return strings.HasPrefix(e.Name, want.Name+"/") }
+		for _, e := range f.seen {
+			if !r.Purge && below(e) {
+				return fmt.Errorf("%s is a directory with something in it, and shall be a %s (purge = true removes it)", Shown(at), want.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+// Shown is a name as it can be shown in one line.
+func Shown(name string) string {
+	for _, c := range name {
+		if !unicode.IsPrint(c) || c == unicode.ReplacementChar {
+			return fmt.Sprintf("%q", name)
+		}
+	}
+	return name
+}

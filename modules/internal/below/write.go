@@ -1,0 +1,270 @@
+package below
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// writing is one Write.
+type writing struct {
+	Wanted
+	root  host.Dir
+	uid   *int
+	gid   *int
+	fresh map[string]bool // directories that this act has made
+}
+
+// Write makes what Compare found into what is wanted.
+func Write(ctx context.Context, h host.Host, w Wanted, f *Found) error {
+	meta, err := owner.Meta(h, w.Owner, w.Group, nil)
+	if err != nil {
+		return err
+	}
+	if !f.There() {
+		if err := makeRoot(h, w, meta); err != nil {
+			return err
+		}
+	}
+	root, err := host.OpenDir(h, w.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	a := &writing{Wanted: w, root: root, uid: meta.UID, gid: meta.GID, fresh: map[string]bool{}}
+	a.fresh["."] = !f.There()
+	if err := a.clear(ctx, f.changes); err != nil {
+		return err
+	}
+	if err := a.directories(f.changes); err != nil {
+		return err
+	}
+	if err := a.files(ctx, f.changes); err != nil {
+		return err
+	}
+	return a.finish(f.changes)
+}
+
+// makeRoot makes the directory itself.
+func makeRoot(h host.Host, w Wanted, meta host.Meta) error {
+	mode := fs.FileMode(0o755)
+	if w.DirMode != nil {
+		mode = *w.DirMode
+	} else if len(w.Entries) > 0 && w.Entries[0].Name == "." {
+		mode = w.Entries[0].Mode
+	}
+	meta.Mode = &mode
+	err := h.Mkdir(w.Path, meta)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is not there: %w", path.Dir(w.Path), err)
+	}
+	return err
+}
+
+// Remove takes away what Compare has seen, and the directory if nothing else is
+// in it.
+func Remove(ctx context.Context, h host.Host, name string, f *Found) error {
+	root, err := host.OpenDir(h, name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	a := &writing{root: root}
+	gone := make([]change, 0, len(f.seen))
+	for i := range f.seen {
+		if e := &f.seen[i]; e.Name != "." && (e.Kind != host.Directory || !f.kept[e.Name]) {
+			gone = append(gone, change{name: e.Name, have: e})
+		}
+	}
+	if err := a.clear(ctx, gone); err != nil {
+		return err
+	}
+	if f.kept["."] {
+		if len(gone) == 0 {
+			return fmt.Errorf("%s holds nothing but what is not of this part, and stays", name)
+		}
+		return nil
+	}
+	return h.Remove(name)
+}
+
+// open gives the directory of a name, entered step by step so that no link is
+// followed.
+func open(root host.Dir, dir string) (host.Dir, func(), error) {
+	if dir == "." {
+		return root, func() {}, nil
+	}
+	at, leave := root, func() {}
+	for step := range strings.SplitSeq(dir, "/") {
+		next, err := at.Enter(step)
+		leave()
+		if err != nil {
+			return nil, nil, err
+		}
+		at, leave = next, func() { next.Close() }
+	}
+	return at, leave, nil
+}
+
+// clear removes what shall not be there, or stands in the way; what is in a
+// directory before the directory.
+func (a *writing) clear(ctx context.Context, changes []change) error {
+	var gone []change
+	for _, c := range changes {
+		if c.have != nil && (c.want == nil || c.have.Kind != c.want.Kind && (c.have.Kind == host.Directory || c.want.Kind == host.Directory)) {
+			gone = append(gone, c)
+		}
+	}
+	slices.SortFunc(gone, func(x, y change) int { return strings.Compare(y.name, x.name) })
+	last, dir, leave := "", host.Dir(nil), func() {}
+	defer func() { leave() }()
+	for _, c := range gone {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if at := path.Dir(c.name); dir == nil || at != last {
+			leave()
+			var err error
+			if dir, leave, err = open(a.root, at); err != nil {
+				leave = func() {}
+				return err
+			}
+			last = at
+		}
+		if err := dir.Remove(path.Base(c.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// meta is what an entry shall have.
+func (a *writing) meta(e host.TreeEntry) host.Meta {
+	mode := a.mode(e)
+	return host.Meta{Mode: &mode, UID: a.uid, GID: a.gid}
+}
+
+// directories makes the directories, those above first, such that they can be
+// filled; finish gives them their modes.
+func (a *writing) directories(changes []change) error {
+	for _, c := range changes {
+		if c.want == nil || c.want.Kind != host.Directory {
+			continue
+		}
+		dir, leave, err := open(a.root, path.Dir(c.name))
+		if err != nil {
+			return err
+		}
+		meta := a.meta(*c.want)
+		*meta.Mode = writable(*meta.Mode)
+		switch {
+		case c.name == ".":
+			err = a.root.SetMeta(".", meta)
+		case c.body:
+			err = dir.Mkdir(path.Base(c.name), meta)
+			a.fresh[c.name] = true
+		default:
+			err = dir.SetMeta(path.Base(c.name), meta)
+		}
+		leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish gives directories the modes with which they could not have been filled,
+// those below first.
+func (a *writing) finish(changes []change) error {
+	for _, c := range slices.Backward(changes) {
+		if c.want == nil || c.want.Kind != host.Directory || writable(a.mode(*c.want)) == a.mode(*c.want) {
+			continue
+		}
+		dir, leave, err := open(a.root, path.Dir(c.name))
+		if err == nil {
+			name := path.Base(c.name)
+			err = dir.SetMeta(name, a.meta(*c.want))
+			leave()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atOnce is how many files one worker writes while it holds their directory open.
+const atOnce = 64
+
+// files writes files and links, several directories at a time.
+func (a *writing) files(parent context.Context, changes []change) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	groups := map[string][]change{}
+	var order []string
+	for _, c := range changes {
+		if c.want == nil || c.want.Kind == host.Directory {
+			continue
+		}
+		dir := path.Dir(c.name)
+		if groups[dir] == nil {
+			order = append(order, dir)
+		}
+		groups[dir] = append(groups[dir], c)
+	}
+	var running sync.WaitGroup
+	free := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+	for _, dir := range order {
+		for some := range slices.Chunk(groups[dir], atOnce) {
+			free <- struct{}{}
+			running.Go(func() {
+				defer func() { <-free }()
+				if err := a.some(ctx, dir, some); err != nil {
+					cancel(err)
+				}
+			})
+		}
+	}
+	running.Wait()
+	return context.Cause(ctx)
+}
+
+// some writes files and links of one directory.
+func (a *writing) some(ctx context.Context, in string, changes []change) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	dir, leave, err := open(a.root, in)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for _, c := range changes {
+		if ctx.Err() != nil {
+			return nil
+		}
+		name, meta := path.Base(c.name), a.meta(*c.want)
+		switch {
+		case !c.body:
+			err = dir.SetMeta(name, meta)
+		case c.want.Kind == host.Symlink:
+			err = dir.Symlink(c.want.Target, name, meta)
+		default:
+			err = dir.WriteFile(ctx, name, a.Content(*c.want), meta, a.fresh[in])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

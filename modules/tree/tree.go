@@ -1,0 +1,130 @@
+// Package tree is the module "tree": a directory of the site, copied to the host
+// with all that is below it.
+package tree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/tenetcm/tenet/modules/internal/below"
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Tree is the state of a directory with all below it, wanted or observed.
+type Tree struct {
+	Path     string       `state:"path,key,path" doc:"Absolute path of the directory on the host."`
+	Source   *states.Tree `state:"source,in,present" doc:"Directory of the site that is copied."`
+	Owner    *string      `state:"owner,in,widens" doc:"Name or number of the user who owns the directory and all below it. If not given, who runs tenet owns what is new."`
+	Group    *string      `state:"group,in,widens" doc:"Name or number of the group, likewise."`
+	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"Permission bits of regular files; a file that is executable in the source may be executed by all who may read it. If not given, as in the source."`
+	DirMode  *fs.FileMode `state:"dir_mode,in,widens" doc:"Permission bits of directories. If not given, as in the source."`
+	Exclude  []string     `state:"exclude,in,widens" doc:"Patterns of what is neither copied nor removed: \"*.bak\" is a name anywhere, \"cache/*.tmp\" a path from the directory."`
+	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and not in the source, with all that is below it."`
+
+	wanted []host.TreeEntry // of the source
+	found  *below.Found     // what Read found
+	names  below.Accounts   // the owners of that
+}
+
+const doc = `A directory of the site, copied to the host with all that is below it.
+
+Only what differs is written. A file is compared by size and SHA-256, and replaced as a whole; a file that is new is not there, or is there with all it holds, except in a directory that is new itself. Plans name what would be made, changed and removed, and show the differences of some small texts.
+
+Symbolic links of the source are copied as links. On the host none is followed below the directory: where a link stands and the source has a directory or a file, that takes the link's place. A directory with something in it gives way to a file only with purge. A device, a socket or a pipe in the way is an error.
+
+Purge removes what the source does not have. Symbolic links are removed, never followed. What exclude names stays, with the directories that it is in.
+
+Absent removes what the source has, and directories that are empty then; with purge = true, all that is in the directory. Without its source, only an empty directory is removed.
+
+Devices, sockets, pipes and names that are no UTF-8 cannot be in the source. Owners, times and extended attributes of the source mean nothing.`
+
+const example = `tree "/srv/www" {
+  source    = "files/www"
+  owner     = "www-data"
+  file_mode = "0640"
+  dir_mode  = "0750"
+  exclude   = ["*.bak", "uploads"]
+  purge     = true
+}`
+
+// Module is the module "tree".
+var Module = states.Define(states.Type[Tree]{
+	Name: "tree", Doc: doc, Example: example,
+	Validate: validate, Complete: complete, Diff: diff, Import: read,
+	Read: read, Write: write, Remove: remove,
+})
+
+func validate(want Tree) error {
+	if want.Path == "/" {
+		return &states.AttributeError{Attribute: "path", Message: "/ cannot be copied to as a whole", Hint: "name the directory that it is about"}
+	}
+	return errors.Join(
+		check.Path("path", want.Path), check.Account("owner", want.Owner), check.Account("group", want.Group),
+		below.ValidatePatterns("exclude", want.Exclude),
+	)
+}
+
+// complete lists the source, once for all that follows.
+func complete(_ context.Context, _ host.Host, want *Tree) error { return want.load() }
+
+func (t *Tree) load() (err error) {
+	if t.Source != nil && t.wanted == nil {
+		t.wanted, err = t.Source.Entries()
+	}
+	return err
+}
+
+// below gives what shall stand below the directory.
+func (t *Tree) below() below.Wanted {
+	w := below.Wanted{
+		Path: t.Path, Entries: t.wanted, Owner: t.Owner, Group: t.Group, FileMode: t.FileMode, DirMode: t.DirMode,
+		Exclude: t.Exclude, Purge: t.Purge != nil && *t.Purge,
+	}
+	if t.Source != nil {
+		w.Content = t.Source.Content
+	}
+	return w
+}
+
+func diff(have *Tree, want Tree) []states.Change {
+	if have == nil {
+		return below.Created(want.below())
+	}
+	return have.found.Changes(have.names, want.below())
+}
+
+func read(ctx context.Context, h host.Host, want Tree) (*Tree, error) {
+	if err := want.load(); err != nil {
+		return nil, err
+	}
+	w := want.below()
+	found, err := below.Compare(ctx, h, w)
+	if err != nil {
+		return nil, err
+	}
+	if !found.There() || !found.Present && !found.Equal() {
+		return nil, nil
+	}
+	want.found, want.names = found, found.AccountsOf(h, w)
+	return &want, nil
+}
+
+func write(ctx context.Context, h host.Host, have *Tree, want Tree) (err error) {
+	if err := want.load(); err != nil {
+		return err
+	}
+	var found *below.Found
+	if have != nil {
+		found = have.found
+	} else if found, err = below.Compare(ctx, h, want.below()); err != nil {
+		return err
+	}
+	return below.Write(ctx, h, want.below(), found)
+}
+
+func remove(ctx context.Context, h host.Host, have Tree) error {
+	return below.Remove(ctx, h, have.Path, have.found)
+}

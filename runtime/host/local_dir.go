@@ -1,0 +1,253 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"slices"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// localDir is an open directory of a Local.
+type localDir struct {
+	l     *Local
+	fd    int
+	path  string // for messages, and to sync it
+	dev   uint64
+	wrote atomic.Bool
+}
+
+// OpenDir is DirOpener.OpenDir.
+func (l *Local) OpenDir(path string) (Dir, error) {
+	clean, err := checkPath("open", path)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := l.openAt(clean, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	return newLocalDir(l, fd, clean)
+}
+
+func newLocalDir(l *Local, fd int, path string) (Dir, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return nil, pathError("open", path, err)
+	}
+	return &localDir{l: l, fd: fd, path: path, dev: st.Dev}, nil
+}
+
+// Close is Dir.Close.
+func (d *localDir) Close() error { return pathError("close", d.path, unix.Close(d.fd)) }
+
+func (d *localDir) error(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if name == "." {
+		return pathError(op, d.path, err)
+	}
+	return pathError(op, joinPath(d.path, name), err)
+}
+
+// Entries is DirReader.Entries.
+func (d *localDir) Entries() ([]Entry, error) {
+	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
+		return nil, d.error("readdir", ".", err)
+	}
+	var entries []Entry
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := again(func() (int, error) { return unix.Getdents(d.fd, buf) })
+		if err != nil {
+			return nil, d.error("readdir", ".", err)
+		}
+		if n == 0 {
+			break
+		}
+		entries = appendEntries(entries, d.fd, buf[:n])
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return entries, nil
+}
+
+// Lstat is DirReader.Lstat.
+func (d *localDir) Lstat(name string) (Info, error) {
+	var st unix.Stat_t
+	err := d.stat("lstat", name, &st)
+	return infoOf(&st), err
+}
+
+func (d *localDir) stat(op, name string, st *unix.Stat_t) error {
+	if name == "." {
+		return d.error(op, name, unix.Fstat(d.fd, st))
+	}
+	if err := checkName(op, name); err != nil {
+		return err
+	}
+	return d.error(op, name, unix.Fstatat(d.fd, name, st, unix.AT_SYMLINK_NOFOLLOW))
+}
+
+// ReadLink is DirReader.ReadLink.
+func (d *localDir) ReadLink(name string) (string, error) {
+	if err := checkName("readlink", name); err != nil {
+		return "", err
+	}
+	target, err := readLinkAt(d.fd, name)
+	return target, d.error("readlink", name, err)
+}
+
+// Open is DirReader.Open.
+func (d *localDir) Open(name string) (io.ReadCloser, Info, error) {
+	if err := checkName("open", name); err != nil {
+		return nil, Info{}, err
+	}
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := again(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	if err == unix.ENXIO { // a socket
+		err = errSpecial
+	}
+	if err != nil {
+		return nil, Info{}, d.error("open", name, err)
+	}
+	var st unix.Stat_t
+	f, err := newFile(fd, name, &st)
+	if err != nil {
+		return nil, Info{}, d.error("open", name, err)
+	}
+	return f, infoOf(&st), nil
+}
+
+// Enter is DirReader.Enter.
+func (d *localDir) Enter(name string) (Dir, error) {
+	if err := checkName("open", name); err != nil {
+		return nil, err
+	}
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := again(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	if err != nil {
+		return nil, d.error("open", name, err)
+	}
+	return newLocalDir(d.l, fd, joinPath(d.path, name))
+}
+
+// written notes that the directory was written to.
+func (d *localDir) written(op, name string, err error) error {
+	if !d.wrote.Swap(true) {
+		d.l.wrote(d.dev, joinPath(d.path, name))
+	}
+	return d.error(op, name, err)
+}
+
+// now tells what has a name; Kind "" is nothing.
+func (d *localDir) now(op, name string, st *unix.Stat_t) (Kind, error) {
+	if err := checkName(op, name); err != nil {
+		return "", err
+	}
+	switch err := unix.Fstatat(d.fd, name, st, unix.AT_SYMLINK_NOFOLLOW); err {
+	case nil:
+		return kindOf(st.Mode), nil
+	case unix.ENOENT:
+		return "", nil
+	default:
+		return "", d.error(op, name, err)
+	}
+}
+
+// WriteFile is DirWriter.WriteFile.
+func (d *localDir) WriteFile(ctx context.Context, name string, c Content, m Meta, fresh bool) error {
+	if ctx.Err() != nil {
+		return d.error("write", name, context.Cause(ctx))
+	}
+	if fresh {
+		if err := checkName("write", name); err != nil {
+			return err
+		}
+		m.Mode = or(m.Mode, 0o644)
+		return d.written("write", name, writeFresh(ctx, d.fd, name, c, m))
+	}
+	var st unix.Stat_t
+	kind, err := d.now("write", name, &st)
+	if err == nil {
+		err = d.error("write", name, replaceable(kind))
+	}
+	if err != nil {
+		return err
+	}
+	return d.written("write", name, writeOver(ctx, d.fd, d.l.TempName(), name, c, m, &st, kind))
+}
+
+// writeFresh writes a file of whose name nothing stands there.
+func writeFresh(ctx context.Context, dir int, name string, c Content, m Meta) error {
+	fd, err := createAt(dir, name)
+	if err != nil {
+		return err
+	}
+	if err = fillNew(ctx, fd, c, m); err != nil {
+		_ = unix.Unlinkat(dir, name, 0)
+	}
+	return err
+}
+
+// Mkdir is DirWriter.Mkdir.
+func (d *localDir) Mkdir(name string, m Meta) error {
+	if err := checkName("mkdir", name); err != nil {
+		return err
+	}
+	return d.written("mkdir", name, mkdirAt(d.fd, name, m))
+}
+
+// Symlink is DirWriter.Symlink.
+func (d *localDir) Symlink(target, name string, m Meta) error {
+	if err := checkTarget(target, name); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	kind, err := d.now("symlink", name, &st)
+	if err == nil {
+		err = d.error("symlink", name, replaceable(kind))
+	}
+	if err != nil {
+		return err
+	}
+	return d.written("symlink", name, symlinkAt(d.fd, d.l.TempName(), target, name, m))
+}
+
+// SetMeta is DirWriter.SetMeta.
+func (d *localDir) SetMeta(name string, m Meta) error {
+	var st unix.Stat_t
+	if err := d.stat("chown", name, &st); err != nil {
+		return err
+	}
+	keepBits(&m, fromUnix(st.Mode))
+	return d.written("chown", name, setMetaAt(d.fd, name, m, kindOf(st.Mode)))
+}
+
+// keepBits keeps the setuid and setgid bits, which a change of owner takes away.
+func keepBits(m *Meta, mode fs.FileMode) {
+	if (m.UID != nil || m.GID != nil) && mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		m.Mode = or(m.Mode, mode)
+	}
+}
+
+// Remove is DirWriter.Remove.
+func (d *localDir) Remove(name string) error {
+	var st unix.Stat_t
+	kind, err := d.now("remove", name, &st)
+	flags := 0
+	switch {
+	case err != nil:
+		return err
+	case kind == "":
+		return d.error("remove", name, syscall.ENOENT)
+	case kind == Directory:
+		flags = unix.AT_REMOVEDIR
+	}
+	return d.written("remove", name, unix.Unlinkat(d.fd, name, flags))
+}
