@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,9 @@ type node struct {
 	content Content          // of a regular file without base
 	target  string           // of a symbolic link
 	entries map[string]*node // of a directory
+	// obscure is set of a directory on which another file system will be mounted:
+	// neither what it holds nor whose it is can be known.
+	obscure bool
 }
 
 // place is a position in the tree during one operation.
@@ -62,6 +66,27 @@ func (p *place) kind() Kind {
 	return p.info.Kind
 }
 
+// errObscure is what there is to know of a place below a mount that is planned.
+var errObscure = fmt.Errorf("%w: an earlier step mounts or unmounts a file system there", ErrUnforeseeable)
+
+func (p *place) obscure() bool { return p.node != nil && p.node.obscure }
+
+// obscure makes a directory one of which nothing is known any more.
+func (t *tree) obscure(path string) error {
+	return t.change("mount", path, false, nil, func(dir *place, name string, at *place) error {
+		switch {
+		case at == nil:
+			return syscall.ENOENT
+		case name == "":
+			return syscall.EBUSY
+		case at.kind() != Directory && at.kind() != Regular:
+			return syscall.ENOTDIR
+		}
+		t.put(dir, name, &node{kind: Directory, own: true, obscure: true})
+		return nil
+	})
+}
+
 // walk resolves a path; see walker.
 func (t *tree) walk(path string, follow bool) (*place, string, error) {
 	return t.walker().walk(path, follow)
@@ -83,6 +108,9 @@ func (t *tree) walker() walker[*place] {
 
 // enter gives the place of a name in a directory; nothing there is ENOENT.
 func (t *tree) enter(dir *place, name string) (*place, error) {
+	if dir.obscure() {
+		return nil, errObscure
+	}
 	if dir.node != nil {
 		if n, ok := dir.node.entries[name]; ok {
 			if n.kind == "" {
@@ -123,6 +151,8 @@ func (t *tree) link(at *place) (string, error) {
 // describe gives what Lstat says of a place.
 func (t *tree) describe(at *place) (Info, error) {
 	switch {
+	case at.obscure():
+		return Info{}, errObscure
 	case at.node != nil && at.node.own:
 		return at.node.info, nil
 	case at.info != nil:

@@ -55,6 +55,9 @@ func (t *tree) ReadDir(path string) ([]Entry, error) {
 
 // list gives the entries of a directory, sorted by name.
 func (t *tree) list(dir *place) ([]Entry, error) {
+	if dir.obscure() {
+		return nil, errObscure
+	}
 	var below []Entry
 	if dir.base != "" {
 		var err error
