@@ -1,0 +1,193 @@
+// Package fstab reads and edits /etc/fstab, and reads what the kernel says is mounted:
+// fstab(5), proc(5).
+package fstab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// File is the path of the table.
+const File = "/etc/fstab"
+
+// Entry is one line of the table.
+type Entry struct {
+	Source  string // device, UUID=…, directory, …
+	Path    string // where it is mounted; "none" of swap
+	Type    string
+	Options string // separated by commas
+	Dump    int
+	Pass    int
+}
+
+// String is the line, without its end. What would break it is escaped.
+func (e Entry) String() string {
+	return strings.Join([]string{
+		escape(e.Source), escape(e.Path), escape(e.Type), escape(e.Options), strconv.Itoa(e.Dump), strconv.Itoa(e.Pass),
+	}, "\t")
+}
+
+// parse reads a line; false: it is a comment, or no entry.
+func parse(line string) (Entry, bool) {
+	fields := strings.FieldsFunc(strings.TrimSuffix(line, "\r"), func(r rune) bool { return r == ' ' || r == '\t' })
+	if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
+		return Entry{}, false
+	}
+	e := Entry{Source: unescape(fields[0]), Path: unescape(fields[1]), Type: unescape(fields[2]), Options: "defaults"}
+	if len(fields) > 3 {
+		e.Options = unescape(fields[3])
+	}
+	for i, n := range []*int{&e.Dump, &e.Pass} {
+		if len(fields) > 4+i {
+			*n, _ = strconv.Atoi(fields[4+i]) // what is no number counts as 0, as for mount(8)
+		}
+	}
+	return e, true
+}
+
+// escape writes what a field cannot hold as \ooo.
+func escape(field string) string {
+	var b strings.Builder
+	for i := range len(field) {
+		switch c := field[i]; c {
+		case ' ', '\t', '\n', '\r', '\\':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescape is its inverse.
+func unescape(field string) string {
+	var b strings.Builder
+	for i := 0; i < len(field); i++ {
+		if field[i] == '\\' && i+3 < len(field) {
+			if n, err := strconv.ParseUint(field[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(field[i])
+	}
+	return b.String()
+}
+
+// Table is the file as its lines, which keep every byte unless they are replaced.
+type Table struct {
+	lines []string // with their ends
+}
+
+// Load reads the table; a missing file is an empty one.
+func Load(h host.Reader) (*Table, error) {
+	info, err := h.Lstat(File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Table{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Kind != host.Regular {
+		return nil, fmt.Errorf("%s is a %s, not a file", File, info.Kind)
+	}
+	content, err := host.ReadContent(h, File, info)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := content.Inline()
+	if !ok {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are edited", File, content.Size(), host.InlineLimit)
+	}
+	return Parse(text), nil
+}
+
+// Parse takes the text of a table apart.
+func Parse(text string) *Table {
+	t := &Table{lines: strings.SplitAfter(text, "\n")}
+	if last := len(t.lines) - 1; t.lines[last] == "" {
+		t.lines = t.lines[:last]
+	}
+	return t
+}
+
+// Text is the inverse of Parse.
+func (t *Table) Text() string { return strings.Join(t.lines, "") }
+
+// Entries gives all entries.
+func (t *Table) Entries() []Entry {
+	var out []Entry
+	for _, line := range t.lines {
+		if e, ok := parse(strings.TrimSuffix(line, "\n")); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Find gives the entry for which is says so; nil: there is none. More than one is an
+// error, since nobody could say which one counts.
+func (t *Table) Find(what string, is func(Entry) bool) (*Entry, error) {
+	var found []Entry
+	for _, e := range t.Entries() {
+		if is(e) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &found[0], nil
+	}
+	return nil, fmt.Errorf("%s has %d lines for %s: leave one of them", File, len(found), what)
+}
+
+// Put replaces the entry for which is says so, or adds one at the end.
+func (t *Table) Put(e Entry, is func(Entry) bool) {
+	for i, line := range t.lines {
+		bare := strings.TrimSuffix(line, "\n")
+		if old, ok := parse(bare); ok && is(old) {
+			t.lines[i] = e.String() + line[len(bare):]
+			return
+		}
+	}
+	if last := len(t.lines) - 1; last >= 0 && !strings.HasSuffix(t.lines[last], "\n") {
+		t.lines[last] += "\n"
+	}
+	t.lines = append(t.lines, e.String()+"\n")
+}
+
+// Delete removes the entries for which is says so.
+func (t *Table) Delete(is func(Entry) bool) {
+	t.lines = slices.DeleteFunc(t.lines, func(line string) bool {
+		e, ok := parse(strings.TrimSuffix(line, "\n"))
+		return ok && is(e)
+	})
+}
+
+// Save writes the table, and lets systemd make its units anew of it.
+func (t *Table) Save(ctx context.Context, h host.Host) error {
+	if err := h.WriteFile(ctx, File, host.Text(t.Text()), host.Meta{}); err != nil {
+		return err
+	}
+	if !host.Running(h) {
+		return nil
+	}
+	init, err := host.InitOf(ctx, h, "")
+	if errors.Is(err, host.ErrUnsupported) || errors.Is(err, host.ErrUnforeseeable) {
+		return nil
+	}
+	if err != nil || init.System() != "systemd" {
+		return err
+	}
+	return init.Refresh(ctx)
+}
