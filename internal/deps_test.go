@@ -33,8 +33,8 @@ var imports = []struct {
 	{"states/conformance", []string{"states", "runtime/host"}, []string{"*"}},
 	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
-	// A machine for tests: no module, and only their own accounts files of it.
-	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts"}, []string{"*"}},
+	// A machine for tests: no module, and only their own tables of accounts and mounts.
+	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
 	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
 	// Modules written in Starlark, which a site brings along.

@@ -22,6 +22,7 @@ import (
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/locale"
 	"github.com/tenetcm/tenet/modules/markedblock"
+	"github.com/tenetcm/tenet/modules/mount"
 	"github.com/tenetcm/tenet/modules/netif"
 	"github.com/tenetcm/tenet/modules/packages"
 	"github.com/tenetcm/tenet/modules/print"
@@ -29,6 +30,7 @@ import (
 	"github.com/tenetcm/tenet/modules/reload"
 	"github.com/tenetcm/tenet/modules/restart"
 	"github.com/tenetcm/tenet/modules/service"
+	"github.com/tenetcm/tenet/modules/swap"
 	"github.com/tenetcm/tenet/modules/symlink"
 	"github.com/tenetcm/tenet/modules/sysctl"
 	"github.com/tenetcm/tenet/modules/systemdtimer"
@@ -64,6 +66,7 @@ func Standard() *states.Registry {
 		line.Module,
 		locale.Module,
 		markedblock.Module,
+		mount.Module,
 		netif.Module,
 		packages.Module,
 		print.Module,
@@ -71,6 +74,7 @@ func Standard() *states.Registry {
 		reload.Module,
 		restart.Module,
 		service.Module,
+		swap.Module,
 		symlink.Module,
 		sysctl.Module,
 		systemdtimer.Module,

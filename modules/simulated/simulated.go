@@ -103,6 +103,7 @@ func New(ctx context.Context, m Machine) (*host.Memory, error) {
 	b := &builder{ctx: ctx, h: host.NewMemory()}
 	b.debian(cmp.Or(m.Name, "machine"))
 	b.must(AddAccounts(b.h))
+	b.must(AddMounts(ctx, b.h))
 	if !m.NoApt {
 		b.must(AddApt(ctx, b.h))
 	}

@@ -42,7 +42,7 @@ func TestLifecycleOfNetworkDevices(t *testing.T) {
 			{Set: `up = false`, Verify: `! ip link show br1 | grep -q "[<,]UP[,>]"`},
 			{Set: "up = true\naddresses = []", Verify: `ip -br addr show br1 | grep -q "198.51.100.9/24"`},
 		},
-		Given: true,
+		Found: true,
 	}.run(m)
 	// Somebody changes devices by hand: each is found, and put right.
 	m.site(`

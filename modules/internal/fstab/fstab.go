@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -30,7 +32,7 @@ type Entry struct {
 // String is the line, without its end. What would break it is escaped.
 func (e Entry) String() string {
 	return strings.Join([]string{
-		escape(e.Source), escape(e.Path), escape(e.Type), escape(e.Options), strconv.Itoa(e.Dump), strconv.Itoa(e.Pass),
+		Escape(e.Source), Escape(e.Path), Escape(e.Type), Escape(e.Options), strconv.Itoa(e.Dump), strconv.Itoa(e.Pass),
 	}, "\t")
 }
 
@@ -40,9 +42,9 @@ func parse(line string) (Entry, bool) {
 	if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
 		return Entry{}, false
 	}
-	e := Entry{Source: unescape(fields[0]), Path: unescape(fields[1]), Type: unescape(fields[2]), Options: "defaults"}
+	e := Entry{Source: Unescape(fields[0]), Path: Unescape(fields[1]), Type: Unescape(fields[2]), Options: "defaults"}
 	if len(fields) > 3 {
-		e.Options = unescape(fields[3])
+		e.Options = Unescape(fields[3])
 	}
 	for i, n := range []*int{&e.Dump, &e.Pass} {
 		if len(fields) > 4+i {
@@ -52,22 +54,26 @@ func parse(line string) (Entry, bool) {
 	return e, true
 }
 
-// escape writes what a field cannot hold as \ooo.
-func escape(field string) string {
+// Escape writes what a field cannot hold as \ooo, byte by byte. Readers split lines at
+// blanks and tabs; whatever else is a blank to somebody is escaped as well.
+func Escape(field string) string {
 	var b strings.Builder
-	for i := range len(field) {
-		switch c := field[i]; c {
-		case ' ', '\t', '\n', '\r', '\\':
-			fmt.Fprintf(&b, `\%03o`, c)
-		default:
-			b.WriteByte(c)
+	for i, width := 0, 0; i < len(field); i += width {
+		var r rune
+		r, width = utf8.DecodeRuneInString(field[i:])
+		if r != '\\' && !unicode.IsSpace(r) {
+			b.WriteString(field[i : i+width])
+			continue
+		}
+		for k := range width {
+			fmt.Fprintf(&b, `\%03o`, field[i+k])
 		}
 	}
 	return b.String()
 }
 
-// unescape is its inverse.
-func unescape(field string) string {
+// Unescape is its inverse, for a field of this table or of one that the kernel shows.
+func Unescape(field string) string {
 	var b strings.Builder
 	for i := 0; i < len(field); i++ {
 		if field[i] == '\\' && i+3 < len(field) {

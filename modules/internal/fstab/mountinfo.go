@@ -45,8 +45,8 @@ func parseMounted(text string) []Mounted {
 			continue
 		}
 		out = append(out, Mounted{
-			Device: head[2], Root: unescape(head[3]), Path: unescape(head[4]), Flags: strings.Split(head[5], ","),
-			Type: tail[0], Source: unescape(tail[1]), Options: strings.Split(unescape(tail[2]), ","),
+			Device: head[2], Root: Unescape(head[3]), Path: Unescape(head[4]), Flags: strings.Split(head[5], ","),
+			Type: tail[0], Source: Unescape(tail[1]), Options: strings.Split(Unescape(tail[2]), ","),
 		})
 	}
 	return out
@@ -60,7 +60,7 @@ func (m Mounted) String() string {
 
 // escapeKernel escapes what the kernel does there: "#" besides.
 func escapeKernel(field string) string {
-	return strings.ReplaceAll(escape(field), "#", `\043`)
+	return strings.ReplaceAll(Escape(field), "#", `\043`)
 }
 
 // At gives what is mounted on a path last, and so is seen there; nil: nothing.

@@ -1,0 +1,151 @@
+package swap_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/swap"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const table = "UUID=1 / ext4 defaults 0 1\n/swap1 none swap sw,pri=5,nofail 0 0\n/dev/sdb1 none swap sw 0 0\n"
+
+// area is an empty swap area of this many MiB.
+func area(mib int) string {
+	const page, signature = 4096, "SWAPSPACE2"
+	return strings.Repeat("\x00", page-len(signature)) + signature + strings.Repeat("\x00", mib<<20-page)
+}
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Put(t, h, "/etc/fstab", table, 0o644)
+	fake.Put(t, h, "/swap1", area(1), 0o600)
+	fake.Put(t, h, "/swap2", area(1), 0o600)
+	fake.Put(t, h, "/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/swap1 file\t\t1020\t\t0\t\t5\n/swap2 file\t\t1020\t\t0\t\t-2\n", 0o444)
+	return h
+}
+
+func has(name string, want ...string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		t.Helper()
+		text := fake.Text(h, name)
+		for _, line := range want {
+			line, not := strings.CutPrefix(line, "!")
+			if strings.Contains(text, line) == not {
+				t.Errorf("%s has %q: %v\n%.300s", name, line, !not, text)
+			}
+		}
+	}
+}
+
+func v(path string, more ...any) map[string]any {
+	out := map[string]any{"path": path}
+	for i := 0; i < len(more); i += 2 {
+		out[more[i].(string)] = more[i+1]
+	}
+	return out
+}
+
+func TestSwap(t *testing.T) {
+	created := []string{"size", "active", "boot"}
+	statestest.Run(t, statestest.Suite{Module: swap.Module, Host: newHost, Hostile: v("/swap9", "size", "1M", "active", false), Cases: []statestest.Case{
+		{Name: "create", Values: v("/var/swap", "size", "1M"), Action: states.Create, Changes: created, Check: has("/etc/fstab", table+"/var/swap\tnone\tswap\tsw\t0\t0\n")},
+		{Name: "create with priority", Values: v("/var/swap", "size", "2048K", "priority", 7), Action: states.Create,
+			Changes: []string{"size", "priority", "active", "boot"}, Check: has("/etc/fstab", "/var/swap\tnone\tswap\tsw,pri=7\t0\t0\n")},
+		{Name: "not now", Values: v("/var/swap", "size", "1M", "active", false), Action: states.Create, Changes: created, Check: has("/proc/swaps", "!/var/swap")},
+		{Name: "not at boot", Values: v("/var/swap", "size", "1M", "boot", false), Action: states.Create, Changes: created, Check: has("/etc/fstab", "!/var/swap")},
+		{Name: "left by an interrupted attempt", Values: v("/var/swap", "size", "1M"), Action: states.Create, Changes: created, Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, "/var/swap", strings.Repeat("\x00", 5000), 0o600)
+		}},
+		{Name: "nothing to do", Values: v("/swap1", "size", "1M", "priority", 5)},
+		{Name: "nothing to do but be there", Values: v("/swap1")},
+		{Name: "at boot as well", Values: v("/swap2"), Action: states.Update, Changes: []string{"boot"}, Check: has("/etc/fstab", "/swap2\tnone\tswap\tsw\t")},
+		{Name: "larger", Values: v("/swap1", "size", "2M"), Action: states.Update, Changes: []string{"size"}, Check: has("/proc/swaps", "2044")},
+		{Name: "another priority", Values: v("/swap1", "priority", 9), Action: states.Update, Changes: []string{"priority"},
+			Check: has("/etc/fstab", "/swap1\tnone\tswap\tsw,nofail,pri=9\t0\t0\n")},
+		{Name: "another priority than in use", Values: v("/swap1", "priority", 5), Action: states.Update, Changes: []string{"priority"}, Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, "/proc/swaps", "/swap1 file 1020 0 -2\n", 0o444)
+		}, Check: has("/etc/fstab", table)},
+		{Name: "out of use", Values: v("/swap1"), Action: states.Update, Changes: []string{"active"}, Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, "/proc/swaps", "", 0o444)
+		}, Check: has("/proc/swaps", "/swap1")},
+		{Name: "stop it now", Values: v("/swap1", "active", false), Action: states.Update, Changes: []string{"active"}, Check: has("/proc/swaps", "!/swap1", "/swap2")},
+		{Name: "absent", Values: v("/swap1"), Ensure: states.Absent, Action: states.Remove, Changes: []string{"size", "priority", "active", "boot"}, Check: has("/etc/fstab", "!/swap1", "/dev/sdb1")},
+		{Name: "absent already", Values: v("/none"), Ensure: states.Absent},
+		{Name: "another file", Values: v("/etc/passwd", "size", "1M"), Fails: "holds something else than swap"},
+		{Name: "another file, absent", Values: v("/etc/passwd"), Ensure: states.Absent},
+		{Name: "a directory", Values: v("/etc", "size", "1M"), Fails: "is a directory"},
+		{Name: "no size", Values: v("/var/swap"), Fails: "size: it is required for a new file"},
+		{Name: "no directory", Values: v("/none/swap", "size", "1M"), Fails: "the directory /none is not there"},
+		{Name: "no device", Values: v("/dev/none"), Fails: "no device /dev/none"},
+		{Name: "full disk", Values: v("/var/swap", "size", "1M"), Fails: "No space left", OnlyOnHost: true, Prepare: full, Check: nil},
+		{Name: "part of a MiB", Values: v("/x", "size", "1500K"), Wrong: "whole MiB"},
+		{Name: "no size at all", Values: v("/x", "size", "-1G"), Wrong: "is no size"},
+		{Name: "too large", Values: v("/x", "size", "9999999999T"), Wrong: "is no size"},
+		{Name: "priority", Values: v("/x", "priority", 40000), Wrong: "not between"},
+		{Name: "neither", Values: v("/x", "active", false, "boot", false), Wrong: "neither now nor from boot"},
+	}})
+}
+
+// full is a machine without room for the file.
+func full(_ *testing.T, h host.Host) {
+	h.(*host.Memory).Handle("dd", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{ExitCode: 1, Stderr: []byte("dd: error writing '/var/swap': No space left on device\n")}, nil
+	})
+}
+
+// device is a host on which /dev/sdc1 is a device that blkid says this of.
+type device struct {
+	*host.Memory
+}
+
+func (d device) Lstat(path string) (host.Info, error) {
+	info, err := d.Memory.Lstat(path)
+	if path == "/dev/sdc1" {
+		info.Kind = host.Other
+	}
+	return info, err
+}
+
+func TestDevice(t *testing.T) {
+	for said, want := range map[string]string{"": "", "swap\n": "", "ext4\n": `/dev/sdc1 holds "ext4"`, "error": "blkid ended with exit status 4"} {
+		m := newHost(t).(*host.Memory)
+		fake.Put(t, m, "/dev/sdc1", area(1), 0o660)
+		formatted := 0
+		m.Handle("blkid", func(context.Context, host.Command) (host.Result, error) {
+			switch said {
+			case "":
+				return host.Result{ExitCode: 2}, nil
+			case "error":
+				return host.Result{ExitCode: 4}, nil
+			}
+			return host.Result{Stdout: []byte(said)}, nil
+		})
+		m.Handle("mkswap", func(context.Context, host.Command) (host.Result, error) {
+			formatted++
+			return host.Result{}, nil
+		})
+		m.Handle("swapon", func(ctx context.Context, c host.Command) (host.Result, error) {
+			fake.Put(t, m, "/proc/swaps", "/dev/sdc1 partition 1020 0 -2\n", 0o444)
+			return host.Result{}, nil
+		})
+		w, err := swap.Module.Decode(v("/dev/sdc1", "active", true, "boot", true), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = swap.Module.Write(t.Context(), device{m}, nil, w)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", said, err)
+		}
+		if (formatted == 1) != (said == "") {
+			t.Errorf("%q: formatted %d times", said, formatted)
+		}
+		if inTable := strings.Contains(fake.Text(m, "/etc/fstab"), "/dev/sdc1"); inTable != (want == "") {
+			t.Errorf("%q: it is in the table: %v", said, inTable)
+		}
+	}
+}
