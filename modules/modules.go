@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/download"
 	"github.com/tenetcm/tenet/modules/file"
+	"github.com/tenetcm/tenet/modules/git"
 	"github.com/tenetcm/tenet/modules/gre"
 	"github.com/tenetcm/tenet/modules/group"
 	"github.com/tenetcm/tenet/modules/hostname"
@@ -56,6 +57,7 @@ func Standard() *states.Registry {
 		directory.Module,
 		download.Module,
 		file.Module,
+		git.Module,
 		gre.Module,
 		group.Module,
 		hostname.Module,

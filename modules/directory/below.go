@@ -142,30 +142,6 @@ func correct(h host.Host, e entry) error {
 	return h.SetMeta(e.path, meta)
 }
 
-// removeTree removes what is at the path with all that is below it. Symbolic
-// links are removed, never followed.
-func removeTree(ctx context.Context, h host.Host, name string) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	info, err := h.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if info.Kind == host.Directory {
-		entries, err := h.ReadDir(name)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if err := removeTree(ctx, h, path.Join(name, e.Name)); err != nil {
-				return err
-			}
-		}
-	}
-	return h.Remove(name)
-}
-
 // shown is how many entries a change lists.
 const shown = 50
 

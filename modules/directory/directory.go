@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/modules/internal/trees"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -135,7 +136,7 @@ func write(ctx context.Context, h host.Host, have *Directory, want Directory) er
 		return create(h, want, meta)
 	}
 	for _, name := range have.extra {
-		if err := removeTree(ctx, h, path.Join(want.Path, name)); err != nil {
+		if err := trees.Remove(ctx, h, path.Join(want.Path, name)); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,7 @@ func remove(ctx context.Context, h host.Host, have Directory) error {
 		return errors.New("/ cannot be removed")
 	}
 	if isTrue(have.Force) {
-		return removeTree(ctx, h, have.Path)
+		return trees.Remove(ctx, h, have.Path)
 	}
 	entries, err := h.ReadDir(have.Path)
 	if err != nil {

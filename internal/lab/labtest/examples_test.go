@@ -44,6 +44,7 @@ func examples() map[string]example {
 		"download":      {Prepare: answers("test2")}, // of which the example has the checksum
 		"file":          {},
 		"group":         {},
+		"git":           {Prepare: "git init -q -b main /srv/site.src && cd /srv/site.src && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git clone -q --bare /srv/site.src /srv/site.git"},
 		"gre":           {Cannot: "the kernel of the lab has no GRE tunnels", Fails: "this kernel has no gretap"},
 		"hostname":      {},
 		"hosts_entry":   {},
