@@ -77,6 +77,44 @@ file "%[1]s" {
 	return b.String()
 }
 
+// PackageSite is a site of n packages, spread over all that DpkgStatus makes.
+func PackageSite(n, installed int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "package %q {}\n", packageName(i*installed/n))
+	}
+	return b.String()
+}
+
+// DpkgStatus is what dpkg knows of n packages that are installed, as long as on a
+// real Debian: about 900 bytes for each.
+func DpkgStatus(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `Package: %s
+Status: install ok installed
+Priority: optional
+Section: libs
+Installed-Size: %d
+Maintainer: Somebody <somebody@example.test>
+Architecture: amd64
+Multi-Arch: same
+Version: 1.%d-1
+Depends: libc6 (>= 2.34), %s
+Conffiles:
+ /etc/%s/first.conf 0123456789abcdef0123456789abcdef
+ /etc/%s/second.conf 0123456789abcdef0123456789abcdef
+Description: a package of a machine that is measured
+%s
+Homepage: https://www.example.test/
+
+`, packageName(i), i, i, packageName(i/2), packageName(i), packageName(i), strings.Repeat(" "+strings.Repeat("words ", 12)+"\n", 5)+" end")
+	}
+	return b.String()
+}
+
+func packageName(i int) string { return fmt.Sprintf("libsomething%05d", i) }
+
 // ChainSite is a site of one state that runs a program n times in a row.
 func ChainSite(program string, n int) string {
 	var b strings.Builder

@@ -61,6 +61,18 @@ func withinTimes(factor float64, name string) wanted {
 	}
 }
 
+// aboveStart wants tenet to take at most so many seconds longer than for one file.
+func aboveStart(seconds float64) wanted {
+	return wanted{
+		text: fmt.Sprintf("≤ 1 file + %g s", seconds),
+		met: func(r row, all []row) bool {
+			return slices.ContainsFunc(all, func(other row) bool {
+				return other.c.name == "start" && r.times["tenet"].Seconds() <= other.times["tenet"].Seconds()+seconds
+			})
+		},
+	}
+}
+
 // peakBelow wants tenet to hold less than so many MB.
 func peakBelow(mb int64) wanted {
 	return wanted{
@@ -94,6 +106,11 @@ func (l *lab) cases() []bcase {
 			name: "start", text: "1 file, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 1, false) },
 			wanted:  []wanted{below(0.020)},
+		},
+		{
+			name: "packages", text: "30 packages of 3,000 installed, nothing to do",
+			prepare: l.packages,
+			wanted:  []wanted{aboveStart(0.050)},
 		},
 		{
 			name: "chain", text: "a chain of 200 `/bin/true`",
@@ -189,6 +206,24 @@ func (l *lab) chain(dir string) ([]program, error) {
 		{name: "shell", argv: []string{"/bin/sh", "-c", loop}},
 		{name: "tenet", argv: l.apply(dir)},
 	}, err
+}
+
+// packages wants 30 packages of a machine that has them: a directory that holds what
+// dpkg knows of 3,000.
+func (l *lab) packages(dir string) ([]program, error) {
+	const wanted, installed = 30, 3000
+	root := filepath.Join(dir, "root")
+	for _, sub := range []string{"usr/bin", "var/lib/dpkg"} {
+		if err := os.MkdirAll(filepath.Join(root, sub), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	err := writeAll(dir, map[string]string{
+		"site.hcl":                 bench.PackageSite(wanted, installed),
+		"root/usr/bin/apt-get":     "",
+		"root/var/lib/dpkg/status": bench.DpkgStatus(installed),
+	})
+	return []program{{name: "tenet", argv: []string{l.tenet, "apply", "--yes", "--root", root, filepath.Join(dir, "site.hcl")}}}, err
 }
 
 // compile prints a site's run as JSON. The largest sites need more memory than
