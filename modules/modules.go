@@ -2,6 +2,7 @@
 package modules
 
 import (
+	"github.com/tenetcm/tenet/modules/aptrepository"
 	"github.com/tenetcm/tenet/modules/assert"
 	"github.com/tenetcm/tenet/modules/bridge"
 	"github.com/tenetcm/tenet/modules/bridgeport"
@@ -47,6 +48,7 @@ import (
 // of its own may use fewer, or add others, with states.NewRegistry.
 func Standard() *states.Registry {
 	return states.NewRegistry(
+		aptrepository.Module,
 		assert.Module,
 		bridge.Module,
 		bridgeport.Module,

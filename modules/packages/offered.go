@@ -70,7 +70,7 @@ func (j *job) offered(ctx context.Context, chosen []int) []int {
 		if err = foreseen(j.refresh(ctx), errStale); err == nil {
 			missing, err = j.missing(ctx, wanted)
 		}
-	case err == nil && len(missing) > 0:
+	case err == nil && mayAppear(missing):
 		missing, err = j.missingStill(ctx, wanted, missing)
 	}
 	for _, i := range wanted {
@@ -81,6 +81,27 @@ func (j *job) offered(ctx context.Context, chosen []int) []int {
 	return slices.DeleteFunc(chosen, func(i int) bool { return j.errs[i] != nil })
 }
 
+// virtualError says that a name is none of a package, but others provide it.
+type virtualError struct {
+	name      string
+	providers []string
+}
+
+// Error names them.
+func (e *virtualError) Error() string {
+	return fmt.Sprintf("%s is a virtual package, which others provide: %s", e.name, strings.Join(e.providers, ", "))
+}
+
+// mayAppear reports whether newer lists may know more of what is missing.
+func mayAppear(missing map[int]error) bool {
+	for _, err := range missing {
+		if _, virtual := errors.AsType[*virtualError](err); !virtual {
+			return true
+		}
+	}
+	return false
+}
+
 // missingStill is what is missing after the lists were fetched anew. If that fails,
 // only what is missing fails with it.
 func (j *job) missingStill(ctx context.Context, wanted []int, missing map[int]error) (map[int]error, error) {
@@ -89,6 +110,9 @@ func (j *job) missingStill(ctx context.Context, wanted []int, missing map[int]er
 		return j.missing(ctx, wanted)
 	}
 	for i, why := range missing {
+		if _, virtual := errors.AsType[*virtualError](why); virtual {
+			continue
+		}
 		missing[i] = foreseen(failed, why)
 		if missing[i] == failed {
 			missing[i] = fmt.Errorf("%w, and fetching them anew failed: %w", why, failed)
@@ -139,8 +163,7 @@ func lacks(o offer, want Package) error {
 	}
 	switch {
 	case len(o.Providers) > 0:
-		return final("name one of these packages", "%s is a virtual package, which others provide: %s",
-			want.Name, strings.Join(o.Providers, ", "))
+		return final("name one of these packages", "%w", &virtualError{want.Name, o.Providers})
 	case o.Newest == "" && len(o.Versions) == 0:
 		return final("look for a mistake in the name, or declare the apt_repository that has it",
 			"the package lists offer no package named %s", want.Name)

@@ -34,6 +34,10 @@ type example struct {
 // by it whether an act is verified, and why another module is not.
 func examples() map[string]example {
 	return map[string]example{
+		"apt_repository": {
+			Prepare: "mkdir -p /srv/packages && : > /srv/packages/Packages",
+			Adapt:   []string{"suites     = [\"bookworm-backports\"]", "suites = [\"bookworm-backports\"]\nenabled = false"}, // which is out of reach
+		},
 		"assert":        {},
 		"bridge":        {},
 		"bridge_port":   {Prepare: "ip link add eth1 type veth peer name other1"},
