@@ -4,6 +4,7 @@ package modules
 import (
 	"github.com/tenetcm/tenet/modules/aptrepository"
 	"github.com/tenetcm/tenet/modules/assert"
+	"github.com/tenetcm/tenet/modules/authorizedkeys"
 	"github.com/tenetcm/tenet/modules/bridge"
 	"github.com/tenetcm/tenet/modules/bridgeport"
 	"github.com/tenetcm/tenet/modules/can"
@@ -20,6 +21,7 @@ import (
 	"github.com/tenetcm/tenet/modules/hostsentry"
 	"github.com/tenetcm/tenet/modules/http"
 	"github.com/tenetcm/tenet/modules/kernelmodule"
+	"github.com/tenetcm/tenet/modules/knownhost"
 	"github.com/tenetcm/tenet/modules/limits"
 	"github.com/tenetcm/tenet/modules/line"
 	"github.com/tenetcm/tenet/modules/locale"
@@ -32,6 +34,7 @@ import (
 	"github.com/tenetcm/tenet/modules/reload"
 	"github.com/tenetcm/tenet/modules/restart"
 	"github.com/tenetcm/tenet/modules/service"
+	"github.com/tenetcm/tenet/modules/sudoers"
 	"github.com/tenetcm/tenet/modules/swap"
 	"github.com/tenetcm/tenet/modules/symlink"
 	"github.com/tenetcm/tenet/modules/sysctl"
@@ -50,6 +53,7 @@ func Standard() *states.Registry {
 	return states.NewRegistry(
 		aptrepository.Module,
 		assert.Module,
+		authorizedkeys.Module,
 		bridge.Module,
 		bridgeport.Module,
 		can.Module,
@@ -66,6 +70,7 @@ func Standard() *states.Registry {
 		hostsentry.Module,
 		http.Module,
 		kernelmodule.Module,
+		knownhost.Module,
 		limits.Module,
 		line.Module,
 		locale.Module,
@@ -78,6 +83,7 @@ func Standard() *states.Registry {
 		reload.Module,
 		restart.Module,
 		service.Module,
+		sudoers.Module,
 		swap.Module,
 		symlink.Module,
 		sysctl.Module,

@@ -1,0 +1,126 @@
+//go:build lab
+
+package labtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Two keys for the tests, of which nobody has the private half.
+const (
+	keyA = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJGaDKCEuqem8pbzUlITp2rGeMIFwXHm/tjYTy6Eff63"
+	keyB = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICrFlLYYldOmS3Eh3mCy1N9cbhisWPDQITX3r1Q7kt2E"
+)
+
+func TestLifecycleOfAccess(t *testing.T) {
+	m := boot(t)
+	lifecycle{
+		Type: "authorized_keys", Label: "alice", Beside: "user \"alice\" {}\n",
+		Steps: []step{
+			{Set: `keys = ["` + keyA + ` a"]`, Verify: `[ "$(stat -c '%U %a' ~alice/.ssh ~alice/.ssh/authorized_keys | tr '\n' ' ')" = "alice 700 alice 600 " ] && ssh-keygen -l -f ~alice/.ssh/authorized_keys`},
+			{Set: `keys = ["restrict ` + keyA + ` a"]`, Verify: `grep -q '^restrict ' ~alice/.ssh/authorized_keys`},
+			{Set: `keys = ["` + keyB + `"]` + "\nexclusive = true", Verify: `[ "$(cat ~alice/.ssh/authorized_keys)" = "` + keyB + `" ]`},
+		},
+		Gone: "! test -e ~alice/.ssh/authorized_keys",
+	}.run(m)
+	known := `keys = ["` + keyA + `"]`
+	lifecycle{
+		Type: "known_host", Label: "git.test", Prepare: "printf 'git.test " + keyB + "\\n' > /etc/ssh/ssh_known_hosts && ssh-keygen -H -f /etc/ssh/ssh_known_hosts && chmod 0644 /etc/ssh/ssh_known_hosts && rm /etc/ssh/*.old",
+		Found: true,
+		Steps: []step{
+			{Set: known, Verify: `[ "$(ssh-keygen -F git.test -f /etc/ssh/ssh_known_hosts | tail -1)" = "git.test ` + keyA + `" ]`},
+			{Set: `keys = ["` + keyB + `"]`, Verify: `! grep ` + strings.Fields(keyA)[1] + ` /etc/ssh/ssh_known_hosts`},
+		},
+		Gone: "! ssh-keygen -F git.test -f /etc/ssh/ssh_known_hosts",
+	}.run(m)
+	lifecycle{
+		Type: "known_host", Label: "[git.test]:2222", Beside: "user \"alice\" {}\n",
+		Steps: []step{
+			{Set: "user = \"alice\"\n" + known, Verify: `ssh-keygen -F '[git.test]:2222' -f ~alice/.ssh/known_hosts && [ "$(stat -c '%U %a' ~alice/.ssh/known_hosts)" = "alice 600" ]`},
+			{Set: "user = \"alice\"\nkeys = [\"" + keyB + `"]`},
+		},
+		Gone: "! test -e ~alice/.ssh/known_hosts",
+	}.run(m)
+	lifecycle{
+		Type: "sudoers", Label: "alice", Beside: "user \"alice\" {}\n",
+		Steps: []step{
+			{Set: "users = [\"alice\"]\ncommands = [\"/usr/bin/id -u\"]\nnopasswd = true", Verify: `[ "$(stat -c '%U %G %a' /etc/sudoers.d/alice)" = "root root 440" ] && visudo -c && [ "$(runuser -u alice -- sudo -n /usr/bin/id -u)" = 0 ]`},
+			{Set: `content = "alice ALL=(www-data) NOPASSWD: ALL\n"`, Verify: `! runuser -u alice -- sudo -n /usr/bin/id -u && [ "$(runuser -u alice -- sudo -n -u www-data /usr/bin/id -un)" = www-data ]`},
+		},
+		Gone: "! test -e /etc/sudoers.d/alice && visudo -c && ! runuser -u alice -- sudo -n -u www-data /usr/bin/id",
+	}.run(m)
+}
+
+// A user whose keys are declared can log in, and cannot once they are absent; what
+// sudo allows then is what is declared, and nothing else.
+func TestLoginWithKey(t *testing.T) {
+	m := boot(t)
+	m.shell("ssh-keygen -q -t ed25519 -N '' -C root@lab -f /root/key && systemctl is-active ssh")
+	key := m.shell("cat /root/key.pub")
+	const site = `
+user "deploy" {
+  shell = "/bin/bash"
+}
+
+authorized_keys "deploy" {
+  require = [user.deploy]
+  keys    = ["%s"]
+  ensure  = "%s"
+}
+
+known_host "127.0.0.1" {
+  keys = ["%s"]
+}
+
+sudoers "deploy" {
+  users    = ["deploy"]
+  commands = ["/usr/bin/cat /etc/shadow", "/usr/bin/id \"\""]
+  nopasswd = true
+}
+`
+	of := m.shell("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub")
+	m.site(fmt.Sprintf(site, key, "present", of))
+	plan := m.tenet("plan")
+	for _, e := range plan.parts() {
+		if e.Certain == nil || !*e.Certain {
+			t.Errorf("the plan is not certain of %s: %s", e.Address, e.Reason)
+		}
+	}
+	m.converges("authorized_keys.deploy", `known_host["127.0.0.1"]`, "sudoers.deploy", "user.deploy")
+	const login = "ssh -n -o BatchMode=yes -o StrictHostKeyChecking=yes -i /root/key deploy@127.0.0.1 "
+	m.gives(login+"id -un", "deploy")
+	m.gives(login+"sudo -n cat /etc/shadow | head -1 | cut -d: -f1", "root")
+	m.gives(login+"sudo -n id | cut -d' ' -f1", "uid=0(root)")
+	for _, other := range []string{"cat /etc/gshadow", "cat /etc/shadow /etc/gshadow", "id -u", "ls", "-u www-data id"} {
+		m.shell("! " + login + "sudo -n " + other)
+	}
+	m.site(fmt.Sprintf(site, key, "absent", of))
+	m.converges("authorized_keys.deploy")
+	m.shell("! " + login + "true")
+}
+
+// What a user puts in the way of root leads root nowhere.
+func TestKeysThroughLinks(t *testing.T) {
+	m := boot(t)
+	m.shell("useradd -m alice && useradd -m bob")
+	m.site("authorized_keys \"alice\" {\n  keys = [\"" + keyA + "\"]\n}\n")
+	before := m.shell("find /root /etc /home/bob -exec stat -c '%n %U %a' {} + | sort | sha256sum")
+	for _, trap := range []string{
+		"ln -s /root ~alice/.ssh", "ln -s /etc ~alice/.ssh", "ln -s /home/bob ~alice/.ssh", "mkfifo ~alice/.ssh", "ln -s /nothing ~alice/.ssh",
+		"mkdir ~alice/.ssh; ln -s /etc/shadow ~alice/.ssh/authorized_keys", "mkdir ~alice/.ssh; ln -s /etc/new ~alice/.ssh/authorized_keys",
+		"mkdir ~alice/.ssh; mkfifo ~alice/.ssh/authorized_keys", "mkdir -p ~alice/.ssh/authorized_keys",
+	} {
+		m.shell("rm -rf ~alice/.ssh; runuser -u alice -- sh -c '" + strings.ReplaceAll(trap, "~alice", "/home/alice") + "'")
+		m.fails("authorized_keys.alice")
+	}
+	if after := m.shell("find /root /etc /home/bob -exec stat -c '%n %U %a' {} + | sort | sha256sum"); after != before {
+		t.Error("something of others has changed")
+	}
+	// While the user changes it all the time, nothing goes elsewhere either.
+	m.shell("cat > /tmp/race <<'END'\nwhile test -e /tmp/on; do rm -rf /home/alice/.ssh; mkdir /home/alice/.ssh; rm -rf /home/alice/.ssh; ln -s /etc/trap /home/alice/.ssh; done\nEND\n" +
+		"mkdir -m 0700 /etc/trap; touch /tmp/on; chmod 0644 /tmp/race; setsid runuser -u alice -- sh /tmp/race > /dev/null 2>&1 &")
+	m.shell("for i in $(seq 25); do tenet apply --yes --quiet /root/site > /dev/null 2>&1; done; rm /tmp/on; true")
+	m.gives("ls -A /etc/trap; stat -c '%U %a' /etc/trap", "root 700")
+}

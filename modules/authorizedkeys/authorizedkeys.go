@@ -1,0 +1,235 @@
+// Package authorizedkeys is the module "authorized_keys": the keys by which a user
+// may log in through SSH.
+package authorizedkeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/home"
+	"github.com/tenetcm/tenet/modules/internal/lines"
+	"github.com/tenetcm/tenet/modules/internal/sshkey"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// AuthorizedKeys is the keys of one user, wanted or observed.
+type AuthorizedKeys struct {
+	User      string   `state:"user,key" doc:"Name of the user, who must be there, with a home directory."`
+	Keys      []string `state:"keys,set,required" doc:"The keys, each as ssh-keygen writes it: type, key and comment, with options before them where there are any. Of absent keys, too, so that no others are removed."`
+	Exclusive *bool    `state:"exclusive,in,widens" doc:"Whether these are all keys that let the user in: others are removed."`
+
+	// wrong is what Read found to be wrong beside the keys.
+	wrong []states.Change
+}
+
+const doc = `The keys by which a user may log in through SSH, in ~/.ssh/authorized_keys.
+
+A key that is there already gets the options and the comment that are wanted, in its place; new ones come at the end. Other lines stay as they are, unless the keys are exclusive: then comments stay, and all else goes. The file belongs to the user and has mode 0600; a missing directory is made with mode 0700, and one that others may write to gets that.
+
+The home directory is the user's. A symbolic link in the place of the file or of .ssh is an error, so that nobody can lead root to a file of somebody else; so is what belongs to another user than the owner of the account or root.
+
+Keys are checked before anything is changed: the type must be one that OpenSSH takes today, and that of the key within. Absent removes the given keys, and all of them where they are exclusive.`
+
+const example = `user "deploy" {
+  shell = "/bin/bash"
+}
+
+authorized_keys "deploy" {
+  require = [user.deploy]
+  keys = [
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJGaDKCEuqem8pbzUlITp2rGeMIFwXHm/tjYTy6Eff63 alice@example.test",
+    "restrict,command=\"/usr/bin/uptime\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICrFlLYYldOmS3Eh3mCy1N9cbhisWPDQITX3r1Q7kt2E monitoring",
+  ]
+  exclusive = true
+}`
+
+// Module is the module "authorized_keys".
+var Module = states.Define(states.Type[AuthorizedKeys]{
+	Name: "authorized_keys", Doc: doc, Example: example, Locks: []string{"home/%s"}, Root: true,
+	Validate: validate, Extra: func(have, _ AuthorizedKeys) []states.Change { return have.wrong },
+	Read: read, Write: write, Remove: remove, Import: imported, List: list,
+})
+
+const (
+	folder = ".ssh"
+	file   = "authorized_keys"
+)
+
+func validate(want AuthorizedKeys) error {
+	if err := check.Name("user", want.User, "._-$@\\+"); err != nil {
+		return err
+	}
+	_, err := parse(want.Keys)
+	return err
+}
+
+// parse reads the wanted keys.
+func parse(texts []string) ([]sshkey.Key, error) {
+	var keys []sshkey.Key
+	for _, text := range texts {
+		e := &states.AttributeError{Attribute: "keys"}
+		if err := check.Text("keys", &text); err != nil {
+			return nil, err
+		}
+		k, err := sshkey.Parse(text)
+		switch {
+		case err != nil:
+			e.Message = err.Error()
+			e.Hint = "write the line of a file such as id_ed25519.pub"
+			return nil, e
+		case k.String() != text:
+			e.Message = fmt.Sprintf("%.60q has space that does not belong there", text)
+			return nil, e
+		case slices.ContainsFunc(keys, k.Same):
+			e.Message = fmt.Sprintf("the key %.60q is given twice", text)
+			return nil, e
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// isComment tells lines that are no keys.
+func isComment(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "" || strings.HasPrefix(line, "#")
+}
+
+// is finds the lines of a key.
+func is(key sshkey.Key) func(string) bool {
+	return func(line string) bool {
+		k, err := sshkey.Parse(line)
+		return err == nil && !isComment(line) && k.Same(key)
+	}
+}
+
+func read(_ context.Context, h host.Host, want AuthorizedKeys) (*AuthorizedKeys, error) {
+	f, err := home.Open(h, want.User, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // without a user or a home there are no keys
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, there, wrong, err := f.Load(file)
+	if err != nil || !there {
+		return nil, err
+	}
+	keys, err := parse(want.Keys)
+	if err != nil {
+		return nil, err
+	}
+	have := &AuthorizedKeys{User: want.User, Exclusive: want.Exclusive, Keys: []string{}, wrong: wrong}
+	if exclusive(want) {
+		have.Keys = all(text)
+		return have, nil
+	}
+	for _, key := range keys {
+		for _, i := range text.Find(is(key)) {
+			have.Keys = append(have.Keys, written(text[i].Line))
+		}
+	}
+	if len(have.Keys) == 0 && len(keys) > 0 {
+		return nil, nil
+	}
+	slices.Sort(have.Keys)
+	return have, nil
+}
+
+// all are the lines that may let somebody in, sorted.
+func all(text lines.Text) []string {
+	keys := []string{}
+	for _, r := range text {
+		if !isComment(r.Line) {
+			keys = append(keys, written(r.Line))
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// written is a line as a site would write it. One that is no key stays as it is.
+func written(line string) string {
+	if k, err := sshkey.Parse(line); err == nil {
+		return k.String()
+	}
+	return line
+}
+
+func exclusive(a AuthorizedKeys) bool { return a.Exclusive != nil && *a.Exclusive }
+
+func write(ctx context.Context, h host.Host, _ *AuthorizedKeys, want AuthorizedKeys) error {
+	keys, err := parse(want.Keys)
+	if err != nil {
+		return err
+	}
+	f, err := home.Open(h, want.User, folder)
+	if err != nil {
+		return err
+	}
+	text, _, _, err := f.Load(file)
+	if err != nil {
+		return err
+	}
+	if exclusive(want) {
+		wanted := func(line string) bool {
+			return isComment(line) || slices.ContainsFunc(keys, func(k sshkey.Key) bool { return is(k)(line) })
+		}
+		text = text.Without(text.Find(func(line string) bool { return !wanted(line) }), -1)
+	}
+	for _, key := range keys {
+		text = text.Set(text.Find(is(key)), key.String())
+	}
+	return f.Save(ctx, file, text)
+}
+
+// remove takes away the keys that Read found.
+func remove(ctx context.Context, h host.Host, have AuthorizedKeys) error {
+	f, err := home.Open(h, have.User, folder)
+	if err != nil {
+		return err
+	}
+	text, _, _, err := f.Load(file)
+	if err != nil {
+		return err
+	}
+	gone := func(line string) bool { return !isComment(line) && slices.Contains(have.Keys, written(line)) }
+	text = text.Without(text.Find(gone), -1)
+	if exclusive(have) || strings.TrimSpace(text.String()) == "" {
+		return f.Remove(file)
+	}
+	return f.Save(ctx, file, text)
+}
+
+// imported reads all keys that can be declared.
+func imported(ctx context.Context, h host.Host, key AuthorizedKeys) (*AuthorizedKeys, error) {
+	have, err := read(ctx, h, AuthorizedKeys{User: key.User, Exclusive: new(true)})
+	if err != nil || have == nil {
+		return nil, err
+	}
+	have.Keys = slices.DeleteFunc(have.Keys, func(line string) bool { _, err := parse([]string{line}); return err != nil })
+	return have, nil
+}
+
+// list finds the users who have such a file.
+func list(ctx context.Context, h host.Host, _ []string) ([]AuthorizedKeys, error) {
+	passwd, err := lines.LoadIfThere(h, "/etc/passwd")
+	var found []AuthorizedKeys
+	for _, r := range passwd {
+		name, _, _ := strings.Cut(r.Line, ":")
+		f, err := home.Open(h, name, folder)
+		if err != nil {
+			continue // no home, or one that is not to be looked into
+		}
+		if text, there, _, err := f.Load(file); err == nil && there && len(all(text)) > 0 {
+			found = append(found, AuthorizedKeys{User: name})
+		}
+	}
+	return found, err
+}

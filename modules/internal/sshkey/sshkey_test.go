@@ -1,0 +1,59 @@
+package sshkey_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/sshkey"
+)
+
+const (
+	ed25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJGaDKCEuqem8pbzUlITp2rGeMIFwXHm/tjYTy6Eff63"
+	ecdsa   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBGEkrs/P3Q102ybGVDYrxvrAqTVozR1OeXlRoYhuqoGot09jwNEun2TgUdXfRtUlwZxtO6G4q+7iftOJdGhDNj0="
+	rsa     = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQDJorexON8uaABra14aKjUmISkErTNOeq+/wgejdO31s8HZMUdfbIuJh4qLUreZz/Jf1ev3TluAUEzsvmYKs7XCW6ALZTtACCdCqjLejXv/9EVdlkTivFdasz3NPs2ZktUmkUThNih6YKR4PuivcntyEsz+3TqKsUqb6XhkS+eSls7D9YUUsXTXdOPluoLY/AGeZhsM674Y8iRmlruxs/pjKe9uXIW8+BqKmTQWLNOZNTm30t0pnVvAWpZKVV96N+73UF1iDH+/U9P0RAJ+JFIh/Kl+dlAJ0z99Ukif8lTIJ+rOqFyX6QTnL0IG9boC377mVYvYbKafRhplTA8RFJFN"
+)
+
+func TestParse(t *testing.T) {
+	for line, want := range map[string]string{
+		ed25519:               ed25519,
+		" " + rsa + "\td  e ": rsa + " d  e",
+		ecdsa + " a@b":        ecdsa + " a@b",
+		`command="echo \"ssh-rsa\" x",no-pty  ` + ed25519 + " b b": `command="echo \"ssh-rsa\" x",no-pty ` + ed25519 + " b b",
+		"restrict " + ed25519: "restrict " + ed25519,
+	} {
+		if k, err := sshkey.Parse(line); err != nil || k.String() != want {
+			t.Errorf("%q is %q, %v", line, k, err)
+		}
+	}
+	for line, want := range map[string]string{
+		"":                                      "no type",
+		"# a comment":                           "no type",
+		"ssh-dss AAAA":                          "no type",
+		"ssh-ed25519":                           "not whole",
+		"ssh-ed25519 AAAA":                      "not whole",
+		"ssh-ed25519 not_base64":                "no base64",
+		ed25519[:len(ed25519)-4]:                "not whole",
+		ed25519 + "AAAA":                        "not whole",
+		"ssh-rsa " + strings.Fields(ed25519)[1]: "another type within",
+	} {
+		if k, err := sshkey.Parse(line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %q, %v; want %q", line, k, err, want)
+		}
+	}
+}
+
+// What is read is read again from what is written.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{ed25519, `a="b c" ` + ecdsa + " x", rsa, `"`, `a\" ` + ed25519} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		k, err := sshkey.Parse(line)
+		if err != nil {
+			return
+		}
+		if again, err := sshkey.Parse(k.String()); err != nil || again != k {
+			t.Errorf("%q: %+v, and then %+v, %v", line, k, again, err)
+		}
+	})
+}

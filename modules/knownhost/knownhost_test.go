@@ -1,0 +1,90 @@
+package knownhost_test
+
+import (
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/internal/fake"
+	"github.com/tenetcm/tenet/modules/knownhost"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/states/statestest"
+)
+
+const (
+	a = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJGaDKCEuqem8pbzUlITp2rGeMIFwXHm/tjYTy6Eff63"
+	b = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICrFlLYYldOmS3Eh3mCy1N9cbhisWPDQITX3r1Q7kt2E"
+	c = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBGEkrs/P3Q102ybGVDYrxvrAqTVozR1OeXlRoYhuqoGot09jwNEun2TgUdXfRtUlwZxtO6G4q+7iftOJdGhDNj0="
+
+	// As ssh-keygen -H made them of web.test, [web.test]:2222 and 192.0.2.1.
+	hashedA    = "|1|x/s4QUEcGeYzqgoDcnM8sZ9mHmY=|hCAzOWV/MZXxmjkoGZ87kltKkwk= " + a
+	hashedPort = "|1|2kXN1Gat7JmsJrrWLnqCw81VwK0=|SeIWtJiGlhk15qzLPsTqyF8jfMY= " + c
+
+	global = "/etc/ssh/ssh_known_hosts"
+	own    = "/home/alice/.ssh/known_hosts"
+)
+
+func newHost(t *testing.T) host.Host {
+	h := fake.Host(t)
+	fake.Dir(t, h, "/etc/ssh", 0o755)
+	fake.Dir(t, h, "/home/alice", 0o755)
+	if err := h.SetMeta("/home/alice", host.Meta{UID: new(1000), GID: new(1000)}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func put(text string) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) { fake.Put(t, h, global, text, 0o644) }
+}
+
+func holds(name, text string) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		if is := fake.Text(h, name); is != text {
+			t.Errorf("%s holds %q, want %q", name, is, text)
+		}
+	}
+}
+
+func known(name string, keys ...string) map[string]any {
+	return map[string]any{"host": name, "keys": keys}
+}
+
+func TestKnownHost(t *testing.T) {
+	changes := []string{"keys"}
+	mine := known("web.test", a)
+	mine["user"] = "alice"
+	others := "# known\n@revoked web.test " + b + "\nweb.*,!x " + b + "\n[web.test]:2222 " + b + "\n"
+	statestest.Run(t, statestest.Suite{Module: knownhost.Module, Host: newHost, Hostile: mine, Cases: []statestest.Case{
+		{Name: "create", Prepare: put(others), Values: known("web.test", a, c), Action: states.Create, Changes: changes, Check: holds(global, others+"web.test "+c+"\nweb.test "+a+"\n")},
+		{Name: "create the file", Values: known("[2001:db8::1]:2222", a), Action: states.Create, Changes: changes, Check: holds(global, "[2001:db8::1]:2222 "+a+"\n")},
+		{
+			Name: "of a user", Values: mine, Action: states.Create, Changes: changes,
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				holds(own, "web.test "+a+"\n")(t, h, out)
+				if info, err := h.Lstat(own); err != nil || info.UID != 1000 || info.Mode != 0o600 {
+					t.Errorf("it is %+v, %v", info, err)
+				}
+			},
+		},
+		{Name: "nothing to do", Prepare: put("x,web.test " + a + " comment\n"), Values: known("web.test", a)},
+		{Name: "hashed", Prepare: put(hashedA + "\n"), Values: known("web.test", a)},
+		{Name: "hashed with a port", Prepare: put(hashedA + "\n" + hashedPort + "\n"), Values: known("[web.test]:2222", c)},
+		{Name: "another key", Prepare: put(hashedA + "\n" + hashedPort + "\n"), Values: known("web.test", b), Action: states.Update, Changes: changes, Check: holds(global, hashedPort+"\nweb.test "+b+"\n")},
+		{Name: "fewer keys, and shared lines", Prepare: put("web.test,192.0.2.1 " + a + " x\nweb.test " + c + "\n"), Values: known("web.test", c), Action: states.Update, Changes: changes, Check: holds(global, "192.0.2.1 "+a+" x\nweb.test "+c+"\n")},
+		{Name: "absent", Ensure: states.Absent, Prepare: put(others + "a,web.test " + a + "\n" + hashedA + "\n"), Values: known("web.test", b), Action: states.Remove, Changes: changes, Check: holds(global, others+"a "+a+"\n")},
+		{Name: "absent, the last one", Ensure: states.Absent, Prepare: put(hashedA + "\n"), Values: map[string]any{"host": "web.test"}, Action: states.Remove, Changes: changes},
+		{Name: "absent without the user", Ensure: states.Absent, Values: map[string]any{"host": "web.test", "user": "nobody-here"}},
+		{Name: "no user", Values: map[string]any{"host": "web.test", "user": "nobody-here", "keys": []string{a}}, Fails: "no user named"},
+		{Name: "a link", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/root", "/home/alice/.ssh") }, Values: mine, Fails: "is a symlink"},
+		{Name: "no keys", Values: map[string]any{"host": "web.test", "keys": []string{}}, Wrong: "is not known"},
+		{Name: "a comment", Values: known("web.test", a+" x"), Wrong: "more than the type and the key"},
+		{Name: "a torn key", Values: known("web.test", "ssh-ed25519 AAAA"), Wrong: "not whole"},
+		{Name: "capitals", Values: known("Web.test", a), Wrong: "capital letters"},
+		{Name: "a pattern", Values: known("*.test", a), Wrong: "cannot contain"},
+		{Name: "two hosts", Values: known("a,b", a), Wrong: "cannot contain"},
+		{Name: "a marker", Values: known("@revoked", a), Wrong: "cannot contain"},
+		{Name: "the usual port", Values: known("[a]:22", a), Wrong: "22 is the port"},
+		{Name: "no port", Values: known("[a]:0", a), Wrong: "is no port"},
+		{Name: "a long address", Values: known("2001:DB8::1", a), Wrong: "shortest form"},
+	}})
+}
