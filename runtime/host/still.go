@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"path"
 	"syscall"
@@ -24,6 +25,9 @@ func Still(h Host) Host {
 	}
 	return still{h}
 }
+
+// IsLink reports whether an error of such a host is about a symbolic link.
+func IsLink(err error) bool { return errors.Is(err, syscall.ELOOP) }
 
 // Still is Stiller.Still: the kernel sees to it.
 func (l *Local) Still() Host {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"syscall"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/lines"
@@ -105,7 +104,7 @@ func (f *Folder) ofUser(name string, info host.Info) error {
 
 // explain says of a link what it is.
 func (f *Folder) explain(err error) error {
-	if errors.Is(err, syscall.ELOOP) {
+	if host.IsLink(err) {
 		return fmt.Errorf("%w: a symbolic link is not followed here, since the user %s may have put it there", err, f.user.Name)
 	}
 	return err
