@@ -112,11 +112,11 @@ systemd-run -q --unit=holder perl /root/hold.pl
 for i in $(seq 100); do test -e /root/held && exit 0; sleep 0.1; done; exit 1`)
 	m.site(`
 package "lab-two" {
-  retry = { attempts = 1 }
+  lock_timeout = "1s"
 }
 `)
 	holder := m.shell("systemctl show -P MainPID holder")
-	says(t, m.fails("package.lab-two"), "lock", "perl", holder)
+	says(t, m.fails("package.lab-two"), "lock", "perl", holder, "waited for 1s")
 	m.shell("systemctl stop holder")
 	m.converges("package.lab-two")
 }
