@@ -26,7 +26,9 @@ func env() []string {
 // aptGet begins every call that changes something. apt does not wait for locks
 // itself: it waits for some only, and in silence. Without a terminal in between what
 // dpkg says is told apart from what it prints.
-func aptGet() []string { return []string{"apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=0", "-o", "Dpkg::Use-Pty=0"} }
+func aptGet() []string {
+	return []string{"apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=0", "-o", "Dpkg::Use-Pty=0"}
+}
 
 // Transact implements manager by one apt-get, and another one for what is removed
 // with its configuration beside it.
