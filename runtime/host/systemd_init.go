@@ -78,6 +78,14 @@ func (s *systemdInit) Service(ctx context.Context, name string) (out Service, er
 
 func (s *systemdInit) ask(ctx context.Context, c *bus, name string) (Service, error) {
 	out := Service{Name: name}
+	if strings.Contains(name, "@.") { // a template is no unit that could run
+		files, err := UnitFiles(s.host, s.user)
+		if err == nil {
+			out, err = files.Service(ctx, name)
+		}
+		out.Active, out.Sub = "inactive", "dead"
+		return out, err
+	}
 	unit, err := c.GetUnitPropertiesContext(ctx, name)
 	if err != nil {
 		return out, err

@@ -26,12 +26,14 @@ func (u *unitFiles) enablement(f *unitFile) (string, error) {
 	case f.alias:
 		return "alias", nil
 	}
-	places := map[string]string{u.config: "enabled", u.fleeting: "enabled-runtime"}
-	if u.user != nil {
-		places["/etc/systemd/user"] = "enabled"
-	}
-	for _, dir := range []string{u.config, "/etc/systemd/user", u.fleeting} {
-		if places[dir] == "" {
+	for _, dir := range u.dirs {
+		how := ""
+		switch {
+		case dir == u.config, dir == "/etc/systemd/user":
+			how = "enabled"
+		case strings.HasPrefix(dir, "/run/"):
+			how = "enabled-runtime"
+		default:
 			continue
 		}
 		links, err := u.linksTo(dir, f.name)
@@ -39,13 +41,12 @@ func (u *unitFiles) enablement(f *unitFile) (string, error) {
 			return "", err
 		}
 		if slices.ContainsFunc(links, func(link string) bool { return path.Base(link) != f.name || path.Dir(link) != dir }) {
-			return places[dir], nil
+			return how, nil
 		}
 	}
+	// An error of the rules is one of enabling it.
 	rules, err := u.rules(f)
 	switch {
-	case err != nil && !errors.Is(err, ErrUnforeseeable):
-		return "", err
 	case f.link:
 		return "linked", nil
 	case len(rules) > 0 || err != nil:
