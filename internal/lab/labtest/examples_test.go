@@ -61,6 +61,7 @@ func examples() map[string]example {
 		"line":            {},
 		"locale":          {},
 		"marked_block":    {Prepare: "mkdir -p /srv/www"},
+		"mount":           {},
 		"package":         {Adapt: []string{"postgresql-15", "lab-two", "15.6-0+deb12u1", "1.0"}},
 		"print":           {},
 		"reboot":          {Adapt: []string{"linux-image-amd64", "lab-one"}},
@@ -68,6 +69,7 @@ func examples() map[string]example {
 		"restart":         {Prepare: "printf '[Service]\\nExecStart=/bin/sleep infinity\\n' > /etc/systemd/system/app.service; systemctl daemon-reload"},
 		"service":         {},
 		"sudoers":         {},
+		"swap":            {Adapt: []string{`size     = "1G"`, "size = \"4M\"\n  active = false"}}, // the kernel is not the host's own
 		"symlink":         {Prepare: "touch /etc/nginx/sites-available/blog"},
 		"sysctl":          {},
 		"timezone":        {},
