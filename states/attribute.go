@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +49,20 @@ func Kinds() []Kind {
 
 // Attribute is one attribute of a module.
 type Attribute struct {
-	Name      string `json:"name"`
-	Kind      Kind   `json:"kind"`
-	Doc       string `json:"doc"`
-	Key       bool   `json:"key,omitempty"`
-	Required  bool   `json:"required,omitempty"`
-	Present   bool   `json:"required_if_present,omitempty"`
-	In        bool   `json:"in,omitempty"`
-	Out       bool   `json:"out,omitempty"`
-	Path      bool   `json:"path,omitempty"`
-	Sensitive bool   `json:"sensitive,omitempty"`
+	Name     string `json:"name"`
+	Kind     Kind   `json:"kind"`
+	Doc      string `json:"doc"`
+	Key      bool   `json:"key,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	Present  bool   `json:"required_if_present,omitempty"`
+	In       bool   `json:"in,omitempty"`
+	Out      bool   `json:"out,omitempty"`
+	Path     bool   `json:"path,omitempty"`
+	// Device and OnDevice mark names of network devices: of one that the part sets
+	// up, or of one that it needs.
+	Device    bool `json:"device,omitempty"`
+	OnDevice  bool `json:"on_device,omitempty"`
+	Sensitive bool `json:"sensitive,omitempty"`
 	// Widens marks how-to attributes that extend the part to what it has not made
 	// itself. They count only while it is declared: what is removed since it is
 	// not any more is removed without them.
@@ -132,19 +137,34 @@ func (s *Schema) Remembered(values map[string]any) map[string]any {
 	return found
 }
 
-// Paths lists the paths on the host that a part with these values touches.
+// devices is where the kernel shows its network devices.
+const devices = "/sys/class/net/"
+
+// Paths lists the paths on the host that a part with these values touches. What
+// stands in an attribute of paths and is no path, as the word for a source that has
+// none, touches nothing.
 func (s *Schema) Paths(values map[string]any) []string {
 	var paths []string
 	for _, a := range s.Attributes {
-		if !a.Path {
+		name, _ := values[a.Name].(string)
+		switch {
+		case a.Device && name != "":
+			paths = append(paths, devices+name)
+			continue
+		case a.OnDevice && name != "":
+			paths = append(paths, devices+name+"/"+s.Name)
+			continue
+		case !a.Path:
 			continue
 		}
 		switch v := values[a.Name].(type) {
 		case string:
-			paths = append(paths, v)
+			if path.IsAbs(v) {
+				paths = append(paths, v)
+			}
 		case []any:
 			for _, e := range v {
-				if p, ok := e.(string); ok {
+				if p, ok := e.(string); ok && path.IsAbs(p) {
 					paths = append(paths, p)
 				}
 			}

@@ -70,6 +70,10 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.Out = true
 		case "path":
 			a.Path = true
+		case "device":
+			a.Device = true
+		case "on_device":
+			a.OnDevice = true
 		case "sensitive":
 			a.Sensitive = true
 		case "set":

@@ -77,7 +77,8 @@ func TestSchema(t *testing.T) {
 	if key := m.Key(allValues()); key != `["n","s"]` {
 		t.Errorf("key %s", key)
 	}
-	if paths := m.Paths(allValues()); !slices.Equal(paths, []string{"b", "a", "b"}) {
+	paths := m.Paths(map[string]any{"list": []any{"/b", "a", "/a"}})
+	if !slices.Equal(paths, []string{"/b", "/a"}) {
 		t.Errorf("paths %v", paths)
 	}
 	if c := m.Attribute("count"); c.Kind != states.KindInt || c.Default != number("3") || c.Required {
@@ -88,6 +89,24 @@ func TestSchema(t *testing.T) {
 	}
 	if keys := m.Keys(); !slices.Equal(keys, []string{"name", "second"}) {
 		t.Errorf("keys %v", keys)
+	}
+}
+
+// A device comes before what is on it, as a directory before what lies in it.
+func TestPathsOfDevices(t *testing.T) {
+	type port struct {
+		Port   string  `state:"port,key,on_device" doc:"Port."`
+		Bridge *string `state:"bridge,device" doc:"Bridge."`
+		Source *string `state:"source,path" doc:"Path, or a word."`
+	}
+	typ := actType[port]()
+	m := states.Define(typ)
+	for source, want := range map[string][]string{
+		"tmpfs": {"/sys/class/net/eth1/x", "/sys/class/net/br0"}, "/srv": {"/sys/class/net/eth1/x", "/sys/class/net/br0", "/srv"},
+	} {
+		if is := m.Paths(map[string]any{"port": "eth1", "bridge": "br0", "source": source}); !slices.Equal(is, want) {
+			t.Errorf("%q", is)
+		}
 	}
 }
 

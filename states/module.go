@@ -125,6 +125,8 @@ type Schema struct {
 //	out       observed only; cannot be set
 //	widens    extends the part to what it has not made: see Attribute
 //	path      a path on the host that the part touches (value or list)
+//	device    the name of a network device that the part sets up
+//	on_device the name of a network device that the part needs
 //	set       a list without order or repeats
 //	sensitive never shown
 //

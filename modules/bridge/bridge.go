@@ -16,7 +16,7 @@ import (
 // Bridge is the state of one bridge, wanted or observed. A nil attribute is not
 // managed.
 type Bridge struct {
-	Name          string         `state:"name,key" doc:"Name of the device, at most 15 characters."`
+	Name          string         `state:"name,key,device" doc:"Name of the device, at most 15 characters."`
 	Up            *bool          `state:"up" doc:"Whether the bridge is up."`
 	STP           *bool          `state:"stp" doc:"Whether the spanning tree protocol keeps loops out."`
 	ForwardDelay  *time.Duration `state:"forward_delay" doc:"How long a new port listens and learns before it forwards: at most 30s; with stp at least 2s."`

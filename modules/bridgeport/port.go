@@ -14,13 +14,13 @@ import (
 
 // Port is the state of one port, wanted or observed.
 type Port struct {
-	Port   string  `state:"port,key" doc:"Name of the network device."`
-	Bridge *string `state:"bridge,present" doc:"Name of the bridge that it is a port of."`
+	Port   string  `state:"port,key,on_device" doc:"Name of the network device."`
+	Bridge *string `state:"bridge,present,on_device" doc:"Name of the bridge that it is a port of."`
 }
 
 const doc = `A network device is a port of a bridge.
 
-Device and bridge must be there: declare their parts first. A port of another bridge changes over. A port forwards only while it is up: see interface. Its own addresses are of no use any more, so that a machine which is reached by this device is cut off unless the bridge gets the address: do that in one block with confirm.
+Device and bridge must be there; where parts make them, these come first, wherever they stand. A port of another bridge changes over. A port forwards only while it is up: see interface. Its own addresses are of no use any more, so that a machine which is reached by this device is cut off unless the bridge gets the address: do that in one block with confirm.
 
 ` + device.Forgets + `
 

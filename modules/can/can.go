@@ -14,7 +14,7 @@ import (
 
 // CAN is the state of one device, wanted or observed. A nil attribute is not managed.
 type CAN struct {
-	Name            string   `state:"name,key" doc:"Name of the device, such as \"can0\"."`
+	Name            string   `state:"name,key,device" doc:"Name of the device, such as \"can0\"."`
 	Virtual         *bool    `state:"virtual" doc:"Whether it is a virtual device (vcan), a bus of its own within the machine, which is made where it is missing."`
 	Up              *bool    `state:"up" doc:"Whether the device is up."`
 	Bitrate         *int     `state:"bitrate" doc:"Bits a second, such as 500000. A real device needs it to be up."`

@@ -14,7 +14,7 @@ import (
 
 // GRE is the state of one tunnel, wanted or observed. A nil attribute is not managed.
 type GRE struct {
-	Name   string  `state:"name,key" doc:"Name of the device, at most 15 characters."`
+	Name   string  `state:"name,key,device" doc:"Name of the device, at most 15 characters."`
 	Local  *string `state:"local,present" doc:"Address of this machine that the tunnel's packets come from."`
 	Remote *string `state:"remote,present" doc:"Address of the other end."`
 	TTL    *int    `state:"ttl" doc:"Time to live of the tunnel's packets, 1 to 255; 0: that of the packet inside."`

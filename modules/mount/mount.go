@@ -16,8 +16,8 @@ import (
 
 // Mount is the state of one mount, wanted or observed. A nil attribute is not managed.
 type Mount struct {
-	Path    string   `state:"path,key" doc:"Absolute path of the directory that it is mounted on. A missing one is made; a file is only possible for a bind mount."`
-	Source  *string  `state:"source,present" doc:"What is mounted: a device, UUID=…, LABEL=…, PARTUUID=…, PARTLABEL=…, a share such as \"nas:/export\", the directory of a bind mount, or any word for a type like tmpfs."`
+	Path    string   `state:"path,key,path" doc:"Absolute path of the directory that it is mounted on. A missing one is made; a file is only possible for a bind mount."`
+	Source  *string  `state:"source,present,path" doc:"What is mounted: a device, UUID=…, LABEL=…, PARTUUID=…, PARTLABEL=…, a share such as \"nas:/export\", the directory of a bind mount, or any word for a type like tmpfs."`
 	Type    *string  `state:"fstype" doc:"Type of the file system. Without it, a new mount is \"none\" with the option bind or rbind, and else \"auto\"."`
 	Options []string `state:"options" doc:"Mount options in their order, such as [\"noatime\", \"size=1g\"]."`
 	Mounted *bool    `state:"mounted" doc:"Whether it is mounted now: yes, if nothing else is said."`

@@ -18,7 +18,7 @@ import (
 // Interface is the state of one network device, wanted or observed. A nil attribute
 // is not managed.
 type Interface struct {
-	Name      string   `state:"name,key" doc:"Name of the device, which must be there."`
+	Name      string   `state:"name,key,on_device" doc:"Name of the device, which must be there."`
 	Up        *bool    `state:"up" doc:"Whether the device is up, with or without a carrier."`
 	MTU       *int     `state:"mtu" doc:"Largest packet, in bytes."`
 	Addresses []string `state:"addresses,set" doc:"The addresses with the length of the prefix, such as \"192.0.2.1/24\", or between two machines \"192.0.2.1 peer 192.0.2.2/32\": these, and no others that somebody has given the device to stay."`

@@ -44,14 +44,15 @@ func TestLifecycleOfNetworkDevices(t *testing.T) {
 		},
 		Found: true,
 	}.run(m)
-	// Somebody changes devices by hand: each is found, and put right.
+	// Somebody changes devices by hand: each is found, and put right. What makes a device
+	// comes first, wherever it stands.
 	m.site(`
+bridge_port "port1" {
+  bridge = "br0"
+}
 bridge "br0" {
   up  = true
   stp = true
-}
-bridge_port "port1" {
-  bridge = "br0"
 }
 interface "port1" {
   up = true
