@@ -30,11 +30,19 @@ func (d *decoder) machine(b *block, shared map[string]*described) *described {
 	}
 	here := map[string]diag.Range{}
 	var commands []simulated.Command
+	var answers []simulated.Answer
 	for _, t := range b.blocks {
 		name := t.word + " " + t.label
-		if t.word == "command" {
+		switch t.word {
+		case "command":
 			m.places[name] = t.at
 			commands = append(commands, command(t))
+			continue
+		case "answer":
+			answers = append(answers, answer(t))
+			continue
+		case "port":
+			m.Ports = append(m.Ports, simulated.Port{Address: t.label, Exists: the[string](t, "exists"), Missing: the[string](t, "missing")})
 			continue
 		}
 		if first, twice := here[name]; twice {
@@ -44,6 +52,7 @@ func (d *decoder) machine(b *block, shared map[string]*described) *described {
 		m.add(t)
 	}
 	m.Commands = append(commands, m.Commands...)
+	m.Answers = append(answers, m.Answers...)
 	return m
 }
 
@@ -68,6 +77,7 @@ func (m *described) takeFrom(o *described) {
 	m.Files, m.Directories, m.Links = maps.Clone(o.Files), maps.Clone(o.Directories), maps.Clone(o.Links)
 	m.Packages, m.Services = maps.Clone(o.Packages), maps.Clone(o.Services)
 	m.Users, m.Groups = maps.Clone(o.Users), maps.Clone(o.Groups)
+	m.Ports = slices.Clone(o.Ports)
 }
 
 // add puts one described thing on the machine.
@@ -146,6 +156,15 @@ func command(b *block) simulated.Command {
 		c.Argv = []string{"/bin/sh", "-c", shell}
 	}
 	return c
+}
+
+// answer makes what somebody on the network answers.
+func answer(b *block) simulated.Answer {
+	return simulated.Answer{
+		URL: b.label, Method: the[string](b, "method"), Status: the[int](b, "status"),
+		Header: the[map[string]string](b, "headers"), Body: the[string](b, "body"),
+		Exists: the[string](b, "exists"), Missing: the[string](b, "missing"),
+	}
 }
 
 // diagnose gives the mistake in a description its place.

@@ -118,6 +118,9 @@ func shapeOfMachine() *shape {
 			"command": thing("a command", map[string]kind{"argv": textList, "shell": text, "exit_code": number,
 				"stdout": text, "stderr": text, "creates": textMap, "removes": textList,
 				"exists": text, "missing": text, "package": text}),
+			"answer": thing("an answer", map[string]kind{"method": text, "status": number, "headers": textMap,
+				"body": text, "exists": text, "missing": text}),
+			"port": thing("a port", map[string]kind{"exists": text, "missing": text}),
 		},
 	}
 }
@@ -127,7 +130,7 @@ func shapeOfMachine() *shape {
 func shapeOfAfter() *shape {
 	after := &shape{what: "after", blocks: map[string]*shape{}}
 	for word, s := range shapeOfMachine().blocks {
-		if word == "command" {
+		if word == "command" || word == "answer" || word == "port" {
 			continue
 		}
 		fields := maps.Clone(s.fields)
