@@ -37,12 +37,15 @@ const example = `group "deploy" {
 // Module is the module "group".
 var Module = states.Define(states.Type[Group]{
 	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee,
+	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
 })
 
 func validate(want Group) error {
 	if want.GID != nil && (*want.GID < 0 || *want.GID > 1<<32-2) {
 		return &states.AttributeError{Attribute: "gid", Message: fmt.Sprintf("%d is no number of a group", *want.GID)}
+	}
+	if len(want.Name) > 32 || strings.Trim(want.Name, "0123456789") == "" && want.Name != "" {
+		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.40q is no name of a group: at most 32 characters, and not digits alone", want.Name)}
 	}
 	for _, m := range want.Members {
 		if err := check.Name("members", m, "._-$"); err != nil {
@@ -103,7 +106,10 @@ func sorted(names []string) []string { return slices.Compact(slices.Sorted(slice
 
 // possible finds what groupadd and its like would refuse, before anything is
 // changed.
-func possible(h host.Accounts, want Group) error {
+func possible(h host.Host, want Group) error {
+	if err := accounts.There(h, accounts.Group); err != nil {
+		return err
+	}
 	if want.GID != nil {
 		other, err := h.GroupID(*want.GID)
 		if err == nil && other.Name != want.Name {
@@ -124,25 +130,62 @@ func possible(h host.Accounts, want Group) error {
 }
 
 func remove(ctx context.Context, h host.Host, have Group) error {
+	if err := removable(h, have.Name); err != nil {
+		return err
+	}
 	return run(ctx, h, "groupdel", "--", have.Name)
+}
+
+// removable is an error while the group is somebody's primary one.
+func removable(h host.Host, name string) error {
+	g, err := h.Group(name)
+	if err != nil {
+		return err
+	}
+	passwd, err := accounts.Load(h, accounts.Passwd)
+	if err != nil {
+		return err
+	}
+	for _, r := range passwd.Rows {
+		if r.Field(3) == strconv.Itoa(g.GID) {
+			return fmt.Errorf("%s is the primary group of the user %q, and cannot be removed before", name, r.Field(0))
+		}
+	}
+	return nil
 }
 
 func run(ctx context.Context, h host.Processes, argv ...string) error {
 	_, err := process.Run(ctx, h, host.Command{Argv: argv, Env: []string{"LC_ALL=C.UTF-8"}})
-	return err
+	return accounts.Explain(err)
 }
 
 // foresee does to the files of a Shadow what groupadd and its like would.
 func foresee(ctx context.Context, h host.Host, have, want *Group) error {
+	if err := accounts.Tool(ctx, h, "groupadd"); err != nil {
+		return err
+	}
 	t, err := accounts.Load(h, accounts.Group)
 	if err != nil {
 		return err
 	}
-	if want == nil {
-		t.Delete(have.Name)
-		return t.Save(ctx, h)
+	gshadow, err := accounts.LoadSecret(h, accounts.Gshadow)
+	if err != nil {
+		return err
 	}
-	if err := possible(h, *want); err != nil {
+	if want == nil {
+		if err := removable(h, have.Name); err != nil {
+			return err
+		}
+		t.Delete(have.Name)
+	} else if err := foreseeRow(h, *want, t, gshadow); err != nil {
+		return err
+	}
+	gshadow.Follow(t)
+	return errors.Join(t.Save(ctx, h), gshadow.Save(ctx, h))
+}
+
+func foreseeRow(h host.Host, want Group, t, gshadow *accounts.Table) error {
+	if err := possible(h, want); err != nil {
 		return err
 	}
 	row := t.Find(want.Name)
@@ -154,7 +197,35 @@ func foresee(ctx context.Context, h host.Host, have, want *Group) error {
 	}
 	if want.Members != nil {
 		row[3] = strings.Join(sorted(want.Members), ",")
+		if secret := gshadow.Find(want.Name); len(secret) >= 4 {
+			secret[3] = row[3]
+		}
 	}
 	t.Put(row)
-	return t.Save(ctx, h)
+	return nil
+}
+
+// imported leaves the members to their user parts, which say it, too, and without
+// which they would not be there.
+func imported(ctx context.Context, h host.Host, key Group) (*Group, error) {
+	return read(ctx, h, Group{Name: key.Name})
+}
+
+// list finds the groups that somebody has made: those with a number for people,
+// but for the groups that users have of their own.
+func list(_ context.Context, h host.Host, _ []string) ([]Group, error) {
+	t, err := accounts.Load(h, accounts.Group)
+	if err != nil {
+		return nil, err
+	}
+	var found []Group
+	for _, r := range t.Rows {
+		name := r.Field(0)
+		u, err := h.User(name)
+		own := err == nil && strconv.Itoa(u.GID) == r.Field(2)
+		if !own && accounts.OfPeople(h, r.Field(2), "GID") && validate(Group{Name: name}) == nil {
+			found = append(found, Group{Name: name})
+		}
+	}
+	return found, nil
 }

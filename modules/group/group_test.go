@@ -35,10 +35,19 @@ func TestGroup(t *testing.T) {
 		{Name: "nothing to do", Values: map[string]any{"name": "adm", "gid": 4, "members": []string{"alice"}}},
 		{Name: "another number", Values: map[string]any{"name": "staff", "gid": 500}, Action: states.Update, Changes: []string{"gid"}, Check: line("staff:x:500:")},
 		{Name: "no members", Values: map[string]any{"name": "adm", "members": []string{}}, Action: states.Update, Changes: []string{"members"}, Check: line("adm:x:4:")},
-		{Name: "somebody's group", Ensure: states.Absent, Values: map[string]any{"name": "alice"}, Fails: "cannot remove the primary group of user 'alice'", OnlyOnHost: true},
+		{Name: "somebody's group", Ensure: states.Absent, Values: map[string]any{"name": "alice"}, Fails: "alice is the primary group of the user \"alice\""},
 		{Name: "gid of another", Values: map[string]any{"name": "deploy", "gid": 4}, Fails: `the gid 4 belongs to the group "adm"`},
 		{Name: "unknown member", Values: map[string]any{"name": "adm", "members": []string{"nobody-here"}}, Fails: `no user named "nobody-here"`},
 		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "looks like an option"},
 		{Name: "a member like an option", Values: map[string]any{"name": "adm", "members": []string{"-x"}}, Wrong: "looks like an option"},
 	}})
+}
+
+func TestList(t *testing.T) {
+	h := newHost(t)
+	fake.Put(t, h, "/etc/group", fake.Text(h, "/etc/group")+"project:x:1500:alice\n", 0o644)
+	keys, err := group.Module.List(t.Context(), h, nil)
+	if err != nil || len(keys) != 1 || group.Module.Encode(keys[0])["name"] != "project" {
+		t.Errorf("listed are %v, %v", keys, err)
+	}
 }

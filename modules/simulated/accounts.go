@@ -16,11 +16,11 @@ import (
 func AddAccounts(h *host.Memory) error {
 	s := &suite{h: h}
 	for name, options := range map[string]string{
-		"useradd":  "--system --create-home --no-create-home --uid= --gid= --comment= -d= --home-dir= --shell= --groups= --expiredate=",
-		"usermod":  "--lock --unlock --uid= --gid= --comment= -d= --home= --shell= --groups= --expiredate=",
+		"useradd":  "--help --system --create-home --no-create-home --user-group --uid= --gid= --comment= -d= --home-dir= --shell= --groups= --expiredate=",
+		"usermod":  "--lock --unlock --move-home --uid= --gid= --comment= -d= --home= --shell= --groups= --expiredate=",
 		"userdel":  "",
 		"chpasswd": "--encrypted",
-		"groupadd": "--system --gid=",
+		"groupadd": "--help --system --gid=",
 		"groupmod": "--gid=",
 		"groupdel": "",
 		"gpasswd":  "--members=",

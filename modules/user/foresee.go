@@ -3,7 +3,6 @@ package user
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -19,10 +18,15 @@ import (
 // foresee does to the files of a Shadow what useradd, usermod and userdel
 // would. Numbers that they choose are guessed; names are certain.
 func foresee(ctx context.Context, h host.Host, have, want *User) error {
+	if err := accounts.Tool(ctx, h, "useradd"); err != nil {
+		return err
+	}
 	if want != nil {
-		if err := possible(h, *want); err != nil {
+		if err := possible(h, have, *want); err != nil {
 			return err
 		}
+	} else if err := idle(h, have.Name); err != nil {
+		return err
 	}
 	passwd, err := accounts.Load(h, accounts.Passwd)
 	if err != nil {
@@ -32,27 +36,27 @@ func foresee(ctx context.Context, h host.Host, have, want *User) error {
 	if err != nil {
 		return err
 	}
-	shadow, err := accounts.Load(h, accounts.Shadow)
-	if errors.Is(err, fs.ErrPermission) {
-		shadow, err = &accounts.Table{}, nil // an unprivileged plan
+	shadow, err := accounts.LoadSecret(h, accounts.Shadow)
+	if err != nil {
+		return err
 	}
+	gshadow, err := accounts.LoadSecret(h, accounts.Gshadow)
 	if err != nil {
 		return err
 	}
 	if want == nil {
-		passwd.Delete(have.Name)
-		shadow.Delete(have.Name)
-		group.SetGroupsOf(have.Name, nil)
-		if own := group.Find(have.Name); len(accounts.Members(own)) == 0 {
-			group.Delete(have.Name)
-		}
-	} else {
-		if err := foreseeRows(h, *want, passwd, group, shadow); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(group.Save(ctx, h), passwd.Save(ctx, h), shadow.Save(ctx, h)); err != nil {
+		foreseeGone(h, have.Name, passwd, group, shadow, gshadow)
+	} else if err := foreseeRows(h, *want, passwd, group, shadow); err != nil {
 		return err
+	} else if want.Groups != nil {
+		gshadow.SetGroupsOf(want.Name, want.Groups)
+	}
+	gshadow.Follow(group)
+	if err := errors.Join(group.Save(ctx, h), gshadow.Save(ctx, h), passwd.Save(ctx, h), shadow.Save(ctx, h)); err != nil {
+		return err
+	}
+	if want != nil && have != nil && moves(*have, *want) {
+		return foreseeMove(h, passwd.Find(want.Name), *have.Home)
 	}
 	if have == nil && makesHome(*want) {
 		return foreseeHome(ctx, h, passwd.Find(want.Name))
@@ -60,12 +64,44 @@ func foresee(ctx context.Context, h host.Host, have, want *User) error {
 	return nil
 }
 
+// foreseeGone removes the user, and the group of the same name where that is the
+// user's own; userdel does so unless login.defs says otherwise.
+func foreseeGone(h host.Reader, name string, passwd, group, shadow, gshadow *accounts.Table) {
+	gid := passwd.Find(name).Field(3)
+	passwd.Delete(name)
+	shadow.Delete(name)
+	group.SetGroupsOf(name, nil)
+	gshadow.SetGroupsOf(name, nil)
+	own := group.Find(name)
+	if len(accounts.Members(own)) > 0 || own.Field(2) != gid || accounts.Setting(h, "/etc/login.defs", "USERGROUPS_ENAB", "yes") != "yes" {
+		return
+	}
+	for _, r := range passwd.Rows {
+		if r.Field(3) == gid {
+			return // it is somebody's primary group
+		}
+	}
+	group.Delete(name)
+}
+
+// foreseeMove makes the new home. What comes along is not looked at.
+func foreseeMove(h host.Host, row accounts.Row, former string) error {
+	info, err := h.Lstat(former)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // usermod moves nothing then
+	}
+	if err != nil {
+		return err
+	}
+	return h.Mkdir(row.Field(5), host.Meta{Mode: &info.Mode, UID: &info.UID, GID: &info.GID})
+}
+
 func foreseeRows(h host.Host, want User, passwd, group, shadow *accounts.Table) error {
 	row := passwd.Find(want.Name)
 	if row == nil {
 		row = accounts.Row{want.Name, "x", strconv.Itoa(passwd.Free(isTrue(want.System))), "", "",
-			path.Join(setting(h, "/etc/default/useradd", "HOME", "/home"), want.Name),
-			setting(h, "/etc/default/useradd", "SHELL", "/bin/sh")}
+			path.Join(accounts.Setting(h, "/etc/default/useradd", "HOME", "/home"), want.Name),
+			accounts.Setting(h, "/etc/default/useradd", "SHELL", "/bin/sh")}
 		shadow.Put(accounts.Row{want.Name, "!", "", "", "", "", "", "", ""})
 	}
 	set := func(i int, value *string) {
@@ -144,7 +180,7 @@ func foreseeHome(ctx context.Context, h host.Host, row accounts.Row) error {
 	if err != nil {
 		return err
 	}
-	mode, err := states.ParseMode(setting(h, "/etc/login.defs", "HOME_MODE", "0755"))
+	mode, err := states.ParseMode(accounts.Setting(h, "/etc/login.defs", "HOME_MODE", "0755"))
 	if err != nil {
 		return err
 	}
@@ -215,24 +251,4 @@ func copyEntry(ctx context.Context, h host.Host, from, to string, m host.Meta) e
 		return h.WriteFile(ctx, to, content, m)
 	}
 	return nil
-}
-
-// setting looks up a key in a file of "KEY value" or "KEY=value" lines.
-func setting(h host.Reader, file, key, otherwise string) string {
-	f, err := h.Open(file)
-	if err != nil {
-		return otherwise
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return otherwise
-	}
-	for line := range strings.Lines(string(data)) {
-		fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("= \t\n", r) })
-		if len(fields) == 2 && fields[0] == key {
-			return fields[1]
-		}
-	}
-	return otherwise
 }

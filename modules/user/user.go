@@ -27,12 +27,13 @@ type User struct {
 	Group      *string  `state:"group" doc:"Name or number of the primary group. Without it, a new user gets a group of the same name."`
 	Groups     []string `state:"groups,set" doc:"The other groups that have the user as a member: these, and no others."`
 	Comment    *string  `state:"comment" doc:"Full name, or what else the account's comment field holds."`
-	Home       *string  `state:"home" doc:"Home directory. A change moves no files."`
+	Home       *string  `state:"home" doc:"Home directory. A change moves no files, unless move_home says so."`
 	Shell      *string  `state:"shell" doc:"Login shell."`
 	Password   *string  `state:"password,sensitive" doc:"Hash of the password, as openssl passwd -6 prints it, or * for none. It is never shown."`
 	Locked     *bool    `state:"locked" doc:"Whether the password is locked. Other ways in, such as SSH keys, stay open: let the account expire to close them."`
 	Expires    *string  `state:"expires" doc:"Last day of the account, such as \"2030-12-31\", or \"never\"."`
 	System     *bool    `state:"system,in" doc:"Makes a new user a system account: a low number and no home directory."`
+	MoveHome   *bool    `state:"move_home,in" doc:"Whether the files of the home directory come along when home changes. The new one must not be there yet."`
 	CreateHome *bool    `state:"create_home,in" doc:"Whether a new user's home directory is created; true by default, but for system accounts."`
 }
 
@@ -40,7 +41,7 @@ const doc = `A user account, in the host's own files.
 
 What is not given is not managed; a new user gets what useradd chooses. Groups must be there before: declare a group part first. An earlier user part is known to what follows in the same plan, so that owner = "deploy" is certain.
 
-Absent removes the account, and with it the user's own group. The home directory stays.`
+Absent removes the account, and with it the user's own group. The home directory stays. While programs of the user run, that fails, and so does another number or the move of the home; the message names them.`
 
 const example = `user "deploy" {
   groups  = ["www-data"]
@@ -56,7 +57,7 @@ user "backup-agent" {
 // Module is the module "user".
 var Module = states.Define(states.Type[User]{
 	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee,
+	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
 })
 
 // never is the value of expires for an account without a last day.
@@ -75,9 +76,15 @@ func validate(want User) error {
 		return mistake("password", "it is no hash of a password", "make one with: openssl passwd -6")
 	}
 	if want.Expires != nil && *want.Expires != never {
-		if _, err := time.Parse(time.DateOnly, *want.Expires); err != nil {
+		if day, err := time.Parse(time.DateOnly, *want.Expires); err != nil || day.Unix() < 0 {
 			return mistake("expires", fmt.Sprintf("%q is no day", *want.Expires), `write "2030-12-31" or "never"`)
 		}
+	}
+	if len(want.Name) > 32 || strings.Trim(want.Name, "0123456789") == "" && want.Name != "" || strings.Trim(want.Name, ".") == "" && want.Name != "" {
+		return mistake("name", fmt.Sprintf("%.40q is no name of a user: at most 32 characters, and not digits alone", want.Name), "")
+	}
+	if want.Comment != nil && len(*want.Comment) > 1000 {
+		return mistake("comment", "it is too long for a line of /etc/passwd", "")
 	}
 	for _, g := range want.Groups {
 		if err := check.Name("groups", g, "._-$"); err != nil {
@@ -88,6 +95,7 @@ func validate(want User) error {
 		check.Name("name", want.Name, "._-$"),
 		check.Account("group", want.Group),
 		check.Line("comment", want.Comment, ":"),
+		check.Text("comment", want.Comment),
 		check.Line("home", want.Home, ":"),
 		check.Line("shell", want.Shell, ":"),
 		check.OptionalPath("home", want.Home),
@@ -117,7 +125,13 @@ func read(_ context.Context, h host.Host, want User) (*User, error) {
 	if want.Password == nil && want.Locked == nil && want.Expires == nil {
 		return have, nil
 	}
-	return have, have.readShadow(h)
+	if err := have.readShadow(h); err != nil {
+		return nil, err
+	}
+	if *have.Password == "" && want.Locked == nil {
+		have.Locked = nil // what has no password yet need not stay locked once it gets one
+	}
+	return have, nil
 }
 
 // readShadow reads what only root may: shadow(5), password in field 1, days
@@ -138,10 +152,13 @@ func (u *User) readShadow(h host.Reader) error {
 }
 
 func remove(ctx context.Context, h host.Host, have User) error {
+	if err := idle(h, have.Name); err != nil {
+		return err
+	}
 	return run(ctx, h, "", "userdel", "--", have.Name)
 }
 
 func run(ctx context.Context, h host.Processes, stdin string, argv ...string) error {
 	_, err := process.Run(ctx, h, host.Command{Argv: argv, Stdin: []byte(stdin), Env: []string{"LC_ALL=C.UTF-8"}})
-	return err
+	return accounts.Explain(err)
 }

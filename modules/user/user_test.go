@@ -74,6 +74,13 @@ func TestUser(t *testing.T) {
 			Name: "another password", Values: map[string]any{"name": "alice", "password": hash}, Action: states.Update, Changes: []string{"password"},
 			Check: lines("alice:" + hash + ":19000:0:99999:7:::"),
 		}, {
+			Name: "a first password", Values: map[string]any{"name": "agent", "password": hash}, Action: states.Update, Changes: []string{"password"},
+			Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, "/etc/passwd", fake.Text(h, "/etc/passwd")+"agent:x:1001:1000::/srv:/bin/sh\n", 0o644)
+				fake.Put(t, h, "/etc/shadow", fake.Text(h, "/etc/shadow")+"agent:!:19000:0:99999:7:::\n", 0o640)
+			},
+			Check: lines("agent:" + hash + ":19000:0:99999:7:::"),
+		}, {
 			Name: "a group of the name is there", Values: map[string]any{"name": "staff"}, Action: states.Create,
 			Check: lines("staff:x:1001:50::/home/staff:/bin/sh"),
 		}, {

@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
 func write(ctx context.Context, h host.Host, have *User, want User) error {
-	if err := possible(h, want); err != nil {
+	if err := possible(h, have, want); err != nil {
 		return err
 	}
 	if have == nil {
@@ -24,6 +25,9 @@ func write(ctx context.Context, h host.Host, have *User, want User) error {
 		}
 		have = &User{}
 	} else if args := changes(*have, want); len(args) > 0 {
+		if moves(*have, want) {
+			args = append(args, "--move-home")
+		}
 		if err := run(ctx, h, "", append(append([]string{"usermod"}, args...), "--", want.Name)...); err != nil {
 			return err
 		}
@@ -33,7 +37,23 @@ func write(ctx context.Context, h host.Host, have *User, want User) error {
 
 // possible finds what useradd and usermod would refuse, before anything is
 // changed.
-func possible(h host.Accounts, want User) error {
+func possible(h host.Host, have *User, want User) error {
+	if err := accounts.There(h, accounts.Passwd); err != nil {
+		return err
+	}
+	if err := unlockable(have, want); err != nil {
+		return err
+	}
+	if have != nil && (moves(*have, want) || want.UID != nil && *want.UID != *have.UID) {
+		if err := idle(h, want.Name); err != nil {
+			return err
+		}
+	}
+	if have != nil && moves(*have, want) {
+		if _, err := h.Lstat(*want.Home); err == nil {
+			return fmt.Errorf("%s is there already, so that the home directory cannot be moved there", *want.Home)
+		}
+	}
 	if want.UID != nil {
 		other, err := h.UserID(*want.UID)
 		if err == nil && other.Name != want.Name {
@@ -58,6 +78,24 @@ func possible(h host.Accounts, want User) error {
 	return nil
 }
 
+// moves reports whether the files of the home directory are to come along.
+func moves(have, want User) bool {
+	return isTrue(want.MoveHome) && want.Home != nil && *have.Home != *want.Home
+}
+
+// unlockable is an error where nobody would need a password any more.
+func unlockable(have *User, want User) error {
+	hash := want.Password
+	if hash == nil && have != nil {
+		hash = have.Password
+	}
+	unlocks := want.Locked != nil && !*want.Locked && (have == nil || isTrue(have.Locked))
+	if unlocks && (hash == nil || *hash == "") {
+		return fmt.Errorf("%s has no password, and without a lock could log in without one: give password, too", want.Name)
+	}
+	return nil
+}
+
 func useradd(h host.Accounts, want User) []string {
 	argv := []string{"useradd"}
 	if isTrue(want.System) {
@@ -72,6 +110,8 @@ func useradd(h host.Accounts, want User) []string {
 		// Useradd refuses to make the user's own group where it is there.
 		if _, err := h.Group(want.Name); err == nil {
 			want.Group = &want.Name
+		} else {
+			argv = append(argv, "--user-group")
 		}
 	}
 	return append(append(argv, changes(User{}, want)...), "--", want.Name)

@@ -14,6 +14,51 @@ const (
 	keyB = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICrFlLYYldOmS3Eh3mCy1N9cbhisWPDQITX3r1Q7kt2E"
 )
 
+func TestLifecycleOfAccounts(t *testing.T) {
+	m := boot(t)
+	all := ""
+	add := func(set string) string { all += set + "\n"; return all }
+	lifecycle{
+		Type: "group", Label: "project", Beside: "user \"alice\" {}\n",
+		Steps: []step{
+			{Set: `gid = 4242`, Verify: `[ "$(getent group project)" = project:x:4242: ]`},
+			{Set: `gid = 4343`, Verify: `[ "$(getent group project)" = project:x:4343: ]`},
+			{Set: `members = ["alice", "www-data"]`, Verify: `[ "$(getent group project)" = project:x:4343:alice,www-data ] && grep -q '^project:!.*:alice,www-data$' /etc/gshadow`},
+		},
+		Gone: "! getent group project && ! grep ^project: /etc/gshadow",
+	}.run(m)
+	lifecycle{
+		Type: "user", Label: "deploy", Prepare: "touch /etc/skel/greeting; groupadd -g 3000 team",
+		Steps: []step{
+			{Set: ``, Verify: `[ "$(stat -c %U ~deploy/greeting)" = deploy ] && [ "$(id -gn deploy)" = deploy ]`},
+			{Set: add(`uid = 4711`), Verify: `[ "$(id -u deploy)" = 4711 ] && [ "$(stat -c %U ~deploy/greeting)" = deploy ]`},
+			{Set: add(`group = "team"`), Verify: `[ "$(id -gn deploy)" = team ]`},
+			{Set: add(`groups = ["adm", "www-data"]`), Verify: `[ "$(id -Gn deploy)" = "team adm www-data" ] && grep -q '^adm:.*deploy' /etc/gshadow`},
+			{Set: add(`comment = "De Plöy"`), Verify: `[ "$(getent passwd deploy | cut -d: -f5)" = "De Plöy" ]`},
+			{Set: add("home = \"/srv/deploy\"\nmove_home = true"), Verify: `test -e /srv/deploy/greeting && ! test -e /home/deploy`},
+			{Set: add(`shell = "/bin/bash"`), Verify: `[ "$(getent passwd deploy | cut -d: -f7)" = /bin/bash ]`},
+			{Set: add(`password = "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g."`), Verify: `grep -q '^deploy:[$]6[$]salt' /etc/shadow`},
+			{Set: add(`locked = true`), Verify: `[ "$(passwd -S deploy | cut -d' ' -f2)" = L ]`},
+			{Set: add(`expires = "2030-12-31"`), Verify: `chage -l deploy | grep -q 'Account expires.*Dec 31, 2030'`},
+		},
+		Gone: "! getent passwd deploy && ! grep ^deploy: /etc/shadow && test -e /srv/deploy/greeting",
+	}.run(m)
+}
+
+// What userdel and usermod would refuse is told before, in a plan, too.
+func TestUserWithPrograms(t *testing.T) {
+	m := boot(t)
+	m.shell("useradd -m alice; setsid runuser -u alice -- sleep 1000 > /dev/null 2>&1 & sleep 0.3")
+	m.site("user \"alice\" {\n  ensure = \"absent\"\n}\n")
+	for _, args := range [][]string{{"plan"}, {"apply", "--yes"}} {
+		if r := m.tenet(args...); r.status != 1 || !strings.Contains(r.failures(), "(sleep); stop them first") {
+			t.Errorf("%v: exit status %d\n%s", args, r.status, r.failures())
+		}
+	}
+	m.shell("getent passwd alice && pkill -u alice && while pgrep -u alice; do sleep 0.1; done; true")
+	m.converges("user.alice")
+}
+
 func TestLifecycleOfAccess(t *testing.T) {
 	m := boot(t)
 	lifecycle{

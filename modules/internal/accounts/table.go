@@ -62,6 +62,27 @@ func Load(h host.Reader, path string) (*Table, error) {
 	return t, nil
 }
 
+// LoadSecret is Load of a file that only root may read. It is an empty table to
+// others, who can only plan.
+func LoadSecret(h host.Reader, path string) (*Table, error) {
+	t, err := Load(h, path)
+	if errors.Is(err, fs.ErrPermission) {
+		return &Table{path: path}, nil
+	}
+	return t, err
+}
+
+// Follow adds the groups to gshadow that group has gained, and removes those that
+// it has lost.
+func (t *Table) Follow(group *Table) {
+	for _, r := range group.Rows {
+		if t.Find(r[0]) == nil {
+			t.Put(Row{r[0], "!", "", r.Field(3)})
+		}
+	}
+	t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return group.Find(r[0]) == nil })
+}
+
 // Find gives the row of a name, or nil.
 func (t *Table) Find(name string) Row {
 	for _, r := range t.Rows {
