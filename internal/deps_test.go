@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,6 +196,29 @@ func TestNoPackageLevelState(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Patterns are compiled as the program starts, each time, and a repetition that
+// counts far is compiled as often as it counts.
+func TestPatternsCompileQuickly(t *testing.T) {
+	counts := regexp.MustCompile(`\{\d*,?\d{2,}\}`)
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			selector, _ := call.Fun.(*ast.SelectorExpr)
+			pattern, isText := call.Args[0].(*ast.BasicLit)
+			if selector != nil && isText && selector.Sel.Name == "MustCompile" && counts.MatchString(pattern.Value) {
+				t.Errorf("%s: %s counts far: match any number, and look at the length", f.fset.Position(call.Pos()), pattern.Value)
+			}
+			return true
+		})
 	}
 }
 

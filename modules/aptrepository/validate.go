@@ -11,16 +11,16 @@ import (
 )
 
 var (
-	namePattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
-	uriPattern       = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:[!-~]{1,1000}$`)
-	suitePattern     = regexp.MustCompile(`^[A-Za-z0-9./][A-Za-z0-9./~+_-]{0,199}$`)
-	componentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./+_-]{0,199}$`)
-	archPattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+	namePattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	uriPattern       = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:[!-~]+$`)
+	suitePattern     = regexp.MustCompile(`^[A-Za-z0-9./][A-Za-z0-9./~+_-]*$`)
+	componentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./+_-]*$`)
+	archPattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 	typePattern      = regexp.MustCompile(`^deb(-src)?$`)
 )
 
 func validName(name string) error {
-	if !namePattern.MatchString(name) {
+	if len(name) > 100 || !namePattern.MatchString(name) {
 		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.100q is no name of a source", name),
 			Hint: `apt reads only files whose names are made of letters, digits, "_", "-" and "."`}
 	}
@@ -35,15 +35,16 @@ func validate(want Repository) error {
 		attribute, what string
 		values          []string
 		pattern         *regexp.Regexp
+		longest         int
 	}{
-		{"uris", "URI", want.URIs, uriPattern},
-		{"suites", "suite", want.Suites, suitePattern},
-		{"components", "component", want.Components, componentPattern},
-		{"types", `type: write "deb" or "deb-src"`, want.Types, typePattern},
-		{"architectures", "architecture", want.Architectures, archPattern},
+		{"uris", "URI", want.URIs, uriPattern, 1000},
+		{"suites", "suite", want.Suites, suitePattern, 200},
+		{"components", "component", want.Components, componentPattern, 200},
+		{"types", `type: write "deb" or "deb-src"`, want.Types, typePattern, 200},
+		{"architectures", "architecture", want.Architectures, archPattern, 40},
 	} {
 		for _, v := range list.values {
-			if !list.pattern.MatchString(v) {
+			if len(v) > list.longest || !list.pattern.MatchString(v) {
 				return &states.AttributeError{Attribute: list.attribute, Message: fmt.Sprintf("%.100q is no %s", v, list.what)}
 			}
 		}

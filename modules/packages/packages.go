@@ -55,16 +55,19 @@ var Module = states.Define(states.Type[Package]{
 })
 
 var (
-	namePattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]{0,199}(:[a-z0-9-]{1,40})?$`)
-	versionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:~_^-]{0,199}$`)
+	namePattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]*(:[a-z0-9-]+)?$`)
+	versionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:~_^-]*$`)
 	removalPattern = regexp.MustCompile(`-(:|$)`)
 )
 
+// longest is how long names and versions may be, which become file names.
+const longest = 240
+
 func validate(want Package) error {
 	switch {
-	case !namePattern.MatchString(want.Name) || removalPattern.MatchString(want.Name):
+	case len(want.Name) > longest || !namePattern.MatchString(want.Name) || removalPattern.MatchString(want.Name):
 		return &states.AttributeError{Attribute: "name", Message: short(want.Name) + " is no name of a package"}
-	case want.Version != nil && !versionPattern.MatchString(*want.Version):
+	case want.Version != nil && (len(*want.Version) > longest || !versionPattern.MatchString(*want.Version)):
 		return &states.AttributeError{Attribute: "version", Message: short(*want.Version) + " is no version",
 			Hint: `write an exact version, or "latest"`}
 	}
