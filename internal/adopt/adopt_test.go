@@ -25,6 +25,7 @@ import (
 // T is a *testing.T or a *rapid.T.
 type T interface {
 	Helper()
+	Context() context.Context
 	Fatalf(format string, args ...any)
 }
 

@@ -79,6 +79,10 @@ func Account(attribute string, name *string) error {
 	return Name(attribute, *name, "._-$@\\+")
 }
 
+// maxName is the most that a file's name may have, and more than any program that deals
+// with accounts takes.
+const maxName = 255
+
 // Name checks a name that is handed to programs: letters, digits and the extra
 // characters, and not one that looks like an option.
 func Name(attribute, name, extra string) error {
@@ -86,6 +90,10 @@ func Name(attribute, name, extra string) error {
 	switch {
 	case name == "":
 		e.Message = "a name is required"
+	case name == "." || name == "..":
+		e.Message = fmt.Sprintf("%q is a directory, and no name", name)
+	case len(name) > maxName:
+		e.Message = fmt.Sprintf("it has %d bytes, and a name at most %d", len(name), maxName)
 	case strings.HasPrefix(name, "-"):
 		e.Message = fmt.Sprintf("%q looks like an option, and is no name", name)
 	default:

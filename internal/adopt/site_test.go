@@ -1,0 +1,134 @@
+package adopt_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"pgregory.net/rapid"
+
+	"github.com/tenetcm/tenet/internal/adopt"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/modules/simulated"
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// whole writes a site as tenet import does.
+func whole(t T, h host.Host, l adopt.Language, words, paths []string) (fstest.MapFS, *adopt.Site) {
+	t.Helper()
+	types, err := adopt.Types(modules.Standard(), words)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	found, err := adopt.All(t.Context(), h, types, paths, adopt.Options{Inline: 100, Files: true})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	ext := ".hcl"
+	if l == adopt.Starlark {
+		ext = ".star"
+	}
+	files := fstest.MapFS{"site" + ext: {Data: []byte(found.Remarks())}}
+	for _, a := range found.Areas {
+		text, problems := lang.Format(a.Name+ext, []byte(l.Text(a)))
+		if problems.HasErrors() {
+			t.Fatalf("%v\n%s", problems.Err(), l.Text(a))
+		}
+		files[a.Name+ext] = &fstest.MapFile{Data: text}
+		for _, p := range a.Parts {
+			if p.Copy != "" {
+				files["files"+p.Copy] = &fstest.MapFile{Data: []byte(simulated.Text(h, p.Copy))}
+			}
+		}
+	}
+	return files, found
+}
+
+// A machine plans as it is, whatever stands on it, and no secret gets out.
+func TestMachinePlansAsItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := machine(t, simulated.Machine{})
+		for range rapid.IntRange(0, 6).Draw(t, "files") {
+			dir := rapid.SampledFrom([]string{"/etc/app", "/etc/app/sub", "/etc/app/${x}", "/etc/app/a b"}).Draw(t, "dir")
+			if err := simulated.MakeDirectory(h, dir, fileMode(0o750)); err != nil {
+				t.Fatalf("%v", err)
+			}
+			name := dir + "/" + strings.NewReplacer("/", "_", "\x00", "_").Replace("f"+texts().Draw(t, "name"))
+			if len(name) > 200 {
+				continue
+			}
+			meta := host.Meta{Mode: fileMode(rapid.SampledFrom([]uint32{0o644, 0o600, 0o440}).Draw(t, "mode")), UID: new(rapid.SampledFrom([]int{0, 33, 4242}).Draw(t, "uid"))}
+			secret := rapid.SampledFrom([]string{"", "", "-----BEGIN OPENSSH PRIVATE KEY-----\nTOPSECRET\n", "a:$6$salt$TOPSECRET0:1::\n"}).Draw(t, "secret")
+			if err := simulated.WriteFile(t.Context(), h, name, texts().Draw(t, "content")+secret, meta); err != nil {
+				t.Fatalf("%v", err)
+			}
+		}
+		for _, l := range languages {
+			files, found := whole(t, h, l, []string{"files"}, []string{"/etc/app", "/etc"})
+			for name, f := range files {
+				if strings.Contains(string(f.Data), "TOPSECRET") {
+					t.Fatalf("%s shows a secret:\n%s", name, f.Data)
+				}
+			}
+			rows, parts := differences(t, h, files)
+			if len(rows) > 0 || parts != partsOf(found) {
+				t.Fatalf("%s: %d parts of %d, %q", l, parts, partsOf(found), rows)
+			}
+		}
+	})
+}
+
+func partsOf(s *adopt.Site) int {
+	n := 0
+	for _, a := range s.Areas {
+		n += len(a.Parts)
+	}
+	return n
+}
+
+// The areas are in the order in which a bare machine needs them, whatever the order of
+// the words, and labels that clash are told apart.
+func TestMachineInOrder(t *testing.T) {
+	h := machine(t, simulated.Machine{
+		Files:    map[string]simulated.File{"/srv/a/ü": {Content: "a\n"}, "/srv/a/ö": {Content: "b\n"}, "/srv/id_rsa": {Content: "-----BEGIN PRIVATE KEY-----\n"}},
+		Packages: map[string]simulated.Package{"web": {Installed: "1", Available: []string{"1"}}},
+	})
+	files, found := whole(t, h, adopt.HCL, []string{"files", "packages"}, []string{"/srv"})
+	var names []string
+	for _, a := range found.Areas {
+		names = append(names, a.Name)
+	}
+	if strings.Join(names, " ") != "packages files" {
+		t.Errorf("the areas are %q", names)
+	}
+	text := string(files["files.hcl"].Data)
+	for _, want := range []string{"require = [state.packages]", `directory "/srv/a"`, `file "srv_a" {`, `file "srv_a-2" {`, "\"/srv/a/ö\"\n", "\"/srv/a/ü\"\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if len(found.Missing) != 1 || found.Missing[0].What != `file["/srv/id_rsa"]` {
+		t.Errorf("left out: %v", found.Missing)
+	}
+	if rows, parts := differences(t, h, files); len(rows) > 0 || parts != partsOf(found) {
+		t.Errorf("%d parts, %q", parts, rows)
+	}
+}
+
+// The hash of a user's password is named, and not shown.
+func TestPasswordIsNamed(t *testing.T) {
+	h := machine(t, simulated.Machine{Users: map[string]simulated.User{
+		"deploy": {UID: new(1500), Password: "$6$salt$TOPSECRET"}, "plain": {UID: new(1501), Password: "*"},
+	}})
+	for name, secret := range map[string]bool{"deploy": true, "plain": false} {
+		p, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("user"), map[string]any{"name": name}, adopt.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := adopt.HCL.Print(p)
+		if strings.Contains(text, "TOPSECRET") || strings.Contains(text, "password is left out") != secret {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
