@@ -3,6 +3,7 @@ package modules
 
 import (
 	"github.com/tenetcm/tenet/modules/aptrepository"
+	"github.com/tenetcm/tenet/modules/archive"
 	"github.com/tenetcm/tenet/modules/assert"
 	"github.com/tenetcm/tenet/modules/authorizedkeys"
 	"github.com/tenetcm/tenet/modules/bridge"
@@ -51,6 +52,7 @@ import (
 // of its own may use fewer, or add others, with states.NewRegistry.
 func Standard() *states.Registry {
 	return states.NewRegistry(
+		archive.Module,
 		aptrepository.Module,
 		assert.Module,
 		authorizedkeys.Module,

@@ -51,7 +51,7 @@ func Blocks() []Word {
 		{Name: "stat", Of: ansible, Write: "write a guard in the part that needs it: only_if { exists = PATH }"},
 		{Name: "get_url", Of: ansible, Write: `write command "NAME" { argv = ["curl", "-fsSo", PATH, URL] creates = PATH }, each attribute on a line of its own`},
 		{Name: "git", Of: ansible, Write: `write command "NAME" { argv = ["git", "clone", URL, DIR] creates = DIR }, each attribute on a line of its own`},
-		{Name: "unarchive", Of: ansible, Write: `write command "NAME" { argv = ["tar", "-xf", FILE, "-C", DIR] creates = PATH }, each attribute on a line of its own`},
+		{Name: "unarchive", Of: ansible, Write: `write archive "DIRECTORY" { file = "ARCHIVE" }`},
 		{Name: "authorized_key", Of: ansible, Write: `write component "NAME" { source = "std/users" }`},
 		{Name: "include_tasks", Of: ansible, Write: "all state files of a directory are one site; what is used several times is a component"},
 		{Name: "import_tasks", Of: ansible, Write: "all state files of a directory are one site; what is used several times is a component"},

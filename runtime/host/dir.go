@@ -141,6 +141,29 @@ func (d *pathDir) Open(name string) (io.ReadCloser, Info, error) {
 	return f, info, err
 }
 
+// knownSum gives the digest of a file that was written to a shadow with it, and need
+// not be read for that.
+func (d *pathDir) knownSum(name string) (string, int64, bool) {
+	switch s := d.r.(type) {
+	case *Shadow:
+		return s.tree.knownSum(joinPath(d.path, name))
+	case opaqueView:
+		return s.tree.knownSum(joinPath(d.path, name))
+	}
+	return "", 0, false
+}
+
+func (t *tree) knownSum(path string) (string, int64, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	at, err := t.find(path, false)
+	if err != nil || at.node == nil || at.node.kind != Regular || at.node.base != "" {
+		return "", 0, false
+	}
+	c := at.node.content
+	return c.sum, c.size, c.sum != ""
+}
+
 // Enter is DirReader.Enter.
 func (d *pathDir) Enter(name string) (Dir, error) {
 	path, err := d.at("open", name)

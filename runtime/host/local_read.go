@@ -139,6 +139,21 @@ func (f *file) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// ReadAt is io.ReaderAt.
+func (f *file) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		k, err := again(func() (int, error) { return unix.Pread(int(f.fd.Load()), p[n:], at+int64(n)) })
+		if err != nil {
+			return n, pathError("read", f.path, err)
+		}
+		if k == 0 {
+			return n, io.EOF
+		}
+		n += k
+	}
+	return n, nil
+}
+
 func (f *file) Close() error {
 	fd := f.fd.Swap(-1)
 	if fd < 0 {

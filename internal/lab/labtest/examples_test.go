@@ -78,6 +78,9 @@ func examples() map[string]example {
 		"timezone":        {},
 		"user":            {},
 		"wait_for":        {Prepare: answers("ready")},
+
+		"archive": {Prepare: "mkdir -p /srv/app-1.2.0/bin && touch /srv/app-1.2.0/bin/app && tar -C /srv -czf /var/cache/app-1.2.0.tar.gz app-1.2.0"},
+		"tree":    {Files: map[string]string{"files/www/index.html": "hello\n"}},
 	}
 }
 

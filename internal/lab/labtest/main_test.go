@@ -100,10 +100,11 @@ func (m *machine) copy(fsys fs.FS, dir string) {
 	}
 }
 
-// site replaces the site in /root/site by one of a single file.
+// site replaces the site in /root/site by one of a single file. What a script has put
+// into its directory files stays.
 func (m *machine) site(text string) {
 	m.Helper()
-	m.shell("rm -rf /root/site")
+	m.shell("mkdir -p /root/site && find /root/site -mindepth 1 -maxdepth 1 ! -name files -exec rm -r {} +")
 	m.copy(fstest.MapFS{"site.hcl": {Data: []byte(text)}}, "/root/site")
 }
 

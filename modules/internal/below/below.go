@@ -25,6 +25,9 @@ type Wanted struct {
 	Entries []host.TreeEntry
 	// Content gives the bytes of a regular file among them.
 	Content func(e host.TreeEntry) host.Content
+	// Stream, in place of Content, gives the bytes of all those that put wants, in its
+	// own order; put reads them before it returns.
+	Stream func(ctx context.Context, wants func(name string) bool, put func(name string, c host.Content) error) error
 
 	Owner, Group      *string
 	FileMode, DirMode *fs.FileMode // nil: as the entries say

@@ -152,7 +152,7 @@ func updated(name string, c change) string {
 
 // loadTexts reads both sides of a small text.
 func (r *reading) loadTexts(d host.Dir, c *change) bool {
-	if c.have == nil || c.have.Kind != host.Regular || c.want.Kind != host.Regular ||
+	if r.Content == nil || c.have == nil || c.have.Kind != host.Regular || c.want.Kind != host.Regular ||
 		c.have.Size > shownSize || c.want.Size > shownSize {
 		return false
 	}

@@ -216,6 +216,9 @@ func (a *writing) files(parent context.Context, changes []change) error {
 		if c.want == nil || c.want.Kind == host.Directory {
 			continue
 		}
+		if a.Stream != nil && c.body && c.want.Kind == host.Regular {
+			continue
+		}
 		dir := path.Dir(c.name)
 		if groups[dir] == nil {
 			order = append(order, dir)
@@ -236,7 +239,43 @@ func (a *writing) files(parent context.Context, changes []change) error {
 		}
 	}
 	running.Wait()
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil || a.Stream == nil {
+		return err
+	}
+	return a.stream(ctx, changes)
+}
+
+// stream writes files as their bytes come.
+func (a *writing) stream(ctx context.Context, changes []change) error {
+	todo := map[string]*host.TreeEntry{}
+	for _, c := range changes {
+		if c.want != nil && c.body && c.want.Kind == host.Regular {
+			todo[c.name] = c.want
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	last, dir, leave := "", host.Dir(nil), func() {}
+	defer func() { leave() }()
+	err := a.Stream(ctx, func(name string) bool { return todo[name] != nil }, func(name string, c host.Content) error {
+		want := todo[name]
+		if in := path.Dir(name); dir == nil || in != last {
+			leave()
+			var err error
+			if dir, leave, err = open(a.root, in); err != nil {
+				dir, leave = nil, func() {}
+				return err
+			}
+			last = in
+		}
+		delete(todo, name)
+		return dir.WriteFile(ctx, path.Base(name), c, a.meta(*want), a.fresh[path.Dir(name)])
+	})
+	if err == nil && len(todo) > 0 {
+		err = fmt.Errorf("%d files have not come", len(todo))
+	}
+	return err
 }
 
 // some writes files and links of one directory.
