@@ -22,10 +22,21 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Package]) []e
 		}
 		return j.errs
 	}
+	j.refuse()
 	j.hold(ctx, false)
 	j.transact(ctx, j.offered(ctx, j.due()))
 	j.hold(ctx, true)
 	return j.errs
+}
+
+// refuse gives an error to what the manager cannot do, before anything is changed.
+func (j *job) refuse() {
+	m, ok := j.manager.(unholding)
+	for i, item := range j.items {
+		if ok && item.Want != nil && isTrue(item.Want.Hold) {
+			j.errs[i] = &states.AttributeError{Attribute: "hold", Message: "this host cannot do that", Hint: m.NoHold()}
+		}
+	}
 }
 
 // job is one call of batch. Items whose error is set are left alone.
@@ -62,7 +73,7 @@ func needsInstall(item states.ItemOf[Package]) bool {
 func (t *transaction) add(item states.ItemOf[Package]) {
 	switch want := item.Want; {
 	case want != nil:
-		wish := target{Name: want.Name}
+		wish := target{Name: want.Name, Open: want.chosen}
 		if want.Version != nil && *want.Version != Latest {
 			wish.Version = *want.Version
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -20,6 +21,18 @@ type lockedError struct{ lock, holder string }
 // Error names the lock and who holds it.
 func (e *lockedError) Error() string {
 	return fmt.Sprintf("the package manager's lock %s is held by %s", e.lock, e.holder)
+}
+
+// lockOr gives the lock that a program found held, by what it says, or the error.
+func lockOr(err error, said func(exitCode int, text string) *lockedError) error {
+	exit, ok := errors.AsType[*process.ExitError](err)
+	if !ok {
+		return err
+	}
+	if locked := said(exit.Result.ExitCode, string(exit.Result.Stdout)+string(exit.Result.Stderr)); locked != nil {
+		return locked
+	}
+	return err
 }
 
 // How long a part waits for others, and how often it looks.

@@ -3,7 +3,6 @@ package packages
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -39,6 +38,11 @@ type lister interface {
 	// Asked names the packages that are installed since somebody wanted them, and
 	// not since they belong to every system or others need them.
 	Asked(ctx context.Context, h host.Host) ([]string, error)
+}
+
+// unholding is a manager without a mark that upgrades pass over.
+type unholding interface {
+	NoHold() string // says so
 }
 
 var (
@@ -82,7 +86,10 @@ type transaction struct {
 	Held    bool     // packages on hold may be changed, too
 }
 
-type target struct{ Name, Version string } // Version is empty for any
+type target struct {
+	Name, Version string // Version is empty for any
+	Open          bool   // the version is the newest one, and the site does not name it
+}
 
 // find chooses the manager that the host has.
 func find(h host.Reader) (manager, error) {
@@ -91,6 +98,11 @@ func find(h host.Reader) (manager, error) {
 		m    manager
 	}{
 		{"/usr/bin/apt-get", apt{}},
+		{"/usr/bin/dnf", dnf{}},
+		{"/usr/bin/zypper", zypper{}},
+		{"/usr/bin/pacman", pacman{}},
+		{"/sbin/apk", apk{}},
+		{"/usr/bin/apk", apk{}},
 	} {
 		switch _, err := h.Lstat(known.path); {
 		case err == nil:
@@ -99,5 +111,5 @@ func find(h host.Reader) (manager, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("this host has no package manager that tenet can use: it has none of apt-get, dnf, zypper, pacman and apk")
+	return nil, errors.New("this host has no package manager that tenet can use: it has none of apt-get, dnf, zypper, pacman and apk")
 }
