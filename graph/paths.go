@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -130,10 +131,16 @@ func (d *decl) touches(registry *states.Registry) []touch {
 		for _, name := range part.Paths {
 			add(name, u)
 		}
+		m := registry.Lookup(part.Type)
+		if m != nil {
+			for _, dir := range m.Places(part.Values) {
+				add(d.inside(dir), u)
+			}
+		}
 		guards(part.Options.Guards)
 		// A path that only the host knows may be any: what touches one keeps
 		// the order of declarations with it, as with a guard.
-		if m := registry.Lookup(part.Type); len(part.Results) > 0 && m != nil && part.LatePath(m) {
+		if len(part.Results) > 0 && m != nil && part.LatePath(m) {
 			add("/", looks)
 		}
 	}
@@ -141,3 +148,7 @@ func (d *decl) touches(registry *states.Registry) []touch {
 	slices.SortFunc(out, func(a, b touch) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.use, a.use)) })
 	return slices.CompactFunc(out, func(a, b touch) bool { return a.path == b.path })
 }
+
+// inside names something in a directory that nobody else can name: who works there
+// comes after who sets the directory up, and no other order follows from it.
+func (d *decl) inside(dir string) string { return dir + "/\x00" + strconv.Itoa(d.index) }

@@ -25,6 +25,7 @@ type thing struct {
 type act struct {
 	Name    string  `state:"name,key" doc:"A name."`
 	Creates *string `state:"creates,path" doc:"A path that it makes."`
+	Dir     *string `state:"dir,within" doc:"Where it works."`
 }
 
 // registry has the modules file and directory (resources), command (an act)

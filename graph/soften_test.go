@@ -9,6 +9,7 @@ import (
 
 func TestPathsKeepAnOrder(t *testing.T) {
 	of := func(kind, path string) option { return parts(resource(kind, path, "")) }
+	in := func(name, dir string) option { return parts(worker(name, dir)) }
 	for name, c := range map[string]struct {
 		site func(*site)
 		want string
@@ -37,6 +38,14 @@ func TestPathsKeepAnOrder(t *testing.T) {
 			s.state("f", of("file", "/opt/app/f"))
 			s.state("unpack", parts(func() states.PartDeclaration { p := command("u"); p.Paths = []string{"/opt/app"}; return p }()))
 		}, "state.unpack state.f: after [state.unpack]"},
+		"works in it": {func(s *site) { s.state("work", in("w", "/opt/app")); s.state("d", of("directory", "/opt/app")) },
+			"state.d state.work: after [state.d]"},
+		"works in it before it is gone": {func(s *site) { s.state("d", absent, of("directory", "/opt")); s.state("work", in("w", "/opt/app")) },
+			"state.work state.d: after [state.work]"},
+		"works beside a file": {func(s *site) { s.state("work", in("w", "/opt/app")); s.state("f", of("file", "/opt/app/f")) },
+			"state.work state.f: after []"},
+		"two work in it": {func(s *site) { s.state("a", in("w", "/opt/app")); s.state("b", in("other", "/opt/app")) },
+			"state.a state.b: after []"},
 		"order by way of others": {func(s *site) {
 			s.state("a", of("file", "/x"), require("state.b"))
 			s.state("b", of("file", "/y"))
@@ -89,4 +98,11 @@ func TestManyEdgesAreJoined(t *testing.T) {
 		t.Fatalf("joins %v", run.Joins)
 	}
 	want(t, edges(t, run, "command.c7"), "requires [] after [join#1] by []")
+}
+
+// worker is a command that works in a directory.
+func worker(name, dir string) states.PartDeclaration {
+	p := command(name)
+	p.Values["dir"] = dir
+	return p
 }

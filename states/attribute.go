@@ -63,6 +63,9 @@ type Attribute struct {
 	Device    bool `json:"device,omitempty"`
 	OnDevice  bool `json:"on_device,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Within marks a directory that the part works in, which another one may set up
+	// or remove; nothing in it is the part's.
+	Within bool `json:"within,omitempty"`
 	// Widens marks how-to attributes that extend the part to what it has not made
 	// itself. They count only while it is declared: what is removed since it is
 	// not any more is removed without them.
@@ -139,6 +142,17 @@ func (s *Schema) Remembered(values map[string]any) map[string]any {
 
 // devices is where the kernel shows its network devices.
 const devices = "/sys/class/net/"
+
+// Places lists the directories on the host that a part with these values works in.
+func (s *Schema) Places(values map[string]any) []string {
+	var places []string
+	for _, a := range s.Attributes {
+		if v, ok := values[a.Name].(string); ok && a.Within {
+			places = append(places, v)
+		}
+	}
+	return places
+}
 
 // Paths lists the paths on the host that a part with these values touches. What
 // stands in an attribute of paths and is no path, as the word for a source that has

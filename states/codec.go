@@ -70,6 +70,8 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.Out = true
 		case "path":
 			a.Path = true
+		case "within":
+			a.Within = true
 		case "device":
 			a.Device = true
 		case "on_device":

@@ -125,6 +125,7 @@ type Schema struct {
 //	out       observed only; cannot be set
 //	widens    extends the part to what it has not made: see Attribute
 //	path      a path on the host that the part touches (value or list)
+//	within    a directory on the host that the part works in
 //	device    the name of a network device that the part sets up
 //	on_device the name of a network device that the part needs
 //	set       a list without order or repeats

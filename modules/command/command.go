@@ -25,7 +25,7 @@ type Command struct {
 	Creates *string           `state:"creates,path" doc:"Path that the command creates: where it exists the command is not run, and it must exist afterwards."`
 	Removes *string           `state:"removes,path" doc:"Path that the command removes: where it is missing the command is not run, and it must be missing afterwards."`
 	Env     map[string]string `state:"env" doc:"Environment variables, beside the host's default ones."`
-	Dir     *string           `state:"dir" doc:"Working directory, / by default."`
+	Dir     *string           `state:"dir,within" doc:"Working directory, / by default. A part that sets it up comes before."`
 	User    *string           `state:"user" doc:"Name of the user to run as."`
 	Stdin   *string           `state:"stdin,sensitive" doc:"Text that the command reads from its standard input. It is never shown."`
 	Plan    *bool             `state:"plan" doc:"Promises that the command only reads. It then runs in a plan too, and is never a change."`
