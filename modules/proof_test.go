@@ -81,6 +81,9 @@ func readProof(t *testing.T) proof {
 				if value, ok := kind.Value.(*ast.Ident); ok && value.Name == "example" {
 					for _, e := range literal.Elts {
 						pair := e.(*ast.KeyValueExpr)
+						if _, twice := p.examples[text(pair.Key)]; twice {
+							t.Errorf("%s: %s has two entries", name, text(pair.Key))
+						}
 						p.examples[text(pair.Key)] = field(pair.Value.(*ast.CompositeLit), "Cannot")
 					}
 				}

@@ -31,56 +31,98 @@ type example struct {
 }
 
 // examples has an entry for each module that comes with tenet. Modules' pages say
-// by it whether an act is verified, and why another module is not.
+// by it whether an act is verified, and why another module is not. A blank line after
+// each entry keeps changes of several people apart.
 func examples() map[string]example {
 	return map[string]example{
 		"apt_repository": {
 			Prepare: "mkdir -p /srv/packages && : > /srv/packages/Packages",
 			Adapt:   []string{"suites     = [\"bookworm-backports\"]", "suites = [\"bookworm-backports\"]\nenabled = false"}, // which is out of reach
 		},
-		"assert":          {},
-		"authorized_keys": {},
-		"bridge":          {},
-		"bridge_port":     {Prepare: "ip link add eth1 type veth peer name other1"},
-		"can":             {Cannot: "the kernel of the lab has no CAN devices", Fails: "this host has no CAN device can0"},
-		"certificate":     {},
-		"command":         {Prepare: "printf '#!/bin/sh\\ntouch /etc/ssl/site.pem\\n' > /usr/local/bin/issue-cert; chmod +x /usr/local/bin/issue-cert"},
-		"cron":            {},
-		"directory":       {Prepare: "touch /etc/nginx/sites-enabled/old"},
-		"download":        {Prepare: answers("test2")}, // of which the example has the checksum
-		"file":            {},
-		"git":             {Prepare: "git init -q -b main /srv/site.src && cd /srv/site.src && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git clone -q --bare /srv/site.src /srv/site.git"},
-		"gre":             {Cannot: "the kernel of the lab has no GRE tunnels", Fails: "this kernel has no gretap"},
-		"group":           {},
-		"hostname":        {},
-		"hosts_entry":     {},
-		"http":            {Prepare: answers("ok"), Again: []string{"http.announce"}},
-		"interface":       {Prepare: "ip link show eth1 > /dev/null || ip link add eth1 type veth peer name other1"},
-		"kernel_module":   {Cannot: "the kernel of the lab loads no modules", Fails: "this kernel loads no modules"},
-		"known_host":      {},
-		"limits":          {},
-		"line":            {},
-		"locale":          {},
-		"marked_block":    {Prepare: "mkdir -p /srv/www"},
-		"mount":           {},
-		"package":         {Adapt: []string{"postgresql-15", "lab-two", "15.6-0+deb12u1", "1.0"}},
-		"print":           {},
-		"reboot":          {Adapt: []string{"linux-image-amd64", "lab-one"}},
-		"reload":          {},
-		"restart":         {Prepare: "printf '[Service]\\nExecStart=/bin/sleep infinity\\n' > /etc/systemd/system/app.service; systemctl daemon-reload"},
-		"service":         {},
-		"sudoers":         {},
-		"swap":            {Adapt: []string{`size     = "1G"`, "size = \"4M\"\n  active = false"}}, // the kernel is not the host's own
-		"symlink":         {Prepare: "touch /etc/nginx/sites-available/blog"},
-		"sysctl":          {},
-		"systemd_timer":   {},
-		"systemd_unit":    {},
-		"timezone":        {},
-		"user":            {},
-		"wait_for":        {Prepare: answers("ready")},
 
 		"archive": {Prepare: "mkdir -p /srv/app-1.2.0/bin && touch /srv/app-1.2.0/bin/app && tar -C /srv -czf /var/cache/app-1.2.0.tar.gz app-1.2.0"},
-		"tree":    {Files: map[string]string{"files/www/index.html": "hello\n"}},
+
+		"assert": {},
+
+		"authorized_keys": {},
+
+		"bridge": {},
+
+		"bridge_port": {Prepare: "ip link add eth1 type veth peer name other1"},
+
+		"can": {Cannot: "the kernel of the lab has no CAN devices", Fails: "this host has no CAN device can0"},
+
+		"certificate": {},
+
+		"command": {Prepare: "printf '#!/bin/sh\\ntouch /etc/ssl/site.pem\\n' > /usr/local/bin/issue-cert; chmod +x /usr/local/bin/issue-cert"},
+
+		"cron": {},
+
+		"directory": {Prepare: "touch /etc/nginx/sites-enabled/old"},
+
+		"download": {Prepare: answers("test2")}, // of which the example has the checksum
+
+		"file": {},
+
+		"git": {Prepare: "git init -q -b main /srv/site.src && cd /srv/site.src && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git clone -q --bare /srv/site.src /srv/site.git"},
+
+		"gre": {Cannot: "the kernel of the lab has no GRE tunnels", Fails: "this kernel has no gretap"},
+
+		"group": {},
+
+		"hostname": {},
+
+		"hosts_entry": {},
+
+		"http": {Prepare: answers("ok"), Again: []string{"http.announce"}},
+
+		"interface": {Prepare: "ip link show eth1 > /dev/null || ip link add eth1 type veth peer name other1"},
+
+		"kernel_module": {Cannot: "the kernel of the lab loads no modules", Fails: "this kernel loads no modules"},
+
+		"known_host": {},
+
+		"limits": {},
+
+		"line": {},
+
+		"locale": {},
+
+		"marked_block": {Prepare: "mkdir -p /srv/www"},
+
+		"mount": {},
+
+		"package": {Adapt: []string{"postgresql-15", "lab-two", "15.6-0+deb12u1", "1.0"}},
+
+		"print": {},
+
+		"reboot": {Adapt: []string{"linux-image-amd64", "lab-one"}},
+
+		"reload": {},
+
+		"restart": {Prepare: "printf '[Service]\\nExecStart=/bin/sleep infinity\\n' > /etc/systemd/system/app.service; systemctl daemon-reload"},
+
+		"service": {},
+
+		"sudoers": {},
+
+		"swap": {Adapt: []string{`size     = "1G"`, "size = \"4M\"\n  active = false"}}, // the kernel is not the host's own
+
+		"symlink": {Prepare: "touch /etc/nginx/sites-available/blog"},
+
+		"sysctl": {},
+
+		"systemd_timer": {},
+
+		"systemd_unit": {},
+
+		"timezone": {},
+
+		"tree": {Files: map[string]string{"files/www/index.html": "hello\n"}},
+
+		"user": {},
+
+		"wait_for": {Prepare: answers("ready")},
 	}
 }
 
