@@ -21,13 +21,20 @@ import (
 func compile(t *testing.T, example string, vars ...lang.Var) *graph.Result {
 	t.Helper()
 	registry := modules.Standard()
-	facts := map[string]any{"home": "/home/me", "hostname": "host"}
+	facts := map[string]any{
+		"home": "/home/me", "hostname": "host", "init": "systemd", "package_manager": "apt",
+		"os": map[string]any{"name": "Debian GNU/Linux"},
+	}
 	site, list := lang.Load(os.DirFS(example), lang.Options{Registry: registry})
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
+	name := "host"
+	if hosts, _, _ := site.Hosts(t.Context(), lang.Target{Vars: vars}); len(hosts) > 0 {
+		name = hosts[0].Name
+	}
 	declarations, list := site.For(t.Context(), lang.Target{
-		Host: "host",
+		Host: name,
 		Vars: vars,
 		Facts: func(name string) (any, error) {
 			if v, ok := facts[name]; ok {

@@ -67,19 +67,25 @@ type machine struct {
 // boot starts a fresh host for a test.
 func boot(t *testing.T) *machine {
 	t.Helper()
-	return start(t, shared.run.Boot)
+	return start(t, "host", shared.run.Boot)
+}
+
+// bootAs starts a fresh host of a name, which others reach it by.
+func bootAs(t *testing.T, name string) *machine {
+	t.Helper()
+	return start(t, name, shared.run.Boot)
 }
 
 // bootLasting starts a host that can reboot.
 func bootLasting(t *testing.T) *machine {
 	t.Helper()
-	return start(t, shared.run.BootLasting)
+	return start(t, "host", shared.run.BootLasting)
 }
 
 // start boots a host, which is powered off after the test, and puts tenet on it.
-func start(t *testing.T, boot func(context.Context, string) (*lab.Host, error)) *machine {
+func start(t *testing.T, name string, boot func(context.Context, string) (*lab.Host, error)) *machine {
 	t.Helper()
-	h, err := boot(t.Context(), "host")
+	h, err := boot(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
