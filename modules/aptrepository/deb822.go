@@ -44,7 +44,8 @@ func parse(text string) *Repository {
 		r.foreign = fmt.Sprintf("%d sources", stanzas)
 	}
 	for _, f := range fields {
-		words := strings.Fields(f.value)
+		value := strings.Join(f.lines, "\n")
+		words := strings.Fields(value)
 		switch strings.ToLower(f.name) {
 		case "types":
 			r.Types = words
@@ -57,11 +58,11 @@ func parse(text string) *Repository {
 		case "architectures":
 			r.Architectures = words
 		case "signed-by":
-			r.SignedBy = new(host.Text(signedBy(f.value)))
+			r.SignedBy = new(host.Text(signedBy(value)))
 		case "enabled":
-			r.Enabled = new(!slices.Contains([]string{"no", "false", "without", "off", "disable"}, strings.ToLower(f.value)))
+			r.Enabled = new(!slices.Contains([]string{"no", "false", "without", "off", "disable"}, strings.ToLower(value)))
 		case "trusted":
-			r.Trusted = new(slices.Contains([]string{"yes", "true", "with", "on", "enable"}, strings.ToLower(f.value)))
+			r.Trusted = new(slices.Contains([]string{"yes", "true", "with", "on", "enable"}, strings.ToLower(value)))
 		case "x-repolib-name", "description":
 		default:
 			if r.foreign == "" {
@@ -72,7 +73,10 @@ func parse(text string) *Repository {
 	return r
 }
 
-type field struct{ name, value string }
+type field struct {
+	name  string
+	lines []string
+}
 
 // fieldsOf gives the fields of the first stanza, and counts all stanzas.
 func fieldsOf(text string) (fields []field, stanzas int) {
@@ -85,7 +89,8 @@ func fieldsOf(text string) (fields []field, stanzas int) {
 			inside = false
 		case line[0] == ' ' || line[0] == '\t':
 			if stanzas == 1 && len(fields) > 0 {
-				fields[len(fields)-1].value += "\n" + strings.TrimSpace(line)
+				last := &fields[len(fields)-1]
+				last.lines = append(last.lines, strings.TrimSpace(line))
 			}
 		default:
 			if !inside {
@@ -93,9 +98,9 @@ func fieldsOf(text string) (fields []field, stanzas int) {
 				stanzas++
 			}
 			if name, value, ok := strings.Cut(line, ":"); ok && stanzas == 1 {
-				fields = append(fields, field{name, strings.TrimSpace(value)})
+				fields = append(fields, field{name, []string{strings.TrimSpace(value)}})
 			} else if stanzas == 1 {
-				fields = append(fields, field{line, ""})
+				fields = append(fields, field{name: line})
 			}
 		}
 	}
