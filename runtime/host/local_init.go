@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 )
 
 // Init is Machine.Init. What the machine runs is asked: systemd by its own bus,
@@ -15,6 +16,14 @@ func (l *Local) Init(ctx context.Context, user string) (Init, error) {
 		return l.buses.init(l, user)
 	}
 	system := initSystem(l)
+	if l.root == nil {
+		switch {
+		case exists(l, "/run/openrc/softlevel"):
+			system = "openrc"
+		case strings.TrimSpace(text(l, "/proc/1/comm")) == "init" && exists(l, "/etc/init.d"):
+			system = "sysv"
+		}
+	}
 	switch {
 	case system == "":
 		return nil, fmt.Errorf("an init system (systemd, OpenRC or SysV): %w", ErrUnsupported)

@@ -130,7 +130,11 @@ func (s *scripts) Do(ctx context.Context, verb Verb, name string) error {
 	case Mask, Unmask:
 		return cannotMask(s.system)
 	case Enable, Disable:
-		argvs = s.enabling(verb == Enable, name)
+		levels, err := levelsOf(s.h, name)
+		if err != nil {
+			return err
+		}
+		argvs = s.enabling(verb == Enable, name, levels)
 	default:
 		if s.down != nil {
 			return s.down
@@ -160,12 +164,14 @@ func (s *scripts) Do(ctx context.Context, verb Verb, name string) error {
 // enabling are the programs that let a service start at boot, or no more. A script
 // without links is enabled by its defaults; links that stop it tell the package that
 // it comes from to leave it so.
-func (s *scripts) enabling(on bool, name string) [][]string {
+func (s *scripts) enabling(on bool, name string, levels []string) [][]string {
 	switch {
 	case s.system == "openrc" && on:
 		return [][]string{{"rc-update", "--nocolor", "add", name, "default"}}
+	case s.system == "openrc" && len(levels) == 0:
+		return nil
 	case s.system == "openrc":
-		return [][]string{{"rc-update", "--nocolor", "--all", "del", name}}
+		return [][]string{append([]string{"rc-update", "--nocolor", "del", name}, levels...)}
 	case !exists(s.h, "/usr/sbin/update-rc.d") && exists(s.h, "/sbin/chkconfig"):
 		return [][]string{{"chkconfig", name, map[bool]string{true: "on", false: "off"}[on]}}
 	case on:
@@ -176,20 +182,25 @@ func (s *scripts) enabling(on bool, name string) [][]string {
 
 // enabledOpenRC reports whether a service is in a runlevel.
 func enabledOpenRC(h Reader, name string) (bool, error) {
+	levels, err := levelsOf(h, name)
+	return len(levels) > 0, err
+}
+
+// levelsOf lists the runlevels of OpenRC that a service is in.
+func levelsOf(h Reader, name string) (in []string, err error) {
 	levels, err := h.ReadDir("/etc/runlevels")
 	if err != nil && !isGone(err) {
-		return false, err
+		return nil, err
 	}
 	for _, level := range levels {
 		_, err := h.Lstat(path.Join("/etc/runlevels", level.Name, name))
 		if err == nil {
-			return true, nil
-		}
-		if !isGone(err) {
-			return false, err
+			in = append(in, level.Name)
+		} else if !isGone(err) {
+			return nil, err
 		}
 	}
-	return false, nil
+	return in, nil
 }
 
 // enabledSysV reports whether a script has a link that starts it, in any runlevel
