@@ -3,14 +3,12 @@
 package labtest
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/tenetcm/tenet/internal/lab"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -62,7 +60,7 @@ systemctl disable -q cron.service`)
 tenet plan --detailed-exitcode /root/star
 ! tenet import --all users --out /root/site`)
 
-	bare := start(t, func(ctx context.Context, _ string) (*lab.Host, error) { return shared.run.Boot(ctx, "bare") })
+	bare := bootAs(t, "bare")
 	site := strings.Fields(m.shell("cd /root/site && tar -c . | base64 -w0"))[0]
 	bare.copy(fstest.MapFS{"site.b64": {Data: []byte(site)}}, "/root")
 	bare.shell("mkdir /root/site && base64 -d /root/site.b64 | tar -x -C /root/site")
