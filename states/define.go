@@ -26,7 +26,7 @@ func Define[T any](t Type[T]) *Module {
 			if err := c.checkRequired(r.(*T)); err != nil || t.Validate == nil {
 				return err
 			}
-			return t.Validate(*r.(*T))
+			return readable(t.Validate(*r.(*T)))
 		},
 		Fill: func(have, want any) any { return c.fill(pointer[T](have), want.(*T)) },
 	}

@@ -79,7 +79,7 @@ func checkCommand(want Timer) error {
 		}
 	}
 	for name, value := range want.Env {
-		if !variable.MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") || len(value) > maxCommand {
+		if !variable.MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") || len(name)+len(value) > maxCommand {
 			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that systemd could set", name)}
 		}
 	}

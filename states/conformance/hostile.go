@@ -177,12 +177,14 @@ func (x *experiment) carryOut(t T, c Case, text string) {
 	m := x.suite.Module
 	r := &runner{t: t, suite: x.suite, c: c}
 	if _, err := r.decode(); err != nil {
+		readableError(t, err)
 		return
 	}
 	h := &watched{Host: x.suite.Host(t), t: t, text: text, secret: x.attribute.Sensitive}
 	first := r.carryOut(h, states.Present)
 	after := snapshot(t, h)
 	x.judge(t, text, h, after)
+	readableError(t, first.err)
 	if first.err != nil || m.IsAct() {
 		return
 	}
@@ -199,6 +201,14 @@ func (x *experiment) carryOut(t T, c Case, text string) {
 		t.Errorf("absent again: changes %v, error %v", again.changes, again.err)
 	}
 	x.judge(t, text, h, snapshot(t, h))
+}
+
+// readableError wants an error that somebody can read, however large the text is.
+func readableError(t T, err error) {
+	const most = 16 << 10
+	if err != nil && len(err.Error()) > most {
+		t.Errorf("the error has %d bytes: it repeats the text: %.300s", len(err.Error()), err.Error())
+	}
 }
 
 // judge looks at what a hostile text has done.

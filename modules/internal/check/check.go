@@ -21,6 +21,8 @@ func Path(attribute, p string) error {
 		e.Message = "a path is required"
 	case strings.Contains(p, "\x00"):
 		e.Message = "a path cannot contain a NUL byte"
+	case len(p) > maxPath:
+		e.Message = fmt.Sprintf("it has %d bytes, and a path at most %d", len(p), maxPath)
 	case !strings.HasPrefix(p, "/"):
 		e.Message = fmt.Sprintf("%q is no absolute path", p)
 		e.Hint = "write it from the root: " + path.Join("/", p)
@@ -78,6 +80,9 @@ func Account(attribute string, name *string) error {
 	}
 	return Name(attribute, *name, "._-$@\\+")
 }
+
+// maxPath is PATH_MAX of the kernel, without the NUL byte at its end.
+const maxPath = 4095
 
 // maxName is the most that a file's name may have, and more than any program that deals
 // with accounts takes.
