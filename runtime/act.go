@@ -135,9 +135,7 @@ func (s *step) act(ctx context.Context) {
 		if s.part.Results[states.ChangedIf] != nil && s.maybe == "" && s.node.taint == nil {
 			s.maybe = "if its changed_if holds"
 		}
-		if waits, ok := errors.AsType[*host.NotYet](err); ok && s.maybe == "" && s.node.taint == nil {
-			s.maybe = waits.Error()
-		}
+		s.uncertain(err)
 		return
 	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.maybe == "":
 		s.outcome, s.unforeseen, s.maybe = states.Changed, true, unreadable

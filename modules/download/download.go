@@ -102,7 +102,7 @@ func read(_ context.Context, h host.Host, want Download) (*Download, error) {
 	case err != nil:
 		return nil, err
 	case info.Kind != host.Regular:
-		return nil, fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind)
+		return nil, &states.AdviceError{Err: fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind), Final: true}
 	}
 	have := &Download{
 		Path:  want.Path,
@@ -145,7 +145,7 @@ func write(ctx context.Context, h host.Host, have *Download, want Download) erro
 	}
 	// What is missing is known before anything is asked for.
 	if _, err := h.Lstat(path.Dir(want.Path)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
+		return &states.AdviceError{Err: fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err), Final: true}
 	}
 	return want.fromAny(ctx, h, func(source string) error {
 		return want.fetch(ctx, h, source, meta)

@@ -94,13 +94,13 @@ func (g *program) published(ctx context.Context, commit string) error {
 			return err
 		}
 		if strings.TrimSpace(said) == "" {
-			return fmt.Errorf("%s holds the commit %s, which was made there and is known nowhere else (force = true lets go of it)", g.path, commit)
+			return lost("%s holds the commit %s, which was made there and is known nowhere else", g.path, commit)
 		}
 	}
 	// What branches hold that no other side has.
 	said, err := g.query(ctx, "rev-list", "--max-count=1", "--branches", "--not", "--remotes", "--tags", "--glob=refs/tenet/*")
 	if err == nil && strings.TrimSpace(said) != "" {
-		err = fmt.Errorf("%s holds the commit %s on a branch of its own, which is known nowhere else (force = true lets go of it)", g.path, strings.TrimSpace(said))
+		err = lost("%s holds the commit %s on a branch of its own, which is known nowhere else", g.path, strings.TrimSpace(said))
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (g *program) published(ctx context.Context, commit string) error {
 func (g *program) noStash(ctx context.Context) error {
 	said, err := g.query(ctx, "for-each-ref", "--format=%(refname)", "refs/stash")
 	if err == nil && strings.TrimSpace(said) != "" {
-		err = fmt.Errorf("%s holds a stash (force = true lets go of it)", g.path)
+		err = lost("%s holds a stash", g.path)
 	}
 	return err
 }

@@ -71,6 +71,14 @@ func list(names []string) string {
 	return text
 }
 
+// lost is an error where something would be.
+func lost(format string, args ...any) error {
+	return &states.AdviceError{Err: fmt.Errorf(format, args...), Hint: "save it elsewhere, or let go of it with force = true", Final: true}
+}
+
+// final is an error that another attempt does not change.
+func final(err error) error { return &states.AdviceError{Err: err, Final: true} }
+
 // differences are those that no attribute holds.
 func differences(have, want Git) []states.Change {
 	var out []states.Change
@@ -108,13 +116,13 @@ func read(ctx context.Context, h host.Host, want Git) (*Git, error) {
 	case err != nil:
 		return nil, err
 	case info.Kind != host.Directory:
-		return nil, fmt.Errorf("%s is a %s, not a checkout", want.Path, info.Kind)
+		return nil, final(fmt.Errorf("%s is a %s, not a checkout", want.Path, info.Kind))
 	}
 	inside, err := h.Lstat(path.Join(want.Path, ".git"))
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := h.ReadDir(want.Path)
 		if err == nil && len(entries) > 0 {
-			err = fmt.Errorf("%s is no checkout of git, and not empty: it holds %s", want.Path, entries[0].Name)
+			err = final(fmt.Errorf("%s is no checkout of git, and not empty: it holds %s", want.Path, entries[0].Name))
 		}
 		return nil, err
 	}
@@ -184,7 +192,7 @@ func (g *program) mayLeave(ctx context.Context, have, want Git) error {
 		return nil
 	}
 	if len(have.changed) > 0 {
-		return fmt.Errorf("%s holds files that were edited: %s (force = true lets go of that)", want.Path, list(have.changed))
+		return lost("%s holds files that were edited: %s", want.Path, list(have.changed))
 	}
 	return g.published(ctx, *have.Commit)
 }
@@ -222,7 +230,7 @@ func remove(ctx context.Context, h host.Host, have Git) error {
 		}
 		if len(changed) > 0 {
 			slices.Sort(changed)
-			return fmt.Errorf("%s holds files that are nowhere else: %s (force = true lets go of that)", have.Path, list(changed))
+			return lost("%s holds files that are nowhere else: %s", have.Path, list(changed))
 		}
 		if err := g.published(ctx, *have.Commit); err != nil {
 			return err

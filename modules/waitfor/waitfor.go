@@ -151,7 +151,7 @@ func act(ctx context.Context, h host.Host, want WaitFor) (bool, WaitFor, error) 
 	if want.Every != nil {
 		pause = *want.Every
 	}
-	begun := host.Now(h)
+	begun, said := host.Now(h), false
 	for {
 		why, err := look(ctx, h, want)
 		if err != nil {
@@ -166,12 +166,24 @@ func act(ctx context.Context, h host.Host, want WaitFor) (bool, WaitFor, error) 
 		}
 		err = host.Sleep(ctx, h, min(pause, left))
 		if errors.Is(err, host.ErrUnforeseeable) {
-			err = &host.NotYet{Until: want.target()}
+			err = &states.UncertainError{Reason: "it waits until " + want.target()}
 		}
 		if err != nil {
 			return false, want, err
 		}
+		if !said { // not on a shadow, where nothing is awaited
+			said = true
+			states.Say(ctx, want.waiting(why))
+		}
 	}
+}
+
+// waiting says what is waited for, and why it is not so.
+func (want WaitFor) waiting(why error) string {
+	if why == nil {
+		return "waiting until " + want.target()
+	}
+	return fmt.Sprintf("waiting until %s: %v", want.target(), why)
 }
 
 func (want WaitFor) late(limit time.Duration, why error) error {

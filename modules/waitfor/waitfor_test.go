@@ -9,6 +9,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/modules/waitfor"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
 
@@ -77,7 +78,12 @@ func TestWait(t *testing.T) {
 			t.Errorf("%v: a plan says %q", c.values, err)
 		}
 		begun := host.Now(h)
-		_, _, err = waitfor.Module.Act(t.Context(), h, want)
+		var told []string
+		ctx := states.WithSay(t.Context(), func(text string) { told = append(told, text) })
+		_, _, err = waitfor.Module.Act(ctx, h, want)
+		if len(told) != 1 || !strings.HasPrefix(told[0], strings.Replace(c.until, "it waits", "waiting", 1)) {
+			t.Errorf("%v: it told %q", c.values, told)
+		}
 		waited := host.Now(h).Sub(begun)
 		if err == nil || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), "it waited 1m0s until ") {
 			t.Errorf("%v: %v", c.values, err)

@@ -35,16 +35,6 @@ func Sleep(ctx context.Context, h Host, d time.Duration) error {
 	}
 }
 
-// NotYet is the ErrUnforeseeable of what waits for others: only they know when
-// it will have come about.
-type NotYet struct{ Until string }
-
-// Error says what is waited for.
-func (e *NotYet) Error() string { return "it waits until " + e.Until }
-
-// Is makes it an ErrUnforeseeable.
-func (e *NotYet) Is(target error) bool { return target == ErrUnforeseeable }
-
 // SetClock sets the time of the host, which from then on passes only by Sleep.
 func (m *Memory) SetClock(now time.Time) {
 	m.mu.Lock()
