@@ -78,6 +78,17 @@ role "web" {
     require   = [component.site]
   }
 
+  archive "theme" {
+    path      = "/srv/www/status.${var.domain}/theme"
+    source    = "files/theme.tar.gz"
+    checksum  = "sha256:f81770ce04da250685c905194e6cef390cb3e8460838c88a700818901be59d59"
+    strip     = 1
+    exclude   = ["README"]
+    owner     = "www-data"
+    file_mode = "0644"
+    require   = [component.site]
+  }
+
   service "nginx" {
     running = true
     enabled = true
