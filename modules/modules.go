@@ -11,6 +11,7 @@ import (
 	"github.com/tenetcm/tenet/modules/can"
 	"github.com/tenetcm/tenet/modules/certificate"
 	"github.com/tenetcm/tenet/modules/command"
+	"github.com/tenetcm/tenet/modules/container"
 	"github.com/tenetcm/tenet/modules/cron"
 	"github.com/tenetcm/tenet/modules/directory"
 	"github.com/tenetcm/tenet/modules/download"
@@ -62,6 +63,7 @@ func Standard() *states.Registry {
 		certificate.Module,
 		command.Module,
 		cron.Module,
+		container.Module,
 		directory.Module,
 		download.Module,
 		file.Module,
