@@ -27,7 +27,7 @@ func TestLifecycleOfMounts(t *testing.T) {
 	lifecycle{
 		Type: "mount", Label: "/srv/bound", Prepare: "mkdir -p /srv/one/deep /srv/two; echo one > /srv/one/deep/f",
 		Steps: []step{
-			{Set: "source = \"/srv/one\"\noptions = [\"bind\"]", Verify: "grep -qx one /srv/bound/deep/f"},
+			{Set: "source = \"/srv/one\"\noptions = [\"bind\"]", Verify: "grep -qx one /srv/bound/deep/f && test -e /run/systemd/generator/srv-bound.mount"},
 			{Set: "source = \"/srv/one/deep\"", Verify: "grep -qx one /srv/bound/f && grep -q bind /etc/fstab"},
 			{Set: "source = \"/srv/one/deep\"\noptions = [\"bind\", \"ro\"]", Verify: "! touch /srv/bound/x"},
 		},
