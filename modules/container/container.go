@@ -59,8 +59,8 @@ var Module = states.Define(states.Type[Container]{
 })
 
 var (
-	imagePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,511}$`)
-	envPattern   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	imagePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+	envPattern   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	portPattern  = regexp.MustCompile(`^((\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):)?(\d{1,5}(-\d{1,5})?:)?\d{1,5}(-\d{1,5})?(/(tcp|udp|sctp))?$`)
 	pathPattern  = regexp.MustCompile(`^(/[^:,\x00-\x1f]*|[A-Za-z0-9][A-Za-z0-9_.-]*):/[^:,\x00-\x1f]*(:[A-Za-z0-9_,=-]+)?$`)
 	devPattern   = regexp.MustCompile(`^/[^:,\x00-\x1f]+(:/[^:,\x00-\x1f]+)?(:[rwm]{1,3})?$`)
@@ -75,6 +75,7 @@ func own() []string {
 const (
 	maxArguments = 64 << 10 // of all that stands in the command line
 	maxName      = 200
+	maxImage     = 512
 )
 
 func validate(want Container) error {
@@ -118,7 +119,7 @@ func validate(want Container) error {
 
 // validateNames checks what becomes an argument of its own.
 func validateNames(want Container) error {
-	if want.Image != nil && !imagePattern.MatchString(*want.Image) {
+	if want.Image != nil && (len(*want.Image) > maxImage || !imagePattern.MatchString(*want.Image)) {
 		return &states.AttributeError{Attribute: "image", Message: fmt.Sprintf("%.100q is no name of an image", *want.Image)}
 	}
 	if want.Network != nil {
@@ -138,7 +139,7 @@ func validateEnvironment(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		e := &states.AttributeError{Attribute: "environment"}
 		switch value := env[name]; {
-		case !envPattern.MatchString(name):
+		case len(name) > maxName || !envPattern.MatchString(name):
 			e.Message = fmt.Sprintf("%.100q is no name of a variable", name)
 		case strings.ContainsAny(value, "\n\r\x00"):
 			e.Message = fmt.Sprintf("the value of %s is not one line", name)
