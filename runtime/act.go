@@ -32,13 +32,18 @@ func (s *step) attempt(parent context.Context) {
 	s.concluded(ctx, s.write(ctx))
 }
 
-// moduleLocks are apart from the locks that a site names.
+// moduleLocks are apart from the locks that a site names. A resource has those of
+// its paths, too: of two parts that edit one file, each works on what the other has
+// left.
 func (s *step) moduleLocks() []string {
 	names := prefixed("module:", s.module.Locks)
 	for i := range names {
 		names[i] = strings.ReplaceAll(names[i], "%s", s.part.Key)
 	}
-	return names
+	if s.module.IsAct() {
+		return names
+	}
+	return append(names, prefixed("module:", s.module.Paths(s.part.Values))...)
 }
 
 // announce records that parts are about to act; what a handler may be owed, and

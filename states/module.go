@@ -99,7 +99,8 @@ type Schema struct {
 	// Handler marks a type whose top-level parts are lazy.
 	Handler bool `json:"handler,omitempty"`
 	// Locks are held during every act of the module; "%s" in a name stands for
-	// the part's key, so that modules may share a lock for each thing.
+	// the part's key, so that modules may share a lock for each thing. A path is the
+	// lock of what stands there, which parts that name it in an attribute hold anyway.
 	Locks []string `json:"locks,omitempty"`
 	// Root marks a type whose acts only root may do.
 	Root bool `json:"root,omitempty"`
