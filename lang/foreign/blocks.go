@@ -54,7 +54,11 @@ func Blocks() []Word {
 		{Name: "uri", Of: ansible, Write: `write http "NAME" { url = "URL" }`},
 		{Name: "fail", Of: ansible, Write: `write assert "NAME" { that = CONDITION message = "…" }, each attribute on a line of its own`},
 		{Name: "x509_certificate", Of: ansible, Write: `write certificate "PATH" { private_key = "PATH" names = ["…"] }, each attribute on a line of its own`},
-		{Name: "authorized_key", Of: ansible, Write: `write component "NAME" { source = "std/users" }`},
+		{Name: "authorized_key", Of: ansible, Write: `write authorized_keys "USER" { keys = ["ssh-ed25519 …"] }`},
+		{Name: "known_hosts", Of: ansible, Write: `write known_host "HOST" { keys = ["ssh-ed25519 …"] }`},
+		{Name: "modprobe", Of: ansible, Write: `write kernel_module "NAME" {}`},
+		{Name: "pam_limits", Of: ansible, Write: `write limits "USER" { type = "soft" item = "nofile" value = "4096" }, each attribute on a line of its own`},
+		{Name: "locale_gen", Of: ansible, Write: `write locale "de_DE.UTF-8" {}`},
 		{Name: "include_tasks", Of: ansible, Write: "all state files of a directory are one site; what is used several times is a component"},
 		{Name: "import_tasks", Of: ansible, Write: "all state files of a directory are one site; what is used several times is a component"},
 
@@ -68,6 +72,8 @@ func Blocks() []Word {
 		{Name: "class", Of: puppet, Write: `write state "NAME" { … }, with param "NAME" { … } for its parameters; in a directory of its own it is a component`},
 		{Name: "define", Of: puppet, Write: `write state "NAME" { … }, with param "NAME" { … } for its parameters; in a directory of its own it is a component`},
 		{Name: "node", Of: puppet, Write: `write host "NAME" { … }, and what belongs to it into role "NAME" { … }`},
+		{Name: "ssh_authorized_key", Of: puppet, Write: `write authorized_keys "USER" { keys = ["ssh-ed25519 …"] }`},
+		{Name: "sshkey", Of: puppet, Write: `write known_host "HOST" { keys = ["ssh-ed25519 …"] }`},
 
 		{Name: "if", Write: "write when = CONDITION in the part or state, or a conditional value: CONDITION ? A : B"},
 		{Name: "for", Write: "write for_each = LIST in the part or state, and each.key for the element"},
