@@ -1,8 +1,12 @@
 package foreign
 
+import "slices"
+
 // Blocks are types of blocks in other tools. One that is On "part" is meant
 // within a part.
-func Blocks() []Word {
+func Blocks() []Word { return slices.Concat(blocksOfTasks(), blocksOfStates()) }
+
+func blocksOfTasks() []Word {
 	return []Word{
 		{Name: "resource", Of: terraform, Write: `the type of the part comes first: file "/etc/motd" { … }`},
 		{Name: "module", Of: terraform, Write: `write component "NAME" { source = "./DIR" }, with its inputs in vars = { … }`},
@@ -61,7 +65,11 @@ func Blocks() []Word {
 		{Name: "locale_gen", Of: ansible, Write: `write locale "de_DE.UTF-8" {}`},
 		{Name: "include_tasks", Of: ansible, Write: "all state files of a directory are one site; what is used several times is a component"},
 		{Name: "import_tasks", Of: ansible, Write: "all state files of a directory are one site; what is used several times is a component"},
+	}
+}
 
+func blocksOfStates() []Word {
+	return []Word{
 		{Name: "pkg", Of: salt, Write: `write package "nginx" {}`},
 		{Name: "cmd", Of: salt, Write: `write command "NAME" { argv = ["PROGRAM", "ARGUMENT"] }`},
 		{Name: "include", Of: salt, Write: "all state files of a directory are one site; what is used several times is a component"},
