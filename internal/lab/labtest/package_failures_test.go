@@ -117,6 +117,11 @@ func TestPackageWaitsForOthers(t *testing.T) {
 	m.shell(awkward)
 	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done; systemd-run -q --on-active=3 rm /root/slow")
 	m.site("package \"lab-two\" {}\n")
+	for _, e := range m.tenet("plan").parts() { // which does not wait
+		if e.Certain == nil || *e.Certain || !strings.Contains(e.Reason, "is held by process") {
+			t.Errorf("the plan says %s, certain %v: %q", e.Action, e.Certain, e.Reason)
+		}
+	}
 	began := time.Now()
 	r := m.tenet("apply", "--yes")
 	said := ""

@@ -51,6 +51,7 @@ package "lab-two" {}
 	}
 
 	m.site("package \"lab-one\" {\n  version = \"latest\"\n}\n")
+	m.shell("tenet plan --no-color /root/site | grep -F 'version 1.0 → 2.0'")
 	m.converges("package.lab-one")
 	if got := version(); got != "install installed 2.0" {
 		t.Errorf("latest: %s", got)
@@ -102,13 +103,13 @@ func TestPackageWhileAnotherHoldsTheLock(t *testing.T) {
 	m.shell(repository)
 	m.shell(`cat > /root/hold.pl <<'END'
 use Fcntl;
-open(my $f, ">>", "/var/lib/dpkg/lock-frontend") or die $!;
+open(my $f, ">>", $ARGV[0]) or die $!;
 my $lock = pack("s s x4 l! l! i x4", F_WRLCK, 0, 0, 0, 0); # struct flock
 fcntl($f, F_SETLK, $lock) or die $!;
 open(my $mark, ">", "/root/held") or die $!;
 sleep 600;
 END
-systemd-run -q --unit=holder perl /root/hold.pl
+systemd-run -q --unit=holder perl /root/hold.pl /var/lib/dpkg/lock-frontend
 for i in $(seq 100); do test -e /root/held && exit 0; sleep 0.1; done; exit 1`)
 	m.site(`
 package "lab-two" {
@@ -118,5 +119,11 @@ package "lab-two" {
 	holder := m.shell("systemctl show -P MainPID holder")
 	says(t, m.fails("package.lab-two"), "lock", "perl", holder, "waited for 1s")
 	m.shell("systemctl stop holder")
+
+	// So it is with the package lists, which nobody has fetched yet.
+	m.shell("rm -rf /var/lib/apt/lists/* /root/held; systemd-run -q --unit=lists perl /root/hold.pl /var/lib/apt/lists/lock; until test -e /root/held; do sleep 0.05; done")
+	holder = m.shell("systemctl show -P MainPID lists")
+	says(t, m.fails("package.lab-two"), "/var/lib/apt/lists/lock", "perl", holder)
+	m.shell("systemctl stop lists")
 	m.converges("package.lab-two")
 }
