@@ -144,6 +144,9 @@ func prepare(h host.Host, have *Certificate, want Certificate) (*prepared, error
 			return nil, err
 		}
 	}
+	if info, err := h.Lstat(*want.PrivateKey); err == nil && info.Kind != host.Regular {
+		return nil, fmt.Errorf("%s is a %s, not a private key", *want.PrivateKey, info.Kind)
+	}
 	if p.signer, err = loadAuthority(h, want); err != nil {
 		return nil, err
 	}

@@ -217,6 +217,7 @@ func TestCertificateFails(t *testing.T) {
 		{Name: "a damaged one", Prepare: put(at, "-----BEGIN CERTIFICATE-----\n"+secret+"\n-----END CERTIFICATE-----\n"), Values: values(nil), Fails: "damaged certificate"},
 		{Name: "no key", Prepare: put(key, "text"), Values: values(nil), Fails: "holds no private key in PEM, and is not replaced"},
 		{Name: "a damaged key", Prepare: put(key, "-----BEGIN PRIVATE KEY-----\n"+secret+"\n-----END PRIVATE KEY-----\n"), Values: values(nil), Fails: "cannot be used"},
+		{Name: "a link to a key", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/etc/passwd", key) }, Values: values(nil), Fails: "is a symlink, not a private key"},
 		{Name: "a directory", Values: map[string]any{"path": "/srv", "private_key": key}, Fails: "is a directory, not a certificate"},
 		{Name: "no directory", Values: map[string]any{"path": "/none/a.pem", "private_key": key}, Fails: "the directory /none is not there"},
 		{Name: "no directory of the key", Values: map[string]any{"path": at, "private_key": "/none/a.key"}, Fails: "the directory /none is not there"},
@@ -272,5 +273,25 @@ func TestKeys(t *testing.T) {
 		if fake.Text(h, at) == first {
 			t.Errorf("%s: the certificate is the same", algorithm)
 		}
+	}
+}
+
+// Below a root all of it is there, and nothing is beside it.
+func TestBelowRoot(t *testing.T) {
+	root := t.TempDir()
+	h, err := host.NewLocal(host.LocalOptions{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	carryOut(t, h, map[string]any{"path": "/site.pem", "private_key": "/site.key", "common_name": "example.test"})
+	entries, err := h.ReadDir("/")
+	if err != nil || len(entries) != 2 {
+		t.Errorf("it holds %v, %v", entries, err)
+	}
+	if info, err := h.Lstat("/site.key"); err != nil || info.Mode != 0o600 {
+		t.Errorf("the key is %+v, %v", info, err)
+	}
+	if err := parsed(t, h, "/site.pem").VerifyHostname("example.test"); err != nil {
+		t.Error(err)
 	}
 }

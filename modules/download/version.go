@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/web"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -163,10 +164,11 @@ func recall(h host.Host, want Download, source, now string) *record {
 // remember keeps what the server said of the version that was put in place.
 func remember(ctx context.Context, h host.Host, want Download, source string, answer *host.Response, sum string) error {
 	first := func(name string) string {
-		if values := answer.Header[name]; len(values) > 0 && len(values[0]) < 1024 {
-			return values[0]
+		values := answer.Header[name]
+		if len(values) == 0 || len(values[0]) > 1024 || strings.ContainsFunc(values[0], func(r rune) bool { return r < ' ' || r > '~' }) {
+			return "" // what could not be sent back
 		}
-		return ""
+		return values[0]
 	}
 	r := record{Source: digestOf(source), SHA256: sum, ETag: first("Etag"), Modified: first("Last-Modified")}
 	name := recordPath(h, want.Path)

@@ -182,9 +182,15 @@ func (g *program) status(ctx context.Context, all bool) (commit string, changed 
 		args = append(args, "--untracked-files=no", "--ignore-submodules=all")
 	}
 	said, err := g.query(ctx, args...)
-	if err != nil {
-		return "", nil, err
+	if err == nil {
+		commit, changed = parseStatus(said)
 	}
+	return commit, changed, err
+}
+
+// parseStatus takes apart what "git status --porcelain=v2 --branch -z" says; see
+// git-status(1).
+func parseStatus(said string) (commit string, changed []string) {
 	for _, row := range strings.Split(said, "\x00") {
 		// 1 XY sub mH mI mW hH hI path; u XY sub m1 m2 m3 mW h1 h2 h3 path; ? path
 		fields := map[byte]int{'1': 9, 'u': 11, '?': 2}
@@ -199,7 +205,7 @@ func (g *program) status(ctx context.Context, all bool) (commit string, changed 
 			changed = append(changed, words[len(words)-1])
 		}
 	}
-	return commit, changed, nil
+	return commit, changed
 }
 
 // url is where the checkout comes from.
@@ -214,11 +220,16 @@ func (g *program) url(ctx context.Context) (*string, error) {
 // stray names the submodules that are not at their commit.
 func (g *program) stray(ctx context.Context) ([]string, error) {
 	said, err := g.query(ctx, "submodule", "status", "--recursive")
-	var names []string
+	return parseStray(said), err
+}
+
+// parseStray takes apart what "git submodule status" says: a mark, the commit and
+// the path in each line.
+func parseStray(said string) (names []string) {
 	for line := range strings.Lines(said) {
 		if words := strings.Fields(line[1:]); line[0] != ' ' && len(words) > 1 {
 			names = append(names, words[1])
 		}
 	}
-	return names, err
+	return names
 }
