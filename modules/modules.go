@@ -36,6 +36,7 @@ import (
 	"github.com/tenetcm/tenet/modules/reload"
 	"github.com/tenetcm/tenet/modules/restart"
 	"github.com/tenetcm/tenet/modules/service"
+	"github.com/tenetcm/tenet/modules/setting"
 	"github.com/tenetcm/tenet/modules/sudoers"
 	"github.com/tenetcm/tenet/modules/swap"
 	"github.com/tenetcm/tenet/modules/symlink"
@@ -89,6 +90,7 @@ func Standard() *states.Registry {
 		service.Module,
 		sudoers.Module,
 		swap.Module,
+		setting.Module,
 		symlink.Module,
 		sysctl.Module,
 		systemdtimer.Module,

@@ -39,7 +39,7 @@ func blocksOfTasks() []Word {
 		{Name: "assemble", Of: ansible, Write: `write file "PATH" { content = join("", [read("a"), read("b")]) }`},
 		{Name: "lineinfile", Of: ansible, Write: `write line "NAME" { path = "/etc/hosts" line = "…" }, each attribute on a line of its own`},
 		{Name: "blockinfile", Of: ansible, Write: `write marked_block "NAME" { path = "/etc/hosts" content = "…" }, each attribute on a line of its own`},
-		{Name: "ini_file", Of: ansible, Write: "write line for each setting, or the whole file"},
+		{Name: "ini_file", Of: ansible, Write: `write setting "NAME" { path = "/etc/app.ini" key = "section.name" value = … }, each attribute on a line of its own`},
 		{Name: "synchronize", Of: ansible, Write: `write tree "PATH" { source = "DIRECTORY OF THE SITE" }`},
 		{Name: "apt", Of: ansible, Write: `write package "nginx" {}`},
 		{Name: "yum", Of: ansible, Write: `write package "nginx" {}`},

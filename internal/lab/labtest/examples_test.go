@@ -127,6 +127,8 @@ func examples() map[string]example {
 		"user": {},
 
 		"wait_for": {Prepare: answers("ready")},
+
+		"setting": {},
 	}
 }
 

@@ -48,4 +48,22 @@ func TestLifecycleOfTexts(t *testing.T) {
 		},
 		Gone: "cmp /srv/hosts /srv/hosts.before",
 	}.run(m)
+	for format, file := range map[string]struct{ before, first, second string }{
+		"ini":        {"; c\n[a]\nx=1 ; d\n", "^b = one$", "^b = two$"},
+		"json":       {"{\n  \"a\": {\"x\": 1} // c\n}\n", `"b": "one"`, `"b": "two"`},
+		"yaml":       {"# c\na:\n    x: 1 # d\n", "^    b: one$", "^    b: two$"},
+		"toml":       {"# c\n[a]\nx = 1 # d\n", `^b = "one"$`, `^b = "two"$`},
+		"properties": {"# c\na.x=1\n", "^a.b = one$", "^a.b = two$"},
+	} {
+		path := "/srv/app." + format
+		lifecycle{
+			Type: "setting", Label: "the value of " + format,
+			Prepare: "printf %s '" + file.before + "' > " + path + "; cp " + path + " " + path + ".before",
+			Steps: []step{
+				{Set: "path = \"" + path + "\"\nkey = \"a.b\"\nvalue = \"one\"", Verify: "grep -q '" + file.first + "' " + path},
+				{Set: "path = \"" + path + "\"\nkey = \"a.b\"\nvalue = \"two\"", Verify: "grep -q '" + file.second + "' " + path},
+			},
+			Gone: "cmp " + path + " " + path + ".before",
+		}.run(m)
+	}
 }

@@ -1,0 +1,196 @@
+package setting
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// jsonFile is JSON, with comments and commas behind the last value where it has
+// them (JWCC).
+type jsonFile struct {
+	text string
+	root hujson.Value
+	data any
+}
+
+func parseJSON(text string) (document, error) {
+	if strings.TrimSpace(text) == "" {
+		text = "{}\n"
+	}
+	root, err := hujson.Parse([]byte(text))
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	plain := root.Clone()
+	plain.Standardize()
+	data, err := decodeJSON(plain.Pack())
+	return &jsonFile{text, root, data}, err
+}
+
+// member finds a member of an object; nil: there is none.
+func member(o *hujson.Object, name string) (int, error) {
+	found := -1
+	for i := range o.Members {
+		literal, ok := o.Members[i].Name.Value.(hujson.Literal)
+		if !ok || literal.String() != name {
+			continue
+		}
+		if found >= 0 {
+			return -1, fmt.Errorf("the key %q is there twice", name)
+		}
+		found = i
+	}
+	return found, nil
+}
+
+// find gives the deepest object on the way, the member there (-1: none), and how many
+// names lead to the object.
+func (f *jsonFile) find(names []string) (o *hujson.Object, at, depth int, whole *hujson.Value, err error) {
+	value := &f.root
+	for depth = 0; ; depth++ {
+		var ok bool
+		if o, ok = value.Value.(*hujson.Object); !ok {
+			return nil, -1, depth, nil, fmt.Errorf("there is no object in which %q could be", names[depth])
+		}
+		at, err = member(o, names[depth])
+		if err != nil || at < 0 || depth == len(names)-1 {
+			return o, at, depth, value, err
+		}
+		value = &o.Members[at].Value
+	}
+}
+
+func (f *jsonFile) get(names []string) (any, bool, error) {
+	v, found := at(f.data, names)
+	if found {
+		_, _, _, _, err := f.find(names)
+		return v, true, err
+	}
+	return nil, false, nil
+}
+
+// renderJSON writes a value whose lines after the first begin with indent.
+func renderJSON(v any, indent string) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent(indent, "  ")
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// indentAt is the space at the beginning of the line of an offset.
+func indentAt(text string, offset int) string {
+	line := text[strings.LastIndexByte(text[:offset], '\n')+1:]
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+func (f *jsonFile) set(names []string, v any) (string, error) {
+	o, i, depth, whole, err := f.find(names)
+	if err != nil {
+		return "", err
+	}
+	var text string
+	if i >= 0 {
+		old := o.Members[i].Value
+		value, err := renderJSON(v, indentAt(f.text, o.Members[i].Name.StartOffset))
+		if err != nil {
+			return "", err
+		}
+		text = f.text[:old.StartOffset] + value + f.text[old.EndOffset:]
+	} else if text, err = f.insert(o, whole, names[depth:], v); err != nil {
+		return "", err
+	}
+	return text, f.compare(text, names, v)
+}
+
+// insert puts a new member behind the last one.
+func (f *jsonFile) insert(o *hujson.Object, whole *hujson.Value, names []string, v any) (string, error) {
+	for len(names) > 1 {
+		v, names = map[string]any{names[len(names)-1]: v}, names[:len(names)-1]
+	}
+	name, err := renderJSON(names[0], "")
+	if err != nil {
+		return "", err
+	}
+	if len(o.Members) == 0 {
+		indent := indentAt(f.text, whole.StartOffset)
+		value, err := renderJSON(v, indent+"  ")
+		if err != nil {
+			return "", err
+		}
+		begin := whole.StartOffset + 1
+		tail := f.text[begin:]
+		if strings.HasPrefix(tail, "}") {
+			tail = "\n" + indent + tail
+		}
+		return f.text[:begin] + "\n" + indent + "  " + name + ": " + value + tail, nil
+	}
+	last := o.Members[len(o.Members)-1]
+	space, indent := " ", ""
+	if before := string(last.Name.BeforeExtra); strings.Contains(before, "\n") || before == "" {
+		i := strings.LastIndexByte(before, '\n')
+		space, indent = before[i+1:], ""
+		if i >= 0 {
+			space, indent = "\n"+before[i+1:], before[i+1:]
+		}
+	}
+	value, err := renderJSON(v, indent)
+	if err != nil {
+		return "", err
+	}
+	end := last.Value.EndOffset
+	return f.text[:end] + "," + space + name + ": " + value + f.text[end:], nil
+}
+
+func (f *jsonFile) remove(names []string) (string, error) {
+	o, i, _, _, err := f.find(names)
+	if err != nil || i < 0 {
+		return f.text, err
+	}
+	m := o.Members[i]
+	begin, end := m.Name.StartOffset, m.Value.EndOffset
+	comma := end + len(m.Value.AfterExtra)
+	text := f.text
+	if comma < len(text) && text[comma] == ',' {
+		end = comma + 1
+	} else if i > 0 { // the last one: the comma before it goes, too
+		before := o.Members[i-1].Value
+		at := before.EndOffset + len(before.AfterExtra)
+		text = text[:at] + text[at+1:]
+		begin, end = begin-1, end-1
+	}
+	head, tail := text[:begin], text[end:]
+	bare := strings.TrimRight(head, " \t")
+	rest := strings.TrimLeft(tail, " \t")
+	switch {
+	case strings.HasSuffix(bare, "\n") && strings.HasPrefix(rest, "\n"):
+		head, tail = bare, rest[1:]
+	case strings.HasSuffix(bare, "\n") && strings.HasPrefix(rest, "\r\n"):
+		head, tail = bare, rest[2:]
+	}
+	text = head + tail
+	d, err := parseJSON(text)
+	if err == nil && !same(d.(*jsonFile).data, without(f.data, names)) {
+		err = errElse
+	}
+	return text, err
+}
+
+// compare reads the new text as a whole.
+func (f *jsonFile) compare(text string, names []string, v any) error {
+	want, err := with(f.data, names, v)
+	if err != nil {
+		return err
+	}
+	d, err := parseJSON(text)
+	if err == nil && !same(d.(*jsonFile).data, want) {
+		err = errElse
+	}
+	return err
+}

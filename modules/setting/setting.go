@@ -1,0 +1,288 @@
+// Package setting is the module "setting": one value in a file of settings, of which
+// all else keeps every byte.
+package setting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/lines"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Setting is one value in a file, wanted or observed.
+type Setting struct {
+	Path      string          `state:"path,key,path" doc:"Absolute path of the file."`
+	Key       string          `state:"key,key" doc:"Names the value: the names on the way to it, with a dot between them: \"server.port\". A name with a dot or a quote in it stands in double quotes, as in JSON. In an INI file the first of two names is the section; in a properties file the whole is one name."`
+	Value     json.RawMessage `state:"value,present" doc:"The value: a text, a number or a boolean; in JSON, YAML and TOML also a list or a map."`
+	Format    *string         `state:"format,in" enum:"ini,json,yaml,toml,properties" doc:"How the file is written. If not given, its name tells: .ini, .conf, .cfg, .json, .yaml, .yml, .toml, .properties."`
+	Separator *string         `state:"separator,in" enum:" = ,=, : ,:,: , " doc:"What stands between a new key and its value in an INI or properties file; \" = \" if not given."`
+	Create    *bool           `state:"create,in" doc:"Creates a missing file, which otherwise is an error."`
+}
+
+const doc = `One value in a file of settings: INI, JSON (also with comments), YAML, TOML or Java's properties.
+
+Only this value changes: comments, order, spaces and line ends of all else keep every byte. A missing value is put behind those that it belongs to, with the maps, tables or the section on the way to it; an existing one is replaced where it stands.
+
+A key that is there twice, and what cannot be changed without touching anything else (a YAML alias or anchor, several documents in one file, a flow mapping or an inline table of several values, a value of several lines in an INI file) is an error; the file stays as it is. What was written is read again before it is put in place, and compared as a whole.
+
+Texts and numbers are the same in INI and properties files. Comments behind a value in an INI file belong to the value, for there is no rule about them.
+
+Absent removes the value with its key; a missing file is nothing to do.
+
+The file must be a regular one of at most 1 MiB; a symbolic link is an error.`
+
+const example = `setting "log level" {
+  path   = "/etc/app.toml"
+  key    = "log.level"
+  value  = "info"
+  create = true
+}
+
+setting "pull request" {
+  path   = "/etc/gitconfig"
+  key    = "pull.rebase"
+  format = "ini"
+  value  = true
+  create = true
+}`
+
+// Module is the module "setting".
+var Module = states.Define(states.Type[Setting]{
+	Name: "setting", Doc: doc, Example: example,
+	Validate: validate, Read: read, Write: write, Remove: remove, Import: imported,
+})
+
+// format tells how the file is written; "" is not known.
+func (s Setting) format() string {
+	if s.Format != nil {
+		return *s.Format
+	}
+	switch ext := strings.ToLower(strings.TrimPrefix(path.Ext(s.Path), ".")); ext {
+	case "conf", "cfg":
+		return "ini"
+	case "yml":
+		return "yaml"
+	case "ini", "json", "yaml", "toml", "properties":
+		return ext
+	}
+	return ""
+}
+
+func validate(want Setting) error {
+	wrong := func(attribute, message, hint string) error {
+		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
+	}
+	if err := check.Path("path", want.Path); err != nil {
+		return err
+	}
+	format := want.format()
+	if format == "" {
+		return wrong("format", "the file's name does not tell how it is written", `give format = "ini", "json", "yaml", "toml" or "properties"`)
+	}
+	names, err := want.names()
+	if err != nil {
+		return wrong("key", err.Error(), `write names with a dot between them, and one with a dot in it in quotes: a."b.c"`)
+	}
+	if format == "ini" && len(names) > 2 {
+		return wrong("key", "an INI file has a section and a name, and nothing below", `write a section with a dot in quotes: "a.b".name`)
+	}
+	for _, name := range names {
+		if err := checkName(format, name); err != nil {
+			return wrong("key", err.Error(), "")
+		}
+	}
+	if want.Value == nil {
+		return nil
+	}
+	value, err := decodeJSON(want.Value)
+	if err == nil {
+		err = checkValue(format, value)
+	}
+	if err != nil {
+		return wrong("value", err.Error(), "")
+	}
+	return nil
+}
+
+// names takes the key apart.
+func (s Setting) names() ([]string, error) {
+	if s.format() == "properties" {
+		return []string{s.Key}, nil
+	}
+	var names []string
+	rest := s.Key
+	for {
+		name, tail := rest, ""
+		if strings.HasPrefix(rest, `"`) {
+			d := json.NewDecoder(strings.NewReader(rest))
+			if err := d.Decode(&name); err != nil {
+				return nil, fmt.Errorf("%q has a name with a quote that does not end", s.Key)
+			}
+			tail = rest[d.InputOffset():]
+			if tail != "" && tail[0] != '.' {
+				return nil, fmt.Errorf("%q has something behind a quote", s.Key)
+			}
+		} else if i := strings.IndexByte(rest, '.'); i >= 0 {
+			name, tail = rest[:i], rest[i:]
+		}
+		if name == "" {
+			return nil, fmt.Errorf("%q has an empty name", s.Key)
+		}
+		names = append(names, name)
+		if tail == "" {
+			return names, nil
+		}
+		rest = tail[1:]
+	}
+}
+
+// document is a file of settings.
+type document interface {
+	// get gives the value at the names, as plain data.
+	get(names []string) (value any, found bool, err error)
+	// set gives the text with another value at the names, which checkValue accepts.
+	set(names []string, value any) (string, error)
+	// remove gives the text without the value, which is there.
+	remove(names []string) (string, error)
+}
+
+// parse reads a file of settings.
+func (s Setting) parse(text string) (document, error) {
+	switch s.format() {
+	case "json":
+		return parseJSON(text)
+	case "yaml":
+		return parseYAML(text)
+	case "toml":
+		return parseTOML(text)
+	case "properties":
+		return parseProperties(text, s.separator()), nil
+	}
+	return parseINI(text, s.separator()), nil
+}
+
+func (s Setting) separator() string {
+	if s.Separator != nil {
+		return *s.Separator
+	}
+	return " = "
+}
+
+// load reads the file. A missing one is an error that wraps fs.ErrNotExist.
+func (s Setting) load(h host.Reader) (document, []string, error) {
+	names, err := s.names()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := lines.Load(h, s.Path)
+	if err != nil {
+		return nil, names, err
+	}
+	d, err := s.parse(text.String())
+	if err != nil {
+		return nil, names, fmt.Errorf("%s is no %s file: %w", s.Path, s.format(), err)
+	}
+	return d, names, nil
+}
+
+func read(_ context.Context, h host.Host, want Setting) (*Setting, error) {
+	d, names, err := want.load(h)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value, found, err := d.get(names)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", want.Path, err)
+	}
+	if !found {
+		return nil, nil
+	}
+	if want.Value != nil {
+		wanted, err := decodeJSON(want.Value)
+		if err != nil {
+			return nil, err
+		}
+		if same(value, wanted) {
+			return &want, nil
+		}
+	}
+	have := want
+	have.Value, err = json.Marshal(value)
+	return &have, err
+}
+
+func write(ctx context.Context, h host.Host, _ *Setting, want Setting) error {
+	d, names, err := want.load(h)
+	switch create := want.Create != nil && *want.Create; {
+	case errors.Is(err, fs.ErrNotExist) && create:
+		d, err = want.parse("")
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w (create = true creates the file)", err)
+	}
+	if err != nil {
+		return err
+	}
+	value, err := decodeJSON(want.Value)
+	if err != nil {
+		return err
+	}
+	text, err := d.set(names, value)
+	if err == nil {
+		err = want.verify(text, names, value, true)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", want.Path, err)
+	}
+	return lines.Parse(text).Save(ctx, h, want.Path, host.Meta{})
+}
+
+func remove(ctx context.Context, h host.Host, have Setting) error {
+	d, names, err := have.load(h)
+	if err != nil {
+		return err
+	}
+	text, err := d.remove(names)
+	if err == nil {
+		err = have.verify(text, names, nil, false)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", have.Path, err)
+	}
+	return lines.Parse(text).Save(ctx, h, have.Path, host.Meta{})
+}
+
+// verify reads a new text as the file will be read.
+func (s Setting) verify(text string, names []string, value any, there bool) error {
+	if len(text) > host.InlineLimit {
+		return fmt.Errorf("it would have %d bytes, more than the %d in which single settings are changed", len(text), host.InlineLimit)
+	}
+	d, err := s.parse(text)
+	if err != nil {
+		return fmt.Errorf("the value cannot be put there: %w", err)
+	}
+	is, found, err := d.get(names)
+	if err == nil && (found != there || there && !same(is, value)) {
+		err = errors.New("the value cannot be put there without touching anything else")
+	}
+	return err
+}
+
+// imported tries the ways in which the file may be written, as its name does not
+// always tell.
+func imported(ctx context.Context, h host.Host, key Setting) (*Setting, error) {
+	if key.format() == "" {
+		key.Format = new("ini")
+	}
+	return read(ctx, h, key)
+}
