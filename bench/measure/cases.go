@@ -113,6 +113,16 @@ func (l *lab) cases() []bcase {
 			wanted:  []wanted{aboveStart(0.050)},
 		},
 		{
+			name: "tree-50000", text: "a tree of 50,000 files, nothing to do",
+			prepare: func(dir string) ([]program, error) { return l.tree(dir, 50_000, false) },
+			wanted:  []wanted{atMost(2, "rsync")},
+		},
+		{
+			name: "tree-cold-50000", text: "a tree of 50,000 files, all to be made",
+			prepare: func(dir string) ([]program, error) { return l.tree(dir, 50_000, true) },
+			wanted:  []wanted{atMost(1.5, "cp")},
+		},
+		{
 			name: "chain", text: "a chain of 200 `/bin/true`",
 			prepare: l.chain,
 			wanted:  []wanted{atMost(2, "shell")},
