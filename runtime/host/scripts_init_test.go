@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/hosttest"
 )
 
 // scripted is a host with scripts, whose programs answer as those of Debian 12 did on
@@ -160,6 +163,21 @@ type equipped struct{ init host.Init }
 func (e equipped) Init(context.Context, string) (host.Init, error) { return e.init, nil }
 func (e equipped) Links(context.Context) (host.Links, error)       { return nil, host.ErrUnsupported }
 func (e equipped) Network() (host.Network, error)                  { return nil, host.ErrUnsupported }
+
+// Below a root, where nothing runs, services are their files; a plan is like that.
+func TestInitBelowRoot(t *testing.T) {
+	tree := func(t *testing.T) host.Host {
+		root := t.TempDir()
+		for _, dir := range []string{"etc/systemd/system", "usr/lib/systemd/system"} {
+			if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return local(t, root)
+	}
+	hosttest.Init(t, func(t *testing.T) (host.Host, string) { return tree(t), "" })
+	hosttest.Init(t, func(t *testing.T) (host.Host, string) { return host.NewShadow(tree(t)), "" })
+}
 
 // FuzzUnitFiles reads units of any text: the files of a host are nobody's own.
 func FuzzUnitFiles(f *testing.F) {

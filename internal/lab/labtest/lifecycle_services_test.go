@@ -178,6 +178,23 @@ service "two" {
 	m.shell("systemctl is-active one && systemctl is-enabled one two && ! systemctl is-active two")
 }
 
+// Where systemd starts itself anew in the middle, nobody knows how a restart has ended:
+// it is made again.
+func TestSystemdIsLost(t *testing.T) {
+	m := boot(t)
+	m.shell("printf '[Service]\nExecStartPre=/bin/sleep 2\nExecStart=/bin/sleep infinity\n' > /etc/systemd/system/slow.service; systemctl daemon-reload")
+	for options, want := range map[string]states.Outcome{"retry = { attempts = 1 }": states.Unknown, "": states.Changed} {
+		m.shell("(sleep 1; systemctl daemon-reexec) > /dev/null 2>&1 &")
+		m.site("state \"again\" {\n  restart \"slow\" {\n" + options + "\n}\n}\n")
+		r := m.tenet("apply", "--yes")
+		ended := r.parts()[len(r.parts())-1]
+		if ended.Outcome != want || want == states.Unknown && (ended.Error == nil || !strings.Contains(ended.Error.Message, "the connection was lost")) {
+			t.Errorf("%q: it is %s: %+v", options, ended.Outcome, ended.Error)
+		}
+	}
+	m.shell("systemctl is-active slow")
+}
+
 // An account without a systemd of its own is told how it gets one.
 func TestAccountWithoutSystemd(t *testing.T) {
 	m := boot(t)
