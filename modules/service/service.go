@@ -32,7 +32,7 @@ const doc = `Whether a service runs, whether it starts at boot, and whether it i
 
 The service must be known to the host: it comes with a package, or with a unit file (see systemd_unit). Before it is started, changed unit files are read anew. A service that does not run after it was started is an error with the last lines of its log.
 
-systemd is asked over its own bus, OpenRC and SysV scripts by their programs. Without a running init system, as in a tree below --root, enabled and masked are still managed, by way of the links that stand for them; running is an error.
+systemd is asked over its own bus. OpenRC and SysV scripts are told by their programs, rc-service and rc-update, or service and update-rc.d (chkconfig where there is only that); those of Debian 12 are tried in the lab, chkconfig is not. Without a running init system, as in a tree below --root, enabled and masked are still managed, by way of the links that stand for them; running is an error.
 
 With user it is a service of that account's own systemd, which must run: it does while the account is logged in, or always after "loginctl enable-linger". A service does not react to changed configuration: notify a restart or reload.`
 
