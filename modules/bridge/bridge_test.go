@@ -77,7 +77,7 @@ func TestBridge(t *testing.T) {
 			{Name: "another kind", Values: v("port1"), Fails: "is no bridge but a veth"},
 			{Name: "long", Values: v("a234567890123456"), Wrong: "more than 15"},
 			{Name: "a path", Values: v("../x"), Wrong: "cannot contain '/'"},
-			{Name: "dots", Values: v(".."), Wrong: "no name of a network device"},
+			{Name: "dots", Values: v(".."), Wrong: "is a directory, and no name"},
 			{Name: "a pattern", Values: v("br%d"), Wrong: "cannot contain"},
 			{Name: "an option", Values: v("-x"), Wrong: "looks like an option"},
 			{Name: "long delay", Values: v("br0", "forward_delay", "31s"), Wrong: "not between"},

@@ -64,7 +64,7 @@ func cases() []statestest.Case {
 		{Name: "no such zone", Values: map[string]any{"name": "Europe/Lübeck"}, Wrong: "cannot contain"},
 		{Name: "unknown", Values: map[string]any{"name": "Europe/Luebeck"}, Fails: "no time zone named Europe/Luebeck"},
 		{Name: "a directory", Values: map[string]any{"name": "Europe"}, Fails: "no time zone named Europe"},
-		{Name: "up", Values: map[string]any{"name": "../../../etc/passwd"}, Wrong: "cannot contain"},
+		{Name: "up", Values: map[string]any{"name": "../../../etc/passwd"}, Wrong: "is a directory, and no name"},
 		{Name: "absolute", Values: map[string]any{"name": "/etc/passwd"}, Wrong: "a name is required"},
 	}
 }

@@ -116,18 +116,18 @@ func (r *runner) readBack(h host.Host, have, want any, d *done) {
 	case err != nil:
 		d.err = fmt.Errorf("reading it back: %w", err)
 	case want == nil && is != nil:
-		d.err = fmt.Errorf("it is still there: %v", m.Encode(is))
+		d.err = fmt.Errorf("it is still there: %.1000s", fmt.Sprint(m.Encode(is)))
 	case want != nil && is == nil:
 		d.err = errors.New("it is not there")
 	case want != nil:
 		d.out = m.Encode(is)
 		if diff := m.Diff(is, want); len(diff) > 0 {
-			d.err = fmt.Errorf("it still differs: %v", diff)
+			d.err = fmt.Errorf("it still differs: %.1000s", fmt.Sprint(diff))
 			return
 		}
 		for name, v := range m.Encode(want) {
 			if a := m.Attribute(name); !a.In && !a.Out && !reflect.DeepEqual(d.out[name], v) {
-				d.err = fmt.Errorf("attribute %s is %v, and was to be %v", name, d.out[name], v)
+				d.err = fmt.Errorf("attribute %s is %.1000s, and was to be %.1000s", name, fmt.Sprint(d.out[name]), fmt.Sprint(v))
 			}
 		}
 	}

@@ -184,7 +184,6 @@ func (x *experiment) carryOut(t T, c Case, text string) {
 	first := r.carryOut(h, states.Present)
 	after := snapshot(t, h)
 	x.judge(t, text, h, after)
-	readableError(t, first.err)
 	if first.err != nil || m.IsAct() {
 		return
 	}
