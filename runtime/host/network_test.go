@@ -231,6 +231,21 @@ func TestShadowNetwork(t *testing.T) {
 	}
 }
 
+// A machine knows its own addresses.
+func TestNear(t *testing.T) {
+	near, ok := network(t, local(t, "")).(interface {
+		Near(ctx context.Context, name string) bool
+	})
+	if !ok {
+		t.Fatal("it does not say")
+	}
+	for name, want := range map[string]bool{"127.0.0.1": true, "::1": true, "::ffff:127.0.0.1": true, "192.0.2.1": false, "2001:db8::1": false} {
+		if near.Near(t.Context(), name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
 // On a shadow no time passes; in memory all of it at once.
 func TestClock(t *testing.T) {
 	m := host.NewMemory()

@@ -304,3 +304,58 @@ func TestLifecycleOfRequests(t *testing.T) {
 		t.Errorf("it says %q", e.Error.Message)
 	}
 }
+
+// A command gets what is written, as whom and where it is written, and judges by what
+// it said.
+func TestLifecycleOfCommands(t *testing.T) {
+	m := boot(t)
+	m.shell(`useradd -m deploy; printf '#!/bin/sh\nprintf "%%s|" "$@" "$A" "$(id -un)" "$PWD" "$(cat)"\n' > /usr/local/bin/say; chmod +x /usr/local/bin/say`)
+	// The directory that a command works in is set up before, wherever that is declared.
+	m.site(`
+	command "say" {
+	  argv  = ["say", "$(touch /srv/hostile)", "-x", "a b\nc", "ü'\""]
+	  env   = { A = "; touch /srv/hostile" }
+	  dir   = "/srv/work"
+	  user  = "deploy"
+	  stdin = "secret"
+	}
+	file "/srv/said" {
+	  content = command.say.stdout
+	}
+	state "later" {
+	  directory "/srv/work" {
+	    owner = "deploy"
+	  }
+	}`)
+	if got := m.apply(); !strings.Contains(strings.Join(got, " "), "command.say") {
+		t.Errorf("changed %q", got)
+	}
+	want := "$(touch /srv/hostile)|-x|a b\nc|ü'\"|; touch /srv/hostile|deploy|/srv/work|secret|"
+	if got := m.shell("cat /srv/said; test ! -e /srv/hostile"); got != want {
+		t.Errorf("it got %q, want %q", got, want)
+	}
+	m.site(`
+	command "make" {
+	  shell   = "touch /srv/made && echo $HOME"
+	  creates = "/srv/made"
+	}
+	command "clear" {
+	  argv    = ["rm", "/srv/said"]
+	  removes = "/srv/said"
+	}
+	command "same" {
+	  argv       = ["echo", "up to date"]
+	  changed_if = trimspace(result.stdout) != "up to date"
+	}
+	command "diff" {
+	  argv      = ["diff", "/etc/passwd", "/etc/group"]
+	  failed_if = result.exit_code > 1
+	  plan      = true
+	}`)
+	m.converges("command.make", "command.clear")
+	m.site(`command "diff" {
+	  argv      = ["diff", "/etc/passwd", "/etc/none"]
+	  failed_if = result.exit_code > 1
+	}`)
+	says(t, m.fails("command.diff"), "its failed_if holds")
+}
