@@ -41,6 +41,8 @@ A container that has ended is started again, also without a restart policy; one 
 
 Values of environment stand neither in a command line nor in a label, but who may ask podman or docker can see them; so they are part of what import prints. The command and all else is seen by every user of the host.
 
+Podman is what this is verified with, in version 4.3; docker is driven by the same commands.
+
 Absent stops and removes it. Images and volumes stay.`
 
 const example = `container "web" {

@@ -38,9 +38,10 @@ func TestLifecycleOfNetworkDevices(t *testing.T) {
 		Steps: []step{
 			{Set: `addresses = ["192.0.2.1/24", "2001:db8::1/64"]`, Verify: `ip -br addr show br1 | grep 192.0.2.1/24 | grep -q 2001:db8::1/64`},
 			{Set: `addresses = ["192.0.2.2/24"]`, Verify: `a=$(ip -br addr show br1); ! echo "$a" | grep -q 192.0.2.1/24 && echo "$a" | grep 198.51.100.9/24 | grep -q fe80::`},
+			{Set: `addresses = ["198.51.100.9/24"]`, Verify: `ip addr show br1 | grep -A1 198.51.100.9/24 | grep -q "valid_lft forever"`},
 			{Set: `mtu = 1400`, Verify: `ip link show br1 | grep -q "mtu 1400"`},
 			{Set: `up = false`, Verify: `! ip link show br1 | grep -q "[<,]UP[,>]"`},
-			{Set: "up = true\naddresses = []", Verify: `ip -br addr show br1 | grep -q "198.51.100.9/24"`},
+			{Set: "up = true\naddresses = []", Verify: `! ip -br addr show br1 | grep 198.51.100.9`},
 		},
 		Found: true,
 	}.run(m)

@@ -98,3 +98,17 @@ func TestMounted(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the kernel may show: what is read is written as it was read.
+func FuzzMounted(f *testing.F) {
+	f.Add("22 1 254:0 / /a\\040b rw,relatime shared:1 - ext4 /dev/root rw\n")
+	f.Add("1 2 3 4 5 6 - - - -\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, m := range parseMounted(text) {
+			again := parseMounted(m.String() + "\n")
+			if len(again) != 1 || again[0].Path != m.Path || again[0].Source != m.Source {
+				t.Errorf("%q became %q", m, again)
+			}
+		}
+	})
+}
