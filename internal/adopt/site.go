@@ -91,7 +91,8 @@ func All(ctx context.Context, h host.Host, modules []*states.Module, paths []str
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err != nil {
+		// Where a directory such as /etc/sudoers.d is missing, nobody has set anything up.
+		if nothing := len(keys) == 0 && errors.Is(err, fs.ErrNotExist); err != nil && !nothing {
 			s.leaveOut(m.Name, err)
 		}
 		for _, key := range keys {
