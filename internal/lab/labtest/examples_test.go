@@ -122,7 +122,7 @@ func examples() map[string]example {
 
 		"timezone": {},
 
-		"tree": {Files: map[string]string{"files/www/index.html": "hello\n"}},
+		"tree": {Prepare: "! mountpoint -q /srv/www || umount /srv/www", Files: map[string]string{"files/www/index.html": "hello\n"}},
 
 		"user": {},
 
