@@ -119,6 +119,25 @@ role "base" {
     target = "/usr/bin/journalctl"
   }
 
+  # A service that does not end is not waited for as long.
+  setting "manager" {
+    for_each  = { DefaultTimeoutStopSec = "30s", DefaultTimeoutStartSec = "60s" }
+    path      = "/etc/systemd/system.conf"
+    key       = "Manager.${each.key}"
+    value     = each.value
+    separator = "="
+  }
+
+  setting "git" {
+    for_each = { "init.defaultBranch" = "main", "pull.rebase" = "true" }
+    path     = "/etc/gitconfig"
+    format   = "ini"
+    key      = each.key
+    value    = each.value
+    create   = true
+    require  = [package.basics["git"]]
+  }
+
   directory "journal" {
     path = "/etc/systemd/journald.conf.d"
   }

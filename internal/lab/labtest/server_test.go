@@ -164,6 +164,7 @@ func drifts() map[string]string {
 		"sed -i s/DynamicUser=yes/User=root/ /etc/systemd/system/app.service":                     `systemd_unit["app.service"]`,
 		"echo spoilt > /srv/www/docs.example.test/manual/index.md":                                "tree.manual",
 		"rm -r /srv/www/status.example.test/theme/images":                                         "archive.theme",
+		"sed -i s/DefaultTimeoutStopSec=30s/DefaultTimeoutStopSec=9s/ /etc/systemd/system.conf":   `setting.manager["DefaultTimeoutStopSec"]`,
 		"git -C /srv/www/handbook reset -q --hard HEAD~1":                                         "git.handbook",
 		"ln -sf /usr/share/zoneinfo/UTC /etc/localtime":                                           "timezone.zone",
 		"echo spoilt >> /usr/local/bin/agent":                                                     "download.agent",
