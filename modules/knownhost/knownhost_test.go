@@ -88,3 +88,47 @@ func TestKnownHost(t *testing.T) {
 		{Name: "a long address", Values: known("2001:DB8::1", a), Wrong: "shortest form"},
 	}})
 }
+
+// Whatever the file holds: afterwards the host has its keys, and the names of others
+// have theirs.
+func FuzzKnownHosts(f *testing.F) {
+	f.Add("web.test " + a + "\n" + hashedA + "\nx,web.test,y " + b + "\r\n# web.test\n@revoked web.test " + a)
+	f.Add(",web.test, " + a)
+	f.Add("web.test,web.test\t" + c)
+	f.Fuzz(func(t *testing.T, text string) {
+		h := host.NewMemory()
+		if err := h.Add(global, text); err != nil {
+			t.Skip()
+		}
+		m := knownhost.Module
+		read := func(want any) any {
+			have, err := m.Read(t.Context(), h, want)
+			if err != nil {
+				t.Skip()
+			}
+			return have
+		}
+		decode := func(name string) any {
+			r, err := m.Decode(map[string]any{"host": name, "keys": []any{a}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		want, other := decode("web.test"), decode("y")
+		before := read(other)
+		have := read(want)
+		if len(m.Diff(have, want)) == 0 {
+			return
+		}
+		if err := m.Write(t.Context(), h, have, want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := m.Diff(read(want), want); len(diff) > 0 {
+			t.Errorf("%q became %q, which differs by %v", text, fake.Text(h, global), diff)
+		}
+		if after := read(other); (before == nil) != (after == nil) || before != nil && len(m.Diff(before, after)) > 0 {
+			t.Errorf("%q became %q, in which another host has other keys", text, fake.Text(h, global))
+		}
+	})
+}

@@ -114,3 +114,8 @@ func TestNoVisudo(t *testing.T) {
 		return h
 	}, Cases: []statestest.Case{{Name: "no visudo", Values: values("content", "x\n"), Fails: "this host has no visudo"}}})
 }
+
+// A whole file is taken as it is, once visudo has read it.
+func TestHostileContent(t *testing.T) {
+	statestest.Run(t, statestest.Suite{Module: sudoers.Module, Host: newHost, Hostile: values("content", "x\n")})
+}
