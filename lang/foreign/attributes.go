@@ -181,7 +181,7 @@ func otherAttributes() []Word {
 	add("http", `write send = "…", or json = VALUE`, "data", "body_format")
 	add("http", `write ca = "PATH"`, "ca_path", "cacert", "validate_certs")
 	add("wait_for", `write within = "5m"`, "deadline", "max_wait")
-	add("wait_for", `write every = "1s"`, "sleep", "delay", "interval")
+	add("wait_for", `write every = "1s"`, "sleep", "interval")
 	add("wait_for", "write gone = true to wait until it is not so any more", "closed")
 	add("wait_for", `write matches = "REGULAR EXPRESSION"`, "search_regex", "regex", "regexp")
 	add("download", `write path = "PATH"`, "dest", "destination", "target")
