@@ -44,32 +44,67 @@ func Clean() ([]string, error) {
 		cleaned = append(cleaned, entry.Name())
 		errs = append(errs, err)
 	}
+	for _, run := range strays() {
+		if _, err := os.Lstat(filepath.Join(RunDir, run)); errors.Is(err, fs.ErrNotExist) {
+			cleaned = append(cleaned, run)
+			errs = append(errs, endHosts(run), removeNetwork(run))
+		}
+	}
 	return cleaned, errors.Join(errs...)
 }
 
 // endHosts kills the hosts of a run whose own process is gone.
 func endHosts(run string) error {
 	var errs []error
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range paths {
-		data, _ := os.ReadFile(path)
-		argv := strings.Split(string(data), "\x00")
-		machine := slices.Index(argv, "-M")
-		if filepath.Base(argv[0]) != "systemd-nspawn" || machine < 0 || !strings.HasPrefix(argv[machine+1], run+"-") {
+	all := commandLines()
+	for pid, argv := range all {
+		// What is about to become systemd-nspawn has the machine's name already.
+		machine := slices.IndexFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, run+"-") })
+		if machine < 0 {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			continue
-		}
-		if leader := initOf(pid); leader != 0 {
+		if leader := initOf(pid); filepath.Base(argv[0]) == "systemd-nspawn" && leader != 0 {
 			pid = leader // nspawn tidies up and ends when its PID 1 does
+			// Which it cannot while a program that was run there is waited for.
+			for other, argv := range all {
+				if argv[0] == "nsenter" && len(argv) > 2 && argv[2] == strconv.Itoa(leader) {
+					_ = syscall.Kill(other, syscall.SIGKILL) // gone already is fine
+				}
+			}
 		}
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			errs = append(errs, fmt.Errorf("lab: end %s: %w", argv[machine+1], err))
+			errs = append(errs, fmt.Errorf("lab: end %s: %w", argv[machine], err))
 		}
 	}
 	return errors.Join(append(errs, removeGroups(run+"-*"))...)
+}
+
+// strays are the runs that have hosts, whether or not there is a folder of theirs.
+func strays() (runs []string) {
+	for _, argv := range commandLines() {
+		machine := slices.Index(argv, "-M")
+		if filepath.Base(argv[0]) != "systemd-nspawn" || machine < 0 || machine+1 == len(argv) {
+			continue
+		}
+		name, ok := strings.CutPrefix(argv[machine+1], runPrefix)
+		if number, _, found := strings.Cut(name, "-"); ok && found && !slices.Contains(runs, runPrefix+number) {
+			runs = append(runs, runPrefix+number)
+		}
+	}
+	return runs
+}
+
+// commandLines gives the arguments of all processes.
+func commandLines() map[int][]string {
+	out := map[int][]string{}
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		data, _ := os.ReadFile(path)
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && len(data) > 0 {
+			out[pid] = strings.Split(string(data), "\x00")
+		}
+	}
+	return out
 }
 
 // removeGroups removes the control groups whose names match. What was killed

@@ -27,6 +27,8 @@ import (
 const (
 	CacheDir = "/var/cache/tenet-lab" // base systems
 	RunDir   = "/run/tenet-lab"       // a folder for each run
+
+	runPrefix = "tenet-lab-" // of the runs' names, with a number behind it
 )
 
 // Run is a set of hosts that end together.
@@ -61,7 +63,7 @@ func Open(ctx context.Context) (*Run, error) {
 		return nil, err
 	}
 	defer all.Close()
-	dir, err := os.MkdirTemp(RunDir, "tenet-lab-")
+	dir, err := os.MkdirTemp(RunDir, runPrefix)
 	if err != nil {
 		return nil, err
 	}
