@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -223,9 +224,18 @@ func TestGuardCommandInPlan(t *testing.T) {
 	}
 }
 
+// withAccountTools adds the programs that make accounts; a plan only sees that they
+// are there.
+func withAccountTools(m *host.Memory) *host.Memory {
+	for _, name := range []string{"useradd", "groupadd"} {
+		m.Handle(name, func(context.Context, host.Command) (host.Result, error) { return host.Result{}, nil })
+	}
+	return m
+}
+
 // An account that a plan foresees is there for what follows.
 func TestForeseenAccounts(t *testing.T) {
-	m := machine()
+	m := withAccountTools(machine())
 	mkdir(t, m, "/etc")
 	write(t, m, "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
 	write(t, m, "/etc/group", "root:x:0:\n")
@@ -331,7 +341,7 @@ func TestNothingToRescue(t *testing.T) {
 
 // What only another user may do is no certain row of this one's plan.
 func TestPlanWithoutRights(t *testing.T) {
-	m := machine()
+	m := withAccountTools(machine())
 	mkdir(t, m, "/etc")
 	write(t, m, "/etc/passwd", "ann:x:1000:1000::/:\n")
 	write(t, m, "/etc/group", "ann:x:1000:\n")

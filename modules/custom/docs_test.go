@@ -29,14 +29,14 @@ func page(t *testing.T) string {
 func TestDocumentedModule(t *testing.T) {
 	text := page(t)
 	module := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(text)
-	tests := regexp.MustCompile(`(?s)    module "setting" \{\n.*?\n    \}\n`).FindString(text)
+	tests := regexp.MustCompile(`(?s)    module "setting_line" \{\n.*?\n    \}\n`).FindString(text)
 	if module == nil || tests == "" {
 		t.Fatal("the documentation has no module, or no test")
 	}
 	site, list := lang.Load(fstest.MapFS{
-		"site.hcl":             {Data: []byte("setting \"port\" {\n  path = \"/etc/app.conf\"\n  value = \"8080\"\n}\n")},
-		"modules/setting.star": {Data: []byte(module[1])},
-		"tests/setting.hcl":    {Data: []byte(tests)},
+		"site.hcl":                  {Data: []byte("setting_line \"port\" {\n  path = \"/etc/app.conf\"\n  value = \"8080\"\n}\n")},
+		"modules/setting_line.star": {Data: []byte(module[1])},
+		"tests/setting_line.hcl":    {Data: []byte(tests)},
 	}, lang.Options{Registry: modules.Standard()})
 	if len(list) > 0 {
 		t.Fatal(list)
