@@ -59,9 +59,9 @@ const example = `systemd_timer "backup" {
 
 // Module is the module "systemd_timer".
 var Module = states.Define(states.Type[Timer]{
-	Name: "systemd_timer", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s.timer"},
+	Name: "systemd_timer", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s.timer", "unit files"},
 	Validate: validate, Complete: complete, Extra: others,
-	Read: read, Write: write, Remove: remove, List: list,
+	Read: read, Write: write, Remove: remove, List: list, Recover: recovered,
 	Import: func(ctx context.Context, h host.Host, key Timer) (*Timer, error) { return read(ctx, h, key) },
 })
 
@@ -84,11 +84,11 @@ func read(ctx context.Context, h host.Host, want Timer) (*Timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	timer, there, err := place.Read(h, want.Name+".timer")
+	timer, there, err := place.Read(want.Name + ".timer")
 	if err != nil || !there {
 		return nil, err
 	}
-	service, _, err := place.Read(h, want.Name+".service")
+	service, _, err := place.Read(want.Name + ".service")
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +156,12 @@ func write(ctx context.Context, h host.Host, have *Timer, want Timer) error {
 		return err
 	}
 	if want.Command != nil {
-		err = place.Write(ctx, h, want.Name+".service", host.Text(want.service()))
+		err = place.Write(ctx, want.Name+".service", host.Text(want.service()))
 	} else if have != nil && have.former.command {
-		err = place.Remove(h, want.Name+".service")
+		err = place.Remove(want.Name + ".service")
 	}
 	if err == nil {
-		err = place.Write(ctx, h, want.Name+".timer", host.Text(want.timer()))
+		err = place.Write(ctx, want.Name+".timer", host.Text(want.timer()))
 	}
 	if err == nil {
 		err = systemd.Refresh(ctx, h, want.User)
@@ -198,6 +198,19 @@ func schedule(ctx context.Context, s *systemd.Service, have *Timer, want Timer) 
 	return nil
 }
 
+// recovered lets a timer run as its files say, where an act that wrote them may have
+// been cut short before systemd knew of it.
+func recovered(ctx context.Context, h host.Host, want Timer, _ states.Begun) (states.Outcome, error) {
+	s, err := systemd.Open(ctx, h, want.Name+".timer", want.User)
+	if err == nil {
+		err = systemd.Refresh(ctx, h, want.User)
+	}
+	if err == nil {
+		err = schedule(ctx, s, nil, want)
+	}
+	return states.Changed, err
+}
+
 // possible finds what systemd would refuse, before anything is changed.
 func possible(ctx context.Context, h host.Host, want Timer) error {
 	if want.RunAs != nil {
@@ -219,11 +232,12 @@ func remove(ctx context.Context, h host.Host, have Timer) error {
 		return err
 	}
 	unforeseen, err := systemd.Retire(ctx, h, have.Name+".timer", have.User)
-	if err == nil {
-		err = place.Remove(h, have.Name+".timer")
-	}
+	// The timer goes last: by it what is left is found if this is cut short.
 	if err == nil && have.former.command {
-		err = place.Remove(h, have.Name+".service")
+		err = place.Remove(have.Name + ".service")
+	}
+	if err == nil {
+		err = place.Remove(have.Name + ".timer")
 	}
 	if err == nil {
 		err = systemd.Refresh(ctx, h, have.User)
@@ -247,7 +261,7 @@ func list(_ context.Context, h host.Host, _ []string) ([]Timer, error) {
 		if err != nil || !ok || e.Kind != host.Regular {
 			continue
 		}
-		content, _, rerr := place.Read(h, e.Name)
+		content, _, rerr := place.Read(e.Name)
 		if text, _ := content.Inline(); strings.HasPrefix(text, header) {
 			keys = append(keys, Timer{Name: name})
 		}

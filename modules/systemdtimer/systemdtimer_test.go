@@ -163,3 +163,92 @@ func refusing(_ *testing.T, h host.Host) {
 		return host.Result{ExitCode: 1, Stderr: []byte("Failed to parse calendar specification '" + c.Argv[3] + "': Invalid argument\n")}, nil
 	})
 }
+
+// cut is a host that is lost as a file is removed.
+type cut struct {
+	*host.Memory
+	at string
+}
+
+func (c cut) Remove(name string) error {
+	if name == c.at {
+		return errors.New("power is lost")
+	}
+	return c.Memory.Remove(name)
+}
+
+// A removal that is cut short anywhere is ended by the next one.
+func TestRemoveCutShort(t *testing.T) {
+	values := map[string]any{"name": "job", "command": []any{"/usr/bin/job"}, "on_calendar": []any{"daily"}}
+	for _, at := range []string{dir + "job.timer", dir + "job.service"} {
+		h := newHost(t).(*host.Memory)
+		made(values)(t, h)
+		want, err := systemdtimer.Module.Decode(values, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := systemdtimer.Module.Read(t.Context(), h, want)
+		if err != nil || have == nil {
+			t.Fatal(have, err)
+		}
+		if err := systemdtimer.Module.Remove(t.Context(), cut{h, at}, have); err == nil {
+			t.Fatal("it was not cut short")
+		}
+		if have, err = systemdtimer.Module.Read(t.Context(), h, want); err != nil || have == nil {
+			t.Fatalf("%s: what is left is not found: %v, %v", at, have, err)
+		}
+		if err := systemdtimer.Module.Remove(t.Context(), h, have); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{"job.timer", "job.service"} {
+			if fake.Exists(h, dir+name) {
+				t.Errorf("cut short at %s, %s stays", at, name)
+			}
+		}
+	}
+}
+
+// told notes what an init system is told.
+type told struct {
+	host.Init
+	list *[]string
+}
+
+func (i told) Refresh(ctx context.Context) error {
+	*i.list = append(*i.list, "refresh")
+	return i.Init.Refresh(ctx)
+}
+
+func (i told) Do(ctx context.Context, verb host.Verb, name string) error {
+	*i.list = append(*i.list, string(verb)+" "+name)
+	return i.Init.Do(ctx, verb, name)
+}
+
+// telling is a host whose init system is told.
+type telling struct {
+	*host.Memory
+	list *[]string
+}
+
+func (h telling) Init(ctx context.Context, user string) (host.Init, error) {
+	i, err := h.Memory.Init(ctx, user)
+	return told{i, h.list}, err
+}
+
+// Files that an act has written which nobody saw end are made known to systemd.
+func TestRecover(t *testing.T) {
+	values := map[string]any{"name": "job", "command": []any{"/usr/bin/job"}, "on_calendar": []any{"daily"}, "enabled": true}
+	var list []string
+	h := telling{newHost(t).(*host.Memory), &list}
+	made(values)(t, h.Memory)
+	want, err := systemdtimer.Module.Decode(values, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := systemdtimer.Module.Recover(t.Context(), h, want, states.Begun{}); err != nil {
+		t.Fatal(err)
+	}
+	if is := strings.Join(list, ", "); is != "refresh, enable job.timer, restart job.timer" {
+		t.Errorf("systemd was told: %s", is)
+	}
+}

@@ -63,9 +63,9 @@ systemd_unit "less memory" {
 
 // Module is the module "systemd_unit".
 var Module = states.Define(states.Type[Unit]{
-	Name: "systemd_unit", Doc: doc, Example: example, Root: true,
+	Name: "systemd_unit", Doc: doc, Example: example, Root: true, Locks: []string{"unit files"},
 	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove,
-	Foresee: foresee, Batch: batch, List: list,
+	Foresee: foresee, Batch: batch, List: list, Recover: recovered,
 })
 
 func validate(want Unit) error {
@@ -131,7 +131,7 @@ func read(_ context.Context, h host.Host, want Unit) (*Unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, there, err := place.Read(h, want.file())
+	content, there, err := place.Read(want.file())
 	if err != nil || !there {
 		return nil, err
 	}
@@ -170,6 +170,12 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Unit]) []erro
 	return errs
 }
 
+// recovered tells systemd of a file that was put in place by an act which nobody saw
+// end: it may have been cut short in between.
+func recovered(ctx context.Context, h host.Host, want Unit, _ states.Begun) (states.Outcome, error) {
+	return states.Changed, systemd.Refresh(ctx, h, want.User)
+}
+
 // itemOf is one item of a batch.
 type itemOf states.ItemOf[Unit]
 
@@ -195,7 +201,7 @@ func put(ctx context.Context, h host.Host, it states.ItemOf[Unit]) error {
 	if err != nil {
 		return err
 	}
-	return place.Write(ctx, h, it.Want.file(), *it.Want.Content)
+	return place.Write(ctx, it.Want.file(), *it.Want.Content)
 }
 
 // takeAway stops and disables a unit before its file is gone.
@@ -211,7 +217,7 @@ func takeAway(ctx context.Context, h host.Host, have Unit) error {
 			return err
 		}
 	}
-	if err := place.Remove(h, have.file()); err != nil {
+	if err := place.Remove(have.file()); err != nil {
 		return err
 	}
 	return unforeseen

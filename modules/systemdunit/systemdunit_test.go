@@ -169,3 +169,15 @@ func (i countingInit) Refresh(ctx context.Context) error {
 	i.c.refreshed++
 	return i.Init.Refresh(ctx)
 }
+
+// A file that an act has put in place which nobody saw end is made known to systemd.
+func TestRecover(t *testing.T) {
+	h := &counting{Host: newHost(t)}
+	want, err := systemdunit.Module.Decode(map[string]any{"name": "app.service", "content": text}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := systemdunit.Module.Recover(t.Context(), h, want, states.Begun{}); err != nil || h.refreshed != 1 {
+		t.Errorf("systemd read its files %d times, %v", h.refreshed, err)
+	}
+}

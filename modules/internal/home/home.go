@@ -35,10 +35,7 @@ func Open(h host.Host, user, name string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !path.IsAbs(u.Home) || path.Clean(u.Home) == "/" {
-		return nil, fmt.Errorf("the user %s has no home directory (%q)", user, u.Home)
-	}
-	if err := trusted(h, u); err != nil {
+	if _, err := Real(h, u); err != nil {
 		return nil, err
 	}
 	f := &Folder{host: host.Still(h), user: u, path: host.Resolve(h, path.Join(u.Home, name))}
@@ -52,6 +49,16 @@ func Open(h host.Host, user, name string) (*Folder, error) {
 		return nil, fmt.Errorf("%s is a %s, not a directory; what it leads to is not looked at, since the user may have put it there", f.path, info.Kind)
 	}
 	return f, f.ofUser(f.path, info)
+}
+
+// Real gives the path of a home directory without symbolic links. One that somebody
+// else than the user or root decides about is an error; of one that is missing the
+// path is given beside an error that wraps fs.ErrNotExist.
+func Real(h host.Reader, u host.User) (string, error) {
+	if !path.IsAbs(u.Home) || path.Clean(u.Home) == "/" {
+		return "", fmt.Errorf("the user %s has no home directory (%q)", u.Name, u.Home)
+	}
+	return strings.TrimSuffix(host.Resolve(h, path.Join(u.Home, "x")), "/x"), trusted(h, u)
 }
 
 // trusted holds the home directory to belong to the user or to root, and what is

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/home"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -15,43 +16,45 @@ import (
 // account's.
 type Place struct {
 	Dir  string
+	host host.Host // follows no symbolic link where an account may put one
 	meta host.Meta
 	home string // below which everything is the account's
 }
 
 // PlaceOf gives the place for an account; nil: the machine's.
-func PlaceOf(h host.Accounts, user *string) (Place, error) {
+func PlaceOf(h host.Host, user *string) (Place, error) {
 	if user == nil {
-		return Place{Dir: "/etc/systemd/system", meta: host.Meta{Mode: new(fs.FileMode(0o644))}}, nil
+		return Place{host: h, Dir: "/etc/systemd/system", meta: host.Meta{Mode: new(fs.FileMode(0o644))}}, nil
 	}
 	u, err := h.User(*user)
 	if err != nil {
 		return Place{}, err
 	}
-	if !path.IsAbs(u.Home) || u.Home == "/" {
-		return Place{}, fmt.Errorf("the account %s has no home for its units", *user)
+	own, err := home.Real(h, u)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is missing holds no unit
+		return Place{}, err
 	}
 	return Place{
-		Dir: path.Join(u.Home, ".config/systemd/user"), home: u.Home,
+		host: host.Still(h), Dir: path.Join(own, ".config/systemd/user"), home: own,
 		meta: host.Meta{Mode: new(fs.FileMode(0o644)), UID: &u.UID, GID: &u.GID},
 	}, nil
 }
 
 // Read gives the text of a file below the place, and whether there is one. What is
 // no regular file is an error.
-func (p Place) Read(h host.Reader, name string) (host.Content, bool, error) {
+func (p Place) Read(name string) (host.Content, bool, error) {
 	at := path.Join(p.Dir, name)
-	if err := p.safe(h, path.Dir(at)); err != nil {
+	if err := p.safe(path.Dir(at)); err != nil {
 		return host.Content{}, false, err
 	}
-	info, err := h.Lstat(at)
+	info, err := p.host.Lstat(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return host.Content{}, false, nil
 	case err != nil:
 		return host.Content{}, false, err
 	case info.Kind == host.Symlink:
-		target, err := h.ReadLink(at)
+		target, err := p.host.ReadLink(at)
 		if err == nil && target == "/dev/null" {
 			err = fmt.Errorf("%s is masked: a service part with masked = false lifts that", name)
 		} else if err == nil {
@@ -61,42 +64,42 @@ func (p Place) Read(h host.Reader, name string) (host.Content, bool, error) {
 	case info.Kind != host.Regular:
 		return host.Content{}, false, fmt.Errorf("%s is a %s, not a file", at, info.Kind)
 	}
-	content, err := host.ReadContent(h, at, info)
+	content, err := host.ReadContent(p.host, at, info)
 	return content, err == nil, err
 }
 
 // Write puts a file below the place, with the directories above it.
-func (p Place) Write(ctx context.Context, h host.Host, name string, c host.Content) error {
+func (p Place) Write(ctx context.Context, name string, c host.Content) error {
 	at := path.Join(p.Dir, name)
-	if err := p.parents(h, path.Dir(at)); err != nil {
+	if err := p.parents(path.Dir(at)); err != nil {
 		return err
 	}
-	return h.WriteFile(ctx, at, c, p.meta)
+	return p.host.WriteFile(ctx, at, c, p.meta)
 }
 
 // Remove takes a file away, and the directory of drop-ins that is empty then.
-func (p Place) Remove(h host.Host, name string) error {
-	if err := p.safe(h, path.Dir(path.Join(p.Dir, name))); err != nil {
+func (p Place) Remove(name string) error {
+	if err := p.safe(path.Dir(path.Join(p.Dir, name))); err != nil {
 		return err
 	}
-	err := h.Remove(path.Join(p.Dir, name))
+	err := p.host.Remove(path.Join(p.Dir, name))
 	if dir := path.Dir(name); err == nil && dir != "." {
-		entries, lerr := h.ReadDir(path.Join(p.Dir, dir))
+		entries, lerr := p.host.ReadDir(path.Join(p.Dir, dir))
 		if lerr == nil && len(entries) == 0 {
-			lerr = h.Remove(path.Join(p.Dir, dir))
+			lerr = p.host.Remove(path.Join(p.Dir, dir))
 		}
 		err = lerr
 	}
 	return err
 }
 
-func (p Place) parents(h host.Host, dir string) error {
-	if err := p.safe(h, dir); err != nil {
+func (p Place) parents(dir string) error {
+	if err := p.safe(dir); err != nil {
 		return err
 	}
 	var missing []string
 	for at := dir; ; at = path.Dir(at) {
-		_, err := h.Lstat(at)
+		_, err := p.host.Lstat(at)
 		if err == nil {
 			break
 		}
@@ -111,7 +114,8 @@ func (p Place) parents(h host.Host, dir string) error {
 	for i := len(missing) - 1; i >= 0; i-- {
 		m := p.meta
 		m.Mode = new(fs.FileMode(0o755))
-		if err := h.Mkdir(missing[i], m); err != nil {
+		// Another part may have made it meanwhile.
+		if err := p.host.Mkdir(missing[i], m); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
@@ -120,14 +124,14 @@ func (p Place) parents(h host.Host, dir string) error {
 
 // safe refuses a way through links in an account's home: the account could lead
 // root to another place by it.
-func (p Place) safe(h host.Reader, dir string) error {
+func (p Place) safe(dir string) error {
 	if p.home == "" {
 		return nil
 	}
 	at := p.home
 	for _, name := range strings.Split(strings.TrimPrefix(dir, p.home+"/"), "/") {
 		at = path.Join(at, name)
-		info, err := h.Lstat(at)
+		info, err := p.host.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
