@@ -26,14 +26,15 @@ type Cron struct {
 	User     *string           `state:"user" doc:"The account that it runs as."`
 	Env      map[string]string `state:"env" doc:"Variables, such as MAILTO, PATH or SHELL."`
 
-	text string // of the file that is there
+	text   string // of the file that is there
+	unsafe string // why cron passes over that file; empty: it does not
 }
 
 const doc = `A command that cron runs at given times.
 
 Each job is a file of its own in /etc/cron.d, of mode 0644, which cron notices by itself. The schedule is checked before anything is changed, since cron passes over a whole file with a mistake, and says so only in its log. The command is for the shell (SHELL in env, otherwise /bin/sh): it is one line, and a percent sign, which cron takes for the end of a line, is written so that it is one.
 
-The file is this part's as a whole: what others add is shown and removed. Absent removes the file. Where systemd runs, systemd_timer does the same without a shell.`
+The file is this part's as a whole: what others add is shown and removed, and so is another owner than root and a mode with which others may write to it, since cron passes over such a file. Absent removes the file. Where systemd runs, systemd_timer does the same without a shell.`
 
 const example = `cron "backup" {
   schedule = "30 4 * * mon-fri"
@@ -151,6 +152,12 @@ func read(_ context.Context, h host.Host, want Cron) (*Cron, error) {
 		return nil, err
 	}
 	have := &Cron{Name: want.Name}
+	switch {
+	case info.Mode&0o022 != 0:
+		have.unsafe = "others may write to it: its mode is " + states.FormatMode(info.Mode)
+	case info.UID != 0 && ownedByRoot(h):
+		have.unsafe = fmt.Sprintf("it belongs to the user %d", info.UID)
+	}
 	have.text, _ = content.Inline()
 	have.parse()
 	if want.Env != nil && have.Env == nil {
@@ -161,10 +168,21 @@ func read(_ context.Context, h host.Host, want Cron) (*Cron, error) {
 
 // others shows what somebody else has written into the file.
 func others(have, want Cron) []states.Change {
-	if have.render() == have.text {
-		return nil
+	var out []states.Change
+	if have.unsafe != "" {
+		out = append(out, states.Change{Attribute: "file", From: have.unsafe, To: "root's, 0644"})
 	}
-	return []states.Change{{Attribute: "name", From: have.text, To: want.render()}}
+	if have.render() != have.text {
+		out = append(out, states.Change{Attribute: "name", From: have.text, To: want.render()})
+	}
+	return out
+}
+
+// ownedByRoot reports whether files of this host can belong to root: they cannot in a
+// tree that somebody else works on.
+func ownedByRoot(h host.Reader) bool {
+	info, err := h.Lstat(dir)
+	return err == nil && info.UID == 0
 }
 
 func write(ctx context.Context, h host.Host, _ *Cron, want Cron) error {
@@ -177,7 +195,11 @@ func write(ctx context.Context, h host.Host, _ *Cron, want Cron) error {
 	if _, err := h.User(*want.User); err != nil {
 		return fmt.Errorf("user: %w", err)
 	}
-	err := h.WriteFile(ctx, dir+"/"+want.Name, host.Text(want.render()), host.Meta{Mode: new(fs.FileMode(0o644))})
+	meta := host.Meta{Mode: new(fs.FileMode(0o644))}
+	if ownedByRoot(h) {
+		meta.UID, meta.GID = new(0), new(0)
+	}
+	err := h.WriteFile(ctx, dir+"/"+want.Name, host.Text(want.render()), meta)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not there: this host has no cron, which a package of that name brings: %w", dir, err)
 	}

@@ -31,6 +31,12 @@ func holds(want string) func(*testing.T, host.Host, map[string]any) {
 	}
 }
 
+func isRoots(t *testing.T, h host.Host, _ map[string]any) {
+	if info, err := h.Lstat(file); err != nil || info.UID != 0 || info.Mode != 0o644 {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 func TestCron(t *testing.T) {
 	with := func(more map[string]any) map[string]any {
 		values := map[string]any{"name": "job", "schedule": "30 4 * * *", "command": "run"}
@@ -52,6 +58,14 @@ func TestCron(t *testing.T) {
 			Action: states.Update, Changes: []string{"env"}},
 		{Name: "edited by hand", Prepare: there(old + "* * * * * root evil\n"), Values: with(nil), Action: states.Update, Changes: []string{"schedule", "command", "name"}, Check: holds(old)},
 		{Name: "a comment", Prepare: there(old + "# why\n"), Values: with(nil), Action: states.Update, Changes: []string{"name"}, Check: holds(old)},
+		{Name: "others may write", Prepare: func(t *testing.T, h host.Host) { fake.Put(t, h, file, old, 0o666) }, Values: with(nil),
+			Action: states.Update, Changes: []string{"file"}, Check: isRoots},
+		{Name: "somebody else's", Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, file, old, 0o644)
+			if err := h.SetMeta(file, host.Meta{UID: new(1000)}); err != nil {
+				t.Fatal(err)
+			}
+		}, Values: with(nil), Action: states.Update, Changes: []string{"file"}, Check: isRoots},
 		{Name: "nobody", Values: with(map[string]any{"user": "bob"}), Fails: `user: there is no user "bob"`},
 		{Name: "no cron", Prepare: func(t *testing.T, h host.Host) {
 			if err := h.Remove("/etc/cron.d"); err != nil {
