@@ -91,14 +91,15 @@ func read(ctx context.Context, h host.Host, want Service) (*Service, error) {
 		have.Enabled = new(enabled(status))
 	}
 	if want.Masked != nil {
-		have.Masked = new(masked(status))
+		// A mask until the next boot is to be lifted, and is not enough to keep.
+		have.Masked = new(masked(status) && (!*want.Masked || status.Enablement == "masked"))
 	}
 	return have, nil
 }
 
-func enabled(s host.Service) bool {
-	return s.Enablement == "alias" || strings.HasPrefix(s.Enablement, "enabled")
-}
+// enabled reports whether a service starts at boot: one that is enabled until the next
+// boot does not.
+func enabled(s host.Service) bool { return s.Enablement == "alias" || s.Enablement == "enabled" }
 
 func masked(s host.Service) bool { return strings.HasPrefix(s.Enablement, "masked") }
 
@@ -113,7 +114,7 @@ func imported(ctx context.Context, h host.Host, key Service) (*Service, error) {
 		return nil, err
 	}
 	have := &Service{Name: key.Name, User: key.User}
-	if masked(status) {
+	if status.Enablement == "masked" {
 		have.Masked = new(true)
 	} else {
 		have.Enabled = new(enabled(status))

@@ -56,6 +56,23 @@ func TestService(t *testing.T) {
 			Name: "start only", Values: map[string]any{"name": "web", "running": true},
 			Action: states.Update, Changes: []string{"running"},
 		}, {
+			Name: "enabled until the next boot", Prepare: func(t *testing.T, h host.Host) {
+				fake.Link(t, h, "/usr/lib/systemd/system/web.service", "/run/systemd/system/multi-user.target.wants/web.service")
+			}, Values: map[string]any{"name": "web", "enabled": true}, Action: states.Update, Changes: []string{"enabled"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if !fake.Exists(h, "/etc/systemd/system/multi-user.target.wants/web.service") {
+					t.Error("the next boot does not start it")
+				}
+			},
+		}, {
+			Name: "masked until the next boot", Prepare: func(t *testing.T, h host.Host) {
+				fake.Link(t, h, "/dev/null", "/run/systemd/system/web.service")
+			}, Values: map[string]any{"name": "web", "masked": true}, Action: states.Update, Changes: []string{"masked"},
+		}, {
+			Name: "no more masked until the next boot", Prepare: func(t *testing.T, h host.Host) {
+				fake.Link(t, h, "/dev/null", "/run/systemd/system/web.service")
+			}, Values: map[string]any{"name": "web", "masked": false}, Action: states.Update, Changes: []string{"masked"},
+		}, {
 			Name: "nothing to do", Prepare: running, Values: map[string]any{"name": "web", "running": true, "enabled": false, "masked": false},
 		}, {
 			Name: "stop and mask", Prepare: running, Values: map[string]any{"name": "web", "running": false, "masked": true},
