@@ -49,7 +49,7 @@ known_host "[backup.example.test]:2222" {
 
 // Module is the module "known_host".
 var Module = states.Define(states.Type[KnownHost]{
-	Name: "known_host", Doc: doc, Example: example, Locks: []string{"known_hosts"}, Root: true,
+	Name: "known_host", Doc: doc, Example: example, Locks: []string{"known_hosts", global}, Root: true,
 	Validate: validate, Extra: func(have, _ KnownHost) []states.Change { return have.wrong },
 	Read: read, Write: write, Remove: remove, List: list,
 })

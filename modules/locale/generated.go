@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	wishes    = "/etc/locale.gen"           // what locale-gen makes
-	supported = "/usr/share/i18n/SUPPORTED" // what can be made: "NAME CHARSET"
-	made      = "/usr/lib/locale"           // what is made
-	archive   = "/usr/lib/locale/locale-archive"
+	wishes        = "/etc/locale.gen"           // what locale-gen makes
+	debianDefault = "/etc/default/locale"       // Debian's /etc/locale.conf
+	supported     = "/usr/share/i18n/SUPPORTED" // what can be made: "NAME CHARSET"
+	made          = "/usr/lib/locale"           // what is made
+	archive       = "/usr/lib/locale/locale-archive"
 )
 
 // isBuiltin tells the locales that need not be made.

@@ -35,7 +35,7 @@ locale "en_GB.UTF-8" {}`
 
 // Module is the module "locale".
 var Module = states.Define(states.Type[Locale]{
-	Name: "locale", Doc: doc, Example: example, Locks: []string{"locale"}, Root: true,
+	Name: "locale", Doc: doc, Example: example, Locks: []string{"locale", wishes, debianDefault}, Root: true,
 	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, List: list,
 })
 
@@ -148,7 +148,7 @@ func possible(h host.Reader) error {
 
 // lang finds the file that holds the default, and what it is there.
 func lang(h host.Reader) (file, name string, err error) {
-	file = "/etc/default/locale"
+	file = debianDefault
 	if info, err := h.Lstat(file); err != nil || info.Kind != host.Regular {
 		_, systemd := h.Lstat("/etc/locale.conf")
 		_, debian := h.Lstat("/etc/debian_version")

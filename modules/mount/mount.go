@@ -49,7 +49,7 @@ mount "/srv/www" {
 
 // Module is the module "mount".
 var Module = states.Define(states.Type[Mount]{
-	Name: "mount", Doc: doc, Example: example, Root: true, Locks: []string{"fstab"},
+	Name: "mount", Doc: doc, Example: example, Root: true, Locks: []string{fstab.File},
 	New:      Mount{Options: []string{}, Dump: new(0), Pass: new(0)},
 	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, Foresee: foresee,
 	Import: importMount, List: list,

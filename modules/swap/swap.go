@@ -44,7 +44,7 @@ const example = `swap "/var/swapfile" {
 
 // Module is the module "swap".
 var Module = states.Define(states.Type[Swap]{
-	Name: "swap", Doc: doc, Example: example, Root: true, Locks: []string{"fstab"},
+	Name: "swap", Doc: doc, Example: example, Root: true, Locks: []string{fstab.File},
 	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, Foresee: foresee,
 	Import: importSwap, List: list,
 })
