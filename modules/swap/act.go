@@ -31,13 +31,18 @@ const signature = "SWAPSPACE2"
 
 func pageSizes() []int { return []int{4 << 10, 8 << 10, 16 << 10, 64 << 10} }
 
+// headSize is how much of a file that begins with zeros is looked at: more than stands
+// before what tells the kind of any file system or disk image, such as Btrfs at 64 KiB
+// or a partition at 1 MiB.
+const headSize = 2 << 20
+
 // inspect looks at the head of a file.
 func inspect(h host.Reader, name string, size int64) (content, error) {
 	f, err := h.Open(name)
 	if err != nil {
 		return foreign, err
 	}
-	head := make([]byte, min(size, 64<<10))
+	head := make([]byte, min(size, headSize))
 	n, err := io.ReadFull(f, head)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = nil

@@ -76,6 +76,10 @@ func TestSwap(t *testing.T) {
 		{Name: "stop it now", Values: v("/swap1", "active", false), Action: states.Update, Changes: []string{"active"}, Check: has("/proc/swaps", "!/swap1", "/swap2")},
 		{Name: "absent", Values: v("/swap1"), Ensure: states.Absent, Action: states.Remove, Changes: []string{"size", "priority", "active", "boot"}, Check: has("/etc/fstab", "!/swap1", "/dev/sdb1")},
 		{Name: "absent already", Values: v("/none"), Ensure: states.Absent},
+		{Name: "an image of a disk, which begins with zeros", Values: v("/var/disk", "size", "2M"), Fails: "holds something else than swap",
+			Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, "/var/disk", strings.Repeat("\x00", 1<<20)+"partition"+strings.Repeat("\x00", 1<<20-9), 0o600)
+			}},
 		{Name: "another file", Values: v("/etc/passwd", "size", "1M"), Fails: "holds something else than swap"},
 		{Name: "another file, absent", Values: v("/etc/passwd"), Ensure: states.Absent},
 		{Name: "a directory", Values: v("/etc", "size", "1M"), Fails: "is a directory"},
