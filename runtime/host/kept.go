@@ -101,6 +101,7 @@ type stamper struct {
 	stamp []byte
 	young int64
 	ok    bool
+	depth int // of directories
 }
 
 func (s *stamper) add(path string, follow bool) {
@@ -119,9 +120,15 @@ func (s *stamper) add(path string, follow bool) {
 	if st.Ctim.Nano() > s.young {
 		s.ok = false
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		s.add(path, true) // a file elsewhere counts as if it stood here
 		return
 	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || follow && s.depth > 0 {
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
 	entries, err := s.local.ReadDir(path)
 	if err != nil {
 		s.ok = false
@@ -156,7 +163,7 @@ var errNotKept = errors.New("not kept")
 // keptQuery is a Query whose answer holds until something below its Reads changes.
 func (l *Local) keptQuery(ctx context.Context, q Query) (Result, error) {
 	var failed Result
-	key := strings.Join(append(append([]string{"query", q.User, q.Dir}, q.Env...), q.Argv...), "\x00")
+	key := strings.Join(append(append([]string{"query", q.User, q.Dir, string(q.Stdin)}, q.Env...), q.Argv...), "\x00")
 	v, err := l.keep(key, q.Reads, func() (any, error) {
 		r, err := l.Run(ctx, q.Command)
 		if err == nil && r.ExitCode != 0 {

@@ -57,13 +57,23 @@ func TestKept(t *testing.T) {
 	ask(local, 4)     // and changed just now, so that it is not kept yet
 	ask(local, 5)
 
+	if err := os.Symlink("../elsewhere", filepath.Join(root, "d/link")); err != nil {
+		t.Fatal(err)
+	}
+	put("elsewhere", "1")
+	time.Sleep(60 * time.Millisecond)
+	ask(local, 6)
+	ask(local, 6)
+	put("elsewhere", "2")
+	ask(local, 7)
+
 	failure := errors.New("failed")
 	for range 2 {
 		if _, err := host.Kept(local, "failing", []string{"/missing"}, func() (int, error) { made++; return 0, failure }); err != failure {
 			t.Error(err)
 		}
 	}
-	if made != 7 {
+	if made != 9 {
 		t.Errorf("made %d times: a failure is not kept", made)
 	}
 }
