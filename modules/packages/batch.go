@@ -3,6 +3,7 @@ package packages
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -22,7 +23,7 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Package]) []e
 		}
 		return j.errs
 	}
-	j.refuse()
+	j.refuse(ctx)
 	j.hold(ctx, false)
 	j.transact(ctx, j.offered(ctx, j.due()))
 	j.hold(ctx, true)
@@ -30,13 +31,36 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Package]) []e
 }
 
 // refuse gives an error to what the manager cannot do, before anything is changed.
-func (j *job) refuse() {
+func (j *job) refuse(ctx context.Context) {
 	m, ok := j.manager.(unholding)
 	for i, item := range j.items {
 		if ok && item.Want != nil && isTrue(item.Want.Hold) {
 			j.errs[i] = &states.AttributeError{Attribute: "hold", Message: "this host cannot do that", Hint: m.NoHold()}
 		}
 	}
+	for _, i := range j.due() {
+		if wish := wishOf(j.items[i]); wish.Hold == nil && j.isHeld(ctx, wish.Name) {
+			j.errs[i] = &states.AdviceError{
+				Err: fmt.Errorf("%s is on hold: only a part that gives hold changes such a package", wish.Name), Final: true,
+				Hint: "hold = false lifts the mark",
+			}
+		}
+	}
+}
+
+// wishOf is what a part says, also of one that is to be gone.
+func wishOf(item states.ItemOf[Package]) *Package {
+	if item.Want != nil {
+		return item.Want
+	}
+	return item.Have
+}
+
+// isHeld reports whether a package is on hold now. Where that cannot be known yet the
+// manager will tell.
+func (j *job) isHeld(ctx context.Context, name string) bool {
+	found, err := j.manager.Installed(ctx, j.h, name)
+	return err == nil && found.Hold
 }
 
 // job is one call of batch. Items whose error is set are left alone.
@@ -69,8 +93,12 @@ func needsInstall(item states.ItemOf[Package]) bool {
 		want.Version != nil && (have.Version == nil || *have.Version != *want.Version)
 }
 
-// add adds an item to a transaction.
-func (t *transaction) add(item states.ItemOf[Package]) {
+// add adds an item to a transaction. Only where a package is on hold now, and its part
+// knows of that, others on hold may have to move with it.
+func (j *job) add(ctx context.Context, t *transaction, item states.ItemOf[Package]) {
+	if wish := wishOf(item); wish.Hold != nil && j.isHeld(ctx, wish.Name) {
+		t.Held = true
+	}
 	switch want := item.Want; {
 	case want != nil:
 		wish := target{Name: want.Name, Open: want.chosen}
@@ -78,14 +106,11 @@ func (t *transaction) add(item states.ItemOf[Package]) {
 			wish.Version = *want.Version
 		}
 		t.Install = append(t.Install, wish)
-		t.Held = t.Held || want.Hold != nil
-		return
 	case isTrue(item.Have.Purge):
 		t.Purge = append(t.Purge, item.Have.Name)
 	default:
 		t.Remove = append(t.Remove, item.Have.Name)
 	}
-	t.Held = t.Held || item.Have.Hold != nil
 }
 
 // transact carries out the chosen items at once. When that fails, each of those
@@ -97,7 +122,7 @@ func (j *job) transact(ctx context.Context, chosen []int) {
 	}
 	var all transaction
 	for _, i := range chosen {
-		all.add(j.items[i])
+		j.add(ctx, &all, j.items[i])
 	}
 	err := j.whenFree(ctx, func() error { return j.manager.Transact(ctx, j.h, all) })
 	if err == nil {
@@ -113,7 +138,7 @@ func (j *job) transact(ctx context.Context, chosen []int) {
 			continue
 		}
 		var t transaction
-		t.add(j.items[i])
+		j.add(ctx, &t, j.items[i])
 		err := j.whenFree(ctx, func() error { return j.manager.Transact(ctx, j.h, t) })
 		if err != nil && !j.isDone(ctx, i) {
 			j.errs[i] = err

@@ -47,10 +47,7 @@ const (
 func (j *job) patience() time.Duration {
 	longest := time.Duration(-1)
 	for _, item := range j.items {
-		p := item.Want
-		if p == nil {
-			p = item.Have
-		}
+		p := wishOf(item)
 		own := defaultPatience
 		if p.LockTimeout != nil {
 			own = *p.LockTimeout
@@ -126,10 +123,7 @@ func (j *job) inspect(ctx context.Context) error {
 func (j *job) concerns(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(j.items, func(item states.ItemOf[Package]) bool {
-			p := item.Want
-			if p == nil {
-				p = item.Have
-			}
+			p := wishOf(item)
 			bare, _, _ := strings.Cut(p.Name, ":")
 			return p.Name == name || bare == name
 		})

@@ -1,6 +1,7 @@
 package packages_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -61,9 +62,9 @@ func TestPackage(t *testing.T) {
 		{Name: "dpkg was interrupted", Prepare: stopped("web", "/var/lib/dpkg/updates/0007"), Values: map[string]any{"name": "web"}, Fails: "dpkg was interrupted"},
 		{Name: "broken", Values: map[string]any{"name": "broken"}, Fails: "you have held broken packages", Partial: true, OnlyOnHost: true},
 		{Name: "lock", Prepare: locked, Values: map[string]any{"name": "web", "lock_timeout": "0s"}, Fails: "the package manager's lock /var/lib/dpkg/lock-frontend is held by process 4242 (unattended-upgr)"},
-		{Name: "held by the administrator", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0"}, Fails: "only a part that gives hold changes such a package", Partial: true},
+		{Name: "held by the administrator", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0"}, Fails: "only a part that gives hold changes such a package", Check: did()},
 		{Name: "absent though held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "hold": false}, Action: states.Remove, Changes: []string{"version", "hold"}},
-		{Name: "absent and held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web"}, Fails: "on hold", Partial: true, OnlyOnHost: true},
+		{Name: "absent and held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web"}, Fails: "web is on hold: only a part that gives hold", Check: did()},
 		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "is no name of a package"},
 		{Name: "a removal", Values: map[string]any{"name": "web-"}, Wrong: "is no name of a package"},
 		{Name: "a pattern", Values: map[string]any{"name": "web*"}, Wrong: "is no name of a package"},
@@ -117,6 +118,35 @@ func items(t *testing.T, h host.Host, parts ...map[string]any) []states.Item {
 		out = append(out, states.Item{Have: have, Want: m.Fill(have, want)})
 	}
 	return out
+}
+
+// listening notes what is run.
+type listening struct {
+	*host.Memory
+	ran []string
+}
+
+func (l *listening) Run(ctx context.Context, c host.Command) (host.Result, error) {
+	l.ran = append(l.ran, strings.Join(c.Argv, " "))
+	return l.Memory.Run(ctx, c)
+}
+
+// Only where a package that changes is on hold may others on hold move with it.
+func TestOthersOnHoldStay(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		h := &listening{Memory: newHost(t).(*host.Memory)}
+		fake.Offer(t, h, true, "db", "5")
+		if held {
+			fake.Installed(t, h.Memory, "web", "2.0", "hold")
+		}
+		errs := packages.Module.Batch(t.Context(), h, items(t, h, map[string]any{"name": "web", "version": "1.0", "hold": true}, map[string]any{"name": "db"}))
+		if errs[0] != nil || errs[1] != nil {
+			t.Fatal(errs)
+		}
+		if got := strings.Contains(strings.Join(h.ran, "\n"), "--allow-change-held-packages"); got != held {
+			t.Errorf("web is on hold: %v; others may change: %v", held, got)
+		}
+	}
 }
 
 func TestBatchIsOneTransaction(t *testing.T) {
