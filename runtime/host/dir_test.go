@@ -77,6 +77,12 @@ func TestDir(t *testing.T) {
 		if _, err := sub.Enter("l"); err == nil {
 			t.Error("a symbolic link was entered")
 		}
+		must(sub.Symlink("..", "up", host.Meta{}))
+		if above, err := sub.Enter("up"); err == nil {
+			above.Close()
+			t.Error("a symbolic link to a directory was entered")
+		}
+		must(sub.Remove("up"))
 		for _, bad := range []string{"", "..", "a/b", "../sub", "a\x00"} {
 			if _, err := d.Lstat(bad); err == nil {
 				t.Errorf("%q is looked at", bad)
