@@ -3,6 +3,7 @@ package runtime
 import (
 	"container/heap"
 	"context"
+	"strings"
 	"sync"
 )
 
@@ -53,37 +54,49 @@ func (e *engine) schedule(ctx context.Context) {
 	defer release()
 	var workers sync.WaitGroup
 	for range min(e.options.Parallel, len(e.nodes)) {
-		workers.Go(func() {
-			for {
-				nodes := s.take(ctx, e)
-				if nodes == nil {
-					return
-				}
-				e.execute(ctx, nodes)
-				s.end(ctx, nodes)
-			}
-		})
+		workers.Go(func() { s.work(ctx, e) })
 	}
 	workers.Wait()
 }
 
+// work runs nodes until none are left.
+func (s *scheduler) work(ctx context.Context, e *engine) {
+	for {
+		nodes, inTurn := s.take(ctx, e)
+		switch {
+		case nodes == nil:
+			return
+		case !inTurn:
+			e.execute(ctx, nodes)
+			s.end(ctx, nodes)
+			continue
+		}
+		for _, n := range nodes {
+			if one := []*node{n}; ctx.Err() == nil {
+				e.execute(ctx, one)
+				s.end(ctx, one)
+			}
+		}
+	}
+}
+
 // take waits for the next node, with all that are ready and can go in one call
-// with it. Nil: there is no more to do.
-func (s *scheduler) take(ctx context.Context, e *engine) []*node {
+// with it, or must go one after the other (inTurn). Nil: there is no more to do.
+func (s *scheduler) take(ctx context.Context, e *engine) (nodes []*node, inTurn bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.ready) == 0 && s.left > 0 && !s.stop {
 		s.wake.Wait()
 	}
 	if s.stop || s.left == 0 || ctx.Err() != nil {
-		return nil
+		return nil, false
 	}
 	first := heap.Pop(&s.ready).(*node)
-	nodes := []*node{first}
+	nodes = []*node{first}
 	typ := e.batchType(first)
-	switch typ {
-	case "":
-	case plain:
+	switch {
+	case typ == "":
+	case typ == plain:
 		for share := e.share(len(s.ready)); len(nodes) < share && e.batchType(s.ready[0]) == plain; {
 			nodes = append(nodes, heap.Pop(&s.ready).(*node))
 		}
@@ -99,12 +112,17 @@ func (s *scheduler) take(ctx context.Context, e *engine) []*node {
 		}
 		s.ready = rest
 	}
-	return nodes
+	return nodes, strings.HasPrefix(typ, locked)
 }
 
 // plain is the batch type of resources of whatever type that are looked at and
 // announced together, so that one record, and one sync of it, serves them all.
 const plain = "plain"
+
+// locked begins the batch type of resources that take turns at one lock, such as
+// those that are lines of one file. One worker takes them all, so that they come in
+// StateRun order, and two hosts end alike.
+const locked = "lock:"
 
 // share is how many of the ready nodes one worker takes, so that all have some.
 func (e *engine) share(ready int) int {
@@ -131,7 +149,7 @@ func (s *scheduler) end(ctx context.Context, nodes []*node) {
 }
 
 // batchType is the type of an invocation of one part that may share a call
-// with others of its type, or plain, or empty.
+// with others of its type, or plain, or the lock at which it takes turns, or empty.
 func (e *engine) batchType(n *node) string {
 	if n.inv == nil || len(n.inv.Parts) != 1 {
 		return ""
@@ -147,6 +165,8 @@ func (e *engine) batchType(n *node) string {
 		return p.Type
 	case e.options.Parallel == 1: // one after the other, as in every plan
 		return ""
+	case !m.IsAct() && len(m.Locks) > 0 && !strings.Contains(m.Locks[0], "%s"):
+		return locked + m.Locks[0]
 	case m.IsAct() || len(m.Locks)+len(p.Options.Locks)+len(n.inv.Options.Locks) > 0:
 		return ""
 	}
