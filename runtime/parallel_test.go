@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -69,6 +71,43 @@ func TestParallelPartsOnOneFile(t *testing.T) {
 	site.WriteString("}\n")
 	if got := apply(t, m, site.String()); got.Counts.Changed != 40 || content(t, m, "/f") != want.String() {
 		t.Errorf("counts %+v, file %q", got.Counts, content(t, m, "/f"))
+	}
+}
+
+// slow is a host on which nobody may write the file that another one is writing.
+type slow struct {
+	host.Host
+	t       *testing.T
+	writing atomic.Int32
+}
+
+func (s *slow) WriteFile(ctx context.Context, path string, c host.Content, m host.Meta) error {
+	if path == "/etc/hosts" {
+		if s.writing.Add(1) > 1 {
+			s.t.Error("two write at once")
+		}
+		defer s.writing.Add(-1)
+		time.Sleep(5 * time.Millisecond)
+	}
+	return s.Host.WriteFile(ctx, path, c, m)
+}
+
+// A part whose module edits a file does so neither beside others of its type nor
+// beside parts that name the file.
+func TestTypesOnOneFile(t *testing.T) {
+	m := host.NewMemory()
+	if err := m.Mkdir("/etc", host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, m, "/etc/hosts", "")
+	site := "state \"s\" {\n parallel = true\n"
+	for i := range 4 {
+		site += fmt.Sprintf("hosts_entry \"192.0.2.%d\" {\n names = [\"h%d\"]\n}\n", i, i)
+		site += fmt.Sprintf("line \"l%d\" {\n path = \"/etc/hosts\"\n line = \"# %d\"\n}\n", i, i)
+	}
+	got := carry(t, runtime.Apply, compile(t, modules.Standard(), site+"}\n").Run, runtime.Options{Host: &slow{Host: m, t: t}, Parallel: 8})
+	if text := content(t, m, "/etc/hosts"); got.Counts.Changed != 8 || strings.Count(text, "\n") != 8 {
+		t.Errorf("counts %+v, file %q", got.Counts, text)
 	}
 }
 

@@ -108,6 +108,18 @@ func TestMount(t *testing.T) {
 				},
 				Check: lines("/srv/cache rw,nodev", "tmpfs /srv/cache tmpfs size=64m,nodev 0 0\n"),
 			}, {
+				Name: "programs are kept from it by hand", Values: v("/srv/cache", "tmpfs", "options", []string{"size=64m", "nodev"}), Action: states.Update, Changes: []string{"options"},
+				Prepare: func(t *testing.T, h host.Host) {
+					fake.Put(t, h, "/proc/self/mountinfo", strings.Replace(mounts, "/srv/cache rw,nodev", "/srv/cache rw,nodev,noexec", 1), 0o444)
+				},
+				Check: lines("!/srv/cache rw,nodev,noexec"),
+			}, {
+				Name: "what keeps programs from it is gone", Values: v("/srv/cache", "tmpfs", "options", []string{"size=64m", "nodev", "noexec", "nosuid", "sync"}), Action: states.Update, Changes: []string{"options"},
+				Prepare: func(t *testing.T, h host.Host) {
+					fake.Put(t, h, "/etc/fstab", strings.Replace(table, "size=64m,nodev", "size=64m,nodev,noexec,nosuid,sync", 1), 0o644)
+					fake.Put(t, h, "/proc/self/mountinfo", strings.Replace(mounts, "/srv/cache rw,nodev", "/srv/cache rw,nodev,nosuid,sync", 1), 0o444)
+				},
+			}, {
 				Name: "the size as well", Values: v("/srv/cache", "tmpfs", "options", []string{"size=64m", "nodev"}), Action: states.Update, Changes: []string{"options"},
 				Prepare: func(t *testing.T, h host.Host) {
 					fake.Put(t, h, "/proc/self/mountinfo", strings.Replace(mounts, "65536k", "1024k", 1), 0o444)

@@ -43,6 +43,14 @@ func TestPackage(t *testing.T) {
 		{Name: "latest", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "version": "latest"}, Action: states.Update, Changes: []string{"version"}, Check: did("install web=2.0")},
 		{Name: "latest already", Prepare: has("web", "2.0", "install"), Values: map[string]any{"name": "web", "version": "latest"}, Check: did()},
 		{Name: "stale lists", Values: map[string]any{"name": "fresh"}, Action: states.Create, Check: did("update", "install fresh")},
+		{Name: "a source is newer than the lists", Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, "/var/lib/apt/periodic/update-success-stamp", "", 0o644)
+			fake.Put(t, h, "/etc/apt/sources.list.d/new.sources", "Types: deb\n", 0o644)
+		}, Values: map[string]any{"name": "web"}, Action: states.Create, Check: did("update", "install web")},
+		{Name: "the lists are newer than their sources", Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, "/etc/apt/sources.list.d/new.sources", "Types: deb\n", 0o644)
+			fake.Put(t, h, "/var/lib/apt/periodic/update-success-stamp", "", 0o644)
+		}, Values: map[string]any{"name": "web"}, Action: states.Create, Changes: []string{"version"}, Check: did("install web=2.0")},
 		{Name: "latest with stale lists", Values: map[string]any{"name": "fresh", "version": "latest"}, Action: states.Create, Changes: []string{"version"}, Check: did("update", "install fresh")},
 		{Name: "install and hold", Values: map[string]any{"name": "web", "hold": true}, Action: states.Create, Changes: []string{"version", "hold"}},
 		{Name: "hold", Prepare: has("web", "1.0", "install"), Values: map[string]any{"name": "web", "hold": true}, Action: states.Update, Changes: []string{"hold"}, Check: did()},

@@ -75,6 +75,15 @@ func TestSwap(t *testing.T) {
 		}, Check: has("/proc/swaps", "/swap1")},
 		{Name: "stop it now", Values: v("/swap1", "active", false), Action: states.Update, Changes: []string{"active"}, Check: has("/proc/swaps", "!/swap1", "/swap2")},
 		{Name: "absent", Values: v("/swap1"), Ensure: states.Absent, Action: states.Remove, Changes: []string{"size", "priority", "active", "boot"}, Check: has("/etc/fstab", "!/swap1", "/dev/sdb1")},
+		{Name: "absent, where the line names a file with something else", Values: v("/etc/motd"), Ensure: states.Absent, Action: states.Remove, Changes: []string{"size", "active", "boot"},
+			Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, "/etc/fstab", table+"/etc/motd none swap sw 0 0\n", 0o644)
+				fake.Put(t, h, "/etc/motd", "welcome\n", 0o644)
+			}, Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				if table := fake.Text(h, "/etc/fstab"); strings.Contains(table, "/etc/motd") || fake.Text(h, "/etc/motd") != "welcome\n" {
+					t.Errorf("the file holds %q, the table %q", fake.Text(h, "/etc/motd"), table)
+				}
+			}},
 		{Name: "absent already", Values: v("/none"), Ensure: states.Absent},
 		{Name: "an image of a disk, which begins with zeros", Values: v("/var/disk", "size", "2M"), Fails: "holds something else than swap",
 			Prepare: func(t *testing.T, h host.Host) {

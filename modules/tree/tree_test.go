@@ -179,6 +179,15 @@ func TestTree(t *testing.T) {
 				}
 			},
 		}, {
+			Name: "purge around what is excluded", Values: with("purge", true, "exclude", []string{"cache/a"}), Prepare: after(func(t *testing.T, h host.Host) {
+				fake.Put(t, h, www+"/cache/a/b", "own", 0o644)
+				fake.Put(t, h, www+"/cache/c/d", "own", 0o644)
+			}), Action: states.Update, Changes: []string{"purge"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				there(t, h, false, "cache/c")
+				there(t, h, true, "cache/a/b")
+			},
+		}, {
 			Name: "exclude", Values: with("exclude", []string{"data", "*.html"}), Action: states.Create, Changes: []string{"create"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) {
 				there(t, h, false, "data", "index.html")
