@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/lines"
@@ -49,24 +48,10 @@ var Module = states.Define(states.Type[Line]{
 	Read: read, Write: write, Remove: remove,
 })
 
-// maxPattern bounds a regular expression: a machine of its size is made of it.
-const maxPattern = 8 << 10
-
 func validate(want Line) error {
-	for _, p := range []struct {
-		attribute string
-		pattern   *string
-	}{{"match", want.Match}, {"after", want.After}, {"before", want.Before}} {
-		if p.pattern == nil {
-			continue
-		}
-		if len(*p.pattern) > maxPattern {
-			return &states.AttributeError{Attribute: p.attribute, Message: fmt.Sprintf("it is longer than %d bytes", maxPattern)}
-		}
-		if _, err := regexp.Compile(*p.pattern); err != nil {
-			return &states.AttributeError{Attribute: p.attribute, Message: err.Error(),
-				Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
-		}
+	err := errors.Join(check.Pattern("match", want.Match), check.Pattern("after", want.After), check.Pattern("before", want.Before))
+	if err != nil {
+		return err
 	}
 	if want.Match != nil && *want.Match == "" {
 		return &states.AttributeError{Attribute: "match", Message: "it matches every line",

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -67,16 +66,8 @@ func validate(want Block) error {
 	wrong := func(attribute, message, hint string) error {
 		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
 	}
-	for _, p := range []struct {
-		attribute string
-		pattern   *string
-	}{{"after", want.After}, {"before", want.Before}} {
-		if p.pattern == nil {
-			continue
-		}
-		if _, err := regexp.Compile(*p.pattern); err != nil {
-			return wrong(p.attribute, err.Error(), "the syntax is RE2: https://github.com/google/re2/wiki/Syntax")
-		}
+	if err := errors.Join(check.Pattern("after", want.After), check.Pattern("before", want.Before)); err != nil {
+		return err
 	}
 	switch {
 	case want.After != nil && want.Before != nil:
