@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -95,6 +96,17 @@ type file struct {
 
 func files(t *testing.T) []file {
 	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("found only %d files", len(all))
+	}
+	return all
+}
+
+var parsed = sync.OnceValues(func() ([]file, error) {
 	var all []file
 	root := os.DirFS("..")
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -112,14 +124,8 @@ func files(t *testing.T) []file {
 		all = append(all, file{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), parsed, fset})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 20 {
-		t.Fatalf("found only %d files", len(all))
-	}
-	return all
-}
+	return all, err
+})
 
 func (f file) imports() []string {
 	var out []string

@@ -91,12 +91,12 @@ func TestDeathBeforeConfirmed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			first, step := 1+i%2, 2
+			first, step := 1+i%5, 5
 			switch {
 			case *all:
 				first, step = 1, 1
 			case c.rare:
-				first, step = 1+i, 11
+				first, step = 1+i, 23
 			}
 			for k := first; !t.Failed() && putBackAfter(t, &c, k, elsewhere); k += step {
 				points.Add(1)
@@ -167,7 +167,11 @@ func TestResumeAfterPuttingBack(t *testing.T) {
 	want := tree(t, calm.Memory)
 	delete(want, "/log")
 	undone := 0
-	for k := 2; !t.Failed(); k += 4 {
+	step := 9
+	if *all {
+		step = 2
+	}
+	for k := 2; !t.Failed(); k += step {
 		w, f := site.world(t, 1), &fate{at: k, how: dies}
 		changes := func() (n int) {
 			for _, d := range w.history {

@@ -82,8 +82,8 @@ func (w *world) honest(want map[string]string) error {
 	return w.same(want)
 }
 
-// everywhere carries out trials at each operation of each site. Without -all
-// those that are rare are carried out at some.
+// everywhere carries out trials at each operation of each site; without -all at
+// every third, and those that are rare at some.
 func everywhere(t *testing.T, list ...trial) { trials(t, crashSites, list...) }
 
 func trials(t *testing.T, sites []*crashSite, list ...trial) {
@@ -93,8 +93,12 @@ func trials(t *testing.T, sites []*crashSite, list ...trial) {
 		want := s.undisturbed(t)
 		for j, c := range list {
 			first, step := 1, 1
-			if c.rare && !*all {
-				first, step = 1+i+j, 17
+			switch {
+			case *all:
+			case c.rare:
+				first, step = 1+i+j, 29
+			default:
+				first, step = 1+(i+j)%3, 3
 			}
 			t.Run(s.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
@@ -139,7 +143,7 @@ func TestFailureAtEachOperation(t *testing.T) {
 
 // Two processes in a row die, each at every operation.
 func TestDeathTwice(t *testing.T) {
-	s, points, step := &smallSite, 0, 11
+	s, points, step := &smallSite, 0, 17
 	if *all {
 		step = 1
 	}
