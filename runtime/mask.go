@@ -189,8 +189,8 @@ func (m *masker) changes(s *step) []states.Change {
 	for _, c := range s.changes {
 		attribute := s.module.Attribute(c.Attribute)
 		late := c.To == states.KnownAfterApply
-		if attribute != nil && attribute.Key && !late {
-			continue // the event names it
+		if attribute != nil && attribute.Key && !late && (c.From == nil || c.To == nil) {
+			continue // the event names it; what is there only once, such as a hostname, may have had another
 		}
 		if s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, c.Attribute) || attribute != nil && attribute.Sensitive {
 			c.From, c.To, c.Diff = hidden(c.From), hidden(c.To), ""

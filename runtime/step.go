@@ -330,15 +330,15 @@ const saidHidden = "what it said is sensitive, and hidden"
 // by a user without rights is a common thing, and is not to claim what this
 // user cannot do.
 func (s *step) forbidden() string {
+	if s.rootless() {
+		return "only root may do it; run as root to know"
+	}
 	actor, known := s.engine.options.Host.(host.Actor)
 	if !known || s.module == nil {
 		return ""
 	}
 	if uid, _ := actor.Actor(); uid == 0 {
 		return ""
-	}
-	if s.module.Root {
-		return "only root may do it; run as root to know"
 	}
 	permissions, known := s.engine.options.Host.(host.Permissions)
 	if !known || s.module.IsAct() {
@@ -377,3 +377,13 @@ func (s *step) stillDiffers(have any) error {
 }
 
 const foughtOver = "something else changes it at the same time, or the module has a bug"
+
+// rootless reports whether the part is one for root, and somebody else acts.
+func (s *step) rootless() bool {
+	actor, known := s.engine.options.Host.(host.Actor)
+	if !known || s.module == nil || !s.module.Root {
+		return false
+	}
+	uid, _ := actor.Actor()
+	return uid != 0
+}
