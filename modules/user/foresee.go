@@ -25,7 +25,12 @@ func foresee(ctx context.Context, h host.Host, have, want *User) error {
 		if err := possible(h, have, *want); err != nil {
 			return err
 		}
-	} else if err := idle(h, have.Name); err != nil {
+		all, err := withOthers(h, *want)
+		if err != nil {
+			return err
+		}
+		want = &all
+	} else if err := removable(h, have.Name); err != nil {
 		return err
 	}
 	passwd, err := accounts.Load(h, accounts.Passwd)

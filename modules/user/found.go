@@ -56,6 +56,14 @@ func idle(h host.Host, name string) error {
 	return fmt.Errorf("programs of %s still run: %s%s; stop them first", name, strings.Join(running, ", "), more)
 }
 
+// removable is an error where the account is needed.
+func removable(h host.Host, name string) error {
+	if name == "root" {
+		return errors.New("root cannot be removed: the machine would belong to nobody; lock its password with locked = true")
+	}
+	return idle(h, name)
+}
+
 // imported leaves out what a new user has, too, and what cannot be said without
 // the password.
 func imported(ctx context.Context, h host.Host, key User) (*User, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,13 +26,14 @@ type User struct {
 	Name       string   `state:"name,key" doc:"Name of the user."`
 	UID        *int     `state:"uid" doc:"Number of the user."`
 	Group      *string  `state:"group" doc:"Name or number of the primary group. Without it, a new user gets a group of the same name."`
-	Groups     []string `state:"groups,set" doc:"The other groups that have the user as a member: these, and no others."`
+	Groups     []string `state:"groups,set" doc:"The other groups that have the user as a member: these, and no others, unless append is true."`
 	Comment    *string  `state:"comment" doc:"Full name, or what else the account's comment field holds."`
 	Home       *string  `state:"home" doc:"Home directory. A change moves no files, unless move_home says so."`
 	Shell      *string  `state:"shell" doc:"Login shell."`
 	Password   *string  `state:"password,sensitive" doc:"Hash of the password, as openssl passwd -6 prints it, or * for none. It is never shown."`
 	Locked     *bool    `state:"locked" doc:"Whether the password is locked. Other ways in, such as SSH keys, stay open: let the account expire to close them."`
 	Expires    *string  `state:"expires" doc:"Last day of the account, such as \"2030-12-31\", or \"never\"."`
+	Append     *bool    `state:"append,in" doc:"Whether the user stays in groups that groups does not name."`
 	System     *bool    `state:"system,in" doc:"Makes a new user a system account: a low number and no home directory."`
 	MoveHome   *bool    `state:"move_home,in" doc:"Whether the files of the home directory come along when home changes. The new one must not be there yet."`
 	CreateHome *bool    `state:"create_home,in" doc:"Whether a new user's home directory is created; true by default, but for system accounts."`
@@ -73,7 +75,7 @@ func validate(want User) error {
 		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "")
 	}
 	if want.Password != nil && !hashPattern.MatchString(*want.Password) {
-		return mistake("password", "it is no hash of a password", "make one with: openssl passwd -6")
+		return &states.AttributeError{Attribute: "password", Message: "it is no hash of a password", Hint: "make one with: openssl passwd -6", Open: true}
 	}
 	if want.Expires != nil && *want.Expires != never {
 		if day, err := time.Parse(time.DateOnly, *want.Expires); err != nil || day.Unix() < 0 {
@@ -121,6 +123,9 @@ func read(_ context.Context, h host.Host, want User) (*User, error) {
 			return nil, err
 		}
 		have.Groups = groups.GroupsOf(want.Name)
+		if isTrue(want.Append) {
+			have.Groups = slices.DeleteFunc(have.Groups, func(g string) bool { return !slices.Contains(want.Groups, g) })
+		}
 	}
 	if want.Password == nil && want.Locked == nil && want.Expires == nil {
 		return have, nil
@@ -152,7 +157,7 @@ func (u *User) readShadow(h host.Reader) error {
 }
 
 func remove(ctx context.Context, h host.Host, have User) error {
-	if err := idle(h, have.Name); err != nil {
+	if err := removable(h, have.Name); err != nil {
 		return err
 	}
 	return run(ctx, h, "", "userdel", "--", have.Name)

@@ -68,6 +68,15 @@ func TestUser(t *testing.T) {
 		}, {
 			Name: "no groups", Values: map[string]any{"name": "alice", "groups": []string{}}, Action: states.Update, Changes: []string{"groups"},
 		}, {
+			Name: "one more group", Values: map[string]any{"name": "alice", "groups": []string{"staff"}, "append": true}, Action: states.Update,
+			Changes: []string{"groups"}, Check: lines("staff:x:50:alice", "adm:x:4:alice"),
+		}, {
+			Name: "in the groups, and in others", Values: map[string]any{"name": "alice", "groups": []string{}, "append": true},
+			Check: lines("adm:x:4:alice"),
+		}, {
+			Name: "another shell, and a group that stays", Values: map[string]any{"name": "alice", "groups": []string{}, "append": true, "shell": "/bin/sh"},
+			Action: states.Update, Changes: []string{"shell"}, Check: lines("adm:x:4:alice"),
+		}, {
 			Name: "lock", Values: map[string]any{"name": "alice", "locked": true}, Action: states.Update, Changes: []string{"locked"},
 			Check: lines("alice:!$6$salt$alice:19000:0:99999:7:::"),
 		}, {
@@ -86,6 +95,7 @@ func TestUser(t *testing.T) {
 		}, {
 			Name: "absent already", Ensure: states.Absent, Values: map[string]any{"name": "nobody-here"},
 		},
+		{Name: "root is needed", Ensure: states.Absent, Values: map[string]any{"name": "root"}, Fails: "root cannot be removed"},
 		{Name: "uid of another", Values: map[string]any{"name": "deploy", "uid": 1000}, Fails: `the uid 1000 belongs to the user "alice"`},
 		{Name: "unknown group", Values: map[string]any{"name": "deploy", "group": "none"}, Fails: `no group named "none"`},
 		{Name: "unknown groups", Values: map[string]any{"name": "alice", "groups": []string{"none"}}, Fails: `no group named "none"`},

@@ -19,6 +19,10 @@ func write(ctx context.Context, h host.Host, have *User, want User) error {
 	if err := possible(h, have, want); err != nil {
 		return err
 	}
+	want, err := withOthers(h, want)
+	if err != nil {
+		return err
+	}
 	if have == nil {
 		if err := run(ctx, h, "", useradd(h, want)...); err != nil {
 			return err
@@ -33,6 +37,18 @@ func write(ctx context.Context, h host.Host, have *User, want User) error {
 		}
 	}
 	return secure(ctx, h, *have, want)
+}
+
+// withOthers adds the groups that the user is in already, where these stay.
+func withOthers(h host.Reader, want User) (User, error) {
+	if want.Groups == nil || !isTrue(want.Append) {
+		return want, nil
+	}
+	t, err := accounts.Load(h, accounts.Group)
+	if err == nil {
+		want.Groups = sorted(append(t.GroupsOf(want.Name), want.Groups...))
+	}
+	return want, err
 }
 
 // possible finds what useradd and usermod would refuse, before anything is
