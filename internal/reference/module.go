@@ -63,7 +63,8 @@ func moduleNotes(m *states.Schema) []string {
 	}
 	switch {
 	case len(m.Locks) > 0 && strings.Contains(m.Locks[0], "%s"):
-		notes = append(notes, "Parts on the same "+strings.TrimSuffix(m.Locks[0], " %s")+", of whatever type, never act at the same time.")
+		what, _, _ := strings.Cut(m.Locks[0], "%s")
+		notes = append(notes, "Parts on the same "+strings.TrimRight(what, " /")+", of whatever type, never act at the same time.")
 	case len(m.Locks) > 0:
 		notes = append(notes, "Parts of this type never act at the same time.")
 	}
