@@ -181,6 +181,10 @@ type AttributeError struct {
 	Attribute string
 	Message   string
 	Hint      string
+
+	// Open says that Message and Hint hold nothing of the value, so that they are
+	// shown where it is sensitive, too.
+	Open bool
 }
 
 // Error gives the attribute and what is wrong with it.

@@ -311,10 +311,10 @@ func (n *Namespace) result(found Named, typ string, steps []Step) (Named, error)
 		}
 	}
 	if attribute != nil {
-		return found, &HintError{Message: fmt.Sprintf("%s of a %s is no result: it says how to act, and is not observed", found.Result, typ),
+		return found, &HintError{Message: fmt.Sprintf("%s of %s is no result: it says how to act, and is not observed", found.Result, Article(typ)),
 			Hint: cmp.Or(Choices(names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
 	}
-	return found, &HintError{Message: fmt.Sprintf("a %s has no attribute %q", typ, found.Result),
+	return found, &HintError{Message: fmt.Sprintf("%s has no attribute %q", Article(typ), found.Result),
 		Hint: cmp.Or(DidYouMean(found.Result, names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
 }
 

@@ -106,11 +106,15 @@ func Kind(v cty.Value) string {
 	if v.IsNull() {
 		return "null"
 	}
-	name := v.Type().FriendlyName()
-	if strings.ContainsRune("aeiou", rune(name[0])) {
-		return "an " + name
+	return Article(v.Type().FriendlyName())
+}
+
+// Article puts "a" or "an" before a word.
+func Article(word string) string {
+	if word != "" && strings.ContainsRune("aeiou", rune(word[0])) && !strings.HasPrefix(word, "user") {
+		return "an " + word
 	}
-	return "a " + name
+	return "a " + word
 }
 
 // Bool gives a value as a bool; text that says so is taken too.

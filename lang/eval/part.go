@@ -291,16 +291,16 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		if len(part.Results) > 0 && !isAboutKey(err, part, in.Module) {
 			continue // it may be about what only the host knows
 		}
-		at, name := in.Range, ""
+		at, name, open := in.Range, "", false
 		if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
-			name = wrong.Attribute
+			name, open = wrong.Attribute, wrong.Open
 			for _, a := range in.Attributes {
 				if a.Name == name {
 					at = a.Range
 				}
 			}
 		}
-		if slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0 {
+		if !open && (slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0) {
 			err = errHidden()
 		}
 		list.Add(in.wrong(name, err, at))

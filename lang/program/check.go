@@ -55,7 +55,7 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 	names := slices.Clone(in.Attributes)
 	what := in.What
 	if module != nil {
-		what = "a " + module.Name
+		what = eval.Article(module.Name)
 		for _, m := range module.Attributes {
 			if !m.Out {
 				names = append(names, m.Name)
@@ -125,7 +125,7 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 		d.errorAt(b.TypeRange, hint, "there is no type of part or declaration %q", b.Type)
 	case module != nil:
 		d.errorAt(b.TypeRange, cmp.Or(eval.DidYouMean(b.Type, names), fmt.Sprintf("tenet doc %s lists its attributes", module.Name)),
-			"a %s has no block %q", module.Name, b.Type)
+			"%s has no block %q", eval.Article(module.Name), b.Type)
 	default:
 		d.errorAt(b.TypeRange, cmp.Or(eval.DidYouMean(b.Type, names), "leave it out"), "%s has no block %q", in.What, b.Type)
 	}
@@ -161,7 +161,7 @@ func (d *decoder) identifier(b *syntax.Block) bool {
 	}
 	if !states.IsIdentifier(name) {
 		d.errorAt(b.LabelRanges[0], "use letters, digits, _ and -, and begin with a letter",
-			"%q is no name for a %s", name, b.Type)
+			"%q is no name for %s", name, eval.Article(b.Type))
 		return false
 	}
 	return true

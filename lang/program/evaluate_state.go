@@ -154,5 +154,5 @@ func (e *evaluator) absent(p *part, in *instance, own, inherited states.Ensure) 
 		}
 	}
 	e.errorAt(src, fmt.Sprintf("leave ensure out for it, or give it ensure = \"present\": %s", why),
-		"a %s cannot be absent", p.module.Name)
+		"%s cannot be absent", eval.Article(p.module.Name))
 }
