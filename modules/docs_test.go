@@ -25,7 +25,7 @@ func TestReferencePages(t *testing.T) {
 	for _, name := range registry.Names() {
 		module := registry.Lookup(name)
 		how, why := proof.of(t, module)
-		tested[name] = how
+		tested[name] = how + proof.besides(name)
 		note := "It is verified: tested on real hosts with Debian 12" + why + "."
 		if how != verified {
 			note = "It is tested " + how + ", and not on a real host" + why + "."

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tenetcm/tenet/states"
@@ -51,6 +52,19 @@ func (p proof) of(t *testing.T, m *states.Module) (how, why string) {
 		return inMemory, ": " + cannot
 	}
 	return inMemory, ""
+}
+
+// besides says in short what of a module is not verified.
+func (p proof) besides(module string) string {
+	short := map[string]string{
+		"package":   " with apt; dnf, zypper and pacman against recorded outputs, apk against its formats",
+		"service":   " with systemd; OpenRC and SysV by their programs on a host with systemd",
+		"container": " with podman; docker against its documented output",
+	}[module]
+	if names := slices.Sorted(maps.Keys(p.lifecycles[module])); len(names) > 0 {
+		short += ", but for `" + strings.Join(names, "`, `") + "`"
+	}
+	return short
 }
 
 // readProof reads the lab's tests: the literals of lifecycles, and the table of
