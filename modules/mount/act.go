@@ -107,6 +107,12 @@ func possible(h host.Host, f found, want Mount, do step) error {
 			return fmt.Errorf("source: %w", err)
 		}
 	}
+	// Before what is there is unmounted for it.
+	if device := *want.Source; strings.HasPrefix(device, "/dev/") && !bind(want.Options) {
+		if _, err := h.Lstat(fstab.RealPath(h, device)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("source: this host has no device %s: %w", device, err)
+		}
+	}
 	if f.mounted != nil {
 		return nil
 	}
