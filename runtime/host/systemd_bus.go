@@ -3,8 +3,8 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -26,6 +26,12 @@ type buses struct {
 
 // busIdle is how long a connection is kept that nobody uses.
 const busIdle = 5 * time.Second
+
+// busPatience is how long systemd may take to answer a question.
+const busPatience = time.Minute
+
+// errSilent says that it took longer.
+var errSilent = errors.New("systemd does not answer")
 
 // bus is a connection to one systemd.
 type bus struct {
@@ -116,14 +122,7 @@ func connect(s *systemdInit) (*bus, error) {
 		if err != nil {
 			return nil, err
 		}
-		if conn, err = dbus.NewConn(stream); err != nil {
-			return nil, err
-		}
-		if err = conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(uid))}); err != nil {
-			conn.Close()
-			return nil, err
-		}
-		return conn, nil
+		return greet(stream, uid, busPatience)
 	}
 	conn, err := systemd.NewConnection(func() (*dbus.Conn, error) {
 		conn, err := dial()
@@ -139,9 +138,34 @@ func connect(s *systemdInit) (*bus, error) {
 	return c, nil
 }
 
+// greet begins to talk with a systemd. One that has crashed still holds its socket, and
+// says nothing.
+func greet(stream *os.File, uid int, patience time.Duration) (*dbus.Conn, error) {
+	if err := stream.SetDeadline(time.Now().Add(patience)); err != nil {
+		stream.Close()
+		return nil, err
+	}
+	conn, err := dbus.NewConn(stream)
+	if err != nil {
+		stream.Close()
+		return nil, err
+	}
+	if err = conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(uid))}); err == nil {
+		err = stream.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		conn.Close()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = errSilent
+		}
+		return nil, err
+	}
+	return conn, nil
+}
+
 // dialAs connects to a socket as a user, so that the other end sees it is that one.
 // Root takes on the user's id for that moment, in one thread.
-func dialAs(path string, uid int) (io.ReadWriteCloser, error) {
+func dialAs(path string, uid int) (*os.File, error) {
 	if me := os.Geteuid(); me != 0 && uid != me {
 		return nil, fmt.Errorf("only root can reach the services of another account: %w", fs.ErrPermission)
 	}

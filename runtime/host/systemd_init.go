@@ -77,6 +77,16 @@ func (s *systemdInit) Service(ctx context.Context, name string) (out Service, er
 }
 
 func (s *systemdInit) ask(ctx context.Context, c *bus, name string) (Service, error) {
+	asking, done := context.WithTimeout(ctx, busPatience)
+	defer done()
+	out, err := s.askWithin(asking, c, name)
+	if err != nil && ctx.Err() == nil && asking.Err() != nil {
+		err = errSilent
+	}
+	return out, err
+}
+
+func (s *systemdInit) askWithin(ctx context.Context, c *bus, name string) (Service, error) {
 	out := Service{Name: name}
 	if strings.Contains(name, "@.") { // a template is no unit that could run
 		files, err := UnitFiles(s.host, s.user)
