@@ -2,6 +2,9 @@ package runtime
 
 import (
 	"context"
+	"path"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -13,6 +16,9 @@ import (
 type peers struct {
 	mu     sync.Mutex
 	byType map[string][]any
+
+	once  sync.Once
+	paths []string // see declaredBelow; sorted
 }
 
 // peersOf gives those of a type that are to be present. What is known only later,
@@ -42,6 +48,48 @@ func (e *engine) peersOf(typ string) []any {
 	}
 	e.peers.byType[typ] = out
 	return out
+}
+
+// declaredBelow gives the paths below a directory that the site declares, relative
+// to it: also those of parts that this run leaves out. What is to be absent is none
+// of them, nor what only the host will name.
+func (e *engine) declaredBelow(dir string) []string {
+	e.peers.once.Do(e.collectPaths)
+	prefix := strings.TrimSuffix(path.Clean(dir), "/") + "/"
+	first, _ := slices.BinarySearch(e.peers.paths, prefix)
+	var names []string
+	for _, p := range e.peers.paths[first:] {
+		name, below := strings.CutPrefix(p, prefix)
+		if !below {
+			break
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (e *engine) collectPaths() {
+	var paths []string
+	for _, list := range [][]states.Invocation{e.run.Invocations, e.run.Handlers} {
+		for i := range list {
+			for k := range list[i].Parts {
+				p := &list[i].Parts[k]
+				if m := e.options.Registry.Lookup(p.Type); m != nil && p.Ensure != states.Absent {
+					paths = append(paths, m.Paths(p.Values)...)
+				}
+			}
+		}
+	}
+	for _, r := range e.run.LeftOut {
+		if m := e.options.Registry.Lookup(r.Type); m != nil && standsAlone(m) != "" && path.IsAbs(r.Key) {
+			paths = append(paths, r.Key)
+		}
+	}
+	for i := range paths {
+		paths[i] = path.Clean(paths[i])
+	}
+	slices.Sort(paths)
+	e.peers.paths = slices.Compact(paths)
 }
 
 // inPart is the context of what is done for a part.

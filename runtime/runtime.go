@@ -167,7 +167,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ctx = states.WithPeers(ctx, e.peersOf)
+	ctx = states.WithDeclared(states.WithPeers(ctx, e.peersOf), e.declaredBelow)
 	e.decidedBefore()
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()

@@ -10,6 +10,8 @@ type peersKey struct{}
 
 type sayKey struct{}
 
+type declaredKey struct{}
+
 // WithPeers lets Peers answer.
 func WithPeers(ctx context.Context, peers func(typ string) []any) context.Context {
 	return context.WithValue(ctx, peersKey{}, peers)
@@ -30,6 +32,22 @@ func Peers[T any](ctx context.Context, typ string) []T {
 		}
 	}
 	return out
+}
+
+// WithDeclared lets Declared answer.
+func WithDeclared(ctx context.Context, below func(dir string) []string) context.Context {
+	return context.WithValue(ctx, declaredKey{}, below)
+}
+
+// Declared gives what parts of the site stand for below a directory, relative to it,
+// so that a module which removes what it does not know leaves that alone. It is
+// nothing outside of a run.
+func Declared(ctx context.Context, dir string) []string {
+	below, ok := ctx.Value(declaredKey{}).(func(string) []string)
+	if !ok {
+		return nil
+	}
+	return below(dir)
 }
 
 // WithSay lets Say be heard.

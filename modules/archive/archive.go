@@ -27,15 +27,16 @@ type Archive struct {
 	Group    *string        `state:"group,in,widens" doc:"Name or number of the group, likewise."`
 	FileMode *fs.FileMode   `state:"file_mode,in,widens" doc:"Permission bits of regular files; a file that is executable in the archive may be executed by all who may read it. If not given, as in the archive."`
 	DirMode  *fs.FileMode   `state:"dir_mode,in,widens" doc:"Permission bits of directories. If not given, as in the archive, or 0755."`
-	Purge    *bool          `state:"purge,in,widens" doc:"Removes what is in the directory and not in the archive, with all that is below it."`
+	Purge    *bool          `state:"purge,in,widens" doc:"Removes what is in the directory and neither in the archive nor declared by another part, with all that is below it."`
 	Creates  *string        `state:"creates,in,widens" doc:"Absolute path: while something is there, the archive counts as unpacked, and is not looked at."`
 	Limit    *int           `state:"limit,in" doc:"How many bytes all its files together may have; 8 GiB if not given. More is an error."`
 
-	skip   bool             // creates is there
-	listed []host.TreeEntry // what shall be below the directory
-	places map[string]int   // of each regular file, its place in the archive
-	found  *below.Found     // what Read found
-	names  below.Accounts   // the owners of that
+	skip     bool             // creates is there
+	declared []string         // what other parts have below the directory, relative to it
+	listed   []host.TreeEntry // what shall be below the directory
+	places   map[string]int   // of each regular file, its place in the archive
+	found    *below.Found     // what Read found
+	names    below.Accounts   // the owners of that
 }
 
 const doc = `The files of an archive, unpacked below a directory.
@@ -97,6 +98,7 @@ func parseChecksum(s string) (algorithm, digits string, ok bool) {
 
 // complete lists the archive, once for all that follows.
 func complete(ctx context.Context, h host.Host, want *Archive) error {
+	want.declared = states.Declared(ctx, want.Path)
 	if want.Creates != nil {
 		if _, err := h.Lstat(*want.Creates); !errors.Is(err, fs.ErrNotExist) {
 			want.skip = err == nil
@@ -115,6 +117,7 @@ func (a *Archive) below(h host.Host) below.Wanted {
 	w.Stream = func(ctx context.Context, wants func(string) bool, put func(string, host.Content) error) error {
 		return a.stream(ctx, h, wants, put)
 	}
+	w.SpareDeclared(a.declared)
 	return w
 }
 

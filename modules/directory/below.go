@@ -36,11 +36,17 @@ func differencesBelow(have, _ Directory) []states.Change {
 	return changes
 }
 
-// findExtra lists the names in the directory that are not to be kept.
+// findExtra lists the names in the directory that are not to be kept, and that no
+// other part is about.
 func findExtra(h host.Host, want Directory) ([]string, error) {
 	entries, err := h.ReadDir(want.Path)
 	if err != nil {
 		return nil, err
+	}
+	declared := map[string]bool{}
+	for _, p := range want.declared {
+		name, _, _ := strings.Cut(p, "/")
+		declared[name] = true
 	}
 	var extra []string
 	for _, e := range entries {
@@ -48,7 +54,7 @@ func findExtra(h host.Host, want Directory) ([]string, error) {
 			ok, err := path.Match(pattern, e.Name)
 			return ok && err == nil
 		}
-		if !slices.ContainsFunc(want.Keep, keep) {
+		if !declared[e.Name] && !slices.ContainsFunc(want.Keep, keep) {
 			extra = append(extra, e.Name)
 		}
 	}

@@ -28,11 +28,13 @@ type Directory struct {
 	Parents  *bool        `state:"parents,in" doc:"Creates missing directories above it, of mode 0755 and owned by who runs tenet."`
 	Recurse  *bool        `state:"recurse,in,widens" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
 	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"With recurse: the permission bits of all regular files below."`
-	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and not named by keep, with all that is below it."`
+	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and neither declared by another part nor named by keep, with all that is below it."`
 	Keep     []string     `state:"keep,in,widens" doc:"With purge: the names in the directory that stay, as patterns: \"*.conf\"."`
 	Force    *bool        `state:"force,in,widens" doc:"Lets absent remove the directory with all that is in it."`
 
 	dirMode *fs.FileMode // wanted: the mode of directories below, as it was given
+
+	declared []string // wanted: what other parts have below the directory, relative to it
 
 	// What Read found below the directory, for Diff and Write.
 	wrong []entry  // entries with another owner or mode
@@ -43,7 +45,7 @@ const doc = `A directory with the given owner, group and mode.
 
 What is not given is not managed: an existing directory keeps it. A new directory has mode 0755 and is owned by who runs tenet. A missing directory above it is an error, unless parents = true.
 
-Purge knows the names that keep lists, and nothing else of the site: name there each file that the site puts into the directory.
+Purge leaves alone what other parts of the site put into the directory, and the names that keep lists: those that programs put there.
 
 Where something else stands at the path, a symbolic link to a directory included, the part fails. Absent removes an empty directory; with force = true, a directory with all that is in it. Symbolic links in it are removed, never followed.`
 
@@ -54,7 +56,7 @@ const example = `directory "/srv/www" {
 
 directory "/etc/nginx/sites-enabled" {
   purge = true
-  keep  = ["blog", "shop"]
+  keep  = ["default"]
 }`
 
 // Module is the module "directory".
@@ -89,9 +91,11 @@ func validate(want Directory) error {
 }
 
 // complete remembers whether a mode is wanted: where none is, the directory's
-// own is filled in, and that is not for those below.
-func complete(_ context.Context, _ host.Host, want *Directory) error {
+// own is filled in, and that is not for those below. And it asks for the other
+// parts' paths, while it is known of which run this is.
+func complete(ctx context.Context, _ host.Host, want *Directory) error {
 	want.dirMode = want.Mode
+	want.declared = states.Declared(ctx, want.Path)
 	return nil
 }
 

@@ -22,11 +22,12 @@ type Tree struct {
 	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"Permission bits of regular files; a file that is executable in the source may be executed by all who may read it. If not given, as in the source."`
 	DirMode  *fs.FileMode `state:"dir_mode,in,widens" doc:"Permission bits of directories. If not given, as in the source."`
 	Exclude  []string     `state:"exclude,in,widens" doc:"Patterns of what is neither copied nor removed: \"*.bak\" is a name anywhere, \"cache/*.tmp\" a path from the directory."`
-	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and not in the source, with all that is below it."`
+	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and neither in the source nor declared by another part, with all that is below it."`
 
-	wanted []host.TreeEntry // of the source
-	found  *below.Found     // what Read found
-	names  below.Accounts   // the owners of that
+	wanted   []host.TreeEntry // of the source
+	declared []string         // what other parts have below the directory, relative to it
+	found    *below.Found     // what Read found
+	names    below.Accounts   // the owners of that
 }
 
 const doc = `A directory of the site, copied to the host with all that is below it.
@@ -35,7 +36,7 @@ Only what differs is written. A file is compared by size and SHA-256, and replac
 
 Symbolic links of the source are copied as links. On the host none is followed below the directory: where a link stands and the source has a directory or a file, that takes the link's place. A directory with something in it gives way to a file only with purge. A device, a socket or a pipe in the way is an error.
 
-Purge removes what the source does not have. Symbolic links are removed, never followed. What exclude names stays, with the directories that it is in.
+Purge removes what neither the source nor another part of the site has. Symbolic links are removed, never followed. What exclude names stays, with the directories that it is in.
 
 Absent removes what the source has, and directories that are empty then; with purge = true, all that is in the directory. Without its source, only an empty directory is removed.
 
@@ -68,7 +69,10 @@ func validate(want Tree) error {
 }
 
 // complete lists the source, once for all that follows.
-func complete(_ context.Context, _ host.Host, want *Tree) error { return want.load() }
+func complete(ctx context.Context, _ host.Host, want *Tree) error {
+	want.declared = states.Declared(ctx, want.Path)
+	return want.load()
+}
 
 func (t *Tree) load() (err error) {
 	if t.Source != nil && t.wanted == nil {
@@ -86,6 +90,7 @@ func (t *Tree) below() below.Wanted {
 	if t.Source != nil {
 		w.Content = t.Source.Content
 	}
+	w.SpareDeclared(t.declared)
 	return w
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -44,6 +45,26 @@ func ValidatePatterns(attribute string, patterns []string) error {
 		}
 	}
 	return nil
+}
+
+// SpareDeclared leaves alone what other parts of the site have below the directory,
+// as names relative to it, where Entries do not hold it, too.
+func (w *Wanted) SpareDeclared(names []string) {
+	if !w.Purge || len(names) == 0 {
+		return
+	}
+	own := make(map[string]bool, len(w.Entries))
+	for _, e := range w.Entries {
+		own[e.Name] = true
+	}
+	patterns := slices.Clone(w.Exclude)
+	literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+	for _, name := range names {
+		if !own[name] {
+			patterns = append(patterns, "/"+literal.Replace(name))
+		}
+	}
+	w.Exclude = patterns
 }
 
 // excluded reports whether an entry, or a directory above it, is to be left alone.
