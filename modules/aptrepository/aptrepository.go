@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -29,11 +30,12 @@ type Repository struct {
 
 	keyFile string // that belongs to the source, if it has one
 	foreign string // what else the file holds, which no attribute says
+	exposed string // whose its files are, if not root's alone; empty: they are
 }
 
 const doc = `A source from which apt gets packages, and the key that it is signed with.
 
-The source is written as /etc/apt/sources.list.d/NAME.sources, which is as this part says and nothing else. A key that is given is checked to be a public one and goes to /etc/apt/keyrings, as NAME.asc or, where it is binary, NAME.gpg; it is trusted for this source alone. Both are gone when the part is absent.
+The source is written as /etc/apt/sources.list.d/NAME.sources, which is as this part says and nothing else, and belongs to root. A key that is given is checked to be a public one and goes to /etc/apt/keyrings, as NAME.asc or, where it is binary, NAME.gpg; it is trusted for this source alone. Both are gone when the part is absent.
 
 The package lists are not fetched at once, but before the next package is installed: that they are older than a source is seen by the files' times. So several sources cost one fetch, and a package after them, in the same run or a later one, sees what they offer. Until then a plan calls such a package uncertain. A key that is not the source's then makes the package fail, with what apt says about it.
 
@@ -106,7 +108,7 @@ func complete(ctx context.Context, h host.Host, want *Repository) error {
 }
 
 func read(_ context.Context, h host.Host, want Repository) (*Repository, error) {
-	text, err := contentOf(h, fileOf(want.Name))
+	text, exposed, err := contentOf(h, fileOf(want.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -114,7 +116,7 @@ func read(_ context.Context, h host.Host, want Repository) (*Repository, error) 
 		return nil, err
 	}
 	have := parse(text)
-	have.Name = want.Name
+	have.Name, have.exposed = want.Name, exposed
 	return have, readKey(h, have)
 }
 
@@ -128,41 +130,56 @@ func readKey(h host.Reader, r *Repository) error {
 		return nil
 	}
 	r.keyFile, r.SignedBy = signed, nil
-	key, err := contentOf(h, signed)
+	key, exposed, err := contentOf(h, signed)
 	switch {
 	case err == nil:
 		r.SignedBy = new(host.Text(key))
+		if exposed != "" {
+			r.exposed = exposed
+		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	return nil
 }
 
-// contentOf reads a file of ours, which is small.
-func contentOf(h host.Reader, name string) (string, error) {
+// contentOf reads a file of ours, which is small. It is exposed where somebody else
+// than root may change it, or where it is a key that apt, which checks it as a user of
+// its own, may not read.
+func contentOf(h host.Reader, name string) (text, exposed string, err error) {
 	info, err := h.Lstat(name)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if info.Kind != host.Regular {
-		return "", fmt.Errorf("%s is a %s, not a file", name, info.Kind)
+		return "", "", fmt.Errorf("%s is a %s, not a file", name, info.Kind)
 	}
 	c, err := host.ReadContent(h, name, info)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	text, inline := c.Inline()
 	if !inline {
-		return "", fmt.Errorf("%s is too large", name)
+		return "", "", fmt.Errorf("%s is too large", name)
 	}
-	return text, nil
+	// In a tree that belongs to somebody else than root, so may its files.
+	above, err := h.Lstat(etc)
+	others := info.Mode&0o022 != 0 || err == nil && above.UID == 0 && info.UID != 0
+	if unread := info.Mode&0o004 == 0 && path.Dir(name) == keyrings; others || unread {
+		exposed = fmt.Sprintf("%s of user %d, %s", name, info.UID, states.FormatMode(info.Mode))
+	}
+	return text, exposed, err
 }
 
 func extra(have, _ Repository) []states.Change {
-	if have.foreign == "" {
-		return nil
+	var out []states.Change
+	if have.foreign != "" {
+		out = append(out, states.Change{Attribute: "name", From: have.foreign, To: have.Name})
 	}
-	return []states.Change{{Attribute: "name", From: have.foreign, To: have.Name}}
+	if have.exposed != "" {
+		out = append(out, states.Change{Attribute: "file", From: have.exposed, To: "root's, 0644"})
+	}
+	return out
 }
 
 // write puts the key in place before the file that names it.

@@ -46,6 +46,28 @@ func values(changes ...any) map[string]any {
 	return v
 }
 
+// exposed is a source with a key, of which a file has this mode and owner.
+func exposed(name string, mode fs.FileMode, uid int) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) {
+		t.Helper()
+		fake.Put(t, h, file, head+"Signed-By: "+keyring+"\n", 0o644)
+		fake.Put(t, h, keyring, armored, 0o644)
+		if err := h.SetMeta(name, host.Meta{Mode: &mode, UID: &uid}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// closed holds both files to be root's own.
+func closed(t *testing.T, h host.Host, _ map[string]any) {
+	t.Helper()
+	for _, name := range []string{file, keyring} {
+		if info, err := h.Lstat(name); err != nil || info.UID != 0 || info.Mode != 0o644 {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+	}
+}
+
 // holds checks the files of the source; no text: none.
 func holds(source, key string) func(*testing.T, host.Host, map[string]any) {
 	return func(t *testing.T, h host.Host, _ map[string]any) {
@@ -84,6 +106,10 @@ func TestRepository(t *testing.T) {
 			{Name: "key is there within", Prepare: there(inline, ""), Values: values("signed_by", armored)},
 			{Name: "key is gone", Prepare: there(signed, ""), Values: values("signed_by", armored), Action: states.Update, Changes: []string{"signed_by"}, Check: holds(signed, armored)},
 			{Name: "another key", Prepare: there(signed, "old"), Values: values("signed_by", armored), Action: states.Update, Changes: []string{"signed_by"}, Check: holds(signed, armored)},
+			{Name: "others may change the source", Prepare: exposed(file, 0o666, 0), Values: values("signed_by", armored), Action: states.Update, Changes: []string{"file"}, Check: closed},
+			{Name: "the source is somebody else's", Prepare: exposed(file, 0o644, 1000), Values: values("signed_by", armored), Action: states.Update, Changes: []string{"file"}, Check: closed},
+			{Name: "others may change the key", Prepare: exposed(keyring, 0o664, 0), Values: values("signed_by", armored), Action: states.Update, Changes: []string{"file"}, Check: closed},
+			{Name: "apt may not read the key", Prepare: exposed(keyring, 0o600, 0), Values: values("signed_by", armored), Action: states.Update, Changes: []string{"file"}, Check: closed},
 			{Name: "a key of the site", Values: values("source", "one.asc"), Action: states.Create, Changes: []string{"uris", "suites", "components", "types", "signed_by", "enabled"}, Check: holds(signed, armored)},
 			{Name: "a binary key of the site", Prepare: there(signed, armored), Values: values("source", "one.gpg"), Action: states.Update, Changes: []string{"signed_by"}, Check: holds(head+"Signed-By: /etc/apt/keyrings/vendor.gpg\n", "")},
 			{Name: "a keyring of the host", Prepare: there(signed, armored), Values: values("signed_by", "/usr/share/keyrings/vendor.gpg"), Action: states.Update, Changes: []string{"signed_by"}, Check: holds(head+"Signed-By: /usr/share/keyrings/vendor.gpg\n", "")},

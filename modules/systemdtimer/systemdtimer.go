@@ -27,7 +27,7 @@ type Timer struct {
 	Unit        *string           `state:"unit" doc:"Whole name of a unit to start, in place of a command."`
 	RunAs       *string           `state:"run_as" doc:"The account that the command runs as; otherwise root, or the user."`
 	Dir         *string           `state:"dir" doc:"Working directory of the command."`
-	Env         map[string]string `state:"env" doc:"Environment of the command, in addition to the usual one."`
+	Env         map[string]string `state:"env" doc:"Environment of the command, in addition to the usual one. All users of the host can read it; for secrets, let the command read a file that only its user may."`
 	Description *string           `state:"about" doc:"What it is for, in a line: the description of its units."`
 	Persistent  *bool             `state:"persistent" doc:"Whether a time that was missed, as the machine was off, is made up for. For on_calendar only."`
 	Delay       *time.Duration    `state:"randomized_delay" doc:"The longest time by which it is put off by chance, so that not all machines start at once."`
