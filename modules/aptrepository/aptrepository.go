@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -147,20 +148,9 @@ func readKey(h host.Reader, r *Repository) error {
 // than root may change it, or where it is a key that apt, which checks it as a user of
 // its own, may not read.
 func contentOf(h host.Reader, name string) (text, exposed string, err error) {
-	info, err := h.Lstat(name)
+	text, info, err := lines.Whole(h, name)
 	if err != nil {
 		return "", "", err
-	}
-	if info.Kind != host.Regular {
-		return "", "", fmt.Errorf("%s is a %s, not a file", name, info.Kind)
-	}
-	c, err := host.ReadContent(h, name, info)
-	if err != nil {
-		return "", "", err
-	}
-	text, inline := c.Inline()
-	if !inline {
-		return "", "", fmt.Errorf("%s is too large", name)
 	}
 	// In a tree that belongs to somebody else than root, so may its files.
 	above, err := h.Lstat(etc)

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -138,27 +139,20 @@ func (c *Cron) parse() {
 
 func read(_ context.Context, h host.Host, want Cron) (*Cron, error) {
 	file := dir + "/" + want.Name
-	info, err := h.Lstat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	text, info, err := lines.Whole(h, file)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err != nil:
-		return nil, err
-	case info.Kind != host.Regular:
-		return nil, fmt.Errorf("%s is a %s, not a file", file, info.Kind)
 	}
-	content, err := host.ReadContent(h, file, info)
 	if err != nil {
 		return nil, err
 	}
-	have := &Cron{Name: want.Name}
+	have := &Cron{Name: want.Name, text: text}
 	switch {
 	case info.Mode&0o022 != 0:
 		have.unsafe = "others may write to it: its mode is " + states.FormatMode(info.Mode)
 	case info.UID != 0 && ownedByRoot(h):
 		have.unsafe = fmt.Sprintf("it belongs to the user %d", info.UID)
 	}
-	have.text, _ = content.Inline()
 	have.parse()
 	if want.Env != nil && have.Env == nil {
 		have.Env = map[string]string{}

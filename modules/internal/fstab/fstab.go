@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -95,23 +96,12 @@ type Table struct {
 
 // Load reads the table; a missing file is an empty one.
 func Load(h host.Reader) (*Table, error) {
-	info, err := h.Lstat(File)
+	text, _, err := lines.Whole(h, File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Table{}, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	if info.Kind != host.Regular {
-		return nil, fmt.Errorf("%s is a %s, not a file", File, info.Kind)
-	}
-	content, err := host.ReadContent(h, File, info)
-	if err != nil {
-		return nil, err
-	}
-	text, ok := content.Inline()
-	if !ok {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are edited", File, content.Size(), host.InlineLimit)
 	}
 	return Parse(text), nil
 }

@@ -21,23 +21,33 @@ type Text []Row
 // Row is one line, and how it ends: "\n", "\r\n" or, only the last, "".
 type Row struct{ Line, End string }
 
-// Load reads a file. A missing one is an error that wraps fs.ErrNotExist; what is
-// no regular file is one, too, and so is one with more than 1 MiB.
-func Load(h host.Reader, name string) (Text, error) {
+// Whole gives the text of a file, and describes the file. A missing one is an error
+// that wraps fs.ErrNotExist; what is no regular file is one, too, and so is one with
+// more than 1 MiB.
+func Whole(h host.Reader, name string) (string, host.Info, error) {
 	info, err := h.Lstat(name)
 	if err != nil {
-		return nil, err
+		return "", info, err
 	}
 	if info.Kind != host.Regular {
-		return nil, fmt.Errorf("%s is a %s, not a file", name, info.Kind)
+		return "", info, fmt.Errorf("%s is a %s, not a file", name, info.Kind)
 	}
 	content, err := host.ReadContent(h, name, info)
 	if err != nil {
-		return nil, err
+		return "", info, err
 	}
 	s, ok := content.Inline()
 	if !ok {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d in which single lines are edited", name, content.Size(), host.InlineLimit)
+		err = fmt.Errorf("%s has %d bytes, more than the %d that are edited in place", name, content.Size(), host.InlineLimit)
+	}
+	return s, info, err
+}
+
+// Load reads a file as Whole does.
+func Load(h host.Reader, name string) (Text, error) {
+	s, _, err := Whole(h, name)
+	if err != nil {
+		return nil, err
 	}
 	return Parse(s), nil
 }
