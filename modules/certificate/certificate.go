@@ -36,7 +36,7 @@ type Certificate struct {
 	Owner        *string      `state:"owner" doc:"Name or number of the user who owns it and its key."`
 	Group        *string      `state:"group" doc:"Name or number of the group of it and its key."`
 	Mode         *fs.FileMode `state:"mode" doc:"Permission bits of the certificate."`
-	KeyMode      *fs.FileMode `state:"key_mode" doc:"Permission bits of the private key; others than owner and group can have none."`
+	KeyMode      *fs.FileMode `state:"key_mode" doc:"Permission bits of the private key; others than owner and group can have none, and lose those that they have."`
 
 	Expires     *string `state:"expires,out" doc:"When it ends, as in 2027-01-31T12:00:00Z."`
 	Fingerprint *string `state:"fingerprint,out" doc:"SHA-256 of the certificate, in hex digits."`
@@ -44,6 +44,7 @@ type Certificate struct {
 	// What Read found beside the attributes: why a new one is due, and whether the
 	// key that is there is the right one.
 	due     []states.Change
+	open    []states.Change // of a key that all users may read
 	keyFits bool
 }
 
@@ -81,9 +82,12 @@ certificate "/etc/ssl/site/site.pem" {
 var Module = states.Define(states.Type[Certificate]{
 	Name: "certificate", Doc: doc, Example: example,
 	New:      Certificate{Request: new(false), Algorithm: new("ecdsa-p256"), Mode: new(fs.FileMode(0o644))},
-	Validate: validate, Complete: complete, Extra: func(have, _ Certificate) []states.Change { return have.due },
+	Validate: validate, Complete: complete, Extra: func(have, _ Certificate) []states.Change { return slices.Concat(have.due, have.open) },
 	Read: read, Write: write, Remove: remove, Foresee: foresee,
 })
+
+// forOthers are the bits that no private key has.
+const forOthers = fs.FileMode(0o7)
 
 // complete gives a certificate for a host its name.
 func complete(_ context.Context, _ host.Host, want *Certificate) error {

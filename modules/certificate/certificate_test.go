@@ -3,6 +3,7 @@ package certificate_test
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"io/fs"
 	"maps"
 	"strings"
 	"testing"
@@ -55,6 +56,22 @@ func carryOut(t *testing.T, h host.Host, values map[string]any) {
 
 func issued(more map[string]any) func(*testing.T, host.Host) {
 	return func(t *testing.T, h host.Host) { carryOut(t, h, plain(values(more))) }
+}
+
+func keyMeta(m host.Meta) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) {
+		if err := h.SetMeta(key, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func keyIs(mode fs.FileMode, uid int) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		if info, err := h.Lstat(key); err != nil || info.Mode != mode || info.UID != uid {
+			t.Errorf("the key is %+v, %v", info, err)
+		}
+	}
 }
 
 // plain gives lists the form that they have in a site.
@@ -162,6 +179,13 @@ func TestCertificate(t *testing.T) {
 			{Name: "a request now", Prepare: issued(nil), Values: values(map[string]any{"request": true}), Action: states.Update, Changes: []string{"request"}},
 			{Name: "another algorithm", Prepare: issued(nil), Values: values(map[string]any{"algorithm": "ecdsa-p384"}), Action: states.Update, Changes: []string{"algorithm"}},
 			{Name: "another owner and mode", Prepare: issued(nil), Values: values(map[string]any{"owner": "alice", "key_mode": "0640"}), Action: states.Update, Changes: []string{"owner", "key_mode"}},
+			{
+				Name: "a key that all may read", Prepare: both(issued(nil), keyMeta(host.Meta{Mode: new(fs.FileMode(0o644))})), Values: values(nil),
+				Action: states.Update, Changes: []string{"key_mode"}, Check: keyIs(0o640, 0),
+			}, {
+				Name: "a key of somebody else", Prepare: both(issued(map[string]any{"owner": "alice"}), keyMeta(host.Meta{UID: new(0)})),
+				Values: values(map[string]any{"owner": "alice"}), Action: states.Update, Changes: []string{"owner"}, Check: keyIs(0o600, 1000),
+			},
 			{Name: "signed now", Prepare: both(authority, issued(nil)), Values: values(signed), Action: states.Update, Changes: []string{"issuer"}},
 			{Name: "by itself now", Prepare: both(authority, issued(signed)), Values: values(nil), Action: states.Update, Changes: []string{"issuer"}},
 			{Name: "due", Prepare: both(issued(nil), later(335)), Values: values(nil), Action: states.Update, Changes: []string{"expires"}},

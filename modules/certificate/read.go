@@ -39,7 +39,7 @@ func read(_ context.Context, h host.Host, want Certificate) (*Certificate, error
 	have.Group = owner.Group(h, info.GID, want.Group)
 	have.Mode = &info.Mode
 	if want.PrivateKey != nil {
-		err = have.lookAtKey(h, public)
+		err = have.lookAtKey(h, want, public)
 	}
 	return have, err
 }
@@ -141,7 +141,7 @@ func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate) 
 }
 
 // lookAtKey looks whether the private key is there, and the certificate's.
-func (c *Certificate) lookAtKey(h host.Host, public any) error {
+func (c *Certificate) lookAtKey(h host.Host, want Certificate, public any) error {
 	name := *c.PrivateKey
 	info, err := h.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,6 +155,12 @@ func (c *Certificate) lookAtKey(h host.Host, public any) error {
 		return fmt.Errorf("%s is a %s, not a private key", name, info.Kind)
 	}
 	c.KeyMode = &info.Mode
+	if closed := info.Mode &^ forOthers; closed != info.Mode && (want.KeyMode == nil || *want.KeyMode == 0) {
+		c.open = []states.Change{{Attribute: "key_mode", From: states.FormatMode(info.Mode), To: states.FormatMode(closed)}}
+		c.KeyMode = &closed
+	}
+	c.Owner = unlessWanted(c.Owner, owner.User(h, info.UID, want.Owner), want.Owner)
+	c.Group = unlessWanted(c.Group, owner.Group(h, info.GID, want.Group), want.Group)
 	if public == nil {
 		return nil
 	}
@@ -166,4 +172,13 @@ func (c *Certificate) lookAtKey(h host.Host, public any) error {
 		c.due = append(c.due, states.Change{Attribute: "private_key", From: "of another certificate", To: name})
 	}
 	return nil
+}
+
+// unlessWanted gives the key's owner where the certificate's is as wanted: both
+// are to have it.
+func unlessWanted(certificate, key, want *string) *string {
+	if want != nil && certificate != nil && key != nil && *certificate == *want {
+		return key
+	}
+	return certificate
 }
