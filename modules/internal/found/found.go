@@ -34,6 +34,9 @@ func Below(ctx context.Context, h host.Host, paths []string, kind host.Kind) ([]
 		}
 		w.visit(p, info.Kind)
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	slices.Sort(w.names)
 	return slices.Compact(w.names), errors.Join(w.wrong...)
 }

@@ -1,6 +1,7 @@
 package found_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -34,6 +35,11 @@ func TestBelow(t *testing.T) {
 		if err != nil || fmt.Sprint(names) != want {
 			t.Errorf("%s: %v, %v; want %s", kind, names, err, want)
 		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if names, err := found.Below(ended, h, []string{"/etc"}, host.Regular); err == nil {
+		t.Errorf("what was cut short is taken for the whole: %v", names)
 	}
 	if names, err := found.Below(t.Context(), h, []string{"/etc/web/sub/x", "/nowhere"}, host.Regular); err == nil || len(names) != 1 {
 		t.Errorf("%v, %v", names, err)
