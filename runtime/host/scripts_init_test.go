@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -205,4 +206,40 @@ func FuzzUnitFiles(f *testing.F) {
 			t.Errorf("/etc holds %v, %v", entries, err)
 		}
 	})
+}
+
+// In a tree below a root nothing is started, and a plan says so; also where somebody
+// watches the host.
+func TestNothingStartsBelowRoot(t *testing.T) {
+	for system, files := range map[string][]string{
+		"openrc":  {"/sbin/openrc-run", "/etc/init.d/web"},
+		"systemd": {"/usr/lib/systemd/systemd", "/etc/systemd/system/web.service"},
+	} {
+		local, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			dir := ""
+			for step := range strings.SplitSeq(strings.TrimPrefix(path.Dir(name), "/"), "/") {
+				dir += "/" + step
+				if err := local.Mkdir(dir, host.Meta{}); err != nil && !errors.Is(err, fs.ErrExist) {
+					t.Fatal(err)
+				}
+			}
+			if err := local.WriteFile(t.Context(), name, host.Text("[Service]\nExecStart=/bin/x\n"), host.Meta{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, h := range []host.Host{host.NewShadow(local), host.NewShadow(host.Watched(local, host.Watcher{Run: func() {}})), host.NewShadow(local).Fork()} {
+			i, err := host.InitOf(t.Context(), h, "")
+			if err != nil || i.System() != system {
+				t.Fatal(i, err)
+			}
+			err = i.Do(t.Context(), host.Start, path.Base(files[1]))
+			if !errors.Is(err, host.ErrUnsupported) || errors.Is(err, host.ErrUnforeseeable) {
+				t.Errorf("%s, %T: %v", system, h, err)
+			}
+		}
+	}
 }

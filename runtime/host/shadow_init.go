@@ -164,12 +164,21 @@ func (i *shadowInit) overlaid(ctx context.Context, s Service, missing error) (Se
 }
 
 // runs reports whether the base's init system can start something.
-func (i *shadowInit) runs() bool {
-	_, offline := i.base.(*unitFiles)
-	if under, ok := i.base.(*shadowInit); ok {
-		return under.runs()
+func (i *shadowInit) runs() bool { return !offline(i.base) }
+
+// offline reports whether an init system is known by its files alone.
+func offline(i Init) bool {
+	switch i := i.(type) {
+	case *unitFiles:
+		return true
+	case *scripts:
+		return i.down != nil
+	case *shadowInit:
+		return offline(i.base)
+	case watchedInit:
+		return offline(i.Init)
 	}
-	return !offline
+	return false
 }
 
 // Do is Init.Do.
