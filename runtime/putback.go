@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -48,6 +50,9 @@ func write(ctx context.Context, h host.Host, f journal.Former, missing bool, con
 	case "":
 		return nil
 	case host.Regular:
+		if ofKernel(f.Path) {
+			return tune(h, f.Path, content)
+		}
 		return h.WriteFile(ctx, f.Path, content, meta)
 	case host.Symlink:
 		return h.Symlink(f.Target, f.Path, meta)
@@ -61,6 +66,23 @@ func write(ctx context.Context, h host.Host, f journal.Former, missing bool, con
 		return fmt.Errorf("a %s was there, which cannot be made anew", f.Kind)
 	}
 	return h.SetMeta(f.Path, meta)
+}
+
+// ofKernel tells the files that a kernel shows, in whose place no other can be put.
+func ofKernel(name string) bool {
+	return strings.HasPrefix(name, "/proc/") || strings.HasPrefix(name, "/sys/")
+}
+
+func tune(h host.Host, name string, content host.Content) error {
+	r, err := content.Open()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, 1<<16)) // the kernel takes a page at most
+	if err = errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	return host.Tune(h, name, strings.TrimSuffix(string(text), "\n"))
 }
 
 // isAsItWas compares what is at a path with what was.
