@@ -34,7 +34,7 @@ A key that is there already gets the options and the comment that are wanted, in
 
 The home directory is the user's. A symbolic link in the place of the file or of .ssh is an error, so that nobody can lead root to a file of somebody else; so is what belongs to another user than the owner of the account or root.
 
-Keys are checked before anything is changed: the type must be one that OpenSSH takes today, and that of the key within. Absent removes the given keys, and all of them where they are exclusive.`
+Keys are checked before anything is changed: the type must be one that OpenSSH takes today, and that of the key within. Absent removes the given keys, and all of them where they are exclusive. Where these keys are how you come in yourself, put the part into a block with confirm, whose command tries to log in.`
 
 const example = `user "deploy" {
   shell = "/bin/bash"
