@@ -104,7 +104,7 @@ func checkLine(attribute string, text *string) error {
 	return nil
 }
 
-const header = "# Written by tenet: what is changed here is put back.\n"
+const header = systemd.Written
 
 // timer is the text of the timer's file.
 func (t *Timer) timer() string {

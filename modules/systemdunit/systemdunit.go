@@ -233,9 +233,14 @@ func foresee(ctx context.Context, h host.Host, have, want *Unit) error {
 	return put(ctx, h, states.ItemOf[Unit]{Have: have, Want: &unchecked})
 }
 
-// list names the machine's own unit files and drop-ins.
+// list names the machine's own unit files and drop-ins, but for those of timers,
+// which are a systemd_timer each.
 func list(_ context.Context, h host.Host, _ []string) ([]Unit, error) {
 	const dir = "/etc/systemd/system"
+	place, err := systemd.PlaceOf(h, nil)
+	if err != nil {
+		return nil, err
+	}
 	entries, err := h.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -245,7 +250,13 @@ func list(_ context.Context, h host.Host, _ []string) ([]Unit, error) {
 		unit, isDir := strings.CutSuffix(e.Name, ".d")
 		switch {
 		case e.Kind == host.Regular && systemd.IsUnit(e.Name):
-			keys = append(keys, Unit{Name: e.Name})
+			content, _, err := place.Read(e.Name)
+			if err != nil {
+				return nil, err
+			}
+			if text, _ := content.Inline(); !strings.HasPrefix(text, systemd.Written) {
+				keys = append(keys, Unit{Name: e.Name})
+			}
 		case e.Kind == host.Directory && isDir && systemd.IsUnit(unit):
 			inside, err := h.ReadDir(path.Join(dir, e.Name))
 			if err != nil {

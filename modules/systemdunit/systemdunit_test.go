@@ -112,6 +112,17 @@ func TestSystemdUnit(t *testing.T) {
 }
 
 // Below a root there are only the files.
+// The files of a systemd_timer are that one's to import.
+func TestListLeavesTimersOut(t *testing.T) {
+	h := newHost(t)
+	fake.Put(t, h, "/etc/systemd/system/own.service", "[Service]\nExecStart=/bin/true\n", 0o644)
+	fake.Put(t, h, "/etc/systemd/system/tidy.timer", "# Written by tenet: what is changed here is put back.\n[Timer]\n", 0o644)
+	found, err := systemdunit.Module.List(t.Context(), h, nil)
+	if err != nil || len(found) != 1 || found[0].(*systemdunit.Unit).Name != "own.service" {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
+
 func TestSystemdUnitBelowRoot(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: systemdunit.Module, Host: func(t *testing.T) host.Host {
 		l, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})

@@ -21,6 +21,9 @@ type Place struct {
 	home string // below which everything is the account's
 }
 
+// Written is the first line of the files of a systemd_timer.
+const Written = "# Written by tenet: what is changed here is put back.\n"
+
 // PlaceOf gives the place for an account; nil: the machine's.
 func PlaceOf(h host.Host, user *string) (Place, error) {
 	if user == nil {
