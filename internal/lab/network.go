@@ -80,6 +80,9 @@ func ip(ctx context.Context, options, commands []string) error {
 
 // join gives the booting host its device and address.
 func (h *Host) join(ctx context.Context) error {
+	// The kernel takes its time over the device of a host that had the number before,
+	// or of this one before it was started anew: mostly there is none left.
+	_ = h.run.links(ctx, "link del "+h.device)
 	err := h.run.links(ctx,
 		fmt.Sprintf("link add %s type veth peer name eth0 address %s netns %d", h.device, h.hardware, h.leader),
 		"link set "+h.device+" master "+bridge+" up")
