@@ -10,4 +10,4 @@ While somebody else holds the package manager's lock, the part waits for lock_ti
 
 The package manager is the one that the host has. apt (Debian, Ubuntu) is verified on real hosts. dnf, zypper and pacman are tested against what they print, as it was recorded with local repositories, and apk against its documented formats. With these an interruption is not looked for; dnf waits for its own locks by itself, in silence; and configuration that was edited stays with dnf and zypper even if purge is given. hold is possible with apt, dnf (with its versionlock plugin) and zypper. pacman offers one version of a package only; apk keeps to a version that a part gives, in /etc/apk/world.
 
-A plan does not foresee what a package brings: what depends on it is marked as uncertain.`
+A plan does not foresee what a package brings: what depends on it is marked as uncertain. Nor does it name what else goes: a removal takes the packages along that need this one, as it does by hand, so look at what "apt-get -s remove" says first.`
