@@ -43,7 +43,7 @@ The package lists are not fetched at once, but before the next package is instal
 A source in an older form (NAME.list) is not touched. Needs apt 1.4 or newer, and 2.4 for a key within the file, which is read and never written.`
 
 const example = `apt_repository "backports" {
-  uris       = ["https://deb.debian.org/debian"]
+  uris       = ["https://mirror.example.test/debian"]
   suites     = ["bookworm-backports"]
   components = ["main"]
   signed_by  = "/usr/share/keyrings/debian-archive-keyring.gpg"
