@@ -41,7 +41,8 @@ func code() map[string][]string {
 // example: nothing is run or made that was not meant, and the files that decide who may
 // do what stay as they were.
 func TestHostileTexts(t *testing.T) {
-	m := boot(t)
+	t.Parallel() // it takes long
+	m := bootAs(t, "hostile")
 	registry := modules.Standard()
 	m.shell("mkdir /root/base; sort -o /root/base/passwd /etc/passwd; sort -o /root/base/shadow /etc/shadow; cut -d: -f1 /etc/group | sort > /root/base/group")
 	files := fstest.MapFS{"check.sh": {Data: []byte(checkScript)}, "run.sh": {Data: []byte(runScript)}}

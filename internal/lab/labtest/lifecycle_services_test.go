@@ -88,7 +88,8 @@ func TestLifecycleOfUnits(t *testing.T) {
 }
 
 func TestLifecycleOfTimers(t *testing.T) {
-	m := boot(t)
+	t.Parallel() // it takes long
+	m := bootAs(t, "timers")
 	m.shell(lingering)
 	const words = `command = ["/usr/bin/printf", "<%s>\\n", "$HOME", "$${X}", "50%", "a\"b\\c'", "x\ny", "", ";"]` + "\n"
 	base := words + "on_calendar = [\"daily\"]\n"

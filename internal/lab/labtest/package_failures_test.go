@@ -113,7 +113,8 @@ func TestPackageFailures(t *testing.T) {
 
 // Whoever is at work with the packages is waited for, and named meanwhile.
 func TestPackageWaitsForOthers(t *testing.T) {
-	m := boot(t)
+	t.Parallel() // it takes long
+	m := bootAs(t, "waiting")
 	m.shell(awkward)
 	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done; systemd-run -q --on-active=3 rm /root/slow")
 	m.site("package \"lab-two\" {}\n")
