@@ -40,6 +40,7 @@ func TestLifecycleOfAccounts(t *testing.T) {
 			{Set: add(`password = "$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g."`), Verify: `grep -q '^deploy:[$]6[$]salt' /etc/shadow`},
 			{Set: add(`locked = true`), Verify: `[ "$(passwd -S deploy | cut -d' ' -f2)" = L ]`},
 			{Set: add(`expires = "2030-12-31"`), Verify: `chage -l deploy | grep -q 'Account expires.*Dec 31, 2030'`},
+			{Set: strings.Replace(all, `groups = ["adm", "www-data"]`, "groups = [\"users\"]\nappend = true", 1), Verify: `[ "$(id -Gn deploy)" = "team adm www-data users" ]`},
 		},
 		Gone: "! getent passwd deploy && ! grep ^deploy: /etc/shadow && test -e /srv/deploy/greeting",
 	}.run(m)
