@@ -40,19 +40,7 @@ func (apt) Transact(ctx context.Context, h host.Host, t transaction) error {
 	var err error
 	switch {
 	case len(t.Install) > 0:
-		install := append(slices.Clone(argv), "--allow-downgrades", "install", "--")
-		for _, p := range t.Install {
-			if p.Version != "" {
-				p.Name += "=" + p.Version
-			}
-			install = append(install, p.Name)
-		}
-		// A name with a dash behind it is removed. That in the same transaction
-		// apt may replace one package by another, and keeps what needs either.
-		for _, name := range slices.Concat(t.Remove, t.Purge) {
-			install = append(install, name+"-")
-		}
-		err = runApt(ctx, h, install)
+		err = runApt(ctx, h, slices.Concat(argv, []string{"--allow-downgrades", "install", "--"}, wishes(t)))
 	case len(t.Remove) > 0:
 		err = runApt(ctx, h, slices.Concat(argv, []string{"remove", "--"}, t.Remove))
 	}
@@ -64,6 +52,23 @@ func (apt) Transact(ctx context.Context, h host.Host, t transaction) error {
 		err = errors.Join(err, apt{}.Refresh(ctx, h))
 	}
 	return err
+}
+
+// wishes are the arguments of an installation. A name with a dash behind it is
+// removed: in the same transaction apt may replace one package by another, and keeps
+// what needs either.
+func wishes(t transaction) []string {
+	var out []string
+	for _, p := range t.Install {
+		if p.Version != "" {
+			p.Name += "=" + p.Version
+		}
+		out = append(out, p.Name)
+	}
+	for _, name := range slices.Concat(t.Remove, t.Purge) {
+		out = append(out, name+"-")
+	}
+	return out
 }
 
 // refreshed is the file whose time tells when the lists were last fetched well, as

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -124,8 +125,21 @@ func (j *job) transact(ctx context.Context, chosen []int) {
 	for _, i := range chosen {
 		j.add(ctx, &all, j.items[i])
 	}
+	more, declared := j.alongside(ctx, all)
+	if len(declared) > 0 {
+		chosen = j.keep(chosen, declared)
+		j.transact(ctx, chosen)
+		return
+	}
+	if len(more) > 0 {
+		states.Say(ctx, takesAlong+strings.Join(more, ", "))
+	}
 	err := j.whenFree(ctx, func() error { return j.manager.Transact(ctx, j.h, all) })
 	if err == nil {
+		return
+	}
+	if len(more) > 0 && errors.Is(err, host.ErrUnforeseeable) { // a plan
+		j.tell(chosen, more, err)
 		return
 	}
 	alone := len(chosen) > 1 && ctx.Err() == nil && !concernsAll(err)

@@ -40,7 +40,7 @@ func AddApt(ctx context.Context, h *host.Memory) error {
 		b.must(MakeDirectory(h, strings.TrimSuffix(dir, "/"), nil))
 	}
 	s := &suite{h: h}
-	s.handle("apt-get", "-o= -y -q -qq --yes --quiet --allow-downgrades --allow-change-held-packages --no-install-recommends", 1, aptGet)
+	s.handle("apt-get", "-o= -s -y -q -qq --yes --quiet --allow-downgrades --allow-change-held-packages --no-install-recommends", 1, aptGet)
 	s.handle("apt-cache", "", 1, aptCache)
 	s.handle("apt-mark", "", 2, aptMark)
 	return b.err
@@ -198,6 +198,9 @@ func field(h host.Reader, name, key string) string {
 
 func aptGet(p *program) (host.Result, error) {
 	verb, names := p.args[0], p.args[1:]
+	if _, only := p.flags["-s"]; only {
+		return p.rehearse(verb, names)
+	}
 	if Exists(p.h, AptLock) {
 		return p.fail(100, "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 4242 (unattended-upgr)\n"+
 			"E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is another process using it?")
@@ -225,10 +228,39 @@ func aptGet(p *program) (host.Result, error) {
 	return p.done()
 }
 
-// remove takes a package away; one that is not there is left out.
+// needing is a directory with a file for each package that others need.
+const needing = "/var/lib/simulated/needing/"
+
+// Need makes packages need another one: they are removed with it.
+func Need(ctx context.Context, h host.Host, name string, by ...string) error {
+	return WriteFile(ctx, h, needing+name, strings.Join(by, "\n"), host.Meta{})
+}
+
+// rehearse says what would be removed.
+func (p *program) rehearse(verb string, names []string) (host.Result, error) {
+	for _, arg := range names {
+		name, gone := strings.CutSuffix(arg, "-")
+		if !gone && verb == "install" {
+			continue
+		}
+		for _, n := range append(strings.Fields(Text(p.h, needing+name)), name) {
+			if version, _ := InstalledVersion(p.h, n); version != "" {
+				fmt.Fprintf(&p.out, "Remv %s [%s]\n", n, version)
+			}
+		}
+	}
+	return p.done()
+}
+
+// remove takes a package away, with what needs it; one that is not there is left out.
 func (p *program) remove(name string, purge bool) error {
 	if p.field(name, "Status") == "" {
 		return nil
+	}
+	for _, n := range strings.Fields(Text(p.h, needing+name)) {
+		if err := p.remove(n, purge); err != nil {
+			return err
+		}
 	}
 	err := p.unpacked(name, purge)
 	switch {

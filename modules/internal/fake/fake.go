@@ -57,6 +57,12 @@ func Installed(t testing.TB, h host.Host, name, version, want string) {
 	must(t, simulated.RecordInstalled(t.Context(), h.(*host.Memory), name, version, want))
 }
 
+// Needed makes packages need another one: they are removed with it.
+func Needed(t testing.TB, h host.Host, name string, by ...string) {
+	t.Helper()
+	must(t, simulated.Need(t.Context(), h, name, by...))
+}
+
 // Systemd adds systemctl, and what it needs to run.
 func Systemd(t testing.TB, h *host.Memory) {
 	t.Helper()

@@ -1,0 +1,104 @@
+package packages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/process"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// rehearser is a manager that tells beforehand what a transaction would take away.
+type rehearser interface {
+	// Removes names the packages that would be gone, those of the transaction
+	// included.
+	Removes(ctx context.Context, h host.Host, t transaction) ([]string, error)
+}
+
+// Removes implements rehearser by a run of apt-get that changes nothing. Its lines are
+// "Remv NAME [VERSION] …", or "Purg …".
+func (a apt) Removes(ctx context.Context, h host.Host, t transaction) ([]string, error) {
+	argv := []string{"apt-get", "-s", "-q", "-y"}
+	if t.Held {
+		argv = append(argv, "--allow-change-held-packages")
+	}
+	if len(t.Install) > 0 {
+		argv = append(argv, "--allow-downgrades", "install", "--")
+		argv = append(argv, wishes(t)...)
+	} else {
+		argv = slices.Concat(argv, []string{"remove", "--"}, t.Remove, t.Purge)
+	}
+	r, err := process.Query(ctx, h, host.Query{
+		Command: host.Command{Argv: argv, Env: env(), MaxOutput: 16 << 20},
+		Reads:   []string{"/etc/apt", "/var/lib/apt", "/var/lib/dpkg/status"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for line := range strings.Lines(string(r.Stdout)) {
+		if words := strings.Fields(line); len(words) > 1 && (words[0] == "Remv" || words[0] == "Purg") {
+			names = append(names, words[1])
+		}
+	}
+	return names, nil
+}
+
+// alongside names what would go with what is to be removed, since it needs it, and
+// those of it that the site declares. Where that cannot be known, the act tells.
+func (j *job) alongside(ctx context.Context, t transaction) (more, declared []string) {
+	m, ok := j.manager.(rehearser)
+	named := slices.Concat(t.Remove, t.Purge)
+	if !ok || len(named) == 0 {
+		return nil, nil
+	}
+	gone, err := m.Removes(ctx, j.h, t)
+	if err != nil {
+		return nil, nil
+	}
+	bare := func(name string) string { name, _, _ = strings.Cut(name, ":"); return name }
+	for _, name := range gone {
+		if slices.ContainsFunc(named, func(n string) bool { return bare(n) == bare(name) }) {
+			continue
+		}
+		more = append(more, name)
+		if slices.ContainsFunc(states.Peers[Package](ctx, "package"), func(p Package) bool { return bare(p.Name) == bare(name) }) {
+			declared = append(declared, name)
+		}
+	}
+	return more, declared
+}
+
+// keep refuses removals that would take along what the site declares, since each of
+// both would undo the other with every apply, and gives what is left to do.
+func (j *job) keep(chosen []int, declared []string) (rest []int) {
+	for _, i := range chosen {
+		item := j.items[i]
+		if item.Want != nil {
+			rest = append(rest, i)
+			continue
+		}
+		j.errs[i] = &states.AdviceError{
+			Err:   fmt.Errorf("%s would be removed, too, which this site declares", strings.Join(declared, ", ")),
+			Hint:  "that needs what is to be absent: keep it, or make that absent as well",
+			Final: true,
+		}
+	}
+	return rest
+}
+
+// takesAlong is what a plan and an apply say of a removal before what goes with it.
+const takesAlong = "what needs it is removed, too: "
+
+// tell gives a plan's rows the reason why a removal is more than they show.
+func (j *job) tell(chosen []int, more []string, err error) {
+	for _, i := range chosen {
+		j.errs[i] = err
+		if j.items[i].Want == nil {
+			j.errs[i] = &states.UncertainError{Reason: takesAlong + strings.Join(more, ", ")}
+		}
+	}
+}
