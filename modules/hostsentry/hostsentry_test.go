@@ -71,7 +71,7 @@ func FuzzHosts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		h := host.NewMemory()
 		if err := h.Add("/etc/hosts", text); err != nil {
-			t.Skip()
+			return
 		}
 		want, err := hostsentry.Module.Decode(map[string]any{"address": "192.0.2.1", "names": []any{"a", "b"}}, nil)
 		if err != nil {
@@ -79,7 +79,7 @@ func FuzzHosts(f *testing.F) {
 		}
 		have, err := hostsentry.Module.Read(t.Context(), h, want)
 		if err != nil {
-			t.Skip()
+			return
 		}
 		if err := hostsentry.Module.Write(t.Context(), h, have, want); err != nil {
 			t.Fatal(err)

@@ -98,13 +98,13 @@ func FuzzKnownHosts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		h := host.NewMemory()
 		if err := h.Add(global, text); err != nil {
-			t.Skip()
+			return
 		}
 		m := knownhost.Module
 		read := func(want any) any {
 			have, err := m.Read(t.Context(), h, want)
 			if err != nil {
-				t.Skip()
+				t.Fatal(err)
 			}
 			return have
 		}
@@ -116,6 +116,9 @@ func FuzzKnownHosts(f *testing.F) {
 			return r
 		}
 		want, other := decode("web.test"), decode("y")
+		if _, err := m.Read(t.Context(), h, want); err != nil {
+			return // it is refused whole
+		}
 		before := read(other)
 		have := read(want)
 		if len(m.Diff(have, want)) == 0 {
