@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -351,32 +350,6 @@ func (s *step) forbidden() string {
 	}
 	return ""
 }
-
-// stillDiffers tells how a resource that was read back is not as wanted.
-func (s *step) stillDiffers(have any) error {
-	if s.want == nil {
-		if have == nil {
-			return nil
-		}
-		return &codedError{code: "differs", err: errors.New("it is still there after it was removed"), hint: foughtOver}
-	}
-	if have == nil {
-		return &codedError{code: "differs", err: errors.New("it is not there after it was written"), hint: foughtOver}
-	}
-	changes := s.module.Diff(have, s.want)
-	if len(changes) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range changes {
-		names = append(names, c.Attribute)
-	}
-	slices.Sort(names)
-	return &codedError{code: "differs", hint: foughtOver,
-		err: fmt.Errorf("%s still differs after it was written", strings.Join(names, ", "))}
-}
-
-const foughtOver = "something else changes it at the same time, or the module has a bug"
 
 // rootless reports whether the part is one for root, and somebody else acts.
 func (s *step) rootless() bool {

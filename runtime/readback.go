@@ -1,0 +1,48 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// stillDiffers tells how a resource that was read back is not as wanted.
+func (s *step) stillDiffers(have any) error {
+	if s.want == nil {
+		if have == nil {
+			return nil
+		}
+		return &codedError{code: "differs", err: errors.New("it is still there after it was removed"), hint: foughtOver}
+	}
+	if have == nil {
+		return &codedError{code: "differs", err: errors.New("it is not there after it was written"), hint: foughtOver}
+	}
+	changes := s.module.Diff(have, s.want)
+	if len(changes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range changes {
+		if !s.untouched(c.Attribute) {
+			names = append(names, c.Attribute)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return &codedError{code: "differs", hint: foughtOver,
+		err: fmt.Errorf("%s still differs after it was written", strings.Join(names, ", "))}
+}
+
+// untouched reports whether an attribute of a resource that was there is left as it is:
+// Fill took it from what was there, and another part may have changed it meanwhile.
+func (s *step) untouched(attribute string) bool {
+	if s.have == nil || s.asked == nil || s.module.Attribute(attribute) == nil || s.part.Results[attribute] != nil {
+		return false
+	}
+	return s.module.Encode(s.asked)[attribute] == nil
+}
+
+const foughtOver = "something else changes it at the same time, or the module has a bug"
