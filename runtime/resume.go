@@ -240,7 +240,11 @@ func (e *engine) accounted(d states.Debt) bool {
 			return true
 		}
 	}
-	return false
+	// One that nobody has to call was begun by this run, which now goes on with it.
+	return d.Notifier == d.Handler && d.Run == e.options.Journal.ID() &&
+		slices.ContainsFunc(e.run.Invocations, func(inv states.Invocation) bool {
+			return inv.Always && states.WithoutWave(inv.Address) == d.Handler
+		})
 }
 
 // goesOn is the first event of a process that goes on with a run.
