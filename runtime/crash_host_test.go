@@ -33,7 +33,8 @@ type fate struct {
 	err error // of misses and full
 	// torn is how many bytes of a write a process leaves that halts; 0: half.
 	torn  int
-	watch func(journal.Op) // sees what the journal is about to do
+	// watch sees what the journal is about to do, after how many operations.
+	watch func(op journal.Op, done int)
 
 	mu    sync.Mutex
 	count int
@@ -81,6 +82,20 @@ func (f *fate) decideFor(op string, writes, halves bool) (effect, error) {
 		return nothing, f.err
 	}
 	return whole, nil
+}
+
+// done is how many operations there were.
+func (f *fate) done() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+// died reports whether the process is dead.
+func (f *fate) died() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dead
 }
 
 // met reports whether the process came so far as its fate.

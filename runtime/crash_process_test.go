@@ -35,7 +35,7 @@ func (w *world) process(f *fate) (*runtime.Result, error) {
 		Host: &mortal{world: w, fate: f}, Registry: registry(), Parallel: w.parallel,
 		Journal: record, Past: record.Ledger(), Runs: folder.StateRun, Origin: "/site",
 	})
-	if f.dead {
+	if f.died() {
 		w.must(record.Abandon())
 		return result, errDead
 	}
@@ -48,7 +48,7 @@ func (w *world) process(f *fate) (*runtime.Result, error) {
 		end.State = journal.Failed
 	}
 	err = errors.Join(err, record.Finish(end))
-	if f.dead {
+	if f.died() {
 		return result, errDead
 	}
 	if err == nil && result.Failed {
@@ -66,7 +66,7 @@ var registry = sync.OnceValue(modules.Standard)
 func (w *world) intercept(f *fate) func(journal.Op) error {
 	return func(op journal.Op) error {
 		if f.watch != nil {
-			f.watch(op)
+			f.watch(op, f.done())
 		}
 		e, err := f.decideFor(fmt.Sprint(op.Kind, " ", strings.TrimPrefix(op.Path, w.state)), true, op.Kind == journal.OpWrite)
 		switch {

@@ -201,7 +201,7 @@ func TestAnySiteAnyEnd(t *testing.T) {
 			_, _ = w.process(f) // the last one tells
 			ops = append(ops, f.op)
 			r.edit(w)
-			if f.dead {
+			if f.died() {
 				if lost := rapid.IntRange(0, 7).Draw(t, "lost power"); lost < 4 {
 					lose(lost&1 > 0, lost&2 > 0)(w, k)
 				}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -164,12 +165,15 @@ func TestTornAtEachByte(t *testing.T) {
 		step = 1
 	}
 	want := s.undisturbed(t)
+	var mu sync.Mutex
 	sizes := map[int]int{} // of what is written to the journal, by operation
 	w := s.world(t, 1)
 	f := &fate{}
-	f.watch = func(op journal.Op) {
+	f.watch = func(op journal.Op, done int) {
 		if op.Kind == journal.OpWrite {
-			sizes[f.count+1] = len(op.Data)
+			mu.Lock()
+			defer mu.Unlock()
+			sizes[done+1] = len(op.Data)
 		}
 	}
 	_, err := w.process(f)

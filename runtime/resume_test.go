@@ -46,7 +46,7 @@ func (w *world) resume(f *fate) (*runtime.Result, error) {
 		Host: &mortal{world: w, fate: f}, Registry: registry(), Parallel: w.parallel,
 		Journal: record, Past: record.Ledger(), Runs: folder.StateRun, Origin: "/site",
 	})
-	if f.dead {
+	if f.died() {
 		w.must(record.Abandon())
 		return result, errDead
 	}
@@ -54,7 +54,7 @@ func (w *world) resume(f *fate) (*runtime.Result, error) {
 	if err != nil || result.Failed {
 		end.State = journal.Failed
 	}
-	if err = errors.Join(err, record.Finish(end)); f.dead {
+	if err = errors.Join(err, record.Finish(end)); f.died() {
 		err = errDead
 	}
 	return result, err
