@@ -32,7 +32,7 @@ type fate struct {
 	how ending
 	err error // of misses and full
 	// torn is how many bytes of a write a process leaves that halts; 0: half.
-	torn  int
+	torn int
 	// watch sees what the journal is about to do, after how many operations.
 	watch func(op journal.Op, done int)
 
