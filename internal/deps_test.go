@@ -63,11 +63,22 @@ var imports = []struct {
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "lang/secrets"}, []string{"*"}},
 	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
+	// Ways to other machines. What is said, what is carried, who acts on it there, how it
+	// is reached, and many of it.
+	{"runtime/wire", []string{"states"}, []string{"*"}},
+	{"runtime/bundle", []string{"states", "runtime/host", "runtime/journal", "runtime/planfile", "runtime/wire"}, []string{"*"}},
+	{"runtime/become", []string{"runtime/host", "runtime/wire"}, []string{"*"}},
+	{"runtime/runner", []string{"states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
+		"runtime/planfile", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
+	{"runtime/ssh", []string{"runtime/wire"}, []string{"*"}},
+	{"runtime/fleet", []string{"states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.
 	{"stdlib", nil, []string{"*"}},
 	{"cmd/tenet", []string{"internal/cli"}, nil},
+	// What is brought to hosts: no language, and no command line for people.
+	{"cmd/tenet-runner", []string{"modules", "runtime/runner", "internal/version"}, nil},
 	{"internal", nil, []string{"*"}},
 	{"internal/...", []string{"*"}, nil},
 	{"bench/...", []string{"*"}, nil},

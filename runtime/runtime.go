@@ -48,6 +48,10 @@ type Options struct {
 	// the Journal. Without it nothing is known to be no longer declared.
 	Managed *journal.Managed
 
+	// Become gives the machine as another account acts on it, for parts with that
+	// option. Nil: they fail.
+	Become func(ctx context.Context, user string) (host.Host, error)
+
 	// outer is what parts of the run around this one have left, in a plan that a
 	// guard asks for.
 	outer *results

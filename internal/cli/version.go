@@ -3,9 +3,10 @@ package cli
 import (
 	"fmt"
 	goruntime "runtime"
-	"runtime/debug"
 
 	"github.com/alecthomas/kong"
+
+	vers "github.com/tenetcm/tenet/internal/version"
 )
 
 type versionCmd struct{}
@@ -24,22 +25,7 @@ func versionLine() string {
 	return fmt.Sprintf("tenet %s (%s, %s/%s)", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 }
 
-// version is the module's version, or the revision that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return "devel-" + setting.Value[:min(12, len(setting.Value))]
-		}
-	}
-	return "devel"
-}
+func version() string { return vers.String() }
 
 // Run shows the version.
 func (cmd *versionCmd) Run(_ runContext, s *client) error {

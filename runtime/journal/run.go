@@ -28,6 +28,9 @@ type Meta struct {
 	Root    string            // the tree that is acted on; empty: the machine
 	Modules []Modules         // those of the site's own
 	Plan    string            // the saved plan that is carried out, an absolute path; empty: a site
+	// Execution is what a controller calls what it does on all its hosts; empty:
+	// there is none.
+	Execution string
 
 	// Who applies, for those that find the folder locked, and for the records:
 	// words for people.
@@ -124,7 +127,7 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	}
 	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: Status{
 		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
-		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules, Plan: m.Plan,
+		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules, Plan: m.Plan, Execution: m.Execution,
 		Host: m.Run.Host, Revision: m.Run.Revision, Parts: partsOf(m.Run), Started: now,
 	}}
 	left := past.Clone()

@@ -28,22 +28,23 @@ const (
 
 // Status is the short story of a run.
 type Status struct {
-	Format   string         `json:"format"`
-	Run      string         `json:"run"`
-	State    State          `json:"state"`
-	PID      int            `json:"pid"`
-	Program  string         `json:"program,omitempty"` // the version that ran it
-	Site     string         `json:"site,omitempty"`
-	Origin   string         `json:"origin,omitempty"` // see Meta
-	Root     string         `json:"root,omitempty"`
-	Modules  []Modules      `json:"modules,omitempty"`
-	Plan     string         `json:"plan,omitempty"` // likewise
-	Host     string         `json:"host,omitempty"`
-	Revision string         `json:"revision"`
-	Parts    int            `json:"parts,omitempty"` // how many there are
-	Started  time.Time      `json:"started"`
-	Ended    time.Time      `json:"ended,omitzero"`
-	Counts   *states.Counts `json:"counts,omitempty"`
+	Format    string         `json:"format"`
+	Run       string         `json:"run"`
+	State     State          `json:"state"`
+	PID       int            `json:"pid"`
+	Program   string         `json:"program,omitempty"` // the version that ran it
+	Site      string         `json:"site,omitempty"`
+	Origin    string         `json:"origin,omitempty"` // see Meta
+	Root      string         `json:"root,omitempty"`
+	Modules   []Modules      `json:"modules,omitempty"`
+	Plan      string         `json:"plan,omitempty"`      // likewise
+	Execution string         `json:"execution,omitempty"` // likewise
+	Host      string         `json:"host,omitempty"`
+	Revision  string         `json:"revision"`
+	Parts     int            `json:"parts,omitempty"` // how many there are
+	Started   time.Time      `json:"started"`
+	Ended     time.Time      `json:"ended,omitzero"`
+	Counts    *states.Counts `json:"counts,omitempty"`
 	// Forgotten says that what is needed to go on with it was secret, and removed.
 	Forgotten bool           `json:"forgotten,omitempty"`
 	Error     string         `json:"error,omitempty"`  // why the run itself ended early
