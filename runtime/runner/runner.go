@@ -5,16 +5,12 @@
 package runner
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -31,14 +27,27 @@ type Runner struct {
 	From    string
 	Command string
 
-	// Note is told what people should know, a line each; nil: nobody.
-	Note func(text string)
+	// Note is told what people should know; nil: nobody.
+	Note func(Note)
 	// ResumeArgv is what goes on with a run once the machine has started anew.
 	ResumeArgv func(run string) []string
 	// BecomeMethod and BecomePassword are for parts that act as another account.
 	BecomeMethod   string
 	BecomePassword string
 }
+
+// Note is something that people should know, in one line.
+type Note struct {
+	Kind string
+	Text string
+}
+
+// Kinds of notes.
+const (
+	NoteRecords = "records" // something of the records is lost, or cannot be read
+	NoteWaiting = "waiting" // another apply is being waited for
+	NoteReboot  = "reboot"  // the machine starts anew now, and the run goes on after that
+)
 
 // Job is what the machine is to do, and all that it needs for it.
 type Job struct {
@@ -52,23 +61,10 @@ type Job struct {
 	Modules   []journal.Modules
 	Plan      string         // the saved plan that is carried out; empty: none
 	Rows      []states.Event // what was consented to: it does that or nothing; nil: anything
-	Parallel  int
+	// Observe adds to the rows of a plan what a consent to them must be about; see
+	// planfile.Observe.
+	Observe  bool
+	Parallel int
 	// LockTimeout is how long to wait for another apply.
 	LockTimeout time.Duration
-}
-
-// Plan tells what Apply would do.
-func (r *Runner) Plan(ctx context.Context, j *Job, events func(states.Event)) (*runtime.Result, error) {
-	return nil, errors.New("runner: not written yet")
-}
-
-// Apply carries a job out, and records it. Started, which may be nil, is called once
-// the run is recorded.
-func (r *Runner) Apply(ctx context.Context, j *Job, started func(run string), events func(states.Event)) (*runtime.Result, error) {
-	return nil, errors.New("runner: not written yet")
-}
-
-// Serve says Hello and does what one request asks for.
-func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
-	return errors.New("runner: not written yet")
 }

@@ -14,6 +14,7 @@ type Opening struct {
 	Site     string   // whose content the Hello lists, as journal.Identity names it; empty: none
 	StateDir string   // empty: where the acting user's is
 	Root     string   // the tree to act on; empty: the machine
+	Digest   string   // SHA-256 of the runner, in hex, which it checks itself by; empty: it does not
 }
 
 // Hello is what a runner says of itself and of its machine.
