@@ -27,6 +27,7 @@ const (
 	exitChanges     = 2 // with --detailed-exitcode: there are or were changes
 	exitSite        = 3 // the site is wrong
 	exitInterrupted = 4
+	exitUnreachable = 5 // a host could not be reached
 	exitUsage       = 64
 )
 
@@ -87,11 +88,12 @@ type Globals struct {
 	StateDir    string        `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
 	Root        string        `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
 	Parallel    int           `help:"How many invocations run at once." placeholder:"N" group:"host"`
-	JSON        bool          `name:"json" help:"Print JSON." group:"output"`
-	Quiet       bool          `short:"q" help:"Print failures and the sum only." group:"output"`
-	NoColor     bool          `help:"Print no colours." group:"output"`
-	Version     versionFlag   `help:"Show the version." group:"output"`
-	Verbose     bool          `short:"v" help:"Print what stays as it is, too." group:"output"`
+	reaching
+	JSON    bool        `name:"json" help:"Print JSON." group:"output"`
+	Quiet   bool        `short:"q" help:"Print failures and the sum only." group:"output"`
+	NoColor bool        `help:"Print no colours." group:"output"`
+	Version versionFlag `help:"Show the version." group:"output"`
+	Verbose bool        `short:"v" help:"Print what stays as it is, too." group:"output"`
 }
 
 // status is an error that carries the exit status. Nothing is printed for one
@@ -137,7 +139,8 @@ func Main(args []string, env Environment) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "selection", Title: "Selection:"}, {Key: "values", Title: "Values:"},
-			{Key: "host", Title: "Host:"}, {Key: "output", Title: "Output:"},
+			{Key: "host", Title: "Host:"},
+			{Key: "hosts", Title: "Hosts:"}, {Key: "output", Title: "Output:"},
 		}),
 	)
 	if err != nil {
@@ -167,6 +170,9 @@ func Main(args []string, env Environment) int {
 	}
 	s.command = parsed.Selected().FullPath()
 	if err := s.checkLimits(); err != nil {
+		return s.report(err)
+	}
+	if err := g.reaching.check(); err != nil {
 		return s.report(err)
 	}
 	if g.Parallel < 0 {

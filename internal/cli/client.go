@@ -33,6 +33,7 @@ type client struct {
 	secretsHidden bool
 	keys          []secrets.Identity // that may open secrets, once they are read
 	newPassphrase string             // of the secrets, once it was asked for
+	becomePass    string             // for sudo or doas, likewise
 }
 
 // getenv gives an environment variable, or "".

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// reaching are the flags that say which hosts are meant besides --limit, and how they
+// are reached.
+type reaching struct {
+	Inventory      string        `short:"i" help:"Take the hosts that this site declares (default: the current directory)." placeholder:"SITE" group:"hosts"`
+	Forks          int           `help:"How many hosts at a time." default:"32" placeholder:"N" group:"hosts"`
+	SSHOption      []string      `name:"ssh-option" help:"Give the OpenSSH client an option, as its -o does." placeholder:"NAME=VALUE" sep:"none" group:"hosts"`
+	ConnectTimeout time.Duration `help:"How long a host may take to answer." default:"15s" placeholder:"DURATION" group:"hosts"`
+	AskBecomePass  bool          `help:"Ask for the password that sudo or doas wants." group:"hosts"`
+	BecomeMethod   string        `help:"Become another account by sudo or doas." placeholder:"METHOD" group:"hosts"`
+	RunnerDir      string        `help:"Look here first for the runners of other systems." placeholder:"DIR" group:"hosts"`
+}
+
+// becomeMethods are the programs that a runner may be started through.
+func becomeMethods() []string { return []string{"sudo", "doas"} }
+
+// check refuses what cannot be meant.
+func (r *reaching) check() error {
+	switch {
+	case r.Forks < 1:
+		return usage("", "--forks is a number of hosts from 1, not %d", r.Forks)
+	case r.ConnectTimeout < time.Second:
+		return usage("write a duration such as 15s", "--connect-timeout is a second at least, not %s", r.ConnectTimeout)
+	case r.BecomeMethod != "" && !slices.Contains(becomeMethods(), r.BecomeMethod):
+		return usage("write sudo or doas", "--become-method cannot be %q", r.BecomeMethod)
+	}
+	for _, option := range r.SSHOption {
+		if name, _, ok := strings.Cut(option, "="); !ok || name == "" || strings.ContainsAny(option, "\n\r\x00") {
+			return usage("write --ssh-option NAME=VALUE, such as ProxyJump=gate", "--ssh-option cannot be %q", option)
+		}
+	}
+	if r.RunnerDir == "" {
+		return nil
+	}
+	if info, err := os.Stat(r.RunnerDir); err != nil {
+		return usage("tenet runner build --out DIR fills one", "--runner-dir: %w", err)
+	} else if !info.IsDir() {
+		return usage("tenet runner build --out DIR fills one", "--runner-dir: %s is no directory", r.RunnerDir)
+	}
+	return nil
+}
+
+// becomePassword is the password for sudo or doas, of all hosts and of this machine;
+// "" unless it is to be asked for. It is asked for once: on the terminal or, where
+// TENET_BECOME_PASSWORD_FILE names a file or a pipe, there.
+func (s *client) becomePassword(ctx context.Context) (string, error) {
+	const variable = "TENET_BECOME_PASSWORD_FILE"
+	if !s.globals.AskBecomePass || s.becomePass != "" {
+		return s.becomePass, nil
+	}
+	text, err := s.passphrase(ctx, "Password for sudo or doas: ", variable)
+	if _, ok := errors.AsType[diag.Diagnostic](err); ok {
+		return "", usage("it may be in a file or a pipe: "+variable+"=/dev/fd/3", "--ask-become-pass: %w", err)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", usage("", "--ask-become-pass: the password is empty")
+	case strings.ContainsAny(text, "\n\r\x00"):
+		return "", usage("", "--ask-become-pass: a password is one line")
+	}
+	s.becomePass = text
+	return text, nil
+}
