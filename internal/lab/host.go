@@ -107,9 +107,14 @@ func (r *Run) enlist(h *Host) error {
 	if slices.ContainsFunc(r.hosts, func(other *Host) bool { return other.Name == h.Name }) {
 		return fmt.Errorf("lab: there is a host %s already", h.Name)
 	}
-	r.booted++
-	number := r.booted % 200
-	h.Address, h.hardware, h.device = address(number), hardware(number), "v"+strconv.Itoa(number)
+	for {
+		r.booted++
+		number := r.booted % 200
+		h.Address, h.hardware, h.device = address(number), hardware(number), "v"+strconv.Itoa(number)
+		if !slices.ContainsFunc(r.hosts, func(other *Host) bool { return other.Address == h.Address }) {
+			break
+		}
+	}
 	r.hosts = append(r.hosts, h)
 	return nil
 }
