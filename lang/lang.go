@@ -113,6 +113,21 @@ func (s *Site) Hosts(ctx context.Context, t Target) (hosts []Host, groups []stri
 	return s.program.Hosts(ctx, t)
 }
 
+// AllFacts is the name that FactNames gives where any fact may be asked for.
+const AllFacts = program.AllFacts
+
+// FactNames lists, sorted, the top-level facts that an evaluation of the site may
+// ask for, whatever the host: those that its sources name, with all components,
+// and home, which "~" stands for. There may be some that are never asked for, and
+// names that are no facts. Where it cannot be seen which they are, as in a script that
+// computes their names, it is AllFacts alone.
+func (s *Site) FactNames() []string {
+	if s.broken {
+		return []string{AllFacts}
+	}
+	return s.program.FactNames()
+}
+
 // Roles describes the roles that the site declares, sorted by name.
 func (s *Site) Roles(ctx context.Context, t Target) ([]Role, diag.List) {
 	if s.broken {

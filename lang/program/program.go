@@ -84,6 +84,7 @@ type Program struct {
 	bodies        []syntax.Script // of the sources, while they are evaluated anew
 	siteRange     *hcl2.Range
 	secrets       []namedSecret // in all expressions, but those of scripts
+	facts         []string      // that expressions name, but those of scripts
 	broken        bool
 }
 
@@ -124,6 +125,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	p.broken = dir.Problems.HasErrors()
 	for _, src := range dir.Sources {
 		if b := d.parse(src); b != nil {
+			p.facts = append(p.facts, factsIn(b)...)
 			d.root(b, src.Name)
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -21,10 +19,7 @@ import (
 // that begin with "_" are its own.
 func (s *Scripts) Functions(ctx context.Context, name string, w syntax.World) (map[string]function.Function, diag.List) {
 	p := newParser(s.options)
-	if !strings.HasPrefix(name, "std/") && !strings.HasPrefix(name, "./") && !path.IsAbs(name) {
-		name = "./" + name
-	}
-	f, err := p.load(&file{}, name)
+	f, err := p.load(&file{}, libraryName(name))
 	if err != nil {
 		return nil, diag.List{eval.Diagnose(err, diag.Range{})}
 	}

@@ -92,6 +92,7 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 		}
 		return true
 	})
+	f.asked = askedIn(tree)
 	p.loads(f, tree)
 	if list := sandbox.Guard(name, src, tree); len(list) > 0 {
 		p.list.Add(list...)

@@ -128,6 +128,7 @@ type file struct {
 	calls   map[point]*starsyntax.CallExpr
 	written []*starsyntax.CallExpr // of words, in their order
 	loads   map[string]*file       // by the names in its load statements
+	asked   syntax.Asked
 }
 
 // point is a place in a file.
