@@ -59,6 +59,46 @@ func Sum(run *states.StateRun, rows []states.Event) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// entries are the numbers of a plan, with those of what is no longer declared.
+func (s *sum) entries(orphans int) []entry {
+	handlers := entry{s.handlers, "handler"}
+	if s.handlers > 1 {
+		handlers.word = "handlers"
+	}
+	return []entry{
+		{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
+		{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.blocked, "blocked"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
+		{orphans, "no longer declared"},
+	}
+}
+
+// add adds the numbers of another plan.
+func (s *sum) add(o *sum) {
+	s.create, s.update, s.remove, s.execute = s.create+o.create, s.update+o.update, s.remove+o.remove, s.execute+o.execute
+	s.maybe, s.handlers, s.failed, s.blocked = s.maybe+o.maybe, s.handlers+o.handlers, s.failed+o.failed, s.blocked+o.blocked
+	s.unchanged, s.skipped = s.unchanged+o.unchanged, s.skipped+o.skipped
+}
+
+// idle reports whether nothing would be done, and nothing is wrong.
+func (s *sum) idle() bool {
+	return s.create+s.update+s.remove+s.execute+s.maybe+s.handlers+s.failed+s.blocked == 0
+}
+
+// applied are the numbers of an apply.
+func applied(c *states.Counts, orphans int) string {
+	line := listed([]entry{
+		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
+		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
+		{orphans, "no longer declared"},
+	})
+	if c.Retried == 1 {
+		line += ", 1 retry"
+	} else if c.Retried > 1 {
+		line += fmt.Sprintf(", %d retries", c.Retried)
+	}
+	return line
+}
+
 // entry is one number of a sum, with the word for it.
 type entry struct {
 	n    int
@@ -82,32 +122,14 @@ func listed(entries []entry) string {
 // summary is the last line.
 func (t *text) summary(ev *states.Event) {
 	if t.plan {
-		s := t.sum
-		handlers := entry{s.handlers, "handler"}
-		if s.handlers > 1 {
-			handlers.word = "handlers"
-		}
-		t.print(t.bold(listed([]entry{
-			{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
-			{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.blocked, "blocked"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
-			{len(t.orphans), "no longer declared"},
-		})), "\n")
+		t.print(t.bold(listed(t.sum.entries(len(t.orphans)))), "\n")
 		return
 	}
 	c := ev.Counts
 	if c == nil {
 		return
 	}
-	line := listed([]entry{
-		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
-		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
-		{len(t.orphans), "no longer declared"},
-	})
-	if c.Retried == 1 {
-		line += ", 1 retry"
-	} else if c.Retried > 1 {
-		line += fmt.Sprintf(", %d retries", c.Retried)
-	}
+	line := applied(c, len(t.orphans))
 	paint := t.bold
 	if c.Failed+c.Unknown+c.Blocked > 0 {
 		paint = t.red

@@ -1,0 +1,299 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/states"
+)
+
+// fleetText writes for people: what a host does under its name, what several hosts
+// say alike once, at the end what failed, and the sum.
+type fleetText struct {
+	out, err printer
+	style
+	options FleetOptions
+	// stream: what is done is shown as it comes, in lines that begin with the host's
+	// name. Else it is shown at the end, and hosts that do the same stand together.
+	stream  bool
+	width   int // of the names in front of lines
+	hosts   map[string]*hostText
+	order   []string
+	notes   alike
+	failed  alike // parts
+	started time.Time
+}
+
+// hostText is what is known of one host.
+type hostText struct {
+	text  *text // writes to shown
+	shown bytes.Buffer
+	done  bool
+}
+
+// maxName is how wide a column of names is at most.
+const maxName = 30
+
+func newFleetText(o FleetOptions) *fleetText {
+	f := &fleetText{
+		out: printer{w: o.Out}, err: printer{w: o.Err}, style: style(o.Color), options: o,
+		stream: !o.Plan && o.Screen == nil && !o.Quiet, hosts: map[string]*hostText{}, order: o.Hosts, started: time.Now(),
+	}
+	for _, name := range o.Hosts {
+		f.width = max(f.width, min(len(name), maxName))
+	}
+	return f
+}
+
+// host is one host, which events may come of without a word before.
+func (f *fleetText) host(name string) *hostText {
+	h := f.hosts[name]
+	if h == nil {
+		h = &hostText{}
+		o := f.options
+		h.text = Text(&h.shown, TextOptions{Color: o.Color, Verbose: o.Verbose, Quiet: o.Quiet, Line: o.Line}).(*text)
+		h.text.plan = o.Plan
+		f.hosts[name] = h
+	}
+	return h
+}
+
+func (f *fleetText) prepared(machine string, run *states.StateRun) {
+	t := f.host(machine).text
+	for _, inv := range run.Invocations {
+		if inv.Handler {
+			t.handlers[inv.Address] = true
+		}
+	}
+}
+
+// event shows an event, or keeps what it shows for the end.
+func (f *fleetText) event(machine string, ev states.Event) {
+	h := f.host(machine)
+	if !f.stream {
+		ev.Duration = 0 // by which hosts that do the same would differ
+	}
+	switch {
+	case ev.Type == states.EventSummary: // that is in the table
+		return
+	case failure(&ev):
+		f.failure(h, machine, &ev)
+	default:
+		h.text.Event(ev)
+	}
+	if f.stream {
+		f.print(machine, h.take())
+	}
+}
+
+// failure reports whether an event tells that something failed.
+func failure(ev *states.Event) bool {
+	return ev.Type == states.EventPart && (ev.Outcome == states.Failed || ev.Outcome == states.Unknown) ||
+		ev.Type == states.EventConfirm && ev.Error != nil
+}
+
+// failure keeps what failed for the end, where all hosts stand together on which it
+// did so.
+func (f *fleetText) failure(h *hostText, machine string, ev *states.Event) {
+	if ev.Type == states.EventPart {
+		h.text.count(ev)
+	}
+	full := &text{style: f.style, options: h.text.options}
+	if ev.Type == states.EventConfirm {
+		full.confirm(ev)
+	} else {
+		full.failure(ev)
+	}
+	f.failed.add(string(full.buf), machine)
+	if f.stream {
+		first, _, _ := strings.Cut(message(ev.Error), "\n")
+		h.text.print(f.red("✗ "), f.bold(ev.Address), f.red("  failed"))
+		if first != "" {
+			h.text.print(": ", clean(first))
+		}
+		h.text.print("\n")
+		h.text.flush()
+	}
+}
+
+// take gives what a host's text has grown by.
+func (h *hostText) take() string {
+	text := h.shown.String()
+	h.shown.Reset()
+	return text
+}
+
+// print writes lines with the host's name in front.
+func (f *fleetText) print(machine, lines string) {
+	for line := range strings.SplitAfterSeq(lines, "\n") {
+		if line != "" {
+			f.out.print(f.cyan(pad(machine, f.width)), "  ", line)
+		}
+	}
+	f.out.flush()
+}
+
+// pad fills a name up to a width.
+func pad(name string, width int) string {
+	return name + strings.Repeat(" ", max(0, width-len(name)))
+}
+
+func (f *fleetText) note(machine, text string) {
+	switch {
+	case f.options.Screen == nil:
+		f.err.print(machine+": "+Line(text), "\n")
+		f.err.flush()
+	default:
+		f.notes.add(Line(text), machine)
+	}
+}
+
+// ended shows, where there is no table, what its events do not tell.
+func (f *fleetText) ended(machine string, o fleet.Outcome) {
+	h := f.host(machine)
+	h.done = true
+	_ = h.text.Close() // it writes to memory
+	if !f.stream {
+		return
+	}
+	line := h.take()
+	if why := failureOf(&o); why != nil {
+		line += f.red("✗ "+fate(o.Status)) + ": " + Line(why.Message) + "\n"
+	} else if r := result(&o); r != nil {
+		line += f.dim(applied(&r.Counts, len(h.text.orphans))+" in "+short(o.Duration)) + "\n"
+	} else {
+		line += fate(o.Status) + "\n"
+	}
+	f.print(machine, line)
+}
+
+// close shows what was kept, what failed, and the sum.
+func (f *fleetText) close(outcomes []fleet.Outcome) error {
+	for _, g := range f.notes.groups {
+		f.err.print(f.names(g.hosts), ": ", g.text, "\n")
+	}
+	f.err.flush()
+	if !f.stream && !f.options.Quiet {
+		f.blocks(outcomes)
+	}
+	f.failures(outcomes)
+	if !f.options.Quiet && !f.options.Plan {
+		f.sums(outcomes)
+	}
+	f.last(outcomes)
+	f.out.flush()
+	if f.out.err != nil {
+		return f.out.err
+	}
+	return f.err.err
+}
+
+// blocks shows what hosts do, or would do, under their names.
+func (f *fleetText) blocks(outcomes []fleet.Outcome) {
+	var blocks alike
+	var idle []string
+	for i := range outcomes {
+		h := f.hosts[outcomes[i].Machine]
+		switch {
+		case h == nil:
+		case h.shown.Len() > 0:
+			blocks.add(h.shown.String(), outcomes[i].Machine)
+		case result(&outcomes[i]) != nil && f.options.Plan && h.text.sum.idle():
+			idle = append(idle, outcomes[i].Machine)
+		}
+	}
+	for _, g := range blocks.groups {
+		f.out.print(f.bold(f.names(g.hosts) + ":"))
+		if len(g.hosts) > 1 && f.options.Plan {
+			f.out.print(" the same plan")
+		}
+		f.out.print("\n", indent(g.text, "  "))
+		if sum, same := f.sameSum(g.hosts); same && f.options.Plan {
+			f.out.print(f.dim("  "+sum), "\n")
+		}
+		f.out.print("\n")
+	}
+	if len(idle) > 0 {
+		f.out.print(f.bold(f.names(idle)+":"), " nothing to do\n\n")
+	}
+}
+
+// sameSum gives the sum of hosts' plans where it is the same for each.
+func (f *fleetText) sameSum(hosts []string) (string, bool) {
+	sum := func(name string) string {
+		t := f.hosts[name].text
+		return listed(t.sum.entries(len(t.orphans)))
+	}
+	first := sum(hosts[0])
+	return first, !slices.ContainsFunc(hosts, func(name string) bool { return sum(name) != first })
+}
+
+// failures shows what failed, once for all hosts on which it did so.
+func (f *fleetText) failures(outcomes []fleet.Outcome) {
+	for _, g := range f.failed.groups {
+		f.out.print(f.names(g.hosts), ":\n", indent(g.text, "  "), "\n")
+	}
+	var why alike
+	for i := range outcomes {
+		o := &outcomes[i]
+		failure := failureOf(o)
+		if failure == nil || o.Status == fleet.Wrong || o.Status == fleet.Spared { // told elsewhere
+			continue
+		}
+		t := &text{style: f.style}
+		t.print(t.red("✗ "), fate(o.Status), ": ", strings.ReplaceAll(clean(strings.TrimSpace(failure.Message)), "\n", "\n    "), "\n")
+		if failure.Hint != "" {
+			t.print(t.cyan("    hint: "), clean(failure.Hint), "\n")
+		}
+		why.add(string(t.buf), o.Machine)
+	}
+	for _, g := range why.groups {
+		f.out.print(f.names(g.hosts), ":\n", indent(g.text, "  "), "\n")
+	}
+}
+
+// names lists hosts, not too many of them.
+func (f *fleetText) names(hosts []string) string {
+	const most = 12
+	var count string
+	if len(hosts) > 2 {
+		count = fmt.Sprint(len(hosts), " hosts: ")
+	}
+	if len(hosts) <= most+1 || f.options.Verbose {
+		return count + strings.Join(hosts, ", ")
+	}
+	return fmt.Sprintf("%s%s and %d more", count, strings.Join(hosts[:most], ", "), len(hosts)-most)
+}
+
+// alike are texts, each with the hosts that it is about.
+type alike struct {
+	groups []*group
+	known  map[string]*group
+}
+
+type group struct {
+	text  string
+	hosts []string
+	has   map[string]bool
+}
+
+// add takes a host's text.
+func (a *alike) add(text, host string) {
+	g := a.known[text]
+	if g == nil {
+		if a.known == nil {
+			a.known = map[string]*group{}
+		}
+		g = &group{text: text, has: map[string]bool{}}
+		a.known[text] = g
+		a.groups = append(a.groups, g)
+	}
+	if !g.has[host] {
+		g.has[host] = true
+		g.hosts = append(g.hosts, host)
+	}
+}
