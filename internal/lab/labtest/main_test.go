@@ -28,6 +28,9 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "ssh" {
+		os.Exit(traceSSH())
+	}
 	status, err := runAll(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,60 @@
+//go:build lab
+
+package labtest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// twentyParts is a site of 20 parts of several types below a directory, some of them
+// of the host's own facts and files of the site.
+func twentyParts(dir string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+directory %[1]q {
+  mode = "0750"
+}
+
+group "crew" {
+  name = "crew"
+}
+
+user "worker" {
+  home   = "/home/worker"
+  shell  = "/bin/sh"
+  groups = ["crew"]
+}
+
+package "curl" {}
+
+service "cron" {
+  running = true
+}
+
+symlink "%[1]s/current" {
+  target = "releases/1"
+}
+
+command "stamp" {
+  argv    = ["touch", "%[1]s/stamp"]
+  creates = "%[1]s/stamp"
+}
+`, dir)
+	for i := range 13 {
+		fmt.Fprintf(&b, "\nfile \"%s/file%02d\" {\n  content = \"%d on ${fact.hostname}\\n\"\n  mode    = \"0640\"\n}\n", dir, i, i)
+	}
+	return b.String()
+}
+
+// steps is a site of n commands, one after the other, each of which takes a while and
+// leaves a line in a file.
+func steps(n int, seconds, file string) string {
+	var b strings.Builder
+	b.WriteString("state \"steps\" {\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  command \"s%03d\" {\n    shell = \"sleep %s; echo %d >> %s\"\n  }\n", i, seconds, i, file)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
