@@ -1,12 +1,15 @@
 // Package fleet drives many machines: some at a time, batch by batch where that is
 // wanted, each on its own. A machine that cannot be reached, or fails, is told of, and
 // the others go on.
+//
+// Once a machine has said that its run is recorded, the run goes on whatever becomes of
+// the connection. One that breaks is made anew, and the events go on after the last that
+// was seen: each is told once, in order.
 package fleet
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/bundle"
@@ -21,16 +24,30 @@ type Machine struct {
 	// Via names what handshakes go through, such as a jump host: not too many at a
 	// time do. Empty: nothing.
 	Via string
-	// Dial starts a runner there, and gives the connection behind its Hello.
+	// Dial starts a runner there, and gives the connection behind its Hello. An error
+	// may say more of itself: see DialError.
 	Dial func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error)
+}
+
+// DialError is what an error of Dial may be.
+type DialError interface {
+	error
+	// Temporary says that trying again may help: the line was cut, or too many knocked
+	// at once.
+	Temporary() bool
+	// Answered tells a machine that answered, and lacks something, from one that could
+	// not be reached.
+	Answered() bool
 }
 
 // Task is what is done on each machine.
 type Task struct {
 	Opening wire.Opening
 	// Prepare makes, of what a machine says of itself, what is asked of it, and the
-	// bundle that goes with it; nil: none. It may be called for several machines at
-	// a time. An error is the machine's outcome.
+	// bundle that goes with it; nil: none. Without a request nothing more is asked, and
+	// the machine is done. It may be called for several machines at a time, and once
+	// more for one whose connection broke before anything was begun. An error is the
+	// machine's outcome.
 	Prepare  func(ctx context.Context, m *Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error)
 	Registry func(m *Machine) *states.Registry // of its bundle
 }
@@ -45,15 +62,17 @@ type Options struct {
 	// Cancelled, when it is closed, makes machines end what they do as at Ctrl-C. The
 	// end of the context leaves them alone: they go on.
 	Cancelled <-chan struct{}
-	Listener  Listener
+	Listener  Listener   // nil: nobody is told
+	Execution *Execution // the record of it; nil: none
 }
 
-// Listener is told what happens, from one goroutine at a time.
+// Listener is told what happens, from one goroutine at a time. What machines say comes as
+// they say it: whoever prints it makes it fit for a terminal.
 type Listener interface {
 	// State is told that a machine has come to another state.
 	State(machine string, s State)
-	Event(machine string, ev states.Event)
-	Note(machine, text string)
+	Event(machine string, ev states.Event)             // its Host is the machine
+	Note(machine, text string)                         // machine is empty where it is about all of them
 	Output(machine string, stream string, data []byte) // "stdout" or "stderr"
 	Data(machine string, data json.RawMessage)
 	Ended(machine string, o Outcome)
@@ -81,7 +100,7 @@ const (
 	Done        Status = "done"
 	Failed      Status = "failed"
 	Unreachable Status = "unreachable" // before anything was begun
-	Left        Status = "left"        // it is not known how it ended: the run goes on there
+	Left        Status = "left"        // it is not known how it ended: a run goes on there
 	Wrong       Status = "wrong"       // the site is wrong for it
 	Interrupted Status = "interrupted"
 	Spared      Status = "spared" // its turn did not come: too many had failed, or it was interrupted
@@ -95,34 +114,4 @@ type Outcome struct {
 	End      *wire.End // nil: none came
 	Err      error     // why it is not done; nil where End says it
 	Duration time.Duration
-}
-
-// Rollout says in which order and how many at a time.
-type Rollout struct {
-	Batch       []Amount      // the last one is repeated; empty: all at once
-	MaxFailures *Amount       // more stop it before the next batch; nil: none may fail
-	Pause       time.Duration // between batches
-	Shuffle     bool
-	Stages      []Stage // in this order; machines in none of them come last
-}
-
-// Stage is a part of a rollout that must succeed on all its machines before the next
-// one starts, apart from MaxFailures.
-type Stage struct {
-	Name        string
-	Hosts       []string // machines, in their order
-	Batch       []Amount
-	MaxFailures *Amount
-}
-
-// Amount is a number of machines, or a share of them.
-type Amount struct {
-	N       int
-	Percent bool
-}
-
-// Run does a task on machines, and gives the outcomes in their order. The error is for
-// what cannot be begun at all.
-func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome, error) {
-	return nil, errors.New("fleet: not written yet")
 }

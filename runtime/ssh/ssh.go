@@ -62,6 +62,12 @@ type Error struct {
 // Error gives the message.
 func (e *Error) Error() string { return e.Message }
 
+// Temporary gives Again, and Answered gives Reached: a fleet asks for them.
+func (e *Error) Temporary() bool { return e.Again }
+
+// Answered tells whether the host answered.
+func (e *Error) Answered() bool { return e.Reached }
+
 // Runners finds the program for a system and an architecture.
 type Runners struct {
 	Dirs    []string // looked through in this order for tenet-runner-OS-ARCH

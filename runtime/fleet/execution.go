@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// settle is how long a record waits for more to be written of it.
+const settle = 100 * time.Millisecond
+
+// Execution is the record of what is going on. What comes to be known of its machines
+// is written soon, not at once: hundreds of them may say so together.
+type Execution struct {
+	dir    string
+	mu     sync.Mutex // also of the file
+	record Record
+	timer  *time.Timer // nil: nothing is to be written
+	err    error       // of writing
+	closed bool
+}
+
+// ID names the execution, here and on its machines.
+func (x *Execution) ID() string { return x.record.ID }
+
+// Close writes when it ended, and what has not been written. The error is the first of
+// any writing since New.
+func (x *Execution) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return x.err
+	}
+	x.closed = true
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+	x.record.Ended = time.Now().UTC()
+	x.keep(x.write())
+	return x.err
+}
+
+// note changes what is known of a machine.
+func (x *Execution) note(machine string, change func(*RecordHost)) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range x.record.Hosts {
+		if x.record.Hosts[i].Name == machine {
+			change(&x.record.Hosts[i])
+		}
+	}
+	if x.timer == nil && !x.closed {
+		x.timer = time.AfterFunc(settle, x.flush)
+	}
+}
+
+func (x *Execution) flush() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.timer = nil
+	if !x.closed {
+		x.keep(x.write())
+	}
+}
+
+func (x *Execution) keep(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// write replaces the record: whoever reads it, or is killed here, finds the one before
+// or this one whole.
+func (x *Execution) write() error {
+	data, err := json.MarshalIndent(x.record, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(x.dir, ".*.tmp") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // in vain once it has its name
+	_, err = f.Write(append(data, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(x.dir, x.record.ID+".json"))
+}

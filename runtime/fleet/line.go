@@ -1,0 +1,157 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// line is one connection, which may be ended from outside.
+type line struct {
+	conn *wire.Conn
+	once sync.Once
+
+	mu        sync.Mutex
+	said      bool // all of what is asked
+	cancelled bool
+}
+
+func (l *line) close() { l.once.Do(func() { l.conn.Close() }) }
+
+// asked says that all is sent that is to be: a cancel can follow.
+func (l *line) asked() {
+	l.mu.Lock()
+	l.said = true
+	cancelled := l.cancelled
+	l.mu.Unlock()
+	if cancelled {
+		l.conn.Write(wire.KindCancel, nil) // if it fails, the line is broken: who listens sees that
+	}
+}
+
+// cancel ends what runs there, or the connection where nothing does.
+func (l *line) cancel() {
+	l.mu.Lock()
+	l.cancelled = true
+	said := l.said
+	l.mu.Unlock()
+	if said {
+		l.conn.Write(wire.KindCancel, nil)
+		return
+	}
+	l.close()
+}
+
+// listen tells what the machine says, until the end.
+func (m *member) listen(c *wire.Conn) (*wire.End, error) {
+	for {
+		f, err := c.Receive()
+		if err != nil {
+			return nil, err
+		}
+		if f.Kind == wire.KindEnd {
+			var end wire.End
+			if err := f.Decode(&end); err != nil {
+				return nil, err
+			}
+			if acts(m.request.Op) && end.Failure == nil && end.Result == nil {
+				return nil, &wire.ProtocolError{Message: "it ended without a result"}
+			}
+			return &end, nil
+		}
+		if err := m.hear(f); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// acts tells the requests that end with a result.
+func acts(op wire.Op) bool {
+	return op == wire.OpPlan || op == wire.OpApply || op == wire.OpAttach
+}
+
+// hear tells of one frame.
+func (m *member) hear(f wire.Frame) error {
+	name := m.Name
+	switch f.Kind {
+	case wire.KindStarted:
+		var s wire.Started
+		if err := f.Decode(&s); err != nil {
+			return err
+		}
+		return m.started(s.Run)
+	case wire.KindEvent:
+		var ev states.Event
+		if err := f.Decode(&ev); err != nil {
+			return err
+		}
+		return m.heardEvent(ev)
+	case wire.KindNote:
+		m.note(name, string(f.Data))
+	case wire.KindStdout:
+		m.output(name, "stdout", f.Data)
+	case wire.KindStderr:
+		m.output(name, "stderr", f.Data)
+	case wire.KindData:
+		if !json.Valid(f.Data) {
+			return &wire.ProtocolError{Message: "data that is no JSON"}
+		}
+		if m.given && m.resumed { // on an earlier connection
+			return nil
+		}
+		m.given = true
+		m.tell(func(l Listener) { l.Data(name, f.Data) })
+	default:
+		return &wire.ProtocolError{Message: fmt.Sprintf("a %q frame came while it ran", f.Kind)}
+	}
+	m.heard = m.heard || f.Kind != wire.KindNote
+	return nil
+}
+
+// started takes the name of the run. It is a stranger's word that goes into messages
+// and records.
+func (m *member) started(run string) error {
+	if !runName(run) || m.run != "" && m.run != run {
+		return &wire.ProtocolError{Message: fmt.Sprintf("%.40q cannot be the run's name", run)}
+	}
+	m.begun, m.ask, m.run = surely, run, run
+	m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })
+	return nil
+}
+
+// heardEvent tells of an event unless it was told before.
+func (m *member) heardEvent(ev states.Event) error {
+	op := m.request.Op
+	numbered := op == wire.OpAttach || op == wire.OpApply && (m.resumed || m.seq > 0)
+	switch {
+	case ev.Seq < 0:
+		return &wire.ProtocolError{Message: fmt.Sprintf("an event has the number %d", ev.Seq)}
+	case ev.Seq > 0 && ev.Seq <= m.seq:
+		return nil
+	case numbered && ev.Seq != m.seq+1:
+		return &GapError{After: m.seq, Next: ev.Seq}
+	}
+	m.seq = max(m.seq, ev.Seq)
+	m.heard, m.wrong = true, 0
+	m.restored()
+	if ev.Type == states.EventRun && m.run == "" && op != wire.OpApply && runName(ev.Run) {
+		m.ask = ev.Run // "the latest" may be another one by and by
+	}
+	m.event(m.Name, ev)
+	return nil
+}
+
+// runName tells whether something can be the name of a run.
+func runName(s string) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return s != "" && len(s) <= 100
+}

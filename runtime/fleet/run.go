@@ -1,0 +1,227 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	goruntime "runtime"
+	"sync"
+	"time"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+const (
+	defaultForks    = 32
+	defaultPatience = 10 * time.Minute
+	// handshakes is how many may be under way through one Via. OpenSSH's server drops
+	// some of more than ten that have not logged in yet.
+	handshakes = 8
+)
+
+// errCancelled is why nothing is begun any more.
+var errCancelled = errors.New("interrupted before anything was begun")
+
+// drive is what goes on with all machines.
+type drive struct {
+	task    Task
+	options Options
+	// fresh ends when nothing new is to be begun: with the context, or at a cancel;
+	// errCancelled is then its cause.
+	fresh    context.Context
+	evaluate chan struct{} // what is in it is being evaluated
+	gates    map[string]chan struct{}
+
+	mu sync.Mutex // the listener's
+}
+
+// Run does a task on machines, and gives the outcomes in their order. The error is for
+// what cannot be begun at all.
+func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome, error) {
+	if o.Forks == 0 {
+		o.Forks = defaultForks
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	if o.Forks < 0 || o.Patience < 0 {
+		return nil, fmt.Errorf("forks %d and patience %s: neither can be negative", o.Forks, o.Patience)
+	}
+	names, index := make([]string, len(machines)), make(map[string]int, len(machines))
+	d := &drive{task: t, options: o, evaluate: make(chan struct{}, goruntime.GOMAXPROCS(0)), gates: map[string]chan struct{}{}}
+	for i, m := range machines {
+		if _, twice := index[m.Name]; twice {
+			return nil, fmt.Errorf("there are two machines %s", m.Name)
+		}
+		names[i], index[m.Name] = m.Name, i
+		if m.Via != "" && d.gates[m.Via] == nil {
+			d.gates[m.Via] = make(chan struct{}, handshakes)
+		}
+	}
+	rollout := Rollout{}
+	if o.Rollout != nil {
+		rollout = *o.Rollout
+	}
+	if rollout.Shuffle && rollout.Seed == 0 {
+		rollout.Seed = rand.Uint64N(1<<32) + 1 // short enough to be typed
+	}
+	batches, err := rollout.Batches(names)
+	if err != nil {
+		return nil, err
+	}
+	fresh, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	d.fresh = fresh
+	if o.Cancelled != nil {
+		go func() {
+			select {
+			case <-o.Cancelled:
+				stop(errCancelled)
+			case <-fresh.Done():
+			}
+		}()
+	}
+	if rollout.Shuffle {
+		d.note("", fmt.Sprintf("the hosts are shuffled with seed %d", rollout.Seed))
+	}
+	outcomes := make([]Outcome, len(machines))
+	d.roll(ctx, batches, rollout.Pause, func(name string) (*Machine, *Outcome) {
+		i := index[name]
+		return machines[i], &outcomes[i]
+	})
+	return outcomes, nil
+}
+
+// roll takes batch after batch, until too many have failed.
+func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, of func(string) (*Machine, *Outcome)) {
+	failed := 0 // in this stage
+	var enough error
+	for i, b := range batches {
+		if b.Number == 1 {
+			failed = 0
+		}
+		if enough == nil && i > 0 && pause > 0 {
+			d.pause(pause, b)
+		}
+		if enough == nil && len(batches) > 1 && d.fresh.Err() == nil {
+			d.note("", fmt.Sprintf("%s: %s", b.where(), plural(len(b.Machines), "host")))
+		}
+		for _, o := range d.batch(ctx, b, enough, of) {
+			if o.Status != Done && o.Status != Spared {
+				failed++
+			}
+		}
+		if enough == nil && b.Allowed.exceeded(failed, b.Total) {
+			enough = fmt.Errorf("not begun: after %s %s of %d had failed, and at most %s may", b.where(), plural(failed, "host"), b.Total, b.Allowed)
+		}
+	}
+}
+
+// batch does one batch, so many machines at a time; they are spared if there is a reason
+// for it.
+func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string) (*Machine, *Outcome)) []*Outcome {
+	outcomes := make([]*Outcome, len(b.Machines))
+	queue := make(chan int)
+	var workers sync.WaitGroup
+	for range min(d.options.Forks, len(b.Machines)) {
+		workers.Go(func() {
+			for i := range queue {
+				m, out := of(b.Machines[i])
+				outcomes[i] = out
+				d.machine(ctx, m, spare, out)
+			}
+		})
+	}
+	for i := range b.Machines {
+		queue <- i
+	}
+	close(queue)
+	workers.Wait()
+	return outcomes
+}
+
+// machine does all that is to be done on one.
+func (d *drive) machine(ctx context.Context, m *Machine, spare error, out *Outcome) {
+	begun := time.Now()
+	if spare == nil && d.fresh.Err() != nil {
+		spare = errCancelled
+	}
+	if spare != nil {
+		*out = Outcome{Machine: m.Name, Status: Spared, Err: spare}
+	} else {
+		one := &member{drive: d, Machine: m}
+		*out = one.follow(ctx)
+		out.Machine, out.Run, out.Duration = m.Name, one.run, time.Since(begun)
+	}
+	d.options.Execution.note(m.Name, func(h *RecordHost) { h.Status = out.Status })
+	d.state(m.Name, Over)
+	d.tell(func(l Listener) { l.Ended(m.Name, *out) })
+}
+
+// pause waits before a batch.
+func (d *drive) pause(long time.Duration, next Batch) {
+	if d.fresh.Err() != nil {
+		return
+	}
+	d.note("", fmt.Sprintf("pausing for %s before %s", long, next.where()))
+	sleep(d.fresh, long)
+}
+
+// sleep waits, unless the context ends.
+func sleep(ctx context.Context, long time.Duration) {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// enter waits for a place among those that a channel has, unless the context ends.
+func enter(ctx context.Context, places chan struct{}) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// tell has the listener listen, to one at a time.
+func (d *drive) tell(what func(Listener)) {
+	if d.options.Listener == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	what(d.options.Listener)
+}
+
+func (d *drive) state(machine string, s State) {
+	d.tell(func(l Listener) { l.State(machine, s) })
+}
+
+func (d *drive) note(machine, text string) {
+	d.tell(func(l Listener) { l.Note(machine, text) })
+}
+
+func (d *drive) event(machine string, ev states.Event) {
+	ev.Host = machine
+	d.tell(func(l Listener) { l.Event(machine, ev) })
+}
+
+func (d *drive) output(machine, stream string, data []byte) {
+	d.tell(func(l Listener) { l.Output(machine, stream, data) })
+}
+
+// plural counts things.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

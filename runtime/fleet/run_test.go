@@ -1,0 +1,173 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// gauge counts who is inside.
+type gauge struct {
+	*seen
+	now, most int
+}
+
+func (g *gauge) enter() {
+	defer g.alone()()
+	g.now++
+	g.most = max(g.most, g.now)
+}
+
+// Ended is when one leaves.
+func (g *gauge) Ended(m string, o fleet.Outcome) {
+	g.seen.Ended(m, o)
+	defer g.alone()()
+	g.now--
+}
+
+// Many machines are driven, no more at a time than is wanted, and all is told.
+func TestForks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, forks = 500, 32
+		g := &gauge{seen: newSeen(t)}
+		_, list := machines(n, func(i int, m *machine) {
+			m.refuse = func(int) error {
+				time.Sleep(short + time.Duration(i)) // all that may be are under way
+				g.enter()
+				time.Sleep(short)
+				return nil
+			}
+		})
+		for _, o := range mustRun(t, list, apply(), fleet.Options{Forks: forks, Listener: g}) {
+			if o.Status != fleet.Done || o.Run == "" || o.End.Result.Run != o.Run {
+				t.Errorf("%+v", o)
+			}
+			equal(t, o.Machine, g.seqs[o.Machine], upTo(3))
+			equal(t, o.Machine, g.states[o.Machine], []fleet.State{fleet.Connecting, fleet.Evaluating, fleet.Sending, fleet.Running, fleet.Over})
+		}
+		if g.most != forks || g.now != 0 {
+			t.Errorf("%d machines at a time, want %d; %d have not ended", g.most, forks, g.now)
+		}
+	})
+}
+
+// No more than eight handshakes go through one machine at a time.
+func TestVia(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gauge{seen: newSeen(t)}
+		_, list := machines(40, func(i int, m *machine) {
+			m.refuse = func(int) error {
+				g.enter()
+				time.Sleep(short + time.Duration(i))
+				defer g.alone()()
+				g.now--
+				return nil
+			}
+		})
+		for _, m := range list {
+			m.Via = "gate"
+		}
+		mustRun(t, list, apply(), fleet.Options{Listener: g.seen})
+		if g.most != 8 {
+			t.Errorf("%d handshakes at a time", g.most)
+		}
+	})
+}
+
+// What a machine says ends as its outcome, and each is on its own.
+func TestOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := func(end wire.End) func(context.Context, int, *wire.Conn, *wire.Request) error {
+			return func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
+				c.Write(wire.KindStdout, []byte("out"))
+				c.Write(wire.KindStderr, []byte("err"))
+				c.Write(wire.KindNote, []byte("waiting"))
+				c.Write(wire.KindData, []byte(`{"a":1}`))
+				return c.Send(wire.KindEnd, end)
+			}
+		}
+		failure := func(code string) wire.End { return wire.End{Failure: &states.Failure{Code: code, Message: code}} }
+		says := func(kind wire.Kind, data string) func(context.Context, int, *wire.Conn, *wire.Request) error {
+			return func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
+				return c.Write(kind, []byte(data))
+			}
+		}
+		plan := []struct {
+			change func(*machine)
+			want   fleet.Status
+		}{
+			{func(m *machine) {}, fleet.Done},
+			{func(m *machine) { m.serve = end(wire.End{Result: &wire.Result{}}) }, fleet.Done},
+			{func(m *machine) { m.serve = end(wire.End{Result: &wire.Result{Failed: true}}) }, fleet.Failed},
+			{func(m *machine) { m.serve = end(wire.End{Result: &wire.Result{Failed: true, Interrupted: true}}) }, fleet.Interrupted},
+			{func(m *machine) { m.serve = end(failure(wire.CodeLocked)) }, fleet.Failed},
+			{func(m *machine) { m.serve = end(failure(wire.CodeInterrupted)) }, fleet.Interrupted},
+			{func(m *machine) { m.serve = end(wire.End{}) }, fleet.Failed}, // no result
+			{func(m *machine) { m.serve = says(wire.KindEvent, "garbage") }, fleet.Failed},
+			{func(m *machine) { m.serve = says('?', "") }, fleet.Failed},
+			{func(m *machine) { m.serve = says(wire.KindData, "{") }, fleet.Failed},
+			{func(m *machine) { m.serve = says(wire.KindEvent, `{"seq":-1}`) }, fleet.Failed},
+			{func(m *machine) { m.refuse = func(int) error { return &dialError{text: "no route to host"} } }, fleet.Unreachable},
+			{func(m *machine) { m.refuse = func(int) error { return errors.New("no way") } }, fleet.Unreachable},
+			{func(m *machine) { m.refuse = func(int) error { return &dialError{text: "no sudo", answered: true} } }, fleet.Failed},
+			{func(m *machine) { m.name = "wrong" }, fleet.Wrong},
+		}
+		_, list := machines(len(plan), func(i int, m *machine) { plan[i].change(m) })
+		s := newSeen(t)
+		task := fleet.Task{Prepare: func(_ context.Context, m *fleet.Machine, h *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+			if h.OS != "linux" {
+				t.Error(h)
+			}
+			if m.Name == "wrong" {
+				return nil, nil, errors.New("wrong")
+			}
+			return &wire.Request{Op: wire.OpPlan}, nil, nil
+		}}
+		outcomes := mustRun(t, list, task, fleet.Options{Listener: s})
+		for i, o := range outcomes {
+			if o.Status != plan[i].want || (o.End == nil) != (o.Err != nil) {
+				t.Errorf("%d: %+v, want %s", i, o, plan[i].want)
+			}
+		}
+		if s.output["m1"] != "stdout:out;stderr:err;" || len(s.notes["m1"]) != 1 || s.data["m1"][0] != `{"a":1}` {
+			t.Error(s.output["m1"], s.notes["m1"], s.data["m1"])
+		}
+		if len(s.ended) != len(plan) {
+			t.Error(s.ended)
+		}
+	})
+}
+
+// Where nothing is asked for, what the machine has said is all.
+func TestNoRequest(t *testing.T) {
+	_, list := machines(1, nil)
+	task := fleet.Task{Prepare: func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+		return nil, nil, nil
+	}}
+	equal(t, "status", statuses(mustRun(t, list, task, fleet.Options{})), []fleet.Status{fleet.Done})
+}
+
+// What cannot be begun is said before anything is.
+func TestRunRefuses(t *testing.T) {
+	_, list := machines(2, func(_ int, m *machine) { m.name = "m" })
+	for _, c := range []struct {
+		list []*fleet.Machine
+		o    fleet.Options
+	}{
+		{list, fleet.Options{}},
+		{list[:1], fleet.Options{Forks: -1}},
+		{list[:1], fleet.Options{Patience: -1}},
+		{list[:1], fleet.Options{Rollout: &fleet.Rollout{Batch: []fleet.Amount{{}}}}},
+	} {
+		if out, err := fleet.Run(context.Background(), c.list, apply(), c.o); err == nil {
+			t.Errorf("%+v: %v", c.o, out)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// machine is a simulated machine whose runner does what a test wants of it. Its run goes
+// on whatever becomes of connections: events happen when they are first asked for.
+type machine struct {
+	name  string
+	run   string
+	total int // events of a run
+
+	// cut ends a connection after so many frames of it; nil or negative: none. It is
+	// asked with the number of the connection, from 0.
+	cut func(connection int) int
+	// refuse is an error of Dial.
+	refuse func(attempt int) error
+	// serve, when set, answers instead, after the Hello.
+	serve func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error
+	// result is how the run ends.
+	result wire.Result
+
+	mu          sync.Mutex
+	attempts    int
+	connections int
+	begun       int // runs
+	cancelled   bool
+	requests    []wire.Request
+}
+
+// fleetMachine gives what a fleet wants.
+func (s *machine) fleetMachine() *fleet.Machine {
+	return &fleet.Machine{Name: s.name, Dial: s.dial}
+}
+
+// errCut is what a cut connection gives.
+var errCut = errors.New("cut")
+
+func (s *machine) dial(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+	s.mu.Lock()
+	attempt := s.attempts
+	s.attempts++
+	s.mu.Unlock()
+	if s.refuse != nil {
+		if err := s.refuse(attempt); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.mu.Lock()
+	connection := s.connections
+	s.connections++
+	s.mu.Unlock()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	shut := func(err error) { inR.CloseWithError(err); inW.CloseWithError(err); outW.CloseWithError(err) }
+	left := -1
+	if s.cut != nil {
+		left = s.cut(connection)
+	}
+	there := wire.New(inR, &cutter{w: outW, left: left, cut: func() { shut(io.EOF) }}, nil)
+	go func() {
+		if err := s.answer(ctx, connection, there); err != nil {
+			shut(io.EOF)
+		}
+		outW.Close()
+	}()
+	here := wire.New(outR, inW, func() error { outR.Close(); return inW.Close() })
+	var hello wire.Hello
+	if err := here.Expect(wire.KindHello, &hello); err != nil {
+		return nil, nil, &dialError{text: err.Error(), temporary: true}
+	}
+	return here, &hello, nil
+}
+
+// cutter cuts a connection after so many frames.
+type cutter struct {
+	w    io.Writer
+	left int
+	cut  func()
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	if c.left == 0 {
+		c.cut()
+		return 0, errCut
+	}
+	c.left--
+	return c.w.Write(p)
+}
+
+type dialError struct {
+	text                string
+	temporary, answered bool
+}
+
+func (e *dialError) Error() string   { return e.text }
+func (e *dialError) Temporary() bool { return e.temporary }
+func (e *dialError) Answered() bool  { return e.answered }
+
+func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) error {
+	if err := c.Send(wire.KindHello, wire.Hello{Protocol: wire.Protocol, OS: "linux"}); err != nil {
+		return err
+	}
+	var r wire.Request
+	if err := c.Expect(wire.KindRequest, &r); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.requests = append(s.requests, r)
+	known := s.begun > 0
+	s.mu.Unlock()
+	cancelled := make(chan struct{})
+	go func() {
+		if f, err := c.Receive(); err == nil && f.Kind == wire.KindCancel {
+			s.mu.Lock()
+			s.cancelled = true
+			s.mu.Unlock()
+			close(cancelled)
+		}
+	}()
+	if s.serve != nil {
+		return s.serve(ctx, connection, c, &r)
+	}
+	switch r.Op {
+	case wire.OpApply:
+		s.mu.Lock()
+		s.begun++
+		s.mu.Unlock()
+		if err := c.Send(wire.KindStarted, wire.Started{Run: s.run}); err != nil {
+			return err
+		}
+	case wire.OpAttach:
+		if !known {
+			return c.Send(wire.KindEnd, wire.End{Failure: &states.Failure{Code: wire.CodeNotFound, Message: "there is no such run"}})
+		}
+	}
+	for seq := r.After + 1; seq <= int64(s.total); seq++ {
+		if err := c.Send(wire.KindEvent, states.Event{Seq: seq, Type: states.EventPart, Address: fmt.Sprint("part", seq)}); err != nil {
+			return err
+		}
+	}
+	result := s.result
+	result.Run = s.run
+	return c.Send(wire.KindEnd, wire.End{Result: &result})
+}
+
+// seen is what a listener heard.
+type seen struct {
+	mu     sync.Mutex
+	inside bool
+	t      testing.TB
+	seqs   map[string][]int64
+	states map[string][]fleet.State
+	notes  map[string][]string
+	data   map[string][]string
+	output map[string]string
+	ended  []string
+	// hook is called with each event.
+	hook func(machine string, ev states.Event)
+}
+
+func newSeen(t testing.TB) *seen {
+	return &seen{
+		t: t, seqs: map[string][]int64{}, states: map[string][]fleet.State{}, notes: map[string][]string{},
+		data: map[string][]string{}, output: map[string]string{},
+	}
+}
+
+// alone tells that nobody else is told anything at the same time.
+func (s *seen) alone() func() {
+	if !s.mu.TryLock() {
+		s.t.Error("the listener is told by two at once")
+		s.mu.Lock()
+	}
+	return s.mu.Unlock
+}
+
+func (s *seen) State(m string, st fleet.State) {
+	defer s.alone()()
+	if s.inside {
+		s.t.Error("nested")
+	}
+	s.states[m] = append(s.states[m], st)
+}
+
+func (s *seen) Event(m string, ev states.Event) {
+	defer s.alone()()
+	if ev.Host != m {
+		s.t.Errorf("an event of %s is said to be of %q", m, ev.Host)
+	}
+	s.seqs[m] = append(s.seqs[m], ev.Seq)
+	if s.hook != nil {
+		s.hook(m, ev)
+	}
+}
+
+func (s *seen) Note(m, text string) {
+	defer s.alone()()
+	s.notes[m] = append(s.notes[m], text)
+}
+
+func (s *seen) Output(m, stream string, data []byte) {
+	defer s.alone()()
+	s.output[m] += stream + ":" + string(data) + ";"
+}
+
+func (s *seen) Data(m string, data json.RawMessage) {
+	defer s.alone()()
+	s.data[m] = append(s.data[m], string(data))
+}
+
+func (s *seen) Ended(m string, o fleet.Outcome) {
+	defer s.alone()()
+	s.ended = append(s.ended, m)
+}
+
+// upTo is what is seen of a whole run.
+func upTo(n int) []int64 {
+	var seqs []int64
+	for i := range n {
+		seqs = append(seqs, int64(i+1))
+	}
+	return seqs
+}
+
+// ask is a task that asks the same of all.
+func ask(r wire.Request) fleet.Task {
+	return fleet.Task{Prepare: func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+		return &r, nil, nil
+	}}
+}
+
+// apply asks for an apply whose execution is named, without a bundle.
+func apply() fleet.Task { return ask(wire.Request{Op: wire.OpApply, ID: "20261121-220045-3fa9c1"}) }
+
+// machines makes so many.
+func machines(n int, change func(i int, s *machine)) ([]*machine, []*fleet.Machine) {
+	var all []*machine
+	var list []*fleet.Machine
+	for i := range n {
+		s := &machine{name: fmt.Sprint("m", i), run: fmt.Sprint("r", i), total: 3}
+		if change != nil {
+			change(i, s)
+		}
+		all, list = append(all, s), append(list, s.fleetMachine())
+	}
+	return all, list
+}
+
+// statuses gives the outcomes in a line.
+func statuses(outcomes []fleet.Outcome) []fleet.Status {
+	var list []fleet.Status
+	for _, o := range outcomes {
+		list = append(list, o.Status)
+	}
+	return list
+}
+
+func mustRun(t testing.TB, list []*fleet.Machine, task fleet.Task, o fleet.Options) []fleet.Outcome {
+	t.Helper()
+	outcomes, err := fleet.Run(context.Background(), list, task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range outcomes {
+		if o.Machine != list[i].Name {
+			t.Fatalf("outcome %d is of %q", i, o.Machine)
+		}
+	}
+	return outcomes
+}
+
+func equal[T comparable](t testing.TB, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+const short = 10 * time.Millisecond
