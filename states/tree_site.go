@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -57,17 +56,11 @@ func readTree(r host.Reader, dir string) ([]TreeEntry, error) {
 	return entries, err
 }
 
-// treeDigest is the SHA-256 of the entries: the fields of each, in the order in
-// which they are declared, each ended by a NUL character, which no name holds.
+// treeDigest is the SHA-256 of what TreeText gives.
 func treeDigest(entries []TreeEntry) string {
 	sum, line := sha256.New(), []byte(nil)
-	for _, e := range entries {
-		line = append(append(line[:0], e.Name...), 0)
-		line = append(append(line, e.Kind...), 0)
-		line = append(strconv.AppendUint(line, uint64(e.Mode), 8), 0)
-		line = append(strconv.AppendInt(line, e.Size, 10), 0)
-		line = append(append(line, e.SHA256...), 0)
-		line = append(append(line, e.Target...), 0)
+	for i := range entries {
+		line = appendEntry(line[:0], &entries[i])
 		sum.Write(line)
 	}
 	return hex.EncodeToString(sum.Sum(nil))

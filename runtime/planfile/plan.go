@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -140,7 +139,7 @@ func (p *Plan) Bytes(registry *states.Registry, keys []*secrets.File) ([]byte, e
 }
 
 func (p *Plan) addJSON(w *ArchiveWriter) error {
-	if err := lossless(p.Run); err != nil {
+	if err := Lossless(p.Run); err != nil {
 		return err
 	}
 	for _, e := range []struct {
@@ -166,11 +165,15 @@ func (p *Plan) addJSON(w *ArchiveWriter) error {
 
 // addFiles adds the files that parts name, and the custom modules.
 func (p *Plan) addFiles(w *ArchiveWriter, registry *states.Registry) error {
-	names, trees := sources(p.Run, registry)
-	for _, dir := range trees {
-		files, err := p.addTree(w, dir)
+	sources, trees := Sources(p.Run, registry)
+	var names []string
+	for _, s := range sources {
+		names = append(names, s.Path)
+	}
+	for _, t := range trees {
+		files, err := p.addTree(w, t.Path)
 		if err != nil {
-			return fmt.Errorf("%s: %w", dir, err)
+			return fmt.Errorf("%s: %w", t.Path, err)
 		}
 		names = append(names, files...)
 	}
@@ -206,32 +209,6 @@ func (p *Plan) addTree(w *ArchiveWriter, dir string) ([]string, error) {
 	return names, err
 }
 
-// sources lists the files and the directories of the site that parts name.
-func sources(run *states.StateRun, registry *states.Registry) (names, trees []string) {
-	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
-		for i := range list {
-			for k := range list[i].Parts {
-				part := &list[i].Parts[k]
-				module := registry.Lookup(part.Type)
-				if module == nil {
-					continue
-				}
-				for _, a := range module.Attributes {
-					source, ok := part.Values[a.Name].(map[string]any)
-					name, _ := source["path"].(string)
-					switch {
-					case ok && a.Kind == states.KindSource:
-						names = append(names, name)
-					case ok && a.Kind == states.KindTree && !slices.Contains(trees, name):
-						trees = append(trees, name)
-					}
-				}
-			}
-		}
-	}
-	return names, trees
-}
-
 // seal encrypts a plan for the readers of each of the files, one after the
 // other: who opens it must be a reader of all.
 func (p *Plan) seal(data []byte, keys []*secrets.File) ([]byte, error) {
@@ -259,39 +236,6 @@ func (p *Plan) seal(data []byte, keys []*secrets.File) ([]byte, error) {
 }
 
 func keyName(i int) string { return fmt.Sprintf("%s%04d", keyPrefix, i) }
-
-// lossless reports a text that JSON would change: one that is no UTF-8.
-func lossless(run *states.StateRun) error {
-	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
-		for i := range list {
-			for k := range list[i].Parts {
-				part := &list[i].Parts[k]
-				for name, v := range part.Values {
-					if !isText(v) {
-						return fmt.Errorf("%s: the attribute %s is no UTF-8 text, and cannot be saved; name a file of the site as its source", part.Address, name)
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func isText(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return utf8.ValidString(v)
-	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !isText(e) })
-	case map[string]any:
-		for k, e := range v {
-			if !utf8.ValidString(k) || !isText(e) {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // Site names the site in records.
 func (p *Plan) Site() string { return journal.Identity(p.Run.Site, p.Origin) }
