@@ -14,16 +14,22 @@ import (
 
 // Host is a machine that a site declares, with what its groups add.
 type Host struct {
-	Name     string            `json:"name"`
-	Address  string            `json:"address"` // the name where none is given
-	Port     int               `json:"port,omitempty"`
-	User     string            `json:"user,omitempty"`
-	Executor string            `json:"executor"` // "local", "ssh" or "agent"
-	Become   string            `json:"become,omitempty"`
-	Roles    []string          `json:"roles,omitempty"`  // lowest precedence first
-	Groups   []string          `json:"groups,omitempty"` // lowest precedence first
-	Labels   map[string]string `json:"labels,omitempty"`
-	Range    diag.Range        `json:"range,omitzero"`
+	Name     string `json:"name"`
+	Address  string `json:"address"` // the name where none is given
+	Port     int    `json:"port,omitempty"`
+	User     string `json:"user,omitempty"`
+	Executor string `json:"executor"` // "local", "ssh" or "agent"
+	Become   string `json:"become,omitempty"`
+	// BecomeMethod is the program through which it becomes another account: "sudo",
+	// "doas" or, where the site does not say, "".
+	BecomeMethod string `json:"become_method,omitempty"`
+	// SSHOptions are for the OpenSSH client, each NAME=VALUE. Of several for one
+	// name the first counts there: the host's own come before those of groups.
+	SSHOptions []string          `json:"ssh_options,omitempty"`
+	Roles      []string          `json:"roles,omitempty"`  // lowest precedence first
+	Groups     []string          `json:"groups,omitempty"` // lowest precedence first
+	Labels     map[string]string `json:"labels,omitempty"`
+	Range      diag.Range        `json:"range,omitzero"`
 }
 
 // Role is what a host gets by name.
@@ -36,6 +42,9 @@ type Role struct {
 
 // Executors lists the ways to reach a host.
 func Executors() []string { return []string{"local", "ssh", "agent"} }
+
+// BecomeMethods lists the programs through which a host becomes another account.
+func BecomeMethods() []string { return []string{"sudo", "doas"} }
 
 // SelectHosts gives the hosts that a pattern names, in their order: terms with
 // commas between them, each a name, a glob (see path.Match) or @GROUP; "!"

@@ -137,6 +137,17 @@ func (e *evaluator) wrongValue(a *syntax.Attribute, err error, hint string) {
 	e.list.Add(d)
 }
 
+// wrongElement reports an element of a list, which knows best what to do about it.
+func (e *evaluator) wrongElement(a *syntax.Attribute, i int, err error) {
+	src := a.Range()
+	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		src = list.Exprs[i].Range()
+	}
+	d := eval.Diagnose(err, at(src))
+	d.Summary = a.Name + ": " + d.Summary
+	e.list.Add(d)
+}
+
 func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContext) states.Options {
 	var out states.Options
 	for _, o := range given {

@@ -8,9 +8,10 @@ import (
 
 // reach are the attributes that hosts and groups share.
 type reach struct {
-	name                                      string
-	src                                       hcl2.Range
-	port, user, executor, become, roles, vars *syntax.Attribute
+	name                                       string
+	src                                        hcl2.Range
+	port, user, executor, become, becomeMethod *syntax.Attribute
+	sshOptions, roles, vars                    *syntax.Attribute
 }
 
 // hostDecl is host "NAME" { … }.
@@ -28,7 +29,7 @@ type groupDecl struct {
 func reachOf(b *syntax.Block) reach {
 	a := b.Body.Attribute
 	return reach{name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
-		become: a("become"), roles: a("roles"), vars: a("vars")}
+		become: a("become"), becomeMethod: a("become_method"), sshOptions: a("ssh_options"), roles: a("roles"), vars: a("vars")}
 }
 
 func (d *decoder) host(b *syntax.Block) {

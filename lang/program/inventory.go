@@ -151,6 +151,9 @@ func (g *groupEntry) holds(h *hostEntry) bool {
 func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry) *hostEntry {
 	h := &hostEntry{Host: eval.Host{Name: d.name, Address: d.name, Executor: "ssh", Range: at(d.src), Labels: e.labels(d.labels)}}
 	if text, ok := e.text1(d.address); ok {
+		if err := eval.CheckAddress(text); err != nil {
+			e.wrongValue(d.address, err, "")
+		}
 		h.Address = text
 	}
 	var own []levelVars
@@ -184,6 +187,9 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 		h.Port = n
 	}
 	if text, ok := e.text1(r.user); ok {
+		if err := eval.CheckUser(text); err != nil {
+			e.wrongValue(r.user, err, "")
+		}
 		h.User = text
 	}
 	if text, ok := e.text1(r.executor); ok {
@@ -200,18 +206,49 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 		}
 		h.Become = user
 	}
-	v, ok := e.attribute(r.roles, e.root)
+	if text, ok := e.text1(r.becomeMethod); ok {
+		if !slices.Contains(eval.BecomeMethods(), text) {
+			e.wrongValue(r.becomeMethod, fmt.Errorf("%q is no way to become another account", text), `write "sudo" or "doas"`)
+		}
+		h.BecomeMethod = text
+	}
+	e.sshOptions(h, r.sshOptions)
+	e.roles(h, r.roles)
+}
+
+// sshOptions puts options before those that the host has already, since of several
+// the first counts.
+func (e *evaluator) sshOptions(h *hostEntry, a *syntax.Attribute) {
+	v, ok := e.attribute(a, e.root)
+	if !ok {
+		return
+	}
+	options, err := eval.Texts(v)
+	if err != nil {
+		e.wrongValue(a, err, `write ssh_options = ["ProxyJump=gate"]`)
+	}
+	for i, option := range options {
+		if err := eval.CheckSSHOption(option); err != nil {
+			e.wrongElement(a, i, err)
+		}
+	}
+	h.SSHOptions = append(options, h.SSHOptions...)
+}
+
+// roles adds roles to a host.
+func (e *evaluator) roles(h *hostEntry, a *syntax.Attribute) {
+	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return
 	}
 	names, err := eval.Texts(v)
 	if err != nil {
-		e.wrongValue(r.roles, err, `write roles = ["web"]`)
+		e.wrongValue(a, err, `write roles = ["web"]`)
 	}
 	for _, name := range names {
 		if e.site.roles[name] == nil {
 			known := slices.Sorted(maps.Keys(e.site.roles))
-			e.wrongValue(r.roles, &eval.HintError{Message: fmt.Sprintf("there is no role %q", name),
+			e.wrongValue(a, &eval.HintError{Message: fmt.Sprintf("there is no role %q", name),
 				Hint: cmp.Or(eval.DidYouMean(name, known), eval.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))}, "")
 			continue
 		}

@@ -70,9 +70,9 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
 	s.Host = &Shape{What: "a host",
-		Attributes: []string{"address", "become", "executor", "labels", "port", "roles", "user", "vars"}}
+		Attributes: []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "ssh_options", "user", "vars"}}
 	s.HostGroup = &Shape{What: "a host group",
-		Attributes: []string{"become", "executor", "hosts", "labels", "port", "priority", "roles", "user", "vars"}}
+		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "ssh_options", "user", "vars"}}
 	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}
 	s.Functions = &Shape{What: "functions", Attributes: []string{"source"}}
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1}}
