@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os"
@@ -114,9 +115,9 @@ func (s *client) cacheDir() string {
 
 // sshHost is how OpenSSH reaches a host.
 func (s *client) sshHost(h lang.Host, password string) ssh.Host {
-	to := ssh.Host{Name: h.Name, Address: h.Address, Port: h.Port, User: h.User}
+	to := ssh.Host{Name: h.Name, Address: h.Address, Port: h.Port, User: h.User, Options: h.SSHOptions}
 	if h.Become != "" {
-		to.Become = ssh.Become{User: h.Become, Method: s.globals.BecomeMethod, Password: password}
+		to.Become = ssh.Become{User: h.Become, Method: cmp.Or(s.globals.BecomeMethod, h.BecomeMethod), Password: password}
 	}
 	return to
 }
