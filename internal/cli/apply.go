@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/planfile"
-	"github.com/tenetcm/tenet/states"
 )
 
 // locking says how long to wait for another apply.
@@ -91,11 +88,7 @@ func (s *client) mayAsk(yes bool, command, look string) error {
 
 // confirmAndApply shows the plan and asks, unless that is not wanted.
 func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed bool) error {
-	folder, err := s.journal() // before anybody is asked
-	if err != nil {
-		return err
-	}
-	if err := s.mayApply(folder); err != nil {
+	if err := s.mayApply(); err != nil { // before anybody is asked
 		return err
 	}
 	if !yes {
@@ -104,7 +97,7 @@ func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed boo
 			return err
 		}
 	}
-	result, err := s.apply(ctx, c, folder, s.renderer)
+	result, err := s.apply(ctx, c, s.renderer)
 	if err != nil {
 		return err
 	}
@@ -115,7 +108,7 @@ func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed boo
 // again after the answer, and asks again if the machine has changed meanwhile.
 func (s *client) confirm(ctx context.Context, c *site, question string) (todo bool, err error) {
 	answers := bufio.NewReader(s.In)
-	shown, result, err := s.planRows(ctx, c, s.renderer(c))
+	shown, result, err := s.planEvents(ctx, c, s.renderer(c))
 	for {
 		switch {
 		case err != nil:
@@ -128,7 +121,7 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 		if yes, err := s.ask(ctx, answers, question); err != nil || !yes {
 			return false, err
 		}
-		now, _, err := s.planRows(ctx, c, nil)
+		now, _, err := s.planEvents(ctx, c, nil)
 		if err != nil {
 			return false, err
 		}
@@ -138,42 +131,23 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 		}
 		if len(differences) == 0 {
 			if s.lockTimeout > 0 {
-				c.fits = s.unchanged(c, shown)
+				c.rows, c.stale = shown, s.changedMeanwhile
 			}
 			return true, nil
 		}
 		fmt.Fprintln(s.Out, "The machine has changed meanwhile. This is the plan now:")
-		shown, result, err = s.planRows(ctx, c, s.renderer(c))
+		shown, result, err = s.planEvents(ctx, c, s.renderer(c))
 		if err != nil {
 			return false, err
 		}
 	}
 }
 
-// unchanged refuses what was shown if the apply that was waited for has changed
+// changedMeanwhile refuses what was shown if the apply that was waited for has changed
 // the machine, and shows the difference.
-func (s *client) unchanged(c *site, shown []states.Event) func(context.Context) error {
-	return func(ctx context.Context) error {
-		now, err := s.planAgain(ctx, c)
-		if err != nil {
-			return err
-		}
-		differences, err := planfile.Compare(shown, now)
-		if err != nil || len(differences) == 0 {
-			return failed(err)
-		}
-		return errors.Join(s.showStale(differences),
-			&status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"})
-	}
-}
-
-// planRows plans with what earlier runs have left, shows it if there is a
-// renderer, and gives all events.
-func (s *client) planRows(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
-	if err := s.remember(c); err != nil {
-		return nil, nil, err
-	}
-	return s.planEvents(ctx, c, r)
+func (s *client) changedMeanwhile(differences []planfile.Difference) error {
+	return errors.Join(s.showStale(differences),
+		&status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"})
 }
 
 // ask waits for an answer, or for the end of ctx.

@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -30,71 +36,123 @@ func (s *client) lasting(c *site) ui.Renderer {
 	})
 }
 
-func (s *client) options(c *site, events func(states.Event)) runtime.Options {
-	return runtime.Options{
-		Host: c.host, Registry: c.registry(), Site: c.sources, Sources: c.places,
-		Parallel: s.globals.Parallel, Events: events, Past: c.past, Runs: c.runs, Origin: c.origin, Managed: c.managed,
+// runner is this machine.
+func (s *client) runner(h *host.Local) (*runner.Runner, error) {
+	dir, err := s.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	r := &runner.Runner{
+		Host: h, StateDir: dir, Root: s.globals.Root, Registry: modules.Standard(), Program: version(),
+		User: s.user(), From: s.from(), Command: s.command, Note: s.note,
+	}
+	if program, err := os.Executable(); err == nil {
+		r.ResumeArgv = func(run string) []string {
+			return []string{program, "apply", "--resume", run, "--state-dir", dir, "--no-color"}
+		}
+	}
+	return r, nil
+}
+
+// note tells what people should know.
+func (s *client) note(n runner.Note) {
+	text := ui.Clean(n.Text)
+	switch {
+	case n.Kind == runner.NoteRecords:
+		text = "tenet: " + text
+	case n.Kind == runner.NoteWaiting && s.globals.Quiet:
+		return
+	}
+	fmt.Fprintln(s.Err, text)
+}
+
+// ran gives an error of the runner its exit status.
+func (s *client) ran(err error) error {
+	e, ok := errors.AsType[*runner.Error](err)
+	if !ok {
+		return failed(err)
+	}
+	if e.Code == wire.CodeInterrupted {
+		return &status{code: exitInterrupted, err: errInterrupted}
+	}
+	if _, ok := errors.AsType[*runner.NothingError](err); ok {
+		return s.nothingYet()
+	}
+	if err == error(e) {
+		err = e.Err
+	}
+	return &status{code: exitFailed, err: err, hint: e.Hint}
+}
+
+// job is what a site is for the runner.
+func (s *client) job(c *site) *runner.Job {
+	return &runner.Job{
+		Run: c.run, Registry: c.registry(), Files: c.sources, Origin: c.origin, Places: c.places, Recorded: c.recorded,
+		Plan: c.plan, Rows: c.rows, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
 	}
 }
 
 // showPlan plans and shows it.
 func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
-	if err := s.remember(c); err != nil {
+	local, err := s.runner(c.host)
+	if err != nil {
 		return nil, err
 	}
 	r := s.renderer(c)
-	result, err := runtime.Plan(ctx, c.run, s.options(c, r.Event))
-	return result, failed(errors.Join(err, unread(r.Close())))
+	result, err := local.Plan(ctx, s.job(c), r.Event)
+	return result, s.ran(errors.Join(err, unread(r.Close())))
 }
 
 // apply carries the run out, records it, and shows it by the renderer that show
 // gives.
-func (s *client) apply(ctx context.Context, c *site, folder *journal.Folder, show func(*site) ui.Renderer) (*runtime.Result, error) {
-	record, err := s.record(ctx, c, folder)
+func (s *client) apply(ctx context.Context, c *site, show func(*site) ui.Renderer) (*runtime.Result, error) {
+	local, err := s.runner(c.host)
 	if err != nil {
 		return nil, err
 	}
-	if c.fits != nil {
-		if err := c.fits(ctx); err != nil {
-			ended := record.Finish(journal.End{State: journal.Failed, Err: err})
-			_, removed := folder.Clean(record.ID()) // nobody must go on with it
-			return nil, errors.Join(err, failed(errors.Join(ended, removed)))
+	j, v := s.job(c), s.view(local)
+	if j.Modules, err = c.digests(); err != nil {
+		return nil, failed(err)
+	}
+	result, err := local.Apply(ctx, j, func(string) { v.renderer = show(c) }, v.event)
+	if e, ok := errors.AsType[*runner.Error](err); ok && e.Code == wire.CodeStale {
+		return nil, c.stale(e.Differences)
+	}
+	return result, s.ran(v.end(err))
+}
+
+// view shows a run of this machine once it has begun, and until the machine starts anew.
+type view struct {
+	renderer ui.Renderer
+	closed   bool
+	err      error
+}
+
+func (s *client) view(local *runner.Runner) *view {
+	v := &view{}
+	local.Note = func(n runner.Note) {
+		if n.Kind == runner.NoteReboot {
+			v.close()
 		}
+		s.note(n)
 	}
-	return s.carry(ctx, c, record, show)
+	return v
 }
 
-// carry carries out a run that was begun or goes on.
-func (s *client) carry(ctx context.Context, c *site, record *journal.Run, show func(*site) ui.Renderer) (*runtime.Result, error) {
-	r := show(c)
-	o := s.options(c, r.Event)
-	o.Journal, o.Continue = record, s.continues(c, record.ID())
-	result, err := runtime.Apply(ctx, c.run, o)
-	if err == nil && result.Rebooting {
-		err = errors.Join(r.Close(), s.awaitReboot(ctx, record, result))
-		return result, failed(err)
+func (v *view) event(ev states.Event) { v.renderer.Event(ev) }
+
+func (v *view) close() {
+	if v.renderer != nil && !v.closed {
+		v.closed, v.err = true, unread(v.renderer.Close())
 	}
-	err = errors.Join(err, record.Finish(ending(result, err)))
-	if shown := unread(r.Close()); shown != nil {
-		err = errors.Join(err, fmt.Errorf("the run is recorded, but could not be shown: %w", shown))
-	}
-	return result, failed(err)
 }
 
-// ending tells the journal how a run ended.
-func ending(result *runtime.Result, err error) journal.End {
-	end := journal.End{State: journal.Done, Err: err}
-	if result != nil {
-		end.Counts, end.Report = result.Counts, &result.Report
-		end.Changed = result.Counts.Changed+result.Counts.Failed+result.Counts.Unknown > 0
+// end adds to how a run ended that it could not be shown.
+func (v *view) end(err error) error {
+	if v.close(); v.err != nil {
+		return errors.Join(err, fmt.Errorf("the run is recorded, but could not be shown: %w", v.err))
 	}
-	switch {
-	case result == nil || result.Interrupted:
-		end.State = journal.Interrupted
-	case result.Failed || err != nil:
-		end.State = journal.Failed
-	}
-	return end
+	return err
 }
 
 // recorded gives the places of declarations for records.
@@ -110,46 +168,16 @@ func (c *site) recorded() map[string]journal.Source {
 	return sources
 }
 
-// record begins the journal of an apply.
-func (s *client) record(ctx context.Context, c *site, folder *journal.Folder) (*journal.Run, error) {
-	meta := s.meta(c)
-	meta.Sources = c.recorded()
-	var err error
-	if meta.Modules, err = c.digests(); err != nil {
-		return nil, failed(err)
+// digests tells the site's own modules from others.
+func (c *site) digests() ([]journal.Modules, error) {
+	var dirs []planfile.Modules
+	for _, m := range c.modules {
+		dirs = append(dirs, planfile.Modules(m))
 	}
-	record, err := folder.Start(ctx, meta)
-	if refusal(err) != "" {
-		return nil, refused(err)
-	}
-	if err != nil && ctx.Err() != nil { // it has waited
-		return nil, &status{code: exitInterrupted, err: errInterrupted}
-	}
-	if err != nil {
-		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
-	}
-	c.past, c.runs = record.Ledger(), folder.StateRun
-	s.lost(c.past)
-	if err := errors.Join(s.holds(c, record.Managed), s.outrun(c, folder)); err != nil {
-		return nil, errors.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
-	}
-	return record, nil
+	return runner.Digests(c.sources, dirs)
 }
 
 const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
-
-// journal opens the state folder, and makes it if there is none.
-func (s *client) journal() (*journal.Folder, error) {
-	dir, err := s.stateDir()
-	if err != nil {
-		return nil, err
-	}
-	folder, err := journal.OpenWith(dir, journal.Options{Program: version()})
-	if err != nil {
-		return nil, &status{code: exitFailed, err: err, hint: elsewhere}
-	}
-	return folder, nil
-}
 
 // exitCode is the status for a run that ended.
 func exitCode(r *runtime.Result, detailed bool) error {

@@ -5,19 +5,14 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/wire"
 )
 
 type cleanCmd struct {
 	ID        string `arg:"" optional:"" help:"ID of a run, or its beginning."`
 	Keep      *int   `help:"Without an ID: how many of the latest runs stay (default: 1; with --older-than all)." placeholder:"N"`
 	OlderThan *span  `help:"Without an ID: remove those that were started longer ago, but for the latest." placeholder:"30d"`
-}
-
-// cleaned is what was removed, as JSON.
-type cleaned struct {
-	Removed []string               `json:"removed"`
-	Kept    []*journal.NeededError `json:"kept"` // though it was to go
 }
 
 // Run removes records of runs. What is needed still stays, and is named.
@@ -30,42 +25,32 @@ func (cmd *cleanCmd) Run(_ runContext, s *client) error {
 	case cmd.ID != "" && (cmd.Keep != nil || cmd.OlderThan != nil):
 		return usage("leave one out", "an ID names one run, and --keep and --older-than choose among all")
 	}
-	folder, err := s.existing()
-	if err != nil || folder == nil {
+	local, err := s.runner(nil)
+	if err != nil {
 		return err
 	}
 	if cmd.ID != "" {
-		return s.cleanOne(folder, cmd.ID)
+		out, err := local.Clean(cmd.ID)
+		if err != nil {
+			return s.ran(err)
+		}
+		return s.showCleaned(out)
 	}
-	keep, olderThan := 1, time.Duration(0)
+	c := wire.Clean{Keep: 1}
 	if cmd.OlderThan != nil {
-		keep, olderThan = -1, time.Duration(*cmd.OlderThan)
+		c.Keep, c.OlderThan = -1, time.Duration(*cmd.OlderThan)
 	}
 	if cmd.Keep != nil {
-		keep = *cmd.Keep
+		c.Keep = *cmd.Keep
 	}
-	out := cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
-	removed, kept, err := folder.CleanOld(keep, olderThan)
-	out.Removed, out.Kept = append(out.Removed, removed...), append(out.Kept, kept...)
-	return errors.Join(failed(err), s.showCleaned(out))
+	out, err := local.CleanOld(c)
+	if out == nil {
+		return s.ran(err)
+	}
+	return errors.Join(s.ran(err), s.showCleaned(out))
 }
 
-// cleanOne removes the record of one run.
-func (s *client) cleanOne(folder *journal.Folder, id string) error {
-	id, err := folder.Clean(id)
-	if err == nil {
-		return s.showCleaned(cleaned{Removed: []string{id}, Kept: []*journal.NeededError{}})
-	}
-	st := &status{code: exitFailed, err: err}
-	if _, ok := errors.AsType[*journal.NeededError](err); ok {
-		st.hint = "the next apply of its site deals with it; tenet status lists what is left"
-	} else if errors.Is(err, journal.ErrNoRun) {
-		st.hint = "tenet history lists the runs"
-	}
-	return st
-}
-
-func (s *client) showCleaned(c cleaned) error {
+func (s *client) showCleaned(c *runner.Cleaned) error {
 	if s.globals.JSON {
 		return s.printJSON(c)
 	}

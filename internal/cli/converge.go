@@ -49,11 +49,7 @@ type changing struct {
 // one that changed something.
 func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 	limit := *cmd.UntilConverged
-	folder, err := s.journal() // before anybody is asked
-	if err != nil {
-		return err
-	}
-	if err := s.mayApply(folder); err != nil {
+	if err := s.mayApply(); err != nil { // before anybody is asked
 		return err
 	}
 	if !cmd.Yes {
@@ -66,10 +62,11 @@ func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 	var result *runtime.Result
 	var last, before []changing
 	var changed bool
+	var err error
 	for {
 		end.Runs++
 		before, last = last, nil
-		result, err = s.apply(ctx, c, folder, func(c *site) ui.Renderer {
+		result, err = s.apply(ctx, c, func(c *site) ui.Renderer {
 			return &noting{Renderer: s.renderer(c), list: &last, handlers: handlersOf(c.run)}
 		})
 		switch {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/wire"
 )
 
 type holdCmd struct {
@@ -22,31 +24,22 @@ func (cmd *holdCmd) Run(_ runContext, s *client) error {
 	if reason == "" {
 		return usage("tenet hold REASON tells everybody why", "a hold needs a reason")
 	}
-	folder, err := s.journal()
+	local, err := s.runner(nil)
 	if err != nil {
 		return err
 	}
-	if err := s.mayApply(folder); err != nil { // whoever holds it already may need it longer
-		return err
-	}
-	h := journal.Hold{Reason: reason, Since: time.Now().UTC(), By: s.user()}
-	if from := s.from(); from != "" {
-		h.By += " from " + from
-	}
-	if cmd.For > 0 {
-		h.Until = h.Since.Add(time.Duration(cmd.For))
-	}
-	if err := folder.Hold(h); err != nil {
-		return &status{code: exitFailed, err: err, hint: elsewhere}
+	h, applying, err := local.Hold(wire.Hold{Reason: reason, For: time.Duration(cmd.For)})
+	if err != nil {
+		return s.ran(err)
 	}
 	if s.globals.JSON {
 		return s.printJSON(h)
 	}
-	if err := s.tell("%s", ui.Clean((&journal.HeldError{Hold: h}).Error())); err != nil {
+	if err := s.tell("%s", ui.Clean((&journal.HeldError{Hold: *h}).Error())); err != nil {
 		return err
 	}
-	if holder := folder.Holder(); holder != nil {
-		return s.tell("%s, and goes on", ui.Clean(holder.Error()))
+	if applying != nil {
+		return s.tell("%s, and goes on", ui.Clean(applying.Error()))
 	}
 	return nil
 }
@@ -55,15 +48,13 @@ type releaseCmd struct{}
 
 // Run lets applies start again.
 func (cmd *releaseCmd) Run(_ runContext, s *client) error {
-	folder, err := s.existing()
+	local, err := s.runner(nil)
 	if err != nil {
 		return err
 	}
-	var was *journal.Hold
-	if folder != nil {
-		if was, err = folder.Release(); err != nil {
-			return &status{code: exitFailed, err: err, hint: elsewhere}
-		}
+	was, err := local.Release()
+	if err != nil {
+		return s.ran(err)
 	}
 	switch {
 	case s.globals.JSON:
@@ -75,43 +66,38 @@ func (cmd *releaseCmd) Run(_ runContext, s *client) error {
 }
 
 // mayApply refuses while applies are on hold.
-func (s *client) mayApply(folder *journal.Folder) error {
-	h, err := folder.Held()
-	if err == nil && h != nil {
-		err = &journal.HeldError{Hold: *h}
+func (s *client) mayApply() error {
+	local, err := s.runner(nil)
+	if err != nil {
+		return err
 	}
-	return refused(err)
+	return s.ran(local.MayApply())
 }
 
-// refused adds to why nothing may be applied what to do about it.
-func refused(err error) error {
-	if err == nil {
-		return nil
+// applying tells who applies now; nil: nobody.
+func (s *client) applying() (*journal.LockedError, error) {
+	local, err := s.runner(nil)
+	if err != nil {
+		return nil, err
 	}
-	hint := "tenet release ends the hold"
-	if _, ok := errors.AsType[*journal.LockedError](err); ok {
-		hint = "wait until it has ended, as --lock-timeout 5m does, or end it"
-	}
-	return &status{code: exitFailed, err: err, hint: hint}
-}
-
-// waiting says for whom it waits.
-func (s *client) waiting(holder *journal.LockedError) {
-	if !s.globals.Quiet {
-		fmt.Fprintf(s.Err, "waiting for at most %s: %s\n", span(s.lockTimeout), ui.Clean(holder.Error()))
-	}
+	holder, err := local.Holder()
+	return holder, s.ran(err)
 }
 
 // noteHold says, where a plan is shown, that it cannot be applied for now.
 func (s *client) noteHold() error {
-	folder, err := s.existing()
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // see remember
-	}
-	if err != nil || folder == nil {
+	local, err := s.runner(nil)
+	if err != nil {
 		return err
 	}
-	if err := s.mayApply(folder); err != nil && !s.globals.Quiet {
+	err = local.Held()
+	if e, ok := errors.AsType[*runner.Error](err); !ok || e.Code != wire.CodeLocked {
+		if errors.Is(err, fs.ErrPermission) { // the plan has told
+			return nil
+		}
+		return s.ran(err)
+	}
+	if !s.globals.Quiet {
 		fmt.Fprintln(s.Err, "note: "+ui.Clean(err.Error()))
 	}
 	return nil

@@ -5,33 +5,20 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/runner"
 )
 
-// managedSite is what one site has created on this machine.
-type managedSite struct {
-	Site      string             `json:"site"`
-	Resources []*journal.Created `json:"resources"`
-}
-
 // showManaged lists what sites have created here.
-func (s *client) showManaged(folder *journal.Folder) error {
-	managed, err := folder.Managed()
+func (s *client) showManaged(local *runner.Runner) error {
+	list, err := local.Managed()
 	if err != nil {
-		return failed(err)
+		return s.ran(err)
 	}
-	list := []managedSite{}
-	for _, name := range managed.Sites() {
-		holding := managed.Holding(name)
-		if holding == nil {
-			return failed(managed.Err())
-		}
-		if entries := holding.Entries(); len(entries) > 0 {
-			list = append(list, managedSite{name, entries})
-		}
+	if list == nil && !s.globals.JSON {
+		return s.nothingYet()
 	}
 	if s.globals.JSON {
-		return s.printJSON(list)
+		return s.printJSON(append([]runner.ManagedSite{}, list...))
 	}
 	var out strings.Builder
 	for _, site := range list {

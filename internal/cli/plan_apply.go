@@ -33,11 +33,8 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if err := s.elsewhereThan(plan, c); err != nil {
 		return err
 	}
-	folder, err := s.journal()
+	applying, err := s.applying()
 	if err != nil {
-		return err
-	}
-	if err := s.remember(c); err != nil {
 		return err
 	}
 	// First without the lock, so that nothing is recorded of a plan that is
@@ -48,13 +45,13 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 		if rest, err = s.reduce(ctx, c, plan); err != nil {
 			return err
 		}
-	} else if folder.Holder() == nil {
+	} else if applying == nil {
 		if err := s.mustFit(ctx, c, rest.Rows); err != nil {
 			return err
 		}
 	}
-	c.fits = func(ctx context.Context) error { return s.mustFit(ctx, c, rest.Rows) }
-	result, err := s.apply(ctx, c, folder, s.renderer)
+	c.rows, c.stale = rest.Rows, s.fitsNoMore
+	result, err := s.apply(ctx, c, s.renderer)
 	if err != nil {
 		return err
 	}
@@ -74,6 +71,11 @@ func (s *client) mustFit(ctx context.Context, c *site, rows []states.Event) erro
 	if err != nil || len(differences) == 0 {
 		return failed(err)
 	}
+	return s.fitsNoMore(differences)
+}
+
+// fitsNoMore shows and refuses what differs from a saved plan.
+func (s *client) fitsNoMore(differences []planfile.Difference) error {
 	if err := s.showStale(differences); err != nil {
 		return err
 	}

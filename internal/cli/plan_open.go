@@ -13,10 +13,9 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
-	"github.com/tenetcm/tenet/modules/custom"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/planfile"
-	"github.com/tenetcm/tenet/states"
+	"github.com/tenetcm/tenet/runtime/runner"
 )
 
 // isPlanFile tells a saved plan from a site, by how it begins.
@@ -99,44 +98,15 @@ func (s *client) planned(plan *planfile.Plan, file string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &site{host: h, run: plan.Run, sources: plan.Files, origin: plan.Origin, saved: plan.Places, places: map[string]diag.Range{}}
-	for address, place := range plan.Places {
-		at := diag.Pos{Line: place.Line, Column: place.Column}
-		c.places[address] = diag.Range{File: place.File, Start: at, End: at}
-	}
+	c := &site{host: h, run: plan.Run, sources: plan.Files, origin: plan.Origin, saved: plan.Places, places: runner.PlacesOf(plan.Places)}
 	for _, m := range plan.Modules {
 		c.modules = append(c.modules, lang.ModuleFiles(m))
 	}
 	if c.plan, err = filepath.Abs(file); err != nil {
 		return nil, failed(err)
 	}
-	c.own, err = planModules(plan)
-	return c, err
-}
-
-// planModules gives the program's modules, and those that a plan brings along.
-func planModules(plan *planfile.Plan) (*states.Registry, error) {
-	registry := modules.Standard()
-	var own []*states.Module
-	seen := map[string]bool{}
-	for _, dir := range plan.Modules {
-		files, err := fs.Sub(plan.Files, dir.Dir)
-		if err != nil {
-			return nil, failed(err)
-		}
-		set, list := custom.Load(files, custom.Dir, custom.Options{Registry: registry, Name: dir.Dir})
-		if list.HasErrors() {
-			return nil, &status{code: exitFailed, err: fmt.Errorf("a module of the plan cannot be used: %w", list.Err()),
-				hint: "plan again with this version"}
-		}
-		for _, m := range set.Modules() {
-			if !seen[m.Name] {
-				seen[m.Name] = true
-				own = append(own, m)
-			}
-		}
-	}
-	return registry.With(own...), nil
+	c.own, err = runner.Modules(modules.Standard(), plan.Files, plan.Modules)
+	return c, s.ran(err)
 }
 
 // savedLines gives the lines of places that were saved with them.

@@ -21,7 +21,7 @@ import (
 
 // savePlan shows the plan of the site at path, and saves it.
 func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runtime.Result, error) {
-	events, result, err := s.planRows(ctx, c, s.renderer(c))
+	events, result, err := s.planEvents(ctx, c, s.renderer(c))
 	switch {
 	case err != nil:
 		return nil, err
@@ -70,21 +70,26 @@ func maySave(out string) error {
 	return usage("give another name, or remove it first", "-o: %s is there, and is no saved plan", out)
 }
 
-// planEvents plans, shows it if there is a renderer, and gives all events, as
-// they are saved and compared.
+// planEvents plans, with what earlier runs have left, shows it if there is a renderer,
+// and gives all events, as they are saved and compared.
 func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
+	local, err := s.runner(c.host)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := s.job(c)
+	j.Observe = true
 	var events []states.Event
-	result, err := runtime.Plan(ctx, c.run, s.options(c, func(ev states.Event) {
-		planfile.Observe(&ev, c.host)
+	result, err := local.Plan(ctx, j, func(ev states.Event) {
 		if r != nil {
 			r.Event(ev)
 		}
 		events = append(events, ev)
-	}))
+	})
 	if r != nil {
 		err = errors.Join(err, unread(r.Close()))
 	}
-	return events, result, failed(err)
+	return events, result, s.ran(err)
 }
 
 // hereIs tells on which machine this is: by its facts, or by those that the

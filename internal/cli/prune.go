@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/runtime/journal"
 )
 
 // pruning removes what a site has created and declares no longer.
@@ -27,17 +24,5 @@ func (s *client) usePrune(c *site) error {
 	run.Prune = true
 	run.Revision = graph.Revision(&run)
 	c.run = &run
-	return nil
-}
-
-// holds looks up what sites have created here.
-func (s *client) holds(c *site, managed func() (*journal.Managed, error)) (err error) {
-	c.managed, err = managed()
-	if errors.Is(err, journal.ErrNewer) {
-		return failed(err)
-	}
-	if err != nil {
-		return &status{code: exitFailed, err: err, hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
-	}
 	return nil
 }

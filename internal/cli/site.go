@@ -16,6 +16,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/stdlib"
 )
@@ -25,12 +26,9 @@ const localhost = "localhost"
 
 // site is a site that was loaded and compiled for this machine.
 type site struct {
-	lang    *lang.Site       // nil: there is none, only a run
-	origin  string           // where it lies
-	past    *journal.Ledger  // what earlier runs have left, once it is known
-	managed *journal.Managed // what sites have created here, likewise
-	runs    func(id string) (*states.StateRun, error)
-	sources fs.FS // opens the files that parts name
+	lang    *lang.Site // nil: there is none, only a run
+	origin  string     // where it lies
+	sources fs.FS      // opens the files that parts name
 	target  lang.Target
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
@@ -48,9 +46,10 @@ type site struct {
 	// saved are the places of a saved plan, with their lines.
 	saved map[string]journal.Source
 	plan  string // the file of that plan
-	// fits, unless it is nil, is asked with the lock held whether the run may be
-	// carried out.
-	fits func(context.Context) error
+	// rows, unless they are nil, must be what a plan says with the lock held, or
+	// nothing is applied; stale is told what differs.
+	rows  []states.Event
+	stale func([]planfile.Difference) error
 }
 
 // registry holds the modules that the site may use.

@@ -7,12 +7,11 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/states"
 )
 
 // next says whether all is well on the machine, and else what to do. Empty: whoever
 // applies now is to be awaited.
-func (now *standing) next() (advice []string) {
+func (now standing) next() (advice []string) {
 	if now.Applying != nil {
 		return nil
 	}
@@ -26,7 +25,7 @@ func (now *standing) next() (advice []string) {
 		return append(advice, "nothing: the run goes on by itself once the machine has started anew")
 	}
 	var sites []string
-	for site := range now.failed {
+	for site := range now.Failures {
 		sites = append(sites, site)
 	}
 	for _, d := range now.Owed {
@@ -40,14 +39,14 @@ func (now *standing) next() (advice []string) {
 	}
 	slices.Sort(sites)
 	for _, site := range slices.Compact(sites) {
-		run, place := now.failed[site], ""
+		run, place := now.Failures[site], ""
 		if run != nil && run.Site != "" && run.Origin != "" {
 			place = " (" + run.Origin + ")"
 		}
 		switch {
 		case site == adHoc:
 			advice = append(advice, "do it again, as it was given on the command line")
-		case run != nil && run.goesOn:
+		case run != nil && run.GoesOn:
 			advice = append(advice, fmt.Sprintf("apply %s%s again: that does what is left; or go on with its run: tenet apply --resume %s", site, place, run.Run))
 		default:
 			advice = append(advice, "apply "+site+place+" again: that does what is left")
@@ -65,36 +64,8 @@ func (now *standing) next() (advice []string) {
 	return advice
 }
 
-// failure is the latest run of a site, which did not end well.
-type failure struct {
-	*journal.Status
-	goesOn bool // as far as its status and those of others say
-}
-
-// failures gives, by site, the latest runs of sites that did not end well.
-func failures(list []journal.Status) map[string]*failure {
-	latest := map[string]*failure{}
-	for i := range list {
-		run := &list[i]
-		site := journal.Identity(run.Site, run.Origin)
-		if run.Revision == "" { // it let go of something, or never began: what was before stands
-			if latest[site] != nil {
-				latest[site].goesOn = false
-			}
-			continue
-		}
-		if delete(latest, site); run.State == journal.Failed || run.State == journal.Interrupted {
-			latest[site] = &failure{run, !run.Forgotten}
-		}
-	}
-	if f := latest[adHoc]; f != nil && f.Status != &list[len(list)-1] { // what came after it was for that, maybe
-		delete(latest, adHoc)
-	}
-	return latest
-}
-
 // what tells which site a run is of, and where that lies.
-func (now *standing) what() string {
+func (now standing) what() string {
 	text := cmp.Or(now.Site, now.Origin)
 	if now.Site != "" && now.Origin != "" {
 		text += "  (" + now.Origin + ")"
@@ -116,9 +87,4 @@ func (s *client) nothingYet() error {
 		hint = "what root has applied only root can see"
 	}
 	return &status{code: exitFailed, err: fmt.Errorf("nothing has been applied yet: no run is recorded in %s", dir), hint: hint}
-}
-
-// noRecords is what there is to tell programs before the first run.
-func noRecords() *standing {
-	return &standing{Owed: []states.Debt{}, Unknown: []states.Begun{}, Unconfirmed: []journal.Unconfirmed{}}
 }

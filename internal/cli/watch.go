@@ -214,30 +214,24 @@ func refusal(err error) string {
 // carry plans or applies.
 func (w *watcher) carry(ctx context.Context, c *site, p *page) (*runtime.Result, error) {
 	if w.cmd.PlanOnly {
-		if err := w.remember(c); err != nil {
+		local, err := w.runner(c.host)
+		if err != nil {
 			return nil, err
 		}
 		p.open(c)
-		result, err := runtime.Plan(ctx, c.run, w.options(c, p.Event))
-		return result, failed(err)
+		result, err := local.Plan(ctx, w.job(c), p.Event)
+		return result, w.ran(err)
 	}
-	folder, err := w.journal()
-	if err != nil {
-		return nil, err
-	}
-	return w.apply(ctx, c, folder, p.open)
+	return w.apply(ctx, c, p.open)
 }
 
 // busy tells who applies now, so that a look would see things half done.
 func (w *watcher) busy() (string, error) {
-	folder, err := w.existing()
-	if err != nil || folder == nil {
+	holder, err := w.applying()
+	if err != nil || holder == nil {
 		return "", err
 	}
-	if holder := folder.Holder(); holder != nil {
-		return holder.Error(), nil
-	}
-	return "", nil
+	return holder.Error(), nil
 }
 
 // reasonOf gives the text of an error; one without has been shown.

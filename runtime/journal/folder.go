@@ -71,7 +71,8 @@ func (f *Folder) Dir() string { return f.dir }
 // ErrNoRun is the error for an ID that names no run, or several.
 var ErrNoRun = errors.New("no such run")
 
-// find gives the one run whose ID is id or starts with it; "" is the latest.
+// find gives the one run whose ID, or that of its execution, is id or starts with it; ""
+// is the latest.
 func (f *Folder) find(id string) (string, error) {
 	ids, err := f.ids()
 	if err != nil {
@@ -88,9 +89,35 @@ func (f *Folder) find(id string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("%w: %s", ErrNoRun, id)
+		return f.findExecution(id)
 	}
 	return "", fmt.Errorf("%w: %s begins the IDs of %d runs", ErrNoRun, id, len(found))
+}
+
+// findExecution gives the one run of the execution whose ID is id or starts with it.
+func (f *Folder) findExecution(id string) (string, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, run := range ids {
+		s, err := f.head(run)
+		switch { // what cannot be read is not what is meant
+		case err != nil || !strings.HasPrefix(s.Execution, id):
+		case s.Execution == id:
+			return run, nil
+		default:
+			found = append(found, run)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("%w: %s", ErrNoRun, id)
+	}
+	return "", fmt.Errorf("%w: %s begins the IDs of %d executions", ErrNoRun, id, len(found))
 }
 
 // ids lists the runs, oldest first.

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -26,36 +25,29 @@ const (
 // rebootLimit is how long a machine may take to go down.
 const rebootLimit = 10 * time.Minute
 
-// continues gives what puts the unit in place; nil below --root, where nothing
-// starts.
-func (s *client) continues(c *site, id string) func(context.Context) (func() error, error) {
-	if s.globals.Root != "" && s.globals.Root != "/" {
+// tree reports whether it acts on a tree of files, where nothing starts.
+func (r *Runner) tree() bool { return r.Root != "" && r.Root != "/" }
+
+// continues gives what puts the unit in place; nil where nothing would go on.
+func (r *Runner) continues(id string) func(context.Context) (func() error, error) {
+	if r.tree() || r.ResumeArgv == nil {
 		return nil
 	}
 	return func(ctx context.Context) (func() error, error) {
-		program, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		dir, err := s.stateDir()
-		if err != nil {
-			return nil, err
-		}
-		text := resumeText(id, program, "apply", "--resume", id, "--state-dir", dir, "--no-color")
-		err = c.host.WriteFile(ctx, resumeUnit, host.Text(text), host.Meta{Mode: new(fs.FileMode(0o644))})
+		err := r.Host.WriteFile(ctx, resumeUnit, host.Text(resumeText(id, r.ResumeArgv(id)...)), host.Meta{Mode: new(fs.FileMode(0o644))})
 		if err == nil {
-			err = c.host.Mkdir(filepath.Dir(resumeWants), host.Meta{})
+			err = r.Host.Mkdir(filepath.Dir(resumeWants), host.Meta{})
 		}
 		if err == nil || errors.Is(err, fs.ErrExist) {
-			err = c.host.Symlink(resumeUnit, resumeWants, host.Meta{})
+			err = r.Host.Symlink(resumeUnit, resumeWants, host.Meta{})
 		}
 		if err == nil {
-			err = c.host.Sync()
+			err = r.Host.Sync()
 		}
 		if err != nil {
-			return nil, errors.Join(err, removeUnit(c.host))
+			return nil, errors.Join(err, r.removeUnit())
 		}
-		return func() error { return removeUnit(c.host) }, nil
+		return r.removeUnit, nil
 	}
 }
 
@@ -84,21 +76,28 @@ WantedBy=multi-user.target
 `
 }
 
-// arrived removes the unit that goes on with a run, if there is one.
-func (s *client) arrived(id string) error {
-	if s.globals.Root != "" && s.globals.Root != "/" {
+// resumes gives the run that a unit goes on with; empty: it is none of ours.
+func resumes(unit string) string {
+	_, rest, _ := strings.Cut(unit, "\nDescription=tenet goes on with run ")
+	id, _, found := strings.Cut(rest, "\n")
+	if !found {
+		return ""
+	}
+	return id
+}
+
+// Arrived removes the unit that goes on with a run, if there is one: whatever comes of
+// it, it is not tried again at each start of the machine.
+func (r *Runner) Arrived(id string) error {
+	if r.tree() {
 		return nil
 	}
 	text, err := os.ReadFile(resumeUnit)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.Contains(string(text), `"--resume" "`+id+`"`) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (id == "" || resumes(string(text)) != id) {
 		return nil
 	}
-	var h *host.Local
 	if err == nil {
-		h, err = s.newHost()
-	}
-	if err == nil {
-		err = removeUnit(h)
+		err = r.removeUnit()
 	}
 	if err != nil {
 		return fmt.Errorf("the unit that goes on with the run cannot be removed: %w", err)
@@ -108,33 +107,32 @@ func (s *client) arrived(id string) error {
 
 // outrun removes a unit that would go on with a run which this one has made obsolete:
 // one that was killed before the machine went down.
-func (s *client) outrun(c *site, folder *journal.Folder) error {
-	if s.globals.Root != "" && s.globals.Root != "/" {
+func (r *Runner) outrun(j *Job, folder *journal.Folder) error {
+	if r.tree() {
 		return nil
 	}
 	text, err := os.ReadFile(resumeUnit)
 	if err != nil { // there is none, or it is nobody's business who runs this
 		return nil
 	}
-	_, rest, _ := strings.Cut(string(text), `"--resume" "`)
-	id, _, found := strings.Cut(rest, `"`)
-	if !found {
+	id := resumes(string(text))
+	if id == "" {
 		return nil
 	}
 	was, err := folder.Status(id)
-	if err != nil || journal.Identity(was.Site, was.Origin) != journal.Identity(c.run.Site, c.origin) {
+	if err != nil || journal.Identity(was.Site, was.Origin) != journal.Identity(j.Run.Site, j.Origin) {
 		return nil // another folder's, or another site's
 	}
-	if err := removeUnit(c.host); err != nil {
+	if err := r.removeUnit(); err != nil {
 		return fmt.Errorf("the unit that goes on with run %s cannot be removed: %w", id, err)
 	}
 	return nil
 }
 
-func removeUnit(h *host.Local) error {
+func (r *Runner) removeUnit() error {
 	var errs []error
 	for _, path := range []string{resumeWants, resumeUnit} {
-		if err := h.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		if err := r.Host.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -143,11 +141,11 @@ func removeUnit(h *host.Local) error {
 
 // awaitReboot waits for the end that the machine's going down brings. The lock is
 // held until then, so that nothing else is applied meanwhile.
-func (s *client) awaitReboot(ctx context.Context, record *journal.Run, result *runtime.Result) error {
+func (r *Runner) awaitReboot(ctx context.Context, record *journal.Run, result *runtime.Result) error {
 	if err := record.Pause(ending(result, nil)); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.Err, ui.Clean("The machine starts anew, and run "+record.ID()+" goes on after that."))
+	r.note(NoteReboot, "The machine starts anew, and run "+record.ID()+" goes on after that.")
 	select {
 	case <-ctx.Done():
 		return nil
