@@ -60,7 +60,8 @@ type grammar struct {
 	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
 	Import     importCmd     `cmd:"" help:"Declare what stands on this machine already."`
 	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
-	Exec       execCmd       `cmd:"" help:"Run a command on this machine."`
+	Ping       pingCmd       `cmd:"" help:"Tell whether hosts can be reached and used."`
+	Exec       execCmd       `cmd:"" help:"Run a command on this machine, or on hosts."`
 	History    historyCmd    `cmd:"" help:"List the runs on this machine."`
 	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine, or how a run ended."`
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`

@@ -23,6 +23,9 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 	if len(argv) == 0 {
 		return usage("write tenet exec -- PROGRAM ARGUMENT…", "there is no command to run")
 	}
+	if s.onHosts() {
+		return s.execHosts(ctx, cmd, argv)
+	}
 	h, err := s.newHost()
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,9 +26,8 @@ type meant struct {
 // machine.
 func (s *client) onHosts() bool { return s.globals.Limit != "" || s.globals.Inventory != "" }
 
-// fleetOf gives the hosts that --limit and --inventory select. Note, which may be
-// nil, is told what people should know of one; it may be called for several at a time.
-func (s *client) fleetOf(ctx context.Context, note func(host, text string)) (*meant, error) {
+// fleetOf gives the hosts that --limit and --inventory select.
+func (s *client) fleetOf(ctx context.Context) (*meant, error) {
 	path := s.globals.Inventory
 	if path == "" {
 		path = "."
@@ -46,11 +44,12 @@ func (s *client) fleetOf(ctx context.Context, note func(host, text string)) (*me
 	if len(hosts) == 0 {
 		return nil, usage("declare some: host \"web1\" {}; without -i and -l the command is about this machine", "%s declares no hosts", path)
 	}
-	machines, err := s.machines(ctx, hosts, note)
+	machines, err := s.machines(ctx, hosts, s.note)
 	return &meant{c, hosts, machines}, err
 }
 
-// machines are hosts as a fleet reaches them.
+// machines are hosts as a fleet reaches them. Note is told what people should know of
+// one; it may be called for several at a time.
 func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host, text string)) ([]*fleet.Machine, error) {
 	password, err := s.becomePassword(ctx)
 	if err != nil {
@@ -146,20 +145,5 @@ func (s *client) dialLocal(ctx context.Context, o wire.Opening) (*wire.Conn, *wi
 	if r.StateDir, err = s.stateDir(); err != nil {
 		return nil, nil, err
 	}
-	here, there := net.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		served <- runner.Serve(context.WithoutCancel(ctx), wire.New(there, there, there.Close), o, r)
-		there.Close()
-	}()
-	conn := wire.New(here, here, here.Close)
-	var hello wire.Hello
-	if err := conn.Expect(wire.KindHello, &hello); err != nil {
-		conn.Close()
-		if why := <-served; why != nil {
-			err = why
-		}
-		return nil, nil, err
-	}
-	return conn, &hello, nil
+	return runner.Local(r)(ctx, o)
 }

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/ssh"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// troubleOf tells why an outcome is not as it should be; nil: it is.
+func troubleOf(o *fleet.Outcome) *states.Failure {
+	if o.Err == nil {
+		if o.End == nil {
+			return nil
+		}
+		return o.End.Failure
+	}
+	f := &states.Failure{Message: o.Err.Error()}
+	if e, ok := errors.AsType[*ssh.Error](o.Err); ok {
+		f.Code, f.Hint = e.Code, e.Hint
+	} else if e, ok := errors.AsType[*wire.FailedError](o.Err); ok {
+		f = &e.Failure
+	} else if st, ok := errors.AsType[*status](o.Err); ok {
+		f.Hint = st.hint
+	}
+	f.Code = cmp.Or(f.Code, string(o.Status))
+	return f
+}
+
+// statusOf is the exit status that an outcome alone would give.
+func statusOf(o *fleet.Outcome) int {
+	switch o.Status {
+	case fleet.Done:
+		return exitDone
+	case fleet.Wrong:
+		return exitSite
+	case fleet.Interrupted:
+		return exitInterrupted
+	case fleet.Unreachable, fleet.Left:
+		if e, ok := errors.AsType[*ssh.Error](o.Err); ok && e.Reached {
+			return exitFailed
+		}
+		return exitUnreachable
+	}
+	return exitFailed
+}
+
+// worst gives the exit status of several hosts.
+func worst(codes []int) int {
+	for _, code := range []int{exitSite, exitInterrupted, exitFailed, exitUnreachable, exitChanges} {
+		if slices.Contains(codes, code) {
+			return code
+		}
+	}
+	return exitDone
+}
+
+// someNames is how many hosts are named before the rest is counted.
+const someNames = 3
+
+// namesOf lists hosts, or the first of them and how many more there are.
+func namesOf(hosts []string, all bool) string {
+	if all || len(hosts) <= someNames+1 {
+		return strings.Join(hosts, ", ")
+	}
+	return strings.Join(hosts[:someNames], ", ") + " and " + people(len(hosts)-someNames, "more", "more")
+}
