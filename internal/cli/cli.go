@@ -56,7 +56,7 @@ type grammar struct {
 	Graph      graphCmd      `cmd:"" help:"Draw the graph of a site."`
 	Inspect    inspectCmd    `cmd:"" help:"Show a site's variables and states, and where they come from."`
 	Why        whyCmd        `cmd:"" help:"Explain why something runs, and when."`
-	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine."`
+	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine, or about hosts."`
 	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
 	Import     importCmd     `cmd:"" help:"Declare what stands on this machine already."`
 	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
@@ -174,6 +174,9 @@ func Main(args []string, env Environment) int {
 		return s.report(err)
 	}
 	if err := g.reaching.check(); err != nil {
+		return s.report(err)
+	}
+	if err := s.checkHosts(); err != nil {
 		return s.report(err)
 	}
 	if g.Parallel < 0 {

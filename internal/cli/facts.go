@@ -8,21 +8,30 @@ import (
 	"text/tabwriter"
 
 	"github.com/tenetcm/tenet/lang/eval"
-	"github.com/tenetcm/tenet/runtime/host"
 )
 
 type factsCmd struct {
 	Names []string `arg:"" optional:"" help:"Facts to show, such as os or os.id (default: all)."`
 }
 
+// facts are what is known about a machine.
+type facts interface {
+	Names() []string
+	Fact(name string) (any, error)
+}
+
+func noFact(name string, names []string) error {
+	return usage(cmp.Or(eval.DidYouMean(name, names), "tenet facts lists them"), "there is no fact %q", name)
+}
+
 // factAt gives a fact, or what it holds under names behind dots.
-func factAt(facts *host.Facts, path string) (any, error) {
+func factAt(facts facts, path string) (any, error) {
 	name, rest, _ := strings.Cut(path, ".")
 	if slices.Contains(facts.Names(), path) { // one with a dot in its name
 		name, rest = path, ""
 	}
 	if !slices.Contains(facts.Names(), name) {
-		return nil, usage(cmp.Or(eval.DidYouMean(name, facts.Names()), "tenet facts lists them"), "there is no fact %q", name)
+		return nil, noFact(name, facts.Names())
 	}
 	value, err := facts.Fact(name)
 	for rest != "" && err == nil {
@@ -39,7 +48,10 @@ func factAt(facts *host.Facts, path string) (any, error) {
 }
 
 // Run shows facts.
-func (cmd *factsCmd) Run(_ runContext, s *client) error {
+func (cmd *factsCmd) Run(ctx runContext, s *client) error {
+	if s.onHosts() {
+		return s.factsOfHosts(ctx, cmd.Names)
+	}
 	h, err := s.newHost()
 	if err != nil {
 		return err

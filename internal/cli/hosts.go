@@ -22,6 +22,7 @@ func (s *client) choose(ctx context.Context, c *site) error {
 	case 1:
 		c.declared = &hosts[0]
 		c.target.Host = hosts[0].Name
+		s.settleFacts(c, s.farFacts(ctx, c, hosts))
 		return nil
 	}
 	names := make([]string, 0, len(hosts))

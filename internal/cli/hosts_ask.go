@@ -178,12 +178,12 @@ func (s *client) concluded(list []*answer, codes ...int) error {
 	return nil
 }
 
-// printAnswers prints a JSON object a host, which show gives, or its error.
-func (s *client) printAnswers(list []*answer, show func(a *answer) (any, error)) error {
-	for _, a := range list {
+// printAnswers prints a JSON object a host, which show gives by its place, or its error.
+func (s *client) printAnswers(list []*answer, show func(i int) (any, error)) error {
+	for i, a := range list {
 		v, err := any(hostError{a.host.Name, a.failure()}), error(nil)
 		if a.failure() == nil {
-			v, err = show(a)
+			v, err = show(i)
 		}
 		if err == nil {
 			err = s.printLine(v)

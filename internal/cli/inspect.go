@@ -81,7 +81,7 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 	default:
 		// Secrets stay hidden among variables anyway, so that no key is needed.
 		s.secretsHidden = cmd.What == "vars"
-		err = s.inspectHost(ctx, cmd, &found)
+		return s.inspectHosts(ctx, cmd)
 	}
 	if err != nil {
 		return err
@@ -107,26 +107,54 @@ func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *i
 	return s.diagnose(c, diags)
 }
 
-// inspectHost looks at what the site is for one host.
-func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, found *inspected) error {
-	c, declarations, err := s.evaluate(ctx, cmd.site)
+// inspectHosts looks at what the site is for one host, or for several that --limit
+// names.
+func (s *client) inspectHosts(ctx context.Context, cmd *inspectCmd) error {
+	c, err := s.load(ctx, cmd.site)
 	if err != nil {
 		return err
 	}
-	if err := s.plan(c, declarations); err != nil {
+	if s.globals.Limit != "" {
+		if hosts, err := s.selected(ctx, c); err != nil {
+			return err
+		} else if len(hosts) > 1 {
+			return s.inspectSeveral(ctx, cmd, c, hosts)
+		}
+	}
+	if err := s.choose(ctx, c); err != nil {
 		return err
 	}
+	found, err := s.inspectHost(ctx, cmd, c)
+	switch {
+	case err != nil:
+		return err
+	case s.globals.JSON:
+		return s.printJSON(found)
+	}
+	return s.printInspected(*found)
+}
+
+// inspectHost looks at what the site is for the host that was chosen.
+func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, c *site) (*inspected, error) {
+	declarations, err := s.declarations(ctx, c)
+	if err != nil {
+		return nil, c.silence(err)
+	}
+	if err := s.plan(c, declarations); err != nil {
+		return nil, err
+	}
+	found := &inspected{}
 	if cmd.What != "states" {
 		stop := s.limited()
 		values, diags := c.lang.Variables(ctx, c.target)
 		stop()
 		if err := s.diagnose(c, diags); err != nil {
-			return err
+			return nil, err
 		}
 		found.Variables = values
 	}
 	if cmd.What == "vars" {
-		return nil
+		return found, nil
 	}
 	for _, inv := range append(c.run.Invocations, c.run.Handlers...) {
 		found.States = append(found.States, inspectedState{
@@ -134,7 +162,7 @@ func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, found *inspec
 			Parts: len(inv.Parts), Handler: inv.Handler,
 		})
 	}
-	return nil
+	return found, nil
 }
 
 func (s *client) printInspected(found inspected) error {

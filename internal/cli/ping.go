@@ -63,7 +63,7 @@ func (cmd *pingCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	if s.globals.JSON {
-		return s.printAnswers(list, func(a *answer) (any, error) { return a.pong(), nil })
+		return s.printAnswers(list, func(i int) (any, error) { return list[i].pong(), nil })
 	}
 	if err := s.printPongs(list); err != nil {
 		return err

@@ -52,6 +52,26 @@ func (r *reaching) check() error {
 	return nil
 }
 
+// checkHosts refuses the flags that name hosts where a command is not about any.
+func (s *client) checkHosts() error {
+	name := strings.TrimPrefix(s.command, "tenet ")
+	name, _, _ = strings.Cut(name, " ")
+	switch name {
+	case "ping", "facts", "exec", "do", "history", "status", "logs", "hold", "release", "forget", "clean":
+		return nil
+	case "apply": // of a saved plan for another machine
+		return nil
+	case "import":
+		if s.onHosts() {
+			return usage("log in there, and import as root", "import is about this machine: what stands on another one cannot be asked for yet")
+		}
+	}
+	if s.globals.Inventory != "" {
+		return usage("write the site as an argument, and name its hosts by --limit", "--inventory is for commands that need no site but its hosts, such as ping and exec")
+	}
+	return nil
+}
+
 // becomePassword is the password for sudo or doas, of all hosts and of this machine;
 // "" unless it is to be asked for. It is asked for once: on the terminal or, where
 // TENET_BECOME_PASSWORD_FILE names a file or a pipe, there.

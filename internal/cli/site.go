@@ -37,6 +37,7 @@ type site struct {
 	// declared is the host of the site that is meant; nil where it declares
 	// none.
 	declared *lang.Host
+	far      *farFacts // that the host itself tells; nil: it is this machine
 
 	own    *states.Registry  // the modules of the site and the program's; nil: the latter
 	texts  map[string][]byte // the source files, once lang is let go
@@ -177,7 +178,7 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 		return nil, nil, err
 	}
 	declarations, err := s.declarations(ctx, c)
-	return c, declarations, err
+	return c, declarations, c.silence(err)
 }
 
 // declarations evaluates a site for the host that was chosen.

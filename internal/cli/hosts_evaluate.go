@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// farFacts are the facts of hosts as these tell them. They are asked, all at once, when
+// the first fact is wanted: many sites want none.
+type farFacts struct {
+	tell  func() (map[string]*answer, error)
+	asked atomic.Bool
+}
+
+func (s *client) farFacts(ctx context.Context, c *site, hosts []lang.Host) *farFacts {
+	f := &farFacts{}
+	f.tell = sync.OnceValues(func() (answers map[string]*answer, err error) {
+		f.asked.Store(true)
+		var list []*answer
+		s.away(func() { list, err = s.factsFor(ctx, c, hosts) })
+		answers = map[string]*answer{}
+		for _, a := range list {
+			answers[a.host.Name] = a
+		}
+		return answers, err
+	})
+	return f
+}
+
+// of gives the facts of a host.
+func (f *farFacts) of(name string) func(fact string) (any, error) {
+	known := host.NewFacts(nil, nil)
+	return func(fact string) (any, error) {
+		if !slices.Contains(known.Names(), fact) {
+			return known.Fact(fact)
+		}
+		answers, err := f.tell()
+		if err != nil {
+			return nil, err
+		}
+		a := answers[name]
+		if why := a.failure(); why != nil {
+			return nil, errors.New(name + ": " + ui.Line(why.Message))
+		}
+		return a.facts().Fact(fact)
+	}
+}
+
+// silence is what an evaluation that failed comes to where the host did not tell its
+// facts; err otherwise.
+func (c *site) silence(err error) error {
+	if err == nil || c.far == nil || !c.far.asked.Load() {
+		return err
+	}
+	name := c.declared.Name
+	answers, wrong := c.far.tell()
+	if wrong != nil {
+		return wrong
+	}
+	why := answers[name].failure()
+	if why == nil {
+		return err
+	}
+	return &status{code: statusOf(&answers[name].outcome), err: fmt.Errorf("%s did not tell its facts", name), hint: why.Hint}
+}
+
+// factsFor asks hosts for the facts that a site may want.
+func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*answer, error) {
+	machines, err := s.machines(ctx, hosts, s.note)
+	if err != nil {
+		return nil, err
+	}
+	return s.askHosts(ctx, &meant{c, hosts, machines}, question{
+		opening: wire.Opening{Facts: c.lang.FactNames()}, request: &wire.Request{Op: wire.OpPing},
+	})
+}
+
+// settleFacts lets a site that is evaluated for a host which SSH reaches have that host's
+// facts.
+func (s *client) settleFacts(c *site, far *farFacts) {
+	if s.globals.Facts == "" && c.declared.Executor == "ssh" {
+		c.far = far
+		c.target.Facts = far.of(c.declared.Name)
+	}
+}
+
+// inspectSeveral shows variables and states of several hosts, each under its name.
+func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, hosts []lang.Host) error {
+	far := s.farFacts(ctx, c, hosts)
+	var codes []int
+	for i := range hosts {
+		one := *c
+		one.declared, one.target.Host = &hosts[i], hosts[i].Name
+		s.settleFacts(&one, far)
+		found, err := s.inspectHost(ctx, cmd, &one)
+		if st, ok := errors.AsType[*status](err); ok && st.code != exitInterrupted {
+			fmt.Fprintln(s.Err, ui.Line(hosts[i].Name+": "+st.Error()))
+			codes = append(codes, st.code)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if s.globals.JSON {
+			err = s.printLine(hostInspected{hosts[i].Name, *found})
+		} else if err = s.print(hosts[i].Name + ":"); err == nil {
+			err = s.printInspected(*found)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if code := worst(codes); code != exitDone {
+		return &status{code: code}
+	}
+	return nil
+}
+
+// hostInspected is what inspect shows of one of several hosts, as JSON.
+type hostInspected struct {
+	Host string `json:"host"`
+	inspected
+}
