@@ -107,7 +107,7 @@ func (r *inquiry) Event(machine string, ev states.Event) {
 }
 
 // Note shows what people should know of a host.
-func (r *inquiry) Note(machine, text string) { r.note(machine, text) }
+func (r *inquiry) Note(machine, text string) { r.noteHost(machine, text) }
 
 // Output hands on what a program prints.
 func (r *inquiry) Output(machine, stream string, data []byte) {
@@ -131,8 +131,8 @@ func (r *inquiry) Ended(machine string, o fleet.Outcome) {
 	}
 }
 
-// note shows a line about a host, or about all.
-func (s *client) note(host, text string) {
+// noteHost shows a line about a host, or about all.
+func (s *client) noteHost(host, text string) {
 	if s.globals.Quiet || s.globals.JSON {
 		return
 	}

@@ -75,7 +75,7 @@ func (c *site) silence(err error) error {
 
 // factsFor asks hosts for the facts that a site may want.
 func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*answer, error) {
-	machines, err := s.machines(ctx, hosts, s.note)
+	machines, err := s.machines(ctx, hosts, s.noteHost)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (s *client) factsOf(a *answer, paths []string) (map[string]any, error) {
 		case !all:
 			return nil, err
 		default:
-			s.note(a.host.Name, err.Error())
+			s.noteHost(a.host.Name, err.Error())
 		}
 	}
 	return values, nil

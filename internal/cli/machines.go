@@ -44,7 +44,7 @@ func (s *client) fleetOf(ctx context.Context) (*meant, error) {
 	if len(hosts) == 0 {
 		return nil, usage("declare some: host \"web1\" {}; without -i and -l the command is about this machine", "%s declares no hosts", path)
 	}
-	machines, err := s.machines(ctx, hosts, s.note)
+	machines, err := s.machines(ctx, hosts, s.noteHost)
 	return &meant{c, hosts, machines}, err
 }
 

@@ -96,7 +96,7 @@ func (s *client) awaitHosts(ctx context.Context, m *meant, q question, list []*a
 			for _, h := range missing.hosts {
 				names = append(names, h.Name)
 			}
-			s.note("", fmt.Sprintf("waiting for %s: %s", namesOf(names, s.globals.Verbose), list[indexes[0]].failure().Message))
+			s.noteHost("", fmt.Sprintf("waiting for %s: %s", namesOf(names, s.globals.Verbose), list[indexes[0]].failure().Message))
 		}
 		select {
 		case <-ctx.Done():
@@ -158,7 +158,7 @@ func (s *client) printPongs(list []*answer) error {
 		return failed(unread(err))
 	}
 	if len(wrong) > 0 {
-		s.note("", fmt.Sprintf("the clocks of %s and this machine differ by more than %s", namesOf(wrong, s.globals.Verbose), clockOff))
+		s.noteHost("", fmt.Sprintf("the clocks of %s and this machine differ by more than %s", namesOf(wrong, s.globals.Verbose), clockOff))
 	}
 	return failed(unread(s.print(fmt.Sprintf("%d of %s answer", answered, counted(len(list), "host")))))
 }
