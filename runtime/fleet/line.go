@@ -12,6 +12,7 @@ import (
 // line is one connection, which may be ended from outside.
 type line struct {
 	conn *wire.Conn
+	keep bool // for what was begun on another one
 	once sync.Once
 
 	mu        sync.Mutex
@@ -32,17 +33,19 @@ func (l *line) asked() {
 	}
 }
 
-// cancel ends what runs there, or the connection where nothing does.
+// cancel ends what runs there, as soon as it is asked for; or the connection, where
+// nothing was begun.
 func (l *line) cancel() {
 	l.mu.Lock()
 	l.cancelled = true
 	said := l.said
 	l.mu.Unlock()
-	if said {
+	switch {
+	case said:
 		l.conn.Write(wire.KindCancel, nil)
-		return
+	case !l.keep:
+		l.close()
 	}
-	l.close()
 }
 
 // listen tells what the machine says, until the end.
@@ -117,9 +120,22 @@ func (m *member) started(run string) error {
 	if !runName(run) || m.run != "" && m.run != run {
 		return &wire.ProtocolError{Message: fmt.Sprintf("%.40q cannot be the run's name", run)}
 	}
-	m.begun, m.ask, m.run = surely, run, run
-	m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })
+	m.begun = surely
+	m.named(run)
 	return nil
+}
+
+// named says what the run is called that was asked for. It is asked for by that name from
+// now on: "the latest" may be another one by and by.
+func (m *member) named(run string) {
+	if m.run != "" || !runName(run) {
+		return
+	}
+	m.ask = run
+	if m.request.Op == wire.OpApply {
+		m.run = run
+		m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })
+	}
 }
 
 // heardEvent tells of an event unless it was told before.
@@ -137,8 +153,8 @@ func (m *member) heardEvent(ev states.Event) error {
 	m.seq = max(m.seq, ev.Seq)
 	m.heard, m.wrong = true, 0
 	m.restored()
-	if ev.Type == states.EventRun && m.run == "" && op != wire.OpApply && runName(ev.Run) {
-		m.ask = ev.Run // "the latest" may be another one by and by
+	if ev.Type == states.EventRun {
+		m.named(ev.Run)
 	}
 	m.event(m.Name, ev)
 	return nil

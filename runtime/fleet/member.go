@@ -65,7 +65,7 @@ func (m *member) connection(ctx context.Context) *Outcome {
 	if err != nil {
 		return m.unconnected(ctx, err)
 	}
-	l := &line{conn: conn}
+	l := &line{conn: conn, keep: m.begun != nothing}
 	defer l.close()
 	defer context.AfterFunc(ctx, l.close)()
 	defer context.AfterFunc(m.fresh, func() {

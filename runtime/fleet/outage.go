@@ -169,6 +169,9 @@ func (m *member) ended(end *wire.End) *Outcome {
 	case end.Result != nil && end.Result.Rebooting && resumable(m.request.Op):
 		return m.lost(errors.New("the machine starts anew"))
 	}
+	if end.Result != nil { // a connection that was broken early may not have told
+		m.named(end.Result.Run)
+	}
 	return &Outcome{Status: status(end), End: end}
 }
 

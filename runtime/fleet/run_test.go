@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,20 +17,21 @@ import (
 // gauge counts who is inside.
 type gauge struct {
 	*seen
+	mu        sync.Mutex
 	now, most int
 }
 
-func (g *gauge) enter() {
-	defer g.alone()()
-	g.now++
+func (g *gauge) add(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now += n
 	g.most = max(g.most, g.now)
 }
 
 // Ended is when one leaves.
 func (g *gauge) Ended(m string, o fleet.Outcome) {
 	g.seen.Ended(m, o)
-	defer g.alone()()
-	g.now--
+	g.add(-1)
 }
 
 // Many machines are driven, no more at a time than is wanted, and all is told.
@@ -40,7 +42,7 @@ func TestForks(t *testing.T) {
 		_, list := machines(n, func(i int, m *machine) {
 			m.refuse = func(int) error {
 				time.Sleep(short + time.Duration(i)) // all that may be are under way
-				g.enter()
+				g.add(1)
 				time.Sleep(short)
 				return nil
 			}
@@ -64,10 +66,9 @@ func TestVia(t *testing.T) {
 		g := &gauge{seen: newSeen(t)}
 		_, list := machines(40, func(i int, m *machine) {
 			m.refuse = func(int) error {
-				g.enter()
+				g.add(1)
 				time.Sleep(short + time.Duration(i))
-				defer g.alone()()
-				g.now--
+				g.add(-1)
 				return nil
 			}
 		})

@@ -29,7 +29,7 @@ type machine struct {
 	cut func(connection int) int
 	// refuse is an error of Dial.
 	refuse func(attempt int) error
-	// serve, when set, answers instead, after the Hello.
+	// serve, when set, answers instead, after Hello and request.
 	serve func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error
 	// result is how the run ends.
 	result wire.Result
@@ -121,20 +121,31 @@ func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) erro
 	}
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
-	known := s.begun > 0
 	s.mu.Unlock()
-	cancelled := make(chan struct{})
 	go func() {
 		if f, err := c.Receive(); err == nil && f.Kind == wire.KindCancel {
 			s.mu.Lock()
 			s.cancelled = true
 			s.mu.Unlock()
-			close(cancelled)
 		}
 	}()
 	if s.serve != nil {
 		return s.serve(ctx, connection, c, &r)
 	}
+	return s.plain(c, &r)
+}
+
+func (s *machine) wasCancelled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cancelled
+}
+
+// plain does what is asked.
+func (s *machine) plain(c *wire.Conn, r *wire.Request) error {
+	s.mu.Lock()
+	known := s.begun > 0
+	s.mu.Unlock()
 	switch r.Op {
 	case wire.OpApply:
 		s.mu.Lock()
@@ -161,7 +172,6 @@ func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) erro
 // seen is what a listener heard.
 type seen struct {
 	mu     sync.Mutex
-	inside bool
 	t      testing.TB
 	seqs   map[string][]int64
 	states map[string][]fleet.State
@@ -191,9 +201,6 @@ func (s *seen) alone() func() {
 
 func (s *seen) State(m string, st fleet.State) {
 	defer s.alone()()
-	if s.inside {
-		s.t.Error("nested")
-	}
 	s.states[m] = append(s.states[m], st)
 }
 

@@ -1,0 +1,154 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// stages are machines of which each is somewhere else when the caller has had enough.
+func stages(t *testing.T) ([]*machine, []*fleet.Machine, fleet.Task) {
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	all, list := machines(6, nil)
+	names := []string{"connecting", "evaluating", "running", "reconnecting", "ignoring", "waiting"}
+	for i, m := range all {
+		m.name, list[i].Name = names[i], names[i]
+		m.serve = func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error {
+			if connection == 0 {
+				m.mu.Lock()
+				m.begun++
+				m.mu.Unlock()
+				c.Send(wire.KindStarted, wire.Started{Run: m.run})
+				c.Send(wire.KindEvent, states.Event{Seq: 1})
+			}
+			if m.name == "reconnecting" && connection == 0 {
+				return errCut
+			}
+			for range 100 {
+				time.Sleep(time.Second)
+				if m.wasCancelled() && m.name != "ignoring" {
+					return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Interrupted: true}})
+				}
+			}
+			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{}})
+		}
+	}
+	all[3].refuse = func(attempt int) error {
+		if attempt > 0 && attempt < 6 {
+			return errors.New("no route")
+		}
+		return nil
+	}
+	dial := list[0].Dial
+	list[0].Dial = func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+		if err := hang(ctx); err != nil {
+			return nil, nil, err
+		}
+		return dial(ctx, o)
+	}
+	return all, list, fleet.Task{Prepare: func(ctx context.Context, m *fleet.Machine, _ *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+		if m.Name == "evaluating" {
+			return nil, nil, hang(ctx)
+		}
+		return &wire.Request{Op: wire.OpApply}, nil, nil
+	}}
+}
+
+// A cancel ends what runs, and what would be begun, wherever it is.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, list, task := stages(t)
+		cancelled := make(chan struct{})
+		time.AfterFunc(5*time.Second+short, func() { close(cancelled) })
+		s := newSeen(t)
+		outcomes := mustRun(t, list, task, fleet.Options{Forks: 5, Cancelled: cancelled, Listener: s})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{
+			fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Done, fleet.Spared,
+		})
+		for i, want := range []bool{false, false, true, true, true, false} {
+			if all[i].wasCancelled() != want {
+				t.Errorf("%s: cancelled %v", all[i].name, !want)
+			}
+		}
+	})
+}
+
+// The end of the context leaves alone what runs, and begins nothing.
+func TestContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, list, task := stages(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second+short)
+		defer cancel()
+		begun := time.Now()
+		outcomes, err := fleet.Run(ctx, list, task, fleet.Options{Forks: 5, Listener: newSeen(t)})
+		if err != nil || time.Since(begun) != 5*time.Second+short {
+			t.Error(err, time.Since(begun))
+		}
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{
+			fleet.Interrupted, fleet.Interrupted, fleet.Left, fleet.Left, fleet.Left, fleet.Spared,
+		})
+		time.Sleep(time.Hour) // what goes on there ends
+		for _, m := range all {
+			if m.wasCancelled() {
+				t.Errorf("%s was cancelled", m.name)
+			}
+		}
+	})
+}
+
+// First a cancel, and then the caller does not want to wait for what comes of it.
+func TestCancelAndLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, list, task := stages(t)
+		cancelled := make(chan struct{})
+		time.AfterFunc(5*time.Second+short, func() { close(cancelled) })
+		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		outcomes, err := fleet.Run(ctx, list, task, fleet.Options{Forks: 5, Cancelled: cancelled})
+		if err != nil {
+			t.Error(err)
+		}
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{
+			fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Left, fleet.Left, fleet.Spared,
+		})
+		time.Sleep(time.Hour)
+		if !all[4].wasCancelled() {
+			t.Error("the one that goes on was not cancelled")
+		}
+	})
+}
+
+// A machine that says nothing any more does not keep the caller from leaving, nor from
+// cancelling the others.
+func TestStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, list := machines(2, func(i int, m *machine) {
+			if i == 0 {
+				m.serve = func(ctx context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		outcomes, err := fleet.Run(ctx, list, apply(), fleet.Options{})
+		if err != nil {
+			t.Error(err)
+		}
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Left, fleet.Done})
+		if !errors.Is(outcomes[0].Err, context.DeadlineExceeded) {
+			t.Error(outcomes[0].Err)
+		}
+	})
+}
