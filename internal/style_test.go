@@ -107,6 +107,7 @@ func TestEntryPointsHaveExamples(t *testing.T) {
 		"lang.Load", "lang.Site_For_mistakes", "lang.Format", "lang/secrets.Parse", "lang/secrets.Store_Check",
 		"graph.Compile", "graph.Result_Select", "graph.Why",
 		"runtime.Plan", "runtime.Apply", "runtime/journal.Folder_Start", "runtime/watch.Loop",
+		"runtime/ssh.Client_Dial", "runtime/ssh.Quote",
 		"runtime/host.NewLocal", "runtime/host.Memory_Handle", "runtime/host.NewShadow", "runtime/host.NewFacts",
 		"states.Define", "modules.Standard", "modules/simulated.New",
 	} {

@@ -4,13 +4,7 @@
 // connection, and one round trip where the runner is there.
 package ssh
 
-import (
-	"context"
-	"errors"
-	"time"
-
-	"github.com/tenetcm/tenet/runtime/wire"
-)
+import "time"
 
 // Host is how one host is reached.
 type Host struct {
@@ -20,6 +14,7 @@ type Host struct {
 	User    string   // empty: as the client has it
 	Options []string // of the client, each as -o takes it: "ProxyJump=gate"
 	Become  Become
+	Cache   string // the folder that keeps runners; empty: /var/cache/tenet for root, the user's own cache for others
 }
 
 // Become is the account that the runner acts as.
@@ -40,13 +35,6 @@ type Client struct {
 	Note func(host, text string)
 }
 
-// Dial starts a runner on a host, and gives the connection behind its Hello. When
-// ctx ends before that, so does the attempt; a connection is ended by Close. The
-// error is an *Error.
-func (c *Client) Dial(ctx context.Context, h Host, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
-	return nil, nil, errors.New("ssh: not written yet")
-}
-
 // Error is why a host cannot be used.
 type Error struct {
 	// Reached tells a host that answered, and lacks something, from one that could
@@ -55,35 +43,20 @@ type Error struct {
 	// Again says that trying again may help: the line was cut, or sshd was busy.
 	Again   bool
 	Code    string // a word for programs: "host_key", "auth", "timeout", "refused", "become", "no_space", "noexec", "arch", "damaged", …
-	Message string // one line
+	Message string // one line, without the host's name, so that hosts with the same can be told together
 	Hint    string
+
+	cause error
 }
 
 // Error gives the message.
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives the cause, where there is one in Go.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Temporary gives Again, and Answered gives Reached: a fleet asks for them.
 func (e *Error) Temporary() bool { return e.Again }
 
 // Answered tells whether the host answered.
 func (e *Error) Answered() bool { return e.Reached }
-
-// Runners finds the program for a system and an architecture.
-type Runners struct {
-	Dirs    []string // looked through in this order for tenet-runner-OS-ARCH
-	Self    string   // this program, which is a runner too where system and architecture fit; empty: none
-	Version string
-}
-
-// Runner is a program that can be sent.
-type Runner struct {
-	Path   string
-	SHA256 string // hex
-	Size   int64
-}
-
-// Find gives the runner for a system and an architecture, as Go names them. The error
-// says how to build one.
-func (r *Runners) Find(os, arch string) (*Runner, error) {
-	return nil, errors.New("ssh: not written yet")
-}

@@ -1,0 +1,227 @@
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// Dial starts a runner on a host, and gives the connection behind its Hello. When
+// ctx ends before that, so does the attempt; a connection is ended by Close. The
+// error is an *Error.
+//
+// A runner that lies damaged on the host is brought anew, over a second connection.
+func (c *Client) Dial(ctx context.Context, h Host, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+	if err := h.check(); err != nil {
+		return nil, nil, err
+	}
+	conn, hello, err := c.dial(ctx, h, o, "")
+	if err != nil && err.Code == codeDamaged {
+		c.note(h, "the runner there is damaged, and is replaced")
+		conn, hello, err = c.dial(ctx, h, o, "force")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, hello, nil
+}
+
+// check finds what cannot be passed on as it is meant.
+func (h *Host) check() error {
+	wrong := func(hint, format string, args ...any) error {
+		return &Error{Code: codeConfig, Message: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	switch {
+	case h.Address == "":
+		return wrong("", "it has no address")
+	case strings.HasPrefix(h.Address, "-"):
+		return wrong("", "the address %q begins with a dash", h.Address)
+	case h.Port < 0 || h.Port > 65535:
+		return wrong("", "%d is no port", h.Port)
+	case h.Cache != "" && !strings.HasPrefix(h.Cache, "/"):
+		return wrong("", "the runner's cache %q is no absolute path", h.Cache)
+	case h.Become.User != "" && h.Become.Method != "" && h.Become.Method != "sudo" && h.Become.Method != "doas":
+		return wrong(`sudo and doas are known`, "become by %q is not possible", h.Become.Method)
+	case h.Become.User != "" && h.Become.Method == "doas" && h.Become.Password != "":
+		return wrong("let doas need none: permit nopass …; or use sudo", "doas takes a password from a terminal only")
+	case strings.ContainsAny(h.Become.Password, "\n\x00"):
+		return wrong("", "the password to become %s has more than one line", h.Become.User)
+	case strings.HasPrefix(h.Become.User, "-"):
+		return wrong("", "the account %q to become begins with a dash", h.Become.User)
+	}
+	for _, text := range append([]string{h.Address, h.User, h.Become.User, h.Cache}, h.Options...) {
+		if strings.ContainsAny(text, "\n\r\x00") {
+			return wrong("", "%q has a character that cannot be passed on", text)
+		}
+	}
+	return nil
+}
+
+func (c *Client) note(h Host, format string, args ...any) {
+	if c.Note != nil {
+		c.Note(h.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+// attempt is one connection while it is made.
+type attempt struct {
+	ctx    context.Context // whose end ends it
+	client *Client
+	host   Host
+	nonce  string
+	p      *process
+	end    context.CancelCauseFunc
+	alarm  *time.Timer
+
+	connected bool          // the host has answered
+	login     string        // who logged in, where sudo was called then
+	running   bool          // the runner was started
+	sent      chan struct{} // closed once the runner is brought; nil: it need not be
+	noise     string        // what was printed before an answer
+}
+
+// farewell is how long a client may take to end when its output has.
+const farewell = 5 * time.Second
+
+// The causes for which an attempt is ended.
+var (
+	errSlow     = errors.New("no answer in time")
+	errPassword = errors.New("the password is wrong")
+)
+
+func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, force string) (*wire.Conn, *wire.Hello, *Error) {
+	random := make([]byte, 12)
+	rand.Read(random) // it never fails
+	a := &attempt{ctx: ctx, client: c, host: h, nonce: hex.EncodeToString(random)}
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	a.end = end
+
+	passwords := make(chan struct{}, 1)
+	prompt := ""
+	if h.Become.User != "" && h.Become.Password != "" {
+		prompt = "<tenet " + a.nonce + " password>"
+	}
+	p, err := start(c.argv(h, remote(h, a.nonce, c.Runners.table(), force, o)), prompt, func(times int) {
+		if times == 1 {
+			passwords <- struct{}{}
+		} else {
+			end(errPassword)
+		}
+	})
+	if err != nil {
+		return nil, nil, a.notStarted(err)
+	}
+	a.p = p
+	stop := p.whileIn(inner)
+	a.alarm = time.AfterFunc(c.timeout()+grace, func() { end(errSlow) })
+	defer a.alarm.Stop()
+	go func() {
+		select {
+		case <-passwords:
+			// Where this fails the client has ended, and that is told.
+			_, _ = io.WriteString(p.stdin, h.Become.Password+"\n")
+		case <-inner.Done():
+		}
+	}()
+
+	conn, hello, err := a.talk()
+	if err == nil && stop() {
+		return conn, hello, nil
+	}
+	if err == nil {
+		err = context.Cause(inner)
+	}
+	cause := context.Cause(inner)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		select { // why is told by how it ends
+		case <-p.ended:
+		case <-time.After(farewell):
+		}
+	}
+	p.Close()
+	return nil, nil, a.failure(err, cause)
+}
+
+// talk goes from the script's first word to the runner's.
+func (a *attempt) talk() (*wire.Conn, *wire.Hello, error) {
+	for {
+		answer, noise, err := listen(a.p.in, a.nonce)
+		a.noise += noise
+		if err != nil {
+			return nil, nil, err
+		}
+		a.connected = true
+		a.alarm.Reset(a.client.timeout())
+		switch answer.word {
+		case wordBecome:
+			a.login = cmp.Or(printable(answer.rest), "USER")
+		case wordNew:
+			if err := a.bring(answer.rest); err != nil {
+				return nil, nil, err
+			}
+		case wordFail:
+			what, folder, _ := strings.Cut(answer.rest, " ")
+			return nil, nil, &scriptError{what, printable(folder)}
+		case wordRun:
+			a.running = true
+			if a.sent != nil {
+				<-a.sent
+			}
+			return a.hello()
+		default:
+			return nil, nil, errAnswer
+		}
+	}
+}
+
+// hello waits for the runner.
+func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
+	conn := wire.New(a.p.in, a.p.stdin, a.p.Close)
+	hello := &wire.Hello{}
+	if err := conn.Expect(wire.KindHello, hello); err != nil {
+		return nil, nil, err
+	}
+	if hello.Protocol != wire.Protocol {
+		return nil, nil, &versionError{"speaks " + printable(hello.Protocol), wire.Protocol}
+	}
+	if want := a.client.Runners.Version; want != "" && hello.Program != want {
+		return nil, nil, &versionError{"is of version " + printable(hello.Program), want}
+	}
+	return conn, hello, nil
+}
+
+// scriptError is what a script says has failed.
+type scriptError struct{ what, folder string }
+
+// Error says it for programs: failure makes it a text for people.
+func (e *scriptError) Error() string { return e.what + " " + e.folder }
+
+// versionError is a runner that is none of ours.
+type versionError struct{ has, want string }
+
+// Error says it.
+func (e *versionError) Error() string {
+	return fmt.Sprintf("the runner %s, and this program is of %s", e.has, e.want)
+}
+
+// notStarted explains a client that cannot be run.
+func (a *attempt) notStarted(err error) *Error {
+	program := a.client.argv(a.host, "")[0]
+	e := &Error{Code: codeClient, Message: fmt.Sprintf("the OpenSSH client cannot be started: %v", err), cause: err}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		e.Message = fmt.Sprintf("there is no OpenSSH client %q here", program)
+		e.Hint = "install it: the package is openssh-client, openssh-clients or openssh"
+	}
+	return e
+}

@@ -1,0 +1,201 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// The words for programs that an Error has.
+const (
+	codeInterrupted = "interrupted"
+	codeConfig      = "config"   // what is asked of the client, or its configuration, is wrong
+	codeClient      = "client"   // there is none
+	codeHostKey     = "host_key" // unknown, or another than it was
+	codeAuth        = "auth"
+	codeName        = "name" // there is no such host
+	codeRefused     = "refused"
+	codeRoute       = "route"
+	codeTimeout     = "timeout"
+	codeBusy        = "busy" // sshd takes no more connections now
+	codeCut         = "cut"  // the connection ended
+	codeAlgorithms  = "algorithms"
+	codeProxy       = "proxy" // the way there
+	codeSSH         = "ssh"   // anything else that the client says
+	codeShell       = "shell" // something else than our script was run
+	codeBecome      = "become"
+	codeArch        = "arch"
+	codeNoSpace     = "no_space"
+	codeReadOnly    = "read_only"
+	codeNoexec      = "noexec"
+	codeCache       = "cache" // its folder cannot be used for another reason
+	codeDamaged     = "damaged"
+	codeCrashed     = "crashed" // the runner
+	codeVersion     = "version"
+	codeProtocol    = "protocol"
+)
+
+// exitDamaged is the status of a runner that is not what its digest says.
+const exitDamaged = 97
+
+// exitNotRun is a shell's status for a program that is there and cannot be run.
+const exitNotRun = 126
+
+// failure explains why an attempt has come to nothing. The client has ended; cause is
+// why it was ended, if it was.
+func (a *attempt) failure(err, cause error) *Error {
+	e := a.explain(err, cause)
+	e.Reached = e.Reached || a.connected && cause == nil
+	e.Message = strings.ReplaceAll(printable(e.Message), "\n", " ")
+	e.Hint = printable(e.Hint)
+	return e
+}
+
+func (a *attempt) explain(err, cause error) *Error {
+	var script *scriptError
+	var noRunner *NoRunnerError
+	var version *versionError
+	var failed *wire.FailedError
+	var protocol *wire.ProtocolError
+	switch {
+	case errors.Is(cause, errPassword):
+		return a.becomeError("incorrect password")
+	case errors.Is(cause, errSlow):
+		return a.slow()
+	case cause != nil:
+		return &Error{Code: codeInterrupted, Message: "interrupted before it answered", cause: context.Cause(a.ctx)}
+	case errors.As(err, &script):
+		return a.scriptFailed(script)
+	case errors.As(err, &noRunner):
+		return &Error{Code: codeArch, Message: noRunner.Error(), Hint: noRunner.Hint(), Reached: true}
+	case errors.As(err, &version):
+		return &Error{Code: codeVersion, Message: version.Error(), Hint: "build the runners anew: tenet runner build"}
+	case errors.As(err, &failed):
+		return &Error{Code: failed.Failure.Code, Message: failed.Failure.Message, Reached: true}
+	case errors.Is(err, errNoise):
+		return &Error{Code: codeShell, Message: "its login shell prints so much that nothing else was found in it: " + lastLine(printable(a.noise)), Reached: true}
+	case errors.As(err, &protocol), errors.Is(err, errAnswer):
+		return &Error{Code: codeProtocol, Message: "what it answers makes no sense: " + err.Error(), Reached: true}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return a.endedEarly()
+	}
+	return &Error{Code: codeClient, Message: err.Error(), cause: err}
+}
+
+// slow is for a host that does not answer.
+func (a *attempt) slow() *Error {
+	e := &Error{Code: codeTimeout, Message: fmt.Sprintf("no answer within %s", a.client.timeout())}
+	switch {
+	case a.running:
+		e.Message, e.Reached = "the runner has started there, and says nothing", true
+	case a.sent != nil:
+		e.Message, e.Reached = "the line stands still while the runner is copied", true
+		e.Again = true
+	case a.login != "":
+		e.Message, e.Reached = a.host.Become.method()+" there does not come to an end", true
+		e.Code = codeBecome
+		if text := lastLine(a.p.stderr.String()); text != "" {
+			e.Message += ": " + text
+		}
+	case a.connected:
+		e.Message, e.Reached = "its shell has started, and hangs", true
+	default:
+		if text := a.p.stderr.String(); strings.TrimSpace(text) != "" {
+			e.Message += ": " + lastLine(text)
+		}
+		e.Hint = "it lets itself be connected to; sshd there or the login shell hangs"
+	}
+	return e
+}
+
+// endedEarly is for a connection that ended where more was due.
+func (a *attempt) endedEarly() *Error {
+	code, text := a.p.exitCode(), a.p.stderr.String()
+	cut := code == 255 || code == -1
+	switch {
+	case !a.connected && cut:
+		return a.clientError(text)
+	case !a.connected:
+		said := lastLine(printable(a.noise))
+		if said == "" {
+			said = lastLine(text)
+		}
+		message := "it lets nothing be run: the login shell or a forced command ended"
+		if said != "" {
+			message += ": " + said
+		}
+		return &Error{Code: codeShell, Message: message, Reached: true}
+	case cut:
+		return &Error{Code: codeCut, Message: joined("the connection was cut", lastLine(text)), Again: true}
+	case !a.running && a.login != "":
+		return a.becomeError(text)
+	case !a.running:
+		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), lastLine(text))}
+	case a.sent == nil: // as long as it is not brought anew
+		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", lastLine(text))}
+	case code == exitNotRun:
+		return a.noexec(joined("", lastLine(text)))
+	case code == exitDamaged:
+		return &Error{Code: codeDamaged, Message: joined("the runner is not what was sent", lastLine(text)), Hint: "the host's disk or memory may be failing"}
+	}
+	return &Error{Code: codeCrashed, Message: joined(fmt.Sprintf("the runner ended with status %d before it said anything", code), lastLine(text))}
+}
+
+func joined(text, more string) string {
+	if more == "" || text == "" {
+		return text + more
+	}
+	return text + ": " + more
+}
+
+// scriptFailed is for what the start script cannot do.
+func (a *attempt) scriptFailed(s *scriptError) *Error {
+	text := a.p.stderr.String()
+	said := joined("", lastLine(text))
+	e := &Error{Code: codeCache, Hint: cacheHint}
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	where := "the folder for runners, " + s.folder + ","
+	switch {
+	case s.what == "sudo" || s.what == "doas":
+		return &Error{Code: codeBecome, Message: s.what + " is not installed there", Hint: "install it, or log in as " + a.host.Become.User}
+	case s.what == "home":
+		e.Message = "the account has no home folder to keep the runner in"
+	case s.what == "owner":
+		e.Message = where + " is another's"
+	case s.what == "noexec":
+		return a.noexec(s.folder)
+	case s.what == "uname":
+		e.Code, e.Message, e.Hint = codeArch, joined("it does not tell what machine it is", said), ""
+	case has("No space left"):
+		e.Code, e.Message, e.Hint = codeNoSpace, where+" is on a full disk", "make room; "+cacheHint
+	case has("quota"):
+		e.Code, e.Message = codeNoSpace, where+" is full to the account's quota"
+	case has("Read-only file system"):
+		e.Code, e.Message = codeReadOnly, where+" is on a file system that is read only"
+	case has("Permission denied"):
+		e.Message = where + " may not be written by the account"
+	case s.what == "size":
+		e.Code, e.Message, e.Hint = codeDamaged, "not all of the runner has arrived", ""
+	default:
+		e.Message = joined(where+" cannot be used", said)
+	}
+	return e
+}
+
+const cacheHint = "the host's option runner_cache names another folder"
+
+func (a *attempt) noexec(folder string) *Error {
+	return &Error{Code: codeNoexec, Hint: cacheHint, Reached: true,
+		Message: "nothing may be run in the folder for runners, " + folder + ": its file system is mounted noexec"}
+}

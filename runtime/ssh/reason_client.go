@@ -1,0 +1,101 @@
+package ssh
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// sign is what OpenSSH's client says when something is the matter. Its messages are
+// English in all locales.
+type sign struct {
+	code    string
+	again   bool
+	message string // what the text in the pattern's parentheses is put into
+	hint    string
+	pattern *regexp.Regexp
+}
+
+// signs are looked for in this order: the reason stands before what comes of it.
+func signs(address string) []sign {
+	at := func(code, message, hint, pattern string) sign {
+		return sign{code, code == codeBusy || code == codeCut, message, hint, regexp.MustCompile(pattern)}
+	}
+	return []sign{
+		at(codeHostKey, "its host key is not the one that is known: it was set up anew, or somebody stands in between",
+			"ask who runs it whether the key is new; if so, ssh-keygen -R "+Quote(address)+" forgets the old one", `REMOTE HOST IDENTIFICATION HAS CHANGED|differs from the key for the IP address`),
+		at(codeHostKey, "its host key is marked as revoked", "", `REVOKED HOST KEY|is marked as revoked|revoked (by|in) `),
+		at(codeHostKey, "its host key is not known here",
+			"connect once by hand, ssh "+Quote(address)+", and compare what it shows; or let a known_host part put the key into known_hosts",
+			`host key is known for .* and you have requested strict checking|Host key verification failed`),
+		at(codeConfig, "the client's configuration is wrong: %s", "", `(?m)((?:Bad configuration option|Bad owner or permissions|Unsupported option|.*[Bb]ad (?:number|value|.*argument)|.*keyword .* (?:extra|missing) |.*line \d+: .*|unknown option).*)$`),
+		at(codeName, "there is no host of this name: %s", "", `Could not resolve hostname (.*)`),
+		at(codeRefused, "the connection is refused: nothing listens on that port", "", `Connection refused`),
+		at(codeRoute, "there is no way to it: %s", "", `(No route to host|Network is unreachable|Host is down)`),
+		at(codeTimeout, "no answer: %s", "", `((?:[Cc]onnection|[Oo]peration) timed out|timed out during banner exchange|Connection to \S+ port \d+ timed out)`),
+		at(codeAlgorithms, "it and this client have no algorithm in common: %s", "ssh -Q lists what there is; --ssh-option allows more", `(no matching .*)`),
+		at(codeAuth, "it takes none of the first keys, and does not wait for more", "--ssh-option IdentitiesOnly=yes offers only those that are named", `Too many authentication failures`),
+		at(codeAuth, "%s is not let in", "ssh-add -l lists the keys that are offered; ssh "+Quote(address)+" tries it by hand", `(\S+)@\S+: Permission denied`),
+		at(codeAuth, "nobody is let in: %s", "", `(Permission denied.*|Authentication failed.*|No supported authentication methods.*)`),
+		at(codeProxy, "the way there does not go through: %s", "", `(open failed: .*|.*stdio forwarding failed|ProxyCommand.*|.*[Pp]roxy.*not found.*)`),
+		at(codeBusy, "sshd there ended the connection before a login; it may have too many at once", "",
+			`kex_exchange_identification|ssh_exchange_identification|banner exchange: |Exceeded MaxStartups|Not allowed at this time|Connection (?:closed|reset) by`),
+		at(codeCut, "the connection was cut", "", `Timeout, server .* not responding|[Bb]roken pipe|closed by remote host|Connection reset`),
+		at(codeShell, "it opens no session", "", `(?:shell|exec) request failed`),
+	}
+}
+
+// clientError explains what the client says of a connection that was not made.
+func (a *attempt) clientError(text string) *Error {
+	for _, s := range signs(a.host.Address) {
+		found := s.pattern.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		e := &Error{Code: s.code, Again: s.again, Message: s.message, Hint: s.hint, Reached: s.code == codeShell}
+		if strings.Contains(s.message, "%s") {
+			e.Message = fmt.Sprintf(s.message, lastLine(found[1]))
+		}
+		return e
+	}
+	return &Error{Code: codeSSH, Message: joined("no connection", lastLine(text))}
+}
+
+// becomeError explains what sudo or doas says of what they do not do.
+func (a *attempt) becomeError(text string) *Error {
+	method, user := a.host.Become.method(), a.host.Become.User
+	login := a.login
+	rule := login + " ALL=(ALL) NOPASSWD: ALL in /etc/sudoers.d/tenet"
+	if method == "doas" {
+		rule = "permit nopass " + login + " as " + user + " in /etc/doas.conf"
+	}
+	e := &Error{Code: codeBecome, Reached: true, Hint: "it needs the rule " + rule}
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("incorrect password", "Sorry, try again"):
+		e.Message, e.Hint = fmt.Sprintf("the password of %s is not the right one for %s", login, method), ""
+	case has("password is required", "authentication is required", "Authentication required", "Authorization required"):
+		e.Message = fmt.Sprintf("%s wants a password to let %s become %s", method, login, user)
+		if method == "sudo" {
+			e.Hint += ", or --ask-become-pass"
+		}
+	case has("unknown user", "invalid user", "user not found"):
+		e.Message, e.Hint = fmt.Sprintf("there is no account %s to become", user), ""
+	case has("not in the sudoers", "not allowed to", "may not run sudo", "Operation not permitted", "I'm sorry"):
+		e.Message = fmt.Sprintf("%s does not let %s become %s", method, login, user)
+	case has("must have a tty", "no tty present"):
+		e.Message, e.Hint = fmt.Sprintf("sudo wants a terminal to let %s become %s", login, user), "it needs the rule Defaults:"+login+" !requiretty in /etc/sudoers.d/tenet"
+	case has("no new privileges", "must be owned by uid 0", "effective uid is not 0", "setuid"):
+		e.Message, e.Hint = joined(method+" cannot work there", lastLine(text)), ""
+	default:
+		e.Message = joined(fmt.Sprintf("%s does not let %s become %s", method, login, user), lastLine(text))
+	}
+	return e
+}

@@ -1,0 +1,49 @@
+package ssh
+
+import (
+	"fmt"
+	"time"
+)
+
+// bring begins to send the runner that fits to a host that lacks it. What the host
+// says of it is its next answer.
+func (a *attempt) bring(answer string) error {
+	var uname, packing string
+	if n, err := fmt.Sscan(answer, &uname, &packing); n != 2 || err != nil || a.sent != nil {
+		return errAnswer
+	}
+	e, err := a.client.Runners.of(uname)
+	if err != nil {
+		return err
+	}
+	var data []byte
+	if packing == "gzip" {
+		data, err = e.compressed()
+	} else {
+		data, err = e.read()
+	}
+	if err != nil {
+		return err
+	}
+	a.client.note(a.host, "copying the runner (%.1f MB)", float64(len(data))/1e6)
+	a.sent = make(chan struct{})
+	go a.send(e.runner, data)
+	return nil
+}
+
+// send goes on as long as the other side takes it: where that ends early, the host
+// says why, or the client does.
+func (a *attempt) send(r *Runner, data []byte) {
+	defer close(a.sent)
+	began := time.Now()
+	piece := fmt.Appendf(nil, "%s %d %d\n", r.SHA256, len(data), r.Size)
+	for {
+		// What is on its way still goes as slowly as the rest has gone.
+		a.alarm.Reset(a.client.timeout() + time.Since(began))
+		if _, err := a.p.stdin.Write(piece); err != nil || len(data) == 0 {
+			return
+		}
+		piece = data[:min(len(data), 32<<10)]
+		data = data[len(piece):]
+	}
+}
