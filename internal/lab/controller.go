@@ -135,9 +135,10 @@ func (c *Controller) Exec(ctx context.Context, argv ...string) (Result, error) {
 
 // Process is a program that the controller has started.
 type Process struct {
-	cmd   *exec.Cmd
-	ended chan struct{}
-	err   error
+	cmd      *exec.Cmd
+	terminal *os.File // nil: none
+	ended    chan struct{}
+	err      error
 
 	mu             sync.Mutex
 	stdout, stderr bytes.Buffer
@@ -147,14 +148,21 @@ type Process struct {
 // Start starts a program of this machine as the controller. It is killed at the end of
 // the context.
 func (c *Controller) Start(ctx context.Context, argv ...string) (*Process, error) {
-	p := &Process{cmd: c.command(ctx, argv), ended: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = p.into(&p.stdout), p.into(&p.stderr)
+	return c.start(c.command(ctx, argv))
+}
+
+// start starts what command has made. Output that goes nowhere yet is kept.
+func (c *Controller) start(cmd *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: cmd, ended: make(chan struct{})}
+	if cmd.Stdout == nil {
+		cmd.Stdout, cmd.Stderr = p.into(&p.stdout), p.into(&p.stderr)
+	}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 	p.cmd.WaitDelay = time.Second // what it has left may hold its output open
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("lab: %s as the controller: %w", argv[0], err)
+		return nil, fmt.Errorf("lab: start %q as the controller: %w", cmd.Args, err)
 	}
-	go p.measure(filepath.Base(argv[0]))
+	go p.measure()
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.ended)
@@ -174,12 +182,12 @@ func (p *Process) into(b *bytes.Buffer) writer {
 	}
 }
 
-// measure looks how much memory the program holds, once it is the program: the most
-// of a process counts for what it was before as well.
-func (p *Process) measure(name string) {
+// measure looks how much memory the program holds. The kernel's own account of a
+// process counts what it was before.
+func (p *Process) measure() {
 	path := fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)
 	for {
-		if data, err := os.ReadFile(path); err == nil && string(field(data, "Name")) == name[:min(len(name), 15)] {
+		if data, err := os.ReadFile(path); err == nil {
 			kb, _ := strconv.ParseInt(string(bytes.TrimSuffix(field(data, "VmHWM"), []byte(" kB"))), 10, 64)
 			p.mu.Lock()
 			p.peak = max(p.peak, kb<<10)
@@ -232,6 +240,17 @@ func (p *Process) Signal(signal syscall.Signal) error { return p.cmd.Process.Sig
 
 // Kill ends it, and not what it has started, as nothing else could.
 func (p *Process) Kill() error { return p.Signal(syscall.SIGKILL) }
+
+// KillChildren kills the programs of a name that it has started, and tells how many.
+func (p *Process) KillChildren(name string) (n int) {
+	for _, child := range childrenOf(p.cmd.Process.Pid) {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child))
+		if string(field(data, "Name")) == name && syscall.Kill(child, syscall.SIGKILL) == nil {
+			n++
+		}
+	}
+	return n
+}
 
 // Wait waits for its end. What ended by a signal has the exit code -1.
 func (p *Process) Wait(ctx context.Context) (Result, error) {

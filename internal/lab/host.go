@@ -52,7 +52,7 @@ mount -t overlay -o "lowerdir=$1,upperdir=$root/upper,workdir=$root/work" overla
 name=$3; shift 3
 while :; do
 	sh -c "$START" sh "$name" "$@"
-	[ $? = 133 ] || exit
+	[ $? = 133 ] || rm "$root.again" || exit
 done`
 
 // Boot starts a host and waits until systemd calls it running. It is in the run's
@@ -143,6 +143,15 @@ func (r *Run) command(h *Host) (*exec.Cmd, error) {
 	cmd := exec.Command("unshare", append(append(script, "-D", filepath.Join(root, "merged")), options...)...)
 	cmd.Env = append(os.Environ(), "START="+start)
 	return cmd, nil
+}
+
+// LosePower ends a lasting host as a power cut would, and starts it again: see
+// AwaitReboot.
+func (h *Host) LosePower() error {
+	if err := os.WriteFile(filepath.Join(h.run.dir, h.Name+".root.again"), nil, 0o600); err != nil {
+		return err
+	}
+	return syscall.Kill(h.leader, syscall.SIGKILL)
 }
 
 // AwaitReboot returns when a lasting host has gone down and is up again.

@@ -29,10 +29,10 @@ type fleet struct {
 
 // The accounts of each host, beside root: all have the controller's key.
 const (
-	deploy  = "deploy"     // may do all by sudo, without a password
-	asked   = "asked"      // may do all by sudo, with the password
-	nosudo  = "nosudo"     // may not
-	secret4 = `geheim 7!'` // the password of "asked"
+	deploy   = "deploy"     // may do all by sudo, without a password
+	asked    = "asked"      // may do all by sudo, with the password
+	nosudo   = "nosudo"     // may not
+	password = `geheim 7!'` // the password of "asked"
 )
 
 const loginAccounts = `for u in deploy asked nosudo; do useradd -m -s /bin/bash $u; done
@@ -52,16 +52,22 @@ var ten = sync.OnceValues(func() (*fleet, error) {
 
 // muster boots hosts and lets a new controller in.
 func muster(ctx context.Context, names ...string) (*fleet, error) {
+	hosts, err := shared.run.BootAll(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	return enrol(ctx, hosts...)
+}
+
+// enrol lets a new controller in to hosts, which get the accounts.
+func enrol(ctx context.Context, hosts ...*lab.Host) (*fleet, error) {
 	c, err := shared.run.Controller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{c: c}
-	if f.hosts, err = shared.run.BootAll(ctx, names...); err != nil {
-		return nil, err
-	}
+	f := &fleet{c: c, hosts: hosts}
 	for _, h := range f.hosts {
-		if out, err := h.Exec(ctx, "sh", "-ec", loginAccounts, "sh", secret4); err != nil || out.ExitCode != 0 {
+		if out, err := h.Exec(ctx, "sh", "-ec", loginAccounts, "sh", password); err != nil || out.ExitCode != 0 {
 			return nil, fmt.Errorf("accounts: %w %s", err, out.Stderr)
 		}
 		if err := c.Authorize(ctx, h, "root", deploy, asked, nosudo); err != nil {
