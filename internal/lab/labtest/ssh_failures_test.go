@@ -96,7 +96,7 @@ func (o *odd) tell(d driven, status int, entries []entry) {
 		wanted := regexp.MustCompile(e.says)
 		lines := 0
 		for text := range strings.Lines(d.stdout + d.stderr) {
-			if strings.Contains(text, e.name) && wanted.MatchString(text) {
+			if strings.Contains(text, e.name) && wanted.MatchString(strings.Replace(text, e.name, "", 1)) {
 				lines++
 			}
 		}

@@ -134,6 +134,14 @@ func (f *fleet) site(folder, text string) string {
 	return folder
 }
 
+// write writes a file of the controller's home.
+func (f *fleet) write(name, text string) {
+	f.Helper()
+	if err := os.WriteFile(filepath.Join(f.c.Home(), name), []byte(text), 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
 // tenetPath is the program on this machine.
 func tenetPath() string { return filepath.Join(shared.bin, "tenet") }
 
