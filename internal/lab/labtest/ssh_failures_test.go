@@ -5,6 +5,7 @@ package labtest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -165,10 +166,18 @@ func TestSSHOddAndWell(t *testing.T) {
 		{name: "dash", prepare: "chsh -s /bin/sh a-dash"},
 		{name: "root", attributes: "user = \"deploy\"\nbecome = \"root\""},
 		{name: "other", attributes: "user = \"deploy\"\nbecome = \"a-other\""},
+		{name: "future", prepare: clocked("future", 315576000)},
+		{name: "past", prepare: clocked("past", -315576000)},
 		{name: "quote", prepare: `usermod -d "/home/it's a \"home\"" -m a-quote; ln -s "/home/it's a \"home\"" /home/a-quote`},
 	}
 	site := o.declare("well", entries, line)
+	o.clocks()
 	o.tell(o.tenet("apply", "--yes", site), 0, entries)
+	now := time.Now().UTC()
+	for name, years := range map[string]int{"future": 10, "past": -10} {
+		year := now.AddDate(years, 0, 0).Year()
+		o.on(o.machine, fmt.Sprintf(`grep -h '"started":"%d-' /home/a-%s/.local/state/tenet/runs/*/status.json`, year, name))
+	}
 
 	// A runner that is not what it was is found and replaced.
 	o.on(o.machine, `f=$(ls /home/a-nogzip/.cache/tenet/*/tenet-runner); printf X | dd of=$f bs=1 seek=3000000 conv=notrunc status=none; rm -r /home/a-nogzip/mark-nogzip`)
@@ -178,6 +187,23 @@ func TestSSHOddAndWell(t *testing.T) {
 	if got := o.on(o.machine, "sha256sum /home/a-*/.cache/tenet/*/tenet-runner | cut -c1-64 | sort -u | wc -l"); got != "1" {
 		t.Errorf("%s different runners", got)
 	}
+}
+
+// clocked gives an account a clock that is so many seconds off: see clocks.
+func clocked(name string, seconds int) string {
+	return fmt.Sprintf("printf '#!/bin/sh\\nexec /usr/local/bin/clock %d /bin/sh \"$@\"\\n' > /usr/local/bin/%s && chmod +x /usr/local/bin/%[2]s && chsh -s /usr/local/bin/%[2]s a-%[2]s", seconds, name)
+}
+
+// clocks puts the program onto the machine that makes clocks wrong.
+func (o *odd) clocks() {
+	o.Helper()
+	dir := o.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "github.com/tenetcm/tenet/internal/lab/clock")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		o.Fatalf("%v\n%s", err, out)
+	}
+	(&machine{T: o.T, host: o.machine}).copy(os.DirFS(dir), "/usr/local/bin")
 }
 
 // An upload that is cut off leaves nothing that is used, and sshd that is too busy is
