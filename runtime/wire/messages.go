@@ -74,6 +74,10 @@ type Request struct {
 	Follow bool     `json:"follow,omitempty"` // logs: until the run ends
 	Names  []string `json:"names,omitempty"`  // facts; addresses to forget
 
+	// Of forget: the site that lets go, and how long to wait for another apply.
+	Site        string        `json:"site,omitempty"`
+	LockTimeout time.Duration `json:"lock_timeout,omitempty"`
+
 	Exec  *Exec  `json:"exec,omitempty"`
 	Clean *Clean `json:"clean,omitempty"`
 	Hold  *Hold  `json:"hold,omitempty"`
