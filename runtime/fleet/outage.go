@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -98,6 +99,9 @@ func (m *member) broken(ctx context.Context, err error) *Outcome {
 	}
 	if wrong := (*wrongError)(nil); errors.As(err, &wrong) {
 		return &Outcome{Status: Wrong, Err: wrong.error}
+	}
+	if wrong := (*bundle.LocalError)(nil); errors.As(err, &wrong) { // then nothing is begun
+		return &Outcome{Status: Wrong, Err: wrong}
 	}
 	if makesNoSense(err) {
 		if m.wrong++; m.begun == nothing {

@@ -29,6 +29,8 @@ type machine struct {
 	cut func(connection int) int
 	// refuse is an error of Dial.
 	refuse func(attempt int) error
+	// receive takes what comes after the request of an apply; nil: nothing does.
+	receive func(c *wire.Conn) error
 	// serve, when set, answers instead, after Hello and request.
 	serve func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error
 	// result is how the run ends.
@@ -122,6 +124,11 @@ func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) erro
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
 	s.mu.Unlock()
+	if s.receive != nil && r.Op == wire.OpApply {
+		if err := s.receive(c); err != nil {
+			return err
+		}
+	}
 	go func() {
 		if f, err := c.Receive(); err == nil && f.Kind == wire.KindCancel {
 			s.mu.Lock()
