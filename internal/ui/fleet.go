@@ -2,13 +2,10 @@ package ui
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"sync"
 
-	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/ssh"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -29,6 +26,9 @@ type FleetOptions struct {
 	// table there while it does, and all the rest at the end. Nil: it is none, and
 	// what happens is shown as it does.
 	Screen func() (width, height int)
+	// Trouble says why it is not done with a machine; nil: it is, or its events say
+	// why not.
+	Trouble func(o *fleet.Outcome) *states.Failure
 	// Line gives the source line of a place "file:line:column", or "".
 	Line func(place string) string
 }
@@ -52,6 +52,9 @@ type fleetForm interface {
 
 // NewFleet begins to show.
 func NewFleet(o FleetOptions) *Fleet {
+	if o.Trouble == nil {
+		o.Trouble = func(*fleet.Outcome) *states.Failure { return nil }
+	}
 	f := &Fleet{}
 	if o.JSON {
 		f.form = newFleetJSON(o)
@@ -104,10 +107,13 @@ func (f *Fleet) Event(machine string, ev states.Event) {
 	}
 }
 
-// Note takes a line about a machine, for people.
+// Note takes a line for people about a machine, or about all where it has no name.
 func (f *Fleet) Note(machine, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if machine == "" && f.table != nil {
+		f.table.erase()
+	}
 	f.form.note(machine, text)
 	if f.table != nil {
 		f.table.note(machine, text)
@@ -133,52 +139,20 @@ func (f *Fleet) Ended(machine string, o fleet.Outcome) {
 // Aside calls what uses the terminal itself, such as a question.
 func (f *Fleet) Aside(call func()) { f.locked(call) }
 
-// Close shows what is left to show, and how it ended with all of them. The error is
-// the first one of writing.
-func (f *Fleet) Close(outcomes []fleet.Outcome) error {
+// Settle ends what is shown for a moment only: nothing more will happen.
+func (f *Fleet) Settle() {
 	if f.table != nil {
 		f.table.stop()
 	}
+}
+
+// Close shows what is left to show, and how it ended with all of them. The error is
+// the first one of writing.
+func (f *Fleet) Close(outcomes []fleet.Outcome) error {
+	f.Settle()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.form.close(outcomes)
-}
-
-// FailureOf says what an error about a machine is, for programs and people.
-func FailureOf(err error) *states.Failure {
-	var reach *ssh.Error
-	var said *wire.FailedError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &reach):
-		return &states.Failure{Code: reach.Code, Message: reach.Message, Hint: reach.Hint}
-	case errors.As(err, &said):
-		return &said.Failure
-	}
-	failure := &states.Failure{Code: "error", Message: err.Error()}
-	if list, ok := errors.AsType[diag.List](err); ok {
-		failure.Code = "site"
-		for _, d := range list {
-			if d.Severity == diag.Error {
-				failure.Message, failure.Hint, failure.Source = d.Summary, d.Hint, d.Range.String()
-				break
-			}
-		}
-	}
-	return failure
-}
-
-// failureOf is why it is not done with a machine; nil: it is, or its events say why
-// not.
-func failureOf(o *fleet.Outcome) *states.Failure {
-	if o.Err != nil {
-		return FailureOf(o.Err)
-	}
-	if o.End != nil {
-		return o.End.Failure
-	}
-	return nil
 }
 
 // result is what came of a machine's run; nil: it is not known.

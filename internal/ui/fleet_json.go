@@ -11,9 +11,9 @@ import (
 // fleetJSON writes lines of JSON: events as they come, each with its host, how it
 // ended with each host, and at last with all of them.
 type fleetJSON struct {
-	encoder   *json.Encoder
-	execution string
-	err       error
+	encoder *json.Encoder
+	options FleetOptions
+	err     error
 }
 
 // hostEnd is how it ended with one host: a line, and an entry of the last one.
@@ -40,15 +40,15 @@ type fleetEnd struct {
 
 // hostNote is a line for people about a host.
 type hostNote struct {
-	Type string `json:"type"` // "note"
-	Host string `json:"host"`
+	Type string `json:"type"`           // "note"
+	Host string `json:"host,omitempty"` // empty: all
 	Text string `json:"text"`
 }
 
 func newFleetJSON(o FleetOptions) *fleetJSON {
 	e := json.NewEncoder(o.Out)
 	e.SetEscapeHTML(false)
-	return &fleetJSON{encoder: e, execution: o.Execution}
+	return &fleetJSON{encoder: e, options: o}
 }
 
 func (j *fleetJSON) line(v any) {
@@ -60,10 +60,10 @@ func (j *fleetJSON) line(v any) {
 func (j *fleetJSON) prepared(string, *states.StateRun)     {}
 func (j *fleetJSON) event(_ string, ev states.Event)       { j.line(ev) }
 func (j *fleetJSON) note(machine, text string)             { j.line(hostNote{"note", machine, text}) }
-func (j *fleetJSON) ended(machine string, o fleet.Outcome) { j.line(endOf("host", &o)) }
+func (j *fleetJSON) ended(machine string, o fleet.Outcome) { j.line(j.endOf("host", &o)) }
 
-func endOf(kind string, o *fleet.Outcome) hostEnd {
-	e := hostEnd{Type: kind, Host: o.Machine, Status: o.Status, Run: o.Run, Error: failureOf(o), Duration: o.Duration}
+func (j *fleetJSON) endOf(kind string, o *fleet.Outcome) hostEnd {
+	e := hostEnd{Type: kind, Host: o.Machine, Status: o.Status, Run: o.Run, Error: j.options.Trouble(o), Duration: o.Duration}
 	if r := result(o); r != nil {
 		e.Counts, e.Interrupted, e.Rebooting = &r.Counts, r.Interrupted, r.Rebooting
 	}
@@ -71,11 +71,11 @@ func endOf(kind string, o *fleet.Outcome) hostEnd {
 }
 
 func (j *fleetJSON) close(outcomes []fleet.Outcome) error {
-	end := fleetEnd{Type: "fleet", Execution: j.execution, Status: map[fleet.Status]int{}, Hosts: []hostEnd{}}
+	end := fleetEnd{Type: "fleet", Execution: j.options.Execution, Status: map[fleet.Status]int{}, Hosts: []hostEnd{}}
 	for i := range outcomes {
 		o := &outcomes[i]
 		end.Status[o.Status]++
-		end.Hosts = append(end.Hosts, endOf("", o))
+		end.Hosts = append(end.Hosts, j.endOf("", o))
 		if r := result(o); r != nil {
 			addCounts(&end.Counts, &r.Counts)
 		}

@@ -54,7 +54,7 @@ func (f *fleetText) sums(outcomes []fleet.Outcome) {
 		default:
 			c := &r.Counts
 			rows = append(rows, []string{o.Machine, fmt.Sprint(c.Changed), fmt.Sprint(c.Unchanged),
-				fmt.Sprint(c.Failed + c.Unknown + c.Blocked), short(o.Duration)})
+				fmt.Sprint(c.Failed + c.Unknown), short(o.Duration)})
 		}
 	}
 	if len(rows) == 1 && idle == 0 {
@@ -120,10 +120,11 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 			orphans += len(h.text.orphans)
 		}
 	}
-	line := fmt.Sprintf("%d hosts: ", len(outcomes))
+	line := fmt.Sprintf("%d hosts", len(outcomes))
 	if len(outcomes) == 1 {
-		line = "1 host: "
+		line = "1 host"
 	}
+	line += " in " + short(time.Since(f.started)) + ": "
 	var parts []string
 	switch {
 	case known > 0 && f.options.Plan:
@@ -141,7 +142,7 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 	if bad {
 		paint = f.red
 	}
-	f.out.print(paint(line), f.dim(" in "+short(time.Since(f.started))), "\n")
+	f.out.print(paint(line), "\n")
 }
 
 // summed says of a number of hosts how it ended.

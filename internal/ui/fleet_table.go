@@ -18,6 +18,7 @@ type table struct {
 	mu      *sync.Mutex // the Fleet's
 	screen  func() (width, height int)
 	plan    bool
+	trouble func(*fleet.Outcome) *states.Failure
 	order   []string
 	hosts   map[string]*tableHost
 	name    int // width of the names
@@ -25,6 +26,7 @@ type table struct {
 	shown   int // lines of it that stand on the screen
 	done    chan struct{}
 	gone    sync.WaitGroup
+	once    sync.Once
 }
 
 // tableHost is a host's line.
@@ -40,7 +42,7 @@ type tableHost struct {
 }
 
 func newTable(o FleetOptions, mu *sync.Mutex) *table {
-	t := &table{printer: printer{w: o.Err}, style: style(o.ColorErr), mu: mu, screen: o.Screen, plan: o.Plan, order: o.Hosts,
+	t := &table{printer: printer{w: o.Err}, style: style(o.ColorErr), mu: mu, screen: o.Screen, plan: o.Plan, trouble: o.Trouble, order: o.Hosts,
 		hosts: map[string]*tableHost{}, started: time.Now(), done: make(chan struct{})}
 	for _, name := range o.Hosts {
 		t.hosts[name] = &tableHost{name: name, state: fleet.Waiting, running: map[string]time.Time{}}
@@ -69,7 +71,7 @@ func (t *table) tick() {
 
 // stop takes the table away for good.
 func (t *table) stop() {
-	close(t.done)
+	t.once.Do(func() { close(t.done) })
 	t.gone.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,7 +202,7 @@ func (t *table) line(h *tableHost, now time.Time) tableLine {
 	name := pad(h.name, t.name) + "  "
 	switch {
 	case h.outcome != nil:
-		return tableLine{name + h.fate(t.plan), map[bool]func(string) string{true: t.red, false: t.green}[h.rank() == broken]}
+		return tableLine{name + t.fate(h), map[bool]func(string) string{true: t.red, false: t.green}[h.rank() == broken]}
 	case h.state == fleet.Waiting:
 		return tableLine{name + "waiting", t.dim}
 	}
@@ -236,15 +238,15 @@ func (t *table) line(h *tableHost, now time.Time) tableLine {
 }
 
 // fate is how it ended with a host.
-func (h *tableHost) fate(plan bool) string {
-	if why := failureOf(h.outcome); why != nil {
+func (t *table) fate(h *tableHost) string {
+	if why := t.trouble(h.outcome); why != nil {
 		return fate(h.outcome.Status) + ": " + Line(why.Message)
 	}
 	r := result(h.outcome)
 	switch {
-	case r != nil && plan && r.Counts.Changed == 0:
+	case r != nil && t.plan && r.Counts.Changed == 0:
 		return "nothing to do"
-	case r != nil && plan:
+	case r != nil && t.plan:
 		return fmt.Sprint(r.Counts.Changed, " to do")
 	case r != nil:
 		return applied(&r.Counts, 0) + "  " + short(h.outcome.Duration)

@@ -22,7 +22,7 @@ type fleetText struct {
 	stream  bool
 	width   int // of the names in front of lines
 	hosts   map[string]*hostText
-	order   []string
+	place   map[string]int // of each, in their order
 	notes   alike
 	failed  alike // parts
 	started time.Time
@@ -41,9 +41,10 @@ const maxName = 30
 func newFleetText(o FleetOptions) *fleetText {
 	f := &fleetText{
 		out: printer{w: o.Out}, err: printer{w: o.Err}, style: style(o.Color), options: o,
-		stream: !o.Plan && o.Screen == nil && !o.Quiet, hosts: map[string]*hostText{}, order: o.Hosts, started: time.Now(),
+		stream: !o.Plan && o.Screen == nil && !o.Quiet, hosts: map[string]*hostText{}, place: map[string]int{}, started: time.Now(),
 	}
-	for _, name := range o.Hosts {
+	for i, name := range o.Hosts {
+		f.place[name] = i
 		f.width = max(f.width, min(len(name), maxName))
 	}
 	return f
@@ -144,12 +145,16 @@ func pad(name string, width int) string {
 
 func (f *fleetText) note(machine, text string) {
 	switch {
-	case f.options.Screen == nil:
-		f.err.print(machine+": "+Line(text), "\n")
-		f.err.flush()
-	default:
+	case f.options.Quiet:
+		return
+	case f.options.Screen != nil && machine != "":
 		f.notes.add(Line(text), machine)
+		return
+	case machine != "":
+		text = machine + ": " + text
 	}
+	f.err.print(Line(text), "\n")
+	f.err.flush()
 }
 
 // ended shows, where there is no table, what its events do not tell.
@@ -161,7 +166,7 @@ func (f *fleetText) ended(machine string, o fleet.Outcome) {
 		return
 	}
 	line := h.take()
-	if why := failureOf(&o); why != nil {
+	if why := f.options.Trouble(&o); why != nil {
 		line += f.red("✗ "+fate(o.Status)) + ": " + Line(why.Message) + "\n"
 	} else if r := result(&o); r != nil {
 		line += f.dim(applied(&r.Counts, len(h.text.orphans))+" in "+short(o.Duration)) + "\n"
@@ -177,7 +182,10 @@ func (f *fleetText) close(outcomes []fleet.Outcome) error {
 		f.err.print(f.names(g.hosts), ": ", g.text, "\n")
 	}
 	f.err.flush()
-	if !f.stream && !f.options.Quiet {
+	switch {
+	case f.stream:
+		f.out.print("\n")
+	case !f.options.Quiet:
 		f.blocks(outcomes)
 	}
 	f.failures(outcomes)
@@ -235,12 +243,12 @@ func (f *fleetText) sameSum(hosts []string) (string, bool) {
 // failures shows what failed, once for all hosts on which it did so.
 func (f *fleetText) failures(outcomes []fleet.Outcome) {
 	for _, g := range f.failed.groups {
-		f.out.print(f.names(g.hosts), ":\n", indent(g.text, "  "), "\n")
+		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
 	}
 	var why alike
 	for i := range outcomes {
 		o := &outcomes[i]
-		failure := failureOf(o)
+		failure := f.options.Trouble(o)
 		if failure == nil || o.Status == fleet.Wrong || o.Status == fleet.Spared { // told elsewhere
 			continue
 		}
@@ -252,21 +260,19 @@ func (f *fleetText) failures(outcomes []fleet.Outcome) {
 		why.add(string(t.buf), o.Machine)
 	}
 	for _, g := range why.groups {
-		f.out.print(f.names(g.hosts), ":\n", indent(g.text, "  "), "\n")
+		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
 	}
 }
 
-// names lists hosts, not too many of them.
+// names lists hosts in their order, not too many of them.
 func (f *fleetText) names(hosts []string) string {
 	const most = 12
-	var count string
-	if len(hosts) > 2 {
-		count = fmt.Sprint(len(hosts), " hosts: ")
-	}
+	hosts = slices.Clone(hosts)
+	slices.SortStableFunc(hosts, func(a, b string) int { return f.place[a] - f.place[b] })
 	if len(hosts) <= most+1 || f.options.Verbose {
-		return count + strings.Join(hosts, ", ")
+		return strings.Join(hosts, ", ")
 	}
-	return fmt.Sprintf("%s%s and %d more", count, strings.Join(hosts[:most], ", "), len(hosts)-most)
+	return fmt.Sprintf("%d hosts: %s and %d more", len(hosts), strings.Join(hosts[:most], ", "), len(hosts)-most)
 }
 
 // alike are texts, each with the hosts that it is about.

@@ -1,0 +1,131 @@
+package ui_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/states"
+)
+
+// told is a line of what is told about hosts: one of its fields but Host is set.
+type told struct {
+	Host     string
+	Prepared []string // addresses of handlers, of a run with so many parts
+	State    fleet.State
+	Event    *states.Event
+	Note     string
+	Ended    *fleet.Outcome
+	Trouble  *states.Failure // why it ended so
+}
+
+var took = regexp.MustCompile(` in [0-9.]+(µs|ms|s|m)+\b`)
+
+// TestFleet shows what is told about hosts in each form, each a file of an archive.
+// stderr of a form is what comes there.
+func TestFleet(t *testing.T) {
+	names, err := filepath.Glob("testdata/fleet/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("nothing to show: %v", err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			parsed, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := archive{parsed, t}
+			tried := 0
+			for i, f := range a.Files {
+				if !slices.Contains([]string{"kept", "stream", "quiet", "verbose", "color", "json"}, f.Name) {
+					continue
+				}
+				tried++
+				got := a.fleet(f.Name)
+				if got != string(f.Data) && !*update {
+					t.Errorf("%s shows\n%s\nwant\n%s", f.Name, got, f.Data)
+				}
+				a.Files[i].Data = []byte(got)
+			}
+			if tried == 0 {
+				t.Error("nothing is shown")
+			}
+			if *update {
+				if err := os.WriteFile(name, txtar.Format(a.Archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fleet gives what one form shows.
+func (a archive) fleet(form string) string {
+	var lines []told
+	var hosts []string
+	for line := range strings.Lines(a.file("told")) {
+		var one told
+		d := json.NewDecoder(strings.NewReader(line))
+		d.UseNumber()
+		d.DisallowUnknownFields()
+		if err := d.Decode(&one); err != nil {
+			a.t.Fatalf("%s: %v", line, err)
+		}
+		lines = append(lines, one)
+		if one.Host != "" && !slices.Contains(hosts, one.Host) {
+			hosts = append(hosts, one.Host)
+		}
+	}
+	var out, errs bytes.Buffer
+	troubles := map[string]*states.Failure{}
+	o := ui.FleetOptions{
+		Out: &out, Err: &errs, Hosts: hosts, Plan: a.file("plan") != "", Execution: "20261121-220045-3fa9c1",
+		JSON: form == "json", Quiet: form == "quiet", Verbose: form == "verbose", Color: form == "color",
+		Trouble: func(o *fleet.Outcome) *states.Failure { return troubles[o.Machine] },
+		Line:    a.options(form).Line,
+	}
+	if form == "kept" || form == "color" {
+		o.Screen = func() (int, int) { return 80, 24 }
+	}
+	f := ui.NewFleet(o)
+	var outcomes []fleet.Outcome
+	for _, l := range lines {
+		switch {
+		case l.Prepared != nil:
+			run := &states.StateRun{}
+			for _, address := range l.Prepared {
+				run.Invocations = append(run.Invocations, states.Invocation{Address: address, Handler: true})
+			}
+			f.Prepared(l.Host, run)
+		case l.State != "":
+			f.State(l.Host, l.State)
+		case l.Event != nil:
+			f.Event(l.Host, *l.Event)
+		case l.Ended != nil:
+			troubles[l.Host] = l.Trouble
+			l.Ended.Machine = l.Host
+			f.Ended(l.Host, *l.Ended)
+			outcomes = append(outcomes, *l.Ended)
+		default:
+			f.Note(l.Host, l.Note)
+		}
+	}
+	slices.SortStableFunc(outcomes, func(a, b fleet.Outcome) int { return slices.Index(hosts, a.Machine) - slices.Index(hosts, b.Machine) })
+	if err := f.Close(outcomes); err != nil {
+		a.t.Error(err)
+	}
+	text := out.String()
+	if errs.Len() > 0 {
+		text += "stderr:\n" + errs.String()
+	}
+	return took.ReplaceAllString(strings.ReplaceAll(text, "\x1b", "␛"), " in TIME")
+}
