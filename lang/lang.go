@@ -81,6 +81,9 @@ func (s *Site) For(ctx context.Context, t Target) (*states.Declarations, diag.Li
 	return d, list
 }
 
+// Found lists the mistakes that Load has found, whatever the target.
+func (s *Site) Found() diag.List { return s.list }
+
 // Variables evaluates the site's variables for one target, sorted by name. A
 // variable without a usable value is left out; the list says why.
 func (s *Site) Variables(ctx context.Context, t Target) ([]VariableValue, diag.List) {
