@@ -29,6 +29,7 @@ type applyCmd struct {
 	converging
 	locking
 	pruning
+	rollingOut
 	Resume  string `help:"Go on with this run, which did not end, or failed." placeholder:"ID"`
 	Partial bool   `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
@@ -36,6 +37,9 @@ type applyCmd struct {
 // Run applies a site, or a saved plan.
 func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if err := cmd.converging.check(); err != nil {
+		return err
+	}
+	if err := cmd.rollingOut.check(); err != nil {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
@@ -61,11 +65,14 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if cmd.UntilConverged != nil {
 		s.said = &said{}
 	}
-	c, err := s.compile(ctx, cmd.Site)
+	c, hosts, err := s.chosen(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
-	if err := c.reachable(); err != nil {
+	if hosts != nil {
+		return s.applyHosts(ctx, cmd, c, hosts)
+	}
+	if err := s.compileChosen(ctx, c); err != nil {
 		return err
 	}
 	c.forgetPlanner()

@@ -224,13 +224,18 @@ func interruptible(s *client) (runContext, func()) {
 	// signal caught, writing to it fails, and the run goes on.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
-		if _, ok := <-signals; !ok {
-			return
-		}
-		fmt.Fprintln(s.Err, "interrupted: ending what runs; once more ends at once")
-		cancel(errInterrupted)
-		if _, ok := <-signals; ok {
-			os.Exit(exitInterrupted)
+		ended := false
+		for sig := range signals {
+			if handle := s.interrupts.handler.Load(); handle != nil {
+				(*handle)(sig)
+				continue
+			}
+			if ended {
+				os.Exit(exitInterrupted)
+			}
+			ended = true
+			fmt.Fprintln(s.Err, "interrupted: ending what runs; once more ends at once")
+			cancel(errInterrupted)
 		}
 	}()
 	return runContext{ctx}, func() {

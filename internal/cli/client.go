@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
-	"github.com/tenetcm/tenet/internal/watchdog"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -26,9 +25,10 @@ type client struct {
 	// lockTimeout is how long to wait for another apply.
 	lockTimeout time.Duration
 	model       *kong.Application
-	dog         *watchdog.Dog // that watches an evaluation; nil: none
-	prune       bool          // runs remove what their site declares no longer
-	said        *said         // diagnostics that were shown; nil: each is shown
+	dogs        dogs
+	interrupts  interrupts
+	prune       bool  // runs remove what their site declares no longer
+	said        *said // diagnostics that were shown; nil: each is shown
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	keys          []secrets.Identity // that may open secrets, once they are read
@@ -57,6 +57,18 @@ func terminal(w any) (width int, ok bool) {
 		width = 80
 	}
 	return width, true
+}
+
+// screen gives the size of a terminal.
+func screen(w any) (width, height int) {
+	width, _ = terminal(w)
+	height = 24
+	if f, ok := w.(*os.File); ok {
+		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 3 {
+			height = h
+		}
+	}
+	return width, height
 }
 
 // color reports whether text on w is coloured.

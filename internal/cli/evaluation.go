@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/internal/watchdog"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -30,20 +32,34 @@ func (s *client) limited() (stop func()) {
 		}
 		exit(exitSite)
 	})
-	s.dog = dog
+	s.dogs.mu.Lock()
+	s.dogs.list = append(s.dogs.list, dog)
+	s.dogs.mu.Unlock()
 	return func() {
 		dog.Stop()
-		s.dog = nil
+		s.dogs.mu.Lock()
+		defer s.dogs.mu.Unlock()
+		s.dogs.list = slices.DeleteFunc(slices.Clone(s.dogs.list), func(d *watchdog.Dog) bool { return d == dog })
 	}
 }
 
-// away calls f, which waits for a person: that is no evaluation.
+// dogs watch the evaluations that go on, of several hosts at a time.
+type dogs struct {
+	mu   sync.Mutex
+	list []*watchdog.Dog
+}
+
+// away calls f, which waits for a person: that is no evaluation. Who waits for another
+// one's f is not evaluating either.
 func (s *client) away(f func()) {
-	if s.dog == nil {
-		f()
-		return
+	s.dogs.mu.Lock()
+	list := s.dogs.list
+	s.dogs.mu.Unlock()
+	for _, dog := range list {
+		inner := f
+		f = func() { dog.Away(inner) }
 	}
-	s.dog.Away(f)
+	f()
 }
 
 // checkLimits refuses limits that are none.

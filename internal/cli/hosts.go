@@ -32,6 +32,24 @@ func (s *client) choose(ctx context.Context, c *site) error {
 	return usage("name one with --limit", "this is for one host, and the site declares %s", strings.Join(names, ", "))
 }
 
+// chosen loads a site for a plan or an apply. The hosts are those that it is about; nil
+// where it is about this machine alone.
+func (s *client) chosen(ctx context.Context, path string) (*site, []lang.Host, error) {
+	c, err := s.load(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	hosts, err := s.selected(ctx, c)
+	if err != nil || len(hosts) == 0 {
+		return c, nil, err
+	}
+	if len(hosts) > 1 || hosts[0].Executor != "local" {
+		return c, hosts, nil
+	}
+	c.declared, c.target.Host = &hosts[0], hosts[0].Name
+	return c, nil, nil
+}
+
 // selected gives the hosts that --limit names, all without it; none where the
 // site declares none.
 func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {

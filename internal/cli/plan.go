@@ -27,11 +27,14 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 			return err
 		}
 	}
-	c, err := s.compile(ctx, cmd.Site)
+	c, hosts, err := s.chosen(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
-	if err := c.reachable(); err != nil {
+	if hosts != nil {
+		return s.planHosts(ctx, cmd, c, hosts)
+	}
+	if err := s.compileChosen(ctx, c); err != nil {
 		return err
 	}
 	c.forgetPlanner()

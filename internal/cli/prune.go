@@ -12,13 +12,13 @@ type pruning struct {
 
 // usePrune makes the run one that removes what is no longer declared, if that is
 // asked for.
-func (s *client) usePrune(c *site) error {
+func (s *client) usePrune(c *site) diag.List {
 	if !s.prune || c.run.Prune {
 		return nil
 	}
 	if c.run.Site == "" {
-		return s.diagnose(c, diag.List{{Severity: diag.Warning, Summary: "--prune has no effect on a site without a name",
-			Detail: "What a site has created is known by its name.", Hint: `add site { name = "…" }`}})
+		return diag.List{{Severity: diag.Warning, Summary: "--prune has no effect on a site without a name",
+			Detail: "What a site has created is known by its name.", Hint: `add site { name = "…" }`}}
 	}
 	run := *c.run
 	run.Prune = true

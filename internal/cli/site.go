@@ -147,6 +147,16 @@ func (s *client) compile(ctx context.Context, path string) (*site, error) {
 	return c, nil
 }
 
+// compileChosen does the same with a site that is loaded, and whose host is chosen.
+func (s *client) compileChosen(ctx context.Context, c *site) error {
+	declarations, err := s.declarations(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.forgetSyntax(declarations)
+	return s.plan(c, declarations)
+}
+
 // load opens a site, to be evaluated for this machine or a host that it
 // declares.
 func (s *client) load(ctx context.Context, path string) (*site, error) {
@@ -183,16 +193,10 @@ func (s *client) evaluate(ctx context.Context, path string) (*site, *states.Decl
 
 // declarations evaluates a site for the host that was chosen.
 func (s *client) declarations(ctx context.Context, c *site) (*states.Declarations, error) {
-	stop := s.limited()
-	declarations, diags := c.lang.For(ctx, c.target)
-	stop()
+	declarations, diags := s.evaluated(ctx, c)
 	if ctx.Err() != nil {
 		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
-	if diags.HasErrors() && declarations != nil {
-		diags = append(diags, graph.Cycles(declarations)...).Sorted()
-	}
-	diags = append(diags, rightVersion(c.lang, version())...)
 	if err := s.diagnose(c, diags); err != nil {
 		return nil, err
 	}
@@ -200,32 +204,53 @@ func (s *client) declarations(ctx context.Context, c *site) (*states.Declaration
 	return declarations, nil
 }
 
+// evaluated evaluates a site for the host that was chosen, and prints nothing: so it
+// may be called for several hosts at a time.
+func (s *client) evaluated(ctx context.Context, c *site) (*states.Declarations, diag.List) {
+	stop := s.limited()
+	declarations, diags := c.lang.For(ctx, c.target)
+	stop()
+	if diags.HasErrors() && declarations != nil {
+		diags = append(diags, graph.Cycles(declarations)...).Sorted()
+	}
+	return declarations, append(diags, rightVersion(c.lang, version())...)
+}
+
 // plan compiles declarations, and selects from the run.
 func (s *client) plan(c *site, declarations *states.Declarations) error {
-	var diags diag.List
+	diags, wrong := s.compiled(c, declarations)
+	if err := s.diagnose(c, diags); err != nil {
+		return err
+	}
+	return wrong
+}
+
+// compiled does what plan does, and prints nothing. The error is for wrong usage.
+func (s *client) compiled(c *site, declarations *states.Declarations) (diags diag.List, err error) {
 	stop := s.limited()
 	c.result, diags = graph.Compile(declarations, graph.Options{Registry: c.registry()})
 	stop()
-	if err := s.diagnose(c, diags); err != nil {
-		return err
+	if diags.HasErrors() {
+		return diags, nil
 	}
 	g := s.globals
 	c.run = c.result.Run
 	if len(g.Target)+len(g.Tags)+len(g.Exclude) == 0 {
-		return s.usePrune(c)
+		return append(diags, s.usePrune(c)...), nil
 	}
 	if s.prune {
-		return usage("leave out one of them", "--prune is about the whole site, and --target, --tags and --exclude take a part of it")
+		return diags, usage("leave out one of them", "--prune is about the whole site, and --target, --tags and --exclude take a part of it")
 	}
-	c.run, diags = c.result.Select(graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude})
-	if diags.HasErrors() { // a wrong address is wrong usage, not a wrong site
-		wrong := &status{code: exitUsage, err: diags.Err()}
+	run, found := c.result.Select(graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude})
+	if found.HasErrors() { // a wrong address is wrong usage, not a wrong site
+		wrong := &status{code: exitUsage, err: found.Err()}
 		if len(g.Target)+len(g.Exclude) > 0 {
 			wrong.hint = "tenet compile lists the addresses"
 		}
-		return wrong
+		return diags, wrong
 	}
-	return s.diagnose(c, diags)
+	c.run = run
+	return append(diags, found...), nil
 }
 
 // source gives the text of a file that diagnostics may name.

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// planHosts shows what an apply would do on hosts.
+func (s *client) planHosts(ctx context.Context, cmd *planCmd, c *site, hosts []lang.Host) error {
+	if cmd.Save != "" && len(hosts) > 1 {
+		return usage("name one with --limit", "-o saves the plan of one host, and these are %d", len(hosts))
+	}
+	v, err := s.several(ctx, c, hosts)
+	if err != nil {
+		return err
+	}
+	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	if err != nil {
+		return err
+	}
+	return v.ended(outcomes, cmd.DetailedExitcode)
+}
+
+// applyHosts brings hosts into the declared state.
+func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) error {
+	if cmd.UntilConverged != nil {
+		return usage("apply again until nothing changes, or name one host with --limit that is this machine",
+			"--until-converged is for this machine, and these are hosts that are reached from it")
+	}
+	rollout, err := cmd.rollout(c)
+	if err != nil {
+		return err
+	}
+	v, err := s.several(ctx, c, hosts)
+	if err != nil {
+		return err
+	}
+	machines, looked := v.machines, []fleet.Outcome(nil)
+	if !cmd.Yes {
+		machines, looked, err = v.consent(ctx)
+		if err != nil || len(machines) == 0 {
+			return errors.Join(err, v.ended(looked, false))
+		}
+	}
+	x, err := v.begin(machines)
+	if err != nil {
+		return err
+	}
+	outcomes, err := v.run(ctx, wire.OpApply, machines, fleet.Options{Rollout: rollout, Execution: x})
+	if closed := x.Close(); closed != nil {
+		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
+	}
+	if err != nil {
+		return err
+	}
+	v.tellLeft(outcomes)
+	return v.ended(append(looked, outcomes...), cmd.DetailedExitcode)
+}
+
+// begin records what is about to be done on hosts, and says how it is called.
+func (v *several) begin(machines []*fleet.Machine) (*fleet.Execution, error) {
+	dir, err := v.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	r := fleet.Record{Command: v.command, Site: v.site.lang.Name(), Origin: v.site.origin, User: v.user()}
+	for _, m := range machines {
+		r.Hosts = append(r.Hosts, v.recordOf(v.hostOf(m.Name)))
+	}
+	x, err := (&fleet.Executions{Dir: filepath.Join(dir, "executions")}).New(r)
+	if err != nil {
+		return nil, &status{code: exitFailed, err: fmt.Errorf("what is done on hosts cannot be recorded, and nothing was done: %w", err), hint: elsewhere}
+	}
+	v.execution = x.ID()
+	if v.globals.JSON {
+		return x, v.printLine(executionLine{"execution", x.ID()})
+	}
+	if !v.globals.Quiet {
+		fmt.Fprintln(v.Err, "execution "+x.ID())
+	}
+	return x, nil
+}
+
+// executionLine says how what is done on all hosts is called, for programs.
+type executionLine struct {
+	Type      string `json:"type"` // "execution"
+	Execution string `json:"execution"`
+}
+
+// recordOf is a host as it is reached, for records.
+func (v *several) recordOf(h *lang.Host) fleet.RecordHost {
+	r := fleet.RecordHost{Name: h.Name, Executor: h.Executor}
+	if h.Executor != "ssh" {
+		r.StateDir = v.globals.StateDir
+		return r
+	}
+	to := v.sshHost(*h, "")
+	r.Address, r.Port, r.User, r.Become, r.BecomeMethod = to.Address, to.Port, to.User, to.Become.User, to.Become.Method
+	r.Options = append(append(r.Options, v.globals.SSHOption...), to.Options...)
+	return r
+}
+
+// tellLeft says how to hear of hosts again where something goes on that nobody looks
+// after any more.
+func (v *several) tellLeft(outcomes []fleet.Outcome) {
+	left := 0
+	for i := range outcomes {
+		if outcomes[i].Status == fleet.Left {
+			left++
+		}
+	}
+	if left > 0 && !v.globals.JSON {
+		fmt.Fprintf(v.Err, "hint: tenet status %s asks %s how it ended\n", v.execution, people(left, "host", "hosts"))
+	}
+}
+
+// consent shows the plan of all hosts and asks. It gives those on which there is
+// something to do, none where nobody wants that, and how it ended with the others.
+func (v *several) consent(ctx context.Context) ([]*fleet.Machine, []fleet.Outcome, error) {
+	v.keep = true
+	defer func() { v.keep = false }()
+	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	var machines []*fleet.Machine
+	var rest []fleet.Outcome
+	v.rows = map[string][]states.Event{}
+	for i, o := range outcomes {
+		if o.Status != fleet.Done || o.End == nil || o.End.Result == nil || o.End.Result.Counts.Changed == 0 {
+			rest = append(rest, o)
+			continue
+		}
+		machines = append(machines, v.machines[i])
+		v.rows[o.Machine] = v.events[o.Machine]
+	}
+	v.prepared, v.events = nil, nil
+	if len(machines) == 0 || v.wasInterrupted() {
+		return nil, rest, nil
+	}
+	question := "Apply this?"
+	if n := len(outcomes) - len(machines); n > 0 {
+		question = fmt.Sprintf("Apply this on %s of %d?", people(len(machines), "host", "hosts"), len(outcomes))
+	}
+	yes, err := v.ask(ctx, bufio.NewReader(v.In), question)
+	if err != nil || !yes {
+		return nil, nil, err
+	}
+	return machines, rest, nil
+}
+
+// rollingOut are the flags that say how many hosts at a time, and when it stops.
+type rollingOut struct {
+	Batch       string `help:"Apply to so many hosts at a time, batch by batch, such as 1,10%,100%." placeholder:"N|P%,…" group:"rollout"`
+	MaxFailures string `help:"Stop before the next batch when more hosts than this have failed." placeholder:"N|P%" group:"rollout"`
+	Pause       span   `help:"Wait this long between batches." placeholder:"DURATION" group:"rollout"`
+	Order       string `help:"In which order: inventory or shuffle." placeholder:"ORDER" group:"rollout"`
+}
+
+// given reports whether one of them is given.
+func (r *rollingOut) given() bool { return *r != (rollingOut{}) }
+
+// rollout is how the site and the flags want it; nil: all at once.
+func (r *rollingOut) rollout(*site) (*fleet.Rollout, error) {
+	if !r.given() {
+		return nil, nil
+	}
+	out := &fleet.Rollout{}
+	return out, r.over(out)
+}
+
+// check refuses what cannot be meant.
+func (r *rollingOut) check() error { return r.over(&fleet.Rollout{}) }
+
+// over puts the flags that are given in the place of what the site says.
+func (r *rollingOut) over(out *fleet.Rollout) error {
+	const hint = "write a number of hosts or a share of them, such as 3 or 10%"
+	if r.Batch != "" {
+		out.Batch = nil
+		for word := range strings.SplitSeq(r.Batch, ",") {
+			n, ok := amount(word)
+			if !ok || n.N < 1 {
+				return usage(hint, "--batch cannot be %q", r.Batch)
+			}
+			out.Batch = append(out.Batch, n)
+		}
+	}
+	if r.MaxFailures != "" {
+		n, ok := amount(r.MaxFailures)
+		if !ok {
+			return usage(hint, "--max-failures cannot be %q", r.MaxFailures)
+		}
+		out.MaxFailures = &n
+	}
+	switch r.Order {
+	case "":
+	case "inventory":
+		out.Shuffle = false
+	case "shuffle":
+		out.Shuffle = true
+	default:
+		return usage("write inventory or shuffle", "--order cannot be %q", r.Order)
+	}
+	if r.Pause > 0 {
+		out.Pause = time.Duration(r.Pause)
+	}
+	return nil
+}
+
+// amount reads a number of hosts, or a share of them.
+func amount(text string) (fleet.Amount, bool) {
+	text = strings.TrimSpace(text)
+	number, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseUint(number, 10, 31)
+	return fleet.Amount{N: int(n), Percent: percent}, err == nil && (!percent || n <= 100)
+}

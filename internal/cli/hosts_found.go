@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// factsFrom gives the facts that a host gave in its Hello, and those of --facts in their
+// place.
+func (v *several) factsFrom(hello *wire.Hello) (func(name string) (any, error), error) {
+	told := &told{facts: hello.Facts, errors: hello.Errors}
+	known := host.NewFacts(nil, nil)
+	own := func(name string) (any, error) {
+		if !slices.Contains(known.Names(), name) {
+			return known.Fact(name) // an error that lists them
+		}
+		return told.Fact(name)
+	}
+	if v.globals.Facts == "" {
+		return own, nil
+	}
+	given, err := v.client.facts(nil)
+	return func(name string) (any, error) {
+		if given.Given(name) {
+			return given.Fact(name)
+		}
+		return own(name)
+	}, err
+}
+
+// usedSecrets notes which files of secrets one host needs.
+type usedSecrets struct {
+	get   func(name string) (string, error)
+	mu    sync.Mutex
+	files map[string]bool
+}
+
+func (u *usedSecrets) value(name string) (string, error) {
+	if file, _, err := secrets.Locate(name); err == nil {
+		u.mu.Lock()
+		u.files[file] = true
+		u.mu.Unlock()
+	}
+	return u.get(name)
+}
+
+// digests leaves out the files that only other hosts need.
+func (u *usedSecrets) digests(all map[string]string) map[string]string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	own := map[string]string{}
+	for file, digest := range all {
+		if u.files[file] {
+			own[file] = digest
+		}
+	}
+	return own
+}
+
+// findings are the diagnostics of hosts: what is said of several of them is said once.
+type findings struct {
+	list  []*finding
+	known map[string]*finding
+	hosts int // that were evaluated
+}
+
+// finding is a diagnostic, and the hosts that it is about.
+type finding struct {
+	diag.Diagnostic
+	hosts []string
+}
+
+// find notes what the evaluation for a host has found.
+func (v *several) find(name string, diags diag.List) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f := &v.found
+	f.hosts++
+	for _, d := range diags {
+		text, err := json.Marshal(d)
+		if err != nil {
+			text = []byte(d.Error())
+		}
+		one := f.known[string(text)]
+		if one == nil {
+			if f.known == nil {
+				f.known = map[string]*finding{}
+			}
+			one = &finding{Diagnostic: d}
+			f.known[string(text)] = one
+			f.list = append(f.list, one)
+		}
+		one.hosts = append(one.hosts, name)
+	}
+}
+
+// hostDiagnostic is a diagnostic about hosts, for programs.
+type hostDiagnostic struct {
+	Type  string   `json:"type"` // "diagnostic"
+	Hosts []string `json:"hosts"`
+	diag.Diagnostic
+}
+
+// showFindings prints the diagnostics of hosts. A line names those hosts, unless it is
+// all.
+func (v *several) showFindings() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	order := map[string]int{}
+	for i, h := range v.hosts {
+		order[h.Name] = i
+	}
+	byHosts, all := map[string]diag.List{}, []string{}
+	e := json.NewEncoder(v.Err)
+	e.SetEscapeHTML(false)
+	for _, f := range v.found.list {
+		slices.SortFunc(f.hosts, func(a, b string) int { return order[a] - order[b] })
+		if v.globals.JSON {
+			if err := e.Encode(hostDiagnostic{"diagnostic", f.hosts, f.Diagnostic}); err != nil {
+				return failed(unread(err))
+			}
+			continue
+		}
+		title := ""
+		if len(f.hosts) < v.found.hosts {
+			title = namesOf(f.hosts, v.globals.Verbose) + ":"
+		}
+		if byHosts[title] == nil {
+			all = append(all, title)
+		}
+		byHosts[title] = append(byHosts[title], f.Diagnostic)
+	}
+	for _, title := range all {
+		if title != "" {
+			fmt.Fprintln(v.Err, ui.Clean(title))
+		}
+		if err := v.diagnose(v.site, byHosts[title].Sorted()); err != nil && !byHosts[title].HasErrors() {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended gives the exit status of what was done on hosts.
+func (v *several) ended(outcomes []fleet.Outcome, detailed bool) error {
+	var codes []int
+	for i := range outcomes {
+		o := &outcomes[i]
+		codes = append(codes, statusOf(o))
+		if o.End != nil && o.End.Result != nil && detailed && o.End.Result.Counts.Changed > 0 {
+			codes = append(codes, exitChanges)
+		}
+	}
+	if v.wasInterrupted() {
+		codes = append(codes, exitInterrupted)
+	}
+	if code := worst(codes); code != exitDone {
+		return &status{code: code}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// several is a plan or an apply of a site on its hosts.
+type several struct {
+	*client
+	site     *site // loaded, and evaluated for each host with what it says of itself
+	hosts    []lang.Host
+	machines []*fleet.Machine
+	origin   string // as hosts are told
+	facts    []string
+	view     *ui.Fleet // of what goes on; nil: nothing does
+	op       wire.Op
+	// execution is what all hosts know it by; rows is what each was shown to do.
+	execution string
+	rows      map[string][]states.Event
+
+	mu       sync.Mutex
+	found    findings
+	nothing  map[string]error // hosts of which nothing is selected, and why
+	prepared map[string]*site // what each is to do, where that is kept
+	keep     bool
+	events   map[string][]states.Event // of each host, likewise
+}
+
+// several makes ready for hosts of a site.
+func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*several, error) {
+	if found := c.lang.Found(); found.HasErrors() { // whatever the hosts say of themselves
+		return nil, s.diagnose(c, found)
+	}
+	if s.globals.Facts != "" && len(hosts) > 1 {
+		return nil, usage("name one with --limit", "--facts are those of one machine, and these are %d hosts", len(hosts))
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, failed(err)
+	}
+	v := &several{client: s, site: c, hosts: hosts, origin: name + ":" + c.origin, facts: c.lang.FactNames()}
+	v.machines, err = s.machines(ctx, hosts, func(host, text string) {
+		v.mu.Lock()
+		view := v.view
+		v.mu.Unlock()
+		if view != nil {
+			view.Note(host, text)
+		}
+	})
+	return v, err
+}
+
+// run does something on the hosts, and shows it; keep keeps what each says.
+func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine, o fleet.Options) ([]fleet.Outcome, error) {
+	v.mu.Lock()
+	v.op, v.found, v.nothing = op, findings{}, map[string]error{}
+	v.prepared, v.events = map[string]*site{}, map[string][]states.Event{}
+	names := make([]string, 0, len(machines))
+	for _, m := range machines {
+		names = append(names, m.Name)
+	}
+	v.view = v.newView(names)
+	v.mu.Unlock()
+	ctx, cancelled, done := v.interruptible(ctx)
+	defer done()
+	o.Forks, o.Cancelled, o.Listener = v.globals.Forks, cancelled, &keeping{v.view, v}
+	task := fleet.Task{
+		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.site.lang.Name(), v.origin)},
+		Prepare:  v.prepare,
+		Registry: func(*fleet.Machine) *states.Registry { return v.site.lang.Registry() },
+	}
+	outcomes, err := fleet.Run(ctx, machines, task, o)
+	if err != nil {
+		v.view.Settle()
+		return nil, failed(err)
+	}
+	v.view.Settle() // the table goes, and diagnostics come before the sum
+	if err := v.showFindings(); err != nil {
+		return nil, err
+	}
+	if err := unread(v.view.Close(outcomes)); err != nil {
+		return nil, failed(fmt.Errorf("what was done could not be shown: %w", err))
+	}
+	return outcomes, v.nowhere(outcomes)
+}
+
+// nowhere reports that nothing was selected on any host.
+func (v *several) nowhere(outcomes []fleet.Outcome) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.nothing) == 0 || len(v.nothing) < len(outcomes) {
+		return nil
+	}
+	return v.nothing[outcomes[0].Machine]
+}
+
+// newView shows what goes on in the form that the flags ask for.
+func (v *several) newView(names []string) *ui.Fleet {
+	g := v.globals
+	o := ui.FleetOptions{
+		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.op == wire.OpPlan, Execution: v.execution,
+		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
+		Line: v.site.line, Trouble: troubleOf,
+	}
+	if _, tty := terminal(v.Err); tty {
+		o.Screen = func() (int, int) { return screen(v.Err) }
+	}
+	return ui.NewFleet(o)
+}
+
+// keeping keeps events beside showing them.
+type keeping struct {
+	*ui.Fleet
+	v *several
+}
+
+// Event keeps an event, where that is asked for, and shows it.
+func (k *keeping) Event(machine string, ev states.Event) {
+	if k.v.keep {
+		k.v.mu.Lock()
+		k.v.events[machine] = append(k.v.events[machine], ev)
+		k.v.mu.Unlock()
+	}
+	k.Fleet.Event(machine, ev)
+}
+
+// prepare evaluates the site for a host that was reached, and makes the bundle. The
+// host gets its own run, and nothing of others.
+func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+	c, err := v.runFor(ctx, m.Name, hello)
+	if err != nil || c == nil {
+		return nil, nil, err
+	}
+	v.view.Prepared(m.Name, c.run)
+	b := &bundle.Bundle{
+		Execution: v.execution, Origin: v.origin, Run: c.run, Places: c.recorded(), Files: c.sources,
+		Parallel: v.globals.Parallel, LockTimeout: v.lockTimeout,
+	}
+	if v.op == wire.OpApply {
+		b.Rows = v.rows[m.Name]
+	}
+	for _, list := range c.modules {
+		b.Modules = append(b.Modules, planfile.Modules(list))
+	}
+	if v.keep {
+		v.mu.Lock()
+		v.prepared[m.Name] = c
+		v.mu.Unlock()
+	}
+	return &wire.Request{
+		Op: v.op, User: v.user(), From: strings.SplitN(v.origin, ":", 2)[0], Command: v.command,
+		BecomeMethod: v.globals.BecomeMethod, BecomePassword: v.becomePass,
+	}, b, nil
+}
+
+// runFor evaluates the site for one host. It gives nil where nothing of it is selected.
+func (v *several) runFor(ctx context.Context, name string, hello *wire.Hello) (*site, error) {
+	c := *v.site
+	c.target.Host = name
+	c.declared = v.hostOf(name)
+	facts, err := v.factsFrom(hello)
+	if err != nil {
+		return nil, err
+	}
+	c.target.Facts = facts
+	used := &usedSecrets{get: c.target.Secrets, files: map[string]bool{}}
+	if c.target.Secrets != nil {
+		c.target.Secrets = used.value
+	}
+	declarations, diags := v.evaluated(ctx, &c)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if diags.HasErrors() {
+		v.find(name, diags)
+		return nil, diags
+	}
+	declarations.SecretFiles = used.digests(v.site.secrets.Digests())
+	c.forgetSyntax(declarations)
+	more, wrong := v.compiled(&c, declarations)
+	diags = append(diags, more...)
+	v.find(name, diags)
+	switch {
+	case diags.HasErrors():
+		return nil, diags
+	case wrong != nil: // an address or a tag that is of other hosts
+		v.mu.Lock()
+		v.nothing[name] = wrong
+		v.mu.Unlock()
+		return nil, nil
+	}
+	c.forgetPlanner()
+	return &c, nil
+}
+
+func (v *several) hostOf(name string) *lang.Host {
+	i := slices.IndexFunc(v.hosts, func(h lang.Host) bool { return h.Name == name })
+	return &v.hosts[i]
+}
