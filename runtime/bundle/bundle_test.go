@@ -31,8 +31,7 @@ type named struct {
 	Tree   *states.Tree   `state:"tree,in" doc:"Tree."`
 }
 
-func registry(t testing.TB) *states.Registry {
-	t.Helper()
+func registry() *states.Registry {
 	return states.NewRegistry(states.Define(states.Type[named]{
 		Name: "named", Doc: "Names things.", NoAbsent: "it is an act",
 		Act: func(_ context.Context, _ host.Host, want named) (bool, named, error) { return false, want, nil },
@@ -116,7 +115,7 @@ func send(t testing.TB, b *bundle.Bundle, store *bundle.Store, have []byte) (*bu
 	defer z.Close()
 	counted := &counter{w: a}
 	sent := make(chan error, 1)
-	go func() { sent <- b.Send(wire.New(a, counted, a.Close), have, registry(t)) }()
+	go func() { sent <- b.Send(wire.New(a, counted, a.Close), have, registry()) }()
 	got, err := store.Receive(wire.New(z, z, z.Close))
 	z.Close()
 	if failed := <-sent; err == nil && failed != nil {
@@ -135,8 +134,15 @@ func (c *counter) Write(data []byte) (int, error) {
 	return c.w.Write(data)
 }
 
+// failer is a test of any kind.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // same compares what was received with what was sent.
-func same(t testing.TB, sent, got *bundle.Bundle) {
+func same(t failer, sent, got *bundle.Bundle) {
 	t.Helper()
 	if a, b := *sent, *got; true {
 		a.Files, b.Files = nil, nil
@@ -154,9 +160,9 @@ func same(t testing.TB, sent, got *bundle.Bundle) {
 	sameFiles(t, sent, got)
 }
 
-func sameFiles(t testing.TB, sent, got *bundle.Bundle) {
+func sameFiles(t failer, sent, got *bundle.Bundle) {
 	t.Helper()
-	sources, trees := planfile.Sources(sent.Run, registry(t))
+	sources, trees := planfile.Sources(sent.Run, registry())
 	names := []string{}
 	for _, s := range sources {
 		names = append(names, s.Path)
@@ -240,15 +246,28 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("%+v, %v", opened, err)
 	}
 	sameFiles(t, b, opened)
-	if err := fstest.TestFS(opened.Files, "motd", "big", "modules/own.star"); err != nil {
-		t.Error(err)
-	}
 	private(t, store.Dir)
 	if err := store.Forget(b.Execution); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Open(b.Execution); !os.IsNotExist(err) {
 		t.Errorf("after it was forgotten: %v", err)
+	}
+}
+
+// TestFiles: modules are read through the files as those of any file system.
+func TestFiles(t *testing.T) {
+	store, _ := newStore(t)
+	b := example(t, site(), []string{"motd"}, nil, []string{"modules/own.star"})
+	got, _, err := send(t, b, store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(got.Files, "motd", "modules/own.star"); err != nil {
+		t.Error(err)
+	}
+	if _, err := states.OpenFile(got.Files, "../motd"); !os.IsNotExist(err) {
+		t.Errorf("a file outside: %v", err)
 	}
 }
 

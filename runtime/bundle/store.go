@@ -173,18 +173,22 @@ func (f *folder) sync() error {
 	return errors.Join(sync(int(dir.Fd())), dir.Close())
 }
 
-// readFlags open a file, and no symbolic link; what is no file keeps nobody waiting.
-const readFlags = os.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+var errNoFile = errors.New("it is not a regular file")
 
-// openFile opens a regular file to read.
+// openFile opens a regular file to read, and nothing that a symbolic link leads to.
+// What is no file, as a pipe that nobody writes to, keeps nobody waiting.
 func openFile(root *os.Root, name string) (*os.File, error) {
-	file, err := root.OpenFile(name, readFlags, 0)
+	there, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: file.Name(), Err: errors.New("it is not a regular file")}
+	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(info, there)) {
+		err = &fs.PathError{Op: "open", Path: file.Name(), Err: errNoFile}
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -203,7 +207,7 @@ func (s *Store) content(f file) (io.ReadCloser, error) {
 	at := contentPath(f.SHA256)
 	in, err := openFile(root, at)
 	if err != nil {
-		gone := errors.Is(err, fs.ErrNotExist)
+		gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile)
 		if err = errors.Join(err, root.Close()); gone {
 			err = &DamagedError{Name: f.Name, Gone: true}
 		}
