@@ -58,6 +58,9 @@ type (
 	FunctionDoc    = eval.FunctionDoc
 	Host           = eval.Host
 	Role           = eval.Role
+	Rollout        = eval.Rollout
+	Stage          = eval.Stage
+	Amount         = eval.Amount
 )
 
 // Site is a loaded site.
@@ -115,6 +118,22 @@ func (s *Site) Hosts(ctx context.Context, t Target) (hosts []Host, groups []stri
 	}
 	return s.program.Hosts(ctx, t)
 }
+
+// Rollout gives the site's rollout for the hosts that are meant, nil for all: its
+// stages hold no others, and those without one are left out. It is nil where the site
+// has none.
+func (s *Site) Rollout(ctx context.Context, t Target, hosts []Host) (*Rollout, diag.List) {
+	if s.broken {
+		return nil, s.list
+	}
+	return s.program.Rollout(ctx, t, hosts)
+}
+
+// ParseBatch reads the batches of a rollout, such as "1,10%,100%".
+func ParseBatch(text string) ([]Amount, error) { return eval.ParseBatch(text) }
+
+// ParseAmount reads a number of hosts or a share of them, such as "3" or "20%".
+func ParseAmount(text string) (Amount, error) { return eval.ParseAmount(text) }
 
 // AllFacts is the name that FactNames gives where any fact may be asked for.
 const AllFacts = program.AllFacts

@@ -138,9 +138,9 @@ func (g *schemas) attribute(word, name string, in *syntax.Shape) Schema {
 		s = orComputed(Schema{"enum": []any{"present", "absent"}})
 	case slices.Contains([]string{"ordered", "recovered", "prune", "merge", "nullable", "lazy", "defer", "parallel", "ignore_failure", "retain"}, name):
 		s = orComputed(Schema{"type": "boolean"})
-	case slices.Contains([]string{"tags", "lock", "roles", "command"}, name):
+	case slices.Contains([]string{"tags", "lock", "roles", "command", "ssh_options"}, name):
 		s = Schema{"anyOf": []any{list, computed()}}
-	case slices.Contains([]string{"source", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name"}, name):
+	case slices.Contains([]string{"source", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name", "order", "pause", "become_method"}, name):
 		s = text
 	case name == "params" || name == "vars" || name == "retry" || name == "confirm":
 		s = orComputed(Schema{"type": "object"})

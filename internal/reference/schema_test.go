@@ -57,6 +57,8 @@ var right = []string{
 	`{"block": {"b": {"members": ["state.s"], "always": ["state.t"], "ordered": "${true}"}}, "state": {"s": {}, "t": {}}}`,
 	`{"file": {"/a": {"retry": {"attempts": 2}, "unless": [{"exists": "/a"}, {"missing": "/b"}], "tags": ["x"], "for_each": null, "content": null}}}`,
 	`{"role": {"web": {"package": {"nginx": {}}, "vars": {"x": 1}}}, "variable": {"x": {"default": 0}}, "host": {"web1": {"roles": ["web"]}}, "host_group": {"g": {"hosts": ["web*"]}}}`,
+	`{"host": {"web1": {"become_method": "doas", "ssh_options": ["ProxyJump=gate"]}, "db1": {}},
+	   "rollout": {"batch": [1, "50%"], "max_failures": 0, "pause": "30s", "order": "shuffle", "stage": [{"db": {"hosts": "db*"}}, {"apps": {"hosts": ["web*"]}}]}, "print": {"a": {"message": "x"}}}`,
 	`{"component": {"m": {"source": "std/motd", "vars": {"text": "x\n"}}}}`,
 	`{"command": {"a": {"argv": ["true"], "timeout": "5s", "notify": "${[reload.nginx]}"}}, "reload": {"nginx": {}}}`,
 }

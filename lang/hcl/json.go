@@ -54,6 +54,9 @@ func (r *jsonReader) body(e hcl2.Expression, in *syntax.Shape) *syntax.Body {
 		}
 	}
 	slices.SortStableFunc(out.Blocks, func(a, b *syntax.Block) int {
+		if a.Type == "stage" && b.Type == "stage" {
+			return 0 // they have an order, and stand in an array
+		}
 		return cmp.Or(cmp.Compare(a.Type, b.Type), slices.Compare(a.Labels, b.Labels))
 	})
 	out.Blocks = append(out.Blocks, ordered...)
@@ -99,6 +102,10 @@ func (r *jsonReader) blocks(e hcl2.Expression, head *syntax.Block, labels int, i
 		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s needs a label", head.Type), Range: eval.Range(e.Range()),
 			Hint: fmt.Sprintf(`write "%s": {"LABEL": {…}}`, head.Type)})
 		return nil
+	}
+	if head.Type == "stage" && len(pairs) > 1 {
+		r.list.Add(diag.Diagnostic{Summary: "the stages have no order, since they are properties of an object", Range: eval.Range(e.Range()),
+			Hint: `put them in order: "stage": [{"NAME": {…}}, …]`})
 	}
 	var out []*syntax.Block
 	for _, pair := range pairs {

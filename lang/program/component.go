@@ -141,6 +141,9 @@ func (d *decoder) noHosts(p *Program) {
 	for _, g := range p.groups {
 		d.errorAt(g.src, "declare host groups in the site", "a component declares no host groups")
 	}
+	if p.rollout != nil {
+		d.errorAt(p.rollout.src, "declare the rollout in the site", "a component declares no rollout")
+	}
 	for _, r := range p.roles {
 		d.errorAt(r.src, "declare roles in the site", "a component declares no roles")
 	}

@@ -30,6 +30,7 @@ type evaluation struct {
 	hosts  []*hostEntry
 	// groupNames are those of the site, which its components see, too.
 	groupNames []string
+	rollout    *eval.Rollout // of the site; nil: it has none
 
 	bases     map[string]*declaration // all that is declared
 	instances map[string]*instance    // by address

@@ -44,6 +44,7 @@ func (e *evaluator) inventory(need bool) {
 		for _, g := range e.site.groups {
 			e.errorAt(g.src, "declare hosts: host \"NAME\" { … }", "the site declares a host group, but no hosts")
 		}
+		e.rolled()
 		return
 	}
 	for _, g := range e.site.groups {
@@ -70,6 +71,7 @@ func (e *evaluator) inventory(need bool) {
 		e.host = &hostEntry{Host: eval.Host{Name: e.target.Host}}
 	}
 	e.clashes()
+	e.rollout = e.rolled()
 }
 
 // groups evaluates the groups, ordered by priority, then by name.

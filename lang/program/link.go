@@ -116,6 +116,13 @@ func (l *linker) inventory() {
 	for _, g := range l.site.groups {
 		link("a host group", &g.reach, g.hosts, g.labels, g.priority)
 	}
+	if r := l.site.rollout; r != nil {
+		s := scope{valuesOf: "a rollout"}
+		l.attributes(s, r.batch, r.maxFailures, r.pause, r.order)
+		for _, stage := range r.stages {
+			l.attributes(s, stage.hosts, stage.batch, stage.maxFailures)
+		}
+	}
 }
 
 func (l *linker) declaration(d *declaration) {

@@ -74,6 +74,7 @@ type Program struct {
 	roles        map[string]*role
 	hosts        []*hostDecl
 	groups       []*groupDecl
+	rollout      *rolloutDecl // nil: there is none
 	moved        []movedDecl
 	libraries    map[string]*library // blocks "functions"
 

@@ -12,7 +12,7 @@ import (
 // these declare some they run for it once, with what is known then.
 func (e *evaluator) findHosts(need bool) {
 	scripts := e.site.dir.Scripts
-	written := slices.Concat(scripts.Calls("host"), scripts.Calls("host_group"), scripts.Calls("role"))
+	written := slices.Concat(hostCalls(scripts), scripts.Calls("role"))
 	x := newEvaluation(e.ctx, e.site, e.target)
 	if len(written) == 0 {
 		x.site = x.site.again(&x.list)
@@ -24,12 +24,23 @@ func (e *evaluator) findHosts(need bool) {
 		x.addRoles(scripts.Calls("role"))
 	}
 	x.inventory(need)
-	e.hosts, e.host, e.groupNames = x.hosts, x.host, x.groupNames
+	e.hosts, e.host, e.groupNames, e.rollout = x.hosts, x.host, x.groupNames, x.rollout
 	e.list.Add(x.list...)
 	if !need {
 		e.site = x.site
 	}
 }
+
+// hostCalls gives the calls of the words that are about hosts, roles apart.
+func hostCalls(scripts syntax.Scripts) []*syntax.Block {
+	var out []*syntax.Block
+	for _, word := range hostWords() {
+		out = append(out, scripts.Calls(word)...)
+	}
+	return out
+}
+
+func hostWords() []string { return []string{"host", "host_group", "rollout"} }
 
 // addRoles declares the roles that a script would have declared had it not
 // ended before, so that hosts may name them.
@@ -62,8 +73,7 @@ func (e *evaluator) missed(found []syntax.Script, list diag.List) diag.List {
 	}
 	var out diag.List
 	all := true
-	scripts := e.site.dir.Scripts
-	for _, b := range slices.Concat(scripts.Calls("host"), scripts.Calls("host_group")) {
+	for _, b := range hostCalls(e.site.dir.Scripts) {
 		if done[at(b.TypeRange)] {
 			continue
 		}
@@ -92,8 +102,7 @@ func aboutHosts(found []syntax.Script, list diag.List) diag.List {
 	for _, s := range found {
 		scripts[s.Name] = true
 		for _, b := range s.Body.Blocks {
-			switch b.Type {
-			case "host", "host_group", "role":
+			if b.Type == "role" || slices.Contains(hostWords(), b.Type) {
 				spans = append(spans, at(b.Body.Src))
 			}
 		}

@@ -54,6 +54,11 @@ func (p *parser) names() map[string]bool {
 	return p.known
 }
 
+// earlyWords are those whose calls are looked at before anything runs.
+func earlyWords() []string {
+	return []string{"site", "role", "output", "host", "host_group", "inventory", "rollout"}
+}
+
 // stdPrefix begins the names of files that are part of the program. A file of
 // the site may stand in a directory "std".
 const stdPrefix = "std:"
@@ -86,7 +91,7 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 	starsyntax.Walk(tree, func(n starsyntax.Node) bool {
 		if call, ok := n.(*starsyntax.CallExpr); ok {
 			f.calls[point{call.Lparen.Line, call.Lparen.Col}] = call
-			if fn, ok := call.Fn.(*starsyntax.Ident); ok && (fn.Name == "site" || fn.Name == "role" || fn.Name == "output" || strings.HasPrefix(fn.Name, "host")) {
+			if fn, ok := call.Fn.(*starsyntax.Ident); ok && slices.Contains(earlyWords(), fn.Name) {
 				f.written = append(f.written, call)
 			}
 		}

@@ -25,7 +25,7 @@ func words() map[string]word {
 	return map[string]word{
 		"state": declareState, "run": declareRun, "block": declareBlock, "component": declareComponent,
 		"role": declareRole, "host_group": simple("host_group"), "inventory": unlabelled("inventory"),
-		"rollout": unlabelled("rollout"), "output": declareOutput, "moved": declareMoved,
+		"rollout": declareRollout, "output": declareOutput, "moved": declareMoved,
 		"variable": declareVariable, "site": describeSite, "ref": makeRef,
 	}
 }

@@ -26,7 +26,7 @@ type AttributeDoc struct {
 // WordDocs describes the words of the language, in the order in which they are
 // best read.
 func WordDocs() []WordDoc {
-	return slices.Concat(stateWords(), groupWords(), valueWords(), hostWords())
+	return slices.Concat(stateWords(), groupWords(), valueWords(), hostWords(), fleetWords())
 }
 
 func stateWords() []WordDoc {

@@ -1,0 +1,188 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// rolloutDecl is rollout { … }.
+type rolloutDecl struct {
+	src                              hcl2.Range
+	batch, maxFailures, pause, order *syntax.Attribute
+	stages                           []*stageDecl
+}
+
+// stageDecl is stage "NAME" { … }.
+type stageDecl struct {
+	name                      string
+	src                       hcl2.Range
+	hosts, batch, maxFailures *syntax.Attribute
+}
+
+func (d *decoder) rollout(b *syntax.Block) {
+	d.check(b.Body, d.shapes.Rollout, nil)
+	if first := d.site.rollout; first != nil {
+		d.list.Add(diag.Diagnostic{Summary: "the rollout is described twice", Range: at(b.Header), Hint: "join the two rollout blocks",
+			Related: []diag.Related{{Message: "first described here", Range: at(first.src)}}})
+		return
+	}
+	a := b.Body.Attribute
+	r := &rolloutDecl{src: b.Header, batch: a("batch"), maxFailures: a("max_failures"), pause: a("pause"), order: a("order")}
+	d.site.rollout = r
+	for _, sub := range b.Body.Blocks {
+		if sub.Type != "stage" {
+			continue
+		}
+		d.check(sub.Body, d.shapes.Stage, nil)
+		if !d.identifier(sub) {
+			continue
+		}
+		a := sub.Body.Attribute
+		s := &stageDecl{name: sub.Labels[0], src: sub.Header, hosts: a("hosts"), batch: a("batch"), maxFailures: a("max_failures")}
+		if i := slices.IndexFunc(r.stages, func(first *stageDecl) bool { return first.name == s.name }); i >= 0 {
+			d.duplicate("the stage "+s.name, sub.Header, at(r.stages[i].src))
+			continue
+		}
+		if s.hosts == nil {
+			d.errorAt(sub.Header, `add hosts = "db*" or hosts = ["@db", "!db3"]`, "the stage %s names no hosts", s.name)
+			continue
+		}
+		r.stages = append(r.stages, s)
+	}
+}
+
+// rolled evaluates the site's rollout, nil where it has none. What is said about
+// other hosts than the one that is evaluated is said for all of them.
+func (e *evaluator) rolled() *eval.Rollout {
+	d := e.site.rollout
+	if d == nil {
+		return nil
+	}
+	if len(e.site.hosts) == 0 {
+		e.errorAt(d.src, "declare hosts: host \"NAME\" { … }", "the site declares a rollout, but no hosts")
+		return nil
+	}
+	r := &eval.Rollout{Range: at(d.src), Order: "inventory"}
+	r.Batch, r.MaxFailures = e.batch(d.batch), e.maxFailures(d.maxFailures)
+	if v, ok := e.attribute(d.pause, e.root); ok {
+		pause, err := eval.Duration(v)
+		if err != nil {
+			e.wrongValue(d.pause, err, "")
+		}
+		r.Pause = pause
+	}
+	if text, ok := e.text1(d.order); ok {
+		if !slices.Contains(eval.Orders(), text) {
+			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(eval.DidYouMean(text, eval.Orders()), `write "inventory" or "shuffle"`))
+		}
+		r.Order = text
+	}
+	stageOf := map[string]*stageDecl{}
+	for _, sd := range d.stages {
+		s := eval.Stage{Name: sd.name, Range: at(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
+		if sd.batch == nil {
+			s.Batch = r.Batch
+		}
+		var twice []string
+		for _, h := range e.stageHosts(sd) {
+			if stageOf[h.Name] != nil {
+				twice = append(twice, h.Name)
+				continue
+			}
+			stageOf[h.Name] = sd
+			s.Hosts = append(s.Hosts, h.Name)
+		}
+		if len(twice) > 0 {
+			first := stageOf[twice[0]]
+			e.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: at(sd.hosts.Range()),
+				Summary: fmt.Sprintf("the stage %s has hosts of an earlier one: %s", sd.name, strings.Join(twice, ", ")),
+				Detail:  "A host takes its turn in the first stage that names it.", Hint: fmt.Sprintf("leave it out: \"!%s\"", twice[0]),
+				Related: []diag.Related{{Message: fmt.Sprintf("the stage %s is here", first.name), Range: at(first.src)}}})
+		}
+		r.Stages = append(r.Stages, s)
+	}
+	return r
+}
+
+func (e *evaluator) batch(a *syntax.Attribute) []eval.Amount {
+	v, ok := e.attribute(a, e.root)
+	if !ok {
+		return nil
+	}
+	amounts, err := eval.Batch(v)
+	if err != nil {
+		e.wrongValue(a, err, "")
+	}
+	return amounts
+}
+
+func (e *evaluator) maxFailures(a *syntax.Attribute) *eval.Amount {
+	v, ok := e.attribute(a, e.root)
+	if !ok {
+		return nil
+	}
+	amount, err := eval.MaxFailures(v)
+	if err != nil {
+		e.wrongValue(a, err, "")
+	}
+	return amount
+}
+
+// stageHosts gives the hosts that a stage names: a pattern, or a list of them.
+func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
+	v, ok := e.attribute(d.hosts, e.root)
+	if !ok {
+		return nil
+	}
+	hint := `write hosts = "db*" or hosts = ["@db", "!db3"]`
+	pattern, err := eval.Text(v)
+	if err != nil {
+		var terms []string
+		if terms, err = eval.Texts(v); err != nil {
+			e.wrongValue(d.hosts, fmt.Errorf("a pattern of hosts is required, or a list of them: %w", err), hint)
+			return nil
+		}
+		pattern = strings.Join(terms, ",")
+	}
+	hosts, _, _ := e.hostsFound()
+	found, err := eval.SelectHosts(hosts, e.groupNames, pattern)
+	switch {
+	case err != nil:
+		e.wrongValue(d.hosts, err, hint)
+	case len(found) == 0:
+		e.wrongValue(d.hosts, fmt.Errorf("the stage %s has no hosts: none of the site fits", d.name), "tenet inspect hosts lists the hosts and their groups")
+	}
+	return found
+}
+
+// Rollout gives the site's rollout for the hosts that are meant, nil for all: its
+// stages hold no others, and those without one are left out. It is nil where the site
+// has none.
+func (p *Program) Rollout(ctx context.Context, t eval.Target, hosts []eval.Host) (*eval.Rollout, diag.List) {
+	e := newEvaluation(ctx, p, t)
+	e.takeInventory()
+	r := e.rollout
+	if r == nil || hosts == nil {
+		return r, e.list.Sorted()
+	}
+	out := *r
+	out.Stages = nil
+	for _, s := range r.Stages {
+		s.Hosts = slices.DeleteFunc(slices.Clone(s.Hosts), func(name string) bool {
+			return !slices.ContainsFunc(hosts, func(h eval.Host) bool { return h.Name == name })
+		})
+		if len(s.Hosts) > 0 {
+			out.Stages = append(out.Stages, s)
+		}
+	}
+	return &out, e.list.Sorted()
+}

@@ -1,0 +1,53 @@
+package star
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// declareRollout is rollout(batch = …, stages = {NAME: {…}}): a dict keeps its order.
+func declareRollout(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var stages starlark.Value = starlark.None
+	var where place
+	b, err := r.declareWith("rollout", c, args, kwargs, 0, map[string]func(starlark.Value, place) error{
+		"stages": func(v starlark.Value, at place) error {
+			stages, where = v, at
+			return nil
+		},
+		"stage": func(starlark.Value, place) error {
+			return &eval.HintError{Message: "rollout() has no argument \"stage\"", Hint: stagesHint}
+		},
+	})
+	if err != nil || stages == starlark.None {
+		return starlark.None, err
+	}
+	d, ok := stages.(starlark.IterableMapping)
+	if !ok {
+		return nil, &placed{&eval.HintError{Message: "stages is a dict, not " + kindOf(stages), Hint: stagesHint}, where.src}
+	}
+	for _, item := range d.Items() {
+		name, ok := starlark.AsString(item[0])
+		if !ok {
+			return nil, &placed{&eval.HintError{Message: fmt.Sprintf("the name of a stage is text, not %s", kindOf(item[0])), Hint: stagesHint}, where.src}
+		}
+		at := where.entry(name)
+		inside, ok := item[1].(starlark.IterableMapping)
+		if !ok {
+			return nil, &placed{&eval.HintError{Message: fmt.Sprintf("the stage %q is a dict, not %s", name, kindOf(item[1])), Hint: stagesHint}, at.src}
+		}
+		src := where.key(name)
+		sub := &syntax.Block{Type: "stage", TypeRange: src, Header: src, Labels: []string{name}, LabelRanges: []hcl2.Range{src}}
+		if err := r.inner(b, nil, sub, inside, at); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.None, nil
+}
+
+const stagesHint = `write stages = {"NAME": {"hosts": "db*"}}`
