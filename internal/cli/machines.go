@@ -64,7 +64,7 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 		m := &fleet.Machine{Name: h.Name, Groups: h.Groups}
 		switch h.Executor {
 		case "local":
-			m.Dial = s.dialLocal
+			m.Dial, m.InProcess = s.dialLocal, true
 		case "ssh":
 			if s.globals.Root != "" {
 				return nil, usage("leave it out", "--root is a tree of this machine, and %s is another one", h.Name)

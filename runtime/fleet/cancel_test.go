@@ -132,21 +132,22 @@ func TestCancelAndLeave(t *testing.T) {
 // cancelling the others.
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, list := machines(2, func(i int, m *machine) {
-			if i == 0 {
+		_, list := machines(3, func(i int, m *machine) {
+			if i != 1 {
 				m.serve = func(ctx context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
 					<-ctx.Done()
 					return ctx.Err()
 				}
 			}
 		})
+		list[2].InProcess = true // nothing goes on there without this process
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		outcomes, err := fleet.Run(ctx, list, apply(), fleet.Options{})
 		if err != nil {
 			t.Error(err)
 		}
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Left, fleet.Done})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Left, fleet.Done, fleet.Interrupted})
 		if !errors.Is(outcomes[0].Err, context.DeadlineExceeded) {
 			t.Error(outcomes[0].Err)
 		}

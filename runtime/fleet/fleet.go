@@ -24,6 +24,9 @@ type Machine struct {
 	// Via names what handshakes go through, such as a jump host: not too many at a
 	// time do. Empty: nothing.
 	Via string
+	// InProcess says that what is done there ends with the connection, since this
+	// process does it.
+	InProcess bool
 	// Dial starts a runner there, and gives the connection behind its Hello. An error
 	// may say more of itself: see DialError.
 	Dial func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error)

@@ -130,6 +130,8 @@ func (m *member) let(ctx context.Context) *Outcome {
 	switch cause := context.Cause(ctx); {
 	case m.begun == nothing && m.fresh.Err() != nil:
 		return &Outcome{Status: Interrupted, Err: errCancelled}
+	case cause != nil && m.InProcess:
+		return &Outcome{Status: Interrupted, Err: cause}
 	case cause != nil:
 		return &Outcome{Status: Left, Err: cause}
 	}
