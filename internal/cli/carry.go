@@ -81,7 +81,11 @@ func (s *client) ran(err error) error {
 	if err == error(e) {
 		err = e.Err
 	}
-	return &status{code: exitFailed, err: err, hint: e.Hint}
+	code := exitFailed
+	if e.Code == runner.CodeUsage {
+		code = exitUsage
+	}
+	return &status{code: code, err: err, hint: e.Hint}
 }
 
 // job is what a site is for the runner.

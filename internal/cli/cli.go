@@ -129,6 +129,9 @@ func failed(err error) error {
 
 // Main runs a command line, and gives the exit status.
 func Main(args []string, env Environment) int {
+	if runs(args) {
+		return serveHost(args[1:], env)
+	}
 	g := &grammar{}
 	exited := -1
 	parser, err := kong.New(g,

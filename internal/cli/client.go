@@ -2,11 +2,8 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/runner"
 )
 
 // session is one run of the program.
@@ -107,33 +105,8 @@ func (s *client) newHost() (*host.Local, error) {
 	return h, nil
 }
 
-// stateBelow is the state folder within a tree, which no symbolic link may lead
-// out of it.
-func stateBelow(dir string) (string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", usage("", "--root: %w", err)
-	}
-	defer root.Close()
-	if _, err := root.Stat("var/lib/tenet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", &status{code: exitFailed, err: fmt.Errorf("the state folder below %s cannot be used: %w", dir, err), hint: elsewhere}
-	}
-	return filepath.Abs(filepath.Join(dir, "var/lib/tenet"))
-}
-
 // stateDir is where the records of runs are kept.
 func (s *client) stateDir() (string, error) {
-	switch {
-	case s.globals.StateDir != "":
-		return filepath.Abs(s.globals.StateDir)
-	case s.globals.Root != "" && s.globals.Root != "/":
-		return stateBelow(s.globals.Root)
-	case os.Geteuid() == 0:
-		return "/var/lib/tenet", nil
-	case filepath.IsAbs(s.getenv("XDG_STATE_HOME")): // others are to be ignored, says the XDG specification
-		return filepath.Join(s.getenv("XDG_STATE_HOME"), "tenet"), nil
-	case s.getenv("HOME") != "":
-		return filepath.Join(s.getenv("HOME"), ".local/state/tenet"), nil
-	}
-	return "", usage("give --state-dir DIR", "there is no HOME to keep the records of runs in")
+	dir, err := runner.StateDir(s.globals.StateDir, s.globals.Root, s.getenv)
+	return dir, s.ran(err)
 }

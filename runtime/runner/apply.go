@@ -203,12 +203,41 @@ func short(d time.Duration) string {
 func (r *Runner) carry(ctx context.Context, j *Job, record *journal.Run, b before, events func(states.Event)) (*runtime.Result, error) {
 	o, done := r.options(j, b, events)
 	o.Journal, o.Continue = record, r.continues(record.ID())
+	stop := flushing(record)
 	result, err := runtime.Apply(ctx, j.Run, o)
+	stop()
 	err = errors.Join(err, done())
 	if err == nil && result.Rebooting {
 		return result, r.awaitReboot(ctx, record, result)
 	}
 	return result, errors.Join(err, record.Finish(ending(result, err)))
+}
+
+// flushEvery is how old events may be for who follows them in another process.
+const flushEvery = 200 * time.Millisecond
+
+// flushing lets who follows a run see what it has done lately, until the result is called.
+func flushing(record *journal.Run) (stop func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(flushEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				if record.Flush() != nil {
+					return // the run finds that out, and ends
+				}
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-done
+	}
 }
 
 // ending tells the journal how a run ended.

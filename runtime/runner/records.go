@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -17,7 +18,13 @@ func (r *Runner) Clean(id string) (*Cleaned, error) {
 	if err != nil || folder == nil {
 		return &Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}, err
 	}
-	id, err = folder.Clean(id)
+	run, err := folder.Status(id)
+	if err == nil {
+		id = run.Run
+	}
+	if id, err = folder.Clean(id); err == nil && run.Execution != "" {
+		err = (&bundle.Store{Dir: r.StateDir}).Forget(run.Execution)
+	}
 	if err == nil {
 		return &Cleaned{Removed: []string{id}, Kept: []*journal.NeededError{}}, nil
 	}

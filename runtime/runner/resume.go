@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/custom"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
@@ -70,8 +71,11 @@ func (r *Runner) resumed(ctx context.Context, was *journal.Resumed, o Resuming) 
 		return j, nil
 	}
 	var err error
-	if o.Files != nil && filepath.IsAbs(j.Origin) {
+	switch {
+	case o.Files != nil && filepath.IsAbs(j.Origin):
 		j.Files, err = o.Files(ctx, was.Status)
+	case j.Execution != "":
+		j.Files, err = r.bundled(was.Status)
 	}
 	if err != nil || j.Files == nil {
 		return j, err
@@ -87,6 +91,15 @@ func (r *Runner) resumed(ctx context.Context, was *journal.Resumed, o Resuming) 
 	}
 	j.Registry, err = Modules(r.Registry, j.Files, dirs)
 	return j, err
+}
+
+// bundled opens the files that came for a run.
+func (r *Runner) bundled(run journal.Status) (fs.FS, error) {
+	b, err := (&bundle.Store{Dir: r.StateDir}).Open(run.Execution)
+	if err != nil {
+		return nil, &Error{Err: fmt.Errorf("what came for run %s cannot be read: %w", run.Run, err), Hint: "apply the site again: what is done already is not done twice"}
+	}
+	return b.Files, nil
 }
 
 // needsFiles reports whether a run needs files of its site still.

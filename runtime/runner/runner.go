@@ -29,6 +29,9 @@ type Runner struct {
 
 	// Note is told what people should know; nil: nobody.
 	Note func(Note)
+	// Detach is called when a run is to begin that outlives its connection, and what it
+	// gives once that does; nil: nothing has to be done for that.
+	Detach func() (done func())
 	// ResumeArgv is what goes on with a run once the machine has started anew.
 	ResumeArgv func(run string) []string
 	// BecomeMethod and BecomePassword are for parts that act as another account.

@@ -18,6 +18,9 @@ type Error struct {
 	Differences []planfile.Difference
 }
 
+// CodeUsage is the code of an Error about what was asked for.
+const CodeUsage = "usage"
+
 // Error gives the message.
 func (e *Error) Error() string { return e.Err.Error() }
 

@@ -1,0 +1,252 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/tenetcm/tenet/runtime/become"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Exit statuses of Main.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitInterrupted = 4
+	exitUsage       = 64
+	// ExitDigest says that the program is not the one that was to be started.
+	ExitDigest = 97
+)
+
+// Process is what a program gets from its caller.
+type Process struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string         // "NAME=value"
+	Registry *states.Registry // the modules that come with it
+	Version  string
+	// Arguments are those before what Main is given, with which the program is started
+	// once more: "runner".
+	Arguments []string
+}
+
+const usageText = `usage: runner serve [--facts NAME,…] [--site SITE] [--state-dir DIR] [--root DIR] [--digest SHA256]
+       runner resume ID [--state-dir DIR]
+       runner become
+`
+
+// Main is the program that acts on hosts: it does what the arguments say, and gives the
+// exit status.
+func Main(args []string, p Process) int {
+	if len(args) == 0 {
+		fmt.Fprint(p.Err, usageText)
+		return exitUsage
+	}
+	ctx, stop := untilSignal()
+	defer stop()
+	var err error
+	switch args[0] {
+	case "serve":
+		err = p.serve(ctx, args[1:])
+	case "resume":
+		err = p.resume(ctx, args[1:])
+	case "become":
+		err = p.become(ctx, args[1:])
+	default:
+		err = wrong("there is no command %q", args[0])
+	}
+	return p.status(err)
+}
+
+// wrong is the error for wrong usage.
+func wrong(format string, args ...any) error {
+	return &Error{Code: CodeUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// status prints an error, and gives its exit status.
+func (p *Process) status(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(p.Err, "tenet:", strings.Map(printable, err.Error()))
+	e, ok := errors.AsType[*Error](err)
+	if ok && e.Hint != "" {
+		fmt.Fprintln(p.Err, "hint:", strings.Map(printable, e.Hint))
+	}
+	if ok && e.Code == CodeUsage {
+		fmt.Fprint(p.Err, usageText)
+		return exitUsage
+	}
+	if _, damaged := errors.AsType[*DigestError](err); damaged {
+		return ExitDigest
+	}
+	if errors.Is(err, errInterrupted) {
+		return exitInterrupted
+	}
+	return exitFailed
+}
+
+// printable keeps what a terminal would take for something else away from it.
+func printable(r rune) rune {
+	if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
+		return '�'
+	}
+	return r
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// untilSignal ends the context at a signal to end. That of a terminal or a reader that has
+// gone is none: it is caught and dropped, not ignored, since programs that are started
+// would inherit that.
+func untilSignal() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	dropped := make(chan os.Signal, 1)
+	signal.Notify(dropped, syscall.SIGHUP, syscall.SIGPIPE)
+	go func() {
+		if _, ok := <-signals; ok {
+			cancel(errInterrupted)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		signal.Stop(dropped)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// flags reads the options of a command, which may stand before and behind its arguments.
+func (p *Process) flags(args []string, define func(*flag.FlagSet)) (rest []string, err error) {
+	f := flag.NewFlagSet("runner", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	define(f)
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, wrong("%w", err)
+		}
+		if args = f.Args(); len(args) == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+}
+
+// serve does what is asked for over the standard streams.
+func (p *Process) serve(ctx context.Context, args []string) error {
+	var o wire.Opening
+	var names string
+	rest, err := p.flags(args, func(f *flag.FlagSet) {
+		f.StringVar(&names, "facts", "", "")
+		f.StringVar(&o.Site, "site", "", "")
+		f.StringVar(&o.StateDir, "state-dir", "", "")
+		f.StringVar(&o.Root, "root", "", "")
+		f.StringVar(&o.Digest, "digest", "", "")
+	})
+	if err == nil && len(rest) > 0 {
+		err = wrong("serve takes options alone")
+	}
+	if err != nil {
+		return err
+	}
+	if names != "" {
+		o.Facts = strings.Split(names, ",")
+	}
+	r, err := p.runner(o.StateDir, o.Root)
+	if err != nil {
+		return err
+	}
+	r.Detach = func() func() { return detaching("tenet applies a site") }
+	touchRunner()
+	return Serve(ctx, wire.New(p.In, p.Out, nil), o, r)
+}
+
+// runner is this machine.
+func (p *Process) runner(stateDir, root string) (*Runner, error) {
+	dir, err := StateDir(stateDir, root, p.getenv)
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.NewLocal(host.LocalOptions{Root: root})
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{Host: h, StateDir: dir, Root: root, Registry: p.Registry, Program: p.Version}
+	if program := own(); program != "" {
+		r.ResumeArgv = func(run string) []string {
+			return append(append([]string{program}, p.Arguments...), "resume", run, "--state-dir", dir)
+		}
+	}
+	return r, nil
+}
+
+// getenv gives an environment variable, or "".
+func (p *Process) getenv(name string) string {
+	for _, entry := range p.Environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// resume goes on with a run after the machine has started anew.
+func (p *Process) resume(ctx context.Context, args []string) error {
+	var dir string
+	rest, err := p.flags(args, func(f *flag.FlagSet) { f.StringVar(&dir, "state-dir", "", "") })
+	if err == nil && len(rest) != 1 {
+		err = wrong("resume takes the ID of a run")
+	}
+	if err != nil {
+		return err
+	}
+	r, err := p.runner(dir, "")
+	if err != nil {
+		return err
+	}
+	r.User, r.From, r.Command = "root", "tenet-resume.service", "tenet runner resume"
+	r.Note = func(n Note) { fmt.Fprintln(p.Err, strings.Map(printable, n.Text)) }
+	if err := r.Arrived(rest[0]); err != nil {
+		return err
+	}
+	run, err := r.Find(rest[0])
+	if err != nil {
+		return err
+	}
+	if run.Root != "" && run.Root != "/" {
+		return &Error{Err: fmt.Errorf("run %s acts on %s, which has not started anew", run.Run, run.Root)}
+	}
+	result, err := r.Resume(ctx, Resuming{Run: run.Run}, nil, func(states.Event) {})
+	switch {
+	case err != nil:
+		return err
+	case result.Interrupted:
+		return errInterrupted
+	case result.Failed:
+		return &Error{Err: fmt.Errorf("run %s has failed", run.Run), Hint: "tenet logs " + run.Run + " shows what"}
+	}
+	return nil
+}
+
+// become lets another runner act as the account of this process.
+func (p *Process) become(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return wrong("become takes no arguments")
+	}
+	h, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	return become.Serve(ctx, p.In, p.Out, h)
+}

@@ -1,0 +1,303 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// operation does what a request asks for, and adds to how it ended.
+type operation func(ctx context.Context, q *wire.Request, end *wire.End) error
+
+func (s *session) operations() map[wire.Op]operation {
+	return map[wire.Op]operation{
+		wire.OpPlan: s.plan, wire.OpApply: s.apply, wire.OpAttach: s.attach,
+		wire.OpPing:  func(context.Context, *wire.Request, *wire.End) error { return nil },
+		wire.OpFacts: s.facts, wire.OpExec: s.exec, wire.OpLogs: s.logs,
+		wire.OpStatus: func(_ context.Context, q *wire.Request, _ *wire.End) error { return give(s, q.ID, s.Status) },
+		wire.OpManaged: func(context.Context, *wire.Request, *wire.End) error {
+			return give(s, "", func(string) ([]ManagedSite, error) { return s.Managed() })
+		},
+		wire.OpHistory: func(context.Context, *wire.Request, *wire.End) error {
+			return give(s, "", func(string) ([]Past, error) { return s.History() })
+		},
+		wire.OpClean: s.clean, wire.OpHold: s.hold, wire.OpForget: s.forget,
+		wire.OpRelease: func(context.Context, *wire.Request, *wire.End) error {
+			return give(s, "", func(string) (*journal.Hold, error) { return s.Release() })
+		},
+	}
+}
+
+// give sends what is asked for by an ID.
+func give[T any](s *session, id string, get func(string) (T, error)) error {
+	v, err := get(id)
+	if err == nil {
+		s.data(v)
+	}
+	return err
+}
+
+// plan plans what comes in a bundle.
+func (s *session) plan(ctx context.Context, _ *wire.Request, end *wire.End) error {
+	j, err := s.receive()
+	if err != nil {
+		return err
+	}
+	s.listen()
+	j.Observe = true
+	result, err := s.Plan(ctx, j, s.event)
+	end.Result = resultOf(result)
+	return err
+}
+
+// apply applies what comes in a bundle. From Started on it goes on by itself.
+func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) error {
+	detached := func() {}
+	if s.Detach != nil {
+		detached = s.Detach()
+	}
+	j, err := s.receive()
+	if err != nil {
+		return err
+	}
+	s.listen()
+	result, err := s.Apply(ctx, j, func(run string) {
+		detached()
+		s.mu.Lock()
+		s.started = true
+		s.mu.Unlock()
+		s.out.letGo()
+		s.out.json(wire.KindStarted, wire.Started{Run: run})
+	}, s.event)
+	end.Result = resultOf(result)
+	if result == nil || err == nil && !result.Failed && !result.Interrupted { // nobody goes on with it
+		err = errors.Join(err, (&bundle.Store{Dir: s.StateDir}).Forget(j.Execution))
+	}
+	return err
+}
+
+// receive makes a job of a bundle.
+func (s *session) receive() (*Job, error) {
+	b, err := (&bundle.Store{Dir: s.StateDir}).Receive(s.conn)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{
+		Run: b.Run, Files: b.Files, Origin: b.Origin, Execution: b.Execution, Places: PlacesOf(b.Places),
+		Recorded: func() map[string]journal.Source { return b.Places },
+		Rows:     b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout,
+	}
+	if len(b.Modules) == 0 {
+		return j, nil
+	}
+	if j.Modules, err = Digests(b.Files, b.Modules); err == nil {
+		j.Registry, err = Modules(s.Registry, b.Files, b.Modules)
+	}
+	return j, err
+}
+
+func resultOf(r *runtime.Result) *wire.Result {
+	if r == nil {
+		return nil
+	}
+	return &wire.Result{
+		Run: r.Report.Run, Counts: r.Counts, Failed: r.Failed, Interrupted: r.Interrupted, Rebooting: r.Rebooting, Report: &r.Report,
+	}
+}
+
+// arriving is how long a run is awaited that may just be beginning: another process has
+// its bundle.
+const arriving = 15 * time.Second
+
+// attach tells the events of a run from a number on, until it ends. A wish to cancel
+// goes to the process that carries it out.
+func (s *session) attach(ctx context.Context, q *wire.Request, end *wire.End) error {
+	run, err := s.await(ctx, q.ID)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.pass = func() { s.interrupt(run.Run) }
+	s.mu.Unlock()
+	s.out.json(wire.KindStarted, wire.Started{Run: run.Run})
+	for ev, err := range s.Events(ctx, run.Run, q.After, true) {
+		if err != nil {
+			return err
+		}
+		s.event(ev)
+	}
+	return s.ended(run.Run, end)
+}
+
+// await finds a run, which may still be beginning.
+func (s *session) await(ctx context.Context, id string) (journal.Status, error) {
+	store := &bundle.Store{Dir: s.StateDir}
+	for begun := time.Now(); ; {
+		run, err := s.Find(id)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Code != wire.CodeNotFound || time.Since(begun) > arriving {
+			return run, err
+		}
+		if _, gone := store.Open(id); gone != nil {
+			return run, err
+		}
+		select {
+		case <-ctx.Done():
+			return run, interrupted(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// interrupt asks the process that carries a run out to end it.
+func (s *session) interrupt(run string) {
+	holder, err := s.Holder()
+	if err == nil && (holder == nil || holder.Run != run) {
+		return // it has ended
+	}
+	if err == nil && holder.PID > 1 {
+		err = syscall.Kill(holder.PID, syscall.SIGTERM)
+	}
+	if err != nil {
+		s.note(NoteRecords, "the run cannot be ended: "+err.Error())
+	}
+}
+
+// ended tells how a run ended, as its record has it.
+func (s *session) ended(run string, end *wire.End) error {
+	now, err := s.Status(run)
+	if err != nil {
+		return err
+	}
+	end.Result = &wire.Result{
+		Run: now.Run, Failed: now.State == journal.Failed, Interrupted: now.State == journal.Interrupted,
+		Rebooting: now.State == journal.Rebooting, Report: now.Report,
+	}
+	if now.Counts != nil {
+		end.Result.Counts = *now.Counts
+	}
+	if now.Error == "" {
+		return nil
+	}
+	e := &Error{Err: errors.New(now.Error)}
+	if end.Result.Interrupted {
+		e.Code = wire.CodeInterrupted
+	}
+	return e
+}
+
+// facts tells further facts.
+func (s *session) facts(_ context.Context, q *wire.Request, _ *wire.End) error {
+	facts := host.NewFacts(s.Host, nil)
+	names := q.Names
+	if len(names) == 0 {
+		names = facts.Names()
+	}
+	told, errs := tell(facts, names)
+	for _, text := range errs {
+		s.note(NoteRecords, text)
+	}
+	s.data(told)
+	return nil
+}
+
+// exec runs a program, and passes on what it prints as it comes.
+func (s *session) exec(ctx context.Context, q *wire.Request, end *wire.End) error {
+	if q.Exec == nil || len(q.Exec.Argv) == 0 {
+		return errors.New("there is no command to run")
+	}
+	kinds := map[string]wire.Kind{"stdout": wire.KindStdout, "stderr": wire.KindStderr}
+	result, err := s.Host.Run(ctx, host.Command{
+		Argv: q.Exec.Argv, User: q.Exec.User, Dir: q.Exec.Dir, MaxOutput: 1,
+		Watch: func(stream string, data []byte) { s.out.write(kinds[stream], append([]byte{}, data...)) },
+	})
+	if ctx.Err() != nil {
+		return interrupted(ctx)
+	}
+	end.ExitCode = result.ExitCode
+	return err
+}
+
+// logs tells the events of a run, and what its programs have printed.
+func (s *session) logs(ctx context.Context, q *wire.Request, end *wire.End) error {
+	run, err := s.Find(q.ID)
+	if err != nil {
+		return err
+	}
+	for ev, err := range s.Events(ctx, run.Run, q.After, q.Follow) {
+		if err != nil {
+			return err
+		}
+		s.event(ev)
+	}
+	return give(s, run.Run, s.Outputs)
+}
+
+// clean removes records, and runners that nobody has used for long.
+func (s *session) clean(_ context.Context, q *wire.Request, _ *wire.End) error {
+	var out *Cleaned
+	var err error
+	switch {
+	case q.ID != "":
+		out, err = s.Clean(q.ID)
+	case q.Clean != nil:
+		out, err = s.CleanOld(*q.Clean)
+	default:
+		return errors.New("it is not said what is to go")
+	}
+	if out != nil && q.Clean != nil && q.Clean.Runners > 0 {
+		var gone error
+		out.Runners, gone = cleanRunners(q.Clean.Runners)
+		err = errors.Join(err, gone)
+	}
+	if out != nil {
+		s.data(out)
+	}
+	return err
+}
+
+// hold keeps applies from starting.
+func (s *session) hold(_ context.Context, q *wire.Request, _ *wire.End) error {
+	if q.Hold == nil {
+		return errors.New("a hold needs a reason")
+	}
+	h, applying, err := s.Hold(*q.Hold)
+	if err != nil {
+		return err
+	}
+	if applying != nil {
+		s.note(NoteWaiting, applying.Error()+", and goes on")
+	}
+	s.data(h)
+	return nil
+}
+
+// forget lets go of what is named.
+func (s *session) forget(ctx context.Context, q *wire.Request, _ *wire.End) error {
+	list := []states.Event{}
+	err := s.Forget(ctx, Forgetting{Addresses: q.Names}, func(ev states.Event) error {
+		list = append(list, ev)
+		return nil
+	})
+	if err == nil {
+		s.data(list)
+	}
+	return err
+}
+
+// own gives the path of this program.
+func own() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,233 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	goruntime "runtime"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// DigestError says that the program is not what it should be: it says no Hello.
+type DigestError struct{ Want, Is string }
+
+// Error names both digests.
+func (e *DigestError) Error() string {
+	return fmt.Sprintf("this runner has the SHA-256 %s, and %s was started", e.Is, e.Want)
+}
+
+// Serve says Hello and does what one request asks for. A run that has begun goes on
+// whatever becomes of the connection, until it ends or ctx does. The error is for a
+// connection that is broken, or a runner that is; all else has been said on it.
+func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
+	hello, err := r.hello(o)
+	if err != nil {
+		return err
+	}
+	if err := c.Send(wire.KindHello, hello); err != nil {
+		return err
+	}
+	var q wire.Request
+	if err := c.Expect(wire.KindRequest, &q); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // nothing is wanted
+		}
+		if _, wrong := errors.AsType[*wire.ProtocolError](err); wrong {
+			return errors.Join(err, c.Send(wire.KindEnd, wire.End{Failure: failureOf(err)}))
+		}
+		return err
+	}
+	own := *r
+	s := &session{Runner: &own, conn: c, out: newQueue(c)}
+	s.take(&q)
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	defer s.cancel(nil)
+	end := s.serve(ctx, &q)
+	s.out.json(wire.KindEnd, end)
+	return s.out.close()
+}
+
+// hello tells of the machine. The program's digest is looked at beside the facts.
+func (r *Runner) hello(o wire.Opening) (*wire.Hello, error) {
+	h := &wire.Hello{
+		Protocol: wire.Protocol, Program: r.Program, OS: goruntime.GOOS, Arch: goruntime.GOARCH,
+		UID: os.Geteuid(), User: fmt.Sprint("user ", os.Geteuid()), Now: time.Now().UTC(),
+	}
+	if u, err := user.Current(); err == nil {
+		h.User = u.Username
+	}
+	var wrong error
+	var wait sync.WaitGroup
+	if o.Digest != "" {
+		wait.Go(func() { wrong = checkSelf(o.Digest) })
+	}
+	facts := host.NewFacts(r.Host, nil)
+	names := o.Facts
+	if slices.Contains(names, "*") {
+		names = facts.Names()
+	}
+	h.Facts, h.Errors = tell(facts, names)
+	if o.Site != "" {
+		h.Have = (&bundle.Store{Dir: r.StateDir}).Have(o.Site)
+	}
+	wait.Wait()
+	return h, wrong
+}
+
+// tell gives facts, and why some cannot be told.
+func tell(facts *host.Facts, names []string) (map[string]json.RawMessage, map[string]string) {
+	told, errs := map[string]json.RawMessage{}, map[string]string{}
+	for _, name := range names {
+		value, err := facts.Fact(name)
+		if err == nil {
+			told[name], err = json.Marshal(value)
+		}
+		if err != nil {
+			delete(told, name)
+			errs[name] = err.Error()
+		}
+	}
+	return told, errs
+}
+
+// checkSelf compares the program's digest.
+func checkSelf(want string) error {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("this runner cannot be checked: %w", err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("this runner cannot be checked: %w", err)
+	}
+	if is := hex.EncodeToString(sum.Sum(nil)); is != want {
+		return &DigestError{want, is}
+	}
+	return nil
+}
+
+// session is one request on its way.
+type session struct {
+	*Runner
+	conn   *wire.Conn
+	out    *queue
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	started bool   // the run goes on without the connection
+	pass    func() // hands on a wish to cancel; nil: it is about this process
+}
+
+// maxWho is how much of who asks is kept.
+const maxWho = 200
+
+// take takes over what a request says of who asks.
+func (s *session) take(q *wire.Request) {
+	s.User, s.From, s.Command = cut(q.User), cut(q.From), cut(q.Command)
+	s.BecomeMethod, s.BecomePassword = q.BecomeMethod, q.BecomePassword
+	s.Note = func(n Note) { s.out.write(wire.KindNote, []byte(n.Text)) }
+}
+
+func cut(text string) string {
+	if len(text) > maxWho {
+		text = text[:maxWho]
+		for !utf8.ValidString(text) {
+			text = text[:len(text)-1]
+		}
+	}
+	return text
+}
+
+var (
+	errCancelled = errors.New("cancelled by the controller")
+	errLost      = errors.New("the connection to the controller is lost")
+)
+
+// listen waits for the controller to cancel, or for the end of the connection: that
+// ends what does not go on by itself.
+func (s *session) listen() {
+	go func() {
+		for {
+			f, err := s.conn.Receive()
+			if err != nil {
+				s.mu.Lock()
+				goesOn := s.started
+				s.mu.Unlock()
+				if !goesOn {
+					s.cancel(errLost)
+				}
+				s.out.stop(err)
+				return
+			}
+			if f.Kind != wire.KindCancel {
+				continue // nothing else is to come, and what does is for nobody
+			}
+			s.mu.Lock()
+			pass := s.pass
+			s.mu.Unlock()
+			if pass != nil {
+				pass()
+			} else {
+				s.cancel(errCancelled)
+			}
+		}
+	}()
+}
+
+// serve does what is asked for, and tells how it ended.
+func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
+	do, known := s.operations()[q.Op]
+	if !known {
+		return wire.End{Failure: &states.Failure{Code: "unsupported", Message: fmt.Sprintf("this runner knows no request %.40q", q.Op),
+			Hint: "it is of version " + s.Program}}
+	}
+	if q.Op != wire.OpPlan && q.Op != wire.OpApply { // those read their bundle first
+		s.listen()
+	}
+	end := wire.End{}
+	if err := do(ctx, q, &end); err != nil {
+		end.Failure = failureOf(err)
+		if e, ok := errors.AsType[*Error](err); ok && len(e.Differences) > 0 {
+			s.data(e.Differences)
+		}
+	}
+	return end
+}
+
+// failureOf is an error for the other side.
+func failureOf(err error) *states.Failure {
+	f := &states.Failure{Message: err.Error()}
+	if e, ok := errors.AsType[*Error](err); ok {
+		f.Code, f.Hint = e.Code, e.Hint
+	}
+	switch _, broken := errors.AsType[*planfile.DamagedError](err); {
+	case f.Code != "":
+	case broken:
+		f.Code = wire.CodeDamaged
+	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):
+		f.Code = wire.CodeInterrupted
+	}
+	return f
+}
+
+// data sends a value that was asked for.
+func (s *session) data(v any) { s.out.json(wire.KindData, v) }
+
+// event sends an event, as one line of events.jsonl.
+func (s *session) event(ev states.Event) { s.out.json(wire.KindEvent, ev) }

@@ -1,0 +1,41 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// StateDir is where the records of runs are kept: in the folder that is given, below the
+// tree that is acted on, or where the acting user's is.
+func StateDir(given, root string, getenv func(string) string) (string, error) {
+	switch {
+	case given != "":
+		return filepath.Abs(given)
+	case root != "" && root != "/":
+		return stateBelow(root)
+	case os.Geteuid() == 0:
+		return "/var/lib/tenet", nil
+	case filepath.IsAbs(getenv("XDG_STATE_HOME")): // others are to be ignored, says the XDG specification
+		return filepath.Join(getenv("XDG_STATE_HOME"), "tenet"), nil
+	case getenv("HOME") != "":
+		return filepath.Join(getenv("HOME"), ".local/state/tenet"), nil
+	}
+	return "", &Error{Code: CodeUsage, Err: errors.New("there is no HOME to keep the records of runs in"), Hint: "give --state-dir DIR"}
+}
+
+// stateBelow is the state folder within a tree, which no symbolic link may lead
+// out of it.
+func stateBelow(dir string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", &Error{Code: CodeUsage, Err: fmt.Errorf("--root: %w", err)}
+	}
+	defer root.Close()
+	if _, err := root.Stat("var/lib/tenet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", &Error{Err: fmt.Errorf("the state folder below %s cannot be used: %w", dir, err), Hint: elsewhere}
+	}
+	return filepath.Abs(filepath.Join(dir, "var/lib/tenet"))
+}
