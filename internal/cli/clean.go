@@ -16,7 +16,7 @@ type cleanCmd struct {
 }
 
 // Run removes records of runs. What is needed still stays, and is named.
-func (cmd *cleanCmd) Run(_ runContext, s *client) error {
+func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 	switch {
 	case cmd.Keep != nil && *cmd.Keep < 0:
 		return usage("", "--keep is a number of runs, not %d", *cmd.Keep)
@@ -29,6 +29,13 @@ func (cmd *cleanCmd) Run(_ runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	hosts, x, err := s.about(ctx, cmd.ID)
+	if err != nil {
+		return err
+	}
+	if hosts != nil {
+		return s.cleanHosts(ctx, cmd.ID, cmd.which(), hosts, x)
+	}
 	if cmd.ID != "" {
 		out, err := local.Clean(cmd.ID)
 		if err != nil {
@@ -36,6 +43,15 @@ func (cmd *cleanCmd) Run(_ runContext, s *client) error {
 		}
 		return s.showCleaned(out)
 	}
+	out, err := local.CleanOld(cmd.which())
+	if out == nil {
+		return s.ran(err)
+	}
+	return errors.Join(s.ran(err), s.showCleaned(out))
+}
+
+// which says which records go, where no ID does.
+func (cmd *cleanCmd) which() wire.Clean {
 	c := wire.Clean{Keep: 1}
 	if cmd.OlderThan != nil {
 		c.Keep, c.OlderThan = -1, time.Duration(*cmd.OlderThan)
@@ -43,11 +59,7 @@ func (cmd *cleanCmd) Run(_ runContext, s *client) error {
 	if cmd.Keep != nil {
 		c.Keep = *cmd.Keep
 	}
-	out, err := local.CleanOld(c)
-	if out == nil {
-		return s.ran(err)
-	}
-	return errors.Join(s.ran(err), s.showCleaned(out))
+	return c
 }
 
 func (s *client) showCleaned(c *runner.Cleaned) error {

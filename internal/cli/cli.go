@@ -46,7 +46,7 @@ type grammar struct {
 
 	Init       initCmd       `cmd:"" help:"Write a small site, or a component, to begin with."`
 	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
-	Apply      applyCmd      `cmd:"" help:"Bring this machine into the declared state."`
+	Apply      applyCmd      `cmd:"" help:"Bring this machine, or hosts, into the declared state."`
 	Show       showCmd       `cmd:"" help:"Show a saved plan."`
 	Watch      watchCmd      `cmd:"" help:"Apply a site, or look for what has drifted, now and at intervals."`
 	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
@@ -59,13 +59,13 @@ type grammar struct {
 	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine, or about hosts."`
 	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
 	Import     importCmd     `cmd:"" help:"Declare what stands on this machine already."`
-	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc."`
+	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc, here or on hosts."`
 	Ping       pingCmd       `cmd:"" help:"Tell whether hosts can be reached and used."`
 	Exec       execCmd       `cmd:"" help:"Run a command on this machine, or on hosts."`
-	History    historyCmd    `cmd:"" help:"List the runs on this machine."`
-	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine, or how a run ended."`
+	History    historyCmd    `cmd:"" help:"List the runs on this machine, or on hosts."`
+	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine or on hosts, or how a run ended."`
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
-	Hold       holdCmd       `cmd:"" help:"Let nobody apply here for now; plans still work."`
+	Hold       holdCmd       `cmd:"" help:"Let nobody apply here, or on hosts, for now; plans still work."`
 	Release    releaseCmd    `cmd:"" help:"Let applies start again."`
 	Forget     forgetCmd     `cmd:"" help:"Let go of what a site has created, and of what a handler is owed."`
 	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`

@@ -18,6 +18,9 @@ type forgetCmd struct {
 // Run lets go of what a site has created on this machine, and of what handlers
 // are owed. The machine stays as it is.
 func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
+	if s.onHosts() {
+		return s.forgetHosts(ctx, cmd)
+	}
 	local, err := s.runner(nil)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,13 +11,24 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/states"
 )
 
-type historyCmd struct{}
+type historyCmd struct {
+	Executions bool `help:"List only what was done from here on hosts."`
+}
 
-// Run lists the runs.
-func (cmd *historyCmd) Run(_ runContext, s *client) error {
+// Run lists the runs, and what was done from here on hosts.
+func (cmd *historyCmd) Run(ctx runContext, s *client) error {
+	switch {
+	case s.onHosts() && cmd.Executions:
+		return usage("leave one out", "--executions is about this machine, and --limit and --inventory about others")
+	case s.onHosts():
+		return s.historyOfHosts(ctx)
+	case cmd.Executions:
+		return s.showExecutions(false)
+	}
 	local, err := s.runner(nil)
 	if err != nil {
 		return err
@@ -37,7 +49,10 @@ func (cmd *historyCmd) Run(_ runContext, s *client) error {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State,
 			cmp.Or(strings.Join(slices.Concat(sums(run.Counts), run.Undone), ", "), "-"), ui.Line(cmp.Or(run.Site, run.Origin)))
 	}
-	return failed(out.Flush())
+	if err := out.Flush(); err != nil {
+		return failed(err)
+	}
+	return s.showExecutions(len(list) > 0)
 }
 
 func when(t time.Time) string {
@@ -68,10 +83,19 @@ type runArg struct {
 	ID string `arg:"" optional:"" help:"ID of a run, or its beginning (default: the latest)."`
 }
 
-type logsCmd struct{ runArg }
+type logsCmd struct {
+	runArg
+	Follow bool `short:"f" help:"Go on until the run ends."`
+}
 
 // Run shows the events of a run, and what its programs printed.
 func (cmd *logsCmd) Run(ctx runContext, s *client) error {
+	switch hosts, _, err := s.about(ctx, cmd.ID); {
+	case err != nil:
+		return err
+	case hosts != nil:
+		return s.logsOfHosts(ctx, cmd, hosts)
+	}
 	local, err := s.runner(nil)
 	if err != nil {
 		return err
@@ -82,7 +106,10 @@ func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 	} else {
 		r = ui.Text(s.Out, ui.TextOptions{Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet})
 	}
-	for ev, err := range local.Events(ctx, cmd.ID, 0, false) {
+	for ev, err := range local.Events(ctx, cmd.ID, 0, cmd.Follow) {
+		if ctx.Err() != nil { // the run goes on
+			return errors.Join(r.Close(), &status{code: exitInterrupted})
+		}
 		if err != nil {
 			return s.ran(err)
 		}
@@ -96,9 +123,14 @@ func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 		return s.ran(err)
 	}
 	for _, o := range list {
-		if err := s.print("\n" + ui.Clean(o.Name) + ":\n" + strings.TrimSuffix(ui.Clean(o.Text), "\n")); err != nil {
+		if err := s.print(printed(o)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// printed is what a part's program has printed, below its name.
+func printed(o runner.Output) string {
+	return "\n" + ui.Clean(o.Name) + ":\n" + strings.TrimSuffix(ui.Clean(o.Text), "\n")
 }

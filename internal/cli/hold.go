@@ -19,10 +19,13 @@ type holdCmd struct {
 }
 
 // Run keeps applies from starting.
-func (cmd *holdCmd) Run(_ runContext, s *client) error {
+func (cmd *holdCmd) Run(ctx runContext, s *client) error {
 	reason := strings.TrimSpace(strings.Join(cmd.Reason, " "))
 	if reason == "" {
 		return usage("tenet hold REASON tells everybody why", "a hold needs a reason")
+	}
+	if s.onHosts() {
+		return s.holdHosts(ctx, &wire.Hold{Reason: reason, For: time.Duration(cmd.For)})
 	}
 	local, err := s.runner(nil)
 	if err != nil {
@@ -47,7 +50,10 @@ func (cmd *holdCmd) Run(_ runContext, s *client) error {
 type releaseCmd struct{}
 
 // Run lets applies start again.
-func (cmd *releaseCmd) Run(_ runContext, s *client) error {
+func (cmd *releaseCmd) Run(ctx runContext, s *client) error {
+	if s.onHosts() {
+		return s.holdHosts(ctx, nil)
+	}
 	local, err := s.runner(nil)
 	if err != nil {
 		return err

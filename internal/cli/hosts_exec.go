@@ -23,7 +23,7 @@ func (s *client) execHosts(ctx context.Context, cmd *execCmd, argv []string) err
 		cancelled: ctx.Done(),
 	}
 	var shown error
-	show := &prefixed{to: map[string]io.Writer{"stdout": s.Out, "stderr": s.Err}, open: map[stream]*bytes.Buffer{}}
+	show := &prefixed{to: s.streams(), width: widest(m.names()), open: map[stream]*bytes.Buffer{}}
 	kept := map[string]*execution{}
 	if s.globals.JSON {
 		for _, h := range m.hosts {
@@ -39,9 +39,6 @@ func (s *client) execHosts(ctx context.Context, cmd *execCmd, argv []string) err
 			delete(kept, a.host.Name)
 		}
 	} else {
-		for _, h := range m.hosts {
-			show.width = max(show.width, min(len(h.Name), maxPrefix))
-		}
 		q.output = show.write
 		q.ended = func(a *answer) { show.flush(a.host.Name) }
 	}
@@ -134,6 +131,19 @@ const (
 	maxPrefix = 30
 	maxLine   = 64 << 10
 )
+
+// streams are ours, by the names of a program's.
+func (s *client) streams() map[string]io.Writer {
+	return map[string]io.Writer{"stdout": s.Out, "stderr": s.Err}
+}
+
+// widest is how wide a column of names is.
+func widest(names []string) (width int) {
+	for _, name := range names {
+		width = max(width, min(len(name), maxPrefix))
+	}
+	return width
+}
 
 func (p *prefixed) write(host, name string, data []byte) {
 	p.mu.Lock()

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/ssh"
@@ -20,6 +19,15 @@ type meant struct {
 	site     *site            // that declares them, loaded but not evaluated
 	hosts    []lang.Host      // selected, in its order
 	machines []*fleet.Machine // the same
+}
+
+// names are those of the hosts.
+func (m *meant) names() []string {
+	names := make([]string, 0, len(m.hosts))
+	for i := range m.hosts {
+		names = append(names, m.hosts[i].Name)
+	}
+	return names
 }
 
 // onHosts reports whether a command is about hosts of a site, and not about this
@@ -138,11 +146,8 @@ func (s *client) dialLocal(ctx context.Context, o wire.Opening) (*wire.Conn, *wi
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &runner.Runner{
-		Host: h, Root: s.globals.Root, Registry: modules.Standard(), Program: version(),
-		User: s.user(), From: s.from(), Command: s.command,
-	}
-	if r.StateDir, err = s.stateDir(); err != nil {
+	r, err := s.runner(h)
+	if err != nil {
 		return nil, nil, err
 	}
 	return runner.Local(r)(ctx, o)

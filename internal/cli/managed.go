@@ -20,6 +20,11 @@ func (s *client) showManaged(local *runner.Runner) error {
 	if s.globals.JSON {
 		return s.printJSON(append([]runner.ManagedSite{}, list...))
 	}
+	return s.printManaged(list)
+}
+
+// printManaged prints it for people.
+func (s *client) printManaged(list []runner.ManagedSite) error {
 	var out strings.Builder
 	for _, site := range list {
 		fmt.Fprintf(&out, "%s\n", ui.Line(site.Site))
@@ -31,6 +36,6 @@ func (s *client) showManaged(local *runner.Runner) error {
 			fmt.Fprintln(&out, ui.Line(fmt.Sprintf("  %s %s  %s, %s by run %s (%s)", c.Type, c.Key, c.Address, verb, c.Run, when(c.Time))))
 		}
 	}
-	_, err = fmt.Fprint(s.Out, out.String())
+	_, err := fmt.Fprint(s.Out, out.String())
 	return failed(unread(err))
 }

@@ -92,11 +92,7 @@ func (s *client) awaitHosts(ctx context.Context, m *meant, q question, list []*a
 		}
 		if len(indexes) != waited {
 			waited = len(indexes)
-			names := make([]string, 0, waited)
-			for _, h := range missing.hosts {
-				names = append(names, h.Name)
-			}
-			s.noteHost("", fmt.Sprintf("waiting for %s: %s", namesOf(names, s.globals.Verbose), list[indexes[0]].failure().Message))
+			s.noteHost("", fmt.Sprintf("waiting for %s: %s", namesOf(missing.names(), s.globals.Verbose), list[indexes[0]].failure().Message))
 		}
 		select {
 		case <-ctx.Done():

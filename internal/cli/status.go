@@ -21,13 +21,21 @@ type standing struct{ *runner.Standing }
 
 // Run shows how a run stands. Without an ID it is about the machine: the latest
 // run, and what all have left.
-func (cmd *statusCmd) Run(_ runContext, s *client) error {
+func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	local, err := s.runner(nil)
 	if err != nil {
 		return err
 	}
 	if cmd.Managed && cmd.ID != "" {
 		return usage("leave out the ID", "--managed is about all runs")
+	}
+	switch hosts, x, err := s.about(ctx, cmd.ID); {
+	case err != nil:
+		return err
+	case hosts != nil && cmd.Managed:
+		return s.managedOfHosts(ctx, hosts)
+	case hosts != nil:
+		return s.statusOfHosts(ctx, cmd.ID, hosts, x)
 	}
 	if cmd.Managed {
 		return s.showManaged(local)

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/fleet"
+)
+
+// executions are the records of what was done from here on hosts.
+func (s *client) executions() (*fleet.Executions, error) {
+	dir, err := s.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	return &fleet.Executions{Dir: filepath.Join(dir, "executions")}, nil
+}
+
+// about finds out which machines a command about records is about: hosts that -l and -i
+// select, hosts of the execution that an ID names, or, where m is nil, this machine.
+func (s *client) about(ctx context.Context, id string) (m *meant, x *fleet.Record, err error) {
+	if x, err = s.execution(id); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case s.globals.Inventory == "" && x != nil:
+		m, err = s.fleetOfExecution(ctx, x)
+	case s.onHosts():
+		m, err = s.fleetOf(ctx)
+	}
+	return m, x, err
+}
+
+// execution gives the record of an execution that was begun here; nil: there is none.
+func (s *client) execution(id string) (*fleet.Record, error) {
+	if !fleet.IsExecution(id) {
+		return nil, nil
+	}
+	list, err := s.executions()
+	if err != nil {
+		return nil, err
+	}
+	x, err := list.Load(id)
+	if _, none := errors.AsType[*fleet.NotFoundError](err); none {
+		return nil, nil // of another controller, or a run's
+	}
+	return x, failed(err)
+}
+
+// fleetOfExecution gives the hosts of an execution, as they were reached then; those that
+// --limit names of them.
+func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant, error) {
+	hosts := make([]lang.Host, 0, len(x.Hosts))
+	for _, h := range x.Hosts {
+		hosts = append(hosts, lang.Host{
+			Name: h.Name, Executor: h.Executor, Address: h.Address, Port: h.Port, User: h.User,
+			Become: h.Become, BecomeMethod: h.BecomeMethod, SSHOptions: h.Options,
+		})
+	}
+	if s.globals.Limit != "" {
+		var err error
+		if hosts, err = lang.SelectHosts(hosts, nil, s.globals.Limit); err != nil {
+			return nil, usage(lang.Diagnose(err, diag.Range{}).Hint, "--limit: %w", err)
+		}
+		if len(hosts) == 0 {
+			return nil, usage("tenet status "+x.ID+" lists the hosts", "--limit %s leaves no host of the execution", s.globals.Limit)
+		}
+	}
+	machines, err := s.machines(ctx, hosts, s.noteHost)
+	return &meant{nil, hosts, machines}, err
+}
+
+// thenOf gives what the record of an execution has of a host; nil without either.
+func thenOf(x *fleet.Record, host string) *fleet.RecordHost {
+	if x == nil {
+		return nil
+	}
+	for i := range x.Hosts {
+		if x.Hosts[i].Name == host {
+			return &x.Hosts[i]
+		}
+	}
+	return nil
+}
+
+// showExecutions lists what was done from here on hosts.
+func (s *client) showExecutions(below bool) error {
+	executions, err := s.executions()
+	if err != nil {
+		return err
+	}
+	list, wrong := executions.List()
+	if wrong != nil {
+		fmt.Fprintln(s.Err, "tenet: "+ui.Line(wrong.Error()))
+	}
+	if s.globals.JSON {
+		return s.printJSON(append([]fleet.Record{}, list...))
+	}
+	if len(list) > 0 && below {
+		if err := s.print(); err != nil {
+			return err
+		}
+	}
+	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	for _, x := range list {
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", x.ID, when(x.Started), howEnded(&x), ui.Line(x.Command), ui.Line(cmp.Or(x.Site, x.Origin)))
+	}
+	return failed(unread(out.Flush()))
+}
+
+// howEnded tells in short how an execution ended on its hosts, as far as is known here.
+func howEnded(x *fleet.Record) string {
+	sums := map[fleet.Status]int{}
+	for _, h := range x.Hosts {
+		sums[h.Status]++
+	}
+	var words []string
+	for _, status := range []fleet.Status{fleet.Done, fleet.Failed, fleet.Wrong, fleet.Unreachable, fleet.Interrupted, fleet.Left, fleet.Spared} {
+		if n := sums[status]; n > 0 {
+			words = append(words, fmt.Sprint(n, " ", status))
+		}
+	}
+	if n := sums[""]; n > 0 {
+		words = append(words, fmt.Sprint(n, " not known"))
+	}
+	return counted(len(x.Hosts), "host") + ": " + strings.Join(words, ", ")
+}
