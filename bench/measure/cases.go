@@ -16,6 +16,7 @@ type bcase struct {
 	// prepare writes the inputs into a directory, and names the programs.
 	prepare func(dir string) ([]program, error)
 	wanted  []wanted
+	asRoot  bool // it boots hosts
 }
 
 // wanted is one aim: text, and whether a row has reached it.
@@ -81,7 +82,9 @@ func peakBelow(mb int64) wanted {
 	}
 }
 
-func (l *lab) cases() []bcase {
+func (l *lab) cases() []bcase { return append(l.localCases(), l.sshCases()...) }
+
+func (l *lab) localCases() []bcase {
 	return []bcase{
 		{
 			name: "cold-10000", text: "10,000 files, all to be made",

@@ -34,6 +34,7 @@ type lab struct {
 	rounds                          int
 
 	cfengine, ansible string // where they are installed
+	hosts             *fleet // booted for the cases that need them
 }
 
 func (l *lab) run() (err error) {
@@ -52,10 +53,14 @@ func (l *lab) run() (err error) {
 	if l.dir, err = os.MkdirTemp(l.dir, "tenet-bench-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(l.dir)) }()
+	defer func() { err = errors.Join(err, l.powerOff(), os.RemoveAll(l.dir)) }()
 	var rows []row
 	for _, c := range l.cases() {
 		if l.only != "" && c.name != l.only {
+			continue
+		}
+		if c.asRoot && l.only == "" && os.Geteuid() != 0 {
+			fmt.Fprintf(os.Stderr, "%s: left out: hosts are booted as root\n", c.name)
 			continue
 		}
 		r, err := l.measure(c)

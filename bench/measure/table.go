@@ -18,10 +18,10 @@ const (
 
 // table gives the rows as Markdown.
 func table(rows []row) string {
-	others := []string{"limit", "shell", "rsync", "cp", "cfengine", "ansible"}
+	others := []string{"limit", "shell", "ssh", "rsync", "cp", "cfengine", "ansible"}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", machine())
-	b.WriteString("| case | tenet | peak | limit | shell | rsync | cp | CFEngine | Ansible | wanted |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| case | tenet | peak | limit | shell | ssh | rsync | cp | CFEngine | Ansible | wanted |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		own := r.times["tenet"]
 		fmt.Fprintf(&b, "| %s | %s | %d MB ", r.c.text, seconds(own), r.peak/1_000_000)

@@ -105,13 +105,20 @@ done`
 	return err
 }
 
-// command is a program of this machine that the controller starts.
-func (c *Controller) command(ctx context.Context, argv []string) *exec.Cmd {
+// Argv is the command line by which whoever is root starts a program as the controller,
+// apart from Path and Env.
+func (c *Controller) Argv(argv ...string) []string {
 	enter := []string{
-		"--net=" + filepath.Join(namespaces, c.run.name), "unshare", "--mount",
+		"nsenter", "--net=" + filepath.Join(namespaces, c.run.name), "unshare", "--mount",
 		"sh", "-c", enterAs, "sh", c.run.dir, c.dir, c.realHome,
 	}
-	cmd := exec.CommandContext(ctx, "nsenter", append(enter, argv...)...)
+	return append(enter, argv...)
+}
+
+// command is a program of this machine that the controller starts.
+func (c *Controller) command(ctx context.Context, argv []string) *exec.Cmd {
+	enter := c.Argv(argv...)
+	cmd := exec.CommandContext(ctx, enter[0], enter[1:]...)
 	path := os.Getenv("PATH")
 	if c.Path != "" {
 		path = c.Path + ":" + path
