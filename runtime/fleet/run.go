@@ -113,7 +113,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 			}
 		}
 		if enough == nil && b.Allowed.exceeded(failed, b.Total) {
-			enough = fmt.Errorf("not begun: after %s %s of %d had failed, and at most %s may", b.where(), plural(failed, "host"), b.Total, b.Allowed)
+			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and at most %s may", b.where(), plural(failed, "host"), b.Total, b.Allowed)
 		}
 	}
 }
