@@ -69,6 +69,7 @@ type grammar struct {
 	Release    releaseCmd    `cmd:"" help:"Let applies start again."`
 	Forget     forgetCmd     `cmd:"" help:"Let go of what a site has created, and of what a handler is owed."`
 	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
+	Runner     runnerCmd     `cmd:"" help:"Build what acts on hosts."`
 	Secret     secretCmd     `cmd:"" help:"Keep the secrets of a site, encrypted."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

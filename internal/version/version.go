@@ -10,6 +10,11 @@ func String() string {
 	if !ok {
 		return "unknown"
 	}
+	return Of(info)
+}
+
+// Of is the version of the program that info is about.
+func Of(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}

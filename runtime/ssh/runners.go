@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
@@ -16,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Runners finds the program for a system and an architecture. Its fields are not
@@ -66,6 +67,16 @@ func platforms() []platform {
 		{"Linux_s390x", "linux", "s390x"},
 		{"Linux_loongarch64", "linux", "loong64"},
 	}
+}
+
+// PackLevel is how well runners are packed for the way: a better level would take
+// longer than the network does for what it spares.
+const PackLevel = 3
+
+// Known reports whether there can be runners for a system and an architecture, as
+// Find has them.
+func Known(os, arch string) bool {
+	return slices.ContainsFunc(platforms(), func(p platform) bool { return p.os == os && p.arch == arch })
 }
 
 // NoRunnerError says that there is no runner for a machine.
@@ -205,7 +216,11 @@ func (e *entry) compressed() ([]byte, error) {
 			return
 		}
 		var out bytes.Buffer
-		w := gzip.NewWriter(&out)
+		w, err := gzip.NewWriterLevel(&out, PackLevel)
+		if err != nil {
+			e.packErr = err
+			return
+		}
 		_, err = w.Write(data)
 		e.packErr = errors.Join(err, w.Close())
 		e.packed = out.Bytes()
