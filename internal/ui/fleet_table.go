@@ -41,14 +41,20 @@ type tableHost struct {
 	outcome      *fleet.Outcome
 }
 
+// newTable begins to draw.
 func newTable(o FleetOptions, mu *sync.Mutex) *table {
+	t := newIdleTable(o, mu)
+	t.gone.Go(t.tick)
+	return t
+}
+
+func newIdleTable(o FleetOptions, mu *sync.Mutex) *table {
 	t := &table{printer: printer{w: o.Err}, style: style(o.ColorErr), mu: mu, screen: o.Screen, plan: o.Plan, trouble: o.Trouble, order: o.Hosts,
 		hosts: map[string]*tableHost{}, started: time.Now(), done: make(chan struct{})}
 	for _, name := range o.Hosts {
 		t.hosts[name] = &tableHost{name: name, state: fleet.Waiting, running: map[string]time.Time{}}
 		t.name = max(t.name, min(len(name), maxName))
 	}
-	t.gone.Go(t.tick)
 	return t
 }
 

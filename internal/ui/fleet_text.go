@@ -76,7 +76,7 @@ func (f *fleetText) prepared(machine string, run *states.StateRun) {
 func (f *fleetText) event(machine string, ev states.Event) {
 	h := f.host(machine)
 	if !f.stream {
-		ev.Duration = 0 // by which hosts that do the same would differ
+		ev.Duration, ev.Run = 0, "" // by which hosts that do the same would differ
 	}
 	switch {
 	case ev.Type == states.EventSummary: // that is in the table
@@ -207,10 +207,9 @@ func (f *fleetText) blocks(outcomes []fleet.Outcome) {
 	for i := range outcomes {
 		h := f.hosts[outcomes[i].Machine]
 		switch {
-		case h == nil:
-		case h.shown.Len() > 0:
+		case h != nil && h.shown.Len() > 0:
 			blocks.add(h.shown.String(), outcomes[i].Machine)
-		case result(&outcomes[i]) != nil && f.options.Plan && h.text.sum.idle():
+		case outcomes[i].Status == fleet.Done && f.options.Plan && (h == nil || h.text.sum.idle()):
 			idle = append(idle, outcomes[i].Machine)
 		}
 	}

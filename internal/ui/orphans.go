@@ -25,7 +25,11 @@ func (t *text) undeclared() {
 
 // orphan is the line of one resource that is no longer declared.
 func (t *text) orphan(ev *states.Event) {
-	t.print(t.bold(Line(ev.Part+" "+ev.Key)), t.dim("  was "+clean(ev.Address)+", created by run "+ev.Run))
+	from := "  was " + clean(ev.Address)
+	if ev.Run != "" {
+		from += ", created by run " + ev.Run
+	}
+	t.print(t.bold(Line(ev.Part+" "+ev.Key)), t.dim(from))
 	if ev.Reason != "" {
 		t.print(t.yellow("  stays: "), clean(ev.Reason))
 	}
