@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Main(os.Args[1:], cli.Environment{
 			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
 		}))
-	}, "sshd": serveLogins, "login": logIn})
+	}, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn})
 }
 
 // TestScripts runs the scripts in testdata/cli. Beside testscript's own
@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 //	mask NAME FILE    copies stdout, stderr or a file, with what differs from
 //	                  run to run replaced
 //	interrupt …       see interrupt_test.go
+//	logins N HOST…    see ssh_fake_test.go
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../testdata/cli",
@@ -43,10 +44,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
 			env.Setenv("GORACE", race)
-			return nil
+			return reachable(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "mask": mask, "interrupt": interrupt,
+			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins,
 		},
 	})
 }
@@ -78,6 +79,7 @@ var masks = []struct {
 	by      string
 }{
 	{regexp.MustCompile(` in [0-9.]+(µs|ms|s)`), ` in TIME`},
+	{regexp.MustCompile(`(?m)^(host .* failed|.* \d) +(time|[0-9.]+(ms|s))$`), `$1  TIME`},
 	{regexp.MustCompile(`\b(\d{8})-[0-9a-f]{6}\b`), `$1-RANDOM`},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?`), `DATE`},
 	{regexp.MustCompile(`"(duration|pid)":( ?)\d+`), `"$1":${2}0`},

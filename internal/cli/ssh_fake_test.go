@@ -1,0 +1,96 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tenetcm/tenet/internal/version"
+)
+
+// fakeSSH stands in for the OpenSSH client: hosts/ADDRESS of the script's folder is the
+// machine there, a tree below which the runner acts. What a file hosts/ADDRESS.says holds
+// is said in place of a connection. The logins are counted in hosts/ADDRESS.logins.
+func fakeSSH() {
+	at := slices.Index(os.Args, "--")
+	if at < 0 || len(os.Args) != at+3 {
+		fmt.Fprintf(os.Stderr, "ssh: this is no way to call it: %q\n", os.Args)
+		os.Exit(255)
+	}
+	host := filepath.Join(os.Getenv("HOSTS"), os.Args[at+1])
+	if says, err := os.ReadFile(host + ".says"); err == nil {
+		os.Stderr.Write(says)
+		os.Exit(255)
+	}
+	if info, err := os.Stat(host); err != nil || !info.IsDir() {
+		fmt.Fprintf(os.Stderr, "ssh: Could not resolve hostname %s: Name or service not known\r\n", os.Args[at+1])
+		os.Exit(255)
+	}
+	logins, err := os.OpenFile(host+".logins", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		fmt.Fprintf(logins, "%q\n", os.Args[1:at])
+		err = logins.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ssh:", err)
+		os.Exit(255)
+	}
+	env := []string{"PATH=" + os.Getenv("FAKEBIN") + ":" + os.Getenv("PATH"), "HOME=" + host + ".home", "FAKEROOT=" + host, "GORACE=" + race}
+	err = syscall.Exec("/bin/sh", []string{"sh", "-c", os.Args[at+2]}, env)
+	fmt.Fprintln(os.Stderr, "ssh:", err)
+	os.Exit(255)
+}
+
+// fakeRunner is what is sent to such hosts: this program, on the host's tree. It is not the
+// file whose digest it is started with.
+const fakeRunner = `#!/bin/sh
+for a; do
+  shift
+  case $a in --digest=*) ;; *) set -- "$@" "$a";; esac
+done
+exec tenet "$@" --root="$FAKEROOT"
+`
+
+// reachable lets scripts reach hosts by fakeSSH. Nobody is root there, so that the runner
+// is put below the host's own home.
+func reachable(env *testscript.Env) error {
+	arch := runtime.GOARCH
+	if arch == "arm" {
+		arch = "armv7"
+	}
+	bin := filepath.Join(env.WorkDir, ".bin")
+	for name, text := range map[string]string{
+		filepath.Join(env.WorkDir, "home", ".cache", "tenet", "runners", version.String(), "tenet-runner-linux-"+arch): fakeRunner,
+		filepath.Join(bin, "id"): "#!/bin/sh\ncase $1 in -u) echo 1000;; *) echo somebody;; esac\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			return err
+		}
+	}
+	env.Setenv("HOSTS", filepath.Join(env.WorkDir, "hosts"))
+	env.Setenv("FAKEBIN", bin)
+	return nil
+}
+
+// logins counts the connections to hosts.
+//
+//	logins N ADDRESS…
+func logins(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: logins N ADDRESS…")
+	}
+	for _, host := range args[1:] {
+		if got := fmt.Sprint(strings.Count(read(ts, filepath.Join("hosts", host+".logins")), "\n")); got != args[0] {
+			ts.Fatalf("%s logins on %s, want %s", got, host, args[0])
+		}
+	}
+}
