@@ -42,6 +42,12 @@ const (
 // exitDamaged is the status of a runner that is not what its digest says.
 const exitDamaged = 97
 
+// brokenExit reports a status that tells of a program that cannot run, or breaks down:
+// another one is of a runner that has said why on stderr.
+func brokenExit(code int) bool {
+	return code == 2 || code == exitDamaged || code >= exitNotRun // 2: a panic
+}
+
 // exitNotRun is a shell's status for a program that is there and cannot be run.
 const exitNotRun = 126
 
@@ -135,14 +141,29 @@ func (a *attempt) endedEarly() *Error {
 		return a.becomeError(text)
 	case !a.running:
 		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), lastLine(text))}
-	case a.sent == nil: // as long as it is not brought anew
+	case a.sent == nil && brokenExit(code): // as long as it is not brought anew
 		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", lastLine(text))}
 	case code == exitNotRun:
 		return a.noexec(joined("", lastLine(text)))
 	case code == exitDamaged:
 		return &Error{Code: codeDamaged, Message: joined("the runner is not what was sent", lastLine(text)), Hint: "the host's disk or memory may be failing"}
 	}
+	if said, hint, ok := ownWords(text); ok {
+		return &Error{Code: codeCrashed, Message: said, Hint: hint}
+	}
 	return &Error{Code: codeCrashed, Message: joined(fmt.Sprintf("the runner ended with status %d before it said anything", code), lastLine(text))}
+}
+
+// ownWords finds what a runner says of its end.
+func ownWords(text string) (message, hint string, ok bool) {
+	for line := range strings.Lines(text) {
+		if rest, found := strings.CutPrefix(line, "tenet: "); found {
+			message, hint, ok = lastLine(rest), "", true
+		} else if rest, found := strings.CutPrefix(line, "hint: "); found && ok {
+			hint = lastLine(rest)
+		}
+	}
+	return message, hint, ok
 }
 
 func joined(text, more string) string {
