@@ -172,7 +172,7 @@ func (s *session) listen() {
 				if !goesOn {
 					s.cancel(errLost)
 				}
-				s.out.stop(err)
+				s.out.letGo() // whether something can be sent still, sending will show
 				return
 			}
 			if f.Kind != wire.KindCancel {
