@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -55,8 +56,18 @@ func (s *client) execution(id string) (*fleet.Record, error) {
 	return x, failed(err)
 }
 
+// untouched reports whether nothing was begun on a host for sure: then there is nothing to
+// ask it.
+func untouched(h *fleet.RecordHost) bool {
+	switch h.Status {
+	case fleet.Unreachable, fleet.Spared, fleet.Wrong:
+		return h.Run == ""
+	}
+	return false
+}
+
 // fleetOfExecution gives the hosts of an execution, as they were reached then; those that
-// --limit names of them.
+// --limit names of them. Those without any trace of it are not asked.
 func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant, error) {
 	hosts := make([]lang.Host, 0, len(x.Hosts))
 	for _, h := range x.Hosts {
@@ -74,8 +85,16 @@ func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant,
 			return nil, usage("tenet status "+x.ID+" lists the hosts", "--limit %s leaves no host of the execution", s.globals.Limit)
 		}
 	}
+	var rest []string
+	hosts = slices.DeleteFunc(hosts, func(h lang.Host) bool {
+		none := untouched(thenOf(x, h.Name))
+		if none {
+			rest = append(rest, h.Name)
+		}
+		return none
+	})
 	machines, err := s.machines(ctx, hosts, s.noteHost)
-	return &meant{nil, hosts, machines}, err
+	return &meant{hosts: hosts, machines: machines, untouched: rest}, err
 }
 
 // thenOf gives what the record of an execution has of a host; nil without either.

@@ -39,6 +39,7 @@ type answer struct {
 	heard   time.Time   // when the Hello came
 	data    []json.RawMessage
 	outcome fleet.Outcome
+	spared  bool // it was not asked: there is nothing to ask it for
 }
 
 // failure is why there is no answer; nil: there is.

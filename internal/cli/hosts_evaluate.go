@@ -79,7 +79,7 @@ func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*a
 	if err != nil {
 		return nil, err
 	}
-	return s.askHosts(ctx, &meant{c, hosts, machines}, question{
+	return s.askHosts(ctx, &meant{site: c, hosts: hosts, machines: machines}, question{
 		opening: wire.Opening{Facts: c.lang.FactNames()}, request: &wire.Request{Op: wire.OpPing},
 	})
 }

@@ -42,7 +42,7 @@ func (s *client) cleanHosts(ctx context.Context, id string, c wire.Clean, m *mea
 		}
 	}
 	found := answersOf[runner.Cleaned](list)
-	if err := s.forgetExecution(x, list); err != nil {
+	if err := s.forgetExecution(x, m, list); err != nil {
 		return err
 	}
 	if s.globals.JSON {
@@ -66,8 +66,8 @@ func (s *client) cleanHosts(ctx context.Context, id string, c wire.Clean, m *mea
 }
 
 // forgetExecution removes the record of an execution that is gone from all its hosts.
-func (s *client) forgetExecution(x *fleet.Record, list []*answer) error {
-	if x == nil || len(list) != len(x.Hosts) {
+func (s *client) forgetExecution(x *fleet.Record, m *meant, list []*answer) error {
+	if x == nil || len(list)+len(m.untouched) != len(x.Hosts) {
 		return nil
 	}
 	for _, a := range list {

@@ -105,7 +105,7 @@ func (s *client) logsInTurn(q *question, m *meant) (done func([]*answer) error) 
 		for next < len(m.hosts) && texts[m.hosts[next].Name].over {
 			name := m.hosts[next].Name
 			if shown == nil {
-				shown = s.printLog(name, texts[name], len(m.hosts) > 1)
+				shown = s.printLog(name, texts[name], len(m.hosts) > 1, next > 0)
 			}
 			texts[name].shown = bytes.Buffer{}
 			next++
@@ -138,12 +138,16 @@ func (t *logText) outputs(s *client, a *answer) error {
 	return nil
 }
 
-func (s *client) printLog(host string, t *logText, several bool) error {
+func (s *client) printLog(host string, t *logText, several, below bool) error {
 	if t.err != nil || t.shown.Len() == 0 {
 		return t.err
 	}
 	if several {
-		if err := s.print(host + ":"); err != nil {
+		title := host + ":"
+		if below {
+			title = "\n" + title
+		}
+		if err := s.print(title); err != nil {
 			return unread(err)
 		}
 	}

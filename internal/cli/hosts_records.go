@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -19,7 +20,7 @@ import (
 func answersOf[T any](list []*answer) []*T {
 	found := make([]*T, len(list))
 	for i, a := range list {
-		if a.failure() != nil {
+		if a.failure() != nil || a.spared {
 			continue
 		}
 		var v T
@@ -50,6 +51,9 @@ func (s *client) statusOfHosts(ctx context.Context, id string, m *meant, x *flee
 	list, err := s.askHosts(ctx, m, question{request: &wire.Request{Op: wire.OpStatus, ID: id}})
 	if err != nil {
 		return err
+	}
+	for _, name := range m.untouched {
+		list = append(list, &answer{host: &lang.Host{Name: name}, outcome: fleet.Outcome{Machine: name, Status: fleet.Done}, spared: true})
 	}
 	found := answersOf[runner.Standing](list)
 	for i, a := range list {
@@ -88,7 +92,7 @@ func notBegun(a *answer, x *fleet.Record) bool {
 
 // printExecution prints what was done, and when.
 func (s *client) printExecution(x *fleet.Record) error {
-	ended := "the controller did not see the end"
+	ended := "no end on record: it goes on, or nobody here saw it"
 	if !x.Ended.IsZero() {
 		ended = "ended " + when(x.Ended)
 	}
@@ -170,6 +174,9 @@ func (s *client) printWholeStandings(list []*answer, found []*runner.Standing, x
 		case now.Status == nil && now.Hold == nil && now.Applying == nil:
 			fmt.Fprintf(&out, "%-11s %s\n", "run", "none yet")
 		default:
+			for _, f := range now.Failures {
+				f.GoesOn = false // that is for the host itself
+			}
 			standing{now}.write(&out, machine, s.globals.Verbose && len(list) == 1)
 		}
 	}

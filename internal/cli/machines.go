@@ -19,6 +19,8 @@ type meant struct {
 	site     *site            // that declares them, loaded but not evaluated
 	hosts    []lang.Host      // selected, in its order
 	machines []*fleet.Machine // the same
+	// untouched are hosts of an execution that never came to it.
+	untouched []string
 }
 
 // names are those of the hosts.
@@ -45,6 +47,9 @@ func (s *client) fleetOf(ctx context.Context) (*meant, error) {
 	if err != nil {
 		return nil, err
 	}
+	if found := c.lang.Found(); found.HasErrors() { // a host may be meant that is not as it is written
+		return nil, s.diagnose(c, found)
+	}
 	hosts, err := s.selected(ctx, c)
 	if err != nil {
 		return nil, err
@@ -53,7 +58,7 @@ func (s *client) fleetOf(ctx context.Context) (*meant, error) {
 		return nil, usage("declare some: host \"web1\" {}; without -i and -l the command is about this machine", "%s declares no hosts", path)
 	}
 	machines, err := s.machines(ctx, hosts, s.noteHost)
-	return &meant{c, hosts, machines}, err
+	return &meant{site: c, hosts: hosts, machines: machines}, err
 }
 
 // machines are hosts as a fleet reaches them. Note is told what people should know of
