@@ -74,6 +74,7 @@ host_group "all" {
   hosts         = ["*"]
   become_method = "doas"
   ssh_options   = ["ProxyJump=gate"]
+  runner_cache  = "/opt/tenet"
 }
 host_group "web" {
   hosts         = ["web*"]
@@ -83,13 +84,13 @@ host_group "web" {
 }
 `, `
 host("web1", address = "2001:db8::1", user = "deploy", become = "app", ssh_options = ["IdentityFile=~/.ssh/web1"])
-host_group("all", hosts = ["*"], become_method = "doas", ssh_options = ["ProxyJump=gate"])
+host_group("all", hosts = ["*"], become_method = "doas", ssh_options = ["ProxyJump=gate"], runner_cache = "/opt/tenet")
 host_group("web", hosts = ["web*"], priority = 1, become_method = "sudo", ssh_options = ["ProxyJump=other", "Compression=yes"])
 `, func(s *lang.Site) (any, diag.List) {
 		hosts, _, list := s.Hosts(t.Context(), lang.Target{})
 		return hosts, list
 	})
-	want := `[{"address":"2001:db8::1","become":"app","become_method":"sudo","executor":"ssh","groups":["all","web"],"name":"web1",` +
+	want := `[{"address":"2001:db8::1","become":"app","become_method":"sudo","executor":"ssh","groups":["all","web"],"name":"web1","runner_cache":"/opt/tenet",` +
 		`"ssh_options":["IdentityFile=~/.ssh/web1","ProxyJump=other","Compression=yes","ProxyJump=gate"],"user":"deploy"}]`
 	if got != want {
 		t.Errorf("got %s", got)

@@ -127,7 +127,7 @@ func (s *client) cacheDir() string {
 
 // sshHost is how OpenSSH reaches a host.
 func (s *client) sshHost(h lang.Host, password string) ssh.Host {
-	to := ssh.Host{Name: h.Name, Address: h.Address, Port: h.Port, User: h.User, Options: h.SSHOptions}
+	to := ssh.Host{Name: h.Name, Address: h.Address, Port: h.Port, User: h.User, Options: h.SSHOptions, Cache: h.RunnerCache}
 	if h.Become != "" {
 		to.Become = ssh.Become{User: h.Become, Method: cmp.Or(s.globals.BecomeMethod, h.BecomeMethod), Password: password}
 	}

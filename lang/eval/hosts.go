@@ -25,11 +25,14 @@ type Host struct {
 	BecomeMethod string `json:"become_method,omitempty"`
 	// SSHOptions are for the OpenSSH client, each NAME=VALUE. Of several for one
 	// name the first counts there: the host's own come before those of groups.
-	SSHOptions []string          `json:"ssh_options,omitempty"`
-	Roles      []string          `json:"roles,omitempty"`  // lowest precedence first
-	Groups     []string          `json:"groups,omitempty"` // lowest precedence first
-	Labels     map[string]string `json:"labels,omitempty"`
-	Range      diag.Range        `json:"range,omitzero"`
+	SSHOptions []string `json:"ssh_options,omitempty"`
+	// RunnerCache is the folder that keeps the runner there; empty: the acting
+	// account's own cache.
+	RunnerCache string            `json:"runner_cache,omitempty"`
+	Roles       []string          `json:"roles,omitempty"`  // lowest precedence first
+	Groups      []string          `json:"groups,omitempty"` // lowest precedence first
+	Labels      map[string]string `json:"labels,omitempty"`
+	Range       diag.Range        `json:"range,omitzero"`
 }
 
 // Role is what a host gets by name.

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,4 +84,15 @@ func keptOptions() map[string]string {
 		"localcommand": "nothing is run on this machine", "permitlocalcommand": "nothing is run on this machine",
 		"clearallforwardings": "no ports are forwarded",
 	}
+}
+
+// CheckRunnerCache reports a folder on a host that cannot keep the runner.
+func CheckRunnerCache(dir string) error {
+	switch {
+	case strings.ContainsFunc(dir, unicode.IsControl):
+		return fmt.Errorf("%q holds a control character", dir)
+	case !path.IsAbs(dir):
+		return fmt.Errorf("%q is no absolute path", dir)
+	}
+	return nil
 }

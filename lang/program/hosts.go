@@ -11,7 +11,7 @@ type reach struct {
 	name                                       string
 	src                                        hcl2.Range
 	port, user, executor, become, becomeMethod *syntax.Attribute
-	sshOptions, roles, vars                    *syntax.Attribute
+	sshOptions, runnerCache, roles, vars       *syntax.Attribute
 }
 
 // hostDecl is host "NAME" { … }.
@@ -29,7 +29,8 @@ type groupDecl struct {
 func reachOf(b *syntax.Block) reach {
 	a := b.Body.Attribute
 	return reach{name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
-		become: a("become"), becomeMethod: a("become_method"), sshOptions: a("ssh_options"), roles: a("roles"), vars: a("vars")}
+		become: a("become"), becomeMethod: a("become_method"), sshOptions: a("ssh_options"),
+		runnerCache: a("runner_cache"), roles: a("roles"), vars: a("vars")}
 }
 
 func (d *decoder) host(b *syntax.Block) {

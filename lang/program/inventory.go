@@ -214,6 +214,12 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 		}
 		h.BecomeMethod = text
 	}
+	if text, ok := e.text1(r.runnerCache); ok {
+		if err := eval.CheckRunnerCache(text); err != nil {
+			e.wrongValue(r.runnerCache, err, `write runner_cache = "/opt/tenet"`)
+		}
+		h.RunnerCache = text
+	}
 	e.sshOptions(h, r.sshOptions)
 	e.roles(h, r.roles)
 }

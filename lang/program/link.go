@@ -107,7 +107,7 @@ func (l *linker) inventory() {
 		l.attribute(r.vars, scope{valuesOf: "the vars of a role"})
 	}
 	link := func(what string, r *reach, more ...*syntax.Attribute) {
-		l.attributes(scope{valuesOf: what}, append(more, r.port, r.user, r.executor, r.become, r.becomeMethod, r.sshOptions, r.vars)...)
+		l.attributes(scope{valuesOf: what}, append(more, r.port, r.user, r.executor, r.become, r.becomeMethod, r.sshOptions, r.runnerCache, r.vars)...)
 		l.attribute(r.roles, scope{valuesOf: what, roles: true})
 	}
 	for _, h := range l.site.hosts {

@@ -71,9 +71,9 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
 	s.Host = &Shape{What: "a host",
-		Attributes: []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "ssh_options", "user", "vars"}}
+		Attributes: []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.HostGroup = &Shape{What: "a host group",
-		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "ssh_options", "user", "vars"}}
+		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1}}
 	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}}
 	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}

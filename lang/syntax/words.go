@@ -231,6 +231,7 @@ func hostWords() []WordDoc {
 		{"become", "bool or string", "true: everything acts as root; or the name of another account."},
 		{"become_method", `"sudo" or "doas"`, "By which program it becomes that account; without it, by sudo."},
 		{"ssh_options", "list of strings", "Options for the OpenSSH client, each NAME=VALUE as for its -o: \"ProxyJump=gate\". Those of groups are added to the host's own, which come first; of several for one name the client takes the first."},
+		{"runner_cache", "path", "Folder on the host that keeps the program which acts there. It belongs to the account that acts, programs can be run in it, and there is room for some 20 MB. Without it: /var/cache/tenet for root, .cache/tenet in the home folder of others."},
 		{"roles", "list of strings", "The roles that it has."},
 		{"vars", "object", "Values for variables."},
 		{"labels", "map of strings", "Names by which groups and roles find hosts."},
