@@ -162,7 +162,7 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 	if d := f.tenet("status", id); d.status != 0 || !strings.Contains(d.stdout, "running") {
 		f.Errorf("while it runs: exit status %d\n%s%s", d.status, d.stdout, d.stderr)
 	}
-	if d := f.tenet("clean", id); d.status != 1 || !strings.Contains(d.stdout+d.stderr, "running") {
+	if d := f.tenet("clean", id); d.status != 1 || strings.Count(d.stdout+d.stderr, "in progress") != 2 {
 		f.Errorf("clean while it runs: exit status %d\n%s%s", d.status, d.stdout, d.stderr)
 	}
 	second := f.tenet("apply", "--yes", site)
