@@ -187,6 +187,9 @@ func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) 
 	return eval.SelectHosts(hosts, groups, pattern)
 }
 
+// Orders lists the orders in which hosts may take their turns.
+func Orders() []string { return eval.Orders() }
+
 // Diagnose makes a diagnostic of an error, with its hint if it has one.
 func Diagnose(err error, at diag.Range) diag.Diagnostic { return eval.Diagnose(err, at) }
 

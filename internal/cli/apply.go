@@ -72,6 +72,9 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if hosts != nil {
 		return s.applyHosts(ctx, cmd, c, hosts)
 	}
+	if cmd.rollingOut.given() {
+		return usage("leave it out", "a rollout is over several hosts, and this is about one machine")
+	}
 	if err := s.compileChosen(ctx, c); err != nil {
 		return err
 	}

@@ -80,6 +80,8 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(` in [0-9.]+(µs|ms|s)`), ` in TIME`},
 	{regexp.MustCompile(`(?m)^(host .* failed|.* \d) +(time|[0-9.]+(ms|s))$`), `$1  TIME`},
+	{regexp.MustCompile(`\b\d{8}-\d{6}-[0-9a-f]{6}\b`), `EXECUTION`},
+	{regexp.MustCompile(`"origin":( ?)"[^"/]*:/`), `"origin":$1"CONTROLLER:/`},
 	{regexp.MustCompile(`\b(\d{8})-[0-9a-f]{6}\b`), `$1-RANDOM`},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?`), `DATE`},
 	{regexp.MustCompile(`"(duration|pid)":( ?)\d+`), `"$1":${2}0`},

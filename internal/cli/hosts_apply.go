@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -38,7 +35,7 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 		return usage("apply again until nothing changes, or name one host with --limit that is this machine",
 			"--until-converged is for this machine, and these are hosts that are reached from it")
 	}
-	rollout, err := cmd.rollout(c)
+	rollout, err := s.rollout(ctx, cmd, c, hosts)
 	if err != nil {
 		return err
 	}
@@ -158,70 +155,4 @@ func (v *several) consent(ctx context.Context) ([]*fleet.Machine, []fleet.Outcom
 		return nil, nil, err
 	}
 	return machines, rest, nil
-}
-
-// rollingOut are the flags that say how many hosts at a time, and when it stops.
-type rollingOut struct {
-	Batch       string `help:"Apply to so many hosts at a time, batch by batch, such as 1,10%,100%." placeholder:"N|P%,…" group:"rollout"`
-	MaxFailures string `help:"Stop before the next batch when more hosts than this have failed." placeholder:"N|P%" group:"rollout"`
-	Pause       span   `help:"Wait this long between batches." placeholder:"DURATION" group:"rollout"`
-	Order       string `help:"In which order: inventory or shuffle." placeholder:"ORDER" group:"rollout"`
-}
-
-// given reports whether one of them is given.
-func (r *rollingOut) given() bool { return *r != (rollingOut{}) }
-
-// rollout is how the site and the flags want it; nil: all at once.
-func (r *rollingOut) rollout(*site) (*fleet.Rollout, error) {
-	if !r.given() {
-		return nil, nil
-	}
-	out := &fleet.Rollout{}
-	return out, r.over(out)
-}
-
-// check refuses what cannot be meant.
-func (r *rollingOut) check() error { return r.over(&fleet.Rollout{}) }
-
-// over puts the flags that are given in the place of what the site says.
-func (r *rollingOut) over(out *fleet.Rollout) error {
-	const hint = "write a number of hosts or a share of them, such as 3 or 10%"
-	if r.Batch != "" {
-		out.Batch = nil
-		for word := range strings.SplitSeq(r.Batch, ",") {
-			n, ok := amount(word)
-			if !ok || n.N < 1 {
-				return usage(hint, "--batch cannot be %q", r.Batch)
-			}
-			out.Batch = append(out.Batch, n)
-		}
-	}
-	if r.MaxFailures != "" {
-		n, ok := amount(r.MaxFailures)
-		if !ok {
-			return usage(hint, "--max-failures cannot be %q", r.MaxFailures)
-		}
-		out.MaxFailures = &n
-	}
-	switch r.Order {
-	case "":
-	case "inventory":
-		out.Shuffle = false
-	case "shuffle":
-		out.Shuffle = true
-	default:
-		return usage("write inventory or shuffle", "--order cannot be %q", r.Order)
-	}
-	if r.Pause > 0 {
-		out.Pause = time.Duration(r.Pause)
-	}
-	return nil
-}
-
-// amount reads a number of hosts, or a share of them.
-func amount(text string) (fleet.Amount, bool) {
-	text = strings.TrimSpace(text)
-	number, percent := strings.CutSuffix(text, "%")
-	n, err := strconv.ParseUint(number, 10, 31)
-	return fleet.Amount{N: int(n), Percent: percent}, err == nil && (!percent || n <= 100)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
 )
 
 // factsFrom gives the facts that a host gave in its Hello, and those of --facts in their
@@ -148,6 +150,22 @@ func (v *several) showFindings() error {
 		}
 	}
 	return nil
+}
+
+// siteTrouble is troubleOf, where it may be the site that is wrong for a host.
+func siteTrouble(o *fleet.Outcome) *states.Failure {
+	list, ok := errors.AsType[diag.List](o.Err)
+	if !ok {
+		return troubleOf(o)
+	}
+	f := &states.Failure{Code: ui.CodeSite}
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			f.Message, f.Hint, f.Source = d.Summary, d.Hint, d.Range.String()
+			break
+		}
+	}
+	return f
 }
 
 // ended gives the exit status of what was done on hosts.

@@ -114,7 +114,7 @@ func (v *several) newView(names []string) *ui.Fleet {
 	o := ui.FleetOptions{
 		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.op == wire.OpPlan, Execution: v.execution,
 		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
-		Line: v.site.line, Trouble: troubleOf,
+		Line: v.site.line, Trouble: siteTrouble,
 	}
 	if _, tty := terminal(v.Err); tty {
 		o.Screen = func() (int, int) { return screen(v.Err) }

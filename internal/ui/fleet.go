@@ -27,11 +27,14 @@ type FleetOptions struct {
 	// what happens is shown as it does.
 	Screen func() (width, height int)
 	// Trouble says why it is not done with a machine; nil: it is, or its events say
-	// why not.
+	// why not. One with the code CodeSite is told of by diagnostics.
 	Trouble func(o *fleet.Outcome) *states.Failure
 	// Line gives the source line of a place "file:line:column", or "".
 	Line func(place string) string
 }
+
+// CodeSite is the code of a failure that diagnostics about the site tell of.
+const CodeSite = "site"
 
 // Fleet shows what happens on several machines: it is a fleet.Listener. Its methods
 // may be called from several goroutines.

@@ -24,6 +24,14 @@ func fate(s fleet.Status) string {
 	return string(s)
 }
 
+// because is the same with the reason, which may say it by itself.
+func because(s fleet.Status, why string) string {
+	if strings.HasPrefix(why, fate(s)) {
+		return why
+	}
+	return fate(s) + ": " + why
+}
+
 // short is a time as people want to read it.
 func short(d time.Duration) string {
 	unit := time.Millisecond

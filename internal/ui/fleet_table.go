@@ -246,7 +246,7 @@ func (t *table) line(h *tableHost, now time.Time) tableLine {
 // fate is how it ended with a host.
 func (t *table) fate(h *tableHost) string {
 	if why := t.trouble(h.outcome); why != nil {
-		return fate(h.outcome.Status) + ": " + Line(why.Message)
+		return because(h.outcome.Status, Line(why.Message))
 	}
 	r := result(h.outcome)
 	switch {

@@ -167,7 +167,7 @@ func (f *fleetText) ended(machine string, o fleet.Outcome) {
 	}
 	line := h.take()
 	if why := f.options.Trouble(&o); why != nil {
-		line += f.red("✗ "+fate(o.Status)) + ": " + Line(why.Message) + "\n"
+		line += f.red("✗ ") + because(o.Status, Line(why.Message)) + "\n"
 	} else if r := result(&o); r != nil {
 		line += f.dim(applied(&r.Counts, len(h.text.orphans))+" in "+short(o.Duration)) + "\n"
 	} else {
@@ -248,11 +248,12 @@ func (f *fleetText) failures(outcomes []fleet.Outcome) {
 	for i := range outcomes {
 		o := &outcomes[i]
 		failure := f.options.Trouble(o)
-		if failure == nil || o.Status == fleet.Wrong || o.Status == fleet.Spared { // told elsewhere
+		if failure == nil || failure.Code == CodeSite {
 			continue
 		}
 		t := &text{style: f.style}
-		t.print(t.red("✗ "), fate(o.Status), ": ", strings.ReplaceAll(clean(strings.TrimSpace(failure.Message)), "\n", "\n    "), "\n")
+		text := strings.ReplaceAll(clean(strings.TrimSpace(failure.Message)), "\n", "\n    ")
+		t.print(t.red("✗ "), because(o.Status, text), "\n")
 		if failure.Hint != "" {
 			t.print(t.cyan("    hint: "), clean(failure.Hint), "\n")
 		}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fleet"
+)
+
+// rollingOut are the flags that say how many hosts at a time, and when it stops.
+type rollingOut struct {
+	Batch       string `help:"Apply to so many hosts at a time, batch by batch: 1,10%,100%." placeholder:"N|P%,…" group:"rollout"`
+	MaxFailures string `help:"Stop before the next batch when more hosts have failed." placeholder:"N|P%" group:"rollout"`
+	Pause       *span  `help:"Wait this long between batches." placeholder:"DURATION" group:"rollout"`
+	Order       string `help:"Take hosts in this order: inventory or shuffle." placeholder:"ORDER" group:"rollout"`
+}
+
+// given reports whether one of them is.
+func (r *rollingOut) given() bool { return *r != (rollingOut{}) }
+
+// check refuses what cannot be meant.
+func (r *rollingOut) check() error { return r.over(&lang.Rollout{}) }
+
+// over puts the flags that are given in the place of what the site says. Its stages
+// stay, but batches and failures of their own do not.
+func (r *rollingOut) over(out *lang.Rollout) error {
+	const hint = "write a number of hosts or a share of them, such as 3 or 10%"
+	if r.Batch != "" {
+		batch, err := lang.ParseBatch(r.Batch)
+		if err != nil {
+			return usage(hint+", with commas between them", "--batch: %w", err)
+		}
+		out.Batch = batch
+	}
+	if r.MaxFailures != "" {
+		most, err := lang.ParseAmount(r.MaxFailures)
+		if err != nil {
+			return usage(hint, "--max-failures: %w", err)
+		}
+		out.MaxFailures = &most
+	}
+	if r.Pause != nil {
+		out.Pause = time.Duration(*r.Pause)
+	}
+	if r.Order != "" {
+		if !slices.Contains(lang.Orders(), r.Order) {
+			return usage("write inventory or shuffle", "--order cannot be %q", r.Order)
+		}
+		out.Order = r.Order
+	}
+	for i := range out.Stages {
+		if r.Batch != "" {
+			out.Stages[i].Batch = nil
+		}
+		if r.MaxFailures != "" {
+			out.Stages[i].MaxFailures = nil
+		}
+	}
+	return nil
+}
+
+// rollout is how the site and the flags want an apply to go; nil: to all hosts at once.
+func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) (*fleet.Rollout, error) {
+	stop := s.limited()
+	wanted, diags := c.lang.Rollout(ctx, c.target, hosts)
+	stop()
+	if err := s.diagnose(c, diags); err != nil {
+		return nil, err
+	}
+	if wanted == nil {
+		if !cmd.rollingOut.given() {
+			return nil, nil
+		}
+		wanted = &lang.Rollout{}
+	}
+	if err := cmd.rollingOut.over(wanted); err != nil {
+		return nil, err
+	}
+	out := &fleet.Rollout{
+		Batch: amounts(wanted.Batch), MaxFailures: (*fleet.Amount)(wanted.MaxFailures),
+		Pause: wanted.Pause, Shuffle: wanted.Order == "shuffle",
+	}
+	for _, stage := range wanted.Stages {
+		out.Stages = append(out.Stages, fleet.Stage{Name: stage.Name, Hosts: stage.Hosts,
+			Batch: amounts(stage.Batch), MaxFailures: (*fleet.Amount)(stage.MaxFailures)})
+	}
+	return out, nil
+}
+
+func amounts(list []lang.Amount) []fleet.Amount {
+	out := make([]fleet.Amount, 0, len(list))
+	for _, a := range list {
+		out = append(out, fleet.Amount(a))
+	}
+	return out
+}
