@@ -1,37 +1,124 @@
 // Package become lets a runner act as another account: it starts itself once more
 // through sudo or doas, once for each account, and uses that process's machine as if it
-// were its own.
+// were its own. A runner of root needs neither: it starts itself with the account's
+// rights.
+//
+// Both processes are connected by pipes, over which calls go, several at a time. What
+// the other process says is bounded and checked: an account with fewer rights may
+// have changed it.
 package become
 
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // Options say how to become another account.
 type Options struct {
-	Program  string // the runner, an absolute path
-	Method   string // "sudo" or "doas"; empty: what there is, sudo first
-	Password string // empty: none is needed
+	// Host is the machine as this process acts on it: what is the same for all accounts
+	// is asked of it.
+	Host     *host.Local
+	Program  string   // the runner, an absolute path; empty: this one
+	Args     []string // with which it calls Serve: "runner", "become"
+	Method   string   // "sudo" or "doas"; empty: what there is, sudo first
+	Password string   // empty: none is needed
 }
 
 // Accounts are the machines as other accounts act on them. Its methods may be called
 // from several goroutines.
-type Accounts struct{ Options Options }
+type Accounts struct {
+	Options Options
 
-// As gives the machine as an account acts on it.
+	mu     sync.Mutex
+	of     map[string]*account
+	closed bool
+}
+
+// account is one account. What came of starting its process counts for all who ask: a
+// wrong password is not tried again and again.
+type account struct {
+	once    sync.Once
+	process *process
+	machine *machine
+	err     error
+}
+
+// Error is why an account cannot be acted as.
+type Error struct {
+	Message string
+	Advice  string // what helps; may be empty
+}
+
+// Error gives the message.
+func (e *Error) Error() string { return e.Message }
+
+// Hint gives the advice.
+func (e *Error) Hint() string { return e.Advice }
+
+// As gives the machine as an account acts on it. The process that does so goes on until
+// Close; ctx is only about its start. The error is an *Error, or that of ctx.
 func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
-	return nil, errors.New("become: not written yet")
+	u, err := a.Options.Host.User(user)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Message: fmt.Sprintf("become: there is no account %q on this machine", user)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("become: the account %s: %w", user, err)
+	}
+	if u.UID == os.Geteuid() {
+		return a.Options.Host, nil
+	}
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil, &Error{Message: "become: the run has ended"}
+	}
+	if a.of == nil {
+		a.of = map[string]*account{}
+	}
+	one := a.of[user]
+	if one == nil {
+		one = &account{}
+		a.of[user] = one
+	}
+	a.mu.Unlock()
+	one.once.Do(func() { one.start(ctx, a.Options, u) })
+	if one.err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, one.err
+	}
+	return one.machine, nil
+}
+
+// start starts the account's process, and learns whom it acts as.
+func (one *account) start(ctx context.Context, o Options, u host.User) {
+	one.process, one.machine, one.err = begin(ctx, o, u)
+	if one.err == nil && one.machine.hello.UID != u.UID {
+		one.err = &Error{Message: fmt.Sprintf("become: what was started as %s acts as the user %d, which is not its number", u.Name, one.machine.hello.UID)}
+	}
 }
 
 // Close ends the processes.
-func (a *Accounts) Close() error { return nil }
-
-// Serve is what the other process does: it lets h be used over the streams until they
-// end.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, h host.Host) error {
-	return errors.New("become: not written yet")
+func (a *Accounts) Close() error {
+	a.mu.Lock()
+	a.closed = true
+	all := a.of
+	a.of = nil
+	a.mu.Unlock()
+	var errs []error
+	for _, one := range all {
+		one.once.Do(func() { one.err = &Error{Message: "become: the run has ended"} })
+		if one.process != nil {
+			errs = append(errs, one.process.close())
+		}
+	}
+	return errors.Join(errs...)
 }

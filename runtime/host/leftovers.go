@@ -106,6 +106,12 @@ func WithPart(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, partKey{}, id)
 }
 
+// PartOf gives the part that WithPart has marked a context with; empty: none.
+func PartOf(ctx context.Context) string {
+	part, _ := ctx.Value(partKey{}).(string)
+	return part
+}
+
 // Abandoned is offered by hosts that find the programs which a run has started
 // and, since it was killed, has not waited for.
 type Abandoned interface {
@@ -120,8 +126,7 @@ type Abandoned interface {
 // processMark is what a program's environment says: run, part and what tells it from
 // the part's other programs.
 func processMark(ctx context.Context, run string) string {
-	part, _ := ctx.Value(partKey{}).(string)
-	return partMark(run, part) + rand.Text()
+	return partMark(run, PartOf(ctx)) + rand.Text()
 }
 
 // partMark is how the marks of a part's programs begin.

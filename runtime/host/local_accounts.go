@@ -108,8 +108,8 @@ func (l *Local) GroupID(gid int) (Group, error) {
 	return ask(l, g, err, "group", strconv.Itoa(gid), ParseGroup, func(g Group) bool { return g.GID == gid })
 }
 
-// groupsOf lists the groups of a user, as initgroups(3) does.
-func (l *Local) groupsOf(u User) ([]uint32, error) {
+// GroupsOf lists the groups of a user, as initgroups(3) does.
+func (l *Local) GroupsOf(u User) ([]uint32, error) {
 	ids, err := l.files.memberships(u)
 	if err != nil {
 		return nil, err

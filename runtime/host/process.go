@@ -140,7 +140,7 @@ func (l *Local) actAs(name string, attr *syscall.SysProcAttr) (*User, error) {
 		return nil, err
 	}
 	if os.Geteuid() == 0 {
-		groups, err := l.groupsOf(u)
+		groups, err := l.GroupsOf(u)
 		if err != nil {
 			return nil, err
 		}

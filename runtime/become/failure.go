@@ -1,0 +1,106 @@
+package become
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// failure is an error on its way.
+type failure struct {
+	Message string   `json:"message"`
+	Op      string   `json:"op,omitempty"` // of a *fs.PathError
+	Path    text     `json:"path,omitempty"`
+	Errno   int      `json:"errno,omitempty"`
+	Is      []string `json:"is,omitempty"`
+
+	Service *text  `json:"service,omitempty"` // of a *host.ServiceError
+	Said    []byte `json:"said,omitempty"`
+}
+
+// known are errors that the other side asks for.
+func known() []struct {
+	name string
+	err  error
+} {
+	return []struct {
+		name string
+		err  error
+	}{
+		{"not_exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission}, {"invalid", fs.ErrInvalid},
+		{"unsupported", host.ErrUnsupported}, {"unanswerable", host.ErrUnanswerable}, {"unforeseeable", host.ErrUnforeseeable},
+		{"lost", host.ErrLost}, {"canceled", context.Canceled}, {"deadline", context.DeadlineExceeded},
+	}
+}
+
+// failureOf takes an error along: its message, what path it is about, and what
+// errors.Is says of it.
+func failureOf(err error) *failure {
+	if err == nil {
+		return nil
+	}
+	f := &failure{}
+	if service, ok := errors.AsType[*host.ServiceError](err); ok {
+		name := text(service.Name)
+		f.Service, f.Said, err = &name, service.Said, service.Err
+	}
+	if at, ok := err.(*fs.PathError); ok {
+		f.Op, f.Path, err = at.Op, text(at.Path), at.Err
+	}
+	f.Message = err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		f.Errno = int(errno)
+	}
+	for _, k := range known() {
+		if errors.Is(err, k.err) {
+			f.Is = append(f.Is, k.name)
+		}
+	}
+	return f
+}
+
+// error makes the error anew.
+func (f *failure) error() error {
+	if f == nil {
+		return nil
+	}
+	var err error
+	if errno := syscall.Errno(f.Errno); f.Errno != 0 && errno.Error() == f.Message {
+		err = errno
+	} else {
+		told := &toldError{message: f.Message}
+		if f.Errno != 0 {
+			told.is = append(told.is, errno)
+		}
+		for _, name := range f.Is {
+			for _, k := range known() {
+				if k.name == name {
+					told.is = append(told.is, k.err)
+				}
+			}
+		}
+		err = told
+	}
+	if f.Op != "" {
+		err = &fs.PathError{Op: f.Op, Path: string(f.Path), Err: err}
+	}
+	if f.Service != nil {
+		err = &host.ServiceError{Name: string(*f.Service), Err: err, Said: f.Said}
+	}
+	return err
+}
+
+// toldError is an error that the other process had.
+type toldError struct {
+	message string
+	is      []error
+}
+
+// Error is the message.
+func (e *toldError) Error() string { return e.message }
+
+// Unwrap gives what errors.Is knows it by.
+func (e *toldError) Unwrap() []error { return e.is }

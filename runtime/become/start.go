@@ -1,0 +1,192 @@
+package become
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// How long a process may take to say hello, and to end.
+const (
+	startTime = 30 * time.Second
+	endTime   = 5 * time.Second
+)
+
+// process is what acts as another account.
+type process struct {
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	terminal *os.File // its own, if it was started from one
+	asked    *asked
+	clear    func() error // removes what it was started from
+	ended    chan struct{}
+	err      error // how it ended, once ended is closed
+}
+
+// begin starts the process of an account.
+func begin(ctx context.Context, o Options, u host.User) (*process, *machine, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	way, err := o.way(u)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, out, err := way.start(o)
+	if err != nil {
+		return nil, nil, errors.Join(way.failed(err.Error(), ""), way.clear())
+	}
+	conn := wire.New(out, p.in, nil)
+	type greeting struct {
+		hello hello
+		err   error
+	}
+	said := make(chan greeting, 1)
+	go func() {
+		var g greeting
+		g.err = conn.Expect(kindHello, &g.hello)
+		said <- g
+	}()
+	select {
+	case g := <-said:
+		switch {
+		case g.err != nil:
+			err = g.err
+		case g.hello.Protocol != protocol:
+			err = fmt.Errorf("the process speaks %q, and not %q", g.hello.Protocol, protocol)
+		default:
+			// Nobody needs the copy any more: the process holds it.
+			if err := p.clear(); err != nil {
+				return nil, nil, errors.Join(err, p.close())
+			}
+			return p, &machine{link: newLink(conn, u.Name), here: o.Host, hello: g.hello}, nil
+		}
+	case <-p.asked.wrong:
+		err = errPassword
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	_ = p.close() // why it did not start says more than how it ended
+	if errors.Is(err, context.Canceled) {
+		return nil, nil, err
+	}
+	if err == errPassword {
+		return nil, nil, way.wrongPassword()
+	}
+	return nil, nil, way.failed(p.asked.text(), reason(err, p))
+}
+
+var errPassword = errors.New("the password is wrong")
+
+// reason says why there was no hello, if nothing was printed.
+func reason(err error, p *process) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("it did not answer within %s", startTime)
+	case p.err != nil:
+		return p.err.Error()
+	}
+	return err.Error()
+}
+
+// start starts a command, whose output it gives.
+func (w *way) start(o Options) (*process, io.Reader, error) {
+	p := &process{cmd: w.cmd, clear: w.clear, ended: make(chan struct{}), asked: newAsked(w.prompt, o.Password)}
+	in, err := w.cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.in = in
+	p.asked.answer = in
+	w.cmd.Stderr = p.asked
+	var slave *os.File
+	if w.terminal {
+		if p.terminal, slave, err = openTerminal(); err != nil {
+			return nil, nil, fmt.Errorf("no terminal to give the password on: %w", err)
+		}
+		defer slave.Close()
+		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, slave)
+		w.cmd.SysProcAttr.Setctty, w.cmd.SysProcAttr.Ctty = true, 2+len(w.cmd.ExtraFiles)
+		p.asked.answer = p.terminal
+	}
+	if err := w.cmd.Start(); err != nil {
+		if p.terminal != nil {
+			p.terminal.Close()
+		}
+		return nil, nil, err
+	}
+	for _, f := range w.cmd.ExtraFiles {
+		if f != slave {
+			f.Close()
+		}
+	}
+	if p.terminal != nil {
+		go io.Copy(p.asked, p.terminal)
+	}
+	// Output is read before its end is waited for: Wait closes it.
+	reader := &untilEnd{Reader: out, end: make(chan struct{})}
+	go func() {
+		<-reader.end
+		p.err = w.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, reader, nil
+}
+
+// untilEnd tells when nothing comes any more.
+type untilEnd struct {
+	io.Reader
+	end  chan struct{}
+	over bool
+}
+
+// Read reads.
+func (u *untilEnd) Read(data []byte) (int, error) {
+	n, err := u.Reader.Read(data)
+	if err != nil && !u.over {
+		u.over = true
+		close(u.end)
+	}
+	return n, err
+}
+
+// close ends the process: it ends by itself as its input does. One of root's a lesser
+// account cannot end otherwise.
+func (p *process) close() error {
+	err := p.in.Close()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	defer func() {
+		if p.terminal != nil {
+			p.terminal.Close()
+		}
+	}()
+	err = errors.Join(err, p.clear())
+	timer := time.NewTimer(endTime)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return err
+	case <-timer.C:
+	}
+	if killed := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); killed != nil {
+		return errors.Join(err, fmt.Errorf("the process %d, which acts as another account, does not end: %w", p.cmd.Process.Pid, killed))
+	}
+	return err
+}
+
+// nonce is a word that nobody can guess.
+func nonce() string { return rand.Text() }
