@@ -24,6 +24,9 @@ type doCmd struct {
 // Run applies one part.
 func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
+	if s.onHosts() {
+		return s.doOnHosts(ctx, cmd)
+	}
 	h, err := s.newHost()
 	if err != nil {
 		return err
@@ -32,7 +35,7 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	part, sources, err := cmd.part(func() (string, error) {
+	c, declarations, err := cmd.site(localhost, func() (string, error) {
 		home, err := facts.Fact("home")
 		return fmt.Sprint(home), err
 	})
@@ -42,11 +45,8 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	c := &site{host: h, sources: sources, origin: adHoc}
-	declaration := states.Declaration{
-		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
-	}
-	if err := s.plan(c, &states.Declarations{Host: localhost, List: []states.Declaration{declaration}}); err != nil {
+	c.host = h
+	if err := s.plan(c, declarations); err != nil {
 		return err
 	}
 	c.forgetPlanner()

@@ -43,8 +43,14 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 	if err != nil {
 		return err
 	}
+	return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, rollout)
+}
+
+// applyAll applies on all hosts, or, unless yes is given, on those on which somebody
+// consents to what there is to do.
+func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *fleet.Rollout) (err error) {
 	machines, looked := v.machines, []fleet.Outcome(nil)
-	if !cmd.Yes {
+	if !yes {
 		machines, looked, err = v.consent(ctx)
 		if err != nil || len(machines) == 0 {
 			return errors.Join(err, v.ended(looked, false))
@@ -62,7 +68,7 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 		return err
 	}
 	v.tellLeft(outcomes)
-	return v.ended(append(looked, outcomes...), cmd.DetailedExitcode)
+	return v.ended(append(looked, outcomes...), detailed)
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
@@ -71,7 +77,7 @@ func (v *several) begin(machines []*fleet.Machine) (*fleet.Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := fleet.Record{Command: v.command, Site: v.site.lang.Name(), Origin: v.site.origin, User: v.user()}
+	r := fleet.Record{Command: v.command, Site: v.name, Origin: v.site.origin, User: v.user()}
 	for _, m := range machines {
 		r.Hosts = append(r.Hosts, v.recordOf(v.hostOf(m.Name)))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/internal/ui"
@@ -24,10 +23,15 @@ type several struct {
 	site     *site // loaded, and evaluated for each host with what it says of itself
 	hosts    []lang.Host
 	machines []*fleet.Machine
+	name     string // of the site; empty: it has none
 	origin   string // as hosts are told
-	facts    []string
-	view     *ui.Fleet // of what goes on; nil: nothing does
-	op       wire.Op
+	from     string // this machine
+	// runOf makes what a host is to do, of what it says of itself. It may give nil:
+	// nothing.
+	runOf func(ctx context.Context, name string, hello *wire.Hello) (*site, error)
+	facts []string
+	view  *ui.Fleet // of what goes on; nil: nothing does
+	op    wire.Op
 	// execution is what all hosts know it by; rows is what each was shown to do.
 	execution string
 	rows      map[string][]states.Event
@@ -52,8 +56,14 @@ func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*seve
 	if err != nil {
 		return nil, failed(err)
 	}
-	v := &several{client: s, site: c, hosts: hosts, origin: name + ":" + c.origin, facts: c.lang.FactNames()}
-	v.machines, err = s.machines(ctx, hosts, func(host, text string) {
+	v := &several{client: s, site: c, hosts: hosts, name: c.lang.Name(), origin: name + ":" + c.origin, from: name, facts: c.lang.FactNames()}
+	v.runOf = v.runFor
+	return v, v.reach(ctx)
+}
+
+// reach makes machines of the hosts.
+func (v *several) reach(ctx context.Context) (err error) {
+	v.machines, err = v.client.machines(ctx, v.hosts, func(host, text string) {
 		v.mu.Lock()
 		view := v.view
 		v.mu.Unlock()
@@ -61,7 +71,7 @@ func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*seve
 			view.Note(host, text)
 		}
 	})
-	return v, err
+	return err
 }
 
 // run does something on the hosts, and shows it; keep keeps what each says.
@@ -79,7 +89,7 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	defer done()
 	o.Forks, o.Cancelled, o.Listener = v.globals.Forks, cancelled, &keeping{v.view, v}
 	task := fleet.Task{
-		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.site.lang.Name(), v.origin)},
+		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.name, v.origin)},
 		Prepare:  v.prepare,
 		Registry: func(*fleet.Machine) *states.Registry { return v.site.lang.Registry() },
 	}
@@ -141,7 +151,7 @@ func (k *keeping) Event(machine string, ev states.Event) {
 // prepare evaluates the site for a host that was reached, and makes the bundle. The
 // host gets its own run, and nothing of others.
 func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-	c, err := v.runFor(ctx, m.Name, hello)
+	c, err := v.runOf(ctx, m.Name, hello)
 	if err != nil || c == nil {
 		return nil, nil, err
 	}
@@ -162,7 +172,7 @@ func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hel
 		v.mu.Unlock()
 	}
 	return &wire.Request{
-		Op: v.op, User: v.user(), From: strings.SplitN(v.origin, ":", 2)[0], Command: v.command,
+		Op: v.op, User: v.user(), From: v.from, Command: v.command,
 		BecomeMethod: v.globals.BecomeMethod, BecomePassword: v.becomePass,
 	}, b, nil
 }

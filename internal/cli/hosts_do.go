@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// doOnHosts applies one part on hosts, as apply does with a site.
+func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
+	// What is wrong with it is wrong whatever a host's home is.
+	if _, _, err := cmd.part(func() (string, error) { return "/", nil }); err != nil {
+		return err
+	}
+	if !cmd.Plan {
+		if err := s.mayAsk(cmd.Yes, "do", "--plan"); err != nil {
+			return err
+		}
+	}
+	m, err := s.fleetOf(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := os.Hostname()
+	if err != nil {
+		return failed(err)
+	}
+	m.site.origin = adHoc
+	v := &several{client: s, site: m.site, hosts: m.hosts, origin: adHoc, from: from, facts: []string{"home"}}
+	v.runOf = func(_ context.Context, name string, hello *wire.Hello) (*site, error) {
+		return v.partFor(cmd, name, hello)
+	}
+	if err := v.reach(ctx); err != nil {
+		return err
+	}
+	if !cmd.Plan {
+		return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, nil)
+	}
+	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	if err != nil {
+		return err
+	}
+	return v.ended(outcomes, cmd.DetailedExitcode)
+}
+
+// partFor makes the run of the only part for a host.
+func (v *several) partFor(cmd *doCmd, name string, hello *wire.Hello) (*site, error) {
+	facts, err := v.factsFrom(hello)
+	if err != nil {
+		return nil, err
+	}
+	c, declarations, err := cmd.site(name, func() (string, error) {
+		home, err := facts("home")
+		return fmt.Sprint(home), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	diags, err := v.compiled(c, declarations)
+	if err == nil && diags.HasErrors() {
+		err = diags
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.forgetPlanner()
+	return c, nil
+}
+
+// site is a site of nothing but the part.
+func (cmd *doCmd) site(host string, home func() (string, error)) (*site, *states.Declarations, error) {
+	part, sources, err := cmd.part(home)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &site{sources: sources, origin: adHoc}, &states.Declarations{Host: host, List: []states.Declaration{{
+		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
+	}}}, nil
+}
