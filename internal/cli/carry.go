@@ -47,6 +47,7 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 		User: s.user(), From: s.from(), Command: s.command, Note: s.note,
 	}
 	if program, err := os.Executable(); err == nil {
+		r.Executable = program
 		r.ResumeArgv = func(run string) []string {
 			return []string{program, "apply", "--resume", run, "--state-dir", dir, "--no-color"}
 		}

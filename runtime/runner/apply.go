@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -83,10 +84,15 @@ func holds(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
 
 // options are the engine's. Done is to be called once it has ended.
 func (r *Runner) options(j *Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
-	return runtime.Options{
+	accounts := &become.Accounts{Options: become.Options{Program: r.Executable, Method: r.BecomeMethod, Password: r.BecomePassword}}
+	o = runtime.Options{
 		Host: r.Host, Registry: r.registry(j), Site: j.Files, Sources: j.Places, Parallel: j.Parallel,
 		Events: events, Past: b.past, Runs: b.runs, Origin: j.Origin, Managed: b.managed,
-	}, func() error { return nil }
+	}
+	if r.Executable != "" && !r.tree() { // nobody acts below a tree but who may go there
+		o.Become = accounts.As
+	}
+	return o, accounts.Close
 }
 
 func (r *Runner) registry(j *Job) *states.Registry {

@@ -182,8 +182,8 @@ func (p *Process) runner(stateDir, root string) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{Host: h, StateDir: dir, Root: root, Registry: p.Registry, Program: p.Version}
-	if program := own(); program != "" {
+	r := &Runner{Host: h, StateDir: dir, Root: root, Registry: p.Registry, Program: p.Version, Executable: own()}
+	if program := r.Executable; program != "" {
 		r.ResumeArgv = func(run string) []string {
 			return append(append([]string{program}, p.Arguments...), "resume", run, "--state-dir", dir)
 		}

@@ -283,7 +283,7 @@ func (s *session) hold(_ context.Context, q *wire.Request, _ *wire.End) error {
 // forget lets go of what is named.
 func (s *session) forget(ctx context.Context, q *wire.Request, _ *wire.End) error {
 	list := []states.Event{}
-	err := s.Forget(ctx, Forgetting{Addresses: q.Names}, func(ev states.Event) error {
+	err := s.Forget(ctx, Forgetting{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}, func(ev states.Event) error {
 		list = append(list, ev)
 		return nil
 	})

@@ -32,6 +32,9 @@ type Runner struct {
 	// Detach is called when a run is to begin that outlives its connection, and what it
 	// gives once that does; nil: nothing has to be done for that.
 	Detach func() (done func())
+	// Executable is this program, which is started again as other accounts where parts act
+	// as those; empty: they fail.
+	Executable string
 	// ResumeArgv is what goes on with a run once the machine has started anew.
 	ResumeArgv func(run string) []string
 	// BecomeMethod and BecomePassword are for parts that act as another account.
