@@ -45,7 +45,7 @@ const exitDamaged = 97
 // brokenExit reports a status that tells of a program that cannot run, or breaks down:
 // another one is of a runner that has said why on stderr.
 func brokenExit(code int) bool {
-	return code == 2 || code == exitDamaged || code >= exitNotRun // 2: a panic
+	return code == 0 || code == 2 || code == exitDamaged || code >= exitNotRun // 0: an empty file; 2: a panic
 }
 
 // exitNotRun is a shell's status for a program that is there and cannot be run.

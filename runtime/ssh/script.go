@@ -14,12 +14,16 @@ import "strings"
 // nonce, the cache folder or nothing, the runners that the controller has as
 // "Linux_x86_64=DIGEST …", "force" to have it brought anew, and the runner's own.
 //
+// The runner is the script's child, since what OpenSSH tells of a program that a signal
+// ended is the same as of a connection that was cut.
+//
 // The cache folder must be the account's own: what lies there is run. A cache folder
 // on a file system that is mounted noexec has nothing executable for test -x.
 const startScript = `
 n=$1 c=$2 t=$3 f=$4; shift 4;
 say() { echo "<tenet $n $*>"; };
 fail() { say fail "$1" "$c"; exit 96; };
+go() { say run; "$r" runner serve --digest="$d" "$@"; exit $?; };
 if [ -z "$c" ]; then
   if [ "$(id -u)" = 0 ]; then c=/var/cache; else c=$XDG_CACHE_HOME; fi;
   case $c in
@@ -36,7 +40,7 @@ for x in $t; do
 done;
 r=$c/$d/tenet-runner;
 if [ -n "$d" ] && [ -z "$f" ] && [ -x "$r" ] && [ -O "$r" ]; then
-  say run; exec "$r" runner serve --digest="$d" "$@";
+  go "$@";
 fi;
 z=plain;
 if command -v gzip >/dev/null 2>&1; then z=gzip; fi;
@@ -60,7 +64,7 @@ case $? in
   *) fail write;;
 esac;
 [ -x "$r" ] || fail noexec;
-say run; exec "$r" runner serve --digest="$d" "$@"
+go "$@"
 `
 
 // becomeScript runs another script as another account. Its arguments are the nonce,
