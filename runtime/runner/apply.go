@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/become"
+	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -216,7 +217,16 @@ func (r *Runner) carry(ctx context.Context, j *Job, record *journal.Run, b befor
 	if err == nil && result.Rebooting {
 		return result, r.awaitReboot(ctx, record, result)
 	}
-	return result, errors.Join(err, record.Finish(ending(result, err)))
+	end := ending(result, err)
+	if err = errors.Join(err, record.Finish(end)); err == nil && end.State == journal.Done && j.Execution != "" {
+		err = r.forgetBundle(j.Execution) // nobody goes on with it
+	}
+	return result, err
+}
+
+// forgetBundle removes what an execution needed of the site.
+func (r *Runner) forgetBundle(execution string) error {
+	return (&bundle.Store{Dir: r.StateDir}).Forget(execution)
 }
 
 // flushEvery is how old events may be for who follows them in another process.

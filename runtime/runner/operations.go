@@ -79,8 +79,8 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 		s.out.json(wire.KindStarted, wire.Started{Run: run})
 	}, s.event)
 	end.Result = resultOf(result)
-	if result == nil || err == nil && !result.Failed && !result.Interrupted { // nobody goes on with it
-		err = errors.Join(err, (&bundle.Store{Dir: s.StateDir}).Forget(j.Execution))
+	if result == nil { // it was not begun
+		err = errors.Join(err, s.forgetBundle(j.Execution))
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -23,7 +22,7 @@ func (r *Runner) Clean(id string) (*Cleaned, error) {
 		id = run.Run
 	}
 	if id, err = folder.Clean(id); err == nil && run.Execution != "" {
-		err = (&bundle.Store{Dir: r.StateDir}).Forget(run.Execution)
+		err = r.forgetBundle(run.Execution)
 	}
 	if err == nil {
 		return &Cleaned{Removed: []string{id}, Kept: []*journal.NeededError{}}, nil

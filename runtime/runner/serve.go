@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,14 +20,6 @@ import (
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
-
-// DigestError says that the program is not what it should be: it says no Hello.
-type DigestError struct{ Want, Is string }
-
-// Error names both digests.
-func (e *DigestError) Error() string {
-	return fmt.Sprintf("this runner has the SHA-256 %s, and %s was started", e.Is, e.Want)
-}
 
 // Serve says Hello and does what one request asks for. A run that has begun goes on
 // whatever becomes of the connection, until it ends or ctx does. The error is for a
@@ -103,23 +93,6 @@ func tell(facts *host.Facts, names []string) (map[string]json.RawMessage, map[st
 		}
 	}
 	return told, errs
-}
-
-// checkSelf compares the program's digest.
-func checkSelf(want string) error {
-	f, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return fmt.Errorf("this runner cannot be checked: %w", err)
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return fmt.Errorf("this runner cannot be checked: %w", err)
-	}
-	if is := hex.EncodeToString(sum.Sum(nil)); is != want {
-		return &DigestError{want, is}
-	}
-	return nil
 }
 
 // session is one request on its way.
