@@ -46,8 +46,12 @@ func (cmd *historyCmd) Run(ctx runContext, s *client) error {
 	}
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, run := range list {
+		of := cmp.Or(run.Site, run.Origin)
+		if run.Execution != "" {
+			of += "  (execution " + run.Execution + ")"
+		}
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", run.Run, when(run.Started), run.State,
-			cmp.Or(strings.Join(slices.Concat(sums(run.Counts), run.Undone), ", "), "-"), ui.Line(cmp.Or(run.Site, run.Origin)))
+			cmp.Or(strings.Join(slices.Concat(sums(run.Counts), run.Undone), ", "), "-"), ui.Line(of))
 	}
 	if err := out.Flush(); err != nil {
 		return failed(err)

@@ -107,6 +107,7 @@ func (now standing) write(out *strings.Builder, machine, verbose bool) {
 // writeRun writes what the run itself says.
 func (now standing) writeRun(line func(name, format string, args ...any), out *strings.Builder, verbose bool) {
 	line("run", "%s", now.Run)
+	line("execution", "%s", now.Execution)
 	line("site", "%s", now.what())
 	line("state", "%s", now.State)
 	line("started", "%s", when(now.Started))
