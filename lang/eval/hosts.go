@@ -49,6 +49,18 @@ func Executors() []string { return []string{"local", "ssh", "agent"} }
 // BecomeMethods lists the programs through which a host becomes another account.
 func BecomeMethods() []string { return []string{"sudo", "doas"} }
 
+// IsHostName reports whether a host may have that name: letters, digits, "-", "_" and
+// ".", the first of them a letter or digit.
+func IsHostName(name string) bool {
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || r != '-' && r != '_' && r != '.') {
+			return false
+		}
+	}
+	return name != ""
+}
+
 // SelectHosts gives the hosts that a pattern names, in their order: terms with
 // commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
 // before a term takes its hosts away, whatever the order. Without other terms

@@ -1,0 +1,140 @@
+package inventory
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+var (
+	section   = regexp.MustCompile(`^\[([^:\]\s]+)(?::(\w+))?\]\s*(?:#.*)?$`)
+	groupName = regexp.MustCompile(`^([^:\]\s]+)\s*(?:#.*)?$`)
+)
+
+// ini reads an inventory of Ansible in the form of an INI file.
+type ini struct {
+	*tree
+	*source
+	kind     string // of the section: "hosts", "children" or "vars"
+	in       *group // nil: its name was none
+	declared map[string]bool
+	used     map[string]mention // that must be declared
+}
+
+// mention is where a group is named first that is not declared by that.
+type mention struct {
+	src  diag.Range
+	text string
+}
+
+func (t *tree) ini(s *source) {
+	p := &ini{tree: t, source: s, kind: "hosts", in: t.groups[ungrouped],
+		declared: map[string]bool{allGroup: true, ungrouped: true}, used: map[string]mention{}}
+	for number := range s.lines {
+		from, to := s.bounds(number + 1)
+		text := strings.TrimSpace(string(s.data[from:to]))
+		if text != "" && text[0] != '#' && text[0] != ';' {
+			p.entry(text, s.line(number+1))
+		}
+	}
+	var missing []mention
+	for name, m := range p.used {
+		if !p.declared[name] {
+			missing = append(missing, m)
+		}
+	}
+	slices.SortFunc(missing, func(a, b mention) int { return a.src.Start.Byte - b.src.Start.Byte })
+	for _, m := range missing {
+		t.errorAt(m.src, "declare it: a line [NAME], with its hosts below", "%s", m.text)
+	}
+}
+
+// entry reads one line that is not empty.
+func (p *ini) entry(text string, src diag.Range) {
+	if m := section.FindStringSubmatch(text); m != nil {
+		p.section(m[1], m[2], src)
+		return
+	}
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && !isRange(text) {
+		p.errorAt(src, "write [NAME], [NAME:children] or [NAME:vars]", "%s is no section", text)
+		p.in = nil
+		return
+	}
+	if p.in == nil {
+		return
+	}
+	switch p.kind {
+	case "hosts":
+		p.hostLine(text, src)
+	case "children":
+		m := groupName.FindStringSubmatch(text)
+		if m == nil {
+			p.errorAt(src, "a section :children holds one name of a group in each line", "%q is no name for a group", text)
+			return
+		}
+		if g := p.group(m[1], src); g != nil {
+			p.in.addChild(m[1])
+			p.mention(m[1], src, "the group "+m[1]+" is not declared")
+		}
+	case "vars":
+		name, text, ok := strings.Cut(text, "=")
+		if !ok {
+			p.errorAt(src, "write NAME=VALUE", "a variable is missing its value")
+			return
+		}
+		p.setGroup(p.in, strings.TrimSpace(name), value{literal(strings.TrimSpace(text)), src})
+	}
+}
+
+func (p *ini) mention(name string, src diag.Range, text string) {
+	if _, known := p.used[name]; !known {
+		p.used[name] = mention{src, text}
+	}
+}
+
+func (p *ini) section(name, kind string, src diag.Range) {
+	p.kind, p.in = kind, nil
+	switch kind {
+	case "":
+		p.kind = "hosts"
+		p.declared[name] = true
+	case "children":
+		p.declared[name] = true
+	case "vars":
+		p.mention(name, src, "the group "+name+" is not declared, and has variables")
+	default:
+		p.errorAt(src, "write [NAME], [NAME:children] or [NAME:vars]", "%q is no kind of section", kind)
+		return
+	}
+	p.in = p.group(name, src)
+}
+
+// hostLine reads a host, or several by a range, with its variables.
+func (p *ini) hostLine(text string, src diag.Range) {
+	tokens, err := words(text)
+	if err != nil {
+		p.errorAt(src, "put a backslash before a quote that is meant as it stands", "the line cannot be read: %v", err)
+		return
+	}
+	if tokens[0] == "---" {
+		p.errorAt(src, "name the file *.yml", "this is YAML, and no INI file")
+		return
+	}
+	names, port, err := expand(tokens[0])
+	if err != nil {
+		p.errorAt(src, "write web[01:20] or db-[a:f]", "%s names no hosts: %v", tokens[0], err)
+		return
+	}
+	vars := map[string]value{}
+	for _, token := range tokens[1:] {
+		name, text, ok := strings.Cut(token, "=")
+		if !ok {
+			p.errorAt(src, "write NAME=VALUE, with quotes around a value that holds spaces", "%q is no variable of a host", token)
+			return
+		}
+		vars[name] = value{literal(text), src}
+	}
+	p.setHosts(names, port, p.in, vars, src)
+}
