@@ -47,10 +47,12 @@ var imports = []struct {
 	// is found.
 	{"lang/foreign", nil, nil},
 	{"lang/eval", []string{"lang/diag", "lang/foreign", "states"}, nil},
+	// Hosts that are told of outside of a site: text in, data out.
+	{"lang/inventory", []string{"lang/diag", "lang/eval"}, nil},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
 	{"lang/syntax", []string{"lang/diag", "lang/eval", "states"}, nil},
-	{"lang/program", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
+	{"lang/program", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/inventory", "lang/syntax", "states"}, nil},
 	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
 	{"lang/star", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
 	// Files of secrets, whoever asks for them: the language does by a function.

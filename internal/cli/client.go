@@ -29,6 +29,8 @@ type client struct {
 	said        *said // diagnostics that were shown; nil: each is shown
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
+	// inventoryHidden says that a site is only checked, and no program asked for hosts.
+	inventoryHidden bool
 	keys          []secrets.Identity // that may open secrets, once they are read
 	newPassphrase string             // of the secrets, once it was asked for
 	becomePass    string             // for sudo or doas, likewise

@@ -49,7 +49,7 @@ type dogs struct {
 	list []*watchdog.Dog
 }
 
-// away calls f, which waits for a person: that is no evaluation. Who waits for another
+// away calls f, which waits for a person or a program: that is no evaluation. Who waits for another
 // one's f is not evaluating either.
 func (s *client) away(f func()) {
 	s.dogs.mu.Lock()

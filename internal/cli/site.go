@@ -175,6 +175,7 @@ func (s *client) load(ctx context.Context, path string) (*site, error) {
 	if c.target, err = s.target(h); err != nil {
 		return nil, err
 	}
+	s.useInventories(c)
 	return c, s.useSecrets(ctx, c, path)
 }
 

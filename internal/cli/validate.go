@@ -19,6 +19,7 @@ type validated struct {
 // Run checks a site, for each host that it declares.
 func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	s.secretsHidden = true
+	s.inventoryHidden = s.globals.Limit == "" // hosts that are named must be known
 	c, err := s.load(ctx, cmd.Site)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func (r *running) target(ctx context.Context) (lang.Target, *host.Memory, bool) 
 	} else {
 		name = localhost
 	}
-	t := lang.Target{Host: name}
+	t := lang.Target{Host: name, InventoryHidden: true} // a case runs nothing on this machine
 	machine, err := simulated.New(ctx, description)
 	if err != nil {
 		r.diagnostics.Add(r.c.machine.diagnose(err, r.c))

@@ -6,7 +6,11 @@
 // (see RefValue) and a sensitive value (see Sensitive).
 package eval
 
-import "github.com/tenetcm/tenet/lang/diag"
+import (
+	"context"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
 
 // Target is what a site is evaluated for: one host and what is known of it.
 type Target struct {
@@ -31,6 +35,14 @@ type Target struct {
 	// it gives is not used. What is computed from one is marked Withheld, and
 	// the declarations are good for nothing but to be checked.
 	SecretsHidden bool
+	// Inventory runs the program of an inventory block, in the site's directory, and
+	// gives what it prints. It is called once for each program while a site is
+	// loaded. Nil: such a block is an error.
+	Inventory func(ctx context.Context, argv []string) ([]byte, error)
+	// InventoryHidden leaves the hosts unknown that programs tell of, for checks that
+	// must run nothing: a host that is not declared is then taken for one of them, in
+	// no group of theirs, and what hosts(PATTERN) gives is unknown.
+	InventoryHidden bool
 	// Vars are single values; later ones win.
 	Vars []Var
 }

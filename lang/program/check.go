@@ -65,8 +65,6 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 	_, isBlock := in.Blocks[a.Name]
 	switch {
 	case d.foreignAttribute(a, in, module):
-	case slices.Contains(syntax.NotYet(), a.Name):
-		d.errorAt(a.NameRange, "leave it out", "%s is not supported yet", a.Name)
 	case isBlock:
 		d.errorAt(a.NameRange, blockHint(a), "%s is a block, not an attribute", a.Name)
 	case in.Parts && d.shapes.Registry.Lookup(a.Name) != nil:
@@ -111,8 +109,6 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 	names := d.shapes.BlockNames(in)
 	known := slices.Contains(d.shapes.BlockNames(d.shapes.Root), b.Type)
 	switch {
-	case slices.Contains(syntax.NotYet(), b.Type):
-		d.errorAt(b.TypeRange, "leave it out", "%s is not supported yet", b.Type)
 	case slices.Contains(in.Attributes, b.Type) || module != nil && module.Attribute(b.Type) != nil:
 		d.errorAt(b.TypeRange, fmt.Sprintf("write %s = …", b.Type), "%s is an attribute, not a block", b.Type)
 	case d.foreignBlock(b, in, module):

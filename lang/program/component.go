@@ -141,6 +141,9 @@ func (d *decoder) noHosts(p *Program) {
 	for _, g := range p.groups {
 		d.errorAt(g.src, "declare host groups in the site", "a component declares no host groups")
 	}
+	for _, i := range p.inventories {
+		d.errorAt(i.src, "declare the inventory in the site", "a component declares no inventory")
+	}
 	if p.rollout != nil {
 		d.errorAt(p.rollout.src, "declare the rollout in the site", "a component declares no rollout")
 	}

@@ -35,6 +35,8 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 			d.group(sub)
 		case "rollout":
 			d.rollout(sub)
+		case "inventory":
+			d.inventory(sub)
 		case "output":
 			d.output(sub)
 		case "moved":

@@ -31,6 +31,8 @@ type evaluation struct {
 	// groupNames are those of the site, which its components see, too.
 	groupNames []string
 	rollout    *eval.Rollout // of the site; nil: it has none
+	// someHidden says that there may be hosts which are not known.
+	someHidden bool
 
 	bases     map[string]*declaration // all that is declared
 	instances map[string]*instance    // by address

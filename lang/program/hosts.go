@@ -3,6 +3,7 @@ package program
 import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
+	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -50,19 +51,15 @@ func (d *decoder) host(b *syntax.Block) {
 
 // hostName reports a host's name that is none: an identifier, or a DNS name.
 func (d *decoder) hostName(b *syntax.Block, name string) bool {
-	for i, r := range name {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		if !letter && (i == 0 || r != '-' && r != '_' && r != '.') {
-			name = ""
-			break
-		}
+	if eval.IsHostName(name) {
+		return true
 	}
-	if name == "" {
-		d.errorAt(b.LabelRanges[0], "use letters, digits, -, _ and ., and begin with a letter or digit",
-			"%q is no name for a host", b.Labels[0])
-	}
-	return name != ""
+	d.errorAt(b.LabelRanges[0], "use letters, digits, -, _ and ., and begin with a letter or digit",
+		"%q is no name for a host", name)
+	return false
 }
+
+const groupHint = `give either hosts = ["web*"] or labels = { NAME = "VALUE" }`
 
 func (d *decoder) group(b *syntax.Block) {
 	d.check(b.Body, d.shapes.HostGroup, nil)
@@ -71,8 +68,8 @@ func (d *decoder) group(b *syntax.Block) {
 	}
 	a := b.Body.Attribute
 	g := &groupDecl{reachOf(b), a("hosts"), a("labels"), a("priority")}
-	if (g.hosts == nil) == (g.labels == nil) {
-		d.errorAt(b.Header, `give either hosts = ["web*"] or labels = { NAME = "VALUE" }`, "the host group %q needs hosts or labels, and not both", g.name)
+	if g.hosts != nil && g.labels != nil {
+		d.errorAt(b.Header, groupHint, "the host group %q needs hosts or labels, and not both", g.name)
 		return
 	}
 	for _, first := range d.site.groups {

@@ -27,153 +27,111 @@ type levelVars struct {
 	level, name string
 	priority    int // of groups
 	items       []item
-}
-
-// groupEntry is an evaluated group.
-type groupEntry struct {
-	*groupDecl
-	priority int
-	hosts    []string
-	labels   map[string]string
+	outside     bool // an inventory gives them
 }
 
 // inventory evaluates the hosts and groups, and finds the one that is
 // evaluated; with need, a host that is not declared is an error.
 func (e *evaluator) inventory(need bool) {
-	if len(e.site.hosts) == 0 {
+	before := len(e.list)
+	defer func() {
+		if need { // Hosts has warned, once for all hosts
+			e.list = append(e.list[:before], onlyErrors(e.list[before:])...)
+		}
+	}()
+	if len(e.site.hosts) == 0 && len(e.site.inventories) == 0 {
 		for _, g := range e.site.groups {
 			e.errorAt(g.src, "declare hosts: host \"NAME\" { … }", "the site declares a host group, but no hosts")
 		}
 		e.rolled()
 		return
 	}
+	outside := e.outside()
 	for _, g := range e.site.groups {
 		e.groupNames = append(e.groupNames, g.name)
 	}
+	e.groupNames = append(e.groupNames, outside.groups...)
 	slices.Sort(e.groupNames)
-	groups := e.groups()
-	var names []string
+	e.groupNames = slices.Compact(e.groupNames)
+	groups := e.groups(outside)
 	for _, d := range e.site.hosts {
-		h := e.hostOf(d, groups)
-		e.hosts = append(e.hosts, h)
-		names = append(names, h.Name)
-		if h.Name == e.target.Host {
-			e.host = h
-		}
+		e.hosts = append(e.hosts, e.hostOf(d, groups, outside.byName[d.name]))
 	}
-	if e.host == nil && need {
-		summary, hint := "the site declares hosts, and none is named", cmp.Or(eval.Choices(names), "tenet inspect hosts lists them")
-		if e.target.Host != "" {
-			summary = fmt.Sprintf("the site does not declare the host %q", e.target.Host)
-			hint = cmp.Or(eval.DidYouMean(e.target.Host, names), hint)
-		}
-		e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: at(e.site.hosts[0].src)})
-		e.host = &hostEntry{Host: eval.Host{Name: e.target.Host}}
+	for _, name := range outside.more(e.site.hosts) {
+		h := outside.byName[name]
+		e.hosts = append(e.hosts, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
+	}
+	if i := slices.IndexFunc(e.hosts, func(h *hostEntry) bool { return h.Name == e.target.Host }); i >= 0 {
+		e.host = e.hosts[i]
+	} else if need && e.someHidden {
+		e.host = e.hostOf(&hostDecl{reach: reach{name: e.target.Host}}, groups, nil)
+	} else if need && len(e.hosts) > 0 {
+		e.noSuchHost()
 	}
 	e.clashes()
 	e.rollout = e.rolled()
 }
 
-// groups evaluates the groups, ordered by priority, then by name.
-func (e *evaluator) groups() []*groupEntry {
-	var out []*groupEntry
-	for _, d := range e.site.groups {
-		g := &groupEntry{groupDecl: d}
-		if v, ok := e.attribute(d.priority, e.root); ok {
-			n, whole := eval.Int(v)
-			if !whole {
-				e.wrongValue(d.priority, fmt.Errorf("a whole number is required, not %s", eval.Kind(v)), "write priority = 10")
-			}
-			g.priority = n
-		}
-		if v, ok := e.attribute(d.hosts, e.root); ok {
-			globs, err := eval.Texts(v)
-			if err != nil {
-				e.wrongValue(d.hosts, err, `write hosts = ["web*", "db1"]`)
-			}
-			g.hosts = globs
-			e.checkGlobs(d, globs)
-		}
-		g.labels = e.labels(d.labels)
-		out = append(out, g)
-	}
-	slices.SortStableFunc(out, func(a, b *groupEntry) int {
-		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.name, b.name))
-	})
-	return out
+func onlyErrors(list diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }
 
-// checkGlobs reports names in a group that no host has.
-func (e *evaluator) checkGlobs(d *groupDecl, globs []string) {
-	var all []eval.Host
-	for _, h := range e.site.hosts {
-		all = append(all, eval.Host{Name: h.name})
+// noSuchHost reports that the target is none of the hosts.
+func (e *evaluator) noSuchHost() {
+	var names []string
+	for _, h := range e.hosts {
+		names = append(names, h.Name)
 	}
-	for _, glob := range globs {
-		if _, err := eval.SelectHosts(all, nil, glob); err != nil {
-			e.wrongValue(d.hosts, err, `write hosts = ["web*", "db1"]`)
-		}
+	summary, hint := "the site declares hosts, and none is named", cmp.Or(eval.Choices(names), "tenet inspect hosts lists them")
+	if e.target.Host != "" {
+		summary = fmt.Sprintf("the site does not declare the host %q", e.target.Host)
+		hint = cmp.Or(eval.DidYouMean(e.target.Host, names), hint)
 	}
+	e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: e.hosts[0].Range})
+	e.host = &hostEntry{Host: eval.Host{Name: e.target.Host}}
 }
 
-func (e *evaluator) labels(a *syntax.Attribute) map[string]string {
-	items, _ := e.items(a, e.root, "labels")
-	labels := map[string]string{}
-	for _, item := range items {
-		v, sensitive := eval.Split(item.value)
-		text, err := eval.Text(v)
-		if err != nil || sensitive {
-			e.errorAt(item.valueRange, `write NAME = "VALUE"`, "labels: the value of %q is no text that may be shown", item.name)
-			continue
+// hostOf evaluates a host with what its groups and roles give it, and with what an
+// inventory says of it; nil: none does. What the site declares counts before that.
+func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *hostEntry {
+	h := &hostEntry{Host: eval.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
+	var own, itself []levelVars
+	if x != nil {
+		h.Host = x.Host.Host
+		h.Roles, h.Groups, h.SSHOptions = e.knownRoles(x), slices.Clone(x.Groups), slices.Clone(x.SSHOptions)
+		own, itself = slices.Clone(x.groups), x.itself
+	}
+	h.Range, h.Labels = at(d.src), maps.Clone(h.Labels)
+	for name, text := range e.labels(d.labels) {
+		if h.Labels == nil {
+			h.Labels = map[string]string{}
 		}
-		labels[item.name] = text
+		h.Labels[name] = text
 	}
-	return labels
-}
-
-// holds reports whether a host belongs to the group.
-func (g *groupEntry) holds(h *hostEntry) bool {
-	for _, glob := range g.hosts {
-		if eval.MatchHost(glob, h.Name) {
-			return true
-		}
-	}
-	if g.groupDecl.labels == nil {
-		return false
-	}
-	for name, text := range g.labels {
-		if have, ok := h.Labels[name]; !ok || have != text {
-			return false
-		}
-	}
-	return true
-}
-
-// hostOf evaluates a host with what its groups and roles give it.
-func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry) *hostEntry {
-	h := &hostEntry{Host: eval.Host{Name: d.name, Address: d.name, Executor: "ssh", Range: at(d.src), Labels: e.labels(d.labels)}}
 	if text, ok := e.text1(d.address); ok {
 		if err := eval.CheckAddress(text); err != nil {
 			e.wrongValue(d.address, err, "")
 		}
 		h.Address = text
 	}
-	var own []levelVars
 	for _, g := range groups {
 		if !g.holds(h) {
 			continue
 		}
-		h.Groups = append(h.Groups, g.name)
+		if !slices.Contains(h.Groups, g.name) {
+			h.Groups = append(h.Groups, g.name)
+		}
 		e.reached(h, &g.reach)
 		items, _ := e.items(g.vars, e.root, "vars")
-		own = append(own, levelVars{eval.LevelGroup, g.name, g.priority, items})
+		own = append(own, levelVars{level: eval.LevelGroup, name: g.name, priority: g.priority, items: items})
 	}
+	own = append(own, itself...)
 	e.reached(h, &d.reach)
 	items, _ := e.items(d.vars, e.root, "vars")
-	own = append(own, levelVars{eval.LevelHost, d.name, 0, items})
+	own = append(own, levelVars{level: eval.LevelHost, name: d.name, items: items})
 	for _, name := range h.Roles {
 		items, _ := e.items(e.site.roles[name].vars, e.root, "vars")
-		h.levels = append(h.levels, levelVars{eval.LevelRole, name, 0, items})
+		h.levels = append(h.levels, levelVars{level: eval.LevelRole, name: name, items: items})
 	}
 	h.levels = append(h.levels, own...)
 	return h
@@ -308,7 +266,7 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 
 func (e *evaluator) hostsFunction() function.Function {
 	return eval.HostsFunction(func() ([]eval.Host, []string, bool) {
-		if e.scripted != nil && e.scripted.blind {
+		if e.scripted != nil && e.scripted.blind || e.someHidden {
 			return nil, nil, false
 		}
 		var hosts []eval.Host
@@ -346,7 +304,7 @@ func (p *Program) Roles(ctx context.Context, t eval.Target) ([]eval.Role, diag.L
 // Hosts gives the hosts that the site declares, in their order, and the names
 // of the groups.
 func (p *Program) Hosts(ctx context.Context, t eval.Target) (hosts []eval.Host, groups []string, list diag.List) {
-	if p.dir.Scripts == nil && len(p.hosts)+len(p.groups) == 0 {
+	if p.dir.Scripts == nil && len(p.hosts)+len(p.groups)+len(p.inventories) == 0 {
 		return nil, nil, nil
 	}
 	e := newEvaluation(ctx, p, t)

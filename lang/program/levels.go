@@ -22,7 +22,7 @@ func (e *evaluator) clashes() {
 	seen := map[string][]source{}
 	for i := range e.host.levels {
 		l := &e.host.levels[i]
-		if l.level != eval.LevelGroup {
+		if l.level != eval.LevelGroup || l.outside {
 			continue
 		}
 		for _, x := range l.items {
@@ -70,10 +70,19 @@ func (e *evaluator) giveLevels() {
 	}
 	for _, l := range e.host.levels {
 		for _, x := range l.items {
-			if e.site.variables[x.name] == nil && !e.undeclared(x.name, x.nameRange) {
+			if e.site.variables[x.name] == nil && !e.wanted(l, x) {
 				continue
 			}
 			e.give(x.name, l.level, x.value, at(x.valueRange))
 		}
 	}
+}
+
+// wanted reports whether a value may be for a variable that a script declares later. An
+// inventory may hold more than the site has variables for.
+func (e *evaluator) wanted(l levelVars, x item) bool {
+	if l.outside {
+		return e.scripted != nil
+	}
+	return e.undeclared(x.name, x.nameRange)
 }

@@ -116,6 +116,9 @@ func (l *linker) inventory() {
 	for _, g := range l.site.groups {
 		link("a host group", &g.reach, g.hosts, g.labels, g.priority)
 	}
+	for _, i := range l.site.inventories {
+		l.attributes(scope{valuesOf: "an inventory"}, i.command, i.ansible)
+	}
 	if r := l.site.rollout; r != nil {
 		s := scope{valuesOf: "a rollout"}
 		l.attributes(s, r.batch, r.maxFailures, r.pause, r.order)

@@ -75,6 +75,8 @@ type Program struct {
 	hosts        []*hostDecl
 	groups       []*groupDecl
 	rollout      *rolloutDecl // nil: there is none
+	inventories  []*inventoryDecl
+	read         *readInventories
 	moved        []movedDecl
 	libraries    map[string]*library // blocks "functions"
 
@@ -115,7 +117,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	if dir.Registry != nil {
 		o.Registry = dir.Registry
 	}
-	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry),
+	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), read: &readInventories{},
 		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{},
 		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
 	p.within = append(from.within[:len(from.within):len(from.within)], dir.Name)

@@ -67,7 +67,7 @@ func (e *evaluator) rolled() *eval.Rollout {
 	if d == nil {
 		return nil
 	}
-	if len(e.site.hosts) == 0 {
+	if len(e.site.hosts) == 0 && len(e.site.inventories) == 0 {
 		e.errorAt(d.src, "declare hosts: host \"NAME\" { … }", "the site declares a rollout, but no hosts")
 		return nil
 	}
@@ -153,6 +153,9 @@ func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
 		}
 		pattern = strings.Join(terms, ",")
 	}
+	if e.someHidden {
+		return nil // who fits is not known
+	}
 	hosts, _, _ := e.hostsFound()
 	found, err := eval.SelectHosts(hosts, e.groupNames, pattern)
 	switch {
@@ -170,9 +173,9 @@ func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
 func (p *Program) Rollout(ctx context.Context, t eval.Target, hosts []eval.Host) (*eval.Rollout, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
-	r := e.rollout
+	r, list := e.rollout, onlyErrors(e.list).Sorted() // Hosts has warned
 	if r == nil || hosts == nil {
-		return r, e.list.Sorted()
+		return r, list
 	}
 	out := *r
 	out.Stages = nil
@@ -184,5 +187,5 @@ func (p *Program) Rollout(ctx context.Context, t eval.Target, hosts []eval.Host)
 			out.Stages = append(out.Stages, s)
 		}
 	}
-	return &out, e.list.Sorted()
+	return &out, list
 }

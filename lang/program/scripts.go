@@ -83,7 +83,7 @@ func (e *evaluator) takeInventory() {
 // again makes a program of the same sources that has nothing but its variables:
 // linking rewrites expressions, so that each evaluation needs its own.
 func (p *Program) again(list *diag.List) *Program {
-	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, names: emptyProgram(p).names,
+	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, read: p.read, names: emptyProgram(p).names,
 		components: maps.Clone(p.components), within: p.within, byBase: map[string]*declaration{},
 		variables: map[string]*variable{}, locals: map[string]*local{}, outputs: map[string]*output{}, roles: map[string]*role{}}
 	d := &decoder{shapes: q.shapes, site: q}

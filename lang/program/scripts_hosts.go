@@ -25,6 +25,7 @@ func (e *evaluator) findHosts(need bool) {
 	}
 	x.inventory(need)
 	e.hosts, e.host, e.groupNames, e.rollout = x.hosts, x.host, x.groupNames, x.rollout
+	e.someHidden = x.someHidden
 	e.list.Add(x.list...)
 	if !need {
 		e.site = x.site
@@ -40,7 +41,7 @@ func hostCalls(scripts syntax.Scripts) []*syntax.Block {
 	return out
 }
 
-func hostWords() []string { return []string{"host", "host_group", "rollout"} }
+func hostWords() []string { return []string{"host", "host_group", "inventory", "rollout"} }
 
 // addRoles declares the roles that a script would have declared had it not
 // ended before, so that hosts may name them.

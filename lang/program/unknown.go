@@ -3,13 +3,11 @@ package program
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/eval"
-	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -25,7 +23,7 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 		hint = eval.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
 	}
 	switch {
-	case slices.Contains(syntax.NotYet(), root) || root == "secret":
+	case root == "secret":
 		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
 		return
 	case root == "result":

@@ -29,14 +29,9 @@ type Shapes struct {
 	Site, Variable, Validation, Locals, Param, Guard           *Shape
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
-	Rollout, Stage                                             *Shape
+	Inventory, Rollout, Stage                                  *Shape
 	Options                                                    map[string]*eval.Option
 	Registry                                                   *states.Registry
-}
-
-// NotYet are words of the language that this version does not know.
-func NotYet() []string {
-	return []string{"inventory"}
 }
 
 // NewShapes makes the shapes, with the modules of the registry.
@@ -74,6 +69,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.HostGroup = &Shape{What: "a host group",
 		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars"}}
+	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}
 	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1}}
 	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}}
 	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}
@@ -81,7 +77,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
 		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1,
-			"role": 1, "host": 1, "host_group": 1, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
+			"role": 1, "host": 1, "host_group": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"vars"},
 		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1}}
 	return s
@@ -149,6 +145,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Host
 	case "host_group":
 		inside = s.HostGroup
+	case "inventory":
+		inside = s.Inventory
 	case "rollout":
 		inside = s.Rollout
 	case "stage":

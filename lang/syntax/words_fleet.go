@@ -3,6 +3,24 @@ package syntax
 // fleetWords are about all hosts together.
 func fleetWords() []WordDoc {
 	return []WordDoc{
+		{Name: "inventory", Usage: "inventory { … }",
+			Doc: "More hosts and groups, from an inventory of Ansible or from a program that prints them. There may be several such blocks. They join the hosts and groups that are declared: what the site itself says about one counts.",
+			Attributes: []AttributeDoc{
+				{"ansible", "string", "An inventory of Ansible in the site: a file in INI, YAML or JSON, or a directory of such files, with group_vars and host_vars beside it."},
+				{"command", "list of strings", "A program and its arguments, run in the site's directory. It prints hosts and groups in JSON: those of Ansible's inventory programs, or {\"hosts\": {NAME: {…}}, \"groups\": {NAME: {\"hosts\": […]}}}."}},
+			Files: map[string]string{"hosts.ini": "[web]\nweb1 ansible_host=192.0.2.1\n"},
+			Example: `inventory {
+  ansible = "hosts.ini"
+}
+
+host_group "web" {
+  roles = ["web"]
+}
+
+role "web" {
+  package "nginx" {}
+}
+`},
 		{Name: "rollout", Usage: "rollout { … }",
 			Doc: "In which order hosts take their turns, and how many at a time. It stops before the next batch when too many have failed. Without it, all go at once, as far as --forks lets them.",
 			Attributes: []AttributeDoc{

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/lang/inventory"
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// inventoryTime is how long the program of an inventory may take.
+const inventoryTime = 30 * time.Second
+
+// useInventories lets a site ask the programs of its inventories, in its directory.
+func (s *client) useInventories(c *site) {
+	dir := c.origin
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	c.target.InventoryHidden = s.inventoryHidden
+	c.target.Inventory = func(ctx context.Context, argv []string) (out []byte, err error) {
+		s.away(func() { out, err = s.runInventory(ctx, dir, argv) })
+		return out, err
+	}
+}
+
+// runInventory gives what the program of an inventory prints. It acts on this machine
+// whatever --root says, and with the environment of who calls.
+func (s *client) runInventory(ctx context.Context, dir string, argv []string) ([]byte, error) {
+	machine, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		return nil, err
+	}
+	late := fmt.Errorf("it has taken longer than %s", inventoryTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, inventoryTime, late)
+	defer cancel()
+	r, err := machine.Run(ctx, host.Command{Argv: argv, Env: s.Environ, Dir: dir, MaxOutput: inventory.MaxBytes})
+	switch {
+	case errors.Is(context.Cause(ctx), late):
+		return nil, late
+	case err != nil:
+		return nil, err
+	case r.ExitCode != 0:
+		return nil, fmt.Errorf("it ended with status %d%s", r.ExitCode, lastLines(r.Stderr))
+	case r.Truncated:
+		return nil, fmt.Errorf("it printed more than %d MiB", inventory.MaxBytes>>20)
+	}
+	return r.Stdout, nil
+}
+
+// lastLines are the last lines of what a program has said, in one.
+func lastLines(said []byte) string {
+	lines := strings.Split(strings.ToValidUTF8(string(bytes.TrimSpace(said)), "\ufffd"), "\n")
+	if len(lines) > 3 {
+		lines = lines[len(lines)-3:]
+	}
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.Join(lines, " / "))
+	if len(text) > 500 {
+		text = strings.ToValidUTF8(text[len(text)-500:], "")
+	}
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}

@@ -1,0 +1,278 @@
+package program
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/inventory"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// inventoryDecl is inventory { … }.
+type inventoryDecl struct {
+	src              hcl2.Range
+	command, ansible *syntax.Attribute
+}
+
+func (d *decoder) inventory(b *syntax.Block) {
+	wrong := d.check(b.Body, d.shapes.Inventory, nil)
+	i := &inventoryDecl{b.Header, b.Body.Attribute("command"), b.Body.Attribute("ansible")}
+	if (i.command == nil) == (i.ansible == nil) {
+		if !wrong {
+			d.errorAt(b.Header, `give either ansible = "hosts.ini" or command = ["./inventory.py", "--list"]`, "an inventory needs ansible or command, and not both")
+		}
+		return
+	}
+	d.site.inventories = append(d.site.inventories, i)
+}
+
+// readInventories are those of a site that were read, each once.
+type readInventories struct {
+	mu    sync.Mutex
+	known map[string]*readInventory // by program or file
+}
+
+type readInventory struct {
+	hosts  []*outsideHost
+	groups []string
+	list   diag.List
+}
+
+// outsideHost is a host of an inventory, with what it and its groups give to
+// variables.
+type outsideHost struct {
+	inventory.Host
+	groups, itself []levelVars
+}
+
+// outsideHosts are those of all inventories of a site. Where several tell of one host,
+// the last one counts.
+type outsideHosts struct {
+	names  []string
+	byName map[string]*outsideHost
+	groups []string
+}
+
+// more gives the names of those that are not declared.
+func (o *outsideHosts) more(declared []*hostDecl) []string {
+	known := make(map[string]bool, len(declared))
+	for _, d := range declared {
+		known[d.name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(o.names), func(name string) bool { return known[name] })
+}
+
+// outside reads the inventories of the site.
+func (e *evaluator) outside() *outsideHosts {
+	out := &outsideHosts{byName: map[string]*outsideHost{}}
+	failed := false
+	for _, d := range e.site.inventories {
+		found := e.inventoryOf(d)
+		if found == nil {
+			failed = failed || !e.someHidden
+			continue
+		}
+		e.list.Add(found.list...)
+		failed = failed || found.list.HasErrors()
+		out.groups = append(out.groups, found.groups...)
+		for _, h := range found.hosts {
+			if first := out.byName[h.Name]; first != nil {
+				h = first.with(h)
+			} else {
+				out.names = append(out.names, h.Name)
+			}
+			out.byName[h.Name] = h
+		}
+	}
+	if len(e.site.inventories) > 0 && len(out.names)+len(e.site.hosts) == 0 && !failed && !e.someHidden {
+		e.errorAt(e.site.inventories[0].src, "look at what it holds, or prints", "the inventory tells of no hosts")
+	}
+	// Hosts may be missing now that a group or a stage names.
+	e.someHidden = e.someHidden || failed
+	return out
+}
+
+// with joins what another inventory says of the host, which counts.
+func (h *outsideHost) with(other *outsideHost) *outsideHost {
+	out := *other
+	out.Groups = slices.Clone(h.Groups)
+	for _, g := range other.Groups {
+		if !slices.Contains(out.Groups, g) {
+			out.Groups = append(out.Groups, g)
+		}
+	}
+	out.groups = slices.Concat(h.groups, other.groups)
+	out.itself = slices.Concat(h.itself, other.itself)
+	if out.Address == out.Name {
+		out.Address = h.Address
+	}
+	out.Port, out.User, out.Become = cmp.Or(out.Port, h.Port), cmp.Or(out.User, h.User), cmp.Or(out.Become, h.Become)
+	out.BecomeMethod = cmp.Or(out.BecomeMethod, h.BecomeMethod)
+	if out.Executor == "ssh" {
+		out.Executor = h.Executor
+	}
+	out.SSHOptions = slices.Concat(other.SSHOptions, h.SSHOptions)
+	out.Roles = slices.Concat(h.Roles, other.Roles)
+	out.Labels = maps.Clone(h.Labels)
+	if out.Labels == nil {
+		out.Labels = other.Labels
+	} else {
+		maps.Copy(out.Labels, other.Labels)
+	}
+	return &out
+}
+
+// inventoryOf reads one inventory, if that was not done before; nil: it cannot be had,
+// which is reported, or stays hidden.
+func (e *evaluator) inventoryOf(d *inventoryDecl) *readInventory {
+	if d.ansible != nil {
+		name, ok := e.text1(d.ansible)
+		if !ok {
+			return nil
+		}
+		at, err := e.parts.Files.Locate(".", name)
+		if err != nil {
+			e.wrongValue(d.ansible, err, "name a file of the site, or a directory")
+			return nil
+		}
+		return e.readOnce("ansible\x00"+at, func() (*readInventory, bool) {
+			return asRead(inventory.Read(e.site.dir.FS, at)), true
+		})
+	}
+	v, ok := e.attribute(d.command, e.root)
+	if !ok {
+		return nil
+	}
+	argv, err := eval.Texts(v)
+	if err == nil && len(argv) == 0 {
+		err = errors.New("the list is empty")
+	}
+	if _, sensitive := eval.Split(v); err == nil && sensitive {
+		err = errors.New("a program and its arguments are shown, and cannot be sensitive")
+	}
+	if err != nil {
+		e.wrongValue(d.command, err, `write command = ["./inventory.py", "--list"]`)
+		return nil
+	}
+	if e.target.InventoryHidden {
+		e.someHidden = true
+		return nil
+	}
+	return e.readOnce("command\x00"+strings.Join(argv, "\x00"), func() (*readInventory, bool) { return e.runInventory(d, argv) })
+}
+
+// readOnce gives what was read before, or reads it. What is no final answer is not
+// kept.
+func (e *evaluator) readOnce(key string, read func() (found *readInventory, final bool)) *readInventory {
+	r := e.site.read
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found, ok := r.known[key]; ok {
+		return found
+	}
+	found, final := read()
+	if final {
+		if r.known == nil {
+			r.known = map[string]*readInventory{}
+		}
+		r.known[key] = found
+	}
+	return found
+}
+
+// runInventory asks a program for hosts.
+func (e *evaluator) runInventory(d *inventoryDecl, argv []string) (found *readInventory, final bool) {
+	failed := func(err error, hint string) *readInventory {
+		said := eval.Diagnose(err, at(d.command.Range()))
+		said.Summary = fmt.Sprintf("the inventory %s: %s", argv[0], said.Summary)
+		said.Hint = cmp.Or(said.Hint, hint)
+		out := &readInventory{}
+		out.list.Add(said)
+		return out
+	}
+	if e.target.Inventory == nil {
+		return failed(errors.New("programs are not run here"), "name a file in its place"), false
+	}
+	data, err := e.target.Inventory(e.ctx, argv)
+	if err == nil && len(data) > inventory.MaxBytes {
+		err = fmt.Errorf("it printed more than %d MiB", inventory.MaxBytes>>20)
+	}
+	if err != nil {
+		return failed(err, "run it by hand, in the directory of the site"), e.ctx.Err() == nil
+	}
+	return asRead(inventory.Parse(strings.Join(argv, " "), data)), true
+}
+
+// asRead gives values the form of the language.
+func asRead(inv *inventory.Inventory, list diag.List) *readInventory {
+	out := &readInventory{groups: inv.Groups, list: list}
+	for _, h := range inv.Hosts {
+		x := &outsideHost{Host: h}
+		for _, l := range h.Levels {
+			vars := levelVars{level: eval.LevelHost, name: h.Name, outside: true}
+			if l.Group != "" {
+				vars.level, vars.name = eval.LevelGroup, l.Group
+			}
+			for _, i := range l.Items {
+				v, err := eval.Value(i.Value)
+				if err != nil {
+					out.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of %s: %v", i.Name, err), Range: i.Range,
+						Hint: "text is UTF-8 in normal form C"})
+					continue
+				}
+				src := hclRange(i.Range)
+				vars.items = append(vars.items, item{i.Name, v, src, src})
+			}
+			if l.Group != "" {
+				x.groups = append(x.groups, vars)
+			} else {
+				x.itself = append(x.itself, vars)
+			}
+		}
+		out.hosts = append(out.hosts, x)
+	}
+	out.list = out.list.Sorted()
+	return out
+}
+
+// knownRoles gives the roles that an inventory gives a host, and reports those that the
+// site does not declare.
+func (e *evaluator) knownRoles(x *outsideHost) []string {
+	var out []string
+	for _, name := range x.Roles {
+		if e.site.roles[name] == nil {
+			known := slices.Sorted(maps.Keys(e.site.roles))
+			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the host %s: there is no role %q", x.Name, name), Range: x.Range,
+				Hint: cmp.Or(eval.DidYouMean(name, known), eval.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))})
+			continue
+		}
+		out = append(slices.DeleteFunc(out, func(r string) bool { return r == name }), name)
+	}
+	return out
+}
+
+// checkMembers reports a group that says nothing of its hosts, and of which no inventory
+// says anything either.
+func (e *evaluator) checkMembers(d *groupDecl, outside *outsideHosts) {
+	switch {
+	case len(e.site.inventories) == 0:
+		e.errorAt(d.src, groupHint, "the host group %q needs hosts or labels", d.name)
+	case !e.someHidden && !slices.Contains(outside.groups, d.name):
+		e.errorAt(d.src, cmp.Or(eval.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
+	}
+}
+
+// hclRange gives a range of ours as the HCL library's.
+func hclRange(r diag.Range) hcl2.Range {
+	pos := func(p diag.Pos) hcl2.Pos { return hcl2.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }
+	return hcl2.Range{Filename: r.File, Start: pos(r.Start), End: pos(r.End)}
+}
