@@ -31,9 +31,9 @@ type client struct {
 	secretsHidden bool
 	// inventoryHidden says that a site is only checked, and no program asked for hosts.
 	inventoryHidden bool
-	keys          []secrets.Identity // that may open secrets, once they are read
-	newPassphrase string             // of the secrets, once it was asked for
-	becomePass    string             // for sudo or doas, likewise
+	keys            []secrets.Identity // that may open secrets, once they are read
+	newPassphrase   string             // of the secrets, once it was asked for
+	becomePass      string             // for sudo or doas, likewise
 }
 
 // getenv gives an environment variable, or "".
