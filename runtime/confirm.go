@@ -102,17 +102,17 @@ func (c *confirms) around(n *node) (list []*confirmation) {
 
 // hostOf is the host as a part acts on it. Where a block around it is to be
 // confirmed, what it is about to change is kept first.
-func (e *engine) hostOf(n *node, p *states.Part) host.Host {
+func (e *engine) hostOf(n *node, p *states.Part, a *actor) host.Host {
 	around := e.confirms.around(n)
 	if len(around) == 0 {
-		return e.view(n.taint)
+		return a.view(n.taint)
 	}
 	blocks := make([]string, len(around))
 	for k, c := range around {
 		blocks[k] = c.block.address
 	}
-	return host.Watched(e.options.Host, host.Watcher{
-		Path: func(path string) error { return e.confirms.backup.Keep(e.options.Host, blocks, p.Address, path) },
+	return host.Watched(a.host, host.Watcher{
+		Path: func(path string) error { return e.confirms.backup.Keep(a.host, blocks, p.Address, path) },
 		Run: func() {
 			for _, c := range around {
 				c.mu.Lock()

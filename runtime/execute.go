@@ -93,7 +93,7 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	if e.passed(n) {
 		return i
 	}
-	d := e.decide(ctx, n, n.inv.Guards)
+	d := e.decide(ctx, n, account(n.inv), n.inv.Guards)
 	switch {
 	case d.err != nil && ctx.Err() != nil:
 		return nil // pending

@@ -35,13 +35,13 @@ type scopedDecision struct {
 	decision
 }
 
-// decide asks an invocation's or a part's guards. Every only_if must hold, and
-// any unless skips.
-func (e *engine) decide(ctx context.Context, n *node, list []states.Guard) decision {
+// decide asks an invocation's or a part's guards, as an account. Every only_if must
+// hold, and any unless skips.
+func (e *engine) decide(ctx context.Context, n *node, user string, list []states.Guard) decision {
 	var unsure decision
 	for k := range list {
 		g := &list[k]
-		d := e.scoped(ctx, n, g)
+		d := e.scoped(ctx, n, user, g)
 		switch {
 		case d.err != nil, d.skip && !d.uncertain():
 			return d
@@ -54,9 +54,9 @@ func (e *engine) decide(ctx context.Context, n *node, list []states.Guard) decis
 
 // scoped decides a guard once a run for its scope. Guards of a handler's waves
 // and of a part are decided anew for each invocation: the scope is theirs.
-func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision {
+func (e *engine) scoped(ctx context.Context, n *node, user string, g *states.Guard) decision {
 	if !isShared(g) {
-		return e.ask(ctx, n, g)
+		return e.ask(ctx, n, user, g)
 	}
 	e.guards.mu.Lock()
 	if e.guards.decided == nil {
@@ -69,7 +69,7 @@ func (e *engine) scoped(ctx context.Context, n *node, g *states.Guard) decision 
 		e.guards.decided[key] = d
 	}
 	e.guards.mu.Unlock()
-	d.once.Do(func() { d.decision = e.ask(ctx, n, g) })
+	d.once.Do(func() { d.decision = e.ask(ctx, n, user, g) })
 	return d.decision
 }
 
@@ -86,7 +86,7 @@ func guardKey(g *states.Guard) string {
 }
 
 // ask decides one guard on the host.
-func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
+func (e *engine) ask(ctx context.Context, n *node, user string, g *states.Guard) decision {
 	name := "only_if"
 	if g.Unless {
 		name = "unless"
@@ -101,7 +101,7 @@ func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
 	if err != nil {
 		return decision{err: err}
 	}
-	holds, what, maybe, err := e.holds(ctx, n, c)
+	holds, what, maybe, err := e.holds(ctx, n, user, c)
 	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
 		return decision{maybe: "its guard " + dependsOnEarlierGuard}
 	}
@@ -123,8 +123,12 @@ func (e *engine) ask(ctx context.Context, n *node, g *states.Guard) decision {
 
 // holds reports whether all conditions of a guard hold, in a plan with the
 // reason why that is not certain. what names the condition that decided.
-func (e *engine) holds(ctx context.Context, n *node, g *computedGuard) (holds bool, what, maybe string, err error) {
-	h := e.view(n.taint)
+func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGuard) (holds bool, what, maybe string, err error) {
+	a := e.acting(ctx, user)
+	if a.err != nil {
+		return false, "", "", a.err
+	}
+	h := a.view(n.taint)
 	var names []string
 	if g.When != nil {
 		if n.taint != nil {
@@ -173,7 +177,7 @@ func (e *engine) holds(ctx context.Context, n *node, g *computedGuard) (holds bo
 		names = append(names, g.Command[0]+" ended with 0")
 	}
 	if len(g.WouldChange) > 0 {
-		changes, perhaps, err := e.wouldChange(ctx, h, g.WouldChange)
+		changes, perhaps, err := e.wouldChange(ctx, n, g.WouldChange)
 		if err != nil {
 			return false, "", "", err
 		}
@@ -199,9 +203,15 @@ func exists(h host.Host, path string) (bool, error) {
 
 // wouldChange plans some invocations and blocks on the host as it is now. A
 // maybe counts as a change; perhaps says so.
-func (e *engine) wouldChange(ctx context.Context, h host.Host, addresses []string) (changes bool, perhaps string, err error) {
+func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string) (changes bool, perhaps string, err error) {
 	run := e.subset(addresses)
-	o := Options{Host: h, Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
+	o := Options{Host: e.acting(ctx, "").view(n.taint), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
+	if e.options.Become != nil {
+		o.Become = func(ctx context.Context, user string) (host.Host, error) {
+			a := e.acting(ctx, user)
+			return a.view(n.taint), a.err
+		}
+	}
 	certain := false
 	o.Events = func(ev states.Event) {
 		if ev.Type != states.EventPart || ev.Action == "" || ev.Action == states.NoChange {

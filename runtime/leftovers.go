@@ -36,7 +36,7 @@ func (e *engine) cleanUp(ctx context.Context) {
 		for _, dir := range e.namedDirs(b, runs[b.Run]) {
 			if name := b.Run + dir; !cleaned[name] {
 				cleaned[name] = true
-				e.removeLeftovers(b, dir)
+				e.removeLeftovers(ctx, b, dir, accountOf(runs[b.Run], b.Address))
 			}
 		}
 	}
@@ -96,9 +96,15 @@ func partsOf(run *states.StateRun) (parts []*states.Part) {
 	return parts
 }
 
-// removeLeftovers removes the temporary files of a run in a directory.
-func (e *engine) removeLeftovers(b states.Begun, dir string) {
-	h := e.options.Host
+// removeLeftovers removes the temporary files of a run in a directory, as the account
+// that has made them.
+func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir, user string) {
+	a := e.acting(ctx, user)
+	if a.err != nil {
+		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", a.err)
+		return
+	}
+	h := a.host
 	left, err := host.Leftovers(h, dir, b.Run)
 	if err != nil && !(e.planning() && errors.Is(err, fs.ErrPermission)) {
 		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", err)

@@ -126,7 +126,7 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 		}
 	}
 	if o.why == "" {
-		have, err := m.Read(ctx, e.view(nil), want)
+		have, err := m.Read(ctx, e.acting(ctx, "").view(nil), want)
 		var onHost *fs.PathError // not that something else is there: to prune will fail
 		switch {
 		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):

@@ -13,6 +13,15 @@ import (
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
+// putBack makes a path what it was, as the account that has changed it.
+func (u *undo) putBack(ctx context.Context, former journal.Former, content host.Content) (changed bool, err error) {
+	a := u.engine.acting(ctx, accountOf(u.run, former.Part))
+	if a.err != nil {
+		return false, a.err
+	}
+	return putBack(ctx, a.host, former, content)
+}
+
 // putBack makes a path what it was, and reports whether it was something else.
 func putBack(ctx context.Context, h host.Host, f journal.Former, content host.Content) (changed bool, err error) {
 	now, err := h.Lstat(f.Path)

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -168,7 +169,7 @@ func (r *recorder) syncHost() error {
 	if r.made {
 		return r.durable()
 	}
-	if err := syncer.Sync(); err != nil {
+	if err := errors.Join(syncer.Sync(), r.engine.syncActors()); err != nil {
 		return err
 	}
 	r.acted = false

@@ -130,7 +130,7 @@ func (u *undo) restore(ctx context.Context) {
 	for progress := true; progress && len(pending) > 0; {
 		progress, u.kept, u.problems = false, nil, nil
 		pending = slices.DeleteFunc(pending, func(former journal.Former) bool {
-			changed, err := putBack(ctx, u.engine.options.Host, former, u.backup.Content(former))
+			changed, err := u.putBack(ctx, former, u.backup.Content(former))
 			if changed {
 				progress = true
 				u.restored(former)

@@ -133,6 +133,7 @@ type engine struct {
 	confirms confirms
 	resumed  *journal.Resumed // what was done before this process; nil: nothing
 	acts     sync.RWMutex     // see alone
+	actors   actors
 	// recovered are parts that an earlier run has begun, and of which a step has
 	// taken that over.
 	recovered map[string]bool

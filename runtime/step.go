@@ -19,7 +19,8 @@ type step struct {
 	node       *node
 	part       *states.Part
 	module     *states.Module
-	host       host.Host
+	actor      *actor
+	host       host.Host // as the actor sees it
 
 	late       []string // of a plan: attributes that only an apply will know
 	asked      any      // the wanted resource as Read is asked for it, before Fill
@@ -47,15 +48,6 @@ type step struct {
 
 func (e *engine) newStep(i *invocation, p *states.Part) *step {
 	return &step{engine: e, invocation: i, node: i.node, part: p, reason: i.owed, started: time.Now()}
-}
-
-// view is the host as a part sees it: in a plan the shadow, which knows whether
-// something before it could not be foreseen.
-func (e *engine) view(t *taint) host.Host {
-	if e.planning() {
-		return e.shadow.View(t != nil)
-	}
-	return e.options.Host
 }
 
 // together carries out steps whose module takes several in one call, or one.
@@ -98,12 +90,19 @@ func (s *step) cutShort(ctx context.Context) bool {
 // prepare decides the guards and looks at the resource. It returns whether the
 // part has to act; if not, it has ended.
 func (s *step) prepare(ctx context.Context) bool {
-	s.host = s.engine.hostOf(s.node, s.part)
 	s.maybe = s.invocation.maybe
+	s.actor = s.engine.acting(ctx, s.part.Options.Become)
+	switch {
+	case s.actor.err != nil:
+		return s.fail(s.actor.err)
+	case s.actor.absent && s.maybe == "":
+		s.maybe = "it acts as " + s.part.Options.Become + ", an account that this run makes"
+	}
+	s.host = s.engine.hostOf(s.node, s.part, s.actor)
 	begun := s.engine.wasBegun(s.part)
 	d := decision{} // one that let it through before
 	if begun == nil {
-		d = s.engine.decide(ctx, s.node, s.part.Guards)
+		d = s.engine.decide(ctx, s.node, s.part.Options.Become, s.part.Guards)
 	}
 	switch {
 	case d.err != nil:
@@ -160,9 +159,6 @@ func (s *step) find() error {
 
 // decode makes the module's resource of the part's values.
 func (s *step) decode() error {
-	if err := s.checkUser(); err != nil {
-		return err
-	}
 	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
 	if err == nil && len(s.late) == 0 {
 		err = s.module.Check(want)
@@ -172,22 +168,6 @@ func (s *step) decode() error {
 	}
 	s.want = want
 	return err
-}
-
-// checkUser refuses to act as anybody but the user who runs the program.
-func (s *step) checkUser() error {
-	become := s.part.Options.Become
-	if become == "" {
-		return nil
-	}
-	if actor, known := s.engine.options.Host.(host.Actor); known {
-		uid, _ := actor.Actor()
-		if u, err := s.host.User(become); err == nil && u.UID == uid {
-			return nil
-		}
-	}
-	return &codedError{code: "unsupported", err: fmt.Errorf("become: acting as %s is not possible yet", become),
-		hint: "run tenet as " + become + ", or use the user attribute of command"}
 }
 
 // look reads the resource and compares. It returns whether there is something
@@ -329,23 +309,26 @@ const saidHidden = "what it said is sensitive, and hidden"
 // by a user without rights is a common thing, and is not to claim what this
 // user cannot do.
 func (s *step) forbidden() string {
+	if s.actor != nil && s.actor.absent {
+		return ""
+	}
 	if s.rootless() {
 		return "only root may do it; run as root to know"
 	}
-	actor, known := s.engine.options.Host.(host.Actor)
+	actor, known := s.machine().(host.Actor)
 	if !known || s.module == nil {
 		return ""
 	}
 	if uid, _ := actor.Actor(); uid == 0 {
 		return ""
 	}
-	permissions, known := s.engine.options.Host.(host.Permissions)
+	permissions, known := s.machine().(host.Permissions)
 	if !known || s.module.IsAct() {
 		return ""
 	}
 	for _, path := range s.module.Paths(s.part.Values) {
 		if !permissions.MayWrite(path) {
-			return "this user may not write " + path + "; run as root to know"
+			return s.who() + " may not write " + path + "; run as root to know"
 		}
 	}
 	return ""
@@ -353,10 +336,26 @@ func (s *step) forbidden() string {
 
 // rootless reports whether the part is one for root, and somebody else acts.
 func (s *step) rootless() bool {
-	actor, known := s.engine.options.Host.(host.Actor)
+	actor, known := s.machine().(host.Actor)
 	if !known || s.module == nil || !s.module.Root {
 		return false
 	}
 	uid, _ := actor.Actor()
 	return uid != 0
+}
+
+// machine is the one that the part acts on, as it is.
+func (s *step) machine() host.Host {
+	if s.actor != nil {
+		return s.actor.host
+	}
+	return s.engine.options.Host
+}
+
+// who acts.
+func (s *step) who() string {
+	if user := s.part.Options.Become; user != "" {
+		return user
+	}
+	return "this user"
 }

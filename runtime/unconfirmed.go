@@ -64,7 +64,7 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 		interrupted := ctx.Err() != nil
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 		defer done()
-		e.cleanUpAfter(left, backup)
+		e.cleanUpAfter(ctx, left, u.run, backup)
 		u.restore(ctx)
 		u.handlers(ctx)
 		told := u.event(e, why, interrupted, nil)
@@ -129,18 +129,18 @@ func handlersBefore(run *states.StateRun, block string) map[string]bool {
 
 // cleanUpAfter removes the temporary files beside the paths that are to be put back
 // of processes that died over it: of the run, or of those that came after it.
-func (e *engine) cleanUpAfter(left journal.Unconfirmed, backup *journal.Backup) {
+func (e *engine) cleanUpAfter(ctx context.Context, left journal.Unconfirmed, past *states.StateRun, backup *journal.Backup) {
 	runs, err := e.options.Journal.Since(left.Run)
 	if err != nil {
 		return // they stay; the paths are what matters
 	}
-	dirs := map[string]bool{}
+	dirs := map[string]string{} // with who has written there
 	for _, former := range backup.Of(left.Block) {
-		dirs[path.Dir(former.Path)] = true
+		dirs[path.Dir(former.Path)] = accountOf(past, former.Part)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		for _, run := range runs {
-			e.removeLeftovers(states.Begun{Address: left.Block, Run: run}, dir)
+			e.removeLeftovers(ctx, states.Begun{Address: left.Block, Run: run}, dir, dirs[dir])
 		}
 	}
 }

@@ -20,6 +20,11 @@ type Shadow struct {
 	host     Host
 	accounts *accounts
 
+	*shadowMachine
+}
+
+// shadowMachine is what was done here to what a machine has beside its files.
+type shadowMachine struct {
 	linksMu  sync.Mutex
 	links    *shadowLinks // nil: nobody has asked for them
 	services shadowServices
@@ -28,13 +33,25 @@ type Shadow struct {
 // NewShadow makes a shadow of a host, which may be a shadow itself. The base
 // is never written to.
 func NewShadow(base Host) *Shadow {
-	actor := func() (uid, gid int) { return os.Geteuid(), os.Getegid() }
-	if a, ok := base.(Actor); ok {
-		actor = a.Actor
-	}
-	s := &Shadow{tree: newTree(base, actor), host: base}
+	actor := actorOf(base)
+	s := &Shadow{tree: newTree(base, actor), host: base, shadowMachine: &shadowMachine{}}
 	s.accounts = newTreeAccounts(s.tree)
 	return s
+}
+
+func actorOf(base Host) func() (uid, gid int) {
+	if a, ok := base.(Actor); ok {
+		return a.Actor
+	}
+	return func() (uid, gid int) { return os.Geteuid(), os.Getegid() }
+}
+
+// As gives this shadow as another account sees it: base is the same machine as that
+// account acts on it. What is written to either is seen in both.
+func (s *Shadow) As(base Host) *Shadow {
+	other := &Shadow{tree: &tree{base: base, actor: actorOf(base), overlay: s.overlay}, host: base, shadowMachine: s.shadowMachine}
+	other.accounts = newTreeAccounts(other.tree)
+	return other
 }
 
 // Fork makes a shadow of this shadow: what is written there is not seen here.

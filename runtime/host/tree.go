@@ -13,11 +13,17 @@ import (
 // holds only what was changed, and the directories on the way there; all else
 // is asked of the base each time. Shadow and Memory are this tree.
 type tree struct {
-	base    Reader // nil: nothing below
+	base  Reader // nil: nothing below
+	actor func() (uid, gid int)
+	*overlay
+}
+
+// overlay is what was changed. Trees that look at one machine as several accounts do
+// have it in common.
+type overlay struct {
 	mu      sync.RWMutex
 	root    *node       // guarded by mu, with all below it
 	touched atomic.Bool // something was written
-	actor   func() (uid, gid int)
 }
 
 // node is a changed place of the tree, or a directory on the way to one.
@@ -53,7 +59,7 @@ func newTree(base Reader, actor func() (uid, gid int)) *tree {
 	if base == nil {
 		root = newDirectory(Info{Kind: Directory, Mode: 0o755, ModTime: now()})
 	}
-	return &tree{base: base, root: root, actor: actor}
+	return &tree{base: base, actor: actor, overlay: &overlay{root: root}}
 }
 
 func newDirectory(info Info) *node { return &node{kind: Directory, own: true, info: info} }

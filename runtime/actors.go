@@ -1,0 +1,143 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// actors are the accounts that parts act as, each with the machine as it acts on it.
+type actors struct {
+	mu     sync.Mutex
+	of     map[string]*actor
+	others []host.Host // that were used in an apply
+}
+
+// actor is one account.
+type actor struct {
+	once   sync.Once
+	host   host.Host    // the machine itself
+	shadow *host.Shadow // of a plan
+	absent bool         // a plan makes it: nobody can act as it yet
+	err    error
+}
+
+// acting gives the machine as an account acts on it; empty: as who runs the program.
+func (e *engine) acting(ctx context.Context, user string) *actor {
+	if user == "" {
+		return &actor{host: e.options.Host, shadow: e.shadow}
+	}
+	e.actors.mu.Lock()
+	if e.actors.of == nil {
+		e.actors.of = map[string]*actor{}
+	}
+	a := e.actors.of[user]
+	if a == nil {
+		a = &actor{}
+		e.actors.of[user] = a
+	}
+	e.actors.mu.Unlock()
+	a.once.Do(func() { e.become(ctx, a, user) })
+	if a.err != nil && ctx.Err() != nil { // another time it may go well
+		return &actor{err: context.Cause(ctx)}
+	}
+	return a
+}
+
+// become finds out how to act as an account.
+func (e *engine) become(ctx context.Context, a *actor, user string) {
+	a.host, a.shadow = e.options.Host, e.shadow
+	u, err := e.options.Host.User(user)
+	if known, ok := e.options.Host.(host.Actor); ok && err == nil {
+		if uid, _ := known.Actor(); uid == u.UID {
+			return
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) && e.planning() {
+		if _, made := e.shadow.User(user); made == nil {
+			a.absent = true
+			return
+		}
+	}
+	if e.options.Become == nil {
+		a.err = &codedError{code: "unsupported", err: fmt.Errorf("become: acting as %s is not possible here", user),
+			hint: "run tenet as " + user + ", or use the user attribute of command"}
+		return
+	}
+	h, err := e.options.Become(ctx, user)
+	if err != nil {
+		coded := &codedError{code: "become", err: err}
+		if hinted, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](err); ok {
+			coded.hint = hinted.Hint()
+		}
+		a.err = coded
+		return
+	}
+	if e.planning() {
+		a.host, a.shadow = h, e.shadow.As(h)
+		return
+	}
+	if r, ok := h.(host.Runner); ok && e.options.Journal != nil {
+		h = r.ForRun(e.options.Journal.ID())
+	}
+	a.host = h
+	e.actors.mu.Lock()
+	defer e.actors.mu.Unlock()
+	e.actors.others = append(e.actors.others, h)
+}
+
+// view is the host as somebody sees it: in a plan the shadow, which knows whether
+// something before it could not be foreseen.
+func (a *actor) view(t *taint) host.Host {
+	if a.shadow != nil {
+		return a.shadow.View(t != nil || a.absent)
+	}
+	return a.host
+}
+
+// syncActors makes durable what was written as other accounts.
+func (e *engine) syncActors() error {
+	e.actors.mu.Lock()
+	others := e.actors.others
+	e.actors.mu.Unlock()
+	var errs []error
+	for _, h := range others {
+		if s, ok := h.(host.Syncer); ok {
+			errs = append(errs, s.Sync())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// account is who the guards of an invocation ask as: the account of all its parts, if
+// that is one.
+func account(inv *states.Invocation) string {
+	if inv == nil || len(inv.Parts) == 0 {
+		return ""
+	}
+	user := inv.Parts[0].Options.Become
+	for i := range inv.Parts {
+		if inv.Parts[i].Options.Become != user {
+			return ""
+		}
+	}
+	return user
+}
+
+// accountOf is who a part of a run acts as, by its address.
+func accountOf(run *states.StateRun, address string) string {
+	for _, p := range partsOf(run) {
+		if p.Address == address || states.WithoutWave(p.Address) == address {
+			return p.Options.Become
+		}
+	}
+	return ""
+}
