@@ -25,7 +25,7 @@ type Options struct {
 	// is asked of it.
 	Host     *host.Local
 	Program  string   // the runner, an absolute path; empty: this one
-	Args     []string // with which it calls Serve: "runner", "become"
+	Args     []string // with which it calls Serve; nil: "runner", "become"
 	Method   string   // "sudo" or "doas"; empty: what there is, sudo first
 	Password string   // empty: none is needed
 }

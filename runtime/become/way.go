@@ -43,6 +43,9 @@ func (o Options) way(u host.User) (*way, error) {
 			return nil, fmt.Errorf("become: %w", err)
 		}
 	}
+	if o.Args == nil {
+		o.Args = []string{"runner", "become"}
+	}
 	if os.Geteuid() == 0 {
 		return w, w.byRoot(o, u, program)
 	}
