@@ -57,10 +57,11 @@ type outage struct {
 	wrong int       // see nonsense
 	since time.Time // when there was one last; zero: there is one
 	times int       // that it was tried since then
+	told  string    // why there is none, as it was told last
 }
 
 // restored says that there is a connection, and that it is of use.
-func (o *outage) restored() { o.since, o.times = time.Time{}, 0 }
+func (o *outage) restored() { o.since, o.times, o.told = time.Time{}, 0, "" }
 
 // backoff is how long to wait before the next attempt: longer each time, and not for all
 // machines the same.
@@ -140,9 +141,13 @@ func (m *member) let(ctx context.Context) *Outcome {
 
 // lost counts the time without a connection; nil: it is not over.
 func (m *member) lost(err error) *Outcome {
-	if m.since.IsZero() {
-		m.since = time.Now()
-		m.note(m.Name, err.Error()+"; connecting again")
+	switch why := err.Error(); {
+	case m.since.IsZero():
+		m.since, m.told = time.Now(), why
+		m.note(m.Name, why+"; connecting again")
+	case m.told != why:
+		m.told = why
+		m.note(m.Name, "no connection yet: "+why)
 	}
 	if long := time.Since(m.since); long >= m.options.Patience {
 		return &Outcome{Status: Left, Err: &LostError{long, err}}

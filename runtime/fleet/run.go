@@ -113,7 +113,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 			}
 		}
 		if enough == nil && b.Allowed.exceeded(failed, b.Total) {
-			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and at most %s may", b.where(), plural(failed, "host"), b.Total, b.Allowed)
+			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and %s may", b.where(), plural(failed, "host"), b.Total, atMost(b.Allowed))
 		}
 	}
 }
@@ -216,6 +216,14 @@ func (d *drive) event(machine string, ev states.Event) {
 
 func (d *drive) output(machine, stream string, data []byte) {
 	d.tell(func(l Listener) { l.Output(machine, stream, data) })
+}
+
+// atMost says how many may fail.
+func atMost(a Amount) string {
+	if a.N == 0 {
+		return "none"
+	}
+	return "at most " + a.String()
 }
 
 // plural counts things.
