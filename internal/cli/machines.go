@@ -5,7 +5,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -73,6 +76,7 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 		return nil, err
 	}
 	list := make([]*fleet.Machine, 0, len(hosts))
+	var unsaid []func() // what finds out through what machines are reached
 	for _, h := range hosts {
 		m := &fleet.Machine{Name: h.Name, Groups: h.Groups}
 		switch h.Executor {
@@ -83,7 +87,9 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 				return nil, usage("leave it out", "--root is a tree of this machine, and %s is another one", h.Name)
 			}
 			to := s.sshHost(h, password)
-			m.Via = via(append(s.globals.SSHOption, to.Options...))
+			if m.Via = via(slices.Concat(s.globals.SSHOption, to.Options)); m.Via == "" {
+				unsaid = append(unsaid, func() { m.Via = client.Via(ctx, to) })
+			}
 			m.Dial = func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 				return client.Dial(ctx, to, o)
 			}
@@ -92,7 +98,25 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 		}
 		list = append(list, m)
 	}
+	// Where so few are reached, it does not matter.
+	if len(unsaid) > fleet.Handshakes && ssh.Jumps(s.getenv("HOME")) {
+		each(unsaid)
+	}
 	return list, nil
+}
+
+// each calls functions, as many at a time as there are processors.
+func each(calls []func()) {
+	var wait sync.WaitGroup
+	places := make(chan struct{}, goruntime.GOMAXPROCS(0))
+	for _, call := range calls {
+		places <- struct{}{}
+		wait.Go(func() {
+			call()
+			<-places
+		})
+	}
+	wait.Wait()
 }
 
 // sshClient starts runners by OpenSSH.

@@ -15,10 +15,11 @@ import (
 const (
 	defaultForks    = 32
 	defaultPatience = 10 * time.Minute
-	// handshakes is how many may be under way through one Via. OpenSSH's server drops
-	// some of more than ten that have not logged in yet.
-	handshakes = 8
 )
+
+// Handshakes is how many may be under way through one Via. OpenSSH's server drops some
+// of more than ten that have not logged in yet.
+const Handshakes = 8
 
 // errCancelled is why nothing is begun any more.
 var errCancelled = errors.New("interrupted before anything was begun")
@@ -56,7 +57,7 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 		}
 		names[i], index[m.Name] = m.Name, i
 		if m.Via != "" && d.gates[m.Via] == nil {
-			d.gates[m.Via] = make(chan struct{}, handshakes)
+			d.gates[m.Via] = make(chan struct{}, Handshakes)
 		}
 	}
 	rollout := Rollout{}
