@@ -97,6 +97,7 @@ func (s *client) settleFacts(c *site, far *farFacts) {
 func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, hosts []lang.Host) error {
 	far := s.farFacts(ctx, c, hosts)
 	var codes []int
+	title := "%s:"
 	for i := range hosts {
 		one := *c
 		one.declared, one.target.Host = &hosts[i], hosts[i].Name
@@ -112,8 +113,9 @@ func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, h
 		}
 		if s.globals.JSON {
 			err = s.printLine(hostInspected{hosts[i].Name, *found})
-		} else if err = s.print(hosts[i].Name + ":"); err == nil {
+		} else if err = s.print(fmt.Sprintf(title, hosts[i].Name)); err == nil {
 			err = s.printInspected(*found)
+			title = "\n%s:"
 		}
 		if err != nil {
 			return err

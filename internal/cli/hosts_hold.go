@@ -151,29 +151,27 @@ func (s *client) forgetHosts(ctx context.Context, cmd *forgetCmd) error {
 	if err != nil {
 		return err
 	}
-	var shown error
 	list, err := s.askHosts(ctx, m, question{
 		request: &wire.Request{Op: wire.OpForget, Names: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)},
-		event: func(host string, ev states.Event) {
-			ev.Host = host
-			switch {
-			case shown != nil:
-			case s.globals.JSON:
-				shown = s.printLine(ev)
-			default:
-				shown = s.tell("%s: %s", host, ui.Line(ev.Reason))
-			}
-		},
 	})
-	if err != nil || shown != nil {
-		return errors.Join(err, shown)
+	if err != nil {
+		return err
 	}
-	if s.globals.JSON {
-		for _, a := range list {
-			if f := a.failure(); f != nil {
-				shown = errors.Join(shown, s.printLine(hostError{a.host.Name, f}))
+	found := answersOf[[]states.Event](list)
+	for i, a := range list {
+		if found[i] == nil {
+			if s.globals.JSON {
+				err = errors.Join(err, s.printLine(hostError{a.host.Name, a.failure()}))
+			}
+			continue
+		}
+		for _, ev := range *found[i] {
+			if ev.Host = a.host.Name; s.globals.JSON {
+				err = errors.Join(err, s.printLine(ev))
+			} else {
+				err = errors.Join(err, s.tell("%s: %s", a.host.Name, ui.Line(ev.Reason)))
 			}
 		}
 	}
-	return errors.Join(shown, s.concluded(list))
+	return errors.Join(err, s.concluded(list))
 }

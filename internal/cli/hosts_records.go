@@ -93,7 +93,11 @@ func notBegun(a *answer, x *fleet.Record) bool {
 // printExecution prints what was done, and when.
 func (s *client) printExecution(x *fleet.Record) error {
 	ended := "no end on record: it goes on, or nobody here saw it"
-	if !x.Ended.IsZero() {
+	left := slices.ContainsFunc(x.Hosts, func(h fleet.RecordHost) bool { return h.Status == fleet.Left })
+	switch {
+	case left && !x.Ended.IsZero():
+		ended = "left to its hosts " + when(x.Ended)
+	case !x.Ended.IsZero():
 		ended = "ended " + when(x.Ended)
 	}
 	site := x.Site
@@ -119,9 +123,9 @@ func (s *client) printStandings(list []*answer, found []*runner.Standing, x *fle
 		state, run, started, parts, site := "nothing applied yet", "-", "-", "-", "-"
 		if now.Status != nil {
 			state, run, started, site = string(now.State), now.Run, when(now.Started), cmp.Or(now.Site, now.Origin, "-")
-			parts = cmp.Or(strings.Join(sums(now.Counts), ", "), "-")
-			if now.Progress != nil {
-				parts = fmt.Sprintf("%d of %d: %s", now.Progress.Ended, now.Progress.Parts, parts)
+			did := strings.Join(sums(now.Counts), ", ")
+			if parts = cmp.Or(did, "-"); now.Progress != nil {
+				parts = strings.TrimSuffix(fmt.Sprintf("%d of %d: %s", now.Progress.Ended, now.Progress.Parts, did), ": ")
 			}
 		}
 		if now.Hold != nil {

@@ -32,7 +32,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = append([]string{"tenet"}, args[3:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH"), "GORACE=" + race}
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH"), "GORACE=" + race, "HOSTS=" + ts.Getenv("HOSTS"), "FAKEBIN=" + ts.Getenv("FAKEBIN")}
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr, err = os.Create(ts.MkAbs("err"))

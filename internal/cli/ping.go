@@ -147,8 +147,11 @@ func (s *client) printPongs(list []*answer) error {
 			continue
 		}
 		h := a.hello
-		fmt.Fprintf(out, "%s\tok\t%s\t%s/%s\t%s\t%+.1fs\t%s\n", a.host.Name, ui.Line(h.User), ui.Line(h.OS), ui.Line(h.Arch),
-			ui.Line(h.Program), a.clock().Seconds(), took)
+		clock := "0.0s"
+		if off := a.clock().Round(100 * time.Millisecond); off != 0 {
+			clock = fmt.Sprintf("%+.1fs", off.Seconds())
+		}
+		fmt.Fprintf(out, "%s\tok\t%s\t%s/%s\t%s\t%s\t%s\n", a.host.Name, ui.Line(h.User), ui.Line(h.OS), ui.Line(h.Arch), ui.Line(h.Program), clock, took)
 	}
 	if err := out.Flush(); err != nil {
 		return failed(unread(err))

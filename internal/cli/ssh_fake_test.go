@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,7 +16,8 @@ import (
 )
 
 // fakeSSH stands in for the OpenSSH client: hosts/ADDRESS of the script's folder is the
-// machine there, a tree below which the runner acts. What a file hosts/ADDRESS.says holds
+// machine there, a tree below which the runner acts, or, where there is hosts/ADDRESS.bare,
+// this one, so that programs can be run there. What a file hosts/ADDRESS.says holds
 // is said in place of a connection. The logins are counted in hosts/ADDRESS.logins.
 func fakeSSH() {
 	at := slices.Index(os.Args, "--")
@@ -42,9 +44,13 @@ func fakeSSH() {
 		os.Exit(255)
 	}
 	env := []string{"PATH=" + os.Getenv("FAKEBIN") + ":" + os.Getenv("PATH"), "HOME=" + host + ".home", "FAKEROOT=" + host, "GORACE=" + race}
-	err = syscall.Exec("/bin/sh", []string{"sh", "-c", os.Args[at+2]}, env)
-	fmt.Fprintln(os.Stderr, "ssh:", err)
-	os.Exit(255)
+	remote := exec.Command("/bin/sh", "-c", os.Args[at+2])
+	remote.Env, remote.Stdin, remote.Stdout, remote.Stderr = env, os.Stdin, os.Stdout, os.Stderr
+	remote.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // on another machine no signal reaches it
+	if err := remote.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "ssh:", err)
+		os.Exit(255)
+	}
 }
 
 // fakeRunner is what is sent to such hosts: this program, on the host's tree. It is not the
@@ -54,6 +60,9 @@ for a; do
   shift
   case $a in --digest=*) ;; *) set -- "$@" "$a";; esac
 done
+if test -e "$FAKEROOT.bare"; then
+  exec tenet "$@" --state-dir="$FAKEROOT.state"
+fi
 exec tenet "$@" --root="$FAKEROOT"
 `
 
