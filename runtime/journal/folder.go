@@ -101,7 +101,7 @@ func (f *Folder) findExecution(id string) (string, error) {
 		return "", err
 	}
 	var found []string
-	for _, run := range ids {
+	for _, run := range slices.Backward(ids) { // the latest, if it was begun anew
 		s, err := f.head(run)
 		switch { // what cannot be read is not what is meant
 		case err != nil || !strings.HasPrefix(s.Execution, id):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -40,10 +41,10 @@ func (s *session) operations() map[wire.Op]operation {
 // give sends what is asked for by an ID.
 func give[T any](s *session, id string, get func(string) (T, error)) error {
 	v, err := get(id)
-	if err == nil {
-		s.data(v)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.data(v)
 }
 
 // plan plans what comes in a bundle.
@@ -76,7 +77,7 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 		s.started = true
 		s.mu.Unlock()
 		s.out.letGo()
-		s.out.json(wire.KindStarted, wire.Started{Run: run})
+		_ = s.say(wire.KindStarted, wire.Started{Run: run}) // whose error stays in the queue
 	}, s.event)
 	end.Result = resultOf(result)
 	if result == nil { // it was not begun
@@ -128,7 +129,9 @@ func (s *session) attach(ctx context.Context, q *wire.Request, end *wire.End) er
 	s.mu.Lock()
 	s.pass = func() { s.interrupt(run.Run) }
 	s.mu.Unlock()
-	s.out.json(wire.KindStarted, wire.Started{Run: run.Run})
+	if err := s.say(wire.KindStarted, wire.Started{Run: run.Run}); err != nil {
+		return err
+	}
 	for ev, err := range s.Events(ctx, run.Run, q.After, true) {
 		if err != nil {
 			return err
@@ -205,8 +208,7 @@ func (s *session) facts(_ context.Context, q *wire.Request, _ *wire.End) error {
 	for _, text := range errs {
 		s.note(NoteRecords, text)
 	}
-	s.data(told)
-	return nil
+	return s.data(told)
 }
 
 // exec runs a program, and passes on what it prints as it comes.
@@ -238,7 +240,24 @@ func (s *session) logs(ctx context.Context, q *wire.Request, end *wire.End) erro
 		}
 		s.event(ev)
 	}
-	return give(s, run.Run, s.Outputs)
+	return give(s, run.Run, s.outputs)
+}
+
+// maxOutputs is how much of what programs have printed is sent: however it is escaped, it
+// fits into a frame.
+const maxOutputs = wire.MaxFrame / 8
+
+// outputs gives what a run's programs have printed, cut where it is too much.
+func (s *session) outputs(run string) ([]Output, error) {
+	list, err := s.Outputs(run)
+	left := maxOutputs
+	for i := range list {
+		if text := list[i].Text; len(text) > left {
+			list[i].Text = strings.ToValidUTF8(text[:left], "") + "\n(the rest is in the state folder of the host)"
+		}
+		left = max(0, left-len(list[i].Text))
+	}
+	return list, err
 }
 
 // clean removes records, and runners that nobody has used for long.
@@ -259,7 +278,7 @@ func (s *session) clean(_ context.Context, q *wire.Request, _ *wire.End) error {
 		err = errors.Join(err, gone)
 	}
 	if out != nil {
-		s.data(out)
+		err = errors.Join(err, s.data(out))
 	}
 	return err
 }
@@ -276,8 +295,7 @@ func (s *session) hold(_ context.Context, q *wire.Request, _ *wire.End) error {
 	if applying != nil {
 		s.note(NoteWaiting, applying.Error()+", and goes on")
 	}
-	s.data(h)
-	return nil
+	return s.data(h)
 }
 
 // forget lets go of what is named.
@@ -287,10 +305,10 @@ func (s *session) forget(ctx context.Context, q *wire.Request, _ *wire.End) erro
 		list = append(list, ev)
 		return nil
 	})
-	if err == nil {
-		s.data(list)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.data(list)
 }
 
 // own gives the path of this program.

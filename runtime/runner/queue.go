@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -105,16 +106,20 @@ func (q *queue) write(kind wire.Kind, data []byte) {
 	q.changed.Broadcast()
 }
 
-// json adds a frame of JSON.
-func (q *queue) json(kind wire.Kind, v any) {
+// json adds a frame of JSON. The error is for a value that is none, or is too large.
+func (q *queue) json(kind wire.Kind, v any) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		q.stop(err)
-		return
+		return err
 	}
-	q.write(kind, bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	data := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	if len(data) > wire.MaxFrame {
+		return fmt.Errorf("this is too much to be sent: %d MiB", len(data)>>20)
+	}
+	q.write(kind, data)
+	return nil
 }
 
 // close waits until all is sent, but not for a connection that takes nothing.

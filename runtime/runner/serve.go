@@ -48,8 +48,7 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	end := s.serve(ctx, &q)
-	s.out.json(wire.KindEnd, end)
-	return s.out.close()
+	return errors.Join(s.say(wire.KindEnd, end), s.out.close())
 }
 
 // hello tells of the machine. The program's digest is looked at beside the facts.
@@ -177,7 +176,9 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 	if err := do(ctx, q, &end); err != nil {
 		end.Failure = failureOf(err)
 		if e, ok := errors.AsType[*Error](err); ok && len(e.Differences) > 0 {
-			s.data(e.Differences)
+			if err := s.data(e.Differences); err != nil {
+				s.note(NoteRecords, "the differences: "+err.Error())
+			}
 		}
 	}
 	return end
@@ -200,7 +201,22 @@ func failureOf(err error) *states.Failure {
 }
 
 // data sends a value that was asked for.
-func (s *session) data(v any) { s.out.json(wire.KindData, v) }
+func (s *session) data(v any) error { return s.out.json(wire.KindData, v) }
 
-// event sends an event, as one line of events.jsonl.
-func (s *session) event(ev states.Event) { s.out.json(wire.KindEvent, ev) }
+// say sends what is small.
+func (s *session) say(kind wire.Kind, v any) error {
+	err := s.out.json(kind, v)
+	if err != nil {
+		s.out.stop(err)
+	}
+	return err
+}
+
+// event sends an event, as one line of events.jsonl; one that is too large without what
+// has changed, which the records tell.
+func (s *session) event(ev states.Event) {
+	if s.out.json(wire.KindEvent, ev) != nil {
+		ev.Changes, ev.Output = nil, ""
+		_ = s.say(wire.KindEvent, ev) // whose error stays in the queue
+	}
+}
