@@ -61,7 +61,7 @@ func (h *Host) check() error {
 	}
 	for _, text := range append([]string{h.Address, h.User, h.Become.User, h.Cache}, h.Options...) {
 		if strings.ContainsAny(text, "\n\r\x00") {
-			return wrong("", "%q has a character that cannot be passed on", text)
+			return wrong("", "%.80q has a character that cannot be passed on", text)
 		}
 	}
 	return nil
@@ -193,10 +193,10 @@ func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
 		return nil, nil, err
 	}
 	if hello.Protocol != wire.Protocol {
-		return nil, nil, &versionError{"speaks " + printable(hello.Protocol), wire.Protocol}
+		return nil, nil, &versionError{fmt.Sprintf("speaks %.40s, and this program %s", hello.Protocol, wire.Protocol)}
 	}
 	if want := a.client.Runners.Version; want != "" && hello.Program != want {
-		return nil, nil, &versionError{"is of version " + printable(hello.Program), want}
+		return nil, nil, &versionError{fmt.Sprintf("is of version %.80s, and this program of %s", hello.Program, want)}
 	}
 	return conn, hello, nil
 }
@@ -208,12 +208,10 @@ type scriptError struct{ what, folder string }
 func (e *scriptError) Error() string { return e.what + " " + e.folder }
 
 // versionError is a runner that is none of ours.
-type versionError struct{ has, want string }
+type versionError struct{ text string }
 
 // Error says it.
-func (e *versionError) Error() string {
-	return fmt.Sprintf("the runner %s, and this program is of %s", e.has, e.want)
-}
+func (e *versionError) Error() string { return "the runner there " + e.text }
 
 // notStarted explains a client that cannot be run.
 func (a *attempt) notStarted(err error) *Error {

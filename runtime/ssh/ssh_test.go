@@ -59,7 +59,13 @@ func client(args []string) int {
 		}
 		select {}
 	}
-	fmt.Print(options["Banner"])
+	if file, ok := options["Banner"]; ok {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		os.Stdout.Write(text)
+	}
 	shell := options["Shell"]
 	if shell == "" {
 		shell = "/bin/sh"
