@@ -57,6 +57,7 @@ func TestBecome(t *testing.T) {
 }
 
 func TestBecomeWithPassword(t *testing.T) {
+	t.Parallel()
 	w := becoming(t, "", "right", sudo)
 	for range 2 {
 		hello := w.dial(t, wire.Opening{})
@@ -82,6 +83,7 @@ func TestWrongPassword(t *testing.T) {
 }
 
 func TestBecomeRefused(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ method, script, message, hint string }{
 		{"sudo", "echo sudo: a password is required >&2; exit 1", "sudo wants a password to let deploy become root", "deploy ALL=(ALL) NOPASSWD: ALL in /etc/sudoers.d/tenet, or --ask-become-pass"},
 		{"sudo", "echo sudo: Ein Passwort ist notwendig >&2; exit 1", "sudo does not let deploy become root: sudo: Ein Passwort ist notwendig", "NOPASSWD"},

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Note = nil
 	var wait sync.WaitGroup
@@ -34,6 +35,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 // A runner that is not what it was, in whatever way, is replaced.
 func TestDamagedRunner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dial(t, wire.Opening{})
 	path := w.cached(t)[0]
@@ -65,6 +67,7 @@ func TestDamagedRunner(t *testing.T) {
 
 // What breaks off in the middle leaves nothing behind.
 func TestTruncatedUpload(t *testing.T) {
+	t.Parallel()
 	for _, after := range []string{"0", "40", "90", "100", "130"} { // 64 of digest, 9 of sizes, then the runner
 		w := newWorld(t, "CutAfter="+after)
 		e := w.fails(t)
@@ -104,6 +107,7 @@ func TestFewTools(t *testing.T) {
 }
 
 func TestFolderForRunners(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, tool, script, code, message string
 	}{

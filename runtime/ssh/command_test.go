@@ -148,6 +148,7 @@ func TestOpeningArrivesWhole(t *testing.T) {
 
 // Whatever the login shell is, and whatever /bin/sh is.
 func TestShells(t *testing.T) {
+	t.Parallel()
 	for _, option := range []string{"Shell=tcsh", "Shell=fish", "Shell=zsh", "Shell=mksh", "Shell=bash", "Sh=bash", "Sh=busybox sh", "Sh=mksh", "Sh=ksh", "Sh=dash"} {
 		_, program, _ := strings.Cut(option, "=")
 		if _, err := exec.LookPath(strings.Fields(program)[0]); err != nil {

@@ -28,6 +28,7 @@ func TestBanner(t *testing.T) {
 }
 
 func TestWhatIsNoRunner(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, option, code, message string }{
 		{"too much", banner(t, strings.Repeat("all work and no play\n", 5000)), codeShell, "prints so much"},
 		{"another command", "Sh=echo only git here #", codeShell, "forced command ended: only git here"},
@@ -43,6 +44,7 @@ func TestWhatIsNoRunner(t *testing.T) {
 
 // What comes behind an answer is checked as well.
 func TestRunnerOfAnotherKind(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, script, code, message string }{
 		{"protocol", "# old", codeVersion, "speaks tenet.wire/0, and this program tenet.wire/1"},
 		{"garbage", "echo hello, world; exit", codeProtocol, "makes no sense"},
@@ -82,6 +84,7 @@ func TestNoClient(t *testing.T) {
 // A client that hangs is ended with all that it has started, at the end of the time
 // or of the context.
 func TestHanging(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"time", "context"} {
 		file := filepath.Join(t.TempDir(), "child")
 		w := newWorld(t, "Hangs="+file)
@@ -135,6 +138,7 @@ func gone(pid int) bool {
 }
 
 func TestShellThatHangs(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ tool, script, message string }{
 		{"uname", "exec sleep 600", "its shell has started, and hangs"},
 		{"gzip", "exec sleep 600", "while the runner is copied"},

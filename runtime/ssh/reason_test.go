@@ -1,0 +1,140 @@
+package ssh
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+)
+
+// What OpenSSH says, of versions from 7.4 to 10.
+func TestReasons(t *testing.T) {
+	for _, test := range []struct {
+		code    string
+		again   bool
+		message string
+		text    string
+	}{
+		{codeHostKey, false, "not the one that is known", "@@@@@@@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@@@@@@@@\nIT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!\nOffending ED25519 key in /home/a/.ssh/known_hosts:3\nHost key for web1 has changed and you have requested strict checking.\nHost key verification failed."},
+		{codeHostKey, false, "not known here", "No ED25519 host key is known for web1 and you have requested strict checking.\r\nHost key verification failed."},
+		{codeHostKey, false, "not known here", "Host key verification failed."},
+		{codeHostKey, false, "revoked", "@       WARNING: REVOKED HOST KEY DETECTED!               @\nThe ED25519 host key for web1 is marked as revoked.\nHost key verification failed."},
+		{codeConfig, false, "Bad configuration option: foo", "/home/a/.ssh/config: line 3: Bad configuration option: foo\n/home/a/.ssh/config: terminating, 1 bad configuration options"},
+		{codeConfig, false, "Bad configuration option: nosuch", "command-line: line 0: Bad configuration option: nosuch"},
+		{codeConfig, false, "Bad owner or permissions", "Bad owner or permissions on /home/a/.ssh/config"},
+		{codeName, false, "web1: Name or service not known", "ssh: Could not resolve hostname web1: Name or service not known"},
+		{codeRefused, false, "refused", "ssh: connect to host web1 port 22: Connection refused"},
+		{codeRefused, false, "refused", "ssh: connect to host gate port 22: Connection refused\nkex_exchange_identification: Connection closed by remote host\nConnection closed by UNKNOWN port 65535"},
+		{codeRoute, false, "No route to host", "ssh: connect to host 10.0.0.1 port 22: No route to host"},
+		{codeTimeout, false, "Connection timed out", "ssh: connect to host 10.0.0.1 port 22: Connection timed out"},
+		{codeTimeout, false, "timed out during banner exchange", "Connection timed out during banner exchange\nConnection to 127.0.0.1 port 22 timed out"},
+		{codeTimeout, false, "10.0.0.1 port 22 timed out", "Connection to 10.0.0.1 port 22 timed out"},
+		{codeAlgorithms, false, "no matching host key type found. Their offer: ssh-rsa", "Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. Their offer: ssh-rsa"},
+		{codeAuth, false, "deploy is not let in", "deploy@web1: Permission denied (publickey,password)."},
+		{codeAuth, false, "Permission denied", "Permission denied (publickey)."},
+		{codeAuth, false, "deploy is not let in", "Warning: Identity file /x not accessible: No such file or directory.\ndeploy@web1: Permission denied (publickey)."},
+		{codeAuth, false, "none of the first keys", "Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures\nDisconnected from 10.0.0.1 port 22"},
+		{codeProxy, false, "connect failed: Connection", "channel 0: open failed: connect failed: Connection timed out\nstdio forwarding failed\nConnection closed by UNKNOWN port 65535"},
+		{codeBusy, true, "too many at once", "kex_exchange_identification: Connection closed by remote host\nConnection closed by 10.0.0.1 port 22"},
+		{codeBusy, true, "too many at once", "kex_exchange_identification: read: Connection reset by peer\nConnection reset by 10.0.0.1 port 22"},
+		{codeBusy, true, "too many at once", "ssh_exchange_identification: Connection closed by remote host"},
+		{codeBusy, true, "too many at once", "kex_exchange_identification: banner line contains invalid characters\nbanner exchange: Connection to 127.0.0.1 port 22: Not allowed at this time"},
+		{codeBusy, true, "too many at once", "Connection closed by 10.0.0.1 port 22"},
+		{codeCut, true, "cut", "Timeout, server web1 not responding."},
+		{codeCut, true, "cut", "client_loop: send disconnect: Broken pipe"},
+		{codeShell, false, "no session", "exec request failed on channel 0"},
+		{codeSSH, false, "no connection: something new", "noise\nsomething new\n"},
+		{codeSSH, false, "no connection", ""},
+	} {
+		a := &attempt{host: Host{Address: "web1"}}
+		text := &stderr{}
+		for _, piece := range strings.SplitAfter(test.text, " ") {
+			if _, err := text.Write([]byte(piece)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := a.clientError(text.String())
+		if e.Code != test.code || e.Again != test.again || !strings.Contains(e.Message, test.message) || strings.ContainsAny(e.Message, "\n\r") {
+			t.Errorf("%q: %+v", test.text, e)
+		}
+	}
+}
+
+func TestStderrIsBounded(t *testing.T) {
+	s := &stderr{}
+	for range 1000 {
+		if n, err := s.Write([]byte(strings.Repeat("x", 999) + "\n")); n != 1000 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if _, err := s.Write([]byte("end\x1b]0;title\a\xff\u202e")); err != nil {
+		t.Fatal(err)
+	}
+	if text := s.String(); len(text) > 2*maxStderr || lastLine(text) != "end·]0;title·\uFFFD·" {
+		t.Errorf("%q", lastLine(text))
+	}
+	if line := lastLine(strings.Repeat("é", 9999)); len([]rune(line)) != maxLine+1 {
+		t.Errorf("%d", len(line))
+	}
+}
+
+// A prompt may come in pieces.
+func TestPrompt(t *testing.T) {
+	asked := 0
+	s := &stderr{prompt: "<tenet 1 password>", asked: func(times int) { asked = times }}
+	for _, c := range "lecture\n<tenet 1 password>Sorry\n<tenet 2 password><tenet 1 password>" {
+		if _, err := s.Write([]byte(string(c))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 2 || s.String() != "lecture\nSorry\n<tenet 2 password>" {
+		t.Errorf("%d %q", asked, s.String())
+	}
+}
+
+func TestListen(t *testing.T) {
+	for text, want := range map[string]string{
+		"<tenet n run>\n\x00\x00":                  "run||",
+		"hello\n<tenet n new Linux_x86_64 gzip>\n": "new|Linux_x86_64 gzip|hello\n",
+		"<tenet <tenet n fail write /a>b>\n":       "fail|write /a>b|<tenet ",
+		"<tenet m run>\n":                          "||<tenet m run>\n EOF",
+		"<tenet n run":                             "||unexpected",
+		"":                                         "|| EOF",
+		strings.Repeat("x", maxNoise+99):           "too much",
+		"<tenet n " + strings.Repeat("x", maxAnswer+9): "cannot be read",
+	} {
+		a, noise, err := listen(bufio.NewReader(strings.NewReader(text)), "n")
+		got := a.word + "|" + a.rest + "|" + noise
+		if err != nil {
+			got += " " + err.Error()
+		}
+		if !strings.Contains(got, strings.TrimPrefix(want, "||unexpected")) {
+			t.Errorf("%.60q: %.80q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever comes first, an answer behind it is found, and nothing is read beyond it.
+func FuzzListen(f *testing.F) {
+	f.Add("", "run")
+	f.Add("banner\n<tenet ", "new Linux_x86_64 gzip")
+	f.Add("<tenet 00 run>", "fail write /a > b")
+	f.Fuzz(func(t *testing.T, noise, text string) {
+		in := bufio.NewReader(strings.NewReader(noise))
+		for { // garbage alone: it ends
+			if _, _, err := listen(in, "6e6f6e6365"); err != nil {
+				break
+			}
+		}
+		const mark = "<tenet 6e6f6e6365 "
+		if len(noise) > maxNoise || len(text) > maxAnswer || strings.Contains(text, ">\n") || strings.Contains(noise+mark[:len(mark)-1], mark) {
+			return
+		}
+		in = bufio.NewReader(strings.NewReader(noise + mark + text + ">\n" + "rest"))
+		a, before, err := listen(in, "6e6f6e6365")
+		word, rest, _ := strings.Cut(text, " ")
+		left := make([]byte, 4)
+		if n, readErr := in.Read(left); err != nil || a.word != word || a.rest != rest || before != noise || readErr != nil || string(left[:n]) != "rest" {
+			t.Fatalf("%q %q %v, and %q is left", a, before, err, left)
+		}
+	})
+}
