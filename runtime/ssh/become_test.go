@@ -48,7 +48,7 @@ func TestBecome(t *testing.T) {
 	w := becoming(t, "", "", `[ "$1 $2 $3 $4 $5" = "-n -H -u root --" ] || exit 9; shift 5; exec "$@"`)
 	w.dial(t, wire.Opening{StateDir: "/a 'b"})
 	w.dial(t, wire.Opening{})
-	w = becoming(t, "doas", "", `[ "$1 $2 $3" = "-n -u root" ] || exit 9; shift 3; exec "$@"`)
+	w = becoming(t, "doas", "unused", `[ "$1 $2 $3" = "-n -u root" ] || exit 9; shift 3; exec "$@"`)
 	w.dial(t, wire.Opening{})
 	// Who is it already needs nothing.
 	w = becoming(t, "sudo", "", "exit 9")

@@ -89,7 +89,7 @@ func remote(h Host, nonce, table, force string, o wire.Opening) string {
 	script := oneLine(startScript)
 	if b := h.Become; b.User != "" {
 		how := b.method()
-		if b.Password != "" {
+		if b.asks() {
 			how = "password"
 		}
 		words = append([]string{nonce, script, how, b.User}, words...)
@@ -114,6 +114,9 @@ func arguments(o wire.Opening) []string {
 	}
 	return out
 }
+
+// asks reports whether a password can be given: doas takes one from a terminal only.
+func (b Become) asks() bool { return b.User != "" && b.Password != "" && b.method() == "sudo" }
 
 func (b Become) method() string {
 	if b.Method == "" {

@@ -52,8 +52,6 @@ func (h *Host) check() error {
 		return wrong("", "the runner's cache %q is no absolute path", h.Cache)
 	case h.Become.User != "" && h.Become.Method != "" && h.Become.Method != "sudo" && h.Become.Method != "doas":
 		return wrong(`sudo and doas are known`, "become by %q is not possible", h.Become.Method)
-	case h.Become.User != "" && h.Become.Method == "doas" && h.Become.Password != "":
-		return wrong("let doas need none: permit nopass …; or use sudo", "doas takes a password from a terminal only")
 	case strings.ContainsAny(h.Become.Password, "\n\x00"):
 		return wrong("", "the password to become %s has more than one line", h.Become.User)
 	case strings.HasPrefix(h.Become.User, "-"):
@@ -79,9 +77,11 @@ type attempt struct {
 	client *Client
 	host   Host
 	nonce  string
-	p      *process
-	end    context.CancelCauseFunc
-	alarm  *time.Timer
+
+	runners *Runners
+	p       *process
+	end     context.CancelCauseFunc
+	alarm   *time.Timer
 
 	connected bool          // the host has answered
 	login     string        // who logged in, where sudo was called then
@@ -109,10 +109,11 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, force string)
 
 	passwords := make(chan struct{}, 1)
 	prompt := ""
-	if h.Become.User != "" && h.Become.Password != "" {
+	if h.Become.asks() {
 		prompt = "<tenet " + a.nonce + " password>"
 	}
-	p, err := start(c.argv(h, remote(h, a.nonce, c.Runners.table(), force, o)), prompt, func(times int) {
+	a.runners = cmp.Or(c.Runners, &Runners{})
+	p, err := start(c.argv(h, remote(h, a.nonce, a.runners.table(), force, o)), prompt, func(times int) {
 		if times == 1 {
 			passwords <- struct{}{}
 		} else {
@@ -195,7 +196,7 @@ func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
 	if hello.Protocol != wire.Protocol {
 		return nil, nil, &versionError{fmt.Sprintf("speaks %.40s, and this program %s", hello.Protocol, wire.Protocol)}
 	}
-	if want := a.client.Runners.Version; want != "" && hello.Program != want {
+	if want := a.runners.Version; want != "" && hello.Program != want {
 		return nil, nil, &versionError{fmt.Sprintf("is of version %.80s, and this program of %s", hello.Program, want)}
 	}
 	return conn, hello, nil

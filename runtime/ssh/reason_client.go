@@ -17,16 +17,17 @@ type sign struct {
 }
 
 // signs are looked for in this order: the reason stands before what comes of it.
-func signs(address string) []sign {
+func signs(h Host) []sign {
+	byHand, known := h.byHand(), Quote(h.known())
 	at := func(code, message, hint, pattern string) sign {
 		return sign{code, code == codeBusy || code == codeCut, message, hint, regexp.MustCompile(pattern)}
 	}
 	return []sign{
 		at(codeHostKey, "its host key is not the one that is known: it was set up anew, or somebody stands in between",
-			"ask who runs it whether the key is new; if so, ssh-keygen -R "+Quote(address)+" forgets the old one", `REMOTE HOST IDENTIFICATION HAS CHANGED|differs from the key for the IP address`),
+			"ask who runs it whether the key is new; if so, ssh-keygen -R "+known+" forgets the old one", `REMOTE HOST IDENTIFICATION HAS CHANGED|differs from the key for the IP address`),
 		at(codeHostKey, "its host key is marked as revoked", "", `REVOKED HOST KEY|is marked as revoked|revoked (by|in) `),
 		at(codeHostKey, "its host key is not known here",
-			"connect once by hand, ssh "+Quote(address)+", and compare what it shows; or let a known_host part put the key into known_hosts",
+			"connect once by hand, "+byHand+", and compare what it shows; or let a known_host part put the key into known_hosts",
 			`host key is known for .* and you have requested strict checking|Host key verification failed`),
 		at(codeConfig, "the client's configuration is wrong: %s", "", `(?m)((?:Bad configuration option|Bad owner or permissions|Unsupported option|.*[Bb]ad (?:number|value|.*argument)|.*keyword .* (?:extra|missing) |.*line \d+: .*|unknown option).*)$`),
 		at(codeProxy, "the way there does not go through: %s", "", `(open failed: .*|.*stdio forwarding failed|ProxyCommand.*|.*[Pp]roxy.*not found.*)`),
@@ -36,7 +37,7 @@ func signs(address string) []sign {
 		at(codeTimeout, "no answer: %s", "", `((?:[Cc]onnection|[Oo]peration) timed out(?: during banner exchange)?|Connection to \S+ port \d+ timed out)`),
 		at(codeAlgorithms, "it and this client have no algorithm in common: %s", "ssh -Q lists what there is; --ssh-option allows more", `(no matching .*)`),
 		at(codeAuth, "it takes none of the first keys, and does not wait for more", "--ssh-option IdentitiesOnly=yes offers only those that are named", `Too many authentication failures`),
-		at(codeAuth, "%s is not let in", "ssh-add -l lists the keys that are offered; ssh "+Quote(address)+" tries it by hand", `(\S+)@\S+: Permission denied`),
+		at(codeAuth, "%s is not let in", "ssh-add -l lists the keys that are offered; "+byHand+" tries it by hand", `(\S+)@\S+: Permission denied`),
 		at(codeAuth, "nobody is let in: %s", "", `(Permission denied.*|Authentication failed.*|No supported authentication methods.*)`),
 		at(codeBusy, "sshd there ended the connection before a login; it may have too many at once", "",
 			`kex_exchange_identification|ssh_exchange_identification|banner exchange: |Exceeded MaxStartups|Not allowed at this time|Connection (?:closed|reset) by`),
@@ -45,9 +46,29 @@ func signs(address string) []sign {
 	}
 }
 
+// byHand is how one would connect to a host.
+func (h *Host) byHand() string {
+	line := "ssh"
+	if h.Port != 0 {
+		line += fmt.Sprint(" -p ", h.Port)
+	}
+	if h.User != "" {
+		line += " -l " + Quote(h.User)
+	}
+	return line + " " + Quote(h.Address)
+}
+
+// known is a host's name in known_hosts.
+func (h *Host) known() string {
+	if h.Port == 0 || h.Port == 22 {
+		return h.Address
+	}
+	return fmt.Sprintf("[%s]:%d", h.Address, h.Port)
+}
+
 // clientError explains what the client says of a connection that was not made.
 func (a *attempt) clientError(text string) *Error {
-	for _, s := range signs(a.host.Address) {
+	for _, s := range signs(a.host) {
 		found := s.pattern.FindStringSubmatch(text)
 		if found == nil {
 			continue
@@ -66,10 +87,14 @@ func (a *attempt) becomeError(text string) *Error {
 	method, user := a.host.Become.method(), a.host.Become.User
 	login := a.login
 	rule := login + " ALL=(ALL) NOPASSWD: ALL in /etc/sudoers.d/tenet"
+	needs := "it needs the rule "
 	if method == "doas" {
+		if a.host.Become.Password != "" {
+			needs = "doas takes a password from a terminal only: it needs the rule "
+		}
 		rule = "permit nopass " + login + " as " + user + " in /etc/doas.conf"
 	}
-	e := &Error{Code: codeBecome, Reached: true, Hint: "it needs the rule " + rule}
+	e := &Error{Code: codeBecome, Reached: true, Hint: needs + rule}
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(text, w) {

@@ -138,3 +138,14 @@ func FuzzListen(f *testing.F) {
 		}
 	})
 }
+
+func TestByHand(t *testing.T) {
+	h := Host{Address: "web 1", Port: 2222, User: "deploy"}
+	if got := h.byHand() + " " + h.known(); got != "ssh -p 2222 -l deploy 'web 1' [web 1]:2222" {
+		t.Error(got)
+	}
+	h = Host{Address: "web1", Port: 22}
+	if got := h.byHand() + " " + h.known(); got != "ssh -p 22 web1 web1" {
+		t.Error(got)
+	}
+}

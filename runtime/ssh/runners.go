@@ -230,13 +230,17 @@ func (e *entry) compressed() ([]byte, error) {
 
 // table lists the runners for startScript.
 func (r *Runners) table() string {
-	var out []string
-	for _, p := range platforms() {
-		if e, err := r.find(p.os, p.arch); err == nil {
-			out = append(out, p.uname+"="+e.runner.SHA256)
-		}
+	out := make([]string, len(platforms()))
+	var wait sync.WaitGroup
+	for i, p := range platforms() {
+		wait.Go(func() { // each is read whole, the first time
+			if e, err := r.find(p.os, p.arch); err == nil {
+				out[i] = p.uname + "=" + e.runner.SHA256
+			}
+		})
 	}
-	return strings.Join(out, " ")
+	wait.Wait()
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " ")
 }
 
 // of gives the runner for a machine as startScript names it.

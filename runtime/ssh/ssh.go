@@ -21,7 +21,7 @@ type Host struct {
 type Become struct {
 	User     string // empty: who logs in
 	Method   string // "sudo" or "doas"; empty: sudo
-	Password string // empty: none is needed
+	Password string // for sudo, where it asks; empty: none is needed
 }
 
 // Client starts runners.

@@ -12,7 +12,7 @@ func (a *attempt) bring(answer string) error {
 	if n, err := fmt.Sscan(answer, &uname, &packing); n != 2 || err != nil || a.sent != nil {
 		return errAnswer
 	}
-	e, err := a.client.Runners.of(uname)
+	e, err := a.runners.of(uname)
 	if err != nil {
 		return err
 	}
