@@ -129,12 +129,14 @@ func (s *client) sshClient(note func(host, text string)) (*ssh.Client, error) {
 	if s.globals.RunnerDir != "" {
 		dirs = append(dirs, s.globals.RunnerDir)
 	}
+	var digests string
 	if cache := s.cacheDir(); cache != "" {
 		dirs = append(dirs, filepath.Join(cache, "runners", version()))
+		digests = filepath.Join(cache, "runners", "digests.json")
 	}
 	return &ssh.Client{
 		Options: s.globals.SSHOption, Timeout: s.globals.ConnectTimeout, Note: note,
-		Runners: &ssh.Runners{Dirs: append(dirs, filepath.Dir(self)), Self: self, Version: version()},
+		Runners: &ssh.Runners{Dirs: append(dirs, filepath.Dir(self)), Self: self, Version: version(), Digests: digests},
 	}, nil
 }
 

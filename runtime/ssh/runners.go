@@ -25,9 +25,12 @@ type Runners struct {
 	Dirs    []string // looked through in this order for tenet-runner-OS-ARCH
 	Self    string   // this program, which is a runner too where system and architecture fit; empty: none
 	Version string   // that runners must have; empty: any
+	Digests string   // the file that keeps their digests from one time to the next; empty: none
 
-	mu     sync.Mutex
-	looked map[string]*entry // by path
+	digests sync.Once // Digests is read
+	mu      sync.Mutex
+	looked  map[string]*entry // by path
+	kept    map[string]kept   // likewise
 }
 
 // Runner is a program that can be sent.
@@ -172,7 +175,15 @@ func (r *Runners) look(path string) (*entry, error) {
 		r.looked[path] = e
 	}
 	r.mu.Unlock()
-	e.once.Do(func() { e.runner, e.err = digest(path) })
+	e.once.Do(func() {
+		if sum := r.recall(path, info); sum != "" {
+			e.runner = &Runner{path, sum, info.Size()}
+			return
+		}
+		if e.runner, e.err = digest(path); e.err == nil {
+			r.keep(path, info, e.runner.SHA256)
+		}
+	})
 	return e, e.err
 }
 

@@ -150,3 +150,54 @@ func TestPlatforms(t *testing.T) {
 		}
 	}
 }
+
+// Digests are kept between runs, of files that stay what they are.
+func TestDigestsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	path, file := filepath.Join(dir, "tenet-runner-linux-amd64"), filepath.Join(dir, "cache/digests.json")
+	write(t, path, "one")
+	sum := func() string {
+		t.Helper()
+		r := &Runners{Dirs: []string{dir}, Digests: file}
+		found, err := r.Find("linux", "amd64")
+		if err != nil || found.Size != 3 {
+			t.Fatal(found, err)
+		}
+		return found.SHA256
+	}
+	first := sum()
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), first) {
+		t.Fatalf("%s %v", text, err)
+	}
+	// It is believed.
+	other := strings.Repeat("ab", 32)
+	write(t, file, strings.Replace(string(text), first, other, 1))
+	if got := sum(); got != other {
+		t.Error(got)
+	}
+	// A file that changes, however well that is hidden, is read anew.
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "two")
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	second := sum()
+	if second == first || second == other {
+		t.Error(second)
+	}
+	// So is everything where the file is damaged, or cannot be written.
+	for _, text := range []string{"", "{", `{"` + path + `":{"sha256":"x"}}`, "[]"} {
+		write(t, file, text)
+		if got := sum(); got != second {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+	file = filepath.Join(path, "below/a/file")
+	if got := sum(); got != second {
+		t.Error(got)
+	}
+}
