@@ -87,5 +87,5 @@ func describeHost(h lang.Host) string {
 	for _, list := range [][]string{h.Groups, h.Roles} {
 		text += "\t" + strings.Join(list, ", ")
 	}
-	return text
+	return text + "\t" + h.Range.String()
 }

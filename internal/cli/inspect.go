@@ -94,7 +94,7 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 
 // inspectInventory looks at the hosts or the roles.
 func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *inspected) error {
-	c, err := s.load(ctx, cmd.site)
+	c, err := s.loadBy(ctx, cmd.site, s.openInventory)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/inventory"
+	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -28,6 +30,25 @@ func (s *client) useInventories(c *site) {
 		s.away(func() { out, err = s.runInventory(ctx, dir, argv) })
 		return out, err
 	}
+}
+
+// openInventory opens what says which hosts there are: a site or, where it is none, an
+// inventory of Ansible.
+func (s *client) openInventory(path string) (*lang.Site, error) {
+	info, err := os.Stat(path)
+	if err != nil || lang.IsSource(path) || isPlanFile(path) || info.IsDir() && lang.IsSite(os.DirFS(path)) {
+		return s.openSite(path)
+	}
+	dir, name := path, "."
+	if !info.IsDir() {
+		dir, name = filepath.Dir(path), filepath.Base(path)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &status{code: exitSite, err: fmt.Errorf("the inventory cannot be read: %w", err)}
+	}
+	loaded, _ := lang.LoadInventory(siteFiles(root), name, lang.Options{Registry: modules.Standard()})
+	return loaded, nil
 }
 
 // runInventory gives what the program of an inventory prints. It acts on this machine

@@ -46,7 +46,7 @@ func (s *client) fleetOf(ctx context.Context) (*meant, error) {
 		path = "."
 	}
 	s.secretsHidden = true
-	c, err := s.load(ctx, path)
+	c, err := s.loadBy(ctx, path, s.openInventory)
 	if err != nil {
 		return nil, err
 	}

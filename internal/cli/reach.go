@@ -14,7 +14,7 @@ import (
 // reaching are the flags that say which hosts are meant besides --limit, and how they
 // are reached.
 type reaching struct {
-	Inventory      string        `short:"i" help:"Take the hosts that this site declares (default: the current directory)." placeholder:"SITE" group:"hosts"`
+	Inventory      string        `short:"i" help:"Take the hosts of this site (default: the current directory), or of an inventory of Ansible." placeholder:"SITE" group:"hosts"`
 	Forks          int           `help:"How many hosts at a time." default:"32" placeholder:"N" group:"hosts"`
 	SSHOption      []string      `name:"ssh-option" help:"Give the OpenSSH client an option, as its -o does." placeholder:"NAME=VALUE" sep:"none" group:"hosts"`
 	ConnectTimeout time.Duration `help:"How long a host may take to answer." default:"15s" placeholder:"DURATION" group:"hosts"`

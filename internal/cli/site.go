@@ -160,12 +160,17 @@ func (s *client) compileChosen(ctx context.Context, c *site) error {
 // load opens a site, to be evaluated for this machine or a host that it
 // declares.
 func (s *client) load(ctx context.Context, path string) (*site, error) {
+	return s.loadBy(ctx, path, s.openSite)
+}
+
+// loadBy opens a site in the way that is given.
+func (s *client) loadBy(ctx context.Context, path string, open func(path string) (*lang.Site, error)) (*site, error) {
 	h, err := s.newHost()
 	if err != nil {
 		return nil, err
 	}
 	c := &site{host: h}
-	if c.lang, err = s.openSite(path); err != nil {
+	if c.lang, err = open(path); err != nil {
 		return nil, err
 	}
 	if c.origin, err = originOf(path); err != nil {

@@ -135,10 +135,17 @@ func nearOr(name string, names []string, otherwise string) string {
 	return otherwise
 }
 
+// KnownHosts is what is known of the hosts of a site.
+type KnownHosts struct {
+	Hosts  []Host
+	Groups []string
+	Known  bool // false: nothing, yet
+	Open   bool // there may be more
+}
+
 // HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
-// a site. get gives these, and the names of all groups; false where they are not
-// known yet.
-func HostsFunction(get func() (hosts []Host, groups []string, known bool)) function.Function {
+// a site.
+func HostsFunction(get func() KnownHosts) function.Function {
 	labels := cty.Map(cty.String)
 	host := cty.Object(map[string]cty.Type{"name": cty.String, "address": cty.String, "labels": labels})
 	return function.New(&function.Spec{
@@ -146,11 +153,14 @@ func HostsFunction(get func() (hosts []Host, groups []string, known bool)) funct
 		Params:      []function.Parameter{{Name: "pattern", Type: cty.String}},
 		Type:        function.StaticReturnType(cty.List(host)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			hosts, groups, known := get()
-			if !known {
+			all := get()
+			if !all.Known {
 				return cty.UnknownVal(cty.List(host)), nil
 			}
-			found, err := SelectHosts(hosts, groups, args[0].AsString())
+			found, err := SelectHosts(all.Hosts, all.Groups, args[0].AsString())
+			if all.Open {
+				err = nil // whom it names may be among the others
+			}
 			if err != nil || len(found) == 0 {
 				return cty.ListValEmpty(host), err
 			}

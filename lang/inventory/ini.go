@@ -30,8 +30,8 @@ type mention struct {
 }
 
 func (t *tree) ini(s *source) {
-	p := &ini{tree: t, source: s, kind: "hosts", in: t.groups[ungrouped],
-		declared: map[string]bool{allGroup: true, ungrouped: true}, used: map[string]mention{}}
+	p := &ini{tree: t, source: s, kind: "hosts", in: t.groups[Ungrouped],
+		declared: map[string]bool{All: true, Ungrouped: true}, used: map[string]mention{}}
 	for number := range s.lines {
 		from, to := s.bounds(number + 1)
 		text := strings.TrimSpace(string(s.data[from:to]))

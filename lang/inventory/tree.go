@@ -43,16 +43,17 @@ type host struct {
 	groups   []*group // around it, lowest precedence first
 }
 
-// The groups that Ansible always has.
+// The groups that inventories of Ansible always have: of all hosts, and of those that are
+// in no other one.
 const (
-	allGroup  = "all"
-	ungrouped = "ungrouped"
+	All       = "all"
+	Ungrouped = "ungrouped"
 )
 
 func newTree() *tree {
 	t := &tree{groups: map[string]*group{}, hosts: map[string]*host{}}
-	t.group(allGroup, diag.Range{})
-	t.group(ungrouped, diag.Range{})
+	t.group(All, diag.Range{})
+	t.group(Ungrouped, diag.Range{})
 	return t
 }
 
@@ -122,10 +123,19 @@ func (t *tree) finish() (*Inventory, diag.List) {
 				out.Hosts = append(out.Hosts, h)
 			}
 		}
-		out.Groups = slices.Sorted(maps.Keys(t.groups))
+		for _, name := range slices.Sorted(maps.Keys(t.groups)) {
+			if !t.implied(t.groups[name]) {
+				out.Groups = append(out.Groups, name)
+			}
+		}
 	}
 	t.problems.finish()
 	return out, t.list.Sorted()
+}
+
+// implied reports whether our own form has a group only because Ansible's do.
+func (t *tree) implied(g *group) bool {
+	return t.own && (g.name == All || g.name == Ungrouped) && g.src.IsZero()
 }
 
 // arrange puts all groups below "all", finds how deep each is, and which are around
@@ -138,12 +148,12 @@ func (t *tree) arrange() bool {
 		}
 	}
 	for _, name := range t.order {
-		if name != allGroup && !hasParent[name] {
-			t.groups[allGroup].addChild(name)
+		if name != All && !hasParent[name] {
+			t.groups[All].addChild(name)
 		}
 	}
 	state := map[string]int{} // 1: within, 2: done
-	if !t.acyclic(t.groups[allGroup], nil, state) {
+	if !t.acyclic(t.groups[All], nil, state) {
 		return false
 	}
 	for _, name := range t.order { // what is not below all is in a circle
@@ -217,7 +227,7 @@ func (t *tree) around(sorted []*group) {
 		}
 	}
 	for _, g := range sorted {
-		if g.name == ungrouped {
+		if g.name == Ungrouped {
 			continue
 		}
 		for _, name := range g.hosts {
@@ -232,8 +242,8 @@ func (t *tree) around(sorted []*group) {
 		if in == nil {
 			in = map[*group]bool{}
 		}
-		if len(in) == 0 || len(in) == 1 && in[t.groups[allGroup]] {
-			climb(t.groups[ungrouped], in)
+		if len(in) == 0 || len(in) == 1 && in[t.groups[All]] {
+			climb(t.groups[Ungrouped], in)
 		}
 		for _, g := range sorted {
 			if in[g] {
@@ -268,7 +278,9 @@ func (t *tree) flatten(h *host) (Host, bool) {
 		}
 	}
 	for _, g := range h.groups {
-		out.Groups = append(out.Groups, g.name)
+		if !t.implied(g) {
+			out.Groups = append(out.Groups, g.name)
+		}
 		level(g.name, g.vars)
 		settings = append(settings, g.settings)
 	}

@@ -265,15 +265,17 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 }
 
 func (e *evaluator) hostsFunction() function.Function {
-	return eval.HostsFunction(func() ([]eval.Host, []string, bool) {
-		if e.scripted != nil && e.scripted.blind || e.someHidden {
-			return nil, nil, false
+	return eval.HostsFunction(func() eval.KnownHosts {
+		// A script cannot go on without an answer; expressions can.
+		scripted := e.scripted != nil
+		if scripted && e.scripted.blind || !scripted && e.someHidden {
+			return eval.KnownHosts{}
 		}
-		var hosts []eval.Host
+		all := eval.KnownHosts{Groups: e.groupNames, Known: true, Open: e.someHidden}
 		for _, h := range e.hosts {
-			hosts = append(hosts, h.Host)
+			all.Hosts = append(all.Hosts, h.Host)
 		}
-		return hosts, e.groupNames, true
+		return all
 	})
 }
 

@@ -110,6 +110,9 @@ func (h *outsideHost) with(other *outsideHost) *outsideHost {
 			out.Groups = append(out.Groups, g)
 		}
 	}
+	if slices.ContainsFunc(out.Groups, func(g string) bool { return g != inventory.All && g != inventory.Ungrouped }) {
+		out.Groups = slices.DeleteFunc(out.Groups, func(g string) bool { return g == inventory.Ungrouped })
+	}
 	out.groups = slices.Concat(h.groups, other.groups)
 	out.itself = slices.Concat(h.itself, other.itself)
 	if out.Address == out.Name {
