@@ -32,6 +32,10 @@ func NewVault(t Target) *Vault {
 // sorted: the secrets, and what functions computed from sensitive values.
 func (s *Vault) Texts() []string { return slices.Sorted(maps.Keys(s.texts)) }
 
+// Used counts the secrets that were asked for, and what was computed from sensitive
+// values: where it stays the same, there were none.
+func (s *Vault) Used() int { return len(s.asked) + len(s.texts) }
+
 // UseVault says where secret() finds its values; without, it finds none. It is
 // to be called before the functions are asked for.
 func (f *Files) UseVault(v *Vault) { f.vault = v }

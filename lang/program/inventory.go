@@ -46,6 +46,30 @@ func (e *evaluator) inventory(need bool) {
 		e.rolled()
 		return
 	}
+	groups := e.allHosts()
+	if i := slices.IndexFunc(e.hosts, func(h *hostEntry) bool { return h.Name == e.target.Host }); i >= 0 {
+		e.host = e.hosts[i]
+	} else if need && e.someHidden {
+		e.host = e.hostOf(&hostDecl{reach: reach{name: e.target.Host}}, groups, nil)
+	} else if need && len(e.hosts) > 0 {
+		e.noSuchHost()
+	}
+	e.clashes()
+}
+
+// allHosts evaluates the hosts, the groups, which it gives, and the rollout: once for
+// all evaluations of the site, as far as nothing is wrong with them.
+func (e *evaluator) allHosts() []*groupEntry {
+	// What scripts declare depends on the target; secrets are known to an evaluation.
+	key := evaluatedKey{e.target.SecretsHidden, e.target.InventoryHidden}
+	if e.site.dir.Scripts == nil {
+		if known := e.site.read.evaluated(key); known != nil {
+			e.hosts, e.groupNames, e.rollout, e.someHidden = known.hosts, known.groupNames, known.rollout, known.someHidden
+			e.list.Add(known.warnings...)
+			return known.groups
+		}
+	}
+	before, secrets := len(e.list), e.vault.Used()
 	outside := e.outside()
 	for _, g := range e.site.groups {
 		e.groupNames = append(e.groupNames, g.name)
@@ -61,15 +85,11 @@ func (e *evaluator) inventory(need bool) {
 		h := outside.byName[name]
 		e.hosts = append(e.hosts, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
 	}
-	if i := slices.IndexFunc(e.hosts, func(h *hostEntry) bool { return h.Name == e.target.Host }); i >= 0 {
-		e.host = e.hosts[i]
-	} else if need && e.someHidden {
-		e.host = e.hostOf(&hostDecl{reach: reach{name: e.target.Host}}, groups, nil)
-	} else if need && len(e.hosts) > 0 {
-		e.noSuchHost()
-	}
-	e.clashes()
 	e.rollout = e.rolled()
+	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.Used() == secrets {
+		e.site.read.keep(key, &evaluatedHosts{e.hosts, groups, e.groupNames, e.rollout, e.someHidden, slices.Clone(found)})
+	}
+	return groups
 }
 
 func onlyErrors(list diag.List) diag.List {
@@ -316,7 +336,9 @@ func (p *Program) Hosts(ctx context.Context, t eval.Target) (hosts []eval.Host, 
 
 func (e *evaluator) hostsFound() (hosts []eval.Host, groups []string, list diag.List) {
 	for _, h := range e.hosts {
-		hosts = append(hosts, h.Host)
+		one := h.Host // several evaluations may share the entry
+		one.SSHOptions, one.Roles, one.Groups, one.Labels = slices.Clone(one.SSHOptions), slices.Clone(one.Roles), slices.Clone(one.Groups), maps.Clone(one.Labels)
+		hosts = append(hosts, one)
 	}
-	return hosts, e.groupNames, e.list.Sorted()
+	return hosts, slices.Clone(e.groupNames), e.list.Sorted()
 }

@@ -35,10 +35,40 @@ func (d *decoder) inventory(b *syntax.Block) {
 	d.site.inventories = append(d.site.inventories, i)
 }
 
-// readInventories are those of a site that were read, each once.
+// readInventories are those of a site that were read, each once, and the hosts that
+// the site makes of them.
 type readInventories struct {
 	mu    sync.Mutex
 	known map[string]*readInventory // by program or file
+	hosts map[evaluatedKey]*evaluatedHosts
+}
+
+// evaluatedKey is what of a target the hosts of a site without scripts depend on.
+type evaluatedKey struct{ secretsHidden, inventoryHidden bool }
+
+// evaluatedHosts are the hosts of a site as they were evaluated. They do not change.
+type evaluatedHosts struct {
+	hosts      []*hostEntry
+	groups     []*groupEntry
+	groupNames []string
+	rollout    *eval.Rollout
+	someHidden bool
+	warnings   diag.List
+}
+
+func (r *readInventories) evaluated(key evaluatedKey) *evaluatedHosts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hosts[key]
+}
+
+func (r *readInventories) keep(key evaluatedKey, h *evaluatedHosts) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hosts == nil {
+		r.hosts = map[evaluatedKey]*evaluatedHosts{}
+	}
+	r.hosts[key] = h
 }
 
 type readInventory struct {
