@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/tenetcm/tenet/runtime/become"
@@ -169,7 +170,18 @@ func (p *Process) serve(ctx context.Context, args []string) error {
 	}
 	r.Detach = func() func() { return detaching("tenet applies a site") }
 	touchRunner()
-	return Serve(ctx, wire.New(p.In, p.Out, nil), o, r)
+	r.busy = &atomic.Bool{}
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, wire.New(p.In, p.Out, nil), o, r) }()
+	select {
+	case err = <-done:
+		return err
+	case <-ctx.Done():
+	}
+	if !r.busy.Load() { // it waits for the controller, which nothing ends
+		return errInterrupted
+	}
+	return <-done
 }
 
 // runner is this machine.

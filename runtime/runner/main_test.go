@@ -3,9 +3,13 @@ package runner_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/bundle"
@@ -45,6 +49,32 @@ func TestProgram(t *testing.T) {
 		if err := wire.New(&out, nil, nil).Expect(wire.KindHello, &hello); err != nil || hello.Facts["uid"] == nil || hello.Errors["nothing"] == "" {
 			t.Errorf("hello: %+v, %v", hello, err)
 		}
+	}
+}
+
+// A runner that waits for its controller ends when it is told to.
+func TestSignalWhileIdle(t *testing.T) {
+	in, controller := io.Pipe()
+	defer controller.Close()
+	answers, out := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- runner.Main([]string{"serve", "--state-dir", t.TempDir()}, runner.Process{In: in, Out: out, Err: io.Discard, Registry: modules.Standard()})
+	}()
+	var hello wire.Hello
+	if err := wire.New(answers, nil, nil).Expect(wire.KindHello, &hello); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case status := <-ended:
+		if status != 4 {
+			t.Errorf("exit status %d", status)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it has not ended")
 	}
 }
 

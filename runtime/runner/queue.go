@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ const maxQueue = 16 << 20
 
 // patience is how long the last frames may take to be taken.
 const patience = time.Minute
+
+// hurry is the same for a process that is to end.
+const hurry = 2 * time.Second
 
 // errSlow says that the connection was given up.
 var errSlow = errors.New("the connection takes no more: too much waits for it")
@@ -122,15 +126,19 @@ func (q *queue) json(kind wire.Kind, v any) error {
 	return nil
 }
 
-// close waits until all is sent, but not for a connection that takes nothing.
-func (q *queue) close() error {
+// close waits until all is sent, but not for a connection that takes nothing, and not for
+// long once ctx has ended.
+func (q *queue) close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
 	q.changed.Broadcast()
 	q.mu.Unlock()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	defer context.AfterFunc(ctx, func() { limit.Reset(hurry) })()
 	select {
 	case <-q.done:
-	case <-time.After(patience):
+	case <-limit.C:
 		q.stop(errSlow)
 	}
 	q.mu.Lock()

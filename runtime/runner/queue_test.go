@@ -27,7 +27,7 @@ func TestQueueThatRunsFree(t *testing.T) {
 		t.Errorf("%d bytes wait, %v", size, err)
 	}
 	in.Close()
-	if err := q.close(); !errors.Is(err, errSlow) {
+	if err := q.close(t.Context()); !errors.Is(err, errSlow) {
 		t.Errorf("closed: %v", err)
 	}
 }
@@ -47,7 +47,7 @@ func TestQueueTooLarge(t *testing.T) {
 	if err := wire.New(in, io.Discard, nil).Expect(wire.KindData, &text); err != nil || text != "small" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := q.close(); err != nil {
+	if err := q.close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ package runner
 
 import (
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -40,6 +41,10 @@ type Runner struct {
 	// BecomeMethod and BecomePassword are for parts that act as another account.
 	BecomeMethod   string
 	BecomePassword string
+
+	// busy is set once a request is known, and so is what the end of a context ends; nil:
+	// nobody asks.
+	busy *atomic.Bool
 }
 
 // Note is something that people should know, in one line.

@@ -45,10 +45,11 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 	own := *r
 	s := &session{Runner: &own, conn: c, out: newQueue(c)}
 	s.take(&q)
-	ctx, s.cancel = context.WithCancelCause(ctx)
-	defer s.cancel(nil)
-	end := s.serve(ctx, &q)
-	return errors.Join(s.say(wire.KindEnd, end), s.out.close())
+	serving, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.cancel = cancel
+	end := s.serve(serving, &q)
+	return errors.Join(s.say(wire.KindEnd, end), s.out.close(ctx))
 }
 
 // hello tells of the machine. The program's digest is looked at beside the facts.
@@ -134,6 +135,9 @@ var (
 // listen waits for the controller to cancel, or for the end of the connection: that
 // ends what does not go on by itself.
 func (s *session) listen() {
+	if s.busy != nil {
+		s.busy.Store(true)
+	}
 	go func() {
 		for {
 			f, err := s.conn.Receive()
