@@ -55,6 +55,19 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 	return r, nil
 }
 
+// acting is this machine for a run, whose parts may act as other accounts.
+func (s *client) acting(ctx context.Context, h *host.Local) (*runner.Runner, error) {
+	password, err := s.becomePassword(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.runner(h)
+	if err == nil {
+		r.BecomeMethod, r.BecomePassword = s.globals.BecomeMethod, password
+	}
+	return r, err
+}
+
 // note tells what people should know.
 func (s *client) note(n runner.Note) {
 	text := ui.Clean(n.Text)
@@ -99,7 +112,7 @@ func (s *client) job(c *site) *runner.Job {
 
 // showPlan plans and shows it.
 func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
-	local, err := s.runner(c.host)
+	local, err := s.acting(ctx, c.host)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +124,7 @@ func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error)
 // apply carries the run out, records it, and shows it by the renderer that show
 // gives.
 func (s *client) apply(ctx context.Context, c *site, show func(*site) ui.Renderer) (*runtime.Result, error) {
-	local, err := s.runner(c.host)
+	local, err := s.acting(ctx, c.host)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func maySave(out string) error {
 // planEvents plans, with what earlier runs have left, shows it if there is a renderer,
 // and gives all events, as they are saved and compared.
 func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
-	local, err := s.runner(c.host)
+	local, err := s.acting(ctx, c.host)
 	if err != nil {
 		return nil, nil, err
 	}

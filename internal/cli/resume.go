@@ -15,7 +15,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	local, err := s.runner(h)
+	local, err := s.acting(ctx, h)
 	if err != nil {
 		return err
 	}

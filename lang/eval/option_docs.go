@@ -171,7 +171,7 @@ func carryingDocs() [][4]string {
   retry = { attempts = 3, delay = "2s", backoff = 2, max_delay = "30s" }
 }
 `},
-		{"become", "true or a string", "It acts as root (true), or as the user of that name.", `command "install hooks" {
+		{"become", "true or a string", "It acts as root (true), or as the user of that name: by sudo or doas, or without either where tenet is run by root. It sees, reads and writes what that account may, in the plan too; so do its guards.", `command "install hooks" {
   argv   = ["git", "-C", "/srv/app", "pull"]
   become = "deploy"
 }

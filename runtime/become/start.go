@@ -26,6 +26,7 @@ type process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	terminal *os.File // its own, if it was started from one
+	slave    *os.File // the terminal's other end: while nobody holds that, nothing can be read
 	asked    *asked
 	clear    func() error // removes what it was started from
 	ended    chan struct{}
@@ -111,24 +112,20 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 	p.in = in
 	p.asked.answer = in
 	w.cmd.Stderr = p.asked
-	var slave *os.File
 	if w.terminal {
-		if p.terminal, slave, err = openTerminal(); err != nil {
+		if p.terminal, p.slave, err = openTerminal(); err != nil {
 			return nil, nil, fmt.Errorf("no terminal to give the password on: %w", err)
 		}
-		defer slave.Close()
-		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, slave)
+		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, p.slave)
 		w.cmd.SysProcAttr.Setctty, w.cmd.SysProcAttr.Ctty = true, 2+len(w.cmd.ExtraFiles)
 		p.asked.answer = p.terminal
 	}
 	if err := w.cmd.Start(); err != nil {
-		if p.terminal != nil {
-			p.terminal.Close()
-		}
+		p.hangUp()
 		return nil, nil, err
 	}
 	for _, f := range w.cmd.ExtraFiles {
-		if f != slave {
+		if f != p.slave {
 			f.Close()
 		}
 	}
@@ -169,11 +166,7 @@ func (p *process) close() error {
 	if errors.Is(err, os.ErrClosed) {
 		err = nil
 	}
-	defer func() {
-		if p.terminal != nil {
-			p.terminal.Close()
-		}
-	}()
+	defer p.hangUp()
 	err = errors.Join(err, p.clear())
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
@@ -186,6 +179,14 @@ func (p *process) close() error {
 		return errors.Join(err, fmt.Errorf("the process %d, which acts as another account, does not end: %w", p.cmd.Process.Pid, killed))
 	}
 	return err
+}
+
+// hangUp ends the terminal, if there is one: its other end first, which ends reading.
+func (p *process) hangUp() {
+	if p.terminal != nil {
+		p.slave.Close()
+		p.terminal.Close()
+	}
 }
 
 // nonce is a word that nobody can guess.
