@@ -78,7 +78,18 @@ func TestSSHReboot(t *testing.T) {
 	f.on(h, "mkdir -p /srv")
 	before := f.on(h, bootID)
 	site := f.site("again", f.asRoot()+rebootSite)
-	d := f.applies(0, site)
+	p := f.start("apply", "--yes", "--json", site)
+	if err := h.AwaitReboot(t.Context()); err != nil { // which joins it to the network
+		t.Fatal(err)
+	}
+	r, err := p.Wait(f.within(60 * time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f.read([]string{"--json"}, r)
+	if d.status != 0 {
+		t.Errorf("exit status %d\n%s%s", d.status, d.stderr, tail(d.stdout))
+	}
 	if f.on(h, bootID) == before {
 		t.Error("it has not rebooted")
 	}
