@@ -94,7 +94,7 @@ func TestCutBeforeStarted(t *testing.T) {
 // sshd drops handshakes when many knock: they are tried again, a few times.
 func TestDroppedHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, list := machines(6, func(i int, m *machine) {
+		all, list := machines(8, func(i int, m *machine) {
 			m.refuse = func(attempt int) error {
 				if attempt < i {
 					return &dialError{text: "kex_exchange_identification", temporary: true}
@@ -103,8 +103,8 @@ func TestDroppedHandshakes(t *testing.T) {
 			}
 		})
 		outcomes := mustRun(t, list, apply(), fleet.Options{})
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Done, fleet.Done, fleet.Done, fleet.Unreachable, fleet.Unreachable})
-		if n := all[5].attempts; n != 4 {
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Done, fleet.Done, fleet.Done, fleet.Done, fleet.Done, fleet.Unreachable, fleet.Unreachable})
+		if n := all[7].attempts; n != 6 {
 			t.Errorf("tried %d times", n)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 
 const (
 	// attempts is how often a machine is tried before anything was begun there.
-	attempts = 4
+	attempts = 6
 	// nonsense is how often one may say what makes no sense, with nothing in between
 	// that does.
 	nonsense = 2
