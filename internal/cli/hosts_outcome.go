@@ -40,7 +40,9 @@ func statusOf(o *fleet.Outcome) int {
 	case fleet.Wrong:
 		return exitSite
 	case fleet.Interrupted:
-		return exitInterrupted
+		if o.End == nil { // by this program; else the host says so: its runner was killed, or it lost power
+			return exitInterrupted
+		}
 	case fleet.Unreachable, fleet.Left:
 		if e, ok := errors.AsType[*ssh.Error](o.Err); ok && e.Reached {
 			return exitFailed

@@ -192,7 +192,7 @@ func (s *session) ended(run string, end *wire.End) error {
 	}
 	e := &Error{Err: errors.New(now.Error)}
 	if end.Result.Interrupted {
-		e.Code = wire.CodeInterrupted
+		e.Code, e.Hint = wire.CodeInterrupted, "the next apply does what it has left undone"
 	}
 	return e
 }

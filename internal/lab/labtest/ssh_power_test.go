@@ -53,7 +53,7 @@ func TestSSHHostLosesPower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := string(r.Stdout) + string(r.Stderr); r.ExitCode == 0 || !strings.Contains(string(r.Stderr), "power") {
+	if said := string(r.Stdout) + string(r.Stderr); r.ExitCode != 1 || !strings.Contains(said, "its process was gone") || !strings.Contains(said, "next apply") {
 		t.Errorf("exit status %d after the power was cut\n%s", r.ExitCode, tail(said))
 	}
 	id := f.execution(p)
