@@ -81,7 +81,7 @@ command "fails" {
 
 	// A tenth at a time; two may fail. Three do: in the second batch.
 	for _, i := range []int{25, 30, 39} {
-		f.on(h, fmt.Sprintf("pid=$(pgrep -f 'sshd.*-p %d '); nsenter -t $pid -m touch /srv/fails", 3000+i))
+		f.on(h, fmt.Sprintf("pid=$(pgrep -f '^sshd: .*-p %d '); nsenter -t $pid -m touch /srv/fails", 3000+i))
 	}
 	d = f.tenet("apply", "--yes", "--json", "--forks", fmt.Sprint(forks), "--batch", "10%", "--max-failures", "2", "--var", "marked=2", name)
 	failed, touched := map[string]bool{}, map[string]bool{}
@@ -94,7 +94,7 @@ command "fails" {
 	if d.status != 1 || len(failed) != 3 || len(touched) != 40 || !touched["n40"] || touched["n41"] {
 		t.Errorf("exit status %d, %d hosts failed, %d were touched, want 1, 3 and 40\n%s", d.status, len(failed), len(touched), tail(d.stderr))
 	}
-	if got := f.on(h, "for p in $(pgrep -f 'sshd.*-p 3[0-9]* '); do nsenter -t $p -m cat /srv/mark; done | grep -c ^2"); got != "40" {
+	if got := f.on(h, "for p in $(pgrep -f '^sshd: .*-p 3[0-9]* '); do nsenter -t $p -m cat /srv/mark; done | grep -c ^2"); got != "40" {
 		t.Errorf("the second mark is on %s hosts, want 40", got)
 	}
 }
