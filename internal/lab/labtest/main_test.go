@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +24,9 @@ import (
 // shared is what all tests of the package use: one run of the lab, and the
 // program built once, for any Linux.
 var shared struct {
-	run *lab.Run
-	bin string
+	run     *lab.Run
+	bin     string
+	runners string // the slim program for hosts
 }
 
 func TestMain(m *testing.M) {
@@ -49,6 +51,14 @@ func runAll(m *testing.M) (status int, err error) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build tenet: %w\n%s", err, out)
+	}
+	shared.runners = shared.bin + "-runners"
+	defer os.RemoveAll(shared.runners)
+	slim := filepath.Join(shared.runners, "tenet-runner-linux-"+runtime.GOARCH)
+	build = exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", slim, "github.com/tenetcm/tenet/cmd/tenet-runner")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build tenet-runner: %w\n%s", err, out)
 	}
 	if shared.run, err = lab.Open(context.Background()); err != nil {
 		return 1, err

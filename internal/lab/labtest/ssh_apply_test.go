@@ -15,7 +15,7 @@ func TestSSHApplyOnTenHosts(t *testing.T) {
 	site := f.site("ten", f.asRoot()+twentyParts("/srv/ten"))
 	before := f.allLogins()
 
-	cold := f.applies(0, site)
+	cold := f.applies(0, "--runner-dir", shared.runners, site)
 	f.everywhere(cold, 18) // curl and cron are there already
 	for i, n := range f.allLogins() {
 		if n-before[i] != 1 {
@@ -32,7 +32,7 @@ func TestSSHApplyOnTenHosts(t *testing.T) {
 	}
 
 	f, trace = f.traced()
-	warm := f.applies(0, "--detailed-exitcode", site)
+	warm := f.applies(0, "--runner-dir", shared.runners, "--detailed-exitcode", site)
 	f.everywhere(warm, 0)
 	for i, n := range f.allLogins() {
 		if n-before[i] != 2 {
