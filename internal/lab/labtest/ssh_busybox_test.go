@@ -26,6 +26,7 @@ printf 'Port 2203\nPidFile /run/sshd-2203.pid\nChrootDirectory /srv/bare\n' > /e
 
 // A POSIX sh and a gzip are enough of a host.
 func TestSSHBareHost(t *testing.T) {
+	t.Parallel()
 	f := ownHosts(t, "bare")
 	h := f.hosts[0]
 	f.on(h, bare)

@@ -31,6 +31,11 @@ file "mark" {
   path    = "${fact.home}/mark-${host.name}"
   content = "by tenet\n"
 }
+
+file "copy" {
+  path   = "${fact.home}/copy-${host.name}"
+  source = "copied"
+}
 `
 
 // odd is one machine with many accounts, each with something the matter, and one that
@@ -72,7 +77,9 @@ func (o *odd) declare(folder string, entries []entry, rest string) string {
 	if err := os.WriteFile(filepath.Join(o.c.Home(), ".ssh", "config"), []byte(config.String()), 0o600); err != nil {
 		o.Fatal(err)
 	}
-	return o.site(folder, site.String()+rest)
+	name := o.site(folder, site.String()+rest)
+	o.write(name+"/copied", strings.Repeat("as it was sent\n", 1000))
+	return name
 }
 
 func or(a, b string) string {
@@ -152,6 +159,7 @@ func TestSSHReachedInVain(t *testing.T) {
 		{name: "closed", prepare: "mkdir -m 0500 .cache", says: "/home/a-closed/.cache"},
 		{name: "strange", prepare: "mkdir bin && printf '#!/bin/sh\\necho Linux s390x\\n' > bin/uname && chmod +x bin/uname && sed -i '1i PATH=~/bin:$PATH' .bashrc", says: "s390x"},
 		{name: "nologin", prepare: "chsh -s /usr/sbin/nologin a-nologin", says: "not available|shell"},
+		{name: "hangs", prepare: "sed -i '1i sleep 600' .bashrc", says: "no answer within 8s"},
 		{name: "noise", prepare: "sed -i '1i yes | head -c 5000000; exit' .bashrc", says: "prints so much"},
 	}
 	site := o.declare("vain", entries, line)
@@ -189,6 +197,16 @@ func TestSSHOddAndWell(t *testing.T) {
 	if got := o.on(o.machine, "sha256sum /home/a-*/.cache/tenet/*/tenet-runner | cut -c1-64 | sort -u | wc -l"); got != "1" {
 		t.Errorf("%s different runners", got)
 	}
+
+	// A file that was sent before is not used when it is damaged, and comes anew.
+	o.on(o.machine, `cd /home/a-nogzip; n=$(grep -rl 'as it was sent' .local/state/tenet/content | wc -l); test $n = 1
+sed -i '1s/as/ax/' $(grep -rl 'as it was sent' .local/state/tenet/content); rm copy-nogzip`)
+	damaged := o.tenet("apply", "--yes", "-l", "nogzip", site)
+	if text := lineOf(damaged, "nogzip", "copied is damaged", "apply again"); damaged.status != 1 || text == "" {
+		t.Errorf("a damaged file: exit status %d\n%s%s", damaged.status, damaged.stdout, damaged.stderr)
+	}
+	o.tell(o.tenet("apply", "--yes", site), 0, entries)
+	o.on(o.machine, "for e in nogzip banner dash quote; do cmp /home/a-$e/copy-$e /home/a-dash/copy-dash; done; grep -q '^as it' /home/a-dash/copy-dash; ! grep -r '^ax it' /home/a-nogzip/.local/state/tenet")
 }
 
 // clocked gives an account a clock that is so many seconds off: see clocks.

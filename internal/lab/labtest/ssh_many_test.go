@@ -28,6 +28,7 @@ done`
 
 // Two hundred hosts in one apply, and a rollout over them.
 func TestSSHTwoHundredHosts(t *testing.T) {
+	t.Parallel() // it takes long
 	const count, forks = 200, 12
 	f := ownHosts(t, "hive")
 	h := f.hosts[0]

@@ -32,6 +32,7 @@ func lasting(t *testing.T, name string) *fleet {
 // The host loses power in the middle of a run: the controller says so, and the next
 // apply does what is left.
 func TestSSHHostLosesPower(t *testing.T) {
+	t.Parallel()
 	f := lasting(t, "power")
 	h := f.hosts[0]
 	var b strings.Builder
@@ -73,6 +74,7 @@ func TestSSHHostLosesPower(t *testing.T) {
 
 // A reboot that the site wants: the run goes on behind it, and the controller follows.
 func TestSSHReboot(t *testing.T) {
+	t.Parallel()
 	f := lasting(t, "again")
 	h := f.hosts[0]
 	f.on(h, "mkdir -p /srv")

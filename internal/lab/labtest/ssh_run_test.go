@@ -17,6 +17,7 @@ import (
 // What happens to the connection and to the controller while 100 steps run: they are
 // done all the same, each once, and the controller can be told of each.
 func TestSSHRunGoesOn(t *testing.T) {
+	t.Parallel() // it waits long
 	f := tenHosts(t)
 	for i, c := range []struct {
 		name  string
@@ -172,9 +173,20 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 		}
 	}
 
-	for _, h := range f.hosts {
-		f.eventually(h, 30*time.Second, "test $(wc -l < /srv/run3) = 100 && ! pgrep -f 'runner [s]erve'")
+	patient := f.start("apply", "--yes", "--json", "--lock-timeout", "60s", f.site("patient", f.asRoot()+steps(1, "0", "/srv/patient")))
+	err := patient.Await(f.within(20*time.Second), func(stdout, stderr string) bool { return strings.Contains(stdout+stderr, "wait") })
+	if err != nil {
+		f.Errorf("who waits does not say so: %v", err)
 	}
+
+	for _, h := range f.hosts {
+		f.eventually(h, 30*time.Second, "test $(wc -l < /srv/run3) = 100 && test -s /srv/patient && ! pgrep -f 'runner [s]erve'")
+	}
+	r, err := patient.Wait(f.within(20 * time.Second))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.everywhere(f.read([]string{"--json"}, r), 1)
 	if d := f.tenet("status", id); d.status != 0 || strings.Contains(d.stdout, "running") || strings.Count(d.stdout, "done") < 2 {
 		f.Errorf("when it is over: exit status %d\n%s%s", d.status, d.stdout, d.stderr)
 	}
