@@ -89,11 +89,15 @@ var errPassword = errors.New("the password is wrong")
 
 // reason says why there was no hello, if nothing was printed.
 func reason(err error, p *process) string {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("it did not answer within %s", startTime)
-	case p.err != nil:
-		return p.err.Error()
+	}
+	select {
+	case <-p.ended:
+		if p.err != nil {
+			return p.err.Error()
+		}
+	default: // it goes on though its input has ended
 	}
 	return err.Error()
 }
