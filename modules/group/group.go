@@ -41,7 +41,7 @@ var Module = states.Define(states.Type[Group]{
 })
 
 func validate(want Group) error {
-	if want.GID != nil && (*want.GID < 0 || *want.GID > 1<<32-2) {
+	if want.GID != nil && (*want.GID < 0 || int64(*want.GID) > 1<<32-2) {
 		return &states.AttributeError{Attribute: "gid", Message: fmt.Sprintf("%d is no number of a group", *want.GID)}
 	}
 	if len(want.Name) > 32 || strings.Trim(want.Name, "0123456789") == "" && want.Name != "" {

@@ -71,7 +71,7 @@ func validate(want User) error {
 	mistake := func(attribute, message, hint string) error {
 		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
 	}
-	if want.UID != nil && (*want.UID < 0 || *want.UID > 1<<32-2) {
+	if want.UID != nil && (*want.UID < 0 || int64(*want.UID) > 1<<32-2) {
 		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "")
 	}
 	if want.Password != nil && !hashPattern.MatchString(*want.Password) {
