@@ -25,6 +25,9 @@ func expand(pattern string) (names []string, port int, err error) {
 			break
 		}
 	}
+	if strings.Count(pattern, "[") > maxRanges {
+		return nil, 0, fmt.Errorf("it has more than %d ranges", maxRanges)
+	}
 	names, err = expandRanges(pattern)
 	return names, port, err
 }

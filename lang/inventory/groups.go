@@ -66,6 +66,9 @@ func (t *tree) members(g *group, word key, n *node) {
 		n = object
 	}
 	for _, k := range n.keys {
+		if t.full {
+			return
+		}
 		if word.name == "children" {
 			if child := t.staticGroup(k, n.values[k.name]); child != nil {
 				g.addChild(child.name)

@@ -62,7 +62,7 @@ func (p *ini) entry(text string, src diag.Range) {
 		p.in = nil
 		return
 	}
-	if p.in == nil {
+	if p.in == nil || p.full {
 		return
 	}
 	switch p.kind {
@@ -117,6 +117,9 @@ func (p *ini) hostLine(text string, src diag.Range) {
 	if err != nil {
 		p.errorAt(src, "put a backslash before a quote that is meant as it stands", "the line cannot be read: %v", err)
 		return
+	}
+	if len(tokens) == 0 { // the line is not empty, and no comment
+		tokens = []string{""}
 	}
 	if tokens[0] == "---" {
 		p.errorAt(src, "name the file *.yml", "this is YAML, and no INI file")

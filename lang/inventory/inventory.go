@@ -38,10 +38,14 @@ type Item struct {
 
 // Limits of an inventory: beyond them it is no inventory but a mistake, or hostile.
 const (
-	MaxBytes = 64 << 20
-	maxHosts = 100_000
-	maxNodes = 1_000_000
-	maxDepth = 100
+	MaxBytes  = 64 << 20
+	maxHosts  = 20_000
+	maxGroups = 10_000
+	maxRanges = 8 // in one name
+	maxNodes  = 1_000_000
+	// What aliases of YAML stand for grows fast.
+	maxAliased = 50_000
+	maxDepth   = 100
 )
 
 // value is a value with its place.

@@ -17,6 +17,7 @@ type tree struct {
 	order  []string // of groups
 	hosts  map[string]*host
 	names  []string // of hosts, in their order
+	full   bool     // there are too many, which was said
 	// own says that settings stand by themselves, and not among the variables.
 	own bool
 }
@@ -67,6 +68,9 @@ func (t *tree) group(name string, src diag.Range) *group {
 		t.errorAt(src, "a group's name holds no white space, commas or *", "%q is no name for a group", name)
 		return nil
 	}
+	if t.tooMany(len(t.order), maxGroups, "groups", src) {
+		return nil
+	}
 	g := &group{name: name, src: src, vars: map[string]value{}, settings: map[string]value{}, priority: 1, holds: map[string]bool{}}
 	t.groups[name] = g
 	t.order = append(t.order, name)
@@ -91,14 +95,25 @@ func (t *tree) host(name string, src diag.Range) *host {
 		t.errorAt(src, hint, "%q is no name for a host", name)
 		return nil
 	}
-	if len(t.names) == maxHosts {
-		t.errorAt(src, "split the inventory", "there are more than %d hosts", maxHosts)
+	if t.tooMany(len(t.names), maxHosts, "hosts", src) {
 		return nil
 	}
 	h := &host{name: name, src: src, vars: map[string]value{}, settings: map[string]value{}}
 	t.hosts[name] = h
 	t.names = append(t.names, name)
 	return h
+}
+
+// tooMany reports once that there are more than there may be.
+func (t *tree) tooMany(have, limit int, what string, src diag.Range) bool {
+	if have < limit {
+		return false
+	}
+	if !t.full {
+		t.errorAt(src, "split the inventory", "there are more than %d %s", limit, what)
+	}
+	t.full = true
+	return true
 }
 
 func (g *group) add(h *host) {

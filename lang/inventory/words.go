@@ -34,7 +34,7 @@ func words(line string) ([]string, error) {
 			open = true
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote, open = c, true
-		case quote == c:
+		case quote != 0 && quote == c:
 			quote = 0
 		default:
 			word.WriteByte(c)

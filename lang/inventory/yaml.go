@@ -17,7 +17,9 @@ import (
 type yamlReader struct {
 	*problems
 	*source
-	nodes int
+	nodes   int
+	within  int // aliases
+	aliased int // nodes that aliases gave again
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
@@ -59,7 +61,12 @@ func (p *problems) yaml(s *source) *node {
 
 func (r *yamlReader) convert(y *yaml.Node, depth int) (*node, error) {
 	if r.nodes++; r.nodes > maxNodes {
-		return nil, fmt.Errorf("it holds more than %d values, aliases followed", maxNodes)
+		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
+	}
+	if r.within > 0 {
+		if r.aliased++; r.aliased > maxAliased {
+			return nil, fmt.Errorf("its aliases stand for more than %d values", maxAliased)
+		}
 	}
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it nests deeper than %d levels", maxDepth)
@@ -70,7 +77,10 @@ func (r *yamlReader) convert(y *yaml.Node, depth int) (*node, error) {
 	case yaml.DocumentNode:
 		return r.convert(y.Content[0], depth)
 	case yaml.AliasNode:
-		return r.convert(y.Alias, depth+1)
+		r.within++
+		n, err := r.convert(y.Alias, depth+1)
+		r.within--
+		return n, err
 	case yaml.SequenceNode:
 		n.kind = listKind
 		for _, e := range y.Content {
@@ -180,7 +190,10 @@ func plainScalar(text string) any {
 	digits := strings.ReplaceAll(text, "_", "")
 	switch {
 	case yamlInt.MatchString(text):
-		if n, ok := new(big.Int).SetString(strings.TrimPrefix(digits, "+"), 0); ok && len(digits) < 1000 {
+		if len(digits) > 1000 {
+			return text
+		}
+		if n, ok := new(big.Int).SetString(strings.TrimPrefix(digits, "+"), 0); ok {
 			return json.Number(n.String())
 		}
 	case yamlSixty.MatchString(text) && len(digits) < 100:
