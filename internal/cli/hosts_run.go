@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/internal/ui"
@@ -141,11 +143,33 @@ type keeping struct {
 // Event keeps an event, where that is asked for, and shows it.
 func (k *keeping) Event(machine string, ev states.Event) {
 	if k.v.keep {
+		row := ev
+		if row.Type != states.EventRun { // others have no host there
+			row.Host = ""
+		}
 		k.v.mu.Lock()
-		k.v.events[machine] = append(k.v.events[machine], ev)
+		k.v.events[machine] = append(k.v.events[machine], row)
 		k.v.mu.Unlock()
 	}
 	k.Fleet.Event(machine, ev)
+}
+
+// Data shows how a host differs from what was shown of it.
+func (k *keeping) Data(machine string, data json.RawMessage) {
+	var differences []planfile.Difference
+	if err := json.Unmarshal(data, &differences); err != nil {
+		k.Note(machine, "what differs there cannot be read: "+err.Error())
+		return
+	}
+	var text strings.Builder
+	var rows []any
+	for _, d := range differences {
+		shown, row := k.v.stale(d)
+		row.Host = machine
+		text.WriteString(shown)
+		rows = append(rows, row)
+	}
+	k.Differs(machine, text.String(), rows)
 }
 
 // prepare evaluates the site for a host that was reached, and makes the bundle. The

@@ -138,25 +138,33 @@ func (s *client) showLeft(left []graph.Left) error {
 
 // staleRow is a row that differs, for programs.
 type staleRow struct {
-	Type    string    `json:"type"` // "stale"
+	Type    string    `json:"type"`           // "stale"
+	Host    string    `json:"host,omitempty"` // of several
 	Address string    `json:"address"`
 	Planned *shownRow `json:"planned"` // null: there was no such row
 	Now     *shownRow `json:"now"`     // null: there is none
 	Diff    string    `json:"diff"`
 }
 
+// stale is a row that differs, for people and for programs.
+func (s *client) stale(d planfile.Difference) (string, staleRow) {
+	diff := runtime.Diff(ui.Rows(d.Planned, d.Now))
+	return ui.Stale(d.Address(), d.Planned, d.Now, diff, s.color(s.Out)),
+		staleRow{Type: "stale", Address: d.Address(), Planned: rowOf(d.Planned), Now: rowOf(d.Now), Diff: diff}
+}
+
 // showStale shows what differs, row by row.
 func (s *client) showStale(differences []planfile.Difference) error {
 	var out strings.Builder
 	for _, d := range differences {
-		diff := runtime.Diff(ui.Rows(d.Planned, d.Now))
+		text, row := s.stale(d)
 		if s.globals.JSON {
-			if err := s.printLine(staleRow{"stale", d.Address(), rowOf(d.Planned), rowOf(d.Now), diff}); err != nil {
+			if err := s.printLine(row); err != nil {
 				return err
 			}
 			continue
 		}
-		out.WriteString(ui.Stale(d.Address(), d.Planned, d.Now, diff, s.color(s.Out)))
+		out.WriteString(text)
 	}
 	_, err := s.Out.Write([]byte(out.String()))
 	return failed(unread(err))

@@ -49,6 +49,7 @@ type fleetForm interface {
 	prepared(machine string, run *states.StateRun)
 	event(machine string, ev states.Event)
 	note(machine, text string)
+	differs(machine, text string, rows []any)
 	ended(machine string, o fleet.Outcome)
 	close(outcomes []fleet.Outcome) error
 }
@@ -129,6 +130,12 @@ func (f *Fleet) Output(string, string, []byte) {}
 // Data is told an answer: nothing that is shown here asks for one.
 func (f *Fleet) Data(string, json.RawMessage) {}
 
+// Differs shows how a machine is not as it was when its plan was shown: text for people,
+// and rows for programs.
+func (f *Fleet) Differs(machine, text string, rows []any) {
+	f.locked(func() { f.form.differs(machine, text, rows) })
+}
+
 // Ended is told how it ended with a machine.
 func (f *Fleet) Ended(machine string, o fleet.Outcome) {
 	f.mu.Lock()
@@ -138,9 +145,6 @@ func (f *Fleet) Ended(machine string, o fleet.Outcome) {
 		f.table.ended(machine, &o)
 	}
 }
-
-// Aside calls what uses the terminal itself, such as a question.
-func (f *Fleet) Aside(call func()) { f.locked(call) }
 
 // Settle ends what is shown for a moment only: nothing more will happen.
 func (f *Fleet) Settle() {

@@ -62,6 +62,12 @@ func (j *fleetJSON) event(_ string, ev states.Event)       { j.line(ev) }
 func (j *fleetJSON) note(machine, text string)             { j.line(hostNote{"note", machine, text}) }
 func (j *fleetJSON) ended(machine string, o fleet.Outcome) { j.line(j.endOf("host", &o)) }
 
+func (j *fleetJSON) differs(_, _ string, rows []any) {
+	for _, row := range rows {
+		j.line(row)
+	}
+}
+
 func (j *fleetJSON) endOf(kind string, o *fleet.Outcome) hostEnd {
 	e := hostEnd{Type: kind, Host: o.Machine, Status: o.Status, Run: o.Run, Error: j.options.Trouble(o), Duration: o.Duration}
 	if r := result(o); r != nil {

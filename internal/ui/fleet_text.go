@@ -157,6 +157,8 @@ func (f *fleetText) note(machine, text string) {
 	f.err.flush()
 }
 
+func (f *fleetText) differs(machine, text string, _ []any) { f.failed.add(text, machine) }
+
 // ended shows, where there is no table, what its events do not tell.
 func (f *fleetText) ended(machine string, o fleet.Outcome) {
 	h := f.host(machine)
