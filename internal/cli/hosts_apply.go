@@ -22,7 +22,12 @@ func (s *client) planHosts(ctx context.Context, cmd *planCmd, c *site, hosts []l
 	if err != nil {
 		return err
 	}
-	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	var outcomes []fleet.Outcome
+	if cmd.Save != "" {
+		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save)
+	} else {
+		outcomes, err = v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	}
 	if err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func (v *several) consent(ctx context.Context) ([]*fleet.Machine, []fleet.Outcom
 		machines = append(machines, v.machines[i])
 		v.rows[o.Machine] = v.events[o.Machine]
 	}
-	v.prepared, v.events = nil, nil
+	v.events = nil
 	if len(machines) == 0 || v.wasInterrupted() {
 		return nil, rest, nil
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -38,12 +40,11 @@ type several struct {
 	execution string
 	rows      map[string][]states.Event
 
-	mu       sync.Mutex
-	found    findings
-	nothing  map[string]error // hosts of which nothing is selected, and why
-	prepared map[string]*site // what each is to do, where that is kept
-	keep     bool
-	events   map[string][]states.Event // of each host, likewise
+	mu      sync.Mutex
+	found   findings
+	nothing map[string]error // hosts of which nothing is selected, and why
+	keep    bool
+	events  map[string][]states.Event // of each host, likewise
 }
 
 // several makes ready for hosts of a site.
@@ -80,7 +81,7 @@ func (v *several) reach(ctx context.Context) (err error) {
 func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine, o fleet.Options) ([]fleet.Outcome, error) {
 	v.mu.Lock()
 	v.op, v.found, v.nothing = op, findings{}, map[string]error{}
-	v.prepared, v.events = map[string]*site{}, map[string][]states.Event{}
+	v.events = map[string][]states.Event{}
 	names := make([]string, 0, len(machines))
 	for _, m := range machines {
 		names = append(names, m.Name)
@@ -93,12 +94,15 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	task := fleet.Task{
 		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.name, v.origin)},
 		Prepare:  v.prepare,
-		Registry: func(*fleet.Machine) *states.Registry { return v.site.lang.Registry() },
+		Registry: func(*fleet.Machine) *states.Registry { return v.registry() },
 	}
 	outcomes, err := fleet.Run(ctx, machines, task, o)
 	if err != nil {
 		v.view.Settle()
 		return nil, failed(err)
+	}
+	for i := range outcomes {
+		outcomes[i] = refusedHere(outcomes[i])
 	}
 	v.view.Settle() // the table goes, and diagnostics come before the sum
 	if err := v.showFindings(); err != nil {
@@ -108,6 +112,14 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 		return nil, failed(fmt.Errorf("what was done could not be shown: %w", err))
 	}
 	return outcomes, v.nowhere(outcomes)
+}
+
+// registry holds the modules that runs may use.
+func (v *several) registry() *states.Registry {
+	if v.site.lang == nil { // a saved plan has brought them
+		return v.site.registry()
+	}
+	return v.site.lang.Registry()
 }
 
 // nowhere reports that nothing was selected on any host.
@@ -154,6 +166,17 @@ func (k *keeping) Event(machine string, ev states.Event) {
 	k.Fleet.Event(machine, ev)
 }
 
+// Ended shows how it ended with a host.
+func (k *keeping) Ended(machine string, o fleet.Outcome) { k.Fleet.Ended(machine, refusedHere(o)) }
+
+// refusedHere tells what was refused for a host from a site that is wrong for it.
+func refusedHere(o fleet.Outcome) fleet.Outcome {
+	if st, ok := errors.AsType[*status](o.Err); ok && o.Status == fleet.Wrong && st.code == exitFailed {
+		o.Status = fleet.Failed
+	}
+	return o
+}
+
 // Data shows how a host differs from what was shown of it.
 func (k *keeping) Data(machine string, data json.RawMessage) {
 	var differences []planfile.Difference
@@ -190,14 +213,9 @@ func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hel
 	for _, list := range c.modules {
 		b.Modules = append(b.Modules, planfile.Modules(list))
 	}
-	if v.keep {
-		v.mu.Lock()
-		v.prepared[m.Name] = c
-		v.mu.Unlock()
-	}
 	return &wire.Request{
 		Op: v.op, User: v.user(), From: v.from, Command: v.command,
-		BecomeMethod: v.globals.BecomeMethod, BecomePassword: v.becomePass,
+		BecomeMethod: cmp.Or(v.globals.BecomeMethod, v.hostOf(m.Name).BecomeMethod), BecomePassword: v.becomePass,
 	}, b, nil
 }
 

@@ -26,6 +26,9 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
+	if s.globals.Inventory != "" {
+		return s.applyThere(ctx, cmd, plan)
+	}
 	c, err := s.planned(plan, cmd.Site)
 	if err != nil {
 		return err

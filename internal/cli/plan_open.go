@@ -149,7 +149,7 @@ func (s *client) elsewhereThan(plan *planfile.Plan, c *site) error {
 	if why == "" {
 		return nil
 	}
-	hint := "apply it where it was made for"
+	hint := "apply it where it was made for, or name a site that declares that host with -i SITE"
 	if strings.Contains(why, "the root") {
 		hint = "--root DIR says which tree is meant"
 	}

@@ -31,31 +31,41 @@ func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runt
 		return nil, &status{code: exitFailed, err: errors.New("the plan is not saved, since it fails"),
 			hint: "put right what failed, and plan again"}
 	}
-	plan := &planfile.Plan{
-		Program: version(), Created: time.Now(), Run: c.run, Places: c.recorded(),
-		Rows: events, Counts: result.Counts, Files: c.sources, Origin: c.origin,
-	}
-	if plan.Host, err = s.hereIs(c); err != nil {
+	here, err := s.hereIs(c)
+	if err != nil {
 		return nil, err
+	}
+	return result, s.saveRows(ctx, c, path, out, here, events, result.Counts)
+}
+
+// saveRows saves a plan of the site at path, by its rows.
+func (s *client) saveRows(ctx context.Context, c *site, path, out string, h planfile.Host, rows []states.Event, counts states.Counts) error {
+	plan := &planfile.Plan{
+		Program: version(), Created: time.Now(), Host: h, Run: c.run, Places: c.recorded(),
+		Rows: rows, Counts: counts, Files: c.sources, Origin: c.origin,
 	}
 	for _, m := range c.modules {
 		plan.Modules = append(plan.Modules, planfile.Modules(m))
 	}
 	keys, err := s.readers(ctx, c, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	data, err := plan.Bytes(c.registry(), keys)
 	if err == nil {
 		err = writePrivate(ctx, out, data)
 	}
 	if err != nil {
-		return nil, failed(fmt.Errorf("the plan is not saved: %w", err))
+		return failed(fmt.Errorf("the plan is not saved: %w", err))
 	}
 	if !s.globals.Quiet && !s.globals.JSON {
-		fmt.Fprintln(s.Err, ui.Clean("The plan is saved; to carry it out: tenet apply "+out))
+		reached := ""
+		if h.Name != "" && c.declared != nil && c.declared.Executor != "local" {
+			reached = "-i " + path + " "
+		}
+		fmt.Fprintln(s.Err, ui.Clean("The plan is saved; to carry it out: tenet apply "+reached+out))
 	}
-	return result, nil
+	return nil
 }
 
 // maySave refuses to put a plan in the place of something else.

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// identifying are the facts by which a saved plan knows its machine.
+func identifying() []string { return []string{"hostname", "machine_id"} }
+
+// hostHello tells on which machine a host's Hello was said.
+func hostHello(name string, hello *wire.Hello) (planfile.Host, error) {
+	h := planfile.Host{Name: name}
+	told := &told{facts: hello.Facts, errors: hello.Errors}
+	for fact, to := range map[string]*string{"hostname": &h.Hostname, "machine_id": &h.Machine} {
+		value, err := told.Fact(fact)
+		if err != nil {
+			return h, err
+		}
+		*to, _ = value.(string) // empty: it has none
+	}
+	return h, nil
+}
+
+// planAndSave shows the plan of the one host, and saves it.
+func (v *several) planAndSave(ctx context.Context, path, out string) ([]fleet.Outcome, error) {
+	if !slices.Contains(v.facts, allFacts) {
+		v.facts = append(slices.Clone(v.facts), identifying()...)
+	}
+	var c *site
+	var here planfile.Host
+	runOf := v.runOf
+	v.runOf = func(ctx context.Context, name string, hello *wire.Hello) (_ *site, err error) {
+		if here, err = hostHello(name, hello); err == nil {
+			c, err = runOf(ctx, name, hello)
+		}
+		return c, err
+	}
+	v.keep = true
+	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	if err != nil {
+		return nil, err
+	}
+	o := &outcomes[0]
+	if o.Status != fleet.Done || o.End == nil || o.End.Result == nil {
+		return outcomes, errors.Join(v.ended(outcomes, false), errors.New("the plan is not saved, since it fails"))
+	}
+	c.origin = v.origin
+	return outcomes, v.saveRows(ctx, c, path, out, here, v.events[o.Machine], o.End.Result.Counts)
+}
+
+// applyThere does what a saved plan says on the host that it was made for, which a site
+// says how to reach.
+func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.Plan) error {
+	if cmd.Partial {
+		return usage("plan again, or apply it there", "--partial is for this machine, and %s is reached from it", plan.Host.Name)
+	}
+	host, err := s.hostNamed(ctx, plan.Host.Name)
+	if err != nil {
+		return err
+	}
+	c, err := s.planned(plan, cmd.Site)
+	if err != nil {
+		return err
+	}
+	from, err := os.Hostname()
+	if err != nil {
+		return failed(err)
+	}
+	v := &several{client: s, site: c, hosts: []lang.Host{*host}, name: plan.Run.Site, origin: plan.Origin, from: from,
+		facts: identifying(), rows: map[string][]states.Event{host.Name: plan.Rows}}
+	v.runOf = func(_ context.Context, name string, hello *wire.Hello) (*site, error) {
+		here, err := hostHello(name, hello)
+		if err != nil {
+			return nil, err
+		}
+		if why := plan.Host.Differs(here); why != "" {
+			return nil, &status{code: exitFailed, err: errors.New("the plan is refused: " + why), hint: "apply it where it was made for"}
+		}
+		return c, nil
+	}
+	if err := v.reach(ctx); err != nil {
+		return err
+	}
+	return v.applyAll(ctx, true, cmd.DetailedExitcode, nil)
+}
+
+// hostNamed is the host of that name of the site that --inventory names.
+func (s *client) hostNamed(ctx context.Context, name string) (*lang.Host, error) {
+	s.secretsHidden = true
+	c, err := s.load(ctx, s.globals.Inventory)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := s.selected(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(hosts, func(h lang.Host) bool { return h.Name == name })
+	if i < 0 {
+		return nil, usage("tenet inspect hosts lists the hosts", "the plan is for %s, and %s declares no such host", name, s.globals.Inventory)
+	}
+	return &hosts[i], nil
+}
