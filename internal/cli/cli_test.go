@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 //	exits N CMD…      runs a command that must end with the status N
 //	mask NAME FILE    copies stdout, stderr or a file, with what differs from
 //	                  run to run replaced
-//	interrupt …       see interrupt_test.go
-//	logins N HOST…    see ssh_fake_test.go
+//	interrupt, await  see interrupt_test.go
+//	logins, inside    see ssh_fake_test.go
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../testdata/cli",
@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 			return reachable(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins,
+			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins, "inside": inside, "await": await,
 		},
 	})
 }

@@ -32,7 +32,8 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = append([]string{"tenet"}, args[3:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH"), "GORACE=" + race, "HOSTS=" + ts.Getenv("HOSTS"), "FAKEBIN=" + ts.Getenv("FAKEBIN")}
+	cmd.Env = []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH"), "GORACE=" + race,
+		"HOSTS=" + ts.Getenv("HOSTS"), "FAKEBIN=" + ts.Getenv("FAKEBIN")}
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	cmd.Stderr, err = os.Create(ts.MkAbs("err"))
@@ -67,4 +68,19 @@ func wait(ts *testscript.TestScript, ctx context.Context, done func() bool) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// await waits until a file is there.
+//
+//	await FILE
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	wait(ts, ctx, func() bool {
+		_, err := os.Stat(ts.MkAbs(args[0]))
+		return err == nil
+	})
 }

@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,5 +103,34 @@ func logins(ts *testscript.TestScript, neg bool, args []string) {
 		if got := fmt.Sprint(strings.Count(read(ts, filepath.Join("hosts", host+".logins")), "\n")); got != args[0] {
 			ts.Fatalf("%s logins on %s, want %s", got, host, args[0])
 		}
+	}
+}
+
+// inside wants a text in some file below a directory, or in its name.
+//
+//	inside DIR TEXT
+func inside(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: inside DIR TEXT")
+	}
+	found, files := "", 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		files++
+		if strings.Contains(name, args[1]) || bytes.Contains(data, []byte(args[1])) {
+			found = name
+		}
+		return err
+	}))
+	switch {
+	case files == 0:
+		ts.Fatalf("there is no file below %s", args[0])
+	case neg && found != "":
+		ts.Fatalf("%q is in %s", args[1], found)
+	case !neg && found == "":
+		ts.Fatalf("%q is in none of %d files below %s", args[1], files, args[0])
 	}
 }
