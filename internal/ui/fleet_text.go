@@ -32,7 +32,9 @@ type fleetText struct {
 type hostText struct {
 	text  *text // writes to shown
 	shown bytes.Buffer
-	done  bool
+	// pieces are what was shown, event by event, and kept for the end. Hosts do the same
+	// whatever the order: several parts run at a time.
+	pieces []string
 }
 
 // maxName is how wide a column of names is at most.
@@ -86,9 +88,27 @@ func (f *fleetText) event(machine string, ev states.Event) {
 	default:
 		h.text.Event(ev)
 	}
+	h.keep(f)
 	if f.stream {
 		f.print(machine, h.take())
 	}
+}
+
+// keep keeps what is shown for the end, unless it is shown at once.
+func (h *hostText) keep(f *fleetText) {
+	if text := h.shown.String(); text != "" && !f.stream {
+		h.pieces = append(h.pieces, text)
+		h.shown.Reset()
+	}
+}
+
+// alike is the same for hosts that do the same.
+func (h *hostText) alike(plan bool) string {
+	pieces := slices.Clone(h.pieces)
+	if !plan {
+		slices.Sort(pieces)
+	}
+	return strings.Join(pieces, "")
 }
 
 // failure reports whether an event tells that something failed.
@@ -162,9 +182,8 @@ func (f *fleetText) differs(machine, text string, _ []any) { f.failed.add(text, 
 // ended shows, where there is no table, what its events do not tell.
 func (f *fleetText) ended(machine string, o fleet.Outcome) {
 	h := f.host(machine)
-	h.done = true
 	_ = h.text.Close() // it writes to memory
-	if !f.stream {
+	if h.keep(f); !f.stream {
 		return
 	}
 	line := h.take()
@@ -209,8 +228,8 @@ func (f *fleetText) blocks(outcomes []fleet.Outcome) {
 	for i := range outcomes {
 		h := f.hosts[outcomes[i].Machine]
 		switch {
-		case h != nil && h.shown.Len() > 0:
-			blocks.add(h.shown.String(), outcomes[i].Machine)
+		case h != nil && len(h.pieces) > 0:
+			blocks.add(h.alike(f.options.Plan), outcomes[i].Machine)
 		case outcomes[i].Status == fleet.Done && f.options.Plan && (h == nil || h.text.sum.idle()):
 			idle = append(idle, outcomes[i].Machine)
 		}
@@ -220,7 +239,7 @@ func (f *fleetText) blocks(outcomes []fleet.Outcome) {
 		if len(g.hosts) > 1 && f.options.Plan {
 			f.out.print(" the same plan")
 		}
-		f.out.print("\n", indent(g.text, "  "))
+		f.out.print("\n", indent(strings.Join(f.hosts[g.hosts[0]].pieces, ""), "  "))
 		if sum, same := f.sameSum(g.hosts); same && f.options.Plan {
 			f.out.print(f.dim("  "+sum), "\n")
 		}
