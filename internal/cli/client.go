@@ -24,6 +24,7 @@ type client struct {
 	lockTimeout time.Duration
 	model       *kong.Application
 	dogs        dogs
+	many        bool // a site is evaluated for many hosts, which keep what they need
 	interrupts  interrupts
 	prune       bool  // runs remove what their site declares no longer
 	said        *said // diagnostics that were shown; nil: each is shown

@@ -18,6 +18,9 @@ import (
 // with a diagnostic.
 func (s *client) limited() (stop func()) {
 	memory, _ := parseSize(s.globals.EvalMemory) // checkLimits has looked at it
+	if s.many {                                  // what other hosts are sent is not this one's
+		memory = cmp.Or(memory, watchdog.DefaultMemory) + watchdog.InUse()
+	}
 	dog := watchdog.Watch(watchdog.Limits{Time: s.globals.EvalTimeout, Memory: memory}, func(a watchdog.Alarm) {
 		flag, what := "--eval-timeout", "a loop, or a function that is called too often"
 		if a.Memory > 0 {

@@ -61,6 +61,7 @@ func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*seve
 	}
 	v := &several{client: s, site: c, hosts: hosts, name: c.lang.Name(), origin: name + ":" + c.origin, from: name, facts: c.lang.FactNames()}
 	v.runOf = v.runFor
+	s.many = len(hosts) > 1
 	return v, v.reach(ctx)
 }
 

@@ -179,6 +179,9 @@ func (l Limits) exceeded() bool {
 	return objects() > l.Memory
 }
 
+// InUse is how much memory the program uses now, with what is only not collected yet.
+func InUse() uint64 { return objects() }
+
 // objects is the size of all that is on the heap.
 func objects() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
