@@ -22,21 +22,22 @@ func TestSSHRunGoesOn(t *testing.T) {
 	for i, c := range []struct {
 		name  string
 		hosts int
+		each  string // seconds of a step
 		do    func(f *fleet, p *lab.Process, site string)
 	}{
-		{"the line is cut and joined", 1, (*fleet).cutAndJoined},
-		{"ssh is killed", 1, (*fleet).clientKilled},
-		{"the server's side is killed", 1, (*fleet).serverKilled},
-		{"the controller is killed", 2, (*fleet).controllerKilled},
-		{"the hosts are away for long", 2, (*fleet).away},
-		{"it is interrupted", 1, (*fleet).interrupted},
+		{"the line is cut and joined", 1, "0.1", (*fleet).cutAndJoined},
+		{"ssh is killed", 1, "0.1", (*fleet).clientKilled},
+		{"the server's side is killed", 1, "0.1", (*fleet).serverKilled},
+		{"the controller is killed", 2, "0.25", (*fleet).controllerKilled},
+		{"the hosts are away for long", 2, "0.1", (*fleet).away},
+		{"it is interrupted", 1, "0.1", (*fleet).interrupted},
 	} {
 		hosts := f.hosts[:c.hosts]
 		f.hosts = f.hosts[c.hosts:]
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := &fleet{T: t, c: f.c, hosts: hosts}
-			site := f.site(fmt.Sprintf("run%d", i), f.asRoot()+steps(100, "0.1", fmt.Sprintf("/srv/run%d", i)))
+			site := f.site(fmt.Sprintf("run%d", i), f.asRoot()+steps(100, c.each, fmt.Sprintf("/srv/run%d", i)))
 			p := f.start("apply", "--yes", "--json", site)
 			f.await(p, 20*len(hosts))
 			c.do(f, p, site)
@@ -159,6 +160,12 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 		f.Fatal(err)
 	}
 
+	patient := f.start("apply", "--yes", "--json", "--lock-timeout", "90s", f.site("patient", f.asRoot()+steps(1, "0", "/srv/patient")))
+	err := patient.Await(f.within(20*time.Second), func(stdout, stderr string) bool { return strings.Contains(stdout+stderr, "wait") })
+	if err != nil {
+		f.Errorf("who waits does not say so: %v", err)
+	}
+
 	// Another one asks, and may not clean up what runs, nor apply.
 	if d := f.tenet("status", id); d.status != 0 || !strings.Contains(d.stdout, "running") {
 		f.Errorf("while it runs: exit status %d\n%s%s", d.status, d.stdout, d.stderr)
@@ -173,14 +180,8 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 		}
 	}
 
-	patient := f.start("apply", "--yes", "--json", "--lock-timeout", "60s", f.site("patient", f.asRoot()+steps(1, "0", "/srv/patient")))
-	err := patient.Await(f.within(20*time.Second), func(stdout, stderr string) bool { return strings.Contains(stdout+stderr, "wait") })
-	if err != nil {
-		f.Errorf("who waits does not say so: %v", err)
-	}
-
 	for _, h := range f.hosts {
-		f.eventually(h, 30*time.Second, "test $(wc -l < /srv/run3) = 100 && test -s /srv/patient && ! pgrep -f 'runner [s]erve'")
+		f.eventually(h, 60*time.Second, "test $(wc -l < /srv/run3) = 100 && test -s /srv/patient && ! pgrep -f 'runner [s]erve'")
 	}
 	r, err := patient.Wait(f.within(20 * time.Second))
 	if err != nil {

@@ -105,9 +105,6 @@ func ownHosts(t *testing.T, names ...string) *fleet {
 	return f
 }
 
-// in is the same fleet in a subtest.
-func (f *fleet) in(t *testing.T) *fleet { return &fleet{T: t, c: f.c, hosts: f.hosts} }
-
 // hostBlocks declares the hosts; each gets the attributes.
 func (f *fleet) hostBlocks(attributes string) string {
 	var b strings.Builder
