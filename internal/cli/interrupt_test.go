@@ -13,15 +13,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// interrupt runs tenet, waits until the file exists, sends the signals, each
-// after the output of the one before, and wants the exit status, -1 where a signal
-// ended it. What the
-// program prints goes to the files out and err.
+// interrupt runs tenet, waits until the files exist, sends the signals, each after the
+// output of the one before, and wants the exit status, -1 where a signal ended it. What
+// the program prints goes to the files out and err.
 //
-//	interrupt STATUS FILE SIGNAL,… ARGS…
+//	interrupt STATUS FILE,… SIGNAL,… ARGS…
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
-		ts.Fatalf("usage: interrupt STATUS FILE SIGNAL,… ARGS…")
+		ts.Fatalf("usage: interrupt STATUS FILE,… SIGNAL,… ARGS…")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -39,7 +38,9 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Stderr, err = os.Create(ts.MkAbs("err"))
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	wait(ts, ctx, func() bool { return len(read(ts, args[1])) > 0 })
+	for file := range strings.SplitSeq(args[1], ",") {
+		wait(ts, ctx, func() bool { return len(read(ts, file)) > 0 })
+	}
 	for name := range strings.SplitSeq(args[2], ",") {
 		said := len(read(ts, "err"))
 		ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[name]))

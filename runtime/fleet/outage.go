@@ -177,6 +177,8 @@ func (m *member) ended(end *wire.End) *Outcome {
 		return &Outcome{Status: Done}
 	case m.begun == perhaps && m.ask != "" && m.resumed && end.Failure != nil && end.Failure.Code == wire.CodeNotFound:
 		return m.afresh()
+	case m.begun == perhaps && end.Result == nil && end.Failure != nil && end.Failure.Code == wire.CodeInterrupted:
+		return m.afresh() // it was cut off before it had all that it needs to begin
 	case end.Result != nil && end.Result.Rebooting && resumable(m.request.Op):
 		return m.lost(errors.New("the machine starts anew"))
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -89,6 +90,9 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 // receive makes a job of a bundle.
 func (s *session) receive() (*Job, error) {
 	b, err := (&bundle.Store{Dir: s.StateDir}).Receive(s.conn)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errLost // should anybody listen still
+	}
 	if err != nil {
 		return nil, err
 	}
