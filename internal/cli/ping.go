@@ -147,9 +147,9 @@ func (s *client) printPongs(list []*answer) error {
 			continue
 		}
 		h := a.hello
-		clock := "0.0s"
-		if off := a.clock().Round(100 * time.Millisecond); off != 0 {
-			clock = fmt.Sprintf("%+.1fs", off.Seconds())
+		clock := "0s" // less than a second may be the way there
+		if off := a.clock().Truncate(time.Second); off != 0 {
+			clock = fmt.Sprintf("%+.0fs", off.Seconds())
 		}
 		fmt.Fprintf(out, "%s\tok\t%s\t%s/%s\t%s\t%s\t%s\n", a.host.Name, ui.Line(h.User), ui.Line(h.OS), ui.Line(h.Arch), ui.Line(h.Program), clock, took)
 	}
