@@ -9,12 +9,15 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Protocol is the version of what is said. Both sides must have the same.
@@ -76,12 +79,20 @@ type Conn struct {
 	out io.Writer
 	// close ends the connection; nil: there is nothing to end.
 	close func() error
+	moved atomic.Int64 // when a frame went or came last, in nanoseconds
 }
 
 // New makes a connection of two streams. Close, which may be nil, ends both.
 func New(in io.Reader, out io.Writer, close func() error) *Conn {
-	return &Conn{in: bufio.NewReaderSize(in, 1<<16), out: out, close: close}
+	c := &Conn{in: bufio.NewReaderSize(in, 1<<16), out: out, close: close}
+	c.move()
+	return c
 }
+
+func (c *Conn) move() { c.moved.Store(time.Now().UnixNano()) }
+
+// Moved tells when a frame went or came last.
+func (c *Conn) Moved() time.Time { return time.Unix(0, c.moved.Load()) }
 
 // Close ends the connection.
 func (c *Conn) Close() error {
@@ -105,6 +116,7 @@ func (c *Conn) Write(kind Kind, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err := c.out.Write(append(frame, data...))
+	c.move()
 	return err
 }
 
@@ -128,14 +140,30 @@ func (c *Conn) Receive() (Frame, error) {
 	if size > MaxFrame {
 		return Frame{}, &ProtocolError{fmt.Sprintf("a frame of %d bytes is too large", size)}
 	}
-	data := make([]byte, size)
-	if _, err := io.ReadFull(c.in, data); err != nil {
+	data, err := c.read(int(size))
+	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return Frame{}, err
 	}
+	c.move()
 	return Frame{Kind(head[4]), data}, nil
+}
+
+// believed is how many bytes are made room for because a frame says that it has them.
+const believed = 1 << 20
+
+// read reads so many bytes. Who only says that much comes gets no memory for it.
+func (c *Conn) read(size int) ([]byte, error) {
+	if size <= believed {
+		data := make([]byte, size)
+		_, err := io.ReadFull(c.in, data)
+		return data, err
+	}
+	var data bytes.Buffer
+	_, err := io.CopyN(&data, c.in, int64(size))
+	return data.Bytes(), err
 }
 
 // Expect receives a frame of a kind, and reads its JSON into v. A runner that ends
