@@ -128,6 +128,74 @@ func TestCancelAndLeave(t *testing.T) {
 	})
 }
 
+// A machine that hangs does not keep anybody for ever who wants a word of it, or sends
+// it something; one that is at work may say nothing for as long as it likes.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(long time.Duration) func(context.Context, int, *wire.Conn, *wire.Request) error {
+			return func(_ context.Context, _ int, c *wire.Conn, r *wire.Request) error {
+				time.Sleep(long)
+				return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Run: "r"}})
+			}
+		}
+		for _, test := range []struct {
+			request wire.Request
+			after   time.Duration
+			want    fleet.Status
+		}{
+			{wire.Request{Op: wire.OpPing}, 4 * time.Minute, fleet.Done},
+			{wire.Request{Op: wire.OpPing}, time.Hour, fleet.Failed},
+			{wire.Request{Op: wire.OpStatus}, time.Hour, fleet.Failed},
+			{wire.Request{Op: wire.OpHold}, time.Hour, fleet.Left},
+			{wire.Request{Op: wire.OpPlan}, time.Hour, fleet.Done},
+			{wire.Request{Op: wire.OpExec}, time.Hour, fleet.Done},
+			{wire.Request{Op: wire.OpForget}, time.Hour, fleet.Done}, // it may wait for another apply
+		} {
+			all, list := machines(1, nil)
+			all[0].serve = hang(test.after)
+			begun := time.Now()
+			outcomes := mustRun(t, list, ask(test.request), fleet.Options{})
+			if outcomes[0].Status != test.want {
+				t.Errorf("%s after %s: %+v", test.request.Op, test.after, outcomes[0])
+			}
+			if long := time.Since(begun); test.want != fleet.Done && long > 6*time.Minute {
+				t.Errorf("%s: given up after %s", test.request.Op, long)
+			}
+			time.Sleep(time.Hour)
+		}
+		all, list := machines(1, nil)
+		all[0].receive = func(*wire.Conn) error { // it reads nothing
+			time.Sleep(time.Hour)
+			return errCut
+		}
+		task := ask(wire.Request{Op: wire.OpApply})
+		task.Prepare = func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+			return &wire.Request{Op: wire.OpApply}, &bundle.Bundle{Execution: "x", Run: &states.StateRun{Format: states.Format}}, nil
+		}
+		outcomes := mustRun(t, list, task, fleet.Options{})
+		if outcomes[0].Status != fleet.Left || all[0].attempts != 1 {
+			t.Errorf("%+v after %d attempts", outcomes[0], all[0].attempts)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+// A machine answers once: what comes beyond that is not kept.
+func TestAnswersTwice(t *testing.T) {
+	_, list := machines(1, func(_ int, m *machine) {
+		m.serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
+			for range 3 {
+				c.Send(wire.KindData, "x")
+			}
+			return c.Send(wire.KindEnd, wire.End{})
+		}
+	})
+	s := newSeen(t)
+	outcomes := mustRun(t, list, ask(wire.Request{Op: wire.OpStatus}), fleet.Options{Listener: s})
+	equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Failed})
+	equal(t, "data", s.data["m0"], []string{`"x"`})
+}
+
 // A machine that says nothing any more does not keep the caller from leaving, nor from
 // cancelling the others.
 func TestStalled(t *testing.T) {

@@ -212,6 +212,32 @@ func TestReboot(t *testing.T) {
 	})
 }
 
+// A machine that has started anew, and on which nothing goes on with the run, is not
+// waited for without end.
+func TestRebootForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, list := machines(1, func(_ int, m *machine) {
+			m.serve = func(_ context.Context, connection int, c *wire.Conn, r *wire.Request) error {
+				if connection == 0 {
+					m.begun++
+					c.Send(wire.KindStarted, wire.Started{Run: m.run})
+					c.Send(wire.KindEvent, states.Event{Seq: 1})
+				} else {
+					c.Send(wire.KindStarted, wire.Started{Run: m.run})
+					time.Sleep(3 * time.Minute)
+				}
+				return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Rebooting: true}})
+			}
+		})
+		begun := time.Now()
+		outcomes := mustRun(t, list, apply(), fleet.Options{Patience: 10 * time.Minute})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Left})
+		if long := time.Since(begun); long < 10*time.Minute || long > 15*time.Minute {
+			t.Errorf("given up after %s", long)
+		}
+	})
+}
+
 // Events that were lost, or make no sense, are not told of as if they were all.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -18,6 +19,7 @@ type line struct {
 	mu        sync.Mutex
 	said      bool // all of what is asked
 	cancelled bool
+	silent    bool // it was closed for that
 }
 
 func (l *line) close() { l.once.Do(func() { l.conn.Close() }) }
@@ -46,6 +48,56 @@ func (l *line) cancel() {
 	case !l.keep:
 		l.close()
 	}
+}
+
+// silence is how long a machine may neither take nor say anything where what is wanted of
+// it takes no time: a machine that hangs must not keep a batch, or a script, for ever.
+const silence = 5 * time.Minute
+
+// watch closes the line once nothing has moved on it for too long, until stop is called.
+func (l *line) watch() (stop func()) {
+	begun, done := time.Now(), make(chan struct{})
+	go func() {
+		for {
+			last := l.conn.Moved()
+			if last.Before(begun) {
+				last = begun
+			}
+			left := silence - time.Since(last)
+			if left <= 0 {
+				l.mu.Lock()
+				l.silent = true
+				l.mu.Unlock()
+				l.close()
+				return
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(left):
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(done) })
+}
+
+// why is the error of a line, or that nothing came.
+func (l *line) why(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.silent {
+		return errSilent
+	}
+	return err
+}
+
+// quick tells what a machine does at once.
+func quick(op wire.Op) bool {
+	switch op {
+	case wire.OpPing, wire.OpFacts, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease:
+		return true
+	}
+	return false
 }
 
 // listen tells what the machine says, until the end.
@@ -102,8 +154,11 @@ func (m *member) hear(f wire.Frame) error {
 		if !json.Valid(f.Data) {
 			return &wire.ProtocolError{Message: "data that is no JSON"}
 		}
-		if m.given && m.resumed { // on an earlier connection
+		switch {
+		case m.given && m.resumed: // on an earlier connection
 			return nil
+		case m.given:
+			return &wire.ProtocolError{Message: "it answered twice"}
 		}
 		m.given = true
 		m.tell(func(l Listener) { l.Data(name, f.Data) })

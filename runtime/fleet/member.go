@@ -75,7 +75,10 @@ func (m *member) connection(ctx context.Context) *Outcome {
 	})()
 	connected := time.Now()
 	end, err := m.talk(l, hello)
-	if time.Since(connected) > longest { // one that flaps does not hold for so long
+	err = l.why(err)
+	// One that flaps does not hold for so long. That a machine is to start anew is all that
+	// one can say which has, and on which nothing goes on.
+	if time.Since(connected) > longest && !restarts(end) {
 		m.restored()
 	}
 	if err != nil {
@@ -117,6 +120,8 @@ func (m *member) talk(l *line, hello *wire.Hello) (*wire.End, error) {
 		return nil, err
 	}
 	m.state(m.Name, Sending)
+	stop := l.watch()
+	defer stop()
 	if err := l.conn.Send(wire.KindRequest, m.request); err != nil {
 		return nil, err
 	}
@@ -129,6 +134,9 @@ func (m *member) talk(l *line, hello *wire.Hello) (*wire.End, error) {
 		m.begun = perhaps
 	}
 	l.asked()
+	if !quick(m.request.Op) {
+		stop()
+	}
 	m.state(m.Name, Running)
 	return m.listen(l.conn)
 }

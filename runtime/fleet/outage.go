@@ -26,6 +26,9 @@ const (
 // errNoWord is why it is not known what came of something.
 var errNoWord = errors.New("the connection broke, and it is not known whether it was done")
 
+// errSilent is why a connection was ended from here.
+var errSilent = fmt.Errorf("nothing has come from it for %s", silence)
+
 // GapError says that events are missing between two.
 type GapError struct{ After, Next int64 }
 
@@ -104,6 +107,12 @@ func (m *member) broken(ctx context.Context, err error) *Outcome {
 	if wrong := (*bundle.LocalError)(nil); errors.As(err, &wrong) { // then nothing is begun
 		return &Outcome{Status: Wrong, Err: wrong}
 	}
+	if errors.Is(err, errSilent) { // again it would be the same
+		if m.begun == nothing {
+			return &Outcome{Status: Failed, Err: err}
+		}
+		return &Outcome{Status: Left, Err: err}
+	}
 	if makesNoSense(err) {
 		if m.wrong++; m.begun == nothing {
 			return &Outcome{Status: Failed, Err: err}
@@ -179,7 +188,7 @@ func (m *member) ended(end *wire.End) *Outcome {
 		return m.afresh()
 	case m.begun == perhaps && end.Result == nil && end.Failure != nil && end.Failure.Code == wire.CodeInterrupted:
 		return m.afresh() // it was cut off before it had all that it needs to begin
-	case end.Result != nil && end.Result.Rebooting && resumable(m.request.Op):
+	case restarts(end) && resumable(m.request.Op):
 		return m.lost(errors.New("the machine starts anew"))
 	}
 	if end.Result != nil { // a connection that was broken early may not have told
@@ -187,6 +196,9 @@ func (m *member) ended(end *wire.End) *Outcome {
 	}
 	return &Outcome{Status: status(end), End: end}
 }
+
+// restarts tells an end that is one until the machine has started anew.
+func restarts(end *wire.End) bool { return end != nil && end.Result != nil && end.Result.Rebooting }
 
 // afresh begins anew with a machine that was asked, and knows nothing of it.
 func (m *member) afresh() *Outcome {
