@@ -42,8 +42,17 @@ func (e *engine) acting(ctx context.Context, user string) *actor {
 		e.actors.of[user] = a
 	}
 	e.actors.mu.Unlock()
-	a.once.Do(func() { e.become(ctx, a, user) })
-	if a.err != nil && ctx.Err() != nil { // another time it may go well
+	a.once.Do(func() {
+		e.become(ctx, a, user)
+		if a.err != nil && ctx.Err() != nil { // another time it may go well
+			e.actors.mu.Lock()
+			defer e.actors.mu.Unlock()
+			if e.actors.of[user] == a {
+				delete(e.actors.of, user)
+			}
+		}
+	})
+	if a.err != nil && ctx.Err() != nil {
 		return &actor{err: context.Cause(ctx)}
 	}
 	return a

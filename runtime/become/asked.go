@@ -68,6 +68,14 @@ func (a *asked) ask() error {
 	return nil
 }
 
+// done says that nobody asks any more: who is somebody else by now gets nothing, though
+// it may print the question.
+func (a *asked) done() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.given, a.over = true, true
+}
+
 // cut keeps the end of what was said.
 func (a *asked) cut() {
 	if more := len(a.said) - maxSaid; more > 0 {

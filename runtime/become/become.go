@@ -88,7 +88,16 @@ func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 		a.of[user] = one
 	}
 	a.mu.Unlock()
-	one.once.Do(func() { one.start(ctx, a.Options, u) })
+	one.once.Do(func() {
+		one.start(ctx, a.Options, u)
+		if one.err != nil && ctx.Err() != nil { // which says nothing of the account
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.of[user] == one {
+				delete(a.of, user)
+			}
+		}
+	})
 	if one.err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 type process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
+	out      io.Reader
 	terminal *os.File // its own, if it was started from one
 	slave    *os.File // the terminal's other end: while nobody holds that, nothing can be read
 	asked    *asked
@@ -64,6 +66,7 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 		case g.hello.Protocol != protocol:
 			err = fmt.Errorf("the process speaks %q, and not %q", g.hello.Protocol, protocol)
 		default:
+			p.asked.done()
 			// Nobody needs the copy any more: the process holds it.
 			if err := p.clear(); err != nil {
 				return nil, nil, errors.Join(err, p.close())
@@ -138,6 +141,7 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 	}
 	// Output is read before its end is waited for: Wait closes it.
 	reader := &untilEnd{Reader: out, end: make(chan struct{})}
+	p.out = reader
 	go func() {
 		<-reader.end
 		p.err = w.cmd.Wait()
@@ -150,15 +154,14 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 type untilEnd struct {
 	io.Reader
 	end  chan struct{}
-	over bool
+	over sync.Once
 }
 
 // Read reads.
 func (u *untilEnd) Read(data []byte) (int, error) {
 	n, err := u.Reader.Read(data)
-	if err != nil && !u.over {
-		u.over = true
-		close(u.end)
+	if err != nil {
+		u.over.Do(func() { close(u.end) })
 	}
 	return n, err
 }
@@ -172,6 +175,7 @@ func (p *process) close() error {
 	}
 	defer p.hangUp()
 	err = errors.Join(err, p.clear())
+	go io.Copy(io.Discard, p.out) // nobody may read any more, and the end is behind it
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
 	select {
