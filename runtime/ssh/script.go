@@ -39,7 +39,7 @@ for x in $t; do
   case $x in "$u"=*) d=${x#*=};; esac;
 done;
 r=$c/$d/tenet-runner;
-if [ -n "$d" ] && [ -z "$f" ] && [ -x "$r" ] && [ -O "$r" ]; then
+if [ -n "$d" ] && [ -z "$f" ] && [ -x "$r" ] && [ -O "$r" ] && [ -O "$c/$d" ] && [ -O "$c" ]; then
   go "$@";
 fi;
 z=plain;
