@@ -143,11 +143,10 @@ func (s *session) listen() {
 			f, err := s.conn.Receive()
 			if err != nil {
 				s.mu.Lock()
-				goesOn := s.started
-				s.mu.Unlock()
-				if !goesOn {
+				if !s.started { // at once: it must not start in between
 					s.cancel(errLost)
 				}
+				s.mu.Unlock()
 				s.out.letGo() // whether something can be sent still, sending will show
 				return
 			}
