@@ -74,6 +74,7 @@ func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant,
 		hosts = append(hosts, lang.Host{
 			Name: h.Name, Executor: h.Executor, Address: h.Address, Port: h.Port, User: h.User,
 			Become: h.Become, BecomeMethod: h.BecomeMethod, SSHOptions: h.Options,
+			RunnerCache: h.RunnerCache,
 		})
 	}
 	if s.globals.Limit != "" {

@@ -110,10 +110,10 @@ type executionLine struct {
 func (v *several) recordOf(h *lang.Host) fleet.RecordHost {
 	r := fleet.RecordHost{Name: h.Name, Executor: h.Executor}
 	if h.Executor != "ssh" {
-		r.StateDir = v.globals.StateDir
 		return r
 	}
 	to := v.sshHost(*h, "")
+	r.RunnerCache = to.Cache
 	r.Address, r.Port, r.User, r.Become, r.BecomeMethod = to.Address, to.Port, to.User, to.Become.User, to.Become.Method
 	r.Options = append(append(r.Options, v.globals.SSHOption...), to.Options...)
 	return r

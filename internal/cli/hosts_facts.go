@@ -158,9 +158,9 @@ func (s *client) printFacts(list []*answer, found []map[string]any, paths []stri
 				of = fmt.Sprintf("all %d", answered)
 			}
 			if len(list) == 1 {
-				fmt.Fprintf(out, "%s\t%s\n", path, ui.Line(value))
+				fmt.Fprintf(out, "%s\t%s\n", ui.Line(path), ui.Line(value))
 			} else {
-				fmt.Fprintf(out, "%s\t%s\t%s\n", path, of, ui.Line(value))
+				fmt.Fprintf(out, "%s\t%s\t%s\n", ui.Line(path), of, ui.Line(value))
 			}
 		}
 	}

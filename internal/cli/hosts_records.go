@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -28,9 +30,25 @@ func answersOf[T any](list []*answer) []*T {
 			a.outcome.End, a.outcome.Err, a.outcome.Status = nil, err, fleet.Failed
 			continue
 		}
+		tidy(&v)
 		found[i] = &v
 	}
 	return found
+}
+
+// tidy leaves out what no runner of ours says: a host may say anything.
+func tidy(answer any) {
+	switch a := answer.(type) {
+	case *runner.Standing:
+		maps.DeleteFunc(a.Failures, func(_ string, f *runner.Failure) bool { return f == nil || f.Status == nil })
+	case *runner.Cleaned:
+		a.Kept = slices.DeleteFunc(a.Kept, func(k *journal.NeededError) bool { return k == nil })
+	case *[]runner.ManagedSite:
+		for i := range *a {
+			site := &(*a)[i]
+			site.Resources = slices.DeleteFunc(site.Resources, func(c *journal.Created) bool { return c == nil })
+		}
+	}
 }
 
 // hostStanding is how a host stands, as JSON.

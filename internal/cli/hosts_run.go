@@ -42,9 +42,9 @@ type several struct {
 
 	mu      sync.Mutex
 	found   findings
-	nothing map[string]error // hosts of which nothing is selected, and why
-	keep    bool
-	events  map[string][]states.Event // of each host, likewise
+	nothing map[string]error          // hosts of which nothing is selected, and why
+	keep    bool                      // their events
+	events  map[string][]states.Event // of each host, where they are kept
 }
 
 // several makes ready for hosts of a site.
@@ -214,10 +214,27 @@ func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hel
 	for _, list := range c.modules {
 		b.Modules = append(b.Modules, planfile.Modules(list))
 	}
-	return &wire.Request{
+	q := &wire.Request{
 		Op: v.op, User: v.user(), From: v.from, Command: v.command,
-		BecomeMethod: cmp.Or(v.globals.BecomeMethod, v.hostOf(m.Name).BecomeMethod), BecomePassword: v.becomePass,
-	}, b, nil
+		BecomeMethod: cmp.Or(v.globals.BecomeMethod, v.hostOf(m.Name).BecomeMethod),
+	}
+	if hello.UID != 0 && becomes(c.run) {
+		q.BecomePassword = v.becomePass
+	}
+	return q, b, nil
+}
+
+// becomes reports whether parts act as other accounts: no other host learns the password
+// for that, and none on which root acts.
+func becomes(run *states.StateRun) bool {
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
+		for i := range list {
+			if slices.ContainsFunc(list[i].Parts, func(p states.Part) bool { return p.Options.Become != "" }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // runFor evaluates the site for one host. It gives nil where nothing of it is selected.

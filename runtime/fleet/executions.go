@@ -37,7 +37,7 @@ type Executions struct {
 type Record struct {
 	Format  string    `json:"format"`
 	ID      string    `json:"id"`
-	Command string    `json:"command"`          // as it was typed
+	Command string    `json:"command"`          // without its arguments
 	Site    string    `json:"site,omitempty"`   // its name
 	Origin  string    `json:"origin,omitempty"` // where the site lies
 	User    string    `json:"user,omitempty"`   // who did it
@@ -56,9 +56,9 @@ type RecordHost struct {
 	User         string   `json:"user,omitempty"`
 	Become       string   `json:"become,omitempty"` // the account that acts there
 	BecomeMethod string   `json:"become_method,omitempty"`
-	Options      []string `json:"options,omitempty"` // of the SSH client
-	StateDir     string   `json:"state_dir,omitempty"`
-	Run          string   `json:"run,omitempty"` // that was begun there
+	Options      []string `json:"options,omitempty"`      // of the SSH client
+	RunnerCache  string   `json:"runner_cache,omitempty"` // where its runners are
+	Run          string   `json:"run,omitempty"`          // that was begun there
 	// Status is how it ended; empty: it is not known.
 	Status Status `json:"status,omitempty"`
 }

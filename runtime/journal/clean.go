@@ -31,6 +31,9 @@ func (e *NeededError) Error() string {
 
 // Reason is what needs the run, in short.
 func (e *NeededError) Reason() string {
+	if len(e.What) == 0 { // as another machine told it
+		return "it does not say why"
+	}
 	text := e.What[0]
 	if more := len(e.What) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
