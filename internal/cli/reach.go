@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
 )
 
 // reaching are the flags that say which hosts are meant besides --limit, and how they
@@ -37,8 +38,12 @@ func (r *reaching) check() error {
 		return usage("write sudo or doas", "--become-method cannot be %q", r.BecomeMethod)
 	}
 	for _, option := range r.SSHOption {
-		if name, _, ok := strings.Cut(option, "="); !ok || name == "" || strings.ContainsAny(option, "\n\r\x00") {
-			return usage("write --ssh-option NAME=VALUE, such as ProxyJump=gate", "--ssh-option cannot be %q", option)
+		if err := eval.CheckSSHOption(option); err != nil {
+			hint := "write --ssh-option NAME=VALUE, such as ProxyJump=gate"
+			if e, ok := errors.AsType[*eval.HintError](err); ok && strings.Contains(option, "=") {
+				hint = e.Hint
+			}
+			return usage(hint, "--ssh-option: %w", err)
 		}
 	}
 	if r.RunnerDir == "" {

@@ -62,7 +62,9 @@ func CheckSSHOption(option string) error {
 			Hint: `write NAME=VALUE, as for its -o: "ProxyJump=gate"; man ssh_config has the names`}
 	}
 	name = strings.ToLower(name)
-	if name == "stricthostkeychecking" && slices.Contains([]string{"no", "off"}, strings.ToLower(value)) {
+	// The client takes white space and quotes around a value away.
+	bare := strings.ToLower(strings.Trim(value, "= \"'"))
+	if name == "stricthostkeychecking" && slices.Contains([]string{"no", "off", "false"}, bare) {
 		return &HintError{Message: option + " cannot be given: host keys are always checked",
 			Hint: "leave it out, or write StrictHostKeyChecking=accept-new; known_host parts and ssh-keyscan fill known_hosts"}
 	}

@@ -18,7 +18,8 @@ func TestWhatReachesAHost(t *testing.T) {
 		{eval.CheckUser, []string{"root", "deploy-1", "a.b", "a_b"}, []string{"", "-l", "a b", "a\nb", "a;b", "$x", "a'"}},
 		{eval.CheckSSHOption, []string{"ProxyJump=gate", "IdentityFile=~/.ssh/id one", "StrictHostKeyChecking=accept-new", "SetEnv=A=b"},
 			[]string{"", "ProxyJump", "=x", "ProxyJump=", "Proxy Jump=x", "ProxyJump=a\nRemoteCommand=x", "ProxyJump=a\x00", "-J=x",
-				"RemoteCommand=x", "batchmode=no", "RequestTTY=yes", "StrictHostKeyChecking=no", "stricthostkeychecking=OFF", "SessionType=none"}},
+				"RemoteCommand=x", "batchmode=no", "RequestTTY=yes", "StrictHostKeyChecking=no", "stricthostkeychecking=OFF",
+				"StrictHostKeyChecking=false", "StrictHostKeyChecking= no", `StrictHostKeyChecking="no"`, "StrictHostKeyChecking==no", "SessionType=none"}},
 	}
 	for _, tt := range tests {
 		for _, text := range tt.right {

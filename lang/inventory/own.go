@@ -22,7 +22,7 @@ func isOwn(n *node) bool {
 }
 
 func settingNames() []string {
-	return []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "ssh_options", "user"}
+	return []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "runner_cache", "ssh_options", "user"}
 }
 
 // ownForm reads hosts and groups of our own form.
@@ -162,6 +162,8 @@ func (t *tree) ownSetting(h *Host, name string, v value) {
 		h.User, err = given, eval.CheckUser(given)
 	case "executor":
 		h.Executor, err = given, choice(name, given, eval.Executors())
+	case "runner_cache":
+		h.RunnerCache, err = given, eval.CheckRunnerCache(given)
 	case "become_method":
 		h.BecomeMethod, err = given, choice(name, given, eval.BecomeMethods())
 	}

@@ -98,6 +98,20 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// What our own form says of a host: all that a site can.
+func TestOwnSettings(t *testing.T) {
+	inv, list := inventory.Parse("program", []byte(`{"hosts": {"web1": {"become_method": "doas"}}, "groups": {"g": {"hosts": ["web1"], "runner_cache": "/opt/tenet"}}}`))
+	if len(list) > 0 {
+		t.Fatal(list)
+	}
+	if h := inv.Hosts[0]; h.RunnerCache != "/opt/tenet" || h.BecomeMethod != "doas" {
+		t.Errorf("%+v", h.Host)
+	}
+	if _, list = inventory.Parse("program", []byte(`{"hosts": {"web1": {"runner_cache": "tmp"}}}`)); !list.HasErrors() {
+		t.Error("a path that is not absolute is taken")
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		"web1 a='b' c=[1, {'x': None}]\n[g:children]\nh\n[h]\nx[01:3:2]:22\n[g:vars]\nansible_group_priority=3\n",

@@ -149,7 +149,7 @@ func (h *outsideHost) with(other *outsideHost) *outsideHost {
 		out.Address = h.Address
 	}
 	out.Port, out.User, out.Become = cmp.Or(out.Port, h.Port), cmp.Or(out.User, h.User), cmp.Or(out.Become, h.Become)
-	out.BecomeMethod = cmp.Or(out.BecomeMethod, h.BecomeMethod)
+	out.BecomeMethod, out.RunnerCache = cmp.Or(out.BecomeMethod, h.BecomeMethod), cmp.Or(out.RunnerCache, h.RunnerCache)
 	if out.Executor == "ssh" {
 		out.Executor = h.Executor
 	}

@@ -238,6 +238,23 @@ func TestRebootForGood(t *testing.T) {
 	})
 }
 
+// What a machine tells twice is told once.
+func TestToldTwice(t *testing.T) {
+	_, list := machines(1, func(_ int, m *machine) {
+		m.serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
+			c.Send(wire.KindStarted, wire.Started{Run: m.run})
+			for _, seq := range []int64{1, 2, 1, 2, 3, 3, 4} {
+				c.Send(wire.KindEvent, states.Event{Seq: seq})
+			}
+			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{}})
+		}
+	})
+	s := newSeen(t)
+	outcomes := mustRun(t, list, apply(), fleet.Options{Listener: s})
+	equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done})
+	equal(t, "events", s.seqs["m0"], upTo(4))
+}
+
 // Events that were lost, or make no sense, are not told of as if they were all.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
