@@ -31,25 +31,48 @@ func touchRunner() {
 	}
 }
 
-// cleanRunners removes the cached runners beside this one that were not used for so long.
-func cleanRunners(unused time.Duration) (removed []string, err error) {
-	dir := cached()
+// keepHalves is how long a runner may be on its way.
+const keepHalves = 24 * time.Hour
+
+// cleanRunners removes the cached runners beside the one in dir that were not used for so
+// long, and what is left of some that did not arrive.
+func cleanRunners(dir string, unused time.Duration) (removed []string, err error) {
 	if dir == "" {
 		return nil, nil
 	}
 	cache := filepath.Dir(dir)
 	entries, err := os.ReadDir(cache)
+	if err != nil {
+		return nil, err
+	}
 	limit := time.Now().Add(-unused)
 	for _, e := range entries {
 		info, gone := e.Info()
-		if gone != nil || !e.IsDir() || !isDigest(e.Name()) || e.Name() == filepath.Base(dir) || info.ModTime().After(limit) {
+		if gone != nil || !e.IsDir() || !isDigest(e.Name()) {
 			continue
 		}
-		if failed := os.RemoveAll(filepath.Join(cache, e.Name())); failed != nil {
+		this := filepath.Join(cache, e.Name())
+		if this == dir || info.ModTime().After(limit) {
+			err = errors.Join(err, cleanHalves(this))
+			continue
+		}
+		if failed := os.RemoveAll(this); failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
 		removed = append(removed, e.Name())
 	}
 	return removed, err
+}
+
+// cleanHalves removes what is left of a runner that did not arrive.
+func cleanHalves(dir string) (err error) {
+	halves, _ := filepath.Glob(filepath.Join(dir, "new.*")) // the error is of the pattern
+	for _, half := range halves {
+		info, gone := os.Lstat(half)
+		if gone == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > keepHalves {
+			err = errors.Join(err, os.Remove(half))
+		}
+	}
+	return err
 }

@@ -278,7 +278,7 @@ func (s *session) clean(_ context.Context, q *wire.Request, _ *wire.End) error {
 	}
 	if out != nil && q.Clean != nil && q.Clean.Runners > 0 {
 		var gone error
-		out.Runners, gone = cleanRunners(q.Clean.Runners)
+		out.Runners, gone = cleanRunners(cached(), q.Clean.Runners)
 		err = errors.Join(err, gone)
 	}
 	if out != nil {
