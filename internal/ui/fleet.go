@@ -105,6 +105,9 @@ func (f *Fleet) Event(machine string, ev states.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ev.Host = machine
+	if _, programs := f.form.(*fleetJSON); !programs {
+		ev = fit(ev)
+	}
 	f.form.event(machine, ev)
 	if f.table != nil {
 		f.table.event(machine, &ev)

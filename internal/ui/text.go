@@ -50,6 +50,7 @@ type text struct {
 
 // Event shows one event.
 func (t *text) Event(ev states.Event) {
+	ev = fit(ev)
 	switch ev.Type {
 	case states.EventRun:
 		t.plan, t.started = ev.Mode == "plan", ev.Time
