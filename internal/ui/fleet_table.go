@@ -140,6 +140,7 @@ func (t *table) lines(now time.Time, room int) []tableLine {
 	if len(hosts) > room {
 		slices.SortStableFunc(hosts, func(a, b *tableHost) int { return a.rank() - b.rank() })
 		shown := min(max(1, room-1), len(hosts))
+		makeRoom(hosts, shown)
 		for shown > 0 && hosts[shown-1].rank() > busy { // what only waits, or is done, is not news
 			shown--
 		}
@@ -154,6 +155,27 @@ func (t *table) lines(now time.Time, room int) []tableLine {
 		lines = append(lines, tableLine{rest, t.dim})
 	}
 	return lines
+}
+
+// makeRoom leaves a third of what is shown to hosts at work, where those that failed, which
+// are told of again at the end, would take all of it. The hosts are in the order of ranks.
+func makeRoom(hosts []*tableHost, shown int) {
+	bad, working := 0, 0
+	for _, h := range hosts {
+		switch h.rank() {
+		case broken:
+			bad++
+		case busy:
+			working++
+		}
+	}
+	kept := min(working, shown/3)
+	from := shown - kept
+	if bad <= from {
+		return
+	}
+	moved := slices.Concat(hosts[bad:bad+kept], hosts[from:bad])
+	copy(hosts[from:], moved)
 }
 
 // The order of hosts where there is no room for all.

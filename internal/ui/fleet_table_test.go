@@ -84,6 +84,29 @@ and 2 at work, 1 waiting, 1 done
 	}
 }
 
+// However many have failed, some of those at work are seen.
+func TestTableMakesRoom(t *testing.T) {
+	tab := still("a", "b", "c", "d", "e", "f", "g")
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		tab.hosts[name].outcome = &fleet.Outcome{Machine: name, Status: fleet.Failed}
+	}
+	tab.hosts["f"].state, tab.hosts["g"].state = fleet.Running, fleet.Running
+	var names []string
+	for _, line := range tab.lines(tab.started, 8)[1:] {
+		names = append(names, strings.Fields(line.text)[0])
+	}
+	if got := strings.Join(names, " "); got != "a b c d e f g" {
+		t.Errorf("with room for all: %s", got)
+	}
+	names = nil
+	for _, line := range tab.lines(tab.started, 5)[1:] {
+		names = append(names, line.text)
+	}
+	if len(names) != 4 || names[0][0] != 'a' || names[1][0] != 'b' || names[2][0] != 'f' || names[3] != "and 3 failed, 1 at work" {
+		t.Errorf("%q", names)
+	}
+}
+
 // What is drawn is over what was drawn before, and nothing is left of it at the end.
 func TestTableIsErased(t *testing.T) {
 	var out bytes.Buffer
