@@ -174,6 +174,9 @@ func Main(args []string, env Environment) int {
 		return s.report(usageError(err))
 	}
 	s.command = parsed.Selected().FullPath()
+	if err := checkEmpty(parsed); err != nil {
+		return s.report(err)
+	}
 	if err := s.checkLimits(); err != nil {
 		return s.report(err)
 	}

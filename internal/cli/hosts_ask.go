@@ -153,6 +153,7 @@ type hostError struct {
 // gives the exit status of all. Codes are those of hosts that did, if they matter.
 func (s *client) concluded(list []*answer, codes ...int) error {
 	said := map[states.Failure][]string{}
+	hints := map[states.Failure]string{} // the first host's: they may name it
 	var order []states.Failure
 	for _, a := range list {
 		f := a.failure()
@@ -160,16 +161,21 @@ func (s *client) concluded(list []*answer, codes ...int) error {
 		if f == nil {
 			continue
 		}
-		if _, known := said[*f]; !known {
-			order = append(order, *f)
+		reason := *f
+		reason.Hint = ""
+		if _, known := said[reason]; !known {
+			order = append(order, reason)
+			hints[reason] = f.Hint
+		} else if hints[reason] != f.Hint && !strings.HasSuffix(hints[reason], ui.Likewise) {
+			hints[reason] += ui.Likewise
 		}
-		said[*f] = append(said[*f], a.host.Name)
+		said[reason] = append(said[reason], a.host.Name)
 	}
 	if !s.globals.JSON {
 		for _, f := range order {
 			fmt.Fprintf(s.Err, "%s: %s\n", namesOf(said[f], s.globals.Verbose), ui.Line(f.Message))
-			if f.Hint != "" {
-				fmt.Fprintln(s.Err, "  hint: "+ui.Line(f.Hint))
+			if hints[f] != "" {
+				fmt.Fprintln(s.Err, "  hint: "+ui.Line(hints[f]))
 			}
 		}
 	}

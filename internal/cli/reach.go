@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 )
@@ -57,6 +59,20 @@ func (r *reaching) check() error {
 	return nil
 }
 
+// checkEmpty refuses --limit and --inventory with nothing in them: what a script has lost
+// in an empty variable must not mean all hosts.
+func checkEmpty(parsed *kong.Context) error {
+	for _, p := range parsed.Path {
+		if p.Flag == nil || (p.Flag.Name != "limit" && p.Flag.Name != "inventory") {
+			continue
+		}
+		if text, ok := parsed.FlagValue(p.Flag).(string); ok && text == "" {
+			return usage("leave it out, or name something", "--%s is empty", p.Flag.Name)
+		}
+	}
+	return nil
+}
+
 // checkHosts refuses the flags that name hosts where a command is not about any.
 func (s *client) checkHosts() error {
 	name := strings.TrimPrefix(s.command, "tenet ")
@@ -86,8 +102,8 @@ func (s *client) becomePassword(ctx context.Context) (string, error) {
 		return s.becomePass, nil
 	}
 	text, err := s.passphrase(ctx, "Password for sudo or doas: ", variable)
-	if _, ok := errors.AsType[diag.Diagnostic](err); ok {
-		return "", usage("it may be in a file or a pipe: "+variable+"=/dev/fd/3", "--ask-become-pass: %w", err)
+	if d, ok := errors.AsType[diag.Diagnostic](err); ok { // its hint is about passphrases
+		return "", usage("it may be in a file or a pipe: "+variable+"=/dev/fd/3", "--ask-become-pass: %s", d.Summary)
 	}
 	switch {
 	case err != nil:

@@ -260,12 +260,17 @@ func (f *fleetText) sameSum(hosts []string) (string, bool) {
 	return first, !slices.ContainsFunc(hosts, func(name string) bool { return sum(name) != first })
 }
 
+// Likewise ends the hint for the first of several hosts that failed for the same reason,
+// where those of the others differ: they name what is to be done for each.
+const Likewise = "; likewise for the others"
+
 // failures shows what failed, once for all hosts on which it did so.
 func (f *fleetText) failures(outcomes []fleet.Outcome) {
 	for _, g := range f.failed.groups {
 		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
 	}
 	var why alike
+	hints := map[string]string{}
 	for i := range outcomes {
 		o := &outcomes[i]
 		failure := f.options.Trouble(o)
@@ -275,13 +280,21 @@ func (f *fleetText) failures(outcomes []fleet.Outcome) {
 		t := &text{style: f.style}
 		text := strings.ReplaceAll(clean(strings.TrimSpace(failure.Message)), "\n", "\n    ")
 		t.print(t.red("✗ "), because(o.Status, text), "\n")
-		if failure.Hint != "" {
-			t.print(t.cyan("    hint: "), clean(failure.Hint), "\n")
+		reason := string(t.buf)
+		if hint, known := hints[reason]; !known {
+			hints[reason] = failure.Hint
+		} else if hint != failure.Hint && !strings.HasSuffix(hint, Likewise) {
+			hints[reason] += Likewise
 		}
-		why.add(string(t.buf), o.Machine)
+		why.add(reason, o.Machine)
 	}
 	for _, g := range why.groups {
-		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
+		t := &text{style: f.style}
+		t.print(g.text)
+		if hint := hints[g.text]; hint != "" {
+			t.print(t.cyan("    hint: "), clean(hint), "\n")
+		}
+		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(string(t.buf), "  "), "\n")
 	}
 }
 

@@ -124,8 +124,11 @@ func (r *Runner) mayApply(folder *journal.Folder) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Code: wire.CodeLocked, Err: err, Hint: "tenet release ends the hold"}
+	return &Error{Code: wire.CodeLocked, Err: err, Hint: endsHold}
 }
+
+// endsHold is what helps against a hold. Who reads it may be on another machine.
+const endsHold = "tenet release ends the hold, and tenet release -l HOST one that is reached"
 
 // refused adds to why nothing is applied what to do about it.
 func (r *Runner) refused(ctx context.Context, err error) error {
@@ -133,7 +136,7 @@ func (r *Runner) refused(ctx context.Context, err error) error {
 		return &Error{Code: wire.CodeLocked, Err: err, Hint: "wait until it has ended, as --lock-timeout 5m does, or end it"}
 	}
 	if _, ok := errors.AsType[*journal.HeldError](err); ok {
-		return &Error{Code: wire.CodeLocked, Err: err, Hint: "tenet release ends the hold"}
+		return &Error{Code: wire.CodeLocked, Err: err, Hint: endsHold}
 	}
 	if ctx.Err() != nil { // it has waited
 		return interrupted(ctx)
