@@ -108,7 +108,7 @@ func TestEvaluateWrong(t *testing.T) {
 		if !found {
 			t.Errorf("%.80s: got %v, want %q", text, err, want)
 		}
-		if took := time.Since(begun); took > 5*time.Second {
+		if took := time.Since(begun); took > time.Minute {
 			t.Errorf("%.80s: took %s", text, took)
 		}
 	}

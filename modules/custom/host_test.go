@@ -159,7 +159,7 @@ func TestCancel(t *testing.T) {
 	start := time.Now()
 	_, err := acts(ctx, t, fake.Host(t), "for i in range(1000000):\n  for j in range(1000000): pass")
 	var bug *custom.BugError
-	if !errors.Is(err, why) || errors.As(err, &bug) || time.Since(start) > 5*time.Second {
+	if !errors.Is(err, why) || errors.As(err, &bug) || time.Since(start) > time.Minute {
 		t.Errorf("after %s: %v", time.Since(start), err)
 	}
 	if _, err := acts(ctx, t, fake.Host(t), "host.write_file('/etc/late', '')"); !errors.Is(err, why) {
