@@ -188,6 +188,9 @@ func (k *keeping) Data(machine string, data json.RawMessage) {
 	var text strings.Builder
 	var rows []any
 	for _, d := range differences {
+		if d.Planned == nil && d.Now == nil { // no runner of ours says so
+			continue
+		}
 		shown, row := k.v.stale(d)
 		row.Host = machine
 		text.WriteString(shown)

@@ -87,6 +87,10 @@ func TestHostileEvents(t *testing.T) {
 				look("hosts", out.String())
 				look("notes", err.String())
 			}
+			for i := range events {
+				look("row", ui.Row(&events[i]))
+				look("difference", ui.Stale(hostile, &events[i], &events[len(events)-1-i], hostile, false))
+			}
 			var out bytes.Buffer
 			r := ui.Text(&out, ui.TextOptions{Verbose: true})
 			for _, ev := range events {

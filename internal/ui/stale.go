@@ -14,10 +14,12 @@ func Row(ev *states.Event) string {
 	if ev == nil {
 		return ""
 	}
+	fitted := fit(*ev)
+	ev = &fitted
 	var out strings.Builder
 	if ev.Type == states.EventStart || ev.Type == states.EventOwed {
 		for _, d := range ev.Owed {
-			fmt.Fprintf(&out, "▸ %s  owed since run %s: %s\n", clean(ev.Address), d.Run, clean(d.Cause()))
+			fmt.Fprintf(&out, "▸ %s  owed since run %s: %s\n", ev.Address, Line(d.Run), Line(d.Cause()))
 		}
 		return out.String()
 	}
@@ -57,7 +59,7 @@ func indented(ev *states.Event) string {
 // and the diff of the two.
 func Stale(address string, planned, now *states.Event, diff string, color bool) string {
 	t := &text{style: style(color)}
-	t.print(t.red("✗ "), t.bold(clean(address)), "  planned: ", foreseen(planned), t.dim("; now: "), foreseen(now), "\n")
+	t.print(t.red("✗ "), t.bold(clean(address)), "  planned: ", Line(foreseen(planned)), t.dim("; now: "), Line(foreseen(now)), "\n")
 	t.diff(diff)
 	return string(t.buf)
 }

@@ -228,6 +228,92 @@ func TestAskedForever(t *testing.T) {
 	}
 }
 
+// kinds gives those of frames that are of some kinds.
+func kinds(t *testing.T, data []byte, kinds string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	in, to := wire.New(bytes.NewReader(data), nil, nil), wire.New(nil, &out, nil)
+	for {
+		f, err := in.Receive()
+		if err == io.EOF {
+			return out.Bytes()
+		}
+		if err == nil && strings.ContainsRune(kinds, rune(f.Kind)) {
+			err = to.Write(f.Kind, f.Data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUnlisted: what a bundle does not list is not kept.
+func TestUnlisted(t *testing.T) {
+	one := frames(t, example(t, site(), []string{"motd"}, nil, nil), nil)
+	other := frames(t, example(t, site(), []string{"big"}, nil, nil), nil)
+	store, _ := newStore(t)
+	_, err := take(store, append(kinds(t, one, "B"), kinds(t, other, "CX")...))
+	if err == nil || !strings.Contains(err.Error(), "does not list") {
+		t.Errorf("it says %v", err)
+	}
+	if list, _ := filepath.Glob(filepath.Join(store.Dir, "content", "??", "*")); len(list) > 0 {
+		t.Errorf("it keeps %q", list)
+	}
+}
+
+// TestAskedForMore: a machine gets no files but those of its bundle, whatever it asks for.
+func TestAskedForMore(t *testing.T) {
+	a, z := net.Pipe()
+	defer a.Close()
+	sum := sha256.Sum256(site()["big"].Data)
+	var got [2]int
+	machine := wire.New(z, z, nil)
+	go func() {
+		for round := 0; ; {
+			f, err := machine.Receive()
+			if err != nil {
+				return
+			}
+			got[round] += len(f.Data)
+			if f.Kind != wire.KindSent {
+				continue
+			}
+			need := sum[:]
+			if round == 1 {
+				need = []byte{}
+			}
+			round = 1
+			if machine.Send(wire.KindNeed, need) != nil {
+				return
+			}
+		}
+	}()
+	if err := example(t, site(), []string{"motd"}, nil, nil).Send(wire.New(a, a, nil), nil, registry()); err != nil {
+		t.Fatal(err)
+	}
+	if got[0] == 0 || got[1] != 0 {
+		t.Errorf("it gets %d bytes", got)
+	}
+}
+
+// TestLoosened: folders that somebody has opened to others are closed again.
+func TestLoosened(t *testing.T) {
+	store, _ := newStore(t)
+	b := whole(t)
+	if _, _, err := send(t, b, store, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"content", "bundles"} {
+		if err := os.Chmod(filepath.Join(store.Dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := send(t, b, store, nil); err != nil {
+		t.Fatal(err)
+	}
+	private(t, store.Dir)
+}
+
 func TestBrokenConnection(t *testing.T) {
 	store, _ := newStore(t)
 	gone := errors.New("gone")

@@ -124,6 +124,23 @@ func TestHanging(t *testing.T) {
 	}
 }
 
+// What a client has left behind when it ended by itself ends, too.
+func TestLeftBehind(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "child")
+	w := newWorld(t, "Leaves="+file)
+	w.dial(t, wire.Opening{})
+	text, err := os.ReadFile(file)
+	pid, err2 := strconv.Atoi(string(text))
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	if !gone(pid) {
+		syscall.Kill(pid, syscall.SIGKILL)
+		t.Error("its child is left")
+	}
+}
+
 // gone reports whether a process has ended; who has ended may still wait for its
 // parent to notice.
 func gone(pid int) bool {

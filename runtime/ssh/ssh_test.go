@@ -59,6 +59,15 @@ func client(args []string) int {
 		}
 		select {}
 	}
+	if file, ok := options["Leaves"]; ok { // something that does not end with it
+		child := exec.Command("sleep", "600")
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		if err := os.WriteFile(file, fmt.Append(nil, child.Process.Pid), 0o600); err != nil {
+			panic(err)
+		}
+	}
 	if file, ok := options["Banner"]; ok {
 		text, err := os.ReadFile(file)
 		if err != nil {
