@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// A wish to cancel reaches the process that carries the run out, and nobody else.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	folder, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := folder.Start(t.Context(), journal.Meta{Run: &states.StateRun{Format: states.Format, Host: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signals := make(chan os.Signal, 4) // this process has the lock
+	signal.Notify(signals, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	s := &session{Runner: &Runner{StateDir: dir, Note: func(n Note) { t.Error(n.Text) }}}
+	s.interrupt("00000009-abcdef")
+	s.interrupt(run.ID())
+	select {
+	case <-signals:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it is not told")
+	}
+	if err := run.Finish(journal.End{State: journal.Done}); err != nil {
+		t.Fatal(err)
+	}
+	s.interrupt(run.ID())
+	select {
+	case <-signals:
+		t.Error("somebody is told who has nothing to do with it")
+	case <-time.After(20 * time.Millisecond):
+	}
+}
