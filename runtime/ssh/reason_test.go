@@ -56,6 +56,9 @@ func TestReasons(t *testing.T) {
 		if e.Code != test.code || e.Again != test.again || !strings.Contains(e.Message, test.message) || strings.ContainsAny(e.Message, "\n\r") {
 			t.Errorf("%q: %+v", test.text, e)
 		}
+		if (e.Code == codeName || e.Code == codeTimeout) && e.Hint == "" {
+			t.Errorf("%q: nothing that helps", test.text)
+		}
 	}
 }
 
