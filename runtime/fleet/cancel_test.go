@@ -221,3 +221,18 @@ func TestStalled(t *testing.T) {
 		}
 	})
 }
+
+// A program that a host itself has interrupted is not begun again, and nobody says that it
+// was not begun.
+func TestExecIsNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, list := machines(1, nil)
+		all[0].serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
+			return c.Send(wire.KindEnd, wire.End{Failure: &states.Failure{Code: wire.CodeInterrupted, Message: "ended"}})
+		}
+		o := mustRun(t, list, ask(wire.Request{Op: wire.OpExec}), fleet.Options{})[0]
+		if o.Status != fleet.Interrupted || o.End == nil || o.End.Failure.Message != "ended" || all[0].attempts != 1 {
+			t.Errorf("%+v after %d attempts", o, all[0].attempts)
+		}
+	})
+}

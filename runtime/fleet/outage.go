@@ -186,7 +186,7 @@ func (m *member) ended(end *wire.End) *Outcome {
 		return &Outcome{Status: Done}
 	case m.begun == perhaps && m.ask != "" && m.resumed && end.Failure != nil && end.Failure.Code == wire.CodeNotFound:
 		return m.afresh()
-	case m.begun == perhaps && end.Result == nil && end.Failure != nil && end.Failure.Code == wire.CodeInterrupted:
+	case m.request.Op == wire.OpApply && m.begun == perhaps && end.Result == nil && end.Failure != nil && end.Failure.Code == wire.CodeInterrupted:
 		return m.afresh() // it was cut off before it had all that it needs to begin
 	case restarts(end) && resumable(m.request.Op):
 		return m.lost(errors.New("the machine starts anew"))
