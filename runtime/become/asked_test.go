@@ -2,17 +2,12 @@ package become
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // A password goes to who asks for it first, once, and never to who prints the question
@@ -73,31 +68,4 @@ func TestCloseAfterNonsense(t *testing.T) {
 		t.Errorf("%v after %s", err, time.Since(begun))
 	}
 	<-p.ended
-}
-
-// That it was interrupted says nothing of an account: another time it may go well.
-func TestInterruptedStart(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root starts a process of another account by itself")
-	}
-	h, err := host.NewLocal(host.LocalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.User("nobody"); err != nil {
-		t.Skip(err)
-	}
-	a := &Accounts{Options: Options{Host: h, Program: "/bin/false", Args: []string{}}}
-	defer a.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := a.As(ctx, "nobody"); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
-	var told *Error
-	for range 2 { // this does
-		if _, err := a.As(t.Context(), "nobody"); !errors.As(err, &told) || !strings.Contains(err.Error(), "cannot be started as nobody") {
-			t.Errorf("later: %v", err)
-		}
-	}
 }
