@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -80,7 +81,8 @@ func (r *reader) varFile(name string, to map[string]value) {
 	if n == nil || n.isNull() {
 		return
 	}
-	for key, v := range r.vars(n, "file "+name) {
-		r.set(to, key, v)
+	vars := r.vars(n, "file "+name)
+	for _, key := range slices.Sorted(maps.Keys(vars)) {
+		r.set(to, key, vars[key])
 	}
 }

@@ -3,6 +3,9 @@
 package inventory
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 )
@@ -78,8 +81,8 @@ func usable(plain any) unusable {
 			}
 		}
 	case map[string]any:
-		for _, e := range p {
-			if why := usable(e); why != "" {
+		for _, name := range slices.Sorted(maps.Keys(p)) {
+			if why := usable(p[name]); why != "" {
 				return why
 			}
 		}

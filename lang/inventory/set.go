@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -22,8 +24,8 @@ func (t *tree) setHosts(names []string, port int, in *group, vars map[string]val
 		if in != nil {
 			in.add(h)
 		}
-		for key, v := range vars {
-			t.set(h.vars, key, v)
+		for _, key := range slices.Sorted(maps.Keys(vars)) {
+			t.set(h.vars, key, vars[key])
 		}
 	}
 }
