@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
 	"path"
 	"slices"
@@ -351,8 +352,8 @@ func toMap(v any) (any, error) {
 		return nil, fmt.Errorf("a map of strings is required, not a %s", plainKind(v))
 	}
 	out := make(map[string]any, len(in))
-	for k, e := range in {
-		text, err := toText(e)
+	for _, k := range slices.Sorted(maps.Keys(in)) {
+		text, err := toText(in[k])
 		if err != nil {
 			return nil, fmt.Errorf("[%q]: %w", k, err)
 		}

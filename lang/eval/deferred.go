@@ -4,6 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"maps"
+	"slices"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -108,8 +110,8 @@ func settle(v cty.Value, tree *states.Expr) (cty.Value, hcl.Diagnostics) {
 
 func settleMap(v cty.Value, tree *states.Expr) (elements map[string]cty.Value, diags hcl.Diagnostics) {
 	elements = v.AsValueMap()
-	for name, e := range elements {
-		inner, more := within(e, tree, func() (*states.Expr, error) {
+	for _, name := range slices.Sorted(maps.Keys(elements)) {
+		inner, more := within(elements[name], tree, func() (*states.Expr, error) {
 			if v.Type().IsObjectType() {
 				return getNode(tree, name, tree.Range)
 			}

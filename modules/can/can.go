@@ -64,14 +64,20 @@ func validate(want CAN) error {
 		}
 	}
 	// The limits of ISO 11898: 1 Mbit/s, and 8 Mbit/s for the data of CAN FD.
-	for name, rate := range map[string]*int{"bitrate": want.Bitrate, "data_bitrate": want.DataBitrate} {
-		if rate != nil && (*rate < 1 || *rate > 20_000_000) {
-			return mistake(name, "%d is no bit rate of a CAN bus", *rate)
+	for _, x := range []struct {
+		name string
+		rate *int
+	}{{"bitrate", want.Bitrate}, {"data_bitrate", want.DataBitrate}} {
+		if x.rate != nil && (*x.rate < 1 || *x.rate > 20_000_000) {
+			return mistake(x.name, "%d is no bit rate of a CAN bus", *x.rate)
 		}
 	}
-	for name, point := range map[string]*float64{"sample_point": want.SamplePoint, "data_sample_point": want.DataSamplePoint} {
-		if point != nil && (*point <= 0 || *point >= 1 || math.IsNaN(*point)) {
-			return mistake(name, "%g is not between 0 and 1", *point)
+	for _, x := range []struct {
+		name  string
+		point *float64
+	}{{"sample_point", want.SamplePoint}, {"data_sample_point", want.DataSamplePoint}} {
+		if x.point != nil && (*x.point <= 0 || *x.point >= 1 || math.IsNaN(*x.point)) {
+			return mistake(x.name, "%g is not between 0 and 1", *x.point)
 		}
 	}
 	switch {

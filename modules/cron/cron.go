@@ -78,7 +78,8 @@ func validate(want Cron) error {
 			return &states.AttributeError{Attribute: "command", Message: fmt.Sprintf("it is one line of text of at most %d characters, without space around it", maxLine)}
 		}
 	}
-	for name, value := range want.Env {
+	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
+		value := want.Env[name]
 		both := strings.Contains(value, `"`) && strings.Contains(value, "'")
 		if !variable.MatchString(name) || !isLine(value) || both || len(name)+len(value) > maxLine-3 {
 			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that can stand in a line of cron's", name),

@@ -68,15 +68,18 @@ func validate(want GRE) error {
 		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf(format, args...)}
 	}
 	ends := map[string]netip.Addr{}
-	for attribute, text := range map[string]*string{"local": want.Local, "remote": want.Remote} {
-		if text == nil {
+	for _, x := range []struct {
+		attribute string
+		text      *string
+	}{{"local", want.Local}, {"remote", want.Remote}} {
+		if x.text == nil {
 			continue
 		}
-		a, err := netip.ParseAddr(*text)
-		if err != nil || a.Zone() != "" || a.IsUnspecified() || a.Is4In6() || a.String() != *text {
-			return mistake(attribute, "%q is no IP address of a machine, in its shortest form", *text)
+		a, err := netip.ParseAddr(*x.text)
+		if err != nil || a.Zone() != "" || a.IsUnspecified() || a.Is4In6() || a.String() != *x.text {
+			return mistake(x.attribute, "%q is no IP address of a machine, in its shortest form", *x.text)
 		}
-		ends[attribute] = a
+		ends[x.attribute] = a
 	}
 	if len(ends) == 2 && (ends["local"].Is4() != ends["remote"].Is4() || ends["local"] == ends["remote"]) {
 		return mistake("remote", "%s and %s cannot be the ends of a tunnel", ends["local"], ends["remote"])

@@ -94,9 +94,12 @@ func validate(want Mount) error {
 	if want.Mounted != nil && want.Boot != nil && !*want.Mounted && !*want.Boot {
 		return mistake("boot", "it is to be mounted neither now nor at boot", `write ensure = "absent"`)
 	}
-	for attribute, n := range map[string]*int{"dump": want.Dump, "pass": want.Pass} {
-		if n != nil && (*n < 0 || *n > 9) {
-			return mistake(attribute, fmt.Sprintf("%d is not between 0 and 9", *n), "")
+	for _, x := range []struct {
+		attribute string
+		n         *int
+	}{{"dump", want.Dump}, {"pass", want.Pass}} {
+		if x.n != nil && (*x.n < 0 || *x.n > 9) {
+			return mistake(x.attribute, fmt.Sprintf("%d is not between 0 and 9", *x.n), "")
 		}
 	}
 	return errors.Join(check.Path("path", want.Path), check.Line("source", want.Source, ""))

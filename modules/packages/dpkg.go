@@ -184,14 +184,13 @@ func (apt) Unfinished(h host.Host) (*interruption, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names, told []string
-	repair := "dpkg --configure -a"
+	var names, told, broken []string
 	for name, entries := range r {
 		for _, e := range entries {
 			if state := e.installed().State; state != "" {
 				names, told = append(names, name), append(told, name+" ("+state+")")
 				if e.flag == "reinstreq" || state == "half-installed" {
-					repair = "apt-get install --reinstall " + name
+					broken = append(broken, name)
 				}
 			}
 		}
@@ -199,7 +198,13 @@ func (apt) Unfinished(h host.Host) (*interruption, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
+	slices.Sort(names)
 	slices.Sort(told)
+	repair := "dpkg --configure -a"
+	if len(broken) > 0 {
+		slices.Sort(broken)
+		repair = "apt-get install --reinstall " + strings.Join(broken, " ")
+	}
 	return &interruption{
 		What:   "dpkg has not ended its work with " + strings.Join(told, ", "),
 		Repair: repair, Packages: names, Locks: locks,

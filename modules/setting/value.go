@@ -77,7 +77,7 @@ func checkBelow(format string, value any) error {
 	case []any:
 		list = v
 	case map[string]any:
-		for name := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if err := checkName(format, name); err != nil {
 				return err
 			}

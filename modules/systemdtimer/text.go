@@ -42,9 +42,12 @@ func validate(want Timer) error {
 			return wrong("on_calendar", fmt.Sprintf("%.60q is no calendar expression", when), `write "daily", "Mon..Fri 04:30" or "*-*-01 00:00:00"; see systemd.time(7)`)
 		}
 	}
-	for name, d := range map[string]*time.Duration{"on_boot": want.OnBoot, "every": want.Every, "randomized_delay": want.Delay} {
-		if d != nil && *d%time.Millisecond != 0 {
-			return wrong(name, "it is counted in milliseconds", "")
+	for _, x := range []struct {
+		name string
+		d    *time.Duration
+	}{{"on_boot", want.OnBoot}, {"every", want.Every}, {"randomized_delay", want.Delay}} {
+		if x.d != nil && *x.d%time.Millisecond != 0 {
+			return wrong(x.name, "it is counted in milliseconds", "")
 		}
 	}
 	switch {
@@ -78,7 +81,8 @@ func checkCommand(want Timer) error {
 			}
 		}
 	}
-	for name, value := range want.Env {
+	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
+		value := want.Env[name]
 		if !variable.MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") || len(name)+len(value) > maxCommand {
 			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that systemd could set", name)}
 		}

@@ -3,6 +3,7 @@ package planfile
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -58,8 +59,8 @@ func Lossless(run *states.StateRun) error {
 		for i := range list {
 			for k := range list[i].Parts {
 				part := &list[i].Parts[k]
-				for name, v := range part.Values {
-					if !isText(v) {
+				for _, name := range slices.Sorted(maps.Keys(part.Values)) {
+					if !isText(part.Values[name]) {
 						return fmt.Errorf("%s: the attribute %s is no UTF-8 text, and cannot be carried elsewhere; name a file of the site as its source", part.Address, name)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -48,7 +49,8 @@ func OptionalURL(attribute string, text *string) error {
 // Headers checks the fields that go with a request.
 func Headers(attribute string, headers map[string]string) error {
 	const extra = "!#$%&'*+-.^_`|~"
-	for name, value := range headers {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
 		odd := strings.ContainsFunc(name, func(r rune) bool {
 			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 			return !letter && !strings.ContainsRune(extra, r)
