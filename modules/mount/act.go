@@ -55,7 +55,7 @@ func write(ctx context.Context, h host.Host, _ *Mount, want Mount) error {
 		return err
 	}
 	do := steps(h, f, want)
-	if err := possible(h, f, want, do); err != nil {
+	if err := possible(ctx, h, f, want, do); err != nil {
 		return err
 	}
 	if do == replace || do == unmountIt {
@@ -95,23 +95,12 @@ func options(list []string) string {
 }
 
 // possible finds what cannot be, before anything is changed.
-func possible(h host.Host, f found, want Mount, do step) error {
+func possible(ctx context.Context, h host.Host, f found, want Mount, do step) error {
 	if do != mountIt && do != replace {
 		return nil
 	}
-	if bind(want.Options) {
-		if !path.IsAbs(*want.Source) {
-			return fmt.Errorf("source: %q is no absolute path, and cannot be bound", *want.Source)
-		}
-		if _, err := h.Lstat(fstab.RealPath(h, *want.Source)); err != nil {
-			return fmt.Errorf("source: %w", err)
-		}
-	}
-	// Before what is there is unmounted for it.
-	if device := *want.Source; strings.HasPrefix(device, "/dev/") && !bind(want.Options) {
-		if _, err := h.Lstat(fstab.RealPath(h, device)); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("source: this host has no device %s: %w", device, err)
-		}
+	if err := errors.Join(sourceThere(ctx, h, want), helperThere(h, want)); err != nil {
+		return err
 	}
 	if f.mounted != nil {
 		return nil

@@ -25,7 +25,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Mount) error {
 		return err
 	}
 	do := steps(h, f, *want)
-	if err := possible(h, f, *want, do); err != nil {
+	if err := possible(ctx, h, f, *want, do); err != nil {
 		return err
 	}
 	if do == mountIt {

@@ -30,6 +30,8 @@ const doc = `A file system is mounted, now and at boot.
 
 What is given counts for both: the line in /etc/fstab is exactly so, and what is mounted now is the same source with the same options, as far as the kernel tells. It tells ro, nosuid, nodev, noexec, sync and what becomes of access times, and the size of a tmpfs; the rest it shows in other words, and that is not compared. Where options differ it is mounted anew in place (remount); where source or type differ it is unmounted and mounted. The other lines of /etc/fstab keep every byte.
 
+A device, directory or image that is not there, and a share without the program that mounts its type, are errors of the plan, before anything is changed. With mounted = false nothing of that is asked for.
+
 A plan cannot foresee what lies below a mount that it has just foreseen: parts on files there are maybe.
 
 With --root only /etc/fstab is looked at, and nothing is mounted.

@@ -1,6 +1,7 @@
 package mount_test
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -151,6 +152,20 @@ func TestMount(t *testing.T) {
 			{Name: "busy, to be replaced", Values: v("/srv/cache", "/dev/sdc1", "fstype", "ext4"), Fails: "in use by 42 (bash)", OnlyOnHost: true, Prepare: busy},
 			{Name: "no device", Values: v("/srv/new", "/dev/none"), Fails: "this host has no device /dev/none"},
 			{Name: "no device to take the place", Values: v("/srv/old", "/dev/none"), Fails: "this host has no device /dev/none", Check: lines(" /srv/old rw,noatime - ext4 /dev/sdb1 ")},
+			{Name: "no device of this UUID", Values: v("/srv/new", "UUID=none"), Fails: "this host has no device with UUID=none"},
+			{Name: "no device of this label to take the place", Values: v("/srv/old", "LABEL=none", "fstype", "xfs"), Fails: "this host has no device with LABEL=none", Prepare: findfs(1),
+				Check: lines(" /srv/old rw,noatime - ext4 /dev/sdb1 ")},
+			{Name: "a label that no link names", Values: v("/srv/new", "LABEL=none"), Action: states.Create, Changes: created, Prepare: findfs(0)},
+			{Name: "a label that nobody can ask for", Values: v("/srv/new", "LABEL=none"), Action: states.Create, Changes: created,
+				Prepare: func(t *testing.T, h host.Host) {
+					drop(t, h, "/dev/disk/by-uuid/77", `/dev/disk/by-label/my\x20data`, "/dev/disk/by-uuid", "/dev/disk/by-label", "/dev/disk")
+				}},
+			{Name: "no device, for boot alone", Values: v("/srv/new", "UUID=none", "mounted", false), Action: states.Create, Changes: created},
+			{Name: "no image", Values: v("/srv/new", "/none.img", "options", []string{"loop"}), Fails: "this host has no file /none.img"},
+			{Name: "nothing that mounts shares", Values: v("/srv/new", "nas:/x", "fstype", "nfs4"), Fails: "this host has no mount.nfs", Prepare: noHelpers},
+			{Name: "a share of Windows", Values: v("/srv/new", "//nas/x", "fstype", "cifs"), Fails: "this host has no mount.cifs", Prepare: noHelpers},
+			{Name: "a share by the kernel alone", Values: v("/srv/new", "nas:/x", "fstype", "nfs4", "options", []string{"addr=192.0.2.1"}), Action: states.Create,
+				Changes: []string{"source", "fstype", "options", "mounted", "boot", "dump", "pass"}, Prepare: noHelpers},
 			{Name: "nothing to bind", Values: v("/srv/new", "/none", "options", []string{"bind"}), Fails: "/none"},
 			{Name: "bind of a word", Values: v("/srv/new", "x", "options", []string{"bind"}), Fails: "cannot be bound"},
 			{Name: "on a file", Values: v("/etc/passwd", "/dev/sdc1"), Fails: "/etc/passwd is a file, not a directory"},
@@ -171,6 +186,25 @@ func TestMount(t *testing.T) {
 			{Name: "neither", Values: v("/x", "y", "mounted", false, "boot", false), Wrong: "neither now nor at boot"},
 			{Name: "no source", Values: map[string]any{"path": "/srv/new"}, Fails: "required"},
 		}})
+}
+
+// findfs is a host whose findfs ends so.
+func findfs(status int) func(*testing.T, host.Host) {
+	return func(_ *testing.T, h host.Host) {
+		h.(*host.Memory).Handle("findfs", func(context.Context, host.Command) (host.Result, error) {
+			return host.Result{ExitCode: status}, nil
+		})
+	}
+}
+
+func noHelpers(t *testing.T, h host.Host) { drop(t, h, "/usr/sbin/mount.nfs", "/usr/sbin/mount.cifs") }
+
+func drop(t *testing.T, h host.Host, paths ...string) {
+	for _, path := range paths {
+		if err := h.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func busy(t *testing.T, h host.Host) {

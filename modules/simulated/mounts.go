@@ -30,6 +30,9 @@ func AddMounts(ctx context.Context, h *host.Memory) error {
 	} {
 		b.must(WriteFile(ctx, h, name, text, host.Meta{}))
 	}
+	for _, helper := range []string{"mount.cifs", "mount.nfs"} {
+		b.must(WriteFile(ctx, h, "/usr/sbin/"+helper, "", host.Meta{Mode: new(fs.FileMode(0o755))}))
+	}
 	s := &suite{h: h}
 	s.handle("mount", "-t= -o=", 2, mountProgram)
 	s.handle("umount", "", 1, umountProgram)
