@@ -186,7 +186,7 @@ func (m *member) named(run string) {
 	if m.run != "" || !runName(run) {
 		return
 	}
-	m.ask = run
+	m.ask, m.host = run, ""
 	if m.request.Op == wire.OpApply {
 		m.run = run
 		m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })

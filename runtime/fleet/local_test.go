@@ -38,6 +38,7 @@ func TestRunners(t *testing.T) {
 		dial := runner.Local(&runner.Runner{Host: h, Root: roots[name], StateDir: t.TempDir(), Registry: registry, Program: "test"})
 		list = append(list, &fleet.Machine{Name: name, Dial: dial, InProcess: true})
 	}
+	execution := ""
 	task := fleet.Task{
 		Opening:  wire.Opening{Facts: []string{"machine_id"}},
 		Registry: func(*fleet.Machine) *states.Registry { return registry },
@@ -48,11 +49,12 @@ func TestRunners(t *testing.T) {
 					Values: map[string]any{"path": "/etc/id", "content": string(hello.Facts["machine_id"])},
 				}},
 			}}}
-			return &wire.Request{Op: wire.OpApply}, &bundle.Bundle{Execution: "20261121-220045-3fa9c1", Origin: "here:/site", Run: run}, nil
+			return &wire.Request{Op: wire.OpApply}, &bundle.Bundle{Execution: execution, Origin: "here:/site", Run: run}, nil
 		},
 	}
 	for _, changed := range []int{1, 0} {
 		s := newSeen(t)
+		execution = fmt.Sprintf("20261121-22004%d-3fa9c1", changed)
 		for i, o := range mustRun(t, list, task, fleet.Options{Listener: s}) {
 			if o.Status != fleet.Done || o.End.Result.Counts.Changed != changed || o.Run == "" {
 				t.Errorf("%+v", o)

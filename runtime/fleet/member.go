@@ -26,6 +26,7 @@ type member struct {
 	begun   begun
 	request *wire.Request // what is asked; nil: not known yet
 	ask     string        // by what its run is asked for: the execution, later the run
+	host    string        // of the execution's run; empty: it is asked for by its own name
 	run     string        // that was begun
 	seq     int64         // of the last event that was told
 	heard   bool          // anything of what was asked for
@@ -164,7 +165,7 @@ func (m *member) prepare(hello *wire.Hello) (*bundle.Bundle, error) {
 func (m *member) send(c *wire.Conn, hello *wire.Hello, b *bundle.Bundle) error {
 	if m.request.Op == wire.OpApply {
 		// It may begin, and the word of it be lost.
-		m.begun, m.ask = perhaps, b.Execution
+		m.begun, m.ask, m.host = perhaps, b.Execution, b.Run.Host
 	}
 	var registry *states.Registry
 	if m.task.Registry != nil {
@@ -197,6 +198,6 @@ func (m *member) rest() *wire.Request {
 	if r.Op == wire.OpApply {
 		r.Op, r.BecomePassword = wire.OpAttach, ""
 	}
-	r.ID, r.After = m.ask, m.seq
+	r.ID, r.Host, r.After = m.ask, m.host, m.seq
 	return &r
 }

@@ -187,7 +187,7 @@ func (f *Folder) settled() (*Ledger, error) {
 	if err != nil || len(pending) == 0 {
 		return l, err
 	}
-	lock, last, err := f.acquire(context.Background(), &Meta{})
+	lock, last, err := f.acquire(context.Background(), &Meta{}, nil)
 	var locked *LockedError
 	if errors.As(err, &locked) {
 		l.Open = append(l.Open, pending...)

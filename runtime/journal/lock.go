@@ -25,6 +25,8 @@ type LockedError struct {
 	Revision string `json:"revision"`
 	Boot     string `json:"boot"`
 
+	Execution string `json:"execution,omitempty"` // see Meta
+
 	User    string `json:"user,omitempty"`    // see Meta
 	From    string `json:"from,omitempty"`    // see Meta
 	Command string `json:"command,omitempty"` // see Meta
@@ -87,9 +89,10 @@ const (
 
 // acquire takes the folder's lock, and waits for it as long as m says. The kernel
 // gives it up with the process, so that a dead holder is no obstacle, and a live
-// one always is. last is who held it before.
-func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last holder, err error) {
-	begun := time.Now()
+// one always is. last is who held it before. The holder may do what this one is to do:
+// begun, which may be nil, tells once that is a run, and until then it is waited for.
+func (f *Folder) acquire(ctx context.Context, m *Meta, begun func() error) (lock *file, last holder, err error) {
+	since := time.Now()
 	told := ""
 	for wait := shortestWait; ; wait = min(2*wait, longestWait) {
 		if ctx.Err() != nil {
@@ -101,10 +104,16 @@ func (f *Folder) acquire(ctx context.Context, m *Meta) (lock *file, last holder,
 			return lock, last, err
 		}
 		timeout := m.LockTimeout
-		if locked.PID == 0 { // it is about to write down who it is
+		switch {
+		case locked.PID == 0: // it is about to write down who it is
 			timeout = max(timeout, longestWait)
+		case begun != nil && m.Execution != "" && locked.Execution == m.Execution:
+			if err := begun(); err != nil {
+				return nil, holder{}, err
+			}
+			timeout = max(timeout, begins)
 		}
-		left := timeout - time.Since(begun)
+		left := timeout - time.Since(since)
 		if left <= 0 {
 			return lock, last, err
 		}

@@ -55,7 +55,7 @@ func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 	if err := f.mayStart(); err != nil {
 		return nil, err
 	}
-	lock, last, err := f.acquire(ctx, &m)
+	lock, last, err := f.acquire(ctx, &m, nil)
 	if err != nil {
 		return nil, err
 	}

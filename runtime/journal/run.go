@@ -92,16 +92,20 @@ type Run struct {
 
 // Start takes the lock, takes note of how runs have ended whose process has died,
 // and begins a run's folder. The error is a *LockedError while another process
-// applies, and a *HeldError while applies are on hold.
+// applies, a *HeldError while applies are on hold, and a *BegunError if there is a run
+// already of that execution and host, however it stands.
 func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
+	begun := func() error { return f.begun(&m) }
 	if err := f.mayStart(); err != nil { // before it waits
-		return nil, err
+		return nil, cmp.Or(begun(), err)
 	}
-	lock, last, err := f.acquire(ctx, &m)
+	lock, last, err := f.acquire(ctx, &m, begun)
 	if err != nil {
 		return nil, err
 	}
-	err = f.mayStart()
+	if err = begun(); err == nil {
+		err = f.mayStart()
+	}
 	if err == nil {
 		var r *Run
 		if r, err = f.begin(lock, last, m); err == nil {
@@ -115,7 +119,8 @@ func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	now, h := time.Now().UTC(), last
 	h.LockedError = LockedError{
-		PID: os.Getpid(), Since: now, Revision: m.Run.Revision, Boot: BootID(), User: m.User, From: m.From, Command: m.Command,
+		PID: os.Getpid(), Since: now, Revision: m.Run.Revision, Boot: BootID(), Execution: m.Execution,
+		User: m.User, From: m.From, Command: m.Command,
 	}
 	past, err := f.prepare(lock, &h)
 	if err != nil {

@@ -81,8 +81,24 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 		_ = s.say(wire.KindStarted, wire.Started{Run: run}) // whose error stays in the queue
 	}, s.event)
 	end.Result = resultOf(result)
+	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
+		return s.begun(ctx, begun.Run, end)
+	}
 	if result == nil { // it was not begun
 		err = errors.Join(err, s.forgetBundle(j.Execution))
+	}
+	return err
+}
+
+// begun tells of a run that was begun before, for the controller that asks for it once more:
+// it has not heard of that.
+func (s *session) begun(ctx context.Context, run string, end *wire.End) error {
+	if err := s.attach(ctx, &wire.Request{ID: run}, end); err != nil {
+		return err
+	}
+	now, err := s.Find(run)
+	if err == nil && now.State == journal.Done { // what came this time is for nobody
+		err = s.forgetBundle(now.Execution)
 	}
 	return err
 }
@@ -126,7 +142,7 @@ const arriving = 15 * time.Second
 // attach tells the events of a run from a number on, until it ends. A wish to cancel
 // goes to the process that carries it out.
 func (s *session) attach(ctx context.Context, q *wire.Request, end *wire.End) error {
-	run, err := s.await(ctx, q.ID)
+	run, err := s.await(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -146,14 +162,14 @@ func (s *session) attach(ctx context.Context, q *wire.Request, end *wire.End) er
 }
 
 // await finds a run, which may still be beginning.
-func (s *session) await(ctx context.Context, id string) (journal.Status, error) {
+func (s *session) await(ctx context.Context, q *wire.Request) (journal.Status, error) {
 	store := &bundle.Store{Dir: s.StateDir}
 	for begun := time.Now(); ; {
-		run, err := s.Find(id)
+		run, err := s.FindBegun(q.ID, q.Host)
 		if e, ok := errors.AsType[*Error](err); !ok || e.Code != wire.CodeNotFound || time.Since(begun) > arriving {
 			return run, err
 		}
-		if _, gone := store.Open(id); gone != nil {
+		if _, gone := store.Open(q.ID); gone != nil {
 			return run, err
 		}
 		select {

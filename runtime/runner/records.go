@@ -138,6 +138,9 @@ func (r *Runner) refused(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*journal.HeldError](err); ok {
 		return &Error{Code: wire.CodeLocked, Err: err, Hint: endsHold}
 	}
+	if _, ok := errors.AsType[*journal.BegunError](err); ok {
+		return &Error{Err: err, Hint: "tenet status tells how it stands"}
+	}
 	if ctx.Err() != nil { // it has waited
 		return interrupted(ctx)
 	}

@@ -58,6 +58,26 @@ func (r *Runner) Find(id string) (journal.Status, error) {
 	return status, noRun(err)
 }
 
+// FindBegun tells how the run stands that an execution has begun for a host of that name;
+// without a name it is Find.
+func (r *Runner) FindBegun(execution, host string) (journal.Status, error) {
+	if host == "" {
+		return r.Find(execution)
+	}
+	folder, err := r.existing()
+	if err != nil {
+		return journal.Status{}, err
+	}
+	run := ""
+	if err = fmt.Errorf("%w: %s", journal.ErrNoRun, execution); folder != nil {
+		run, err = folder.Begun(execution, host)
+	}
+	if err != nil {
+		return journal.Status{}, noRun(err)
+	}
+	return r.Find(run)
+}
+
 // noRun adds to why a run cannot be told of what to do about it.
 func noRun(err error) error {
 	if err == nil {

@@ -69,7 +69,9 @@ type Request struct {
 	Command string `json:"command,omitempty"`
 
 	// ID is of a run or an execution, or its beginning; empty: the latest.
-	ID     string   `json:"id,omitempty"`
+	ID string `json:"id,omitempty"`
+	// Host is of attach to an execution: which one, where a machine is several of its hosts.
+	Host   string   `json:"host,omitempty"`
 	After  int64    `json:"after,omitempty"`  // the seq of the last event that was seen
 	Follow bool     `json:"follow,omitempty"` // logs: until the run ends
 	Names  []string `json:"names,omitempty"`  // facts; addresses to forget

@@ -1,0 +1,52 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// BegunError says that there is a run already of what an execution does on a host: it
+// is not begun twice.
+type BegunError struct{ Run string }
+
+// Error names the run.
+func (e *BegunError) Error() string { return "run " + e.Run + " was begun for that execution" }
+
+// begins is how long another process may take to begin the run that this one is to begin.
+const begins = 15 * time.Second
+
+// Begun gives the run that an execution has begun for a host of that name: one machine may
+// be several hosts. The error is an ErrNoRun if there is none. The clocks of controllers
+// and hosts differ, so that no run that is kept is too old to be looked at; but only what
+// stands before its report is.
+func (f *Folder) Begun(execution, host string) (string, error) {
+	ids, err := f.ids()
+	if err != nil {
+		return "", err
+	}
+	for _, id := range slices.Backward(ids) {
+		s, err := f.head(id) // what cannot be read is not what is meant
+		if err == nil && execution != "" && s.Execution == execution && s.Host == host {
+			return id, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %s", ErrNoRun, execution)
+}
+
+// begun gives a *BegunError if there is a run already of what m is about. Without an
+// execution there is none.
+func (f *Folder) begun(m *Meta) error {
+	if m.Execution == "" {
+		return nil
+	}
+	id, err := f.Begun(m.Execution, m.Run.Host)
+	if errors.Is(err, ErrNoRun) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &BegunError{id}
+}

@@ -1,0 +1,173 @@
+package runner_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+const execution = "20260101-000000-abcdef"
+
+// runs gives the runs of an execution that are recorded.
+func (m *machine) runs(execution string) (list []string) {
+	m.Helper()
+	for _, run := range must(m.runner.History()) {
+		if run.Execution == execution {
+			list = append(list, run.Run)
+		}
+	}
+	return list
+}
+
+// stored tells whether it is kept what an execution needs of its site.
+func (m *machine) stored(execution string) bool {
+	_, err := (&bundle.Store{Dir: m.runner.StateDir}).Open(execution)
+	return err == nil
+}
+
+// An execution that is asked for again while it runs, and once it has ended, is not
+// carried out again: who asks hears what it does, or has done.
+func TestBegunOnce(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	open := gates(m)
+	first := m.request(wire.Request{Op: wire.OpApply}, waiting(execution, 2))
+	var heardFirst, heardSecond, heardThird heard
+	first.until(t, &heardFirst, 2)
+	second := m.request(wire.Request{Op: wire.OpApply}, waiting(execution, 2)) // no time to wait for a lock
+	second.until(t, &heardSecond, 2)
+	open <- struct{}{}
+	open <- struct{}{}
+	heardFirst.listen(t, first.Conn)
+	heardSecond.listen(t, second.Conn)
+	<-first.done
+	if m.stored(execution) {
+		t.Error("what it needed is kept")
+	}
+	third := m.request(wire.Request{Op: wire.OpApply}, waiting(execution, 2))
+	heardThird.listen(t, third.Conn)
+	for i, h := range []*heard{&heardFirst, &heardSecond, &heardThird} {
+		if !slices.Equal(seqs(h.events), []int64{1, 2, 3, 4, 5, 6}) || h.run == "" || h.run != heardFirst.run {
+			t.Errorf("%d: %v of %q", i, seqs(h.events), h.run)
+		}
+		if r := h.end.Result; h.end.Failure != nil || r == nil || r.Counts.Changed != 2 || r.Failed || r.Run != h.run {
+			t.Errorf("%d: %+v", i, h.end)
+		}
+	}
+	if list := m.runs(execution); len(list) != 1 {
+		t.Errorf("runs: %q", list)
+	}
+	other := waiting(execution, 2) // another host that is this machine
+	other.Run.Host = "web2"
+	open <- struct{}{}
+	open <- struct{}{}
+	if h := m.ask(wire.Request{Op: wire.OpApply}, other); h.end.Result == nil || h.run == heardFirst.run {
+		t.Errorf("another host: %+v", h.end)
+	}
+	if list := m.runs(execution); len(list) != 2 {
+		t.Errorf("runs: %q", list)
+	}
+}
+
+// waits hears until the runner says that it waits for another apply.
+func (l *line) waits(t *testing.T) *heard {
+	t.Helper()
+	h := &heard{}
+	for len(h.notes) == 0 {
+		f, err := l.Receive()
+		if err != nil || h.take(t, f) {
+			t.Fatal(err, h.end)
+		}
+	}
+	return h
+}
+
+// A connection dies between the request and Started, and the runner does not see that: it
+// waits for the lock. Who asks again waits beside it, and whoever of them begins, it
+// happens once.
+func TestHalfOpenWhileItWaits(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	open := gates(m)
+	other := m.request(wire.Request{Op: wire.OpApply}, waiting("20260101-000001-abcdef", 1))
+	var before heard
+	other.until(t, &before, 2)
+	asked := func() *line {
+		b := waiting(execution, 1)
+		b.LockTimeout = time.Minute
+		return m.request(wire.Request{Op: wire.OpApply}, b)
+	}
+	dead, again := asked(), asked()
+	dead.waits(t)
+	h := again.waits(t)
+	open <- struct{}{}
+	before.listen(t, other.Conn)
+	open <- struct{}{}
+	// If there were another run, it would wait for a gate.
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for {
+			if f, err := dead.Receive(); err != nil || f.Kind == wire.KindEnd {
+				return
+			}
+		}
+	}()
+	h.listen(t, again.Conn)
+	<-drained
+	if !slices.Equal(seqs(h.events), []int64{1, 2, 3, 4}) || h.end.Failure != nil || h.end.Result == nil || h.end.Result.Counts.Changed != 1 {
+		t.Errorf("%v, %+v", seqs(h.events), h.end)
+	}
+	if list := m.runs(execution); len(list) != 1 || list[0] != h.run {
+		t.Errorf("runs: %q, told of %q", list, h.run)
+	}
+}
+
+// What an execution has begun on one of two hosts that are one machine is not taken for
+// what it does on the other.
+func TestAttachByHost(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.ask(wire.Request{Op: wire.OpApply}, files(execution, 1))
+	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web1"}, nil); h.end.Failure != nil || len(h.events) == 0 {
+		t.Errorf("web1: %+v", h.end)
+	}
+	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web2"}, nil); h.end.Failure == nil || h.end.Failure.Code != wire.CodeNotFound {
+		t.Errorf("web2: %+v", h.end)
+	}
+}
+
+// A run whose process has died is not begun anew either: it is told that it is over. What
+// it needs stays, so that it can go on; and a hold keeps nobody from hearing that.
+func TestBegunByTheDead(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	folder := must(journal.Open(m.runner.StateDir))
+	b := files(execution, 1)
+	run := must(folder.Start(t.Context(), journal.Meta{Run: b.Run, Origin: b.Origin, Execution: b.Execution}))
+	if err := run.Append(states.Event{Seq: 1, Type: states.EventRun, Format: states.EventFormat, Run: run.ID()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Hold(journal.Hold{Reason: "works", Since: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	h := m.ask(wire.Request{Op: wire.OpApply}, b)
+	if h.run != run.ID() || h.end.Result == nil || !h.end.Result.Interrupted || h.end.Failure == nil || !strings.Contains(h.end.Failure.Message, "process was gone") {
+		t.Errorf("%q: %+v", h.run, h.end)
+	}
+	if list := m.runs(execution); len(list) != 1 || !m.stored(execution) {
+		t.Errorf("runs: %q, what it needs is kept: %v", list, m.stored(execution))
+	}
+}
