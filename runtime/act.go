@@ -95,7 +95,7 @@ func (s *step) concluded(ctx context.Context, err error) {
 	var late *timeoutError
 	if errors.As(context.Cause(ctx), &late) {
 		s.touched = true
-		err = context.Cause(ctx)
+		err = causeOf(ctx, err)
 	}
 	s.fail(err)
 	switch {
@@ -172,9 +172,9 @@ func (s *step) act(ctx context.Context) {
 	switch cause := context.Cause(ctx); {
 	case errors.As(cause, &late):
 		s.touched = true
-		s.fail(cause)
+		s.fail(causeOf(ctx, err))
 	case cause != nil:
-		s.outcome, s.err = states.Unknown, cause
+		s.outcome, s.err = states.Unknown, causeOf(ctx, err)
 	case errors.Is(err, states.ErrUnknown):
 		s.outcome, s.err = states.Unknown, err
 	default:

@@ -33,8 +33,19 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("it took longer than its timeout of %s; its processes were ended", e.after)
 }
 
-// causeOf prefers the reason why ctx ended to the error that this led to.
+// accountError is an error of who acts as another account.
+type accountError interface {
+	error
+	Code() string
+	Hint() string
+}
+
+// causeOf prefers the reason why ctx ended to the error that this led to: but for the one
+// that who was to end it then did not do so.
 func causeOf(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[accountError](err); ok {
+		return err
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -48,10 +59,13 @@ func failure(err error, source string) *states.Failure {
 	var attribute *states.AttributeError
 	var advice *states.AdviceError
 	var late *timeoutError
+	var account accountError
 	switch {
 	case errors.As(err, &coded):
 		f.Code, f.Hint = coded.code, coded.hint
 		f.Source = cmp.Or(coded.source, source)
+	case errors.As(err, &account):
+		f.Code, f.Hint = account.Code(), account.Hint()
 	case errors.As(err, &late):
 		f.Code, f.Hint = "timeout", "raise timeout, or find out what it waits for"
 	case errors.Is(err, context.Canceled):

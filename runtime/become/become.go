@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -35,15 +36,17 @@ type Options struct {
 type Accounts struct {
 	Options Options
 
-	mu     sync.Mutex
-	of     map[string]*account
-	closed bool
+	mu      sync.Mutex
+	of      map[string]*account
+	closed  bool
+	hurried bool
 }
 
 // account is one account. What came of starting its process counts for all who ask: a
 // wrong password is not tried again and again.
 type account struct {
 	once    sync.Once
+	started atomic.Bool // process and machine are there
 	process *process
 	machine *machine
 	err     error
@@ -60,6 +63,9 @@ func (e *Error) Error() string { return e.Message }
 
 // Hint gives the advice.
 func (e *Error) Hint() string { return e.Advice }
+
+// Code is a word for programs.
+func (e *Error) Code() string { return "become" }
 
 // As gives the machine as an account acts on it. The process that does so goes on until
 // Close; ctx is only about its start. The error is an *Error, or that of ctx.
@@ -104,12 +110,35 @@ func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 		}
 		return nil, one.err
 	}
+	a.mu.Lock()
+	hurried := a.hurried
+	a.mu.Unlock()
+	if hurried {
+		one.machine.hurry()
+	}
+	if err := one.machine.lost(); err != nil {
+		return nil, err
+	}
 	return one.machine, nil
+}
+
+// Hurry says that nobody wants to wait any more, as when a run is interrupted: a process
+// that does not end soon what it does is given up, though its call has no deadline.
+func (a *Accounts) Hurry() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hurried = true
+	for _, one := range a.of {
+		if one.started.Load() {
+			one.machine.hurry()
+		}
+	}
 }
 
 // start starts the account's process, and learns whom it acts as.
 func (one *account) start(ctx context.Context, o Options, u host.User) {
 	one.process, one.machine, one.err = begin(ctx, o, u)
+	one.started.Store(one.err == nil)
 	if one.err == nil && one.machine.hello.UID != u.UID {
 		one.err = &Error{Message: fmt.Sprintf("become: what was started as %s acts as the user %d, which is not its number", u.Name, one.machine.hello.UID)}
 	}
@@ -126,6 +155,7 @@ func (a *Accounts) Close() error {
 	for _, one := range all {
 		one.once.Do(func() { one.err = &Error{Message: "become: the run has ended"} })
 		if one.process != nil {
+			one.machine.end(&Error{Message: "become: the run has ended"})
 			errs = append(errs, one.process.close())
 		}
 	}

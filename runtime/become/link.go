@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"sync"
-	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -18,15 +17,21 @@ type link struct {
 	conn *wire.Conn
 	name string // of the account, for messages
 
-	mu    sync.Mutex
-	last  uint64
-	calls map[uint64]*waiting
-	err   error         // why there is no connection any more
-	ended chan struct{} // closed then
+	mu       sync.Mutex
+	last     uint64
+	calls    map[uint64]*waiting
+	patience patience
+	err      error         // why there is no connection any more
+	ended    chan struct{} // closed then
+	synced   sync.Once     // what was written until then
 }
 
 // waiting is a call that waits for its reply.
 type waiting struct {
+	ctx    context.Context
+	call   *call
+	long   bool // it may take long, through no fault of the process
+	late   int  // ticks for which nobody wants to wait for it any more
 	frames chan short
 	gone   chan struct{} // nobody waits any more
 }
@@ -52,25 +57,36 @@ func (l *link) receive() {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		l.mu.Lock()
-		l.err = fmt.Errorf("the process that acts as %s has ended: %w", l.name, err)
-		l.mu.Unlock()
-		close(l.ended)
+		l.end(fmt.Errorf("the process that acts as %s has ended: %w", l.name, err))
 		return
+	}
+}
+
+// end says why there is no connection from now on. The first who does is believed.
+func (l *link) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+		close(l.ended)
 	}
 }
 
 func (l *link) deliver(id uint64, s short) {
 	l.mu.Lock()
 	w := l.calls[id]
+	l.patience.delivering = true
 	l.mu.Unlock()
-	if w == nil {
-		return
+	if w != nil {
+		select {
+		case w.frames <- s:
+		case <-w.gone:
+		case <-l.ended:
+		}
 	}
-	select {
-	case w.frames <- s:
-	case <-w.gone:
-	}
+	l.mu.Lock()
+	l.patience.delivering, l.patience.heard = false, true
+	l.mu.Unlock()
 }
 
 // lost says why there is no connection.
@@ -80,8 +96,13 @@ func (l *link) lost() error {
 	return l.err
 }
 
-// patience is how long the end of a call is awaited that was cancelled.
-const patience = 20 * time.Second
+// broken prefers why there is no connection to what a call on it came to.
+func (l *link) broken(err error) error {
+	if lost := l.lost(); lost != nil {
+		return lost
+	}
+	return err
+}
 
 // talk is what a call needs besides.
 type talk struct {
@@ -98,7 +119,10 @@ func (l *link) call(ctx context.Context, c *call, t talk) (*reply, []byte, error
 		}
 		return &reply{}, nil, fmt.Errorf("%s: %w", c.Op, err)
 	}
-	w := &waiting{frames: make(chan short, 16), gone: make(chan struct{})}
+	if err := l.lost(); err != nil {
+		return &reply{}, nil, err
+	}
+	w := &waiting{ctx: ctx, call: c, long: t.content != nil || c.Op == "sync", frames: make(chan short, 16), gone: make(chan struct{})}
 	l.mu.Lock()
 	l.last++
 	id := l.last
@@ -111,7 +135,7 @@ func (l *link) call(ctx context.Context, c *call, t talk) (*reply, []byte, error
 		close(w.gone)
 	}()
 	if err := sendMessage(l.conn, kindCall, id, c, t.payload); err != nil {
-		return &reply{}, nil, errors.Join(l.lost(), err)
+		return &reply{}, nil, l.broken(err)
 	}
 	answer, data, err := l.await(ctx, id, w, t)
 	if err == nil {
@@ -131,7 +155,7 @@ func (l *link) await(ctx context.Context, id uint64, w *waiting, t talk) (*reply
 	var m message
 	given := &given{link: l, id: id, content: t.content}
 	defer given.close()
-	done, late := ctx.Done(), (<-chan time.Time)(nil)
+	done := ctx.Done()
 	for {
 		select {
 		case f := <-w.frames:
@@ -142,7 +166,7 @@ func (l *link) await(ctx context.Context, id uint64, w *waiting, t talk) (*reply
 				}
 			case kindGive:
 				if err := given.give(f.what == 1); err != nil {
-					return nil, nil, err
+					return nil, nil, l.broken(err)
 				}
 			case kindReply:
 				whole, err := m.add(f)
@@ -160,15 +184,10 @@ func (l *link) await(ctx context.Context, id uint64, w *waiting, t talk) (*reply
 				return answer, data, err
 			}
 		case <-done:
-			done = nil
-			timer := time.NewTimer(patience)
-			defer timer.Stop()
-			late = timer.C
+			done = nil // how long it may take now is looked after by watch
 			if err := sendShort(l.conn, kindCancel, id, 0, nil); err != nil {
-				return nil, nil, errors.Join(l.lost(), err)
+				return nil, nil, l.broken(err)
 			}
-		case <-late:
-			return nil, nil, fmt.Errorf("the process that acts as %s does not end what it does", l.name)
 		case <-l.ended:
 			return nil, nil, l.lost()
 		}

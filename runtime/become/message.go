@@ -24,6 +24,8 @@ const (
 	kindGive   wire.Kind = 'g' // who serves wants more of the content that is written; 1: from its start
 	kindGiven  wire.Kind = 'p' // that: what it is (givenData and so on), and bytes
 	kindCancel wire.Kind = 'x' // the call is to end
+	kindAsk    wire.Kind = 'q' // is anybody there? Of no call, as the answer
+	kindHere   wire.Kind = 'a' // the answer
 )
 
 // What is given of a content.

@@ -8,12 +8,26 @@ import (
 	"testing"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/wire"
 )
 
 // liar says that it acts as root.
 type liar struct{ *host.Local }
 
 func (liar) Actor() (uid, gid int) { return 0, 0 }
+
+// deaf says that it is there whenever it is asked, and does nothing else.
+func deaf() {
+	conn := wire.New(os.Stdin, os.Stdout, nil)
+	err := conn.Send(kindHello, hello{Protocol: protocol})
+	for err == nil {
+		var f wire.Frame
+		if f, err = conn.Receive(); err == nil && f.Kind == kindAsk {
+			err = conn.Write(kindHere, f.Data)
+		}
+	}
+	os.Exit(0)
+}
 
 // asServer makes this program the process of another account, as tests start it.
 const asServer = "serving"
@@ -24,6 +38,9 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	l, err := host.NewLocal(host.LocalOptions{})
+	if slices.Contains(os.Args, "deaf") {
+		deaf()
+	}
 	h := host.Host(l)
 	if slices.Contains(os.Args, "lying") {
 		h = liar{l}

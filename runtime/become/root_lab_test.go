@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -66,6 +67,52 @@ func TestByRoot(t *testing.T) {
 	defer a.Close()
 	if _, err := a.As(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "which is not its number") {
 		t.Errorf("who is somebody else is believed: %v", err)
+	}
+}
+
+// An account that stops the process that acts as it: who waits is freed within a moment
+// when the run is interrupted, what it has started is ended, and the account is not used
+// again.
+func TestStoppedByRoot(t *testing.T) {
+	h, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	itself, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &Accounts{Options: Options{Host: h, Program: itself, Args: []string{asServer}}}
+	m, err := a.As(t.Context(), "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := m.(host.Runner).ForRun("run-" + nonce())
+	stopped := make(chan bool, 1)
+	go func() {
+		<-stopped
+		a.Hurry()
+	}()
+	begun := time.Now()
+	_, err = run.Run(host.WithPart(t.Context(), "part"), host.Command{
+		Argv: []string{"sh", "-c", "echo x; kill -STOP $PPID; exec sleep 60"}, Watch: func(string, []byte) { stopped <- true }})
+	var told *Error
+	if !errors.As(err, &told) || !strings.Contains(told.Message, "nobody does not answer") || time.Since(begun) > silence*tick/2 {
+		t.Errorf("after %s: %v", time.Since(begun), err)
+	}
+	if _, again := a.As(t.Context(), "nobody"); again != told {
+		t.Errorf("asked again: %v", again)
+	}
+	if err := m.(host.Syncer).Sync(); err != nil {
+		t.Errorf("it stops others: %v", err)
+	}
+	process := a.of["nobody"].process
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	<-process.ended
+	if left := h.Abandoned(run.(*machine).run, "part"); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }
 

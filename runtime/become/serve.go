@@ -44,6 +44,7 @@ type server struct {
 	ctx     context.Context
 	base    host.Host
 	running sync.WaitGroup
+	asked   sync.Mutex // held while an answer to kindAsk is on its way
 
 	mu    sync.Mutex
 	hosts map[string]host.Host // by the run
@@ -98,6 +99,14 @@ func (s *server) take(id uint64, f short) error {
 		case c.given <- f:
 		default:
 			return &wire.ProtocolError{Message: "content came that was not asked for"}
+		}
+	case kindAsk:
+		// Receiving goes on meanwhile: who asks may have to take something else first.
+		if s.asked.TryLock() {
+			s.running.Go(func() {
+				defer s.asked.Unlock()
+				_ = sendShort(s.conn, kindHere, id, 0, nil) // where it cannot be sent, receiving fails too
+			})
 		}
 	default:
 		return &wire.ProtocolError{Message: fmt.Sprintf("a %q frame came to who acts for another", f.kind)}

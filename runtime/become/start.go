@@ -26,13 +26,15 @@ const (
 type process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
-	out      io.Reader
+	out      io.ReadCloser
 	terminal *os.File // its own, if it was started from one
 	slave    *os.File // the terminal's other end: while nobody holds that, nothing can be read
 	asked    *asked
 	clear    func() error // removes what it was started from
 	ended    chan struct{}
-	err      error // how it ended, once ended is closed
+	err      error         // how it ended, once ended is closed
+	watched  chan struct{} // closed once nobody looks after it any more
+	givenUp  bool          // from then on: it was not waited for
 }
 
 // begin starts the process of an account.
@@ -71,7 +73,10 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 			if err := p.clear(); err != nil {
 				return nil, nil, errors.Join(err, p.close())
 			}
-			return p, &machine{link: newLink(conn, u.Name), here: o.Host, hello: g.hello}, nil
+			m := &machine{link: newLink(conn, u.Name), here: o.Host, hello: g.hello}
+			every := time.NewTicker(tick)
+			p.watch(m, every.C, every.Stop)
+			return p, m, nil
 		}
 	case <-p.asked.wrong:
 		err = errPassword
@@ -140,7 +145,7 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 		go io.Copy(p.asked, p.terminal)
 	}
 	// Output is read before its end is waited for: Wait closes it.
-	reader := &untilEnd{Reader: out, end: make(chan struct{})}
+	reader := &untilEnd{ReadCloser: out, end: make(chan struct{})}
 	p.out = reader
 	go func() {
 		<-reader.end
@@ -152,23 +157,68 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 
 // untilEnd tells when nothing comes any more.
 type untilEnd struct {
-	io.Reader
+	io.ReadCloser
 	end  chan struct{}
 	over sync.Once
 }
 
 // Read reads.
 func (u *untilEnd) Read(data []byte) (int, error) {
-	n, err := u.Reader.Read(data)
+	n, err := u.ReadCloser.Read(data)
 	if err != nil {
 		u.over.Do(func() { close(u.end) })
 	}
 	return n, err
 }
 
+// watch looks after the process until its connection ends.
+func (p *process) watch(m *machine, every <-chan time.Time, stop func()) {
+	p.watched = make(chan struct{})
+	go func() {
+		defer close(p.watched)
+		defer stop()
+		m.link.watch(every, p.giveUp, m.endWhat)
+	}()
+}
+
+// giveUp ends the process if that is allowed, and does not wait for it. One that goes on
+// finds its input closed, and ends by itself.
+func (p *process) giveUp() {
+	p.givenUp = true
+	select {
+	case <-p.ended:
+	default: // the error would be that it belongs to another account, or that it has ended
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	}
+	// Who reads or writes is freed by that; the error would be that it is closed already.
+	_, _ = p.in.Close(), p.out.Close()
+}
+
+// endWhat ends the programs that a process that was given up has started for its calls,
+// if that is allowed.
+func (m *machine) endWhat(calls []*call) {
+	here, ok := m.here.(host.Abandoned)
+	if !ok || os.Geteuid() != 0 {
+		return
+	}
+	for _, c := range calls {
+		if c.Command != nil && c.Part != "" {
+			// What is left after that, the next run ends.
+			_ = here.EndAbandoned(c.Run, c.Part)
+		}
+	}
+}
+
 // close ends the process: it ends by itself as its input does. One of root's a lesser
 // account cannot end otherwise.
 func (p *process) close() error {
+	if p.watched != nil {
+		<-p.watched
+		if p.givenUp {
+			p.hangUp()
+			return nil // which was told of
+		}
+	}
 	err := p.in.Close()
 	if errors.Is(err, os.ErrClosed) {
 		err = nil

@@ -43,7 +43,7 @@ func (r *Runner) plan(ctx context.Context, j *Job, b before, events func(states.
 			events(ev)
 		}
 	}
-	o, done := r.options(j, b, show)
+	o, done := r.options(ctx, j, b, show)
 	result, err := runtime.Plan(ctx, j.Run, o)
 	return result, errors.Join(err, done())
 }
@@ -84,7 +84,7 @@ func holds(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
 }
 
 // options are the engine's. Done is to be called once it has ended.
-func (r *Runner) options(j *Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
+func (r *Runner) options(ctx context.Context, j *Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
 	accounts := &become.Accounts{Options: become.Options{Host: r.Host, Program: r.Executable, Method: r.BecomeMethod, Password: r.BecomePassword}}
 	o = runtime.Options{
 		Host: r.Host, Registry: r.registry(j), Site: j.Files, Sources: j.Places, Parallel: j.Parallel,
@@ -93,7 +93,11 @@ func (r *Runner) options(j *Job, b before, events func(states.Event)) (o runtime
 	if r.Executable != "" && !r.tree() { // nobody acts below a tree but who may go there
 		o.Become = accounts.As
 	}
-	return o, accounts.Close
+	stop := context.AfterFunc(ctx, accounts.Hurry)
+	return o, func() error {
+		stop()
+		return accounts.Close()
+	}
 }
 
 func (r *Runner) registry(j *Job) *states.Registry {
@@ -208,7 +212,7 @@ func short(d time.Duration) string {
 
 // carry carries out a run that was begun or goes on.
 func (r *Runner) carry(ctx context.Context, j *Job, record *journal.Run, b before, events func(states.Event)) (*runtime.Result, error) {
-	o, done := r.options(j, b, events)
+	o, done := r.options(ctx, j, b, events)
 	o.Journal, o.Continue = record, r.continues(record.ID())
 	stop := flushing(record)
 	result, err := runtime.Apply(ctx, j.Run, o)

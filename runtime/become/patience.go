@@ -1,0 +1,116 @@
+package become
+
+import (
+	"fmt"
+	"time"
+)
+
+// patience is what is known of how a process keeps those waiting who call it. It may
+// have been stopped, or do as it likes: whoever is waited for is not trusted to end the
+// wait.
+//
+// Time is counted in ticks, of which there is at most one at a time: where this process
+// itself stands still, as on a machine that sleeps, the other one is not blamed for it.
+type patience struct {
+	quiet      int  // ticks without a frame, while calls wait
+	heard      bool // one has come since the last tick
+	delivering bool // what has come waits for who called
+	hurried    bool // nobody wants to wait any more
+}
+
+// tick is how often is looked whether a process still answers.
+const tick = time.Second
+
+// After how many ticks a process is given up.
+const (
+	silence = 30 // that says nothing, though it was asked whether it is there
+	moment  = 5  // the same, where nobody wants to wait any more
+	ending  = 10 // that answers, but does not end a call that is to end
+	settle  = 60 // the same for what may take long once all else has ended: putting files back
+)
+
+// watch looks after those who wait, until the connection has ended, and gives the
+// process up that does not answer: kill ends it, and dead what it was doing.
+func (l *link) watch(tick <-chan time.Time, kill func(), dead func([]*call)) {
+	for {
+		select {
+		case <-l.ended:
+			return
+		case <-tick:
+		}
+		if l.look(kill, dead) {
+			return
+		}
+	}
+}
+
+// look is what is done at a tick; it reports whether the process was given up.
+func (l *link) look(kill func(), dead func([]*call)) bool {
+	why, ask := l.wait()
+	if ask { // it may take as long as it likes to be asked
+		go func() { _ = sendShort(l.conn, kindAsk, 0, 0, nil) }()
+	}
+	if why == "" {
+		return false
+	}
+	doing := l.doing()
+	l.end(&Error{
+		Message: fmt.Sprintf("become: the process that acts as %s %s: it was given up, and nothing more is done as %[1]s", l.name, why),
+		Advice:  fmt.Sprintf("that account may have stopped it, which the state T in ps -u %s -o pid,stat,args tells; or the machine is overloaded, or its file system hangs", l.name),
+	})
+	kill()
+	dead(doing)
+	return true
+}
+
+// wait is one tick: it tells why the process is to be given up, if it is, and whether it
+// is to be asked if it is there.
+func (l *link) wait() (why string, ask bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &l.patience
+	if p.heard || p.delivering || len(l.calls) == 0 {
+		p.quiet = 0
+	} else {
+		p.quiet++
+	}
+	p.heard = false
+	limit := silence
+	for _, w := range l.calls {
+		mine := ending
+		switch {
+		case w.ctx.Err() != nil:
+		case p.hurried && w.long:
+			mine = settle
+		case p.hurried:
+		default:
+			continue
+		}
+		limit = moment
+		if w.late++; w.late >= mine {
+			return "does not end what it does", false
+		}
+	}
+	if p.quiet >= limit {
+		return "does not answer", false
+	}
+	return "", p.quiet == 1
+}
+
+// doing are the calls that wait.
+func (l *link) doing() []*call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*call
+	for _, w := range l.calls {
+		all = append(all, w.call)
+	}
+	return all
+}
+
+// hurry says that nobody wants to wait any more.
+func (l *link) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.patience.hurried = true
+}

@@ -1,0 +1,238 @@
+package become
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// watched is a process of this program that serves as another account's would, whose
+// ticks a test gives.
+type watched struct {
+	*machine
+	process *process
+	ticks   chan time.Time
+}
+
+func watch(t *testing.T, args ...string) *watched {
+	t.Helper()
+	l, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := &way{cmd: exec.Command(os.Args[0], append([]string{asServer}, args...)...), clear: func() error { return nil }}
+	way.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	p, out, err := way.start(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := wire.New(out, p.in, nil)
+	w := &watched{&machine{here: l}, p, make(chan time.Time)}
+	if err := conn.Expect(kindHello, &w.hello); err != nil {
+		t.Fatal(err)
+	}
+	w.link = newLink(conn, "alice")
+	p.watch(w.machine, w.ticks, func() {})
+	t.Cleanup(func() {
+		w.end(errors.New("the test has ended"))
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+		<-p.ended
+	})
+	return w
+}
+
+// until gives ticks until a call ends, at most so many; it gives their number, and what
+// the call says.
+func (w *watched) until(t *testing.T, most int, call func() error) (int, error) {
+	t.Helper()
+	end := make(chan error, 1)
+	go func() { end <- call() }()
+	for w.waiting() == 0 {
+		select {
+		case err := <-end:
+			return 0, err
+		case <-time.After(time.Millisecond):
+		}
+	}
+	for n := range most {
+		select {
+		case err := <-end:
+			return n, err
+		case w.ticks <- time.Time{}:
+		case <-w.ended:
+			return n, <-end
+		}
+	}
+	select {
+	case err := <-end:
+		return most, err
+	case <-time.After(20 * time.Second):
+		t.Fatalf("after %d ticks it waits still", most)
+		return 0, nil
+	}
+}
+
+func (w *watched) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.calls)
+}
+
+// An account that stops the process that acts as it frees who waits for it all the same,
+// whatever they wait for, and is not asked again.
+func TestStopped(t *testing.T) {
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for name, test := range map[string]struct {
+		hurry bool
+		most  int
+		call  func(host.Host) error
+	}{
+		"a look":           {false, silence, func(h host.Host) error { _, err := h.Lstat("/"); return err }},
+		"a look, in hurry": {true, moment, func(h host.Host) error { _, err := h.Lstat("/"); return err }},
+		"a program": {true, moment, func(h host.Host) error {
+			_, err := h.Run(t.Context(), host.Command{Argv: []string{"true"}})
+			return err
+		}},
+		"more than a pipe holds": {true, moment, func(h host.Host) error {
+			return h.WriteFile(context.WithoutCancel(interrupted), "/nowhere/x", host.Text(strings.Repeat("x", 900_000)), host.Meta{})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := watch(t)
+			if err := w.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if test.hurry {
+				w.hurry()
+			}
+			ticks, err := w.until(t, test.most, func() error { return test.call(w) })
+			var told *Error
+			if ticks < test.most-1 || !errors.As(err, &told) || !strings.Contains(told.Message, "as alice does not answer") || !strings.Contains(told.Advice, "ps -u alice") {
+				t.Errorf("after %d ticks: %v", ticks, err)
+			}
+			if _, again := w.Lstat("/"); again == nil || again.Error() != err.Error() {
+				t.Errorf("asked again: %v", again)
+			}
+			<-w.process.ended
+			if status := w.process.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+				t.Errorf("it ended with %v", status)
+			}
+		})
+	}
+}
+
+// Where the process cannot be killed, nobody waits for it either.
+func TestStoppedForGood(t *testing.T) {
+	w := watch(t)
+	pid := w.process.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	w.process.cmd.Process.Pid = 1<<30 - 1 // none of ours
+	_, err := w.until(t, silence, func() error {
+		return w.WriteFile(t.Context(), "/nowhere/x", host.Text(strings.Repeat("x", 900_000)), host.Meta{})
+	})
+	if err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("%v", err)
+	}
+	if err := w.process.close(); err != nil {
+		t.Error(err)
+	}
+	w.process.cmd.Process.Pid = pid
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil { // it finds that nobody is there
+		t.Fatal(err)
+	}
+	<-w.process.ended
+}
+
+// A process that says that it is there, and does nothing, does not hold who has no time
+// any more.
+func TestDeaf(t *testing.T) {
+	w := watch(t, "deaf")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("time is up")
+	w.answers(t, 2*silence, func() { cancel(late) }, func() error {
+		_, err := w.Run(ctx, host.Command{Argv: []string{"true"}})
+		if !errors.Is(err, late) {
+			t.Errorf("the cause is lost: %v", err)
+		}
+		return err
+	})
+	w = watch(t, "deaf")
+	w.answers(t, 2*silence, w.hurry, func() error {
+		_, err := w.ReadDir("/")
+		return err
+	})
+}
+
+// A process that does what it should is waited for as long as it takes.
+func TestBusy(t *testing.T) {
+	w := watch(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	end, begun := make(chan error, 1), make(chan bool, 1)
+	go func() {
+		_, err := w.Run(ctx, host.Command{Argv: []string{"sh", "-c", "echo x; exec sleep 60"}, Watch: func(string, []byte) { begun <- true }})
+		end <- err
+	}()
+	<-begun
+	for range 2 * silence {
+		w.tick()
+	}
+	cancel()
+	if err := <-end; !errors.Is(err, context.Canceled) || w.lost() != nil {
+		t.Errorf("%v, %v", err, w.lost())
+	}
+	if _, err := w.Lstat("/"); err != nil {
+		t.Error(err)
+	}
+}
+
+// answers gives ticks to a process that answers them, so many at least; then it lets
+// something happen, after which the call has to end soon.
+func (w *watched) answers(t *testing.T, ticks int, then func(), call func() error) {
+	t.Helper()
+	end := make(chan error, 1)
+	go func() { end <- call() }()
+	for w.waiting() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range ticks {
+		w.tick()
+	}
+	if err := w.lost(); err != nil {
+		t.Fatalf("one that answers is given up: %v", err)
+	}
+	then()
+	n := 0
+	for w.tick() {
+		n++
+	}
+	if err := <-end; n != ending-1 || !strings.Contains(err.Error(), "as alice does not end what it does") {
+		t.Errorf("after %d ticks: %v", n, err)
+	}
+}
+
+// tick is one tick; if the process is asked whether it is there, the answer is awaited.
+// False: it was given up.
+func (w *watched) tick() bool {
+	if w.look(w.process.giveUp, w.endWhat) {
+		return false
+	}
+	for asked := true; asked; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		asked = w.patience.quiet > 0 && !w.patience.heard
+		w.mu.Unlock()
+	}
+	return true
+}
