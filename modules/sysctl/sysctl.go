@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
@@ -25,7 +24,7 @@ type Sysctl struct {
 
 const doc = `A parameter of the kernel has a value, now and after each boot.
 
-The running kernel is asked each time: a value that somebody has changed is changed back. A parameter that it does not have, and a value that it refuses, are errors, and then nothing is written for the next boot. Below a root, where no kernel is to be seen, only the file is written.
+The running kernel is asked each time: a value that somebody has changed is changed back. A parameter that it does not have or lets nobody set, and a value that it refuses, are errors, and then nothing is written for the next boot. A plan finds them, but for numbers that are out of range and words that are not among those that a parameter knows. What a kernel_module or a network device of the same run will bring is maybe in a plan. Below a root, where no kernel is to be seen, only the file is written.
 
 The line in the file is set, or added at its end; other lines and comments stay as they are. A file that is read later at boot and sets another value is an error that names it.
 
@@ -107,8 +106,8 @@ func checkFile(file string) error {
 	}
 }
 
-func read(_ context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
-	running, err := kernel(h, want)
+func read(ctx context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
+	running, err := kernel(ctx, h, want)
 	if err != nil {
 		return nil, err
 	}
@@ -127,24 +126,8 @@ func read(_ context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
 	return have, nil
 }
 
-// kernel gives the running kernel's value; nil: it does not matter. A parameter
-// that the kernel does not have is an error.
-func kernel(h host.Reader, want Sysctl) (*string, error) {
-	if want.Now != nil && !*want.Now {
-		return nil, nil
-	}
-	if _, err := h.Lstat("/proc/sys/kernel/osrelease"); errors.Is(err, fs.ErrNotExist) && want.Now == nil {
-		return nil, nil
-	}
-	value, err := tunable(h, pathOf(want.Key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w (a module of the kernel may bring it; now = false sets it at boot only)", check.NotOnHost("parameter of the kernel", want.Key))
-	}
-	return &value, err
-}
-
 func write(ctx context.Context, h host.Host, _ *Sysctl, want Sysctl) error {
-	running, err := kernel(h, want)
+	running, err := kernel(ctx, h, want)
 	if err != nil {
 		return err
 	}
@@ -153,6 +136,9 @@ func write(ctx context.Context, h host.Host, _ *Sysctl, want Sysctl) error {
 	}
 	value := strings.TrimSpace(*want.Value)
 	if running != nil && !same(*running, value) {
+		if err := settable(h, want.Key, *running, value); err != nil {
+			return err
+		}
 		if err := host.Tune(h, pathOf(want.Key), value); err != nil {
 			return fmt.Errorf("the kernel does not take %q for %s: %w", value, want.Key, err)
 		}

@@ -25,3 +25,11 @@ func Obscure(h Host, path string) error {
 	}
 	return nil
 }
+
+// Foreseen reports whether earlier steps of a plan change what the path leads to, so
+// that what the machine itself shows elsewhere may not be what it will show by then. Of
+// any host but a Shadow it is false.
+func Foreseen(h Host, path string) bool {
+	s, ok := h.(interface{ Changed(path string) bool })
+	return ok && s.Changed(path)
+}

@@ -84,8 +84,10 @@ func TestSysctlAtBoot(t *testing.T) {
 	m.shell("echo 0 > /proc/sys/net/ipv4/ip_forward")
 	m.converges(`sysctl["net.ipv4.ip_forward"]`)
 	m.site("sysctl \"net.ipv4.ip_local_port_range\" {\n  value = \"many\"\n}\n")
-	says(t, m.fails(`sysctl["net.ipv4.ip_local_port_range"]`), "the kernel does not take \"many\"")
+	says(t, m.fails(`sysctl["net.ipv4.ip_local_port_range"]`), "\"many\" is no number")
+	m.site("sysctl \"net.ipv4.ip_local_port_range\" {\n  value = \"50000 20000\"\n}\n")
+	says(t, m.fails(`sysctl["net.ipv4.ip_local_port_range"]`), "the kernel does not take \"50000 20000\"")
 	m.site("sysctl \"net.ipv4.ip_forwarding\" {\n  value = \"1\"\n}\n")
 	says(t, m.fails(`sysctl["net.ipv4.ip_forwarding"]`), "no parameter of the kernel")
-	m.shell("! grep -r -e many -e forwarding /etc/sysctl.d")
+	m.shell("! grep -r -e many -e 50000 -e forwarding /etc/sysctl.d")
 }
