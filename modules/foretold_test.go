@@ -94,6 +94,13 @@ func TestPlansPromiseNothing(t *testing.T) {
 		{"a parameter that is only read", `sysctl "kernel.ostype" { value = "Other" }`, "sysctl[\"kernel.ostype\"]", "fails: kernel.ostype can only be read"},
 		{"no number", `sysctl "net.ipv4.ip_forward" { value = "yes" }`, "sysctl[\"net.ipv4.ip_forward\"]", `fails: value: "yes" is no number, and the kernel has the number 0`},
 		{"a number", `sysctl "net.ipv4.ip_forward" { value = "1" }`, "sysctl[\"net.ipv4.ip_forward\"]", "certain"},
+		{"no shell", `user "ann" { shell = "/bin/zsh" }`, "user.ann", "fails: shell: this host has no program /bin/zsh, and nobody could log in (install it in a part"},
+		{"no program", `user "ann" { shell = "/etc/passwd" }`, "user.ann", "fails: shell: /etc/passwd is no program"},
+		{"a shell", `user "ann" { shell = "/bin/bash" }`, "user.ann", "certain"},
+		{"a shell that a package may bring", `package "zsh" {}
+			user "ann" { shell = "/bin/zsh" }`, "user.ann", "maybe: after package.zsh"},
+		{"a shell that a file of the run is", `file "/usr/local/bin/menu" { mode = "0755" }
+			user "ann" { shell = "/usr/local/bin/menu" }`, "user.ann", "certain"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rows := plan(t, machine(t), c.site)

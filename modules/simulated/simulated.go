@@ -214,6 +214,9 @@ func (b *builder) debian(name string) {
 	} {
 		b.must(WriteFile(b.ctx, b.h, name, text, host.Meta{}))
 	}
+	for _, shell := range []string{"/usr/bin/bash", "/usr/bin/dash", "/usr/bin/sh", "/usr/bin/false", "/usr/sbin/nologin"} {
+		b.must(WriteFile(b.ctx, b.h, shell, "", host.Meta{Mode: new(fs.FileMode(0o755))}))
+	}
 	shadow := "root:*:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\nwww-data:*:19000:0:99999:7:::\nnobody:*:19000:0:99999:7:::\n"
 	b.must(WriteFile(b.ctx, b.h, accounts.Shadow, shadow, host.Meta{Mode: new(fs.FileMode(0o640))}))
 }

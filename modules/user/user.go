@@ -41,7 +41,7 @@ type User struct {
 
 const doc = `A user account, in the host's own files.
 
-What is not given is not managed; a new user gets what useradd chooses. Groups must be there before: declare a group part first. An earlier user part is known to what follows in the same plan, so that owner = "deploy" is certain.
+What is not given is not managed; a new user gets what useradd chooses. Groups and the login shell must be there before: declare the parts that bring them first, such as a group or a package. An earlier user part is known to what follows in the same plan, so that owner = "deploy" is certain.
 
 Absent removes the account, and with it the user's own group. The home directory stays. While programs of the user run, that fails, and so does another number or the move of the home; the message names them.`
 

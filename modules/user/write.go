@@ -11,8 +11,10 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 func write(ctx context.Context, h host.Host, have *User, want User) error {
@@ -60,6 +62,11 @@ func possible(h host.Host, have *User, want User) error {
 	if err := unlockable(have, want); err != nil {
 		return err
 	}
+	if want.Shell != nil && (have == nil || *have.Shell != *want.Shell) {
+		if err := startable(h, *want.Shell); err != nil {
+			return err
+		}
+	}
 	if have != nil && (moves(*have, want) || want.UID != nil && *want.UID != *have.UID) {
 		if err := idle(h, want.Name); err != nil {
 			return err
@@ -90,6 +97,27 @@ func possible(h host.Host, have *User, want User) error {
 		} else if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// startable is an error where a login shell is not there: useradd would only warn, and
+// nobody could log in.
+func startable(h host.Reader, shell string) error {
+	if shell == "" {
+		return nil // it stands for /bin/sh
+	}
+	info, err := h.Lstat(fstab.RealPath(h, shell))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &states.AdviceError{
+			Err:  fmt.Errorf("shell: this host has no program %s, and nobody could log in", shell),
+			Hint: "install it in a part that comes before this one or that this one requires, or name one of those in /etc/shells",
+		}
+	case err != nil:
+		return err
+	case info.Kind != host.Regular || info.Mode&0o111 == 0:
+		return &states.AdviceError{Err: fmt.Errorf("shell: %s is no program that can be started", shell), Hint: "name one of those in /etc/shells, or /usr/sbin/nologin for none"}
 	}
 	return nil
 }
