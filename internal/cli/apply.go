@@ -30,7 +30,7 @@ type applyCmd struct {
 	locking
 	pruning
 	rollingOut
-	Resume  string `help:"Go on with this run, which did not end, or failed." placeholder:"ID"`
+	Resume  string `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
 	Partial bool   `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 

@@ -61,19 +61,7 @@ func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *fle
 			return errors.Join(err, v.ended(looked, false))
 		}
 	}
-	x, err := v.begin(machines)
-	if err != nil {
-		return err
-	}
-	outcomes, err := v.run(ctx, wire.OpApply, machines, fleet.Options{Rollout: rollout, Execution: x})
-	if closed := x.Close(); closed != nil {
-		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
-	}
-	if err != nil {
-		return err
-	}
-	v.tellLeft(outcomes)
-	return v.ended(append(looked, outcomes...), detailed)
+	return v.carryOut(ctx, wire.OpApply, machines, rollout, looked, detailed)
 }
 
 // begin records what is about to be done on hosts, and says how it is called.

@@ -78,6 +78,11 @@ func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []la
 	if err := cmd.rollingOut.over(wanted); err != nil {
 		return nil, err
 	}
+	return rolloutOf(wanted), nil
+}
+
+// rolloutOf is a rollout as a fleet takes it.
+func rolloutOf(wanted *lang.Rollout) *fleet.Rollout {
 	out := &fleet.Rollout{
 		Batch: amounts(wanted.Batch), MaxFailures: (*fleet.Amount)(wanted.MaxFailures),
 		Pause: wanted.Pause, Shuffle: wanted.Order == "shuffle",
@@ -86,7 +91,7 @@ func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []la
 		out.Stages = append(out.Stages, fleet.Stage{Name: stage.Name, Hosts: stage.Hosts,
 			Batch: amounts(stage.Batch), MaxFailures: (*fleet.Amount)(stage.MaxFailures)})
 	}
-	return out, nil
+	return out
 }
 
 func amounts(list []lang.Amount) []fleet.Amount {

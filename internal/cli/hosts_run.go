@@ -33,9 +33,15 @@ type several struct {
 	// runOf makes what a host is to do, of what it says of itself. It may give nil:
 	// nothing.
 	runOf func(ctx context.Context, name string, hello *wire.Hello) (*site, error)
-	facts []string
-	view  *ui.Fleet // of what goes on; nil: nothing does
-	op    wire.Op
+	// asks gives what a host is asked; nil: prepare does.
+	asks func(ctx context.Context, m *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error)
+	// judged tells what an outcome means here; nil: refusedHere does.
+	judged func(fleet.Outcome) fleet.Outcome
+	facts  []string
+	view   *ui.Fleet // of what goes on; nil: nothing does
+	op     wire.Op
+	// others is how it ended with hosts that belong to what goes on, and are left alone.
+	others []fleet.Outcome
 	// execution is what all hosts know it by; rows is what each was shown to do.
 	execution string
 	rows      map[string][]states.Event
@@ -87,6 +93,9 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	for _, m := range machines {
 		names = append(names, m.Name)
 	}
+	for i := range v.others {
+		names = append(names, v.others[i].Machine)
+	}
 	v.view = v.newView(names)
 	v.mu.Unlock()
 	ctx, cancelled, done := v.interruptible(ctx)
@@ -94,8 +103,11 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	o.Forks, o.Cancelled, o.Listener = v.globals.Forks, cancelled, &keeping{v.view, v}
 	task := fleet.Task{
 		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.name, v.origin)},
-		Prepare:  v.prepare,
+		Prepare:  v.asks,
 		Registry: func(*fleet.Machine) *states.Registry { return v.registry() },
+	}
+	if task.Prepare == nil {
+		task.Prepare = v.prepare
 	}
 	outcomes, err := fleet.Run(ctx, machines, task, o)
 	if err != nil {
@@ -103,8 +115,9 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 		return nil, failed(err)
 	}
 	for i := range outcomes {
-		outcomes[i] = refusedHere(outcomes[i])
+		outcomes[i] = v.meaning(outcomes[i])
 	}
+	outcomes = append(outcomes, v.others...)
 	v.view.Settle() // the table goes, and diagnostics come before the sum
 	if err := v.showFindings(); err != nil {
 		return nil, err
@@ -168,7 +181,15 @@ func (k *keeping) Event(machine string, ev states.Event) {
 }
 
 // Ended shows how it ended with a host.
-func (k *keeping) Ended(machine string, o fleet.Outcome) { k.Fleet.Ended(machine, refusedHere(o)) }
+func (k *keeping) Ended(machine string, o fleet.Outcome) { k.Fleet.Ended(machine, k.v.meaning(o)) }
+
+// meaning tells what an outcome means for what is done here.
+func (v *several) meaning(o fleet.Outcome) fleet.Outcome {
+	if v.judged != nil {
+		return v.judged(o)
+	}
+	return refusedHere(o)
+}
 
 // refusedHere tells what was refused for a host from a site that is wrong for it.
 func refusedHere(o fleet.Outcome) fleet.Outcome {

@@ -19,7 +19,7 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if cmd.UntilConverged != nil {
 		return usage("apply the site", "--until-converged plans anew each time, and this is a saved plan")
 	}
-	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE"); err != nil {
+	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE", false); err != nil {
 		return err
 	}
 	plan, err := s.openPlan(ctx, cmd.Site)

@@ -122,14 +122,15 @@ func savedLines(places map[string]journal.Source) func(file string, number int) 
 	return func(file string, number int) string { return texts[line{file, number}] }
 }
 
-// onlySite refuses flags that say what is to be planned.
-func (s *client) onlySite(what, hint string) error {
+// onlySite refuses flags that say what is to be planned, but --limit where it selects
+// hosts.
+func (s *client) onlySite(what, hint string, hosts bool) error {
 	g := s.globals
 	for _, f := range []struct {
 		name  string
 		given bool
 	}{
-		{"limit", g.Limit != ""}, {"tags", len(g.Tags) > 0}, {"target", len(g.Target) > 0}, {"exclude", len(g.Exclude) > 0},
+		{"limit", g.Limit != "" && !hosts}, {"tags", len(g.Tags) > 0}, {"target", len(g.Target) > 0}, {"exclude", len(g.Exclude) > 0},
 		{"var", len(g.Var) > 0}, {"var-file", len(g.VarFile) > 0}, {"facts", g.Facts != ""},
 	} {
 		if f.given {

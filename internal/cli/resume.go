@@ -9,8 +9,22 @@ import (
 	"github.com/tenetcm/tenet/runtime/runner"
 )
 
-// resume goes on with a run where it ended.
+// resume goes on with a run where it ended, or with those of hosts.
 func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
+	hosts, x, err := s.about(ctx, cmd.Resume)
+	if err != nil {
+		return err
+	}
+	if hosts != nil {
+		if err := s.mayResume(cmd, true); err != nil {
+			return err
+		}
+		return s.resumeHosts(ctx, cmd, hosts, x)
+	}
+	id := cmd.Resume
+	if id == lastRun {
+		id = ""
+	}
 	h, err := s.newHost()
 	if err != nil {
 		return err
@@ -20,13 +34,13 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 		return err
 	}
 	// Whatever comes of it, it is not tried again at each start of the machine.
-	if err := local.Arrived(cmd.Resume); err != nil {
+	if err := local.Arrived(id); err != nil {
 		return failed(err)
 	}
-	if err := s.mayResume(cmd); err != nil {
+	if err := s.mayResume(cmd, false); err != nil {
 		return err
 	}
-	run, err := local.Find(cmd.Resume)
+	run, err := local.Find(id)
 	if err != nil {
 		return s.ran(err)
 	}
@@ -39,7 +53,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	}
 	v := s.view(local)
 	result, err := local.Resume(ctx, runner.Resuming{Run: run.Run, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout, Files: s.filesOf},
-		func(_ string, j *runner.Job) {
+		func(_ string, _ int64, j *runner.Job) {
 			v.renderer = s.renderer(&site{host: local.Host, run: j.Run, origin: j.Origin, saved: j.Recorded(), places: j.Places})
 		}, v.event)
 	if err := s.ran(v.end(err)); err != nil {
@@ -48,19 +62,21 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	return exitCode(result, cmd.DetailedExitcode)
 }
 
-// mayResume refuses what says something else than the run itself.
-func (s *client) mayResume(cmd *applyCmd) error {
+// mayResume refuses what says something else than the run itself. Of hosts some may be
+// selected, and be taken one after the other.
+func (s *client) mayResume(cmd *applyCmd, hosts bool) error {
 	for _, f := range []struct {
 		name  string
 		given bool
 	}{
 		{"a site", cmd.Site != "."}, {"--until-converged", cmd.UntilConverged != nil}, {"--prune", cmd.Prune}, {"--partial", cmd.Partial},
+		{"a rollout", cmd.rollingOut.given() && !hosts},
 	} {
 		if f.given {
 			return usage("apply the site for that", "--resume goes on with a run as it was begun, and %s is for another one", f.name)
 		}
 	}
-	return s.onlySite("a run that goes on as it was begun", "apply the site for that")
+	return s.onlySite("a run that goes on as it was begun", "apply the site for that", hosts)
 }
 
 // sameRoot makes sure that a run goes on on the tree that it was begun on.

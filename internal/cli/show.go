@@ -49,7 +49,7 @@ func rowOf(ev *states.Event) *shownRow {
 
 // Run shows a saved plan, for which neither the host nor the site is needed.
 func (cmd *showCmd) Run(ctx runContext, s *client) error {
-	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE"); err != nil {
+	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE", false); err != nil {
 		return err
 	}
 	if cmd.HTML && s.globals.JSON {

@@ -3,11 +3,13 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -89,6 +91,42 @@ func TestCutBeforeStarted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// To go on with a run is asked for once more where it is not known that it goes on; after
+// that the run is attached to. Its events go on where they ended.
+func TestCutWhileItGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, list := machines(1, func(_ int, m *machine) {
+			m.total = 8
+			m.serve = func(_ context.Context, connection int, c *wire.Conn, r *wire.Request) error {
+				switch connection {
+				case 0:
+					return errCut
+				case 1:
+					err := c.Send(wire.KindStarted, wire.Started{Run: m.run, After: 4})
+					return errors.Join(err, c.Send(wire.KindEvent, states.Event{Seq: 5, Type: states.EventResume}), errCut)
+				}
+				m.mu.Lock()
+				m.begun = 1
+				m.mu.Unlock()
+				return m.plain(c, r)
+			}
+		})
+		s := newSeen(t)
+		request := &wire.Request{Op: wire.OpResume, ID: "20261121-220045-3fa9c1", Execution: "20261122-000000-3fa9c1", BecomePassword: "hush"}
+		outcomes := mustRun(t, list, fleet.Task{Prepare: func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+			return request, nil, nil
+		}}, fleet.Options{Listener: s})
+		equal(t, "status", statuses(outcomes), []fleet.Status{fleet.Done})
+		equal(t, "events", s.seqs["m0"], []int64{5, 6, 7, 8})
+		var got []string
+		for _, r := range all[0].requests {
+			got = append(got, fmt.Sprint(r.Op, r.ID, r.After, r.Execution, r.BecomePassword))
+		}
+		again := fmt.Sprint(request.Op, request.ID, 0, request.Execution, "hush")
+		equal(t, "requests", got, []string{again, again, fmt.Sprint(wire.OpAttach, all[0].run, 5, request.Execution, "")})
+	})
 }
 
 // sshd drops handshakes when many knock: they are tried again, a few times.

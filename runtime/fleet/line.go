@@ -123,9 +123,12 @@ func (m *member) listen(c *wire.Conn) (*wire.End, error) {
 	}
 }
 
+// begins tells the requests that begin a run, or go on with one.
+func begins(op wire.Op) bool { return op == wire.OpApply || op == wire.OpResume }
+
 // acts tells the requests that end with a result.
 func acts(op wire.Op) bool {
-	return op == wire.OpPlan || op == wire.OpApply || op == wire.OpAttach
+	return op == wire.OpPlan || op == wire.OpAttach || begins(op)
 }
 
 // hear tells of one frame.
@@ -137,7 +140,7 @@ func (m *member) hear(f wire.Frame) error {
 		if err := f.Decode(&s); err != nil {
 			return err
 		}
-		return m.started(s.Run)
+		return m.started(s)
 	case wire.KindEvent:
 		var ev states.Event
 		if err := f.Decode(&ev); err != nil {
@@ -171,12 +174,18 @@ func (m *member) hear(f wire.Frame) error {
 
 // started takes the name of the run. It is a stranger's word that goes into messages
 // and records.
-func (m *member) started(run string) error {
-	if !runName(run) || m.run != "" && m.run != run {
-		return &wire.ProtocolError{Message: fmt.Sprintf("%.40q cannot be the run's name", run)}
+func (m *member) started(s wire.Started) error {
+	if !runName(s.Run) || m.run != "" && m.run != s.Run {
+		return &wire.ProtocolError{Message: fmt.Sprintf("%.40q cannot be the run's name", s.Run)}
+	}
+	if s.After < 0 {
+		return &wire.ProtocolError{Message: fmt.Sprintf("event %d cannot be its last one", s.After)}
+	}
+	if m.request.Op == wire.OpResume && m.run == "" { // those before were told in their time
+		m.seq = max(m.seq, s.After)
 	}
 	m.begun = surely
-	m.named(run)
+	m.named(s.Run)
 	return nil
 }
 
@@ -187,7 +196,7 @@ func (m *member) named(run string) {
 		return
 	}
 	m.ask, m.host = run, ""
-	if m.request.Op == wire.OpApply {
+	if begins(m.request.Op) {
 		m.run = run
 		m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })
 	}
@@ -196,7 +205,7 @@ func (m *member) named(run string) {
 // heardEvent tells of an event unless it was told before.
 func (m *member) heardEvent(ev states.Event) error {
 	op := m.request.Op
-	numbered := op == wire.OpAttach || op == wire.OpApply && (m.resumed || m.seq > 0)
+	numbered := op == wire.OpAttach || begins(op) && (m.resumed || m.seq > 0)
 	switch {
 	case ev.Seq < 0:
 		return &wire.ProtocolError{Message: fmt.Sprintf("an event has the number %d", ev.Seq)}

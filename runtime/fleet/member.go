@@ -186,7 +186,7 @@ func harmless(op wire.Op) bool {
 // resumable tells what goes on where it was when a connection breaks.
 func resumable(op wire.Op) bool {
 	switch op {
-	case wire.OpApply, wire.OpAttach, wire.OpLogs:
+	case wire.OpApply, wire.OpResume, wire.OpAttach, wire.OpLogs:
 		return true
 	}
 	return false
@@ -195,7 +195,10 @@ func resumable(op wire.Op) bool {
 // rest is the request for what has not been told yet.
 func (m *member) rest() *wire.Request {
 	r := *m.request
-	if r.Op == wire.OpApply {
+	if r.Op == wire.OpResume && m.begun == perhaps {
+		return &r // whoever went on with it in this execution tells of that
+	}
+	if begins(r.Op) {
 		r.Op, r.BecomePassword = wire.OpAttach, ""
 	}
 	r.ID, r.Host, r.After = m.ask, m.host, m.seq

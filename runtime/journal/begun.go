@@ -7,9 +7,12 @@ import (
 	"time"
 )
 
-// BegunError says that there is a run already of what an execution does on a host: it
-// is not begun twice.
-type BegunError struct{ Run string }
+// BegunError says that an execution has begun its run on a host already, or gone on with
+// it: neither is done twice.
+type BegunError struct {
+	Run   string
+	After int64 // the number of the last event before
+}
 
 // Error names the run.
 func (e *BegunError) Error() string { return "run " + e.Run + " was begun for that execution" }
@@ -48,5 +51,17 @@ func (f *Folder) begun(m *Meta) error {
 	if err != nil {
 		return err
 	}
-	return &BegunError{id}
+	return &BegunError{Run: id}
+}
+
+// wentOn gives a *BegunError if the execution of m has gone on with a run already.
+func (f *Folder) wentOn(id string, m *Meta) error {
+	s, err := f.head(id) // what cannot be read cannot be gone on with
+	if err != nil {
+		return nil
+	}
+	if after, ok := s.resumedBy(m.Execution); ok {
+		return &BegunError{Run: id, After: after}
+	}
+	return nil
 }

@@ -94,7 +94,8 @@ func (f *Folder) find(id string) (string, error) {
 	return "", fmt.Errorf("%w: %s begins the IDs of %d runs", ErrNoRun, id, len(found))
 }
 
-// findExecution gives the one run of the execution whose ID is id or starts with it.
+// findExecution gives the one run of the execution whose ID is id or starts with it, or
+// that such a one went on with.
 func (f *Folder) findExecution(id string) (string, error) {
 	ids, err := f.ids()
 	if err != nil {
@@ -103,11 +104,17 @@ func (f *Folder) findExecution(id string) (string, error) {
 	var found []string
 	for _, run := range slices.Backward(ids) { // the latest, if it was begun anew
 		s, err := f.head(run)
-		switch { // what cannot be read is not what is meant
-		case err != nil || !strings.HasPrefix(s.Execution, id):
-		case s.Execution == id:
+		if err != nil {
+			continue // what cannot be read is not what is meant
+		}
+		names := []string{s.Execution}
+		for _, r := range s.Resumptions {
+			names = append(names, r.Execution)
+		}
+		if slices.Contains(names, id) {
 			return run, nil
-		default:
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, id) }) {
 			found = append(found, run)
 		}
 	}

@@ -36,6 +36,7 @@ type NotResumableError struct {
 	Run    string
 	Reason string
 	Hint   string
+	Done   bool // there is nothing to go on with
 }
 
 // Error gives the reason.
@@ -44,22 +45,26 @@ func (e *NotResumableError) Error() string {
 }
 
 // Resume goes on with a run that did not end, or that failed: it takes the lock, as
-// Start does, and the run's record is written on. Of m it takes who applies and how
-// long to wait. The error is a *NotResumableError if the run has nothing to go on
-// with, or if its site was applied since.
+// Start does, and the run's record is written on. Of m it takes who applies, in which
+// execution, and how long to wait. The error is a *NotResumableError if the run has
+// nothing to go on with, or if its site was applied since, and a *BegunError if that
+// execution has gone on with it already.
 func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 	id, err := f.find(id)
 	if err != nil {
 		return nil, err
 	}
+	begun := func() error { return f.wentOn(id, &m) }
 	if err := f.mayStart(); err != nil {
-		return nil, err
+		return nil, cmp.Or(begun(), err)
 	}
-	lock, last, err := f.acquire(ctx, &m, nil)
+	lock, last, err := f.acquire(ctx, &m, begun)
 	if err != nil {
 		return nil, err
 	}
-	err = f.mayStart()
+	if err = begun(); err == nil {
+		err = f.mayStart()
+	}
 	if err == nil {
 		var r *Run
 		if r, err = f.goOn(lock, last, id, m); err == nil {
@@ -73,7 +78,8 @@ func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) {
 	h := last
 	h.LockedError = LockedError{
-		PID: os.Getpid(), Run: id, Since: time.Now().UTC(), Boot: BootID(), User: m.User, From: m.From, Command: m.Command,
+		PID: os.Getpid(), Run: id, Since: time.Now().UTC(), Boot: BootID(), Execution: m.Execution,
+		User: m.User, From: m.From, Command: m.Command,
 	}
 	past, err := f.prepare(lock, &h)
 	if err != nil {
@@ -109,6 +115,9 @@ func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) 
 	}
 	s := &r.status
 	s.State, s.PID, s.Program, s.Ended, s.Counts, s.Report, s.Error = Running, h.PID, f.options.Program, time.Time{}, nil, nil, ""
+	if m.Execution != "" {
+		s.Resumptions = append(s.Resumptions, Resumption{m.Execution, resumed.Last})
+	}
 	if err := r.writeStatus(); err != nil {
 		return nil, err
 	}
@@ -128,7 +137,7 @@ func (f *Folder) resumable(id string) (Status, error) {
 	case s.Revision == "":
 		return refuse("its status was lost with its process", "apply the site again")
 	case s.State == Done:
-		return refuse("it has ended, and nothing failed", "")
+		return Status{}, &NotResumableError{Run: id, Reason: "it has ended, and nothing failed", Done: true}
 	case s.State != Interrupted && s.State != Failed && s.State != Rebooting:
 		return refuse("it is "+string(s.State), again)
 	case s.Forgotten:

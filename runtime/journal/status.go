@@ -28,27 +28,44 @@ const (
 
 // Status is the short story of a run.
 type Status struct {
-	Format    string         `json:"format"`
-	Run       string         `json:"run"`
-	State     State          `json:"state"`
-	PID       int            `json:"pid"`
-	Program   string         `json:"program,omitempty"` // the version that ran it
-	Site      string         `json:"site,omitempty"`
-	Origin    string         `json:"origin,omitempty"` // see Meta
-	Root      string         `json:"root,omitempty"`
-	Modules   []Modules      `json:"modules,omitempty"`
-	Plan      string         `json:"plan,omitempty"`      // likewise
-	Execution string         `json:"execution,omitempty"` // likewise
-	Host      string         `json:"host,omitempty"`
-	Revision  string         `json:"revision"`
-	Parts     int            `json:"parts,omitempty"` // how many there are
-	Started   time.Time      `json:"started"`
-	Ended     time.Time      `json:"ended,omitzero"`
-	Counts    *states.Counts `json:"counts,omitempty"`
+	Format      string         `json:"format"`
+	Run         string         `json:"run"`
+	State       State          `json:"state"`
+	PID         int            `json:"pid"`
+	Program     string         `json:"program,omitempty"` // the version that ran it
+	Site        string         `json:"site,omitempty"`
+	Origin      string         `json:"origin,omitempty"` // see Meta
+	Root        string         `json:"root,omitempty"`
+	Modules     []Modules      `json:"modules,omitempty"`
+	Plan        string         `json:"plan,omitempty"`        // likewise
+	Execution   string         `json:"execution,omitempty"`   // likewise
+	Resumptions []Resumption   `json:"resumptions,omitempty"` // by controllers, oldest first
+	Host        string         `json:"host,omitempty"`
+	Revision    string         `json:"revision"`
+	Parts       int            `json:"parts,omitempty"` // how many there are
+	Started     time.Time      `json:"started"`
+	Ended       time.Time      `json:"ended,omitzero"`
+	Counts      *states.Counts `json:"counts,omitempty"`
 	// Forgotten says that what is needed to go on with it was secret, and removed.
 	Forgotten bool           `json:"forgotten,omitempty"`
 	Error     string         `json:"error,omitempty"`  // why the run itself ended early
 	Report    *states.Report `json:"report,omitempty"` // last: see head
+}
+
+// Resumption is an execution in which a controller has gone on with a run.
+type Resumption struct {
+	Execution string `json:"execution"`
+	After     int64  `json:"after"` // the number of the last event before
+}
+
+// resumedBy gives the event after which an execution went on with the run.
+func (s *Status) resumedBy(execution string) (after int64, ok bool) {
+	for _, r := range s.Resumptions {
+		if execution != "" && r.Execution == execution {
+			return r.After, true
+		}
+	}
+	return 0, false
 }
 
 // List gives the status of every run, oldest first, without their reports.

@@ -171,3 +171,85 @@ func TestBegunByTheDead(t *testing.T) {
 		t.Errorf("runs: %q, what it needs is kept: %v", list, m.stored(execution))
 	}
 }
+
+// A run goes on once in an execution, with the numbers of its events going on too: who asks
+// again, while it does or later, hears the same from where it went on.
+func TestResumedOnce(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	open := gates(m)
+	first := m.request(wire.Request{Op: wire.OpApply}, waiting(execution, 2))
+	var begun heard
+	open <- struct{}{}
+	first.until(t, &begun, 4)
+	if err := first.Write(wire.KindCancel, nil); err != nil {
+		t.Fatal(err)
+	}
+	begun.listen(t, first.Conn)
+	last := int64(len(begun.events))
+
+	q := wire.Request{Op: wire.OpResume, ID: execution, Execution: "20260101-000009-abcdef"}
+	var heards [3]heard
+	goesOn := m.request(q, nil)
+	goesOn.until(t, &heards[0], 2)
+	again := m.request(q, nil) // while it runs: it does not wait for the lock
+	again.until(t, &heards[1], 2)
+	open <- struct{}{}
+	heards[0].listen(t, goesOn.Conn)
+	heards[1].listen(t, again.Conn)
+	heards[2] = *m.ask(q, nil)
+	for i, h := range heards {
+		if h.run != begun.run || h.after != last || h.end.Failure != nil || h.end.Result == nil || h.end.Result.Counts.Changed != 2 {
+			t.Errorf("%d: run %q after %d, not %d: %+v", i, h.run, h.after, last, h.end)
+		}
+		for j, ev := range h.events {
+			if ev.Seq != last+int64(j)+1 || j == 0 && ev.Type != states.EventResume || len(h.events) != len(heards[0].events) {
+				t.Errorf("%d: event %d of %d has the number %d: %s", i, j, len(h.events), ev.Seq, ev.Type)
+			}
+		}
+	}
+	if status := must(m.runner.Find(q.Execution)); status.Run != begun.run || len(status.Resumptions) != 1 {
+		t.Errorf("%+v", status)
+	}
+
+	// There is nothing left, and that is no failure.
+	q.Execution = "20260101-000010-abcdef"
+	if h := m.ask(q, nil); h.run != "" || h.end.Failure != nil || h.end.Result == nil || len(h.notes) != 1 || !strings.Contains(h.notes[0], "nothing failed") {
+		t.Errorf("%q, %q, %+v", h.run, h.notes, h.end)
+	}
+	if h := m.ask(wire.Request{Op: wire.OpResume, ID: "20250101-000000", Execution: q.Execution}, nil); h.end.Failure == nil || h.end.Failure.Code != wire.CodeNotFound {
+		t.Errorf("%+v", h.end)
+	}
+	if h := newMachine(t).ask(wire.Request{Op: wire.OpResume, Execution: q.Execution}, nil); h.end.Failure != nil || len(h.notes) != 1 {
+		t.Errorf("without records: %q, %+v", h.notes, h.end)
+	}
+}
+
+// What acts on another tree, or needs files that nobody has brought, is refused.
+func TestResumeIsRefused(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	folder := must(journal.Open(m.runner.StateDir))
+	dies := func(meta journal.Meta) string {
+		run := must(folder.Start(t.Context(), meta))
+		if err := run.Append(states.Event{Seq: 1, Type: states.EventRun, Format: states.EventFormat, Run: run.ID()}); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Abandon(); err != nil {
+			t.Fatal(err)
+		}
+		return run.ID()
+	}
+	for _, c := range []struct{ run, want string }{
+		{dies(journal.Meta{Run: files("", 1).Run, Origin: "/site", Root: m.root + "/other"}), "acts on the tree"},
+		{dies(journal.Meta{Run: files("", 1).Run, Origin: "/other", Root: m.root}), "needs files of /other"},
+	} {
+		h := m.ask(wire.Request{Op: wire.OpResume, ID: c.run, Execution: execution}, nil)
+		if h.end.Failure == nil || !strings.Contains(h.end.Failure.Message, c.want) || !strings.Contains(h.end.Failure.Hint, c.run) {
+			t.Errorf("want %q: %+v", c.want, h.end)
+		}
+	}
+}

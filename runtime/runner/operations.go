@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +24,7 @@ type operation func(ctx context.Context, q *wire.Request, end *wire.End) error
 
 func (s *session) operations() map[wire.Op]operation {
 	return map[wire.Op]operation{
-		wire.OpPlan: s.plan, wire.OpApply: s.apply, wire.OpAttach: s.attach,
+		wire.OpPlan: s.plan, wire.OpApply: s.apply, wire.OpResume: s.resume, wire.OpAttach: s.attach,
 		wire.OpPing:  func(context.Context, *wire.Request, *wire.End) error { return nil },
 		wire.OpFacts: s.facts, wire.OpExec: s.exec, wire.OpLogs: s.logs,
 		wire.OpStatus: func(_ context.Context, q *wire.Request, _ *wire.End) error { return give(s, q.ID, s.Status) },
@@ -74,15 +76,11 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 	s.listen()
 	result, err := s.Apply(ctx, j, func(run string) {
 		detached()
-		s.mu.Lock()
-		s.started = true
-		s.mu.Unlock()
-		s.out.letGo()
-		_ = s.say(wire.KindStarted, wire.Started{Run: run}) // whose error stays in the queue
+		s.begins(wire.Started{Run: run})
 	}, s.event)
 	end.Result = resultOf(result)
 	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
-		return s.begun(ctx, begun.Run, end)
+		return s.begun(ctx, begun, end)
 	}
 	if result == nil { // it was not begun
 		err = errors.Join(err, s.forgetBundle(j.Execution))
@@ -90,13 +88,58 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 	return err
 }
 
-// begun tells of a run that was begun before, for the controller that asks for it once more:
-// it has not heard of that.
-func (s *session) begun(ctx context.Context, run string, end *wire.End) error {
-	if err := s.attach(ctx, &wire.Request{ID: run}, end); err != nil {
+// begins says that a run has begun, or goes on: from here on by itself.
+func (s *session) begins(what wire.Started) {
+	s.mu.Lock()
+	s.started = true
+	s.mu.Unlock()
+	s.out.letGo()
+	_ = s.say(wire.KindStarted, what) // whose error stays in the queue
+}
+
+// resume goes on with a run where it ended. Where there is nothing to go on with, that is
+// said, and no failure.
+func (s *session) resume(ctx context.Context, q *wire.Request, end *wire.End) error {
+	detached := func() {}
+	if s.Detach != nil {
+		detached = s.Detach()
+	}
+	was, err := s.Find(q.ID)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeNotFound && q.ID == "" {
+		s.note(NoteRecords, "nothing to go on with: nothing has been applied yet")
+		end.Result = &wire.Result{}
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	now, err := s.Find(run)
+	if filepath.Clean("/"+was.Root) != filepath.Clean("/"+s.Root) {
+		return &Error{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
+	}
+	result, err := s.Resume(ctx, Resuming{Run: was.Run, Execution: q.Execution, Parallel: q.Parallel, LockTimeout: q.LockTimeout},
+		func(run string, after int64, _ *Job) {
+			detached()
+			s.begins(wire.Started{Run: run, After: after})
+		}, s.event)
+	end.Result = resultOf(result)
+	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
+		return s.begun(ctx, begun, end)
+	}
+	if not, ok := errors.AsType[*journal.NotResumableError](err); ok && not.Done {
+		s.note(NoteRecords, "nothing to go on with: run "+not.Run+" has ended, and nothing failed")
+		end.Result = &wire.Result{Run: not.Run}
+		return nil
+	}
+	return err
+}
+
+// begun tells of a run that was begun before, for the controller that asks for it once more:
+// it has not heard of that.
+func (s *session) begun(ctx context.Context, was *journal.BegunError, end *wire.End) error {
+	if err := s.attach(ctx, &wire.Request{ID: was.Run, After: was.After}, end); err != nil {
+		return err
+	}
+	now, err := s.Find(was.Run)
 	if err == nil && now.State == journal.Done { // what came this time is for nobody
 		err = s.forgetBundle(now.Execution)
 	}
@@ -149,7 +192,7 @@ func (s *session) attach(ctx context.Context, q *wire.Request, end *wire.End) er
 	s.mu.Lock()
 	s.pass = func() { s.interrupt(run.Run) }
 	s.mu.Unlock()
-	if err := s.say(wire.KindStarted, wire.Started{Run: run.Run}); err != nil {
+	if err := s.say(wire.KindStarted, wire.Started{Run: run.Run, After: q.After}); err != nil {
 		return err
 	}
 	for ev, err := range s.Events(ctx, run.Run, q.After, true) {

@@ -24,6 +24,7 @@ import (
 // Resuming says how to go on with a run.
 type Resuming struct {
 	Run         string // its ID
+	Execution   string // in which a controller goes on with it; empty: none does
 	Parallel    int
 	LockTimeout time.Duration
 	// Files opens the site or the saved plan that it was begun with; nil: only what
@@ -33,8 +34,9 @@ type Resuming struct {
 
 // Resume goes on with a run where it ended. The site, or what else its files are of, is
 // read only for the files that parts name, and for its modules: they must be as they
-// were. Started, which may be nil, is called once that is recorded.
-func (r *Runner) Resume(ctx context.Context, o Resuming, started func(run string, j *Job), events func(states.Event)) (*runtime.Result, error) {
+// were. Started, which may be nil, is called once that is recorded, with the number of the
+// last event before.
+func (r *Runner) Resume(ctx context.Context, o Resuming, started func(run string, after int64, j *Job), events func(states.Event)) (*runtime.Result, error) {
 	folder, err := r.existing()
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func (r *Runner) Resume(ctx context.Context, o Resuming, started func(run string
 	if folder == nil {
 		return nil, r.nothing()
 	}
-	record, err := folder.Resume(ctx, o.Run, r.meta(&Job{LockTimeout: o.LockTimeout}))
+	record, err := folder.Resume(ctx, o.Run, r.meta(&Job{Execution: o.Execution, LockTimeout: o.LockTimeout}))
 	if err != nil {
 		return nil, r.refused(ctx, err)
 	}
@@ -56,7 +58,7 @@ func (r *Runner) Resume(ctx context.Context, o Resuming, started func(run string
 		return nil, errors.Join(err, record.Finish(journal.End{State: journal.Interrupted, Err: err}))
 	}
 	if started != nil {
-		started(record.ID(), j)
+		started(record.ID(), record.Resumed().Last, j)
 	}
 	return r.carry(ctx, j, record, b, events)
 }
@@ -76,6 +78,8 @@ func (r *Runner) resumed(ctx context.Context, was *journal.Resumed, o Resuming) 
 		j.Files, err = o.Files(ctx, was.Status)
 	case j.Execution != "":
 		j.Files, err = r.bundled(was.Status)
+	case o.Files == nil:
+		err = &Error{Err: fmt.Errorf("run %s needs files of %s", was.Status.Run, j.Origin), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Status.Run}
 	}
 	if err != nil || j.Files == nil {
 		return j, err

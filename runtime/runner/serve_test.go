@@ -63,6 +63,7 @@ func files(execution string, n int) *bundle.Bundle {
 type heard struct {
 	hello  *wire.Hello
 	run    string
+	after  int64
 	events []states.Event
 	data   json.RawMessage
 	stdout string
@@ -111,10 +112,8 @@ func (h *heard) take(t *testing.T, f wire.Frame) bool {
 	switch f.Kind {
 	case wire.KindStarted:
 		var s wire.Started
-		err, h.run = f.Decode(&s), s.Run
-		if err == nil {
-			h.run = s.Run
-		}
+		err = f.Decode(&s)
+		h.run, h.after = s.Run, s.After
 	case wire.KindEvent:
 		var ev states.Event
 		err = f.Decode(&ev)

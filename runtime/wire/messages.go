@@ -45,6 +45,7 @@ type Op string
 const (
 	OpPlan    Op = "plan"    // events; End.Result
 	OpApply   Op = "apply"   // Started, events; End.Result
+	OpResume  Op = "resume"  // a run goes on where it ended: as apply; see Request.Execution
 	OpAttach  Op = "attach"  // events of a run from After on, until it ends; End.Result
 	OpPing    Op = "ping"    // nothing
 	OpFacts   Op = "facts"   // Data: further facts by name, those of Names
@@ -76,7 +77,11 @@ type Request struct {
 	Follow bool     `json:"follow,omitempty"` // logs: until the run ends
 	Names  []string `json:"names,omitempty"`  // facts; addresses to forget
 
-	// Of forget: the site that lets go, and how long to wait for another apply.
+	// Of resume: the execution that goes on, and how many invocations run at once.
+	Execution string `json:"execution,omitempty"`
+	Parallel  int    `json:"parallel,omitempty"`
+
+	// Of forget: the site that lets go; of it and resume: how long to wait for another apply.
 	Site        string        `json:"site,omitempty"`
 	LockTimeout time.Duration `json:"lock_timeout,omitempty"`
 
@@ -112,7 +117,8 @@ type Hold struct {
 
 // Started says that a run has begun.
 type Started struct {
-	Run string `json:"run"`
+	Run   string `json:"run"`
+	After int64  `json:"after,omitempty"` // the seq of its last event before
 }
 
 // End says how it ended.

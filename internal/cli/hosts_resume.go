@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// lastRun stands for the latest run of a machine, whatever its ID.
+const lastRun = "last"
+
+// resumeHosts lets hosts go on, each with its own run: that of an execution, or its last
+// one. It is an execution of its own.
+func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fleet.Record) error {
+	rollout, err := cmd.rollingOut.alone()
+	if err != nil {
+		return err
+	}
+	if len(m.hosts) == 0 {
+		return nothingThere(x)
+	}
+	from, err := os.Hostname()
+	if err != nil {
+		return failed(err)
+	}
+	v := &several{client: s, site: &site{saved: map[string]journal.Source{}}, hosts: m.hosts, from: from, facts: []string{}}
+	id := cmd.Resume
+	switch {
+	case x != nil:
+		id, v.name, v.site.origin = x.ID, x.Site, x.Origin
+	case id == lastRun:
+		id = ""
+	}
+	v.asks = func(_ context.Context, machine *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+		q := &wire.Request{
+			Op: wire.OpResume, ID: id, Execution: v.execution, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
+			User: s.user(), From: from, Command: s.command,
+			BecomeMethod: cmp.Or(s.globals.BecomeMethod, v.hostOf(machine.Name).BecomeMethod),
+		}
+		if hello.UID != 0 { // what parts the run has left is known there
+			q.BecomePassword = s.becomePass
+		}
+		return q, nil, nil
+	}
+	v.judged = func(o fleet.Outcome) fleet.Outcome {
+		if f := troubleOf(&o); f != nil && f.Code == wire.CodeNotFound && x != nil {
+			o.Status, o.Err, o.End = fleet.Spared, nothingThere(x), nil
+		}
+		return o
+	}
+	if err := v.reach(ctx); err != nil {
+		return err
+	}
+	for _, name := range m.untouched {
+		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Spared, Err: nothingThere(x)})
+	}
+	return v.carryOut(ctx, wire.OpResume, v.machines, rollout, nil, cmd.DetailedExitcode)
+}
+
+// nothingThere is why a host has nothing of an execution to go on with.
+func nothingThere(x *fleet.Record) error {
+	return &status{code: exitFailed, err: errors.New("nothing of execution " + x.ID + " was begun there"), hint: "apply the site again"}
+}
+
+// alone is a rollout of which no site says anything; nil: all hosts at once.
+func (r *rollingOut) alone() (*fleet.Rollout, error) {
+	if !r.given() {
+		return nil, nil
+	}
+	wanted := &lang.Rollout{}
+	if err := r.over(wanted); err != nil {
+		return nil, err
+	}
+	return rolloutOf(wanted), nil
+}
+
+// carryOut does on machines what changes them, as one execution, which is recorded. Rest
+// is how it ended with hosts on which nothing is done.
+func (v *several) carryOut(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout, rest []fleet.Outcome, detailed bool) error {
+	outcomes, err := v.execute(ctx, op, machines, rollout, rest)
+	if err != nil {
+		return err
+	}
+	return v.ended(outcomes, detailed)
+}
+
+// execute is carryOut without the exit status.
+func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout, rest []fleet.Outcome) ([]fleet.Outcome, error) {
+	x, err := v.begin(machines)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := v.run(ctx, op, machines, fleet.Options{Rollout: rollout, Execution: x})
+	if closed := x.Close(); closed != nil {
+		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.tellLeft(outcomes)
+	return append(rest, outcomes...), nil
+}
