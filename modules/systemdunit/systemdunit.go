@@ -23,12 +23,12 @@ type Unit struct {
 	DropIn  *string        `state:"drop_in,key,optional" doc:"Name of a drop-in, without .conf: what is given here is added to a unit that comes from elsewhere."`
 	Content *host.Content  `state:"content" doc:"Whole text of the file. It or source is required unless it is to be absent."`
 	Source  *states.Source `state:"source,in" doc:"File of the site whose bytes become the text, untouched; in place of content."`
-	Verify  *bool          `state:"verify,in" doc:"Whether systemd-analyze checks the text before it is put in place, where there is one; true unless given. Drop-ins and units of accounts are checked for their form only."`
+	Verify  *bool          `state:"verify,in" doc:"Whether systemd-analyze checks the text before it is put in place, where there is one; true unless given. Drop-ins and units of accounts are checked for their form and their settings only. False checks the form only."`
 }
 
 const doc = `The file of a unit of systemd, or a drop-in for one.
 
-The text is checked before anything is changed: its form always, and what systemd itself thinks of it by "systemd-analyze verify", which also finds settings that this systemd does not know. That a program which the unit starts is not there yet is no mistake. Then the file is put in place, and systemd reads its files anew: once for several units that are ready together.
+The text is checked before anything is changed: its form always, then whether this systemd knows each setting, which a plan finds as well, and what systemd itself thinks of it by "systemd-analyze verify". That a program which the unit starts is not there yet is no mistake. Then the file is put in place, and systemd reads its files anew: once for several units that are ready together.
 
 The file stands in /etc/systemd/system, or in .config/systemd/user of the account's home. It neither starts nor enables the unit: a service part does, and in a plan it already knows a unit that is written here. A unit that runs goes on as it was started: notify a restart.
 
@@ -152,7 +152,7 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Unit]) []erro
 	errs := make([]error, len(items))
 	refresh := map[string][]int{}
 	for i, item := range items {
-		if errs[i] = put(ctx, h, item); errs[i] != nil {
+		if errs[i] = put(ctx, h, item, verify); errs[i] != nil {
 			continue
 		}
 		user := ""
@@ -187,14 +187,16 @@ func (i itemOf) either() *Unit {
 	return i.Have
 }
 
-// put writes or removes one file.
-func put(ctx context.Context, h host.Host, it states.ItemOf[Unit]) error {
+// put writes or removes one file, once the checks have passed.
+func put(ctx context.Context, h host.Host, it states.ItemOf[Unit], checks ...func(context.Context, host.Host, Unit) error) error {
 	if it.Want == nil {
 		return takeAway(ctx, h, *it.Have)
 	}
 	if it.Want.Verify == nil || *it.Want.Verify {
-		if err := verify(ctx, h, *it.Want); err != nil {
-			return err
+		for _, check := range append(checks, known) {
+			if err := check(ctx, h, *it.Want); err != nil {
+				return err
+			}
 		}
 	}
 	place, err := systemd.PlaceOf(h, it.Want.User)
@@ -223,14 +225,13 @@ func takeAway(ctx context.Context, h host.Host, have Unit) error {
 	return unforeseen
 }
 
-// foresee writes the file, without a check by a program.
+// foresee writes the file. What systemd-analyze says of it no plan can know, since that
+// reads the file itself.
 func foresee(ctx context.Context, h host.Host, have, want *Unit) error {
 	if want == nil {
 		return takeAway(ctx, h, *have)
 	}
-	unchecked := *want
-	unchecked.Verify = new(bool)
-	return put(ctx, h, states.ItemOf[Unit]{Have: have, Want: &unchecked})
+	return put(ctx, h, states.ItemOf[Unit]{Have: have, Want: want})
 }
 
 // list names the machine's own unit files and drop-ins, but for those of timers,

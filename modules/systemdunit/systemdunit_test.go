@@ -43,6 +43,14 @@ func analyze(said string) func(*testing.T, host.Host) {
 	}
 }
 
+// knows is a systemd that tells what it knows, in the form of Debian 12.
+func knows(_ *testing.T, h host.Host) {
+	h.(*host.Memory).Handle("/lib/systemd/systemd", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{Stdout: []byte("[Unit]\nDescription=STRING\nWants=UNIT [...]\n\n[Service]\nExecStart=PATH [ARGUMENT [...]]\n" +
+			"Restart=SERVICERESTART\nPrivateTmp=BOOLEAN\nMemoryMax=LIMIT\n\n[Install]\nWantedBy=OTHER\n")}, nil
+	})
+}
+
 func holds(path, want string) func(*testing.T, host.Host, map[string]any) {
 	return func(t *testing.T, h host.Host, _ map[string]any) {
 		if is := fake.Text(h, path); is != want {
@@ -87,7 +95,16 @@ func TestSystemdUnit(t *testing.T) {
 			{Name: "others' mistakes", Prepare: analyze("/etc/systemd/system/b.service:1: Unknown key\nb.service: Refusing.\napp.service: Command /usr/bin/app is not executable: No such file or directory\n"),
 				Values: plain, Action: states.Create, Changes: []string{"content"}},
 			{Name: "refused", Prepare: analyze("FILE:4: Unknown key 'Foo' in section [Service], ignoring.\n"), Values: plain, OnlyOnHost: true,
-				Fails: "systemd does not accept the unit (verify = false puts it in place nevertheless):\napp.service:4: Unknown key 'Foo'"},
+				Fails: "systemd does not accept the unit:\napp.service:4: Unknown key 'Foo'"},
+			{Name: "a setting that it does not know", Prepare: knows, Values: map[string]any{"name": "app.service", "content": text + "Wants=x\n[Service]\nMemorymax=1G\nFoo=1\nX-Mine=1\nRestart=\\\nnonsense=1\n"},
+				Fails: "systemd does not accept the unit:\napp.service:7: unknown setting \"Wants\" in section [Install]: it belongs in [Unit]\n" +
+					"app.service:9: unknown setting \"Memorymax\" in section [Service]: it is written MemoryMax\napp.service:10: unknown setting \"Foo\" in section [Service]"},
+			{Name: "neither on nor off", Prepare: knows, Values: map[string]any{"name": "web.service", "drop_in": "more", "content": "[Service]\nPrivateTmp=maybe\n"},
+				Fails: "more.conf:2: PrivateTmp is neither on nor off"},
+			{Name: "settings that it knows", Prepare: knows, Values: map[string]any{"name": "app.service", "content": text + "[Service]\nPrivateTmp=\nPrivateTmp=Yes\nMemoryMax=1G\n[X-Mine]\na=b\n"},
+				Action: states.Create, Changes: []string{"content"}},
+			{Name: "unknown, and not asked", Prepare: knows, Values: map[string]any{"name": "app.service", "content": text + "Foo=1\n", "verify": false},
+				Action: states.Create, Changes: []string{"content"}},
 			{Name: "not asked", Prepare: analyze("FILE:4: Unknown key\n"), Values: map[string]any{"name": "app.service", "content": text, "verify": false},
 				Action: states.Create, Changes: []string{"content"}},
 			{Name: "masked", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/dev/null", file) }, Values: plain, Fails: "app.service is masked"},

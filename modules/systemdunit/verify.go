@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/process"
+	"github.com/tenetcm/tenet/modules/internal/systemd"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // verify lets systemd-analyze look at the text in a directory of its own, under the
@@ -43,10 +45,28 @@ func verify(ctx context.Context, h host.Host, want Unit) error {
 	if err = errors.Join(err, h.Remove(dir)); err != nil {
 		return err
 	}
-	if said != "" {
-		return fmt.Errorf("systemd does not accept the unit (verify = false puts it in place nevertheless):\n%s", said)
+	return refused(said)
+}
+
+// known is an error where this systemd would pass over lines of the text.
+func known(ctx context.Context, h host.Host, want Unit) error {
+	text, _ := want.Content.Inline()
+	wrong, err := systemd.Unknown(ctx, h, path.Base(want.file()), text)
+	if err != nil {
+		return err
 	}
-	return nil
+	return refused(process.Tail([]byte(strings.Join(wrong, "\n")), 10))
+}
+
+// refused is the error of what is said against a unit; nil: nothing is.
+func refused(said string) error {
+	if said == "" {
+		return nil
+	}
+	return &states.AdviceError{
+		Err:  fmt.Errorf("systemd does not accept the unit:\n%s", said),
+		Hint: "correct these lines; verify = false puts the unit in place nevertheless",
+	}
 }
 
 // complaints gives what is said of the unit itself, and not of others that it
