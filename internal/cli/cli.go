@@ -38,6 +38,9 @@ type Environment struct {
 	Environ  []string // "NAME=value"
 	// Exit ends the program at once, where nothing else can; nil: os.Exit.
 	Exit func(status int)
+	// WorkFactor is the cost of new passphrases, see secrets.Recipients; 0: as strong as
+	// they should be.
+	WorkFactor int
 }
 
 // grammar is the whole command line.

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/cl
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tenet": func() {
 		os.Exit(cli.Main(os.Args[1:], cli.Environment{
-			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
+			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), WorkFactor: 10,
 		}))
 	}, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn})
 }

@@ -124,6 +124,7 @@ func (s *client) recipients(ctx context.Context, dir *secretsDir, name string) (
 	if err != nil {
 		return nil, err
 	}
+	to.WorkFactor = s.WorkFactor
 	to.Passphrase = func() (string, error) {
 		if s.newPassphrase != "" {
 			return s.newPassphrase, nil

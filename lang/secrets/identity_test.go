@@ -6,9 +6,11 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -171,6 +173,18 @@ func TestPassphrase(t *testing.T) {
 	_, err := f.Open([]secrets.Identity{secrets.PassphraseIdentity(asked("open", &times))})
 	if err == nil || !strings.Contains(err.Error(), "the passphrase is wrong") {
 		t.Error(err)
+	}
+}
+
+// Who says nothing about the work gets what makes guessing dear.
+func TestPassphraseIsStrong(t *testing.T) {
+	to := recipients(t, "passphrase")
+	times := 0
+	to.Passphrase = asked("sesame", &times)
+	_, key, _ := strings.Cut(string(newFile(t, to, nil).Bytes()), "@key = ")
+	header, err := base64.StdEncoding.DecodeString(strings.TrimSpace(key))
+	if err != nil || !regexp.MustCompile(`\n-> scrypt \S+ 18\n`).Match(header) {
+		t.Errorf("%q, %v", header, err)
 	}
 }
 
