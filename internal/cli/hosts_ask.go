@@ -64,7 +64,9 @@ func (s *client) askHosts(ctx context.Context, m *meant, q question) ([]*answer,
 		r.answers[m.hosts[i].Name] = r.list[i]
 	}
 	task := fleet.Task{Opening: q.opening, Prepare: r.prepare}
-	outcomes, err := fleet.Run(ctx, m.machines, task, fleet.Options{Forks: s.globals.Forks, Cancelled: q.cancelled, Listener: r})
+	outcomes, err := fleet.Run(ctx, m.machines, task, fleet.Options{
+		Forks: s.globals.Forks, Patience: s.globals.patience(), Cancelled: q.cancelled, Listener: r,
+	})
 	if err != nil {
 		return nil, failed(err)
 	}

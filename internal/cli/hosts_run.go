@@ -100,7 +100,7 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	v.mu.Unlock()
 	ctx, cancelled, done := v.interruptible(ctx)
 	defer done()
-	o.Forks, o.Cancelled, o.Listener = v.globals.Forks, cancelled, &keeping{v.view, v}
+	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &keeping{v.view, v}
 	task := fleet.Task{
 		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.name, v.origin)},
 		Prepare:  v.asks,

@@ -12,22 +12,32 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
 // reaching are the flags that say which hosts are meant besides --limit, and how they
 // are reached.
 type reaching struct {
-	Inventory      string        `short:"i" help:"Take the hosts of this site (default: the current directory), or of an inventory of Ansible." placeholder:"SITE" group:"hosts"`
-	Forks          int           `help:"How many hosts at a time." default:"32" placeholder:"N" group:"hosts"`
-	SSHOption      []string      `name:"ssh-option" help:"Give the OpenSSH client an option, as its -o does." placeholder:"NAME=VALUE" sep:"none" group:"hosts"`
-	ConnectTimeout time.Duration `help:"How long a host may take to answer." default:"15s" placeholder:"DURATION" group:"hosts"`
-	AskBecomePass  bool          `help:"Ask for the password that sudo or doas wants." group:"hosts"`
-	BecomeMethod   string        `help:"Become another account by sudo or doas." placeholder:"METHOD" group:"hosts"`
-	RunnerDir      string        `help:"Look here first for the runners of other systems." placeholder:"DIR" group:"hosts"`
+	Inventory        string        `short:"i" help:"Take the hosts of this site (default: the current directory), or of an inventory of Ansible." placeholder:"SITE" group:"hosts"`
+	Forks            int           `help:"How many hosts at a time." default:"32" placeholder:"N" group:"hosts"`
+	SSHOption        []string      `name:"ssh-option" help:"Give the OpenSSH client an option, as its -o does." placeholder:"NAME=VALUE" sep:"none" group:"hosts"`
+	ConnectTimeout   time.Duration `help:"How long a host may take to answer." default:"15s" placeholder:"DURATION" group:"hosts"`
+	ReconnectTimeout span          `help:"How long to look for a host again whose connection broke in a run; 0: not at all." default:"10m" placeholder:"DURATION" group:"hosts"`
+	AskBecomePass    bool          `help:"Ask for the password that sudo or doas wants." group:"hosts"`
+	BecomeMethod     string        `help:"Become another account by sudo or doas." placeholder:"METHOD" group:"hosts"`
+	RunnerDir        string        `help:"Look here first for the runners of other systems." placeholder:"DIR" group:"hosts"`
 }
 
 // becomeMethods are the programs that a runner may be started through.
 func becomeMethods() []string { return []string{"sudo", "doas"} }
+
+// patience is how long a host is looked for again.
+func (r *reaching) patience() time.Duration {
+	if r.ReconnectTimeout == 0 {
+		return fleet.NotAgain
+	}
+	return time.Duration(r.ReconnectTimeout)
+}
 
 // check refuses what cannot be meant.
 func (r *reaching) check() error {

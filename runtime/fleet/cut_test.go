@@ -178,6 +178,29 @@ func TestLostForGood(t *testing.T) {
 	})
 }
 
+// Who has no patience leaves the run to the machine at once, and a machine that starts
+// anew likewise.
+func TestNotAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, list := machines(2, func(i int, m *machine) {
+			m.total = 3
+			m.cut = func(int) int { return 4 - 5*i } // Hello, Started, two events; or none is cut
+			m.result.Rebooting = i == 1
+		})
+		s := newSeen(t)
+		outcomes := mustRun(t, list, apply(), fleet.Options{Listener: s, Patience: fleet.NotAgain})
+		for i, want := range []string{"the connection broke", "the machine starts anew"} {
+			if o := outcomes[i]; o.Status != fleet.Left || o.Run != all[i].run || o.Err == nil || o.Err.Error() != want || all[i].attempts != 1 {
+				t.Errorf("%+v after %d attempts", o, all[i].attempts)
+			}
+		}
+		equal(t, "events", s.seqs["m0"], upTo(2))
+		if len(s.notes) > 0 {
+			t.Errorf("notes: %q", s.notes)
+		}
+	})
+}
+
 // A line that comes and goes is no reason to give up as long as it brings something, or
 // holds.
 func TestFlapping(t *testing.T) {

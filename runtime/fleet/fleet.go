@@ -60,7 +60,7 @@ type Options struct {
 	Forks   int // machines at a time; 0: 32
 	Rollout *Rollout
 	// Patience is how long to try to reach a machine again whose connection broke in
-	// a run; 0: 10 minutes.
+	// a run; 0: 10 minutes; NotAgain: it is not tried.
 	Patience time.Duration
 	// Cancelled, when it is closed, makes machines end what they do as at Ctrl-C. The
 	// end of the context leaves them alone: they go on.
@@ -68,6 +68,9 @@ type Options struct {
 	Listener  Listener   // nil: nobody is told
 	Execution *Execution // the record of it; nil: none
 }
+
+// NotAgain is the patience of who does not try to reach a machine again.
+const NotAgain time.Duration = -1
 
 // Listener is told what happens, from one goroutine at a time. What machines say comes as
 // they say it: whoever prints it makes it fit for a terminal.

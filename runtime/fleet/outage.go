@@ -150,6 +150,9 @@ func (m *member) let(ctx context.Context) *Outcome {
 
 // lost counts the time without a connection; nil: it is not over.
 func (m *member) lost(err error) *Outcome {
+	if m.options.Patience == NotAgain {
+		return &Outcome{Status: Left, Err: err}
+	}
 	switch why := err.Error(); {
 	case m.since.IsZero():
 		m.since, m.told = time.Now(), why

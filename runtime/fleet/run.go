@@ -46,7 +46,7 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 	if o.Patience == 0 {
 		o.Patience = defaultPatience
 	}
-	if o.Forks < 0 || o.Patience < 0 {
+	if o.Forks < 0 || o.Patience < 0 && o.Patience != NotAgain {
 		return nil, fmt.Errorf("forks %d and patience %s: neither can be negative", o.Forks, o.Patience)
 	}
 	names, index := make([]string, len(machines)), make(map[string]int, len(machines))

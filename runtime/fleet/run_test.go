@@ -164,7 +164,7 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		{list, fleet.Options{}},
 		{list[:1], fleet.Options{Forks: -1}},
-		{list[:1], fleet.Options{Patience: -1}},
+		{list[:1], fleet.Options{Patience: -2}},
 		{list[:1], fleet.Options{Rollout: &fleet.Rollout{Batch: []fleet.Amount{{}}}}},
 	} {
 		if out, err := fleet.Run(context.Background(), c.list, apply(), c.o); err == nil {
