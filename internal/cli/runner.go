@@ -12,7 +12,7 @@ func runs(args []string) bool {
 		return false
 	}
 	switch args[1] {
-	case "serve", "resume", "become":
+	case "serve", "resume", "become", "relay":
 		return true
 	}
 	return false

@@ -16,20 +16,22 @@ const maxSaid = 8 << 10
 // asked listens to what sudo and doas say, and gives the password when they ask for
 // it: once. So it never goes to anybody else.
 type asked struct {
-	prompt   string
-	password string
-	answer   io.Writer
-	wrong    chan struct{} // closed when it is asked for again
+	prompt string
+	known  func() (string, error) // gives the password
+	answer io.Writer
+	spoken func() bool   // whether it is somebody else by now, who asks; nil: nobody can be
+	wrong  chan struct{} // closed when it is asked for again
 
-	mu    sync.Mutex
-	said  []byte
-	since int // how much of it precedes the last question
-	given bool
-	over  bool
+	mu       sync.Mutex
+	said     []byte
+	since    int // how much of it precedes the last question
+	given    bool
+	password string // that was given
+	over     bool
 }
 
-func newAsked(prompt, password string) *asked {
-	return &asked{prompt: prompt, password: password, wrong: make(chan struct{})}
+func newAsked(prompt string, known func() (string, error)) *asked {
+	return &asked{prompt: prompt, known: known, wrong: make(chan struct{})}
 }
 
 // Write takes what is said.
@@ -57,9 +59,16 @@ func (a *asked) Write(data []byte) (int, error) {
 
 func (a *asked) ask() error {
 	switch {
+	case !a.given && a.spoken != nil && a.spoken():
+		a.given, a.over = true, true
 	case !a.given:
 		a.given = true
-		_, err := io.WriteString(a.answer, a.password+"\n")
+		password, err := a.known()
+		if err != nil {
+			return err
+		}
+		a.password = password
+		_, err = io.WriteString(a.answer, password+"\n")
 		return err
 	case !a.over:
 		a.over = true
@@ -95,6 +104,13 @@ func (a *asked) text() string {
 		text = strings.ReplaceAll(text, a.password, "")
 	}
 	return text
+}
+
+// rest is what was said after the last question.
+func (a *asked) rest() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return string(a.said[a.since:])
 }
 
 // openTerminal makes a terminal, for a program that takes a password from nothing else.

@@ -23,7 +23,7 @@ func TestAsked(t *testing.T) {
 		}
 	}
 	var given bytes.Buffer
-	a := newAsked(prompt, password)
+	a := newAsked(prompt, func() (string, error) { return password, nil })
 	a.answer = &given
 	for _, said := range []string{"We trust you have received the usual lecture\n", "<tenet A", "BC>", "\n"} {
 		io.WriteString(a, said)
@@ -41,7 +41,7 @@ func TestAsked(t *testing.T) {
 	}
 
 	given.Reset()
-	a = newAsked(prompt, password)
+	a = newAsked(prompt, func() (string, error) { return password, nil })
 	a.answer = &given
 	a.done() // it was not asked for, and the process has become somebody else
 	io.WriteString(a, prompt)
@@ -59,7 +59,7 @@ func TestAsked(t *testing.T) {
 func TestCloseAfterNonsense(t *testing.T) {
 	w := &way{cmd: exec.Command("sh", "-c", "head -c 300000 /dev/zero; cat >/dev/null"), clear: func() error { return nil }}
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p, _, err := w.start(Options{})
+	p, _, err := w.start()
 	if err != nil {
 		t.Fatal(err)
 	}

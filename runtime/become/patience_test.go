@@ -30,7 +30,7 @@ func watch(t *testing.T, args ...string) *watched {
 	}
 	way := &way{cmd: exec.Command(os.Args[0], append([]string{asServer}, args...)...), clear: func() error { return nil }}
 	way.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p, out, err := way.start(Options{})
+	p, out, err := way.start()
 	if err != nil {
 		t.Fatal(err)
 	}

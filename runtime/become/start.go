@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -27,8 +29,9 @@ type process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      io.ReadCloser
-	terminal *os.File // its own, if it was started from one
-	slave    *os.File // the terminal's other end: while nobody holds that, nothing can be read
+	terminal *os.File      // its own, if it was started from one
+	slave    *os.File      // the terminal's other end: while nobody holds that, nothing can be read
+	heard    chan struct{} // closed once nothing comes from the terminal any more
 	asked    *asked
 	clear    func() error // removes what it was started from
 	ended    chan struct{}
@@ -45,7 +48,7 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 	if err != nil {
 		return nil, nil, err
 	}
-	p, out, err := way.start(o)
+	p, out, err := way.start()
 	if err != nil {
 		return nil, nil, errors.Join(way.failed(err.Error(), ""), way.clear())
 	}
@@ -57,6 +60,7 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 	said := make(chan greeting, 1)
 	go func() {
 		var g greeting
+		p.speaks()
 		g.err = conn.Expect(kindHello, &g.hello)
 		said <- g
 	}()
@@ -68,7 +72,6 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 		case g.hello.Protocol != protocol:
 			err = fmt.Errorf("the process speaks %q, and not %q", g.hello.Protocol, protocol)
 		default:
-			p.asked.done()
 			// Nobody needs the copy any more: the process holds it.
 			if err := p.clear(); err != nil {
 				return nil, nil, errors.Join(err, p.close())
@@ -111,8 +114,8 @@ func reason(err error, p *process) string {
 }
 
 // start starts a command, whose output it gives.
-func (w *way) start(o Options) (*process, io.Reader, error) {
-	p := &process{cmd: w.cmd, clear: w.clear, ended: make(chan struct{}), asked: newAsked(w.prompt, o.Password)}
+func (w *way) start() (*process, io.Reader, error) {
+	p := &process{cmd: w.cmd, clear: w.clear, ended: make(chan struct{}), asked: newAsked(w.prompt, w.known)}
 	in, err := w.cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, err
@@ -123,7 +126,10 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 	}
 	p.in = in
 	p.asked.answer = in
-	w.cmd.Stderr = p.asked
+	p.asked.spoken = func() bool { return readable(out, false) }
+	if w.cmd.Stderr == nil {
+		w.cmd.Stderr = p.asked
+	}
 	if w.terminal {
 		if p.terminal, p.slave, err = openTerminal(); err != nil {
 			return nil, nil, fmt.Errorf("no terminal to give the password on: %w", err)
@@ -142,7 +148,11 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 		}
 	}
 	if p.terminal != nil {
-		go io.Copy(p.asked, p.terminal)
+		p.heard = make(chan struct{})
+		go func() {
+			defer close(p.heard)
+			_, _ = io.Copy(p.asked, p.terminal) // the end is an error: nobody has the other end
+		}()
 	}
 	// Output is read before its end is waited for: Wait closes it.
 	reader := &untilEnd{ReadCloser: out, end: make(chan struct{})}
@@ -153,6 +163,41 @@ func (w *way) start(o Options) (*process, io.Reader, error) {
 		close(p.ended)
 	}()
 	return p, reader, nil
+}
+
+// speaks waits until the process has said something, or is not going to. It is the other
+// account's from then on, and may ask for a password as it likes: it gets none. Nothing
+// is read before that, so that who asks after the first word is known by it.
+func (p *process) speaks() {
+	readable(p.out.(*untilEnd).ReadCloser, true)
+	p.asked.done()
+}
+
+// readable reports whether something can be read from a pipe, its end included; it waits
+// for that, if it is to.
+func readable(pipe any, wait bool) bool {
+	conn, ok := pipe.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	now := false
+	look := func(fd uintptr) bool {
+		list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(list, 0)
+		now = err == nil && n > 0
+		return now
+	}
+	// The errors are that it was closed, and then nobody asks.
+	if wait {
+		_ = raw.Read(look)
+	} else { // while somebody else may wait
+		_ = raw.Control(func(fd uintptr) { look(fd) })
+	}
+	return now
 }
 
 // untilEnd tells when nothing comes any more.

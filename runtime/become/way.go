@@ -21,12 +21,13 @@ const (
 // way is how the process of an account is started.
 type way struct {
 	cmd      *exec.Cmd
-	method   string // sudo, doas; empty: by the rights of root
-	login    string // who asks
-	user     string // to become
-	password bool   // there is one
-	prompt   string // after which the password is given; empty: never
-	terminal bool   // the password is asked for on a terminal
+	method   string                 // sudo, doas; empty: by the rights of root
+	login    string                 // who asks
+	user     string                 // to become
+	password bool                   // there is one
+	prompt   string                 // after which the password is given; empty: never
+	terminal bool                   // the password is asked for on a terminal
+	known    func() (string, error) // gives it
 	clear    func() error
 }
 
@@ -35,7 +36,7 @@ type way struct {
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/wrappers/bin"
 
 func (o Options) way(u host.User) (*way, error) {
-	w := &way{user: u.Name, password: o.Password != "", clear: func() error { return nil }}
+	w := &way{user: u.Name, password: o.Password != "", known: func() (string, error) { return o.Password, nil }, clear: func() error { return nil }}
 	program := o.Program
 	if program == "" {
 		var err error

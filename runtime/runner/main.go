@@ -43,6 +43,7 @@ type Process struct {
 const usageText = `usage: runner serve [--facts NAME,…] [--site SITE] [--state-dir DIR] [--root DIR] [--digest SHA256]
        runner resume ID [--state-dir DIR]
        runner become
+       runner relay --digest=SHA256 ASK PROMPT PROGRAM ARGUMENT…
 `
 
 // Main is the program that acts on hosts: it does what the arguments say, and gives the
@@ -62,6 +63,11 @@ func Main(args []string, p Process) int {
 		err = p.resume(ctx, args[1:])
 	case "become":
 		err = p.become(ctx, args[1:])
+	case "relay":
+		var status int
+		if status, err = p.relay(ctx, args[1:]); err == nil {
+			return status
+		}
 	default:
 		err = wrong("there is no command %q", args[0])
 	}
@@ -249,6 +255,27 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 		return &Error{Err: fmt.Errorf("run %s has failed", run.Run), Hint: "tenet logs " + run.Run + " shows what"}
 	}
 	return nil
+}
+
+// relay runs a program on a terminal of its own, whose arguments are no options of ours.
+func (p *Process) relay(ctx context.Context, args []string) (int, error) {
+	if len(args) < 4 {
+		return 0, wrong("relay takes what to say, what to wait for, and a program")
+	}
+	digest, ok := strings.CutPrefix(args[0], "--digest=")
+	errs, file := p.Err.(*os.File)
+	if !ok || !file {
+		return 0, wrong("relay takes --digest first, and has a file as its standard error")
+	}
+	if err := checkSelf(digest); err != nil {
+		return 0, err
+	}
+	r := become.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: p.In, Out: p.Out, Err: errs}
+	status, err := r.Run(ctx)
+	if err != nil {
+		return 0, &Error{Err: err}
+	}
+	return status, nil
 }
 
 // become lets another runner act as the account of this process.

@@ -48,7 +48,7 @@ func TestBecome(t *testing.T) {
 	w := becoming(t, "", "", `[ "$1 $2 $3 $4 $5" = "-n -H -u root --" ] || exit 9; shift 5; exec "$@"`)
 	w.dial(t, wire.Opening{StateDir: "/a 'b"})
 	w.dial(t, wire.Opening{})
-	w = becoming(t, "doas", "unused", `[ "$1 $2 $3" = "-n -u root" ] || exit 9; shift 3; exec "$@"`)
+	w = becoming(t, "doas", "", `[ "$1 $2 $3" = "-n -u root" ] || exit 9; shift 3; exec "$@"`)
 	w.dial(t, wire.Opening{})
 	// Who is it already needs nothing.
 	w = becoming(t, "sudo", "", "exit 9")
@@ -67,6 +67,85 @@ func TestBecomeWithPassword(t *testing.T) {
 	}
 	// Who is not asked is not told.
 	w = becoming(t, "", "right", `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`)
+	w.dial(t, wire.Opening{})
+}
+
+// doas is one that takes the password "right", once, from its terminal alone.
+const doas = `
+[ "$1" != -n ] || { echo "doas: Authentication required" >&2; exit 1; }
+[ "$1 $2 $3" = "-u root --" ] || exit 9
+shift 3
+[ -n "$nopass" ] || {
+  printf "\rdoas (deploy@web1) password: " > /dev/tty || exit 8
+  read -r given < /dev/tty || exit 1
+  echo >/dev/tty
+  echo "$given" >> "$HOME/asked"
+  [ "$given" = right ] || { echo "doas: Authentication failed" >&2; exit 1; }
+}
+id() { [ "$1" = -un ] && echo root || echo 0; }
+XDG_CACHE_HOME=$HOME/root; export XDG_CACHE_HOME
+exec "$@"`
+
+// Who takes a password from a terminal alone gets one, by the runner of who logs in. It
+// is brought to both accounts, once.
+func TestBecomeOnTerminal(t *testing.T) {
+	t.Parallel()
+	w := becoming(t, "doas", "right", doas)
+	for range 2 {
+		hello := w.dial(t, wire.Opening{StateDir: "/a 'b"})
+		if said := string(hello.Facts["args"]); strings.Contains(said, "right") || !strings.Contains(said, "/a 'b") {
+			t.Errorf("it is started with %s", said)
+		}
+		if !strings.HasPrefix(hello.User, filepath.Join(w.home, "root")) {
+			t.Errorf("%s runs", hello.User)
+		}
+	}
+	if got := w.notes.String(); strings.Count(got, "copying") != 2 {
+		t.Errorf("%s", got)
+	}
+	if asked, err := os.ReadFile(filepath.Join(w.home, "asked")); err != nil || string(asked) != "right\nright\n" {
+		t.Errorf("%q %v", asked, err)
+	}
+	// Each of the two is replaced where it is damaged.
+	for _, dir := range []string{".cache", "root"} {
+		found, err := filepath.Glob(filepath.Join(w.home, dir, "tenet/*/*"))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%q %v", found, err)
+		}
+		write(t, found[0], "#!/bin/sh\nkill -11 $$\n")
+		w.notes.Reset()
+		w.dial(t, wire.Opening{})
+		if got := w.notes.String(); !strings.Contains(got, "damaged") {
+			t.Errorf("%s: %s", dir, got)
+		}
+	}
+	// Who is not asked is not told.
+	w.tool(t, "doas", "nopass=1\n"+doas)
+	w.dial(t, wire.Opening{})
+	if asked, err := os.ReadFile(filepath.Join(w.home, "asked")); err != nil || strings.Count(string(asked), "\n") != 5 {
+		t.Errorf("%q %v", asked, err)
+	}
+	w.tool(t, "doas", doas)
+	w.host.Become.Password = "wrong"
+	if e := w.fails(t); e.Code != codeBecome || e.Message != "the password of deploy is not the right one for doas" || !e.Reached {
+		t.Errorf("%+v", e)
+	}
+	if asked, err := os.ReadFile(filepath.Join(w.home, "asked")); err != nil || strings.Count(string(asked), "wrong") != 1 {
+		t.Errorf("%q %v", asked, err)
+	}
+	w.tool(t, "doas", "echo doas: Operation not permitted >&2; exit 1")
+	if e := w.fails(t); e.Code != codeBecome || e.Message != "doas does not let deploy become root" || !strings.Contains(e.Hint, "permit nopass deploy") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// sudo that wants a terminal gets one.
+func TestSudoOnTerminal(t *testing.T) {
+	t.Parallel()
+	const wants = "[ -t 0 ] || ( : < /dev/tty ) 2>/dev/null || { echo \"sudo: sorry, you must have a tty to run sudo\" >&2; exit 1; }\n"
+	w := becoming(t, "", "right", wants+strings.NewReplacer("read -r given", "read -r given < /dev/tty", `printf %s "$prompt" >&2`, `printf %s "$prompt" > /dev/tty`).Replace(sudo))
+	w.dial(t, wire.Opening{})
+	w = becoming(t, "", "", wants+`[ "$1 $2 $3 $4 $5" = "-n -H -u root --" ] || exit 9; shift 5; exec "$@"`)
 	w.dial(t, wire.Opening{})
 }
 

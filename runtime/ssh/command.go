@@ -83,14 +83,17 @@ func (c *Client) timeout() time.Duration {
 }
 
 // remote is what the login shell is given: one line that all shells read alike.
-func remote(h Host, nonce, table, force string, o wire.Opening) string {
-	words := []string{nonce, h.Cache, table, force}
+func remote(h Host, nonce, table, force string, terminal bool, o wire.Opening) string {
+	words := []string{nonce, h.Cache, table, force, "serve"}
 	words = append(words, arguments(o)...)
 	script := oneLine(startScript)
 	if b := h.Become; b.User != "" {
 		how := b.method()
-		if b.asks() {
-			how = "password"
+		if b.Password != "" {
+			how += "-password"
+		}
+		if terminal {
+			how += "-terminal"
 		}
 		words = append([]string{nonce, script, how, b.User}, words...)
 		script = oneLine(becomeScript)
@@ -115,8 +118,11 @@ func arguments(o wire.Opening) []string {
 	return out
 }
 
-// asks reports whether a password can be given: doas takes one from a terminal only.
-func (b Become) asks() bool { return b.User != "" && b.Password != "" && b.method() == "sudo" }
+// asks reports whether a password may be asked for.
+func (b Become) asks() bool { return b.User != "" && b.Password != "" }
+
+// terminal reports whether it is asked for on a terminal alone.
+func (b Become) terminal() bool { return b.asks() && b.method() == "doas" }
 
 func (b Become) method() string {
 	if b.Method == "" {

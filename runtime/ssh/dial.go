@@ -20,20 +20,33 @@ import (
 // ctx ends before that, so does the attempt; a connection is ended by Close. The
 // error is an *Error.
 //
-// A runner that lies damaged on the host is brought anew, over a second connection.
+// A runner that lies damaged on the host is brought anew, over a second connection; and
+// so is sudo tried again that has said that it wants a terminal.
 func (c *Client) Dial(ctx context.Context, h Host, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 	if err := h.check(); err != nil {
 		return nil, nil, err
 	}
-	conn, hello, err := c.dial(ctx, h, o, "")
-	if err != nil && err.Code == codeDamaged {
-		c.note(h, "the runner there is damaged, and is replaced")
-		conn, hello, err = c.dial(ctx, h, o, "force")
+	how := way{terminal: h.Become.terminal()}
+	for {
+		conn, hello, err := c.dial(ctx, h, o, how)
+		switch {
+		case err == nil:
+			return conn, hello, nil
+		case err.Code == codeDamaged && how.force == "":
+			c.note(h, "the runner there is damaged, and is replaced")
+			how.force = "force"
+		case err.Code == codeBecome && err.terminal && !how.terminal:
+			how.terminal = true
+		default:
+			return nil, nil, err
+		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return conn, hello, nil
+}
+
+// way is how a connection is made.
+type way struct {
+	force    string // "force": the runner is brought anew
+	terminal bool   // who lets become the account wants a terminal
 }
 
 // check finds what cannot be passed on as it is meant.
@@ -85,6 +98,7 @@ type attempt struct {
 
 	connected bool          // the host has answered
 	login     string        // who logged in, where sudo was called then
+	relayed   bool          // the login account's runner was started, to give a terminal
 	running   bool          // the runner was started
 	sent      chan struct{} // closed once the runner is brought; nil: it need not be
 	noise     string        // what was printed before an answer
@@ -99,7 +113,7 @@ var (
 	errPassword = errors.New("the password is wrong")
 )
 
-func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, force string) (*wire.Conn, *wire.Hello, *Error) {
+func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wire.Conn, *wire.Hello, *Error) {
 	random := make([]byte, 12)
 	rand.Read(random) // it never fails
 	a := &attempt{ctx: ctx, client: c, host: h, nonce: hex.EncodeToString(random)}
@@ -113,7 +127,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, force string)
 		prompt = "<tenet " + a.nonce + " password>"
 	}
 	a.runners = cmp.Or(c.Runners, &Runners{})
-	p, err := start(c.argv(h, remote(h, a.nonce, a.runners.table(), force, o)), prompt, func(times int) {
+	p, err := start(c.argv(h, remote(h, a.nonce, a.runners.table(), how.force, how.terminal, o)), prompt, func(times int) {
 		if times == 1 {
 			passwords <- struct{}{}
 		} else {
@@ -175,10 +189,14 @@ func (a *attempt) talk() (*wire.Conn, *wire.Hello, error) {
 			what, folder, _ := strings.Cut(answer.rest, " ")
 			return nil, nil, &scriptError{what, printable(folder)}
 		case wordRun:
-			a.running = true
 			if a.sent != nil {
 				<-a.sent
 			}
+			if answer.rest == "relay" && a.login != "" && !a.relayed {
+				a.relayed, a.sent = true, nil // the next is another account's
+				continue
+			}
+			a.running = true
 			return a.hello()
 		default:
 			return nil, nil, errAnswer

@@ -137,9 +137,9 @@ func (a *attempt) endedEarly() *Error {
 		return &Error{Code: codeShell, Message: message, Reached: true}
 	case cut:
 		return &Error{Code: codeCut, Message: joined("the connection was cut", lastLine(text)), Again: true}
-	case !a.running && a.login != "":
+	case !a.running && a.login != "" && !(a.relayed && a.sent == nil && brokenExit(code)): // then it was the relay
 		return a.becomeError(text)
-	case !a.running:
+	case !a.running && !a.relayed:
 		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), lastLine(text))}
 	case a.sent == nil && brokenExit(code): // as long as it is not brought anew
 		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", lastLine(text))}

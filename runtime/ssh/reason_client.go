@@ -89,9 +89,6 @@ func (a *attempt) becomeError(text string) *Error {
 	rule := login + " ALL=(ALL) NOPASSWD: ALL in /etc/sudoers.d/tenet"
 	needs := "it needs the rule "
 	if method == "doas" {
-		if a.host.Become.Password != "" {
-			needs = "doas takes a password from a terminal only: it needs the rule "
-		}
 		rule = "permit nopass " + login + " as " + user + " in /etc/doas.conf"
 	}
 	e := &Error{Code: codeBecome, Reached: true, Hint: needs + rule}
@@ -104,18 +101,17 @@ func (a *attempt) becomeError(text string) *Error {
 		return false
 	}
 	switch {
-	case has("incorrect password", "Sorry, try again"):
+	case has("incorrect password", "Sorry, try again", "Authentication failed", "Authorization failed"):
 		e.Message, e.Hint = fmt.Sprintf("the password of %s is not the right one for %s", login, method), ""
 	case has("password is required", "authentication is required", "Authentication required", "Authorization required"):
 		e.Message = fmt.Sprintf("%s wants a password to let %s become %s", method, login, user)
-		if method == "sudo" {
-			e.Hint += ", or --ask-become-pass"
-		}
+		e.Hint += ", or --ask-become-pass"
 	case has("unknown user", "invalid user", "user not found"):
 		e.Message, e.Hint = fmt.Sprintf("there is no account %s to become", user), ""
 	case has("not in the sudoers", "not allowed to", "may not run sudo", "Operation not permitted", "I'm sorry"):
 		e.Message = fmt.Sprintf("%s does not let %s become %s", method, login, user)
 	case has("must have a tty", "no tty present"):
+		e.terminal = true
 		e.Message, e.Hint = fmt.Sprintf("sudo wants a terminal to let %s become %s", login, user), "it needs the rule Defaults:"+login+" !requiretty in /etc/sudoers.d/tenet"
 	case has("no new privileges", "must be owned by uid 0", "effective uid is not 0", "setuid"):
 		e.Message, e.Hint = joined(method+" cannot work there", lastLine(text)), ""

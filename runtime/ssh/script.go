@@ -12,7 +12,8 @@ import "strings"
 
 // startScript starts the runner, or has it brought before. Its arguments are the
 // nonce, the cache folder or nothing, the runners that the controller has as
-// "Linux_x86_64=DIGEST …", "force" to have it brought anew, and the runner's own.
+// "Linux_x86_64=DIGEST …", "force" to have it brought anew, and the runner's own: its
+// command first.
 //
 // The runner is the script's child, since what OpenSSH tells of a program that a signal
 // ended is the same as of a connection that was cut.
@@ -23,7 +24,7 @@ const startScript = `
 n=$1 c=$2 t=$3 f=$4; shift 4;
 say() { echo "<tenet $n $*>"; };
 fail() { say fail "$1" "$c"; exit 96; };
-go() { say run; "$r" runner serve --digest="$d" "$@"; exit $?; };
+go() { v=$1; shift; say run "$v"; "$r" runner "$v" --digest="$d" "$@"; exit $?; };
 if [ -z "$c" ]; then
   if [ "$(id -u)" = 0 ]; then c=/var/cache; else c=$XDG_CACHE_HOME; fi;
   case $c in
@@ -70,18 +71,26 @@ go "$@"
 // becomeScript runs another script as another account. Its arguments are the nonce,
 // the script, how to become it, the account, and the script's own. Where a password is
 // to be given, sudo asks for it with a line that holds the nonce.
+//
+// Who asks on a terminal alone is given one by the runner, which the login account has
+// for that in its own cache: see become.Relay. The script runs twice then.
 const becomeScript = `
 n=$1 s=$2 m=$3 a=$4; shift 4;
 l=$(id -un);
 if [ "$l" = "$a" ]; then exec /bin/sh -c "$s" tenet "$@"; fi;
-p=$m;
-if [ "$m" = password ]; then p=sudo; fi;
+case $m in doas*) p=doas;; *) p=sudo;; esac;
 if command -v "$p" >/dev/null 2>&1; then echo "<tenet $n become $l>"; else echo "<tenet $n fail $p>"; exit 96; fi;
+t=$3 f=$4 q="<tenet $n password>";
 case $m in
   sudo) exec sudo -n -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
-  password) exec sudo -S -p "<tenet $n password>" -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
+  sudo-password) exec sudo -S -p "$q" -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
+  sudo-terminal) set -- "$q" sudo -n -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
+  sudo-password-terminal) set -- "$q" sudo -p "$q" -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
   doas) exec doas -n -u "$a" /bin/sh -c "$s" tenet "$@";;
-esac
+  doas-password-terminal) LC_ALL=C; export LC_ALL; set -- "assword: " doas -u "$a" -- /bin/sh -c "$s" tenet "$@";;
+  *) exit 96;;
+esac;
+exec /bin/sh -c "$s" tenet "$n" "" "$t" "$f" relay "$q" "$@"
 `
 
 // oneLine joins a script's lines.

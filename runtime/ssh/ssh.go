@@ -46,7 +46,8 @@ type Error struct {
 	Message string // one line, without the host's name, so that hosts with the same can be told together
 	Hint    string
 
-	cause error
+	cause    error
+	terminal bool // it would help to ask on a terminal
 }
 
 // Error gives the message.

@@ -14,17 +14,35 @@ command "who" {
 }
 `
 
-// By a password that is typed once, for all hosts; it shows up nowhere.
+// By a password that is typed once, for all hosts; it shows up nowhere. sudo reads it
+// from the connection, or from a terminal where it wants one, as doas always does.
 func TestSSHBecomeByPassword(t *testing.T) {
 	f := tenHosts(t)
 	f.hosts = f.hosts[2:4]
+	f.byPassword(t)
+	for _, h := range f.hosts {
+		f.on(h, "echo 'Defaults requiretty' > /etc/sudoers.d/tty && chmod 440 /etc/sudoers.d/tty")
+	}
+	f.byPassword(t)
+	for _, h := range f.hosts {
+		f.on(h, "dpkg -i /opt/parcels/opendoas_*.deb && echo 'permit asked' > /etc/doas.conf && chmod 600 /etc/doas.conf")
+	}
+	f.byPassword(t, "--become-method", "doas")
+}
+
+// byPassword applies with a right password and with a wrong one.
+func (f *fleet) byPassword(t *testing.T, args ...string) {
+	t.Helper()
+	for _, h := range f.hosts {
+		f.on(h, "rm -f /srv/who-*")
+	}
 	site := f.site("asked", f.hostBlocks("  user   = \"asked\"\n  become = \"root\"")+whoActs)
 	type answered struct {
 		password string
 		status   int
 	}
 	for name, a := range map[string]answered{"right": {password, 0}, "wrong": {"wrong", 1}} {
-		p, err := f.c.StartOnTerminal(t.Context(), tenetPath(), "apply", "--yes", "--ask-become-pass", site)
+		p, err := f.c.StartOnTerminal(t.Context(), append([]string{tenetPath(), "apply", "--yes", "--ask-become-pass", site}, args...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
