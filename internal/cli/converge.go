@@ -26,7 +26,8 @@ func (o converging) check() error {
 
 // convergence is how the runs of one apply went: its last line of JSON.
 type convergence struct {
-	Type      string     `json:"type"` // "convergence"
+	Type      string     `json:"type"`           // "convergence"
+	Host      string     `json:"host,omitempty"` // of several
 	Converged bool       `json:"converged"`
 	Runs      int        `json:"runs"`
 	Limit     int        `json:"limit"`
@@ -215,14 +216,20 @@ type noting struct {
 
 // Event notes what was changed, and hands the event on.
 func (n *noting) Event(ev states.Event) {
-	if ev.Type == states.EventPart && ev.Outcome == states.Changed {
-		p := changing{Address: ev.Address, Type: ev.Part, Key: ev.Key, Action: ev.Action, handler: n.handlers[ev.Invocation]}
-		for _, c := range ev.Changes {
-			p.Attributes = append(p.Attributes, c.Attribute)
-		}
-		*n.list = append(*n.list, p)
-	}
+	noteChange(n.list, n.handlers, &ev)
 	n.Renderer.Event(ev)
+}
+
+// noteChange adds to a list what an event says was changed.
+func noteChange(list *[]changing, handlers map[string]bool, ev *states.Event) {
+	if ev.Type != states.EventPart || ev.Outcome != states.Changed {
+		return
+	}
+	p := changing{Address: ev.Address, Type: ev.Part, Key: ev.Key, Action: ev.Action, handler: handlers[ev.Invocation]}
+	for _, c := range ev.Changes {
+		p.Attributes = append(p.Attributes, c.Attribute)
+	}
+	*list = append(*list, p)
 }
 
 // handlersOf gives the addresses of the waves that run only when they are called.

@@ -51,6 +51,14 @@ func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error
 // said the time before is not said again. It remembers two times.
 type said struct{ before, now map[string]bool }
 
+// all reports whether each of them was shown by the evaluation before.
+func (d *said) all(diags diag.List) bool {
+	return d != nil && !slices.ContainsFunc(diags, func(one diag.Diagnostic) bool {
+		text, err := json.Marshal(one)
+		return err != nil || !d.before[string(text)]
+	})
+}
+
 // again begins another evaluation.
 func (d *said) again() { d.before, d.now = d.now, nil }
 

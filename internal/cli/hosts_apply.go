@@ -36,10 +36,6 @@ func (s *client) planHosts(ctx context.Context, cmd *planCmd, c *site, hosts []l
 
 // applyHosts brings hosts into the declared state.
 func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) error {
-	if cmd.UntilConverged != nil {
-		return usage("apply again until nothing changes, or name one host with --limit that is this machine",
-			"--until-converged is for this machine, and these are hosts that are reached from it")
-	}
 	rollout, err := s.rollout(ctx, cmd, c, hosts)
 	if err != nil {
 		return err
@@ -47,6 +43,9 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 	v, err := s.several(ctx, c, hosts)
 	if err != nil {
 		return err
+	}
+	if cmd.UntilConverged != nil {
+		return v.convergeAll(ctx, cmd, rollout)
 	}
 	return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, rollout)
 }
@@ -56,12 +55,16 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *fleet.Rollout) (err error) {
 	machines, looked := v.machines, []fleet.Outcome(nil)
 	if !yes {
-		machines, looked, err = v.consent(ctx)
+		machines, looked, err = v.consent(ctx, "%s?")
 		if err != nil || len(machines) == 0 {
 			return errors.Join(err, v.ended(looked, false))
 		}
 	}
-	return v.carryOut(ctx, wire.OpApply, machines, rollout, looked, detailed)
+	outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout)
+	if err != nil {
+		return err
+	}
+	return v.ended(append(looked, outcomes...), detailed)
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
@@ -121,9 +124,27 @@ func (v *several) tellLeft(outcomes []fleet.Outcome) {
 	}
 }
 
-// consent shows the plan of all hosts and asks. It gives those on which there is
+// execute does on machines what changes them, as one execution, which is recorded.
+func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout) ([]fleet.Outcome, error) {
+	x, err := v.begin(machines)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := v.run(ctx, op, machines, fleet.Options{Rollout: rollout, Execution: x})
+	if closed := x.Close(); closed != nil {
+		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.tellLeft(outcomes)
+	return outcomes, nil
+}
+
+// consent shows the plan of all hosts and asks: question has a place for what is to be done
+// where. It gives those on which there is
 // something to do, none where nobody wants that, and how it ended with the others.
-func (v *several) consent(ctx context.Context) ([]*fleet.Machine, []fleet.Outcome, error) {
+func (v *several) consent(ctx context.Context, question string) ([]*fleet.Machine, []fleet.Outcome, error) {
 	v.keep = true
 	defer func() { v.keep = false }()
 	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
@@ -145,11 +166,11 @@ func (v *several) consent(ctx context.Context) ([]*fleet.Machine, []fleet.Outcom
 	if len(machines) == 0 || v.wasInterrupted() {
 		return nil, rest, nil
 	}
-	question := "Apply this?"
+	what := "Apply this"
 	if n := len(outcomes) - len(machines); n > 0 {
-		question = fmt.Sprintf("Apply this on %s of %d?", people(len(machines), "host", "hosts"), len(outcomes))
+		what = fmt.Sprintf("Apply this on %s of %d", people(len(machines), "host", "hosts"), len(outcomes))
 	}
-	yes, err := v.ask(ctx, bufio.NewReader(v.In), question)
+	yes, err := v.ask(ctx, bufio.NewReader(v.In), fmt.Sprintf(question, what))
 	if err != nil || !yes {
 		return nil, nil, err
 	}

@@ -142,7 +142,7 @@ func (v *several) showFindings() error {
 		byHosts[title] = append(byHosts[title], f.Diagnostic)
 	}
 	for _, title := range all {
-		if title != "" {
+		if title != "" && !v.said.all(byHosts[title]) {
 			fmt.Fprintln(v.Err, ui.Clean(title))
 		}
 		if err := v.diagnose(v.site, byHosts[title].Sorted()); err != nil && !byHosts[title].HasErrors() {
@@ -168,9 +168,8 @@ func siteTrouble(o *fleet.Outcome) *states.Failure {
 	return f
 }
 
-// ended gives the exit status of what was done on hosts.
-func (v *several) ended(outcomes []fleet.Outcome, detailed bool) error {
-	var codes []int
+// ended gives the exit status of what was done on hosts. Codes are further ones.
+func (v *several) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
 	for i := range outcomes {
 		o := &outcomes[i]
 		codes = append(codes, statusOf(o))

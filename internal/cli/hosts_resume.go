@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/tenetcm/tenet/lang"
@@ -62,7 +61,11 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 	for _, name := range m.untouched {
 		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Spared, Err: nothingThere(x)})
 	}
-	return v.carryOut(ctx, wire.OpResume, v.machines, rollout, nil, cmd.DetailedExitcode)
+	outcomes, err := v.execute(ctx, wire.OpResume, v.machines, rollout)
+	if err != nil {
+		return err
+	}
+	return v.ended(outcomes, cmd.DetailedExitcode)
 }
 
 // nothingThere is why a host has nothing of an execution to go on with.
@@ -80,31 +83,4 @@ func (r *rollingOut) alone() (*fleet.Rollout, error) {
 		return nil, err
 	}
 	return rolloutOf(wanted), nil
-}
-
-// carryOut does on machines what changes them, as one execution, which is recorded. Rest
-// is how it ended with hosts on which nothing is done.
-func (v *several) carryOut(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout, rest []fleet.Outcome, detailed bool) error {
-	outcomes, err := v.execute(ctx, op, machines, rollout, rest)
-	if err != nil {
-		return err
-	}
-	return v.ended(outcomes, detailed)
-}
-
-// execute is carryOut without the exit status.
-func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout, rest []fleet.Outcome) ([]fleet.Outcome, error) {
-	x, err := v.begin(machines)
-	if err != nil {
-		return nil, err
-	}
-	outcomes, err := v.run(ctx, op, machines, fleet.Options{Rollout: rollout, Execution: x})
-	if closed := x.Close(); closed != nil {
-		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	v.tellLeft(outcomes)
-	return append(rest, outcomes...), nil
 }

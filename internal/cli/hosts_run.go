@@ -46,6 +46,9 @@ type several struct {
 	execution string
 	rows      map[string][]states.Event
 
+	// converging is how hosts fare that are applied until nothing changes; nil: none are.
+	converging map[string]*converger
+
 	mu      sync.Mutex
 	found   findings
 	nothing map[string]error          // hosts of which nothing is selected, and why
@@ -177,6 +180,9 @@ func (k *keeping) Event(machine string, ev states.Event) {
 		k.v.events[machine] = append(k.v.events[machine], row)
 		k.v.mu.Unlock()
 	}
+	if c := k.v.converging[machine]; c != nil {
+		c.note(&ev)
+	}
 	k.Fleet.Event(machine, ev)
 }
 
@@ -228,6 +234,9 @@ func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hel
 		return nil, nil, err
 	}
 	v.view.Prepared(m.Name, c.run)
+	if known := v.converging[m.Name]; known != nil {
+		known.handlers = handlersOf(c.run)
+	}
 	b := &bundle.Bundle{
 		Execution: v.execution, Origin: v.origin, Run: c.run, Places: c.recorded(), Files: c.sources,
 		Parallel: v.globals.Parallel, LockTimeout: v.lockTimeout,

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/states"
+)
+
+// converger is how one host fares that is applied again and again.
+type converger struct {
+	end          convergence
+	failed       bool // its last run
+	changed      bool // by any of them
+	handlers     map[string]bool
+	last, before []changing
+	outcome      fleet.Outcome // the last one
+}
+
+// note notes what a run changes.
+func (c *converger) note(ev *states.Event) { noteChange(&c.last, c.handlers, ev) }
+
+// convergeAll applies on all hosts, and again on those where the run before has changed
+// something, or failed. Each time is an execution by itself, and goes batch by batch where
+// that is wanted.
+func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *fleet.Rollout) error {
+	limit := *cmd.UntilConverged
+	machines, looked := v.machines, []fleet.Outcome(nil)
+	if !cmd.Yes {
+		var err error
+		machines, looked, err = v.consent(ctx, fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
+		if err != nil || len(machines) == 0 {
+			return cmp.Or(err, v.ended(looked, false))
+		}
+	}
+	all := machines
+	v.converging = map[string]*converger{}
+	for _, m := range all {
+		v.converging[m.Name] = &converger{end: convergence{Type: "convergence", Host: m.Name, Limit: limit, Changing: []changing{}}}
+	}
+	for run := 1; ; run++ {
+		outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout)
+		if err != nil {
+			return err
+		}
+		machines = v.unsettled(machines, outcomes)
+		if len(machines) == 0 || run == limit || v.wasInterrupted() {
+			break
+		}
+		if err := v.tell("\nAgain, run %d of %d at most, on %s:", run+1, limit, people(len(machines), "host", "hosts")); err != nil {
+			return err
+		}
+		v.rows = nil // what was consented to is done
+		v.said.again()
+	}
+	return v.allConverged(all, looked, cmd.DetailedExitcode)
+}
+
+// unsettled takes note of how a run ended on machines, and gives those on which another one
+// may lead further: on no other where a rollout was stopped.
+func (v *several) unsettled(machines []*fleet.Machine, outcomes []fleet.Outcome) []*fleet.Machine {
+	var again []*fleet.Machine
+	stopped := false
+	for i, m := range machines {
+		o, c := outcomes[i], v.converging[m.Name]
+		c.outcome = o
+		stopped = stopped || o.Status == fleet.Spared
+		if o.End == nil || o.End.Result == nil || o.Status != fleet.Done && o.Status != fleet.Failed {
+			continue // no run, or none that has ended
+		}
+		r := o.End.Result
+		c.end.Runs++
+		c.failed, c.changed = r.Failed, c.changed || r.Counts.Changed > 0
+		c.end.Converged = o.Status == fleet.Done && !r.Failed && r.Counts.Changed == 0
+		if c.end.Changing = []changing{}; !c.end.Converged {
+			c.end.Changing = still(c.before, c.last, c.end.Runs)
+			again = append(again, m)
+		}
+		c.before, c.last = c.last, nil
+	}
+	if stopped {
+		return nil
+	}
+	return again
+}
+
+// allConverged tells how it ended, hosts alike together, and gives the exit status. How it
+// ended with a host where no run did was told before.
+func (v *several) allConverged(machines []*fleet.Machine, looked []fleet.Outcome, detailed bool) error {
+	outcomes := looked
+	var codes []int
+	var good, bad alike
+	for _, m := range machines {
+		c := v.converging[m.Name]
+		outcomes = append(outcomes, c.outcome)
+		if detailed && c.changed {
+			codes = append(codes, exitChanges)
+		}
+		if v.globals.JSON {
+			if err := v.printLine(c.end); err != nil {
+				return err
+			}
+		}
+		runs := counted(c.end.Runs, "run")
+		switch {
+		case c.end.Runs == 0:
+		case c.end.Converged:
+			good.add(m.Name, "converged after "+runs)
+		default:
+			codes = append(codes, exitFailed)
+			text, hint := c.end.explain(runs, c.failed)
+			if hint != "" {
+				text += "\n  hint: " + hint
+			}
+			bad.add(m.Name, text)
+		}
+	}
+	for _, text := range good.order {
+		if err := v.tell("%s", ui.Clean(v.title(good.hosts[text])+" "+text)); err != nil {
+			return err
+		}
+	}
+	for _, text := range bad.order {
+		if !v.globals.JSON {
+			fmt.Fprintln(v.Err, ui.Clean(v.title(bad.hosts[text])+" "+strings.TrimSpace(text)))
+		}
+	}
+	return v.ended(outcomes, false, codes...)
+}
