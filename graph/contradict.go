@@ -24,6 +24,7 @@ type wish struct {
 func (p *planner) contradict() {
 	type thing struct{ kind, key string }
 	wishes := make(map[thing][]wish)
+	var claimed claims
 	var last *decl
 	for _, f := range p.finals {
 		if f.d == last || f.d.isBlock() {
@@ -36,6 +37,7 @@ func (p *planner) contradict() {
 				continue
 			}
 			t, w := thing{part.Type, part.Key}, wish{f.d, part}
+			claimed.add(m, w)
 			known := wishes[t]
 			at := slices.IndexFunc(known, func(k wish) bool { return contradicts(m, k, w) != "" })
 			if at >= 0 {
@@ -46,6 +48,7 @@ func (p *planner) contradict() {
 			}
 		}
 	}
+	p.contradictClaims(&claimed)
 }
 
 // contradicts names what two wishes differ in: "ensure", an attribute, or "".

@@ -28,7 +28,8 @@ func Define[T any](t Type[T]) *Module {
 			}
 			return readable(t.Validate(*r.(*T)))
 		},
-		Fill: func(have, want any) any { return c.fill(pointer[T](have), want.(*T)) },
+		Fill:   func(have, want any) any { return c.fill(pointer[T](have), want.(*T)) },
+		Claims: t.Claims,
 	}
 	m.Diff = func(have, want any) []Change {
 		if t.Diff != nil && want != nil {

@@ -40,6 +40,10 @@ type Module struct {
 	// will be gone.
 	Diff func(have, want any) []Change
 
+	// Claims gives what a part with these canonical values, which lack what is known only
+	// later, holds to be so beside its own resource; see Claim.
+	Claims func(values map[string]any, absent bool) []Claim
+
 	// Complete fills in what only the host knows, by Queries alone.
 	Complete func(ctx context.Context, h host.Host, want any) (any, error)
 	// Read says what is there; nil: nothing.
@@ -150,6 +154,8 @@ type Type[T any] struct {
 	Act    func(ctx context.Context, h host.Host, want T) (changed bool, out T, err error)
 
 	Validate func(want T) error
+	// Claims is Module.Claims.
+	Claims   func(values map[string]any, absent bool) []Claim
 	Complete func(ctx context.Context, h host.Host, want *T) error
 	// Diff replaces the comparison attribute by attribute.
 	Diff func(have *T, want T) []Change

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/modules/internal/trees"
@@ -63,7 +64,7 @@ directory "/etc/nginx/sites-enabled" {
 var Module = states.Define(states.Type[Directory]{
 	Name: "directory", Doc: doc, Example: example,
 	New:      Directory{Mode: new(fs.FileMode(0o755))},
-	Validate: validate, Complete: complete, Extra: differencesBelow,
+	Validate: validate, Claims: claim.Kind("a directory"), Complete: complete, Extra: differencesBelow,
 	Read: read, Write: write, Remove: remove,
 	Import: imported, List: listed,
 })

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/later"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/modules/internal/web"
@@ -65,7 +66,7 @@ download "/srv/news.html" {
 var Module = states.Define(states.Type[Download]{
 	Name: "download", Doc: doc, Example: example,
 	New:      Download{Mode: new(fs.FileMode(0o644))},
-	Validate: validate, Complete: complete,
+	Validate: validate, Claims: claim.File("url"), Complete: complete,
 	Read: read, Write: write, Remove: remove, Foresee: foresee,
 	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2},
 })

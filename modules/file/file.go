@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -51,7 +52,7 @@ file "/etc/sudoers.d/deploy" {
 var Module = states.Define(states.Type[File]{
 	Name: "file", Doc: doc, Example: example,
 	New:      File{Content: new(host.Text("")), Mode: new(fs.FileMode(0o644))},
-	Validate: validate, Complete: complete,
+	Validate: validate, Complete: complete, Claims: claim.File("source"),
 	Read: read, Write: write, Remove: remove, Recover: recovered,
 	Import: imported, List: listed,
 })

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -37,7 +38,7 @@ const example = `group "deploy" {
 // Module is the module "group".
 var Module = states.Define(states.Type[Group]{
 	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
 })
 
 func validate(want Group) error {
@@ -228,4 +229,23 @@ func list(_ context.Context, h host.Host, _ []string) ([]Group, error) {
 		}
 	}
 	return found, nil
+}
+
+// claims says who is in the group, which parts of type user may say otherwise.
+func claims(values map[string]any, absent bool) []states.Claim {
+	name, _ := values["name"].(string)
+	members, given := values["members"].([]any)
+	switch {
+	case name == "" || !given && !absent:
+		return nil
+	case absent:
+		return claim.Members(nil, "group", name, "that there is no group "+name)
+	}
+	var pairs [][2]string
+	for _, m := range members {
+		if m, ok := m.(string); ok {
+			pairs = append(pairs, [2]string{m, name})
+		}
+	}
+	return claim.Members(pairs, "group", name, "who is in the group "+name+", and nobody else")
 }

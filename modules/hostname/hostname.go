@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -36,7 +37,7 @@ const example = `hostname "web1" {
 // Module is the module "hostname".
 var Module = states.Define(states.Type[Hostname]{
 	Name: "hostname", Doc: doc, Example: example, Locks: []string{"hostname"}, Root: true,
-	Validate: validate, Extra: renamed, Read: read, Write: write, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Extra: renamed, Read: read, Write: write, Foresee: foresee, Import: imported, List: list,
 	NoAbsent: "A machine always has a name.",
 })
 
@@ -225,4 +226,14 @@ func list(_ context.Context, h host.Host, _ []string) ([]Hostname, error) {
 		return nil, err
 	}
 	return []Hostname{{Name: found[0]}}, nil
+}
+
+// claims says what other parts cannot say as well: a machine has one name.
+func claims(values map[string]any, _ bool) []states.Claim {
+	name, ok := values["name"].(string)
+	if !ok {
+		return nil
+	}
+	return append(claim.Piece("/etc/hostname", name, "that "+name),
+		states.Claim{Relation: "name of the machine", Is: name, OnlyOf: true, Says: "that the machine is called " + name})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -33,7 +34,7 @@ const example = `hosts_entry "192.0.2.10" {
 // Module is the module "hosts_entry".
 var Module = states.Define(states.Type[Entry]{
 	Name: "hosts_entry", Doc: doc, Example: example, Locks: []string{"/etc/hosts"}, Root: true,
-	Validate: validate, Read: read, Write: write, Remove: remove, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, List: list,
 })
 
 const file = "/etc/hosts"
@@ -140,4 +141,13 @@ func list(_ context.Context, h host.Host, _ []string) ([]Entry, error) {
 		}
 	}
 	return found, err
+}
+
+// claims says what a part takes for granted of a file that others may write as a whole.
+func claims(values map[string]any, absent bool) []states.Claim {
+	if absent {
+		return nil
+	}
+	address, _ := values["address"].(string)
+	return claim.Piece("/etc/hosts", address, "that an entry of "+address)
 }

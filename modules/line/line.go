@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -44,7 +45,7 @@ const example = `line "no root login" {
 // Module is the module "line".
 var Module = states.Define(states.Type[Line]{
 	Name: "line", Doc: doc, Example: example,
-	Validate: validate, Extra: differences,
+	Validate: validate, Claims: claims, Extra: differences,
 	Read: read, Write: write, Remove: remove,
 })
 
@@ -127,4 +128,14 @@ func remove(ctx context.Context, h host.Host, have Line) error {
 	}
 	rows, _ := stands(t, have)
 	return t.Without(rows, -1).Save(ctx, h, have.Path, host.Meta{})
+}
+
+// claims says what a part takes for granted of a file that others may write as a whole.
+func claims(values map[string]any, absent bool) []states.Claim {
+	if absent {
+		return nil
+	}
+	file, _ := values["path"].(string)
+	text, _ := values["line"].(string)
+	return claim.Piece(file, text, "that a line")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -59,7 +60,7 @@ marked_block "footer" {
 // Module is the module "marked_block".
 var Module = states.Define(states.Type[Block]{
 	Name: "marked_block", Doc: doc, Example: example,
-	Validate: validate, Read: read, Write: write, Remove: remove,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove,
 })
 
 func validate(want Block) error {
@@ -209,4 +210,14 @@ func unified(s string) string {
 		t[i].End = "\n"
 	}
 	return t.String()
+}
+
+// claims says what a part takes for granted of a file that others may write as a whole.
+func claims(values map[string]any, absent bool) []states.Claim {
+	if absent {
+		return nil
+	}
+	file, _ := values["path"].(string)
+	text, _ := values["content"].(string)
+	return claim.Piece(file, text, "that a block of lines")
 }

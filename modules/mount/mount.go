@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -53,7 +54,7 @@ mount "/srv/www" {
 var Module = states.Define(states.Type[Mount]{
 	Name: "mount", Doc: doc, Example: example, Root: true, Locks: []string{fstab.File},
 	New:      Mount{Options: []string{}, Dump: new(0), Pass: new(0)},
-	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, Foresee: foresee,
+	Validate: validate, Claims: claims, Complete: complete, Read: read, Write: write, Remove: remove, Foresee: foresee,
 	Import: importMount, List: list,
 })
 
@@ -280,3 +281,12 @@ func list(_ context.Context, h host.Host, paths []string) ([]Mount, error) {
 
 // errNoSource is for a wish that has lost its source on the way.
 var errNoSource = errors.New("source: it is required for a mount that is to be there")
+
+// claims says what a part takes for granted of the table that others may write as a whole.
+func claims(values map[string]any, absent bool) []states.Claim {
+	at, _ := values["path"].(string)
+	if absent || values["boot"] == false {
+		return nil
+	}
+	return claim.Piece(fstab.File, at, "that a line of "+at)
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -57,7 +58,7 @@ setting "pull request" {
 // Module is the module "setting".
 var Module = states.Define(states.Type[Setting]{
 	Name: "setting", Doc: doc, Example: example,
-	Validate: validate, Read: read, Write: write, Remove: remove, Import: imported,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Import: imported,
 })
 
 // format tells how the file is written; "" is not known.
@@ -285,4 +286,14 @@ func imported(ctx context.Context, h host.Host, key Setting) (*Setting, error) {
 		key.Format = new("ini")
 	}
 	return read(ctx, h, key)
+}
+
+// claims says what a part takes for granted of a file that others may write as a whole.
+func claims(values map[string]any, absent bool) []states.Claim {
+	if absent {
+		return nil
+	}
+	file, _ := values["path"].(string)
+	key, _ := values["key"].(string)
+	return claim.Piece(file, "", "that a value of "+key)
 }

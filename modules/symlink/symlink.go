@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -40,7 +41,7 @@ const example = `symlink "/etc/nginx/sites-enabled/blog" {
 // Module is the module "symlink".
 var Module = states.Define(states.Type[Symlink]{
 	Name: "symlink", Doc: doc, Example: example,
-	Validate: validate, Read: read, Write: write, Remove: remove,
+	Validate: validate, Claims: claim.Kind("a symbolic link"), Read: read, Write: write, Remove: remove,
 	Import: imported, List: listed,
 })
 

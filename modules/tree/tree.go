@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/below"
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -54,7 +55,7 @@ const example = `tree "/srv/www" {
 // Module is the module "tree".
 var Module = states.Define(states.Type[Tree]{
 	Name: "tree", Doc: doc, Example: example,
-	Validate: validate, Complete: complete, Diff: diff, Import: read,
+	Validate: validate, Claims: claim.Kind("a directory"), Complete: complete, Diff: diff, Import: read,
 	Read: read, Write: write, Remove: remove,
 })
 

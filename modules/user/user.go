@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -59,7 +60,7 @@ user "backup-agent" {
 // Module is the module "user".
 var Module = states.Define(states.Type[User]{
 	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
 })
 
 // never is the value of expires for an account without a last day.
@@ -166,4 +167,26 @@ func remove(ctx context.Context, h host.Host, have User) error {
 func run(ctx context.Context, h host.Processes, stdin string, argv ...string) error {
 	_, err := process.Run(ctx, h, host.Command{Argv: argv, Stdin: []byte(stdin), Env: []string{"LC_ALL=C.UTF-8"}})
 	return accounts.Explain(err)
+}
+
+// claims says in which groups the user is, which parts of type group may say otherwise.
+func claims(values map[string]any, absent bool) []states.Claim {
+	name, _ := values["name"].(string)
+	groups, given := values["groups"].([]any)
+	switch {
+	case name == "" || !given && !absent:
+		return nil
+	case absent:
+		return claim.Members(nil, "user", name, "that there is no user "+name)
+	}
+	var pairs [][2]string
+	for _, g := range groups {
+		if g, ok := g.(string); ok {
+			pairs = append(pairs, [2]string{name, g})
+		}
+	}
+	if values["append"] == true {
+		return claim.Members(pairs, "", name, "in which groups "+name+" is")
+	}
+	return claim.Members(pairs, "user", name, "in which groups "+name+" is, and in no others")
 }
