@@ -79,6 +79,7 @@ var masks = []struct {
 	by      string
 }{
 	{regexp.MustCompile(` in [0-9.]+(µs|ms|s)`), ` in TIME`},
+	{regexp.MustCompile(`(?m)^( *[+~▸✗✓=↺!-] .*)  [0-9.]+s$`), `$1`}, // of a part that took long
 	{regexp.MustCompile(`(?m)^(host .* failed|.* \d) +(time|[0-9.]+(ms|s))$`), `$1  TIME`},
 	{regexp.MustCompile(`\b\d{8}-\d{6}-[0-9a-f]{6}\b`), `EXECUTION`},
 	{regexp.MustCompile(`"origin":( ?)"[^"/]*:/`), `"origin":$1"CONTROLLER:/`},
