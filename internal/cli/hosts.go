@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -81,11 +83,51 @@ func (c *site) reachable() error {
 		"%s is reached by %s, which is not possible yet", c.declared.Name, c.declared.Executor)
 }
 
-// describeHost is one line about a host.
-func describeHost(h lang.Host) string {
-	text := fmt.Sprintf("%s\t%s\t%s", h.Name, h.Address, h.Executor)
-	for _, list := range [][]string{h.Groups, h.Roles} {
-		text += "\t" + strings.Join(list, ", ")
+// hostTable gives what is known of hosts, a heading first. What none of them has is left
+// out; what one lacks is ssh's own, or nobody's, and a dash.
+func hostTable(hosts []lang.Host) [][]string {
+	columns := []struct {
+		heading string
+		cell    func(*lang.Host) string
+	}{
+		{"host", func(h *lang.Host) string { return h.Name }},
+		{"address", func(h *lang.Host) string { return h.Address }},
+		{"port", func(h *lang.Host) string {
+			if h.Port == 0 {
+				return ""
+			}
+			return fmt.Sprint(h.Port)
+		}},
+		{"user", func(h *lang.Host) string { return h.User }},
+		{"become", func(h *lang.Host) string {
+			if h.Become != "" && h.BecomeMethod != "" {
+				return h.Become + " by " + h.BecomeMethod
+			}
+			return h.Become
+		}},
+		{"reached by", func(h *lang.Host) string {
+			if gate := via(h.SSHOptions); gate != "" && h.Executor == "ssh" {
+				return h.Executor + " via " + gate
+			}
+			return h.Executor
+		}},
+		{"groups", func(h *lang.Host) string { return strings.Join(h.Groups, ", ") }},
+		{"roles", func(h *lang.Host) string { return strings.Join(h.Roles, ", ") }},
+		{"declared", func(h *lang.Host) string { return h.Range.String() }},
 	}
-	return text + "\t" + h.Range.String()
+	rows := make([][]string, 1+len(hosts))
+	for _, c := range columns {
+		cells, any := []string{c.heading}, false
+		for i := range hosts {
+			text := strings.ReplaceAll(ui.Line(c.cell(&hosts[i])), "\t", " ")
+			any = any || text != ""
+			cells = append(cells, cmp.Or(text, "-"))
+		}
+		for i := range rows {
+			if any {
+				rows[i] = append(rows[i], cells[i])
+			}
+		}
+	}
+	return rows
 }

@@ -180,8 +180,10 @@ func (s *client) printInspected(found inspected) error {
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\n", st.Address, word, st.Declared)
 	}
-	for _, h := range found.Hosts {
-		fmt.Fprintln(out, describeHost(h))
+	if len(found.Hosts) > 0 {
+		for _, row := range hostTable(found.Hosts) {
+			fmt.Fprintln(out, strings.Join(row, "\t"))
+		}
 	}
 	for _, r := range found.Roles {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Name, strings.Join(r.Hosts, ", "), strings.Join(r.Declares, ", "))
