@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ type several struct {
 	found   findings
 	nothing map[string]error          // hosts of which nothing is selected, and why
 	keep    bool                      // their events
+	hidden  bool                      // nothing of what goes on is shown
 	events  map[string][]states.Event // of each host, where they are kept
 }
 
@@ -156,6 +158,10 @@ func (v *several) newView(names []string) *ui.Fleet {
 		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.op == wire.OpPlan, Execution: v.execution,
 		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
 		Line: v.site.line, Trouble: siteTrouble,
+	}
+	if v.hidden {
+		o.Out, o.Err = io.Discard, io.Discard
+		return ui.NewFleet(o)
 	}
 	if _, tty := terminal(v.Err); tty {
 		o.Screen = func() (int, int) { return screen(v.Err) }

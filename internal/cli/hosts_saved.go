@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 
@@ -60,9 +61,6 @@ func (v *several) planAndSave(ctx context.Context, path, out string) ([]fleet.Ou
 // applyThere does what a saved plan says on the host that it was made for, which a site
 // says how to reach.
 func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.Plan) error {
-	if cmd.Partial {
-		return usage("plan again, or apply it there", "--partial is for this machine, and %s is reached from it", plan.Host.Name)
-	}
 	host, err := s.hostNamed(ctx, plan.Host.Name)
 	if err != nil {
 		return err
@@ -90,7 +88,32 @@ func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.P
 	if err := v.reach(ctx); err != nil {
 		return err
 	}
-	return v.applyAll(ctx, true, cmd.DetailedExitcode, nil)
+	rest := &planfile.Rest{}
+	if cmd.Partial {
+		if rest, err = s.reduce(c, plan, func() ([]states.Event, error) { return v.planThere(ctx) }); err != nil {
+			return err
+		}
+		v.rows[host.Name] = rest.Rows
+	}
+	return orLeftOut(v.applyAll(ctx, true, cmd.DetailedExitcode, nil), rest)
+}
+
+// planThere plans on the only host, and shows nothing of it.
+func (v *several) planThere(ctx context.Context) ([]states.Event, error) {
+	v.keep, v.hidden = true, true
+	defer func() { v.keep, v.hidden = false, false }()
+	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	if err != nil {
+		return nil, err
+	}
+	o := &outcomes[0]
+	if o.Status == fleet.Interrupted {
+		return nil, &status{code: exitInterrupted, err: errInterrupted}
+	}
+	if f := troubleOf(o); f != nil {
+		return nil, &status{code: statusOf(o), err: fmt.Errorf("%s: %s", o.Machine, f.Message), hint: f.Hint}
+	}
+	return v.events[o.Machine], nil
 }
 
 // hostNamed is the host of that name of the site that --inventory names.

@@ -45,7 +45,7 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	// apply runs, what is here now means nothing.
 	rest := &planfile.Rest{Run: plan.Run, Rows: plan.Rows}
 	if cmd.Partial {
-		if rest, err = s.reduce(ctx, c, plan); err != nil {
+		if rest, err = s.reduce(c, plan, func() ([]states.Event, error) { return s.planAgain(ctx, c) }); err != nil {
 			return err
 		}
 	} else if applying == nil {
@@ -58,7 +58,12 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	if err := exitCode(result, cmd.DetailedExitcode); err != nil || len(rest.Left) == 0 {
+	return orLeftOut(exitCode(result, cmd.DetailedExitcode), rest)
+}
+
+// orLeftOut is the exit status of an apply, or that something of its plan was left out.
+func orLeftOut(err error, rest *planfile.Rest) error {
+	if err != nil || len(rest.Left) == 0 {
 		return err
 	}
 	return &status{code: exitFailed, err: fmt.Errorf("%d of the plan left out", len(rest.Left)), hint: "plan again for the rest"}
@@ -100,11 +105,11 @@ func (s *client) planAgain(ctx context.Context, c *site) ([]states.Event, error)
 }
 
 // reduce leaves out of a plan what does not fit any more, shows it, and gives the
-// rows that are to be carried out.
-func (s *client) reduce(ctx context.Context, c *site, plan *planfile.Plan) (*planfile.Rest, error) {
+// rows that are to be carried out; again plans it where it is to be carried out.
+func (s *client) reduce(c *site, plan *planfile.Plan, again func() ([]states.Event, error)) (*planfile.Rest, error) {
 	rest, err := plan.Reduce(func(run *states.StateRun) ([]states.Event, error) {
 		c.run = run
-		return s.planAgain(ctx, c)
+		return again()
 	}, s.showStale)
 	var wrong *planfile.StaleError
 	if errors.As(err, &wrong) {
