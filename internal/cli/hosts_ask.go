@@ -30,6 +30,8 @@ type question struct {
 	event  func(host string, ev states.Event)
 	output func(host, stream string, data []byte)
 	ended  func(a *answer)
+	// judged tells what an outcome means; nil: what it says.
+	judged func(fleet.Outcome) fleet.Outcome
 }
 
 // answer is what a host said.
@@ -71,9 +73,16 @@ func (s *client) askHosts(ctx context.Context, m *meant, q question) ([]*answer,
 		return nil, failed(err)
 	}
 	for i := range outcomes {
-		r.list[i].outcome = outcomes[i]
+		r.list[i].outcome = q.meaning(outcomes[i])
 	}
 	return r.list, nil
+}
+
+func (q *question) meaning(o fleet.Outcome) fleet.Outcome {
+	if q.judged != nil {
+		return q.judged(o)
+	}
+	return o
 }
 
 // inquiry gathers answers as they come: it is a fleet.Listener.
@@ -129,7 +138,7 @@ func (r *inquiry) Data(machine string, data json.RawMessage) {
 func (r *inquiry) Ended(machine string, o fleet.Outcome) {
 	if r.question.ended != nil {
 		a := r.answers[machine]
-		a.outcome = o
+		a.outcome = r.question.meaning(o)
 		r.question.ended(a)
 	}
 }

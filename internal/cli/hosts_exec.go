@@ -3,11 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -21,6 +23,7 @@ func (s *client) execHosts(ctx context.Context, cmd *execCmd, argv []string) err
 	q := question{
 		request:   &wire.Request{Op: wire.OpExec, Exec: &wire.Exec{Argv: argv, User: cmd.User, Dir: cmd.Dir}},
 		cancelled: ctx.Done(),
+		judged:    func(o fleet.Outcome) fleet.Outcome { return execMeaning(ctx, argv[0], o) },
 	}
 	var shown error
 	show := &prefixed{to: s.streams(), width: widest(m.names()), open: map[stream]*bytes.Buffer{}}
@@ -54,6 +57,24 @@ func (s *client) execHosts(ctx context.Context, cmd *execCmd, argv []string) err
 		return shown
 	}
 	return s.execEnded(ctx, argv[0], list)
+}
+
+// execMeaning says of a host where a program did not end by itself what became of it.
+func execMeaning(ctx context.Context, program string, o fleet.Outcome) fleet.Outcome {
+	said := o.End != nil // by the host
+	switch {
+	case o.Status != fleet.Interrupted && (o.Status != fleet.Spared || ctx.Err() == nil):
+		return o
+	case said && ctx.Err() != nil:
+		o.Err = errors.New(program + " was interrupted, and has ended")
+	case said: // not by us
+		o.Status = fleet.Failed
+		o.Err = &status{err: errors.New(program + " was ended by somebody there, or since the host goes down"), hint: "see there who has ended the runner"}
+	default:
+		o.Err = errors.New(program + " was not started: interrupted before that")
+	}
+	o.End = nil
+	return o
 }
 
 // execEnded tells on which hosts the program failed, and where it did not run.

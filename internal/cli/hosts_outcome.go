@@ -27,9 +27,26 @@ func troubleOf(o *fleet.Outcome) *states.Failure {
 		f = &e.Failure
 	} else if st, ok := errors.AsType[*status](o.Err); ok {
 		f.Hint = st.hint
+	} else if e, ok := errors.AsType[*fleet.NoWordError](o.Err); ok {
+		f.Hint = noWordHint(e.Op, o.Machine)
 	}
 	f.Code = cmp.Or(f.Code, string(o.Status))
 	return f
+}
+
+// noWordHint says what to do where it is not known whether a host has done what it was asked.
+func noWordHint(op wire.Op, host string) string {
+	switch op {
+	case wire.OpExec:
+		return "the program ends once the host sees that; look there how far it came. What is to go on by itself can be a part: tenet do -l " + host + " command NAME shell=…"
+	case wire.OpClean:
+		return "tenet history -l " + host + " lists the runs that are left; clean once more"
+	case wire.OpHold, wire.OpRelease:
+		return "tenet status -l " + host + " tells whether it is on hold; asking once more does no harm"
+	case wire.OpForget:
+		return "tenet status --managed -l " + host + " lists what is left; forget once more"
+	}
+	return ""
 }
 
 // statusOf is the exit status that an outcome alone would give.

@@ -23,8 +23,13 @@ const (
 	longest  = 15 * time.Second
 )
 
-// errNoWord is why it is not known what came of something.
-var errNoWord = errors.New("the connection broke, and it is not known whether it was done")
+// NoWordError says that it is not known what came of a request that is not made twice.
+type NoWordError struct{ Op wire.Op }
+
+// Error says so.
+func (e *NoWordError) Error() string {
+	return "the connection broke, and it is not known whether it was done"
+}
 
 // errSilent is why a connection was ended from here.
 var errSilent = fmt.Errorf("nothing has come from it for %s", silence)
@@ -126,7 +131,7 @@ func (m *member) broken(ctx context.Context, err error) *Outcome {
 	case m.begun != nothing && resumable(m.request.Op):
 		return m.lost(err)
 	case m.begun != nothing:
-		return &Outcome{Status: Left, Err: errNoWord}
+		return &Outcome{Status: Left, Err: &NoWordError{m.request.Op}}
 	}
 	if m.tries++; m.tries < attempts && !m.heard {
 		return nil
