@@ -135,7 +135,8 @@ func (w *way) rule() string {
 
 // wrongPassword is the error for one.
 func (w *way) wrongPassword() error {
-	return &Error{Message: fmt.Sprintf("become: the password of %s is not the right one for %s", w.login, w.method)}
+	return &Error{Message: fmt.Sprintf("become: the password of %s is not the right one for %s", w.login, w.method),
+		Advice: fmt.Sprintf("it is the password of %s that is asked for; try it by hand: %s true", w.login, w.method)}
 }
 
 // failed explains what sudo and doas say, or else why there was no answer.
@@ -163,7 +164,8 @@ func (w *way) failed(said, reason string) error {
 		return &Error{Message: fmt.Sprintf("become: sudo wants a terminal to let %s become %s", w.login, w.user),
 			Advice: "it needs the rule Defaults:" + w.login + " !requiretty in /etc/sudoers.d/tenet"}
 	case has("no new privileges", "must be owned by uid 0", "effective uid is not 0", "setuid"):
-		return &Error{Message: fmt.Sprintf("become: %s cannot work here%s", w.method, after(last(said), ""))}
+		return &Error{Message: fmt.Sprintf("become: %s cannot work here%s", w.method, after(last(said), "")),
+			Advice: "a file system mounted nosuid or a container without new privileges keeps it from working: run tenet as " + w.user + ", or as root"}
 	}
 	return &Error{Message: fmt.Sprintf("become: %s does not let %s become %s%s", w.method, w.login, w.user, after(last(said), reason)), Advice: needs}
 }

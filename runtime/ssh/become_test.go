@@ -127,7 +127,7 @@ func TestBecomeOnTerminal(t *testing.T) {
 	}
 	w.tool(t, "doas", doas)
 	w.host.Become.Password = "wrong"
-	if e := w.fails(t); e.Code != codeBecome || e.Message != "the password of deploy is not the right one for doas" || !e.Reached {
+	if e := w.fails(t); e.Code != codeBecome || e.Message != "the password of deploy is not the right one for doas" || !e.Reached || !strings.Contains(e.Hint, "the password of deploy") {
 		t.Errorf("%+v", e)
 	}
 	if asked, err := os.ReadFile(filepath.Join(w.home, "asked")); err != nil || strings.Count(string(asked), "wrong") != 1 {
@@ -153,7 +153,7 @@ func TestSudoOnTerminal(t *testing.T) {
 func TestWrongPassword(t *testing.T) {
 	w := becoming(t, "", "wrong", sudo)
 	e := w.fails(t)
-	if e.Code != codeBecome || e.Message != "the password of deploy is not the right one for sudo" || !e.Reached {
+	if e.Code != codeBecome || e.Message != "the password of deploy is not the right one for sudo" || !e.Reached || !strings.Contains(e.Hint, "the password of deploy") {
 		t.Errorf("%+v", e)
 	}
 	if asked, err := os.ReadFile(filepath.Join(w.home, "asked")); err != nil || string(asked) != "wrong\n" {
@@ -168,8 +168,8 @@ func TestBecomeRefused(t *testing.T) {
 		{"sudo", "echo sudo: Ein Passwort ist notwendig >&2; exit 1", "sudo does not let deploy become root: sudo: Ein Passwort ist notwendig", "NOPASSWD"},
 		{"sudo", "echo deploy is not in the sudoers file. >&2; exit 1", "sudo does not let deploy become root", "NOPASSWD"},
 		{"sudo", "echo sudo: sorry, you must have a tty to run sudo >&2; exit 1", "wants a terminal", "Defaults:deploy !requiretty"},
-		{"sudo", "echo sudo: unknown user root >&2; exit 1", "no account root", ""},
-		{"sudo", "echo sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set >&2; exit 1", "cannot work there", ""},
+		{"sudo", "echo sudo: unknown user root >&2; exit 1", "no account root", "create it first"},
+		{"sudo", "echo sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set >&2; exit 1", "cannot work there", "log in as root instead"},
 		{"doas", "echo doas: Operation not permitted >&2; exit 1", "doas does not let deploy become root", "permit nopass deploy as root in /etc/doas.conf"},
 		{"doas", "echo doas: Authentication required >&2; exit 1", "doas wants a password", "permit nopass"},
 	} {

@@ -56,23 +56,23 @@ func (h *Host) check() error {
 	}
 	switch {
 	case h.Address == "":
-		return wrong("", "it has no address")
+		return wrong("the host's option address says where it is", "it has no address")
 	case strings.HasPrefix(h.Address, "-"):
-		return wrong("", "the address %q begins with a dash", h.Address)
+		return wrong("it would pass for an option of ssh: write the address itself", "the address %q begins with a dash", h.Address)
 	case h.Port < 0 || h.Port > 65535:
-		return wrong("", "%d is no port", h.Port)
+		return wrong("ports go from 1 to 65535", "%d is no port", h.Port)
 	case h.Cache != "" && !strings.HasPrefix(h.Cache, "/"):
-		return wrong("", "the runner's cache %q is no absolute path", h.Cache)
+		return wrong(`write one that begins with "/"`, "the runner's cache %q is no absolute path", h.Cache)
 	case h.Become.User != "" && h.Become.Method != "" && h.Become.Method != "sudo" && h.Become.Method != "doas":
 		return wrong(`sudo and doas are known`, "become by %q is not possible", h.Become.Method)
 	case strings.ContainsAny(h.Become.Password, "\n\x00"):
-		return wrong("", "the password to become %s has more than one line", h.Become.User)
+		return wrong("type the password alone, or put it on the first line of the file", "the password to become %s has more than one line", h.Become.User)
 	case strings.HasPrefix(h.Become.User, "-"):
-		return wrong("", "the account %q to become begins with a dash", h.Become.User)
+		return wrong("it would pass for an option: write the account's name", "the account %q to become begins with a dash", h.Become.User)
 	}
 	for _, text := range append([]string{h.Address, h.User, h.Become.User, h.Cache}, h.Options...) {
 		if strings.ContainsAny(text, "\n\r\x00") {
-			return wrong("", "%.80q has a character that cannot be passed on", text)
+			return wrong("leave out ends of lines and NUL", "%.80q has a character that cannot be passed on", text)
 		}
 	}
 	return nil
@@ -235,7 +235,7 @@ func (e *versionError) Error() string { return "the runner there " + e.text }
 // notStarted explains a client that cannot be run.
 func (a *attempt) notStarted(err error) *Error {
 	program := a.client.argv(a.host, "")[0]
-	e := &Error{Code: codeClient, Message: fmt.Sprintf("the OpenSSH client cannot be started: %v", err), cause: err}
+	e := &Error{Code: codeClient, Message: fmt.Sprintf("the OpenSSH client cannot be started: %v", err), Hint: a.host.cure(codeClient), cause: err}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		e.Message = fmt.Sprintf("there is no OpenSSH client %q here", program)
 		e.Hint = "install it: the package is openssh-client, openssh-clients or openssh"

@@ -57,6 +57,9 @@ func (a *attempt) failure(err, cause error) *Error {
 	e := a.explain(err, cause)
 	e.Reached = e.Reached || a.connected && cause == nil
 	e.Message = strings.ReplaceAll(printable(e.Message), "\n", " ")
+	if e.Hint == "" {
+		e.Hint = a.host.cure(e.Code)
+	}
 	e.Hint = printable(e.Hint)
 	return e
 }
@@ -81,7 +84,7 @@ func (a *attempt) explain(err, cause error) *Error {
 	case errors.As(err, &version):
 		return &Error{Code: codeVersion, Message: version.Error(), Hint: "build the runners anew: tenet runner build"}
 	case errors.As(err, &failed):
-		return &Error{Code: failed.Failure.Code, Message: failed.Failure.Message, Reached: true}
+		return &Error{Code: failed.Failure.Code, Message: failed.Failure.Message, Hint: failed.Failure.Hint, Reached: true}
 	case errors.Is(err, errNoise):
 		return &Error{Code: codeShell, Message: "its login shell prints so much that nothing else was found in it: " + lastLine(printable(a.noise)), Reached: true}
 	case errors.As(err, &protocol), errors.Is(err, errAnswer):
@@ -98,17 +101,21 @@ func (a *attempt) slow() *Error {
 	switch {
 	case a.running:
 		e.Message, e.Reached = "the runner has started there, and says nothing", true
+		e.Hint = "it gathers facts first: is the host overloaded, or a file system hanging? --connect-timeout gives it longer"
 	case a.sent != nil:
 		e.Message, e.Reached = "the line stands still while the runner is copied", true
 		e.Again = true
+		e.Hint = "is the line very slow, or the host's disk? --connect-timeout gives it longer"
 	case a.login != "":
 		e.Message, e.Reached = a.host.Become.method()+" there does not come to an end", true
 		e.Code = codeBecome
 		if text := lastLine(a.p.stderr.String()); text != "" {
 			e.Message += ": " + text
 		}
+		e.Hint = "it may ask for something that nobody is there to answer; try it there: " + a.host.Become.method() + " true"
 	case a.connected:
 		e.Message, e.Reached = "its shell has started, and hangs", true
+		e.Hint = a.host.cure(codeShell)
 	default:
 		if text := a.p.stderr.String(); strings.TrimSpace(text) != "" {
 			e.Message += ": " + lastLine(text)
@@ -197,7 +204,7 @@ func (a *attempt) scriptFailed(s *scriptError) *Error {
 	case s.what == "noexec":
 		return a.noexec(s.folder)
 	case s.what == "uname":
-		e.Code, e.Message, e.Hint = codeArch, joined("it does not tell what machine it is", said), ""
+		e.Code, e.Message, e.Hint = codeArch, joined("it does not tell what machine it is", said), "it needs the program uname"
 	case has("No space left"):
 		e.Code, e.Message, e.Hint = codeNoSpace, where+" is on a full disk", "make room; "+cacheHint
 	case has("quota"):

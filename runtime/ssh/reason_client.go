@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -25,7 +26,7 @@ func signs(h Host) []sign {
 	return []sign{
 		at(codeHostKey, "its host key is not the one that is known: it was set up anew, or somebody stands in between",
 			"ask who runs it whether the key is new; if so, ssh-keygen -R "+known+" forgets the old one", `REMOTE HOST IDENTIFICATION HAS CHANGED|differs from the key for the IP address`),
-		at(codeHostKey, "its host key is marked as revoked", "", `REVOKED HOST KEY|is marked as revoked|revoked (by|in) `),
+		at(codeHostKey, "its host key is marked as revoked", "known_hosts has a line @revoked for it: somebody took the key out of use; ask who runs it for the new one", `REVOKED HOST KEY|is marked as revoked|revoked (by|in) `),
 		at(codeHostKey, "its host key is not known here",
 			"connect once by hand, "+byHand+", and compare what it shows; or let a known_host part put the key into known_hosts",
 			`host key is known for .* and you have requested strict checking|Host key verification failed`),
@@ -73,13 +74,13 @@ func (a *attempt) clientError(text string) *Error {
 		if found == nil {
 			continue
 		}
-		e := &Error{Code: s.code, Again: s.again, Message: s.message, Hint: s.hint, Reached: s.code == codeShell}
+		e := &Error{Code: s.code, Again: s.again, Message: s.message, Hint: cmp.Or(s.hint, a.host.cure(s.code)), Reached: s.code == codeShell}
 		if strings.Contains(s.message, "%s") {
 			e.Message = fmt.Sprintf(s.message, lastLine(found[1]))
 		}
 		return e
 	}
-	return &Error{Code: codeSSH, Message: joined("no connection", lastLine(text))}
+	return &Error{Code: codeSSH, Message: joined("no connection", lastLine(text)), Hint: a.host.cure(codeSSH)}
 }
 
 // becomeError explains what sudo or doas says of what they do not do.
@@ -92,6 +93,7 @@ func (a *attempt) becomeError(text string) *Error {
 		rule = "permit nopass " + login + " as " + user + " in /etc/doas.conf"
 	}
 	e := &Error{Code: codeBecome, Reached: true, Hint: needs + rule}
+	secret := "it is the password of " + login + " that is asked for, on all hosts the same; try it there: " + method + " true"
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(text, w) {
@@ -102,19 +104,19 @@ func (a *attempt) becomeError(text string) *Error {
 	}
 	switch {
 	case has("incorrect password", "Sorry, try again", "Authentication failed", "Authorization failed"):
-		e.Message, e.Hint = fmt.Sprintf("the password of %s is not the right one for %s", login, method), ""
+		e.Message, e.Hint = fmt.Sprintf("the password of %s is not the right one for %s", login, method), secret
 	case has("password is required", "authentication is required", "Authentication required", "Authorization required"):
 		e.Message = fmt.Sprintf("%s wants a password to let %s become %s", method, login, user)
 		e.Hint += ", or --ask-become-pass"
 	case has("unknown user", "invalid user", "user not found"):
-		e.Message, e.Hint = fmt.Sprintf("there is no account %s to become", user), ""
+		e.Message, e.Hint = fmt.Sprintf("there is no account %s to become", user), "name another with become, or create it first: a user part, applied as another account"
 	case has("not in the sudoers", "not allowed to", "may not run sudo", "Operation not permitted", "I'm sorry"):
 		e.Message = fmt.Sprintf("%s does not let %s become %s", method, login, user)
 	case has("must have a tty", "no tty present"):
 		e.terminal = true
 		e.Message, e.Hint = fmt.Sprintf("sudo wants a terminal to let %s become %s", login, user), "it needs the rule Defaults:"+login+" !requiretty in /etc/sudoers.d/tenet"
 	case has("no new privileges", "must be owned by uid 0", "effective uid is not 0", "setuid"):
-		e.Message, e.Hint = joined(method+" cannot work there", lastLine(text)), ""
+		e.Message, e.Hint = joined(method+" cannot work there", lastLine(text)), "a file system mounted nosuid or a container without new privileges keeps it from working: log in as "+user+" instead"
 	default:
 		e.Message = joined(fmt.Sprintf("%s does not let %s become %s", method, login, user), lastLine(text))
 	}

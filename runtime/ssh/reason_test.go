@@ -2,6 +2,11 @@ package ssh
 
 import (
 	"bufio"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -56,8 +61,61 @@ func TestReasons(t *testing.T) {
 		if e.Code != test.code || e.Again != test.again || !strings.Contains(e.Message, test.message) || strings.ContainsAny(e.Message, "\n\r") {
 			t.Errorf("%q: %+v", test.text, e)
 		}
-		if (e.Code == codeName || e.Code == codeTimeout) && e.Hint == "" {
+		if e.Hint == "" {
 			t.Errorf("%q: nothing that helps", test.text)
+		}
+	}
+}
+
+// Whatever goes wrong, there is something to look at or to type.
+func TestCures(t *testing.T) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Host{Address: "web1", Port: 2222, User: "deploy"}
+	other, codes := h.cure("anything else"), 0
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "code") {
+			return true
+		}
+		code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes++
+		cure := h.cure(code)
+		switch {
+		case code == codeInterrupted:
+		case cure == "" || cure == other && code != codeSSH:
+			t.Errorf("%s: %q", code, cure)
+		}
+		return true
+	})
+	if codes < 20 {
+		t.Errorf("only %d codes were found", codes)
+	}
+
+	// What scripts and the runner say goes through one place, which sees to it.
+	p := &process{stderr: &stderr{}}
+	for _, what := range []string{"sudo", "doas", "home", "owner", "noexec", "uname", "size", "write"} {
+		a := &attempt{ctx: t.Context(), host: h, p: p}
+		if e := a.failure(&scriptError{what, "/home/a/.cache"}, nil); e.Hint == "" {
+			t.Errorf("%s: %+v", what, e)
+		}
+	}
+	for _, a := range []*attempt{{running: true}, {sent: make(chan struct{})}, {login: "deploy"}, {connected: true}, {}} {
+		a.ctx, a.client, a.host, a.p = t.Context(), &Client{}, h, p
+		if e := a.failure(nil, errSlow); e.Hint == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	for _, wrong := range []Host{{}, {Address: "-x"}, {Address: "x", Port: -1}, {Address: "x", Cache: "x"}, {Address: "x\n"},
+		{Address: "x", Become: Become{User: "u", Method: "su"}}, {Address: "x", Become: Become{User: "-u"}}, {Address: "x", Become: Become{Password: "\n"}}} {
+		var e *Error
+		if err := wrong.check(); !errors.As(err, &e) || e.Hint == "" {
+			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
 }
