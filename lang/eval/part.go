@@ -327,11 +327,21 @@ func (in *PartInput) wrong(name string, err error, at diag.Range) diag.Diagnosti
 		d.Summary, d.Hint = wrong.Message, wrong.Hint
 	}
 	d.Summary = fmt.Sprintf("%s: %s", cmp.Or(name, in.Module.Name), d.Summary)
-	if a := in.Module.Attribute(name); a != nil && a.Kind == states.KindBool {
-		d.Hint = cmp.Or(d.Hint, "write true or false")
-	}
-	d.Hint = cmp.Or(d.Hint, fmt.Sprintf("tenet doc %s describes its attributes", in.Module.Name))
+	d.Hint = cmp.Or(d.Hint, in.takes(in.Module.Attribute(name)))
 	return d
+}
+
+// takes says what belongs into an attribute, in the words of its documentation.
+func (in *PartInput) takes(a *states.Attribute) string {
+	switch page := "tenet doc " + in.Module.Name; {
+	case a == nil:
+		return page + " describes its attributes"
+	case a.Kind == states.KindBool:
+		return "write true or false"
+	default:
+		first, _, _ := strings.Cut(a.Doc, ". ")
+		return fmt.Sprintf("%s: %s (%s)", a.Name, strings.TrimSuffix(first, "."), page)
+	}
 }
 
 // Diagnose makes a diagnostic of an error, with its hint if it has one.

@@ -48,7 +48,7 @@ func validate(want Port) error {
 		return err
 	}
 	if *want.Bridge == want.Port {
-		return &states.AttributeError{Attribute: "bridge", Message: "a bridge cannot be a port of itself"}
+		return &states.AttributeError{Attribute: "bridge", Message: "a bridge cannot be a port of itself", Hint: "name the device that is to be the port, and in bridge the bridge"}
 	}
 	return errors.Join(err, device.Name("bridge", *want.Bridge))
 }

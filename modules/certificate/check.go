@@ -28,11 +28,12 @@ func validate(want Certificate) error {
 	case len(slices.Compact(files)) != len(files):
 		return mistake("private_key", "the certificate and the keys need a file each")
 	case want.CA != nil && *want.CA == want.Path:
-		return mistake("ca", "it cannot be the certificate itself: one without ca signs itself")
+		return &states.AttributeError{Attribute: "ca", Message: "it cannot be the certificate itself", Hint: "leave ca out: then it signs itself"}
 	case (want.CA == nil) != (want.CAKey == nil):
 		return mistake("ca_key", "ca and ca_key are given together")
 	case want.KeyMode != nil && *want.KeyMode&0o7 != 0:
-		return mistake("key_mode", "a private key is nothing for all users: "+states.FormatMode(*want.KeyMode)+` lets others at it; write "0600" or "0640"`)
+		return &states.AttributeError{Attribute: "key_mode", Message: "a private key is nothing for all users: " + states.FormatMode(*want.KeyMode) + " lets others at it",
+			Hint: `write "0600" or "0640"`}
 	case want.Days != nil && (*want.Days < 1 || *want.Days > 36500):
 		return mistake("days", fmt.Sprintf("%d is not from 1 to 36500", *want.Days))
 	case want.RenewDays != nil && (*want.RenewDays < 0 || *want.RenewDays >= want.days()):
@@ -45,7 +46,7 @@ func validate(want Certificate) error {
 		}{{"days", want.Days != nil}, {"renew_days", want.RenewDays != nil}, {"ca", want.CA != nil},
 			{"usage", len(want.Usage) > 0}, {"authority", is(want.Authority)}} {
 			if a.given {
-				return mistake(a.name, "it has no meaning for a request: who signs it decides")
+				return &states.AttributeError{Attribute: a.name, Message: "it has no meaning for a request: who signs it decides", Hint: "leave it out, or request"}
 			}
 		}
 	}

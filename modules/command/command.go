@@ -73,16 +73,16 @@ func validate(want Command) error {
 	}
 	switch {
 	case want.Argv != nil && want.Shell != nil:
-		return mistake("shell", "it cannot be given beside argv")
+		return &states.AttributeError{Attribute: "shell", Message: "it cannot be given beside argv", Hint: "leave argv for one program with its arguments, or shell for a line with pipes and the like"}
 	case want.Argv == nil && want.Shell == nil:
 		return &states.AttributeError{Attribute: "argv", Message: "it is required, and not given",
 			Hint: `write argv = ["PROGRAM", "ARGUMENT"], or shell = "…" for a line of shell`}
 	case want.Argv != nil && (len(want.Argv) == 0 || want.Argv[0] == ""):
-		return mistake("argv", "it names no program")
+		return &states.AttributeError{Attribute: "argv", Message: "it names no program", Hint: `write argv = ["PROGRAM", "ARGUMENT"]`}
 	case slices.ContainsFunc(want.argv(), func(a string) bool { return strings.Contains(a, "\x00") }):
 		return mistake("argv", "an argument cannot contain a NUL byte")
 	case want.Reads != nil && !want.readsOnly():
-		return mistake("reads", "it has a meaning only beside plan = true")
+		return &states.AttributeError{Attribute: "reads", Message: "it has a meaning only beside plan = true", Hint: "add plan = true if the command changes nothing, or leave reads out"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(want.Env[name], "\x00") {

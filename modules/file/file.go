@@ -65,10 +65,10 @@ func validate(want File) error {
 		}
 	}
 	if want.Validate != nil && (len(want.Validate) == 0 || want.Validate[0] == "") {
-		return &states.AttributeError{Attribute: "validate", Message: "it names no program"}
+		return &states.AttributeError{Attribute: "validate", Message: "it names no program", Hint: `write validate = ["PROGRAM", "ARGUMENT", "%s"]`}
 	}
 	if want.Path == "/" {
-		return &states.AttributeError{Attribute: "path", Message: "/ is a directory"}
+		return &states.AttributeError{Attribute: "path", Message: "/ is a directory", Hint: "name a file in it, such as /etc/motd"}
 	}
 	return errors.Join(
 		check.Path("path", want.Path),

@@ -20,7 +20,7 @@ func validate(want Git) error {
 	case want.Path == "/":
 		return mistake("path", "/ cannot be a checkout")
 	case want.Ref != nil && want.Commit != nil:
-		return mistake("commit", "it cannot be given beside ref")
+		return &states.AttributeError{Attribute: "commit", Message: "it cannot be given beside ref", Hint: "leave one of them: a commit stays what it is, a ref is followed"}
 	case want.Commit != nil && !isCommit(*want.Commit):
 		return mistake("commit", fmt.Sprintf("%.80q is no ID of a commit, which has 40 (or 64) hex digits in lower case", *want.Commit))
 	case want.Depth != nil && *want.Depth < 1:

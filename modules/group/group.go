@@ -43,7 +43,7 @@ var Module = states.Define(states.Type[Group]{
 
 func validate(want Group) error {
 	if want.GID != nil && (*want.GID < 0 || int64(*want.GID) > 1<<32-2) {
-		return &states.AttributeError{Attribute: "gid", Message: fmt.Sprintf("%d is no number of a group", *want.GID)}
+		return &states.AttributeError{Attribute: "gid", Message: fmt.Sprintf("%d is no number of a group", *want.GID), Hint: "write one from 0 to 4294967294"}
 	}
 	if len(want.Name) > 32 || strings.Trim(want.Name, "0123456789") == "" && want.Name != "" {
 		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.40q is no name of a group: at most 32 characters, and not digits alone", want.Name)}

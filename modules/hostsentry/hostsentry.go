@@ -43,7 +43,7 @@ func validate(want Entry) error {
 	address, err := netip.ParseAddr(want.Address)
 	switch {
 	case err != nil:
-		return &states.AttributeError{Attribute: "address", Message: fmt.Sprintf("%.60q is no IP address", want.Address)}
+		return &states.AttributeError{Attribute: "address", Message: fmt.Sprintf("%.60q is no IP address", want.Address), Hint: "write one such as 192.0.2.1 or 2001:db8::1; names belong in names"}
 	case address.String() != want.Address:
 		return &states.AttributeError{
 			Attribute: "address", Message: fmt.Sprintf("%q is not the shortest form of this address", want.Address),

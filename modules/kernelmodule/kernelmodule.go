@@ -80,7 +80,7 @@ func checkOptions(options string) error {
 		return &states.AttributeError{Attribute: "options", Message: "it is too long"}
 	}
 	if options != strings.Join(strings.Fields(options), " ") {
-		return &states.AttributeError{Attribute: "options", Message: "there is to be one space between options, and none around them"}
+		return &states.AttributeError{Attribute: "options", Message: "there is to be one space between options, and none around them", Hint: "write " + fmt.Sprintf("%.200q", strings.Join(strings.Fields(options), " "))}
 	}
 	for o := range strings.FieldsSeq(options) {
 		name, value, _ := strings.Cut(o, "=")

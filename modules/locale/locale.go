@@ -47,7 +47,7 @@ func validate(want Locale) error {
 		return err
 	}
 	if strings.Contains(want.Name, "..") || strings.HasPrefix(want.Name, ".") {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%q is no name of a locale", want.Name)}
+		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%q is no name of a locale", want.Name), Hint: "write it as in /usr/share/i18n/SUPPORTED, such as de_DE.UTF-8"}
 	}
 	return nil
 }

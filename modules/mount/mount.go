@@ -68,9 +68,9 @@ func validate(want Mount) error {
 	if want.Source != nil {
 		switch s := *want.Source; {
 		case s == "":
-			return mistake("source", "a source cannot be empty", "")
+			return mistake("source", "a source cannot be empty", "name a device, UUID=…, LABEL=…, a share or a directory; of tmpfs write \"tmpfs\"")
 		case strings.HasPrefix(s, "#"):
-			return mistake("source", "in /etc/fstab it would be a comment", "")
+			return mistake("source", "in /etc/fstab it would be a comment", "write the path of the device, or its UUID=…")
 		case len(s) > maxText:
 			return mistake("source", fmt.Sprintf("it has %d bytes, more than the %d that the kernel takes", len(s), maxText), "")
 		}

@@ -96,10 +96,10 @@ func complete(_ context.Context, _ host.Host, want *Sudoers) error {
 		return nil
 	}
 	if len(want.Users)+len(want.Groups) == 0 {
-		return &states.AttributeError{Attribute: "content", Message: "it is required, or users or groups with commands"}
+		return &states.AttributeError{Attribute: "content", Message: "it is required, or users or groups with commands", Hint: `write users = ["NAME"] and commands = ["/usr/bin/PROGRAM"]`}
 	}
 	if len(want.Commands) == 0 {
-		return &states.AttributeError{Attribute: "commands", Message: "a rule needs the commands that it allows"}
+		return &states.AttributeError{Attribute: "commands", Message: "a rule needs the commands that it allows", Hint: `write commands = ["/usr/bin/PROGRAM"], or ["ALL"] for all of them`}
 	}
 	want.Content = new(host.Text(rule(*want)))
 	return nil

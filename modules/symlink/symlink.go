@@ -47,10 +47,10 @@ var Module = states.Define(states.Type[Symlink]{
 
 func validate(want Symlink) error {
 	if want.Target != nil && (*want.Target == "" || strings.Contains(*want.Target, "\x00")) {
-		return &states.AttributeError{Attribute: "target", Message: "a link cannot lead to an empty path or one with a NUL byte"}
+		return &states.AttributeError{Attribute: "target", Message: "a link cannot lead to an empty path or one with a NUL byte", Hint: "write the path that it is to lead to"}
 	}
 	if want.Path == "/" {
-		return &states.AttributeError{Attribute: "path", Message: "/ is a directory"}
+		return &states.AttributeError{Attribute: "path", Message: "/ is a directory", Hint: "name the link itself, such as /srv/current"}
 	}
 	return errors.Join(
 		check.Path("path", want.Path),

@@ -73,7 +73,7 @@ func validate(want User) error {
 		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
 	}
 	if want.UID != nil && (*want.UID < 0 || int64(*want.UID) > 1<<32-2) {
-		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "")
+		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "write one from 0 to 4294967294; people mostly have 1000 and more")
 	}
 	if want.Password != nil && !hashPattern.MatchString(*want.Password) {
 		return &states.AttributeError{Attribute: "password", Message: "it is no hash of a password", Hint: "make one with: openssl passwd -6", Open: true}
@@ -87,7 +87,7 @@ func validate(want User) error {
 		return mistake("name", fmt.Sprintf("%.40q is no name of a user: at most 32 characters, and not digits alone", want.Name), "")
 	}
 	if want.Comment != nil && len(*want.Comment) > 1000 {
-		return mistake("comment", "it is too long for a line of /etc/passwd", "")
+		return mistake("comment", "it is too long for a line of /etc/passwd", "1000 bytes fit; put the rest elsewhere")
 	}
 	for _, g := range want.Groups {
 		if err := check.Name("groups", g, "._-$"); err != nil {

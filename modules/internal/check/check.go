@@ -18,7 +18,7 @@ func Path(attribute, p string) error {
 	e := &states.AttributeError{Attribute: attribute}
 	switch {
 	case p == "":
-		e.Message = "a path is required"
+		e.Message, e.Hint = "a path is required", "write it from the root, such as /etc/motd"
 	case strings.Contains(p, "\x00"):
 		e.Message = "a path cannot contain a NUL byte"
 	case len(p) > maxPath:
@@ -91,7 +91,7 @@ const maxName = 255
 // Name checks a name that is handed to programs: letters, digits and the extra
 // characters, and not one that looks like an option.
 func Name(attribute, name, extra string) error {
-	e := &states.AttributeError{Attribute: attribute}
+	e := &states.AttributeError{Attribute: attribute, Hint: "it consists of letters and digits" + beside(extra)}
 	switch {
 	case name == "":
 		e.Message = "a name is required"
@@ -114,6 +114,14 @@ func Name(attribute, name, extra string) error {
 	return e
 }
 
+// beside names the characters that a name may have besides.
+func beside(extra string) string {
+	if extra == "" {
+		return ""
+	}
+	return " and the characters " + strings.Join(strings.Split(extra, ""), " ")
+}
+
 // Line checks a text that becomes one field of a line of a file: no line break,
 // no NUL, and none of the characters in separators.
 func Line(attribute string, text *string, separators string) error {
@@ -124,6 +132,7 @@ func Line(attribute string, text *string, separators string) error {
 		return &states.AttributeError{
 			Attribute: attribute,
 			Message:   fmt.Sprintf("it cannot contain %q", (*text)[i:i+1]),
+			Hint:      "it becomes one field of a line in a file: take that character out",
 		}
 	}
 	return nil
@@ -142,7 +151,7 @@ func Text(attribute string, text *string) error {
 	}
 	for _, r := range *text {
 		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
-			e.Message = fmt.Sprintf("it cannot contain %q", r)
+			e.Message, e.Hint = fmt.Sprintf("it cannot contain %q", r), "it becomes one line of a file: take that character out"
 			return e
 		}
 	}
@@ -163,7 +172,7 @@ func HostName(attribute, name string) error {
 	}
 	for word := range strings.SplitSeq(name, ".") {
 		if word == "" || len(word) > 63 || word[0] == '-' || word[len(word)-1] == '-' {
-			e.Message = fmt.Sprintf("%q is no name of a machine", name)
+			e.Message, e.Hint = fmt.Sprintf("%q is no name of a machine", name), "write words of letters, digits and hyphens with dots between them, such as web1.example.test"
 			return e
 		}
 	}
