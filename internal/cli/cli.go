@@ -80,7 +80,7 @@ type grammar struct {
 
 // Globals are the flags of every command.
 type Globals struct {
-	Limit       string        `short:"l" help:"Take these hosts of the site: names, globs, @GROUP, !NOT, with commas." placeholder:"HOSTS" group:"selection"`
+	Limit       string        `short:"l" help:"Take these hosts of the site: names, globs, @GROUP, @rest:EXECUTION, !NOT, with commas." placeholder:"HOSTS" group:"selection"`
 	Tags        []string      `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
 	Target      []string      `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
 	Exclude     []string      `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`

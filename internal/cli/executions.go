@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
@@ -79,8 +78,8 @@ func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant,
 	}
 	if s.globals.Limit != "" {
 		var err error
-		if hosts, err = lang.SelectHosts(hosts, nil, s.globals.Limit); err != nil {
-			return nil, usage(lang.Diagnose(err, diag.Range{}).Hint, "--limit: %w", err)
+		if hosts, err = s.within(hosts, nil); err != nil {
+			return nil, err
 		}
 		if len(hosts) == 0 {
 			return nil, usage("tenet status "+x.ID+" lists the hosts", "--limit %s leaves no host of the execution", s.globals.Limit)
@@ -143,7 +142,7 @@ func howEnded(x *fleet.Record) string {
 		sums[h.Status]++
 	}
 	var words []string
-	for _, status := range []fleet.Status{fleet.Done, fleet.Failed, fleet.Wrong, fleet.Unreachable, fleet.Interrupted, fleet.Left, fleet.Spared} {
+	for _, status := range statuses() {
 		if n := sums[status]; n > 0 {
 			words = append(words, fmt.Sprint(n, " ", status))
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // choose finds the host of a site that is meant; a site without hosts is for
@@ -64,9 +63,9 @@ func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
 	if len(hosts) == 0 {
 		return nil, usage("leave it out: the site is for this machine", "--limit: the site declares no hosts")
 	}
-	found, err := lang.SelectHosts(hosts, groups, s.globals.Limit)
+	found, err := s.within(hosts, groups)
 	if err != nil {
-		return nil, usage(lang.Diagnose(err, diag.Range{}).Hint, "--limit: %w", err)
+		return nil, err
 	}
 	if len(found) == 0 {
 		return nil, usage("tenet inspect hosts lists the hosts", "--limit %s leaves no host", s.globals.Limit)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -60,7 +61,7 @@ func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *fle
 			return errors.Join(err, v.ended(looked, false))
 		}
 	}
-	outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout)
+	outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout, looked...)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *fle
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
-func (v *several) begin(machines []*fleet.Machine) (*fleet.Execution, error) {
+func (v *several) begin(machines []*fleet.Machine, looked []fleet.Outcome) (*fleet.Execution, error) {
 	dir, err := v.stateDir()
 	if err != nil {
 		return nil, err
@@ -76,6 +77,13 @@ func (v *several) begin(machines []*fleet.Machine) (*fleet.Execution, error) {
 	r := fleet.Record{Command: v.command, Site: v.name, Origin: v.site.origin, User: v.user()}
 	for _, m := range machines {
 		r.Hosts = append(r.Hosts, v.recordOf(v.hostOf(m.Name)))
+	}
+	for _, o := range looked {
+		if o.Status != fleet.Done {
+			host := v.recordOf(v.hostOf(o.Machine))
+			host.Status = o.Status
+			r.Hosts = append(r.Hosts, host)
+		}
 	}
 	x, err := (&fleet.Executions{Dir: filepath.Join(dir, "executions")}).New(r)
 	if err != nil {
@@ -125,8 +133,10 @@ func (v *several) tellLeft(outcomes []fleet.Outcome) {
 }
 
 // execute does on machines what changes them, as one execution, which is recorded.
-func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout) ([]fleet.Outcome, error) {
-	x, err := v.begin(machines)
+// Looked is how it ended with hosts that were only looked at: what went wrong there is
+// recorded, too.
+func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
+	x, err := v.begin(machines, looked)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +148,22 @@ func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Mac
 		return nil, err
 	}
 	v.tellLeft(outcomes)
+	v.tellSpared(append(slices.Clone(looked), outcomes[:len(machines)]...))
 	return outcomes, nil
+}
+
+// tellSpared says how to go on with the hosts whose turn did not come.
+func (v *several) tellSpared(outcomes []fleet.Outcome) {
+	spared, rest := false, 0
+	for i := range outcomes {
+		spared = spared || outcomes[i].Status == fleet.Spared
+		if outcomes[i].Status != fleet.Done {
+			rest++
+		}
+	}
+	if spared && !v.globals.JSON {
+		fmt.Fprintf(v.Err, "hint: -l @%s:%s takes the %s on which it is not done\n", restOf, v.execution, people(rest, "host", "hosts"))
+	}
 }
 
 // consent shows the plan of all hosts and asks: question has a place for what is to be done

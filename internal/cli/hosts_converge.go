@@ -44,7 +44,7 @@ func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *fleet
 		v.converging[m.Name] = &converger{end: convergence{Type: "convergence", Host: m.Name, Limit: limit, Changing: []changing{}}}
 	}
 	for run := 1; ; run++ {
-		outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout)
+		outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout, looked...)
 		if err != nil {
 			return err
 		}
