@@ -35,6 +35,9 @@ type client struct {
 	keys            []secrets.Identity // that may open secrets, once they are read
 	newPassphrase   string             // of the secrets, once it was asked for
 	becomePass      string             // for sudo or doas, likewise
+	// aside calls what asks on the terminal, with what is drawn there out of its way; nil:
+	// nothing is.
+	aside func(call func())
 }
 
 // getenv gives an environment variable, or "".

@@ -103,6 +103,7 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	}
 	v.view = v.newView(names)
 	v.mu.Unlock()
+	v.aside = v.view.Aside // secrets are opened as hosts are evaluated
 	ctx, cancelled, done := v.interruptible(ctx)
 	defer done()
 	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &keeping{v.view, v}

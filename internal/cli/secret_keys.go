@@ -156,7 +156,12 @@ func (s *client) passphrase(ctx context.Context, prompt, variable string) (strin
 	if name == "" {
 		var text string
 		var err error
-		s.away(func() { text, err = s.askHidden(ctx, prompt) })
+		ask := func() { text, err = s.askHidden(ctx, prompt) }
+		if aside := s.aside; aside != nil {
+			alone := ask
+			ask = func() { aside(alone) }
+		}
+		s.away(ask)
 		return text, err
 	}
 	data, err := readSome(name, 1<<16)

@@ -149,6 +149,24 @@ func (f *Fleet) Ended(machine string, o fleet.Outcome) {
 	}
 }
 
+// Aside calls what uses the terminal for itself, as to ask for something, with the table
+// out of its way until then. What happens meanwhile is shown afterwards.
+func (f *Fleet) Aside(call func()) {
+	if f.table == nil {
+		call()
+		return
+	}
+	move := func(by int) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.table.erase()
+		f.table.aside += by
+	}
+	move(+1)
+	defer move(-1)
+	call()
+}
+
 // Settle ends what is shown for a moment only: nothing more will happen.
 func (f *Fleet) Settle() {
 	if f.table != nil {

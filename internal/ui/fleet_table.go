@@ -24,6 +24,7 @@ type table struct {
 	name    int // width of the names
 	started time.Time
 	shown   int // lines of it that stand on the screen
+	aside   int // how many use the terminal for themselves: nothing is drawn
 	done    chan struct{}
 	gone    sync.WaitGroup
 	once    sync.Once
@@ -67,11 +68,17 @@ func (t *table) tick() {
 			return
 		case now := <-ticker.C:
 			t.mu.Lock()
-			if now.Sub(t.started) >= after {
-				t.draw(now)
-			}
+			t.look(now)
 			t.mu.Unlock()
 		}
+	}
+}
+
+// look draws the table, if it is time and there is nothing else on the terminal. The lock is
+// held.
+func (t *table) look(now time.Time) {
+	if t.aside == 0 && now.Sub(t.started) >= after {
+		t.draw(now)
 	}
 }
 

@@ -121,3 +121,36 @@ func TestTableIsErased(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+// Who asks something has the terminal alone, whatever happens meanwhile.
+func TestTableAside(t *testing.T) {
+	tab := still("web1", "web2")
+	var out bytes.Buffer
+	tab.printer = printer{w: &out}
+	f := &Fleet{table: tab, form: newFleetText(FleetOptions{Out: &out, Err: &out, Hosts: tab.order})}
+	tab.mu = &f.mu
+	look := func() string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		out.Reset()
+		tab.look(tab.started.Add(time.Minute))
+		return out.String()
+	}
+	if got := look(); !strings.Contains(got, "web1") {
+		t.Fatalf("it shows %q", got)
+	}
+	out.Reset()
+	f.Aside(func() {
+		if got := out.String(); !strings.HasSuffix(got, "\x1b[J") {
+			t.Errorf("it is not taken away: %q", got)
+		}
+		f.State("web1", fleet.Running)
+		f.Aside(func() {})
+		if got := look(); got != "" {
+			t.Errorf("it draws %q meanwhile", got)
+		}
+	})
+	if got := look(); !strings.Contains(got, "web1") || strings.Contains(got, "\x1b[3A") {
+		t.Errorf("afterwards it shows %q", got)
+	}
+}
