@@ -46,6 +46,7 @@ line "/etc/profile" {
 // What a plan calls certain is what the apply then does, though the owner of
 // the files is yet to be created.
 func TestPlanForetellsApply(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(accounts)
 	plan := m.tenet("plan")
@@ -78,6 +79,7 @@ func TestPlanForetellsApply(t *testing.T) {
 }
 
 func TestAccountsChangeAndGo(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(accounts)
 	m.apply()
@@ -104,6 +106,7 @@ user "deploy" {
 
 // A name that a program could take for an option never gets there.
 func TestNamesLikeOptionsAreRefused(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site("user \"-x\" {}\n\ngroup \"-r\" {}\n")
 	before := m.shell("cat /etc/passwd /etc/group | sha256sum")
@@ -126,6 +129,7 @@ func TestNamesLikeOptionsAreRefused(t *testing.T) {
 
 // A missing owner is an error before anything is written.
 func TestMissingOwner(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site("file \"/root/x\" {\n  content = \"x\"\n  owner = \"nobody-here\"\n}\n")
 	says(t, m.fails(`file["/root/x"]`), "nobody-here")

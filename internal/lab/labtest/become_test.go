@@ -84,6 +84,7 @@ func (m *machine) became(r result, password string) {
 
 // Root becomes others by its own rights.
 func TestBecomeByRoot(t *testing.T) {
+	t.Parallel()
 	m := becomes(t)
 	m.site(strings.ReplaceAll(rootAndAlice, "file \"/srv/deploy\" {", "file \"/srv/deploy\" {\n  become = \"deploy\"\n"))
 	m.became(m.tenet("apply", "--yes"), "")
@@ -96,6 +97,7 @@ func TestBecomeByRoot(t *testing.T) {
 
 // An account becomes root and another one by sudo: with and without a password.
 func TestBecomeBySudo(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ rule, password string }{
 		"without a password": {"deploy ALL=(ALL) NOPASSWD: ALL", ""},
 		"with a password":    {"deploy ALL=(ALL) ALL", accountPassword},
@@ -114,6 +116,7 @@ func TestBecomeBySudo(t *testing.T) {
 
 // Who may not is told what is missing, and the other parts are done.
 func TestBecomeRefused(t *testing.T) {
+	t.Parallel()
 	m := becomes(t)
 	site := "file \"/srv/a\" { content = \"x\\n\" }\nfile \"/srv/b\" {\n  content = \"x\\n\"\n  become = true\n}\n"
 	refused := func(r result, texts ...string) {
@@ -139,6 +142,7 @@ func TestBecomeRefused(t *testing.T) {
 
 // With doas, which takes a password from a terminal only.
 func TestBecomeByDoas(t *testing.T) {
+	t.Parallel()
 	m := becomes(t)
 	m.shell("dpkg -i /opt/parcels/opendoas_*.deb && echo 'permit deploy' > /etc/doas.conf && chmod 600 /etc/doas.conf")
 	m.became(m.by("deploy", rootAndAlice, accountPassword, "--become-method", "doas"), accountPassword)

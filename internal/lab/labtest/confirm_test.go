@@ -36,6 +36,7 @@ reload "ssh" {}
 // A real sshd is given settings that lock alice out. They are put back, and she
 // can log in again.
 func TestConfirmLetsYouInAgain(t *testing.T) {
+	t.Parallel()
 	m := stocked(t)
 	m.shell("apt-get update -q && apt-get install -q -y --no-install-recommends openssh-client && ssh-keygen -q -t ed25519 -N '' -f /root/key && " +
 		"useradd -m -s /bin/bash alice && install -d -o alice -m 0700 /home/alice/.ssh && install -o alice -m 0600 /root/key.pub /home/alice/.ssh/authorized_keys")
@@ -53,7 +54,7 @@ func TestConfirmLetsYouInAgain(t *testing.T) {
 		r := m.tenet("apply", "--yes")
 		took := time.Since(start)
 		m.shell("rm /tmp/watch")
-		if r.status != 1 || took < 8*time.Second || took > 40*time.Second {
+		if r.status != 1 || took < 8*time.Second || took > 3*time.Minute {
 			t.Errorf("%s: exit status %d after %s\n%s", name, r.status, took, r.stderr)
 		}
 		var last states.Event
@@ -66,7 +67,7 @@ func TestConfirmLetsYouInAgain(t *testing.T) {
 			t.Errorf("%s: %+v %+v", name, last, last.Error)
 		}
 		m.shell("test -s /tmp/denied")
-		m.shell("for i in $(seq 50); do " + ssh + "alice@127.0.0.1 true && exit 0; sleep 0.1; done; exit 1") // sshd starts anew to reload
+		m.shell("for i in $(seq 600); do " + ssh + "alice@127.0.0.1 true && exit 0; sleep 0.1; done; exit 1") // sshd starts anew to reload
 		m.gives("cat /etc/ssh/sshd_config.d/10-way-in.conf", "AllowUsers alice")
 	}
 }

@@ -32,7 +32,7 @@ rm -r /tmp/image /tmp/image.tar
 const ended = `"trap 'exit 0' TERM; httpd -p 8081 -h /data; sleep 1000 & wait"`
 
 func TestLifecycleOfContainers(t *testing.T) {
-	t.Parallel() // it takes long
+	t.Parallel()
 	m := bootAs(t, "containers")
 	const command = "command = [\"sh\", \"-c\", " + ended + "]\n"
 	all := "image = \"localhost/box:1\"\nnetwork = \"host\"\nvolumes = [\"/srv:/data:ro\"]\n" + command

@@ -141,6 +141,7 @@ func answers(text string) string {
 // The example of each module is planned and applied on a bare host, and the plan
 // foretells what the apply does.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	host := boot(t)
 	registry := modules.Standard()
 	entries := examples()

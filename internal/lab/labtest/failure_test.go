@@ -10,6 +10,7 @@ import (
 
 // A disk that is full leaves the old file as it was, and nothing beside it.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("mkdir /mnt/small && mount -t tmpfs -o size=64k tmpfs /mnt/small && echo old > /mnt/small/file")
 	for name, content := range map[string]string{
@@ -28,6 +29,7 @@ func TestFullDisk(t *testing.T) {
 // An interrupted run leaves only whole files, ends what it has started, and the
 // next one goes on.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []string{"INT", "TERM", "KILL"} {
 		t.Run(signal, func(t *testing.T) { interrupted(t, signal) })
 	}
@@ -91,6 +93,7 @@ state "slow" {
 
 // An interrupted run says so by its exit status.
 func TestInterruptedStatus(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site("command \"sleep\" {\n  argv = [\"sleep\", \"4711\"]\n}\n")
 	got := m.shell("timeout --foreground --preserve-status -s INT 0.5 tenet apply --yes /root/site >/dev/null 2>&1; echo $?")
@@ -101,6 +104,7 @@ func TestInterruptedStatus(t *testing.T) {
 
 // A command that takes too long is ended with all that it has started.
 func TestTimeoutEndsTheProcessGroup(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(`
 command "forks" {

@@ -15,6 +15,7 @@ import (
 // A machine that was set up is declared as it stands: a plan of that says "no change",
 // and a bare machine becomes the same by it.
 func TestImportMachine(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.copy(os.DirFS("../../../examples/nginx"), "/root/example")
 	m.shell(`tenet apply --yes /root/example
@@ -60,7 +61,7 @@ systemctl disable -q cron.service`)
 tenet plan --detailed-exitcode /root/star
 ! tenet import --all users --out /root/site`)
 
-	bare := bootAs(t, "bare")
+	bare := bootAs(t, "another")
 	site := strings.Fields(m.shell("cd /root/site && tar -c . | base64 -w0"))[0]
 	bare.copy(fstest.MapFS{"site.b64": {Data: []byte(site)}}, "/root")
 	bare.shell("mkdir /root/site && base64 -d /root/site.b64 | tar -x -C /root/site")

@@ -10,6 +10,7 @@ import (
 // OpenRC and SysV scripts are tried with their real programs, on a host whose systemd
 // is hidden from what is started.
 func TestOtherInitSystems(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct{ name, install, script, bad, hidden string }{{
 		name:    "openrc",
 		install: "dpkg -i --force-depends /opt/parcels/libeinfo1_*.deb /opt/parcels/librc1_*.deb /opt/parcels/openrc_*.deb > /tmp/dpkg 2>&1 || { cat /tmp/dpkg; exit 1; }",

@@ -12,6 +12,7 @@ import (
 // What is said of the machine that a program runs on is tried on a host of the lab,
 // by tests that are started there.
 func TestInside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	build := exec.Command("go", "test", "-c", "-tags", "inside", "-o", filepath.Join(dir, "inside.test"), "github.com/tenetcm/tenet/internal/lab/inside")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -15,6 +15,7 @@ const (
 )
 
 func TestLifecycleOfAccounts(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	all := ""
 	add := func(set string) string { all += set + "\n"; return all }
@@ -48,6 +49,7 @@ func TestLifecycleOfAccounts(t *testing.T) {
 
 // What userdel and usermod would refuse is told before, in a plan, too.
 func TestUserWithPrograms(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("useradd -m alice; setsid runuser -u alice -- sleep 1000 > /dev/null 2>&1 & sleep 0.3")
 	m.site("user \"alice\" {\n  ensure = \"absent\"\n}\n")
@@ -61,6 +63,7 @@ func TestUserWithPrograms(t *testing.T) {
 }
 
 func TestLifecycleOfAccess(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "authorized_keys", Label: "alice", Beside: "user \"alice\" {}\n",
@@ -102,6 +105,7 @@ func TestLifecycleOfAccess(t *testing.T) {
 // A user whose keys are declared can log in, and cannot once they are absent; what
 // sudo allows then is what is declared, and nothing else.
 func TestLoginWithKey(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("ssh-keygen -q -t ed25519 -N '' -C root@lab -f /root/key && systemctl is-active ssh")
 	key := m.shell("cat /root/key.pub")
@@ -149,6 +153,7 @@ sudoers "deploy" {
 
 // What a user puts in the way of root leads root nowhere.
 func TestKeysThroughLinks(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("useradd -m alice && useradd -m bob")
 	m.site("authorized_keys \"alice\" {\n  keys = [\"" + keyA + "\"]\n}\n")

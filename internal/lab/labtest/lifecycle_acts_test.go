@@ -10,6 +10,7 @@ import (
 )
 
 func TestLifecycleOfDownloads(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	sum := func(text string) string { return m.shell("printf '" + text + "' | sha256sum | cut -d' ' -f1") }
 	one, two := sum("one"), sum("two")
@@ -59,6 +60,7 @@ func TestLifecycleOfDownloads(t *testing.T) {
 }
 
 func TestLifecycleOfGit(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	set := func(more string) string { return "url = \"file:///srv/up.git\"\n" + more }
 	lifecycle{
@@ -137,6 +139,7 @@ func (l lifecycle) withCommit(m *machine) lifecycle {
 }
 
 func TestLifecycleOfCertificates(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	base := "private_key = \"/etc/ssl/private/site.key\"\n"
 	says := func(text string) string {
@@ -223,6 +226,7 @@ func TestLifecycleOfCertificates(t *testing.T) {
 }
 
 func TestLifecycleOfRequests(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "http", Label: "hello",
@@ -308,6 +312,7 @@ func TestLifecycleOfRequests(t *testing.T) {
 // A command gets what is written, as whom and where it is written, and judges by what
 // it said.
 func TestLifecycleOfCommands(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(`useradd -m deploy; printf '#!/bin/sh\nprintf "%%s|" "$@" "$A" "$(id -un)" "$PWD" "$(cat)"\n' > /usr/local/bin/say; chmod +x /usr/local/bin/say`)
 	// The directory that a command works in is set up before, wherever that is declared.

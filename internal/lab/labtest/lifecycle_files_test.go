@@ -5,6 +5,7 @@ package labtest
 import "testing"
 
 func TestLifecycleOfTrees(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "tree", Label: "/srv/www",
@@ -38,6 +39,7 @@ func TestLifecycleOfTrees(t *testing.T) {
 }
 
 func TestLifecycleOfTexts(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "marked_block", Label: "bench",

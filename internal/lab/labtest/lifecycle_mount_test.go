@@ -8,6 +8,7 @@ import (
 )
 
 func TestLifecycleOfMounts(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "mount", Label: "/srv/a b",
@@ -38,20 +39,22 @@ func TestLifecycleOfMounts(t *testing.T) {
 
 // A file system in use stays; who uses it is said.
 func TestMountInUse(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	const site = "mount \"/srv/busy\" {\n  source = \"tmpfs\"\n  fstype = \"tmpfs\"\n"
 	m.site(site + "}\n")
 	m.apply()
-	m.shell("cd /srv/busy && (setsid sleep 60 >/dev/null 2>&1 &)")
+	m.shell("cd /srv/busy && (setsid sleep 1000 >/dev/null 2>&1 &)")
 	m.site(site + "  ensure = \"absent\"\n}\n")
 	says(t, m.fails("mount[\"/srv/busy\"]"), "in use by", "(sleep)", "target is busy")
-	m.shell("findmnt /srv/busy && grep -q /srv/busy /etc/fstab && pkill -x sleep")
+	m.shell("findmnt /srv/busy && grep -q /srv/busy /etc/fstab && pkill -x sleep && while pgrep -x sleep > /dev/null; do sleep 0.1; done")
 	m.apply()
 	m.shell("! findmnt /srv/busy && ! grep /srv/busy /etc/fstab")
 }
 
 // What a plan cannot know below a mount it calls maybe; then it is done.
 func TestFilesBelowMount(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site("mount \"/srv/t\" {\n  source = \"tmpfs\"\n  fstype = \"tmpfs\"\n}\ndirectory \"/srv/t/d\" {}\nfile \"/srv/t/d/f\" {\n  content = \"x\\n\"\n}\n")
 	plan := m.tenet("plan")
@@ -74,6 +77,7 @@ func TestFilesBelowMount(t *testing.T) {
 // A swap area that is in use is the whole kernel's, and a host of the lab shares its
 // kernel: so it is made, and not taken into use.
 func TestLifecycleOfSwap(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "swap", Label: "/var/swapfile",

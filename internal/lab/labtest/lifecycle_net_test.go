@@ -9,6 +9,7 @@ import (
 // Tunnels, CAN and the VLANs of bridges are not in every kernel: what tenet makes of
 // them is tested against memory and the bytes of rtnetlink.
 func TestLifecycleOfNetworkDevices(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(`ip link add port1 type veth peer name end1 && ip link add port2 type veth peer name end2`)
 	lifecycle{
@@ -79,6 +80,7 @@ interface "br0" {
 
 // What the kernel refuses is said in words, and before anything else is changed.
 func TestNetworkDevicesThatCannotBe(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site("gre \"g0\" {\n  local  = \"192.0.2.1\"\n  remote = \"192.0.2.2\"\n}\n")
 	says(t, m.fails("gre.g0"), "this kernel has no gre (modprobe ip_gre")

@@ -14,6 +14,7 @@ import (
 const refreshed = repository + "\napt-get -q update\n"
 
 func TestLifecycleOfPackages(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "package", Label: "lab-one", Prepare: refreshed,
@@ -60,6 +61,7 @@ func signedRepository(m *machine) (key, other string) {
 }
 
 func TestLifecycleOfRepositories(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	key, other := signedRepository(m)
 	const all = "uris = [\"file:/srv/signed\"]\nsuites = [\"./\"]\nsigned_by = "
@@ -80,6 +82,7 @@ func TestLifecycleOfRepositories(t *testing.T) {
 
 // A package after its source, in one run: the lists are fetched in between.
 func TestPackageOfARepository(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	key, other := signedRepository(m)
 	site := func(key string) {

@@ -13,7 +13,7 @@ import (
 
 // lingering is a script that gives the account alice a systemd of her own.
 const lingering = `useradd -m -s /bin/bash alice && loginctl enable-linger alice
-for i in $(seq 100); do test -S /run/user/$(id -u alice)/systemd/private && break; sleep 0.1; done`
+for i in $(seq 600); do test -S /run/user/$(id -u alice)/systemd/private && break; sleep 0.1; done`
 
 // hers runs systemctl as alice.
 const hers = `runuser -u alice -- env XDG_RUNTIME_DIR=/run/user/$(id -u alice) systemctl --user `
@@ -26,6 +26,7 @@ WantedBy=%s
 `
 
 func TestLifecycleOfServices(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("cat > /usr/lib/systemd/system/lab.service <<'END'\n" + fmt.Sprintf(sleeper, "multi-user.target") + "END\n" +
 		lingering + "\ninstall -d -o alice -g alice /home/alice/.config /home/alice/.config/systemd /home/alice/.local /home/alice/.local/share /home/alice/.local/share/systemd /home/alice/.local/share/systemd/user\n" +
@@ -52,6 +53,7 @@ func TestLifecycleOfServices(t *testing.T) {
 }
 
 func TestLifecycleOfUnits(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(lingering)
 	unit := func(text string) string { return fmt.Sprintf("content = <<-END\n%sEND\n", text) }
@@ -88,7 +90,7 @@ func TestLifecycleOfUnits(t *testing.T) {
 }
 
 func TestLifecycleOfTimers(t *testing.T) {
-	t.Parallel() // it takes long
+	t.Parallel()
 	m := bootAs(t, "timers")
 	m.shell(lingering)
 	const words = `command = ["/usr/bin/printf", "<%s>\\n", "$HOME", "$${X}", "50%", "a\"b\\c'", "x\ny", "", ";"]` + "\n"
@@ -120,7 +122,7 @@ y' '' ';' > /tmp/want; grep -F '<' -A1 /tmp/said | head -20; for w in '<$HOME>' 
 	lifecycle{
 		Type: "systemd_timer", Label: "hers",
 		Steps: []step{
-			{Set: "user = \"alice\"\ncommand = [\"/usr/bin/touch\", \"/home/alice/it\"]\nevery = \"1h\"\non_boot = \"1s\"\n", Verify: "for i in $(seq 50); do test -e /home/alice/it && exit 0; sleep 0.1; done; exit 1"},
+			{Set: "user = \"alice\"\ncommand = [\"/usr/bin/touch\", \"/home/alice/it\"]\nevery = \"1h\"\non_boot = \"1s\"\n", Verify: "for i in $(seq 600); do test -e /home/alice/it && exit 0; sleep 0.1; done; exit 1"},
 		},
 		Untried: map[string]string{
 			"on_calendar": "above", "on_boot": "above", "every": "above", "command": "above", "unit": "above", "run_as": "above", "dir": "above", "env": "above",
@@ -147,6 +149,7 @@ y' '' ';' > /tmp/want; grep -F '<' -A1 /tmp/said | head -20; for w in '<$HOME>' 
 
 // A plan is certain of services whose unit files it writes, and does what it says.
 func TestPlanKnowsUnitsThatItWrites(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(`
 systemd_unit "one.service" {
@@ -182,6 +185,7 @@ service "two" {
 // Where systemd starts itself anew in the middle, nobody knows how a restart has ended:
 // it is made again.
 func TestSystemdIsLost(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("printf '[Service]\nExecStartPre=/bin/sleep 2\nExecStart=/bin/sleep infinity\n' > /etc/systemd/system/slow.service; systemctl daemon-reload")
 	for options, want := range map[string]states.Outcome{"retry = { attempts = 1 }": states.Unknown, "": states.Changed} {
@@ -198,6 +202,7 @@ func TestSystemdIsLost(t *testing.T) {
 
 // An account without a systemd of its own is told how it gets one.
 func TestAccountWithoutSystemd(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("useradd -m bob")
 	m.site("service \"x\" {\n  user = \"bob\"\n  running = true\n}\n")
@@ -206,6 +211,7 @@ func TestAccountWithoutSystemd(t *testing.T) {
 
 // A hundred services are read over one connection.
 func TestReadingManyServices(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(`for i in $(seq 100); do printf '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n' > /etc/systemd/system/many$i.service; done; systemctl daemon-reload`)
 	var site strings.Builder

@@ -5,6 +5,7 @@ package labtest
 import "testing"
 
 func TestLifecycleOfSystem(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "sysctl", Label: "net.ipv4.ip_local_port_range",
@@ -58,6 +59,7 @@ const limit = "type = \"-\"\nitem = \"nofile\"\n"
 // A host of the lab is a container, in which nobody may load a module. What stands
 // in files is managed there all the same.
 func TestKernelModuleInContainer(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "kernel_module", Label: "tenet_lab",
@@ -77,6 +79,7 @@ func TestKernelModuleInContainer(t *testing.T) {
 // What was set is set again by what reads the files at boot, and a value that the
 // kernel does not take is not written for it.
 func TestSysctlAtBoot(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site("sysctl \"net.ipv4.ip_forward\" {\n  value = \"1\"\n}\n")
 	m.converges(`sysctl["net.ipv4.ip_forward"]`)

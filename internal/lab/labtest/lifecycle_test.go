@@ -177,6 +177,7 @@ func repeats(module string) bool {
 }
 
 func TestLifecycleOfFiles(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	lifecycle{
 		Type: "file", Label: "/srv/f",
@@ -223,6 +224,7 @@ func TestLifecycleOfFiles(t *testing.T) {
 
 // A line that stands in the place of another one changes that.
 func TestLineInThePlaceOfAnother(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("cp /etc/ssh/sshd_config /srv/sshd_config")
 	m.site("line \"no root login\" {\n  path = \"/srv/sshd_config\"\n  line = \"PermitRootLogin no\"\n  match = \"^#?PermitRootLogin\\\\s\"\n}\n")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,6 +30,10 @@ var shared struct {
 	runners string // the slim program for hosts
 }
 
+// together is how many tests run side by side, if nobody says otherwise. They mostly
+// wait: for hosts that boot, for timers, for lines that are cut.
+const together = "5"
+
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "ssh" {
 		os.Exit(traceSSH())
@@ -42,6 +47,14 @@ func TestMain(m *testing.M) {
 }
 
 func runAll(m *testing.M) (status int, err error) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", together); err != nil {
+			return 1, err
+		}
+	}
 	shared.bin, err = os.MkdirTemp("", "tenet-lab-bin-")
 	if err != nil {
 		return 1, err
@@ -77,10 +90,16 @@ type machine struct {
 	host *lab.Host
 }
 
-// boot starts a fresh host for a test.
+// boot starts a fresh host for a test, which has its name.
 func boot(t *testing.T) *machine {
 	t.Helper()
-	return start(t, "host", shared.run.Boot)
+	return start(t, nameOf(t), shared.run.Boot)
+}
+
+// nameOf makes a host's name of a test's, short enough for that of a machine.
+func nameOf(t *testing.T) string {
+	name := strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(t.Name()), "test"), "/", "-")
+	return strings.TrimRight(strings.ReplaceAll(name, "_", "-")[:min(len(name), 36)], "-")
 }
 
 // bootAs starts a fresh host of a name, which others reach it by.
@@ -92,7 +111,7 @@ func bootAs(t *testing.T, name string) *machine {
 // bootLasting starts a host that can reboot.
 func bootLasting(t *testing.T) *machine {
 	t.Helper()
-	return start(t, "host", shared.run.BootLasting)
+	return start(t, nameOf(t), shared.run.BootLasting)
 }
 
 // start boots a host, which is powered off after the test, and puts tenet on it.

@@ -20,6 +20,7 @@ import (
 
 // The language was designed from this example; see examples/nginx.
 func TestNginxWithCertificate(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.copy(os.DirFS("../../../examples/nginx"), "/root/site")
 	order := []string{"run.plain", "state.reload_nginx#1", "state.certificate", "run.secure", "state.reload_nginx#2"}
@@ -72,10 +73,10 @@ func TestNginxWithCertificate(t *testing.T) {
 			went = append(went, s.answers)
 		}
 		switch {
-		case s.answers == plain && s.began.Before(at["run.plain.file.conf"]):
-			t.Errorf("the plain site answers at %v, before run.plain has written it", s.began)
-		case s.answers == both && s.began.Before(at["run.secure.file.conf"]):
-			t.Errorf("https answers at %v, before run.secure has written it", s.began)
+		case s.answers == plain && s.ended.Before(at["run.plain.file.conf"]):
+			t.Errorf("the plain site answers at %v, before run.plain has written it", s.ended)
+		case s.answers == both && s.ended.Before(at["run.secure.file.conf"]):
+			t.Errorf("https answers at %v, before run.secure has written it", s.ended)
 		case s.answers == neither && s.began.After(at["state.certificate.command.issue"]):
 			t.Errorf("the site does not answer at %v, when there is a certificate already", s.began)
 		}
@@ -94,21 +95,21 @@ func TestNginxWithCertificate(t *testing.T) {
 		}
 		m.shell("[ $(grep -c 'notice.*start worker processes$' /var/log/nginx/error.log) = 2 ]")
 		m.shell("[ $(" + workers + " | sort -u | wc -l) = $((2 * $(nproc))) ]")
-		m.shell("for i in $(seq 50); do [ \"$(pgrep -P $(cat /run/nginx.pid) | sort)\" = \"$(" + workers + " | tail -n $(nproc) | sort)\" ] && exit 0; sleep 0.1; done; exit 1")
+		m.shell("for i in $(seq 600); do [ \"$(pgrep -P $(cat /run/nginx.pid) | sort)\" = \"$(" + workers + " | tail -n $(nproc) | sort)\" ] && exit 0; sleep 0.1; done; exit 1")
 		if got := m.apply(); len(got) > 0 {
 			t.Errorf("a later apply changed %q", got)
 		}
 	}
 }
 
-// sight is what a web server answered at a time.
+// sight is what a web server answered at some time between two.
 type sight struct {
-	began   time.Time
-	answers string
+	began, ended time.Time
+	answers      string
 }
 
 // watch asks the host from outside over http and https until the function that it
-// returns is called, which waits until both answer, at most two seconds, and gives
+// returns is called, which waits until both answer, at most ten seconds, and gives
 // what was seen.
 func (m *machine) watch(domain string) func() []sight {
 	m.Helper()
@@ -120,7 +121,7 @@ func (m *machine) watch(domain string) func() []sight {
 		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return shared.run.Dial(ctx, network, net.JoinHostPort(m.host.Name, port))
 		}
-		r, err := (&http.Client{Transport: transport, Timeout: time.Second}).Get(scheme + "://" + domain + "/")
+		r, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get(scheme + "://" + domain + "/")
 		if err != nil {
 			return "none"
 		}
@@ -132,18 +133,20 @@ func (m *machine) watch(domain string) func() []sight {
 		return "other"
 	}
 	look := func() sight {
-		return sight{began: time.Now(), answers: "http: " + ask("http", "80") + ", https: " + ask("https", "443")}
+		s := sight{began: time.Now(), answers: "http: " + ask("http", "80") + ", https: " + ask("https", "443")}
+		s.ended = time.Now()
+		return s
 	}
 	stop, done := make(chan struct{}), make(chan []sight)
+	seen := []sight{look()} // before anything is done
 	go func() {
-		seen := []sight{look()}
 		var deadline time.Time
 		for {
 			seen = append(seen, look())
 			select {
 			case <-stop:
 				if deadline.IsZero() {
-					deadline = time.Now().Add(2 * time.Second)
+					deadline = time.Now().Add(10 * time.Second)
 				}
 				if last := seen[len(seen)-1]; !strings.Contains(last.answers, "none") || time.Now().After(deadline) {
 					done <- seen
@@ -161,6 +164,7 @@ func (m *machine) watch(domain string) func() []sight {
 
 // A configuration that nginx refuses does not stay, and nginx is not reloaded.
 func TestNginxRefusesConfiguration(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(`
 file "/etc/nginx/conf.d/bad.conf" {

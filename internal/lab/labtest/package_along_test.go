@@ -12,6 +12,7 @@ import (
 // apt removes what needs a package together with it: a plan says so, and what the site
 // declares is not taken along.
 func TestPackageTakesOthersAlong(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("apt-get update -q && apt-get install -q -y lab-three")
 	const gone = "package \"lab-lib\" {\n  ensure = \"absent\"\n}\n"

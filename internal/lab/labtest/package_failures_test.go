@@ -44,6 +44,7 @@ func status(m *machine, name string) string {
 
 // What goes wrong is told with what repairs it, and concerns nothing else.
 func TestPackageFailures(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(awkward)
 
@@ -113,7 +114,7 @@ func TestPackageFailures(t *testing.T) {
 
 // Whoever is at work with the packages is waited for, and named meanwhile.
 func TestPackageWaitsForOthers(t *testing.T) {
-	t.Parallel() // it takes long
+	t.Parallel()
 	m := bootAs(t, "waiting")
 	m.shell(awkward)
 	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done; systemd-run -q --on-active=3 rm /root/slow")

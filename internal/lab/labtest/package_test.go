@@ -28,6 +28,7 @@ echo 'deb [trusted=yes] file:/srv/repo ./' > /etc/apt/sources.list.d/lab.list
 `
 
 func TestPackages(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(repository)
 	version := func() string {
@@ -79,6 +80,7 @@ package "lab-two" {}
 }
 
 func TestPackageThatNobodyOffers(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(repository)
 	m.site(`
@@ -99,6 +101,7 @@ package "lab-two" {}
 }
 
 func TestPackageWhileAnotherHoldsTheLock(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(repository)
 	m.shell(`cat > /root/hold.pl <<'END'
@@ -110,7 +113,7 @@ open(my $mark, ">", "/root/held") or die $!;
 sleep 600;
 END
 systemd-run -q --unit=holder perl /root/hold.pl /var/lib/dpkg/lock-frontend
-for i in $(seq 100); do test -e /root/held && exit 0; sleep 0.1; done; exit 1`)
+for i in $(seq 600); do test -e /root/held && exit 0; sleep 0.1; done; exit 1`)
 	m.site(`
 package "lab-two" {
   lock_timeout = "1s"

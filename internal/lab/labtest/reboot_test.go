@@ -77,6 +77,7 @@ func (m *machine) wholeRun(before string) {
 }
 
 func TestRunGoesOnAfterReboot(t *testing.T) {
+	t.Parallel()
 	m := bootLasting(t)
 	m.site(rebootSite)
 	before := m.shell(bootID)
@@ -104,6 +105,7 @@ printf '[Unit]\nDescription=tenet goes on with run %s\n' "$id" > /etc/systemd/sy
 
 // Tenet is killed while the machine goes down: the run goes on all the same.
 func TestKilledBeforeReboot(t *testing.T) {
+	t.Parallel()
 	m := bootLasting(t)
 	m.site(rebootSite)
 	before := m.shell(bootID)

@@ -30,6 +30,7 @@ func (m *machine) public(text string) string {
 
 // Whoever is not root can apply what needs no root.
 func TestPlainUser(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	tenet := m.plain()
 	m.copy(os.DirFS("../../../examples/quickstart"), "/srv/quickstart")
@@ -48,6 +49,7 @@ func TestPlainUser(t *testing.T) {
 
 // What needs more rights fails by itself, and says what and where.
 func TestPlainUserWhereRootIsNeeded(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	tenet := m.plain()
 	m.shell("mkdir -m 0700 /srv/closed && echo secret > /srv/closed/file")
@@ -102,6 +104,7 @@ file "/home/plain/mine" {
 
 // Below --root nothing leads out: no link of the tree, and no command.
 func TestTreeBelowRoot(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(`mkdir -p /srv/tree/etc /srv/tree/bin /srv/tree/run /srv/tree/var /srv/tree/tmp
 cp /usr/local/bin/tenet /srv/tree/bin/

@@ -44,6 +44,7 @@ func bareServer(t *testing.T, name, key string) *machine {
 // there is nothing to do. What is broken is found and repaired, and a second bare host
 // becomes what the first one is.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	mirror(t)
 	dir := t.TempDir()
 	key := strings.TrimSpace(run(t, "sh", "-c", "ssh-keygen -q -t ed25519 -N '' -f \"$1/key\" && cat \"$1/key.pub\"", "sh", dir))

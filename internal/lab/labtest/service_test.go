@@ -8,6 +8,7 @@ import (
 )
 
 func TestServiceRunsAndStops(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(`
 file "unit" {
@@ -47,6 +48,7 @@ service "lab" {
 }
 
 func TestServiceThatDoesNotStart(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.site(`
 file "unit" {
@@ -65,6 +67,7 @@ service "bad" {
 
 // A unit is restarted, or reloaded, when what it reads has changed, and only then.
 func TestRestartAndReload(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell(`cat > /etc/systemd/system/lab.service <<'END'
 [Service]

@@ -17,8 +17,7 @@ command "who" {
 // By a password that is typed once, for all hosts; it shows up nowhere. sudo reads it
 // from the connection, or from a terminal where it wants one, as doas always does.
 func TestSSHBecomeByPassword(t *testing.T) {
-	f := tenHosts(t)
-	f.hosts = f.hosts[2:4]
+	f := twoHosts(t)
 	f.byPassword(t)
 	for _, h := range f.hosts {
 		f.on(h, "echo 'Defaults requiretty' > /etc/sudoers.d/tty && chmod 440 /etc/sudoers.d/tty")
@@ -34,9 +33,10 @@ func TestSSHBecomeByPassword(t *testing.T) {
 func (f *fleet) byPassword(t *testing.T, args ...string) {
 	t.Helper()
 	for _, h := range f.hosts {
-		f.on(h, "rm -f /srv/who-*")
+		f.on(h, "rm -f /srv/who-* /tmp/seen")
 	}
-	site := f.site("asked", f.hostBlocks("  user   = \"asked\"\n  become = \"root\"")+whoActs)
+	site := f.site("asked", f.hostBlocks("  user   = \"asked\"\n  become = \"root\"")+
+		strings.Replace(whoActs, "sleep 1", "until test -e /tmp/seen; do sleep 0.1; done", 1))
 	type answered struct {
 		password string
 		status   int
@@ -47,7 +47,7 @@ func (f *fleet) byPassword(t *testing.T, args ...string) {
 			t.Fatal(err)
 		}
 		asks := func(stdout, _ string) bool { return strings.Contains(strings.ToLower(stdout), "password") }
-		if err := p.Await(f.within(20*time.Second), asks); err != nil {
+		if err := p.Await(f.within(2*time.Minute), asks); err != nil {
 			t.Fatal(err)
 		}
 		if err := p.Type(a.password + "\n"); err != nil {
@@ -55,13 +55,14 @@ func (f *fleet) byPassword(t *testing.T, args ...string) {
 		}
 		if a.status == 0 {
 			for _, h := range f.hosts {
-				f.eventually(h, 20*time.Second, "pgrep -x sleep")
+				f.eventually(h, time.Minute, "pgrep -f 'tmp/see[n]'")
 				if got := f.on(h, `for p in /proc/[0-9]*; do tr '\0' ' ' < $p/cmdline; tr '\0' '\n' < $p/environ; done 2>/dev/null | grep 'geheim [7]' || true`); got != "" {
 					t.Errorf("%s: %s", h.Name, got)
 				}
+				f.on(h, "touch /tmp/seen")
 			}
 		}
-		r, err := p.Wait(f.within(40 * time.Second))
+		r, err := p.Wait(f.within(2 * time.Minute))
 		if err != nil || r.ExitCode != a.status {
 			t.Errorf("%s: exit status %d, want %d, %v\n%s", name, r.ExitCode, a.status, err, r.Stdout)
 		}
@@ -86,8 +87,7 @@ func (f *fleet) byPassword(t *testing.T, args ...string) {
 
 // By doas, and as an account that is not root.
 func TestSSHBecomeByDoas(t *testing.T) {
-	f := tenHosts(t)
-	f.hosts = f.hosts[2:4]
+	f := twoHosts(t)
 	for _, h := range f.hosts {
 		f.on(h, "dpkg -i /opt/parcels/opendoas_*.deb && echo 'permit nopass deploy as asked' > /etc/doas.conf && chmod 600 /etc/doas.conf && rm -f /srv/who-* && chmod 1777 /srv")
 	}
@@ -107,8 +107,7 @@ func TestSSHBecomeByDoas(t *testing.T) {
 
 // Some parts act as others than the runner does.
 func TestSSHPartsBecome(t *testing.T) {
-	f := tenHosts(t)
-	f.hosts = f.hosts[2:4]
+	f := twoHosts(t)
 	site := f.site("parts", f.hostBlocks("  user   = \"deploy\"")+`
 directory "/home/deploy/mine" {}
 

@@ -10,6 +10,7 @@ import (
 // A run has a place of its own in systemd: the end of all that a login is made of, by
 // force, does not end it.
 func TestSSHRunOutlivesItsLogin(t *testing.T) {
+	t.Parallel()
 	f := ownHosts(t, "detach1")
 	h := f.hosts[0]
 	site := f.site("detach", f.asRoot()+steps(100, "0.05", "/srv/detach"))

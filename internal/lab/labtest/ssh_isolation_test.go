@@ -38,8 +38,7 @@ command "wait" {
 // A host gets what is its own, for its owner alone; and what is secret is gone when
 // the run is over.
 func TestSSHHostSeesOnlyItsOwn(t *testing.T) {
-	f := tenHosts(t)
-	f.hosts = f.hosts[:2]
+	f := twoHosts(t)
 	var site strings.Builder
 	for _, h := range f.hosts {
 		site.WriteString("host \"" + h.Name + "\" {\n  user = \"root\"\n  vars = { token = \"token-of-" + h.Name + "-\" }\n}\n")
@@ -61,7 +60,7 @@ func TestSSHHostSeesOnlyItsOwn(t *testing.T) {
 
 	p := f.start("apply", "--yes", "--json", name)
 	for _, h := range f.hosts {
-		f.eventually(h, 30*time.Second, "pgrep -f 'sleep 1[.]5'")
+		f.eventually(h, time.Minute, "pgrep -f 'sleep 1[.]5'")
 		// The command itself has it in its environment, as it is told to.
 		got := f.on(h, `for p in /proc/[0-9]*; do
 	tr '\0' ' ' < $p/cmdline | grep -l "secret-o[f]" > /dev/null && echo "argv of $p"
@@ -72,7 +71,7 @@ done 2>/dev/null | grep -v "/$$\$" ; find /var/lib/tenet /var/cache/tenet -type 
 		}
 		f.strangers(h)
 	}
-	if r, err := p.Wait(f.within(30 * time.Second)); err != nil || r.ExitCode != 0 {
+	if r, err := p.Wait(f.within(2 * time.Minute)); err != nil || r.ExitCode != 0 {
 		t.Fatalf("exit status %d, %v\n%s", r.ExitCode, err, r.Stderr)
 	}
 	for _, h := range f.hosts {

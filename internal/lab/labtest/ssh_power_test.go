@@ -50,7 +50,7 @@ func TestSSHHostLosesPower(t *testing.T) {
 	if err := h.AwaitReboot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Wait(f.within(60 * time.Second))
+	r, err := p.Wait(f.within(2 * time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestSSHReboot(t *testing.T) {
 	if err := h.AwaitReboot(t.Context()); err != nil { // which joins it to the network
 		t.Fatal(err)
 	}
-	r, err := p.Wait(f.within(60 * time.Second))
+	r, err := p.Wait(f.within(2 * time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

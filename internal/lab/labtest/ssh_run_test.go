@@ -17,8 +17,7 @@ import (
 // What happens to the connection and to the controller while 100 steps run: they are
 // done all the same, each once, and the controller can be told of each.
 func TestSSHRunGoesOn(t *testing.T) {
-	t.Parallel() // it waits long
-	f := tenHosts(t)
+	t.Parallel()
 	for i, c := range []struct {
 		name  string
 		hosts int
@@ -32,17 +31,15 @@ func TestSSHRunGoesOn(t *testing.T) {
 		{"the hosts are away for long", 2, "0.1", (*fleet).away},
 		{"it is interrupted", 1, "0.1", (*fleet).interrupted},
 	} {
-		hosts := f.hosts[:c.hosts]
-		f.hosts = f.hosts[c.hosts:]
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := &fleet{T: t, c: f.c, hosts: hosts}
+			f := ownHosts(t, []string{fmt.Sprintf("run%d", i), fmt.Sprintf("run%d-2", i)}[:c.hosts]...)
 			site := f.site(fmt.Sprintf("run%d", i), f.asRoot()+steps(100, c.each, fmt.Sprintf("/srv/run%d", i)))
 			p := f.start("apply", "--yes", "--json", site)
-			f.await(p, 20*len(hosts))
+			f.await(p, 20*len(f.hosts))
 			c.do(f, p, site)
 			want := strings.Join(numbers(100), "\n")
-			for _, h := range hosts {
+			for _, h := range f.hosts {
 				if got := f.on(h, fmt.Sprintf("cat /srv/run%d", i)); got != want && c.name != "it is interrupted" {
 					t.Errorf("%s: the steps: %q", h.Name, got)
 				}
@@ -61,7 +58,7 @@ func numbers(n int) (out []string) {
 // await waits until a process has told of so many parts.
 func (f *fleet) await(p *lab.Process, parts int) {
 	f.Helper()
-	err := p.Await(f.within(60*time.Second), func(stdout, _ string) bool {
+	err := p.Await(f.within(2*time.Minute), func(stdout, _ string) bool {
 		return strings.Count(stdout, `"type":"part"`) >= parts
 	})
 	if err != nil {
@@ -73,7 +70,7 @@ func (f *fleet) await(p *lab.Process, parts int) {
 // order.
 func (f *fleet) whole(p *lab.Process) {
 	f.Helper()
-	r, err := p.Wait(f.within(150 * time.Second))
+	r, err := p.Wait(f.within(5 * time.Minute))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -161,7 +158,7 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 	}
 
 	patient := f.start("apply", "--yes", "--json", "--lock-timeout", "90s", f.site("patient", f.asRoot()+steps(1, "0", "/srv/patient")))
-	err := patient.Await(f.within(20*time.Second), func(stdout, stderr string) bool { return strings.Contains(stdout+stderr, "wait") })
+	err := patient.Await(f.within(2*time.Minute), func(stdout, stderr string) bool { return strings.Contains(stdout+stderr, "wait") })
 	if err != nil {
 		f.Errorf("who waits does not say so: %v", err)
 	}
@@ -181,9 +178,9 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 	}
 
 	for _, h := range f.hosts {
-		f.eventually(h, 60*time.Second, "test $(wc -l < /srv/run3) = 100 && test -s /srv/patient && ! pgrep -f 'runner [s]erve'")
+		f.eventually(h, 2*time.Minute, "test $(wc -l < /srv/run3) = 100 && test -s /srv/patient && ! pgrep -f 'runner [s]erve'")
 	}
-	r, err := patient.Wait(f.within(20 * time.Second))
+	r, err := patient.Wait(f.within(2 * time.Minute))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -232,9 +229,9 @@ func (f *fleet) away(p *lab.Process, _ string) {
 	}
 	cut := time.Now()
 	for _, h := range f.hosts {
-		f.eventually(h, 30*time.Second, "test $(wc -l < /srv/run4) = 100")
+		f.eventually(h, time.Minute, "test $(wc -l < /srv/run4) = 100")
 	}
-	time.Sleep(time.Until(cut.Add(45 * time.Second)))
+	time.Sleep(time.Until(cut.Add(time.Minute)))
 	stdout, _ := p.Output()
 	if n := strings.Count(stdout, `"type":"part"`); n >= 200 {
 		f.Errorf("the line was not cut: %d events", n)
@@ -252,12 +249,12 @@ func (f *fleet) interrupted(p *lab.Process, site string) {
 	if err := p.Signal(syscall.SIGINT); err != nil {
 		f.Fatal(err)
 	}
-	r, err := p.Wait(f.within(20 * time.Second))
+	r, err := p.Wait(f.within(2 * time.Minute))
 	if err != nil || r.ExitCode != 4 {
 		f.Errorf("exit status %d, %v\n%s", r.ExitCode, err, r.Stderr)
 	}
 	h := f.hosts[0]
-	f.eventually(h, 5*time.Second, "! pgrep -f 'runner [s]erve'")
+	f.eventually(h, time.Minute, "! pgrep -f 'runner [s]erve'")
 	f.on(h, "test $(wc -l < /srv/run5) -lt 100")
 	if d := f.tenet("history", "-i", site, "-l", h.Name); d.status != 0 || !strings.Contains(d.stdout, "interrupted") {
 		f.Errorf("history: exit status %d\n%s%s", d.status, d.stdout, d.stderr)

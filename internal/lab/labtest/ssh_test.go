@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,16 +38,6 @@ const loginAccounts = `for u in deploy asked nosudo; do useradd -m -s /bin/bash 
 echo 'deploy ALL=(ALL:ALL) NOPASSWD: ALL' > /etc/sudoers.d/deploy
 echo 'asked ALL=(ALL:ALL) ALL' > /etc/sudoers.d/asked
 printf '%s\n' "asked:$1" | chpasswd`
-
-// ten are the hosts web1 to web10, which tests share. Tests that spoil a host boot
-// their own.
-var ten = sync.OnceValues(func() (*fleet, error) {
-	var names []string
-	for i := range 10 {
-		names = append(names, "web"+strconv.Itoa(i+1))
-	}
-	return muster(context.Background(), names...)
-})
 
 // muster boots hosts and lets a new controller in.
 func muster(ctx context.Context, names ...string) (*fleet, error) {
@@ -77,14 +66,11 @@ func enrol(ctx context.Context, hosts ...*lab.Host) (*fleet, error) {
 	return f, c.Trust(ctx, f.hosts...)
 }
 
-// tenHosts gives a test the shared hosts.
-func tenHosts(t *testing.T) *fleet {
+// twoHosts boots two hosts for a test alone, which runs beside others.
+func twoHosts(t *testing.T) *fleet {
 	t.Helper()
-	f, err := ten()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &fleet{T: t, c: f.c, hosts: f.hosts}
+	t.Parallel()
+	return ownHosts(t, nameOf(t)+"-1", nameOf(t)+"-2")
 }
 
 // ownHosts boots hosts for a test alone.

@@ -45,6 +45,7 @@ component "ssh" {
 const ssh = "ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -i /root/key "
 
 func TestStdlibUsersAndSSHServer(t *testing.T) {
+	t.Parallel()
 	m := stocked(t, "openssh-server", "sudo")
 	m.shell("useradd -m carol && mkdir /home/carol/.ssh && touch /home/carol/.ssh/authorized_keys /etc/sudoers.d/carol; mkdir -p /etc/sudoers.d")
 	m.shell("ssh-keygen -q -t ed25519 -N '' -f /root/key")
@@ -62,7 +63,7 @@ func TestStdlibUsersAndSSHServer(t *testing.T) {
 
 	// A session goes on while settings change.
 	m.shell("touch /tmp/go; chmod 666 /tmp/go; (" + ssh + "alice@127.0.0.1 'while test -e /tmp/go; do sleep 0.1; done; echo still here' > /root/session 2>&1 &)")
-	m.shell("for i in $(seq 50); do pgrep -u alice -f /tmp/go > /dev/null && exit 0; sleep 0.1; done; exit 1")
+	m.shell("for i in $(seq 600); do pgrep -u alice -f /tmp/go > /dev/null && exit 0; sleep 0.1; done; exit 1")
 	m.settles(strings.Replace(site, `["operators"]
   }
 }
@@ -72,13 +73,13 @@ func TestStdlibUsersAndSSHServer(t *testing.T) {
   }
 }
 `, 1))
-	m.gives(ssh+"-p 2222 alice@127.0.0.1 id -un; rm /tmp/go; for i in $(seq 50); do test -s /root/session && break; sleep 0.1; done; cat /root/session", "alice\nstill here")
+	m.gives(ssh+"-p 2222 alice@127.0.0.1 id -un; rm /tmp/go; for i in $(seq 600); do test -s /root/session && break; sleep 0.1; done; cat /root/session", "alice\nstill here")
 
 	// Who is logged in is not removed, and systemd goes on for a while after that.
-	m.shell("touch /home/alice/.ssh/known_hosts; loginctl terminate-user alice; for i in $(seq 100); do pgrep -u alice > /dev/null || exit 0; sleep 0.1; done; exit 1")
+	m.shell("touch /home/alice/.ssh/known_hosts; loginctl terminate-user alice; for i in $(seq 600); do pgrep -u alice > /dev/null || exit 0; sleep 0.1; done; exit 1")
 	m.takesAway(site)
 	// sshd starts itself anew as it reloads, and refuses for a moment.
-	m.gives("for i in $(seq 50); do ssh -v -o BatchMode=yes -o StrictHostKeyChecking=no -o PubkeyAuthentication=no root@127.0.0.1 true 2>&1 | grep 'can continue' | head -1 | grep . && break; sleep 0.1; done",
+	m.gives("for i in $(seq 600); do ssh -v -o BatchMode=yes -o StrictHostKeyChecking=no -o PubkeyAuthentication=no root@127.0.0.1 true 2>&1 | grep 'can continue' | head -1 | grep . && break; sleep 0.1; done",
 		"debug1: Authentications that can continue: publickey,password")
 	m.shell("! getent passwd alice && ! getent passwd bob && test ! -e /home/alice/.ssh/authorized_keys && test -e /home/alice/.ssh/known_hosts")
 	m.shell("test ! -e /etc/sudoers.d/alice && test ! -e /etc/ssh/sshd_config.d/00-tenet.conf && systemctl is-active ssh && ! getent group operators")
@@ -86,6 +87,7 @@ func TestStdlibUsersAndSSHServer(t *testing.T) {
 
 // Nothing that could lock somebody out stays, or is done at all.
 func TestStdlibSSHServerLetsYouIn(t *testing.T) {
+	t.Parallel()
 	m := stocked(t, "openssh-server")
 	const site = `
 component "ssh" {

@@ -9,6 +9,7 @@ import (
 
 // A tree in which nothing runs gets the same files and accounts.
 func TestStdlibBelowRoot(t *testing.T) {
+	t.Parallel()
 	m := stocked(t)
 	m.shell("systemctl disable ssh cron nginx")
 	m.shell("mkdir -p /srv/image && cd / && tar -c --one-file-system --exclude=./srv --exclude=./opt --exclude=./usr/share/doc --exclude=./usr/share/locale " +

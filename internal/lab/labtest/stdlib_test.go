@@ -51,6 +51,7 @@ func (m *machine) gives(script, want string) {
 }
 
 func TestStdlibMotdAndSysctl(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("sysctl -q -w net.ipv4.ip_forward=0 net.ipv4.ip_local_port_range='32768 60999'")
 	const site = `
@@ -94,6 +95,7 @@ component "kernel" {
 }
 
 func TestStdlibCron(t *testing.T) {
+	t.Parallel()
 	m := stocked(t, "cron")
 	const site = `
 component "jobs" {
@@ -118,7 +120,7 @@ component "jobs" {
 	m.gives("systemctl is-active cron; systemctl is-enabled cron", "active\nenabled")
 	// cron runs such jobs when it starts, once after each boot.
 	m.shell("rm -f /run/crond.reboot /var/run/crond.reboot; systemctl restart cron")
-	m.gives("for i in $(seq 50); do test -s /tmp/mark && break; sleep 0.1; done; cat /tmp/mark", "cron 100% a%b\nwww-data")
+	m.gives("for i in $(seq 600); do test -s /tmp/mark && break; sleep 0.1; done; cat /tmp/mark", "cron 100% a%b\nwww-data")
 	m.shell("! journalctl -u cron -o cat | grep -i -e 'bad ' -e error")
 	m.takesAway(site)
 	m.shell("test ! -e /etc/cron.d/mark && test ! -e /etc/cron.d/other && systemctl is-active cron")
@@ -131,6 +133,7 @@ component "jobs" {
 // What a mirror stands for is used, and what the distribution brings is passed
 // over, until the mirror is taken away.
 func TestStdlibAptMirror(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	m.shell("echo 'deb http://127.0.0.1:9/debian bookworm main' > /etc/apt/sources.list\n" +
 		"printf 'Types: deb\\nURIs: http://127.0.0.1:9/own\\nSuites: bookworm\\nComponents: main\\n' > /etc/apt/sources.list.d/debian.sources")

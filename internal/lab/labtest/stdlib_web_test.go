@@ -84,6 +84,7 @@ reload "nginx" {}
 `
 
 func TestStdlibWeb(t *testing.T) {
+	t.Parallel()
 	m := stocked(t)
 	m.copy(fstest.MapFS{"issue-cert": {Data: []byte(issuer), Mode: 0o755}}, "/usr/local/bin")
 	m.shell("for s in plain own inner; do mkdir -p /srv/$s; echo $s > /srv/$s/index.html; done; ls /etc/nginx/sites-enabled/default")
@@ -138,6 +139,7 @@ func TestStdlibWeb(t *testing.T) {
 }
 
 func TestStdlibSelfSignedCA(t *testing.T) {
+	t.Parallel()
 	m := stocked(t)
 	const site = `
 component "ca" {
@@ -192,6 +194,7 @@ component "ca" {
 }
 
 func TestStdlibPostgreSQL(t *testing.T) {
+	t.Parallel()
 	m := stocked(t)
 	const site = `
 component "database" {
