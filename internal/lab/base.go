@@ -47,6 +47,7 @@ func parcels() []string {
 		"dnf rpm createrepo-c zypper",
 		"pacman-package-manager",
 		"openrc sysvinit-core",
+		"csh fish",
 	}
 }
 
@@ -58,7 +59,8 @@ var finish string
 
 // Build makes the base system, or finds it in the cache, and returns its
 // directory. A base is made beside its place and renamed, so that it is whole
-// or not there; its name tells what it is made of.
+// or not there; its name tells what it is made of. With a new one, those of other
+// versions go, unless a run uses them.
 func Build(ctx context.Context) (string, error) {
 	dir := filepath.Join(CacheDir, baseName())
 	if err := os.MkdirAll(CacheDir, 0o755); err != nil {
@@ -94,7 +96,54 @@ func Build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("lab: building the base system: %w", err)
 	}
-	return dir, os.Rename(partial, dir)
+	if err := os.Rename(partial, dir); err != nil {
+		return "", err
+	}
+	return dir, prune(CacheDir, dir)
+}
+
+// hold keeps a base from being removed, until the file is closed.
+func hold(base string) (*os.File, error) {
+	f, err := os.Open(base)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+	if err == nil {
+		_, err = os.Stat(base) // it may have been removed just before
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lab: hold %s: %w", base, err), f.Close())
+	}
+	return f, nil
+}
+
+// prune removes the bases of other versions that nobody holds.
+func prune(cache, keep string) error {
+	bases, err := filepath.Glob(filepath.Join(cache, "*-????????????"))
+	if err != nil {
+		return err
+	}
+	gone := filepath.Join(cache, "gone") // half a base must not look like one
+	errs := []error{os.RemoveAll(gone)}
+	for _, base := range bases {
+		if base == keep {
+			continue
+		}
+		f, err := os.Open(base)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			err = errors.Join(os.Rename(base, gone), os.RemoveAll(gone))
+		} else if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = nil // a run of another version uses it
+		}
+		errs = append(errs, err, f.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // baseName is different for every content of the base system.

@@ -37,6 +37,7 @@ type Run struct {
 	dir  string
 	base string
 	lock *os.File
+	held *os.File // the base
 	// names is where hosts ask for one another's addresses.
 	names net.PacketConn
 
@@ -58,6 +59,10 @@ func Open(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := hold(base)
+	if err != nil {
+		return nil, err
+	}
 	all, err := lockRuns()
 	if err != nil {
 		return nil, err
@@ -71,7 +76,7 @@ func Open(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{name: filepath.Base(dir), dir: dir, base: base, lock: lock}
+	r := &Run{name: filepath.Base(dir), dir: dir, base: base, lock: lock, held: held}
 	if err := r.openNetwork(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -90,7 +95,7 @@ func (r *Run) Close() error {
 	if r.names != nil {
 		errs = append(errs, r.names.Close())
 	}
-	errs = append(errs, removeNetwork(r.name), os.RemoveAll(r.dir), r.lock.Close())
+	errs = append(errs, removeNetwork(r.name), os.RemoveAll(r.dir), r.lock.Close(), r.held.Close())
 	return errors.Join(errs...)
 }
 

@@ -2,6 +2,9 @@ package lab
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,5 +97,50 @@ func TestStatusField(t *testing.T) {
 	}
 	if got := field(status, "Uid"); got != nil {
 		t.Errorf("Uid: %q", got)
+	}
+}
+
+// Bases of other versions go, but not while a run uses them.
+func TestPrune(t *testing.T) {
+	cache := t.TempDir()
+	dir := func(name string) string {
+		path := filepath.Join(cache, name)
+		if err := os.MkdirAll(filepath.Join(path, "etc"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	left := func() (names []string) {
+		entries, err := os.ReadDir(cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		return names
+	}
+	kept, used := dir("bookworm-000000000001"), dir("bookworm-000000000002")
+	for _, name := range []string{"bookworm-000000000003", "gone", "partial"} {
+		dir(name)
+	}
+	held, err := hold(used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := prune(cache, kept); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); !slices.Equal(got, []string{"bookworm-000000000001", "bookworm-000000000002", "partial"}) {
+		t.Errorf("left are %q", got)
+	}
+	if err := errors.Join(held.Close(), prune(cache, kept)); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); !slices.Equal(got, []string{"bookworm-000000000001", "partial"}) {
+		t.Errorf("after its run left are %q", got)
+	}
+	if f, err := hold(used); err == nil {
+		t.Error("what is gone is held", f.Close())
 	}
 }

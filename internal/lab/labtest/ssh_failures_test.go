@@ -171,11 +171,14 @@ func TestSSHReachedInVain(t *testing.T) {
 // What is odd and works all the same.
 func TestSSHOddAndWell(t *testing.T) {
 	o := oddHost(t)
+	o.on(o.machine, "echo 'deb [trusted=yes] file:"+lab.Parcels+" ./' > /etc/apt/sources.list.d/parcels.list && apt-get update -q && apt-get install -q -y --no-install-recommends csh fish")
 	o.on(o.machine, "mv /usr/bin/gzip /usr/bin/gzip.away && mount -t tmpfs -o size=4k tmpfs /tmp && head -c 5000 /dev/zero > /tmp/full || true")
 	entries := []entry{
 		{name: "nogzip"},
 		{name: "banner", prepare: "sed -i '1i echo Welcome; echo H; printf \"\\\\0\\\\0\\\\0\\\\0\" ; echo noise >&2' .bashrc"},
 		{name: "dash", prepare: "chsh -s /bin/sh a-dash"},
+		{name: "csh", prepare: "chsh -s /bin/csh a-csh"},
+		{name: "fish", prepare: "chsh -s /usr/bin/fish a-fish"},
 		{name: "root", attributes: "user = \"deploy\"\nbecome = \"root\""},
 		{name: "other", attributes: "user = \"deploy\"\nbecome = \"a-other\""},
 		{name: "future", prepare: clocked("future", 315576000)},
@@ -208,7 +211,7 @@ sed -i '1s/as/ax/' $(grep -rl 'as it was sent' .local/state/tenet/content); rm c
 		t.Errorf("a damaged file: exit status %d\n%s%s", damaged.status, damaged.stdout, damaged.stderr)
 	}
 	o.tell(o.tenet("apply", "--yes", site), 0, entries)
-	o.on(o.machine, "for e in nogzip banner dash quote; do cmp /home/a-$e/copy-$e /home/a-dash/copy-dash; done; grep -q '^as it' /home/a-dash/copy-dash; ! grep -r '^ax it' /home/a-nogzip/.local/state/tenet")
+	o.on(o.machine, "for e in nogzip banner csh fish quote; do cmp /home/a-$e/copy-$e /home/a-dash/copy-dash; done; grep -q '^as it' /home/a-dash/copy-dash; ! grep -r '^ax it' /home/a-nogzip/.local/state/tenet")
 }
 
 // clocked gives an account a clock that is so many seconds off: see clocks.
