@@ -180,7 +180,7 @@ func (p *Part) sayable(m *states.Module, values map[string]any) error {
 		}
 		_, err := eval.Value(v)
 		switch {
-		case err == nil && !a.Key && marks.MatchString(fmt.Sprint(v)):
+		case err == nil && !a.Key && marks().MatchString(fmt.Sprint(v)):
 			p.Notes = append(p.Notes, a.Name+" is left out: it holds a private key or the hash of a password")
 			delete(values, a.Name)
 		case err == nil:

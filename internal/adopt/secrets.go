@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -41,13 +42,17 @@ func (p *Part) secrets(ctx context.Context, h host.Host, m *states.Module, keys 
 }
 
 // marks are texts that only secrets have.
-var marks = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*(PRIVATE KEY|OpenVPN Static key)|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
-	// Hashes of passwords: crypt(5), htpasswd, argon2.
-	`(^|[^A-Za-z0-9])\$(1|2[abxy]?|5|6|7|y|gy|sha1|md5|apr1|argon2[a-z]*|scram[a-z0-9-]*)\$[^\s:]{8}`)
+var marks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*(PRIVATE KEY|OpenVPN Static key)|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
+		// Hashes of passwords: crypt(5), htpasswd, argon2.
+		`(^|[^A-Za-z0-9])\$(1|2[abxy]?|5|6|7|y|gy|sha1|md5|apr1|argon2[a-z]*|scram[a-z0-9-]*)\$[^\s:]{8}`)
+})
 
 // assigned are settings whose value is a secret, as they are called in most files. It is
 // asked only of files that are kept from others.
-var assigned = regexp.MustCompile(`(?i)(passw(or)?d|passphrase|secret|token|api_?key|private_?key|credentials?)["']?[ \t]*[=:][ \t]*["']?[^\s"'{}]`)
+var assigned = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(passw(or)?d|passphrase|secret|token|api_?key|private_?key|credentials?)["']?[ \t]*[=:][ \t]*["']?[^\s"'{}]`)
+})
 
 // secretNames are files that hold secrets, whatever stands in them.
 func secretName(name string) bool {
@@ -64,10 +69,10 @@ func secretIn(name string, mode fs.FileMode, text string) string {
 	switch {
 	case secretName(name):
 		return "files of this name hold secrets"
-	case marks.MatchString(text):
+	case marks().MatchString(text):
 		return "it holds a private key or the hash of a password"
-	case mode&0o004 == 0 && assigned.MatchString(text):
-		return "others may not read it, and it holds what looks like a password: " + strings.TrimSpace(wordOf(assigned.FindString(text)))
+	case mode&0o004 == 0 && assigned().MatchString(text):
+		return "others may not read it, and it holds what looks like a password: " + strings.TrimSpace(wordOf(assigned().FindString(text)))
 	}
 	return ""
 }

@@ -3,14 +3,25 @@ package foreign
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 var (
-	block    = regexp.MustCompile(`\b([a-z_]+) "([^"]*)" \{ ?([^{}]*(?:\{[^{}]*\}[^{}]*)*?) ?\}`)
-	bare     = regexp.MustCompile(`\b(retry|confirm|only_if|unless|site|locals|validation|rollout) \{ ?([^{}]*?) ?\}`)
-	pair     = regexp.MustCompile(`(["\])}\w]) ([a-z_]+ = )`)
-	braces   = regexp.MustCompile(`\{[^{}]*\}`)
-	inObject = regexp.MustCompile(`([{,] ?)([a-zA-Z_]+) = `)
+	block = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b([a-z_]+) "([^"]*)" \{ ?([^{}]*(?:\{[^{}]*\}[^{}]*)*?) ?\}`)
+	})
+	bare = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(retry|confirm|only_if|unless|site|locals|validation|rollout) \{ ?([^{}]*?) ?\}`)
+	})
+	pair = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(["\])}\w]) ([a-z_]+ = )`)
+	})
+	braces = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{[^{}]*\}`)
+	})
+	inObject = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([{,] ?)([a-zA-Z_]+) = `)
+	})
 )
 
 // Starlark rewrites advice, which says how HCL writes it, for Starlark: blocks
@@ -21,16 +32,16 @@ func Starlark(a Advice) Advice {
 		a.Hint = "write a loop, and give each turn instance = KEY: for x in LIST: …"
 		return a
 	}
-	h = block.ReplaceAllStringFunc(h, func(text string) string {
-		m := block.FindStringSubmatch(text)
-		inside := pair.ReplaceAllString(strings.TrimSpace(m[3]), "$1, $2")
+	h = block().ReplaceAllStringFunc(h, func(text string) string {
+		m := block().FindStringSubmatch(text)
+		inside := pair().ReplaceAllString(strings.TrimSpace(m[3]), "$1, $2")
 		if inside != "" {
 			inside = ", " + inside
 		}
 		return m[1] + `("` + m[2] + `"` + inside + ")"
 	})
-	h = bare.ReplaceAllString(h, "$1 = { $2 }")
-	h = braces.ReplaceAllStringFunc(h, func(text string) string { return inObject.ReplaceAllString(text, `$1"$2": `) })
+	h = bare().ReplaceAllString(h, "$1 = { $2 }")
+	h = braces().ReplaceAllStringFunc(h, func(text string) string { return inObject().ReplaceAllString(text, `$1"$2": `) })
 	h = strings.ReplaceAll(h, ", references without quotes", ", the values themselves")
 	h = strings.ReplaceAll(h, "[TYPE.LABEL]", "[x], where x = TYPE(…)")
 	for _, w := range [][2]string{{"true", "True"}, {"false", "False"}, {"null", "None"}} {

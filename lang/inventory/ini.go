@@ -4,13 +4,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
 var (
-	section   = regexp.MustCompile(`^\[([^:\]\s]+)(?::(\w+))?\]\s*(?:#.*)?$`)
-	groupName = regexp.MustCompile(`^([^:\]\s]+)\s*(?:#.*)?$`)
+	section = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\[([^:\]\s]+)(?::(\w+))?\]\s*(?:#.*)?$`)
+	})
+	groupName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([^:\]\s]+)\s*(?:#.*)?$`)
+	})
 )
 
 // ini reads an inventory of Ansible in the form of an INI file.
@@ -53,7 +58,7 @@ func (t *tree) ini(s *source) {
 
 // entry reads one line that is not empty.
 func (p *ini) entry(text string, src diag.Range) {
-	if m := section.FindStringSubmatch(text); m != nil {
+	if m := section().FindStringSubmatch(text); m != nil {
 		p.section(m[1], m[2], src)
 		return
 	}
@@ -69,7 +74,7 @@ func (p *ini) entry(text string, src diag.Range) {
 	case "hosts":
 		p.hostLine(text, src)
 	case "children":
-		m := groupName.FindStringSubmatch(text)
+		m := groupName().FindStringSubmatch(text)
 		if m == nil {
 			p.errorAt(src, "a section :children holds one name of a group in each line", "%q is no name for a group", text)
 			return

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -22,7 +23,9 @@ type yamlReader struct {
 	aliased int // nodes that aliases gave again
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+})
 
 // yaml reads one document of YAML; nil: there is none, or it is wrong, which is
 // reported.
@@ -41,7 +44,7 @@ func (p *problems) yaml(s *source) *node {
 		}
 	}
 	if err != nil {
-		m := yamlLine.FindStringSubmatch(err.Error())
+		m := yamlLine().FindStringSubmatch(err.Error())
 		src, why := s.line(1), err.Error()
 		if m != nil {
 			number, _ := strconv.Atoi(m[1])
@@ -173,9 +176,15 @@ func scalar(y *yaml.Node) (any, error) {
 }
 
 var (
-	yamlInt   = regexp.MustCompile(`^[-+]?(0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
-	yamlSixty = regexp.MustCompile(`^[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+$`)
-	yamlFloat = regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?)$`)
+	yamlInt = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?(0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
+	})
+	yamlSixty = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+$`)
+	})
+	yamlFloat = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?)$`)
+	})
 )
 
 func plainScalar(text string) any {
@@ -189,14 +198,14 @@ func plainScalar(text string) any {
 	}
 	digits := strings.ReplaceAll(text, "_", "")
 	switch {
-	case yamlInt.MatchString(text):
+	case yamlInt().MatchString(text):
 		if len(digits) > 1000 {
 			return text
 		}
 		if n, ok := new(big.Int).SetString(strings.TrimPrefix(digits, "+"), 0); ok {
 			return json.Number(n.String())
 		}
-	case yamlSixty.MatchString(text) && len(digits) < 100:
+	case yamlSixty().MatchString(text) && len(digits) < 100:
 		n := new(big.Int)
 		for _, part := range strings.Split(strings.TrimLeft(digits, "+-"), ":") {
 			digit, _ := new(big.Int).SetString(part, 10)
@@ -206,7 +215,7 @@ func plainScalar(text string) any {
 			n.Neg(n)
 		}
 		return json.Number(n.String())
-	case yamlFloat.MatchString(text):
+	case yamlFloat().MatchString(text):
 		if v, ok := floatOf(strings.TrimPrefix(digits, "+")); ok {
 			return v
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -39,12 +40,20 @@ func (w *walker) suspect(n hclsyntax.Node) {
 }
 
 var (
-	valueName = regexp.MustCompile(`^(var|local|fact|each|param)\.([A-Za-z_][\w-]*)[\w.-]*$`)
-	mustache  = regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:\.(\w+))?(?:\.\w+)*\s*(?:\|[^}]*)?-?\}\}`)
-	statement = regexp.MustCompile(`\{%-?\s*(if|elif|else|endif|for|endfor|set|include)\b`)
+	valueName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(var|local|fact|each|param)\.([A-Za-z_][\w-]*)[\w.-]*$`)
+	})
+	mustache = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:\.(\w+))?(?:\.\w+)*\s*(?:\|[^}]*)?-?\}\}`)
+	})
+	statement = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{%-?\s*(if|elif|else|endif|for|endfor|set|include)\b`)
+	})
 )
 
-var hclTemplate = regexp.MustCompile(`\$\{\s*((?:var|local|fact|each|param|host)\.\w+)[^}]*\}`)
+var hclTemplate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{\s*((?:var|local|fact|each|param|host)\.\w+)[^}]*\}`)
+})
 
 // suspectLiteral warns of templates of HCL in a script's text, where they have
 // no meaning.
@@ -52,7 +61,7 @@ func (l *linker) suspectLiteral(n *hclsyntax.LiteralValueExpr) {
 	if l.quiet || !isScript(n.SrcRange) || n.Val.IsMarked() || n.Val.IsNull() || !n.Val.IsKnown() || n.Val.Type() != cty.String {
 		return
 	}
-	m := hclTemplate.FindStringSubmatch(n.Val.AsString())
+	m := hclTemplate().FindStringSubmatch(n.Val.AsString())
 	if m == nil {
 		return
 	}
@@ -63,7 +72,7 @@ func (l *linker) suspectLiteral(n *hclsyntax.LiteralValueExpr) {
 // quotedValue looks for "var.name", which is text.
 func (w *walker) quotedValue(n *hclsyntax.TemplateExpr) {
 	text := plainText(n)
-	m := valueName.FindStringSubmatch(text)
+	m := valueName().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}
@@ -95,12 +104,12 @@ func (w *walker) otherTemplate(n *hclsyntax.LiteralValueExpr) {
 		return
 	}
 	const detail = "Jinja's braces have no meaning in the language: the host gets them as they stand here."
-	if m := statement.FindStringSubmatch(text); m != nil {
+	if m := statement().FindStringSubmatch(text); m != nil {
 		w.warn(n.SrcRange, fmt.Sprintf("the statement {%% %s … %%} is plain text here", m[1]), detail,
 			"write %{ if CONDITION } … %{ endif } or %{ for x in LIST } … %{ endfor }; text that is meant for Jinja on the host is best kept in a file, with the attribute source")
 		return
 	}
-	for _, m := range mustache.FindAllStringSubmatch(text, -1) {
+	for _, m := range mustache().FindAllStringSubmatch(text, -1) {
 		if hint := w.jinjaName(m[1], m[2]); hint != "" {
 			w.warn(n.SrcRange, fmt.Sprintf("%s is plain text here", m[0]), detail, hint)
 			return

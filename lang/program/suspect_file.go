@@ -37,13 +37,13 @@ func (w *walker) templateFile(n *hclsyntax.FunctionCallExpr) {
 		w.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Hint: hint, Related: related,
 			Detail: "Jinja's braces have no meaning in a template: the host gets them as they stand here.", Range: placeIn(file, text, place[0], place[1])})
 	}
-	if m := statement.FindStringSubmatchIndex(text); m != nil {
+	if m := statement().FindStringSubmatchIndex(text); m != nil {
 		warn(m, fmt.Sprintf("the statement {%% %s … %%} is plain text here", text[m[2]:m[3]]),
 			"write %{ if CONDITION } … %{ endif } or %{ for x in LIST } … %{ endfor }; a file that is meant for Jinja on the host is no template: name it with the attribute source")
 		return
 	}
 	given := keysOf(n.Args)
-	for _, m := range mustache.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range mustache().FindAllStringSubmatchIndex(text, -1) {
 		root := text[m[2]:m[3]]
 		hint := ""
 		if given[root] {

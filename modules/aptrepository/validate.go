@@ -5,22 +5,35 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/states"
 )
 
 var (
-	namePattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-	uriPattern       = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:[!-~]+$`)
-	suitePattern     = regexp.MustCompile(`^[A-Za-z0-9./][A-Za-z0-9./~+_-]*$`)
-	componentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./+_-]*$`)
-	archPattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	typePattern      = regexp.MustCompile(`^deb(-src)?$`)
+	namePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	})
+	uriPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z][a-z0-9+.-]*:[!-~]+$`)
+	})
+	suitePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9./][A-Za-z0-9./~+_-]*$`)
+	})
+	componentPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./+_-]*$`)
+	})
+	archPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	})
+	typePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^deb(-src)?$`)
+	})
 )
 
 func validName(name string) error {
-	if len(name) > 100 || !namePattern.MatchString(name) {
+	if len(name) > 100 || !namePattern().MatchString(name) {
 		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.100q is no name of a source", name),
 			Hint: `apt reads only files whose names are made of letters, digits, "_", "-" and "."`}
 	}
@@ -37,11 +50,11 @@ func validate(want Repository) error {
 		pattern         *regexp.Regexp
 		longest         int
 	}{
-		{"uris", "URI", want.URIs, uriPattern, 1000},
-		{"suites", "suite", want.Suites, suitePattern, 200},
-		{"components", "component", want.Components, componentPattern, 200},
-		{"types", `type: write "deb" or "deb-src"`, want.Types, typePattern, 200},
-		{"architectures", "architecture", want.Architectures, archPattern, 40},
+		{"uris", "URI", want.URIs, uriPattern(), 1000},
+		{"suites", "suite", want.Suites, suitePattern(), 200},
+		{"components", "component", want.Components, componentPattern(), 200},
+		{"types", `type: write "deb" or "deb-src"`, want.Types, typePattern(), 200},
+		{"architectures", "architecture", want.Architectures, archPattern(), 40},
 	} {
 		for _, v := range list.values {
 			if len(v) > list.longest || !list.pattern.MatchString(v) {

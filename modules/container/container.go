@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -61,12 +62,24 @@ var Module = states.Define(states.Type[Container]{
 })
 
 var (
-	imagePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
-	envPattern   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	portPattern  = regexp.MustCompile(`^((\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):)?(\d{1,5}(-\d{1,5})?:)?\d{1,5}(-\d{1,5})?(/(tcp|udp|sctp))?$`)
-	pathPattern  = regexp.MustCompile(`^(/[^:,\x00-\x1f]*|[A-Za-z0-9][A-Za-z0-9_.-]*):/[^:,\x00-\x1f]*(:[A-Za-z0-9_,=-]+)?$`)
-	devPattern   = regexp.MustCompile(`^/[^:,\x00-\x1f]+(:/[^:,\x00-\x1f]+)?(:[rwm]{1,3})?$`)
-	optPattern   = regexp.MustCompile(`^--[a-z][a-z0-9-]*(=[^\x00-\x1f]*)?$`)
+	imagePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+	})
+	envPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	})
+	portPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^((\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):)?(\d{1,5}(-\d{1,5})?:)?\d{1,5}(-\d{1,5})?(/(tcp|udp|sctp))?$`)
+	})
+	pathPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(/[^:,\x00-\x1f]*|[A-Za-z0-9][A-Za-z0-9_.-]*):/[^:,\x00-\x1f]*(:[A-Za-z0-9_,=-]+)?$`)
+	})
+	devPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^/[^:,\x00-\x1f]+(:/[^:,\x00-\x1f]+)?(:[rwm]{1,3})?$`)
+	})
+	optPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^--[a-z][a-z0-9-]*(=[^\x00-\x1f]*)?$`)
+	})
 )
 
 // own are the options that attributes stand for.
@@ -88,10 +101,10 @@ func validate(want Container) error {
 		pattern   *regexp.Regexp
 		like      string
 	}{
-		{"ports", want.Ports, portPattern, "8080:80"},
-		{"volumes", want.Volumes, pathPattern, "/srv/data:/data:ro"},
-		{"devices", want.Devices, devPattern, "/dev/ttyUSB0:/dev/modem"},
-		{"options", want.Options, optPattern, "--cap-add=NET_ADMIN"},
+		{"ports", want.Ports, portPattern(), "8080:80"},
+		{"volumes", want.Volumes, pathPattern(), "/srv/data:/data:ro"},
+		{"devices", want.Devices, devPattern(), "/dev/ttyUSB0:/dev/modem"},
+		{"options", want.Options, optPattern(), "--cap-add=NET_ADMIN"},
 	} {
 		for _, v := range list.values {
 			size += len(v)
@@ -121,7 +134,7 @@ func validate(want Container) error {
 
 // validateNames checks what becomes an argument of its own.
 func validateNames(want Container) error {
-	if want.Image != nil && (len(*want.Image) > maxImage || !imagePattern.MatchString(*want.Image)) {
+	if want.Image != nil && (len(*want.Image) > maxImage || !imagePattern().MatchString(*want.Image)) {
 		return &states.AttributeError{Attribute: "image", Message: fmt.Sprintf("%.100q is no name of an image", *want.Image)}
 	}
 	if want.Network != nil {
@@ -141,7 +154,7 @@ func validateEnvironment(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		e := &states.AttributeError{Attribute: "environment"}
 		switch value := env[name]; {
-		case len(name) > maxName || !envPattern.MatchString(name):
+		case len(name) > maxName || !envPattern().MatchString(name):
 			e.Message = fmt.Sprintf("%.100q is no name of a variable", name)
 		case strings.ContainsAny(value, "\n\r\x00"):
 			e.Message = fmt.Sprintf("the value of %s is not one line", name)

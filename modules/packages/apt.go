@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/modules/internal/process"
@@ -179,13 +180,19 @@ func unmet(exit *process.ExitError) string {
 
 // The ways in which apt and dpkg say that somebody else is at work.
 var (
-	heldPattern  = regexp.MustCompile(`Could not get lock (\S+?)\. It is held by process (\d+ \([^)]*\))`)
-	aptPattern   = regexp.MustCompile(`Could not get lock (\S+)`)
-	frontPattern = regexp.MustCompile(`dpkg (frontend lock|database lock|status database) (?:was|is) locked by another process(?: with pid (\d+))?`)
+	heldPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`Could not get lock (\S+?)\. It is held by process (\d+ \([^)]*\))`)
+	})
+	aptPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`Could not get lock (\S+)`)
+	})
+	frontPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`dpkg (frontend lock|database lock|status database) (?:was|is) locked by another process(?: with pid (\d+))?`)
+	})
 )
 
 func findLock(stderr string) *lockedError {
-	for _, p := range []*regexp.Regexp{heldPattern, aptPattern, frontPattern} {
+	for _, p := range []*regexp.Regexp{heldPattern(), aptPattern(), frontPattern()} {
 		m := p.FindStringSubmatch(stderr)
 		if m == nil {
 			continue

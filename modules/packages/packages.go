@@ -5,6 +5,7 @@ package packages
 import (
 	"context"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -55,9 +56,15 @@ var Module = states.Define(states.Type[Package]{
 })
 
 var (
-	namePattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]*(:[a-z0-9-]+)?$`)
-	versionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:~_^-]*$`)
-	removalPattern = regexp.MustCompile(`-(:|$)`)
+	namePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]*(:[a-z0-9-]+)?$`)
+	})
+	versionPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:~_^-]*$`)
+	})
+	removalPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`-(:|$)`)
+	})
 )
 
 // longest is how long names and versions may be, which become file names.
@@ -65,9 +72,9 @@ const longest = 240
 
 func validate(want Package) error {
 	switch {
-	case len(want.Name) > longest || !namePattern.MatchString(want.Name) || removalPattern.MatchString(want.Name):
+	case len(want.Name) > longest || !namePattern().MatchString(want.Name) || removalPattern().MatchString(want.Name):
 		return &states.AttributeError{Attribute: "name", Message: short(want.Name) + " is no name of a package"}
-	case want.Version != nil && (len(*want.Version) > longest || !versionPattern.MatchString(*want.Version)):
+	case want.Version != nil && (len(*want.Version) > longest || !versionPattern().MatchString(*want.Version)):
 		return &states.AttributeError{Attribute: "version", Message: short(*want.Version) + " is no version",
 			Hint: `write an exact version, or "latest"`}
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -121,7 +122,9 @@ func (zypper) Refresh(ctx context.Context, h host.Host) error {
 	return act(ctx, h, zypperLock, "zypper", "--non-interactive", "--quiet", "refresh")
 }
 
-var zypperPattern = regexp.MustCompile(`pid (\d+) \(([^)]*)\)`)
+var zypperPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`pid (\d+) \(([^)]*)\)`)
+})
 
 // zypperLock finds a lock that is held: exit status 7, by zypper(8).
 func zypperLock(exitCode int, text string) *lockedError {
@@ -129,7 +132,7 @@ func zypperLock(exitCode int, text string) *lockedError {
 		return rpmLock(text)
 	}
 	holder := "another process"
-	if m := zypperPattern.FindStringSubmatch(text); m != nil {
+	if m := zypperPattern().FindStringSubmatch(text); m != nil {
 		holder = "process " + m[1] + " (" + m[2] + ")"
 	}
 	return &lockedError{lock: "/run/zypp.pid", holder: holder}

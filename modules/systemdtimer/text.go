@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -22,9 +23,15 @@ import (
 const maxCommand = 200_000
 
 var (
-	calendar = regexp.MustCompile(`^[A-Za-z0-9*,./:~ +_-]+$`)
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	program  = regexp.MustCompile(`^/[^$%"'\\\x00-\x20\x7f]+$`)
+	calendar = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9*,./:~ +_-]+$`)
+	})
+	variable = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	})
+	program = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^/[^$%"'\\\x00-\x20\x7f]+$`)
+	})
 )
 
 func validate(want Timer) error {
@@ -38,7 +45,7 @@ func validate(want Timer) error {
 		return wrong("name", fmt.Sprintf("%.60q is not the plain name of a timer", want.Name), "write it without .timer")
 	}
 	for _, when := range want.OnCalendar {
-		if !calendar.MatchString(when) || strings.TrimSpace(when) != when || len(when) > 1000 {
+		if !calendar().MatchString(when) || strings.TrimSpace(when) != when || len(when) > 1000 {
 			return wrong("on_calendar", fmt.Sprintf("%.60q is no calendar expression", when), `write "daily", "Mon..Fri 04:30" or "*-*-01 00:00:00"; see systemd.time(7)`)
 		}
 	}
@@ -70,7 +77,7 @@ func validate(want Timer) error {
 
 func checkCommand(want Timer) error {
 	if want.Command != nil {
-		if len(want.Command) == 0 || !program.MatchString(want.Command[0]) || path.Clean(want.Command[0]) != want.Command[0] {
+		if len(want.Command) == 0 || !program().MatchString(want.Command[0]) || path.Clean(want.Command[0]) != want.Command[0] {
 			return &states.AttributeError{Attribute: "command", Message: "it does not begin with the absolute path of a program",
 				Hint: `write command = ["/usr/bin/true"]; a script of the shell is ["/bin/sh", "-c", "…"]`}
 		}
@@ -83,7 +90,7 @@ func checkCommand(want Timer) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		value := want.Env[name]
-		if !variable.MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") || len(name)+len(value) > maxCommand {
+		if !variable().MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") || len(name)+len(value) > maxCommand {
 			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that systemd could set", name)}
 		}
 	}

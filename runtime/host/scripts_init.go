@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // scripts is an init system whose services are scripts in /etc/init.d: OpenRC or
@@ -55,8 +56,12 @@ var (
 	// scriptName leaves out what cannot be told from an option or a path.
 	scriptName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 	// openrcReload and sysvReload tell scripts that can reload.
-	openrcReload = regexp.MustCompile(`(?m)^\s*extra(?:_started)?_commands=.*\breload\b`)
-	sysvReload   = regexp.MustCompile(`(?m)^\s*(?:[\w"|-]+\|)*"?reload"?(?:\|[\w"|-]+)*\)`)
+	openrcReload = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^\s*extra(?:_started)?_commands=.*\breload\b`)
+	})
+	sysvReload = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^\s*(?:[\w"|-]+\|)*"?reload"?(?:\|[\w"|-]+)*\)`)
+	})
 )
 
 // Service is Init.Service.
@@ -76,9 +81,9 @@ func (s *scripts) Service(ctx context.Context, name string) (Service, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return out, err
 	}
-	reload, enabled := sysvReload, enabledSysV
+	reload, enabled := sysvReload(), enabledSysV
 	if s.system == "openrc" {
-		reload, enabled = openrcReload, enabledOpenRC
+		reload, enabled = openrcReload(), enabledOpenRC
 	}
 	out.CanReload = reload.Match(text)
 	on, err := enabled(s.h, name)
