@@ -60,7 +60,7 @@ func TestDeathBeforeAndWhilePruning(t *testing.T) {
 		how  ending
 		err  error
 		step int // without -all
-	}{{"dies", dies, nil, 1}, {"halts", halts, nil, 4}, {"fails", misses, syscall.EIO, 4}, {"full", full, syscall.ENOSPC, 4}} {
+	}{{"dies", dies, nil, 2}, {"halts", halts, nil, 7}, {"fails", misses, syscall.EIO, 7}, {"full", full, syscall.ENOSPC, 7}} {
 		if *all {
 			c.step = 1
 		}

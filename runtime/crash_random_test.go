@@ -181,6 +181,7 @@ func drawFate(t *rapid.T) *fate {
 
 // Whatever the site, and however one process after the other ends.
 func TestAnySiteAnyEnd(t *testing.T) {
+	often(t, 50)
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawCrashSite(t)
 		s := r.site

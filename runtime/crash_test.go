@@ -84,7 +84,7 @@ func (w *world) honest(want map[string]string) error {
 }
 
 // everywhere carries out trials at each operation of each site; without -all at
-// every third, and those that are rare at some.
+// every fifth, and those that are rare at some.
 func everywhere(t *testing.T, list ...trial) { trials(t, crashSites, list...) }
 
 func trials(t *testing.T, sites []*crashSite, list ...trial) {
@@ -99,7 +99,7 @@ func trials(t *testing.T, sites []*crashSite, list ...trial) {
 			case c.rare:
 				first, step = 1+i+j, 29
 			default:
-				first, step = 1+(i+j)%3, 3
+				first, step = 1+(i+j)%5, 5
 			}
 			t.Run(s.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()

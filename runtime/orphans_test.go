@@ -337,7 +337,7 @@ func (m *model) apply(site string, declared []string, prune, dies bool) {
 // whatever people do between, what a site has created and nobody declares is gone
 // after it was pruned, and nothing else.
 func TestOrphansProperty(t *testing.T) {
-	often(t, 50)
+	often(t, 20)
 	paths := []string{"/p", "/q", "/r"}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newManaged(t)

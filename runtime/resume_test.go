@@ -153,7 +153,7 @@ func interrupted(t *rapid.T, h host.Host, run *states.StateRun, folder *journal.
 // A run that is interrupted, however often, and goes on, leaves the host as it
 // would be, and reports and counts as if nothing had happened.
 func TestResumedRunIsAsUndisturbed(t *testing.T) {
-	often(t, 300)
+	often(t, 120)
 	resumes, runs := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry())

@@ -33,7 +33,7 @@ func rowsOf(t *rapid.T, run *states.StateRun, o runtime.Options) ([]states.Event
 func TestSavedPlans(t *testing.T) {
 	registry := modules.Standard()
 	fitted, reduced, nothing := 0, 0, 0
-	often(t, 500)
+	often(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		compiled, _ := graph.Compile(drawSite(t, registry), graph.Options{Registry: registry})
 		if compiled == nil {
