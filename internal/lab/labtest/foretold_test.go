@@ -11,6 +11,7 @@ import (
 
 // What an apply would be refused fails the plan already, in the same words.
 func TestPlanFindsWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	m := boot(t)
 	for _, c := range []struct{ address, site, says string }{
 		{`mount["/srv/x"]`, `mount "/srv/x" { source = "UUID=11111111-2222-3333-4444-555555555555" }`, "no device with UUID=11111111"},
