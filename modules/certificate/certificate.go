@@ -33,6 +33,7 @@ type Certificate struct {
 	RenewDays    *int         `state:"renew_days,in" doc:"How long before its end it is renewed: 30 days by default, or a third of days if that is less."`
 	CA           *string      `state:"ca,in,path" doc:"Path of the certificate of who signs it, with ca_key. Without them it is signed by itself."`
 	CAKey        *string      `state:"ca_key,in,path" doc:"Path of the private key that belongs to ca, on this host."`
+	Chain        *bool        `state:"chain" doc:"Whether the certificates in the file of ca follow in the same file, but for one that is signed by itself: what servers give to clients who know the first authority alone. Not so for a new one."`
 	Owner        *string      `state:"owner" doc:"Name or number of the user who owns it and its key."`
 	Group        *string      `state:"group" doc:"Name or number of the group of it and its key."`
 	Mode         *fs.FileMode `state:"mode" doc:"Permission bits of the certificate."`
@@ -50,7 +51,7 @@ type Certificate struct {
 
 const doc = `A certificate with its private key, signed by itself or by an authority whose key is on the host; or a request for one.
 
-A certificate is issued anew where what it says is not what is wanted, where it is not that of the private key, where another authority is to sign it, and renew_days before its end; a plan says why. The private key stays the same meanwhile, unless its algorithm changes. To have a new key, remove the file. A request is made anew for the first two of these reasons only.
+A certificate is issued anew where what it says is not what is wanted, where it is not that of the private key, where another authority is to sign it or the chain behind it is not that of ca, and renew_days before its end; a plan says why. The private key stays the same meanwhile, unless its algorithm changes. To have a new key, remove the file. A request is made anew for the first two of these reasons only.
 
 The key is made on the host, with mode 0600, before the certificate that belongs to it. Whether a certificate is due is decided by the host's clock: one that has not begun yet by it is an error, since then the clock is wrong, here or where it was issued.
 
@@ -106,7 +107,7 @@ func (c Certificate) sameContent(want Certificate) bool {
 	text := func(have, want *string) bool { return want == nil || have != nil && *have == *want }
 	flag := func(have, want *bool) bool { return want == nil || have != nil && *have == *want }
 	return len(c.due) == 0 && text(c.CommonName, want.CommonName) && text(c.Organization, want.Organization) &&
-		text(c.Algorithm, want.Algorithm) && flag(c.Request, want.Request) && flag(c.Authority, want.Authority) &&
+		text(c.Algorithm, want.Algorithm) && flag(c.Chain, want.Chain) && flag(c.Request, want.Request) && flag(c.Authority, want.Authority) &&
 		given(c.Names, want.Names) && given(c.Addresses, want.Addresses) && given(c.Usage, want.Usage)
 }
 

@@ -107,6 +107,23 @@ func authority(t *testing.T, h host.Host) {
 	})
 }
 
+// intermediate is an authority that the first one has signed.
+func intermediate(t *testing.T, h host.Host) {
+	carryOut(t, h, map[string]any{
+		"path": "/etc/ssl/sub.pem", "private_key": "/etc/ssl/private/sub.key", "common_name": "Sub", "authority": true, "days": "1000",
+		"ca": "/etc/ssl/ca.pem", "ca_key": "/etc/ssl/private/ca.key",
+	})
+}
+
+// with is a copy with one more value; nil: with one less.
+func with(values map[string]any, name string, value any) map[string]any {
+	values = maps.Clone(values)
+	if values[name] = value; value == nil {
+		delete(values, name)
+	}
+	return values
+}
+
 func TestCertificate(t *testing.T) {
 	signed := map[string]any{"ca": "/etc/ssl/ca.pem", "ca_key": "/etc/ssl/private/ca.key"}
 	both := func(before ...func(*testing.T, host.Host)) func(*testing.T, host.Host) {
@@ -119,6 +136,7 @@ func TestCertificate(t *testing.T) {
 	later := func(days int) func(*testing.T, host.Host) {
 		return func(_ *testing.T, h host.Host) { h.(*host.Memory).SetClock(today().AddDate(0, 0, days)) }
 	}
+	chained := map[string]any{"ca": "/etc/ssl/sub.pem", "ca_key": "/etc/ssl/private/sub.key", "chain": true}
 	create := []string{"request", "common_name", "names", "algorithm", "mode"}
 	statestest.Run(t, statestest.Suite{
 		Module: certificate.Module, Host: newHost,
@@ -166,6 +184,29 @@ func TestCertificate(t *testing.T) {
 					}
 				},
 			},
+			{
+				Name: "with its chain", Prepare: both(authority, intermediate), Values: values(chained), Action: states.Create, Changes: []string{"request", "common_name", "names", "algorithm", "chain", "mode"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					_, behind, _ := strings.Cut(fake.Text(h, at), "-----END CERTIFICATE-----\n")
+					if behind == "" || behind != fake.Text(h, "/etc/ssl/sub.pem") {
+						t.Errorf("behind it stands %q", behind)
+					}
+				},
+			},
+			{Name: "the chain of what signs itself", Prepare: authority, Values: values(with(signed, "chain", true)), Action: states.Create, Changes: []string{"request", "common_name", "names", "algorithm", "chain", "mode"},
+				Check: func(t *testing.T, h host.Host, _ map[string]any) {
+					if n := strings.Count(fake.Text(h, at), "BEGIN"); n != 1 {
+						t.Errorf("it holds %d certificates", n)
+					}
+				}},
+			{Name: "nothing to do for a chain", Prepare: both(authority, intermediate, issued(maps.Clone(chained))), Values: values(chained)},
+			{Name: "nothing to do for a chain that is not asked for", Prepare: both(authority, intermediate, issued(maps.Clone(chained))), Values: values(with(chained, "chain", nil))},
+			{Name: "a chain now", Prepare: both(authority, intermediate, issued(with(chained, "chain", nil))), Values: values(chained), Action: states.Update, Changes: []string{"chain"}},
+			{Name: "no chain now", Prepare: both(authority, intermediate, issued(maps.Clone(chained))), Values: values(with(chained, "chain", false)), Action: states.Update, Changes: []string{"chain"}},
+			{Name: "another chain", Prepare: both(authority, intermediate, issued(maps.Clone(chained)), func(t *testing.T, h host.Host) {
+				fake.Put(t, h, at, fake.Text(h, at)+fake.Text(h, "/etc/ssl/sub.pem"), 0o644)
+			}), Values: values(chained), Action: states.Update, Changes: []string{"chain"}},
+			{Name: "a chain without an authority", Values: values(map[string]any{"chain": true}), Wrong: "only beside ca"},
 			{Name: "nothing to do", Prepare: issued(nil), Values: values(nil)},
 			{Name: "nothing to do for what is signed", Prepare: both(authority, issued(signed)), Values: values(signed)},
 			{Name: "nothing to do for a request", Prepare: both(issued(map[string]any{"request": true}), later(1000)), Values: values(map[string]any{"request": true})},

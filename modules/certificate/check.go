@@ -31,6 +31,8 @@ func validate(want Certificate) error {
 		return &states.AttributeError{Attribute: "ca", Message: "it cannot be the certificate itself", Hint: "leave ca out: then it signs itself"}
 	case (want.CA == nil) != (want.CAKey == nil):
 		return mistake("ca_key", "ca and ca_key are given together")
+	case is(want.Chain) && want.CA == nil:
+		return &states.AttributeError{Attribute: "chain", Message: "it has a meaning only beside ca", Hint: "leave it out: what signs itself has nobody behind it"}
 	case want.KeyMode != nil && *want.KeyMode&0o7 != 0:
 		return &states.AttributeError{Attribute: "key_mode", Message: "a private key is nothing for all users: " + states.FormatMode(*want.KeyMode) + " lets others at it",
 			Hint: `write "0600" or "0640"`}

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -19,6 +20,7 @@ import (
 type authority struct {
 	certificate *x509.Certificate
 	key         *keyPair
+	chain       []byte // in PEM: it and those behind it, but for what signs itself
 }
 
 func (a *authority) unknown() bool { return a != nil && (a.certificate == nil || a.key == nil) }
@@ -39,7 +41,7 @@ func loadAuthority(h host.Reader, want Certificate) (*authority, error) {
 	if block == nil || block.Type != "CERTIFICATE" {
 		return nil, fmt.Errorf("%s holds no certificate in PEM", *want.CA)
 	}
-	a := &authority{}
+	a := &authority{chain: chainOf(text)}
 	if a.certificate, err = x509.ParseCertificate(block.Bytes); err != nil {
 		return nil, fmt.Errorf("%s holds a damaged certificate", *want.CA)
 	}
@@ -53,6 +55,21 @@ func loadAuthority(h host.Reader, want Certificate) (*authority, error) {
 		return nil, fmt.Errorf("the key %s is not that of the certificate %s", *want.CAKey, *want.CA)
 	}
 	return a, nil
+}
+
+// chainOf gives the certificates of a text in PEM, as they are written anew, but for those
+// that sign themselves: who does not know these would not trust them for being sent.
+func chainOf(text []byte) []byte {
+	var out []byte
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && !bytes.Equal(c.RawSubject, c.RawIssuer) {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes})...)
+		}
+	}
+	return out
 }
 
 // earliest is a time that has passed: a clock that is before it is wrong.
@@ -117,7 +134,11 @@ func issue(now time.Time, want Certificate, p *prepared) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("issuing the certificate: %w", err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
+	whole := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if is(want.Chain) && p.signer != nil {
+		whole = append(whole, p.signer.chain...)
+	}
+	return string(whole), nil
 }
 
 func text(s *string) string {

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -54,12 +55,12 @@ func parse(h host.Host, want Certificate) (have *Certificate, public any, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	block, _ := pem.Decode(text)
+	block, behind := pem.Decode(text)
 	if block != nil && block.Type == "CERTIFICATE REQUEST" {
 		if r, err := x509.ParseCertificateRequest(block.Bytes); err == nil && r.CheckSignature() == nil {
 			have := saidBy(r.Subject, r.DNSNames, r.IPAddresses)
 			have.Request, have.Algorithm = new(true), new(algorithmOf(r.PublicKey))
-			have.Usage, have.Authority = want.Usage, want.Authority // who signs it decides
+			have.Usage, have.Authority, have.Chain = want.Usage, want.Authority, want.Chain // who signs it decides
 			return have, r.PublicKey, nil
 		}
 	}
@@ -77,7 +78,7 @@ func parse(h host.Host, want Certificate) (have *Certificate, public any, err er
 	sum := sha256.Sum256(c.Raw)
 	have.Fingerprint = new(hex.EncodeToString(sum[:]))
 	if want.PrivateKey != nil && !is(want.Request) {
-		err = have.judge(h, want, c)
+		err = have.judge(h, want, c, behind)
 	}
 	return have, c.PublicKey, err
 }
@@ -110,8 +111,9 @@ func usageOf(c *x509.Certificate) []string {
 	return usage
 }
 
-// judge finds why a certificate is due though it says what is wanted.
-func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate) error {
+// judge finds why a certificate is due though it says what is wanted; behind is what
+// follows it in its file.
+func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate, behind []byte) error {
 	now := host.Now(h)
 	if now.Before(x.NotBefore) {
 		return fmt.Errorf("%s is valid from %s, and the clock of this host says %s: one of the two is wrong",
@@ -128,6 +130,15 @@ func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate) 
 		c.due = append(c.due, states.Change{Attribute: "issuer", From: x.Issuer.String(), To: "itself"})
 	case signer != nil && x.CheckSignatureFrom(signer.certificate) != nil:
 		c.due = append(c.due, states.Change{Attribute: "issuer", From: x.Issuer.String(), To: signer.certificate.Subject.String()})
+	}
+	switch {
+	case want.CA == nil && want.Chain == nil: // what is behind it is nobody's business
+	case is(want.Chain) && signer != nil:
+		c.Chain = new(bytes.Equal(behind, signer.chain))
+	case is(want.Chain):
+		c.Chain = want.Chain
+	default:
+		c.Chain = new(len(bytes.TrimSpace(behind)) > 0)
 	}
 	const day = 24 * time.Hour
 	if left := x.NotAfter.Sub(now); left <= time.Duration(want.renewDays())*day {

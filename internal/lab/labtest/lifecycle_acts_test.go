@@ -168,6 +168,27 @@ func TestLifecycleOfCertificates(t *testing.T) {
 		Gone: "test ! -e /etc/ssl/site.pem && test ! -e /etc/ssl/private/site.key",
 	}.run(m)
 
+	signed := "private_key = \"/etc/ssl/private/leaf.key\"\nnames = [\"localhost\"]\nca = \"/root/sub.pem\"\nca_key = \"/root/sub.key\"\n"
+	lifecycle{
+		Type: "certificate", Label: "/etc/ssl/leaf.pem",
+		Prepare: `cd /root && printf 'basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\n' > ca.ext &&
+			openssl req -new -newkey rsa:2048 -nodes -subj /CN=Root -keyout ca.key -out ca.csr 2>/dev/null &&
+			openssl x509 -req -in ca.csr -signkey ca.key -days 900 -extfile ca.ext -out ca.pem 2>/dev/null &&
+			openssl req -new -newkey rsa:2048 -nodes -subj /CN=Sub -keyout sub.key -out sub.csr 2>/dev/null &&
+			openssl x509 -req -in sub.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 800 -extfile ca.ext -out sub.pem 2>/dev/null`,
+		Steps: []step{
+			{Set: signed, Verify: "[ $(grep -c BEGIN /etc/ssl/leaf.pem) = 1 ] && ! openssl verify -CAfile /root/ca.pem -untrusted /etc/ssl/leaf.pem /etc/ssl/leaf.pem"},
+			{Set: signed + "chain = true", Verify: "[ $(grep -c BEGIN /etc/ssl/leaf.pem) = 2 ] && openssl verify -CAfile /root/ca.pem -untrusted /etc/ssl/leaf.pem /etc/ssl/leaf.pem"},
+			{Set: signed + "chain = false", Verify: "[ $(grep -c BEGIN /etc/ssl/leaf.pem) = 1 ]"},
+		},
+		Untried: map[string]string{
+			"request": "see above", "common_name": "see above", "organization": "see above", "names": "see above", "addresses": "see above",
+			"usage": "see above", "authority": "see above", "algorithm": "see above", "owner": "see above", "group": "see above",
+			"mode": "see above", "key_mode": "see above",
+		},
+		Gone: "test ! -e /etc/ssl/leaf.pem && test ! -e /etc/ssl/private/leaf.key",
+	}.run(m)
+
 	// nginx answers with one that an authority of the same site has signed; it is
 	// renewed in time, and nginx told.
 	site := `
