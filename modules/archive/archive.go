@@ -138,15 +138,11 @@ func read(ctx context.Context, h host.Host, want Archive) (*Archive, error) {
 	if err := want.load(ctx, h); err != nil {
 		return nil, err
 	}
-	w := want.below(h)
-	found, err := below.Compare(ctx, h, w)
-	if err != nil {
+	found, names, err := below.Look(ctx, h, want.below(h))
+	if err != nil || found == nil {
 		return nil, err
 	}
-	if !found.There() || !found.Present && !found.Equal() {
-		return nil, nil
-	}
-	want.found, want.names = found, found.AccountsOf(h, w)
+	want.found, want.names = found, names
 	return &want, nil
 }
 

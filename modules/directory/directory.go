@@ -66,7 +66,7 @@ var Module = states.Define(states.Type[Directory]{
 	New:      Directory{Mode: new(fs.FileMode(0o755))},
 	Validate: validate, Claims: claim.Kind("a directory"), Complete: complete, Extra: differencesBelow,
 	Read: read, Write: write, Remove: remove,
-	Import: imported, List: listed,
+	Import: imported, List: found.List(host.Directory, func(path string) Directory { return Directory{Path: path} }),
 })
 
 func validate(want Directory) error {
@@ -214,13 +214,4 @@ func more(n int) string {
 func imported(ctx context.Context, h host.Host, key Directory) (*Directory, error) {
 	key.Owner, key.Group = owner.Unusual(h, key.Path)
 	return read(ctx, h, key)
-}
-
-func listed(ctx context.Context, h host.Host, paths []string) ([]Directory, error) {
-	names, err := found.Below(ctx, h, paths, host.Directory)
-	keys := make([]Directory, len(names))
-	for i, name := range names {
-		keys[i].Path = name
-	}
-	return keys, err
 }

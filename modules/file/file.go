@@ -54,7 +54,7 @@ var Module = states.Define(states.Type[File]{
 	New:      File{Content: new(host.Text("")), Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Complete: complete, Claims: claim.File("source"),
 	Read: read, Write: write, Remove: remove, Recover: recovered,
-	Import: imported, List: listed,
+	Import: imported, List: found.List(host.Regular, func(path string) File { return File{Path: path} }),
 })
 
 func validate(want File) error {
@@ -130,13 +130,4 @@ func imported(ctx context.Context, h host.Host, key File) (*File, error) {
 	key.Content = new(host.Content)
 	key.Owner, key.Group = owner.Unusual(h, key.Path)
 	return read(ctx, h, key)
-}
-
-func listed(ctx context.Context, h host.Host, paths []string) ([]File, error) {
-	names, err := found.Below(ctx, h, paths, host.Regular)
-	keys := make([]File, len(names))
-	for i, name := range names {
-		keys[i].Path = name
-	}
-	return keys, err
 }

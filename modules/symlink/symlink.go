@@ -42,7 +42,7 @@ const example = `symlink "/etc/nginx/sites-enabled/blog" {
 var Module = states.Define(states.Type[Symlink]{
 	Name: "symlink", Doc: doc, Example: example,
 	Validate: validate, Claims: claim.Kind("a symbolic link"), Read: read, Write: write, Remove: remove,
-	Import: imported, List: listed,
+	Import: imported, List: found.List(host.Symlink, func(path string) Symlink { return Symlink{Path: path} }),
 })
 
 func validate(want Symlink) error {
@@ -109,13 +109,4 @@ func remove(_ context.Context, h host.Host, have Symlink) error { return h.Remov
 func imported(ctx context.Context, h host.Host, key Symlink) (*Symlink, error) {
 	key.Owner, key.Group = owner.Unusual(h, key.Path)
 	return read(ctx, h, key)
-}
-
-func listed(ctx context.Context, h host.Host, paths []string) ([]Symlink, error) {
-	names, err := found.Below(ctx, h, paths, host.Symlink)
-	keys := make([]Symlink, len(names))
-	for i, name := range names {
-		keys[i].Path = name
-	}
-	return keys, err
 }

@@ -141,6 +141,16 @@ type reading struct {
 // There reports whether the directory itself is there.
 func (f *Found) There() bool { return len(f.seen) > 0 }
 
+// Look is what a module's Read does: it compares, and gives the owners of what is there.
+// There is nothing where the directory is missing, or holds none of what is wanted.
+func Look(ctx context.Context, h host.Host, w Wanted) (*Found, Accounts, error) {
+	f, err := Compare(ctx, h, w)
+	if err != nil || !f.There() || !f.Present && !f.Equal() {
+		return nil, Accounts{}, err
+	}
+	return f, f.AccountsOf(h, w), nil
+}
+
 // Compare looks at the directory. What cannot be written over is an error.
 func Compare(ctx context.Context, h host.Host, w Wanted) (*Found, error) {
 	r := newReading(w)

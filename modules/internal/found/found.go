@@ -41,6 +41,18 @@ func Below(ctx context.Context, h host.Host, paths []string, kind host.Kind) ([]
 	return slices.Compact(w.names), errors.Join(w.wrong...)
 }
 
+// List makes a module's List of Below, by what makes a key of a path.
+func List[T any](kind host.Kind, key func(path string) T) func(context.Context, host.Host, []string) ([]T, error) {
+	return func(ctx context.Context, h host.Host, paths []string) ([]T, error) {
+		names, err := Below(ctx, h, paths, kind)
+		keys := make([]T, len(names))
+		for i, name := range names {
+			keys[i] = key(name)
+		}
+		return keys, err
+	}
+}
+
 type walk struct {
 	ctx     context.Context
 	h       host.Host
