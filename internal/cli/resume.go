@@ -44,6 +44,9 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return s.ran(err)
 	}
+	if err := local.Arrived(run.Run); err != nil { // it may have been meant by other words
+		return failed(err)
+	}
 	if err := s.sameRoot(run.Root); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
 )
 
 // A run that cannot be begun, since the disk is full, leaves no record that would
@@ -37,5 +39,29 @@ func TestRunThatNeverBegan(t *testing.T) {
 		}
 		full = false
 		finish(t, start(t, f, meta()), journal.End{State: journal.Done})
+	}
+}
+
+// What stands before a run's report is read whole, however long it is.
+func TestLongStatus(t *testing.T) {
+	f := open(t, t.TempDir())
+	sizes := []int{0, 3500, 3600, 3650, 3700, 3750, 3800, 3900, 4096, 60000, 65000, 65500, 70000}
+	for i, size := range sizes {
+		m := meta()
+		m.Execution = fmt.Sprintf("20260101-0000%02d-abcdef", i)
+		m.Modules = []journal.Modules{{Dir: strings.Repeat("m", size), Digest: "x"}}
+		finish(t, start(t, f, m), journal.End{State: journal.Done, Report: &states.Report{Host: "web1"}})
+	}
+	list, err := f.List()
+	if err != nil || len(list) != len(sizes) {
+		t.Fatalf("%d runs, %v", len(list), err)
+	}
+	for i, s := range list {
+		if s.State != journal.Done || len(s.Modules) != 1 || len(s.Modules[0].Dir) != sizes[i] || s.Counts == nil {
+			t.Errorf("%d: %s %s", sizes[i], s.State, s.Error)
+		}
+		if run, err := f.Begun(s.Execution, s.Host); err != nil || run != s.Run {
+			t.Errorf("%d: begun %q, %v", sizes[i], run, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/tenetcm/tenet/states"
@@ -185,6 +185,9 @@ func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
 // status.json begins with: all but the report.
 const headSize = 1 << 16
 
+// headFirst is enough of it for nearly all runs, and costs much less where there are many.
+const headFirst = 1 << 12
+
 // head reads a run's status without its report, which may be large.
 func (f *Folder) head(id string) (Status, error) {
 	file, err := f.disk.read(f.path(id, "status.json"))
@@ -192,19 +195,27 @@ func (f *Folder) head(id string) (Status, error) {
 		return Status{}, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, headSize))
-	if err != nil {
-		return Status{}, err
+	var data []byte
+	for _, size := range []int{headFirst, headSize} {
+		have := len(data)
+		data = append(data, make([]byte, size-have)...)
+		n, err := io.ReadFull(file, data[have:])
+		data = data[:have+n]
+		// Within a string the quotes would be escaped.
+		before, _, ok := bytes.Cut(data, []byte(`,"report":`))
+		switch {
+		case ok:
+			return parseStatus(append(before, '}'))
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return parseStatus(data)
+		case err != nil:
+			return Status{}, err
+		}
 	}
-	// Within a string the quotes would be escaped.
-	before, _, ok := strings.Cut(string(data), `,"report":`)
-	switch {
-	case ok:
-		data = []byte(before + "}")
-	case len(data) == headSize:
-		return f.whole(id)
-	}
-	var s Status
+	return f.whole(id)
+}
+
+func parseStatus(data []byte) (s Status, err error) {
 	err = json.Unmarshal(data, &s)
 	return s, err
 }

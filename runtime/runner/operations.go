@@ -113,6 +113,9 @@ func (s *session) resume(ctx context.Context, q *wire.Request, end *wire.End) er
 	if err != nil {
 		return err
 	}
+	if err := s.Arrived(was.Run); err != nil { // the next start of the machine needs not do it
+		return err
+	}
 	if filepath.Clean("/"+was.Root) != filepath.Clean("/"+s.Root) {
 		return &Error{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
 	}
