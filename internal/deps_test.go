@@ -59,7 +59,7 @@ var imports = []struct {
 	{"lang/secrets", []string{"lang/diag"}, nil},
 	// A site brings modules of its own along.
 	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"graph", "modules", "runtime/host", "stdlib"}},
-	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
+	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host", "internal/often"}},
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.

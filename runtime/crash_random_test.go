@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tenetcm/tenet/internal/often"
 )
 
 // randomSite draws a site: states, some in blocks, whose files, links and commands
@@ -181,7 +183,7 @@ func drawFate(t *rapid.T) *fate {
 
 // Whatever the site, and however one process after the other ends.
 func TestAnySiteAnyEnd(t *testing.T) {
-	often(t, 50)
+	often.For(t, "50")
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawCrashSite(t)
 		s := r.site

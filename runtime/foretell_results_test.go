@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/often"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -117,7 +118,7 @@ func named(d *states.Declarations, owner *states.Declaration, address string) bo
 func TestCertainRowsHold(t *testing.T) {
 	registry := modules.Standard()
 	certain, maybes := 0, 0
-	often(t, 2000)
+	often.For(t, "2000")
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		tame(site)

@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/often"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
@@ -207,7 +207,7 @@ func story(t *rapid.T, how carryOut, run *states.StateRun, o runtime.Options) (m
 func TestPlanForetellsApply(t *testing.T) {
 	registry := modules.Standard()
 	compiled, settled, failed := 0, 0, 0
-	often(t, 1000)
+	often.For(t, "1000")
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		compiledSite, diags := graph.Compile(site, graph.Options{Registry: registry})
@@ -250,23 +250,6 @@ func TestPlanForetellsApply(t *testing.T) {
 	if settled*20 < compiled {
 		t.Errorf("only %d of %d sites had to be settled: the test shows little", settled, compiled)
 	}
-}
-
-// often makes rapid check so many cases, unless the command line says how many, as .ci/run
-// crash does.
-func often(t *testing.T, checks int) {
-	checksFlag := flag.Lookup("rapid.checks")
-	if checksFlag.Value.String() != checksFlag.DefValue {
-		return
-	}
-	if err := checksFlag.Value.Set(fmt.Sprint(checks)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := checksFlag.Value.Set(checksFlag.DefValue); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 func pretty(v any) string {

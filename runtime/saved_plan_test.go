@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/often"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -33,7 +34,7 @@ func rowsOf(t *rapid.T, run *states.StateRun, o runtime.Options) ([]states.Event
 func TestSavedPlans(t *testing.T) {
 	registry := modules.Standard()
 	fitted, reduced, nothing := 0, 0, 0
-	often(t, 200)
+	often.For(t, "200")
 	rapid.Check(t, func(t *rapid.T) {
 		compiled, _ := graph.Compile(drawSite(t, registry), graph.Options{Registry: registry})
 		if compiled == nil {

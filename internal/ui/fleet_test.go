@@ -3,14 +3,10 @@ package ui_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -33,39 +29,7 @@ var took = regexp.MustCompile(` in [0-9.]+(µs|ms|s|m)+\b`)
 // TestFleet shows what is told about hosts in each form, each a file of an archive.
 // stderr of a form is what comes there.
 func TestFleet(t *testing.T) {
-	names, err := filepath.Glob("testdata/fleet/*.txtar")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("nothing to show: %v", err)
-	}
-	for _, name := range names {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			parsed, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := archive{parsed, t}
-			tried := 0
-			for i, f := range a.Files {
-				if !slices.Contains([]string{"kept", "stream", "quiet", "verbose", "color", "json"}, f.Name) {
-					continue
-				}
-				tried++
-				got := a.fleet(f.Name)
-				if got != string(f.Data) && !*update {
-					t.Errorf("%s shows\n%s\nwant\n%s", f.Name, got, f.Data)
-				}
-				a.Files[i].Data = []byte(got)
-			}
-			if tried == 0 {
-				t.Error("nothing is shown")
-			}
-			if *update {
-				if err := os.WriteFile(name, txtar.Format(a.Archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	shows(t, "testdata/fleet/*.txtar", []string{"kept", "stream", "quiet", "verbose", "color", "json"}, archive.fleet)
 }
 
 // fleet gives what one form shows.

@@ -70,9 +70,19 @@ func (a archive) options(form string) ui.TextOptions {
 
 // TestText shows the runs in testdata in each form.
 func TestText(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.txtar")
+	shows(t, "testdata/*.txtar", []string{"text", "quiet", "verbose", "color"}, func(a archive, form string) string {
+		var out bytes.Buffer
+		show(a.t, ui.Text(&out, a.options(form)), a.events())
+		return strings.ReplaceAll(out.String(), "\x1b", "␛")
+	})
+}
+
+// shows compares what each archive holds in each form with what is shown of it.
+func shows(t *testing.T, pattern string, forms []string, shown func(a archive, form string) string) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
 	if err != nil || len(names) == 0 {
-		t.Fatalf("no runs: %v", err)
+		t.Fatalf("nothing to show: %v", err)
 	}
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -82,13 +92,11 @@ func TestText(t *testing.T) {
 			}
 			a, tried := archive{parsed, t}, 0
 			for i, f := range a.Files {
-				if !slices.Contains([]string{"text", "quiet", "verbose", "color"}, f.Name) {
+				if !slices.Contains(forms, f.Name) {
 					continue
 				}
 				tried++
-				var out bytes.Buffer
-				show(t, ui.Text(&out, a.options(f.Name)), a.events())
-				got := strings.ReplaceAll(out.String(), "\x1b", "␛")
+				got := shown(a, f.Name)
 				if got != string(f.Data) && !*update {
 					t.Errorf("%s shows\n%s\nwant\n%s", f.Name, got, f.Data)
 				}
