@@ -44,6 +44,9 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 			User: s.user(), From: from, Command: s.command,
 			BecomeMethod: cmp.Or(s.globals.BecomeMethod, v.hostOf(machine.Name).BecomeMethod),
 		}
+		if x != nil {
+			q.Host = machine.Name
+		}
 		if hello.UID != 0 { // what parts the run has left is known there
 			q.BecomePassword = s.becomePass
 		}

@@ -20,8 +20,8 @@ func (e *BegunError) Error() string { return "run " + e.Run + " was begun for th
 // begins is how long another process may take to begin the run that this one is to begin.
 const begins = 15 * time.Second
 
-// Begun gives the run that an execution has begun for a host of that name: one machine may
-// be several hosts. The error is an ErrNoRun if there is none. The clocks of controllers
+// Begun gives the run that an execution has begun for a host of that name, or gone on with:
+// one machine may be several hosts. The error is an ErrNoRun if there is none. The clocks of controllers
 // and hosts differ, so that no run that is kept is too old to be looked at; but only what
 // stands before its report is.
 func (f *Folder) Begun(execution, host string) (string, error) {
@@ -31,7 +31,10 @@ func (f *Folder) Begun(execution, host string) (string, error) {
 	}
 	for _, id := range slices.Backward(ids) {
 		s, err := f.head(id) // what cannot be read is not what is meant
-		if err == nil && execution != "" && s.Execution == execution && s.Host == host {
+		if err != nil || execution == "" || s.Host != host {
+			continue
+		}
+		if _, wentOn := s.resumedBy(execution); wentOn || s.Execution == execution {
 			return id, nil
 		}
 	}

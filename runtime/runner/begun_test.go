@@ -52,6 +52,10 @@ func TestBegunOnce(t *testing.T) {
 	}
 	third := m.request(wire.Request{Op: wire.OpApply}, waiting(execution, 2))
 	heardThird.listen(t, third.Conn)
+	<-third.done
+	if m.stored(execution) {
+		t.Error("what came for nobody is kept")
+	}
 	for i, h := range []*heard{&heardFirst, &heardSecond, &heardThird} {
 		if !slices.Equal(seqs(h.events), []int64{1, 2, 3, 4, 5, 6}) || h.run == "" || h.run != heardFirst.run {
 			t.Errorf("%d: %v of %q", i, seqs(h.events), h.run)
@@ -222,6 +226,43 @@ func TestResumedOnce(t *testing.T) {
 	}
 	if h := newMachine(t).ask(wire.Request{Op: wire.OpResume, Execution: q.Execution}, nil); h.end.Failure != nil || len(h.notes) != 1 {
 		t.Errorf("without records: %q, %+v", h.notes, h.end)
+	}
+}
+
+// Of two hosts that are one machine each is asked about its own run, and about the same one
+// where an execution that went on with it is named.
+func TestResumeByHost(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	open := gates(m)
+	runs := map[string]string{}
+	for i, host := range []string{"web1", "web2"} {
+		b := waiting(execution, 2)
+		b.Run.Host = host
+		apply := m.request(wire.Request{Op: wire.OpApply}, b)
+		var h heard
+		apply.until(t, &h, 2)
+		if err := apply.Write(wire.KindCancel, nil); err != nil {
+			t.Fatal(err)
+		}
+		h.listen(t, apply.Conn)
+		runs[host] = h.run
+		if h.run == "" || i > 0 && runs["web1"] == h.run {
+			t.Fatalf("the runs are %v", runs)
+		}
+	}
+	close(open)
+	q := wire.Request{Op: wire.OpResume, ID: execution, Host: "web1", Execution: "20260101-000009-abcdef"}
+	if h := m.ask(q, nil); h.run != "" || h.end.Failure == nil || !strings.Contains(h.end.Failure.Message, runs["web1"]) {
+		t.Errorf("the site was applied since to web1: %q, %+v", h.run, h.end)
+	}
+	q.Host = "web2"
+	if h := m.ask(q, nil); h.run != runs["web2"] || h.end.Failure != nil {
+		t.Errorf("web2 goes on with %q of %v: %+v", h.run, runs, h.end)
+	}
+	q.ID, q.Execution = q.Execution, "20260101-000010-abcdef"
+	if h := m.ask(q, nil); h.end.Result == nil || h.end.Result.Run != runs["web2"] || len(h.notes) != 1 {
+		t.Errorf("web2 has nothing left: %q %+v", h.notes, h.end)
 	}
 }
 

@@ -104,7 +104,7 @@ func (s *session) resume(ctx context.Context, q *wire.Request, end *wire.End) er
 	if s.Detach != nil {
 		detached = s.Detach()
 	}
-	was, err := s.Find(q.ID)
+	was, err := s.FindBegun(q.ID, q.Host)
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeNotFound && q.ID == "" {
 		s.note(NoteRecords, "nothing to go on with: nothing has been applied yet")
 		end.Result = &wire.Result{}

@@ -58,8 +58,8 @@ func (r *Runner) Find(id string) (journal.Status, error) {
 	return status, noRun(err)
 }
 
-// FindBegun tells how the run stands that an execution has begun for a host of that name;
-// without a name it is Find.
+// FindBegun tells how the run stands that an execution has begun for a host of that name, or
+// gone on with; without a name it is Find.
 func (r *Runner) FindBegun(execution, host string) (journal.Status, error) {
 	if host == "" {
 		return r.Find(execution)

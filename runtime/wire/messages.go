@@ -71,7 +71,8 @@ type Request struct {
 
 	// ID is of a run or an execution, or its beginning; empty: the latest.
 	ID string `json:"id,omitempty"`
-	// Host is of attach to an execution: which one, where a machine is several of its hosts.
+	// Host is of attach to an execution and of resume of one: which one, where a machine is
+	// several of its hosts.
 	Host   string   `json:"host,omitempty"`
 	After  int64    `json:"after,omitempty"`  // the seq of the last event that was seen
 	Follow bool     `json:"follow,omitempty"` // logs: until the run ends
