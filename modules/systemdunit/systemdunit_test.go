@@ -101,7 +101,7 @@ func TestSystemdUnit(t *testing.T) {
 					"app.service:9: unknown setting \"Memorymax\" in section [Service]: it is written MemoryMax\napp.service:10: unknown setting \"Foo\" in section [Service]"},
 			{Name: "neither on nor off", Prepare: knows, Values: map[string]any{"name": "web.service", "drop_in": "more", "content": "[Service]\nPrivateTmp=maybe\n"},
 				Fails: "more.conf:2: PrivateTmp is neither on nor off"},
-			{Name: "settings that it knows", Prepare: knows, Values: map[string]any{"name": "app.service", "content": text + "[Service]\nPrivateTmp=\nPrivateTmp=Yes\nMemoryMax=1G\n[X-Mine]\na=b\n"},
+			{Name: "settings that it knows", Prepare: knows, Values: map[string]any{"name": "app.service", "content": text + "[Service]\nPrivateTmp=\nPrivateTmp=Yes\nX-Mine=1\nMemoryMax=\\\n# Between=both\n  nonsense=1\n[X-Mine]\na=b\n"},
 				Action: states.Create, Changes: []string{"content"}},
 			{Name: "unknown, and not asked", Prepare: knows, Values: map[string]any{"name": "app.service", "content": text + "Foo=1\n", "verify": false},
 				Action: states.Create, Changes: []string{"content"}},

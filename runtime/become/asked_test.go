@@ -69,3 +69,27 @@ func TestCloseAfterNonsense(t *testing.T) {
 	}
 	<-p.ended
 }
+
+// Who asks behind the first word of a process may be the other account.
+func TestAskedBehindAWord(t *testing.T) {
+	way := &way{
+		cmd: exec.Command("sh", "-c", "echo hello; printf 'assword: ' >&2; cat"), prompt: "assword: ", clear: func() error { return nil },
+		known: func() (string, error) { return "geheim", nil },
+	}
+	p, out, err := way.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked := false; !asked; time.Sleep(time.Millisecond) {
+		p.asked.mu.Lock()
+		asked = p.asked.given
+		p.asked.mu.Unlock()
+	}
+	if err := p.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := io.ReadAll(out); err != nil || string(said) != "hello\n" {
+		t.Errorf("it says %q, %v", said, err)
+	}
+	<-p.ended
+}

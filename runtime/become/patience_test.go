@@ -3,6 +3,7 @@ package become
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -162,7 +163,7 @@ func TestDeaf(t *testing.T) {
 	w := watch(t, "deaf")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("time is up")
-	w.answers(t, 2*silence, func() { cancel(late) }, func() error {
+	w.answers(t, 2*silence, ending, func() { cancel(late) }, func() error {
 		_, err := w.Run(ctx, host.Command{Argv: []string{"true"}})
 		if !errors.Is(err, late) {
 			t.Errorf("the cause is lost: %v", err)
@@ -170,9 +171,14 @@ func TestDeaf(t *testing.T) {
 		return err
 	})
 	w = watch(t, "deaf")
-	w.answers(t, 2*silence, w.hurry, func() error {
+	w.answers(t, 2*silence, ending, w.hurry, func() error {
 		_, err := w.ReadDir("/")
 		return err
+	})
+	w = watch(t, "deaf") // as a file is put back
+	w.answers(t, 2*silence, settle, w.hurry, func() error {
+		large := host.Flow(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
+		return w.WriteFile(t.Context(), "/nowhere/x", large, host.Meta{})
 	})
 }
 
@@ -198,9 +204,38 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// What a caller has not taken yet is no silence of the process, though it cannot answer
+// meanwhile.
+func TestSlowCaller(t *testing.T) {
+	w := watch(t)
+	take, end := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := w.Run(t.Context(), host.Command{Argv: []string{"head", "-c", "4000000", "/dev/zero"}, Watch: func(string, []byte) { <-take }})
+		end <- err
+	}()
+	waits := func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, c := range w.calls {
+			return w.patience.delivering && len(c.frames) == cap(c.frames)
+		}
+		return false
+	}
+	for !waits() {
+		time.Sleep(time.Millisecond)
+	}
+	for range 2 * silence {
+		w.look(w.process.giveUp, w.endWhat)
+	}
+	close(take)
+	if err := <-end; err != nil || w.lost() != nil {
+		t.Errorf("%v, %v", err, w.lost())
+	}
+}
+
 // answers gives ticks to a process that answers them, so many at least; then it lets
-// something happen, after which the call has to end soon.
-func (w *watched) answers(t *testing.T, ticks int, then func(), call func() error) {
+// something happen, after which the call has to end at a tick.
+func (w *watched) answers(t *testing.T, ticks, last int, then func(), call func() error) {
 	t.Helper()
 	end := make(chan error, 1)
 	go func() { end <- call() }()
@@ -218,7 +253,7 @@ func (w *watched) answers(t *testing.T, ticks int, then func(), call func() erro
 	for w.tick() {
 		n++
 	}
-	if err := <-end; n != ending-1 || !strings.Contains(err.Error(), "as alice does not end what it does") {
+	if err := <-end; n != last-1 || !strings.Contains(err.Error(), "as alice does not end what it does") {
 		t.Errorf("after %d ticks: %v", n, err)
 	}
 }

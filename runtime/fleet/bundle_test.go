@@ -49,13 +49,13 @@ func TestBundle(t *testing.T) {
 				m.cut = func(connection int) int { return 2 - 3*min(connection, 1) } // Hello, Need
 			}
 		})
-		b := bundle.Bundle{Execution: "20261121-220045-3fa9c1", Run: &states.StateRun{Format: states.Format}}
+		b := bundle.Bundle{Execution: "20261121-220045-3fa9c1", Run: &states.StateRun{Format: states.Format, Host: "web1"}}
 		outcomes := mustRun(t, list, bundled(b, states.NewRegistry()), fleet.Options{})
 		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Failed, fleet.Done})
 		if f := outcomes[1].End.Failure; f.Message != "the disk is full" {
 			t.Error(f)
 		}
-		if r := all[2].requests; len(r) != 2 || r[0].BecomePassword == "" || r[1].ID != b.Execution || r[1].BecomePassword != "" {
+		if r := all[2].requests; len(r) != 2 || r[0].BecomePassword == "" || r[1].ID != b.Execution || r[1].Host != "web1" || r[1].BecomePassword != "" {
 			t.Errorf("%+v", r)
 		}
 	})
