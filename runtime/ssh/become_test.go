@@ -70,6 +70,24 @@ func TestBecomeWithPassword(t *testing.T) {
 	w.dial(t, wire.Opening{})
 }
 
+// Who is the other account already may ask what sudo would ask, and gets nothing.
+func TestPasswordIsForSudo(t *testing.T) {
+	t.Parallel()
+	w := becoming(t, "", "right", `while [ "$1" != -- ]; do [ "$1" != -p ] || { PROMPT=$2; export PROMPT; }; shift; done; shift; exec "$@"`)
+	w.dial(t, wire.Opening{})
+	found := w.cached(t)[0]
+	honest, err := os.ReadFile(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(w.home, "honest"), string(honest)) // what it passes for
+	asks := strings.NewReplacer("\n", "\nprintf %s \"$PROMPT\" >&2; sleep 0.2\n", "$0", filepath.Join(w.home, "honest")).Replace(strings.TrimSpace(string(honest)))
+	if err := os.WriteFile(found, []byte(asks), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.dial(t, wire.Opening{}) // a password in front of what follows would end it
+}
+
 // doas is one that takes the password "right", once, from its terminal alone.
 const doas = `
 [ "$1" != -n ] || { echo "doas: Authentication required" >&2; exit 1; }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -99,6 +100,7 @@ type attempt struct {
 	connected bool          // the host has answered
 	login     string        // who logged in, where sudo was called then
 	relayed   bool          // the login account's runner was started, to give a terminal
+	spoken    atomic.Bool   // the other account has said something: what asks now may be its own
 	running   bool          // the runner was started
 	sent      chan struct{} // closed once the runner is brought; nil: it need not be
 	noise     string        // what was printed before an answer
@@ -128,9 +130,10 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 	}
 	a.runners = cmp.Or(c.Runners, &Runners{})
 	p, err := start(c.argv(h, remote(h, a.nonce, a.runners.table(), how.force, how.terminal, o)), prompt, func(times int) {
-		if times == 1 {
+		switch {
+		case times == 1:
 			passwords <- struct{}{}
-		} else {
+		case !a.spoken.Load():
 			end(errPassword)
 		}
 	})
@@ -144,13 +147,16 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 	go func() {
 		select {
 		case <-passwords:
-			// Where this fails the client has ended, and that is told.
-			_, _ = io.WriteString(p.stdin, h.Become.Password+"\n")
+			// What was said before the question must be known.
+			if p.heard.settled(inner) && !a.spoken.Load() {
+				// Where this fails the client has ended, and that is told.
+				_, _ = io.WriteString(p.stdin, h.Become.Password+"\n")
+			}
 		case <-inner.Done():
 		}
 	}()
 
-	conn, hello, err := a.talk()
+	conn, hello, err := a.talk(how)
 	if err == nil && stop() {
 		return conn, hello, nil
 	}
@@ -169,7 +175,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 }
 
 // talk goes from the script's first word to the runner's.
-func (a *attempt) talk() (*wire.Conn, *wire.Hello, error) {
+func (a *attempt) talk(how way) (*wire.Conn, *wire.Hello, error) {
 	for {
 		answer, noise, err := listen(a.p.in, a.nonce)
 		a.noise += noise
@@ -178,6 +184,9 @@ func (a *attempt) talk() (*wire.Conn, *wire.Hello, error) {
 		}
 		a.connected = true
 		a.alarm.Reset(a.client.timeout())
+		if a.relayed || !how.terminal && answer.word != wordBecome {
+			a.spoken.Store(true)
+		}
 		switch answer.word {
 		case wordBecome:
 			a.login = cmp.Or(printable(answer.rest), "USER")

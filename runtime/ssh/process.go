@@ -20,7 +20,8 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	in     *bufio.Reader // of stdout
+	heard  *hearing
+	in     *bufio.Reader // of heard
 	stderr *stderr
 	ended  chan struct{} // closed once it has ended, and all it said on stderr is there
 
@@ -49,8 +50,11 @@ func start(argv []string, prompt string, asked func(times int)) (*process, error
 		return nil, errors.Join(err, remoteIn.Close(), stdin.Close())
 	}
 	cmd.Stdin, cmd.Stdout = remoteIn, remoteOut
-	p.stdin, p.stdout, p.in = stdin, stdout, bufio.NewReaderSize(stdout, 1<<16)
-	err = cmd.Start()
+	p.stdin, p.stdout = stdin, stdout
+	if p.heard, err = hear(stdout); err == nil {
+		p.in = bufio.NewReaderSize(p.heard, 1<<16)
+		err = cmd.Start()
+	}
 	remoteIn.Close()
 	remoteOut.Close()
 	if err != nil {
