@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
 func TestSpans(t *testing.T) {
@@ -67,4 +69,13 @@ func FuzzSpan(f *testing.F) {
 			t.Errorf("%q is %d, written %s and read as %d, %v", text, d, d, again, err)
 		}
 	})
+}
+
+// No time is no patience, and not that which there is unless something is said.
+func TestPatience(t *testing.T) {
+	for given, want := range map[span]time.Duration{0: fleet.NotAgain, span(time.Minute): time.Minute} {
+		if got := (&reaching{ReconnectTimeout: given}).patience(); got != want {
+			t.Errorf("%s: %s", given, got)
+		}
+	}
 }
