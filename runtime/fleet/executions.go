@@ -144,7 +144,8 @@ func (e *Executions) List() ([]Record, error) {
 		}
 		list = append(list, *r)
 	}
-	slices.SortStableFunc(list, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	// The IDs of those that were begun within one second do not tell.
+	slices.SortStableFunc(list, func(a, b Record) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
 	return list, err
 }
 

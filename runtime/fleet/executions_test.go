@@ -116,6 +116,31 @@ func TestExecutionWritesSeldom(t *testing.T) {
 	})
 }
 
+// Executions are listed as they were begun, also those of one second.
+func TestExecutionsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &fleet.Executions{Dir: t.TempDir()}
+		var want, got []string
+		for range 8 {
+			x, err := e.New(record(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.Close()
+			want = append(want, x.ID())
+			time.Sleep(time.Millisecond)
+		}
+		list, err := e.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			got = append(got, r.ID)
+		}
+		equal(t, "executions", got, want)
+	})
+}
+
 // Records that are damaged, foreign or of another version are said to be, and do not
 // hide the others.
 func TestExecutionsDamaged(t *testing.T) {
