@@ -29,7 +29,7 @@ file "/srv/secret" {
 }
 
 command "wait" {
-  shell   = "test \"$SECRET\" = \"$(cat /srv/secret)\" && sleep 1.5"
+  shell   = "test \"$SECRET\" = \"$(cat /srv/secret)\" && touch /run/waits && until test -e /run/looked; do sleep 0.1; done"
   env     = { SECRET = secret("${host.name}/db") }
   require = [file["/srv/secret"]]
 }
@@ -60,7 +60,7 @@ func TestSSHHostSeesOnlyItsOwn(t *testing.T) {
 
 	p := f.start("apply", "--yes", "--json", name)
 	for _, h := range f.hosts {
-		f.eventually(h, time.Minute, "pgrep -f 'sleep 1[.]5'")
+		f.eventually(h, time.Minute, "test -e /run/waits")
 		// The command itself has it in its environment, as it is told to.
 		got := f.on(h, `for p in /proc/[0-9]*; do
 	tr '\0' ' ' < $p/cmdline | grep -l "secret-o[f]" > /dev/null && echo "argv of $p"
@@ -70,6 +70,7 @@ done 2>/dev/null | grep -v "/$$\$" ; find /var/lib/tenet /var/cache/tenet -type 
 			t.Errorf("%s: while it runs: %s", h.Name, got)
 		}
 		f.strangers(h)
+		f.on(h, "touch /run/looked")
 	}
 	if r, err := p.Wait(f.within(2 * time.Minute)); err != nil || r.ExitCode != 0 {
 		t.Fatalf("exit status %d, %v\n%s", r.ExitCode, err, r.Stderr)
