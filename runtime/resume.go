@@ -257,5 +257,9 @@ func (r *recorder) goesOn() states.Event {
 			done++
 		}
 	}
-	return states.Event{Type: states.EventResume, Format: states.EventFormat, Mode: "apply", Reason: fmt.Sprintf("%d parts are done", done)}
+	reason := fmt.Sprintf("%d parts are done", done)
+	if done == 1 {
+		reason = "1 part is done"
+	}
+	return states.Event{Type: states.EventResume, Format: states.EventFormat, Mode: "apply", Reason: reason}
 }

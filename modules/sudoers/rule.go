@@ -44,7 +44,7 @@ func checkRule(want Sudoers) error {
 		{"hosts", want.Hosts, checkWhere}, {"commands", want.Commands, checkCommand},
 	} {
 		if a.values != nil && len(a.values) == 0 {
-			return &states.AttributeError{Attribute: a.name, Message: "an empty list allows nothing", Hint: "leave it out, or name somebody"}
+			return &states.AttributeError{Attribute: a.name, Message: "an empty list allows nothing", Hint: "leave it out, or write what it allows"}
 		}
 		for _, v := range a.values {
 			if err := a.check(a.name, v); err != nil {

@@ -74,7 +74,7 @@ func validate(want WaitFor) error {
 		}
 	}
 	if given != 1 {
-		return &states.AttributeError{Attribute: "port", Message: "exactly one of port, path and url is required", Hint: "leave one of them, and wait for the others in parts of their own"}
+		return &states.AttributeError{Attribute: "port", Message: "exactly one of port, path and url is required", Hint: "write one, such as port = 5432, and wait for others in parts of their own"}
 	}
 	switch {
 	case want.Port != nil && (*want.Port < 1 || *want.Port > 65535):

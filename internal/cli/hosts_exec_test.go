@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// What became of a program tells who has ended it, and what did not end it stays as it is.
+func TestExecMeaning(t *testing.T) {
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	cut := errors.New("the connection broke")
+	said := &wire.End{ExitCode: 1}
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		is   fleet.Outcome
+		want fleet.Status
+		text string // "": as it was
+	}{
+		"done":              {t.Context(), fleet.Outcome{Status: fleet.Done, End: said}, fleet.Done, ""},
+		"left":              {interrupted, fleet.Outcome{Status: fleet.Left, Err: cut}, fleet.Left, ""},
+		"spared":            {t.Context(), fleet.Outcome{Status: fleet.Spared, Err: cut}, fleet.Spared, ""},
+		"ended by Ctrl-C":   {interrupted, fleet.Outcome{Status: fleet.Interrupted, End: said}, fleet.Interrupted, "uptime was interrupted, and has ended"},
+		"ended by somebody": {t.Context(), fleet.Outcome{Status: fleet.Interrupted, End: said}, fleet.Failed, "uptime was ended by somebody there, or since the host goes down"},
+		"not begun":         {interrupted, fleet.Outcome{Status: fleet.Interrupted, Err: cut}, fleet.Interrupted, "uptime was not started: interrupted before that"},
+		"its turn not come": {interrupted, fleet.Outcome{Status: fleet.Spared, Err: cut}, fleet.Spared, "uptime was not started: interrupted before that"},
+	} {
+		got := execMeaning(c.ctx, "uptime", c.is)
+		switch {
+		case got.Status != c.want:
+			t.Errorf("%s: %s", name, got.Status)
+		case c.text == "" && (got.Err != c.is.Err || got.End != c.is.End):
+			t.Errorf("%s: %+v", name, got)
+		case c.text != "" && (got.Err == nil || got.Err.Error() != c.text || got.End != nil):
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
