@@ -100,17 +100,22 @@ func (a *asked) text() string {
 	if a.prompt != "" {
 		text = strings.ReplaceAll(text, a.prompt, "")
 	}
-	if a.password != "" {
-		text = strings.ReplaceAll(text, a.password, "")
-	}
-	return text
+	return a.without(text)
 }
 
-// rest is what was said after the last question.
+// rest is what was said after the last question, without the password.
 func (a *asked) rest() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return string(a.said[a.since:])
+	return a.without(string(a.said[a.since:]))
+}
+
+// without takes the password out of a text. The lock is held.
+func (a *asked) without(text string) string {
+	if a.password == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, a.password, "")
 }
 
 // openTerminal makes a terminal, for a program that takes a password from nothing else.

@@ -20,6 +20,7 @@ func TestRelay(t *testing.T) {
 	}{
 		"asked":               {asks, "geheim 7b\nframes\n", "got geheim 7b\nframes\n", "<give>on stderr\n", 3, ""},
 		"not asked":           {"echo hello; cat", "frames\n", "hello\nframes\n", "", 0, ""},
+		"says the password":   {asks[:strings.Index(asks, "||")] + `; echo "No $given." > /dev/tty; exit 1`, "geheim 7b\n", "", "<give>No .\n", 1, ""},
 		"says no":             {"echo Sorry. > /dev/tty; exit 1", "", "", "Sorry.\n", 1, ""},
 		"asked twice":         {asks[:strings.Index(asks, "echo")] + asks, "wrong\nframes\n", "", "<give>", 0, "incorrect password"},
 		"asked as another":    {`echo hello; printf "Password: " > /dev/tty; cat`, "frames\n", "hello\nframes\n", "", 0, ""},
