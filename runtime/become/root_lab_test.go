@@ -88,14 +88,17 @@ func TestStoppedByRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := m.(host.Runner).ForRun("run-" + nonce())
-	stopped := make(chan bool, 1)
+	process := a.of["nobody"].process
 	go func() {
-		<-stopped
+		for name := fmt.Sprintf("/proc/%d/stat", process.cmd.Process.Pid); t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
+			if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), ") T ") {
+				break
+			}
+		}
 		a.Hurry()
 	}()
 	begun := time.Now()
-	_, err = run.Run(host.WithPart(t.Context(), "part"), host.Command{
-		Argv: []string{"sh", "-c", "echo x; kill -STOP $PPID; exec sleep 60"}, Watch: func(string, []byte) { stopped <- true }})
+	_, err = run.Run(host.WithPart(t.Context(), "part"), host.Command{Argv: []string{"sh", "-c", "kill -STOP $PPID; exec sleep 60"}})
 	var told *Error
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "nobody does not answer") || time.Since(begun) > silence*tick/2 {
 		t.Errorf("after %s: %v", time.Since(begun), err)
@@ -106,7 +109,6 @@ func TestStoppedByRoot(t *testing.T) {
 	if err := m.(host.Syncer).Sync(); err != nil {
 		t.Errorf("it stops others: %v", err)
 	}
-	process := a.of["nobody"].process
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
