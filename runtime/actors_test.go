@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tenetcm/tenet/modules"
@@ -18,13 +19,23 @@ type asAnother struct {
 	*host.Memory
 	uid    int
 	denied string
-	synced *int
-	did    *[]string
+	town   *town
 }
 
 func (a asAnother) Actor() (uid, gid int) { return a.uid, a.uid }
 
-func (a asAnother) Sync() error { *a.synced++; return nil }
+func (a asAnother) Sync() error {
+	a.town.mu.Lock()
+	defer a.town.mu.Unlock()
+	a.town.synced++
+	return nil
+}
+
+func (a asAnother) does(what string) {
+	a.town.mu.Lock()
+	defer a.town.mu.Unlock()
+	a.town.did = append(a.town.did, what)
+}
 
 func (a asAnother) MayWrite(path string) bool {
 	return a.denied == "" || !strings.HasPrefix(path, a.denied)
@@ -37,28 +48,30 @@ func (a asAnother) WriteFile(ctx context.Context, path string, c host.Content, m
 	if m.UID == nil {
 		m.UID = &a.uid
 	}
-	*a.did = append(*a.did, "write "+path)
+	a.does("write " + path)
 	return a.Memory.WriteFile(ctx, path, c, m)
 }
 
 func (a asAnother) Run(ctx context.Context, c host.Command) (host.Result, error) {
-	*a.did = append(*a.did, "run "+c.Argv[0])
+	a.does("run " + c.Argv[0])
 	return a.Memory.Run(ctx, c)
 }
 
 func (a asAnother) Query(ctx context.Context, q host.Query) (host.Result, error) {
-	*a.did = append(*a.did, "query "+q.Argv[0])
+	a.does("query " + q.Argv[0])
 	return a.Memory.Query(ctx, q)
 }
 
 // town is a machine with accounts, and who became whom there.
 type town struct {
 	*host.Memory
+	denied string
+	err    error
+
+	mu     sync.Mutex // what is below comes from several goroutines
 	asked  []string
 	did    []string
 	synced int
-	denied string
-	err    error
 }
 
 func newTown(t *testing.T) *town {
@@ -72,12 +85,14 @@ func newTown(t *testing.T) *town {
 
 func (w *town) options() runtime.Options {
 	return runtime.Options{Host: w.Memory, Become: func(_ context.Context, user string) (host.Host, error) {
+		w.mu.Lock()
 		w.asked = append(w.asked, user)
+		w.mu.Unlock()
 		if w.err != nil {
 			return nil, w.err
 		}
 		u, err := w.Memory.User(user)
-		return asAnother{w.Memory, u.UID, w.denied, &w.synced, &w.did}, err
+		return asAnother{w.Memory, u.UID, w.denied, w}, err
 	}}
 }
 

@@ -35,7 +35,13 @@ func MakeDirectory(h host.Host, name string, mode *fs.FileMode) error {
 	if err := parents(h, name); err != nil {
 		return err
 	}
-	return h.Mkdir(name, host.Meta{Mode: mode})
+	err := h.Mkdir(name, host.Meta{Mode: mode})
+	if errors.Is(err, fs.ErrExist) { // somebody else was faster
+		if info, now := h.Lstat(name); now == nil && info.Kind == host.Directory {
+			return nil
+		}
+	}
+	return err
 }
 
 // Link makes a symbolic link, with the directories above it.
