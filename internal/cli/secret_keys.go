@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/tenetcm/tenet/internal/ui"
@@ -190,13 +191,16 @@ func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
 		}
 		defer tty.Close()
 	}
-	fmt.Fprint(s.Err, ui.Clean(prompt))
-	defer fmt.Fprintln(s.Err)
 	fd := int(tty.Fd())
 	former, err := term.GetState(fd)
+	if err == nil {
+		err = hideTyped(fd) // before the question is there, which may be answered at once
+	}
 	if err != nil {
 		return "", failed(err)
 	}
+	defer fmt.Fprintln(s.Err)
+	fmt.Fprint(s.Err, ui.Clean(prompt))
 	type reply struct {
 		text []byte
 		err  error
@@ -204,7 +208,7 @@ func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
 	answered := make(chan reply, 1)
 	go func() {
 		text, err := term.ReadPassword(fd)
-		answered <- reply{text, err}
+		answered <- reply{text, errors.Join(err, term.Restore(fd, former))}
 	}()
 	select {
 	case <-ctx.Done(): // the terminal must show again what is typed
@@ -215,6 +219,16 @@ func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
 		}
 		return string(a.text), nil
 	}
+}
+
+// hideTyped keeps a terminal from showing what is typed on it.
+func hideTyped(fd int) error {
+	settings, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return err
+	}
+	settings.Lflag &^= unix.ECHO
+	return unix.IoctlSetTermios(fd, unix.TCSETS, settings)
 }
 
 func noTerminal(prompt string) error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"filippo.io/age"
+	"golang.org/x/sys/unix"
 
 	"github.com/tenetcm/tenet/internal/cli"
 	"github.com/tenetcm/tenet/lang/secrets"
@@ -77,5 +78,65 @@ func TestSecretsFollowNoLink(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "elsewhere")); err == nil {
 		t.Error("it was written through a link")
+	}
+}
+
+// typist answers a question as soon as it is on the terminal.
+type typist struct {
+	bytes.Buffer
+	keyboard, terminal *os.File
+	shown              bool // the terminal would have shown it
+}
+
+func (p *typist) Write(data []byte) (int, error) {
+	if bytes.Contains(data, []byte("Value of quick")) {
+		settings, err := unix.IoctlGetTermios(int(p.terminal.Fd()), unix.TCGETS)
+		if err != nil {
+			return 0, err
+		}
+		p.shown = settings.Lflag&unix.ECHO != 0
+		if _, err := p.keyboard.WriteString("typed\n"); err != nil {
+			return 0, err
+		}
+	}
+	return p.Buffer.Write(data)
+}
+
+// What is typed does not show, however quick somebody is; afterwards it does again.
+func TestSecretIsTypedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secrets.recipients"), []byte(key.Recipient().String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keyboard.Close()
+	number, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	said := &typist{keyboard: keyboard, terminal: terminal}
+	if got := cli.Main([]string{"secret", "set", "quick", dir}, cli.Environment{In: terminal, Out: said, Err: said}); got != 0 {
+		t.Fatalf("it ends with %d: %s", got, said)
+	}
+	if said.shown || !strings.Contains(said.String(), "quick is set") {
+		t.Errorf("what is typed shows: %v; it said %s", said.shown, said)
+	}
+	if settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS); err != nil || settings.Lflag&unix.ECHO == 0 {
+		t.Errorf("afterwards nothing shows: %v", err)
 	}
 }
