@@ -108,7 +108,7 @@ func (f *Folder) retain(l *Ledger, keep int, olderThan time.Duration) error {
 		return err
 	}
 	_, _, err = f.removeRuns(l, f.expired(ids, keep, olderThan, true))
-	return err
+	return errors.Join(err, f.forgetWithdrawn())
 }
 
 // expired gives the runs that are beyond the latest keep ones or, but for the
@@ -187,7 +187,7 @@ func (f *Folder) settled() (*Ledger, error) {
 	if err != nil || len(pending) == 0 {
 		return l, err
 	}
-	lock, last, err := f.acquire(context.Background(), &Meta{}, nil)
+	lock, last, err := f.acquire(context.Background(), &Meta{}, nil, nil)
 	var locked *LockedError
 	if errors.As(err, &locked) {
 		l.Open = append(l.Open, pending...)

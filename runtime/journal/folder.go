@@ -6,6 +6,7 @@
 //	format             the folder's version
 //	owed.json          what is owed and unknown, through a run: a Ledger
 //	hold               why nothing is to be applied for now
+//	withdrawn/         executions that are not to be begun any more
 //	managed.json       what is known of managed/ without reading it: a cache
 //	managed/           what each site has created on this machine
 //	runs/ID/           ID is a counter and a random part: it sorts by order of

@@ -90,8 +90,9 @@ const (
 // acquire takes the folder's lock, and waits for it as long as m says. The kernel
 // gives it up with the process, so that a dead holder is no obstacle, and a live
 // one always is. last is who held it before. The holder may do what this one is to do:
-// begun, which may be nil, tells once that is a run, and until then it is waited for.
-func (f *Folder) acquire(ctx context.Context, m *Meta, begun func() error) (lock *file, last holder, err error) {
+// begun, which may be nil, tells once that is a run, and until then it is waited for. An
+// error of withdrawn, which may be nil too, ends the wait.
+func (f *Folder) acquire(ctx context.Context, m *Meta, begun, withdrawn func() error) (lock *file, last holder, err error) {
 	since := time.Now()
 	told := ""
 	for wait := shortestWait; ; wait = min(2*wait, longestWait) {
@@ -102,6 +103,11 @@ func (f *Folder) acquire(ctx context.Context, m *Meta, begun func() error) (lock
 		var locked *LockedError
 		if !errors.As(err, &locked) {
 			return lock, last, err
+		}
+		if withdrawn != nil {
+			if err := withdrawn(); err != nil {
+				return nil, holder{}, err
+			}
 		}
 		timeout := m.LockTimeout
 		switch {

@@ -47,28 +47,30 @@ func (e *NotResumableError) Error() string {
 // Resume goes on with a run that did not end, or that failed: it takes the lock, as
 // Start does, and the run's record is written on. Of m it takes who applies, in which
 // execution, and how long to wait. The error is a *NotResumableError if the run has
-// nothing to go on with, or if its site was applied since, and a *BegunError if that
-// execution has gone on with it already.
+// nothing to go on with, or if its site was applied since, a *BegunError if that
+// execution has gone on with it already, and a *WithdrawnError if it was withdrawn.
 func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 	id, err := f.find(id)
 	if err != nil {
 		return nil, err
 	}
 	begun := func() error { return f.wentOn(id, &m) }
+	was, _ := f.head(id) // what cannot be read cannot be gone on with
+	withdrawn := func() error { return f.withdrawn(m.Execution, was.Host) }
 	if err := f.mayStart(); err != nil {
 		return nil, cmp.Or(begun(), err)
 	}
-	lock, last, err := f.acquire(ctx, &m, begun)
+	lock, last, err := f.acquire(ctx, &m, begun, withdrawn)
 	if err != nil {
 		return nil, err
 	}
-	if err = begun(); err == nil {
+	if err = cmp.Or(begun(), withdrawn()); err == nil {
 		err = f.mayStart()
 	}
 	if err == nil {
 		var r *Run
 		if r, err = f.goOn(lock, last, id, m); err == nil {
-			return r, nil
+			return r.unless(withdrawn)
 		}
 	}
 	return nil, errors.Join(err, lock.Close())

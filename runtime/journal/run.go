@@ -92,24 +92,26 @@ type Run struct {
 
 // Start takes the lock, takes note of how runs have ended whose process has died,
 // and begins a run's folder. The error is a *LockedError while another process
-// applies, a *HeldError while applies are on hold, and a *BegunError if there is a run
-// already of that execution and host, however it stands.
+// applies, a *HeldError while applies are on hold, a *BegunError if there is a run
+// already of that execution and host, however it stands, and a *WithdrawnError if it was
+// withdrawn there.
 func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 	begun := func() error { return f.begun(&m) }
+	withdrawn := func() error { return f.withdrawn(m.Execution, m.Run.Host) }
 	if err := f.mayStart(); err != nil { // before it waits
 		return nil, cmp.Or(begun(), err)
 	}
-	lock, last, err := f.acquire(ctx, &m, begun)
+	lock, last, err := f.acquire(ctx, &m, begun, withdrawn)
 	if err != nil {
 		return nil, err
 	}
-	if err = begun(); err == nil {
+	if err = cmp.Or(begun(), withdrawn()); err == nil {
 		err = f.mayStart()
 	}
 	if err == nil {
 		var r *Run
 		if r, err = f.begin(lock, last, m); err == nil {
-			return r, nil
+			return r.unless(withdrawn)
 		}
 		err = fmt.Errorf("the run cannot be recorded: %w", err)
 	}

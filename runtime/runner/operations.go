@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/bundle"
@@ -79,6 +77,9 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 		s.begins(wire.Started{Run: run})
 	}, s.event)
 	end.Result = resultOf(result)
+	if result == nil {
+		err = s.unbegun(ctx, err, j.Execution, j.Run.Host)
+	}
 	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
 		return s.begun(ctx, begun, end)
 	}
@@ -125,6 +126,9 @@ func (s *session) resume(ctx context.Context, q *wire.Request, end *wire.End) er
 			s.begins(wire.Started{Run: run, After: after})
 		}, s.event)
 	end.Result = resultOf(result)
+	if result == nil {
+		err = s.unbegun(ctx, err, q.Execution, was.Host)
+	}
 	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
 		return s.begun(ctx, begun, end)
 	}
@@ -179,88 +183,6 @@ func resultOf(r *runtime.Result) *wire.Result {
 	return &wire.Result{
 		Run: r.Report.Run, Counts: r.Counts, Failed: r.Failed, Interrupted: r.Interrupted, Rebooting: r.Rebooting, Report: &r.Report,
 	}
-}
-
-// arriving is how long a run is awaited that may just be beginning: another process has
-// its bundle.
-const arriving = 15 * time.Second
-
-// attach tells the events of a run from a number on, until it ends. A wish to cancel
-// goes to the process that carries it out.
-func (s *session) attach(ctx context.Context, q *wire.Request, end *wire.End) error {
-	run, err := s.await(ctx, q)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.pass = func() { s.interrupt(run.Run) }
-	s.mu.Unlock()
-	if err := s.say(wire.KindStarted, wire.Started{Run: run.Run, After: q.After}); err != nil {
-		return err
-	}
-	for ev, err := range s.Events(ctx, run.Run, q.After, true) {
-		if err != nil {
-			return err
-		}
-		s.event(ev)
-	}
-	return s.ended(run.Run, end)
-}
-
-// await finds a run, which may still be beginning.
-func (s *session) await(ctx context.Context, q *wire.Request) (journal.Status, error) {
-	store := &bundle.Store{Dir: s.StateDir}
-	for begun := time.Now(); ; {
-		run, err := s.FindBegun(q.ID, q.Host)
-		if e, ok := errors.AsType[*Error](err); !ok || e.Code != wire.CodeNotFound || time.Since(begun) > arriving {
-			return run, err
-		}
-		if _, gone := store.Open(q.ID); gone != nil {
-			return run, err
-		}
-		select {
-		case <-ctx.Done():
-			return run, interrupted(ctx)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// interrupt asks the process that carries a run out to end it.
-func (s *session) interrupt(run string) {
-	holder, err := s.Holder()
-	if err == nil && (holder == nil || holder.Run != run) {
-		return // it has ended
-	}
-	if err == nil && holder.PID > 1 {
-		err = syscall.Kill(holder.PID, syscall.SIGTERM)
-	}
-	if err != nil {
-		s.note(NoteRecords, "the run cannot be ended: "+err.Error())
-	}
-}
-
-// ended tells how a run ended, as its record has it.
-func (s *session) ended(run string, end *wire.End) error {
-	now, err := s.Status(run)
-	if err != nil {
-		return err
-	}
-	end.Result = &wire.Result{
-		Run: now.Run, Failed: now.State == journal.Failed, Interrupted: now.State == journal.Interrupted,
-		Rebooting: now.State == journal.Rebooting, Report: now.Report,
-	}
-	if now.Counts != nil {
-		end.Result.Counts = *now.Counts
-	}
-	if now.Error == "" {
-		return nil
-	}
-	e := &Error{Err: errors.New(now.Error)}
-	if end.Result.Interrupted {
-		e.Code, e.Hint = wire.CodeInterrupted, "the next apply does what it has left undone"
-	}
-	return e
 }
 
 // facts tells further facts.

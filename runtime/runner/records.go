@@ -141,6 +141,9 @@ func (r *Runner) refused(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*journal.BegunError](err); ok {
 		return &Error{Err: err, Hint: "tenet status tells how it stands"}
 	}
+	if _, ok := errors.AsType[*journal.WithdrawnError](err); ok {
+		return &Error{Code: wire.CodeInterrupted, Err: err}
+	}
 	if ctx.Err() != nil { // it has waited
 		return interrupted(ctx)
 	}

@@ -155,11 +155,12 @@ func (s *session) listen() {
 			}
 			s.mu.Lock()
 			pass := s.pass
+			if pass == nil {
+				s.cancel(errCancelled)
+			}
 			s.mu.Unlock()
 			if pass != nil {
 				pass()
-			} else {
-				s.cancel(errCancelled)
 			}
 		}
 	}()
