@@ -77,21 +77,14 @@ func Build(ctx context.Context) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	partial := filepath.Join(CacheDir, "partial")
-	if err := os.RemoveAll(partial); err != nil {
-		return "", err
-	}
 	mirror, err := findMirror(ctx)
 	if err != nil {
 		return "", err
 	}
-	// In a mount namespace of its own, so that no mount outlives it.
-	err = quietly(ctx, "unshare", "--mount", "debootstrap", "--variant=minbase",
-		"--include="+strings.Join(packages(), ","), suite, partial, mirror)
-	if err == nil {
-		argv := []string{"unshare", "--mount", "chroot", partial, "env", "LAB=" + Packages, "PARCELS=" + Parcels, "NAMESERVER=" + gateway, "sh", "-c", finish, "finish"}
-		argv = append(argv, parcels()...)
-		err = quietly(ctx, argv...)
+	partial := filepath.Join(CacheDir, "partial")
+	err = assemble(ctx, mirror, partial)
+	if err != nil && ctx.Err() == nil { // a mirror may fail for a moment
+		err = assemble(ctx, mirror, partial)
 	}
 	if err != nil {
 		return "", fmt.Errorf("lab: building the base system: %w", err)
@@ -100,6 +93,21 @@ func Build(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return dir, prune(CacheDir, dir)
+}
+
+// assemble makes a base system in a directory of which nothing is kept.
+func assemble(ctx context.Context, mirror, dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	// In a mount namespace of its own, so that no mount outlives it.
+	err := quietly(ctx, "unshare", "--mount", "debootstrap", "--variant=minbase",
+		"--include="+strings.Join(packages(), ","), suite, dir, mirror)
+	if err != nil {
+		return err
+	}
+	argv := []string{"unshare", "--mount", "chroot", dir, "env", "LAB=" + Packages, "PARCELS=" + Parcels, "NAMESERVER=" + gateway, "sh", "-c", finish, "finish"}
+	return quietly(ctx, append(argv, parcels()...)...)
 }
 
 // hold keeps a base from being removed, until the file is closed.

@@ -4,10 +4,16 @@ package lab_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -64,68 +70,76 @@ func TestExecEndsWithItsContext(t *testing.T) {
 	if _, err := h.Exec(ctx, "sleep", "4711"); err == nil {
 		t.Error("no error")
 	}
-	if r, err := h.Exec(t.Context(), "pgrep", "-r", "R,S,D", "-x", "sleep"); err != nil || r.ExitCode != 1 {
-		t.Errorf("sleep is still there: %+v, %v", r, err)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // it was killed a moment ago
+		r, err := h.Exec(t.Context(), "pgrep", "-r", "R,S,D", "-x", "sleep")
+		if err == nil && r.ExitCode == 1 {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("sleep is still there: %+v, %v", r, err)
+		}
 	}
 }
 
-// A crashed run's process cannot end its hosts: the next run does.
+// A crashed run's process cannot end its hosts: the next run does, be it this one or
+// that of another test beside it.
 func TestCleanEndsWhatACrashedRunLeft(t *testing.T) {
-	if os.Getenv("LAB_TEST_CRASH") != "" {
+	const crash = "LAB_TEST_CRASH"
+	if name := os.Getenv(crash); name != "" {
 		run, err := lab.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := run.Boot(t.Context(), "left"); err != nil {
+		if _, err := run.Boot(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		p, _ := os.FindProcess(os.Getpid())
-		_ = p.Kill()
+		machines := machinesNamed(name)
+		fmt.Println("machines:", machines)
+		if len(machines) == 0 {
+			t.Fatal("it would leave no host: there is nothing to clean")
+		}
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
-	before := map[string][]string{}
-	for _, what := range []string{"/run/netns/tenet-lab-*", lab.RunDir + "/tenet-lab-*"} {
-		before[what], _ = filepath.Glob(what)
-	}
+	name := fmt.Sprint("left", os.Getpid())
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCleanEndsWhatACrashedRunLeft$")
-	cmd.Env = append(os.Environ(), "LAB_TEST_CRASH=1")
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
+	cmd.Env = append(os.Environ(), crash+"="+name)
+	out, err := cmd.CombinedOutput()
+	machine := regexp.MustCompile(`tenet-lab-\d+-` + name).FindString(string(out))
+	if err == nil || !strings.Contains(err.Error(), "killed") || machine == "" {
 		t.Fatalf("the run did not crash: %v\n%s", err, out)
 	}
-	if left := hostsNamed("left"); left == 0 {
-		t.Fatal("the crashed run has left no host: nothing to clean")
+	if _, err := lab.Clean(); err != nil {
+		t.Error(err)
 	}
-	cleaned, err := lab.Clean()
-	if err != nil || len(cleaned) != 1 {
-		t.Errorf("cleaned %v, %v", cleaned, err)
-	}
-	time.Sleep(500 * time.Millisecond)
-	if left := hostsNamed("left"); left != 0 {
-		t.Errorf("%d hosts are left", left)
-	}
-	for _, what := range []string{"/run/netns/tenet-lab-*", lab.RunDir + "/tenet-lab-*"} {
-		if after, _ := filepath.Glob(what); len(after) != len(before[what]) {
-			t.Errorf("left are %v, before there were %v", after, before[what])
+	for deadline := time.Now().Add(time.Minute); len(machinesNamed(name)) > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("left are the hosts %q", machinesNamed(name))
 		}
 	}
-	for _, tree := range []string{"systemd", "unified", ""} {
-		groups, _ := filepath.Glob(filepath.Join("/sys/fs/cgroup", tree, "tenet-lab-*-left"))
-		if len(groups) > 0 {
-			t.Errorf("control groups are left: %v", groups)
+	run := strings.TrimSuffix(machine, "-"+name)
+	for _, what := range []string{
+		"/run/netns/" + run, filepath.Join(lab.RunDir, run),
+		"/sys/fs/cgroup/" + machine, "/sys/fs/cgroup/systemd/" + machine, "/sys/fs/cgroup/unified/" + machine,
+	} {
+		if _, err := os.Lstat(what); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("left is %s (%v)", what, err)
 		}
 	}
 }
 
-func hostsNamed(name string) int {
-	n := 0
+// machinesNamed gives the machines' names of the hosts of a name that run.
+func machinesNamed(name string) (machines []string) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range paths {
 		data, _ := os.ReadFile(path)
-		if strings.Contains(string(data), "systemd-nspawn") && strings.Contains(string(data), "-"+name+"\x00") {
-			n++
+		argv := strings.Split(string(data), "\x00")
+		i := slices.IndexFunc(argv, func(arg string) bool { return strings.HasSuffix(arg, "-"+name) })
+		if i >= 0 && strings.Contains(argv[0], "systemd-nspawn") {
+			machines = append(machines, argv[i])
 		}
 	}
-	return n
+	return machines
 }
 
 func mustShell(t *testing.T, h *lab.Host, script string) string {

@@ -35,8 +35,8 @@ func Clean() ([]string, error) {
 		}
 		dir := filepath.Join(RunDir, entry.Name())
 		lock, err := lockFile(filepath.Join(dir, "lock"), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			continue
+		if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
+			continue // it is alive, or was closed meanwhile
 		}
 		if err == nil {
 			err = errors.Join(endHosts(entry.Name()), removeNetwork(entry.Name()), os.RemoveAll(dir), lock.Close())
@@ -111,7 +111,7 @@ func commandLines() map[int][]string {
 // leaves them a moment later.
 func removeGroups(pattern string) error {
 	var err error
-	for range 100 {
+	for deadline := time.Now().Add(endLimit); ; time.Sleep(20 * time.Millisecond) {
 		err = nil
 		for _, tree := range []string{"/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
 			groups, _ := filepath.Glob(filepath.Join(tree, pattern))
@@ -119,12 +119,10 @@ func removeGroups(pattern string) error {
 				err = errors.Join(err, removeGroup(group))
 			}
 		}
-		if err == nil {
-			return nil
+		if err == nil || time.Now().After(deadline) {
+			return err
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	return err
 }
 
 // removeGroup removes a control group and those below it. Their files cannot

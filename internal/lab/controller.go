@@ -165,7 +165,7 @@ func (c *Controller) start(cmd *exec.Cmd) (*Process, error) {
 		cmd.Stdout, cmd.Stderr = p.into(&p.stdout), p.into(&p.stderr)
 	}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
-	p.cmd.WaitDelay = time.Second // what it has left may hold its output open
+	p.cmd.WaitDelay = 5 * time.Second // what it has left may hold its output open
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("lab: start %q as the controller: %w", cmd.Args, err)
 	}

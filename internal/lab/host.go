@@ -17,7 +17,10 @@ import (
 
 // bootLimit is how long a host may take to boot; it needs about two seconds, where
 // nothing else runs.
-const bootLimit = 2 * time.Minute
+const bootLimit = 3 * time.Minute
+
+// endLimit is how long what was killed may take to be gone.
+const endLimit = time.Minute
 
 // Host is one booted machine.
 type Host struct {
@@ -334,7 +337,7 @@ func (h *Host) PowerOff() error {
 	}
 	select {
 	case <-h.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(endLimit):
 		return fmt.Errorf("lab: %s does not end", h.unit)
 	}
 	return removeGroups(h.unit)

@@ -78,7 +78,7 @@ func Open(ctx context.Context) (*Run, error) {
 	}
 	r := &Run{name: filepath.Base(dir), dir: dir, base: base, lock: lock, held: held}
 	if err := r.openNetwork(ctx); err != nil {
-		return nil, errors.Join(err, r.Close())
+		return nil, errors.Join(err, r.remove())
 	}
 	return r, nil
 }
@@ -92,6 +92,17 @@ func (r *Run) Close() error {
 	for _, h := range hosts {
 		errs = append(errs, h.PowerOff())
 	}
+	all, err := lockRuns() // nobody clears what is just going
+	errs = append(errs, err, r.remove())
+	if err == nil {
+		errs = append(errs, all.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes what a run without hosts is made of.
+func (r *Run) remove() error {
+	var errs []error
 	if r.names != nil {
 		errs = append(errs, r.names.Close())
 	}

@@ -28,7 +28,7 @@ func TestHostsReachOneAnotherByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustShell(t, a, "curl -fsS -m 5 -o /dev/null http://beta/ && getent hosts alpha beta && ! getent hosts gamma")
+	mustShell(t, a, "curl -fsS -m 60 -o /dev/null http://beta/ && getent hosts alpha beta && ! getent hosts gamma")
 	if _, err := run.Boot(t.Context(), "beta"); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("two hosts of one name: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestHostsReachOneAnotherByName(t *testing.T) {
 	}
 
 	// A reboot costs no address.
-	mustShell(t, b, "touch /root/kept; systemd-run -q --on-active=0.1 --timer-property=AccuracySec=10ms systemctl reboot")
+	mustShell(t, b, "touch /root/kept; systemd-run -q --on-active=0.5 --timer-property=AccuracySec=10ms systemctl reboot")
 	if err := b.AwaitReboot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +74,10 @@ func TestLinesAreCutAndSlow(t *testing.T) {
 	if err := h.Cut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := get(run, "http://alpha/"); err == nil {
-		t.Error("a host that is cut off answers")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if conn, err := run.Dial(ctx, "tcp", "alpha:80"); err == nil {
+		t.Error("a host that is cut off answers", conn.Close())
 	}
 	if err := h.Join(t.Context()); err != nil {
 		t.Fatal(err)
@@ -102,7 +104,11 @@ func TestLinesAreCutAndSlow(t *testing.T) {
 	if err := h.Slow(t.Context(), 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	if again := took(); again > 500*time.Millisecond {
+	again := took()
+	for deadline := time.Now().Add(time.Minute); again > 500*time.Millisecond && time.Now().Before(deadline); {
+		again = took() // this machine itself may be slow
+	}
+	if again > 500*time.Millisecond {
 		t.Errorf("the line is still slow: %v", again)
 	}
 	// Not every kernel can delay packets; one that cannot says so.
@@ -121,11 +127,9 @@ func TestLinesAreCutAndSlow(t *testing.T) {
 func get(run *lab.Run, url string) error {
 	transport := &http.Transport{DisableKeepAlives: true}
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
 		return run.Dial(ctx, network, address)
 	}
-	r, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get(url)
+	r, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Get(url)
 	if err != nil {
 		return err
 	}
