@@ -59,6 +59,7 @@ func NewFacts(h Host, overrides map[string]any) *Facts {
 		"dns":             f.dns,
 		"gateway":         f.gateway,
 		"locale":          f.locale,
+		"login":           f.login,
 		"machine_id":      f.machineID,
 		"mounts":          f.mounts,
 		"product":         f.product,

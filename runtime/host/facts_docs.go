@@ -29,6 +29,7 @@ func FactDocs() []FactDoc {
 		{"ipv6", "string", "The same for IPv6."},
 		{"kernel", "string", `The release of the running kernel, such as "6.1.0-18-amd64".`},
 		{"locale", "string", `The language that the system is set to, such as "en_GB.UTF-8". Null: none is set.`},
+		{"login", "string", "The account by which tenet has logged in to the machine over SSH, whatever it became then. Null: it was started there."},
 		{"machine_id", "string", "What tells this installation from all others, of /etc/machine-id. Null: there is none."},
 		{"memory", "number", "The size of the main memory in bytes."},
 		{"mounts", "map of objects", "What is mounted, by the path: device, type and options (list). The kernel's own file systems, such as proc, are left out."},

@@ -145,6 +145,9 @@ func (f *Facts) user() (any, error) {
 // uid is the number of the acting user.
 func (f *Facts) uid() (any, error) { return json.Number(strconv.Itoa(f.actor())), nil }
 
+// login is nobody: who serves somebody that has logged in overrides it.
+func (f *Facts) login() (any, error) { return nil, nil }
+
 // home is the acting user's directory.
 func (f *Facts) home() (any, error) {
 	u, err := f.host.UserID(f.actor())

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -174,6 +175,7 @@ func (p *Process) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	r.Login = p.login()
 	r.Detach = func() func() { return detaching("tenet applies a site") }
 	touchRunner()
 	r.busy = &atomic.Bool{}
@@ -207,6 +209,19 @@ func (p *Process) runner(stateDir, root string) (*Runner, error) {
 		}
 	}
 	return r, nil
+}
+
+// login is who has logged in to start this: sudo and doas tell whom they serve.
+func (p *Process) login() string {
+	for _, name := range []string{"SUDO_USER", "DOAS_USER"} {
+		if by := p.getenv(name); by != "" {
+			return by
+		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
 }
 
 // getenv gives an environment variable, or "".

@@ -35,7 +35,7 @@ func TestProgram(t *testing.T) {
 		{[]string{"resume", "00000001-abcdef", "--state-dir", dir}, nil, 1, "no such run"},
 		{[]string{"become", "root"}, nil, 64, "takes no arguments"},
 		{[]string{"serve", "--state-dir", dir, "--digest", strings.Repeat("0", 64)}, nil, runner.ExitDigest, "this runner has the SHA-256"},
-		{[]string{"serve", "--state-dir", dir, "--facts", "uid,nothing"}, nil, 0, ""},
+		{[]string{"serve", "--state-dir", dir, "--facts", "uid,nothing,login"}, []string{"SUDO_USER=ann"}, 0, ""},
 	} {
 		var out, errs bytes.Buffer
 		status := runner.Main(c.args, runner.Process{In: strings.NewReader(""), Out: &out, Err: &errs, Environ: c.env, Registry: modules.Standard()})
@@ -46,7 +46,7 @@ func TestProgram(t *testing.T) {
 			continue
 		}
 		var hello wire.Hello
-		if err := wire.New(&out, nil, nil).Expect(wire.KindHello, &hello); err != nil || hello.Facts["uid"] == nil || hello.Errors["nothing"] == "" {
+		if err := wire.New(&out, nil, nil).Expect(wire.KindHello, &hello); err != nil || hello.Facts["uid"] == nil || string(hello.Facts["login"]) != `"ann"` || hello.Errors["nothing"] == "" {
 			t.Errorf("hello: %+v, %v", hello, err)
 		}
 	}

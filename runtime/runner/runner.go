@@ -27,6 +27,8 @@ type Runner struct {
 	User    string
 	From    string
 	Command string
+	// Login is the account that a controller has logged in with; empty: none has.
+	Login string
 
 	// Note is told what people should know; nil: nobody.
 	Note func(Note)

@@ -66,7 +66,11 @@ func (r *Runner) hello(o wire.Opening) (*wire.Hello, error) {
 	if o.Digest != "" {
 		wait.Go(func() { wrong = checkSelf(o.Digest) })
 	}
-	facts := host.NewFacts(r.Host, nil)
+	var over map[string]any
+	if r.Login != "" {
+		over = map[string]any{"login": r.Login}
+	}
+	facts := host.NewFacts(r.Host, over)
 	names := o.Facts
 	if slices.Contains(names, "*") {
 		names = facts.Names()

@@ -21,6 +21,9 @@
 #   a shell, is not expired, is let in by allow_users and allow_groups, and has a
 #   key in an authorized_keys that sshd accepts. allow_lockout = true passes over
 #   this. Accounts that the same run makes count: require their component.
+# - nothing is done by which tenet itself could not log in any more: the account by
+#   which it has come over SSH is let in still. To come as another one from now on, say
+#   so by login: that one must be let in, and have a key.
 # - sshd checks the new settings before they count, and that they are what it
 #   then uses. If not, the former file is put back at once.
 # - sshd is reloaded, never restarted: sessions go on.
@@ -87,7 +90,18 @@ variable "allow_groups" {
 variable "allow_lockout" {
   type        = bool
   default     = false
-  description = "Turns passwords off though no account can log in by key, such as where certificates or another program give access."
+  description = "Turns passwords off though no account can log in by key, such as where certificates or another program give access; and shuts out the account by which tenet logs in."
+}
+
+variable "login" {
+  type        = string
+  default     = null
+  description = "The account by which tenet logs in over SSH from now on, if it is not the one by which it has come."
+
+  validation {
+    condition     = var.login == null || can(regex("^[a-z_][a-z0-9_.-]*$", var.login))
+    error_message = "A name has lower-case letters, digits, _, . and -."
+  }
 }
 
 variable "ports" {
@@ -146,6 +160,8 @@ variable "start" {
 }
 
 locals {
+  login = var.login != null ? var.login : fact.login
+
   path = "/etc/ssh/sshd_config.d/00-tenet.conf"
 
   reserved = [
@@ -199,15 +215,17 @@ state "server" {
 }
 
 state "way_in" {
-  description = "Make sure that somebody can log in by key."
-  when        = !var.password_authentication && !var.allow_lockout
+  description = "Make sure that somebody can log in by key, and tenet as well."
+  when        = !var.allow_lockout && (!var.password_authentication || local.login != null)
   require     = var.install ? [state.server] : []
 
   command "key" {
-    description = "One account has a key that sshd would take."
+    description = "One account has a key that sshd would take, and so has the one that tenet comes as."
     argv = [
       "sh", "-c", read("way_in.sh"), "way_in", var.permit_root_login,
       join(" ", coalesce(var.allow_users, [])), join(" ", coalesce(var.allow_groups, [])),
+      local.login == null ? "" : local.login, var.login == null ? "here" : "new",
+      var.password_authentication ? "password" : "key",
     ]
     plan = true
   }

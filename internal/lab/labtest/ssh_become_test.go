@@ -137,3 +137,31 @@ state "others" {
 		}
 	}
 }
+
+// std/ssh_server does not shut out who carries it out.
+func TestSSHServerLetsTenetIn(t *testing.T) {
+	f := twoHosts(t)
+	as := func(account, vars string) string {
+		return f.site("way-in", f.hostBlocks("  user   = \""+account+"\"\n  become = true")+`
+component "ssh" {
+  source = "std/ssh_server"
+  vars   = { `+vars+` }
+}
+`)
+	}
+	d := f.tenet("apply", "--yes", as("deploy", `allow_groups = ["root"]`))
+	if d.status != 1 || !strings.Contains(string(d.stdout), "logged in as deploy, could not log in any more: it is in none of allow_groups") {
+		t.Errorf("exit status %d\n%s%s", d.status, d.stdout, d.stderr)
+	}
+	f.applies(0, as("deploy", `allow_groups = ["root"], login = "root"`))
+	f.everywhere(f.applies(0, as("root", `allow_groups = ["root"]`)), 0)
+	if d := f.tenet("ping", "-i", as("deploy", "")); d.status != 5 {
+		t.Errorf("deploy is let in: exit status %d\n%s", d.status, d.stdout)
+	}
+	d = f.tenet("apply", "--yes", as("root", `permit_root_login = "no", allow_users = ["deploy"]`))
+	if d.status != 1 || !strings.Contains(string(d.stdout), `logged in as root, could not log in any more: permit_root_login is "no"`) {
+		t.Errorf("exit status %d\n%s%s", d.status, d.stdout, d.stderr)
+	}
+	f.applies(0, as("root", `permit_root_login = "no", allow_users = ["deploy"], login = "deploy"`))
+	f.everywhere(f.applies(0, as("deploy", `permit_root_login = "no", allow_users = ["deploy"]`)), 0)
+}

@@ -21,7 +21,7 @@ case "passwords are turned off where somebody has a key" {
   machine {
     like = "debian"
     command "sh" {
-      argv = ["sh", "-c", "*", "way_in", "prohibit-password", "", ""]
+      argv = ["sh", "-c", "*", "way_in", "prohibit-password", "", "", "", "here", "key"]
     }
   }
 
@@ -48,7 +48,7 @@ case "nobody is locked out" {
   machine {
     like = "debian"
     command "sh" {
-      argv      = ["sh", "-c", "*", "way_in", "prohibit-password", "alice", "adm"]
+      argv      = ["sh", "-c", "*", "way_in", "prohibit-password", "alice", "adm", "", "here", "key"]
       exit_code = 1
       stderr    = "nobody could log in"
     }
@@ -108,5 +108,42 @@ case "with passwords no key is asked for" {
   expect_run {
     without = [state.way_in]
     outputs = { ports = [2222] }
+  }
+}
+
+case "tenet is not shut out itself" {
+  vars  = { permit_root_login = "no", allow_users = ["alice"] }
+  facts = { login = "root" }
+  machine {
+    like = "debian"
+    command "sh" {
+      argv      = ["sh", "-c", "*", "way_in", "no", "alice", "", "root", "here", "key"]
+      exit_code = 1
+      stderr    = "tenet, which is logged in as root, could not log in any more"
+    }
+  }
+
+  expect_apply {
+    failures = { state.way_in.command.key = "could not log in any more" }
+    after {
+      file "/etc/ssh/sshd_config.d/00-tenet.conf" {
+        absent = true
+      }
+    }
+  }
+}
+
+case "tenet comes as another account from now on" {
+  vars  = { password_authentication = true, permit_root_login = "no", login = "deploy" }
+  facts = { login = "root" }
+  machine {
+    like = "debian"
+    command "sh" {
+      argv = ["sh", "-c", "*", "way_in", "no", "", "", "deploy", "new", "password"]
+    }
+  }
+
+  expect_apply {
+    outcomes = { state.activate.reload.ssh = "changed" }
   }
 }
