@@ -39,7 +39,7 @@ func TestLifecycleOfContainers(t *testing.T) {
 	lifecycle{
 		Type: "container", Label: "web", Prepare: withPodman + "echo hello > /srv/f\n",
 		Steps: []step{
-			{Set: all, Verify: "for i in 1 2 3 4 5 6 7 8 9 10; do curl -fsS http://127.0.0.1:8081/f && exit; sleep 0.1; done; exit 1"},
+			{Set: all, Verify: "for i in $(seq 600); do curl -fsS http://127.0.0.1:8081/f && exit; sleep 0.1; done; exit 1"},
 			{Set: all + "environment = { A = \"1\", SECRET = \"s3cret 'x'\" }", Verify: "podman exec web env | grep -qx \"SECRET=s3cret 'x'\" && ! podman inspect --format '{{.Config.CreateCommand}} {{.Config.Labels}}' web | grep s3cret"},
 			{Set: all + "environment = { A = \"2\" }", Verify: "podman exec web env | grep -qx A=2 && ! podman exec web env | grep SECRET"},
 			{Set: strings.Replace(all, "box:1", "box:2", 1), Verify: "podman exec web cat /version | grep -qx 2"},

@@ -51,7 +51,8 @@ func TestLifecycleOfAccounts(t *testing.T) {
 func TestUserWithPrograms(t *testing.T) {
 	t.Parallel()
 	m := boot(t)
-	m.shell("useradd -m alice; setsid runuser -u alice -- sleep 1000 > /dev/null 2>&1 & sleep 0.3")
+	m.shell("useradd -m alice && { setsid runuser -u alice -- sleep 1000 > /dev/null 2>&1 & }")
+	m.until("pgrep -u alice -x sleep")
 	m.site("user \"alice\" {\n  ensure = \"absent\"\n}\n")
 	for _, args := range [][]string{{"plan"}, {"apply", "--yes"}} {
 		if r := m.tenet(args...); r.status != 1 || !strings.Contains(r.failures(), "(sleep); stop them first") {

@@ -219,7 +219,7 @@ func TestLifecycleOfCertificates(t *testing.T) {
 	  url     = "https://localhost/"
 	  ca      = "/etc/ssl/ca.pem"
 	  matches = "^secure$"
-	  retry   = { attempts = 20, delay = "100ms" }
+	  retry   = { attempts = 300, delay = "100ms" }
 	  require = [file["/etc/nginx/conf.d/site.conf"], certificate["/etc/ssl/site.pem"]]
 	}`
 	m.site(strings.Replace(site, "RENEW", "10", 1))

@@ -45,6 +45,7 @@ func TestMountInUse(t *testing.T) {
 	m.site(site + "}\n")
 	m.apply()
 	m.shell("cd /srv/busy && (setsid sleep 1000 >/dev/null 2>&1 &)")
+	m.until("pgrep -x sleep")
 	m.site(site + "  ensure = \"absent\"\n}\n")
 	says(t, m.fails("mount[\"/srv/busy\"]"), "in use by", "(sleep)", "target is busy")
 	m.shell("findmnt /srv/busy && grep -q /srv/busy /etc/fstab && pkill -x sleep && while pgrep -x sleep > /dev/null; do sleep 0.1; done")

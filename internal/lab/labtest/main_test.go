@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/tenetcm/tenet/internal/lab"
 	"github.com/tenetcm/tenet/states"
@@ -157,6 +158,20 @@ func (m *machine) shell(script string) string {
 		m.Fatalf("%s\nexit status %d\n%s%s", script, r.ExitCode, r.Stdout, r.Stderr)
 	}
 	return strings.TrimSpace(string(r.Stdout))
+}
+
+// until waits until a script succeeds, which it is to do before long.
+func (m *machine) until(script string) {
+	m.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		r, err := m.host.Shell(m.Context(), script)
+		if err == nil && r.ExitCode == 0 {
+			return
+		}
+		if err != nil || time.Now().After(deadline) {
+			m.Fatalf("not after two minutes: %s\n%v\n%s%s", script, err, r.Stdout, r.Stderr)
+		}
+	}
 }
 
 // result is how a run of tenet ended.

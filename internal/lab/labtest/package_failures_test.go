@@ -72,7 +72,7 @@ func TestPackageFailures(t *testing.T) {
 	m.converges("package.lab-bad")
 
 	// apt-get is killed in the middle, and dpkg with it.
-	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done; systemctl kill -s KILL slow; sleep 0.2; rm /root/slow")
+	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done; systemctl kill -s KILL slow; while pgrep -x 'apt-get|dpkg|lab-slow.postin' > /dev/null; do sleep 0.05; done; rm /root/slow")
 	m.site("package \"lab-one\" {}\n")
 	says(t, m.fails("package.lab-one"), "dpkg", "dpkg --configure -a")
 	m.shell("dpkg --configure -a")
@@ -117,15 +117,17 @@ func TestPackageWaitsForOthers(t *testing.T) {
 	t.Parallel()
 	m := bootAs(t, "waiting")
 	m.shell(awkward)
-	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done; systemd-run -q --on-active=3 rm /root/slow")
+	m.shell("touch /root/slow; systemd-run -q --unit=slow apt-get -q -y install lab-slow; until pgrep -f 'lab-slow[.]postinst' > /dev/null; do sleep 0.05; done")
 	m.site("package \"lab-two\" {}\n")
 	for _, e := range m.tenet("plan").parts() { // which does not wait
 		if e.Certain == nil || *e.Certain || !strings.Contains(e.Reason, "is held by process") {
 			t.Errorf("the plan says %s, certain %v: %q", e.Action, e.Certain, e.Reason)
 		}
 	}
+	// It has to wait: they go on when it has said so.
+	m.shell("(until grep -q 'is held by process' /root/said; do sleep 0.1; done; rm /root/slow) > /dev/null 2>&1 &")
 	began := time.Now()
-	r := m.tenet("apply", "--yes")
+	r := m.run("sh", "-c", "tenet apply --yes --json /root/site > /root/said; status=$?; cat /root/said; exit $status")
 	said := ""
 	for _, e := range r.events {
 		if e.Type == states.EventSaid {

@@ -71,7 +71,8 @@ command "fails" {
 		t.Errorf("changed on %d hosts, want %d: %v", len(n), count, n)
 	}
 	most := f.on(h, "cat /run/most")
-	if n, err := strconv.Atoi(most); err != nil || n > forks || n < forks/3 {
+	// Some have come to their end, and are still there when the next ones begin.
+	if n, err := strconv.Atoi(most); err != nil || n > forks+forks/2 || n < forks/3 {
 		t.Errorf("%s sessions at a time, with %d forks", most, forks)
 	}
 	t.Logf("%d hosts in %.1f s; the controller held at most %.1f MB, %.2f MB a host; %s sessions at a time of %d forks",

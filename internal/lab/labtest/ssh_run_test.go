@@ -21,20 +21,20 @@ func TestSSHRunGoesOn(t *testing.T) {
 	for i, c := range []struct {
 		name  string
 		hosts int
-		each  string // seconds of a step
 		do    func(f *fleet, p *lab.Process, site string)
 	}{
-		{"the line is cut and joined", 1, "0.1", (*fleet).cutAndJoined},
-		{"ssh is killed", 1, "0.1", (*fleet).clientKilled},
-		{"the server's side is killed", 1, "0.1", (*fleet).serverKilled},
-		{"the controller is killed", 2, "0.25", (*fleet).controllerKilled},
-		{"the hosts are away for long", 2, "0.1", (*fleet).away},
-		{"it is interrupted", 1, "0.1", (*fleet).interrupted},
+		{"the line is cut and joined", 1, (*fleet).cutAndJoined},
+		{"ssh is killed", 1, (*fleet).clientKilled},
+		{"the server's side is killed", 1, (*fleet).serverKilled},
+		{"the controller is killed", 2, (*fleet).controllerKilled},
+		{"the hosts are away for long", 2, (*fleet).away},
+		{"it is interrupted", 1, (*fleet).interrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := ownHosts(t, []string{fmt.Sprintf("run%d", i), fmt.Sprintf("run%d-2", i)}[:c.hosts]...)
-			site := f.site(fmt.Sprintf("run%d", i), f.asRoot()+steps(100, c.each, fmt.Sprintf("/srv/run%d", i)))
+			site := f.site(fmt.Sprintf("run%d", i), f.asRoot()+steps(100, fmt.Sprintf("/srv/run%d", i)))
+			f.allow(30, fmt.Sprintf("/srv/run%d", i))
 			p := f.start("apply", "--yes", "--json", site)
 			f.await(p, 20*len(f.hosts))
 			c.do(f, p, site)
@@ -111,6 +111,7 @@ func (f *fleet) cutAndJoined(p *lab.Process, _ string) {
 	if err := h.Cut(f.Context()); err != nil {
 		f.Fatal(err)
 	}
+	f.allow(100, "/srv/run0")
 	time.Sleep(3 * time.Second)
 	if err := h.Join(f.Context()); err != nil {
 		f.Fatal(err)
@@ -120,13 +121,14 @@ func (f *fleet) cutAndJoined(p *lab.Process, _ string) {
 
 func (f *fleet) clientKilled(p *lab.Process, _ string) {
 	before := f.logins(f.hosts[0])
-	for range 3 {
+	for i := range 3 {
 		if n := p.KillChildren("ssh"); n == 0 {
 			f.Error("there was no ssh to kill")
 		}
-		stdout, _ := p.Output()
-		f.await(p, strings.Count(stdout, `"type":"part"`)+5)
+		f.allow(50+20*i, "/srv/run1")
+		f.await(p, 40+20*i)
 	}
+	f.allow(100, "/srv/run1")
 	f.whole(p)
 	if n := f.logins(f.hosts[0]) - before; n != 3 {
 		f.Errorf("%d connections after the first, want 3", n)
@@ -135,6 +137,7 @@ func (f *fleet) clientKilled(p *lab.Process, _ string) {
 
 func (f *fleet) serverKilled(p *lab.Process, _ string) {
 	f.on(f.hosts[0], "pkill -KILL -f '^sshd: root@notty'")
+	f.allow(100, "/srv/run2")
 	f.whole(p)
 }
 
@@ -157,7 +160,8 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 		f.Fatal(err)
 	}
 
-	patient := f.start("apply", "--yes", "--json", "--lock-timeout", "90s", f.site("patient", f.asRoot()+steps(1, "0", "/srv/patient")))
+	f.allow(1, "/srv/patient")
+	patient := f.start("apply", "--yes", "--json", "--lock-timeout", "10m", f.site("patient", f.asRoot()+steps(1, "/srv/patient")))
 	err := patient.Await(f.within(2*time.Minute), func(stdout, stderr string) bool { return strings.Contains(stdout+stderr, "wait") })
 	if err != nil {
 		f.Errorf("who waits does not say so: %v", err)
@@ -177,6 +181,7 @@ func (f *fleet) controllerKilled(p *lab.Process, site string) {
 		}
 	}
 
+	f.allow(100, "/srv/run3")
 	for _, h := range f.hosts {
 		f.eventually(h, 2*time.Minute, "test $(wc -l < /srv/run3) = 100 && test -s /srv/patient && ! pgrep -f 'runner [s]erve'")
 	}
@@ -228,8 +233,9 @@ func (f *fleet) away(p *lab.Process, _ string) {
 		}
 	}
 	cut := time.Now()
+	f.allow(100, "/srv/run4")
 	for _, h := range f.hosts {
-		f.eventually(h, time.Minute, "test $(wc -l < /srv/run4) = 100")
+		f.eventually(h, 5*time.Minute, "test $(wc -l < /srv/run4) = 100")
 	}
 	time.Sleep(time.Until(cut.Add(time.Minute)))
 	stdout, _ := p.Output()

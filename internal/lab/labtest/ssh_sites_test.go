@@ -4,6 +4,7 @@ package labtest
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -47,14 +48,22 @@ command "stamp" {
 	return b.String()
 }
 
-// steps is a site of n commands, one after the other, each of which takes a while and
-// leaves a line in a file.
-func steps(n int, seconds, file string) string {
+// steps is a site of n commands, one after the other, each of which leaves a line in a
+// file. They wait until as many may be done: see allow.
+func steps(n int, file string) string {
 	var b strings.Builder
 	b.WriteString("state \"steps\" {\n")
 	for i := range n {
-		fmt.Fprintf(&b, "  command \"s%03d\" {\n    shell = \"sleep %s; echo %d >> %s\"\n  }\n", i, seconds, i, file)
+		fmt.Fprintf(&b, "  command \"s%03d\" {\n    shell = \"until test %[2]d -lt $(cat %[3]s.allowed); do sleep 0.05; done; echo %[2]d >> %[3]s\"\n  }\n", i, i, file)
 	}
 	b.WriteString("}\n")
 	return b.String()
+}
+
+// allow lets the first n steps be done on each host.
+func (f *fleet) allow(n int, file string) {
+	f.Helper()
+	for _, h := range f.hosts {
+		f.on(h, fmt.Sprintf("mkdir -p %s && echo %d > %s.next && mv %[3]s.next %[3]s.allowed", path.Dir(file), n, file))
+	}
 }

@@ -137,7 +137,7 @@ type driven struct {
 // tenet runs the program as the controller.
 func (f *fleet) tenet(args ...string) driven {
 	f.Helper()
-	ctx, cancel := context.WithTimeout(f.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(f.Context(), 5*time.Minute)
 	defer cancel()
 	r, err := f.c.Exec(ctx, append([]string{tenetPath()}, args...)...)
 	if err != nil {
