@@ -85,11 +85,16 @@ func (v *several) begin(machines []*fleet.Machine, looked []fleet.Outcome) (*fle
 			r.Hosts = append(r.Hosts, host)
 		}
 	}
+	for _, o := range v.others {
+		host := *thenOf(v.resumes, o.Machine)
+		host.Status = o.Status
+		r.Hosts = append(r.Hosts, host)
+	}
 	x, err := (&fleet.Executions{Dir: filepath.Join(dir, "executions")}).New(r)
 	if err != nil {
 		return nil, &status{code: exitFailed, err: fmt.Errorf("what is done on hosts cannot be recorded, and nothing was done: %w", err), hint: elsewhere}
 	}
-	v.execution = x.ID()
+	v.execution, v.record = x.ID(), x
 	if v.globals.JSON {
 		return x, v.printLine(executionLine{"execution", x.ID()})
 	}
@@ -148,7 +153,7 @@ func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Mac
 		return nil, err
 	}
 	v.tellLeft(outcomes)
-	v.tellSpared(append(slices.Clone(looked), outcomes[:len(machines)]...))
+	v.tellSpared(append(slices.Clone(looked), outcomes...))
 	return outcomes, nil
 }
 
@@ -161,9 +166,18 @@ func (v *several) tellSpared(outcomes []fleet.Outcome) {
 			rest++
 		}
 	}
-	if spared && !v.globals.JSON {
-		fmt.Fprintf(v.Err, "hint: -l @%s:%s takes the %s on which it is not done\n", restOf, v.execution, people(rest, "host", "hosts"))
+	if !spared || v.globals.JSON {
+		return
 	}
+	hosts := "host"
+	if rest > 1 {
+		hosts = fmt.Sprint(rest, " hosts")
+	}
+	hint := "hint: -l @%s:%s takes the %s on which it is not done\n"
+	if v.op == wire.OpResume { // what was not begun does not go on
+		hint = "hint: tenet apply -l @%s:%s applies the site on the %s on which it is not done\n"
+	}
+	fmt.Fprintf(v.Err, hint, restOf, v.execution, hosts)
 }
 
 // consent shows the plan of all hosts and asks: question has a place for what is to be done

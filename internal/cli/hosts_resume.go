@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/tenetcm/tenet/lang"
@@ -24,13 +25,15 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 		return err
 	}
 	if len(m.hosts) == 0 {
-		return nothingThere(x)
+		none := nothingThere(x)
+		none.hint = fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID)
+		return none
 	}
 	from, err := os.Hostname()
 	if err != nil {
 		return failed(err)
 	}
-	v := &several{client: s, site: &site{saved: map[string]journal.Source{}}, hosts: m.hosts, from: from, facts: []string{}}
+	v := &several{client: s, site: &site{saved: map[string]journal.Source{}}, hosts: m.hosts, from: from, facts: []string{}, resumes: x}
 	id := cmd.Resume
 	switch {
 	case x != nil:
@@ -47,9 +50,7 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 		if x != nil {
 			q.Host = machine.Name
 		}
-		if hello.UID != 0 { // what parts the run has left is known there
-			q.BecomePassword = s.becomePass
-		}
+		v.password(q, machine.Name, hello, mayBecome(thenOf(x, machine.Name)))
 		return q, nil, nil
 	}
 	v.judged = func(o fleet.Outcome) fleet.Outcome {
@@ -71,9 +72,15 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 	return v.ended(outcomes, cmd.DetailedExitcode)
 }
 
+// mayBecome reports whether parts of a run may act as other accounts, as far as is known
+// here: not of a host's last run, whoever began it, nor of one of which no word came.
+func mayBecome(then *fleet.RecordHost) bool {
+	return then == nil || then.Run == "" || then.Becomes
+}
+
 // nothingThere is why a host has nothing of an execution to go on with.
-func nothingThere(x *fleet.Record) error {
-	return &status{code: exitFailed, err: errors.New("nothing of execution " + x.ID + " was begun there"), hint: "apply the site again"}
+func nothingThere(x *fleet.Record) *status {
+	return &status{code: exitFailed, err: errors.New("nothing of execution " + x.ID + " was begun there"), hint: "apply the site there"}
 }
 
 // alone is a rollout of which no site says anything; nil: all hosts at once.

@@ -45,6 +45,8 @@ type several struct {
 	others []fleet.Outcome
 	// execution is what all hosts know it by; rows is what each was shown to do.
 	execution string
+	record    *fleet.Execution // nil: nothing is recorded
+	resumes   *fleet.Record    // the execution that goes on; nil: none, or hosts' last runs
 	rows      map[string][]states.Event
 
 	// converging is how hosts fare that are applied until nothing changes; nil: none are.
@@ -258,14 +260,23 @@ func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hel
 		Op: v.op, User: v.user(), From: v.from, Command: v.command,
 		BecomeMethod: cmp.Or(v.globals.BecomeMethod, v.hostOf(m.Name).BecomeMethod),
 	}
-	if hello.UID != 0 && becomes(c.run) {
-		q.BecomePassword = v.becomePass
-	}
+	v.password(q, m.Name, hello, becomes(c.run))
 	return q, b, nil
 }
 
-// becomes reports whether parts act as other accounts: no other host learns the password
-// for that, and none on which root acts.
+// password adds the password for sudo or doas, where parts act as other accounts: no
+// other host learns it, and none on which root acts.
+func (v *several) password(q *wire.Request, host string, hello *wire.Hello, becomes bool) {
+	if !becomes {
+		return
+	}
+	v.record.Becomes(host)
+	if hello.UID != 0 {
+		q.BecomePassword = v.becomePass
+	}
+}
+
+// becomes reports whether parts act as other accounts.
 func becomes(run *states.StateRun) bool {
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {

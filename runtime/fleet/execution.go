@@ -42,6 +42,12 @@ func (x *Execution) Close() error {
 	return x.err
 }
 
+// Becomes notes that parts of what a machine does act as other accounts. Prepare may call
+// it.
+func (x *Execution) Becomes(machine string) {
+	x.note(machine, func(h *RecordHost) { h.Becomes = true })
+}
+
 // note changes what is known of a machine.
 func (x *Execution) note(machine string, change func(*RecordHost)) {
 	if x == nil {

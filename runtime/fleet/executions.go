@@ -59,6 +59,9 @@ type RecordHost struct {
 	Options      []string `json:"options,omitempty"`      // of the SSH client
 	RunnerCache  string   `json:"runner_cache,omitempty"` // where its runners are
 	Run          string   `json:"run,omitempty"`          // that was begun there
+	// Becomes says that parts of the run act as other accounts, so that a password for sudo
+	// or doas may be needed. It is known where Run is.
+	Becomes bool `json:"becomes,omitempty"`
 	// Status is how it ended; empty: it is not known.
 	Status Status `json:"status,omitempty"`
 }
