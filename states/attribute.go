@@ -70,7 +70,10 @@ type Attribute struct {
 	// Widens marks how-to attributes that extend the part to what it has not made
 	// itself. They count only while it is declared: what is removed since it is
 	// not any more is removed without them.
-	Widens  bool     `json:"widens,omitempty"`
+	Widens bool `json:"widens,omitempty"`
+	// Kept marks what has to be known of a resource that is not declared any more, so
+	// that it can be removed.
+	Kept    bool     `json:"-"`
 	Enum    []string `json:"enum,omitempty"`
 	Default any      `json:"default,omitempty"` // of a new resource
 }
@@ -126,15 +129,15 @@ func (s *Schema) Key(values map[string]any) string {
 }
 
 // Remembered gives those of the values by which a resource is found again, and
-// removed, once nobody declares it any more: keys and how-to attributes, without
-// those that widen, and nothing sensitive. What is not sensitive but must be given
+// removed, once nobody declares it any more: keys, how-to attributes without
+// those that widen, what is marked as kept, and nothing sensitive. What is not sensitive but must be given
 // is among them.
 func (s *Schema) Remembered(values map[string]any) map[string]any {
 	found := map[string]any{}
 	for i := range s.Attributes {
 		a := &s.Attributes[i]
 		how := a.In && !a.Widens && !a.Kind.FromSite() && a.Kind != KindCondition
-		if v := values[a.Name]; v != nil && !a.Sensitive && (a.Key || a.Required || how) {
+		if v := values[a.Name]; v != nil && !a.Sensitive && (a.Key || a.Required || a.Kept || how) {
 			found[a.Name] = v
 		}
 	}

@@ -66,6 +66,8 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.In = true
 		case "widens":
 			a.Widens = true
+		case "kept":
+			a.Kept = true
 		case "out":
 			a.Out = true
 		case "path":

@@ -129,6 +129,7 @@ type Schema struct {
 //	in        how to do it: never compared, not observed
 //	out       observed only; cannot be set
 //	widens    extends the part to what it has not made: see Attribute
+//	kept      is remembered, so that what is not declared any more can be removed
 //	path      a path on the host that the part touches (value or list)
 //	within    a directory on the host that the part works in
 //	device    the name of a network device that the part sets up

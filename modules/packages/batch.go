@@ -43,10 +43,23 @@ func (j *job) refuse(ctx context.Context) {
 		if wish := wishOf(j.items[i]); wish.Hold == nil && j.isHeld(ctx, wish.Name) {
 			j.errs[i] = &states.AdviceError{
 				Err: fmt.Errorf("%s is on hold: only a part that gives hold changes such a package", wish.Name), Final: true,
-				Hint: "hold = false lifts the mark",
+				Hint: "hold = false in the part lifts the mark" + byHand(j.manager, wish.Name),
 			}
 		}
 	}
+}
+
+// byHand says how else the mark is lifted, as where a part is not declared any more.
+func byHand(m manager, name string) string {
+	switch m.(type) {
+	case apt:
+		return ", and so does apt-mark unhold " + name
+	case dnf:
+		return ", and so does dnf versionlock delete " + name
+	case zypper:
+		return ", and so does zypper removelock " + name
+	}
+	return ""
 }
 
 // wishOf is what a part says, also of one that is to be gone.

@@ -17,7 +17,7 @@ import (
 type Package struct {
 	Name        string         `state:"name,key" doc:"Name of the package, with :ARCH behind it where another architecture is meant."`
 	Version     *string        `state:"version" doc:"Exact version, or \"latest\": the newest that the host's package lists offer. Without it, any version will do."`
-	Hold        *bool          `state:"hold" doc:"Whether upgrades pass the package over."`
+	Hold        *bool          `state:"hold,kept" doc:"Whether upgrades pass the package over."`
 	Purge       *bool          `state:"purge,in,widens" doc:"Lets absent remove the package's configuration, too."`
 	LockTimeout *time.Duration `state:"lock_timeout,in" doc:"How long to wait for others who are at work with the packages; 5 minutes where it is not given."`
 

@@ -72,6 +72,7 @@ func TestPackage(t *testing.T) {
 		{Name: "lock", Prepare: locked, Values: map[string]any{"name": "web", "lock_timeout": "0s"}, Fails: "the package manager's lock /var/lib/dpkg/lock-frontend is held by process 4242 (unattended-upgr)"},
 		{Name: "held by the administrator", Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "version": "2.0"}, Fails: "only a part that gives hold changes such a package", Check: did()},
 		{Name: "absent though held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web", "hold": false}, Action: states.Remove, Changes: []string{"version", "hold"}},
+		{Name: "absent and held by itself", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: packages.Module.Remembered(map[string]any{"name": "web", "version": "1.0", "hold": true}), Action: states.Remove, Changes: []string{"version", "hold"}},
 		{Name: "absent and held", Ensure: states.Absent, Prepare: has("web", "1.0", "hold"), Values: map[string]any{"name": "web"}, Fails: "web is on hold: only a part that gives hold", Check: did()},
 		{Name: "an option", Values: map[string]any{"name": "-x"}, Wrong: "is no name of a package"},
 		{Name: "a removal", Values: map[string]any{"name": "web-"}, Wrong: "is no name of a package"},
