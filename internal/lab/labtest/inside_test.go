@@ -22,7 +22,7 @@ func TestInside(t *testing.T) {
 	m := boot(t)
 	m.copy(os.DirFS(dir), "/usr/local/bin")
 	m.shell(lingering + "\ninstall -d -o alice -g alice /home/alice/.config /home/alice/.config/systemd /home/alice/.config/systemd/user /home/alice/.local /home/alice/.local/share /home/alice/.local/share/systemd /home/alice/.local/share/systemd/user")
-	r, err := m.host.Exec(t.Context(), "inside.test", "-test.v", "-test.timeout=150s", "-test.bench=.", "-test.benchtime=200x")
+	r, err := m.host.Exec(t.Context(), "inside.test", "-test.v", "-test.timeout=10m", "-test.bench=.", "-test.benchtime=200x")
 	if err != nil {
 		t.Fatal(err)
 	}
