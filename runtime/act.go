@@ -25,7 +25,11 @@ func (s *step) attempt(parent context.Context) {
 		s.act(ctx)
 		return
 	}
-	if err := s.engine.announce(s); err != nil {
+	err := s.follow(ctx)
+	if err == nil {
+		err = s.engine.announce(s)
+	}
+	if err != nil {
 		s.fail(err)
 		return
 	}
@@ -220,15 +224,12 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 		names = append(names, s.moduleLocks()...)
 	}
 	release := e.locks.acquire(names)
-	if err := e.announce(steps...); err != nil {
-		steps[0].fail(err)
-		release()
-		return
-	}
-	if steps[0].module.Batch == nil {
-		e.actInTurn(ctx, steps)
-	} else {
-		e.actAtOnce(e.inPart(ctx, steps[0]), steps)
+	switch acting := e.announceAll(ctx, steps); {
+	case len(acting) == 0:
+	case acting[0].module.Batch == nil:
+		e.actInTurn(ctx, acting)
+	default:
+		e.actAtOnce(e.inPart(ctx, acting[0]), acting)
 	}
 	release()
 	for _, s := range steps {
@@ -236,6 +237,26 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 			s.tryAgain(ctx)
 		}
 	}
+}
+
+// announceAll announces several steps in one go, and gives those that may act.
+func (e *engine) announceAll(ctx context.Context, steps []*step) []*step {
+	var acting []*step
+	for _, s := range steps {
+		if err := s.follow(ctx); err != nil {
+			s.fail(err)
+			continue
+		}
+		acting = append(acting, s)
+	}
+	if len(acting) == 0 {
+		return nil
+	}
+	if err := e.announce(acting...); err != nil {
+		acting[0].fail(err)
+		return nil
+	}
+	return acting
 }
 
 // actInTurn writes resources that have nothing to do with one another.

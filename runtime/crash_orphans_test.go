@@ -27,6 +27,9 @@ const (
 	}
 	`
 	dropped = `directory "/d" {}
+	archive "/d/many" {
+		file = "/many.tar"
+	}
 	file "/d/a" {
 		content = "a"
 	}
@@ -50,7 +53,7 @@ const (
 // dropped later, or one that removes it, in the end all of it is gone, and what was
 // found in place is there.
 func TestDeathBeforeAndWhilePruning(t *testing.T) {
-	site := &crashSite{name: "prune", files: map[string]string{"/found": "found"}}
+	site := &crashSite{name: "prune", files: map[string]string{"/found": "found", "/many.tar": string(tarred(t, "a=a", "x/y/b=b"))}}
 	before := compile(t, modules.Standard(), prunes+dropped).Run
 	after := compile(t, modules.Standard(), prunes+added).Run
 	site.run = after

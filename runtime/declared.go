@@ -21,6 +21,10 @@ type declaredResources struct {
 	stand   map[string]string // as all that is at the path
 	touched map[string]string // as something else
 	within  map[string]string // somewhere below it
+
+	// What an orphan that has made many things is not to remove: these paths, those
+	// above them, and all below some.
+	taken, over, whole map[string]bool
 }
 
 // declares gives what the run's site declares. reports may tell keys that the
@@ -29,6 +33,7 @@ func (e *engine) declares(holding *journal.Holding, reports map[string]*partStat
 	d := &declaredResources{
 		present: map[states.Resource]bool{}, absent: map[states.Resource]bool{}, late: map[string]bool{}, any: map[string]bool{},
 		stand: map[string]string{}, touched: map[string]string{}, within: map[string]string{},
+		taken: map[string]bool{}, over: map[string]bool{}, whole: map[string]bool{},
 	}
 	byAddress := map[string]bool{}
 	for _, c := range holding.Entries() {
@@ -49,6 +54,7 @@ func (e *engine) declares(holding *journal.Holding, reports map[string]*partStat
 			continue
 		}
 		d.present[states.Resource{Type: r.Type, Key: r.Key}] = true
+		d.take(e.options.Registry.Lookup(r.Type), r.Key, nil)
 	}
 	return d
 }
@@ -74,6 +80,7 @@ func (d *declaredResources) add(m *states.Module, p *states.Part, report *partSt
 		return
 	}
 	alone := standsAlone(m)
+	d.take(m, name.Key, m.Paths(p.Values))
 	for _, at := range m.Paths(p.Values) {
 		at = path.Clean(at)
 		if alone != "" && p.Values[alone] == at {
@@ -105,8 +112,9 @@ func (d *declaredResources) has(c *journal.Created) bool {
 }
 
 // inTheWay tells why something that is not declared is to stay for what is. What
-// is covered is part of something that is declared as a whole.
-func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created) (why string, covered bool) {
+// is covered is part of something that is declared as a whole. What is not removed as
+// a whole leaves what is in it.
+func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created, whole bool) (why string, covered bool) {
 	alone := standsAlone(m) != ""
 	for _, at := range m.Paths(c.Values) {
 		at = path.Clean(at)
@@ -115,7 +123,7 @@ func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created) (why 
 			return "", true
 		case alone && d.touched[at] != "":
 			why = cmp.Or(why, d.touched[at]+" needs it")
-		case alone && d.stand[at] == "" && d.within[at] != "":
+		case alone && whole && d.stand[at] == "" && d.within[at] != "":
 			why = cmp.Or(why, d.within[at]+" is in it")
 		}
 	}
@@ -125,4 +133,41 @@ func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created) (why 
 // standsAt reports whether something that is declared stands where a resource did.
 func (d *declaredResources) standsAt(m *states.Module, c *journal.Created) bool {
 	return slices.ContainsFunc(m.Paths(c.Values), func(at string) bool { return d.stand[path.Clean(at)] != "" })
+}
+
+// take notes the paths of something that somebody declares, or holds.
+func (d *declaredResources) take(m *states.Module, key string, paths []string) {
+	if m == nil {
+		return
+	}
+	if standsAlone(m) != "" && path.IsAbs(key) {
+		paths = append(slices.Clone(paths), key)
+		d.whole[path.Clean(key)] = d.whole[path.Clean(key)] || m.Makes != nil
+	}
+	for _, at := range paths {
+		at = path.Clean(at)
+		d.taken[at] = true
+		for at != "/" && !d.over[path.Dir(at)] {
+			at = path.Dir(at)
+			d.over[at] = true
+		}
+	}
+}
+
+// spares reports whether something below the path of an orphan stays, whoever has
+// made it, since it is somebody else's, too.
+func (d *declaredResources) spares(root, name string) bool {
+	at := path.Join(root, name)
+	if at == root {
+		return d.over[root]
+	}
+	if d.taken[at] || d.over[at] {
+		return true
+	}
+	for ; len(at) > len(root); at = path.Dir(at) {
+		if d.whole[at] {
+			return true
+		}
+	}
+	return false
 }

@@ -20,15 +20,18 @@ import (
 // orphans are what is found of that before a run.
 type orphans struct {
 	list   []*orphan
-	forget []*journal.Created // what the site lets go of
-	reads  bool               // what the site holds was read
-	site   *states.StateRun   // without what removes them
+	forget []*journal.Created  // what the site lets go of
+	reads  bool                // what the site holds was read
+	site   *states.StateRun    // without what removes them
+	many   map[string]*removal // of those that have made many things, by the address of what removes them
 }
 
 // orphan is one resource that is no longer declared.
 type orphan struct {
 	entry *journal.Created
 	why   string // it is not removed; empty: it may be
+
+	removal *removal // of one that has made many things
 }
 
 // address is that of the part that removes it.
@@ -65,7 +68,7 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	if m.Settled(e.run.Site, e.run.Revision) {
 		return m.Err()
 	}
-	e.orphans.reads = true
+	e.orphans.reads, e.orphans.many = true, map[string]*removal{}
 	holding, others := m.Holding(e.run.Site), m.Others(e.run.Site)
 	if err := m.Err(); err != nil {
 		return err
@@ -77,6 +80,7 @@ func (e *engine) findOrphans(ctx context.Context) error {
 		return nil
 	}
 	declared := e.declares(holding, nil)
+	e.takeHeld(declared, entries, others)
 	for _, c := range entries {
 		if c.Claim || declared.has(c) {
 			continue
@@ -91,6 +95,20 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	}
 	e.orphans.list = inReverse(e.orphans.list, e.run.Moved)
 	return nil
+}
+
+// takeHeld notes the paths of what is held, and not to be removed with an orphan: by
+// other sites, or since it is declared, though perhaps by what does not run now.
+func (e *engine) takeHeld(declared *declaredResources, entries []*journal.Created, others []*journal.Holding) {
+	held := slices.DeleteFunc(slices.Clone(entries), func(c *journal.Created) bool { return !declared.has(c) })
+	for _, other := range others {
+		held = append(held, other.Entries()...)
+	}
+	for _, c := range held {
+		if m := e.options.Registry.Lookup(c.Type); m != nil {
+			declared.take(m, c.Key, m.Paths(c.Values))
+		}
+	}
 }
 
 // heldBy tells how another site holds a resource: "created", "claimed" or not.
@@ -125,8 +143,15 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 			o.why = "the module " + c.Type + " does not take its values any more: " + err.Error()
 		}
 	}
+	on := e.acting(ctx, "").view(nil)
+	if o.why == "" && m.Makes != nil {
+		if o.removal, o.why = e.remover(m, c, declared); o.removal == nil && isGone(on, m.Paths(c.Values)) {
+			e.orphans.forget = append(e.orphans.forget, c)
+			return
+		}
+	}
 	if o.why == "" {
-		have, err := m.Read(ctx, e.acting(ctx, "").view(nil), want)
+		there, err := o.look(ctx, m, on, want)
 		var onHost *fs.PathError // not that something else is there: to prune will fail
 		switch {
 		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
@@ -135,18 +160,50 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 				return
 			}
 			o.why = "it cannot be looked at: " + err.Error()
-		case err == nil && have == nil: // somebody else has removed it
+		case err == nil && !there: // somebody else has removed it
 			e.orphans.forget = append(e.orphans.forget, c)
 			return
 		default:
 			var covered bool
-			if o.why, covered = declared.inTheWay(m, c); covered {
+			if o.why, covered = declared.inTheWay(m, c, o.removal == nil); covered {
 				e.orphans.forget = append(e.orphans.forget, c)
 				return
 			}
 		}
 	}
+	if o.removal != nil {
+		e.orphans.many[o.address()] = o.removal
+	}
 	e.orphans.list = append(e.orphans.list, o)
+}
+
+// look reports whether anything of an orphan is there.
+func (o *orphan) look(ctx context.Context, m *states.Module, h host.Host, want any) (there bool, err error) {
+	if o.removal != nil {
+		left, err := o.removal.look(ctx, h)
+		return left != nil && left.any, err
+	}
+	have, err := m.Read(ctx, h, want)
+	return have != nil, err
+}
+
+// isGone reports whether nothing stands at the first of some paths.
+func isGone(h host.Host, paths []string) bool {
+	if len(paths) == 0 {
+		return false
+	}
+	_, err := h.Lstat(paths[0])
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// moduleOf gives the module of a part: of one that removes an orphan which has made
+// many things, the one that knows which.
+func (e *engine) moduleOf(p *states.Part) *states.Module {
+	m := e.options.Registry.Lookup(p.Type)
+	if r := e.orphans.many[p.Address]; r != nil {
+		return r.module(m)
+	}
+	return m
 }
 
 // inReverse sorts orphans as they are removed: what required another, as things
@@ -283,7 +340,7 @@ func (e *engine) settleManaged() {
 // creates gives the values by which a part that is about to be created is found
 // again once it is no longer declared; nil if it is not the site's to remove.
 func (r *recorder) creates(s *step) map[string]any {
-	if s.engine.managed() == nil || s.action != states.Create || s.module.IsAct() {
+	if s.engine.managed() == nil || s.action != states.Create && !s.news || s.module.IsAct() {
 		return nil
 	}
 	values := s.module.Remembered(s.part.Values)

@@ -112,6 +112,9 @@ func (r *recorder) begin(steps ...*step) error {
 			s.created = made
 			ev.Resource, ev.Requires = made, requirements(s)
 		}
+		if ev.Made = s.made; ev.Resource == nil && s.news { // which nobody can name without a secret
+			ev.Made = ""
+		}
 		r.emitLocked(ev)
 		durable = durable || s.module.IsAct() || !subset(ev.Handlers, s.node.durable)
 	}

@@ -21,7 +21,13 @@ import (
 // compile makes the run of a site of one file.
 func compile(t failer, registry *states.Registry, site string) *graph.Result {
 	t.Helper()
-	loaded, diags := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(site)}}, lang.Options{Registry: registry})
+	return compileFiles(t, registry, fstest.MapFS{"site.hcl": {Data: []byte(site)}})
+}
+
+// compileFiles makes the run of a site of several.
+func compileFiles(t failer, registry *states.Registry, files fs.FS) *graph.Result {
+	t.Helper()
+	loaded, diags := lang.Load(files, lang.Options{Registry: registry})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -35,6 +35,8 @@ type step struct {
 	over       bool           // an earlier process of the run has seen it end
 	attempts   int            // that were made
 	created    map[string]any // how what it makes is found again; see recorder.creates
+	news       bool           // of many things it makes some, and the site had none of them before
+	made       string         // the list of what it will have made of many things; see follow
 	begun      bool           // the act was announced, and may have had effects
 	tried      bool           // so was an attempt before
 	touched    bool           // something changed, though the part failed
@@ -150,7 +152,7 @@ func (s *step) settleBegun(begun *states.Event) {
 
 // find finds the part's module.
 func (s *step) find() error {
-	s.module = s.engine.options.Registry.Lookup(s.part.Type)
+	s.module = s.engine.moduleOf(s.part)
 	if s.module == nil {
 		return &codedError{code: "unknown_type", err: fmt.Errorf("there is no module %q", s.part.Type)}
 	}

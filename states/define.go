@@ -41,6 +41,11 @@ func Define[T any](t Type[T]) *Module {
 		}
 		return changes
 	}
+	if t.Makes != nil {
+		m.Makes = func(ctx context.Context, h host.Host, have, want any) ([]Making, error) {
+			return t.Makes(ctx, h, pointer[T](have), *want.(*T))
+		}
+	}
 	setActs(m, t, c)
 	if err := checkModule(m); err != nil {
 		panic("states: module " + t.Name + ": " + err.Error())

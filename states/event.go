@@ -91,11 +91,15 @@ type Event struct {
 	// removed: keys and how-to attributes, none of them sensitive. Requires are
 	// the addresses of what its invocation required, without waves.
 	Resource map[string]any `json:"resource,omitempty"`
-	Requires []string       `json:"requires,omitempty"`
-	Output   string         `json:"output,omitempty"` // what an act says to the user, masked
-	Attempt  int            `json:"attempt,omitempty"`
-	Duration time.Duration  `json:"duration,omitempty"` // nanoseconds
-	Error    *Failure       `json:"error,omitempty"`
+	// Made names the list of the many things that a resource consists of, in the
+	// state folder, by its SHA-256: of what the site is to have made of it once the
+	// act that begins is done.
+	Made     string        `json:"made,omitempty"`
+	Requires []string      `json:"requires,omitempty"`
+	Output   string        `json:"output,omitempty"` // what an act says to the user, masked
+	Attempt  int           `json:"attempt,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"` // nanoseconds
+	Error    *Failure      `json:"error,omitempty"`
 
 	*Counts
 }

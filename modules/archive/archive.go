@@ -47,7 +47,7 @@ Nothing leads out of the directory: absolute paths, "..", what lies below a symb
 
 A directory with something in it gives way to a file only with purge. Of several entries with one name the last counts.
 
-Absent removes what the archive holds, and directories that are empty then; with purge = true, all that is in the directory. For that the archive is needed: without it, only an empty directory is removed.`
+Absent removes what the archive holds, and directories that are empty then; with purge = true, all that is in the directory. For that the archive is needed: without it, only an empty directory is removed. Once the part is not declared any more, --prune removes what it has created and nobody has changed, and needs no archive.`
 
 const example = `archive "/opt/app" {
   file      = "/var/cache/app-1.2.0.tar.gz"
@@ -60,7 +60,7 @@ const example = `archive "/opt/app" {
 var Module = states.Define(states.Type[Archive]{
 	Name: "archive", Doc: doc, Example: example,
 	Validate: validate, Complete: complete, Diff: diff, Import: read,
-	Read: read, Write: write, Remove: remove,
+	Read: read, Write: write, Remove: remove, Makes: makes,
 })
 
 func validate(want Archive) error {
@@ -146,20 +146,37 @@ func read(ctx context.Context, h host.Host, want Archive) (*Archive, error) {
 	return &want, nil
 }
 
-func write(ctx context.Context, h host.Host, have *Archive, want Archive) (err error) {
+func write(ctx context.Context, h host.Host, have *Archive, want Archive) error {
 	if want.Source == nil && want.File == nil {
 		return errors.New("it names no archive: give source, for a file of the site, or file, for one on the host")
 	}
 	if err := want.load(ctx, h); err != nil {
 		return err
 	}
-	var found *below.Found
-	if have != nil {
-		found = have.found
-	} else if found, err = below.Compare(ctx, h, want.below(h)); err != nil {
+	found, err := want.differs(ctx, h, have)
+	if err != nil {
 		return err
 	}
 	return below.Write(ctx, h, want.below(h), found)
+}
+
+// differs is what Write has to do.
+func (a *Archive) differs(ctx context.Context, h host.Host, have *Archive) (*below.Found, error) {
+	if have != nil {
+		return have.found, nil
+	}
+	return below.Compare(ctx, h, a.below(h))
+}
+
+func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]states.Making, error) {
+	if err := want.load(ctx, h); err != nil {
+		return nil, err
+	}
+	found, err := want.differs(ctx, h, have)
+	if err != nil {
+		return nil, err
+	}
+	return found.Making(), nil
 }
 
 func remove(ctx context.Context, h host.Host, have Archive) error {

@@ -39,7 +39,7 @@ Symbolic links of the source are copied as links. On the host none is followed b
 
 Purge removes what neither the source nor another part of the site has. Symbolic links are removed, never followed. What exclude names stays, with the directories that it is in.
 
-Absent removes what the source has, and directories that are empty then; with purge = true, all that is in the directory. Without its source, only an empty directory is removed.
+Absent removes what the source has, and directories that are empty then; with purge = true, all that is in the directory. Without its source, only an empty directory is removed. Once the part is not declared any more, --prune removes what it has created and nobody has changed.
 
 Devices, sockets, pipes and names that are no UTF-8 cannot be in the source. Owners, times and extended attributes of the source mean nothing.`
 
@@ -56,7 +56,7 @@ const example = `tree "/srv/www" {
 var Module = states.Define(states.Type[Tree]{
 	Name: "tree", Doc: doc, Example: example,
 	Validate: validate, Claims: claim.Kind("a directory"), Complete: complete, Diff: diff, Import: read,
-	Read: read, Write: write, Remove: remove,
+	Read: read, Write: write, Remove: remove, Makes: makes,
 })
 
 func validate(want Tree) error {
@@ -114,17 +114,34 @@ func read(ctx context.Context, h host.Host, want Tree) (*Tree, error) {
 	return &want, nil
 }
 
-func write(ctx context.Context, h host.Host, have *Tree, want Tree) (err error) {
+func write(ctx context.Context, h host.Host, have *Tree, want Tree) error {
 	if err := want.load(); err != nil {
 		return err
 	}
-	var found *below.Found
-	if have != nil {
-		found = have.found
-	} else if found, err = below.Compare(ctx, h, want.below()); err != nil {
+	found, err := want.differs(ctx, h, have)
+	if err != nil {
 		return err
 	}
 	return below.Write(ctx, h, want.below(), found)
+}
+
+// differs is what Write has to do.
+func (t *Tree) differs(ctx context.Context, h host.Host, have *Tree) (*below.Found, error) {
+	if have != nil {
+		return have.found, nil
+	}
+	return below.Compare(ctx, h, t.below())
+}
+
+func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.Making, error) {
+	if err := want.load(); err != nil {
+		return nil, err
+	}
+	found, err := want.differs(ctx, h, have)
+	if err != nil {
+		return nil, err
+	}
+	return found.Making(), nil
 }
 
 func remove(ctx context.Context, h host.Host, have Tree) error {

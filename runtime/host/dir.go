@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -57,6 +60,50 @@ func OpenDir(h Reader, path string) (Dir, error) {
 		return o.OpenDir(path)
 	}
 	return openByPath(h, path)
+}
+
+// EnterBelow opens a directory below another one, by its path from there. It is entered
+// step by step, so that no link is followed. leave closes what was opened.
+func EnterBelow(root Dir, dir string) (at Dir, leave func(), err error) {
+	if dir == "." {
+		return root, func() {}, nil
+	}
+	at, leave = root, func() {}
+	for step := range strings.SplitSeq(dir, "/") {
+		next, err := at.Enter(step)
+		leave()
+		if err != nil {
+			return nil, nil, err
+		}
+		at, leave = next, func() { next.Close() }
+	}
+	return at, leave, nil
+}
+
+// RemoveBelow removes what has these names below a directory, what is in a directory
+// before that. A directory that is not empty then is an error, what has gone is none.
+func RemoveBelow(ctx context.Context, root Dir, names []string) error {
+	names = slices.SortedFunc(slices.Values(names), func(a, b string) int { return strings.Compare(b, a) })
+	last, dir, leave := "", Dir(nil), func() {}
+	defer func() { leave() }()
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if at := path.Dir(name); dir == nil || at != last {
+			leave()
+			var err error
+			if dir, leave, err = EnterBelow(root, at); err != nil {
+				leave = func() {}
+				return err
+			}
+			last = at
+		}
+		if err := dir.Remove(path.Base(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // openByPath opens a directory of a host that holds none open.

@@ -24,6 +24,9 @@ type Created struct {
 	Requires []string `json:"requires,omitempty"`
 	// Values find it again: keys and how-to attributes, none of them sensitive.
 	Values map[string]any `json:"values"`
+	// Made names the list of the things that it consists of, where these are many;
+	// see Managed.Made.
+	Made string `json:"made,omitempty"`
 	// Claim marks what another site has created, and this one declares, too: as
 	// long as it does, it stays.
 	Claim bool `json:"claim,omitempty"`
@@ -52,8 +55,11 @@ func (h *Holding) Add(run string, ev *states.Event) {
 	case states.EventResume:
 		h.settle(run) // what the process before had begun
 	case states.EventBegin:
-		if ev.Resource != nil {
+		switch {
+		case ev.Resource != nil:
 			h.begun[ev.Address] = ev
+		case ev.Made != "":
+			h.follow(ev)
 		}
 	case states.EventPart:
 		h.part(run, ev)
@@ -78,6 +84,21 @@ func (h *Holding) part(run string, ev *states.Event) {
 		h.create(run, begun) // in one of its attempts
 	case done:
 		h.rename(name, states.WithoutWave(ev.Address))
+	}
+}
+
+// follow takes note of what a part that is about to be updated will consist of.
+func (h *Holding) follow(ev *states.Event) {
+	if begun := h.begun[ev.Address]; begun != nil { // in another attempt of its creation
+		again := *begun
+		again.Made = ev.Made
+		h.begun[ev.Address] = &again
+		return
+	}
+	if c := h.Entry(ev.Part, ev.Key); c != nil && !c.Claim {
+		follows := *c
+		follows.Made = ev.Made
+		h.put(&follows)
 	}
 }
 
@@ -108,7 +129,7 @@ func (h *Holding) settle(run string) {
 func (h *Holding) create(run string, begun *states.Event) {
 	h.put(&Created{
 		Type: begun.Part, Key: begun.Key, Address: states.WithoutWave(begun.Address), ID: begun.ID,
-		Run: run, Time: begun.Time, Order: begun.Seq, Requires: begun.Requires, Values: begun.Resource,
+		Run: run, Time: begun.Time, Order: begun.Seq, Requires: begun.Requires, Values: begun.Resource, Made: begun.Made,
 	})
 }
 
@@ -168,7 +189,7 @@ func (h *Holding) Claim(others []*Holding, declares func(*Created) bool) {
 		for name, c := range other.entries {
 			if !c.Claim && h.entries[name] == nil && declares(c) {
 				claim := *c
-				claim.Claim, claim.Values, claim.Requires = true, nil, nil
+				claim.Claim, claim.Values, claim.Requires, claim.Made = true, nil, nil, ""
 				h.put(&claim)
 			}
 		}

@@ -254,7 +254,7 @@ func (m *Managed) Add(ev *states.Event) {
 		return
 	}
 	if m.read[m.site] == nil && m.index.Sites[m.site].Checked != "" {
-		begins := ev.Type == states.EventBegin && ev.Resource != nil
+		begins := ev.Type == states.EventBegin && (ev.Resource != nil || ev.Made != "")
 		removed := ev.Type == states.EventPart && ev.Ensure == states.Absent && ev.Outcome == states.Changed
 		if !begins && !removed && ev.Type != states.EventForgotten && ev.Type != states.EventRestored {
 			return
@@ -271,10 +271,12 @@ func (m *Managed) write() error {
 	if m.err != nil {
 		return m.err
 	}
+	changed := false
 	for site, h := range m.read {
 		if !h.changed {
 			continue
 		}
+		changed = true
 		if err := m.folder.writeHolding(h); err != nil {
 			return err
 		}
@@ -292,7 +294,11 @@ func (m *Managed) write() error {
 	if err != nil {
 		return err
 	}
-	return m.folder.disk.replace(filepath.Join(m.folder.dir, "managed.json"), append(data, '\n'), false)
+	err = m.folder.disk.replace(filepath.Join(m.folder.dir, "managed.json"), append(data, '\n'), false)
+	if err == nil && changed {
+		err = m.sweepMade()
+	}
+	return err
 }
 
 // Managed gives what sites have created here, before the events that follow: those

@@ -156,7 +156,7 @@ func (r *reading) loadTexts(d host.Dir, c *change) bool {
 		c.have.Size > shownSize || c.want.Size > shownSize {
 		return false
 	}
-	dir, closeDir, err := open(d, path.Dir(c.name))
+	dir, closeDir, err := host.EnterBelow(d, path.Dir(c.name))
 	if err != nil {
 		return false
 	}
@@ -204,3 +204,15 @@ func (f *Found) Removed() []states.Change {
 
 // modeOf gives a mode with which a directory can be filled.
 func writable(mode fs.FileMode) fs.FileMode { return mode | 0o700 }
+
+// Making lists what Write will do.
+func (f *Found) Making() []states.Making {
+	out := make([]states.Making, 0, len(f.changes)+1)
+	if !f.There() {
+		out = append(out, states.Making{Name: ".", Want: &host.TreeEntry{Name: ".", Kind: host.Directory}})
+	}
+	for _, c := range f.changes {
+		out = append(out, states.Making{Name: c.name, There: c.have != nil, Want: c.want})
+	}
+	return out
+}

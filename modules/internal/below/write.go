@@ -8,7 +8,6 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/owner"
@@ -97,54 +96,16 @@ func Remove(ctx context.Context, h host.Host, name string, f *Found) error {
 	return h.Remove(name)
 }
 
-// open gives the directory of a name, entered step by step so that no link is
-// followed.
-func open(root host.Dir, dir string) (host.Dir, func(), error) {
-	if dir == "." {
-		return root, func() {}, nil
-	}
-	at, leave := root, func() {}
-	for step := range strings.SplitSeq(dir, "/") {
-		next, err := at.Enter(step)
-		leave()
-		if err != nil {
-			return nil, nil, err
-		}
-		at, leave = next, func() { next.Close() }
-	}
-	return at, leave, nil
-}
-
 // clear removes what shall not be there, or stands in the way; what is in a
 // directory before the directory.
 func (a *writing) clear(ctx context.Context, changes []change) error {
-	var gone []change
+	var gone []string
 	for _, c := range changes {
 		if c.have != nil && (c.want == nil || c.have.Kind != c.want.Kind && (c.have.Kind == host.Directory || c.want.Kind == host.Directory)) {
-			gone = append(gone, c)
+			gone = append(gone, c.name)
 		}
 	}
-	slices.SortFunc(gone, func(x, y change) int { return strings.Compare(y.name, x.name) })
-	last, dir, leave := "", host.Dir(nil), func() {}
-	defer func() { leave() }()
-	for _, c := range gone {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if at := path.Dir(c.name); dir == nil || at != last {
-			leave()
-			var err error
-			if dir, leave, err = open(a.root, at); err != nil {
-				leave = func() {}
-				return err
-			}
-			last = at
-		}
-		if err := dir.Remove(path.Base(c.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return host.RemoveBelow(ctx, a.root, gone)
 }
 
 // meta is what an entry shall have.
@@ -160,7 +121,7 @@ func (a *writing) directories(changes []change) error {
 		if c.want == nil || c.want.Kind != host.Directory {
 			continue
 		}
-		dir, leave, err := open(a.root, path.Dir(c.name))
+		dir, leave, err := host.EnterBelow(a.root, path.Dir(c.name))
 		if err != nil {
 			return err
 		}
@@ -190,7 +151,7 @@ func (a *writing) finish(changes []change) error {
 		if c.want == nil || c.want.Kind != host.Directory || writable(a.mode(*c.want)) == a.mode(*c.want) {
 			continue
 		}
-		dir, leave, err := open(a.root, path.Dir(c.name))
+		dir, leave, err := host.EnterBelow(a.root, path.Dir(c.name))
 		if err == nil {
 			name := path.Base(c.name)
 			err = dir.SetMeta(name, a.meta(*c.want))
@@ -263,7 +224,7 @@ func (a *writing) stream(ctx context.Context, changes []change) error {
 		if in := path.Dir(name); dir == nil || in != last {
 			leave()
 			var err error
-			if dir, leave, err = open(a.root, in); err != nil {
+			if dir, leave, err = host.EnterBelow(a.root, in); err != nil {
 				dir, leave = nil, func() {}
 				return err
 			}
@@ -283,7 +244,7 @@ func (a *writing) some(ctx context.Context, in string, changes []change) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	dir, leave, err := open(a.root, in)
+	dir, leave, err := host.EnterBelow(a.root, in)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,258 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// One part may make many things: a tree, an archive. Which, its site remembers in a
+// list, and removes them by that once the part is not declared any more: as long as
+// they are as it left them.
+
+// follow writes down what a part that is about to act will have made of many things.
+// Nothing is, where the part is not the site's to remove, or makes one thing.
+func (s *step) follow(ctx context.Context) error {
+	e := s.engine
+	if e.planning() || s.module.Makes == nil || s.want == nil || s.part.Options.Sensitive || e.options.Journal == nil {
+		return nil
+	}
+	digest, known := e.recorder.madeBefore(s)
+	if !known && digest == held {
+		return nil
+	}
+	var before []states.Made
+	var err error
+	if known && digest != "" {
+		if before, err = e.managed().Made(digest); err != nil {
+			return nil // the list stays as it is: who prunes by it is told
+		}
+	}
+	making, err := s.module.Makes(ctx, s.host, s.have, s.want)
+	if err != nil { // nothing is made of which it is not known
+		return err
+	}
+	after := states.MadeAfter(before, making)
+	if !known && len(after) == 0 { // all of it was in place
+		return nil
+	}
+	s.news = s.news || !known
+	if s.made, err = e.options.Journal.KeepMade(after); err != nil {
+		e.recorder.fail(err)
+	}
+	return err
+}
+
+// held stands for no list, of a part that is not the site's.
+const held = "-"
+
+// madeBefore gives the list of what the part had made before. Unless it is known that
+// it had, there is one as soon as it makes something, or never (held).
+func (r *recorder) madeBefore(s *step) (digest string, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := s.engine.managed()
+	if m == nil {
+		return held, false
+	}
+	if s.made != "" { // in an attempt before
+		return s.made, true
+	}
+	site := s.engine.run.Site
+	holding, others := m.Holding(site), m.Others(site)
+	if m.Err() != nil { // told when the run is recorded
+		return held, false
+	}
+	name := states.Resource{Type: s.part.Type, Key: r.key(s.part)}
+	switch c := holding.Entry(name.Type, name.Key); {
+	case c != nil && !c.Claim && c.Made != "": // be it that all it has now is made anew
+		return c.Made, true
+	case s.action == states.Create:
+		return "", false
+	case c != nil:
+		return held, false
+	case heldBy(others, &journal.Created{Type: name.Type, Key: name.Key}) != "":
+		return held, false
+	}
+	return "", false
+}
+
+// remains are the things that a part which is no longer declared has made, as far as
+// they are there.
+type remains struct {
+	gone  []states.Made // that can be removed
+	stays []any         // the names of those that were changed
+	any   bool          // one of them is there as it was left, be it a directory with something else in it
+}
+
+// removal is how such a part is removed.
+type removal struct {
+	root   string
+	list   map[string]states.Made
+	above  map[string]bool // directories of what is listed
+	spared func(name string) bool
+}
+
+// remover gives the module that removes what an orphan has made; nil with the reason
+// if that is not known.
+func (e *engine) remover(m *states.Module, c *journal.Created, declared *declaredResources) (*removal, string) {
+	if c.Made == "" {
+		return nil, "what it has made is not recorded; remove it by hand, and let go of it with tenet forget"
+	}
+	list, err := e.managed().Made(c.Made)
+	if err != nil {
+		return nil, "the list of what it has made cannot be read: " + err.Error()
+	}
+	root, _ := c.Values[m.Keys()[0]].(string)
+	r := &removal{root: path.Clean(root), list: make(map[string]states.Made, len(list)), above: map[string]bool{}}
+	r.spared = func(name string) bool { return declared.spares(r.root, name) }
+	for _, made := range list {
+		r.list[made.Name] = made
+		for dir := path.Dir(made.Name); !r.above[dir]; dir = path.Dir(dir) {
+			r.above[dir] = true
+		}
+	}
+	return r, ""
+}
+
+// module is that of the orphan, but that it knows nothing but what is listed.
+func (r *removal) module(m *states.Module) *states.Module {
+	only := *m
+	only.Complete, only.Foresee, only.Batch, only.Recover, only.Makes = nil, nil, nil, nil, nil
+	only.Read = func(ctx context.Context, h host.Host, _ any) (any, error) {
+		have, err := r.look(ctx, h)
+		if err != nil || have == nil || len(have.gone) == 0 {
+			return nil, err
+		}
+		return have, nil
+	}
+	only.Diff = func(have, _ any) []states.Change {
+		left, ok := have.(*remains)
+		if !ok {
+			return nil
+		}
+		return left.changes()
+	}
+	only.Remove = func(ctx context.Context, h host.Host, have any) error {
+		left, ok := have.(*remains)
+		if !ok {
+			return errors.New("it is not known what is to be removed")
+		}
+		return r.remove(ctx, h, left)
+	}
+	return &only
+}
+
+// look compares what is there with the list; nil: nothing is.
+func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
+	d, err := host.OpenDir(h, r.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		if info, lerr := h.Lstat(r.root); lerr == nil && info.Kind != host.Directory {
+			return nil, fmt.Errorf("%s is a %s, not a directory", r.root, info.Kind)
+		}
+		return nil, err
+	}
+	defer d.Close()
+	keeps := map[string]bool{} // directories with something in them that stays
+	stays := func(name string) {
+		for dir := path.Dir(name); !keeps[dir]; dir = path.Dir(dir) {
+			keeps[dir] = true
+		}
+	}
+	seen, err := host.ReadTree(ctx, d, host.TreeOptions{
+		Skip: func(name string, kind host.Kind) bool {
+			if _, listed := r.list[name]; listed || r.above[name] && kind == host.Directory {
+				return false
+			}
+			stays(name)
+			return true
+		},
+		Enter: func(name string) bool { return r.above[name] || r.list[name].Kind == host.Directory },
+		Sum:   func(name string, _ int64) bool { return r.list[name].Kind == host.Regular },
+	})
+	if err != nil {
+		return nil, err
+	}
+	left := &remains{}
+	var ours []states.Made
+	for i := range seen {
+		e := &seen[i]
+		made, listed := r.list[e.Name]
+		switch same := listed && made == states.MadeOf(e); {
+		case !listed || r.spared(e.Name):
+			stays(e.Name)
+		case same:
+			ours = append(ours, made)
+		default:
+			left.stays = append(left.stays, e.Name)
+			stays(e.Name)
+		}
+	}
+	for _, made := range ours {
+		if made.Kind != host.Directory || !keeps[made.Name] {
+			left.gone = append(left.gone, made)
+		}
+	}
+	left.any = len(ours) > 0
+	return left, nil
+}
+
+// remove takes away what look has found to be as it was left.
+func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error {
+	root, err := host.OpenDir(h, r.root)
+	if err != nil {
+		return err
+	}
+	var names []string
+	whole := false
+	for _, made := range left.gone {
+		if made.Name == "." {
+			whole = true
+			continue
+		}
+		names = append(names, made.Name)
+	}
+	if err := errors.Join(host.RemoveBelow(ctx, root, names), root.Close()); err != nil || !whole {
+		return err
+	}
+	return h.Remove(r.root)
+}
+
+// shownNames is how many names a change lists.
+const shownNames = 20
+
+// changes shows what goes, and what stays because somebody has changed it.
+func (left *remains) changes() []states.Change {
+	var gone []any
+	for _, made := range left.gone {
+		if made.Name != "." {
+			gone = append(gone, made.Name)
+		}
+	}
+	var out []states.Change
+	if len(gone) > 0 {
+		out = append(out, states.Change{Attribute: "removed", From: shorten(gone)})
+	}
+	if len(left.stays) > 0 {
+		out = append(out, states.Change{Attribute: "changed since, and stays", To: shorten(left.stays)})
+	}
+	return out
+}
+
+// shorten gives the first of many names, and how many more there are.
+func shorten(names []any) []any {
+	if more := len(names) - shownNames; more > 0 {
+		return append(slices.Clone(names[:shownNames]), fmt.Sprintf("and %d more", more))
+	}
+	return names
+}
