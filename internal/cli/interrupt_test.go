@@ -26,7 +26,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	self, err := os.Executable()
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = append([]string{"tenet"}, args[3:]...)
@@ -55,6 +55,10 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o600))
 }
 
+// patience is how long something is waited for that must happen: a busy machine takes its
+// time.
+const patience = 2 * time.Minute
+
 // read gives a file's text, "" if there is none.
 func read(ts *testscript.TestScript, name string) string {
 	data, _ := os.ReadFile(ts.MkAbs(name))
@@ -78,7 +82,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await FILE")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	wait(ts, ctx, func() bool {
 		_, err := os.Stat(ts.MkAbs(args[0]))
