@@ -85,7 +85,7 @@ func (p *program) status() int {
 func TestOneOfTwo(t *testing.T) {
 	b := newBeside(t, `
 		command "slow" {
-		  shell = "until test -e DIR/go; do sleep 0.01; done"
+		  shell = "until test -e 'DIR/go'; do sleep 0.01; done"
 		}
 	`)
 	apply := func() *program { return b.start("apply", "--yes", "--state-dir", b.path("state"), b.path("site")) }
@@ -145,7 +145,7 @@ func TestStatusBesideAnApply(t *testing.T) {
 		  path = "DIR/tree"
 		}
 		command "end" {
-		  shell   = "until test -e DIR/go; do sleep 0.01; done"
+		  shell   = "until test -e 'DIR/go'; do sleep 0.01; done"
 		  require = [file.many]
 		}
 	`)

@@ -29,7 +29,7 @@ func asked(t *testing.T, path string, in *answers) (*client, *site, *bytes.Buffe
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{}}
+	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}}
 	c, err := s.compile(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err, out)

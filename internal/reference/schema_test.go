@@ -26,10 +26,10 @@ func compiled(t *testing.T, s reference.Schema) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", doc); err != nil {
+	if err := c.AddResource("https://example.test/schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.Compile("schema.json")
+	out, err := c.Compile("https://example.test/schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -141,7 +142,7 @@ func TestHostsAgree(t *testing.T) {
 	newRoot := func(t *rapid.T) *host.Local {
 		number++
 		dir := filepath.Join(parent, fmt.Sprint(number))
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755)); err != nil { // whatever the umask is
 			t.Fatal(err)
 		}
 		l, err := host.NewLocal(host.LocalOptions{Root: dir})

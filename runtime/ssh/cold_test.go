@@ -111,7 +111,7 @@ func TestFolderForRunners(t *testing.T) {
 	for _, test := range []struct {
 		name, tool, script, code, message string
 	}{
-		{"noexec", "chmod", "chmod() { command -p chmod 600 $2; }; chmod $@", codeNoexec, "mounted noexec"},
+		{"noexec", "chmod", "chmod() { command -p chmod 600 \"$2\"; }; chmod \"$@\"", codeNoexec, "mounted noexec"},
 		{"full", "gzip", "echo gzip: stdout: No space left on device >&2; exit 1", codeNoSpace, "full disk"},
 		{"quota", "gzip", "echo gzip: stdout: Disk quota exceeded >&2; exit 1", codeNoSpace, "quota"},
 		{"read only", "mkdir", "echo mkdir: x: Read-only file system >&2; exit 1", codeReadOnly, "read only"},
@@ -162,7 +162,7 @@ func TestUmaskIsTheAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(w.home, "umask")
-	write(t, path, strings.Replace(string(text), "\n", "\numask > "+mark+"\n", 1))
+	write(t, path, strings.Replace(string(text), "\n", "\numask > "+Quote(mark)+"\n", 1))
 	w.tool(t, "uname", "echo Linux x86_64")
 	for range 2 { // cold, and warm
 		w.dial(t, wire.Opening{})

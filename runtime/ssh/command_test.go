@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,9 @@ func TestQuotePassesShells(t *testing.T) {
 		if shell == "busybox" {
 			argv = []string{"busybox", "sh", "-c", line}
 		}
-		got, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // some write there, and complain where they cannot
+		got, err := cmd.CombinedOutput()
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v\ngot  %q\nwant %q", shell, err, got, want)
 		}
