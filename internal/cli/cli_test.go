@@ -97,9 +97,23 @@ func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: mask NAME FILE")
 	}
-	text := masked(strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK"))
+	text := masked(unfolded(strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")))
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }
+
+// unfolded has each sentence with $WORK on one line: where it was folded depends on how
+// long the folder's name is.
+func unfolded(text string) string {
+	return sentences.ReplaceAllStringFunc(text, func(s string) string {
+		if !strings.Contains(s, "$WORK") {
+			return s
+		}
+		return strings.ReplaceAll(s, "\n  ", " ")
+	})
+}
+
+// sentences are those of a diagnostic, up to its hint.
+var sentences = regexp.MustCompile(`(?m)^  [A-Z].*(\n  ([^ h\n]|h[^i]).*)*$`)
 
 func masked(text string) string {
 	for _, m := range masks {
