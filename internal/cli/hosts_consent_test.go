@@ -28,7 +28,7 @@ file "f" {
 		t.Fatal(err)
 	}
 	out = &bytes.Buffer{}
-	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}, lockTimeout: 10 * time.Second}
+	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}, lockTimeout: time.Minute}
 	s.globals.Forks = 1
 	return func() error {
 		c, hosts, err := s.chosen(t.Context(), dir)

@@ -167,7 +167,7 @@ func FuzzEvaluate(f *testing.F) {
 				_, _ = eval.Plain(plain) // a reference cannot be in it, but numbers may be too large
 			}
 		}
-		if took := time.Since(begun); took > 10*time.Second {
+		if took := time.Since(begun); took > time.Minute {
 			t.Fatalf("it took %s: %s", took, written)
 		}
 	})

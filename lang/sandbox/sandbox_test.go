@@ -123,7 +123,7 @@ func TestBombs(t *testing.T) {
 				t.Fatal("it is let through")
 			}
 			runtime.ReadMemStats(&after)
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
 			if grown := after.Sys - before.Sys; grown > 1<<30 {

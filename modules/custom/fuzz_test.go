@@ -67,7 +67,7 @@ func FuzzModule(f *testing.F) {
 				_ = m.Remove(ctx, h, have)
 			}
 		}
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("it took %s", took)
 		}
 	})

@@ -77,7 +77,7 @@ func (w *watched) until(t *testing.T, most int, call func() error) (int, error) 
 	select {
 	case err := <-end:
 		return most, err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("after %d ticks it waits still", most)
 		return 0, nil
 	}

@@ -16,7 +16,7 @@ func TestWatchSeesOutputAsItComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	first := make(chan struct{})
 	var out, errs bytes.Buffer

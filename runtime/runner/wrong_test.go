@@ -181,7 +181,7 @@ func FuzzServe(f *testing.F) {
 		if bytes.Contains(in, []byte(`"exec"`)) || bytes.Contains(in, []byte(`"clean"`)) {
 			return // it would do what it says
 		}
-		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		if hello, _, err := said(ctx, r, in); hello == nil {
 			t.Fatalf("no hello: %v", err)

@@ -185,7 +185,7 @@ func newWorld(t *testing.T, options ...string) *world {
 	write(t, filepath.Join(bin, "id"), "#!/bin/sh\ncase $1 in -un) echo ${TENET_TEST_USER:-deploy};; *) echo 1000;; esac\n")
 	options = append(options, "Home="+home, "Path="+bin+":"+os.Getenv("PATH"))
 	return &world{bin: bin,
-		Client: &Client{Program: self, Timeout: 10 * time.Second, Runners: &Runners{Dirs: []string{runners}, Version: "1.0"},
+		Client: &Client{Program: self, Timeout: time.Minute, Runners: &Runners{Dirs: []string{runners}, Version: "1.0"},
 			Note: func(host, text string) { fmt.Fprintln(notes, host+": "+text) }},
 		host: Host{Name: "web1", Address: "web1.example", Options: options},
 		home: home, notes: notes,

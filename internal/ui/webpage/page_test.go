@@ -204,7 +204,7 @@ func TestLargeGraphs(t *testing.T) {
 	if got := write(t, run(many("state.s%d", 1000), states.Create)); !strings.Contains(got, "too many for a drawing") || strings.Contains(got, "<rect") {
 		t.Error("1000 kinds are drawn")
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it takes %s", took)
 	}
 }
