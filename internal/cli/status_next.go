@@ -86,5 +86,10 @@ func (s *client) nothingYet() error {
 	if os.Geteuid() != 0 && s.globals.StateDir == "" && s.globals.Root == "" {
 		hint = "what root has applied only root can see"
 	}
-	return &status{code: exitFailed, err: fmt.Errorf("nothing has been applied yet: no run is recorded in %s", dir), hint: hint}
+	if executions, err := s.executions(); err == nil {
+		if list, _ := executions.List(); len(list) > 0 {
+			hint = "tenet status " + list[len(list)-1].ID + " asks the hosts of the last execution, and tenet history lists all"
+		}
+	}
+	return &status{code: exitFailed, err: fmt.Errorf("nothing has been applied yet to this machine: no run is recorded in %s", dir), hint: hint}
 }
