@@ -15,13 +15,13 @@ import (
 
 // execHosts runs a command on hosts. What it prints is shown as it comes, a line at a
 // time behind the host's name.
-func (s *client) execHosts(ctx context.Context, cmd *execCmd, argv []string) error {
+func (s *client) execHosts(ctx context.Context, cmd *execCmd, argv []string, in []byte) error {
 	m, err := s.fleetOf(ctx)
 	if err != nil {
 		return err
 	}
 	q := question{
-		request:   &wire.Request{Op: wire.OpExec, Exec: &wire.Exec{Argv: argv, User: cmd.User, Dir: cmd.Dir}},
+		request:   &wire.Request{Op: wire.OpExec, Exec: &wire.Exec{Argv: argv, User: cmd.User, Dir: cmd.Dir, Stdin: in}},
 		cancelled: ctx.Done(),
 		judged:    func(o fleet.Outcome) fleet.Outcome { return execMeaning(ctx, argv[0], o) },
 	}

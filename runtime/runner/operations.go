@@ -206,7 +206,7 @@ func (s *session) exec(ctx context.Context, q *wire.Request, end *wire.End) erro
 	}
 	kinds := map[string]wire.Kind{"stdout": wire.KindStdout, "stderr": wire.KindStderr}
 	result, err := s.Host.Run(ctx, host.Command{
-		Argv: q.Exec.Argv, User: q.Exec.User, Dir: q.Exec.Dir, MaxOutput: 1,
+		Argv: q.Exec.Argv, User: q.Exec.User, Dir: q.Exec.Dir, Stdin: q.Exec.Stdin, MaxOutput: 1,
 		Watch: func(stream string, data []byte) { s.out.write(kinds[stream], append([]byte{}, data...)) },
 	})
 	if ctx.Err() != nil {

@@ -97,9 +97,10 @@ type Request struct {
 
 // Exec is a command to run.
 type Exec struct {
-	Argv []string `json:"argv"`
-	User string   `json:"user,omitempty"`
-	Dir  string   `json:"dir,omitempty"`
+	Argv  []string `json:"argv"`
+	User  string   `json:"user,omitempty"`
+	Dir   string   `json:"dir,omitempty"`
+	Stdin []byte   `json:"stdin,omitempty"` // what the program reads: it has to fit into the frame
 }
 
 // Clean says which records go, where no ID does.
