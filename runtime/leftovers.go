@@ -33,10 +33,11 @@ func (e *engine) cleanUp(ctx context.Context) {
 		if _, known := runs[b.Run]; !known {
 			runs[b.Run] = e.earlier(b.Run)
 		}
-		for _, dir := range e.namedDirs(b, runs[b.Run]) {
+		dirs := e.namedDirs(b, runs[b.Run])
+		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 			if name := b.Run + dir; !cleaned[name] {
 				cleaned[name] = true
-				e.removeLeftovers(ctx, b, dir, accountOf(runs[b.Run], b.Address))
+				e.removeLeftovers(ctx, b, dir, dirs[dir], accountOf(runs[b.Run], b.Address))
 			}
 		}
 	}
@@ -57,8 +58,9 @@ func (e *engine) earlier(id string) *states.StateRun {
 
 // namedDirs lists the directories in which a part that was begun may have left
 // files: those above the paths that it names. After a loss of power others of its
-// run may have been begun as well, whose records were not on disk.
-func (e *engine) namedDirs(b states.Begun, run *states.StateRun) []string {
+// run may have been begun as well, whose records were not on disk. Where a part makes
+// many things it may be any directory below its path, too: true.
+func (e *engine) namedDirs(b states.Begun, run *states.StateRun) map[string]bool {
 	dirs := map[string]bool{}
 	add := func(typ string, values map[string]any) {
 		m := e.options.Registry.Lookup(typ)
@@ -67,8 +69,11 @@ func (e *engine) namedDirs(b states.Begun, run *states.StateRun) []string {
 		}
 		for _, p := range m.Paths(values) {
 			if strings.HasPrefix(p, "/") { // not what was masked
-				dirs[path.Dir(p)] = true
+				dirs[path.Dir(p)] = dirs[path.Dir(p)]
 			}
+		}
+		if root, ok := values[standsAlone(m)].(string); ok && m.Makes != nil && strings.HasPrefix(root, "/") {
+			dirs[path.Clean(root)] = true
 		}
 	}
 	if m := e.options.Registry.Lookup(b.Type); m != nil && len(m.Keys()) == 1 {
@@ -80,7 +85,7 @@ func (e *engine) namedDirs(b states.Begun, run *states.StateRun) []string {
 			add(part.Type, part.Values)
 		}
 	}
-	return slices.Sorted(maps.Keys(dirs))
+	return dirs
 }
 
 // partsOf lists the parts of a run; nil has none.
@@ -96,16 +101,20 @@ func partsOf(run *states.StateRun) (parts []*states.Part) {
 	return parts
 }
 
-// removeLeftovers removes the temporary files of a run in a directory, as the account
-// that has made them.
-func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir, user string) {
+// removeLeftovers removes the temporary files of a run in a directory, or below it as
+// well, as the account that has made them.
+func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string, below bool, user string) {
 	a := e.acting(ctx, user)
 	if a.err != nil {
 		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", a.err)
 		return
 	}
 	h := a.host
-	left, err := host.Leftovers(h, dir, b.Run)
+	look := host.Leftovers
+	if below {
+		look = host.LeftoversBelow
+	}
+	left, err := look(h, dir, b.Run)
 	if err != nil && !(e.planning() && errors.Is(err, fs.ErrPermission)) {
 		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", err)
 	}

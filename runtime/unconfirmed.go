@@ -140,7 +140,7 @@ func (e *engine) cleanUpAfter(ctx context.Context, left journal.Unconfirmed, pas
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		for _, run := range runs {
-			e.removeLeftovers(ctx, states.Begun{Address: left.Block, Run: run}, dir, dirs[dir])
+			e.removeLeftovers(ctx, states.Begun{Address: left.Block, Run: run}, dir, false, dirs[dir])
 		}
 	}
 }

@@ -79,6 +79,26 @@ func Leftovers(h Reader, dir, run string) ([]string, error) {
 	return left, err
 }
 
+// LeftoversBelow lists those in a directory and in all below it. No symbolic link is
+// followed, since what is there may be anybody's.
+func LeftoversBelow(h Reader, dir, run string) ([]string, error) {
+	entries, err := h.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	var left []string
+	for _, e := range entries {
+		switch {
+		case e.Kind == Directory:
+			below, berr := LeftoversBelow(h, path.Join(dir, e.Name), run)
+			left, err = append(left, below...), errors.Join(err, berr)
+		case (e.Kind == Regular || e.Kind == Symlink) && isTemp(e.Name, run):
+			left = append(left, path.Join(dir, e.Name))
+		}
+	}
+	return left, err
+}
+
 // follow gives the directory that a path leads to, by way of symbolic links:
 // ReadDir follows none at the end.
 func follow(h Reader, dir string) (string, error) {
