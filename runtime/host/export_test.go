@@ -21,3 +21,14 @@ func GreetSystemd(stream *os.File, patience time.Duration) error {
 	}
 	return err
 }
+
+// AskSystemd does so, and asks it for something before.
+func AskSystemd(stream *os.File, patience time.Duration) error {
+	conn, err := greet(stream, os.Geteuid(), patience)
+	if err != nil {
+		return err
+	}
+	err = conn.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").Call("org.freedesktop.systemd1.Manager.Reload", 0).Err
+	conn.Close()
+	return explain(err, "")
+}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -310,6 +312,17 @@ func isError(err error, names ...string) bool {
 	return ok && slices.Contains(names, e.Name)
 }
 
+// isLost reports whether the connection has ended: whoever waited for an answer then is
+// told how, in one of several ways.
+func isLost(err error) bool {
+	for _, how := range []error{dbus.ErrClosed, io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, how) {
+			return true
+		}
+	}
+	return false
+}
+
 // explain puts systemd's errors into words that can be told apart.
 func explain(err error, name string) error {
 	switch {
@@ -321,7 +334,7 @@ func explain(err error, name string) error {
 		return &maskedError{name}
 	case isError(err, "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"):
 		return mayNot(err)
-	case errors.Is(err, dbus.ErrClosed):
+	case isLost(err):
 		return fmt.Errorf("systemd: %w", ErrLost)
 	}
 	if _, ok := errors.AsType[dbus.Error](err); ok {
