@@ -51,7 +51,8 @@ var marks = sync.OnceValue(func() *regexp.Regexp {
 // assigned are settings whose value is a secret, as they are called in most files. It is
 // asked only of files that are kept from others.
 var assigned = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(passw(or)?d|passphrase|secret|token|api_?key|private_?key|credentials?)["']?[ \t]*[=:][ \t]*["']?[^\s"'{}]`)
+	return regexp.MustCompile(`(?i)((passw(or)?d|passphrase|secret|token|(api|private|secret|access)_?key|credentials?|(^|[^a-z])(pw|pwd|pass))["']?[ \t]*[=:]|` +
+		`://[^\s/:@"']*:[^\s/:@"']+@)[ \t]*["']?[^\s"'{}]`)
 })
 
 // secretNames are files that hold secrets, whatever stands in them.
@@ -79,6 +80,9 @@ func secretIn(name string, mode fs.FileMode, text string) string {
 
 // wordOf gives the name of a setting without its value.
 func wordOf(setting string) string {
+	if strings.HasPrefix(setting, "://") {
+		return "a URL with one"
+	}
 	name, _, _ := strings.Cut(setting, "=")
 	name, _, _ = strings.Cut(name, ":")
 	return strings.Trim(name, `"' `)

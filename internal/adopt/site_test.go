@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -129,6 +130,34 @@ func TestPasswordIsNamed(t *testing.T) {
 		text := adopt.HCL.Print(p)
 		if strings.Contains(text, "TOPSECRET") || strings.Contains(text, "password is left out") != secret {
 			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
+// What others may not read, and has a password in it, stays where it is.
+func TestPasswordsInPrivateFiles(t *testing.T) {
+	for text, secret := range map[string]bool{
+		"PW=TOPSECRET\n":                                 true,
+		"# db\nDB_PASS='TOPSECRET'\n":                    true,
+		"mysql_pwd: TOPSECRET\n":                         true,
+		`{"pass": "TOPSECRET"}`:                          true,
+		"AWS_SECRET_ACCESS_KEY=TOPSECRET\n":              true,
+		"DATABASE_URL=postgres://app:TOPSECRET@db/app\n": true,
+		"redis://:TOPSECRET@cache\n":                     true,
+		"bypass = TOPSECRET\n":                           false,
+		"proxy = http://proxy:3128/@\n":                  false,
+		"pwd=\n":                                         false,
+	} {
+		h := machine(t, simulated.Machine{})
+		if err := simulated.WriteFile(t.Context(), h, "/etc/app.env", text, host.Meta{Mode: fileMode(0o600)}); err != nil {
+			t.Fatal(err)
+		}
+		part, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/etc/app.env"}, adopt.Options{})
+		if _, left := errors.AsType[*adopt.LeftOut](err); left != secret || !left && err != nil {
+			t.Errorf("%q: %v, %v", text, part, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "TOPSECRET") {
+			t.Errorf("%q is told: %v", text, err)
 		}
 	}
 }
