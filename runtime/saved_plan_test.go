@@ -35,7 +35,7 @@ func TestSavedPlans(t *testing.T) {
 	registry := modules.Standard()
 	fitted, reduced, nothing := 0, 0, 0
 	often.For(t, "200")
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		compiled, _ := graph.Compile(drawSite(t, registry), graph.Options{Registry: registry})
 		if compiled == nil {
 			return // a cycle
@@ -93,9 +93,13 @@ func TestSavedPlans(t *testing.T) {
 		if len(rest.Left) == 0 && !maps.Equal(said, done) {
 			t.Fatalf("said %v, done %v", said, done)
 		}
-	})
+	}
+	seen := func() bool { return fitted > 0 && reduced > 0 && nothing > 0 }
+	for goes := 0; goes < 20 && !seen(); goes++ { // one plan in fifty is reduced: a go may be without
+		rapid.Check(t, check)
+	}
 	t.Logf("%d plans fitted, %d were reduced, of %d nothing was left", fitted, reduced, nothing)
-	if fitted == 0 || reduced == 0 || nothing == 0 {
+	if !seen() {
 		t.Error("the test shows little")
 	}
 }
