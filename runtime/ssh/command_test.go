@@ -59,7 +59,8 @@ func TestQuotePassesShells(t *testing.T) {
 			argv = []string{"busybox", "sh", "-c", line}
 		}
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // some write there, and complain where they cannot
+		// Some write in the home folder, or complain where they cannot, and of a locale that is not there.
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 		got, err := cmd.CombinedOutput()
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v\ngot  %q\nwant %q", shell, err, got, want)
