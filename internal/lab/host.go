@@ -206,11 +206,16 @@ func childrenOf(parent int) (children []int) {
 	return children
 }
 
+// joins is how often a host is joined to the network, at most, until that goes well.
+const joins = 20
+
 func (h *Host) waitUntilUp(ctx context.Context) error {
-	for {
+	for tries := 1; ; {
 		if h.leader == 0 {
 			if h.leader = h.findInit(); h.leader != 0 {
-				if err := h.join(ctx); err != nil {
+				if err := h.join(ctx); err != nil && tries < joins {
+					h.leader, tries = 0, tries+1 // it may be too early
+				} else if err != nil {
 					return err
 				}
 			}
