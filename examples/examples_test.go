@@ -22,7 +22,7 @@ func compile(t *testing.T, example string, vars ...lang.Var) *graph.Result {
 	t.Helper()
 	registry := modules.Standard()
 	facts := map[string]any{
-		"home": "/home/me", "hostname": "host", "init": "systemd", "package_manager": "apt",
+		"home": "/home/me", "hostname": "host", "init": "systemd", "login": nil, "package_manager": "apt",
 		"os": map[string]any{"name": "Debian GNU/Linux"},
 	}
 	site, list := lang.Load(os.DirFS(example), lang.Options{Registry: registry})
