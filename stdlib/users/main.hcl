@@ -37,6 +37,9 @@
 # deleted from the map stays on the hosts. Made absent, the component removes all
 # of its accounts in the same way.
 #
+# The account by which tenet has come over SSH is not removed, and has a key: otherwise
+# nothing is done. That it is the right key is for you to see to.
+#
 # Several components live side by side under different names of users.
 
 variable "users" {
@@ -77,6 +80,17 @@ variable "users" {
     condition     = length(local.wrong.homes) == 0
     error_message = "${join(", ", local.wrong.homes)}: a home is an absolute path below / without \"..\" in it."
   }
+
+  validation {
+    condition     = var.allow_lockout || length(local.wrong.login) == 0
+    error_message = "tenet is logged in as ${join(", ", local.wrong.login)}, and could not log in any more. Give it keys, log in as another account, or set allow_lockout = true."
+  }
+}
+
+variable "allow_lockout" {
+  type        = bool
+  default     = false
+  description = "Takes the account away by which tenet has logged in, or all of its keys."
 }
 
 variable "groups" {
@@ -111,6 +125,7 @@ locals {
       if !alltrue([for key in user.keys : can(regex(local.key, chomp(key)))])
     ]
     sudo  = [for name, user in var.users : name if !contains(["true", "false", "NOPASSWD"], user.sudo)]
+    login = [for name, user in var.users : name if name == fact.login && (user.absent || length(user.keys) == 0)]
     homes = [for name, home in local.homes : name if !can(regex("^(/[^/\\s]+)+$", home)) || contains(split("/", home), "..")]
   }
 }

@@ -91,3 +91,10 @@ case "who has left has no way in" {
     }
   }
 }
+
+case "tenet is not shut out itself" {
+  vars  = { users = { deploy = { sudo = "NOPASSWD" }, ci = { absent = true } } }
+  facts = { login = "deploy" }
+
+  expect_error = "tenet is logged in as deploy, and could not log in any more"
+}
