@@ -206,16 +206,12 @@ func childrenOf(parent int) (children []int) {
 	return children
 }
 
-// joins is how often a host is joined to the network, at most, until that goes well.
-const joins = 20
-
 func (h *Host) waitUntilUp(ctx context.Context) error {
-	for tries := 1; ; {
+	for {
 		if h.leader == 0 {
-			if h.leader = h.findInit(); h.leader != 0 {
-				if err := h.join(ctx); err != nil && tries < joins {
-					h.leader, tries = 0, tries+1 // it may be too early
-				} else if err != nil {
+			if found := h.findInit(); found != 0 && hasOwnNetwork(found) {
+				h.leader = found
+				if err := h.join(ctx); err != nil {
 					return err
 				}
 			}
@@ -236,6 +232,14 @@ func (h *Host) waitUntilUp(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// hasOwnNetwork reports whether a process is in another network than this machine's. A
+// host that has just begun is not yet: its device would be this machine's.
+func hasOwnNetwork(pid int) bool {
+	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	ours, wrong := os.Readlink("/proc/thread-self/ns/net") // the first thread may be in a run's network
+	return err == nil && wrong == nil && own != ours
 }
 
 // initOf finds the child of systemd-nspawn that is PID 1 of its namespace; 0
