@@ -157,10 +157,8 @@ func TestRepository(t *testing.T) {
 
 // Below a root the module only touches files.
 func TestBelowRoot(t *testing.T) {
-	key := statestest.Case{Name: "key", Values: values("signed_by", armored), Action: states.Create,
-		Changes: []string{"uris", "suites", "components", "types", "signed_by", "enabled"}, Check: holds(signed, armored)}
-	if os.Geteuid() != 0 { // who is not root gives nothing to root
-		key.Check, key.Fails = nil, "operation not permitted"
+	if os.Geteuid() != 0 {
+		t.Skip("the files are root's: who is not root cannot make them so")
 	}
 	statestest.Run(t, statestest.Suite{
 		Module: aptrepository.Module,
@@ -177,7 +175,8 @@ func TestBelowRoot(t *testing.T) {
 			}
 			return h
 		},
-		Cases: []statestest.Case{key},
+		Cases: []statestest.Case{{Name: "key", Values: values("signed_by", armored), Action: states.Create,
+			Changes: []string{"uris", "suites", "components", "types", "signed_by", "enabled"}, Check: holds(signed, armored)}},
 	})
 }
 

@@ -21,7 +21,7 @@ func hostile(t *testing.T) (outside string, hosts map[string]host.Host) {
 	dir := t.TempDir()
 	outside, root := filepath.Join(dir, "outside"), filepath.Join(dir, "root")
 	for _, d := range []string{outside, filepath.Join(root, "tenet-inside"), filepath.Join(root, "sub/deep")} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
+		if err := errors.Join(os.MkdirAll(d, 0o755), os.Chmod(d, 0o755)); err != nil { // whatever the umask is
 			t.Fatal(err)
 		}
 	}
