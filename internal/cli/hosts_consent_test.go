@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
 )
 
 // both prepares an apply on two hosts that are both this machine, by somebody who
@@ -127,5 +130,28 @@ func TestHostsWithNothingToDoAreNotApplied(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "[y/N]") {
 		t.Errorf("asked:\n%s", out)
+	}
+}
+
+// A question about a secret that hosts need comes while their table is on the terminal,
+// which makes room for it.
+func TestQuestionsHoldTheTable(t *testing.T) {
+	t.Parallel()
+	out := &bytes.Buffer{}
+	s := &client{Environment: Environment{In: out, Out: out, Err: out}, globals: &Globals{}}
+	v := &several{client: s, site: &site{}}
+	if _, err := v.run(t.Context(), wire.OpPlan, nil, fleet.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.aside == nil {
+		t.Error("the view of the hosts is not asked to make room")
+	}
+	held := 0
+	s.aside = func(ask func()) {
+		held++
+		ask()
+	}
+	if _, err := s.passphrase(t.Context(), "Passphrase: ", "NONE"); err == nil || held != 1 {
+		t.Errorf("asked with room made %d times: %v", held, err)
 	}
 }

@@ -85,7 +85,11 @@ func holds(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
 
 // options are the engine's. Done is to be called once it has ended.
 func (r *Runner) options(ctx context.Context, j *Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
-	accounts := &become.Accounts{Options: become.Options{Host: r.Host, Program: r.Executable, Method: r.BecomeMethod, Password: r.BecomePassword}}
+	of := become.Options{Host: r.Host, Program: r.Executable, Method: r.BecomeMethod, Password: r.BecomePassword}
+	var accounts accounts = &become.Accounts{Options: of}
+	if r.accounts != nil {
+		accounts = r.accounts(of)
+	}
 	o = runtime.Options{
 		Host: r.Host, Registry: r.registry(j), Site: j.Files, Sources: j.Places, Parallel: j.Parallel,
 		Events: events, Past: b.past, Runs: b.runs, Origin: j.Origin, Managed: b.managed,

@@ -5,11 +5,13 @@
 package runner
 
 import (
+	"context"
 	"io/fs"
 	"sync/atomic"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -47,6 +49,15 @@ type Runner struct {
 	// busy is set once a request is known, and so is what the end of a context ends; nil:
 	// nobody asks.
 	busy *atomic.Bool
+	// accounts are the other accounts of a run; nil: become's. For tests.
+	accounts func(become.Options) accounts
+}
+
+// accounts is what parts act as other accounts by.
+type accounts interface {
+	As(ctx context.Context, user string) (host.Host, error)
+	Hurry()
+	Close() error
 }
 
 // Note is something that people should know, in one line.

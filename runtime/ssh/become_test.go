@@ -157,6 +157,16 @@ func TestBecomeOnTerminal(t *testing.T) {
 	}
 }
 
+// Whoever is the other account is no relay: what says so once more is not waited for, and
+// gets no runner as often as it likes.
+func TestRelayIsAnnouncedOnce(t *testing.T) {
+	t.Parallel()
+	w := becoming(t, "doas", "right", doas)
+	w.dial(t, wire.Opening{})
+	w.tool(t, "doas", strings.Replace(doas, `exec "$@"`, `printf "<tenet %s run relay>\n" "$5"; exec "$@"`, 1))
+	w.fails(t)
+}
+
 // sudo that wants a terminal gets one.
 func TestSudoOnTerminal(t *testing.T) {
 	t.Parallel()
