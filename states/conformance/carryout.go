@@ -11,6 +11,7 @@ import (
 	"path"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -212,16 +213,17 @@ func snapshot(t T, h host.Host) map[string]string {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		text := fmt.Sprintf("%s %s %d:%d", info.Kind, states.FormatMode(info.Mode), info.UID, info.GID)
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s %s %d:%d", info.Kind, states.FormatMode(info.Mode), info.UID, info.GID)
 		switch info.Kind {
 		case host.Regular:
-			text += " " + whole(t, h, name)
+			addContent(t, &text, h, name, info.Size)
 		case host.Symlink:
 			target, err := h.ReadLink(name)
 			if err != nil {
 				t.Fatalf("%v", err)
 			}
-			text += " → " + target
+			text.WriteString(" → " + target)
 		case host.Directory:
 			entries, err := h.ReadDir(name)
 			if err != nil {
@@ -231,25 +233,26 @@ func snapshot(t T, h host.Host) map[string]string {
 				walk(path.Join(name, e.Name))
 			}
 		}
-		tree[name] = text
+		tree[name] = text.String()
 	}
 	walk("/")
 	addLinks(t, h, tree)
 	return tree
 }
 
-// whole reads a file, however large it is.
-func whole(t T, h host.Reader, name string) string {
+// addContent appends the content of a file, however large it is.
+func addContent(t T, text *strings.Builder, h host.Reader, name string, size int64) {
 	t.Helper()
 	f, err := h.Open(name)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	data, err := io.ReadAll(f)
+	text.Grow(1 + int(size))
+	text.WriteByte(' ')
+	_, err = io.Copy(text, f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatalf("%v", err)
 	}
-	return string(data)
 }
 
 // addLinks describes the network devices of a host that has them.
