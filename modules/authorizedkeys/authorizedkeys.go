@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
-	"github.com/tenetcm/tenet/modules/internal/home"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/modules/internal/sshkey"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -20,7 +19,8 @@ import (
 
 // AuthorizedKeys is the keys of one user, wanted or observed.
 type AuthorizedKeys struct {
-	User      string   `state:"user,key" doc:"Name of the user, who must be there, with a home directory."`
+	User      string   `state:"user,key" doc:"Name of the user, who must be there, with a home directory, unless path is given."`
+	Path      *string  `state:"path,key,optional,path" doc:"Absolute path of the file, where sshd looks elsewhere than in the home, as \"/etc/ssh/authorized_keys/alice\" by AuthorizedKeysFile /etc/ssh/authorized_keys/%u."`
 	Keys      []string `state:"keys,set,required" doc:"The keys, each as ssh-keygen writes it: type, key and comment, with options before them where there are any. Of absent keys, too, so that no others are removed."`
 	Exclusive *bool    `state:"exclusive,in,widens" doc:"Whether these are all keys that let the user in: others are removed."`
 
@@ -33,6 +33,8 @@ const doc = `The keys by which a user may log in through SSH, in ~/.ssh/authoriz
 A key that is there already gets the options and the comment that are wanted, in its place; new ones come at the end. Other lines stay as they are, unless the keys are exclusive: then comments stay, and all else goes. The file belongs to the user and has mode 0600; a missing directory is made with mode 0700, and one that others may write to gets that.
 
 The home directory is the user's. A symbolic link in the place of the file or of .ssh is an error, so that nobody can lead root to a file of somebody else; so is what belongs to another user than the owner of the account or root.
+
+With path the file belongs to root and has mode 0644, so that the user can read it, as sshd does, and not change it. Its directory must be there; it and all above it must be root's, with nobody else who may write to them: else sshd passes over the file.
 
 Keys are checked before anything is changed: the type must be one that OpenSSH takes today, and that of the key within. Absent removes the given keys, and all of them where they are exclusive. Where these keys are how you come in yourself, put the part into a block with confirm, whose command tries to log in.`
 
@@ -64,6 +66,15 @@ const (
 func validate(want AuthorizedKeys) error {
 	if err := check.Name("user", want.User, "._-$@\\+"); err != nil {
 		return err
+	}
+	if want.Path != nil {
+		if err := check.Path("path", *want.Path); err != nil {
+			return err
+		}
+		if strings.ContainsRune(*want.Path, '%') {
+			return &states.AttributeError{Attribute: "path", Message: "it names the file of one user, and what sshd puts for % is not known here",
+				Hint: "write the user's name in place of %u"}
+		}
 	}
 	_, err := parse(want.Keys)
 	return err
@@ -110,14 +121,14 @@ func is(key sshkey.Key) func(string) bool {
 }
 
 func read(_ context.Context, h host.Host, want AuthorizedKeys) (*AuthorizedKeys, error) {
-	f, err := home.Open(h, want.User, folder)
+	f, err := open(h, want)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // without a user or a home there are no keys
+		return nil, nil // without a user, a home or the directory there are no keys
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, there, wrong, err := f.Load(file)
+	text, there, wrong, err := f.load()
 	if err != nil || !there {
 		return nil, err
 	}
@@ -125,7 +136,7 @@ func read(_ context.Context, h host.Host, want AuthorizedKeys) (*AuthorizedKeys,
 	if err != nil {
 		return nil, err
 	}
-	have := &AuthorizedKeys{User: want.User, Exclusive: want.Exclusive, Keys: []string{}, wrong: wrong}
+	have := &AuthorizedKeys{User: want.User, Path: want.Path, Exclusive: want.Exclusive, Keys: []string{}, wrong: wrong}
 	if exclusive(want) {
 		have.Keys = all(text)
 		return have, nil
@@ -169,11 +180,11 @@ func write(ctx context.Context, h host.Host, _ *AuthorizedKeys, want AuthorizedK
 	if err != nil {
 		return err
 	}
-	f, err := home.Open(h, want.User, folder)
+	f, err := open(h, want)
 	if err != nil {
 		return err
 	}
-	text, _, _, err := f.Load(file)
+	text, _, _, err := f.load()
 	if err != nil {
 		return err
 	}
@@ -186,30 +197,30 @@ func write(ctx context.Context, h host.Host, _ *AuthorizedKeys, want AuthorizedK
 	for _, key := range keys {
 		text = text.Set(text.Find(is(key)), key.String())
 	}
-	return f.Save(ctx, file, text)
+	return f.save(ctx, text)
 }
 
 // remove takes away the keys that Read found.
 func remove(ctx context.Context, h host.Host, have AuthorizedKeys) error {
-	f, err := home.Open(h, have.User, folder)
+	f, err := open(h, have)
 	if err != nil {
 		return err
 	}
-	text, _, _, err := f.Load(file)
+	text, _, _, err := f.load()
 	if err != nil {
 		return err
 	}
 	gone := func(line string) bool { return !isComment(line) && slices.Contains(have.Keys, written(line)) }
 	text = text.Without(text.Find(gone), -1)
 	if exclusive(have) || strings.TrimSpace(text.String()) == "" {
-		return f.Remove(file)
+		return f.remove()
 	}
-	return f.Save(ctx, file, text)
+	return f.save(ctx, text)
 }
 
 // imported reads all keys that can be declared.
 func imported(ctx context.Context, h host.Host, key AuthorizedKeys) (*AuthorizedKeys, error) {
-	have, err := read(ctx, h, AuthorizedKeys{User: key.User, Exclusive: new(true)})
+	have, err := read(ctx, h, AuthorizedKeys{User: key.User, Path: key.Path, Exclusive: new(true)})
 	if err != nil || have == nil {
 		return nil, err
 	}
@@ -223,11 +234,11 @@ func list(ctx context.Context, h host.Host, _ []string) ([]AuthorizedKeys, error
 	var found []AuthorizedKeys
 	for _, r := range passwd {
 		name, _, _ := strings.Cut(r.Line, ":")
-		f, err := home.Open(h, name, folder)
+		f, err := open(h, AuthorizedKeys{User: name})
 		if err != nil {
 			continue // no home, or one that is not to be looked into
 		}
-		if text, there, _, err := f.Load(file); err == nil && there && len(all(text)) > 0 {
+		if text, there, _, err := f.load(); err == nil && there && len(all(text)) > 0 {
 			found = append(found, AuthorizedKeys{User: name})
 		}
 	}

@@ -132,6 +132,67 @@ func TestAuthorizedKeys(t *testing.T) {
 	}})
 }
 
+const (
+	centrals = "/etc/ssh/keys"
+	central  = centrals + "/alice"
+)
+
+// centrally gives the host with a file of keys that is not the user's.
+func centrally(text string, mode fs.FileMode, uid int) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) {
+		owned(t, h, "/etc/ssh", 0o755, 0)
+		owned(t, h, centrals, 0o755, 0)
+		if text != "" {
+			fake.Put(t, h, central, text, mode)
+			set(t, h, central, mode, uid)
+		}
+	}
+}
+
+func TestAuthorizedKeysElsewhere(t *testing.T) {
+	at := func(more map[string]any) map[string]any { more["path"] = central; return more }
+	is := func(text string) func(*testing.T, host.Host, map[string]any) {
+		return func(t *testing.T, h host.Host, _ map[string]any) {
+			info, err := h.Lstat(central)
+			if is := fake.Text(h, central); is != text || err != nil || info.Mode != 0o644 || info.UID != 0 || info.GID != 0 {
+				t.Errorf("%q, %+v, %v", is, info, err)
+			}
+		}
+	}
+	after := func(change func(t *testing.T, h host.Host)) func(*testing.T, host.Host) {
+		return func(t *testing.T, h host.Host) { centrally(a+"\n", 0o644, 0)(t, h); change(t, h) }
+	}
+	changes := []string{"keys"}
+	statestest.Run(t, statestest.Suite{Module: authorizedkeys.Module, Host: newHost, Cases: []statestest.Case{
+		{Name: "create", Prepare: centrally("", 0, 0), Values: at(keys(a, c)), Action: states.Create, Changes: changes, Check: is(c + "\n" + a + "\n")},
+		{Name: "of nobody here", Prepare: centrally("", 0, 0), Values: map[string]any{"user": "later", "path": centrals + "/later", "keys": []string{a}}, Action: states.Create, Changes: changes},
+		{Name: "nothing to do", Prepare: centrally(a+"\n", 0o644, 0), Values: at(keys(a))},
+		{Name: "exclusive", Prepare: centrally(b+"\n"+a+"\n", 0o644, 0), Values: at(exclusive(a)), Action: states.Update, Changes: changes, Check: is(a + "\n")},
+		{Name: "owner and mode", Prepare: centrally(a+"\n", 0o600, alice), Values: at(keys(a)), Action: states.Update, Changes: []string{"owner", "mode"}, Check: is(a + "\n")},
+		{Name: "absent", Ensure: states.Absent, Prepare: centrally(b+"\n"+a+"\n", 0o644, 0), Values: at(keys(a)), Action: states.Remove, Changes: changes, Check: is(b + "\n")},
+		{Name: "absent already", Ensure: states.Absent, Values: at(keys(a))},
+		{Name: "no directory", Values: at(keys(a)), Fails: "the directory " + centrals + " is not there"},
+		{Name: "a directory of somebody", Values: at(keys(a)), Prepare: after(func(t *testing.T, h host.Host) { set(t, h, centrals, 0o755, alice) }), Fails: "belongs to the user 1000"},
+		{Name: "a directory of somebody above", Values: at(keys(a)), Prepare: after(func(t *testing.T, h host.Host) { set(t, h, "/etc/ssh", 0o755, alice) }), Fails: "belongs to the user 1000"},
+		{Name: "a directory for all", Values: at(keys(a)), Prepare: after(func(t *testing.T, h host.Host) { set(t, h, centrals, 0o1777, 0) }), Fails: "so that others may write to it"},
+		{Name: "a directory for root alone", Values: at(keys(a)), Prepare: after(func(t *testing.T, h host.Host) { set(t, h, centrals, 0o700, 0) }), Fails: "does not come in"},
+		{Name: "in the home", Values: map[string]any{"user": "alice", "path": "/home/alice/keys", "keys": []string{a}}, Fails: "belongs to the user 1000"},
+		{Name: "by a link", Values: map[string]any{"user": "alice", "path": "/srv/keys/alice", "keys": []string{a}}, Fails: "a symbolic link leads from /srv/keys/alice to " + central,
+			Prepare: after(func(t *testing.T, h host.Host) {
+				if !fake.Exists(h, "/srv") {
+					fake.Dir(t, h, "/srv", 0o755)
+				}
+				fake.Link(t, h, centrals, "/srv/keys")
+			})},
+		{Name: "a link", Values: at(keys(a)), Fails: "is a symlink, not a file", Prepare: func(t *testing.T, h host.Host) {
+			centrally("", 0, 0)(t, h)
+			fake.Link(t, h, "/etc/shadow", central)
+		}},
+		{Name: "a pattern", Values: map[string]any{"user": "alice", "path": centrals + "/%u", "keys": []string{a}}, Wrong: "names the file of one user"},
+		{Name: "no path", Values: map[string]any{"user": "alice", "path": "keys", "keys": []string{a}}, Wrong: "is no absolute path"},
+	}})
+}
+
 // Below a root it is the same, in real files.
 func TestBelowRoot(t *testing.T) {
 	h, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})

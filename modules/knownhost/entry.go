@@ -2,6 +2,7 @@ package knownhost
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha1"
 	"encoding/base64"
 	"slices"
@@ -56,7 +57,20 @@ func (e entry) knows(name string) bool {
 	if err != nil {
 		return false
 	}
-	mac := hmac.New(sha1.New, key)
+	return hmac.Equal(digest(key, name), want)
+}
+
+// digest is what stands for a name, by HMAC-SHA1 as ssh has it.
+func digest(salt []byte, name string) []byte {
+	mac := hmac.New(sha1.New, salt)
 	mac.Write([]byte(name))
-	return hmac.Equal(mac.Sum(nil), want)
+	return mac.Sum(nil)
+}
+
+// hashed gives what stands for a name in a line of its own, with a new salt.
+func hashed(name string) string {
+	salt := make([]byte, sha1.Size)
+	rand.Read(salt)
+	encode := base64.StdEncoding.EncodeToString
+	return hashMark + encode(salt) + "|" + encode(digest(salt, name))
 }

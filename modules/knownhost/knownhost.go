@@ -24,6 +24,8 @@ type KnownHost struct {
 	Host string   `state:"host,key" doc:"Name or address of the host, as it is connected to; with a port other than 22: [git.example.test]:2222."`
 	User *string  `state:"user,key,optional" doc:"Name of the user who knows it, in ~/.ssh/known_hosts. Without it all users do, in /etc/ssh/ssh_known_hosts."`
 	Keys []string `state:"keys,set,present" doc:"All its keys, each with its type, as ssh-keyscan prints them behind the name."`
+	// Hashed is as it is wanted where all lines of the host are so, else the contrary.
+	Hashed *bool `state:"hashed" doc:"Whether its name is hashed in the file, as by HashKnownHosts of ssh, so that who reads the file does not learn which hosts are known. If not given, lines that are there stay as they are, and new ones have the name."`
 
 	// wrong is what Read found to be wrong beside the keys.
 	wrong []states.Change
@@ -31,7 +33,7 @@ type KnownHost struct {
 
 const doc = `The keys by which SSH knows a host, so that nobody is asked at the first connection.
 
-These are all keys of the host: other ones in the file are removed, also where its name is hashed. Where several names share a line, only this name goes from it. New lines come at the end, with the name as it is. Patterns, certificate authorities and revoked keys are left alone.
+These are all keys of the host: other ones in the file are removed, also where its name is hashed. Where several names share a line, only this name goes from it. New lines come at the end, with the name as it is, unless hashed is true. Patterns, certificate authorities and revoked keys are left alone.
 
 In a user's own file, links and files of others are errors, as for authorized_keys. Absent removes all keys of the host.`
 
@@ -51,7 +53,7 @@ known_host "[backup.example.test]:2222" {
 var Module = states.Define(states.Type[KnownHost]{
 	Name: "known_host", Doc: doc, Example: example, Locks: []string{"known_hosts", global}, Root: true,
 	Validate: validate, Extra: func(have, _ KnownHost) []states.Change { return have.wrong },
-	Read: read, Write: write, Remove: remove, List: list,
+	Read: read, Write: write, Remove: remove, Import: imported, List: list,
 })
 
 func validate(want KnownHost) error {
@@ -167,9 +169,15 @@ func read(_ context.Context, h host.Host, want KnownHost) (*KnownHost, error) {
 		return nil, err
 	}
 	have := &KnownHost{Host: want.Host, User: want.User, wrong: wrong}
+	have.Hashed = want.Hashed
 	for _, r := range t {
-		if e, ok := parse(r.Line); ok && e.knows(want.Host) {
-			have.Keys = append(have.Keys, e.key.String())
+		e, ok := parse(r.Line)
+		if !ok || !e.knows(want.Host) {
+			continue
+		}
+		have.Keys = append(have.Keys, e.key.String())
+		if !want.likes(e) {
+			have.Hashed = new(!*want.Hashed)
 		}
 	}
 	if have.Keys == nil {
@@ -180,6 +188,18 @@ func read(_ context.Context, h host.Host, want KnownHost) (*KnownHost, error) {
 	return have, nil
 }
 
+// imported reads a host as it would be declared: hashed only where all lines are.
+func imported(ctx context.Context, h host.Host, key KnownHost) (*KnownHost, error) {
+	have, err := read(ctx, h, KnownHost{Host: key.Host, User: key.User, Hashed: new(true)})
+	if have != nil && !*have.Hashed {
+		have.Hashed = nil
+	}
+	return have, err
+}
+
+// likes reports whether a line is hashed if it is to be, and only then.
+func (k KnownHost) likes(e entry) bool { return k.Hashed == nil || *k.Hashed == e.hashed() }
+
 func write(ctx context.Context, h host.Host, _ *KnownHost, want KnownHost) error {
 	s, err := open(h, want.User)
 	if err != nil {
@@ -189,26 +209,30 @@ func write(ctx context.Context, h host.Host, _ *KnownHost, want KnownHost) error
 	if err != nil {
 		return err
 	}
-	t = without(t, want.Host, want.Keys)
+	t = without(t, want.Host, func(e entry) bool { return slices.Contains(want.Keys, e.key.String()) && want.likes(e) })
 	for _, key := range want.Keys {
 		known := t.Find(func(line string) bool {
 			e, ok := parse(line)
 			return ok && e.knows(want.Host) && e.key.String() == key
 		})
 		if len(known) == 0 {
-			t = t.Insert(len(t), want.Host+" "+key)
+			name := want.Host
+			if want.Hashed != nil && *want.Hashed {
+				name = hashed(name)
+			}
+			t = t.Insert(len(t), name+" "+key)
 		}
 	}
 	return s.save(ctx, t)
 }
 
-// without takes the host from all lines with keys other than these.
-func without(t lines.Text, name string, but []string) lines.Text {
+// without takes the host from all lines but those that stay.
+func without(t lines.Text, name string, stays func(entry) bool) lines.Text {
 	t = slices.Clone(t)
 	var gone []int
 	for i, r := range t {
 		e, ok := parse(r.Line)
-		if !ok || !e.knows(name) || slices.Contains(but, e.key.String()) {
+		if !ok || !e.knows(name) || stays(e) {
 			continue
 		}
 		names := slices.DeleteFunc(slices.Clone(e.names), func(n string) bool { return n == name })
@@ -230,7 +254,7 @@ func remove(ctx context.Context, h host.Host, have KnownHost) error {
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, without(t, have.Host, nil))
+	return s.save(ctx, without(t, have.Host, func(entry) bool { return false }))
 }
 
 // list finds the hosts that the machine knows.

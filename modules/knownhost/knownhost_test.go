@@ -1,6 +1,7 @@
 package knownhost_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tenetcm/tenet/modules/internal/fake"
@@ -49,6 +50,39 @@ func known(name string, keys ...string) map[string]any {
 	return map[string]any{"host": name, "keys": keys}
 }
 
+func hashed(name string, is bool, keys ...string) map[string]any {
+	values := known(name, keys...)
+	values["hashed"] = is
+	return values
+}
+
+// A line that is hashed has another salt each time, and is known again all the same.
+func TestKnownHostIsHashed(t *testing.T) {
+	for _, before := range []string{"", "web.test,x " + a + "\n" + hashedA + "\nweb.test " + b + "\n"} {
+		h := newHost(t)
+		put(before)(t, h)
+		m := knownhost.Module
+		want, err := m.Decode(map[string]any{"host": "web.test", "hashed": true, "keys": []any{a, c}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := m.Read(t.Context(), h, want)
+		if err == nil {
+			err = m.Write(t.Context(), h, have, want)
+		}
+		if err == nil {
+			have, err = m.Read(t.Context(), h, want)
+		}
+		if err != nil || have == nil || len(m.Diff(have, want)) > 0 {
+			t.Fatalf("%v, %v", have, err)
+		}
+		text := fake.Text(h, global)
+		if strings.Contains(text, "web.test") || strings.Count(text, "|1|") != 2 || strings.Contains(text, b) || strings.Contains(before, "x ") && !strings.HasPrefix(text, "x "+a+"\n"+hashedA) {
+			t.Errorf("the file holds %q", text)
+		}
+	}
+}
+
 func TestKnownHost(t *testing.T) {
 	changes := []string{"keys"}
 	mine := known("web.test", a)
@@ -68,6 +102,8 @@ func TestKnownHost(t *testing.T) {
 		},
 		{Name: "nothing to do", Prepare: put("x,web.test " + a + " comment\n"), Values: known("web.test", a)},
 		{Name: "hashed", Prepare: put(hashedA + "\n"), Values: known("web.test", a)},
+		{Name: "hashed, as it is to be", Prepare: put(hashedA + "\n"), Values: hashed("web.test", true, a)},
+		{Name: "hashed, and not to be", Prepare: put(hashedA + "\n" + hashedPort + "\n"), Values: hashed("web.test", false, a), Action: states.Update, Changes: []string{"hashed"}, Check: holds(global, hashedPort+"\nweb.test "+a+"\n")},
 		{Name: "hashed with a port", Prepare: put(hashedA + "\n" + hashedPort + "\n"), Values: known("[web.test]:2222", c)},
 		{Name: "another key", Prepare: put(hashedA + "\n" + hashedPort + "\n"), Values: known("web.test", b), Action: states.Update, Changes: changes, Check: holds(global, hashedPort+"\nweb.test "+b+"\n")},
 		{Name: "fewer keys, and shared lines", Prepare: put("web.test,192.0.2.1 " + a + " x\nweb.test " + c + "\n"), Values: known("web.test", c), Action: states.Update, Changes: changes, Check: holds(global, "192.0.2.1 "+a+" x\nweb.test "+c+"\n")},

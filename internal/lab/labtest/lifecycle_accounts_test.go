@@ -75,6 +75,19 @@ func TestLifecycleOfAccess(t *testing.T) {
 		},
 		Gone: "! test -e ~alice/.ssh/authorized_keys",
 	}.run(m)
+	// sshd itself takes a key from there, with StrictModes.
+	lifecycle{
+		Type: "authorized_keys", Label: "alice",
+		Beside: "user \"alice\" {\n  shell = \"/bin/bash\"\n}\ndirectory \"/etc/ssh/keys\" {\n  owner = \"root\"\n  mode = \"0755\"\n}\n",
+		Prepare: "rm -f /root/key /root/key.pub && ssh-keygen -q -t ed25519 -N '' -f /root/key" +
+			" && printf 'AuthorizedKeysFile /etc/ssh/keys/%%u\\nStrictModes yes\\n' > /etc/ssh/sshd_config.d/keys.conf && systemctl restart ssh",
+		Steps: []step{
+			{Set: "path = \"/etc/ssh/keys/alice\"\nkeys = [\"" + keyA + " a\"]", Verify: `[ "$(stat -c '%U %G %a' /etc/ssh/keys/alice)" = "root root 644" ] && ! test -e ~alice/.ssh/authorized_keys`},
+			{Set: "path = \"/etc/ssh/keys/alice\"\nkeys = [\"" + keyB + "\"]\nexclusive = true", Verify: `[ "$(cat /etc/ssh/keys/alice)" = "` + keyB + `" ] && cat /root/key.pub >> /etc/ssh/keys/alice && ` +
+				ssh + `alice@127.0.0.1 true && sed -i 2d /etc/ssh/keys/alice`},
+		},
+		Gone: "! test -e /etc/ssh/keys/alice && rm /etc/ssh/sshd_config.d/keys.conf && systemctl restart ssh",
+	}.run(m)
 	known := `keys = ["` + keyA + `"]`
 	lifecycle{
 		Type: "known_host", Label: "git.test", Prepare: "printf 'git.test " + keyB + "\\n' > /etc/ssh/ssh_known_hosts && ssh-keygen -H -f /etc/ssh/ssh_known_hosts && chmod 0644 /etc/ssh/ssh_known_hosts && rm /etc/ssh/*.old",
@@ -82,6 +95,7 @@ func TestLifecycleOfAccess(t *testing.T) {
 		Steps: []step{
 			{Set: known, Verify: `[ "$(ssh-keygen -F git.test -f /etc/ssh/ssh_known_hosts | tail -1)" = "git.test ` + keyA + `" ]`},
 			{Set: `keys = ["` + keyB + `"]`, Verify: `! grep ` + strings.Fields(keyA)[1] + ` /etc/ssh/ssh_known_hosts`},
+			{Set: `keys = ["` + keyB + `"]` + "\nhashed = true", Verify: `! grep git.test /etc/ssh/ssh_known_hosts && ssh-keygen -F git.test -f /etc/ssh/ssh_known_hosts`},
 		},
 		Gone: "! ssh-keygen -F git.test -f /etc/ssh/ssh_known_hosts",
 	}.run(m)
