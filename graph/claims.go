@@ -94,11 +94,19 @@ func excluded(a about, all []claimed, one, other claimed) bool {
 		return c.Is
 	}
 	for _, own := range all {
-		if own.part == one.part && (says(own) == says(other) || other.Within && strings.Contains(says(own), says(other))) {
+		if own.part == one.part && (says(own) == says(other) || other.Within && isWithin(other.Claim, says(own), says(other))) {
 			return false
 		}
 	}
 	return says(other) != "" && reflect.DeepEqual(conditions(one.wish), conditions(other.wish))
+}
+
+// isWithin reports whether a text holds what a claim says.
+func isWithin(c states.Claim, text, says string) bool {
+	if c.Holds != nil {
+		return text != "" && c.Holds(text)
+	}
+	return strings.Contains(text, says)
 }
 
 func (p *planner) warnClaims(a, b claimed) {

@@ -14,6 +14,9 @@ type Claim struct {
 	OnlyIs bool
 	// Within: it is enough that Is is within a text that another part claims.
 	Within bool
+	// Holds tells, where Within is, whether a text that another part claims holds it, if
+	// that is more than Is in it.
+	Holds func(text string) bool
 	// Says is the claim in words that hold no value which may be secret: "One part
 	// says ..."
 	Says string

@@ -295,5 +295,38 @@ func claims(values map[string]any, absent bool) []states.Claim {
 	}
 	file, _ := values["path"].(string)
 	key, _ := values["key"].(string)
-	return claim.Piece(file, "", "that a value of "+key)
+	list := claim.Piece(file, "", "that a value of "+key)
+	for i := range list {
+		list[i].Holds = func(text string) bool { return hasValue(values, text) }
+	}
+	return list
+}
+
+// hasValue reports whether a text in the format of a part's file has its value. What is
+// no such text has none.
+func hasValue(values map[string]any, text string) bool {
+	raw, err := json.Marshal(values["value"])
+	if err != nil || values["value"] == nil {
+		return false
+	}
+	var s Setting
+	s.Path, _ = values["path"].(string)
+	s.Key, _ = values["key"].(string)
+	if format, ok := values["format"].(string); ok {
+		s.Format = &format
+	}
+	names, err := s.names()
+	if err != nil {
+		return false
+	}
+	d, err := s.parse(text)
+	if err != nil {
+		return false
+	}
+	is, found, err := d.get(names)
+	if err != nil || !found {
+		return false
+	}
+	wanted, err := decodeJSON(raw)
+	return err == nil && same(is, wanted)
 }
