@@ -104,6 +104,7 @@ func TestLifecycleOfAccess(t *testing.T) {
 		Steps: []step{
 			{Set: "user = \"alice\"\n" + known, Verify: `ssh-keygen -F '[git.test]:2222' -f ~alice/.ssh/known_hosts && [ "$(stat -c '%U %a' ~alice/.ssh/known_hosts)" = "alice 600" ]`},
 			{Set: "user = \"alice\"\nkeys = [\"" + keyB + `"]`},
+			{Set: "user = \"alice\"\nhashed = true\nkeys = [\"" + keyB + `"]`, Verify: `! grep git.test ~alice/.ssh/known_hosts && ssh-keygen -F '[git.test]:2222' -f ~alice/.ssh/known_hosts`},
 		},
 		Gone: "! test -e ~alice/.ssh/known_hosts",
 	}.run(m)
