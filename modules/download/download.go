@@ -48,7 +48,7 @@ Without a checksum the server is asked each time, in a plan too, whether it has 
 
 The new file is written beside the old one as it comes, verified, and renamed over it: nobody ever sees half of it, and a broken download changes nothing. What is not given is not managed; a new file has mode 0644, and belongs to who runs tenet. The directory must be there. Absent removes a regular file.
 
-It is tried three times. To unpack what was downloaded, use archive.`
+It is tried three times. A transfer that breaks goes on where it was, up to five times in each, where the server offers that and it is the same file: by its ETag, or since a checksum decides in the end. To unpack what was downloaded, use archive.`
 
 const example = `download "/usr/local/bin/tool" {
   url      = "http://127.0.0.1/tool"
@@ -189,6 +189,7 @@ func (want Download) fetch(ctx context.Context, h host.Host, source string, meta
 	if err != nil {
 		return err
 	}
+	answer.Body = want.resumed(ctx, h, source, answer)
 	defer answer.Body.Close()
 	body := want.verified(answer)
 	// What goes wrong with the body is not the file's fault.

@@ -7,8 +7,13 @@ import (
 	"encoding/hex"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/modules/download"
 	"github.com/tenetcm/tenet/modules/internal/fake"
@@ -258,3 +263,70 @@ type connected struct {
 }
 
 func (c connected) Network() (host.Network, error) { return c.memory.Network() }
+
+// A transfer that breaks goes on where it was, if it is known to be the same file.
+func TestDownloadGoesOn(t *testing.T) {
+	content := strings.Repeat("0123456789abcdef", 20_000)
+	for name, c := range map[string]struct {
+		etags    []string // of one request after the other; the last one of all further
+		ranges   string   // Accept-Ranges, if it is not what the server does
+		lies     bool     // the rest is of another place
+		checksum bool
+		requests int
+		fails    string
+	}{
+		"by its ETag":           {etags: []string{`"a"`}, requests: 2},
+		"by its checksum":       {etags: []string{""}, checksum: true, requests: 2},
+		"by neither":            {etags: []string{""}, requests: 1, fails: "EOF"},
+		"a weak ETag":           {etags: []string{`W/"a"`}, requests: 1, fails: "EOF"},
+		"another version":       {etags: []string{`"a"`, `"b"`}, requests: 2, fails: "EOF"},
+		"another place":         {etags: []string{`"a"`}, lies: true, requests: 2, fails: "EOF"},
+		"a server that cannot":  {etags: []string{`"a"`}, ranges: "none", requests: 1, fails: "EOF"},
+		"another, and checksum": {etags: []string{`"a"`, `"b"`}, checksum: true, requests: 2, fails: "EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				number := int(requests.Add(1))
+				if tag := c.etags[min(number, len(c.etags))-1]; tag != "" {
+					w.Header().Set("ETag", tag)
+				}
+				if number > 1 {
+					if c.lies {
+						r.Header.Set("Range", "bytes=1-")
+					}
+					http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+					return
+				}
+				if c.ranges != "" {
+					w.Header().Set("Accept-Ranges", c.ranges)
+				}
+				w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+				_, _ = io.WriteString(w, content[:100_000])
+				panic(http.ErrAbortHandler) // the connection breaks
+			}))
+			defer server.Close()
+			h, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := map[string]any{"path": "/tool", "url": server.URL}
+			if c.checksum {
+				values["checksum"] = "sha256:" + sum256(content)
+			}
+			want, err := download.Module.Decode(values, nil)
+			if err == nil {
+				err = download.Module.Write(t.Context(), h, nil, want)
+			}
+			if c.fails == "" && (err != nil || fake.Text(h, "/tool") != content) {
+				t.Errorf("%v", err)
+			}
+			if c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails) || fake.Exists(h, "/tool")) {
+				t.Errorf("%v, want %q", err, c.fails)
+			}
+			if n := int(requests.Load()); n != c.requests {
+				t.Errorf("%d requests, want %d", n, c.requests)
+			}
+		})
+	}
+}
