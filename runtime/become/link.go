@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -24,6 +25,7 @@ type link struct {
 	err      error         // why there is no connection any more
 	ended    chan struct{} // closed then
 	synced   sync.Once     // what was written until then
+	durable  chan struct{} // closed once that is so
 }
 
 // waiting is a call that waits for its reply.
@@ -87,6 +89,27 @@ func (l *link) deliver(id uint64, s short) {
 	l.mu.Lock()
 	l.patience.delivering, l.patience.heard = false, true
 	l.mu.Unlock()
+}
+
+// flushed makes durable by sync what was written until the end: nothing is any more. That
+// a file system hangs does not hold it up for ever.
+func (l *link) flushed(sync func()) error {
+	l.synced.Do(func() {
+		l.durable = make(chan struct{})
+		go func() {
+			sync()
+			close(l.durable)
+		}()
+	})
+	select {
+	case <-l.durable:
+		return nil
+	case <-time.After(settle * tick):
+		return &Error{
+			Message: fmt.Sprintf("become: what was written as %s is not on the disk after %s", l.name, settle*tick),
+			Advice:  "a file system hangs: the state D in ps -eo pid,stat,args tells who waits for one",
+		}
+	}
 }
 
 // lost says why there is no connection.

@@ -224,8 +224,7 @@ func (m *machine) Sync() error {
 	if m.lost() == nil {
 		return err
 	}
-	m.synced.Do(unix.Sync) // nothing is written any more
-	return nil
+	return m.flushed(unix.Sync)
 }
 
 // MayWrite is host.Permissions.MayWrite. Where it cannot be asked, the act will say so.
