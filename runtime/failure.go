@@ -85,3 +85,13 @@ func failure(err error, source string) *states.Failure {
 	}
 	return f
 }
+
+// lackRights names the cure where a right is missing.
+func (s *step) lackRights(f *states.Failure) {
+	if f.Code != "invalid" && s.rootless() {
+		f.Code, f.Hint = "permission", "only root may do it: run tenet as root"
+	}
+	if f.Code == "permission" && s.part.Options.Become == "" && s.engine.options.Become != nil {
+		f.Hint += ", or add become = true to the part"
+	}
+}

@@ -219,9 +219,7 @@ func (r *recorder) failure(s *step) *states.Failure {
 		return nil
 	}
 	f := failure(s.err, r.source(s.part.Address, s.node.address))
-	if f.Code != "invalid" && s.rootless() {
-		f.Code, f.Hint = "permission", "only root may do it: run tenet as root"
-	}
+	s.lackRights(f)
 	if s.part.Options.Sensitive {
 		f.Message = saidHidden
 	}

@@ -24,3 +24,18 @@ func TestApplyWithoutRights(t *testing.T) {
 		t.Errorf("the failure is %+v", ev.Error)
 	}
 }
+
+// Where a part could become root, that is said too, unless it becomes somebody already.
+func TestRightsByBecome(t *testing.T) {
+	w := newTown(t)
+	write(t, w.Memory, "/etc/group", "ann:x:1000:\n")
+	parts := w.apply(t, "group \"staff\" {}\ngroup \"others\" {\n become = \"deploy\"\n}\n").parts
+	for address, want := range map[string]string{
+		"group.staff":  "only root may do it: run tenet as root, or add become = true to the part",
+		"group.others": "only root may do it: run tenet as root",
+	} {
+		if ev := parts[address]; ev.Error == nil || ev.Error.Hint != want {
+			t.Errorf("%s: %+v", address, ev.Error)
+		}
+	}
+}
