@@ -214,6 +214,10 @@ func usageError(err error) error {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 		hint = parse.Context.Selected().FullPath() + " --help shows how it is used"
+		switch strings.TrimPrefix(err.Error(), "unknown flag ") {
+		case "--check", "--dry-run", "--noop", "--diff", "--test":
+			hint = "tenet plan shows what an apply would do"
+		}
 	}
 	return &status{code: exitUsage, err: err, hint: hint}
 }
