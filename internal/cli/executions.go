@@ -39,6 +39,22 @@ func (s *client) about(ctx context.Context, id string) (m *meant, x *fleet.Recor
 	return m, x, err
 }
 
+// named gives what ID is meant: "last" is the last execution that was begun here.
+func (s *client) named(id string) (string, error) {
+	if id != lastRun {
+		return id, nil
+	}
+	executions, err := s.executions()
+	if err != nil {
+		return "", err
+	}
+	list, err := executions.List()
+	if len(list) == 0 {
+		return id, failed(err)
+	}
+	return list[len(list)-1].ID, nil // what cannot be read of older ones does not matter
+}
+
 // execution gives the record of an execution that was begun here; nil: there is none.
 func (s *client) execution(id string) (*fleet.Record, error) {
 	if !fleet.IsExecution(id) {

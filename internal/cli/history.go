@@ -94,6 +94,10 @@ type logsCmd struct {
 
 // Run shows the events of a run, and what its programs printed.
 func (cmd *logsCmd) Run(ctx runContext, s *client) error {
+	var err error
+	if cmd.ID, err = s.named(cmd.ID); err != nil {
+		return err
+	}
 	switch hosts, _, err := s.about(ctx, cmd.ID); {
 	case err != nil:
 		return err

@@ -29,6 +29,9 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	if cmd.Managed && cmd.ID != "" {
 		return usage("leave out the ID", "--managed is about all runs")
 	}
+	if cmd.ID, err = s.named(cmd.ID); err != nil {
+		return err
+	}
 	switch hosts, x, err := s.about(ctx, cmd.ID); {
 	case err != nil:
 		return err
