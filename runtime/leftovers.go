@@ -110,11 +110,13 @@ func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string
 		return
 	}
 	h := a.host
-	look := host.Leftovers
+	var left []string
+	var err error
 	if below {
-		look = host.LeftoversBelow
+		left, err = host.LeftoversBelow(ctx, h, dir, b.Run)
+	} else {
+		left, err = host.Leftovers(h, dir, b.Run)
 	}
-	left, err := look(h, dir, b.Run)
 	if err != nil && !(e.planning() && errors.Is(err, fs.ErrPermission)) {
 		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", err)
 	}

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -58,7 +59,9 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		"power lost":            {states.Begun{Boot: "before"}, func(string) (*states.StateRun, error) { return run, nil }, []string{"/etc/", "/opt/", "/srv/www/"}},
 		"its record is damaged": {states.Begun{Boot: "before"}, func(string) (*states.StateRun, error) { return nil, errors.New("torn") }, []string{"/etc/"}},
 		"no longer declared":    {states.Begun{Address: `file["/opt/gone"]`, Key: "/opt/gone"}, nil, []string{"/opt/"}},
-		"of another site":       {states.Begun{Site: "/other"}, nil, nil},
+		"a tree": {states.Begun{Boot: journal.BootID(), Address: "tree.t", Type: "tree", Key: "/srv"}, nil,
+			[]string{"/srv/", "/srv/www/"}},
+		"of another site": {states.Begun{Site: "/other"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := host.NewMemory()
@@ -80,7 +83,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 			if b.Address == "" {
 				b.Address, b.Key = `file["/etc/begun"]`, "/etc/begun"
 			}
-			b.Type, b.Run = "file", deadRun
+			b.Type, b.Run = cmp.Or(b.Type, "file"), deadRun
 			o := runtime.Options{Host: m, Past: &journal.Ledger{Unknown: []states.Begun{b}}, Origin: "/site", Runs: c.runs}
 			var want []string
 			for _, temp := range temps {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -80,22 +81,32 @@ func Leftovers(h Reader, dir, run string) ([]string, error) {
 }
 
 // LeftoversBelow lists those in a directory and in all below it. No symbolic link is
-// followed, since what is there may be anybody's.
-func LeftoversBelow(h Reader, dir, run string) ([]string, error) {
-	entries, err := h.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil
-	}
-	var left []string
-	for _, e := range entries {
-		switch {
-		case e.Kind == Directory:
-			below, berr := LeftoversBelow(h, path.Join(dir, e.Name), run)
-			left, err = append(left, below...), errors.Join(err, berr)
-		case (e.Kind == Regular || e.Kind == Symlink) && isTemp(e.Name, run):
-			left = append(left, path.Join(dir, e.Name))
+// followed, since what is there may be anybody's. More than MaxTree entries are an
+// error, which comes with what was found until then.
+func LeftoversBelow(ctx context.Context, h Reader, dir, run string) (left []string, err error) {
+	seen := 0
+	var look func(dir string) error
+	look = func(dir string) error {
+		entries, err := h.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			return nil
 		}
+		seen += len(entries)
+		for _, e := range entries {
+			switch {
+			case seen > MaxTree:
+				return fmt.Errorf("there are more than %d files", MaxTree)
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case e.Kind == Directory:
+				err = errors.Join(err, look(path.Join(dir, e.Name)))
+			case (e.Kind == Regular || e.Kind == Symlink) && isTemp(e.Name, run):
+				left = append(left, path.Join(dir, e.Name))
+			}
+		}
+		return err
 	}
+	err = look(dir)
 	return left, err
 }
 

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -66,6 +67,41 @@ func TestLeftovers(t *testing.T) {
 			}
 			if left, err := host.Leftovers(h, "/real", ""); err != nil || len(left) > 0 {
 				t.Errorf("of no run: %q, %v", left, err)
+			}
+		})
+	}
+}
+
+// Below a directory no link is followed, and who is in a hurry need not wait for all.
+func TestLeftoversBelow(t *testing.T) {
+	for name, h := range map[string]host.Host{"memory": host.NewMemory(), "local": local(t, t.TempDir())} {
+		t.Run(name, func(t *testing.T) {
+			temp := host.TempName(h.(host.Runner).ForRun(aRun))
+			other := host.TempName(h.(host.Runner).ForRun(otherRun))
+			for _, dir := range []string{"/srv", "/srv/a", "/srv/a/b", "/out"} {
+				err := h.Mkdir(dir, host.Meta{})
+				for _, name := range []string{temp, other} {
+					err = errors.Join(err, h.WriteFile(t.Context(), dir+"/"+name, host.Text(""), host.Meta{}))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := h.Symlink("/out", "/srv/link", host.Meta{}); err != nil {
+				t.Fatal(err)
+			}
+			left, err := host.LeftoversBelow(t.Context(), h, "/srv", aRun)
+			slices.Sort(left)
+			if want := []string{"/srv/" + temp, "/srv/a/" + temp, "/srv/a/b/" + temp}; err != nil || !slices.Equal(left, want) {
+				t.Errorf("%q, %v, want %q", left, err, want)
+			}
+			hurry, cancel := context.WithCancel(t.Context())
+			cancel()
+			if left, err := host.LeftoversBelow(hurry, h, "/srv", aRun); !errors.Is(err, context.Canceled) || len(left) > 0 {
+				t.Errorf("%q, %v", left, err)
+			}
+			if left, err := host.LeftoversBelow(t.Context(), h, "/none", aRun); err != nil || len(left) > 0 {
+				t.Errorf("%q, %v", left, err)
 			}
 		})
 	}
