@@ -23,8 +23,9 @@ type declaredResources struct {
 	within  map[string]string // somewhere below it
 
 	// What an orphan that has made many things is not to remove: these paths, those
-	// above them, and all below some.
-	taken, over, whole map[string]bool
+	// above them, and all below some: below theirs, which other sites hold, also where the
+	// orphan is below it.
+	taken, over, whole, theirs map[string]bool
 }
 
 // declares gives what the run's site declares. reports may tell keys that the
@@ -33,7 +34,7 @@ func (e *engine) declares(holding *journal.Holding, reports map[string]*partStat
 	d := &declaredResources{
 		present: map[states.Resource]bool{}, absent: map[states.Resource]bool{}, late: map[string]bool{}, any: map[string]bool{},
 		stand: map[string]string{}, touched: map[string]string{}, within: map[string]string{},
-		taken: map[string]bool{}, over: map[string]bool{}, whole: map[string]bool{},
+		taken: map[string]bool{}, over: map[string]bool{}, whole: map[string]bool{}, theirs: map[string]bool{},
 	}
 	byAddress := map[string]bool{}
 	for _, c := range holding.Entries() {
@@ -158,10 +159,7 @@ func (d *declaredResources) take(m *states.Module, key string, paths []string) {
 // made it, since it is somebody else's, too.
 func (d *declaredResources) spares(root, name string) bool {
 	at := path.Join(root, name)
-	if at == root {
-		return d.over[root]
-	}
-	if d.taken[at] || d.over[at] {
+	if at == root && d.over[root] || at != root && (d.taken[at] || d.over[at]) {
 		return true
 	}
 	for ; len(at) > len(root); at = path.Dir(at) {
@@ -169,5 +167,8 @@ func (d *declaredResources) spares(root, name string) bool {
 			return true
 		}
 	}
-	return false
+	for at != "/" && !d.theirs[at] {
+		at = path.Dir(at)
+	}
+	return d.theirs[at]
 }

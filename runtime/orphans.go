@@ -101,12 +101,18 @@ func (e *engine) findOrphans(ctx context.Context) error {
 // other sites, or since it is declared, though perhaps by what does not run now.
 func (e *engine) takeHeld(declared *declaredResources, entries []*journal.Created, others []*journal.Holding) {
 	held := slices.DeleteFunc(slices.Clone(entries), func(c *journal.Created) bool { return !declared.has(c) })
+	own := len(held)
 	for _, other := range others {
 		held = append(held, other.Entries()...)
 	}
-	for _, c := range held {
-		if m := e.options.Registry.Lookup(c.Type); m != nil {
-			declared.take(m, c.Key, m.Paths(c.Values))
+	for i, c := range held {
+		m := e.options.Registry.Lookup(c.Type)
+		if m == nil {
+			continue
+		}
+		declared.take(m, c.Key, m.Paths(c.Values))
+		if i >= own && m.Makes != nil && standsAlone(m) != "" {
+			declared.theirs[path.Clean(c.Key)] = true
 		}
 	}
 }
