@@ -1,0 +1,90 @@
+package runtime_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Of another site that has the same directory, each removes what it has made.
+func TestTreesOfTwoSites(t *testing.T) {
+	blog := strings.Replace(shop, "shop", "blog", 1)
+	m := newManaged(t)
+	mkdir(t, m, "/srv")
+	m.withFiles(t, false, false, shop+wwwTree, www("a=a"))
+	m.withFiles(t, false, false, blog+wwwTree, www("a=a", "b=b"))
+	m.withFiles(t, false, false, shop, nil)
+	if got := names(t, m, "/srv/www"); got != ". a b" {
+		t.Errorf("the other one declares it still, and left are %q", got)
+	}
+	write(t, m, "/srv/own", "")
+	m.withFiles(t, false, false, blog+"file \"/srv/www/b\" {\n content = \"b\"\n}\n", nil)
+	m.withFiles(t, false, false, shop, nil)
+	if got := names(t, m, "/srv/www"); got != ". b" {
+		t.Errorf("left are %q", got)
+	}
+}
+
+// What is within a tree of another site may be that one's, too, which it has found in place.
+func TestTreeWithinAnotherSitesTree(t *testing.T) {
+	blog := strings.Replace(shop, "shop", "blog", 1)
+	for name, theirs := range map[string]struct{ path, left string }{
+		"above":  {"/srv/www", ". html html/a new"},
+		"beside": {"/srv/www/other", ". other other/html other/html/a other/new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newManaged(t)
+			mkdir(t, m, "/srv")
+			mkdir(t, m, "/srv/www")
+			m.withFiles(t, false, false, shop+strings.Replace(wwwTree, "/srv/www", "/srv/www/html", 1), www("a=a"))
+			m.withFiles(t, false, false, blog+strings.Replace(wwwTree, "/srv/www", theirs.path, 1), www("html/a=a", "new=n"))
+			m.withFiles(t, false, false, shop, nil)
+			if got := names(t, m, "/srv/www"); got != theirs.left {
+				t.Errorf("left are %q", got)
+			}
+		})
+	}
+}
+
+// A tree that has only changed what it found in place has made nothing.
+func TestTreeThatMakesNothing(t *testing.T) {
+	m := newManaged(t)
+	mkdir(t, m, "/srv")
+	mkdir(t, m, "/srv/www")
+	write(t, m, "/srv/www/a", "theirs")
+	m.withFiles(t, false, false, shop+wwwTree, www("a=a"))
+	if m.holdsType(t, "tree") || len(madeLists(t, m)) > 0 {
+		t.Errorf("held are %q, lists %q", m.holds(t, "shop"), madeLists(t, m))
+	}
+}
+
+// Of a tree that a version without lists has made, not even what is new is removed: one
+// would think that to be all.
+func TestTreeOfAVersionWithoutLists(t *testing.T) {
+	m := newManaged(t)
+	mkdir(t, m, "/srv")
+	m.withFiles(t, false, false, shop+wwwTree, www("a=a"))
+	path := filepath.Join(m.folder.Dir(), "managed", "shop.jsonl")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := madeLists(t, m)
+	without := bytes.Replace(data, []byte(`,"made":"`+list[0]+`"`), nil, 1)
+	if len(without) == len(data) {
+		t.Fatalf("no list is named: %s", data)
+	}
+	if err := os.WriteFile(path, without, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.withFiles(t, false, false, shop+wwwTree, www("a=a", "b=b"))
+	o := m.withFiles(t, false, false, shop, nil)
+	if got := o.told(); o.Failed || !strings.HasPrefix(got, "/srv/www (what it has made is not recorded") {
+		t.Errorf("failed: %t, told %q", o.Failed, got)
+	}
+	if got := names(t, m, "/srv/www"); got != ". a b" {
+		t.Errorf("left are %q", got)
+	}
+}
