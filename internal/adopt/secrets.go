@@ -51,8 +51,8 @@ var marks = sync.OnceValue(func() *regexp.Regexp {
 // assigned are settings whose value is a secret, as they are called in most files. It is
 // asked only of files that are kept from others.
 var assigned = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)((passw(or)?d|passphrase|secret|token|(api|private|secret|access)_?key|credentials?|(^|[^a-z])(pw|pwd|pass))["']?[ \t]*[=:]|` +
-		`://[^\s/:@"']*:[^\s/:@"']+@)[ \t]*["']?[^\s"'{}]`)
+	return regexp.MustCompile(`(?i)((passw(or)?d|passphrase|secret|token|psk|(api|private|secret|access|pre_?shared)_?key|credentials?|(^|[^a-z])(pw|pwd|pass))["']?[ \t]*[=:]|` +
+		`(^|\n)[ \t]*(requirepass|masterauth|password|secret)[ \t]|://[^\s/:@"']*:[^\s/:@"']+@)[ \t]*["']?[^\s"'{}]`)
 })
 
 // secretNames are files that hold secrets, whatever stands in them.
@@ -85,7 +85,10 @@ func wordOf(setting string) string {
 	}
 	name, _, _ := strings.Cut(setting, "=")
 	name, _, _ = strings.Cut(name, ":")
-	return strings.Trim(name, `"' `)
+	if words := strings.Fields(name); len(words) > 0 { // without a sign between it and its value
+		name = words[0]
+	}
+	return strings.Trim(name, `"'_-.`)
 }
 
 // contents gives each content as text, as a file of the site, or not at all.
