@@ -25,7 +25,7 @@ func pairFacts(given map[string]any) func(string) (any, error) {
 	all := map[string]any{
 		"os":   map[string]any{"id": "debian", "family": "debian", "version": "13", "codename": "trixie"},
 		"home": "/home/ada", "cpus": json.Number("2"), "memory": json.Number("2147483648"),
-		"hostname": "web1", "arch": "x86_64", "ipv4": []any{"192.0.2.1", "192.0.2.2"},
+		"hostname": "web1", "arch": "x86_64", "ipv4": []any{"192.0.2.1", "192.0.2.2"}, "login": nil,
 	}
 	return func(name string) (any, error) {
 		if v, ok := given[name]; ok {
