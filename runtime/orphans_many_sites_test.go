@@ -2,10 +2,18 @@ package runtime_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
 )
 
 // Of another site that has the same directory, each removes what it has made.
@@ -86,5 +94,55 @@ func TestTreeOfAVersionWithoutLists(t *testing.T) {
 	}
 	if got := names(t, m, "/srv/www"); got != ". a b" {
 		t.Errorf("left are %q", got)
+	}
+}
+
+// faulty cannot write one file, the first time.
+type faulty struct {
+	host.Host
+	name  string
+	tried bool
+}
+
+// WriteFile is host.Writer.WriteFile.
+func (f *faulty) WriteFile(ctx context.Context, path string, c host.Content, m host.Meta) error {
+	if path == f.name && !f.tried {
+		f.tried = true
+		return syscall.EIO
+	}
+	return f.Host.WriteFile(ctx, path, c, m)
+}
+
+// What the first attempt has made is the site's also where it takes a second one, which
+// finds that in place.
+func TestTreeInTwoAttempts(t *testing.T) {
+	again := strings.Replace(wwwTree, "}", "retry = { attempts = 2, delay = \"1ms\" }\n}", 1)
+	for name, first := range map[string]string{"made": "", "changed": "a0=0"} {
+		t.Run(name, func(t *testing.T) {
+			m := newManaged(t)
+			mkdir(t, m, "/srv")
+			if first != "" {
+				m.withFiles(t, false, false, shop+wwwTree, www(first))
+			}
+			files := www("a0=0", "d/b=b", "e/c=c")
+			files["site.hcl"] = &fstest.MapFile{Data: []byte(shop + again)}
+			run := compileFiles(t, modules.Standard(), files).Run
+			record, err := m.folder.Start(t.Context(), journal.Meta{Run: run})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &faulty{Host: m.Memory, name: "/srv/www/e/c"}
+			o := carry(t, runtime.Apply, run, runtime.Options{Host: f, Site: files, Journal: record})
+			if err := record.Finish(journal.End{State: journal.Done}); err != nil {
+				t.Fatal(err)
+			}
+			if got := names(t, m, "/srv/www"); o.Failed || !f.tried || got != ". a0 d d/b e e/c" {
+				t.Fatalf("failed: %t, there are %q", o.Failed, got)
+			}
+			m.withFiles(t, false, false, shop, nil)
+			if got := names(t, m, "/srv"); got != "." {
+				t.Errorf("left are %q", got)
+			}
+		})
 	}
 }

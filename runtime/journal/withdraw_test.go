@@ -28,6 +28,9 @@ func TestWithdrawn(t *testing.T) {
 	if _, ok := errors.AsType[*journal.WithdrawnError](err); !ok || r != nil {
 		t.Fatalf("%v, %v", r, err)
 	}
+	if list, err := f.List(); err != nil || len(list) > 0 {
+		t.Errorf("a run is recorded: %+v, %v", list, err)
+	}
 	elsewhere := run()
 	elsewhere.Host = "another"
 	for _, m := range []journal.Meta{{Run: elsewhere, Execution: execution}, {Run: run(), Execution: "20260101-000001-abcdef"}, {Run: run()}} {
@@ -45,6 +48,15 @@ func TestWithdrawn(t *testing.T) {
 	withdraw("20260101-000002-abcdef")
 	if _, err := f.Resume(t.Context(), "", journal.Meta{Execution: "20260101-000002-abcdef"}); !errors.As(err, new(*journal.WithdrawnError)) {
 		t.Errorf("it goes on: %v", err)
+	}
+	runs, err := f.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, was := range runs {
+		if len(was.Resumptions) > 0 {
+			t.Errorf("it is recorded that it goes on: %+v", was)
+		}
 	}
 	if r, err := f.Resume(t.Context(), "", journal.Meta{Execution: "20260101-000003-abcdef"}); err != nil {
 		t.Error(err)
