@@ -38,7 +38,9 @@
 # of its accounts in the same way.
 #
 # The account by which tenet has come over SSH is not removed, and has a key: otherwise
-# nothing is done. That it is the right key is for you to see to.
+# nothing is done. That it is the right key is for you to see to, and that the account may
+# still become root: without sudo, its file in /etc/sudoers.d goes. Where the component is
+# made absent nothing of that is looked at.
 #
 # Several components live side by side under different names of users.
 
