@@ -271,6 +271,7 @@ func TestDownloadGoesOn(t *testing.T) {
 		etags    []string // of one request after the other; the last one of all further
 		ranges   string   // Accept-Ranges, if it is not what the server does
 		lies     bool     // the rest is of another place
+		short    bool     // the rest is not all of it
 		checksum bool
 		requests int
 		fails    string
@@ -281,6 +282,7 @@ func TestDownloadGoesOn(t *testing.T) {
 		"a weak ETag":           {etags: []string{`W/"a"`}, requests: 1, fails: "EOF"},
 		"another version":       {etags: []string{`"a"`, `"b"`}, requests: 2, fails: "EOF"},
 		"another place":         {etags: []string{`"a"`}, lies: true, requests: 2, fails: "EOF"},
+		"not all of the rest":   {etags: []string{`"a"`}, short: true, requests: 2, fails: "EOF"},
 		"a server that cannot":  {etags: []string{`"a"`}, ranges: "none", requests: 1, fails: "EOF"},
 		"another, and checksum": {etags: []string{`"a"`, `"b"`}, checksum: true, requests: 2, fails: "EOF"},
 	} {
@@ -294,6 +296,9 @@ func TestDownloadGoesOn(t *testing.T) {
 				if number > 1 {
 					if c.lies {
 						r.Header.Set("Range", "bytes=1-")
+					}
+					if c.short {
+						r.Header.Set("Range", r.Header.Get("Range")+"150000")
 					}
 					http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
 					return

@@ -126,12 +126,12 @@ func sameHost(a, b string) bool {
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// goesOn reports whether an answer is what follows an offset of the file that was
-// begun, as far as it says.
+// goesOn reports whether an answer is all that follows an offset of the file that was
+// begun, as far as it says. A server may send less than it was asked for.
 func goesOn(answer, first *host.Response, offset int64) bool {
 	span, ok := strings.CutPrefix(field(answer, "Content-Range"), "bytes ")
 	start, rest, dashed := strings.Cut(span, "-")
-	_, total, slashed := strings.Cut(rest, "/")
+	last, total, slashed := strings.Cut(rest, "/")
 	if !ok || !dashed || !slashed || start != strconv.FormatInt(offset, 10) {
 		return false
 	}
@@ -139,7 +139,12 @@ func goesOn(answer, first *host.Response, offset int64) bool {
 		was := field(first, name)
 		return was == "" || value == "" || was == value
 	}
-	return is("Etag", field(answer, "Etag")) && (total == "*" || is("Content-Length", total))
+	if total == "*" {
+		total = field(first, "Content-Length")
+	}
+	size, err := strconv.ParseInt(total, 10, 64)
+	whole := total == "" || err == nil && last == strconv.FormatInt(size-1, 10)
+	return whole && is("Etag", field(answer, "Etag")) && is("Content-Length", total)
 }
 
 // field gives a field of an answer's header, by its canonical name.
