@@ -39,7 +39,8 @@ func (s *client) about(ctx context.Context, id string) (m *meant, x *fleet.Recor
 	return m, x, err
 }
 
-// named gives what ID is meant: "last" is the last execution that was begun here.
+// named gives what ID is meant: "last" is the last execution that was begun here, and where
+// none was the last run, as without an ID.
 func (s *client) named(id string) (string, error) {
 	if id != lastRun {
 		return id, nil
@@ -50,7 +51,7 @@ func (s *client) named(id string) (string, error) {
 	}
 	list, err := executions.List()
 	if len(list) == 0 {
-		return id, failed(err)
+		return "", failed(err)
 	}
 	return list[len(list)-1].ID, nil // what cannot be read of older ones does not matter
 }
