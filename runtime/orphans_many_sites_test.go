@@ -146,3 +146,17 @@ func TestTreeInTwoAttempts(t *testing.T) {
 		})
 	}
 }
+
+// Of what is sensitive not even the names are written down: it stays, and is not listed.
+func TestTreeThatIsSensitive(t *testing.T) {
+	m := newManaged(t)
+	mkdir(t, m, "/srv")
+	m.withFiles(t, false, false, shop+strings.Replace(wwwTree, "}", "sensitive = true\n}", 1), www("a=a"))
+	if lists := madeLists(t, m); len(lists) > 0 {
+		t.Errorf("there are lists: %q", lists)
+	}
+	o := m.withFiles(t, false, false, shop, nil)
+	if got := names(t, m, "/srv/www"); o.Failed || got != ". a" || o.told() != "" {
+		t.Errorf("failed: %t, left are %q, told %q", o.Failed, got, o.told())
+	}
+}
