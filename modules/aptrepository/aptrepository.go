@@ -220,7 +220,15 @@ func put(ctx context.Context, h host.Host, dir, name, text string) error {
 	if err := h.Mkdir(dir, host.Meta{}); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return h.WriteFile(ctx, name, host.Text(text), host.Meta{Mode: new(fs.FileMode(0o644)), UID: new(0), GID: new(0)})
+	above, err := h.Lstat(etc)
+	if err != nil {
+		return err
+	}
+	m := host.Meta{Mode: new(fs.FileMode(0o644))}
+	if above.UID == 0 { // otherwise all of the tree is somebody's: see contentOf
+		m.UID, m.GID = new(0), new(0)
+	}
+	return h.WriteFile(ctx, name, host.Text(text), m)
 }
 
 // remove takes the key away before the source, by which what is left is found if it
