@@ -11,21 +11,28 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// A wish to cancel reaches the process that carries the run out, and nobody else.
-func TestInterrupt(t *testing.T) {
+// underWay gives a session beside a run that this process carries out, so that wishes to
+// cancel it come here as signals.
+func underWay(t *testing.T) (s *session, run *journal.Run, signals chan os.Signal) {
+	t.Helper()
 	dir := t.TempDir()
 	folder, err := journal.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := folder.Start(t.Context(), journal.Meta{Run: &states.StateRun{Format: states.Format, Host: "x"}})
+	run, err = folder.Start(t.Context(), journal.Meta{Run: &states.StateRun{Format: states.Format, Host: "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	signals := make(chan os.Signal, 4) // this process has the lock
+	signals = make(chan os.Signal, 4) // this process has the lock
 	signal.Notify(signals, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	s := &session{Runner: &Runner{StateDir: dir, Note: func(n Note) { t.Error(n.Text) }}}
+	t.Cleanup(func() { signal.Stop(signals) })
+	return &session{Runner: &Runner{StateDir: dir, Note: func(n Note) { t.Error(n.Text) }}}, run, signals
+}
+
+// A wish to cancel reaches the process that carries the run out, and nobody else.
+func TestInterrupt(t *testing.T) {
+	s, run, signals := underWay(t)
 	s.interrupt("00000009-abcdef")
 	s.interrupt(run.ID())
 	select {
