@@ -121,6 +121,9 @@ func (p *planner) reportCycles(of string, links [][]link, left []int, name func(
 	}
 }
 
+// maxSteps is how many steps of a cycle are named at its beginning, and at its end.
+const maxSteps = 5
+
 // cycle describes a shortest cycle through the first member of a component.
 func cycle(of string, links [][]link, members []int, name func(int) (string, diag.Range)) diag.Diagnostic {
 	path := shortestCycle(links, members)
@@ -139,6 +142,10 @@ func cycle(of string, links [][]link, members []int, name func(int) (string, dia
 		}
 		related = append(related, diag.Related{Message: step, Range: l.at})
 		text = append(text, step)
+	}
+	if left := len(text) - 2*maxSteps; left > 0 { // the first and the last few tell enough
+		text = slices.Concat(text[:maxSteps], []string{fmt.Sprintf("… %d more …", left)}, text[len(text)-maxSteps:])
+		related = slices.Concat(related[:maxSteps], related[len(related)-maxSteps:])
 	}
 	d := diag.Diagnostic{
 		Summary: fmt.Sprintf("a cycle of %s: %s %s", of, first, map[bool]string{true: "holds itself", false: "comes after itself"}[of == "blocks"]),

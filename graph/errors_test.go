@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -185,5 +186,23 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("got %v", diags)
 			}
 		})
+	}
+}
+
+// Of a cycle through thousands of states the first and the last few are named.
+func TestLongCycleIsToldInShort(t *testing.T) {
+	const n = 3000
+	s := newSite()
+	for i := range n {
+		s.state(fmt.Sprintf("s%d", i), require(fmt.Sprintf("state.s%d", (i+1)%n)))
+	}
+	text := s.diagnostics().Error()
+	for _, want := range []string{"state.s0 requires state.s1", "state.s2999 requires state.s0", "… 2990 more …"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not named in %.500s", want, text)
+		}
+	}
+	if len(text) > 4096 {
+		t.Errorf("it takes %d bytes", len(text))
 	}
 }

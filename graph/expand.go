@@ -29,6 +29,8 @@ type node struct {
 type edge struct {
 	to int
 	at diag.Range
+	// by is the component that requires it as a whole; nil: n does so itself.
+	by *decl
 	// waits are the waves to be waited for, of those that settling means.
 	waits []int
 }
@@ -132,7 +134,7 @@ func (p *planner) requireNodes(i int) {
 				n.reverse = append(n.reverse, edge{to: p.baseOf(to), at: r.at})
 			}
 		default:
-			n.requires = append(n.requires, edge{to: p.baseOf(r.to), at: r.at})
+			n.requires = append(n.requires, edge{to: p.baseOf(r.to), at: r.at, by: r.by})
 		}
 	}
 }
@@ -144,30 +146,32 @@ func effective(list []require) []require {
 	}
 	var out []require
 	seen := make(map[*decl]bool)
-	var add func(to *decl, at diag.Range)
-	add = func(to *decl, at diag.Range) {
+	var add func(r require)
+	add = func(r require) {
+		to := r.to
 		if seen[to] {
 			return
 		}
 		seen[to] = true
+		in := func(d *decl) require { return require{to: d, at: r.at, by: r.by} }
 		if !to.out {
-			out = append(out, require{to: to, at: at})
+			out = append(out, r)
 			if to.confirm != nil {
-				out = append(out, require{to: to.confirm, at: at})
+				out = append(out, in(to.confirm))
 			}
 		} else {
-			for _, r := range to.requires {
-				add(r.to, at)
+			for _, next := range to.requires {
+				add(in(next.to))
 			}
 		}
 		for _, m := range to.members {
 			if m.out || m.isBlock() && to.out {
-				add(m, at)
+				add(in(m))
 			}
 		}
 	}
 	for _, r := range list {
-		add(r.to, r.at)
+		add(r)
 	}
 	return uniqueRequires(out)
 }

@@ -99,7 +99,11 @@ func (p *planner) connect(i int) {
 			}
 		}
 	}
-	f.after = p.toFinals(p.nodes[f.nodes[0]].after)
+	for _, x := range f.nodes {
+		f.after = append(f.after, p.toFinals(p.nodes[x].after)...)
+	}
+	slices.Sort(f.after)
+	f.after = slices.Compact(f.after)
 	slices.Sort(f.requires)
 	f.requires = slices.Compact(f.requires)
 	sortNotified(f.notified)

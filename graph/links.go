@@ -146,7 +146,12 @@ func (p *planner) linkRequires(d *decl) {
 		}
 	}
 	for _, b := range ancestors(d.blocks) {
-		list = append(list, p.ownRequires(b)...)
+		for _, r := range p.ownRequires(b) {
+			if b.Component {
+				r.by = b
+			}
+			list = append(list, r)
+		}
 	}
 	d.requires = uniqueRequires(list)
 }

@@ -304,3 +304,32 @@ func TestRetain(t *testing.T) {
 		want(t, strings.Join(got, " "), keys)
 	}
 }
+
+// What a component requires may notify a handler in it: that comes after what the component
+// sets up, and not before, where there is nothing that it could be for.
+func TestHandlerInWhatRequiresItsNotifier(t *testing.T) {
+	s := newSite()
+	s.state("ca", notify("state.reload"))
+	s.state("package")
+	s.state("conf", require("state.package"), notify("state.reload"))
+	s.state("service", require("state.conf"))
+	s.state("extra", require("state.service"))
+	s.state("reload", lazy)
+	s.block("web", []string{"state.package", "state.conf", "state.service", "state.extra", "state.reload"}, require("state.ca"), component)
+	s.state("test", require("block.web"))
+	run := s.compile(t).Run
+	want(t, sequence(run), "state.ca state.package state.conf state.reload#1 state.service state.extra state.reload#2 state.test")
+	want(t, edges(t, run, "state.package"), "requires [state.ca] after [] by []")
+	want(t, edges(t, run, "state.reload#2"), "requires [state.ca] after [state.package state.conf state.service state.extra] by [state.ca:change]")
+}
+
+// A member of the component that asks for the notifier itself waits for the handler.
+func TestHandlerThatAMemberWaitsFor(t *testing.T) {
+	s := newSite()
+	s.state("ca", notify("state.reload"))
+	s.state("package")
+	s.state("check", require("state.package", "state.ca"))
+	s.state("reload", lazy)
+	s.block("web", []string{"state.package", "state.check", "state.reload"}, require("state.ca"), component)
+	want(t, sequence(s.compile(t).Run), "state.ca state.package state.reload state.check")
+}

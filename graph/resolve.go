@@ -45,6 +45,7 @@ type decl struct {
 type require struct {
 	to *decl
 	at diag.Range
+	by *decl // the component around d that requires it as a whole; nil: another way
 }
 
 // note is one resolved notification. Part is empty for the whole.

@@ -147,6 +147,8 @@ func require(texts ...string) option {
 	return func(d *states.Declaration) { d.Options.Require = append(d.Options.Require, refs(texts...)...) }
 }
 
+func component(d *states.Declaration) { d.Component = true }
+
 func notify(texts ...string) option {
 	return func(d *states.Declaration) { d.Options.Notify = append(d.Options.Notify, refs(texts...)...) }
 }

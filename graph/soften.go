@@ -12,9 +12,10 @@ const nearBudget = 64
 
 // soften orders what declares no order but must not run at the same time, or
 // is expected to run in the order of its file. Each of these edges gives way
-// to all before it: requirements, then paths, then keys, then files.
+// to all before it: requirements, then accounts, then paths, then keys, then files.
 func (p *planner) soften() {
 	p.sortFinals()
+	p.orderAccounts()
 	p.orderPaths()
 	p.orderKeys()
 	p.orderFiles()

@@ -19,23 +19,39 @@ func (p *planner) wait() {
 				continue
 			}
 			waves := p.settled(e.to)
-			if !slices.ContainsFunc(waves, p.ownOf(i)) && p.order.insert(p.settle[e.to], i) {
+			if !slices.ContainsFunc(waves, p.ownOf(i, e.by)) && p.order.insert(p.settle[e.to], i) {
 				continue
 			}
 			for _, w := range waves {
-				if !p.ownOf(i)(w) {
+				if !p.ownOf(i, e.by)(w) {
 					p.order.insert(w, i)
+				} else if e.by != nil {
+					p.precede(i, w)
 				}
 			}
 		}
 	}
 }
 
-// ownOf tells waves of the same handler as node i: a handler does not wait for
-// itself, though what it requires may notify it.
-func (p *planner) ownOf(i int) func(w int) bool {
+// precede lets a handler's wave come after a member of the component that the handler
+// stands in: what the component requires may notify the handler, which is of use only
+// where the component is set up. It gives way as all waits do.
+func (p *planner) precede(i, wave int) {
 	n := p.nodes[i]
-	return func(w int) bool { return p.nodes[w].d == n.d && n.pin == nil }
+	if !n.wave && n.d != p.nodes[wave].d && p.order.insert(i, wave) {
+		p.nodes[wave].after = append(p.nodes[wave].after, i)
+	}
+}
+
+// ownOf tells the waves that node i does not wait for, though what it requires may notify
+// them: those of its own handler and, where a component requires it as a whole, those of
+// handlers in that component.
+func (p *planner) ownOf(i int, by *decl) func(w int) bool {
+	n := p.nodes[i]
+	return func(w int) bool {
+		h := p.nodes[w].d
+		return h == n.d && n.pin == nil || by != nil && slices.Contains(ancestors(h.blocks), by)
+	}
 }
 
 // waitAgain notes the waits of the merged graph. Merging keeps those that were
@@ -49,10 +65,11 @@ func (p *planner) waitAgain() {
 	}
 	warned := make(map[[3]*decl]bool)
 	for _, i := range p.byDeclaration() {
-		n, own := p.nodes[i], p.ownOf(i)
+		n := p.nodes[i]
 		p.confirmLateMerged(i)
 		for k := range n.requires {
 			e := &n.requires[k]
+			own := p.ownOf(i, e.by)
 			for _, w := range p.settledMerged(p.order.find(e.to)) {
 				if own(w) {
 					continue

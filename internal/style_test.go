@@ -128,3 +128,31 @@ func TestEntryPointsHaveExamples(t *testing.T) {
 		t.Errorf("%s has no example", name)
 	}
 }
+
+// A property that fails leaves nothing by which later runs fail: see often.Main.
+func TestPropertiesLeaveNothing(t *testing.T) {
+	random, careful := map[string]bool{}, map[string]bool{}
+	for _, f := range files(t) {
+		for _, i := range f.ast.Imports {
+			random[f.dir] = random[f.dir] || f.test && i.Path.Value == `"pgregory.net/rapid"`
+		}
+		for _, decl := range f.ast.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || !f.test || fn.Name.Name != "TestMain" {
+				continue
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Main" {
+					x, named := s.X.(*ast.Ident)
+					careful[f.dir] = careful[f.dir] || named && x.Name == "often"
+				}
+				return true
+			})
+		}
+	}
+	for dir, uses := range random {
+		if uses && !careful[dir] {
+			t.Errorf("%s has random tests, and no TestMain that calls often.Main", dir)
+		}
+	}
+}

@@ -66,6 +66,7 @@ func (e *engine) announce(steps ...*step) error {
 func (s *step) write(ctx context.Context) error {
 	if s.engine.planning() {
 		delete(s.engine.predicted, s.identity())
+		defer s.noteRefusals()
 		if s.module.Foresee != nil {
 			return s.module.Foresee(ctx, s.host, s.have, s.want)
 		}
@@ -132,6 +133,9 @@ func (s *step) act(ctx context.Context) {
 		stage = host.NewShadow(s.host)
 	}
 	changed, out, err := s.module.Act(ctx, stage, s.want)
+	if s.engine.planning() {
+		s.noteRefusals()
+	}
 	switch {
 	case errors.Is(err, host.ErrUnanswerable) && s.engine.planning():
 		s.outcome = states.Changed
@@ -148,6 +152,8 @@ func (s *step) act(ctx context.Context) {
 		return
 	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.maybe == "":
 		s.outcome, s.unforeseen, s.maybe = states.Changed, true, unreadable
+		return
+	case s.nothingThere(err):
 		return
 	case err != nil && !errors.Is(err, host.ErrUnforeseeable):
 		s.fail(causeOf(ctx, err))
@@ -185,6 +191,28 @@ func (s *step) act(ctx context.Context) {
 		s.touched = s.needless(ctx)
 		s.fail(err)
 	}
+}
+
+// nothingThere ends the act of a handler that was notified of something which is not on
+// the host: its notifier came before what it is for. A plan that cannot know whether that
+// comes until then says so.
+func (s *step) nothingThere(err error) bool {
+	missing, ok := errors.AsType[*states.MissingError](err)
+	if !ok || s.node.inv == nil || !s.node.inv.Handler || s.node.inv.Always {
+		return false
+	}
+	why := "nothing to do: " + missing.Error()
+	if s.maybe == "" && s.node.taint != nil {
+		s.maybe = s.node.taint.reason()
+	}
+	if s.engine.planning() && s.maybe != "" {
+		s.maybe += "; as things are there is " + why
+		s.outcome, s.unforeseen = states.Changed, true
+		return true
+	}
+	s.outcome, s.reason = states.Unchanged, why
+	s.engine.recorder.say(s, why)
+	return true
 }
 
 // needless reports whether an act that has failed would not be done again, since
@@ -283,11 +311,26 @@ func (e *engine) actAtOnce(ctx context.Context, steps []*step) {
 	if e.planning() && m.Foresee != nil {
 		for _, s := range steps {
 			errs = append(errs, m.Foresee(ctx, s.host, s.have, s.want))
+			s.noteRefusals()
 		}
 	} else {
 		errs = m.Batch(ctx, steps[0].host, items)
+		e.noteTogether(steps)
 	}
 	for k, s := range steps {
 		s.concluded(ctx, errs[k])
+	}
+}
+
+// noteTogether is noteRefusals of several steps that were one call: what is refused of
+// it is refused to all.
+func (e *engine) noteTogether(steps []*step) {
+	if !e.planning() {
+		return
+	}
+	first := steps[0]
+	first.noteRefusals()
+	for _, s := range steps[1:] {
+		s.refusal, s.writes = first.refusal, first.writes
 	}
 }

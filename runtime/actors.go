@@ -62,10 +62,8 @@ func (e *engine) acting(ctx context.Context, user string) *actor {
 func (e *engine) become(ctx context.Context, a *actor, user string) {
 	a.host, a.shadow = e.options.Host, e.shadow
 	u, err := e.options.Host.User(user)
-	if known, ok := e.options.Host.(host.Actor); ok && err == nil {
-		if uid, _ := known.Actor(); uid == u.UID {
-			return
-		}
+	if uid, _ := e.options.Host.Actor(); err == nil && uid == u.UID {
+		return
 	}
 	if errors.Is(err, fs.ErrNotExist) && e.planning() {
 		if _, made := e.shadow.User(user); made == nil {
@@ -94,8 +92,8 @@ func (e *engine) become(ctx context.Context, a *actor, user string) {
 		a.host, a.shadow = h, e.shadow.As(h)
 		return
 	}
-	if r, ok := h.(host.Runner); ok && e.options.Journal != nil {
-		h = r.ForRun(e.options.Journal.ID())
+	if e.options.Journal != nil {
+		h = h.ForRun(e.options.Journal.ID())
 	}
 	a.host = h
 	e.actors.mu.Lock()
@@ -104,10 +102,10 @@ func (e *engine) become(ctx context.Context, a *actor, user string) {
 }
 
 // view is the host as somebody sees it: in a plan the shadow, which knows whether
-// something before it could not be foreseen.
-func (a *actor) view(t *taint) host.Host {
+// something before it could not be foreseen, and tells the trace what is looked at.
+func (a *actor) view(t *taint, trace *host.Trace) host.Host {
 	if a.shadow != nil {
-		return a.shadow.View(t != nil || a.absent)
+		return a.shadow.Traced(trace).View(t != nil || a.absent)
 	}
 	return a.host
 }
@@ -119,9 +117,7 @@ func (e *engine) syncActors() error {
 	e.actors.mu.Unlock()
 	var errs []error
 	for _, h := range others {
-		if s, ok := h.(host.Syncer); ok {
-			errs = append(errs, s.Sync())
-		}
+		errs = append(errs, h.Sync())
 	}
 	return errors.Join(errs...)
 }

@@ -37,12 +37,12 @@ func (a asAnother) does(what string) {
 	a.town.did = append(a.town.did, what)
 }
 
-func (a asAnother) MayWrite(path string) bool {
-	return a.denied == "" || !strings.HasPrefix(path, a.denied)
+func (a asAnother) Access(path string) host.Access {
+	return host.Access{Names: a.denied == "" || !strings.HasPrefix(path, a.denied)}
 }
 
 func (a asAnother) WriteFile(ctx context.Context, path string, c host.Content, m host.Meta) error {
-	if !a.MayWrite(path) {
+	if !a.Access(path).Names {
 		return &fs.PathError{Op: "write", Path: path, Err: fs.ErrPermission}
 	}
 	if m.UID == nil {

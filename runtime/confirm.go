@@ -102,17 +102,17 @@ func (c *confirms) around(n *node) (list []*confirmation) {
 
 // hostOf is the host as a part acts on it. Where a block around it is to be
 // confirmed, what it is about to change is kept first.
-func (e *engine) hostOf(n *node, p *states.Part, a *actor) host.Host {
+func (e *engine) hostOf(ctx context.Context, n *node, p *states.Part, a *actor, trace *host.Trace) host.Host {
 	around := e.confirms.around(n)
 	if len(around) == 0 {
-		return a.view(n.taint)
+		return a.view(n.taint, trace)
 	}
 	blocks := make([]string, len(around))
 	for k, c := range around {
 		blocks[k] = c.block.address
 	}
 	return host.Watched(a.host, host.Watcher{
-		Path: func(path string) error { return e.confirms.backup.Keep(a.host, blocks, p.Address, path) },
+		Change: func(at host.Place) error { return e.confirms.backup.Keep(ctx, a.host, blocks, p.Address, at) },
 		Run: func() {
 			for _, c := range around {
 				c.mu.Lock()

@@ -107,14 +107,28 @@ func (f *fate) met() bool {
 
 // mortal is a world's host as one process sees it.
 type mortal struct {
+	host.Limited
 	world *world
 	fate  *fate
-	host.Namer
+	names host.Namer
 }
 
 // ForRun gives names of the run to temporary files.
 func (h *mortal) ForRun(id string) host.Host {
-	return &mortal{world: h.world, fate: h.fate, Namer: h.world.ForRun(id).(host.Namer)}
+	return &mortal{world: h.world, fate: h.fate, names: h.world.ForRun(id)}
+}
+
+func (h *mortal) TempName() string {
+	if h.names == nil {
+		return h.Limited.TempName()
+	}
+	return h.names.TempName()
+}
+
+func (h *mortal) Still() host.Host                      { return host.StillByPath(h) }
+func (h *mortal) OpenDir(path string) (host.Dir, error) { return host.DirByPath(h, path) }
+func (h *mortal) OpenStill(path string) (io.ReadCloser, host.Info, error) {
+	return h.Still().OpenStill(path)
 }
 
 // read counts an operation that only looks.
@@ -177,7 +191,15 @@ func (h *mortal) WriteFile(ctx context.Context, path string, c host.Content, m h
 }
 
 func (h *mortal) Mkdir(path string, m host.Meta) error {
-	return h.write("mkdir", path, func() error { return h.world.Memory.Mkdir(path, m) })
+	e, err := h.fate.decideFor("mkdir "+path, true, true)
+	if e == half { // it is there under a temporary name, and nobody's but ours as yet
+		temp := filepath.Join(filepath.Dir(path), h.TempName())
+		err = errors.Join(err, h.world.change(temp, func() error { return h.world.Memory.Mkdir(temp, host.Meta{Mode: new(fs.FileMode(0o700))}) }))
+	}
+	if e == whole {
+		err = h.world.change(path, func() error { return h.world.Memory.Mkdir(path, m) })
+	}
+	return err
 }
 
 func (h *mortal) Symlink(target, path string, m host.Meta) error {

@@ -62,6 +62,10 @@ var crashSites = []*crashSite{{
 			mode    = "0640"
 			notify  = [state.h]
 		}
+		directory "/opt/on/the/way" {
+			parents = true
+			mode    = "0750"
+		}
 		file "/mode" {
 			mode = "0600"
 		}

@@ -130,6 +130,14 @@ func (e *engine) takes(n *node) []states.Debt {
 	return list
 }
 
+// unaccounted leaves out of what a handler is owed what this run owes it by itself, if
+// something in this run calls it: it goes on, and the part that the process before left open
+// has been carried out since.
+func (e *engine) unaccounted(owed []states.Debt, called bool) []states.Debt {
+	id := e.recorder.runID()
+	return slices.DeleteFunc(slices.Clone(owed), func(d states.Debt) bool { return called && id != "" && d.Run == id })
+}
+
 // begins records that a handler's wave starts, with what it takes over.
 func (e *engine) begins(n *node, owed []states.Debt) {
 	if e.planning() && len(owed) == 0 || len(n.sources) == 0 && !n.inv.Handler && len(owed) == 0 {

@@ -21,6 +21,9 @@ func summary(v any) any {
 	if c.Size() == 0 {
 		return "empty"
 	}
+	if !c.IsRead() {
+		return fmt.Sprintf("%d bytes", c.Size())
+	}
 	return fmt.Sprintf("%d bytes, sha256:%.12s", c.Size(), c.Sum())
 }
 

@@ -66,6 +66,8 @@ func (s *step) sends() sent {
 		out.change = likely
 	case s.outcome == states.Unknown:
 		out.change = likely
+	case (s.outcome == states.Unchanged || s.outcome == states.Skipped) && s.maybe != "":
+		out.change = perhaps
 	}
 	if s.outcome == states.Failed || s.outcome == states.Unknown {
 		out.failure = likely

@@ -85,23 +85,23 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		e.stopBefore(n, states.Idle, "", "")
 		return nil
 	}
-	if len(owed) > 0 {
-		i.owed, reason = because(owed), ""
+	if unaccounted := e.unaccounted(owed, runs); len(unaccounted) > 0 {
+		i.owed, reason = because(unaccounted), ""
 	}
 	i.maybe = reason
 	e.begins(n, owed)
 	if e.passed(n) {
 		return i
 	}
-	d := e.decide(ctx, n, account(n.inv), n.inv.Guards)
+	d := e.decide(ctx, n, "", account(n.inv), n.inv.Guards)
 	switch {
 	case d.err != nil && ctx.Err() != nil:
 		return nil // pending
 	case d.err != nil:
 		e.failBefore(n, d.err)
 		return nil
-	case d.skip && !d.uncertain():
-		e.stopBefore(n, states.Skipped, d.reason, "")
+	case d.skip:
+		e.skip(n, d)
 		return nil
 	case d.uncertain() && i.maybe == "":
 		i.maybe = d.maybe
@@ -152,6 +152,25 @@ func (e *engine) stopBefore(n *node, outcome states.Outcome, reason, blockedBy s
 	}
 	n.outcome, n.blockedBy = outcome, blockedBy
 	e.recorder.invocation(n, reason)
+}
+
+// skip ends an invocation whose guard says no. Where a plan is not certain of that, what the
+// parts would do is not shown as if it happened, but may happen.
+func (e *engine) skip(n *node, d decision) {
+	if !d.uncertain() {
+		e.stopBefore(n, states.Skipped, d.reason, "")
+		return
+	}
+	n.sent, n.parts = sent{change: perhaps}, map[string]sent{}
+	for k := range n.inv.Parts {
+		p := &n.inv.Parts[k]
+		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), outcome: states.Skipped, reason: d.reason, maybe: d.maybe}
+		n.taint, n.parts[p.Address] = s.taints(), s.sends()
+		s.hasEffects(nil)
+		e.recorder.part(s)
+	}
+	n.outcome = states.Skipped
+	e.recorder.invocation(n, d.reason)
 }
 
 // failBefore ends an invocation whose guard could not be decided.

@@ -33,7 +33,7 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("it took longer than its timeout of %s; its processes were ended", e.after)
 }
 
-// accountError is an error of who acts as another account.
+// accountError is an error of who acts as another account, or is led by one.
 type accountError interface {
 	error
 	Code() string

@@ -35,17 +35,17 @@ type scopedDecision struct {
 	decision
 }
 
-// decide asks an invocation's or a part's guards, as an account. Every only_if must
+// decide asks the guards of an invocation or of one of its parts, as an account. Every only_if must
 // hold, and any unless skips.
-func (e *engine) decide(ctx context.Context, n *node, user string, list []states.Guard) decision {
+func (e *engine) decide(ctx context.Context, n *node, part, user string, list []states.Guard) decision {
 	var unsure decision
 	for k := range list {
 		g := &list[k]
-		d := e.scoped(ctx, n, user, g)
+		d := e.scoped(ctx, n, part, user, g)
 		switch {
 		case d.err != nil, d.skip && !d.uncertain():
 			return d
-		case d.uncertain() && !unsure.uncertain():
+		case d.uncertain() && (!unsure.uncertain() || d.skip && !unsure.skip):
 			unsure = d
 		}
 	}
@@ -54,9 +54,9 @@ func (e *engine) decide(ctx context.Context, n *node, user string, list []states
 
 // scoped decides a guard once a run for its scope. Guards of a handler's waves
 // and of a part are decided anew for each invocation: the scope is theirs.
-func (e *engine) scoped(ctx context.Context, n *node, user string, g *states.Guard) decision {
+func (e *engine) scoped(ctx context.Context, n *node, part, user string, g *states.Guard) decision {
 	if !isShared(g) {
-		return e.ask(ctx, n, user, g)
+		return e.ask(ctx, n, part, user, g)
 	}
 	e.guards.mu.Lock()
 	if e.guards.decided == nil {
@@ -69,7 +69,7 @@ func (e *engine) scoped(ctx context.Context, n *node, user string, g *states.Gua
 		e.guards.decided[key] = d
 	}
 	e.guards.mu.Unlock()
-	d.once.Do(func() { d.decision = e.ask(ctx, n, user, g) })
+	d.once.Do(func() { d.decision = e.ask(ctx, n, "", user, g) })
 	return d.decision
 }
 
@@ -86,7 +86,7 @@ func guardKey(g *states.Guard) string {
 }
 
 // ask decides one guard on the host.
-func (e *engine) ask(ctx context.Context, n *node, user string, g *states.Guard) decision {
+func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.Guard) decision {
 	name := "only_if"
 	if g.Unless {
 		name = "unless"
@@ -101,7 +101,8 @@ func (e *engine) ask(ctx context.Context, n *node, user string, g *states.Guard)
 	if err != nil {
 		return decision{err: err}
 	}
-	holds, what, maybe, err := e.holds(ctx, n, user, c)
+	q := question{node: n, part: part, trace: &host.Trace{}}
+	holds, what, maybe, err := e.holds(ctx, n, user, c, q.trace)
 	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
 		return decision{maybe: "its guard " + dependsOnEarlierGuard}
 	}
@@ -110,6 +111,9 @@ func (e *engine) ask(ctx context.Context, n *node, user string, g *states.Guard)
 	}
 	if err != nil {
 		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
+	}
+	if maybe == "" {
+		maybe = e.because(e.doubt(q), &q)
 	}
 	d := decision{skip: holds == g.Unless, maybe: maybe}
 	if d.skip {
@@ -123,12 +127,12 @@ func (e *engine) ask(ctx context.Context, n *node, user string, g *states.Guard)
 
 // holds reports whether all conditions of a guard hold, in a plan with the
 // reason why that is not certain. what names the condition that decided.
-func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGuard) (holds bool, what, maybe string, err error) {
+func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGuard, trace *host.Trace) (holds bool, what, maybe string, err error) {
 	a := e.acting(ctx, user)
 	if a.err != nil {
 		return false, "", "", a.err
 	}
-	h := a.view(n.taint)
+	h := a.view(n.taint, trace)
 	var names []string
 	if g.When != nil {
 		if n.taint != nil {
@@ -177,12 +181,16 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		names = append(names, g.Command[0]+" ended with 0")
 	}
 	if len(g.WouldChange) > 0 {
-		changes, perhaps, err := e.wouldChange(ctx, n, g.WouldChange)
+		changes, perhaps, err := e.wouldChange(ctx, n, g.WouldChange, trace)
 		if err != nil {
 			return false, "", "", err
 		}
-		if perhaps != "" && maybe == "" && e.planning() {
+		switch {
+		case maybe != "" || !e.planning():
+		case perhaps != "":
 			maybe = perhaps
+		case n.taint != nil:
+			maybe = n.taint.reason()
 		}
 		if !changes {
 			return false, strings.Join(g.WouldChange, ", ") + " would not change", maybe, nil
@@ -203,13 +211,13 @@ func exists(h host.Host, path string) (bool, error) {
 
 // wouldChange plans some invocations and blocks on the host as it is now. A
 // maybe counts as a change; perhaps says so.
-func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string) (changes bool, perhaps string, err error) {
+func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string, trace *host.Trace) (changes bool, perhaps string, err error) {
 	run := e.subset(addresses)
-	o := Options{Host: e.acting(ctx, "").view(n.taint), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
+	o := Options{Host: e.acting(ctx, "").view(n.taint, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
 	if e.options.Become != nil {
 		o.Become = func(ctx context.Context, user string) (host.Host, error) {
 			a := e.acting(ctx, user)
-			return a.view(n.taint), a.err
+			return a.view(n.taint, trace), a.err
 		}
 	}
 	certain := false

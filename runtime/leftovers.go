@@ -109,7 +109,12 @@ func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string
 		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", a.err)
 		return
 	}
-	h := a.host
+	// The directory may be another's, who moves it between a look and a removal: after the
+	// way to it is known, no link is followed.
+	if !below {
+		dir = nearest(a.host, dir)
+	}
+	dir, h := path.Dir(host.Resolve(a.host, path.Join(dir, "x"))), a.host.Still()
 	var left []string
 	var err error
 	if below {
@@ -132,13 +137,22 @@ func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string
 	}
 }
 
+// nearest gives the directory, or the next one above it that is there: where the first
+// of those on the way to it was being made.
+func nearest(h host.Reader, dir string) string {
+	for dir != "/" {
+		if _, err := h.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return dir
+}
+
 // endAbandoned ends the programs of parts that were begun and did not end, once
 // they have had their time. In another boot there are none.
 func (e *engine) endAbandoned(ctx context.Context) {
-	h, ok := e.options.Host.(host.Abandoned)
-	if !ok {
-		return
-	}
+	h := e.options.Host
 	running := map[int]states.Begun{} // by its place in e.past.Unknown
 	look := func() map[int]states.Begun {
 		for i, b := range e.past.Unknown {

@@ -191,7 +191,7 @@ func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
 		switch same := listed && made == states.MadeOf(e); {
 		case !listed || r.spared(e.Name):
 			stays(e.Name)
-		case same:
+		case same && !e.Mount: // what a file system is mounted on is not as it was left
 			ours = append(ours, made)
 		default:
 			left.stays = append(left.stays, e.Name)
@@ -209,7 +209,12 @@ func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
 
 // remove takes away what look has found to be as it was left.
 func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error {
-	root, err := host.OpenDir(h, r.root)
+	at, err := host.OpenPlace(h, r.root)
+	if err != nil {
+		return err
+	}
+	defer at.Dir.Close()
+	root, err := at.Enter()
 	if err != nil {
 		return err
 	}
@@ -225,7 +230,7 @@ func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error 
 	if err := errors.Join(host.RemoveBelow(ctx, root, names), root.Close()); err != nil || !whole {
 		return err
 	}
-	return h.Remove(r.root)
+	return at.Dir.Remove(at.Name)
 }
 
 // shownNames is how many names a change lists.

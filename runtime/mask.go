@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -143,16 +145,40 @@ func (m *masker) text(s string) string {
 	return m.torn(unwrapped(r.Replace(s), r))
 }
 
-// part masks what is said about a part: there its own secrets are hidden where
-// they are quoted, however short they are.
+// part masks what is said about a part: there its own secrets are hidden where they
+// stand as a word, however short they are.
 func (m *masker) part(s *step, text string) string {
 	for _, name := range s.part.Sensitive {
 		for _, short := range shortTexts(s.part.Values[name]) {
 			text = strings.ReplaceAll(text, strconv.Quote(short), strconv.Quote(journal.Masked))
+			text = replaceWord(text, short, journal.Masked)
 		}
 	}
 	return m.text(text)
 }
+
+// replaceWord replaces a text where no letter or digit stands right before or behind it.
+func replaceWord(text, word, by string) string {
+	var out strings.Builder
+	for {
+		at := strings.Index(text, word)
+		if at < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		out.WriteString(text[:at])
+		if isWord(before) || isWord(after) {
+			out.WriteString(word)
+		} else {
+			out.WriteString(by)
+		}
+		text = text[at+len(word):]
+	}
+}
+
+func isWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
 // cutLength is the length from which a text may have been cut at its end.
 const cutLength = 1 << 16
@@ -197,6 +223,11 @@ func (m *masker) changes(s *step) []states.Change {
 			out = append(out, c)
 			continue
 		}
+		if c.From != nil && s.hidFormerly(attribute) {
+			c.From, c.To, c.Diff = journal.Masked, m.value(shown(c.To)), ""
+			out = append(out, c)
+			continue
+		}
 		from, isContent := c.From.(host.Content)
 		to, isAlso := c.To.(host.Content)
 		if late {
@@ -217,6 +248,20 @@ func (m *masker) changes(s *step) []states.Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// hidFormerly reports whether what is on the machine in an attribute may be a secret that
+// an earlier run has put there, though what is wanted there now is none.
+func (s *step) hidFormerly(a *states.Attribute) bool {
+	return a != nil && !a.Key && !commonplace(a) && s.engine.options.Sensitive.Hides(s.part, a.Name)
+}
+
+// shown is a value as a change without a diff shows it.
+func shown(v any) any {
+	if content, ok := v.(host.Content); ok {
+		return summary(content)
+	}
+	return v
 }
 
 // value masks secrets within a plain value.

@@ -29,7 +29,7 @@ func addForms(forms map[string]bool, v any) {
 				continue
 			}
 			forms[s] = true
-			for _, list := range [][]string{base64Cores(s), jsonForms(s), urlForms(s)} {
+			for _, list := range [][]string{base64Cores(s), jsonForms(s), urlForms(s), nestedForms(s)} {
 				for _, form := range list {
 					forms[form] = true
 				}

@@ -149,7 +149,10 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 			o.why = "the module " + c.Type + " does not take its values any more: " + err.Error()
 		}
 	}
-	on := e.acting(ctx, "").view(nil)
+	on := e.acting(ctx, "").view(nil, nil)
+	if o.why == "" {
+		o.why = ledElsewhere(on, m.Paths(c.Values))
+	}
 	if o.why == "" && m.Makes != nil {
 		if o.removal, o.why = e.remover(m, c, declared); o.removal == nil && isGone(on, m.Paths(c.Values)) {
 			e.orphans.forget = append(e.orphans.forget, c)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,8 +81,8 @@ func TestTreeOfAVersionWithoutLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := madeLists(t, m)
-	without := bytes.Replace(data, []byte(`,"made":"`+list[0]+`"`), nil, 1)
-	if len(without) == len(data) {
+	without := regexp.MustCompile(`,"made":"`+list[0]+`"|,"sum":"[0-9a-f]*"`).ReplaceAll(data, nil)
+	if bytes.Contains(without, []byte(list[0])) || bytes.Contains(without, []byte(`"sum"`)) || len(without) == len(data) {
 		t.Fatalf("no list is named: %s", data)
 	}
 	if err := os.WriteFile(path, without, 0o600); err != nil {
@@ -103,6 +104,10 @@ type faulty struct {
 	name  string
 	tried bool
 }
+
+func (f *faulty) OpenDir(path string) (host.Dir, error) { return host.DirByPath(f, path) }
+func (f *faulty) Still() host.Host                      { return host.StillByPath(f) }
+func (f *faulty) ForRun(string) host.Host               { return f }
 
 // WriteFile is host.Writer.WriteFile.
 func (f *faulty) WriteFile(ctx context.Context, path string, c host.Content, m host.Meta) error {

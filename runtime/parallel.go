@@ -60,13 +60,15 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 }
 
 // sameThing lists, for each part, those before it that name the same or nested
-// paths, or the same resource: what they do to it must not be mixed.
+// paths, or the same resource: what they do to it must not be mixed. The same holds
+// for those that set an account up and those that need it.
 func (e *engine) sameThing(parts []*states.Part) [][]int {
 	after := make([][]int, len(parts))
 	at := map[string][]int{}    // by path, who names it
 	below := map[string][]int{} // by path, who names something below it
 	resource := map[string]int{}
-	var anything []int // parts whose paths or keys only the host knows
+	holders, users := map[string][]int{}, map[string][]int{} // by account
+	var anything []int                                       // parts whose paths or keys only the host knows
 	for k, p := range parts {
 		m := e.options.Registry.Lookup(p.Type)
 		if m == nil {
@@ -83,6 +85,15 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 			after[k] = append(after[k], other)
 		}
 		resource[name] = k
+		own, needed := m.Accounts(p.Values)
+		for _, account := range append(needed, "user "+p.Options.Become) {
+			after[k] = append(after[k], holders[account]...)
+			users[account] = append(users[account], k)
+		}
+		for _, account := range own {
+			after[k] = append(append(after[k], holders[account]...), users[account]...)
+			holders[account] = append(holders[account], k)
+		}
 		for _, touched := range touchedPaths(m, p) {
 			touched = path.Clean(touched)
 			after[k] = append(append(after[k], at[touched]...), below[touched]...)

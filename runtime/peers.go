@@ -107,3 +107,20 @@ func (r *recorder) say(s *step, text string) {
 	ev.Reason = r.mask.part(s, text)
 	r.emit(ev)
 }
+
+// noteOnce passes on, what a part leaves alone.
+func (r *recorder) noteOnce(s *step, text string) {
+	r.mu.Lock()
+	known := r.notes[[2]string{s.part.Address, text}]
+	if r.notes == nil {
+		r.notes = map[[2]string]bool{}
+	}
+	r.notes[[2]string{s.part.Address, text}] = true
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	ev := r.event(states.EventSaid, s)
+	ev.Reason = r.mask.part(s, text)
+	r.emit(ev)
+}

@@ -8,13 +8,18 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// What cannot be foreseen makes what depends on it a maybe, and nothing else.
+// What cannot be foreseen makes a maybe of what comes after it and of what may, if that looks
+// at anything, and of nothing else.
 func TestMaybe(t *testing.T) {
 	m := machine()
 	write(t, m, "/same", "same")
 	got := plan(t, m, `
+	state "first" {
+	  file "/sooner" {}
+	}
 	command "build" {
-	  argv = ["good"]
+	  argv    = ["good"]
+	  require = [state.first]
 	}
 	state "before" {
 	  file "/before" {}
@@ -32,6 +37,7 @@ func TestMaybe(t *testing.T) {
 	  file "/later" {}
 	}
 	state "mixed" {
+	  require = [state.first]
 	  file "/first" {}
 	  command "middle" {
 	    argv = ["good"]
@@ -55,19 +61,21 @@ func TestMaybe(t *testing.T) {
 	}
 	`)
 	const unforeseen = "(after command.build, whose effects cannot be foreseen)"
+	const beside = "(command.build, whose effects cannot be foreseen, may come before it)"
 	got.want(t, map[string]string{
+		`state.first.file["/sooner"]`:                                "create",
 		"command.build":                                              "execute",
-		`state.before.file["/before"]`:                               "create",
-		`state.after.file["/same"]`:                                  "no change",
+		`state.before.file["/before"]`:                               "create maybe " + beside,
+		`state.after.file["/same"]`:                                  "no change maybe (unchanged as things are; after command.build, whose effects cannot be foreseen)",
 		`state.after.file["/other"]`:                                 "create maybe " + unforeseen,
 		`state.after.file["/in/a/directory/that/the/command/makes"]`: "create maybe (after state.after.file[\"/other\"], which is not certain)",
-		`state.later.file["/later"]`:                                 "create maybe (after state.handler.file[\"/handled\"], which is not certain)",
-		`state.mixed.file["/first"]`:                                 "create",
+		`state.later.file["/later"]`:                                 "create maybe (after state.idle.file[\"/idle\"], which is not certain)",
+		`state.mixed.file["/first"]`:                                 "create maybe " + beside,
 		`state.mixed.command.middle`:                                 "execute",
 		`state.mixed.file["/last"]`:                                  "create maybe (after state.mixed.command.middle, whose effects cannot be foreseen)",
 		`state.handler.file["/handled"]`:                             `create maybe (if state.after.file["/other"] changes)`,
-		`state.sure.file["/sure"]`:                                   "create",
-		`state.idle.file["/idle"]`:                                   "idle",
+		`state.sure.file["/sure"]`:                                   "create maybe (if state.before changes)",
+		`state.idle.file["/idle"]`:                                   `create maybe (if state.after.file["/same"] changes)`,
 	})
 }
 
@@ -383,5 +391,5 @@ func TestBecome(t *testing.T) {
 // locked is a machine on which nothing may be written.
 type locked struct{ *host.Memory }
 
-// MayWrite is host.Permissions.
-func (locked) MayWrite(string) bool { return false }
+// Access is host.Permissions.
+func (locked) Access(string) host.Access { return host.Access{} }

@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,68 +15,133 @@ import (
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
-// putBack makes a path what it was, as the account that has changed it.
-func (u *undo) putBack(ctx context.Context, former journal.Former, content host.Content) (changed bool, err error) {
-	a := u.engine.acting(ctx, accountOf(u.run, former.Part))
+// putBack makes a path what it was, as the account that has changed it, and reports
+// whether it was something else.
+func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Content) (changed bool, err error) {
+	a := u.engine.acting(ctx, accountOf(u.run, f.Part))
 	if a.err != nil {
 		return false, a.err
 	}
-	return putBack(ctx, a.host, former, content)
-}
-
-// putBack makes a path what it was, and reports whether it was something else.
-func putBack(ctx context.Context, h host.Host, f journal.Former, content host.Content) (changed bool, err error) {
-	now, err := h.Lstat(f.Path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		now, err = host.Info{}, nil
+	at, err := u.place(a.host, f)
+	if errors.Is(err, errNoPlace) && f.Kind == journal.Absent {
+		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if same, err := isAsItWas(h, f, now, content); same || err != nil {
+	defer at.Dir.Close()
+	p := &putting{Former: f, host: a.host, at: at, content: content}
+	changed, err = p.do(ctx)
+	if p.fresh && f.Kind == host.Directory {
+		if made, lost := at.Dir.Lstat(at.Name); lost == nil {
+			u.remade[f.ID] = journal.IDOf(made)
+		}
+	}
+	return changed, err
+}
+
+// isNoDirectory reports whether there is no directory at a path.
+func isNoDirectory(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// putting is one path that is put back.
+type putting struct {
+	journal.Former
+	host    host.Host
+	at      host.Place
+	content host.Content
+	fresh   bool // nothing is there, or not any more
+}
+
+func (p *putting) do(ctx context.Context) (changed bool, err error) {
+	now, err := p.at.Dir.Lstat(p.at.Name)
+	if isNoDirectory(err) {
+		now, err = host.Info{Kind: journal.Absent}, nil
+	}
+	if err != nil {
 		return false, err
 	}
+	if same, err := p.isAsItWas(ctx, now); same || err != nil {
+		return false, err
+	}
+	p.fresh = now.Kind == journal.Absent
 	// What stands in the way of another kind goes first; a file or a link is
 	// replaced by the other in one step.
 	replaces := func(k host.Kind) bool { return k == host.Regular || k == host.Symlink }
-	if now.Kind != "" && now.Kind != f.Kind && !(replaces(now.Kind) && replaces(f.Kind)) {
-		if err := h.Remove(f.Path); err != nil {
+	if !p.fresh && now.Kind != p.Kind && !(replaces(now.Kind) && replaces(p.Kind)) {
+		if err := canWrite(ctx, p.Former, p.content); err != nil {
 			return false, err
 		}
-		changed = true
+		if err := p.at.Dir.Remove(p.at.Name); err != nil {
+			return false, err
+		}
+		changed, p.fresh = true, true
 	}
-	meta := host.Meta{Mode: &f.Mode, UID: &f.UID, GID: &f.GID}
-	err = write(ctx, h, f, changed || now.Kind == "", content, meta)
+	err = p.write(ctx, host.Meta{Mode: &p.Mode, UID: &p.UID, GID: &p.GID})
 	if errors.Is(err, fs.ErrPermission) { // who may not give files away gets the content back at least
-		if again := write(ctx, h, f, changed || now.Kind == "", content, host.Meta{Mode: &f.Mode}); again == nil {
+		if again := p.write(ctx, host.Meta{Mode: &p.Mode}); again == nil {
 			return true, fmt.Errorf("its owner could not be set: %w", err)
 		}
 	}
 	return changed || err == nil, err
 }
 
-// write writes what was at a path; nothing of another kind is in its way.
-func write(ctx context.Context, h host.Host, f journal.Former, missing bool, content host.Content, meta host.Meta) error {
-	switch f.Kind {
-	case "":
+// write writes what was at the place; nothing of another kind is in its way.
+func (p *putting) write(ctx context.Context, meta host.Meta) error {
+	dir, name := p.at.Dir, p.at.Name
+	switch p.Kind {
+	case journal.Absent:
 		return nil
 	case host.Regular:
-		if ofKernel(f.Path) {
-			return tune(h, f.Path, content)
+		if ofKernel(p.Path) {
+			return tune(p.host, p.Path, p.content)
 		}
-		return h.WriteFile(ctx, f.Path, content, meta)
+		return dir.WriteFile(ctx, name, p.content, meta, false)
 	case host.Symlink:
-		return h.Symlink(f.Target, f.Path, meta)
+		return dir.Symlink(p.Target, name, meta)
 	case host.Directory:
-		if missing {
-			return h.Mkdir(f.Path, meta)
+		if p.fresh {
+			return dir.Mkdir(name, meta)
 		}
-		return h.SetMeta(f.Path, meta)
+		return dir.SetMeta(name, meta)
 	}
-	if missing {
-		return fmt.Errorf("a %s was there, which cannot be made anew", f.Kind)
+	if p.fresh {
+		return fmt.Errorf("a %s was there, which cannot be made anew", p.Kind)
 	}
-	return h.SetMeta(f.Path, meta)
+	return dir.SetMeta(name, meta)
+}
+
+// canWrite refuses, before anything goes to make room, what could not be made then.
+func canWrite(ctx context.Context, f journal.Former, content host.Content) error {
+	switch f.Kind {
+	case journal.Absent, host.Symlink, host.Directory:
+		return nil
+	case host.Regular:
+		return isWhole(ctx, content)
+	}
+	return fmt.Errorf("a %s was there, which cannot be made anew", f.Kind)
+}
+
+// isWhole gives an error if content is not what it was.
+func isWhole(ctx context.Context, content host.Content) error {
+	r, err := content.Open()
+	if err != nil {
+		return err
+	}
+	same, err := holds(ctx, r, content)
+	if err == nil && !same {
+		err = errors.New("the copy of what was there is damaged")
+	}
+	return err
+}
+
+// holds reads a file to its end, closes it, and reports whether it holds a content.
+func holds(ctx context.Context, r io.ReadCloser, content host.Content) (bool, error) {
+	digest := sha256.New()
+	size, err := io.Copy(digest, host.ReaderWithin(ctx, r))
+	err = errors.Join(err, r.Close())
+	return size == content.Size() && hex.EncodeToString(digest.Sum(nil)) == content.Sum(), err
 }
 
 // ofKernel tells the files that a kernel shows, in whose place no other can be put.
@@ -94,24 +161,27 @@ func tune(h host.Host, name string, content host.Content) error {
 	return host.Tune(h, name, strings.TrimSuffix(string(text), "\n"))
 }
 
-// isAsItWas compares what is at a path with what was.
-func isAsItWas(h host.Host, f journal.Former, now host.Info, content host.Content) (bool, error) {
-	if now.Kind != f.Kind || f.Kind == "" {
-		return now.Kind == f.Kind, nil
+// isAsItWas compares what is at the place with what was.
+func (p *putting) isAsItWas(ctx context.Context, now host.Info) (bool, error) {
+	if now.Kind != p.Kind || p.Kind == journal.Absent {
+		return now.Kind == p.Kind, nil
 	}
-	if now.UID != f.UID || now.GID != f.GID || now.Kind != host.Symlink && now.Mode != f.Mode {
+	if now.UID != p.UID || now.GID != p.GID || now.Kind != host.Symlink && now.Mode != p.Mode {
 		return false, nil
 	}
 	switch now.Kind {
 	case host.Symlink:
-		target, err := h.ReadLink(f.Path)
-		return target == f.Target, err
+		target, err := p.at.Dir.ReadLink(p.at.Name)
+		return target == p.Target, err
 	case host.Regular:
-		if now.Size != f.Size {
+		if now.Size != p.Size && !ofKernel(p.Path) {
 			return false, nil
 		}
-		there, err := host.ReadContent(h, f.Path, now)
-		return err == nil && there.Equal(content), err
+		there, _, err := p.at.Dir.Open(p.at.Name)
+		if err != nil {
+			return false, err
+		}
+		return holds(ctx, there, p.content)
 	}
 	return true, nil
 }

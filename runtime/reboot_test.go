@@ -207,7 +207,7 @@ func TestRebootIsRefused(t *testing.T) {
 func TestPlanOfReboot(t *testing.T) {
 	r := newRebooter(t)
 	got := plan(t, r.Memory, rebooting)
-	got.want(t, map[string]string{"reboot.kernel": "execute"})
+	got.want(t, map[string]string{"reboot.kernel": "execute maybe (command.beside, whose effects cannot be foreseen, may come before it)"})
 	if row := got.row(`file["/after"]`); !strings.HasPrefix(row, "create") || !strings.Contains(row, "reboot.kernel") || r.told > 0 {
 		t.Errorf("what follows is %q; told %d times", row, r.told)
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -28,6 +26,7 @@ type recorder struct {
 	changed bool                  // anything, ever
 	made    bool                  // a resource, since the journal was last synced
 	err     error                 // of the journal; nothing new is begun after it
+	notes   map[[2]string]bool    // that were told, by address and text
 }
 
 func newRecorder(e *engine, stop context.CancelCauseFunc) *recorder {
@@ -165,14 +164,13 @@ func (r *recorder) durable() error {
 
 // syncHost makes durable what was done on the host since the last time.
 func (r *recorder) syncHost() error {
-	syncer, ok := r.engine.options.Host.(host.Syncer)
-	if !ok || !r.acted || r.engine.options.Journal == nil {
+	if !r.acted || r.engine.options.Journal == nil {
 		return nil
 	}
 	if r.made {
 		return r.durable()
 	}
-	if err := errors.Join(syncer.Sync(), r.engine.syncActors()); err != nil {
+	if err := errors.Join(r.engine.options.Host.Sync(), r.engine.syncActors()); err != nil {
 		return err
 	}
 	r.acted = false
@@ -249,18 +247,12 @@ func (r *recorder) part(s *step) {
 	}
 	planned := r.engine.planning() && s.outcome != states.Skipped && s.outcome != states.Blocked && s.outcome != states.Idle
 	switch {
-	case planned && s.outcome == states.Failed:
-		ev.Outcome, ev.Certain = states.Failed, new(true)
 	case planned:
-		ev.Action, ev.Certain = states.NoChange, new(true)
-		if s.outcome == states.Changed {
-			ev.Action, ev.Certain = s.action, new(s.maybe == "")
-			if s.maybe != "" {
-				ev.Reason = r.mask.part(s, strings.TrimPrefix(s.reason+"; "+s.maybe, "; "))
-			}
-		}
+		r.foretell(s, &ev)
 	default:
-		ev.Outcome = s.outcome
+		if ev.Outcome = s.outcome; s.maybe != "" && s.outcome == states.Skipped {
+			ev.Certain, ev.Reason = new(false), r.mask.part(s, "skipped as things are, "+s.reason+"; "+s.maybe)
+		}
 		if s.outcome == states.Changed || s.outcome == states.Failed || s.outcome == states.Unknown {
 			ev.Action = s.action
 		}
@@ -315,7 +307,11 @@ func (r *recorder) count(ev *states.Event) {
 	case states.Execute:
 		c.Execute++
 	}
-	if ev.Certain != nil && !*ev.Certain {
+	switch {
+	case ev.Certain == nil || *ev.Certain:
+	case ev.Action == states.NoChange, ev.Outcome == states.Skipped:
+		c.AsThingsAre++
+	default:
 		c.Maybe++
 	}
 	switch outcome := ev.Outcome; {
@@ -378,6 +374,9 @@ func (r *recorder) output(s *step) string {
 		}
 	}
 	message, _ := values["message"].(string)
+	if message != "" && s.hides("message") { // known by its mark, however short it is
+		return journal.Masked
+	}
 	return r.mask.text(message)
 }
 

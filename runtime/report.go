@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/states"
@@ -65,6 +66,20 @@ func (r *recorder) runFailed() bool {
 		}
 	}
 	return r.engine.confirms.unconfirmed()
+}
+
+// foretell makes an event the row of a plan.
+func (r *recorder) foretell(s *step, ev *states.Event) {
+	ev.Action, ev.Certain = states.NoChange, new(s.maybe == "")
+	switch s.outcome {
+	case states.Failed:
+		ev.Action, ev.Outcome = "", states.Failed
+	case states.Changed:
+		ev.Action = s.action
+	}
+	if s.maybe != "" {
+		ev.Reason = r.mask.part(s, strings.TrimPrefix(s.reason+"; "+s.maybe, "; "))
+	}
 }
 
 // report lists every part of the run in its order. The recorder's lock is held.

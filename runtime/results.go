@@ -99,6 +99,8 @@ func (e *engine) keep(s *step) {
 		resource = s.left
 	}
 	switch {
+	case e.planning() && s.outcome == states.Skipped && s.maybe != "":
+		l.late = true
 	case s.outcome == states.Skipped:
 		l.none = "it was skipped (" + s.reason + ")"
 	case s.outcome == states.Idle:

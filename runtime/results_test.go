@@ -132,7 +132,8 @@ func TestPlanOfResults(t *testing.T) {
 	write(t, m, "/old", "old\n")
 	site := `
 	command "c" {
-	  argv = ["say", "hello"]
+	  argv    = ["say", "hello"]
+	  require = [state.known, state.read]
 	}
 	command "reads" {
 	  argv = ["say", "read"]

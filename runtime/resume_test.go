@@ -108,9 +108,15 @@ func TestResumeAfterDeathAtEachOperation(t *testing.T) {
 	}
 }
 
+// interrupter is a test that interrupts runs.
+type interrupter interface {
+	Context() context.Context
+	Fatal(...any)
+}
+
 // interrupted applies a run that ends as its stop-th event is told, or before by
 // itself; by is nil for a run that begins.
-func interrupted(t *rapid.T, h host.Host, run *states.StateRun, folder *journal.Folder, by *journal.Run, stop int, dies bool) *runtime.Result {
+func interrupted(t interrupter, h host.Host, run *states.StateRun, folder *journal.Folder, by *journal.Run, stop int, dies bool) *runtime.Result {
 	record := by
 	if record == nil {
 		var err error

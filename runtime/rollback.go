@@ -110,14 +110,15 @@ type undo struct {
 	kept     []string        // directories that others use by now
 	unrun    []string        // handlers whose secrets nobody knows any more
 	problems []error
-	reason   string // why the engine says that they run
+	remade   map[journal.DirID]journal.DirID // directories that were put back, by what they were
+	reason   string                          // why the engine says that they run
 }
 
 // restore puts back the paths, the last that was changed first. What something
 // that is put back later stands in the way of is tried again after that. All of it
 // is durable on return.
 func (u *undo) restore(ctx context.Context) {
-	u.paths, u.parts = map[string]bool{}, map[string]bool{}
+	u.paths, u.parts, u.remade = map[string]bool{}, map[string]bool{}, map[journal.DirID]journal.DirID{}
 	pending := u.backup.Of(u.block)
 	slices.Reverse(pending)
 	if u.late { // nobody knows how far it came, nor which handlers have run
@@ -136,13 +137,16 @@ func (u *undo) restore(ctx context.Context) {
 				u.restored(former)
 			}
 			switch {
-			case former.Kind == "" && errors.Is(err, syscall.ENOTEMPTY):
+			case former.Kind == journal.Absent && errors.Is(err, syscall.ENOTEMPTY):
 				u.kept = append(u.kept, former.Path)
 			case err != nil:
 				u.problems = append(u.problems, fmt.Errorf("%s: %w", former.Path, err))
 			}
 			return err == nil
 		})
+	}
+	if err := u.backup.Wrong(); err != nil {
+		u.problems = append(u.problems, err)
 	}
 	u.engine.recorder.syncAll()
 }
@@ -253,11 +257,14 @@ func (u *undo) event(e *engine, why error, interrupted bool, stays []string) sta
 	case why != nil:
 		f.Message += "; " + why.Error()
 	}
-	if len(stays) > 0 {
-		f.Message += "; not undone, since no file: " + strings.Join(stays[:min(len(stays), 10)], ", ")
-		if more := len(stays) - 10; more > 0 {
-			f.Message += fmt.Sprintf(" and %d more", more)
-		}
+	// Of a part whose path is put back, its program may have done something else as well.
+	half := func(part string) bool { return u.parts[part] }
+	if some := firstOf(slices.DeleteFunc(slices.Clone(stays), half)); some != "" {
+		f.Message += "; not undone, since no file: " + some
+	}
+	stays = slices.DeleteFunc(slices.Clone(stays), func(part string) bool { return !half(part) })
+	if some := firstOf(stays); some != "" {
+		f.Message += "; undone as far as it is a file, but not what else its program did: " + some
 	}
 	if len(u.kept) > 0 {
 		f.Message += "; not removed, since not empty: " + strings.Join(u.kept, ", ")
@@ -270,10 +277,22 @@ func (u *undo) event(e *engine, why error, interrupted bool, stays []string) sta
 		ev.Outcome = ""
 		f.Message += "; " + errors.Join(u.problems...).Error()
 		f.Hint = "what was there is kept in " + u.backup.Dir() + "; the next apply tries again"
+		if u.backup.Wrong() != nil {
+			f.Hint = "what was there is kept in " + u.backup.Dir() + ", where index.jsonl names it: put it back by hand. It is kept until the block's check passes"
+		}
 	}
 	f.Message = e.recorder.mask.text(f.Message)
 	ev.Error = f
 	return ev
+}
+
+// firstOf names the first parts of a list, and says how many more there are.
+func firstOf(parts []string) string {
+	text := strings.Join(parts[:min(len(parts), 10)], ", ")
+	if more := len(parts) - 10; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // undone takes note that parts are no longer as they were made.
@@ -306,7 +325,7 @@ func (u *undo) handlers(ctx context.Context) {
 	o := u.engine.options
 	o.Journal, o.Past, o.Parallel, o.locks, o.outer = nil, past, 1, u.engine.locks, &u.engine.results
 	o.Events = u.forward
-	result, err := carryOut(ctx, &run, o, nil)
+	result, err := carryOut(ctx, &run, o, nil, nil)
 	if err == nil && result.Failed {
 		err = errors.New("a handler failed that was to pick it up")
 	}

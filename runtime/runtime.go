@@ -47,6 +47,9 @@ type Options struct {
 	// Managed is what sites have created here; in an apply nil stands for that of
 	// the Journal. Without it nothing is known to be no longer declared.
 	Managed *journal.Managed
+	// Sensitive is what earlier runs have put on the machine that is not to be shown,
+	// though the run may want what may be; nil: nothing is known.
+	Sensitive journal.SensitiveAttributes
 
 	// Become gives the machine as another account acts on it, for parts with that
 	// option. Nil: they fail.
@@ -83,8 +86,21 @@ func Plan(ctx context.Context, run *states.StateRun, o Options) (*Result, error)
 		return nil, err
 	}
 	o.Journal, o.Parallel = nil, 1
-	shadow := host.NewShadow(o.Host)
-	return carryOut(ctx, run, o, shadow)
+	tell := o.Events
+	for known := (&effects{}).foreseen(); ; known = known.foreseen() {
+		var events []states.Event
+		o.Events = func(ev states.Event) { events = append(events, ev) }
+		result, err := carryOut(ctx, run, o, host.NewShadow(o.Host), known)
+		if known.again && err == nil && ctx.Err() == nil {
+			continue
+		}
+		for _, ev := range events {
+			if tell != nil {
+				tell(ev)
+			}
+		}
+		return result, err
+	}
 }
 
 // Apply makes the host what the run declares. Failures of parts are events and
@@ -103,7 +119,7 @@ func Apply(ctx context.Context, run *states.StateRun, o Options) (*Result, error
 			return nil, err
 		}
 	}
-	return carryOut(ctx, run, o, nil)
+	return carryOut(ctx, run, o, nil, nil)
 }
 
 func (o *Options) check() error {
@@ -140,12 +156,13 @@ type engine struct {
 	// predicted holds what a plan takes for granted, by type and key: the
 	// wanted resource of a part whose act cannot be foreseen, nil for removed.
 	predicted map[string]any
+	effects   *effects // of a plan
 }
 
 // carryOut runs everything; with a shadow it is a plan.
-func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host.Shadow) (*Result, error) {
+func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host.Shadow, known *effects) (*Result, error) {
 	e := &engine{
-		options: o, shadow: shadow, run: run,
+		options: o, shadow: shadow, run: run, effects: known,
 		locks:     cmp.Or(o.locks, &lockSet{}),
 		predicted: map[string]any{},
 	}
@@ -167,8 +184,8 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.awaitConfirms(); err != nil {
 		return nil, err
 	}
-	if r, ok := o.Host.(host.Runner); ok && o.Journal != nil && shadow == nil {
-		e.options.Host = r.ForRun(o.Journal.ID())
+	if o.Journal != nil && shadow == nil {
+		e.options.Host = o.Host.ForRun(o.Journal.ID())
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -144,7 +144,7 @@ func content(t failer, h host.Host, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := host.ReadContent(h, path, info)
+	c, err := host.ReadContent(context.Background(), h, path, info)
 	if err != nil {
 		t.Fatal(err)
 	}

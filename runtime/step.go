@@ -20,7 +20,8 @@ type step struct {
 	part       *states.Part
 	module     *states.Module
 	actor      *actor
-	host       host.Host // as the actor sees it
+	host       host.Host  // as the actor sees it
+	trace      host.Trace // of a plan: what it looks at
 
 	late       []string // of a plan: attributes that only an apply will know
 	asked      any      // the wanted resource as Read is asked for it, before Fill
@@ -42,6 +43,9 @@ type step struct {
 	touched    bool           // something changed, though the part failed
 	unforeseen bool           // a plan cannot know what the act does
 	maybe      string         // why a plan's row is not certain
+	refusal    string         // why the acting user may not do what a plan has done on the shadow
+	writes     int            // how often a plan has written to the shadow for it
+	shaken     bool           // since another part's act may come before it, and for no other reason
 	outcome    states.Outcome
 	reason     string
 	err        error
@@ -100,17 +104,20 @@ func (s *step) prepare(ctx context.Context) bool {
 	case s.actor.absent && s.maybe == "":
 		s.maybe = "it acts as " + s.part.Options.Become + ", an account that this run makes"
 	}
-	s.host = s.engine.hostOf(s.node, s.part, s.actor)
+	s.noteRefusals() // of who came before
+	s.refusal, s.writes = "", 0
+	s.host = s.engine.hostOf(ctx, s.node, s.part, s.actor, &s.trace)
 	begun := s.engine.wasBegun(s.part)
 	d := decision{} // one that let it through before
 	if begun == nil {
-		d = s.engine.decide(ctx, s.node, s.part.Options.Become, s.part.Guards)
+		d = s.engine.decide(ctx, s.node, s.part.Address, s.part.Options.Become, s.part.Guards)
 	}
 	switch {
 	case d.err != nil:
 		return s.fail(d.err)
-	case d.skip && !d.uncertain():
-		s.outcome, s.reason = states.Skipped, d.reason
+	case d.skip:
+		s.outcome, s.reason, s.module = states.Skipped, d.reason, s.engine.moduleOf(s.part)
+		s.maybe = d.maybe // what is certain is that it is skipped, or that it may not be
 		return false
 	case d.uncertain() && s.maybe == "":
 		s.maybe = d.maybe
@@ -207,6 +214,7 @@ func (s *step) look(ctx context.Context) bool {
 
 // observe completes the wanted resource and reads the one that is there.
 func (s *step) observe(ctx context.Context) (err error) {
+	ctx = states.WithNote(ctx, func(text string) { s.engine.recorder.noteOnce(s, text) })
 	if s.module.Complete != nil && s.part.Ensure != states.Absent {
 		if s.want, err = s.module.Complete(ctx, s.host, s.want); err != nil {
 			return err
@@ -241,6 +249,9 @@ func (s *step) lookInVain(err error) bool {
 	case s.node.taint == nil:
 		s.maybe = dependsOnEarlier
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return false // nobody knows how it ends; who looks at it next is refused, too, or is root
+	}
 	s.engine.predicted[s.identity()] = s.want
 	if s.want != nil { // what it does not say nobody knows
 		s.engine.predicted[s.identity()] = obscured{}
@@ -269,12 +280,23 @@ func (s *step) fail(err error) bool {
 	return false
 }
 
-// settleCertainty gives the rows of a plan that would act or fail the reason why
-// they are not certain, and lets what cannot be foreseen taint what follows.
+// settleCertainty gives the rows of a plan the reason why they are not certain, and
+// lets what cannot be foreseen taint what follows.
 func (s *step) settleCertainty() {
 	acts := s.outcome == states.Changed || s.outcome == states.Failed
-	if !s.engine.planning() || !acts {
+	if s.outcome == states.Skipped && s.maybe != "" {
+		s.hasEffects(nil)
+		return
+	}
+	if !s.engine.planning() || !acts && s.outcome != states.Unchanged {
 		s.maybe = ""
+		return
+	}
+	q := question{s.node, s.part.Address, s.identity(), &s.trace}
+	cause := s.engine.doubt(q)
+	defer s.hasEffects(cause)
+	if !acts {
+		s.maybe, s.shaken = asThingsAre("unchanged", s.engine.because(cause, &q)), cause != nil
 		return
 	}
 	if s.maybe == "" && s.node.taint != nil {
@@ -294,6 +316,9 @@ func (s *step) settleCertainty() {
 			}
 		}
 	}
+	if s.maybe == "" && cause != nil {
+		s.maybe, s.shaken = s.engine.because(cause, &q), true
+	}
 }
 
 // wouldFail says so of a part that is not certain.
@@ -311,38 +336,48 @@ const saidHidden = "what it said is sensitive, and hidden"
 // by a user without rights is a common thing, and is not to claim what this
 // user cannot do.
 func (s *step) forbidden() string {
-	if s.actor != nil && s.actor.absent {
+	if s.actor == nil || s.actor.absent || s.actor.shadow == nil {
 		return ""
 	}
 	if s.rootless() {
 		return "only root may do it; run as root to know"
 	}
-	actor, known := s.machine().(host.Actor)
-	if !known || s.module == nil {
+	shadow := s.actor.shadow
+	switch privileged := shadow.Credentials().Privileged; {
+	case s.refusal != "":
+		return s.refusal
+	case s.outcome == states.Failed && errors.Is(s.err, fs.ErrPermission) && !privileged:
+		return "what it needs is denied to " + s.who() + "; run as root to know"
+	case privileged || s.writes > 0 || s.module == nil || s.module.IsAct():
 		return ""
 	}
-	if uid, _ := actor.Actor(); uid == 0 {
-		return ""
-	}
-	permissions, known := s.machine().(host.Permissions)
-	if !known || s.module.IsAct() {
-		return ""
-	}
-	for _, path := range s.module.Paths(s.part.Values) {
-		if !permissions.MayWrite(path) {
-			return s.who() + " may not write " + path + "; run as root to know"
+	for _, path := range s.module.Paths(s.part.Values) { // what it writes is not foreseen
+		if r := shadow.Refuses(path); r != nil {
+			return r.Reason(s.who())
 		}
 	}
 	return ""
 }
 
+// noteRefusals takes over from the shadow what the acting user may not do of what a
+// plan has just done there.
+func (s *step) noteRefusals() {
+	if s.actor == nil || s.actor.shadow == nil {
+		return
+	}
+	refused, writes := s.actor.shadow.Refusals()
+	s.writes += writes
+	if len(refused) > 0 && s.refusal == "" {
+		s.refusal = refused[0].Reason(s.who())
+	}
+}
+
 // rootless reports whether the part is one for root, and somebody else acts.
 func (s *step) rootless() bool {
-	actor, known := s.machine().(host.Actor)
-	if !known || s.module == nil || !s.module.Root {
+	if s.module == nil || !s.module.Root {
 		return false
 	}
-	uid, _ := actor.Actor()
+	uid, _ := s.machine().Actor()
 	return uid != 0
 }
 

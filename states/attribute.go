@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"math/big"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,12 +60,21 @@ type Attribute struct {
 	Path     bool   `json:"path,omitempty"`
 	// Device and OnDevice mark names of network devices: of one that the part sets
 	// up, or of one that it needs.
-	Device    bool `json:"device,omitempty"`
-	OnDevice  bool `json:"on_device,omitempty"`
+	Device   bool `json:"device,omitempty"`
+	OnDevice bool `json:"on_device,omitempty"`
+	// User and Group mark names of accounts that the part sets up, OfUser and OfGroup
+	// those that have to be there for it.
+	User      bool `json:"user,omitempty"`
+	Group     bool `json:"group,omitempty"`
+	OfUser    bool `json:"of_user,omitempty"`
+	OfGroup   bool `json:"of_group,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
 	// Within marks a directory that the part works in, which another one may set up
 	// or remove; nothing in it is the part's.
 	Within bool `json:"within,omitempty"`
+	// Below marks a path that the part makes in a directory, or on a file system, which
+	// another one may set up or remove; other parts may set up what is at the path itself.
+	Below bool `json:"below,omitempty"`
 	// Widens marks how-to attributes that extend the part to what it has not made
 	// itself. They count only while it is declared: what is removed since it is
 	// not any more is removed without them.
@@ -142,53 +150,6 @@ func (s *Schema) Remembered(values map[string]any) map[string]any {
 		}
 	}
 	return found
-}
-
-// devices is where the kernel shows its network devices.
-const devices = "/sys/class/net/"
-
-// Places lists the directories on the host that a part with these values works in.
-func (s *Schema) Places(values map[string]any) []string {
-	var places []string
-	for _, a := range s.Attributes {
-		if v, ok := values[a.Name].(string); ok && a.Within {
-			places = append(places, v)
-		}
-	}
-	return places
-}
-
-// Paths lists the paths on the host that a part with these values touches. What
-// stands in an attribute of paths and is no path, as the word for a source that has
-// none, touches nothing.
-func (s *Schema) Paths(values map[string]any) []string {
-	var paths []string
-	for _, a := range s.Attributes {
-		name, _ := values[a.Name].(string)
-		switch {
-		case a.Device && name != "":
-			paths = append(paths, devices+name)
-			continue
-		case a.OnDevice && name != "":
-			paths = append(paths, devices+name+"/"+s.Name)
-			continue
-		case !a.Path:
-			continue
-		}
-		switch v := values[a.Name].(type) {
-		case string:
-			if path.IsAbs(v) {
-				paths = append(paths, v)
-			}
-		case []any:
-			for _, e := range v {
-				if p, ok := e.(string); ok && path.IsAbs(p) {
-					paths = append(paths, p)
-				}
-			}
-		}
-	}
-	return paths
 }
 
 // Normalize turns a plain value (nil, bool, string, json.Number, []any,

@@ -74,10 +74,20 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.Path = true
 		case "within":
 			a.Within = true
+		case "below":
+			a.Below = true
 		case "device":
 			a.Device = true
 		case "on_device":
 			a.OnDevice = true
+		case "user":
+			a.User = true
+		case "group":
+			a.Group = true
+		case "of_user":
+			a.OfUser = true
+		case "of_group":
+			a.OfGroup = true
 		case "sensitive":
 			a.Sensitive = true
 		case "set":
@@ -329,7 +339,11 @@ func encodeContent(c host.Content) any {
 	if text, ok := c.Inline(); ok {
 		return text
 	}
-	return map[string]any{"sha256": c.Sum(), "size": json.Number(fmt.Sprint(c.Size()))}
+	out := map[string]any{"size": json.Number(fmt.Sprint(c.Size()))}
+	if c.IsRead() {
+		out["sha256"] = c.Sum()
+	}
+	return out
 }
 
 func encodeSource(s *Source) any {

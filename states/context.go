@@ -10,6 +10,8 @@ type peersKey struct{}
 
 type sayKey struct{}
 
+type noteKey struct{}
+
 type declaredKey struct{}
 
 // WithPeers lets Peers answer.
@@ -63,6 +65,19 @@ func Say(ctx context.Context, text string) {
 	}
 }
 
+// WithNote lets Note be heard.
+func WithNote(ctx context.Context, note func(text string)) context.Context {
+	return context.WithValue(ctx, noteKey{}, note)
+}
+
+// Note tells the user what a part leaves alone though it might be expected to change it,
+// in a plan as well. The same text is told once.
+func Note(ctx context.Context, text string) {
+	if note, ok := ctx.Value(noteKey{}).(func(string)); ok {
+		note(text)
+	}
+}
+
 // UncertainError is what only the act can know: in a plan the reason why the row is
 // not certain.
 type UncertainError struct{ Reason string }
@@ -72,6 +87,17 @@ func (e *UncertainError) Error() string { return e.Reason }
 
 // Unwrap says that it cannot be foreseen.
 func (e *UncertainError) Unwrap() error { return host.ErrUnforeseeable }
+
+// MissingError is the error of an Act whose object is not on the host at all, such as a
+// service that is not installed. A handler that a notification has started then has nothing
+// to do; any other act fails.
+type MissingError struct{ Err error }
+
+// Error gives what is missing.
+func (e *MissingError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error.
+func (e *MissingError) Unwrap() error { return e.Err }
 
 // AdviceError is an error with advice for the user.
 type AdviceError struct {

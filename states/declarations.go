@@ -153,7 +153,7 @@ func (p *PartDeclaration) LateKey(m *Module) bool {
 // known only on the host.
 func (p *PartDeclaration) LatePath(m *Module) bool {
 	for _, a := range m.Attributes {
-		if (a.Path || a.Within) && p.Results[a.Name] != nil {
+		if (a.Path || a.Within || a.Below) && p.Results[a.Name] != nil {
 			return true
 		}
 	}

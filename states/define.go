@@ -29,7 +29,7 @@ func Define[T any](t Type[T]) *Module {
 			return readable(t.Validate(*r.(*T)))
 		},
 		Fill:   func(have, want any) any { return c.fill(pointer[T](have), want.(*T)) },
-		Claims: t.Claims,
+		Claims: t.Claims, Needs: t.Needs,
 	}
 	m.Diff = func(have, want any) []Change {
 		if t.Diff != nil && want != nil {

@@ -145,6 +145,9 @@ type Counts struct {
 	Remove  int `json:"remove,omitempty"`
 	Execute int `json:"execute,omitempty"`
 	Maybe   int `json:"maybe,omitempty"`
+	// AsThingsAre are those of Unchanged and of Skipped that are not certain: something
+	// before them may change what they look at.
+	AsThingsAre int `json:"as_things_are,omitempty"`
 }
 
 // Report is what is, part by part: the end of a run.

@@ -242,7 +242,8 @@ func (x *Expr) Masked(text string, all bool) *Expr {
 	return &masked
 }
 
-// Secrets lists the values of the sensitive literals.
+// Secrets lists the values of the sensitive literals. The keys of an object are none: only
+// what they name is secret.
 func (x *Expr) Secrets() []any {
 	if x.Kind == ExprLiteral {
 		if x.Sensitive {
@@ -251,10 +252,11 @@ func (x *Expr) Secrets() []any {
 		return nil
 	}
 	var found []any
-	for _, a := range x.Args {
-		if a != nil {
-			found = append(found, a.Secrets()...)
+	for i, a := range x.Args {
+		if a == nil || x.Kind == ExprObject && i%2 == 0 && a.Kind == ExprLiteral {
+			continue
 		}
+		found = append(found, a.Secrets()...)
 	}
 	return found
 }

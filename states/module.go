@@ -43,6 +43,9 @@ type Module struct {
 	// Claims gives what a part with these canonical values, which lack what is known only
 	// later, holds to be so beside its own resource; see Claim.
 	Claims func(values map[string]any, absent bool) []Claim
+	// Needs gives the accounts, as Schema.Accounts lists them, that have to be there for a
+	// part with these values beside those that stand in attributes of their own.
+	Needs func(values map[string]any) []string
 
 	// Complete fills in what only the host knows, by Queries alone.
 	Complete func(ctx context.Context, h host.Host, want any) (any, error)
@@ -136,8 +139,11 @@ type Schema struct {
 //	kept      is remembered, so that what is not declared any more can be removed
 //	path      a path on the host that the part touches (value or list)
 //	within    a directory on the host that the part works in
+//	below     a path on the host that the part makes below directories of others
 //	device    the name of a network device that the part sets up
 //	on_device the name of a network device that the part needs
+//	user      the name of a user that the part sets up; group: of a group
+//	of_user   the name of a user that has to be there for it; of_group: of a group
 //	set       a list without order or repeats
 //	sensitive never shown
 //
@@ -160,7 +166,9 @@ type Type[T any] struct {
 
 	Validate func(want T) error
 	// Claims is Module.Claims.
-	Claims   func(values map[string]any, absent bool) []Claim
+	Claims func(values map[string]any, absent bool) []Claim
+	// Needs is Module.Needs.
+	Needs    func(values map[string]any) []string
 	Complete func(ctx context.Context, h host.Host, want *T) error
 	// Diff replaces the comparison attribute by attribute.
 	Diff func(have *T, want T) []Change

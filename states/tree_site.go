@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -23,7 +24,7 @@ func ReadTree(site fs.FS, dir string) ([]TreeEntry, error) {
 	if known, ok := site.(TreeFS); ok {
 		return known.Tree(dir)
 	}
-	return readTree(siteReader{site}, dir)
+	return readTree(context.Background(), siteReader{site}, dir)
 }
 
 // OpenFile opens a regular file of a site.
@@ -34,13 +35,13 @@ func OpenFile(site fs.FS, name string) (io.ReadCloser, error) {
 	return site.Open(name)
 }
 
-func readTree(r host.Reader, dir string) ([]TreeEntry, error) {
+func readTree(ctx context.Context, r host.Reader, dir string) ([]TreeEntry, error) {
 	d, err := host.OpenDir(r, path.Join("/", dir))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer d.Close()
-	entries, err := host.ReadTree(context.Background(), d, host.TreeOptions{})
+	entries, err := host.ReadTree(ctx, d, host.TreeOptions{Mounts: true})
 	for i := range entries {
 		e := &entries[i]
 		e.UID, e.GID = 0, 0
@@ -68,16 +69,18 @@ func treeDigest(entries []TreeEntry) string {
 
 // WithTrees gives a site's files that remember the entries of the directories for
 // which they were asked. Where the site is a directory of this machine, r reads it
-// as "/", which is faster; nil: the files themselves are read.
-func WithTrees(site fs.FS, r host.Reader) fs.FS {
+// as "/", which is faster; nil: the files themselves are read. All reading ends with
+// ctx.
+func WithTrees(ctx context.Context, site fs.FS, r host.Reader) fs.FS {
 	if r == nil {
 		r = siteReader{site}
 	}
-	return &treesFS{FS: site, reader: r, known: map[string][]TreeEntry{}}
+	return &treesFS{FS: site, ctx: ctx, reader: r, known: map[string][]TreeEntry{}}
 }
 
 type treesFS struct {
 	fs.FS
+	ctx    context.Context
 	reader host.Reader
 	mu     sync.Mutex
 	known  map[string][]TreeEntry
@@ -90,7 +93,7 @@ func (f *treesFS) Tree(dir string) ([]TreeEntry, error) {
 	if entries, ok := f.known[dir]; ok {
 		return entries, nil
 	}
-	entries, err := readTree(f.reader, dir)
+	entries, err := readTree(f.ctx, f.reader, dir)
 	if err == nil {
 		f.known[dir] = entries
 	}
@@ -99,7 +102,56 @@ func (f *treesFS) Tree(dir string) ([]TreeEntry, error) {
 
 // OpenFile is TreeFS.OpenFile.
 func (f *treesFS) OpenFile(name string) (io.ReadCloser, error) {
-	return f.reader.Open(path.Join("/", name))
+	file, err := f.reader.Open(path.Join("/", name))
+	if err != nil {
+		return nil, err
+	}
+	return fileWithin(f.ctx, file), nil
+}
+
+// Open is fs.FS.
+func (f *treesFS) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return siteFile{file, host.ReaderWithin(f.ctx, file)}, nil
+}
+
+// siteFile is a file that is read no longer than somebody waits for it.
+type siteFile struct {
+	fs.File
+	within io.Reader
+}
+
+// Read is fs.File.
+func (f siteFile) Read(p []byte) (int, error) { return f.within.Read(p) }
+
+// ReadDir is fs.ReadDirFile.
+func (f siteFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	d, ok := f.File.(fs.ReadDirFile)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return d.ReadDir(n)
+}
+
+// fileWithin is a file that is read no longer than ctx lasts; also in the middle, where
+// that can be done.
+func fileWithin(ctx context.Context, f io.ReadCloser) io.ReadCloser {
+	within := struct {
+		io.Reader
+		io.Closer
+	}{host.ReaderWithin(ctx, f), f}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return within
+	}
+	return struct {
+		io.Reader
+		io.Closer
+		io.ReaderAt
+	}{within.Reader, f, at}
 }
 
 // Lstat is fs.ReadLinkFS.

@@ -3,7 +3,6 @@ package stdlib_test
 import (
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,7 +89,8 @@ component "inner" {
 			Files:       map[string]simulated.File{"/etc/ssl/ca/inner.chain.pem": {}},
 			Links:       map[string]string{"/etc/nginx/sites-enabled/default": "../sites-available/default"},
 			Commands: []simulated.Command{
-				{Name: "nginx", Argv: []string{"nginx", "-t", "-q"}, Package: "nginx"},
+				{Name: "sh", Argv: []string{"sh", "-c", simulated.AnyOne, "accepted", simulated.AnyOne}},
+				{Name: "sh", Argv: []string{"sh", "-c", simulated.AnyOne, "pair", simulated.AnyOne, simulated.AnyOne}},
 				{Name: "openssl", Argv: []string{"openssl", "req", simulated.AnyRest}, Package: "openssl",
 					Creates: map[string]string{"/etc/ssl/sites/app.self-signed.pem": "app", "/etc/ssl/sites/app.self-signed.key": "key"}},
 				{Name: "openssl", Argv: []string{"openssl", "x509", "-checkend", "2592000", "-noout", "-in", simulated.AnyOne}},
@@ -186,6 +186,7 @@ component "database" {
 }
 `,
 		machine: simulated.Machine{
+			Commands: ok("rm"),
 			Packages: map[string]simulated.Package{"postgresql-15": {
 				Available: []string{"15.6"}, Services: []string{"postgresql@15-main"},
 				Files: map[string]string{
@@ -268,10 +269,10 @@ func addPostgres(h *host.Memory) {
 		}
 		return host.Result{}, nil
 	})
+	h.Handle("sh", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{}, nil // it accepts its settings and its rules
+	})
 	h.Handle("runuser", func(ctx context.Context, c host.Command) (host.Result, error) {
-		if path.Base(c.Argv[4]) == "postgres" {
-			return host.Result{}, nil // it accepts its settings
-		}
 		c.User, c.Argv = c.Argv[2], c.Argv[4:]
 		return h.Run(ctx, c)
 	})

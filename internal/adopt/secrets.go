@@ -67,6 +67,7 @@ func secretName(name string) bool {
 
 // secretIn gives why a file is a secret; empty: it is none that shows.
 func secretIn(name string, mode fs.FileMode, text string) string {
+	text = withoutSudoTags(name, text)
 	switch {
 	case secretName(name):
 		return "files of this name hold secrets"
@@ -76,6 +77,21 @@ func secretIn(name string, mode fs.FileMode, text string) string {
 		return "others may not read it, and it holds what looks like a password: " + strings.TrimSpace(wordOf(assigned().FindString(text)))
 	}
 	return ""
+}
+
+// sudoTag says, where it is in sudoers, that somebody has to give no password.
+var sudoTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bNOPASSWD[ \t]*:`) })
+
+// sudoersTag says whether somebody has to give one, and is that only in sudoers.
+var sudoersTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(NO)?PASSWD[ \t]*:`) })
+
+// withoutSudoTags leaves out what only looks like a password.
+func withoutSudoTags(name, text string) string {
+	tags := sudoTag()
+	if name == "/etc/sudoers" || strings.HasPrefix(name, "/etc/sudoers.d/") {
+		tags = sudoersTag()
+	}
+	return tags.ReplaceAllString(text, "")
 }
 
 // wordOf gives the name of a setting without its value.

@@ -110,7 +110,8 @@ func All(ctx context.Context, h host.Host, modules []*states.Module, paths []str
 			case err != nil:
 				s.leaveOut(states.LabelAddress(m.Name, m.Key(values)), err)
 			default:
-				s.area(m.Name).Parts = append(s.area(m.Name).Parts, part)
+				a := s.area(part)
+				a.Parts = append(a.Parts, part)
 			}
 		}
 	}
@@ -122,9 +123,28 @@ func (s *Site) leaveOut(what string, err error) {
 	s.Missing = append(s.Missing, Missing{what, err.Error()})
 }
 
-// area finds the state for parts of a type.
-func (s *Site) area(typ string) *Area {
-	a := Area{Name: typ}
+// sources are where package managers keep where packages come from, and with which keys.
+func sources() []string {
+	return []string{"/etc/apt", "/usr/share/keyrings", "/etc/yum.repos.d", "/etc/pki/rpm-gpg", "/etc/zypp/repos.d", "/etc/apk", "/etc/pacman.conf", "/etc/pacman.d"}
+}
+
+// isSource reports whether a part says where packages come from.
+func (p *Part) isSource() bool {
+	if p.Type == "apt_repository" {
+		return true
+	}
+	name, _ := p.keys["path"].(string)
+	return slices.Contains([]string{"file", "directory", "symlink"}, p.Type) &&
+		slices.ContainsFunc(sources(), func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
+}
+
+// area finds the state for a part.
+func (s *Site) area(p *Part) *Area {
+	a := Area{Name: p.Type}
+	typ := p.Type
+	if p.isSource() {
+		a, typ = Area{Name: "sources", Doc: "Where packages come from, and the keys of those sources."}, ""
+	}
 	switch typ {
 	case "package":
 		a = Area{Name: "packages", Doc: "The packages that somebody asked for.", Parallel: true}
@@ -144,16 +164,14 @@ func (s *Site) area(typ string) *Area {
 	return &a
 }
 
-// rank orders the areas: a package brings users and directories, services come last.
+// rank orders the areas: a package needs its source, and brings users and directories;
+// services come last.
 func rank(a *Area) int {
-	return slices.Index([]string{"packages", "accounts", "files", "", "services"}, a.known())
-}
-
-func (a *Area) known() string {
-	if slices.Contains([]string{"packages", "accounts", "files", "services"}, a.Name) {
-		return a.Name
+	ranks := []string{"sources", "packages", "accounts", "files", "", "services"}
+	if i := slices.Index(ranks, a.Name); i >= 0 {
+		return i
 	}
-	return ""
+	return slices.Index(ranks, "")
 }
 
 // arrange puts all into the order in which a bare machine needs it.
@@ -167,7 +185,7 @@ func (s *Site) arrange() {
 			}
 		}
 		users = users || slices.ContainsFunc(a.Parts, func(p *Part) bool { return p.Type == "user" })
-		if a.Name == "files" {
+		if a.Name == "files" || a.Name == "sources" { // without a path, the sources that use keys
 			slices.SortStableFunc(a.Parts, func(x, y *Part) int { return strings.Compare(x.path(), y.path()) })
 		}
 	}
@@ -184,7 +202,10 @@ func (s *Site) arrange() {
 
 // path is what files are ordered by: a directory comes before what is in it.
 func (p *Part) path() string {
-	name, _ := p.keys["path"].(string)
+	name, ok := p.keys["path"].(string)
+	if !ok {
+		return "\xff" // behind all files
+	}
 	return strings.ReplaceAll(name, "/", "\x00")
 }
 

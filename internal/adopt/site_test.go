@@ -117,6 +117,37 @@ func TestMachineInOrder(t *testing.T) {
 	}
 }
 
+// Where packages come from, and with which keys, comes before packages.
+func TestSourcesComeFirst(t *testing.T) {
+	h := machine(t, simulated.Machine{
+		Files: map[string]simulated.File{
+			"/etc/apt/keyrings/web.asc":         {Content: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"},
+			"/etc/apt/sources.list.d/web.list":  {Content: "deb [signed-by=/etc/apt/keyrings/web.asc] https://example.org stable main\n"},
+			"/etc/apt/sources.list.d/a.sources": {Content: "Types: deb\nURIs: https://example.org\nSuites: stable\nComponents: main\n"},
+			"/etc/web.conf":                     {Content: "a\n"},
+		},
+		Packages: map[string]simulated.Package{"web": {Installed: "1", Available: []string{"1"}}},
+	})
+	if err := simulated.WriteFile(t.Context(), h, "/etc/sudoers.d/web", "web ALL=(root) PASSWD: ALL, NOPASSWD: /bin/true\n", host.Meta{Mode: fileMode(0o440)}); err != nil {
+		t.Fatal(err)
+	}
+	files, found := whole(t, h, adopt.HCL, []string{"packages", "files", "apt_repository"}, []string{"/etc"})
+	if found.Areas[0].Name != "sources" || found.Areas[1].Name != "packages" || len(found.Areas[0].Require) > 0 || found.Areas[1].Require[0] != "state.sources" {
+		t.Errorf("%+v, %+v", found.Areas[0], found.Areas[1])
+	}
+	text := string(files["sources.hcl"].Data)
+	key, list, source := strings.Index(text, "keyrings/web.asc"), strings.Index(text, "d/web.list"), strings.Index(text, "apt_repository")
+	if key < 0 || list < key || source < list || strings.Contains(text, "web.conf") {
+		t.Errorf("%s", text)
+	}
+	if len(found.Missing) > 0 {
+		t.Errorf("left out: %v", found.Missing)
+	}
+	if rows, parts := differences(t, h, files); len(rows) > 0 || parts != partsOf(found) {
+		t.Errorf("%d parts, %q", parts, rows)
+	}
+}
+
 // The hash of a user's password is named, and not shown.
 func TestPasswordIsNamed(t *testing.T) {
 	h := machine(t, simulated.Machine{Users: map[string]simulated.User{
@@ -149,6 +180,8 @@ func TestPasswordsInPrivateFiles(t *testing.T) {
 		"PresharedKey = TOPSECRET\n":                     true,
 		"wpa-psk=TOPSECRET\n":                            true,
 		"bypass = TOPSECRET\n":                           false,
+		"%wheel ALL=(ALL) NOPASSWD: ALL\n":               false,
+		"a ALL=NOPASSWD:/bin/x\nPASSWD: TOPSECRET\n":     true,
 		"# the password TOPSECRET is elsewhere\n":        false,
 		"proxy = http://proxy:3128/@\n":                  false,
 		"pwd=\n":                                         false,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -26,6 +28,7 @@ type arguments struct {
 	ensure  states.Ensure
 	sources fs.FS // holds the file that a source names
 	home    func() (string, error)
+	ctx     context.Context // reading files ends with it
 }
 
 // take adds one pair.
@@ -106,6 +109,9 @@ func (a *arguments) plain(attribute *states.Attribute, text string) (any, error)
 // literal gives the plain value of an expression that needs nothing from
 // outside.
 func literal(text string) (any, error) {
+	if err := eval.CheckNesting("", []byte(text), false, eval.DefaultMaxNesting); err != nil {
+		return nil, err
+	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].Summary)
@@ -125,7 +131,7 @@ func (a *arguments) source(name string) (any, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	size, err := io.Copy(sum, f)
+	size, err := io.Copy(sum, host.ReaderWithin(a.ctx, f))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +151,7 @@ func (a *arguments) tree(name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.sources = siteFiles(root)
+	a.sources = siteFiles(a.ctx, root)
 	entries, err := states.ReadTree(a.sources, ".")
 	if err != nil {
 		return nil, err

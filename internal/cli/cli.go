@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -132,7 +133,12 @@ func failed(err error) error {
 }
 
 // Main runs a command line, and gives the exit status.
-func Main(args []string, env Environment) int {
+func Main(args []string, env Environment) (exit int) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			exit = reportFault(env.Err, fault, debug.Stack())
+		}
+	}()
 	if runs(args) {
 		return serveHost(args[1:], env)
 	}
@@ -177,6 +183,9 @@ func Main(args []string, env Environment) int {
 		return s.report(usageError(err))
 	}
 	s.command = parsed.Selected().FullPath()
+	if g.JSON {
+		s.Out = ui.SafeJSON(s.Out)
+	}
 	if err := checkEmpty(parsed); err != nil {
 		return s.report(err)
 	}

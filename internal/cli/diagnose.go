@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
@@ -26,7 +27,7 @@ func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error
 	}
 	var err error
 	if s.globals.JSON {
-		e := json.NewEncoder(s.Err)
+		e := json.NewEncoder(ui.SafeJSON(s.Err))
 		e.SetEscapeHTML(false)
 		for _, d := range diags {
 			err = errors.Join(err, e.Encode(struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"time"
@@ -35,7 +36,7 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	c, declarations, err := cmd.site(localhost, func() (string, error) {
+	c, declarations, err := cmd.site(ctx, localhost, func() (string, error) {
 		home, err := facts.Fact("home")
 		return fmt.Sprint(home), err
 	})
@@ -62,7 +63,7 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 
 // part makes the declaration of the arguments, and the file system of the
 // files that these name. home gives the acting user's home directory.
-func (cmd *doCmd) part(home func() (string, error)) (states.PartDeclaration, fs.FS, error) {
+func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states.PartDeclaration, fs.FS, error) {
 	address := states.LabelAddress(cmd.Type, cmd.Label)
 	p := states.PartDeclaration{
 		Address: address, Base: address, Type: cmd.Type, Values: map[string]any{},
@@ -77,7 +78,7 @@ func (cmd *doCmd) part(home func() (string, error)) (states.PartDeclaration, fs.
 		}
 		return p, nil, usage(hint, "there is no module %q", cmd.Type)
 	}
-	a := arguments{module: module, values: p.Values, home: home}
+	a := arguments{module: module, values: p.Values, home: home, ctx: ctx}
 	for _, pair := range cmd.Values {
 		if err := a.take(pair); err != nil {
 			return p, nil, err

@@ -224,7 +224,7 @@ func standardComponents(ctx context.Context) []reference.Named {
 
 // documented describes the site or component in a directory.
 func (s *client) documented(ctx context.Context, path string) ([]topic, error) {
-	site, err := s.openSite(path)
+	site, err := s.openSite(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/runner"
 )
 
 // executions are the records of what was done from here on hosts.
@@ -125,6 +127,41 @@ func thenOf(x *fleet.Record, host string) *fleet.RecordHost {
 		}
 	}
 	return nil
+}
+
+// learnEnds records how an execution has ended on hosts that its controller has left, by what they say
+// now, and gives its record as it is then. One that cannot be replaced is told, and harms nothing else.
+func (s *client) learnEnds(x *fleet.Record, list []*answer, found []*runner.Standing) *fleet.Record {
+	ends := map[string]fleet.HostEnd{}
+	for i, a := range list {
+		if found[i] == nil || found[i].Status == nil || thenOf(x, a.host.Name) == nil {
+			continue
+		}
+		if end, ok := endOf(found[i].Status, x.ID); ok {
+			ends[a.host.Name] = end
+		}
+	}
+	if len(ends) == 0 {
+		return x
+	}
+	executions, err := s.executions()
+	if err == nil {
+		var now *fleet.Record
+		if now, err = executions.LearnEnds(x.ID, ends); err == nil {
+			return now
+		}
+	}
+	fmt.Fprintln(s.Err, "tenet: "+ui.Line(fmt.Sprintf("how execution %s ended on its hosts cannot be recorded here: %v", x.ID, err)))
+	return x
+}
+
+// endOf gives how a run has ended that is one of an execution; false: it goes on, or is none.
+func endOf(run *journal.Status, execution string) (end fleet.HostEnd, ok bool) {
+	ours := run.Execution == execution || slices.ContainsFunc(run.Resumptions, func(r journal.Resumption) bool { return r.Execution == execution })
+	status := map[journal.State]fleet.Status{
+		journal.Done: fleet.Done, journal.Failed: fleet.Failed, journal.Interrupted: fleet.Interrupted,
+	}[run.State]
+	return fleet.HostEnd{Run: run.Run, Status: status, At: run.Ended}, ours && status != ""
 }
 
 // showExecutions lists what was done from here on hosts.

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -90,21 +87,18 @@ func (s *client) applying() (*journal.LockedError, error) {
 	return holder, s.ran(err)
 }
 
-// noteHold says, where a plan is shown, that it cannot be applied for now.
-func (s *client) noteHold() error {
+// noteObstacles says, where a plan is shown, that it cannot be applied for now.
+func (s *client) noteObstacles() error {
 	local, err := s.runner(nil)
 	if err != nil {
 		return err
 	}
-	err = local.Held()
-	if e, ok := errors.AsType[*runner.Error](err); !ok || e.Code != wire.CodeLocked {
-		if errors.Is(err, fs.ErrPermission) { // the plan has told
-			return nil
-		}
+	obstacles, err := local.Obstacles()
+	if err != nil || s.globals.Quiet {
 		return s.ran(err)
 	}
-	if !s.globals.Quiet {
-		fmt.Fprintln(s.Err, "note: "+ui.Clean(err.Error()))
+	for _, text := range obstacles {
+		fmt.Fprintln(s.Err, "note: "+ui.Clean(text))
 	}
 	return nil
 }

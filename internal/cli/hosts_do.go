@@ -13,7 +13,7 @@ import (
 // doOnHosts applies one part on hosts, as apply does with a site.
 func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 	// What is wrong with it is wrong whatever a host's home is.
-	if _, _, err := cmd.part(func() (string, error) { return "/", nil }); err != nil {
+	if _, _, err := cmd.part(ctx, func() (string, error) { return "/", nil }); err != nil {
 		return err
 	}
 	if !cmd.Plan {
@@ -31,8 +31,8 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 	}
 	m.site.origin = adHoc
 	v := &several{client: s, site: m.site, hosts: m.hosts, origin: adHoc, from: from, facts: []string{"home"}}
-	v.runOf = func(_ context.Context, name string, hello *wire.Hello) (*site, error) {
-		return v.partFor(cmd, name, hello)
+	v.runOf = func(ctx context.Context, name string, hello *wire.Hello) (*site, error) {
+		return v.partFor(ctx, cmd, name, hello)
 	}
 	if err := v.reach(ctx); err != nil {
 		return err
@@ -48,12 +48,12 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 }
 
 // partFor makes the run of the only part for a host.
-func (v *several) partFor(cmd *doCmd, name string, hello *wire.Hello) (*site, error) {
+func (v *several) partFor(ctx context.Context, cmd *doCmd, name string, hello *wire.Hello) (*site, error) {
 	facts, err := v.factsFrom(hello)
 	if err != nil {
 		return nil, err
 	}
-	c, declarations, err := cmd.site(name, func() (string, error) {
+	c, declarations, err := cmd.site(ctx, name, func() (string, error) {
 		home, err := facts("home")
 		return fmt.Sprint(home), err
 	})
@@ -72,12 +72,13 @@ func (v *several) partFor(cmd *doCmd, name string, hello *wire.Hello) (*site, er
 }
 
 // site is a site of nothing but the part.
-func (cmd *doCmd) site(host string, home func() (string, error)) (*site, *states.Declarations, error) {
-	part, sources, err := cmd.part(home)
+func (cmd *doCmd) site(ctx context.Context, host string, home func() (string, error)) (*site, *states.Declarations, error) {
+	part, sources, err := cmd.part(ctx, home)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &site{sources: sources, origin: adHoc}, &states.Declarations{Host: host, List: []states.Declaration{{
+	// As a target it runs, whatever its type: nothing here would notify a handler.
+	return &site{sources: sources, origin: adHoc, targets: []string{part.Address}}, &states.Declarations{Host: host, List: []states.Declaration{{
 		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
 	}}}, nil
 }

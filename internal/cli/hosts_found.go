@@ -122,7 +122,7 @@ func (v *several) showFindings() error {
 		order[h.Name] = i
 	}
 	byHosts, all := map[string]diag.List{}, []string{}
-	e := json.NewEncoder(v.Err)
+	e := json.NewEncoder(ui.SafeJSON(v.Err))
 	e.SetEscapeHTML(false)
 	for _, f := range v.found.list {
 		slices.SortFunc(f.hosts, func(a, b string) int { return order[a] - order[b] })

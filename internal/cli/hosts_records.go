@@ -80,6 +80,7 @@ func (s *client) statusOfHosts(ctx context.Context, id string, m *meant, x *flee
 			found[i] = nil
 		}
 	}
+	x = s.learnEnds(x, list, found)
 	if s.globals.JSON {
 		return s.printAnswers(list, func(i int) (any, error) {
 			if found[i] == nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,7 +45,7 @@ func (cmd *importCmd) one(ctx runContext, s *client, h *host.Local) error {
 	if cmd.Out != "" {
 		return usage("tenet import --all WHAT --out DIR writes a site", "--out is of use with --all only: one part is printed")
 	}
-	module, keys, err := cmd.keys(s, h)
+	module, keys, err := cmd.keys(ctx, s, h)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (cmd *importCmd) text(text string) ([]byte, error) {
 }
 
 // keys finds the module, and the values of its keys.
-func (cmd *importCmd) keys(s *client, h *host.Local) (*states.Module, map[string]any, error) {
+func (cmd *importCmd) keys(ctx context.Context, s *client, h *host.Local) (*states.Module, map[string]any, error) {
 	registry := modules.Standard()
 	name := cmd.Args[0]
 	module := registry.Lookup(name)
@@ -96,7 +97,7 @@ func (cmd *importCmd) keys(s *client, h *host.Local) (*states.Module, map[string
 	if err != nil {
 		return nil, nil, err
 	}
-	a := arguments{module: module, values: map[string]any{}, home: func() (string, error) {
+	a := arguments{module: module, values: map[string]any{}, ctx: ctx, home: func() (string, error) {
 		home, err := facts.Fact("home")
 		return fmt.Sprint(home), err
 	}}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/inventory"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -34,10 +35,10 @@ func (s *client) useInventories(c *site) {
 
 // openInventory opens what says which hosts there are: a site or, where it is none, an
 // inventory of Ansible.
-func (s *client) openInventory(path string) (*lang.Site, error) {
+func (s *client) openInventory(ctx context.Context, path string) (*lang.Site, error) {
 	info, err := os.Stat(path)
 	if err != nil || lang.IsSource(path) || isPlanFile(path) || info.IsDir() && lang.IsSite(os.DirFS(path)) {
-		return s.openSite(path)
+		return s.openSite(ctx, path)
 	}
 	dir, name := path, "."
 	if !info.IsDir() {
@@ -47,7 +48,7 @@ func (s *client) openInventory(path string) (*lang.Site, error) {
 	if err != nil {
 		return nil, &status{code: exitSite, err: fmt.Errorf("the inventory cannot be read: %w", err)}
 	}
-	loaded, _ := lang.LoadInventory(siteFiles(root), name, lang.Options{Registry: modules.Standard()})
+	loaded, _ := lang.LoadInventory(siteFiles(ctx, root), name, lang.Options{Registry: modules.Standard()})
 	return loaded, nil
 }
 
@@ -82,7 +83,7 @@ func lastLines(said []byte) string {
 		lines = lines[len(lines)-3:]
 	}
 	text := strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if diag.Unsafe(r) {
 			return ' '
 		}
 		return r

@@ -136,7 +136,7 @@ func (s *client) sshClient(note func(host, text string)) (*ssh.Client, error) {
 	}
 	return &ssh.Client{
 		Options: s.globals.SSHOption, Timeout: s.globals.ConnectTimeout, Note: note,
-		Runners: &ssh.Runners{Dirs: append(dirs, filepath.Dir(self)), Self: self, Version: version(), Digests: digests},
+		Runners: &ssh.Runners{Dirs: append(dirs, filepath.Dir(self)), Self: self, Version: version(), Digests: digests, Builder: s.runnerBuilder("")},
 	}, nil
 }
 

@@ -45,7 +45,7 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 		result, err = s.showPlan(ctx, c)
 	}
 	if err == nil {
-		err = s.noteHold()
+		err = s.noteObstacles()
 	}
 	if err != nil {
 		return err

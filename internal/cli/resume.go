@@ -111,7 +111,7 @@ func (s *client) filesOf(ctx context.Context, run journal.Status) (fs.FS, error)
 		}
 		return plan.Files, nil
 	}
-	site, err := s.openSite(run.Origin)
+	site, err := s.openSite(ctx, run.Origin)
 	if err != nil {
 		return nil, err
 	}

@@ -1,23 +1,18 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/klauspost/compress/gzip"
 
-	vers "github.com/tenetcm/tenet/internal/version"
+	"github.com/tenetcm/tenet/internal/runnerbuild"
 	"github.com/tenetcm/tenet/runtime/ssh"
 )
 
@@ -29,12 +24,9 @@ type runnerCmd struct {
 type runnerBuildCmd struct {
 	OS     string   `name:"os" help:"The hosts' system, as Go names it." default:"linux" placeholder:"OS"`
 	Arch   []string `help:"Their architectures: amd64, arm64, armv7, armv6, riscv64, 386, ppc64le, s390x, loong64." default:"amd64,arm64,armv7,riscv64,386" placeholder:"ARCH"`
-	Source string   `help:"Folder of tenet's source." default:"." placeholder:"DIR"`
+	Source string   `help:"Folder of tenet's source; without it, where this program was built." placeholder:"DIR"`
 	Out    string   `help:"Where the programs go; without it, where this user's tenet looks for them." placeholder:"DIR"`
 }
-
-// module is tenet's own source.
-const module = "github.com/tenetcm/tenet"
 
 // builtRunner is a program that was built.
 type builtRunner struct {
@@ -47,30 +39,39 @@ type builtRunner struct {
 	SHA256  string `json:"sha256"`
 }
 
-// Run builds the runners, one after the other.
+// Run builds the runners, one after the other. What nobody would use is refused before.
 func (cmd *runnerBuildCmd) Run(ctx runContext, s *client) error {
 	for _, arch := range cmd.Arch {
 		if !ssh.Known(cmd.OS, arch) {
 			return usage("tenet runner build --help lists the architectures", "hosts of %s %s are not known", cmd.OS, arch)
 		}
 	}
-	source, err := s.source(ctx, cmd.Source)
-	if err != nil {
-		return err
+	builder := s.runnerBuilder(cmd.Source)
+	if _, _, err := builder.Dir(); err != nil {
+		return usage("build this program of the source that is there (CGO_ENABLED=0 go build ./cmd/tenet), or give --source DIR, with that of version "+version(), "nothing is built: %w", err)
 	}
 	var built []builtRunner
 	for _, arch := range cmd.Arch {
-		if !s.globals.JSON && !s.globals.Quiet {
-			fmt.Fprintf(s.Err, "building the runner for %s %s\n", cmd.OS, arch)
+		r := builtRunner{OS: cmd.OS, Arch: arch, Version: version()}
+		path, err := builder.Build(ctx, cmd.OS, arch, func() {
+			if !s.globals.JSON && !s.globals.Quiet {
+				fmt.Fprintf(s.Err, "building the runner for %s %s\n", cmd.OS, arch)
+			}
+		})
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return &status{code: exitInterrupted, err: errInterrupted}
+		case err != nil:
+			return &status{code: exitFailed, err: err, hint: "runners may be built elsewhere, of the same source, and given by --runner-dir; Go is at https://go.dev/dl"}
 		}
-		r, err := cmd.build(ctx, s, source, arch)
-		if err != nil {
-			return err
+		out := cmd.Out
+		if out == "" && cmd.Source != "" { // where that is nobody knows the next time
+			out = filepath.Join(builder.Cache, version())
 		}
-		if r.Version != version() && len(built) == 0 {
-			fmt.Fprintf(s.Err, "warning: the source is of version %s: this program, of version %s, does not use what is built from it\n", r.Version, version())
+		if err := r.install(path, out); err != nil {
+			return failed(err)
 		}
-		built = append(built, *r)
+		built = append(built, r)
 	}
 	if s.globals.JSON {
 		return s.printJSON(built)
@@ -83,85 +84,18 @@ func (cmd *runnerBuildCmd) Run(ctx runContext, s *client) error {
 	return failed(out.Flush())
 }
 
-// source finds the source that dir is in.
-func (s *client) source(ctx context.Context, dir string) (string, error) {
-	found, err := s.goTool(ctx, dir, nil, "list", "-m", "-f", "{{.Path}}\t{{.Dir}}")
-	if err != nil {
-		return "", err
+// runnerBuilder builds runners into this user's cache.
+func (s *client) runnerBuilder(source string) *runnerbuild.Builder {
+	b := &runnerbuild.Builder{Source: source, Version: version()}
+	if cache := s.cacheDir(); cache != "" {
+		b.Cache = filepath.Join(cache, "runners")
 	}
-	path, root, _ := strings.Cut(strings.TrimSpace(found), "\t")
-	if path != module || root == "" {
-		where := "the module " + path
-		if root == "" {
-			where = "no module"
-		}
-		return "", usage("give --source DIR, with the source of version "+version(), "%s is not the source of tenet: it is in %s", dir, where)
-	}
-	return root, nil
+	return b
 }
 
-// goTool runs the go command.
-func (s *client) goTool(ctx context.Context, dir string, environ []string, args ...string) (string, error) {
-	c := exec.CommandContext(ctx, "go", args...)
-	var stdout, stderr bytes.Buffer
-	c.Dir, c.Stdout, c.Stderr = dir, &stdout, &stderr
-	c.Env = append(append(os.Environ(), "GOWORK=off"), environ...)
-	err := c.Run()
-	switch {
-	case err == nil:
-		return stdout.String(), nil
-	case ctx.Err() != nil:
-		return "", &status{code: exitInterrupted, err: errInterrupted}
-	case errors.Is(err, exec.ErrNotFound):
-		return "", &status{code: exitFailed, err: errors.New("there is no Go here, which runners are built with"), hint: "install it from https://go.dev/dl, or build them elsewhere and give --runner-dir"}
-	}
-	text := strings.TrimSpace(stderr.String())
-	return "", failed(fmt.Errorf("go %s: %w\n%s", args[0], err, text))
-}
-
-// build builds one runner, and puts it in its place once it is whole.
-func (cmd *runnerBuildCmd) build(ctx context.Context, s *client, source, arch string) (*builtRunner, error) {
-	tmp, err := os.MkdirTemp("", "tenet-runner-")
-	if err != nil {
-		return nil, failed(err)
-	}
-	defer os.RemoveAll(tmp)
-	made := filepath.Join(tmp, "tenet-runner")
-	program := "./cmd/tenet-runner"
-	if _, err := os.Stat(filepath.Join(source, program)); err != nil {
-		program = "./cmd/tenet"
-	}
-	goarch, arm := arch, ""
-	if version, ok := strings.CutPrefix(arch, "armv"); ok {
-		goarch, arm = "arm", version
-	}
-	environ := []string{"CGO_ENABLED=0", "GOOS=" + cmd.OS, "GOARCH=" + goarch, "GOARM=" + arm}
-	if _, err := s.goTool(ctx, source, environ, "build", "-trimpath", "-ldflags", "-s -w", "-o", made, program); err != nil {
-		return nil, err
-	}
-	info, err := buildinfo.ReadFile(made)
-	if err != nil {
-		return nil, failed(err)
-	}
-	r := &builtRunner{OS: cmd.OS, Arch: arch, Version: vers.Of(info)}
-	dir := cmd.Out
-	if dir == "" {
-		cache := s.cacheDir()
-		if cache == "" {
-			return nil, usage("give --out DIR", "there is no HOME to put the runners in")
-		}
-		dir = filepath.Join(cache, "runners", r.Version)
-	}
-	r.Path, err = filepath.Abs(filepath.Join(dir, "tenet-runner-"+cmd.OS+"-"+arch))
-	if err != nil {
-		return nil, failed(err)
-	}
-	return r, failed(r.install(made))
-}
-
-// install measures what was made, and moves it to its path.
-func (r *builtRunner) install(made string) error {
-	data, err := os.ReadFile(made)
+// install measures what was built, and copies it to another folder, if that is wanted.
+func (r *builtRunner) install(built, dir string) error {
+	data, err := os.ReadFile(built)
 	if err != nil {
 		return err
 	}
@@ -179,6 +113,12 @@ func (r *builtRunner) install(made string) error {
 		return err
 	}
 	r.Gzip = counted.n
+	if r.Path, err = filepath.Abs(built); dir == "" || err != nil {
+		return err
+	}
+	if r.Path, err = filepath.Abs(filepath.Join(dir, filepath.Base(built))); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(r.Path), 0o755); err != nil {
 		return err
 	}

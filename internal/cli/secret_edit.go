@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +35,9 @@ func (cmd *secretEditCmd) Run(ctx runContext, s *client) error {
 	}
 	if err := e.open(ctx); err != nil {
 		return err
+	}
+	if err := wipeAbandoned("/dev/shm", os.TempDir()); err != nil {
+		return failed(err)
 	}
 	private, err := privateDir()
 	if err != nil {
@@ -185,10 +190,36 @@ func (e *editing) store(ctx context.Context, now map[string]string) (diag.List, 
 // privateDir makes a directory that nobody else can look into, in memory where
 // that is possible.
 func privateDir() (string, error) {
-	if dir, err := os.MkdirTemp("/dev/shm", "tenet-secrets-"); err == nil { // its mode is 0700
+	name := fmt.Sprintf("%s%d-", privatePrefix, os.Getpid())
+	if dir, err := os.MkdirTemp("/dev/shm", name); err == nil { // its mode is 0700
 		return dir, nil
 	}
-	return os.MkdirTemp("", "tenet-secrets-")
+	return os.MkdirTemp("", name)
+}
+
+// privatePrefix begins the names of such directories; the process that uses one follows.
+const privatePrefix = "tenet-secrets-"
+
+// wipeAbandoned removes what processes of this user have left that were killed while they
+// edited: all secrets of a file, in plain text.
+func wipeAbandoned(parents ...string) error {
+	var errs []error
+	for _, parent := range parents {
+		found, _ := filepath.Glob(filepath.Join(parent, privatePrefix+"*")) // the pattern is right
+		for _, dir := range found {
+			info, err := os.Lstat(dir)
+			if err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Getuid()) {
+				continue
+			}
+			process, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), privatePrefix), "-")
+			pid, err := strconv.Atoi(process)
+			if err != nil || pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+				continue
+			}
+			errs = append(errs, wipe(dir))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // wipe overwrites and removes all files of a directory, those of the editor

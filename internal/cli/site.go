@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,7 @@ type site struct {
 	origin  string     // where it lies
 	sources fs.FS      // opens the files that parts name
 	target  lang.Target
+	targets []string // addresses that are selected beside those of --target
 	result  *graph.Result
 	run     *states.StateRun // what is selected of it
 	host    *host.Local
@@ -99,7 +101,7 @@ func siteAt(path string) (fs.FileInfo, error) {
 
 // openSite opens a site, a directory or one file of it. Nothing outside of the
 // directory is read, symbolic links included.
-func (s *client) openSite(path string) (*lang.Site, error) {
+func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) {
 	info, err := siteAt(path)
 	if err != nil {
 		return nil, err
@@ -117,21 +119,21 @@ func (s *client) openSite(path string) (*lang.Site, error) {
 		if err != nil {
 			return nil, err
 		}
-		return siteFiles(outside), nil
+		return siteFiles(ctx, outside), nil
 	}
 	defer s.limited()()
 	// What Load finds is in the lists of For too, in order with the rest.
-	loaded, _ := lang.Load(siteFiles(root), options)
+	loaded, _ := lang.Load(siteFiles(ctx, root), options)
 	return loaded, nil
 }
 
-// siteFiles gives the files of a site's directory.
-func siteFiles(root *os.Root) fs.FS {
+// siteFiles gives the files of a site's directory, for as long as ctx lasts.
+func siteFiles(ctx context.Context, root *os.Root) fs.FS {
 	r, err := host.NewLocal(host.LocalOptions{Root: root.Name()})
 	if err != nil { // then it is the slow way
-		return states.WithTrees(root.FS(), nil)
+		return states.WithTrees(ctx, root.FS(), nil)
 	}
-	return states.WithTrees(root.FS(), r)
+	return states.WithTrees(ctx, root.FS(), r)
 }
 
 // compile loads, evaluates and plans a site, and selects from it.
@@ -164,13 +166,13 @@ func (s *client) load(ctx context.Context, path string) (*site, error) {
 }
 
 // loadBy opens a site in the way that is given.
-func (s *client) loadBy(ctx context.Context, path string, open func(path string) (*lang.Site, error)) (*site, error) {
+func (s *client) loadBy(ctx context.Context, path string, open func(ctx context.Context, path string) (*lang.Site, error)) (*site, error) {
 	h, err := s.newHost()
 	if err != nil {
 		return nil, err
 	}
 	c := &site{host: h}
-	if c.lang, err = open(path); err != nil {
+	if c.lang, err = open(ctx, path); err != nil {
 		return nil, err
 	}
 	if c.origin, err = originOf(path); err != nil {
@@ -241,13 +243,14 @@ func (s *client) compiled(c *site, declarations *states.Declarations) (diags dia
 	}
 	g := s.globals
 	c.run = c.result.Run
-	if len(g.Target)+len(g.Tags)+len(g.Exclude) == 0 {
+	selection := graph.Selection{Targets: slices.Concat(c.targets, g.Target), Tags: g.Tags, Exclude: g.Exclude}
+	if len(selection.Targets)+len(g.Tags)+len(g.Exclude) == 0 {
 		return append(diags, s.usePrune(c)...), nil
 	}
 	if s.prune {
 		return diags, usage("leave out one of them", "--prune is about the whole site, and --target, --tags and --exclude take a part of it")
 	}
-	run, found := c.result.Select(graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude})
+	run, found := c.result.Select(selection)
 	if found.HasErrors() { // a wrong address is wrong usage, not a wrong site
 		wrong := &status{code: exitUsage, err: found.Err()}
 		if len(g.Target)+len(g.Exclude) > 0 {

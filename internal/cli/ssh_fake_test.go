@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -49,7 +50,11 @@ func fakeSSH() {
 	remote := exec.Command("/bin/sh", "-c", os.Args[at+2])
 	remote.Env, remote.Stdin, remote.Stdout, remote.Stderr = env, os.Stdin, os.Stdout, os.Stderr
 	remote.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // on another machine no signal reaches it
-	if err := remote.Run(); err != nil {
+	err = remote.Run()
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
+		os.Exit(ended.ExitCode()) // as the client does
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "ssh:", err)
 		os.Exit(255)
 	}

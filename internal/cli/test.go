@@ -144,7 +144,7 @@ func (s *client) withoutTarget() error {
 func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, update bool) (testcase.Tested, error) {
 	tested := testcase.Tested{Site: at.path, Dir: at.dir}
 	stop := s.limited()
-	site, err := s.openTest(at)
+	site, err := s.openTest(ctx, at)
 	if err != nil {
 		stop()
 		return tested, err

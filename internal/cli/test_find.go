@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,9 +53,9 @@ func fsDirectories(in fs.FS) []string {
 }
 
 // openTest opens the site.
-func (s *client) openTest(at testSite) (*lang.Site, error) {
+func (s *client) openTest(ctx context.Context, at testSite) (*lang.Site, error) {
 	if !at.standard {
-		return s.openSite(at.path)
+		return s.openSite(ctx, at.path)
 	}
 	files, err := fs.Sub(stdlib.FS, strings.TrimPrefix(at.path, "std/"))
 	if err != nil {

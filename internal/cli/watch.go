@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/watch"
@@ -159,9 +160,12 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 			return roundEnd{Outcome: roundSkipped, Reason: reason}, nil
 		}
 	}
-	c, err := w.compile(ctx, w.cmd.Site)
+	c, hosts, err := w.chosen(ctx, w.cmd.Site)
+	if err == nil && hosts != nil {
+		err = notWatched(hosts)
+	}
 	if err == nil {
-		err = c.reachable()
+		err = w.compileChosen(ctx, c)
 	}
 	if err != nil {
 		return roundEnd{Outcome: roundWrong, Reason: reasonOf(err, "the site is wrong")}, err
@@ -197,6 +201,22 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 		end.Outcome = roundChanged
 	}
 	return end, exitCode(result, false)
+}
+
+// notWatched refuses hosts that are not this machine alone.
+func notWatched(hosts []lang.Host) error {
+	var names, here []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+		if h.Executor == "local" {
+			here = append(here, h.Name)
+		}
+	}
+	hint := `run it there; the host that is this machine has executor = "local", and tenet apply --limit NAME reaches others`
+	if len(here) > 0 {
+		hint = "name the one that is this machine: --limit " + here[0]
+	}
+	return usage(hint, "watch is for the machine that it runs on, and the site is for %s", namesOf(names, false))
 }
 
 // refusal tells why nothing may be applied now: somebody else does, or applies

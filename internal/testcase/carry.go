@@ -84,15 +84,16 @@ func (r *running) broken(what string, err error) {
 	r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("the %s was stopped: %v", what, err), Range: r.c.Range})
 }
 
-// row is what a plan says of a part: "create", "maybe update", "skipped".
+// row is what a plan says of a part: "create", "maybe update", "maybe no change", "skipped".
 func row(ev states.Event) string {
-	switch {
-	case ev.Outcome != "":
-		return string(ev.Outcome)
-	case ev.Certain != nil && !*ev.Certain:
-		return "maybe " + string(ev.Action)
+	word := string(ev.Outcome)
+	if word == "" {
+		word = string(ev.Action)
 	}
-	return string(ev.Action)
+	if ev.Certain != nil && !*ev.Certain {
+		return "maybe " + word
+	}
+	return word
 }
 
 // acts reports whether a plan's row says that something is done.

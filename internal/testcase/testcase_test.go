@@ -26,7 +26,7 @@ func faulty() *states.Registry {
 		if err != nil {
 			return nil, nil
 		}
-		content, err := host.ReadContent(h, want.Path, info)
+		content, err := host.ReadContent(context.Background(), h, want.Path, info)
 		if err != nil {
 			return nil, err
 		}

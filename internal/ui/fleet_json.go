@@ -96,6 +96,7 @@ func addCounts(to, c *states.Counts) {
 		{&to.Changed, &c.Changed}, {&to.Unchanged, &c.Unchanged}, {&to.Failed, &c.Failed}, {&to.Blocked, &c.Blocked},
 		{&to.Skipped, &c.Skipped}, {&to.Idle, &c.Idle}, {&to.Unknown, &c.Unknown}, {&to.Retried, &c.Retried},
 		{&to.Create, &c.Create}, {&to.Update, &c.Update}, {&to.Remove, &c.Remove}, {&to.Execute, &c.Execute}, {&to.Maybe, &c.Maybe},
+		{&to.AsThingsAre, &c.AsThingsAre},
 	} {
 		*pair[0] += *pair[1]
 	}

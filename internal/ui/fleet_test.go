@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -92,4 +93,43 @@ func (a archive) fleet(form string) string {
 		text += "stderr:\n" + errs.String()
 	}
 	return took.ReplaceAllString(strings.ReplaceAll(text, "\x1b", "␛"), " in TIME")
+}
+
+// What a host says that talks nonsense does not bury what the others say.
+func TestFleetDropsNonsense(t *testing.T) {
+	var out, errs bytes.Buffer
+	f := ui.NewFleet(ui.FleetOptions{Out: &out, Err: &errs, Hosts: []string{"bad", "good"}, Plan: true,
+		Trouble: func(o *fleet.Outcome) *states.Failure {
+			if o.Err == nil {
+				return nil
+			}
+			return &states.Failure{Message: o.Err.Error()}
+		}})
+	row := states.Event{Type: states.EventPart, Action: states.Create, Part: "file", Outcome: states.Changed, Address: "file.flood"}
+	for range 100 {
+		f.Event("bad", row)
+	}
+	failed := row
+	failed.Outcome, failed.Address, failed.Error = states.Failed, "file.broken", &states.Failure{Message: "flood"}
+	f.Event("bad", failed)
+	row.Address = "file.mine"
+	f.Event("good", row)
+	failed.Address, failed.Error = "file.other", &states.Failure{Message: "a true one"}
+	f.Event("good", failed)
+	outcomes := []fleet.Outcome{{Machine: "bad", Status: fleet.Failed, Err: &wire.ProtocolError{Message: "it has said too much"}}, {Machine: "good", Status: fleet.Done}}
+	for _, o := range outcomes {
+		f.Ended(o.Machine, o)
+	}
+	if err := f.Close(outcomes); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if strings.Contains(text, "flood") || strings.Contains(text, "broken") {
+		t.Errorf("%s", text)
+	}
+	for _, want := range []string{"file.mine", "a true one", "it has said too much"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
 }

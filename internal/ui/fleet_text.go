@@ -2,12 +2,15 @@ package ui
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -183,6 +186,10 @@ func (f *fleetText) differs(machine, text string, _ []any) { f.failed.add(text, 
 func (f *fleetText) ended(machine string, o fleet.Outcome) {
 	h := f.host(machine)
 	_ = h.text.Close() // it writes to memory
+	if _, nonsense := errors.AsType[*wire.ProtocolError](o.Err); nonsense {
+		h.pieces = nil // what it said is not to bury what others say
+		f.failed.drop(machine)
+	}
 	if h.keep(f); !f.stream {
 		return
 	}
@@ -319,6 +326,18 @@ type group struct {
 	text  string
 	hosts []string
 	has   map[string]bool
+}
+
+// drop leaves a host out.
+func (a *alike) drop(host string) {
+	for _, g := range a.groups {
+		if g.has[host] {
+			delete(g.has, host)
+			g.hosts = slices.DeleteFunc(g.hosts, func(h string) bool { return h == host })
+		}
+	}
+	a.groups = slices.DeleteFunc(a.groups, func(g *group) bool { return len(g.hosts) == 0 })
+	maps.DeleteFunc(a.known, func(_ string, g *group) bool { return len(g.hosts) == 0 })
 }
 
 // add takes a host's text.

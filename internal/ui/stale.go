@@ -77,7 +77,7 @@ func foreseen(ev *states.Event) string {
 		return ev.Type
 	case ev.Outcome != "":
 		return string(ev.Outcome)
-	case ev.Certain != nil && !*ev.Certain:
+	case isMaybe(ev):
 		return string(ev.Action) + " (maybe)"
 	}
 	return string(ev.Action)

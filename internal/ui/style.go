@@ -2,8 +2,9 @@ package ui
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // style colours text for a terminal, or leaves it as it is.
@@ -44,7 +45,7 @@ func clean(s string) string {
 }
 
 func unprintable(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+	return r != '\n' && r != '\t' && diag.Unsafe(r)
 }
 
 // visible is caret notation for ASCII's controls, and \u{…} for others.

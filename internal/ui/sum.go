@@ -9,7 +9,7 @@ import (
 )
 
 // sum counts a plan's rows, each once.
-type sum struct{ create, update, remove, execute, maybe, handlers, failed, blocked, unchanged, skipped int }
+type sum struct{ create, update, remove, execute, maybe, handlers, failed, blocked, unchanged, asThingsAre, skipped, likelySkipped int }
 
 // count adds a row of a plan. The parts of a handler's wave count as one.
 func (t *text) count(ev *states.Event) {
@@ -19,12 +19,16 @@ func (t *text) count(ev *states.Event) {
 		s.failed++
 	case ev.Outcome == states.Blocked:
 		s.blocked++
+	case ev.Outcome == states.Skipped && isMaybe(ev):
+		s.likelySkipped++
 	case ev.Outcome == states.Skipped:
 		s.skipped++
+	case ev.Outcome == "" && ev.Action == states.NoChange && isMaybe(ev):
+		s.asThingsAre++
 	case ev.Outcome == "" && ev.Action == states.NoChange:
 		s.unchanged++
 	case ev.Outcome != "":
-	case ev.Certain != nil && !*ev.Certain:
+	case isMaybe(ev):
 		s.maybe++
 	case t.handlers[ev.Invocation]:
 		if !t.ran[ev.Invocation] {
@@ -41,6 +45,9 @@ func (t *text) count(ev *states.Event) {
 		s.execute++
 	}
 }
+
+// isMaybe reports whether a plan is not certain of a row.
+func isMaybe(ev *states.Event) bool { return ev.Certain != nil && !*ev.Certain }
 
 // Sum gives the last line of a plan of this run, whose rows these are.
 func Sum(run *states.StateRun, rows []states.Event) string {
@@ -67,8 +74,8 @@ func (s *sum) entries(orphans int) []entry {
 	}
 	return []entry{
 		{s.create, "create"}, {s.update, "update"}, {s.remove, "remove"}, {s.execute, "execute"},
-		{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.blocked, "blocked"}, {s.skipped, "skipped"}, {s.unchanged, "unchanged"},
-		{orphans, "no longer declared"},
+		{s.maybe, "maybe"}, handlers, {s.failed, "failed"}, {s.blocked, "blocked"}, {s.likelySkipped, "skipped as things are"}, {s.skipped, "skipped"},
+		{s.asThingsAre, "unchanged as things are"}, {s.unchanged, "unchanged"}, {orphans, "no longer declared"},
 	}
 }
 
@@ -76,7 +83,8 @@ func (s *sum) entries(orphans int) []entry {
 func (s *sum) add(o *sum) {
 	s.create, s.update, s.remove, s.execute = s.create+o.create, s.update+o.update, s.remove+o.remove, s.execute+o.execute
 	s.maybe, s.handlers, s.failed, s.blocked = s.maybe+o.maybe, s.handlers+o.handlers, s.failed+o.failed, s.blocked+o.blocked
-	s.unchanged, s.skipped = s.unchanged+o.unchanged, s.skipped+o.skipped
+	s.unchanged, s.asThingsAre, s.skipped = s.unchanged+o.unchanged, s.asThingsAre+o.asThingsAre, s.skipped+o.skipped
+	s.likelySkipped += o.likelySkipped
 }
 
 // idle reports whether nothing would be done, and nothing is wrong.

@@ -152,11 +152,14 @@ func (t *text) part(ev *states.Event) {
 		t.changes(ev.Changes)
 	case ev.Output != "":
 		t.print(t.dim("· "), ev.Address, "\n")
-	case ev.Outcome == states.Skipped && (t.options.Verbose || !t.plan):
+	case ev.Outcome == states.Skipped && !isMaybe(ev) && (t.options.Verbose || !t.plan):
 		t.print(t.dim("· "+ev.Address+"  skipped, "+clean(ev.Reason)), "\n")
 	case t.options.Verbose:
 		word := string(ev.Outcome)
-		if word == "" {
+		switch {
+		case isMaybe(ev):
+			word = "maybe: " + ev.Reason
+		case word == "":
 			word = string(ev.Action)
 		}
 		t.print(t.dim("· "+ev.Address+"  "+word), "\n")
@@ -173,7 +176,7 @@ func (t *text) row(ev *states.Event) {
 	if key := Line(ev.Key); key != "" && !strings.Contains(ev.Address, ev.Key) {
 		t.print("  ", key)
 	}
-	if ev.Certain != nil && !*ev.Certain {
+	if isMaybe(ev) {
 		t.print(t.yellow("  maybe: "), clean(ev.Reason))
 	} else if ev.Reason != "" {
 		t.print(t.dim("  " + clean(ev.Reason)))

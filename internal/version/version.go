@@ -4,8 +4,15 @@ package version
 
 import "runtime/debug"
 
+// stamp is the version of the program that a runner was built for, where that has built it: the
+// linker sets it. Of two programs of one source, Go may tell the version of one alone.
+var stamp string
+
 // String is the module's version, or the revision that it was built from.
 func String() string {
+	if stamp != "" {
+		return stamp
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -185,11 +185,15 @@ func (r Range) quoted() string {
 	return r.String()
 }
 
-// printable keeps control characters, which may come from a source, from the
-// terminal.
+// Unsafe reports whether a terminal would take a character for something else than text:
+// controls, line ends and tabs among them, and what changes the direction of text. All that
+// shows text from elsewhere goes by it.
+func Unsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// printable keeps such characters, which may come from a source, from the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && unicode.IsControl(r) {
+		if r != '\n' && Unsafe(r) {
 			return '·'
 		}
 		return r

@@ -120,9 +120,11 @@ func canonicalResult(f function.Function) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
 			if err != nil || !v.IsKnown() {
-				return v, err
+				return v, withoutPanic(err)
 			}
-			return canonicalNumber(v)
+			v, marks := v.Unmark() // the sign takes marked operands itself
+			v, err = canonicalNumber(v)
+			return v.WithMarks(marks), err
 		},
 	})
 }

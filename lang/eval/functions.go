@@ -68,7 +68,7 @@ func (f *Files) watched(fn Function) function.Function {
 	if fn.Name == "try" || fn.Name == "can" {
 		return fn.Impl
 	}
-	return f.vault.watch(fn.Impl)
+	return f.vault.watch(fn.Impl, fn.Name == "secret" || fn.Name == "sensitive")
 }
 
 // FunctionDocs describes all functions, sorted by name.

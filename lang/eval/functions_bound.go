@@ -127,7 +127,7 @@ func textSize(v cty.Value) int {
 		return len(v.AsString())
 	}
 	size := 0
-	if v.CanIterateElements() {
+	if !v.IsNull() && v.CanIterateElements() {
 		for _, e := range v.Elements() {
 			if size += textSize(e); size > maxBytes {
 				return 2 * maxBytes

@@ -29,20 +29,20 @@ func collectionFunctions() []Function {
 		{"length", "", "the number of elements, or of characters of a text", lengthFunction()},
 		{"lookup", "", "the value of a key, or a default", lookupFunction()},
 		{"matchkeys", "", "the values whose keys, at the same index of a second list, are in a third", matchKeysFunction()},
-		{"merge", "", "maps made one; later ones win", stdlib.MergeFunc},
+		{"merge", "", "maps made one; later ones win", mergeFunction()},
 		{"one", "", "the only element of a list of one, null of an empty one", oneFunction()},
 		{"range", "", "numbers from a start to a limit in steps, at most 1024", rangeFunction()},
 		{"reverse", "", "a list backwards", stdlib.ReverseListFunc},
-		{"setintersection", "", "what is in all sets", stdlib.SetIntersectionFunc},
+		{"setintersection", "", "what is in all sets", setFunction(stdlib.SetIntersectionFunc)},
 		{"setproduct", "", "all combinations of elements of the sets", stdlib.SetProductFunc},
-		{"setsubtract", "", "what is in the first set, and not in the second", stdlib.SetSubtractFunc},
-		{"setunion", "", "what is in any of the sets", stdlib.SetUnionFunc},
+		{"setsubtract", "", "what is in the first set, and not in the second", setFunction(stdlib.SetSubtractFunc)},
+		{"setunion", "", "what is in any of the sets", setFunction(stdlib.SetUnionFunc)},
 		{"slice", "", "elements from a start index up to an end index", stdlib.SliceFunc},
 		{"sort", "", "texts in order of their characters", stdlib.SortFunc},
 		{"sum", "", "the sum of numbers", sumFunction()},
 		{"transpose", "", "a map of lists of texts turned around", transposeFunction()},
 		{"values", "", "the values of a map, in the order of its keys", stdlib.ValuesFunc},
-		{"zipmap", "", "a map made of a list of keys and a list of values", stdlib.ZipmapFunc},
+		{"zipmap", "", "a map made of a list of keys and a list of values", zipmapFunction()},
 	})
 }
 
@@ -256,7 +256,13 @@ func transposeFunction() function.Function {
 			}
 			out := map[string][]cty.Value{}
 			for key, list := range args[0].Elements() {
+				if list.IsNull() {
+					return cty.UnknownVal(result), fmt.Errorf("the list of %q is null", key.AsString())
+				}
 				for _, e := range list.Elements() {
+					if e.IsNull() {
+						return cty.UnknownVal(result), fmt.Errorf("the list of %q holds null", key.AsString())
+					}
 					out[e.AsString()] = append(out[e.AsString()], key)
 				}
 			}

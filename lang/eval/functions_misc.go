@@ -25,11 +25,11 @@ func numberFunctions() []Function {
 		{"abs", "", "a number without its sign", stdlib.AbsoluteFunc},
 		{"ceil", "", "the next whole number above", stdlib.CeilFunc},
 		{"floor", "", "the next whole number below", stdlib.FloorFunc},
-		{"log", "", "the logarithm of a number to a base", stdlib.LogFunc},
+		{"log", "", "the logarithm of a number to a base", logFunction()},
 		{"max", "", "the greatest number", stdlib.MaxFunc},
 		{"min", "", "the least number", stdlib.MinFunc},
 		{"parseint", "", "the whole number that a text writes in a base", finite(stdlib.ParseIntFunc)},
-		{"pow", "", "a number raised to a power", stdlib.PowFunc},
+		{"pow", "", "a number raised to a power", powFunction()},
 		{"signum", "", "-1, 0 or 1 by the sign of a number", stdlib.SignumFunc},
 	})
 }

@@ -19,7 +19,7 @@ func stringFunctions() []Function {
 		{"endswith", "", "whether a text ends with another", textPredicate(strings.HasSuffix, "suffix")},
 		{"format", "", "text made by a format such as \"%s-%03d\"", stdlib.FormatFunc},
 		{"formatlist", "", "a list of texts made by one format", stdlib.FormatListFunc},
-		{"indent", "", "text with all lines but the first indented by a number of spaces", stdlib.IndentFunc},
+		{"indent", "", "text with all lines but the first indented by a number of spaces", indentFunction()},
 		{"join", "", "the elements of lists joined by a separator", stdlib.JoinFunc},
 		{"lower", "", "text in lower case", stdlib.LowerFunc},
 		{"regex", "", "the first match of a regular expression (RE2); its groups, if it has any", stdlib.RegexFunc},

@@ -54,7 +54,8 @@ func try(args []cty.Value) (cty.Value, error) {
 		v, diags := closure.Value()
 		if diags.HasErrors() {
 			for _, d := range diags {
-				fmt.Fprintf(&why, "\n- %s: %s", d.Summary, d.Detail)
+				detail, _, _ := strings.Cut(d.Detail, "\ngoroutine ") // a fault of the program has a stack
+				fmt.Fprintf(&why, "\n- %s: %s", d.Summary, detail)
 			}
 			for m := range marksIn(closure) {
 				marks[m] = struct{}{}

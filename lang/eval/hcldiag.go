@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -86,26 +85,14 @@ func masked(d *hcl.Diagnostic) *hcl.Diagnostic {
 		return d
 	}
 	out := *d
-	// Longest first: one secret may begin another.
-	texts := slices.SortedFunc(maps.Keys(found), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	for _, text := range texts {
-		by := func(s string) string {
-			s = strings.ReplaceAll(s, strconv.Quote(text), "(sensitive)")
-			if len(text) >= 4 { // a shorter one may stand anywhere by chance
-				s = strings.ReplaceAll(s, text, "(sensitive)")
-			}
-			return s
-		}
-		out.Summary, out.Detail = by(out.Summary), by(out.Detail)
-	}
+	texts := longestFirst(slices.Collect(maps.Keys(found)))
+	out.Summary, out.Detail = hideTexts(texts, out.Summary), hideTexts(texts, out.Detail)
 	return &out
 }
 
 // fromCall reports the error that a function returned.
 func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
-	err, name := extra.FunctionCallError(), extra.CalledFunctionName()
+	err, name := withoutPanic(extra.FunctionCallError()), extra.CalledFunctionName()
 	var inner *TemplateError
 	isTemplate := errors.As(err, &inner)
 	hidden := hasSensitive(from, name == "template" && !isTemplate)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -61,12 +60,8 @@ func IsHostName(name string) bool {
 	return name != ""
 }
 
-// SelectHosts gives the hosts that a pattern names, in their order: terms with
-// commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
-// before a term takes its hosts away, whatever the order. Without other terms
-// it takes them away from all. The error, a *HintError, names a term that fits
-// no host or no group.
-func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
+// selectHosts gives the indices of the hosts that SelectHosts gives.
+func selectHosts(hosts []Host, groups []string, pattern string) ([]int, error) {
 	var with, without []string
 	for term := range strings.SplitSeq(pattern, ",") {
 		term = strings.TrimSpace(term)
@@ -80,11 +75,12 @@ func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) 
 			with = append(with, name)
 		}
 	}
-	var out []Host
-	for _, h := range hosts {
+	var out []int
+	for i := range hosts {
+		h := &hosts[i]
 		fits := func(term string) bool { return h.fits(term) }
 		if (len(with) == 0 || slices.ContainsFunc(with, fits)) && !slices.ContainsFunc(without, fits) {
-			out = append(out, h)
+			out = append(out, i)
 		}
 	}
 	return out, nil
@@ -133,45 +129,6 @@ func nearOr(name string, names []string, otherwise string) string {
 		return hint
 	}
 	return otherwise
-}
-
-// KnownHosts is what is known of the hosts of a site.
-type KnownHosts struct {
-	Hosts  []Host
-	Groups []string
-	Known  bool // false: nothing, yet
-	Open   bool // there may be more
-}
-
-// HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
-// a site.
-func HostsFunction(get func() KnownHosts) function.Function {
-	labels := cty.Map(cty.String)
-	host := cty.Object(map[string]cty.Type{"name": cty.String, "address": cty.String, "labels": labels})
-	return function.New(&function.Spec{
-		Description: "the declared hosts that a pattern such as \"web*,!web3,@db\" names: a list of name, address and labels",
-		Params:      []function.Parameter{{Name: "pattern", Type: cty.String}},
-		Type:        function.StaticReturnType(cty.List(host)),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			all := get()
-			if !all.Known {
-				return cty.UnknownVal(cty.List(host)), nil
-			}
-			found, err := SelectHosts(all.Hosts, all.Groups, args[0].AsString())
-			if all.Open {
-				err = nil // whom it names may be among the others
-			}
-			if err != nil || len(found) == 0 {
-				return cty.ListValEmpty(host), err
-			}
-			list := make([]cty.Value, len(found))
-			for i, h := range found {
-				list[i] = cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(h.Name),
-					"address": cty.StringVal(h.Address), "labels": LabelsValue(h.Labels)})
-			}
-			return cty.ListVal(list), nil
-		},
-	})
 }
 
 // LabelsValue makes a map of strings.

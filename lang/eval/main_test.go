@@ -1,13 +1,14 @@
 package eval_test
 
 import (
-	"os"
 	"runtime/debug"
 	"testing"
+
+	"github.com/tenetcm/tenet/internal/often"
 )
 
 // TestMain collects garbage less often: these tests make much of it and keep little.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	os.Exit(m.Run())
+	often.Main(m, "")
 }

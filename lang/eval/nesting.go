@@ -14,8 +14,14 @@ import (
 // nest: the parsers recurse, and cannot be stopped.
 const DefaultMaxNesting = 250
 
+// MaxChain is how many operators, calls, attributes and indexes one expression may
+// have beside one another. They do not nest for a reader, but for all that walks
+// its tree, which needs memory for each.
+const MaxChain = 10_000
+
 // CheckNesting refuses a source in native syntax, or a template, that nests
-// deeper than limit, before any parser runs. It knows just enough of the
+// deeper than limit or has an expression of more than MaxChain operators, before
+// any parser runs. It knows just enough of the
 // syntax: brackets, strings, templates, comments and the operators that make
 // the parser recurse.
 func CheckNesting(file string, src []byte, isTemplate bool, limit int) *diag.Diagnostic {
@@ -40,7 +46,7 @@ func SplitSource(file string, src []byte, size, limit int) (pieces [][]byte, too
 }
 
 func (n *nesting) run(file string) *diag.Diagnostic {
-	for n.at < len(n.src) && n.depth <= n.limit {
+	for n.at < len(n.src) && n.depth <= n.limit && n.top().chain <= MaxChain {
 		switch n.top().mode {
 		case inQuotes, inHeredoc, inTemplate:
 			n.text()
@@ -48,10 +54,14 @@ func (n *nesting) run(file string) *diag.Diagnostic {
 			n.code()
 		}
 	}
-	if n.depth <= n.limit {
-		return nil
+	at := min(n.at, len(n.src)-1)
+	switch {
+	case n.depth > n.limit:
+		return tooDeep(placeOf(file, n.src, at), n.limit)
+	case n.top().chain > MaxChain:
+		return tooLong(placeOf(file, n.src, at-1))
 	}
-	return tooDeep(placeOf(file, n.src, min(n.at, len(n.src)-1)), n.limit)
+	return nil
 }
 
 // nesting counts how deep the parser's recursion is.
@@ -71,6 +81,7 @@ type nesting struct {
 type level struct {
 	mode      mode
 	operators int    // unary and conditional operators of the expression within
+	chain     int    // operators, calls, attributes and indexes of the expression within
 	end       []byte // a heredoc's marker
 }
 
@@ -110,6 +121,7 @@ func (n *nesting) pop() {
 func (n *nesting) endExpression() {
 	n.depth -= n.top().operators
 	n.top().operators = 0
+	n.top().chain = 0
 }
 
 // code takes one step outside of strings.
@@ -121,6 +133,7 @@ func (n *nesting) code() {
 	case '{':
 		n.push(inBody)
 	case '[', '(':
+		n.top().chain++
 		n.push(inBrackets)
 	case '}', ']', ')':
 		n.pop()
@@ -146,9 +159,19 @@ func (n *nesting) code() {
 		} else if bytes.HasPrefix(rest, []byte("/*")) {
 			n.at++
 			n.skipTo("*/")
+		} else {
+			n.top().chain++
 		}
 	case '<':
+		n.top().chain++
 		n.heredoc(rest)
+	case '=', '&', '|':
+		if len(rest) > 1 && rest[1] == c {
+			n.top().chain++
+			n.at++
+		}
+	case '+', '*', '%', '>', '.':
+		n.top().chain++
 	}
 }
 
@@ -250,6 +273,13 @@ func tooDeep(at diag.Range, limit int) *diag.Diagnostic {
 		Hint:    "give parts of the expression names, in locals", Range: at}
 }
 
+func tooLong(at diag.Range) *diag.Diagnostic {
+	return &diag.Diagnostic{Severity: diag.Error,
+		Summary: fmt.Sprintf("the expression has more than %d operators", MaxChain),
+		Detail:  "Operators, calls, attributes and indexes of one expression are limited.",
+		Hint:    "give parts of the expression names, in locals, or use a function over a list, such as sum or join", Range: at}
+}
+
 // placeOf is the range of one character of a source.
 func placeOf(file string, src []byte, i int) diag.Range {
 	i = max(i, 0)
@@ -283,8 +313,14 @@ func CheckJSONNesting(file string, src []byte, limit int) *diag.Diagnostic {
 	return nil
 }
 
-// CheckUTF8 reports the first byte of a source that is not UTF-8 text.
+// CheckUTF8 reports the first byte of a source that is not UTF-8 text, or is NUL,
+// which no text holds: a parser would have something to say about each.
 func CheckUTF8(file string, src []byte) *diag.Diagnostic {
+	if i := bytes.IndexByte(src, 0); i >= 0 && utf8.Valid(src) {
+		return &diag.Diagnostic{Severity: diag.Error, Summary: "the file is not text",
+			Detail: fmt.Sprintf("It holds a NUL byte; it has %d bytes.", len(src)),
+			Hint:   "restore it from a copy, or name a file of any bytes in the attribute source of a part", Range: placeOf(file, src, i)}
+	}
 	if utf8.Valid(src) {
 		return nil
 	}

@@ -53,13 +53,47 @@ func TestNesting(t *testing.T) {
 	}
 }
 
+// What follows one another nests in the tree too: an expression has so many of each.
+func TestOperatorsAreBounded(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, more string
+		template     bool
+	}{
+		"sum":         {before: "a = 1", more: " + 1"},
+		"and":         {before: "a = true", more: "&&true"},
+		"equals":      {before: "a = 1", more: "==1"},
+		"quotient":    {before: "a = 1", more: "/1"},
+		"comparison":  {before: "a = 1", more: "<1"},
+		"attributes":  {before: "a = b", more: ".c"},
+		"indexes":     {before: "a = b", more: "[0]"},
+		"splats":      {before: "a = b", more: "[*]"},
+		"brackets":    {before: "a = [(1", more: "\n* 1"},
+		"within text": {before: "a = \"${1", more: " % 1"},
+		"template":    {before: "x\n${1", more: "||1", template: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := func(n int) []byte { return []byte(tt.before + strings.Repeat(tt.more, n)) }
+			if d := eval.CheckNesting("f", source(9_999), tt.template, 125); d != nil {
+				t.Errorf("9,999 are refused: %v", d)
+			}
+			d := eval.CheckNesting("f", source(10_001), tt.template, 125)
+			if d == nil {
+				t.Fatal("10,001 are accepted")
+			}
+			if at := d.Range.Start; at.Byte < 20_000 || at.Line == 0 || d.Hint == "" {
+				t.Errorf("no place or hint: %v", d)
+			}
+		})
+	}
+}
+
 func TestNestingIsNotLength(t *testing.T) {
 	for _, s := range []string{
 		"a = -1\n", "a = !x ? 1 : 2\n", "a {\n  b = [1, -1]\n}\n", "a = \"{[(\"\n", "# {[(\n", "// {[(\n", "/* {[( */\n",
 		"a = <<E\n{[( \" %{ if x }y%{ endif }\nE\n", "a = <<-E\n  {[(\n  E\n", "a = \"\\\"{\"\n", "a = \"$${{%%{{\"\n", "a = 1 - 1\n",
-		"a = \"${x ? \"{\" : \"[\"}\"\n",
+		"a = \"${x ? \"{\" : \"[\"}\"\n", "a = b.c[0] + 1 * 2 == 3\n",
 	} {
-		if d := eval.CheckNesting("f", []byte(strings.Repeat(s, 5000)), false, 10); d != nil {
+		if d := eval.CheckNesting("f", []byte(strings.Repeat(s, 10_001)), false, 10); d != nil {
 			t.Errorf("%q many times: %v", s, d)
 		}
 	}

@@ -2,11 +2,9 @@ package eval
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -141,113 +139,6 @@ func private(part *states.PartDeclaration, in PartInput, given map[string]bool) 
 // gives none.
 const PrivateMode = "0600"
 
-// value turns an attribute's value into the canonical one.
-func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err error) {
-	schema := in.Module.Attribute(a.Name)
-	if schema.Out {
-		return nil, false, errObserved()
-	}
-	v, sensitive := Split(a.Value)
-	if sensitive && schema.Key {
-		return nil, false, errSensitiveKey(schema)
-	}
-	plain, err := Plain(v)
-	if err != nil {
-		return nil, false, err
-	}
-	if schema.Kind == states.KindSource {
-		name, ok := plain.(string)
-		if !ok {
-			return nil, false, errors.New("a source is the path of a file in the site, as a string")
-		}
-		value, err = p.Files.Source(in.Dir, name)
-		return value, sensitive, err
-	}
-	if schema.Kind == states.KindTree {
-		name, ok := plain.(string)
-		if !ok {
-			return nil, false, errors.New("a source is the path of a directory in the site, as a string")
-		}
-		value, err = p.Files.Tree(in.Dir, name)
-		return value, sensitive, err
-	}
-	if schema.Kind == states.KindMode {
-		if n, ok := plain.(json.Number); ok {
-			return nil, false, &HintError{Message: fmt.Sprintf("a mode is a string, not the number %s", n),
-				Hint: fmt.Sprintf("write its octal digits as a string, such as %s = \"0644\"", a.Name)}
-		}
-	}
-	if schema.Path {
-		if plain, err = ExpandHome(plain, p.Home); err != nil {
-			return nil, false, err
-		}
-	}
-	value, err = schema.Normalize(plain)
-	switch text, isText := plain.(string); {
-	case err != nil && sensitive:
-		err = errHidden()
-	case err != nil && isText && (schema.Kind == states.KindList || schema.Kind == states.KindSet):
-		message := strings.TrimPrefix(err.Error(), a.Name+": ")
-		err = &HintError{Message: message, Hint: fmt.Sprintf("write %s = %s", a.Name, listOf(text))}
-	}
-	return value, sensitive, err
-}
-
-func errObserved() error {
-	return &HintError{Message: "it is observed on the host, and cannot be set", Hint: "leave it out"}
-}
-
-func errSensitiveKey(schema *states.Attribute) error {
-	hint := "the key of a part is shown everywhere; use a value that may be"
-	if !schema.Path { // such as the text of a line
-		hint += ", or write the secret with a file, whose content template(PATH, VARS) makes"
-	}
-	return &HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
-}
-
-// listOf writes text as a list of its words, or of what stands between its
-// commas.
-func listOf(text string) string {
-	words := strings.Fields(text)
-	if strings.Contains(text, ",") {
-		words = strings.Split(text, ",")
-	}
-	for i, w := range words {
-		words[i] = fmt.Sprintf("%q", strings.TrimSpace(w))
-	}
-	return "[" + strings.Join(words, ", ") + "]"
-}
-
-// errHidden stands for errors that might show a sensitive value.
-func errHidden() error {
-	return &HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
-		Hint: "look at the attribute's type and rules, and try a value that is not sensitive"}
-}
-
-// ExpandHome replaces a leading "~/" in a path, or in each path of a list, by
-// the acting user's home directory.
-func ExpandHome(v any, home func() (string, error)) (any, error) {
-	switch v := v.(type) {
-	case string:
-		rest, ok := strings.CutPrefix(v, "~/")
-		if !ok {
-			return v, nil
-		}
-		dir, err := home()
-		return path.Join(dir, rest), err
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			var err error
-			if out[i], err = ExpandHome(e, home); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
-	}
-	return v, nil
-}
-
 // defaultKey gives the first key attribute its default: the for_each key, or
 // the label.
 func (p *Parts) defaultKey(part *states.PartDeclaration, in PartInput, given map[string]bool) diag.List {
@@ -303,9 +194,17 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		if !open && (slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0) {
 			err = errHidden()
 		}
-		list.Add(in.wrong(name, err, at))
+		list.Add(in.wrong(name, Hidden(err, in.sensitiveTexts()), at))
 	}
 	return list
+}
+
+// sensitiveTexts are those in all attributes: what is wrong with one may quote another.
+func (in *PartInput) sensitiveTexts() (texts []string) {
+	for _, a := range in.Attributes {
+		texts = append(texts, SensitiveTexts(a.Value)...)
+	}
+	return texts
 }
 
 // Joined gives the errors that errors.Join made one of; of nil, none.

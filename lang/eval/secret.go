@@ -3,8 +3,8 @@ package eval
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -20,17 +20,49 @@ type Vault struct {
 	withheld bool
 	known    map[string]cty.Value // by name
 	asked    map[string]bool
-	texts    map[string]bool
+	texts    map[string]bool // what is sensitive, and what was computed of it
+	own      map[string]bool // those that are the values themselves
+	names    map[string]bool // keys of sensitive maps and objects
 }
 
 // NewVault makes the vault for a target.
 func NewVault(t Target) *Vault {
-	return &Vault{t.Secrets, t.SecretsHidden, map[string]cty.Value{}, map[string]bool{}, map[string]bool{}}
+	return &Vault{open: t.Secrets, withheld: t.SecretsHidden, known: map[string]cty.Value{}, asked: map[string]bool{},
+		texts: map[string]bool{}, own: map[string]bool{}, names: map[string]bool{}}
 }
 
-// Texts lists the texts and numbers that functions gave out as sensitive,
-// sorted: the secrets, and what functions computed from sensitive values.
-func (s *Vault) Texts() []string { return slices.Sorted(maps.Keys(s.texts)) }
+// Texts lists the texts and numbers that are not to be shown, sorted: the secrets, what
+// is sensitive in the variables, and what was computed of either. The keys of sensitive
+// maps are not among them, such as the names that passwords are for, unless one of the
+// values is the same.
+func (s *Vault) Texts() []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for text := range s.texts {
+			if (!s.names[text] || s.own[text]) && !yield(text) {
+				return
+			}
+		}
+	})
+}
+
+// Take adds what is sensitive in the variables and other names of a directory.
+func (s *Vault) Take(values map[string]cty.Value) {
+	for name, v := range values {
+		s.take(v, strings.HasPrefix(name, "var."))
+	}
+}
+
+// take adds what is sensitive in a value; own says that it was not computed of others.
+func (s *Vault) take(v cty.Value, own bool) {
+	if !v.ContainsMarked() {
+		return
+	}
+	addSensitive(s.texts, v)
+	addNames(s.names, v)
+	if own {
+		addSensitive(s.own, v)
+	}
+}
 
 // Used counts the secrets that were asked for, and what was computed from sensitive
 // values: where it stays the same, there were none.
@@ -124,8 +156,9 @@ type SourceError struct{ List diag.List }
 // Error gives the first mistake.
 func (e *SourceError) Error() string { return e.List[0].Error() }
 
-// watch makes a function remember what it gives out that is sensitive.
-func (s *Vault) watch(fn function.Function) function.Function {
+// watch makes a function remember what it gives out that is sensitive; own says that the
+// function is what makes it so.
+func (s *Vault) watch(fn function.Function, own bool) function.Function {
 	params := slices.Clone(fn.Params())
 	for i := range params {
 		params[i] = open(params[i])
@@ -149,9 +182,7 @@ func (s *Vault) watch(fn function.Function) function.Function {
 					v = v.WithMarks(marksOf(arg))
 				}
 			}
-			if v.ContainsMarked() {
-				addSensitive(s.texts, v)
-			}
+			s.take(v, own)
 			return v, nil
 		},
 	})

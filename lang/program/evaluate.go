@@ -33,6 +33,7 @@ type evaluation struct {
 	rollout    *eval.Rollout // of the site; nil: it has none
 	// someHidden says that there may be hosts which are not known.
 	someHidden bool
+	hostLists  *eval.HostLists // nil until all hosts are evaluated
 
 	bases     map[string]*declaration // all that is declared
 	instances map[string]*instance    // by address
@@ -42,9 +43,10 @@ type evaluation struct {
 	nothing   []string // what addresses begin with that mean nothing: see meansNothing
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
-	secrets  map[string]bool
 	named    []namedSecret // by scripts
 	vault    *eval.Vault
+	// sensitive are the sensitive texts in the values of attributes, for what is wrong with them.
+	sensitive map[*syntax.Attribute][]string
 }
 
 // evaluator evaluates one directory: the site, or one instance of a component.
@@ -94,19 +96,21 @@ func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarat
 	e.everyInstance()
 	e.dangling()
 	moved := e.moved()
-	list := e.list.Sorted()
 	slices.Sort(e.empty)
-	for _, text := range e.vault.Texts() {
-		e.secrets[text] = true
-	}
 	return &states.Declarations{Site: e.site.name, Host: t.Host, List: e.out, Moved: moved, Prune: e.site.prune,
-		Empty: slices.Compact(e.empty), Secrets: slices.Sorted(maps.Keys(e.secrets))}, list
+		Empty: slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
+}
+
+// findings is all that is wrong, in order, with nothing sensitive in it.
+func (e *evaluator) findings() diag.List {
+	e.vault.Take(e.root.Variables)
+	return e.vault.Hide(e.list.Sorted())
 }
 
 func newEvaluation(ctx context.Context, p *Program, t eval.Target) *evaluator {
 	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
 		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{},
-		secrets: map[string]bool{}, vault: eval.NewVault(t)}, p, "")
+		vault: eval.NewVault(t), sensitive: map[*syntax.Attribute][]string{}}, p, "")
 }
 
 func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
@@ -158,9 +162,7 @@ func (e *evaluator) declarations(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, secret := range eval.Secrets(e.root.Variables) {
-		e.secrets[secret] = true
-	}
+	e.vault.Take(e.root.Variables)
 	return ctx.Err() // a script may have been stopped in the last of them
 }
 
@@ -239,6 +241,7 @@ func (e *evaluator) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty
 		return cty.DynamicVal, false
 	}
 	v = e.value(a.Expr, ctx)
+	e.sensitive[a] = eval.SensitiveTexts(v)
 	return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
 }
 

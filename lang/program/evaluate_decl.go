@@ -129,7 +129,7 @@ func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise b
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
 func (e *evaluator) wrongValue(a *syntax.Attribute, err error, hint string) {
-	d := eval.Diagnose(err, at(a.Range()))
+	d := eval.Diagnose(eval.Hidden(err, e.sensitive[a]), at(a.Range()))
 	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
 		d.Hint = hint
@@ -143,7 +143,7 @@ func (e *evaluator) wrongElement(a *syntax.Attribute, i int, err error) {
 	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		src = list.Exprs[i].Range()
 	}
-	d := eval.Diagnose(err, at(src))
+	d := eval.Diagnose(eval.Hidden(err, e.sensitive[a]), at(src))
 	d.Summary = a.Name + ": " + d.Summary
 	e.list.Add(d)
 }

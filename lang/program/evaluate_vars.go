@@ -34,7 +34,7 @@ func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.Variable
 		}
 		out = append(out, described)
 	}
-	return out, e.list.Sorted()
+	return out, e.findings()
 }
 
 // variables gives each variable its value, and checks it.

@@ -64,7 +64,7 @@ func (e *evaluator) allHosts() []*groupEntry {
 	key := evaluatedKey{e.target.SecretsHidden, e.target.InventoryHidden}
 	if e.site.dir.Scripts == nil {
 		if known := e.site.read.evaluated(key); known != nil {
-			e.hosts, e.groupNames, e.rollout, e.someHidden = known.hosts, known.groupNames, known.rollout, known.someHidden
+			e.hosts, e.groupNames, e.rollout, e.someHidden, e.hostLists = known.hosts, known.groupNames, known.rollout, known.someHidden, known.lists
 			e.list.Add(known.warnings...)
 			return known.groups
 		}
@@ -85,9 +85,10 @@ func (e *evaluator) allHosts() []*groupEntry {
 		h := outside.byName[name]
 		e.hosts = append(e.hosts, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
 	}
+	e.hostLists = e.listsOfHosts()
 	e.rollout = e.rolled()
 	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.Used() == secrets {
-		e.site.read.keep(key, &evaluatedHosts{e.hosts, groups, e.groupNames, e.rollout, e.someHidden, slices.Clone(found)})
+		e.site.read.keep(key, &evaluatedHosts{e.hosts, groups, e.groupNames, e.rollout, e.someHidden, e.hostLists, slices.Clone(found)})
 	}
 	return groups
 }
@@ -285,18 +286,26 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 }
 
 func (e *evaluator) hostsFunction() function.Function {
-	return eval.HostsFunction(func() eval.KnownHosts {
+	return eval.HostsFunction(func() *eval.HostLists {
 		// A script cannot go on without an answer; expressions can.
 		scripted := e.scripted != nil
-		if scripted && e.scripted.blind || !scripted && e.someHidden {
-			return eval.KnownHosts{}
+		switch {
+		case scripted && e.scripted.blind || !scripted && e.someHidden:
+			return nil
+		case e.hostLists == nil: // while the hosts themselves are evaluated
+			return e.listsOfHosts()
 		}
-		all := eval.KnownHosts{Groups: e.groupNames, Known: true, Open: e.someHidden}
-		for _, h := range e.hosts {
-			all.Hosts = append(all.Hosts, h.Host)
-		}
-		return all
+		return e.hostLists
 	})
+}
+
+// listsOfHosts is made of the hosts that are known by now.
+func (e *evaluator) listsOfHosts() *eval.HostLists {
+	hosts := make([]eval.Host, len(e.hosts))
+	for i, h := range e.hosts {
+		hosts[i] = h.Host
+	}
+	return eval.NewHostLists(hosts, e.groupNames, e.someHidden)
 }
 
 // Roles describes the roles, sorted by name.
@@ -340,5 +349,5 @@ func (e *evaluator) hostsFound() (hosts []eval.Host, groups []string, list diag.
 		one.SSHOptions, one.Roles, one.Groups, one.Labels = slices.Clone(one.SSHOptions), slices.Clone(one.Roles), slices.Clone(one.Groups), maps.Clone(one.Labels)
 		hosts = append(hosts, one)
 	}
-	return hosts, slices.Clone(e.groupNames), e.list.Sorted()
+	return hosts, slices.Clone(e.groupNames), e.findings()
 }

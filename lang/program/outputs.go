@@ -33,5 +33,5 @@ func (p *Program) Outputs(ctx context.Context, t eval.Target) ([]eval.OutputValu
 		}
 		all = append(all, out)
 	}
-	return all, e.list.Sorted()
+	return all, e.findings()
 }

@@ -53,6 +53,7 @@ type evaluatedHosts struct {
 	groupNames []string
 	rollout    *eval.Rollout
 	someHidden bool
+	lists      *eval.HostLists
 	warnings   diag.List
 }
 

@@ -173,7 +173,7 @@ func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
 func (p *Program) Rollout(ctx context.Context, t eval.Target, hosts []eval.Host) (*eval.Rollout, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
-	r, list := e.rollout, onlyErrors(e.list).Sorted() // Hosts has warned
+	r, list := e.rollout, onlyErrors(e.findings()) // Hosts has warned
 	if r == nil || hosts == nil {
 		return r, list
 	}

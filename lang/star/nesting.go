@@ -10,10 +10,6 @@ import (
 	"github.com/tenetcm/tenet/lang/eval"
 )
 
-// maxChain is how many operators, calls and indexes one expression may have.
-// They do not nest for a reader, but for the functions that walk the tree.
-const maxChain = 10_000
-
 // checkNesting refuses a source that nests too deep before it is parsed: the
 // parser and all that follows recurse, and cannot be stopped. It knows just
 // enough of the syntax: brackets, indentation, strings, comments and operators.
@@ -22,7 +18,7 @@ func checkNesting(f *file, limit int) *diag.Diagnostic {
 	for n.at < len(n.src) {
 		n.step()
 		chain := n.levels[len(n.levels)-1].chain
-		if n.depth() <= limit && chain <= maxChain {
+		if n.depth() <= limit && chain <= eval.MaxChain {
 			continue
 		}
 		start := starsyntax.MakePosition(&f.name, 1, 1)
@@ -36,8 +32,8 @@ func checkNesting(f *file, limit int) *diag.Diagnostic {
 			Summary: fmt.Sprintf("the source nests deeper than %d levels", limit),
 			Detail:  "Brackets, indentation, operators and conditionals within one another are limited.",
 			Hint:    "give parts of the expression names, or move them into functions"}
-		if chain > maxChain {
-			d.Summary, d.Detail = fmt.Sprintf("the expression has more than %d operators", maxChain), ""
+		if chain > eval.MaxChain {
+			d.Summary, d.Detail = fmt.Sprintf("the expression has more than %d operators", eval.MaxChain), ""
 		}
 		return d
 	}

@@ -23,8 +23,8 @@ type Archive struct {
 	Checksum *string        `state:"checksum,in" doc:"What the archive must be: \"sha256:\" or \"sha512:\" and hex digits. It is checked before anything is written."`
 	Strip    *int           `state:"strip,in" doc:"How many names are taken from the beginning of each path in the archive; what has no more is left out."`
 	Exclude  []string       `state:"exclude,in" doc:"Patterns of what is neither unpacked nor removed: \"*.bak\" is a name anywhere, \"cache/*.tmp\" a path from the directory."`
-	Owner    *string        `state:"owner,in,widens" doc:"Name or number of the user who owns the directory and all of the archive. If not given, who runs tenet owns what is new."`
-	Group    *string        `state:"group,in,widens" doc:"Name or number of the group, likewise."`
+	Owner    *string        `state:"owner,in,widens,of_user" doc:"Name or number of the user who owns the directory and all of the archive. If not given, who runs tenet owns what is new."`
+	Group    *string        `state:"group,in,widens,of_group" doc:"Name or number of the group, likewise."`
 	FileMode *fs.FileMode   `state:"file_mode,in,widens" doc:"Permission bits of regular files; a file that is executable in the archive may be executed by all who may read it. If not given, as in the archive."`
 	DirMode  *fs.FileMode   `state:"dir_mode,in,widens" doc:"Permission bits of directories. If not given, as in the archive, or 0755."`
 	Purge    *bool          `state:"purge,in,widens" doc:"Removes what is in the directory and neither in the archive nor declared by another part, with all that is below it."`
@@ -45,7 +45,7 @@ The archive is a tar file, plain or compressed with gzip, xz, zstd or bzip2, or 
 
 Nothing leads out of the directory: absolute paths, "..", what lies below a symbolic link of the archive, and hard links to what is not in it are errors, before anything is written, and no link on the host is followed below the directory. Symbolic links are unpacked as they are. Devices and pipes are errors. Of modes the permission bits count; owners and times mean nothing.
 
-A directory with something in it gives way to a file only with purge. Of several entries with one name the last counts.
+A directory with something in it gives way to a file only with purge. Of several entries with one name the last counts. A file system that is mounted below stays as it is, and the plan says so; something that the archive has in it is an error.
 
 Absent removes what the archive holds, and directories that are empty then; with purge = true, all that is in the directory. For that the archive is needed: without it, only an empty directory is removed. Once the part is not declared any more, --prune removes what it has created and nobody has changed, and needs no archive.`
 

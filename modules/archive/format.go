@@ -46,7 +46,7 @@ type input struct {
 }
 
 // open opens the archive, of the site or of the host.
-func (a *Archive) open(h host.Host) (*input, error) {
+func (a *Archive) open(ctx context.Context, h host.Host) (*input, error) {
 	in := &input{sums: map[string]hash.Hash{"sha256": sha256.New(), "sha512": sha512.New()}}
 	in.sum = io.Discard
 	if a.Checksum != nil {
@@ -59,7 +59,7 @@ func (a *Archive) open(h host.Host) (*input, error) {
 			in.file, err = content.Open()
 		}
 		in.name, in.size = a.Source.Path, a.Source.Size
-		return in.begin(err)
+		return in.begin(ctx, err)
 	}
 	in.name = *a.File
 	f, err := h.Open(*a.File)
@@ -67,15 +67,15 @@ func (a *Archive) open(h host.Host) (*input, error) {
 		return nil, fmt.Errorf("the archive is not there: %w", err)
 	}
 	in.file, in.size = f, -1
-	return in.begin(err)
+	return in.begin(ctx, err)
 }
 
-func (in *input) begin(err error) (*input, error) {
+func (in *input) begin(ctx context.Context, err error) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
 	in.closes = append(in.closes, func() { in.file.Close() })
-	in.head = bufio.NewReaderSize(io.TeeReader(in.file, in.sum), 64<<10)
+	in.head = bufio.NewReaderSize(io.TeeReader(host.ReaderWithin(ctx, in.file), in.sum), 64<<10)
 	return in, nil
 }
 
@@ -106,6 +106,9 @@ func (in *input) each(ctx context.Context, f func(i int, it item, r io.Reader) e
 	err := in.items(func(i int, it item, r io.Reader) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if r != nil {
+			r = host.ReaderWithin(ctx, r)
 		}
 		return f(i, it, r)
 	})

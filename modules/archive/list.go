@@ -50,7 +50,7 @@ func (a *Archive) load(ctx context.Context, h host.Host) error {
 	if a.Limit != nil {
 		l.left = int64(*a.Limit)
 	}
-	in, err := a.open(h)
+	in, err := a.open(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *Archive) stream(ctx context.Context, h host.Host, wants func(string) bo
 			last = max(last, i)
 		}
 	}
-	in, err := a.open(h)
+	in, err := a.open(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -211,13 +211,15 @@ func (a *Archive) stream(ctx context.Context, h host.Host, wants func(string) bo
 
 // reopen reads one file of the archive anew.
 func (a *Archive) reopen(ctx context.Context, h host.Host, place int) (io.ReadCloser, error) {
-	in, err := a.open(h)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is for whoever reads, who may come later
+	in, err := a.open(ctx, h)
 	if err != nil {
+		stop()
 		return nil, err
 	}
 	r, w := io.Pipe()
 	go func() {
-		err := in.each(context.WithoutCancel(ctx), func(i int, _ item, r io.Reader) error {
+		err := in.each(ctx, func(i int, _ item, r io.Reader) error {
 			if i != place {
 				return nil
 			}
@@ -229,5 +231,17 @@ func (a *Archive) reopen(ctx context.Context, h host.Host, place int) (io.ReadCl
 		in.close()
 		w.CloseWithError(err) // nil is the end of the file
 	}()
-	return r, nil
+	return reopened{r, stop}, nil
+}
+
+// reopened is a file of an archive, which is looked for as long as it is open.
+type reopened struct {
+	*io.PipeReader
+	stop func()
+}
+
+// Close ends the search, too.
+func (r reopened) Close() error {
+	r.stop()
+	return r.PipeReader.Close()
 }

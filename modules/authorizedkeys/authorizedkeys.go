@@ -19,7 +19,7 @@ import (
 
 // AuthorizedKeys is the keys of one user, wanted or observed.
 type AuthorizedKeys struct {
-	User      string   `state:"user,key" doc:"Name of the user, who must be there, with a home directory, unless path is given."`
+	User      string   `state:"user,key,of_user" doc:"Name of the user, who must be there, with a home directory, unless path is given."`
 	Path      *string  `state:"path,key,optional,path" doc:"Absolute path of the file, where sshd looks elsewhere than in the home, as \"/etc/ssh/authorized_keys/alice\" by AuthorizedKeysFile /etc/ssh/authorized_keys/%u."`
 	Keys      []string `state:"keys,set,required" doc:"The keys, each as ssh-keygen writes it: type, key and comment, with options before them where there are any. Of absent keys, too, so that no others are removed."`
 	Exclusive *bool    `state:"exclusive,in,widens" doc:"Whether these are all keys that let the user in: others are removed."`

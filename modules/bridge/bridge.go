@@ -17,7 +17,7 @@ import (
 // managed.
 type Bridge struct {
 	Name          string         `state:"name,key,device" doc:"Name of the device, at most 15 characters."`
-	Up            *bool          `state:"up" doc:"Whether the bridge is up."`
+	Up            *bool          `state:"up" doc:"Whether the bridge is up: yes, if nothing else is said."`
 	STP           *bool          `state:"stp" doc:"Whether the spanning tree protocol keeps loops out."`
 	ForwardDelay  *time.Duration `state:"forward_delay" doc:"How long a new port listens and learns before it forwards: at most 30s; with stp at least 2s."`
 	VLANFiltering *bool          `state:"vlan_filtering" doc:"Whether the bridge looks at the VLANs of frames."`
@@ -44,8 +44,7 @@ interface "br0" {
 // Module is the module "bridge".
 var Module = states.Define(states.Type[Bridge]{
 	Name: "bridge", Doc: doc, Example: example, Root: true,
-	New:      Bridge{Up: new(true)},
-	Validate: validate, Read: read, Write: write, Remove: remove, List: list,
+	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, List: list,
 })
 
 const (
@@ -70,6 +69,15 @@ func validate(want Bridge) error {
 		}
 	}
 	return errors.Join(device.Name("name", want.Name), device.MAC("mac", want.MAC))
+}
+
+// complete wants the device up unless it is said to be down: also where it was made and
+// could not be set up, or somebody has set it down.
+func complete(_ context.Context, _ host.Host, want *Bridge) error {
+	if want.Up == nil {
+		want.Up = new(true)
+	}
+	return nil
 }
 
 func read(ctx context.Context, h host.Host, want Bridge) (*Bridge, error) {

@@ -14,6 +14,7 @@ func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
 	h.EquipLinks(host.NewMemoryLinks(
 		host.Link{Name: "br1", Kind: "bridge", Up: new(true), MAC: "02:00:00:00:00:01", Options: map[string]string{"stp": "true"}},
+		host.Link{Name: "br2", Kind: "bridge", Up: new(false)},
 		host.Link{Name: "port1", Kind: "veth", Master: new("br1")},
 		host.Link{Name: "eth0"},
 	))
@@ -64,6 +65,10 @@ func TestBridge(t *testing.T) {
 			{Name: "nothing to do", Values: v("br1", "stp", true, "up", true, "forward_delay", "15s")},
 			{Name: "unmanaged", Values: v("br1")},
 			{
+				Name: "down", Values: v("br2"), Action: states.Update, Changes: []string{"up"},
+				Check: holds("br2", func(l host.Link) bool { return *l.Up }),
+			},
+			{
 				Name: "change", Values: v("br1", "stp", false, "forward_delay", "0s", "up", false, "mac", "02:00:00:00:00:02", "vlan_filtering", true),
 				Action: states.Update, Changes: []string{"up", "stp", "forward_delay", "vlan_filtering", "mac"},
 				Check: holds("port1", func(l host.Link) bool { return *l.Master == "br1" }),
@@ -92,7 +97,7 @@ func TestBridge(t *testing.T) {
 // Import --all takes bridges, and no other devices.
 func TestList(t *testing.T) {
 	keys, err := bridge.Module.List(t.Context(), newHost(t), nil)
-	if err != nil || len(keys) != 1 || keys[0].(*bridge.Bridge).Name != "br1" {
+	if err != nil || len(keys) != 2 || keys[0].(*bridge.Bridge).Name != "br1" {
 		t.Errorf("%v, %v", keys, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type CAN struct {
 	Name            string   `state:"name,key,device" doc:"Name of the device, such as \"can0\"."`
 	Virtual         *bool    `state:"virtual" doc:"Whether it is a virtual device (vcan), a bus of its own within the machine, which is made where it is missing."`
-	Up              *bool    `state:"up" doc:"Whether the device is up."`
+	Up              *bool    `state:"up" doc:"Whether the device is up: a virtual one is, if nothing else is said."`
 	Bitrate         *int     `state:"bitrate" doc:"Bits a second, such as 500000. A real device needs it to be up."`
 	SamplePoint     *float64 `state:"sample_point" doc:"Where in a bit it is sampled, such as 0.875. The controller takes the nearest that it can."`
 	FD              *bool    `state:"fd" doc:"Whether the device takes part in CAN FD."`
@@ -50,9 +50,18 @@ can "vcan0" {
 // Module is the module "can".
 var Module = states.Define(states.Type[CAN]{
 	Name: "can", Doc: doc, Example: example, Root: true,
-	New:      CAN{Up: new(true), Virtual: new(false)},
-	Validate: validate, Read: read, Write: write, Remove: remove, List: list,
+	New:      CAN{Virtual: new(false)},
+	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, List: list,
 })
+
+// complete wants a virtual device up unless it is said to be down: also where it was made
+// and could not be set up. A real one needs a bit rate before.
+func complete(_ context.Context, _ host.Host, want *CAN) error {
+	if want.Up == nil && want.Virtual != nil && *want.Virtual {
+		want.Up = new(true)
+	}
+	return nil
+}
 
 func validate(want CAN) error {
 	mistake := func(attribute, format string, args ...any) error {

@@ -17,7 +17,7 @@ func newHost(t *testing.T) host.Host {
 		host.Link{Name: "can0", Kind: "can"},
 		host.Link{Name: "can1", Kind: "can", Up: new(true), Options: map[string]string{
 			"bitrate": "499999", "sample_point": "0.875", "listen_only": "true", "restart_ms": "100"}},
-		host.Link{Name: "vcan1", Kind: "vcan", Up: new(true)}, host.Link{Name: "eth0"},
+		host.Link{Name: "vcan1", Kind: "vcan", Up: new(true)}, host.Link{Name: "vcan2", Kind: "vcan", Up: new(false)}, host.Link{Name: "eth0"},
 	))
 	return h
 }
@@ -45,6 +45,8 @@ func TestCAN(t *testing.T) {
 		{Name: "virtual", Values: v("vcan0", "virtual", true), Action: states.Create, Changes: []string{"virtual", "up"}},
 		{Name: "virtual, down", Values: v("vcan1", "up", false), Action: states.Update, Changes: []string{"up"}},
 		{Name: "virtual is there", Values: v("vcan1", "virtual", true)},
+		{Name: "virtual, set down by hand", Values: v("vcan2", "virtual", true), Action: states.Update, Changes: []string{"up"}},
+		{Name: "real, down", Values: v("can0"), Stays: real},
 		{Name: "absent", Values: v("vcan1"), Ensure: states.Absent, Action: states.Remove, Changes: []string{"virtual", "up"}},
 		{Name: "absent, real", Values: v("can1"), Ensure: states.Absent, Fails: "which only its driver can remove"},
 		{Name: "missing", Values: v("can9", "bitrate", 500000), Fails: "is its driver loaded?"},

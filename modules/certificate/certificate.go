@@ -34,8 +34,8 @@ type Certificate struct {
 	CA           *string      `state:"ca,in,path" doc:"Path of the certificate of who signs it, with ca_key. Without them it is signed by itself."`
 	CAKey        *string      `state:"ca_key,in,path" doc:"Path of the private key that belongs to ca, on this host."`
 	Chain        *bool        `state:"chain" doc:"Whether the certificates in the file of ca follow in the same file, but for one that is signed by itself: what servers give to clients who know the first authority alone. Not so for a new one."`
-	Owner        *string      `state:"owner" doc:"Name or number of the user who owns it and its key."`
-	Group        *string      `state:"group" doc:"Name or number of the group of it and its key."`
+	Owner        *string      `state:"owner,of_user" doc:"Name or number of the user who owns it and its key."`
+	Group        *string      `state:"group,of_group" doc:"Name or number of the group of it and its key."`
 	Mode         *fs.FileMode `state:"mode" doc:"Permission bits of the certificate."`
 	KeyMode      *fs.FileMode `state:"key_mode" doc:"Permission bits of the private key; others than owner and group can have none, and lose those that they have."`
 

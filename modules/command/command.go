@@ -26,7 +26,7 @@ type Command struct {
 	Removes *string           `state:"removes,path" doc:"Path that the command removes: where it is missing the command is not run, and it must be missing afterwards."`
 	Env     map[string]string `state:"env" doc:"Environment variables, beside the host's default ones."`
 	Dir     *string           `state:"dir,within" doc:"Working directory, / by default. A part that sets it up comes before."`
-	User    *string           `state:"user" doc:"Name of the user to run as."`
+	User    *string           `state:"user,of_user" doc:"Name of the user to run as."`
 	Stdin   *string           `state:"stdin,sensitive" doc:"Text that the command reads from its standard input. It is never shown."`
 	Plan    *bool             `state:"plan" doc:"Promises that the command only reads. It then runs in a plan too, and is never a change."`
 	Reads   []string          `state:"reads,path" doc:"With plan: the paths whose content the answer depends on, directories with all below them. Where earlier steps of a plan touch them, the answer is known only after apply. Without it, any path counts."`

@@ -29,7 +29,7 @@ type Container struct {
 	Network     *string           `state:"network" doc:"The network: host, none, bridge, or the name of one. Without it the program's default."`
 	Restart     *string           `state:"restart" enum:"no,on-failure,always,unless-stopped" doc:"Whether the program starts it again when it ends."`
 	Options     []string          `state:"options" doc:"Further options of \"podman create\" or \"docker create\", each in one word, such as [\"--cap-add=NET_ADMIN\", \"--read-only\"]. They may give the container any right on the host."`
-	Running     *bool             `state:"running" doc:"Whether it runs."`
+	Running     *bool             `state:"running" doc:"Whether it runs: yes, if nothing else is said."`
 	Engine      *string           `state:"engine,in" enum:"podman,docker" doc:"The program. Without it podman, if the host has that, and else docker."`
 	Pull        *string           `state:"pull,in" enum:"missing,never" doc:"What to do about an image that the host does not have: pull it (missing, as without this), or fail."`
 }
@@ -57,8 +57,7 @@ const example = `container "web" {
 // Module is the module "container".
 var Module = states.Define(states.Type[Container]{
 	Name: "container", Doc: doc, Example: example,
-	New:      Container{Running: new(true)},
-	Validate: validate, Read: read, Write: write, Remove: remove, List: list,
+	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, List: list,
 })
 
 var (
@@ -169,6 +168,15 @@ func validateEnvironment(env map[string]string) error {
 	return nil
 }
 
+// complete wants each container to run that is not said to stand still: one whose first
+// start failed, and one that somebody has stopped, too.
+func complete(_ context.Context, _ host.Host, want *Container) error {
+	if want.Running == nil {
+		want.Running = new(true)
+	}
+	return nil
+}
+
 func read(ctx context.Context, h host.Host, want Container) (*Container, error) {
 	e, err := findEngine(ctx, h, want.Engine)
 	if err != nil {
@@ -207,7 +215,7 @@ func write(ctx context.Context, h host.Host, have *Container, want Container) er
 		have = &Container{Running: new(false)}
 	}
 	switch {
-	case want.Running == nil || *want.Running == *have.Running:
+	case *want.Running == *have.Running:
 		return nil
 	case *want.Running:
 		return e.start(ctx, h, want.Name)

@@ -259,6 +259,10 @@ func cases() []statestest.Case {
 			Prepare: func(t *testing.T, h host.Host) {
 				fake.Put(t, h, storage, strings.ReplaceAll(fake.Text(h, storage), `"Running":true`, `"Running":false`), 0o644)
 			}, Check: is("app", func(s stored) bool { return s.Running && s.Argv == nil })},
+		{Name: "it was stopped, and nothing is said", Values: v("app", "box:1"), Action: states.Update, Changes: []string{"running"},
+			Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, storage, strings.ReplaceAll(fake.Text(h, storage), `"Running":true`, `"Running":false`), 0o644)
+			}, Check: is("app", func(s stored) bool { return s.Running && s.Argv == nil })},
 		{Name: "stop", Values: v("app", "box:1", "running", false), Action: states.Update, Changes: []string{"running"}, Check: is("app", func(s stored) bool { return !s.Running })},
 		{Name: "somebody else's", Values: v("old", "box:1")},
 		{Name: "somebody else's, made anew", Values: v("old", "box:1", "restart", "always"), Action: states.Update, Changes: []string{"restart"}, Check: is("old", remade)},

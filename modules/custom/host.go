@@ -195,7 +195,7 @@ func (m machine) content(args starlark.Tuple, kwargs []starlark.Tuple) (starlark
 	if err != nil {
 		return nil, fromHost(err)
 	}
-	c, err := host.ReadContent(m.host, name, info)
+	c, err := host.ReadContent(m.ctx, m.host, name, info)
 	return content{c}, fromHost(err)
 }
 

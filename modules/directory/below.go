@@ -2,10 +2,14 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -14,8 +18,7 @@ import (
 
 // entry is something below a directory whose owner or mode is wrong.
 type entry struct {
-	path string
-	have host.Info
+	host.TreeEntry
 	want Directory // owner, group and mode of this entry
 	text string    // its differences
 }
@@ -36,10 +39,15 @@ func differencesBelow(have, _ Directory) []states.Change {
 	return changes
 }
 
+// leaveMount says that something stays since a file system is mounted there.
+func leaveMount(ctx context.Context, want Directory, name string) {
+	states.Note(ctx, path.Join(want.Path, name)+" stays as it is: "+host.ErrMount.Error())
+}
+
 // findExtra lists the names in the directory that are not to be kept, and that no
-// other part is about.
-func findExtra(h host.Host, want Directory) ([]string, error) {
-	entries, err := h.ReadDir(want.Path)
+// other part is about. What a file system is mounted on, or below, stays whole.
+func findExtra(ctx context.Context, d host.Dir, want Directory) ([]string, error) {
+	entries, err := d.Entries()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +62,16 @@ func findExtra(h host.Host, want Directory) ([]string, error) {
 			ok, err := path.Match(pattern, e.Name)
 			return ok && err == nil
 		}
-		if !declared[e.Name] && !slices.ContainsFunc(want.Keep, keep) {
+		if declared[e.Name] || slices.ContainsFunc(want.Keep, keep) {
+			continue
+		}
+		switch mount, err := host.FindMount(ctx, d, e.Name); {
+		case errors.Is(err, fs.ErrNotExist): // it has gone
+		case err != nil:
+			return nil, err
+		case mount != "":
+			leaveMount(ctx, want, mount)
+		default:
 			extra = append(extra, e.Name)
 		}
 	}
@@ -63,61 +80,51 @@ func findExtra(h host.Host, want Directory) ([]string, error) {
 
 // findWrong walks what is below the directory, but for the names in it that
 // will be purged, and collects what has another owner or mode.
-func findWrong(ctx context.Context, h host.Host, want Directory, purged []string) ([]entry, error) {
-	w := walker{h: h, want: want}
-	err := w.walk(ctx, want.Path, purged)
-	return w.wrong, err
-}
-
-type walker struct {
-	h     host.Host
-	want  Directory
-	wrong []entry
-}
-
-func (w *walker) walk(ctx context.Context, dir string, but []string) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	entries, err := w.h.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if slices.Contains(but, e.Name) {
-			continue
-		}
-		name := path.Join(dir, e.Name)
-		if err := w.compare(name); err != nil {
-			return err
-		}
-		if e.Kind == host.Directory {
-			if err := w.walk(ctx, name, nil); err != nil {
-				return err
+func findWrong(ctx context.Context, h host.Host, d host.Dir, want Directory, purged []string) ([]entry, error) {
+	var mu sync.Mutex
+	wrong := map[string]entry{}
+	_, err := host.ReadTree(ctx, d, host.TreeOptions{
+		Skip: func(name string, _ host.Kind) bool { return slices.Contains(purged, name) },
+		Sum:  func(string, int64) bool { return false },
+		Keep: func(e host.TreeEntry) bool {
+			switch {
+			case e.Name == ".":
+				return false
+			case e.Mount:
+				leaveMount(ctx, want, e.Name)
+				return false
 			}
-		}
+			found := compare(h, want, e)
+			if found.text == "" {
+				return false
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			wrong[e.Name] = found
+			return true
+		},
+	})
+	list := make([]entry, 0, len(wrong))
+	for _, name := range slices.Sorted(maps.Keys(wrong)) {
+		list = append(list, wrong[name])
 	}
-	return nil
+	return list, err
 }
 
-func (w *walker) compare(name string) error {
-	info, err := w.h.Lstat(name)
-	if err != nil {
-		return err
-	}
-	want := Directory{Path: name, Owner: w.want.Owner, Group: w.want.Group}
-	switch info.Kind {
+// compare gives an entry with what differs in it.
+func compare(h host.Host, all Directory, is host.TreeEntry) entry {
+	want := Directory{Owner: all.Owner, Group: all.Group}
+	switch is.Kind {
 	case host.Directory:
-		want.Mode = w.want.dirMode
+		want.Mode = all.dirMode
 	case host.Regular:
-		want.Mode = w.want.FileMode
+		want.Mode = all.FileMode
 	}
-	e := entry{path: name, have: info, want: want}
-	if differences := e.differences(w.h); len(differences) > 0 {
-		e.text = name + ": " + strings.Join(differences, ", ")
-		w.wrong = append(w.wrong, e)
+	e := entry{TreeEntry: is, want: want}
+	if differences := e.differences(h); len(differences) > 0 {
+		e.text = path.Join(all.Path, is.Name) + ": " + strings.Join(differences, ", ")
 	}
-	return nil
+	return e
 }
 
 // differences lists "owner root → www-data" and the like.
@@ -129,23 +136,39 @@ func (e entry) differences(h host.Host) []string {
 		}
 	}
 	if o := e.want.Owner; o != nil {
-		add("owner", *owner.User(h, e.have.UID, o), *o)
+		add("owner", *owner.User(h, e.UID, o), *o)
 	}
 	if g := e.want.Group; g != nil {
-		add("group", *owner.Group(h, e.have.GID, g), *g)
+		add("group", *owner.Group(h, e.GID, g), *g)
 	}
 	if m := e.want.Mode; m != nil {
-		add("mode", states.FormatMode(e.have.Mode), states.FormatMode(*m))
+		add("mode", states.FormatMode(e.Mode), states.FormatMode(*m))
 	}
 	return out
 }
 
-func correct(h host.Host, e entry) error {
-	meta, err := owner.Meta(h, e.want.Owner, e.want.Group, e.want.Mode)
-	if err != nil {
-		return err
+// correct gives the entries below an open directory the owners and modes that they shall
+// have. What stands at a name by now is met, but never what it links to.
+func correct(ctx context.Context, h host.Host, d host.Dir, wrong []entry) error {
+	at := host.NewCursor(d)
+	defer at.Close()
+	for _, e := range wrong {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		meta, err := owner.Meta(h, e.want.Owner, e.want.Group, e.want.Mode)
+		if err != nil {
+			return err
+		}
+		in, err := at.To(path.Dir(e.Name))
+		if err == nil {
+			err = in.SetMeta(path.Base(e.Name), meta)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return h.SetMeta(e.path, meta)
+	return nil
 }
 
 // shown is how many entries a change lists.

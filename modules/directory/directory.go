@@ -23,8 +23,8 @@ import (
 // is not managed.
 type Directory struct {
 	Path     string       `state:"path,key,path" doc:"Absolute path of the directory."`
-	Owner    *string      `state:"owner" doc:"Name or number of the user who owns the directory."`
-	Group    *string      `state:"group" doc:"Name or number of the group of the directory."`
+	Owner    *string      `state:"owner,of_user" doc:"Name or number of the user who owns the directory."`
+	Group    *string      `state:"group,of_group" doc:"Name or number of the group of the directory."`
 	Mode     *fs.FileMode `state:"mode" doc:"Permission bits, such as \"0755\"."`
 	Parents  *bool        `state:"parents,in" doc:"Creates missing directories above it, of mode 0755 and owned by who runs tenet."`
 	Recurse  *bool        `state:"recurse,in,widens" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
@@ -48,7 +48,9 @@ What is not given is not managed: an existing directory keeps it. A new director
 
 Purge leaves alone what other parts of the site put into the directory, and the names that keep lists: those that programs put there.
 
-Where something else stands at the path, a symbolic link to a directory included, the part fails. Absent removes an empty directory; with force = true, a directory with all that is in it. Symbolic links in it are removed, never followed.`
+Where something else stands at the path, a symbolic link to a directory included, the part fails. Absent removes an empty directory; with force = true, a directory with all that is in it. Symbolic links in it are removed, never followed.
+
+Neither recurse nor purge nor force enters a file system that is mounted below, or changes what it is mounted on: recurse and purge leave it, and say so; a directory with one in it cannot be removed. Of a file whose owner changes the setuid bit goes, and the setgid bit with its group, unless file_mode gives them.`
 
 const example = `directory "/srv/www" {
   owner = "www-data"
@@ -119,13 +121,21 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 		Mode:  &info.Mode,
 		Force: want.Force,
 	}
+	if !isTrue(want.Purge) && !isTrue(want.Recurse) {
+		return have, nil
+	}
+	d, err := h.OpenDir(want.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
 	if isTrue(want.Purge) {
-		if have.extra, err = findExtra(h, want); err != nil {
+		if have.extra, err = findExtra(ctx, d, want); err != nil {
 			return nil, err
 		}
 	}
 	if isTrue(want.Recurse) {
-		if have.wrong, err = findWrong(ctx, h, want, have.extra); err != nil {
+		if have.wrong, err = findWrong(ctx, h, d, want, have.extra); err != nil {
 			return nil, err
 		}
 	}
@@ -140,17 +150,33 @@ func write(ctx context.Context, h host.Host, have *Directory, want Directory) er
 	if have == nil {
 		return create(h, want, meta)
 	}
+	// All is done in the directory that is opened here, wherever its path leads by then.
+	at, err := host.OpenPlace(h, want.Path)
+	if err != nil {
+		return err
+	}
+	defer at.Dir.Close()
+	if len(have.extra) > 0 || len(have.wrong) > 0 {
+		if err := writeBelow(ctx, h, at, have); err != nil {
+			return err
+		}
+	}
+	return at.Dir.SetMeta(at.Name, meta)
+}
+
+// writeBelow removes what is to be purged, and corrects what is wrong.
+func writeBelow(ctx context.Context, h host.Host, at host.Place, have *Directory) error {
+	d, err := at.Enter()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
 	for _, name := range have.extra {
-		if err := trees.Remove(ctx, h, path.Join(want.Path, name)); err != nil {
+		if err := host.RemoveAll(ctx, d, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	for _, e := range have.wrong {
-		if err := correct(h, e); err != nil {
-			return err
-		}
-	}
-	return h.SetMeta(want.Path, meta)
+	return correct(ctx, h, d, have.wrong)
 }
 
 func create(h host.Host, want Directory, meta host.Meta) error {

@@ -27,8 +27,8 @@ type Download struct {
 	URL      *string           `state:"url,in,present" doc:"Where the file comes from: http or https."`
 	Mirrors  []string          `state:"mirrors,in" doc:"Other URLs of the same file, tried one after the other where the ones before fail."`
 	Checksum *string           `state:"checksum" doc:"What the file must be: \"sha256:\" or \"sha512:\" and hex digits, or the URL of a file of such sums, in which the line of the file's name counts."`
-	Owner    *string           `state:"owner" doc:"Name or number of the user who owns the file."`
-	Group    *string           `state:"group" doc:"Name or number of the group of the file."`
+	Owner    *string           `state:"owner,of_user" doc:"Name or number of the user who owns the file."`
+	Group    *string           `state:"group,of_group" doc:"Name or number of the group of the file."`
 	Mode     *fs.FileMode      `state:"mode" doc:"Permission bits, such as \"0755\"."`
 	MaxSize  *int              `state:"max_size,in" doc:"Bytes that the file may have; without it as many as the disk holds."`
 	Headers  map[string]string `state:"headers,in,sensitive" doc:"Fields of the requests' header, such as Authorization. They are never shown, and not sent to other hosts that a redirect leads to."`
@@ -95,7 +95,7 @@ func validate(want Download) error {
 	)
 }
 
-func read(_ context.Context, h host.Host, want Download) (*Download, error) {
+func read(ctx context.Context, h host.Host, want Download) (*Download, error) {
 	info, err := h.Lstat(want.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -114,7 +114,7 @@ func read(_ context.Context, h host.Host, want Download) (*Download, error) {
 	if want.Checksum == nil {
 		return have, nil
 	}
-	sum, err := digestAt(h, want.Path, algorithmOf(*want.Checksum))
+	sum, err := digestAt(ctx, h, want.Path, algorithmOf(*want.Checksum))
 	if foreseen, ok := later.About[string](err); ok {
 		sum, err = foreseen, nil
 	}
@@ -123,13 +123,13 @@ func read(_ context.Context, h host.Host, want Download) (*Download, error) {
 }
 
 // digestAt is the digest of a file, as "sha256:" and hex digits.
-func digestAt(h host.Reader, name, algorithm string) (string, error) {
+func digestAt(ctx context.Context, h host.Reader, name, algorithm string) (string, error) {
 	f, err := h.Open(name)
 	if err != nil {
 		return "", err
 	}
 	sum := newDigest(algorithm)
-	_, err = io.Copy(sum, f)
+	_, err = io.Copy(sum, host.ReaderWithin(ctx, f))
 	return algorithm + ":" + sum.hex(), errors.Join(err, f.Close())
 }
 

@@ -26,7 +26,7 @@ func complete(ctx context.Context, h host.Host, want *Download) error {
 		return nil
 	}
 	want.remember = true
-	now, err := digestAt(h, want.Path, "sha256")
+	now, err := digestAt(ctx, h, want.Path, "sha256")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if info, wrong := h.Lstat(want.Path); wrong == nil && info.Kind != host.Regular {
 			return nil // Read says so
@@ -118,14 +118,12 @@ func (r *record) conditions(header map[string]string) {
 // recordPath is where the record of a path is kept; empty: nowhere.
 func recordPath(h host.Host, name string) string {
 	dir := "/var/cache"
-	if a, ok := h.(host.Actor); ok {
-		if uid, _ := a.Actor(); uid != 0 {
-			u, err := h.UserID(uid)
-			if err != nil || u.Home == "" || u.Home == "/" {
-				return ""
-			}
-			dir = path.Join(u.Home, ".cache")
+	if uid, _ := h.Actor(); uid != 0 {
+		u, err := h.UserID(uid)
+		if err != nil || u.Home == "" || u.Home == "/" {
+			return ""
 		}
+		dir = path.Join(u.Home, ".cache")
 	}
 	return path.Join(dir, "tenet/download", digestOf(name)+".json")
 }

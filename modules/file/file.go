@@ -22,8 +22,8 @@ type File struct {
 	Path     string         `state:"path,key,path" doc:"Absolute path of the file."`
 	Content  *host.Content  `state:"content" doc:"Whole content of the file."`
 	Source   *states.Source `state:"source,in" doc:"File of the site whose bytes become the content, untouched; in place of content."`
-	Owner    *string        `state:"owner" doc:"Name or number of the user who owns the file."`
-	Group    *string        `state:"group" doc:"Name or number of the group of the file."`
+	Owner    *string        `state:"owner,of_user" doc:"Name or number of the user who owns the file."`
+	Group    *string        `state:"group,of_group" doc:"Name or number of the group of the file."`
 	Mode     *fs.FileMode   `state:"mode" doc:"Permission bits, such as \"0644\"."`
 	Backup   *bool          `state:"backup,in" doc:"Keeps the former file beside the new one, under the same name with .~tenet~ behind it."`
 	Validate []string       `state:"validate,in" doc:"Program and arguments that check the new content: exit status 0 accepts it. An argument's %s stands for the path of a temporary file; without one the program runs with the new file in place, and its failure puts the former file back. It is not run in a plan."`
@@ -32,7 +32,7 @@ type File struct {
 
 const doc = `A regular file with the given content, owner, group and mode.
 
-What is not given is not managed: an existing file keeps it. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it.
+What is not given is not managed: an existing file keeps it. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it. What is replaced leaves its access control list and its extended attributes to the new one; as for chmod, the mode's bits for the group are the list's mask then. File capabilities hold for the content that they were given to, and go with it.
 
 The directory must be there. Where a directory or a device stands at the path, the part fails; a symbolic link is replaced only on request, and never written through. Absent removes a regular file, and nothing else: use symlink or directory for those.
 
@@ -92,7 +92,7 @@ func complete(_ context.Context, _ host.Host, want *File) error {
 
 // read looks at content and owners only where they are wanted: a site of many
 // files opens no file and looks up no user for nothing.
-func read(_ context.Context, h host.Host, want File) (*File, error) {
+func read(ctx context.Context, h host.Host, want File) (*File, error) {
 	info, err := h.Lstat(want.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -114,7 +114,7 @@ func read(_ context.Context, h host.Host, want File) (*File, error) {
 		Mode:  &info.Mode,
 	}
 	if want.Content != nil {
-		content, err := host.ReadContent(h, want.Path, info)
+		content, err := host.CompareContent(ctx, h, want.Path, info, *want.Content)
 		if err != nil {
 			return nil, err
 		}

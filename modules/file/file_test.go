@@ -173,3 +173,29 @@ func TestFileContentBesideSource(t *testing.T) {
 		}},
 	})
 }
+
+// Content that is refused leaves no copy of the file that is in its place still; one that
+// was there before stays.
+func TestRefusedContentLeavesNoBackup(t *testing.T) {
+	for _, before := range []string{"", "older\n"} {
+		h := newHost(t)
+		put("/etc/good.conf", "good\n")(t, h)
+		if before != "" {
+			put("/etc/good.conf.~tenet~", before)(t, h)
+		}
+		want, err := file.Module.Decode(map[string]any{"path": "/etc/good.conf", "content": "bad\n", "validate": []any{"checker"}, "backup": true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := file.Module.Read(t.Context(), h, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Module.Write(t.Context(), h, have, file.Module.Fill(have, want)); err == nil {
+			t.Error("it is not refused")
+		}
+		if _, err := h.Lstat("/etc/good.conf.~tenet~"); (err == nil) != (before != "") {
+			t.Errorf("with %q before, there is a backup: %v", before, err)
+		}
+	}
+}

@@ -29,15 +29,30 @@ func write(ctx context.Context, h host.Host, have *File, want File) error {
 	if err := checkBeside(ctx, h, want, meta); err != nil {
 		return err
 	}
+	forget := func() error { return nil }
 	if have != nil && want.Backup != nil && *want.Backup {
-		if err := copyFile(ctx, h, want.Path, want.Path+backupSuffix); err != nil {
+		if forget, err = backUp(ctx, h, want.Path); err != nil {
 			return fmt.Errorf("keeping the former file: %w", err)
 		}
 	}
 	if len(want.Validate) > 0 && !besideCheck(want) {
-		return writeChecked(ctx, h, want, meta)
+		if err := writeChecked(ctx, h, want, meta); err != nil {
+			return errors.Join(err, forget())
+		}
+		return nil
 	}
 	return explain(h.WriteFile(ctx, want.Path, *want.Content, meta), want.Path)
+}
+
+// backUp keeps the file beside itself. forget removes that again, unless there was such a
+// copy before.
+func backUp(ctx context.Context, h host.Host, name string) (forget func() error, err error) {
+	_, err = h.Lstat(name + backupSuffix)
+	forget = func() error { return h.Remove(name + backupSuffix) }
+	if !errors.Is(err, fs.ErrNotExist) {
+		forget = func() error { return nil }
+	}
+	return forget, copyFile(ctx, h, name, name+backupSuffix)
 }
 
 // explain adds which directory is missing.
@@ -74,7 +89,7 @@ func runCheck(ctx context.Context, h host.Host, validate []string, file string) 
 	for i, arg := range validate {
 		argv[i] = strings.ReplaceAll(arg, "%s", file)
 	}
-	_, err := process.Run(ctx, h, host.Command{Argv: argv})
+	_, err := process.Run(ctx, h, host.Command{Argv: argv, Check: true})
 	if err == nil || errors.Is(err, host.ErrUnforeseeable) {
 		return nil
 	}
@@ -126,7 +141,7 @@ func keep(ctx context.Context, h host.Host, name string) (putBack func(context.C
 		target, err := h.ReadLink(name)
 		return func(context.Context) error { return h.Symlink(target, name, meta) }, nothing, err
 	}
-	content, err := host.ReadContent(h, name, info)
+	content, err := host.CopyContent(ctx, h, name, info)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,9 +162,9 @@ func copyFile(ctx context.Context, h host.Host, from, to string) error {
 	if err != nil {
 		return err
 	}
-	content, err := host.ReadContent(h, from, info)
+	content, err := host.CopyContent(ctx, h, from, info)
 	if err != nil {
 		return err
 	}
-	return h.WriteFile(ctx, to, content, host.Meta{Mode: &info.Mode, UID: &info.UID, GID: &info.GID})
+	return h.WriteFile(ctx, to, content, host.Meta{Mode: &info.Mode, UID: &info.UID, GID: &info.GID, Like: path.Base(from)})
 }

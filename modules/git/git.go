@@ -25,7 +25,7 @@ type Git struct {
 	Commit     *string `state:"commit" doc:"ID of the commit that is checked out: by default the one that ref names now."`
 	Depth      *int    `state:"depth,in" doc:"How many commits of the history are fetched; without it all."`
 	Submodules *bool   `state:"submodules,in" doc:"Checks submodules out, too, and theirs."`
-	User       *string `state:"user,in" doc:"Name of the user who owns the checkout, as whom git runs; by default the owner of what is there, else who runs tenet."`
+	User       *string `state:"user,in,of_user" doc:"Name of the user who owns the checkout, as whom git runs; by default the owner of what is there, else who runs tenet."`
 	SSHKey     *string `state:"ssh_key,in,path" doc:"Path of the private key for ssh, on the host; that user must be able to read it."`
 	KnownHosts *string `state:"known_hosts,in,path" doc:"Path of a file of known hosts for ssh, in place of the user's and the system's."`
 	Force      *bool   `state:"force,in,widens" doc:"Lets go of what was changed in the checkout: files that are edited, commits that are nowhere else. Otherwise that is an error where they would be lost. Files that git does not know stay, unless one of the repository takes their place."`

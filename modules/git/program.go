@@ -67,10 +67,8 @@ func newProgram(h host.Host, want Git) (*program, error) {
 
 // actAs takes the owner of what is there, or wants it to be the user.
 func (g *program) actAs(uid int) error {
-	if a, ok := g.h.(host.Actor); ok && g.user == "" {
-		if own, _ := a.Actor(); own == uid {
-			return nil
-		}
+	if own, _ := g.h.Actor(); own == uid && g.user == "" {
+		return nil
 	}
 	u, err := g.h.UserID(uid)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,7 @@ type GRE struct {
 	TTL    *int    `state:"ttl" doc:"Time to live of the tunnel's packets, 1 to 255; 0: that of the packet inside."`
 	Key    *string `state:"key" doc:"Number that tells tunnels between the same two machines apart, the same at both ends; \"\": none."`
 	Frames *bool   `state:"frames" doc:"Whether the tunnel carries Ethernet frames, so that it can be the port of a bridge, rather than IP packets."`
-	Up     *bool   `state:"up" doc:"Whether the device is up."`
+	Up     *bool   `state:"up" doc:"Whether the device is up: yes, if nothing else is said."`
 }
 
 const doc = `A GRE tunnel to another machine, of the running kernel.
@@ -44,8 +44,8 @@ const example = `gre "bench1" {
 // Module is the module "gre".
 var Module = states.Define(states.Type[GRE]{
 	Name: "gre", Doc: doc, Example: example, Root: true,
-	New:      GRE{Up: new(true), TTL: new(64), Frames: new(false)},
-	Validate: validate, Read: read, Write: write, Remove: remove, List: list,
+	New:      GRE{TTL: new(64), Frames: new(false)},
+	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, List: list,
 })
 
 // kinds are the kernel's names of tunnels.
@@ -93,6 +93,15 @@ func validate(want GRE) error {
 		}
 	}
 	return device.Name("name", want.Name)
+}
+
+// complete wants the device up unless it is said to be down: also where it was made and
+// could not be set up, or somebody has set it down.
+func complete(_ context.Context, _ host.Host, want *GRE) error {
+	if want.Up == nil {
+		want.Up = new(true)
+	}
+	return nil
 }
 
 func read(ctx context.Context, h host.Host, want GRE) (*GRE, error) {

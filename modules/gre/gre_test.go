@@ -60,6 +60,15 @@ func TestGRE(t *testing.T) {
 		{Name: "frames over IPv6", Values: v("g0", "2001:db8::1", "2001:db8::2", "frames", true), Action: states.Create, Changes: created, Check: is("g0", "ip6gretap")},
 		{Name: "nothing to do", Values: v("g1", a, b, "ttl", 64, "key", "17", "frames", true)},
 		{Name: "change", Values: v("g1", a, "192.0.2.3", "ttl", 32, "key", "", "up", false), Action: states.Update, Changes: []string{"remote", "ttl", "key", "up"}, Check: is("g1", "gretap")},
+		{Name: "down", Values: v("g1", a, b), Action: states.Update, Changes: []string{"up"}, Check: is("g1", "gretap"), Prepare: func(t *testing.T, h host.Host) {
+			links, err := host.LinksOf(t.Context(), h)
+			if err == nil {
+				err = links.Change(t.Context(), host.Link{Name: "g1"}, host.Link{Up: new(false)})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}},
 		{Name: "another kind", Values: v("g1", a, b, "frames", false), Action: states.Update, Changes: []string{"frames"}, Check: is("g1", "gre")},
 		{Name: "another family", Values: v("g1", "2001:db8::1", "2001:db8::2"), Action: states.Update, Changes: []string{"local", "remote"}, Check: is("g1", "ip6gretap")},
 		{Name: "absent", Values: map[string]any{"name": "g1"}, Ensure: states.Absent, Action: states.Remove,

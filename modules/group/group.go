@@ -21,9 +21,9 @@ import (
 // Group is the state of one group, wanted or observed. A nil attribute is not
 // managed.
 type Group struct {
-	Name    string   `state:"name,key" doc:"Name of the group."`
+	Name    string   `state:"name,key,group" doc:"Name of the group."`
 	GID     *int     `state:"gid" doc:"Number of the group."`
-	Members []string `state:"members,set" doc:"Names of the users who are members: these, and no others. Users who have it as their primary group are not among them. Where user parts manage groups, leave it out."`
+	Members []string `state:"members,set,of_user" doc:"Names of the users who are members: these, and no others. Users who have it as their primary group are not among them. Where user parts manage groups, leave it out."`
 	System  *bool    `state:"system,in" doc:"Gives a new group a number from the range of system groups."`
 }
 

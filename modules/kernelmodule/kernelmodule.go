@@ -19,8 +19,8 @@ import (
 // attribute is not managed.
 type KernelModule struct {
 	Name        string  `state:"name,key" doc:"Name of the module, with underscores."`
-	Loaded      *bool   `state:"loaded" doc:"Whether the running kernel has it. What is built into the kernel always is loaded."`
-	Boot        *bool   `state:"boot" doc:"Whether it is loaded at each boot, by a line in /etc/modules-load.d."`
+	Loaded      *bool   `state:"loaded" doc:"Whether the running kernel has it: yes, if nothing else is said and it is not blacklisted. What is built into the kernel always is loaded."`
+	Boot        *bool   `state:"boot" doc:"Whether it is loaded at each boot, by a line in /etc/modules-load.d: yes, if nothing else is said and it is not blacklisted."`
 	Options     *string `state:"options" doc:"Its parameters, such as \"debug=1 ports=20,21\", by a line in /etc/modprobe.d; empty for none. They count when it is loaded: one that is loaded already keeps what it has."`
 	Blacklisted *bool   `state:"blacklisted" doc:"Whether it is kept from being loaded for a device that it fits, by a line in /etc/modprobe.d. It can still be loaded by its name."`
 }
@@ -48,8 +48,7 @@ kernel_module "pcspkr" {
 // Module is the module "kernel_module".
 var Module = states.Define(states.Type[KernelModule]{
 	Name: "kernel_module", Doc: doc, Example: example, Locks: []string{"kernel modules"}, Root: true,
-	New:      KernelModule{Loaded: new(true), Boot: new(true)},
-	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, List: list,
+	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, Foresee: foresee, List: list,
 })
 
 func validate(want KernelModule) error {
@@ -92,6 +91,25 @@ func checkOptions(options string) error {
 		}
 	}
 	return nil
+}
+
+// complete wants the module loaded, now and at boot, unless the part says otherwise: also
+// where only one of the two came to be, or somebody has unloaded it.
+func complete(_ context.Context, h host.Host, want *KernelModule) error {
+	if isTrue(want.Blacklisted) {
+		return nil
+	}
+	if want.Loaded == nil {
+		want.Loaded = new(true)
+	}
+	if want.Boot != nil {
+		return nil
+	}
+	where, err := inKernel(h, want.Name)
+	if err == nil && where != builtin { // which needs no line
+		want.Boot = new(true)
+	}
+	return err
 }
 
 func read(_ context.Context, h host.Host, want KernelModule) (*KernelModule, error) {

@@ -22,7 +22,7 @@ import (
 // KnownHost is the keys of one host, wanted or observed.
 type KnownHost struct {
 	Host string   `state:"host,key" doc:"Name or address of the host, as it is connected to; with a port other than 22: [git.example.test]:2222."`
-	User *string  `state:"user,key,optional" doc:"Name of the user who knows it, in ~/.ssh/known_hosts. Without it all users do, in /etc/ssh/ssh_known_hosts."`
+	User *string  `state:"user,key,optional,of_user" doc:"Name of the user who knows it, in ~/.ssh/known_hosts. Without it all users do, in /etc/ssh/ssh_known_hosts."`
 	Keys []string `state:"keys,set,present" doc:"All its keys, each with its type, as ssh-keyscan prints them behind the name."`
 	// Hashed is as it is wanted where all lines of the host are so, else the contrary.
 	Hashed *bool `state:"hashed" doc:"Whether its name is hashed in the file, as by HashKnownHosts of ssh, so that who reads the file does not learn which hosts are known. If not given, lines that are there stay as they are, and new ones have the name."`

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,39 @@ func (a apt) Removes(ctx context.Context, h host.Host, t transaction) ([]string,
 		}
 	}
 	return names, nil
+}
+
+// rehearse finds out in a plan which of the chosen packages could not be installed, such
+// as for what they need. All of them are one question; only where its answer is no, each
+// is asked for alone, as an apply tries each alone then.
+func (j *job) rehearse(ctx context.Context, chosen []int, all transaction) {
+	m, ok := j.manager.(rehearser)
+	if !ok || len(all.Install) == 0 {
+		return
+	}
+	exit := func(err error) *process.ExitError {
+		e, _ := errors.AsType[*process.ExitError](err)
+		return e // of another error, such as that it cannot be asked now, nothing is known
+	}
+	_, err := m.Removes(ctx, j.h, all)
+	together := exit(err)
+	if together == nil {
+		return
+	}
+	alone := 0
+	for _, i := range chosen {
+		var t transaction
+		j.add(ctx, &t, j.items[i])
+		if _, err := m.Removes(ctx, j.h, t); exit(err) != nil {
+			j.errs[i], alone = explain(exit(err)), alone+1
+		}
+	}
+	if alone > 0 {
+		return
+	}
+	for _, i := range chosen {
+		j.errs[i] = &states.UncertainError{Reason: "these packages cannot be installed together" + unmet(together)}
+	}
 }
 
 // alongside names what would go with what is to be removed, since it needs it, and
@@ -93,11 +127,12 @@ func (j *job) keep(chosen []int, declared []string) (rest []int) {
 // takesAlong is what a plan and an apply say of a removal before what goes with it.
 const takesAlong = "what needs it is removed, too: "
 
-// tell gives a plan's rows the reason why a removal is more than they show.
+// tell gives a plan's rows what a transaction says there, and the reason why a removal
+// is more than they show.
 func (j *job) tell(chosen []int, more []string, err error) {
 	for _, i := range chosen {
 		j.errs[i] = err
-		if j.items[i].Want == nil {
+		if j.items[i].Want == nil && len(more) > 0 {
 			j.errs[i] = &states.UncertainError{Reason: takesAlong + strings.Join(more, ", ")}
 		}
 	}

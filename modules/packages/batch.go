@@ -151,8 +151,9 @@ func (j *job) transact(ctx context.Context, chosen []int) {
 	if err == nil {
 		return
 	}
-	if len(more) > 0 && errors.Is(err, host.ErrUnforeseeable) { // a plan
+	if errors.Is(err, host.ErrUnforeseeable) { // a plan
 		j.tell(chosen, more, err)
+		j.rehearse(ctx, chosen, all)
 		return
 	}
 	alone := len(chosen) > 1 && ctx.Err() == nil && !concernsAll(err)

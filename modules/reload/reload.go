@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
@@ -16,12 +17,12 @@ import (
 // Reload names one service.
 type Reload struct {
 	Name string  `state:"name,key" doc:"Name of the service, or of another unit with its kind, such as web.socket."`
-	User *string `state:"user,key,optional" doc:"The account whose own service it is; otherwise it is the machine's."`
+	User *string `state:"user,key,optional,of_user" doc:"The account whose own service it is; otherwise it is the machine's."`
 }
 
 const doc = `Lets a service read its configuration anew, without a break.
 
-At the top level of a site it is a handler: it runs when something that notifies it has changed. A service that does not run has nothing to reload: it reads its configuration when it is started, and the part is unchanged. One that cannot reload is an error: use restart.`
+At the top level of a site it is a handler: it runs when something that notifies it has changed. A service that does not run has nothing to reload: it reads its configuration when it is started, and the part is unchanged. So it is for a service that is not there, where a notification asks for the reload: one that is installed later reads its configuration then. One that cannot reload is an error: use restart.`
 
 const example = `file "/etc/nginx/conf.d/limits.conf" {
   content = "client_max_body_size 20m;\n"
@@ -46,6 +47,9 @@ func act(ctx context.Context, h host.Host, want Reload) (bool, Reload, error) {
 		return false, want, err
 	}
 	status, err := s.Running(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &states.MissingError{Err: err}
+	}
 	switch {
 	case err != nil:
 		return false, want, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
@@ -16,12 +17,12 @@ import (
 // Restart names one service.
 type Restart struct {
 	Name string  `state:"name,key" doc:"Name of the service, or of another unit with its kind, such as backup.timer."`
-	User *string `state:"user,key,optional" doc:"The account whose own service it is; otherwise it is the machine's."`
+	User *string `state:"user,key,optional,of_user" doc:"The account whose own service it is; otherwise it is the machine's."`
 }
 
 const doc = `Restarts a service; one that does not run is started.
 
-At the top level of a site it is a handler: it runs when something that notifies it has changed. Changed unit files are read anew before. A service that does not run afterwards is an error with the last lines of its log.`
+At the top level of a site it is a handler: it runs when something that notifies it has changed. Changed unit files are read anew before. Where a notification asks to restart a service that is not there, nothing is to be done: one that is installed later starts with what is there then. A service that does not run afterwards is an error with the last lines of its log.`
 
 const example = `file "/etc/app.conf" {
   content = "port = 8080\n"
@@ -46,6 +47,9 @@ func act(ctx context.Context, h host.Host, want Restart) (bool, Restart, error) 
 		return false, want, err
 	}
 	status, err := s.Running(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &states.MissingError{Err: err}
+	}
 	if err == nil && status.Load == "masked" && !status.NeedReload {
 		err = fmt.Errorf("%s is masked and cannot be started (a service part with masked = false lifts that)", s.Name)
 	}

@@ -20,7 +20,7 @@ import (
 // managed.
 type Service struct {
 	Name    string  `state:"name,key" doc:"Name of the service, or of another unit with its kind, such as backup.timer."`
-	User    *string `state:"user,key,optional" doc:"The account whose own service it is; otherwise it is the machine's."`
+	User    *string `state:"user,key,optional,of_user" doc:"The account whose own service it is; otherwise it is the machine's."`
 	Running *bool   `state:"running" doc:"Whether it runs now."`
 	Enabled *bool   `state:"enabled" doc:"Whether it starts at boot, an account's own with its first login."`
 	Masked  *bool   `state:"masked" doc:"Whether it cannot be started at all, by nobody. Only systemd can."`

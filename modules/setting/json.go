@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/tenetcm/tenet/modules/internal/lines"
 )
 
 // jsonFile is JSON, with comments and commas behind the last value where it has
@@ -102,7 +104,7 @@ func (f *jsonFile) set(names []string, v any) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text = f.text[:old.StartOffset] + value + f.text[old.EndOffset:]
+		text = f.text[:old.StartOffset] + f.asLines(value, old.StartOffset) + f.text[old.EndOffset:]
 	} else if text, err = f.insert(o, whole, names[depth:], v); err != nil {
 		return "", err
 	}
@@ -119,17 +121,18 @@ func (f *jsonFile) insert(o *hujson.Object, whole *hujson.Value, names []string,
 		return "", err
 	}
 	if len(o.Members) == 0 {
+		begin := whole.StartOffset + 1
+		at := behindComment(f.text, begin)
 		indent := indentAt(f.text, whole.StartOffset)
 		value, err := renderJSON(v, indent+"  ")
 		if err != nil {
 			return "", err
 		}
-		begin := whole.StartOffset + 1
-		tail := f.text[begin:]
+		added, tail := "\n"+indent+"  "+name+": "+value, f.text[at:]
 		if strings.HasPrefix(tail, "}") {
-			tail = "\n" + indent + tail
+			added += "\n" + indent
 		}
-		return f.text[:begin] + "\n" + indent + "  " + name + ": " + value + tail, nil
+		return f.text[:at] + f.asLines(added, begin) + tail, nil
 	}
 	last := o.Members[len(o.Members)-1]
 	space, indent := " ", ""
@@ -145,7 +148,41 @@ func (f *jsonFile) insert(o *hujson.Object, whole *hujson.Value, names []string,
 		return "", err
 	}
 	end := last.Value.EndOffset
-	return f.text[:end] + "," + space + name + ": " + value + f.text[end:], nil
+	head, tail, comma := f.text[:end]+",", f.text[end:], ""
+	if at := end + len(last.Value.AfterExtra); at < len(f.text) && f.text[at] == ',' { // behind the last
+		head, tail, comma = f.text[:at+1], f.text[at+1:], ","
+	}
+	at := behindComment(tail, 0) // what is said of the last one stays beside it
+	if at > 0 && !strings.HasPrefix(space, "\n") {
+		space = "\n" + space
+	}
+	return head + tail[:at] + f.asLines(space+name+": "+value+comma, end) + tail[at:], nil
+}
+
+// asLines gives a new text the line ends that are usual around an offset. No text within
+// JSON holds a newline as it is.
+func (f *jsonFile) asLines(text string, offset int) string {
+	return strings.ReplaceAll(text, "\n", lines.EndAt(f.text, offset))
+}
+
+// behindComment is the end of the comments that stand on the same line behind an offset;
+// without any it is the offset.
+func behindComment(text string, offset int) int {
+	for at := offset; ; {
+		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t"))
+		switch rest := text[at:]; {
+		case strings.HasPrefix(rest, "//"):
+			if i := strings.IndexByte(rest, '\n'); i >= 0 {
+				return at + len(strings.TrimSuffix(rest[:i], "\r"))
+			}
+			return len(text)
+		case strings.HasPrefix(rest, "/*"):
+			at += strings.Index(rest, "*/") + 2
+			offset = at
+		default:
+			return offset
+		}
+	}
 }
 
 func (f *jsonFile) remove(names []string) (string, error) {

@@ -20,21 +20,22 @@ import (
 
 // Setting is one value in a file, wanted or observed.
 type Setting struct {
-	Path      string          `state:"path,key,path" doc:"Absolute path of the file."`
-	Key       string          `state:"key,key" doc:"Names the value: the names on the way to it, with a dot between them: \"server.port\". A name with a dot or a quote in it stands in double quotes, as in JSON. In an INI file the first of two names is the section; in a properties file the whole is one name."`
-	Value     json.RawMessage `state:"value,present" doc:"The value: a text, a number or a boolean; in JSON, YAML and TOML also a list or a map."`
-	Format    *string         `state:"format,in" enum:"ini,json,yaml,toml,properties" doc:"How the file is written. If not given, its name tells: .ini, .conf, .cfg, .json, .yaml, .yml, .toml, .properties."`
-	Separator *string         `state:"separator,in" enum:" = ,=, : ,:,: , " doc:"What stands between a new key and its value in an INI or properties file; \" = \" if not given."`
-	Create    *bool           `state:"create,in" doc:"Creates a missing file, which otherwise is an error."`
+	Path         string          `state:"path,key,path" doc:"Absolute path of the file."`
+	Key          string          `state:"key,key" doc:"Names the value: the names on the way to it, with a dot between them: \"server.port\". A name with a dot or a quote in it stands in double quotes, as in JSON. In an INI file the first of two names is the section; in a properties file the whole is one name."`
+	Value        json.RawMessage `state:"value,present" doc:"The value: a text, a number or a boolean; in JSON, YAML and TOML also a list or a map."`
+	Format       *string         `state:"format,in" enum:"ini,json,yaml,toml,properties" doc:"How the file is written. If not given, its name tells: .ini, .conf, .cfg, .json, .yaml, .yml, .toml, .properties."`
+	Separator    *string         `state:"separator,in" enum:" = ,=, : ,:,: , " doc:"What stands between a new key and its value in an INI or properties file; \" = \" if not given. Its sign also ends the name in a line of an INI file that has a colon before an equals sign, such as \"a:b = c\"."`
+	Continuation *string         `state:"continuation,in" enum:"indent,backslash,none" doc:"What makes a line of an INI file go on with the value above it: that it stands further in (Python), a backslash at the end of the line before (systemd, git), or nothing. If not given, a line goes on either way, and where that can be read in two ways is an error."`
+	Create       *bool           `state:"create,in" doc:"Creates a missing file, which otherwise is an error."`
 }
 
 const doc = `One value in a file of settings: INI, JSON (also with comments), YAML, TOML or Java's properties.
 
-Only this value changes: comments, order, spaces and line ends of all else keep every byte. A missing value is put behind those that it belongs to, with the maps, tables or the section on the way to it; an existing one is replaced where it stands.
+Only this value changes: comments, order, spaces and line ends of all else keep every byte, and so does a byte order mark. A missing value is put behind those that it belongs to, with the maps, tables or the section on the way to it; an existing one is replaced where it stands.
 
-A key that is there twice, and what cannot be changed without touching anything else (a YAML alias or anchor, several documents in one file, a flow mapping or an inline table of several values, a value of several lines in an INI file) is an error; the file stays as it is. What was written is read again before it is put in place, and compared as a whole.
+A key that is there twice, and what cannot be changed without touching anything else (a YAML alias or anchor, several documents in one file, a flow mapping of several values, a TOML table whose values stand on lines of their own, where the whole of it is to be another value) is an error; the file stays as it is. What was written is read again before it is put in place, and compared as a whole.
 
-Texts and numbers are the same in INI and properties files. Comments behind a value in an INI file belong to the value, for there is no rule about them.
+Texts and numbers are the same in INI and properties files. A value of several lines in an INI file is a text with newlines; the space around each line is not part of it, and comments between them stay where they are. Programs differ in what makes a line go on with the value above it, see continuation: where the difference matters and it is not given, that is an error. Comments behind a value in an INI file belong to the value, for there is no rule about them.
 
 Absent removes the value with its key; a missing file is nothing to do.
 
@@ -99,6 +100,9 @@ func validate(want Setting) error {
 		if err := checkName(format, name); err != nil {
 			return wrong("key", err.Error(), "")
 		}
+	}
+	if section, name := split(names); format == "ini" && !want.iniDialect().holds(section, name) {
+		return wrong("key", fmt.Sprintf("%q cannot be a section and a name in an INI file", want.Key), "a name is not empty, begins with none of # ; [ and has no separator in it")
 	}
 	if want.Value == nil {
 		return nil
@@ -167,7 +171,7 @@ func (s Setting) parse(text string) (document, error) {
 	case "properties":
 		return parseProperties(text, s.separator()), nil
 	}
-	return parseINI(text, s.separator()), nil
+	return parseINI(text, s.iniDialect()), nil
 }
 
 func (s Setting) separator() string {
@@ -177,32 +181,48 @@ func (s Setting) separator() string {
 	return " = "
 }
 
+// loaded is a file of settings, and where the value is in it.
+type loaded struct {
+	document
+	names []string
+	mark  string // the byte order mark that it begins with
+}
+
 // load reads the file. A missing one is an error that wraps fs.ErrNotExist.
-func (s Setting) load(h host.Reader) (document, []string, error) {
+func (s Setting) load(h host.Reader) (*loaded, error) {
 	names, err := s.names()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	text, err := lines.Load(h, s.Path)
+	l := &loaded{names: names}
+	text, _, err := lines.Whole(h, s.Path)
 	if err != nil {
-		return nil, names, err
+		return l, err
 	}
-	d, err := s.parse(text.String())
-	if err != nil {
-		return nil, names, fmt.Errorf("%s is no %s file: %w", s.Path, s.format(), err)
+	// Java takes the mark of a properties file for a part of the first name.
+	if s.format() != "properties" && strings.HasPrefix(text, lines.ByteOrderMark) {
+		l.mark, text = lines.ByteOrderMark, text[len(lines.ByteOrderMark):]
 	}
-	return d, names, nil
+	if l.document, err = s.parse(text); err != nil {
+		return nil, fmt.Errorf("%s is no %s file: %w", s.Path, s.format(), err)
+	}
+	return l, nil
+}
+
+// save writes the new text of a file.
+func (s Setting) save(ctx context.Context, h host.Writer, l *loaded, text string) error {
+	return lines.Parse(l.mark+text).Save(ctx, h, s.Path, host.Meta{})
 }
 
 func read(_ context.Context, h host.Host, want Setting) (*Setting, error) {
-	d, names, err := want.load(h)
+	d, err := want.load(h)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	value, found, err := d.get(names)
+	value, found, err := d.get(d.names)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", want.Path, err)
 	}
@@ -224,10 +244,10 @@ func read(_ context.Context, h host.Host, want Setting) (*Setting, error) {
 }
 
 func write(ctx context.Context, h host.Host, _ *Setting, want Setting) error {
-	d, names, err := want.load(h)
+	d, err := want.load(h)
 	switch create := want.Create != nil && *want.Create; {
 	case errors.Is(err, fs.ErrNotExist) && create:
-		d, err = want.parse("")
+		d.document, err = want.parse("")
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w (create = true creates the file)", err)
 	}
@@ -238,29 +258,29 @@ func write(ctx context.Context, h host.Host, _ *Setting, want Setting) error {
 	if err != nil {
 		return err
 	}
-	text, err := d.set(names, value)
+	text, err := d.set(d.names, value)
 	if err == nil {
-		err = want.verify(text, names, value, true)
+		err = want.verify(text, d.names, value, true)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", want.Path, err)
 	}
-	return lines.Parse(text).Save(ctx, h, want.Path, host.Meta{})
+	return want.save(ctx, h, d, text)
 }
 
 func remove(ctx context.Context, h host.Host, have Setting) error {
-	d, names, err := have.load(h)
+	d, err := have.load(h)
 	if err != nil {
 		return err
 	}
-	text, err := d.remove(names)
+	text, err := d.remove(d.names)
 	if err == nil {
-		err = have.verify(text, names, nil, false)
+		err = have.verify(text, d.names, nil, false)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", have.Path, err)
 	}
-	return lines.Parse(text).Save(ctx, h, have.Path, host.Meta{})
+	return have.save(ctx, h, d, text)
 }
 
 // verify reads a new text as the file will be read.

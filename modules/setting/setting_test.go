@@ -3,6 +3,9 @@ package setting_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,7 +39,7 @@ func number(s string) json.Number { return json.Number(s) }
 
 func changes() []change {
 	const (
-		ini  = "; global\nname = app\n\n[server]\n# the port\nport=80 \n\thost: a\n\n[other]\nport = 1\n"
+		ini  = "; global\nname = app\n\n[server]\n# the port\n\tport=80 \n\thost: a\n\n[other]\nport = 1\n"
 		js   = "{\n  // the port\n  \"port\": 80, // here\n  \"a\": {\"b\": [1, 2]},\n  \"last\": 0\n}\n"
 		tml  = "# app\nname = \"app\" # its name\n\n[server]\n  port = 80 # here\n  list = [\n    1, # one\n    2,\n  ]\n\n[[item]]\nport = 1\n"
 		yml  = "# app\nname: app # its name\nserver:\n    # the port\n    port: 80   # here\n    list:\n      - 1\n      - 2\n\n# other\nother: |\n  # text\n  more\n"
@@ -54,11 +57,21 @@ func changes() []change {
 		swap("insert", "ini", ini, "server.user", "www", "host: a\n", "host: a\n\tuser = www\n"),
 		swap("insert without a section", "ini", ini, "user", "www", "name = app\n", "name = app\nuser = www\n"),
 		swap("insert a section", "ini", ini, "new.a", true, "port = 1\n", "port = 1\n\n[new]\na = true\n"),
-		swap("remove", "ini", ini, "server.port", nil, "port=80 \n", ""),
+		swap("remove", "ini", ini, "server.port", nil, "\tport=80 \n", ""),
 		{"CR LF", "ini", "[a]\r\nb=1\r\n", "a.c", "2", "[a]\r\nb=1\r\nc = 2\r\n"},
 		{"no last end", "ini", "[a]\nb=1", "a.b", "2", "[a]\nb=2"},
 		{"a key without a value", "ini", "[a]\nflag\n", "a.flag", "1", "[a]\nflag = 1\n"},
 		{"a quoted section", "ini", "[remote \"a.b\"]\n\turl = x\n", `"remote \"a.b\"".url`, "y", "[remote \"a.b\"]\n\turl = y\n"},
+
+		{"replace several lines", "ini", "[a]\nb =\n    1\n    # c\n\n    d = 2\ne = 3\n", "a.b", "x", "[a]\nb =x\n    # c\ne = 3\n"},
+		{"replace lines that a backslash joins", "ini", "[a]\nb = 1 \\\n    2\nc = 3\n", "a.b", "x", "[a]\nb = x\nc = 3\n"},
+		{"replace by several lines", "ini", "[a]\r\n b = 1\r\n", "a.b", "x\ny", "[a]\r\n b = x\r\n     y\r\n"},
+		{"insert behind several lines", "ini", "[a]\nb =\n    1\n    2\n\n[c]\n", "a.d", "x", "[a]\nb =\n    1\n    2\nd = x\n\n[c]\n"},
+		{"remove several lines", "ini", "[a]\nb =\n    1\n\n    2\n\n[c]\n", "a.b", nil, "[a]\n\n[c]\n"},
+		{"replace in a section with a colon", "ini", "[program:x] ; [y]\na = 1\n", "program:x.a", "2", "[program:x] ; [y]\na = 2\n"},
+		{"replace a name with brackets", "ini", "Name=a\nName[de]=b\n", "Name[de]", "c", "Name=a\nName[de]=c\n"},
+		{"replace a name with a colon", "ini", "[a]\nb = 1\nb:c = 2\n", "a.b:c", "3", "[a]\nb = 1\nb:c = 3\n"},
+		{"replace behind a byte order mark", "ini", "\ufeff[a]\r\nb=1\r\n", "a.b", "2", "\ufeff[a]\r\nb=2\r\n"},
 
 		swap("replace", "json", js, "port", number("8080"), "80,", "8080,"),
 		swap("replace below", "json", js, "a.b", "x", "[1, 2]", `"x"`),
@@ -81,6 +94,23 @@ func changes() []change {
 		{"a dotted key", "toml", "a.b = 1 # x\n", "a.b", number("2"), "a.b = 2 # x\n"},
 		{"an empty file", "toml", "", "a.b", "c", "[a]\nb = \"c\"\n"},
 		{"no last end", "toml", "a = 1", "b", "c", "a = 1\nb = \"c\"\n"},
+
+		{"insert with CR LF", "json", "{\r\n  \"a\": 1\r\n}\r\n", "b.c", number("2"), "{\r\n  \"a\": 1,\r\n  \"b\": {\r\n    \"c\": 2\r\n  }\r\n}\r\n"},
+		{"replace with CR LF", "json", "{\r\n  \"a\": 1\r\n}\r\n", "a", []any{"x"}, "{\r\n  \"a\": [\r\n    \"x\"\r\n  ]\r\n}\r\n"},
+		{"insert into an empty object with CR LF", "json", "{}\r\n", "a", number("2"), "{\r\n  \"a\": 2\r\n}\r\n"},
+		{"replace behind a byte order mark", "json", "\ufeff{\"a\": 1}\n", "a", number("2"), "\ufeff{\"a\": 2}\n"},
+		{"insert behind a comment", "json", "{\n  \"a\": 1 // one\n  // end\n}\n", "b", number("2"), "{\n  \"a\": 1, // one\n  \"b\": 2\n  // end\n}\n"},
+		{"insert behind a comma and a comment", "json", "{\n  \"a\": 1, /* one */ // 1\n}\n", "b", number("2"), "{\n  \"a\": 1, /* one */ // 1\n  \"b\": 2,\n}\n"},
+
+		{"replace in an inline table", "toml", "a = { b = 1, c = { d = 2 } } # x\n", "a.c.d", number("3"), "a = { b = 1, c = { d = 3 } } # x\n"},
+		{"insert into an inline table", "toml", "a = { b = 1, c = {} } # x\n", "a.c.d", number("3"), "a = { b = 1, c = { d = 3 } } # x\n"},
+		{"insert below an inline table", "toml", "a = {b = 1}\n", "a.c.d", number("3"), "a = {b = 1, c.d = 3}\n"},
+		{"remove the first of an inline table", "toml", "a = { b = 1, c = 2 }\n", "a.b", nil, "a = { c = 2 }\n"},
+		{"remove the last of an inline table", "toml", "a = { b = 1, c = 2 }\n", "a.c", nil, "a = { b = 1 }\n"},
+		{"remove the only one of an inline table", "toml", "a = { b = 1 }\n", "a.b", nil, "a = {}\n"},
+		{"insert into a table that dots make", "toml", "[t]\n  a.b = 1 # x\nc = 2\n", "t.a.d", number("3"), "[t]\n  a.b = 1 # x\n  a.d = 3\nc = 2\n"},
+		{"insert below a table that dots make", "toml", "a.b.c = 1\n", "a.b.d", number("3"), "a.b.c = 1\na.b.d = 3\n"},
+		{"insert with CR LF and a mark", "toml", "\ufeff[a]\r\nb = 1\r\n", "a.c", number("2"), "\ufeff[a]\r\nb = 1\r\nc = 2\r\n"},
 
 		swap("replace", "yaml", yml, "server.port", number("8080"), "80   # here", "8080   # here"),
 		swap("replace a text", "yaml", yml, "name", "yes", "app # its", `"yes" # its`),
@@ -157,7 +187,12 @@ func TestSettingFails(t *testing.T) {
 	}
 	statestest.Run(t, statestest.Suite{Module: setting.Module, Host: newHost, Cases: []statestest.Case{
 		fails("ini", "[a]\nb=1\nb=2\n", "a.b", "3", "the lines 2 and 3 both set a.b"),
-		fails("ini", "[a]\nb=1\\\n2\n", "a.b", "3", "goes on in the next one"),
+		fails("ini", "[a]\nb=1\\\nc=2\n", "a.b", "3", "line 3 can be read as one of its own, or as going on with the value of line 2"),
+		fails("ini", "[a]\nb=1\\\nc=2\n", "a.c", "3", "line 3 can be read"),
+		fails("ini", "[a]\nb=1\n  c = 2\n", "a.b", "3", "line 3 can be read"),
+		fails("ini", "[a]\nb=1\n  [c]\nd=2", "c.d", "3", "line 3 can be read"),
+		fails("ini", "[a]\nb=1\\\n", "a.c", "3", "cannot come behind line 2"),
+		fails("ini", "[a]\nb:c=1\n", "a.b", "3", `line 2 can be read as setting "b" or "b:c"`),
 		fails("properties", "a=1\na=2\n", "a", "3", "the lines 1 and 2 both set a"),
 		fails("json", `{"a": 1, "a": 2}`, "a", "3", `the key "a" is there twice`),
 		fails("json", `{"a": 1`, "a", "3", "is no json file"),
@@ -169,7 +204,6 @@ func TestSettingFails(t *testing.T) {
 		fails("yaml", "a: &x 1\nb: *x\n", "b", "3", "anchor or an alias"),
 		fails("yaml", "a: {b: 1, c: 2}\n", "a.b", "3", "stands in { … }"),
 		fails("yaml", "a: [1\n", "a", "3", "is no yaml file"),
-		fails("toml", "a = {b = 1}\n", "a.b", "3", "without touching anything else"),
 		fails("toml", "a = 1\na = 2\n", "a", "3", "is no toml file"),
 		fails("toml", "[[a]]\nb = 1\n", "a.b", "3", "there is no map"),
 		fails("toml", "[a]\nb = 1\n", "a", "3", "without touching anything else"),
@@ -179,33 +213,46 @@ func TestSettingFails(t *testing.T) {
 		wrong("an empty name", values("ini", "a.", "d")),
 		wrong("does not end", values("json", `"a`, "d")),
 		wrong("something behind a quote", values("json", `"a"b`, "d")),
-		wrong("is one line", values("ini", "a", "b\nc = d")),
+		wrong("begins and ends with no space", values("ini", "a", "b\n c")),
+		wrong("begin with # or ;", values("ini", "a", "b\n#c")),
+		wrong("does not end with", values("ini", "a", "b\n")),
+		wrong("cannot be a section and a name", values("ini", "[a", "b")),
+		wrong("cannot be a section and a name", values("ini", "a=b", "c")),
+		wrong("cannot be a section and a name", values("ini", "a:b", "c", "separator", ": ")),
 		wrong("a list or a map", values("ini", "a", []any{"b"})),
 		wrong("no text", values("json", "a", "b\x00")),
-		wrong("cannot contain", values("ini", `"a]b".c`, "d")),
+		wrong("cannot contain", values("ini", `"a\nb".c`, "d")),
 	}})
 }
 
-// What a property test needs of the module: one value set in a text.
-func set(t *rapid.T, format, text, key string, value any) (string, error) {
+// edit is what a property test needs of the module: one value set in a text; nil: it is
+// removed.
+func edit(t *rapid.T, format, text, key string, value any, how map[string]any) (string, error) {
 	h := host.NewMemory()
 	name := "/f." + format
 	if err := h.WriteFile(t.Context(), name, host.Text(text), host.Meta{}); err != nil {
 		t.Fatal(err)
 	}
 	m := setting.Module
-	want, err := m.Decode(map[string]any{"path": name, "key": key, "value": value}, nil)
+	values := map[string]any{"path": name, "key": key}
+	if value != nil {
+		values["value"] = value
+	}
+	maps.Copy(values, how)
+	want, err := m.Decode(values, nil)
 	if err == nil {
 		err = m.Check(want)
 	}
-	if err == nil {
+	if err == nil && value == nil {
+		err = m.Remove(t.Context(), h, want)
+	} else if err == nil {
 		err = m.Write(t.Context(), h, nil, want)
 	}
 	if err != nil {
 		return "", err
 	}
 	have, err := m.Read(t.Context(), h, want)
-	if err != nil || have == nil || len(m.Diff(have, want)) > 0 {
+	if err != nil || (have == nil) != (value == nil) || value != nil && len(m.Diff(have, want)) > 0 {
 		t.Fatalf("%s in %q: it reads as %v, %v: %q", key, text, have, err, fake.Text(h, name))
 	}
 	return fake.Text(h, name), nil
@@ -219,7 +266,6 @@ func TestOtherLinesStay(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		format := rapid.SampledFrom([]string{"ini", "toml", "yaml", "properties"}).Draw(t, "format")
-		eol := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "eol")
 		n := rapid.IntRange(1, 6).Draw(t, "lines")
 		var before []string
 		for i := range n {
@@ -230,22 +276,23 @@ func TestOtherLinesStay(t *testing.T) {
 		}
 		k := rapid.IntRange(0, n).Draw(t, "which")
 		value := rapid.StringMatching(`[ -~äß€😀]{0,12}`).Draw(t, "value")
-		text := strings.Join(before, eol) + eol
-		after, err := set(t, format, text, fmt.Sprintf("k%d", k), value)
+		text := drawEnds(t, strings.Join(before, "\n")+rapid.SampledFrom([]string{"\n", ""}).Draw(t, "last"))
+		if format == "properties" {
+			text = strings.TrimPrefix(text, "\ufeff") // a part of the first name, for Java
+		}
+		after, err := edit(t, format, text, fmt.Sprintf("k%d", k), value, nil)
 		if err != nil {
 			if format != "ini" {
 				t.Fatal(err)
 			}
 			return // such a value is none there
 		}
-		lines := strings.Split(strings.TrimSuffix(after, eol), eol)
-		for i, line := range before {
-			if strings.HasPrefix(line, fmt.Sprintf("k%d", k)) {
-				continue
-			}
-			if lines[i] != line {
-				t.Fatalf("%q became %q", text, after)
-			}
+		lost := 0
+		if k < n || !strings.HasSuffix(text, "\n") {
+			lost = 1 // the value's line, or the last one, which has got an end
+		}
+		if linesLost(text, after) > lost {
+			t.Fatalf("%q became %q", text, after)
 		}
 	})
 }
@@ -254,6 +301,19 @@ func TestOtherLinesStay(t *testing.T) {
 func FuzzSet(f *testing.F) {
 	for _, c := range changes() {
 		f.Add(c.format, c.before, c.key, "x")
+	}
+	shapes, err := filepath.Glob("testdata/shapes/*")
+	if err != nil || len(shapes) == 0 {
+		f.Fatal(shapes, err)
+	}
+	for _, name := range shapes {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, key := range []string{"new", "alias.graph", `"program:web".environment`, `"Desktop Entry"."Name[de]"`, "Service.ExecStart", "dependencies.two.version", "dependencies.three.new", "editor.tabSize"} {
+			f.Add(strings.TrimPrefix(filepath.Ext(name), "."), string(text), key, "x\ny")
+		}
 	}
 	f.Fuzz(func(t *testing.T, format, text, key, value string) {
 		m, h := setting.Module, host.NewMemory()
@@ -273,6 +333,9 @@ func FuzzSet(f *testing.F) {
 		have, err := m.Read(t.Context(), h, want)
 		if err != nil || have == nil || len(m.Diff(have, want)) > 0 {
 			t.Fatalf("%q reads as %v, %v", fake.Text(h, "/f"), have, err)
+		}
+		if text != "" && strings.HasPrefix(text, "\ufeff") != strings.HasPrefix(fake.Text(h, "/f"), "\ufeff") {
+			t.Fatalf("the mark of %q is another one in %q", text, fake.Text(h, "/f"))
 		}
 		if err := m.Remove(t.Context(), h, have); err != nil {
 			return

@@ -26,8 +26,13 @@ type tomlFile struct {
 type tomlStatement struct {
 	names  []string // from the root
 	header bool
+	prefix int // how many of the names those of its table are
+	begin  int // where its first name begins
 	value  int // where the value begins
 	end    int // behind the value, or the header's last name
+
+	inline int  // the statement whose value is the inline table that it is in; -1: it has a line
+	table  bool // its value is an inline table
 }
 
 func parseTOML(text string) (document, error) {
@@ -42,36 +47,53 @@ func parseTOML(text string) (document, error) {
 	inList := false
 	for p.NextExpression() {
 		e := p.Expression()
-		s := tomlStatement{}
-		for it := e.Key(); it.Next(); {
-			n := it.Node()
-			s.names = append(s.names, string(n.Data))
-			s.end = int(n.Raw.Offset + n.Raw.Length)
-		}
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
+			s := f.statement(e, nil)
 			table, s.header = s.names, true
-			inList = e.Kind == unstable.ArrayTable || inList && len(s.names) > 1
-		case unstable.KeyValue:
-			s.names = append(slices.Clone(table), s.names...)
-			s.value = s.end + strings.IndexByte(text[s.end:], '=') + 1
-			for s.value < len(text) && (text[s.value] == ' ' || text[s.value] == '\t') {
-				s.value++
-			}
-			s.end = int(e.Raw.Offset + e.Raw.Length)
-		default:
-			continue
-		}
-		if e.Kind == unstable.Table {
 			// Below a list of tables no name leads: at() finds no map there.
-			_, reachable := at(f.data, s.names)
-			inList = !reachable
-		}
-		if !inList {
-			f.statements = append(f.statements, s)
+			_, reachable := at(f.data, table)
+			inList = e.Kind == unstable.ArrayTable || !reachable
+			if !inList {
+				f.statements = append(f.statements, s)
+			}
+		case unstable.KeyValue:
+			if !inList {
+				f.add(e, table, -1)
+			}
 		}
 	}
 	return f, p.Error()
+}
+
+// statement gives the names of an expression and where they are.
+func (f *tomlFile) statement(e *unstable.Node, table []string) tomlStatement {
+	s := tomlStatement{names: slices.Clone(table), prefix: len(table), begin: -1, inline: -1}
+	for it := e.Key(); it.Next(); {
+		n := it.Node()
+		s.names = append(s.names, string(n.Data))
+		if s.end = int(n.Raw.Offset + n.Raw.Length); s.begin < 0 {
+			s.begin = int(n.Raw.Offset)
+		}
+	}
+	return s
+}
+
+// add takes in a key with its value, and what is in an inline table.
+func (f *tomlFile) add(e *unstable.Node, table []string, inline int) {
+	s := f.statement(e, table)
+	s.value = s.end + strings.IndexByte(f.text[s.end:], '=') + 1
+	for s.value < len(f.text) && (f.text[s.value] == ' ' || f.text[s.value] == '\t') {
+		s.value++
+	}
+	s.end = int(e.Raw.Offset + e.Raw.Length)
+	s.inline, s.table = inline, e.Value().Kind == unstable.InlineTable
+	f.statements = append(f.statements, s)
+	if own := len(f.statements) - 1; s.table {
+		for it := e.Value().Children(); it.Next(); {
+			f.add(it.Node(), s.names, own)
+		}
+	}
 }
 
 // plainTOML turns what the library reads into plain data.
@@ -161,103 +183,4 @@ func renderTOML(v any) (string, error) {
 		return "{ " + strings.Join(parts, ", ") + " }", nil
 	}
 	return fmt.Sprint(v), nil
-}
-
-// lineEnd is behind the end of the line that an offset is in.
-func (f *tomlFile) lineEnd(offset int) int {
-	if i := strings.IndexByte(f.text[offset:], '\n'); i >= 0 {
-		return offset + i + 1
-	}
-	return len(f.text)
-}
-
-func (f *tomlFile) eol() string {
-	if strings.Contains(f.text, "\r\n") {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-func (f *tomlFile) set(names []string, v any) (string, error) {
-	want, err := with(f.data, names, v)
-	if err != nil {
-		return "", err
-	}
-	value, err := renderTOML(v)
-	if err != nil {
-		return "", err
-	}
-	for _, s := range f.statements {
-		if !s.header && slices.Equal(s.names, names) {
-			return f.check(f.text[:s.value]+value+f.text[s.end:], want)
-		}
-	}
-	if _, found := at(f.data, names); found {
-		return "", errElse // a table, or within an inline one
-	}
-	return f.insert(names, value, want)
-}
-
-// insert puts a new key into its table, or a new table at the end.
-func (f *tomlFile) insert(names []string, value string, want any) (string, error) {
-	table, name := names[:len(names)-1], names[len(names)-1]
-	key, err := tomlName(name)
-	if err != nil {
-		return "", err
-	}
-	offset, indent := -1, ""
-	if len(table) == 0 {
-		offset = 0
-	}
-	inside := len(table) == 0
-	for _, s := range f.statements {
-		if s.header {
-			inside = slices.Equal(s.names, table)
-		}
-		if inside {
-			offset, indent = f.lineEnd(s.end), ""
-			if !s.header {
-				indent = indentAt(f.text, s.value)
-			}
-		}
-	}
-	eol := f.eol()
-	line := indent + key + " = " + value + eol
-	if offset < 0 {
-		header := make([]string, len(table))
-		for i, t := range table {
-			if header[i], err = tomlName(t); err != nil {
-				return "", err
-			}
-		}
-		offset, line = len(f.text), "["+strings.Join(header, ".")+"]"+eol+line
-		if f.text != "" {
-			line = eol + line
-		}
-	}
-	head := f.text[:offset]
-	if head != "" && !strings.HasSuffix(head, "\n") {
-		head += eol
-	}
-	return f.check(head+line+f.text[offset:], want)
-}
-
-func (f *tomlFile) remove(names []string) (string, error) {
-	for _, s := range f.statements {
-		if s.header || !slices.Equal(s.names, names) {
-			continue
-		}
-		begin := strings.LastIndexByte(f.text[:s.value], '\n') + 1
-		return f.check(f.text[:begin]+f.text[f.lineEnd(s.end):], without(f.data, names))
-	}
-	return "", errElse
-}
-
-// check reads the new text as a whole.
-func (f *tomlFile) check(text string, want any) (string, error) {
-	d, err := parseTOML(text)
-	if err == nil && !same(pruned(d.(*tomlFile).data), pruned(want)) {
-		err = errElse
-	}
-	return text, err
 }

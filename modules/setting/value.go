@@ -28,16 +28,11 @@ func decodeJSON(data []byte) (any, error) {
 // checkName refuses names that a format has no way to write.
 func checkName(format, name string) error {
 	bad := "\x00"
-	switch format {
-	case "ini":
-		bad = "\x00\n\r[]=:"
-		if strings.TrimSpace(name) != name || strings.HasPrefix(name, "#") || strings.HasPrefix(name, ";") {
-			return fmt.Errorf("%q cannot be a name in an INI file", name)
-		}
-	case "properties":
-		if name == "" {
-			return errors.New("a name is required")
-		}
+	switch {
+	case format == "ini":
+		bad = "\x00\n\r"
+	case format == "properties" && name == "":
+		return errors.New("a name is required")
 	}
 	if i := strings.IndexAny(name, bad); i >= 0 {
 		return fmt.Errorf("the name %.50q cannot contain %q", name, name[i:i+1])
@@ -59,14 +54,32 @@ func checkValue(format string, value any) error {
 		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
 			return errors.New("it is no text: it holds a NUL character, or is no UTF-8")
 		}
-		if format == "ini" && (strings.ContainsAny(v, "\n\r") || strings.TrimSpace(v) != v || strings.HasSuffix(v, `\`)) {
-			return errors.New("a value in an INI file is one line, begins and ends with no space, and does not end with a backslash")
+		if format == "ini" {
+			return checkINIText(v)
 		}
 	case []any, map[string]any:
 		if format == "ini" || format == "properties" {
 			return errors.New("a list or a map cannot be written there")
 		}
 		return checkBelow(format, v)
+	}
+	return nil
+}
+
+// checkINIText refuses what would not be read again as it was written.
+func checkINIText(text string) error {
+	list := strings.Split(text, "\n")
+	for i, line := range list {
+		switch {
+		case strings.TrimSpace(line) != line || strings.Contains(line, "\r"):
+			return errors.New("a line of a value in an INI file begins and ends with no space")
+		case i > 0 && line != "" && isComment(line):
+			return errors.New("a line of a value in an INI file cannot begin with # or ;, as a comment does")
+		}
+	}
+	last := list[len(list)-1]
+	if goesOn(last) || len(list) > 1 && last == "" {
+		return errors.New("a value in an INI file does not end with a newline or a backslash")
 	}
 	return nil
 }

@@ -256,10 +256,7 @@ func behindScalar(s string) string {
 // exchange puts lines in the place of rows, which follow one another.
 func (f *yamlFile) exchange(rows []int, text []string) string {
 	first := rows[0]
-	end := "\n"
-	if len(f.lines) > 0 && f.lines[0].End != "" {
-		end = f.lines[0].End
-	}
+	end := f.lines.End(first)
 	out := slices.Clone(f.lines[:first])
 	for _, line := range text {
 		out = append(out, lines.Row{Line: line, End: end})

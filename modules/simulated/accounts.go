@@ -80,7 +80,17 @@ func (f files) useradd(p *program) (host.Result, error) {
 	f.change(p, name)
 	if _, ok := p.flags["--create-home"]; ok {
 		home := row(f.passwd, name, 7)[5]
+		if _, err := p.h.Lstat(home); err == nil {
+			return p.done() // it stays as it is
+		}
 		if err := p.write(home+"/.profile", Text(p.h, "/etc/skel/.profile")); err != nil {
+			return host.Result{}, err
+		}
+		owner, err := strconv.Atoi(row(f.passwd, name, 7)[2])
+		if err == nil {
+			err = errors.Join(p.h.SetMeta(home, host.Meta{UID: &owner}), p.h.SetMeta(home+"/.profile", host.Meta{UID: &owner}))
+		}
+		if err != nil {
 			return host.Result{}, err
 		}
 	}

@@ -228,30 +228,6 @@ func aptGet(p *program) (host.Result, error) {
 	return p.done()
 }
 
-// needing is a directory with a file for each package that others need.
-const needing = "/var/lib/simulated/needing/"
-
-// Need makes packages need another one: they are removed with it.
-func Need(ctx context.Context, h host.Host, name string, by ...string) error {
-	return WriteFile(ctx, h, needing+name, strings.Join(by, "\n"), host.Meta{})
-}
-
-// rehearse says what would be removed.
-func (p *program) rehearse(verb string, names []string) (host.Result, error) {
-	for _, arg := range names {
-		name, gone := strings.CutSuffix(arg, "-")
-		if !gone && verb == "install" {
-			continue
-		}
-		for _, n := range append(strings.Fields(Text(p.h, needing+name)), name) {
-			if version, _ := InstalledVersion(p.h, n); version != "" {
-				fmt.Fprintf(&p.out, "Remv %s [%s]\n", n, version)
-			}
-		}
-	}
-	return p.done()
-}
-
 // remove takes a package away, with what needs it; one that is not there is left out.
 func (p *program) remove(name string, purge bool) error {
 	if p.field(name, "Status") == "" {
@@ -300,7 +276,7 @@ func (p *program) held(names []string) bool {
 func (p *program) install(names []string) (host.Result, error) {
 	for _, arg := range names {
 		if strings.HasPrefix(arg, "broken") {
-			return p.fail(100, "E: Unable to correct problems, you have held broken packages.")
+			return p.unmet(arg)
 		}
 		if name, version, _ := strings.Cut(strings.TrimSuffix(arg, "-"), "="); p.choose(name, version) == "" && !strings.HasSuffix(arg, "-") {
 			return p.fail(100, "E: Unable to locate package %s", arg)

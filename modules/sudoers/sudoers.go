@@ -123,7 +123,7 @@ const (
 	mode = fs.FileMode(0o440)
 )
 
-func read(_ context.Context, h host.Host, want Sudoers) (*Sudoers, error) {
+func read(ctx context.Context, h host.Host, want Sudoers) (*Sudoers, error) {
 	info, err := h.Lstat(want.path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -133,7 +133,11 @@ func read(_ context.Context, h host.Host, want Sudoers) (*Sudoers, error) {
 	case info.Kind != host.Regular:
 		return nil, fmt.Errorf("%s is a %s, not a file", want.path(), info.Kind)
 	}
-	content, err := host.ReadContent(h, want.path(), info)
+	wanted := host.Content{}
+	if want.Content != nil {
+		wanted = *want.Content
+	}
+	content, err := host.CompareContent(ctx, h, want.path(), info, wanted)
 	have := &Sudoers{Name: want.Name, Content: &content}
 	if info.Mode != mode {
 		have.mode = states.FormatMode(info.Mode)

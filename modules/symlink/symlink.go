@@ -23,8 +23,8 @@ import (
 type Symlink struct {
 	Path    string  `state:"path,key,path" doc:"Absolute path of the link."`
 	Target  *string `state:"target,present" doc:"Where the link leads, as it is to stand in the link: absolute, or relative to the link's directory. It need not exist."`
-	Owner   *string `state:"owner" doc:"Name or number of the user who owns the link itself."`
-	Group   *string `state:"group" doc:"Name or number of the group of the link itself."`
+	Owner   *string `state:"owner,of_user" doc:"Name or number of the user who owns the link itself."`
+	Group   *string `state:"group,of_group" doc:"Name or number of the group of the link itself."`
 	Replace *bool   `state:"replace,in" doc:"Puts the link in the place of a regular file, which is lost; otherwise that is an error."`
 }
 

@@ -19,7 +19,7 @@ import (
 // managed.
 type Timer struct {
 	Name        string            `state:"name,key" doc:"Name of the timer, without a kind: \"backup\" is made of backup.timer and backup.service."`
-	User        *string           `state:"user,key,optional" doc:"The account whose own timer it is; otherwise it is the machine's."`
+	User        *string           `state:"user,key,optional,of_user" doc:"The account whose own timer it is; otherwise it is the machine's."`
 	OnCalendar  []string          `state:"on_calendar,set" doc:"When: calendar expressions of systemd.time(7), such as \"daily\" or \"Mon..Fri 04:30\"."`
 	OnBoot      *time.Duration    `state:"on_boot" doc:"How long after the machine's start it is due, an account's own after its first login."`
 	Every       *time.Duration    `state:"every" doc:"How long after the last time it is due again; it begins with on_boot or on_calendar."`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
@@ -19,7 +20,7 @@ import (
 // Unit is one file, wanted or observed.
 type Unit struct {
 	Name    string         `state:"name,key" doc:"Whole name of the unit, such as app.service."`
-	User    *string        `state:"user,key,optional" doc:"The account whose own unit it is; otherwise it is the machine's."`
+	User    *string        `state:"user,key,optional,of_user" doc:"The account whose own unit it is; otherwise it is the machine's."`
 	DropIn  *string        `state:"drop_in,key,optional" doc:"Name of a drop-in, without .conf: what is given here is added to a unit that comes from elsewhere."`
 	Content *host.Content  `state:"content" doc:"Whole text of the file. It or source is required unless it is to be absent."`
 	Source  *states.Source `state:"source,in" doc:"File of the site whose bytes become the text, untouched; in place of content."`
@@ -64,9 +65,25 @@ systemd_unit "less memory" {
 // Module is the module "systemd_unit".
 var Module = states.Define(states.Type[Unit]{
 	Name: "systemd_unit", Doc: doc, Example: example, Root: true, Locks: []string{"unit files"},
-	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove,
+	Validate: validate, Needs: needs, Complete: complete, Read: read, Write: write, Remove: remove,
 	Foresee: foresee, Batch: batch, List: list, Recover: recovered,
 })
+
+var dynamicPattern = regexp.MustCompile(`(?m)^[ \t]*DynamicUser[ \t]*=[ \t]*(yes|true|on|1)`)
+var accountPattern = regexp.MustCompile(`(?m)^[ \t]*(User|Group)[ \t]*=[ \t]*([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*$`)
+
+// needs gives the accounts that a service runs as: it cannot start without them.
+func needs(values map[string]any) []string {
+	text, _ := values["content"].(string)
+	if dynamicPattern.MatchString(text) {
+		return nil // systemd makes them
+	}
+	var accounts []string
+	for _, m := range accountPattern.FindAllStringSubmatch(text, -1) {
+		accounts = append(accounts, strings.ToLower(m[1])+" "+m[2])
+	}
+	return accounts
+}
 
 func validate(want Unit) error {
 	if err := errors.Join(systemd.CheckUnit("name", want.Name), check.Account("user", want.User)); err != nil {

@@ -18,8 +18,8 @@ import (
 type Tree struct {
 	Path     string       `state:"path,key,path" doc:"Absolute path of the directory on the host."`
 	Source   *states.Tree `state:"source,in,present" doc:"Directory of the site that is copied."`
-	Owner    *string      `state:"owner,in,widens" doc:"Name or number of the user who owns the directory and all below it. If not given, who runs tenet owns what is new."`
-	Group    *string      `state:"group,in,widens" doc:"Name or number of the group, likewise."`
+	Owner    *string      `state:"owner,in,widens,of_user" doc:"Name or number of the user who owns the directory and all below it. If not given, who runs tenet owns what is new."`
+	Group    *string      `state:"group,in,widens,of_group" doc:"Name or number of the group, likewise."`
 	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"Permission bits of regular files; a file that is executable in the source may be executed by all who may read it. If not given, as in the source."`
 	DirMode  *fs.FileMode `state:"dir_mode,in,widens" doc:"Permission bits of directories. If not given, as in the source."`
 	Exclude  []string     `state:"exclude,in,widens" doc:"Patterns of what is neither copied nor removed: \"*.bak\" is a name anywhere, \"cache/*.tmp\" a path from the directory."`
@@ -35,7 +35,7 @@ const doc = `A directory of the site, copied to the host with all that is below 
 
 Only what differs is written. A file is compared by size and SHA-256, and replaced as a whole; a file that is new is not there, or is there with all it holds, except in a directory that is new itself. Plans name what would be made, changed and removed, and show the differences of some small texts.
 
-Symbolic links of the source are copied as links. On the host none is followed below the directory: where a link stands and the source has a directory or a file, that takes the link's place. A directory with something in it gives way to a file only with purge. A device, a socket or a pipe in the way is an error.
+Symbolic links of the source are copied as links. On the host none is followed below the directory: where a link stands and the source has a directory or a file, that takes the link's place. A directory with something in it gives way to a file only with purge. A device, a socket or a pipe in the way is an error. A file system that is mounted below stays as it is, and the plan says so; something that the source has in it is an error.
 
 Purge removes what neither the source nor another part of the site has. Symbolic links are removed, never followed. What exclude names stays, with the directories that it is in.
 

@@ -22,6 +22,8 @@ func foresee(ctx context.Context, h host.Host, have, want *User) error {
 		return err
 	}
 	if want != nil {
+		numbered := keepsNumber(h, have, *want)
+		want = &numbered
 		if err := possible(h, have, *want); err != nil {
 			return err
 		}
@@ -249,7 +251,7 @@ func copyEntry(ctx context.Context, h host.Host, from, to string, m host.Meta) e
 		}
 		return h.Symlink(target, to, m)
 	case host.Regular:
-		content, err := host.ReadContent(h, from, info)
+		content, err := host.CopyContent(ctx, h, from, info)
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,16 @@ func lines(want ...string) func(*testing.T, host.Host, map[string]any) {
 	}
 }
 
+// ownedHome makes a home directory of a number.
+func ownedHome(dir string, uid int) func(*testing.T, host.Host) {
+	return func(t *testing.T, h host.Host) {
+		fake.Dir(t, h, dir, 0o755)
+		if err := h.SetMeta(dir, host.Meta{UID: &uid}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestUser(t *testing.T) {
 	statestest.Run(t, statestest.Suite{Module: user.Module, Host: newHost, Hostile: map[string]any{"name": "deploy", "group": "staff", "groups": []string{"adm"}, "comment": "A", "home": "/srv/deploy", "shell": "/bin/sh", "password": hash, "expires": "2030-12-31"}, Cases: []statestest.Case{
 		{
@@ -41,6 +51,29 @@ func TestUser(t *testing.T) {
 					t.Error("there is no home directory")
 				}
 			},
+		}, {
+			Name: "create where the home was kept", Prepare: ownedHome("/home/deploy", 1234), Values: map[string]any{"name": "deploy"},
+			Action: states.Create, Check: lines("deploy:x:1234:1234::/home/deploy:/bin/sh"),
+		}, {
+			Name: "the home is of a number for programs", Prepare: ownedHome("/home/deploy", 100), Values: map[string]any{"name": "deploy"},
+			Fails: "/home/deploy, the home directory of deploy, belongs to the number 100, which is nobody's",
+		}, {
+			Name: "somebody else decides what is above the home", Prepare: func(t *testing.T, h host.Host) {
+				ownedHome("/home/mallory", 1000)(t, h)
+				ownedHome("/home/mallory/deploy", 1234)(t, h)
+			}, Values: map[string]any{"name": "deploy", "home": "/home/mallory/deploy"},
+			Fails: "belongs to the number 1234",
+		}, {
+			Name: "the home was kept, and the number is another", Prepare: ownedHome("/home/deploy", 1234), Values: map[string]any{"name": "deploy", "uid": 2000},
+			Fails: "belongs to the number 1234, which is nobody's",
+		}, {
+			Name: "the home is of another number", Prepare: ownedHome("/home/alice", 1234), Values: map[string]any{"name": "alice"},
+			Fails: "/home/alice, the home directory of alice, belongs to the number 1234, which is nobody's",
+		}, {
+			Name: "the home is of somebody else", Prepare: ownedHome("/home/deploy", 1000), Values: map[string]any{"name": "deploy"},
+			Fails: "/home/deploy, the home directory of deploy, belongs to alice",
+		}, {
+			Name: "a home of root's", Prepare: ownedHome("/home/alice", 0), Values: map[string]any{"name": "alice"},
 		}, {
 			Name: "create with all attributes",
 			Values: map[string]any{
@@ -131,5 +164,27 @@ func TestForesee(t *testing.T) {
 	lines("adm:x:4:alice,deploy")(t, shadow, nil)
 	if _, err := h.User("deploy"); err == nil {
 		t.Error("the host has the user")
+	}
+}
+
+// Whose home is not to be made may have one of somebody else.
+func TestHomeOfSomebodyElse(t *testing.T) {
+	h := newHost(t)
+	ownedHome("/home/alice", 1234)(t, h)
+	for _, c := range []struct {
+		create  bool
+		changes int
+	}{{true, 1}, {false, 0}} {
+		want, err := user.Module.Decode(map[string]any{"name": "alice", "create_home": c.create}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := user.Module.Read(t.Context(), h, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changes := user.Module.Diff(have, user.Module.Fill(have, want)); len(changes) != c.changes {
+			t.Errorf("create_home = %t: %v", c.create, changes)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 )
 
 func write(ctx context.Context, h host.Host, have *User, want User) error {
+	want = keepsNumber(h, have, want)
 	if err := possible(h, have, want); err != nil {
 		return err
 	}
@@ -60,6 +61,9 @@ func possible(h host.Host, have *User, want User) error {
 		return err
 	}
 	if err := unlockable(have, want); err != nil {
+		return err
+	}
+	if err := estranged(h, have, want); err != nil {
 		return err
 	}
 	if want.Shell != nil && (have == nil || *have.Shell != *want.Shell) {

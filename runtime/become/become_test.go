@@ -128,7 +128,7 @@ func TestContent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := host.ReadContent(h, path, info)
+		back, err := host.ReadContent(t.Context(), h, path, info)
 		if err != nil || back.Size() != int64(len(big)) || back.Sum() != host.Text(big).Sum() {
 			t.Errorf("%d bytes, %v", back.Size(), err)
 		}
@@ -251,4 +251,16 @@ func TestLies(t *testing.T) {
 		}
 		ours.Close()
 	}
+}
+
+// What another account's machine can do, and who it is, is what it itself answers.
+func TestCapabilities(t *testing.T) {
+	hosttest.Capabilities(t, func(t *testing.T, h host.Host) host.Host { return served(t, h) })
+}
+
+func TestAttributes(t *testing.T) {
+	hosttest.Attributes(t, func(t *testing.T) (host.Host, string, string) {
+		dir := t.TempDir()
+		return served(t, local(t, dir)), "/", dir
+	})
 }

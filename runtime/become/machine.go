@@ -13,6 +13,7 @@ import (
 // machine is the host as another account acts on it: what is asked of it, the other
 // process does. What is the same for all accounts is asked of this process's host.
 type machine struct {
+	host.Limited // in what is not about the account
 	*link
 	here  host.Host
 	hello hello
@@ -47,16 +48,18 @@ func (m *machine) Still() host.Host {
 // Running tells whether it is the machine that runs; see host.Running.
 func (m *machine) Running() bool { return m.hello.Running }
 
+// Abandoned is host.Abandoned.Abandoned.
+func (m *machine) Abandoned(run, part string) []int { return m.here.Abandoned(run, part) }
+
+// EndAbandoned is host.Abandoned.EndAbandoned.
+func (m *machine) EndAbandoned(run, part string) error { return m.here.EndAbandoned(run, part) }
+
 // Actor is host.Actor.Actor.
 func (m *machine) Actor() (uid, gid int) { return m.hello.UID, m.hello.GID }
 
 // TempName is host.Namer.TempName.
 func (m *machine) TempName() string {
-	here := m.here
-	if r, ok := here.(host.Runner); ok {
-		here = r.ForRun(m.run)
-	}
-	return host.TempName(here)
+	return m.here.ForRun(m.run).TempName()
 }
 
 // Now is host.Clock.Now.
@@ -227,10 +230,16 @@ func (m *machine) Sync() error {
 	return m.flushed(unix.Sync)
 }
 
-// MayWrite is host.Permissions.MayWrite. Where it cannot be asked, the act will say so.
-func (m *machine) MayWrite(path string) bool {
-	r, _, err := m.ask(context.Background(), call{Op: "may_write", Path: text(path)})
-	return err != nil || r.Yes
+// Credentials is host.Permissions.Credentials.
+func (m *machine) Credentials() host.Credentials { return m.hello.Credentials }
+
+// Access is host.Permissions.Access. Where it cannot be asked, the act will say so.
+func (m *machine) Access(path string) host.Access {
+	r, _, err := m.ask(context.Background(), call{Op: "access", Path: text(path)})
+	if err != nil || r.Access == nil {
+		return host.Access{Names: true}
+	}
+	return *r.Access
 }
 
 // Run is host.Processes.Run.

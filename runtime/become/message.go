@@ -48,6 +48,8 @@ type hello struct {
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
 	Running  bool   `json:"running"` // see host.Running
+
+	Credentials host.Credentials `json:"credentials"`
 }
 
 // text is a text of whatever bytes: names of files need not be UTF-8, which JSON wants.
@@ -120,7 +122,7 @@ type reply struct {
 	Info     *info          `json:"info,omitempty"`
 	Entries  []entry        `json:"entries,omitempty"`
 	Text     text           `json:"text,omitempty"`
-	Yes      bool           `json:"yes,omitempty"`
+	Access   *host.Access   `json:"access,omitempty"`
 	Open     uint64         `json:"open,omitempty"` // the number of what was opened
 	End      bool           `json:"end,omitempty"`  // of the file; it is closed
 	ExitCode int            `json:"exit_code,omitempty"`
@@ -139,17 +141,21 @@ type info struct {
 	Size    int64       `json:"size"`
 	Seconds int64       `json:"s"` // of ModTime
 	Nanos   int64       `json:"ns"`
+	Device  uint64      `json:"dev,omitempty"`
+	Inode   uint64      `json:"ino,omitempty"`
+	Mount   bool        `json:"mount,omitempty"`
 }
 
 func infoOf(i host.Info) *info {
-	return &info{i.Kind, i.Mode, i.UID, i.GID, i.Size, i.ModTime.Unix(), int64(i.ModTime.Nanosecond())}
+	return &info{i.Kind, i.Mode, i.UID, i.GID, i.Size, i.ModTime.Unix(), int64(i.ModTime.Nanosecond()), i.ID.Device, i.ID.Inode, i.Mount}
 }
 
 func (i *info) host() host.Info {
 	if i == nil {
 		return host.Info{}
 	}
-	return host.Info{Kind: i.Kind, Mode: i.Mode, UID: i.UID, GID: i.GID, Size: i.Size, ModTime: time.Unix(i.Seconds, i.Nanos)}
+	return host.Info{Kind: i.Kind, Mode: i.Mode, UID: i.UID, GID: i.GID, Size: i.Size, ModTime: time.Unix(i.Seconds, i.Nanos),
+		ID: host.FileID{Device: i.Device, Inode: i.Inode}, Mount: i.Mount}
 }
 
 type entry struct {

@@ -17,9 +17,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h host.Host) error 
 	ctx, stop := context.WithCancelCause(ctx)
 	s := &server{conn: wire.New(in, out, nil), ctx: ctx, base: h, hosts: map[string]host.Host{}, dirs: map[uint64]host.Dir{}, files: map[uint64]io.ReadCloser{}, calls: map[uint64]*serving{}}
 	hi := hello{Protocol: protocol, Running: host.Running(h)}
-	if a, ok := h.(host.Actor); ok {
-		hi.UID, hi.GID = a.Actor()
-	}
+	hi.UID, hi.GID = h.Actor()
+	hi.Credentials = h.Credentials()
 	if closer, ok := in.(io.Closer); ok {
 		defer context.AfterFunc(ctx, func() { closer.Close() })()
 	}
@@ -190,10 +189,7 @@ func (s *server) forRun(run string) host.Host {
 	defer s.mu.Unlock()
 	h := s.hosts[run]
 	if h == nil {
-		h = s.base
-		if r, ok := h.(host.Runner); ok {
-			h = r.ForRun(run)
-		}
+		h = s.base.ForRun(run)
 		s.hosts[run] = h
 	}
 	return h
@@ -249,15 +245,12 @@ func (r *request) look(_ context.Context, h host.Host, out *reply) ([]byte, erro
 		target, err := h.ReadLink(path)
 		out.Text = text(target)
 		return nil, err
-	case "may_write":
-		p, ok := h.(host.Permissions)
-		out.Yes = !ok || p.MayWrite(path)
+	case "access":
+		a := h.Access(path)
+		out.Access = &a
 		return nil, nil
 	case "sync":
-		if s, ok := h.(host.Syncer); ok {
-			return nil, s.Sync()
-		}
-		return nil, nil
+		return nil, h.Sync()
 	}
 	return nil, errUnknown
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -184,7 +185,7 @@ func after(texts ...string) string {
 // something else.
 func last(said string) string {
 	said = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
+		if r != '\n' && diag.Unsafe(r) {
 			return -1
 		}
 		return r

@@ -72,7 +72,7 @@ func example(t testing.TB, site fstest.MapFS, files, trees, modules []string) *b
 		Run:    &states.StateRun{Format: states.Format, Site: "shop", Host: "web1", Invocations: []states.Invocation{inv}, Secrets: []string{"hunter2"}},
 		Places: map[string]journal.Source{"state.x": {File: "site.hcl", Line: 3, Text: "state \"x\" {"}},
 		Rows:   []states.Event{{Type: states.EventPart, Address: "named.n0", Action: states.Create}}, Parallel: 3, LockTimeout: 7,
-		Files: states.WithTrees(site, nil),
+		Files: states.WithTrees(context.Background(), site, nil),
 	}
 	if len(modules) > 0 {
 		b.Modules = []planfile.Modules{{Dir: ".", Files: modules}}

@@ -13,6 +13,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/runtime/journal"
 )
 
 // Store keeps files by their digests in a folder of the machine, for its owner
@@ -43,7 +45,7 @@ type folder struct {
 
 // open opens the store, and makes what is not there.
 func (s *Store) open() (*folder, error) {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+	if err := journal.MakeFolder(s.Dir); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(s.Dir)

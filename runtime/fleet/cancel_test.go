@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -129,7 +130,7 @@ func TestCancelAndLeave(t *testing.T) {
 }
 
 // A machine that hangs does not keep anybody for ever who wants a word of it, or sends
-// it something; one that is at work may say nothing for as long as it likes.
+// it something; one that is at work may take as long as it likes, while it says that it is there.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(long time.Duration) func(context.Context, int, *wire.Conn, *wire.Request) error {
@@ -142,26 +143,20 @@ func TestSilence(t *testing.T) {
 			request wire.Request
 			after   time.Duration
 			want    fleet.Status
+			mute    fleet.Status // if it does not say that it is there; empty: as want
 		}{
-			{wire.Request{Op: wire.OpPing}, 4 * time.Minute, fleet.Done},
-			{wire.Request{Op: wire.OpPing}, time.Hour, fleet.Failed},
-			{wire.Request{Op: wire.OpStatus}, time.Hour, fleet.Failed},
-			{wire.Request{Op: wire.OpHold}, time.Hour, fleet.Left},
-			{wire.Request{Op: wire.OpPlan}, time.Hour, fleet.Done},
-			{wire.Request{Op: wire.OpExec}, time.Hour, fleet.Done},
-			{wire.Request{Op: wire.OpForget}, time.Hour, fleet.Done}, // it may wait for another apply
+			{wire.Request{Op: wire.OpPing}, 4 * time.Minute, fleet.Done, ""},
+			{wire.Request{Op: wire.OpPing}, time.Hour, fleet.Failed, ""},
+			{wire.Request{Op: wire.OpStatus}, time.Hour, fleet.Failed, ""},
+			{wire.Request{Op: wire.OpHold}, time.Hour, fleet.Left, ""},
+			{wire.Request{Op: wire.OpPlan}, time.Hour, fleet.Done, fleet.Failed},
+			{wire.Request{Op: wire.OpApply}, time.Hour, fleet.Done, fleet.Left},
+			{wire.Request{Op: wire.OpAttach}, time.Hour, fleet.Done, fleet.Left},
+			{wire.Request{Op: wire.OpExec}, time.Hour, fleet.Done, fleet.Left},
+			{wire.Request{Op: wire.OpForget}, time.Hour, fleet.Done, fleet.Left}, // it may wait for another apply
 		} {
-			all, list := machines(1, nil)
-			all[0].serve = hang(test.after)
-			begun := time.Now()
-			outcomes := mustRun(t, list, ask(test.request), fleet.Options{})
-			if outcomes[0].Status != test.want {
-				t.Errorf("%s after %s: %+v", test.request.Op, test.after, outcomes[0])
-			}
-			if long := time.Since(begun); test.want != fleet.Done && long > 6*time.Minute {
-				t.Errorf("%s: given up after %s", test.request.Op, long)
-			}
-			time.Sleep(time.Hour)
+			silent(t, test.request, hang(test.after), false, test.want)
+			silent(t, test.request, hang(test.after), true, cmp.Or(test.mute, test.want))
 		}
 		all, list := machines(1, nil)
 		all[0].receive = func(*wire.Conn) error { // it reads nothing
@@ -178,6 +173,22 @@ func TestSilence(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 	})
+}
+
+// silent asks a machine that says nothing, which is given up in time or not at all.
+func silent(t *testing.T, q wire.Request, serve func(context.Context, int, *wire.Conn, *wire.Request) error, mute bool, want fleet.Status) {
+	t.Helper()
+	all, list := machines(1, nil)
+	all[0].serve, all[0].mute = serve, mute
+	begun := time.Now()
+	outcomes := mustRun(t, list, ask(q), fleet.Options{})
+	if outcomes[0].Status != want {
+		t.Errorf("%s, mute %t: %+v", q.Op, mute, outcomes[0])
+	}
+	if long := time.Since(begun); want != fleet.Done && long > 6*time.Minute {
+		t.Errorf("%s, mute %t: given up after %s", q.Op, mute, long)
+	}
+	time.Sleep(time.Hour)
 }
 
 // A machine answers once: what comes beyond that is not kept.

@@ -80,14 +80,25 @@ func (x *Execution) keep(err error) {
 	}
 }
 
-// write replaces the record: whoever reads it, or is killed here, finds the one before
-// or this one whole.
+// write replaces the record, which another process may have added to. One that cannot be read, as
+// before the first time, is replaced by this whole one.
 func (x *Execution) write() error {
-	data, err := json.MarshalIndent(x.record, "", "  ")
+	return withLock(x.dir, func() error {
+		if now, err := (&Executions{Dir: x.dir}).read(x.record.ID); err == nil {
+			x.record.adopt(now)
+		}
+		return x.record.replace(x.dir)
+	})
+}
+
+// replace puts the record in the place of the former one: whoever reads it, or is killed here, finds
+// that or this one whole.
+func (r *Record) replace(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(x.dir, ".*.tmp") // 0600
+	f, err := os.CreateTemp(dir, ".*.tmp") // 0600
 	if err != nil {
 		return err
 	}
@@ -102,5 +113,5 @@ func (x *Execution) write() error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), filepath.Join(x.dir, x.record.ID+".json"))
+	return os.Rename(f.Name(), filepath.Join(dir, r.ID+".json"))
 }

@@ -50,20 +50,21 @@ func (l *line) cancel() {
 	}
 }
 
-// silence is how long a machine may neither take nor say anything where what is wanted of
-// it takes no time: a machine that hangs must not keep a batch, or a script, for ever.
-const silence = 5 * time.Minute
+// silence is how long a machine may neither take nor say anything: one that hangs must not keep a
+// batch, or a script, for ever. Where what is wanted of it takes time, it is enough that it beats.
+const silence = 10 * wire.BeatEvery
 
-// watch closes the line once nothing has moved on it for too long, until stop is called.
-func (l *line) watch() (stop func()) {
+// watch closes the line once last, which is when something moved on it, is too long ago, until stop
+// is called.
+func (l *line) watch(last func() time.Time) (stop func()) {
 	begun, done := time.Now(), make(chan struct{})
 	go func() {
 		for {
-			last := l.conn.Moved()
-			if last.Before(begun) {
-				last = begun
+			since := last()
+			if since.Before(begun) {
+				since = begun
 			}
-			left := silence - time.Since(last)
+			left := silence - time.Since(since)
 			if left <= 0 {
 				l.mu.Lock()
 				l.silent = true
@@ -112,8 +113,11 @@ func (m *member) listen(c *wire.Conn) (*wire.End, error) {
 			if err := f.Decode(&end); err != nil {
 				return nil, err
 			}
-			if acts(m.request.Op) && end.Failure == nil && end.Result == nil {
+			switch {
+			case acts(m.request.Op) && end.Failure == nil && end.Result == nil:
 				return nil, &wire.ProtocolError{Message: "it ended without a result"}
+			case end.Result != nil && !plausible(&end.Result.Counts):
+				return nil, &wire.ProtocolError{Message: "what it has counted cannot be"}
 			}
 			return &end, nil
 		}
@@ -134,6 +138,9 @@ func acts(op wire.Op) bool {
 // hear tells of one frame.
 func (m *member) hear(f wire.Frame) error {
 	name := m.Name
+	if err := m.spend(f, m.request.Op); err != nil {
+		return err
+	}
 	switch f.Kind {
 	case wire.KindStarted:
 		var s wire.Started
@@ -148,7 +155,9 @@ func (m *member) hear(f wire.Frame) error {
 		}
 		return m.heardEvent(ev)
 	case wire.KindNote:
-		m.note(name, string(f.Data))
+		if text := m.noteOf(f.Data); text != "" {
+			m.note(name, text)
+		}
 	case wire.KindStdout:
 		m.output(name, "stdout", f.Data)
 	case wire.KindStderr:
@@ -209,6 +218,8 @@ func (m *member) heardEvent(ev states.Event) error {
 	switch {
 	case ev.Seq < 0:
 		return &wire.ProtocolError{Message: fmt.Sprintf("an event has the number %d", ev.Seq)}
+	case ev.Counts != nil && !plausible(ev.Counts):
+		return &wire.ProtocolError{Message: "what an event has counted cannot be"}
 	case ev.Seq > 0 && ev.Seq <= m.seq:
 		return nil
 	case numbered && ev.Seq != m.seq+1:

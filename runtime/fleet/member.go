@@ -32,6 +32,7 @@ type member struct {
 	heard   bool          // anything of what was asked for
 	given   bool          // in particular data
 	resumed bool          // this connection is not the first that asks
+	budget
 	outage
 }
 
@@ -110,6 +111,7 @@ func (m *member) dial(ctx context.Context) (*wire.Conn, *wire.Hello, error) {
 // is asked.
 func (m *member) talk(l *line, hello *wire.Hello) (*wire.End, error) {
 	if m.resumed = m.begun != nothing; m.resumed {
+		defer l.watch(l.conn.Alive)()
 		if err := l.conn.Send(wire.KindRequest, m.rest()); err != nil {
 			return nil, err
 		}
@@ -121,8 +123,8 @@ func (m *member) talk(l *line, hello *wire.Hello) (*wire.End, error) {
 		return nil, err
 	}
 	m.state(m.Name, Sending)
-	stop := l.watch()
-	defer stop()
+	stop := l.watch(l.conn.Moved)
+	defer func() { stop() }()
 	if err := l.conn.Send(wire.KindRequest, m.request); err != nil {
 		return nil, err
 	}
@@ -137,6 +139,7 @@ func (m *member) talk(l *line, hello *wire.Hello) (*wire.End, error) {
 	l.asked()
 	if !quick(m.request.Op) {
 		stop()
+		stop = l.watch(l.conn.Alive)
 	}
 	m.state(m.Name, Running)
 	return m.listen(l.conn)
@@ -156,6 +159,7 @@ func (m *member) prepare(hello *wire.Hello) (*bundle.Bundle, error) {
 	}
 	m.request = request
 	if request != nil {
+		m.allow(request.Op, b)
 		m.ask, m.seq = request.ID, request.After
 	}
 	return b, nil

@@ -29,10 +29,12 @@ type machine struct {
 	cut func(connection int) int
 	// refuse is an error of Dial.
 	refuse func(attempt int) error
-	// receive takes what comes after the request of an apply; nil: nothing does.
+	// receive takes what comes after the request of a plan or an apply; nil: nothing does.
 	receive func(c *wire.Conn) error
 	// serve, when set, answers instead, after Hello and request.
 	serve func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error
+	// mute says that it does not say meanwhile that it is there.
+	mute bool
 	// result is how the run ends.
 	result wire.Result
 
@@ -124,7 +126,10 @@ func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) erro
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
 	s.mu.Unlock()
-	if s.receive != nil && r.Op == wire.OpApply {
+	if !s.mute {
+		defer c.Beat(wire.BeatEvery)()
+	}
+	if s.receive != nil && (r.Op == wire.OpApply || r.Op == wire.OpPlan) {
 		if err := s.receive(c); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func BenchmarkRead(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := host.ReadContent(h, path, info); err != nil {
+				if _, err := host.ReadContent(b.Context(), h, path, info); err != nil {
 					b.Fatal(err)
 				}
 			}

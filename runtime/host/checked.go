@@ -18,19 +18,21 @@ func openChecked(ctx context.Context, c Content) (io.ReadCloser, error) {
 		return nil, err
 	}
 	checked := &checkedReader{ctx: ctx, r: r, size: c.Size()}
-	if _, inline := c.Inline(); !inline && c.sum != unseen {
+	checked.flows = c.size < 0
+	if _, inline := c.Inline(); !inline && c.IsRead() {
 		checked.hash, checked.sum = sha256.New(), c.Sum()
 	}
 	return checked, nil
 }
 
 type checkedReader struct {
-	ctx  context.Context
-	r    io.ReadCloser
-	size int64 // promised
-	read int64
-	sum  string
-	hash hash.Hash // nil: nothing to check
+	ctx   context.Context
+	r     io.ReadCloser
+	size  int64 // promised
+	read  int64
+	flows bool // nothing is promised
+	sum   string
+	hash  hash.Hash // nil: nothing to check
 }
 
 func (c *checkedReader) Read(p []byte) (int, error) {
@@ -38,12 +40,17 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 		return 0, context.Cause(c.ctx)
 	}
 	n, err := c.r.Read(p)
-	if c.hash == nil {
+	c.read += int64(n)
+	if c.hash != nil {
+		c.hash.Write(p[:n])
+	}
+	if c.flows || err != io.EOF && c.read <= c.size {
 		return n, err
 	}
-	c.hash.Write(p[:n])
-	c.read += int64(n)
-	if err != io.EOF && c.read <= c.size {
+	if c.hash == nil {
+		if c.read != c.size {
+			return n, fmt.Errorf("the content is not what it was: %d bytes instead of %d", c.read, c.size)
+		}
 		return n, err
 	}
 	if sum := hex.EncodeToString(c.hash.Sum(nil)); c.read != c.size || sum != c.sum {

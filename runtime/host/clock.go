@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Clock is offered by hosts with a time of their own. Use Now and Sleep, which
-// also answer for hosts that offer none.
+// Clock is the time of a host.
 type Clock interface {
 	// Now is what the host's clock says.
 	Now() time.Time
@@ -16,17 +15,16 @@ type Clock interface {
 
 // Now is what a host's clock says.
 func Now(h Host) time.Time {
-	if c, ok := h.(Clock); ok {
-		return c.Now()
-	}
-	return time.Now()
+	return h.Now()
 }
 
 // Sleep lets time pass on a host, until ctx ends; see Clock.
 func Sleep(ctx context.Context, h Host, d time.Duration) error {
-	if c, ok := h.(Clock); ok {
-		return c.Sleep(ctx, d)
-	}
+	return h.Sleep(ctx, d)
+}
+
+// sleep waits until ctx ends, on this machine.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -35,17 +33,23 @@ func Sleep(ctx context.Context, h Host, d time.Duration) error {
 	}
 }
 
+// Now is Clock.Now: this machine's.
+func (l *Local) Now() time.Time { return time.Now() }
+
+// Sleep is Clock.Sleep.
+func (l *Local) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+
 // SetClock sets the time of the host, which from then on passes only by Sleep.
 func (m *Memory) SetClock(now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.clock = now
 }
 
 // Now is Clock.Now: this machine's time, and what was slept, if no other was set.
 func (m *Memory) Now() time.Time {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.guard.RLock()
+	defer m.guard.RUnlock()
 	if m.clock.IsZero() {
 		return time.Now().Add(m.slept)
 	}
@@ -57,8 +61,8 @@ func (m *Memory) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.slept += d
 	return nil
 }
@@ -68,9 +72,3 @@ func (s *Shadow) Now() time.Time { return Now(s.host) }
 
 // Sleep is Clock.Sleep: nothing comes of waiting here.
 func (s *Shadow) Sleep(context.Context, time.Duration) error { return ErrUnforeseeable }
-
-// Now is Clock.Now.
-func (w *watched) Now() time.Time { return Now(w.Host) }
-
-// Sleep is Clock.Sleep.
-func (w *watched) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, w.Host, d) }

@@ -56,6 +56,14 @@ func TestConformance(t *testing.T) {
 			l.Componentwise()
 			return l, "/"
 		},
+		"Memory of a plain user": func(t *testing.T) (host.Host, string) {
+			m := host.NewMemory()
+			if err := m.Mkdir("/home", host.Meta{UID: new(1000), GID: new(1001)}); err != nil {
+				t.Fatal(err)
+			}
+			m.Obey(host.Credentials{UID: 1000, GID: 1001})
+			return m, "/home"
+		},
 		"Shadow of Memory": func(t *testing.T) (host.Host, string) { return host.NewShadow(host.NewMemory()), "/" },
 		"Shadow of Local": func(t *testing.T) (host.Host, string) {
 			return emptied(t, host.NewShadow(local(t, "")), populated(t))
@@ -64,7 +72,7 @@ func TestConformance(t *testing.T) {
 			return emptied(t, host.NewShadow(local(t, populated(t))), "/")
 		},
 		"watched": func(t *testing.T) (host.Host, string) {
-			return host.Watched(host.NewMemory(), host.Watcher{Path: func(string) error { return nil }, Run: func() {}}), "/"
+			return host.Watched(host.NewMemory(), host.Watcher{Change: func(host.Place) error { return nil }, Run: func() {}}), "/"
 		},
 		"fork": func(t *testing.T) (host.Host, string) {
 			s, dir := emptied(t, host.NewShadow(local(t, "")), populated(t))

@@ -2,8 +2,10 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -33,8 +35,17 @@ func Stream(size int64, sum string, open func() (io.ReadCloser, error)) Content 
 	return Content{size: size, sum: sum, open: open}
 }
 
-// unseen is the digest of a Flow.
+// unseen is the digest of content that nobody has read.
 const unseen = "unseen"
+
+// Unread is content of which only the size is known: size bytes that open delivers.
+// It can be written, and equals nothing.
+func Unread(size int64, open func() (io.ReadCloser, error)) Content {
+	return Content{size: size, sum: unseen, open: open}
+}
+
+// IsRead reports whether somebody has read the content, so that its digest is known.
+func (c Content) IsRead() bool { return c.sum != unseen }
 
 // Flow is content that nobody has seen yet: whatever open delivers, once. It can
 // be written, and equals nothing; its size is -1. What open gives may end with an
@@ -56,7 +67,7 @@ func (c Content) IsText() bool {
 	return ok && utf8.ValidString(s) && !strings.Contains(s, "\x00")
 }
 
-// Sum is the SHA-256 in lower-case hex.
+// Sum is the SHA-256 in lower-case hex; "unseen" of what nobody has read.
 func (c Content) Sum() string {
 	if c.sum != "" {
 		return c.sum
@@ -90,13 +101,14 @@ func (c Content) Open() (io.ReadCloser, error) {
 // ReadContent reads a regular file of the host. info is its Lstat (or of the
 // file that a link leads to), for the size; a file that grows meanwhile is
 // read as it was sized up to a limit and then streamed, so the answer is
-// always the whole content.
-func ReadContent(r Reader, path string, info Info) (Content, error) {
-	f, err := r.Open(path)
+// always the whole content. Reading ends with ctx.
+func ReadContent(ctx context.Context, r Reader, path string, info Info) (Content, error) {
+	opened, err := r.Open(path)
 	if err != nil {
 		return Content{}, err
 	}
-	defer f.Close()
+	defer opened.Close()
+	f := ReaderWithin(ctx, opened)
 	buf := make([]byte, 0, min(info.Size, InlineLimit)+1)
 	for len(buf) <= InlineLimit {
 		if len(buf) == cap(buf) {
@@ -118,11 +130,42 @@ func ReadContent(r Reader, path string, info Info) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	open := func() (io.ReadCloser, error) { return r.Open(path) }
-	if o, ok := r.(opener); ok {
-		if open, err = o.opener(path); err != nil {
-			return Content{}, err
-		}
+	open, err := openerOf(r, path)
+	if err != nil {
+		return Content{}, err
 	}
 	return Stream(size, hex.EncodeToString(sum.Sum(nil)), open), nil
+}
+
+// CompareContent is ReadContent for who only wants to know whether the file holds what
+// is wanted: a large one of another size is not read.
+func CompareContent(ctx context.Context, r Reader, path string, info Info, want Content) (Content, error) {
+	if info.Size == want.size {
+		return ReadContent(ctx, r, path, info)
+	}
+	return CopyContent(ctx, r, path, info)
+}
+
+// CopyContent is ReadContent for who writes elsewhere what the file holds: a large one
+// is read only then.
+func CopyContent(ctx context.Context, r Reader, path string, info Info) (Content, error) {
+	if info.Size <= InlineLimit {
+		return ReadContent(ctx, r, path, info)
+	}
+	f, err := r.Open(path) // whether that is allowed is known now
+	if err != nil {
+		return Content{}, err
+	}
+	open, err := openerOf(r, path)
+	return Unread(info.Size, open), errors.Join(err, f.Close())
+}
+
+// openerOf gives a function that opens the file as it is now, where the host can.
+func openerOf(r Reader, path string) (func() (io.ReadCloser, error), error) {
+	if o, ok := r.(opener); ok {
+		if open, err := o.opener(path); open != nil || err != nil {
+			return open, err
+		}
+	}
+	return func() (io.ReadCloser, error) { return r.Open(path) }, nil
 }

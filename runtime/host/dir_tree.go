@@ -25,6 +25,7 @@ type TreeEntry struct {
 	Target string      `json:"target,omitempty"` // of a symbolic link, as it stands there
 	UID    int         `json:"-"`
 	GID    int         `json:"-"`
+	Mount  bool        `json:"-"` // a file system is mounted on it
 }
 
 // TreeOptions say how far ReadTree looks.
@@ -36,9 +37,13 @@ type TreeOptions struct {
 	// Sum says whether a regular file is read; it is asked with the size -1 first,
 	// before the file is opened. Nil: all are.
 	Sum func(name string, size int64) bool
+	// Mounts lets file systems be entered that are mounted below.
+	Mounts bool
+	// Keep says whether an entry is given. Nil: all are.
+	Keep func(e TreeEntry) bool
 }
 
-// MaxTree bounds the entries that ReadTree lists.
+// MaxTree bounds the entries that ReadTree gives.
 const MaxTree = 1 << 20
 
 // ReadTree lists what is below a directory, and the directory itself, sorted by
@@ -54,7 +59,7 @@ func ReadTree(ctx context.Context, d DirReader, o TreeOptions) ([]TreeEntry, err
 		r.free <- make([]byte, 64<<10)
 	}
 	r.entries = []TreeEntry{entryOf(".", info)}
-	r.directory(ctx, &sharedDir{DirReader: d}, "")
+	r.walk(ctx, d)
 	r.running.Wait()
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -64,7 +69,7 @@ func ReadTree(ctx context.Context, d DirReader, o TreeOptions) ([]TreeEntry, err
 }
 
 func entryOf(name string, info Info) TreeEntry {
-	e := TreeEntry{Name: name, Kind: info.Kind, Mode: info.Mode, UID: info.UID, GID: info.GID}
+	e := TreeEntry{Name: name, Kind: info.Kind, Mode: info.Mode, UID: info.UID, GID: info.GID, Mount: info.Mount}
 	if info.Kind == Symlink {
 		e.Mode = 0
 	}
@@ -85,11 +90,29 @@ type treeReader struct {
 	errs    []error
 }
 
-// sharedDir is a directory that is closed by the last one who uses it.
+// sharedDir is a directory that is closed by the last one who uses it. It is only read.
 type sharedDir struct {
 	DirReader
+	DirWriter
 	users atomic.Int32
 	close func() error // nil: somebody else closes it
+}
+
+// Enter is DirReader.Enter.
+func (d *sharedDir) Enter(name string) (Dir, error) {
+	below, err := d.DirReader.Enter(name)
+	if err != nil {
+		return nil, err
+	}
+	shared := &sharedDir{DirReader: below, close: below.Close}
+	shared.users.Store(1)
+	return shared, nil
+}
+
+// Close is Dir.Close.
+func (d *sharedDir) Close() error {
+	d.leave()
+	return nil
 }
 
 func (d *sharedDir) knownSum(name string) (string, int64, bool) {
@@ -111,14 +134,39 @@ const chunk = 64
 // maxErrors is how many mistakes are told at once.
 const maxErrors = 5
 
-// directory reads what is in a directory; path is "" or ends with a slash.
-func (r *treeReader) directory(ctx context.Context, d *sharedDir, path string) {
-	d.users.Add(1)
-	defer d.leave()
+// walk reads the directories, one after the other.
+func (r *treeReader) walk(ctx context.Context, root DirReader) {
+	c := NewCursor(&sharedDir{DirReader: root})
+	c.mounts = r.options.Mounts
+	defer c.Close()
+	for todo := []string{"."}; len(todo) > 0; {
+		dir := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if ctx.Err() != nil || r.failed() {
+			return
+		}
+		d, err := c.To(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrMount): // it has gone, or is not entered
+		case err != nil:
+			r.add(nil, err)
+		default:
+			todo = append(todo, r.directory(ctx, d.(*sharedDir), dir)...)
+		}
+	}
+}
+
+// directory reads what is in a directory, and gives the directories there that are to be
+// read, the last one first.
+func (r *treeReader) directory(ctx context.Context, d *sharedDir, dir string) (below []string) {
+	path := ""
+	if dir != "." {
+		path = dir + "/"
+	}
 	list, err := d.Entries()
 	if err != nil {
 		r.add(nil, err)
-		return
+		return nil
 	}
 	if r.options.Skip != nil {
 		list = slices.DeleteFunc(list, func(e Entry) bool { return r.options.Skip(path+e.Name, e.Kind) })
@@ -132,27 +180,20 @@ func (r *treeReader) directory(ctx context.Context, d *sharedDir, path string) {
 			r.add(r.look(ctx, d, path, part, buf))
 		})
 	}
-	for _, e := range list {
-		if e.Kind != Directory || r.options.Enter != nil && !r.options.Enter(path+e.Name) {
-			continue
-		}
-		if ctx.Err() != nil || r.failed() {
-			return
-		}
-		below, err := d.Enter(e.Name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // it has gone
-		case err != nil:
-			r.add(nil, err)
-		default:
-			r.directory(ctx, &sharedDir{DirReader: below, close: below.Close}, path+e.Name+"/")
+	for _, e := range slices.Backward(list) {
+		if e.Kind == Directory && (r.options.Enter == nil || r.options.Enter(path+e.Name)) {
+			below = append(below, path+e.Name)
 		}
 	}
+	return below
 }
 
 func (r *treeReader) add(entries []TreeEntry, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if keep := r.options.Keep; keep != nil {
+		entries = slices.DeleteFunc(entries, func(e TreeEntry) bool { return !keep(e) })
+	}
 	r.entries = append(r.entries, entries...)
 	if err == nil && len(r.entries) > MaxTree {
 		err = fmt.Errorf("there are more than %d files", MaxTree)
@@ -176,7 +217,7 @@ func (r *treeReader) look(ctx context.Context, d DirReader, path string, list []
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		e, err := r.entry(d, path, l, buf)
+		e, err := r.entry(ctx, d, path, l, buf)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -188,11 +229,11 @@ func (r *treeReader) look(ctx context.Context, d DirReader, path string, list []
 	return out, nil
 }
 
-func (r *treeReader) entry(d DirReader, path string, l Entry, buf []byte) (TreeEntry, error) {
+func (r *treeReader) entry(ctx context.Context, d DirReader, path string, l Entry, buf []byte) (TreeEntry, error) {
 	name := path + l.Name
 	sum := r.options.Sum
 	if l.Kind == Regular && (sum == nil || sum(name, -1)) {
-		return r.read(d, name, l.Name, buf)
+		return r.read(ctx, d, name, l.Name, buf)
 	}
 	info, err := d.Lstat(l.Name)
 	if err != nil {
@@ -211,7 +252,7 @@ type knower interface {
 }
 
 // read describes a regular file, and reads it.
-func (r *treeReader) read(d DirReader, path, name string, buf []byte) (TreeEntry, error) {
+func (r *treeReader) read(ctx context.Context, d DirReader, path, name string, buf []byte) (TreeEntry, error) {
 	if k, ok := d.(knower); ok {
 		if sum, size, known := k.knownSum(name); known {
 			info, err := d.Lstat(name)
@@ -228,7 +269,7 @@ func (r *treeReader) read(d DirReader, path, name string, buf []byte) (TreeEntry
 	if r.options.Sum != nil && !r.options.Sum(path, info.Size) {
 		return e, f.Close()
 	}
-	e.SHA256, e.Size, err = sumOf(f, info.Size, buf)
+	e.SHA256, e.Size, err = sumOf(ReaderWithin(ctx, f), info.Size, buf)
 	return e, errors.Join(err, f.Close())
 }
 

@@ -27,11 +27,15 @@ type Facts struct {
 	given   map[string]any
 }
 
-// NewFacts makes the facts of a host. Overrides replace facts by their names.
+// NewFacts makes the facts of a host. Overrides replace facts by their names. Without a
+// host (nil) they can be asked for their names alone.
 func NewFacts(h Host, overrides map[string]any) *Facts {
-	f := &Facts{host: h, machine: h, given: overrides}
-	if m, ok := h.(machined); ok {
-		f.machine, f.live = m.machine()
+	if h == nil {
+		h = NewMemory()
+	}
+	f := &Facts{host: h, given: overrides}
+	if f.machine, f.live = h.machine(); f.machine == nil {
+		f.machine = h
 	}
 	f.gather = map[string]func() (any, error){
 		"os":              f.os,
@@ -77,15 +81,15 @@ func NewFacts(h Host, overrides map[string]any) *Facts {
 	return f
 }
 
-// machined is offered by hosts that act on a real machine. The Reader has that
-// machine's own root.
+// machined is about hosts that act on a real machine. The Reader has that machine's
+// own root; nil: there is no other machine than the host.
 type machined interface {
 	machine() (r Reader, live bool)
 }
 
 func (s *Shadow) machine() (Reader, bool) {
-	if m, ok := s.host.(machined); ok {
-		return m.machine()
+	if r, live := s.host.machine(); r != nil {
+		return r, live
 	}
 	return s, false
 }

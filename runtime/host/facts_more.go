@@ -232,17 +232,7 @@ func (f *Facts) capabilities() (any, error) {
 
 // whole reports whether the host is a machine, and not a tree below a root.
 func (f *Facts) whole() bool {
-	h := f.host
-	for {
-		switch on := h.(type) {
-		case *Shadow:
-			h = on.host
-		case *Local:
-			return on.root == nil
-		default:
-			return true
-		}
-	}
+	return f.host.Running()
 }
 
 // rights names what this process may do to the kernel: capabilities(7).

@@ -126,11 +126,8 @@ func (f *Facts) initSystem() (any, error) {
 }
 
 func (f *Facts) actor() int {
-	if a, ok := f.host.(Actor); ok {
-		uid, _ := a.Actor()
-		return uid
-	}
-	return 0
+	uid, _ := f.host.Actor()
+	return uid
 }
 
 // user is the name of the acting user, or its number where it has none.

@@ -250,3 +250,10 @@ func TestFactDocs(t *testing.T) {
 		t.Errorf("described are %q, and there are %q", names, f.Names())
 	}
 }
+
+// A controller asks which facts there are without having a host.
+func TestNamesOfFactsWithoutAHost(t *testing.T) {
+	if names := host.NewFacts(nil, nil).Names(); !slices.Contains(names, "hostname") {
+		t.Errorf("there is no hostname among %q", names)
+	}
+}

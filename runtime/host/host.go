@@ -26,6 +26,7 @@ type Host interface {
 	Writer
 	Processes
 	Accounts
+	Capabilities
 }
 
 // Reader looks at files. Nothing it does changes the host, access times apart.
@@ -48,7 +49,8 @@ type Writer interface {
 	// a temporary file in the same directory, with owner and mode set, renamed
 	// over what is there. It replaces a file or a symbolic link (never through
 	// the link), and refuses a directory. What Meta leaves open is taken
-	// from the regular file that is replaced; for a new one it is mode 0644
+	// from the regular file that is replaced, and so are its access control list and
+	// its other attributes, save those that are about its content; for a new one it is mode 0644
 	// and the acting user.
 	WriteFile(ctx context.Context, path string, c Content, m Meta) error
 	// Mkdir creates one directory; open parts of Meta are mode 0755 and the
@@ -84,24 +86,14 @@ type Accounts interface {
 	GroupID(gid int) (Group, error)
 }
 
-// Syncer is offered by hosts whose writes outlive the program. Sync makes all
-// earlier writes durable; it is called once for a batch of parts.
+// Syncer makes all earlier writes durable; it is called once for a batch of parts.
 type Syncer interface {
 	Sync() error
 }
 
-// Actor is offered by hosts that know who acts on them: the owner of what is
-// written without one.
+// Actor knows who acts on a host: the owner of what is written without one.
 type Actor interface {
 	Actor() (uid, gid int)
-}
-
-// Permissions is offered by hosts that know what the acting user may do. The
-// answer is for plans: only the act itself can tell for sure.
-type Permissions interface {
-	// MayWrite reports whether the user may make, replace or remove what is at
-	// the path. It is true where the directory that it is in cannot be found.
-	MayWrite(path string) bool
 }
 
 // ErrUnforeseeable is what a Shadow answers when only the real host can know.
@@ -130,7 +122,16 @@ type Info struct {
 	GID     int
 	Size    int64
 	ModTime time.Time
+	// ID tells what stands there from anything else that stands elsewhere, or has stood
+	// there; zero where the host does not know.
+	ID FileID
+	// Mount is set where a file system is mounted on it, a bind mount of the same device
+	// included.
+	Mount bool
 }
+
+// FileID is the identity of a file, a directory or a link while it is there.
+type FileID struct{ Device, Inode uint64 }
 
 // Entry is one name in a directory.
 type Entry struct {
@@ -143,6 +144,9 @@ type Meta struct {
 	Mode *fs.FileMode // bits as in Info.Mode
 	UID  *int
 	GID  *int
+	// Like names a file in the same directory, of which a new file is a copy: it gets
+	// that one's access control list too, and the attributes that users have given it.
+	Like string `json:",omitempty"`
 }
 
 // Command is a program to start. Nothing passes through a shell.
@@ -160,6 +164,9 @@ type Command struct {
 	// and bytes that it must not keep. It is called from one goroutine for
 	// each stream.
 	Watch func(stream string, data []byte)
+	// Check says that the program judges what is there, and changes nothing: what has been done
+	// is undone without it.
+	Check bool
 }
 
 // Query is a Command that changes nothing.

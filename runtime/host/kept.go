@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeper is offered by hosts that can tell cheaply whether files are still as
-// they were, and so remember what was made of them.
+// keeper is about hosts that can tell cheaply whether files are still as they were,
+// and so remember what was made of them.
 type keeper interface {
 	keep(key string, paths []string, make func() (any, error)) (any, error)
 }
@@ -140,21 +140,15 @@ func (s *stamper) add(path string, follow bool) {
 }
 
 func (s *Shadow) keep(key string, paths []string, make func() (any, error)) (any, error) {
-	base, ok := s.host.(keeper)
+	s.trace.look(paths...)
+	ok := true
 	for _, p := range paths {
 		ok = ok && !s.changed(p)
 	}
 	if !ok {
 		return make()
 	}
-	return base.keep(key, paths, make)
-}
-
-func (w *watched) keep(key string, paths []string, make func() (any, error)) (any, error) {
-	if base, ok := w.Host.(keeper); ok {
-		return base.keep(key, paths, make)
-	}
-	return make()
+	return s.host.keep(key, paths, make)
 }
 
 // errNotKept says that a program failed: another time it may not.

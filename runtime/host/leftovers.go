@@ -4,23 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 	"syscall"
 )
 
-// Runner is offered by hosts that mark what they leave behind for a moment:
-// temporary files by their names, programs by their environment. What a run that
-// was killed has left is told by it from anything else.
+// Runner marks what a host leaves behind for a moment: temporary files by their
+// names, programs by their environment. What a run that was killed has left is told by
+// it from anything else. A host that cannot do so gives itself.
 type Runner interface {
 	// ForRun gives the host as it is in one run.
 	ForRun(id string) Host
 }
 
-// Namer is offered by hosts that know which run they are in. One that wraps
-// another passes it on.
+// Namer knows which run a host is in.
 type Namer interface {
 	// TempName gives a name for a temporary file, which no other file has.
 	TempName() string
@@ -29,10 +27,7 @@ type Namer interface {
 // TempName names a temporary file that a module puts beside a path. It begins
 // with a dot and holds one: sudo, cron and run-parts pass over such names.
 func TempName(h Host) string {
-	if n, ok := h.(Namer); ok {
-		return n.TempName()
-	}
-	return tempName("")
+	return h.TempName()
 }
 
 const (
@@ -59,9 +54,9 @@ func isRandom(text string) bool {
 	return len(text) == len(rand.Text()) && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// Leftovers lists the temporary files that a run has left in a directory: files
-// and links of exactly the names that TempName gives. A directory that is not
-// there has none.
+// Leftovers lists the temporary files that a run has left in a directory: files,
+// links and directories of exactly the names that TempName gives. A directory that is
+// not there has none.
 func Leftovers(h Reader, dir, run string) ([]string, error) {
 	dir, err := follow(h, dir)
 	if err != nil {
@@ -73,7 +68,7 @@ func Leftovers(h Reader, dir, run string) ([]string, error) {
 	}
 	var left []string
 	for _, e := range entries {
-		if (e.Kind == Regular || e.Kind == Symlink) && isTemp(e.Name, run) {
+		if e.Kind != Other && isTemp(e.Name, run) {
 			left = append(left, path.Join(dir, e.Name))
 		}
 	}
@@ -81,32 +76,26 @@ func Leftovers(h Reader, dir, run string) ([]string, error) {
 }
 
 // LeftoversBelow lists those in a directory and in all below it. No symbolic link is
-// followed, since what is there may be anybody's. More than MaxTree entries are an
-// error, which comes with what was found until then.
+// followed, since what is there may be anybody's. An error comes with what was found
+// until then.
 func LeftoversBelow(ctx context.Context, h Reader, dir, run string) (left []string, err error) {
-	seen := 0
-	var look func(dir string) error
-	look = func(dir string) error {
-		entries, err := h.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return nil
-		}
-		seen += len(entries)
-		for _, e := range entries {
-			switch {
-			case seen > MaxTree:
-				return fmt.Errorf("there are more than %d files", MaxTree)
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case e.Kind == Directory:
-				err = errors.Join(err, look(path.Join(dir, e.Name)))
-			case (e.Kind == Regular || e.Kind == Symlink) && isTemp(e.Name, run):
-				left = append(left, path.Join(dir, e.Name))
-			}
-		}
-		return err
+	d, err := OpenDir(h, dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || IsLink(err) {
+		return nil, nil
 	}
-	err = look(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := ReadTree(ctx, d, TreeOptions{
+		Sum:  func(string, int64) bool { return false },
+		Keep: func(e TreeEntry) bool { return e.Kind != Other && isTemp(path.Base(e.Name), run) },
+	})
+	for _, e := range entries {
+		if e.Name != "." {
+			left = append(left, path.Join(dir, e.Name))
+		}
+	}
 	return left, err
 }
 
@@ -143,8 +132,8 @@ func PartOf(ctx context.Context) string {
 	return part
 }
 
-// Abandoned is offered by hosts that find the programs which a run has started
-// and, since it was killed, has not waited for.
+// Abandoned finds the programs which a run has started and, since it was killed, has
+// not waited for.
 type Abandoned interface {
 	// Abandoned lists the processes of a part of a run, all that came from them
 	// included.

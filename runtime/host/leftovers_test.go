@@ -17,7 +17,7 @@ import (
 
 const aRun, otherRun = "00000007-abc123", "00000007-abc124"
 
-// Only the files and links of that very run are found, by way of links, and
+// Only the files, links and directories of that very run are found, by way of links, and
 // nothing that merely looks like them.
 func TestLeftovers(t *testing.T) {
 	for name, h := range map[string]host.Host{"memory": host.NewMemory(), "local": local(t, t.TempDir())} {
@@ -44,7 +44,7 @@ func TestLeftovers(t *testing.T) {
 			}
 			for _, at := range []string{"/real", "/first", "/away/second"} {
 				left, err := host.Leftovers(h, at, aRun)
-				want := []string{file, link}
+				want := []string{file, link, dir}
 				slices.Sort(want)
 				for i, path := range left {
 					left[i] = filepath.Base(path)

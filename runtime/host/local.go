@@ -67,7 +67,8 @@ func NewLocal(o LocalOptions) (*Local, error) {
 		l.dir = o.Root // without /proc
 	}
 	l.root = root
-	fd, err := l.openat2("/", unix.O_PATH)
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
+	fd, err := unix.Openat2(int(root.Fd()), "/", &how)
 	if err == nil {
 		unix.Close(fd)
 	}
@@ -77,6 +78,9 @@ func NewLocal(o LocalOptions) (*Local, error) {
 
 // ForRun is Runner.ForRun. Its Sync is about its own writes.
 func (l *Local) ForRun(id string) Host {
+	if l.of != nil {
+		return l.of.ForRun(id).Still()
+	}
 	return &Local{root: l.root, dir: l.dir, env: l.env, grace: l.grace, runID: id,
 		componentwise: l.componentwise, files: l.files, others: l.others, buses: l.buses, kept: l.kept, written: map[uint64]string{}}
 }
@@ -98,6 +102,9 @@ func (l *Local) machine() (Reader, bool) {
 // Sync makes all earlier writes durable: one syncfs for each file system that
 // was written to.
 func (l *Local) Sync() error {
+	if l.of != nil {
+		return l.of.Sync()
+	}
 	l.mu.Lock()
 	written := l.written
 	l.written = map[uint64]string{}

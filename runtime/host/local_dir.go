@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"io/fs"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -27,11 +27,25 @@ func (l *Local) OpenDir(path string) (Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := l.openAt(clean, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	fd, err := openDirectory(func(flags int) (int, error) { return l.openAt(clean, flags) })
 	if err != nil {
 		return nil, pathError("open", path, err)
 	}
+	for strings.HasSuffix(clean, "/.") { // as OpenPlace has it
+		clean = clean[:max(1, len(clean)-2)]
+	}
 	return newLocalDir(l, fd, clean)
+}
+
+// openDirectory opens a directory to be listed. One that may not be listed can be used by
+// those who know the names in it.
+func openDirectory(open func(flags int) (int, error)) (int, error) {
+	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := open(unix.O_RDONLY | flags)
+	if err == unix.EACCES {
+		fd, err = open(unix.O_PATH | flags)
+	}
+	return fd, err
 }
 
 func newLocalDir(l *Local, fd int, path string) (Dir, error) {
@@ -59,6 +73,9 @@ func (d *localDir) error(op, name string, err error) error {
 // Entries is DirReader.Entries.
 func (d *localDir) Entries() ([]Entry, error) {
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
+		if err == unix.EBADF { // see openDirectory
+			err = unix.EACCES
+		}
 		return nil, d.error("readdir", ".", err)
 	}
 	var entries []Entry
@@ -79,19 +96,15 @@ func (d *localDir) Entries() ([]Entry, error) {
 
 // Lstat is DirReader.Lstat.
 func (d *localDir) Lstat(name string) (Info, error) {
-	var st unix.Stat_t
-	err := d.stat("lstat", name, &st)
-	return infoOf(&st), err
-}
-
-func (d *localDir) stat(op, name string, st *unix.Stat_t) error {
-	if name == "." {
-		return d.error(op, name, unix.Fstat(d.fd, st))
+	in := name
+	switch err := checkName("lstat", name); {
+	case name == ".":
+		in = ""
+	case err != nil:
+		return Info{}, err
 	}
-	if err := checkName(op, name); err != nil {
-		return err
-	}
-	return d.error(op, name, unix.Fstatat(d.fd, name, st, unix.AT_SYMLINK_NOFOLLOW))
+	info, err := describeAt(d.fd, in)
+	return info, d.error("lstat", name, err)
 }
 
 // ReadLink is DirReader.ReadLink.
@@ -116,25 +129,26 @@ func (d *localDir) Open(name string) (io.ReadCloser, Info, error) {
 	if err != nil {
 		return nil, Info{}, d.error("open", name, err)
 	}
-	var st unix.Stat_t
-	f, err := newFile(fd, name, &st)
-	if err != nil {
-		return nil, Info{}, d.error("open", name, err)
-	}
-	return f, infoOf(&st), nil
+	f, info, err := newFileInfo(fd, name)
+	return f, info, d.error("open", name, err)
 }
 
 // Enter is DirReader.Enter.
 func (d *localDir) Enter(name string) (Dir, error) {
-	if err := checkName("open", name); err != nil {
-		return nil, err
+	below := d.path
+	if name != "." {
+		if err := checkName("open", name); err != nil {
+			return nil, err
+		}
+		below = joinPath(d.path, name)
 	}
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := again(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	fd, err := openDirectory(func(flags int) (int, error) {
+		return again(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	})
 	if err != nil {
 		return nil, d.error("open", name, err)
 	}
-	return newLocalDir(d.l, fd, joinPath(d.path, name))
+	return newLocalDir(d.l, fd, below)
 }
 
 // written notes that the directory was written to.
@@ -161,16 +175,16 @@ func (d *localDir) now(op, name string, st *unix.Stat_t) (Kind, error) {
 }
 
 // WriteFile is DirWriter.WriteFile.
-func (d *localDir) WriteFile(ctx context.Context, name string, c Content, m Meta, fresh bool) error {
+func (d *localDir) WriteFile(ctx context.Context, name string, c Content, m Meta, isFresh bool) error {
 	if ctx.Err() != nil {
 		return d.error("write", name, context.Cause(ctx))
 	}
-	if fresh {
+	if isFresh {
 		if err := checkName("write", name); err != nil {
 			return err
 		}
 		m.Mode = or(m.Mode, 0o644)
-		return d.written("write", name, writeFresh(ctx, d.fd, name, c, m))
+		return d.written("write", name, writeTemp(ctx, d.fd, d.l.TempName(), name, c, m, fresh))
 	}
 	var st unix.Stat_t
 	kind, err := d.now("write", name, &st)
@@ -183,24 +197,12 @@ func (d *localDir) WriteFile(ctx context.Context, name string, c Content, m Meta
 	return d.written("write", name, writeOver(ctx, d.fd, d.l.TempName(), name, c, m, &st, kind))
 }
 
-// writeFresh writes a file of whose name nothing stands there.
-func writeFresh(ctx context.Context, dir int, name string, c Content, m Meta) error {
-	fd, err := createAt(dir, name)
-	if err != nil {
-		return err
-	}
-	if err = fillNew(ctx, fd, c, m); err != nil {
-		_ = unix.Unlinkat(dir, name, 0)
-	}
-	return err
-}
-
 // Mkdir is DirWriter.Mkdir.
 func (d *localDir) Mkdir(name string, m Meta) error {
 	if err := checkName("mkdir", name); err != nil {
 		return err
 	}
-	return d.written("mkdir", name, mkdirAt(d.fd, name, m))
+	return d.written("mkdir", name, mkdirAt(d.fd, d.l.TempName(), name, m))
 }
 
 // Symlink is DirWriter.Symlink.
@@ -221,19 +223,12 @@ func (d *localDir) Symlink(target, name string, m Meta) error {
 
 // SetMeta is DirWriter.SetMeta.
 func (d *localDir) SetMeta(name string, m Meta) error {
-	var st unix.Stat_t
-	if err := d.stat("chown", name, &st); err != nil {
-		return err
+	if name != "." {
+		if err := checkName("chown", name); err != nil {
+			return err
+		}
 	}
-	keepBits(&m, fromUnix(st.Mode))
-	return d.written("chown", name, setMetaAt(d.fd, name, m, kindOf(st.Mode)))
-}
-
-// keepBits keeps the setuid and setgid bits, which a change of owner takes away.
-func keepBits(m *Meta, mode fs.FileMode) {
-	if (m.UID != nil || m.GID != nil) && mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		m.Mode = or(m.Mode, mode)
-	}
+	return d.written("chown", name, changeMeta(d.fd, name, m))
 }
 
 // Remove is DirWriter.Remove.

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -10,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How a Local gets from a path to a file descriptor. Below a root the kernel
-// keeps the way inside (openat2 with RESOLVE_IN_ROOT); where it cannot, the
-// way is gone one component at a time.
+// How a Local gets from a path to a file descriptor: by one call where no symbolic link
+// is on the way (openat2 with RESOLVE_NO_SYMLINKS, below a root with RESOLVE_IN_ROOT).
+// Else, or where the kernel cannot, the way is gone one component at a time.
 
 // again repeats a system call that a signal interrupted.
 func again[T any](call func() (T, error)) (T, error) {
@@ -33,33 +34,28 @@ func (l *Local) openAt(path string, flags int) (int, error) {
 	switch {
 	case l.of != nil:
 		return l.openStill(path, flags)
-	case l.root == nil:
+	case l.root == nil && strings.HasPrefix(path, "/proc/"): // whose links are the kernel's
 		return again(func() (int, error) { return unix.Open(path, flags, 0) })
-	case !l.componentwise:
-		return l.openat2(path, flags)
 	}
-	dir, name, err := l.walk(path, flags&unix.O_NOFOLLOW == 0)
+	fd, err := l.openStill(path, flags)
+	if err != unix.ELOOP && err != unix.ENOTDIR && err != unix.EINVAL {
+		return fd, err
+	}
+	// There is a link on the way, or what openStill does not know how to go.
+	root, err := l.openRoot()
 	if err != nil {
 		return -1, err
 	}
-	defer l.leave(dir)
+	defer unix.Close(root)
+	dir, name, err := l.walk(root, path, flags&unix.O_NOFOLLOW == 0)
+	if err != nil {
+		return -1, err
+	}
+	defer leave(root, dir)
 	if name == "" {
 		name = "."
 	}
 	return again(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_NOFOLLOW, 0) })
-}
-
-// openat2 opens a path that stays below the root. The kernel answers EAGAIN
-// while something is moved on the way.
-func (l *Local) openat2(path string, flags int) (int, error) {
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT}
-	for range 128 {
-		fd, err := unix.Openat2(int(l.root.Fd()), path, &how)
-		if err != unix.EAGAIN && err != unix.EINTR {
-			return fd, err
-		}
-	}
-	return -1, unix.EAGAIN
 }
 
 // OpenStill is StillOpener.OpenStill.
@@ -76,12 +72,8 @@ func (l *Local) OpenStill(path string) (io.ReadCloser, Info, error) {
 	if err != nil {
 		return nil, Info{}, pathError("open", path, err)
 	}
-	var st unix.Stat_t
-	f, err := newFile(fd, clean, &st)
-	if err != nil {
-		return nil, Info{}, pathError("open", path, err)
-	}
-	return f, infoOf(&st), nil
+	f, info, err := newFileInfo(fd, clean)
+	return f, info, pathError("open", path, err)
 }
 
 // openStill opens a path on which there is no symbolic link; one is ELOOP, or ENOTDIR
@@ -94,6 +86,9 @@ func (l *Local) openStill(path string, flags int) (int, error) {
 	}
 	if !l.componentwise {
 		fd, err := again(func() (int, error) { return unix.Openat2(at, path, &how) })
+		for tries := 0; err == unix.EAGAIN && tries < 128; tries++ { // something is moved on the way
+			fd, err = again(func() (int, error) { return unix.Openat2(at, path, &how) })
+		}
 		if !unsupported(err) && err != unix.EPERM { // which some containers say of calls that they do not know
 			return fd, err
 		}
@@ -109,6 +104,9 @@ func (l *Local) openStill(path string, flags int) (int, error) {
 	}
 	dir, err := open(dir, start, unix.O_PATH|unix.O_DIRECTORY)
 	names := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	if len(names) == 0 {
+		names = []string{"."}
+	}
 	for i, name := range names {
 		if err != nil {
 			return -1, err
@@ -130,23 +128,28 @@ func (l *Local) openStill(path string, flags int) (int, error) {
 // openParent opens the directory that holds the path's last component, which
 // stays as it is.
 func (l *Local) openParent(path string) (dir int, name string, err error) {
-	if l.root != nil && l.componentwise && l.of == nil {
-		dir, name, err = l.walk(path, false)
-		if err == nil && dir == int(l.root.Fd()) {
-			dir, err = unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
-		}
-		return dir, name, err
-	}
 	parent, name := splitPath(path)
 	dir, err = l.openAt(parent, unix.O_PATH|unix.O_DIRECTORY)
 	return dir, name, err
 }
 
-// walk goes the way of a path below the root by itself.
-func (l *Local) walk(path string, follow bool) (dir int, name string, err error) {
+// openRoot opens the host's root.
+func (l *Local) openRoot() (int, error) {
+	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+	if l.root == nil {
+		return unix.Open("/", flags, 0)
+	}
+	return unix.Openat(int(l.root.Fd()), ".", flags, 0)
+}
+
+// walk goes the way of a path below the root by itself, and follows the links that are
+// to be trusted.
+func (l *Local) walk(root int, path string, follow bool) (dir int, name string, err error) {
 	return walker[int]{
-		root:  int(l.root.Fd()),
-		leave: l.leave,
+		root:     root,
+		leave:    func(fd int) { leave(root, fd) },
+		describe: func(fd int) (Info, error) { return describeAt(fd, "") },
+		actor:    os.Geteuid(),
 		enter: func(dir int, name string) (int, Kind, error) {
 			fd, err := again(func() (int, error) {
 				return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -165,9 +168,9 @@ func (l *Local) walk(path string, follow bool) (dir int, name string, err error)
 	}.walk(path, follow)
 }
 
-// leave closes a descriptor of walk.
-func (l *Local) leave(fd int) {
-	if fd != int(l.root.Fd()) {
+// leave closes a descriptor of walk, but for the root.
+func leave(root, fd int) {
+	if fd != root {
 		unix.Close(fd)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,19 +42,18 @@ func (l *Local) Lstat(path string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	var st unix.Stat_t
-	if err := l.stat(clean, false, &st); err != nil {
-		return Info{}, pathError("lstat", path, err)
-	}
-	return infoOf(&st), nil
+	info, err := l.describe(clean)
+	return info, pathError("lstat", path, err)
 }
 
-func infoOf(st *unix.Stat_t) Info {
-	return Info{
-		Kind: kindOf(st.Mode), Mode: fromUnix(st.Mode),
-		UID: int(st.Uid), GID: int(st.Gid), Size: st.Size,
-		ModTime: time.Unix(st.Mtim.Unix()),
+// describe is Lstat for a path that was checked.
+func (l *Local) describe(path string) (Info, error) {
+	fd, err := l.openAt(path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return Info{}, err
 	}
+	defer unix.Close(fd)
+	return describeAt(fd, "")
 }
 
 // ReadLink is Reader.ReadLink.
@@ -86,6 +84,12 @@ func (l *Local) Open(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+// opener is of no use here: a file does not outlive its change.
+func (l *Local) opener(string) (func() (io.ReadCloser, error), error) { return nil, nil }
+
+func (l *Local) obscure(string) error { return nil }
+func (l *Local) foreseen(string) bool { return false }
+
 // open opens a regular file. O_NONBLOCK keeps a FIFO from blocking until it is
 // seen to be one; it means nothing to a regular file.
 func (l *Local) open(path string, flags int) (*file, error) {
@@ -97,6 +101,25 @@ func (l *Local) open(path string, flags int) (*file, error) {
 		return nil, err
 	}
 	return newFile(fd, path, &unix.Stat_t{})
+}
+
+// newFileInfo takes over a descriptor, and describes what it has opened.
+func newFileInfo(fd int, path string) (io.ReadCloser, Info, error) {
+	info, err := describeAt(fd, "")
+	if err == nil {
+		switch info.Kind {
+		case Regular:
+			f := &file{path: path}
+			f.fd.Store(int64(fd))
+			return f, info, nil
+		case Directory:
+			err = syscall.EISDIR
+		default:
+			err = errSpecial
+		}
+	}
+	unix.Close(fd)
+	return nil, Info{}, err
 }
 
 // newFile takes over a descriptor, and fills st.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"syscall"
@@ -69,7 +68,7 @@ func writeOver(ctx context.Context, dir int, temp, name string, c Content, m Met
 		m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
 	}
 	m.Mode = or(m.Mode, mode)
-	return writeTemp(ctx, dir, temp, name, c, m)
+	return writeTemp(ctx, dir, temp, name, c, m, kind)
 }
 
 // or gives what is set, or the value.
@@ -80,13 +79,29 @@ func or[T any](set *T, value T) *T {
 	return &value
 }
 
-// writeTemp writes a temporary file in the directory and renames it.
-func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Meta) error {
+// fresh stands for the kind of what a file replaces that must replace nothing.
+const fresh Kind = "fresh"
+
+// writeTemp writes a temporary file in the directory and renames it over what is there.
+func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Meta, over Kind) error {
 	fd, err := createAt(dir, temp)
 	if err != nil {
 		return err
 	}
-	if err = fillNew(ctx, fd, c, m); err == nil {
+	err = fillNew(ctx, fd, c, m, func() error {
+		switch {
+		case over == Regular:
+			return keepAttributes(ctx, dir, name, fd, c)
+		case m.Like != "":
+			return takeAccess(dir, m.Like, fd)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+	case over == fresh:
+		err = appear(dir, temp, name)
+	default:
 		err = unix.Renameat(dir, temp, dir, name)
 	}
 	if err != nil {
@@ -102,11 +117,14 @@ func createAt(dir int, name string) (fd int, err error) {
 	})
 }
 
-// fillNew writes a new file, gives it its owner and mode, and closes it.
-func fillNew(ctx context.Context, fd int, c Content, m Meta) error {
+// fillNew writes a new file, gives it its owner, attributes and mode, and closes it.
+func fillNew(ctx context.Context, fd int, c Content, m Meta, attribute func() error) error {
 	err := fill(ctx, fd, c)
 	if err == nil && (m.UID != nil || m.GID != nil) {
 		err = unix.Fchown(fd, *or(m.UID, -1), *or(m.GID, -1))
+	}
+	if err == nil { // the mode after them: it is the mask of an access control list
+		err = attribute()
 	}
 	if err == nil {
 		err = unix.Fchmod(fd, toUnix(*m.Mode))
@@ -135,19 +153,40 @@ func fill(ctx context.Context, fd int, c Content) error {
 	if c.sum != unseen {
 		size = min(c.Size()+1, size)
 	}
-	buf := make([]byte, size)
+	out := fdWriter(fd)
+	if checked, ok := r.(*checkedReader); ok && IsSparse(checked.r) {
+		holes := &HoleWriter{To: out}
+		if err := copyAll(holes, r, make([]byte, size)); err != nil {
+			return err
+		}
+		return holes.End(func(size int64) error { return unix.Ftruncate(fd, size) })
+	}
+	return copyAll(out, r, make([]byte, size))
+}
+
+// copyAll copies to the end.
+func copyAll(to io.Writer, from io.Reader, buf []byte) error {
 	for {
-		n, err := r.Read(buf)
+		n, err := from.Read(buf)
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if err := writeAll(fd, buf[:n]); err != nil {
+		if _, err := to.Write(buf[:n]); err != nil {
 			return err
 		}
 		if err == io.EOF {
 			return nil
 		}
 	}
+}
+
+// fdWriter writes to a descriptor.
+type fdWriter int
+
+func (fd fdWriter) Write(p []byte) (int, error) { return len(p), writeAll(int(fd), p) }
+
+func (fd fdWriter) Seek(offset int64, whence int) (int64, error) {
+	return unix.Seek(int(fd), offset, whence)
 }
 
 func writeAll(fd int, p []byte) error {
@@ -167,20 +206,44 @@ func (l *Local) Mkdir(path string, m Meta) error {
 		if kind != "" {
 			return syscall.EEXIST
 		}
-		return mkdirAt(dir, name, m)
+		return mkdirAt(dir, l.TempName(), name, m)
 	})
 }
 
-// mkdirAt makes a directory where nothing stands.
-func mkdirAt(dir int, name string, m Meta) error {
-	if err := unix.Mkdirat(dir, name, 0o700); err != nil {
+// mkdirAt makes a directory where nothing stands. It appears with its owner and mode:
+// one that was made and then changed would keep what a kill leaves in between, where
+// nobody manages that.
+func mkdirAt(dir int, temp, name string, m Meta) error {
+	if err := unix.Mkdirat(dir, temp, 0o700); err != nil {
 		return err
 	}
 	m.Mode = or(m.Mode, 0o755)
-	if err := setMetaAt(dir, name, m, Directory); err != nil {
-		return errors.Join(err, unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+	err := setMetaAt(dir, temp, m, Directory)
+	if err == nil {
+		err = appear(dir, temp, name)
 	}
-	return nil
+	if err != nil {
+		_ = unix.Unlinkat(dir, temp, unix.AT_REMOVEDIR)
+	}
+	return err
+}
+
+// appear gives what has a temporary name its own, which nothing has.
+func appear(dir int, temp, name string) error {
+	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
+	if err != unix.EINVAL && !unsupported(err) {
+		return err
+	}
+	// The file system cannot promise that.
+	var now unix.Stat_t
+	switch err := unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW); err {
+	case nil:
+		return unix.EEXIST
+	case unix.ENOENT:
+		return unix.Renameat(dir, temp, dir, name)
+	default:
+		return err
+	}
 }
 
 // Symlink is Writer.Symlink.
@@ -213,12 +276,11 @@ func symlinkAt(dir int, temp, target, name string, m Meta) error {
 
 // SetMeta is Writer.SetMeta.
 func (l *Local) SetMeta(path string, m Meta) error {
-	return l.inParent("chown", path, nil, func(dir int, name string, now *unix.Stat_t, kind Kind) error {
+	return l.inParent("chown", path, nil, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
 		if kind == "" {
 			return syscall.ENOENT
 		}
-		keepBits(&m, fromUnix(now.Mode))
-		return setMetaAt(dir, name, m, kind)
+		return changeMeta(dir, name, m)
 	})
 }
 
@@ -241,7 +303,7 @@ func setMetaAt(dir int, name string, m Meta, kind Kind) error {
 // no call for that, so there the file is held open while it is named.
 func chmodAt(dir int, name string, mode uint32) error {
 	err := unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
-	if !unsupported(err) {
+	if !unsupported(err) && err != unix.EPERM { // which some containers say of calls that they do not know
 		return err
 	}
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

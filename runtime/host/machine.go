@@ -8,12 +8,9 @@ import (
 	"time"
 )
 
-// Machine is offered by hosts that are more than files and programs: what can be
-// asked of an init system, of the kernel and of the network, without a program in
-// between. What a host lacks is an error that wraps ErrUnsupported and names it.
-//
-// Use the functions of the same names, which also answer for hosts that offer
-// nothing of it.
+// Machine is what a host is beyond files and programs: what can be asked of an init
+// system, of the kernel and of the network, without a program in between. What a host
+// lacks is an error that wraps ErrUnsupported and names it.
 type Machine interface {
 	Equipment
 	// Tune writes a file of the kernel in place, such as one below /proc/sys or
@@ -37,34 +34,22 @@ var ErrUnsupported = errors.New("this host does not offer it")
 
 // InitOf reaches a host's init system; see Machine.
 func InitOf(ctx context.Context, h Host, user string) (Init, error) {
-	if m, ok := h.(Machine); ok {
-		return m.Init(ctx, user)
-	}
-	return nil, lacks("an init system")
+	return h.Init(ctx, user)
 }
 
 // LinksOf reaches a host's network devices; see Machine.
 func LinksOf(ctx context.Context, h Host) (Links, error) {
-	if m, ok := h.(Machine); ok {
-		return m.Links(ctx)
-	}
-	return nil, lacks("network devices")
+	return h.Links(ctx)
 }
 
 // NetworkOf reaches a host's network; see Machine.
 func NetworkOf(h Host) (Network, error) {
-	if m, ok := h.(Machine); ok {
-		return m.Network()
-	}
-	return nil, lacks("a network")
+	return h.Network()
 }
 
 // Tune writes a file of a host's kernel; see Machine.
 func Tune(h Host, path, value string) error {
-	if m, ok := h.(Machine); ok {
-		return m.Tune(path, value)
-	}
-	return lacks("a kernel")
+	return h.Tune(path, value)
 }
 
 func lacks(what string) error { return fmt.Errorf("%s: %w", what, ErrUnsupported) }

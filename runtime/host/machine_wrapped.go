@@ -8,14 +8,14 @@ import (
 // Equip gives a Memory what only a real machine has; what is not offered there
 // is ErrUnsupported.
 func (m *Memory) Equip(e Equipment) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.equipment = e
 }
 
 func (m *Memory) equipped() Equipment {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.guard.RLock()
+	defer m.guard.RUnlock()
 	if m.equipment == nil {
 		return bare{}
 	}
@@ -29,16 +29,16 @@ func (m *Memory) Init(ctx context.Context, user string) (Init, error) {
 
 // EquipLinks gives a Memory network devices, whatever else it is equipped with.
 func (m *Memory) EquipLinks(l Links) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.links = l
 }
 
 // Links is Machine.Links.
 func (m *Memory) Links(ctx context.Context) (Links, error) {
-	m.mu.RLock()
+	m.guard.RLock()
 	links := m.links
-	m.mu.RUnlock()
+	m.guard.RUnlock()
 	if links != nil {
 		return links, nil
 	}
@@ -47,16 +47,16 @@ func (m *Memory) Links(ctx context.Context) (Links, error) {
 
 // Connect gives a Memory a network, whatever else its equipment is.
 func (m *Memory) Connect(n Network) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.network = n
 }
 
 // Network is Machine.Network.
 func (m *Memory) Network() (Network, error) {
-	m.mu.RLock()
+	m.guard.RLock()
 	n := m.network
-	m.mu.RUnlock()
+	m.guard.RUnlock()
 	if n != nil {
 		return n, nil
 	}
@@ -84,6 +84,8 @@ func (t *tree) Tune(path, value string) error {
 
 // Links is Machine.Links: a shadow of the base's.
 func (s *Shadow) Links(ctx context.Context) (Links, error) {
+	s.trace.look("/sys", "/proc")
+	s.trace.act()
 	s.linksMu.Lock()
 	defer s.linksMu.Unlock()
 	if s.links == nil {
@@ -108,15 +110,9 @@ func (w *watched) Links(ctx context.Context) (Links, error) {
 	return watchedLinks{l, w.watcher}, err
 }
 
-// Network is Machine.Network. What is sent away changes no path of the host.
-func (w *watched) Network() (Network, error) { return NetworkOf(w.Host) }
-
 // Tune is Machine.Tune.
 func (w *watched) Tune(path, value string) error {
-	if err := w.tell(path); err != nil {
-		return err
-	}
-	return Tune(w.Host, path, value)
+	return w.in("write", path, syscall.EISDIR, func(Place) error { return w.Host.Tune(path, value) })
 }
 
 type watchedInit struct {

@@ -8,17 +8,24 @@ import (
 	"io/fs"
 	"path"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // Memory is a host that lives in memory, for tests: a tree of files that is
 // empty at first, accounts as /etc/passwd and /etc/group of that tree have
 // them, and programs that are Go functions. Unlike a real host it checks no
-// permissions.
+// permissions, unless it was told to by Obey.
 type Memory struct {
 	*tree
 	*accounts
-	mu        sync.RWMutex
+	*memoryState
+	run string // whose names temporary files carry; empty: none
+}
+
+// memoryState is what the views of a Memory have in common beside its files.
+type memoryState struct {
+	guard     sync.RWMutex
 	programs  map[string]Program
 	uid, gid  int
 	equipment Equipment // nil: none
@@ -33,7 +40,7 @@ type Program func(ctx context.Context, c Command) (Result, error)
 
 // NewMemory makes an empty host, with root as the acting user.
 func NewMemory() *Memory {
-	m := &Memory{programs: map[string]Program{}}
+	m := &Memory{memoryState: &memoryState{programs: map[string]Program{}}}
 	m.tree = newTree(nil, m.Actor)
 	m.accounts = newTreeAccounts(m.tree)
 	return m
@@ -41,34 +48,78 @@ func NewMemory() *Memory {
 
 // ActAs sets the owner of what is written without one.
 func (m *Memory) ActAs(uid, gid int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.uid, m.gid = uid, gid
 }
 
 // Actor gives the acting user and its group.
 func (m *Memory) Actor() (uid, gid int) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.guard.RLock()
+	defer m.guard.RUnlock()
 	return m.uid, m.gid
 }
 
-// ForRun is Runner.ForRun: the same machine.
-func (m *Memory) ForRun(id string) Host { return memoryRun{m, id} }
-
-// memoryRun is a Memory in one run.
-type memoryRun struct {
-	*Memory
-	run string
+// Obey makes it refuse from now on what a real machine would refuse to this account,
+// which is the acting user then.
+func (m *Memory) Obey(c Credentials) {
+	m.ActAs(c.UID, c.GID)
+	m.tree.mu.Lock()
+	defer m.tree.mu.Unlock()
+	m.tree.rights = &rights{of: func() Credentials { return c }, refuse: func(*Refusal) error { return syscall.EPERM }}
 }
 
+// Credentials is Permissions.Credentials: who was not told otherwise may do everything.
+func (m *Memory) Credentials() Credentials {
+	if m.tree.rights == nil {
+		uid, gid := m.Actor()
+		return Credentials{UID: uid, GID: gid, Privileged: true}
+	}
+	return m.tree.rights.of()
+}
+
+// Access is Permissions.Access.
+func (m *Memory) Access(path string) Access { return m.tree.accessAt(path) }
+
+// ForRun is Runner.ForRun: the same machine.
+func (m *Memory) ForRun(id string) Host { return &Memory{m.tree, m.accounts, m.memoryState, id} }
+
 // TempName is Namer.TempName.
-func (m memoryRun) TempName() string { return tempName(m.run) }
+func (m *Memory) TempName() string { return tempName(m.run) }
+
+// Still is Stiller.Still.
+func (m *Memory) Still() Host {
+	return &Memory{m.tree.still(nil), m.accounts, m.memoryState, m.run}
+}
+
+// OpenDir is DirOpener.OpenDir.
+func (m *Memory) OpenDir(path string) (Dir, error) { return DirByPath(m, path) }
+
+// OpenStill is StillOpener.OpenStill.
+func (m *Memory) OpenStill(path string) (io.ReadCloser, Info, error) {
+	return openStill(m.Still(), path)
+}
+
+// Sync is Syncer.Sync: nothing outlives the program.
+func (m *Memory) Sync() error { return nil }
+
+// Abandoned is Abandoned.Abandoned: programs are functions, which end.
+func (m *Memory) Abandoned(run, part string) []int { return nil }
+
+// EndAbandoned is Abandoned.EndAbandoned.
+func (m *Memory) EndAbandoned(run, part string) error { return nil }
+
+// Running is Capabilities.Running.
+func (m *Memory) Running() bool { return true }
+
+func (m *Memory) keep(_ string, _ []string, make func() (any, error)) (any, error) { return make() }
+func (m *Memory) foreseen(string) bool                                             { return false }
+func (m *Memory) machine() (Reader, bool)                                          { return nil, false }
 
 // Handle sets what a program does. Name is Argv[0], or its last part.
 func (m *Memory) Handle(name string, p Program) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.guard.Lock()
+	defer m.guard.Unlock()
 	m.programs[name] = p
 }
 
@@ -115,12 +166,12 @@ func (m *Memory) Run(ctx context.Context, c Command) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, fmt.Errorf("%s: %w", c.Argv[0], context.Cause(ctx))
 	}
-	m.mu.RLock()
+	m.guard.RLock()
 	p := m.programs[c.Argv[0]]
 	if p == nil {
 		p = m.programs[path.Base(c.Argv[0])]
 	}
-	m.mu.RUnlock()
+	m.guard.RUnlock()
 	if p == nil {
 		return Result{}, &noProgram{c.Argv[0]}
 	}

@@ -129,11 +129,17 @@ type patientBody struct {
 	late     *time.Timer
 	patience time.Duration
 	cancel   context.CancelCauseFunc
+	since    int // bytes since patience began anew
 }
+
+// minSteps is how many bytes have to come within the patience: what comes by single bytes
+// would go on for ever. Slow but steady is more than that.
+const minSteps = 1024
 
 func (b *patientBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
-	if n > 0 {
+	if b.since += n; b.since >= minSteps {
+		b.since = 0
 		b.late.Reset(b.patience)
 	}
 	if err != nil && err != io.EOF && b.ctx.Err() != nil {

@@ -13,12 +13,16 @@ import (
 // Network is Machine.Network: what only reads goes through, unless the answer
 // depends on what was changed here.
 func (s *Shadow) Network() (Network, error) {
+	s.trace.ask()
 	n, err := NetworkOf(s.host)
 	return shadowNetwork{s, n}, err
 }
 
 // Network answers nothing behind something unforeseeable.
-func (v opaqueView) Network() (Network, error) { return opaqueNetwork{}, nil }
+func (v opaqueView) Network() (Network, error) {
+	v.trace.ask()
+	return opaqueNetwork{}, nil
+}
 
 type shadowNetwork struct {
 	shadow *Shadow

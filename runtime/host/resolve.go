@@ -30,8 +30,7 @@ func Resolve(h Reader, name string) string {
 	return path.Join(append([]string{at}, rest...)...)
 }
 
-// StillOpener is offered by hosts on which somebody else may change what stands at a
-// path while it is looked at.
+// StillOpener opens what somebody else may change while it is looked at.
 type StillOpener interface {
 	// OpenStill opens a regular file by a path that Resolve has given, and describes
 	// what it has opened. A symbolic link on the way, which has come there since,
@@ -39,11 +38,17 @@ type StillOpener interface {
 	OpenStill(path string) (io.ReadCloser, Info, error)
 }
 
-// OpenStill opens a file as StillOpener does, as far as the host offers that.
+// OpenStill opens a file as StillOpener does. What is no StillOpener is read by the
+// path, after a look at the way to it.
 func OpenStill(h Reader, path string) (io.ReadCloser, Info, error) {
 	if s, ok := h.(StillOpener); ok {
 		return s.OpenStill(path)
 	}
+	return openStill(stillReader{h}, path)
+}
+
+// openStill opens a file of a host that follows no symbolic link.
+func openStill(h Reader, path string) (io.ReadCloser, Info, error) {
 	info, err := h.Lstat(path)
 	if err != nil {
 		return nil, Info{}, err

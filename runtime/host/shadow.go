@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"sync"
 )
 
@@ -14,11 +13,13 @@ import (
 // out: writes stay in memory, and what they did not touch is read from the
 // base each time. What only the real host can know is ErrUnforeseeable.
 //
-// Content that is written is not read, and permissions are not checked.
+// Content that is written is not read. What the acting user may not write is written
+// all the same, and noted: see Refusals.
 type Shadow struct {
 	*tree
 	host     Host
 	accounts *accounts
+	untraced *Shadow // of a traced one: what it is a record of
 
 	*shadowMachine
 }
@@ -33,26 +34,48 @@ type shadowMachine struct {
 // NewShadow makes a shadow of a host, which may be a shadow itself. The base
 // is never written to.
 func NewShadow(base Host) *Shadow {
-	actor := actorOf(base)
-	s := &Shadow{tree: newTree(base, actor), host: base, shadowMachine: &shadowMachine{}}
+	s := &Shadow{tree: newTree(base, base.Actor), host: base, shadowMachine: &shadowMachine{}}
+	s.note(base)
 	s.accounts = newTreeAccounts(s.tree)
 	return s
-}
-
-func actorOf(base Host) func() (uid, gid int) {
-	if a, ok := base.(Actor); ok {
-		return a.Actor
-	}
-	return func() (uid, gid int) { return os.Geteuid(), os.Getegid() }
 }
 
 // As gives this shadow as another account sees it: base is the same machine as that
 // account acts on it. What is written to either is seen in both.
 func (s *Shadow) As(base Host) *Shadow {
-	other := &Shadow{tree: &tree{base: base, actor: actorOf(base), overlay: s.overlay}, host: base, shadowMachine: s.shadowMachine}
+	other := &Shadow{tree: &tree{base: base, actor: base.Actor, overlay: s.overlay}, host: base, shadowMachine: s.shadowMachine}
 	other.accounts = newTreeAccounts(other.tree)
+	other.note(base)
 	return other
 }
+
+// Still is Stiller.Still.
+func (s *Shadow) Still() Host { return s.still() }
+
+func (s *Shadow) still() *Shadow {
+	base := s.host.Still()
+	return &Shadow{tree: s.tree.still(base), host: base, accounts: s.accounts, untraced: s.untraced, shadowMachine: s.shadowMachine}
+}
+
+// OpenStill is StillOpener.OpenStill.
+func (s *Shadow) OpenStill(path string) (io.ReadCloser, Info, error) {
+	return openStill(s.still(), path)
+}
+
+// ForRun is Runner.ForRun: nothing of it outlives the program.
+func (s *Shadow) ForRun(string) Host { return s }
+
+// TempName is Namer.TempName.
+func (s *Shadow) TempName() string { return tempName("") }
+
+// Sync is Syncer.Sync: there is nothing to sync.
+func (s *Shadow) Sync() error { return nil }
+
+// Abandoned is Abandoned.Abandoned: the base's.
+func (s *Shadow) Abandoned(run, part string) []int { return s.host.Abandoned(run, part) }
+
+// EndAbandoned is ErrUnforeseeable: nothing is ended.
+func (s *Shadow) EndAbandoned(run, part string) error { return ErrUnforeseeable }
 
 // Fork makes a shadow of this shadow: what is written there is not seen here.
 func (s *Shadow) Fork() *Shadow { return NewShadow(s) }
@@ -95,14 +118,19 @@ func (s *Shadow) Symlink(target, path string, m Meta) error {
 // SetMeta is Writer.SetMeta, in memory.
 func (s *Shadow) SetMeta(path string, m Meta) error { return s.setMeta(path, m, false) }
 
-// Run is ErrUnforeseeable: nothing is started.
-func (s *Shadow) Run(context.Context, Command) (Result, error) {
+// Run is ErrUnforeseeable: nothing is started. That the acting user may not start it is
+// noted.
+func (s *Shadow) Run(_ context.Context, c Command) (Result, error) {
+	s.noteProgram(c)
+	s.trace.act()
 	return Result{}, ErrUnforeseeable
 }
 
 // Query lets the program look at the base while nothing that it reads differs
 // here; else it is ErrUnanswerable.
 func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
+	s.trace.look(q.Reads...)
+	s.trace.look("/usr") // where the program comes from
 	for _, path := range q.Reads {
 		if s.Changed(path) {
 			return Result{}, fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
@@ -113,6 +141,7 @@ func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
 
 // User is Accounts.User: by /etc/passwd, if it was written here.
 func (s *Shadow) User(name string) (User, error) {
+	s.trace.look(passwdFile)
 	if !s.changed(passwdFile) {
 		return s.host.User(name)
 	}
@@ -123,6 +152,7 @@ func (s *Shadow) User(name string) (User, error) {
 
 // UserID is Accounts.UserID: by /etc/passwd, if it was written here.
 func (s *Shadow) UserID(uid int) (User, error) {
+	s.trace.look(passwdFile)
 	if !s.changed(passwdFile) {
 		return s.host.UserID(uid)
 	}
@@ -133,6 +163,7 @@ func (s *Shadow) UserID(uid int) (User, error) {
 
 // Group is Accounts.Group: by /etc/group, if it was written here.
 func (s *Shadow) Group(name string) (Group, error) {
+	s.trace.look(groupFile)
 	if !s.changed(groupFile) {
 		return s.host.Group(name)
 	}
@@ -143,6 +174,7 @@ func (s *Shadow) Group(name string) (Group, error) {
 
 // GroupID is Accounts.GroupID: by /etc/group, if it was written here.
 func (s *Shadow) GroupID(gid int) (Group, error) {
+	s.trace.look(groupFile)
 	if !s.changed(groupFile) {
 		return s.host.GroupID(gid)
 	}
@@ -182,6 +214,19 @@ func (v opaqueView) Symlink(target, path string, m Meta) error {
 	return v.symlink(target, path, m, true)
 }
 
-func (v opaqueView) Query(context.Context, Query) (Result, error) {
+// Still is Stiller.Still.
+func (v opaqueView) Still() Host { return opaqueView{v.still()} }
+
+// OpenStill is StillOpener.OpenStill.
+func (v opaqueView) OpenStill(path string) (io.ReadCloser, Info, error) {
+	return openStill(v.still(), path)
+}
+
+// ForRun is Runner.ForRun.
+func (v opaqueView) ForRun(string) Host { return v }
+
+func (v opaqueView) Query(_ context.Context, q Query) (Result, error) {
+	v.trace.look(q.Reads...)
+	v.trace.look("/usr")
 	return Result{}, ErrUnanswerable
 }

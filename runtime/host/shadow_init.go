@@ -17,6 +17,10 @@ import (
 // What a service does as it starts, ends or reloads cannot be foreseen; that it
 // runs then, or does not, is known.
 func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
+	if s.untraced != nil {
+		s.trace.serve()
+		return s.untraced.Init(ctx, user)
+	}
 	base, err := InitOf(ctx, s.host, user)
 	if err != nil {
 		if _, here := s.User(user); user != "" && here == nil && s.changed(passwdFile) {
@@ -45,7 +49,10 @@ func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
 }
 
 // Init answers nothing behind something unforeseeable.
-func (v opaqueView) Init(context.Context, string) (Init, error) { return nil, ErrUnanswerable }
+func (v opaqueView) Init(context.Context, string) (Init, error) {
+	v.trace.serve()
+	return nil, ErrUnanswerable
+}
 
 // shadowServices is what a Shadow knows of services.
 type shadowServices struct {

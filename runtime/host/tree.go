@@ -15,7 +15,17 @@ import (
 type tree struct {
 	base  Reader // nil: nothing below
 	actor func() (uid, gid int)
+	// straight is set in a view that follows no symbolic link on its way.
+	straight bool
+	// rights are those of the acting user. Nil: everything is allowed.
+	rights *rights
+	trace  *Trace // nil: nobody wants to know what is looked at
 	*overlay
+}
+
+// still gives the tree, over base, as one that follows no symbolic link.
+func (t *tree) still(base Reader) *tree {
+	return &tree{base: base, actor: t.actor, straight: true, rights: t.rights, trace: t.trace, overlay: t.overlay}
 }
 
 // overlay is what was changed. Trees that look at one machine as several accounts do
@@ -24,6 +34,9 @@ type overlay struct {
 	mu      sync.RWMutex
 	root    *node       // guarded by mu, with all below it
 	touched atomic.Bool // something was written
+
+	writes   int        // changes since they were asked for; guarded by mu
+	refusals []*Refusal // those among them that the acting user may not make; guarded by mu
 }
 
 // node is a changed place of the tree, or a directory on the way to one.
@@ -98,9 +111,17 @@ func (t *tree) walk(path string, follow bool) (*place, string, error) {
 	return t.walker().walk(path, follow)
 }
 
+func (t *tree) actingUser() int {
+	uid, _ := t.actor()
+	return uid
+}
+
 func (t *tree) walker() walker[*place] {
 	return walker[*place]{
-		root: &place{node: t.root, base: t.root.base},
+		straight: t.straight,
+		describe: t.describe,
+		actor:    t.actingUser(),
+		root:     &place{node: t.root, base: t.root.base},
 		enter: func(dir *place, name string) (*place, Kind, error) {
 			at, err := t.enter(dir, name)
 			if err != nil {
@@ -116,6 +137,9 @@ func (t *tree) walker() walker[*place] {
 func (t *tree) enter(dir *place, name string) (*place, error) {
 	if dir.obscure() {
 		return nil, errObscure
+	}
+	if err := t.search(dir); err != nil {
+		return nil, err
 	}
 	if dir.node != nil {
 		if n, ok := dir.node.entries[name]; ok {

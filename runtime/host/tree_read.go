@@ -17,6 +17,7 @@ func (t *tree) Lstat(path string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	t.trace.look(clean)
 	if t.untouched() {
 		info, err := t.base.Lstat(clean)
 		return info, pathError("lstat", path, err)
@@ -40,6 +41,7 @@ func (t *tree) ReadDir(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.trace.look(clean)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	at, err := t.find(clean, false)
@@ -57,6 +59,9 @@ func (t *tree) ReadDir(path string) ([]Entry, error) {
 func (t *tree) list(dir *place) ([]Entry, error) {
 	if dir.obscure() {
 		return nil, errObscure
+	}
+	if err := t.permit(dir, 0o4); err != nil {
+		return nil, err
 	}
 	var below []Entry
 	if dir.base != "" {
@@ -89,6 +94,7 @@ func (t *tree) ReadLink(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	t.trace.look(clean)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	at, err := t.find(clean, false)
@@ -108,6 +114,7 @@ func (t *tree) Open(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.trace.look(clean)
 	if t.untouched() {
 		f, err := t.base.Open(clean)
 		return f, pathError("open", path, err)
@@ -138,16 +145,22 @@ func (t *tree) opener(path string) (func() (io.ReadCloser, error), error) {
 	case Other:
 		return nil, errSpecial
 	}
+	if err := t.permit(at, 0o4); err != nil {
+		return nil, err
+	}
 	if at.base == "" {
 		return at.node.content.Open, nil
 	}
 	if o, ok := t.base.(opener); ok {
-		return o.opener(at.base)
+		if open, err := o.opener(at.base); open != nil || err != nil {
+			return open, err
+		}
 	}
 	return func() (io.ReadCloser, error) { return t.base.Open(at.base) }, nil
 }
 
-// opener is offered by hosts on which a file's content outlives its change.
+// opener is about hosts on which a file's content outlives its change; nil: on this one
+// it does not.
 type opener interface {
 	opener(path string) (func() (io.ReadCloser, error), error)
 }

@@ -17,6 +17,7 @@ func (t *tree) change(op, path string, implied bool, errRoot error, put func(dir
 	if err != nil {
 		return err
 	}
+	t.trace.write(clean)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := t.walker()
@@ -82,6 +83,7 @@ func (t *tree) writeFile(ctx context.Context, path string, c Content, m Meta, im
 	}
 	return t.change("write", path, implied, syscall.EISDIR, func(dir *place, name string, at *place) error {
 		info := t.fresh(dir, Regular, 0o644)
+		made, given := info, m
 		if at != nil {
 			if err := replaceable(at.kind()); err != nil {
 				return err
@@ -92,7 +94,11 @@ func (t *tree) writeFile(ctx context.Context, path string, c Content, m Meta, im
 					return err
 				}
 				info.Mode, info.UID, info.GID = old.Mode, old.UID, old.GID
+				given = Meta{Mode: or(m.Mode, old.Mode), UID: or(m.UID, old.UID), GID: or(m.GID, old.GID)}
 			}
+		}
+		if err := t.check(func() *Refusal { return t.mayMake(path, dir, at, made, given) }); err != nil {
+			return err
 		}
 		info.set(m)
 		info.Size = max(0, c.Size())
@@ -120,6 +126,9 @@ func (t *tree) mkdir(path string, m Meta, implied bool) error {
 			return syscall.EEXIST
 		}
 		info := t.fresh(dir, Directory, 0o755)
+		if err := t.check(func() *Refusal { return t.mayMake(path, dir, nil, info, m) }); err != nil {
+			return err
+		}
 		info.set(m)
 		t.put(dir, name, newDirectory(info))
 		return nil
@@ -138,6 +147,10 @@ func (t *tree) symlink(target, path string, m Meta, implied bool) error {
 			}
 		}
 		info := t.fresh(dir, Symlink, fs.ModePerm)
+		given := Meta{UID: m.UID, GID: m.GID}
+		if err := t.check(func() *Refusal { return t.mayMake(path, dir, at, info, given) }); err != nil {
+			return err
+		}
 		info.set(m)
 		info.Size = int64(len(target))
 		t.put(dir, name, &node{kind: Symlink, own: true, info: info, target: target})
@@ -173,6 +186,12 @@ func (t *tree) setMeta(path string, m Meta, implied bool) error {
 		if err != nil {
 			return err
 		}
+		given := m
+		keepBits(&given, info)
+		if err := t.check(func() *Refusal { return t.maySet(path, at, info, given) }); err != nil {
+			return err
+		}
+		info.Mode = staying(info, m)
 		info.set(m)
 		n := at.node
 		if n == nil {
@@ -205,6 +224,9 @@ func (t *tree) Remove(path string) error {
 			if len(entries) > 0 {
 				return syscall.ENOTEMPTY
 			}
+		}
+		if err := t.check(func() *Refusal { return t.mayReplace(path, dir, at) }); err != nil {
+			return err
 		}
 		return t.remove(dir, name)
 	})

@@ -21,6 +21,11 @@ type walker[T any] struct {
 	// leave is called once for each place that enter gave, except those that
 	// walk returns. Nil: there is nothing to release.
 	leave func(at T)
+	// describe describes a place, for what decides whether a link is followed; see trust.
+	describe func(at T) (Info, error)
+	actor    int // the acting user
+	// straight refuses symbolic links instead of following them: ELOOP.
+	straight bool
 }
 
 // walk goes to the last component of the path, which need not exist, and gives
@@ -29,7 +34,11 @@ type walker[T any] struct {
 // are followed, the last one if follow is set. Errors carry no path.
 func (w walker[T]) walk(path string, follow bool) (T, string, error) {
 	way := []T{w.root}
-	name, err := w.along(&way, path, follow)
+	trust := trust{actor: w.actor}
+	name, err := w.along(&way, path, follow, &trust)
+	if err == nil {
+		err = w.reached(way[len(way)-1], name, follow, &trust)
+	}
 	if err != nil {
 		w.cut(&way, 1)
 		return w.root, "", err
@@ -42,7 +51,7 @@ func (w walker[T]) walk(path string, follow bool) (T, string, error) {
 }
 
 // along does the work of walk; way holds the directories from the root.
-func (w walker[T]) along(way *[]T, path string, follow bool) (string, error) {
+func (w walker[T]) along(way *[]T, path string, follow bool, trust *trust) (string, error) {
 	links := 0
 	for rest := path; ; {
 		name, behind, _ := strings.Cut(strings.TrimLeft(rest, "/"), "/")
@@ -72,8 +81,13 @@ func (w walker[T]) along(way *[]T, path string, follow bool) (string, error) {
 			continue
 		}
 		target := ""
-		if kind == Symlink {
-			target, err = w.link(at)
+		switch {
+		case kind == Symlink && w.straight:
+			err = syscall.ELOOP
+		case kind == Symlink:
+			if target, err = w.link(at); err == nil {
+				err = w.trusts((*way)[len(*way)-1], at, name, target, trust)
+			}
 		}
 		w.release(at)
 		switch {
@@ -108,4 +122,45 @@ func (w walker[T]) release(at T) {
 	if w.leave != nil {
 		w.leave(at)
 	}
+}
+
+// trusts asks whether a link in a directory is to be followed.
+func (w walker[T]) trusts(dir, link T, name, target string, trust *trust) error {
+	in, err := w.describe(dir)
+	if err != nil {
+		return cause(err)
+	}
+	is, err := w.describe(link)
+	if err != nil {
+		return cause(err)
+	}
+	return trust.follow(name, target, in, is)
+}
+
+// reached asks whether links that somebody else decides about may lead where they led.
+func (w walker[T]) reached(dir T, name string, follow bool, trust *trust) error {
+	if trust.link == "" {
+		return nil
+	}
+	in, err := w.describe(dir)
+	if err != nil {
+		return cause(err)
+	}
+	own := in.UID == trust.by
+	if name != "" && follow {
+		at, kind, err := w.enter(dir, name)
+		if err == nil {
+			is, derr := w.describe(at)
+			w.release(at)
+			if derr != nil {
+				return cause(derr)
+			}
+			// What goes on below a directory goes by that one, whoever has the one around it.
+			own = is.UID == trust.by || own && kind != Directory
+		}
+	}
+	if !own {
+		return trust.refuse() // it is not to be made there either
+	}
+	return nil
 }

@@ -2,35 +2,30 @@ package host
 
 import (
 	"context"
-	"io"
-	"path"
+	"errors"
 	"strings"
+	"syscall"
 )
 
 // Watcher is told what a host is about to do. Its functions may be called from
 // several goroutines.
 type Watcher struct {
-	// Path is called before anything changes what stands at a path, temporary
-	// files apart. The change is not made if it gives an error, but that is given
-	// instead.
-	Path func(path string) error
+	// Change is called before anything changes what stands at a place, temporary
+	// files apart. The change is made in the very directory that the place has, which
+	// stays open until Change returns. It is not made if Change gives an error, but
+	// that is given instead.
+	Change func(at Place) error
 	// Run is called before a program is started that may change the host.
 	Run func()
 }
 
-// Watched gives a host that tells a watcher before it changes anything.
+// Watched gives a host that tells a watcher before it changes anything, by whatever way:
+// by a path, in an open directory, without following links, or in a run.
 func Watched(h Host, w Watcher) Host { return &watched{Host: h, watcher: w} }
 
 type watched struct {
 	Host
 	watcher Watcher
-}
-
-func (w *watched) tell(name string) error {
-	if ours(path.Base(name)) {
-		return nil
-	}
-	return w.watcher.Path(name)
 }
 
 // ours reports whether a name has the form that TempName gives, in whatever run.
@@ -39,80 +34,147 @@ func ours(name string) bool {
 	return ok && isRandom(rest[strings.LastIndexByte(rest, '-')+1:])
 }
 
-// WriteFile is Writer.WriteFile.
-func (w *watched) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
-	if err := w.tell(path); err != nil {
+// tell tells of a place that is about to be changed.
+func (w Watcher) tell(at Place) error {
+	if ours(at.Name) {
+		return nil
+	}
+	return w.Change(at)
+}
+
+// in opens the place of a path, tells of it, and lets it be changed there.
+func (w *watched) in(op, path string, errRoot error, change func(at Place) error) error {
+	clean, err := checkWritable(op, path, errRoot)
+	if err != nil {
 		return err
 	}
-	return w.Host.WriteFile(ctx, path, c, m)
+	at, err := OpenPlace(w.Host, clean)
+	if err != nil {
+		return pathError(op, path, err)
+	}
+	at.Path = path
+	err = w.watcher.tell(at)
+	if err == nil {
+		err = pathError(op, path, change(at))
+	}
+	return errors.Join(err, at.Dir.Close())
+}
+
+// WriteFile is Writer.WriteFile.
+func (w *watched) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
+	return w.in("write", path, syscall.EISDIR, func(at Place) error { return at.Dir.WriteFile(ctx, at.Name, c, m, false) })
 }
 
 // Mkdir is Writer.Mkdir.
 func (w *watched) Mkdir(path string, m Meta) error {
-	if err := w.tell(path); err != nil {
-		return err
-	}
-	return w.Host.Mkdir(path, m)
+	return w.in("mkdir", path, syscall.EEXIST, func(at Place) error { return at.Dir.Mkdir(at.Name, m) })
 }
 
 // Symlink is Writer.Symlink.
 func (w *watched) Symlink(target, path string, m Meta) error {
-	if err := w.tell(path); err != nil {
-		return err
-	}
-	return w.Host.Symlink(target, path, m)
+	return w.in("symlink", path, syscall.EISDIR, func(at Place) error { return at.Dir.Symlink(target, at.Name, m) })
 }
 
 // SetMeta is Writer.SetMeta.
 func (w *watched) SetMeta(path string, m Meta) error {
-	if err := w.tell(path); err != nil {
-		return err
-	}
-	return w.Host.SetMeta(path, m)
+	return w.in("chown", path, nil, func(at Place) error { return at.Dir.SetMeta(at.Name, m) })
 }
 
 // Remove is Writer.Remove.
 func (w *watched) Remove(path string) error {
-	if err := w.tell(path); err != nil {
-		return err
-	}
-	return w.Host.Remove(path)
+	return w.in("remove", path, syscall.EBUSY, func(at Place) error { return at.Dir.Remove(at.Name) })
 }
 
 // Run is Processes.Run.
 func (w *watched) Run(ctx context.Context, c Command) (Result, error) {
-	w.watcher.Run()
+	if !c.Check {
+		w.watcher.Run()
+	}
 	return w.Host.Run(ctx, c)
 }
 
-// TempName is Namer.TempName.
-func (w *watched) TempName() string { return TempName(w.Host) }
-
-// Actor is that of the host; root of one that does not know.
-func (w *watched) Actor() (uid, gid int) {
-	if a, ok := w.Host.(Actor); ok {
-		return a.Actor()
+// OpenDir is DirOpener.OpenDir.
+func (w *watched) OpenDir(path string) (Dir, error) {
+	d, err := w.Host.OpenDir(path)
+	if err != nil {
+		return nil, err
 	}
-	return 0, 0
+	for strings.HasSuffix(path, "/.") { // as OpenPlace has it
+		path = path[:max(1, len(path)-2)]
+	}
+	return &watchedDir{d, w.watcher, path}, nil
 }
 
-// MayWrite is Permissions.MayWrite; a host that does not know says yes.
-func (w *watched) MayWrite(path string) bool {
-	p, ok := w.Host.(Permissions)
-	return !ok || p.MayWrite(path)
+// Still is Stiller.Still.
+func (w *watched) Still() Host { return &watched{w.Host.Still(), w.watcher} }
+
+// ForRun is Runner.ForRun.
+func (w *watched) ForRun(id string) Host { return &watched{w.Host.ForRun(id), w.watcher} }
+
+// watchedDir is an open directory of a watched host.
+type watchedDir struct {
+	Dir
+	watcher Watcher
+	path    string
 }
 
-// Sync is Syncer.Sync.
-func (w *watched) Sync() error {
-	if s, ok := w.Host.(Syncer); ok {
-		return s.Sync()
+func (d *watchedDir) tell(name string) error {
+	at := Place{Dir: d.Dir, Name: name, Path: d.path}
+	if name != "." {
+		at.Path = joinPath(d.path, name)
 	}
-	return nil
+	return d.watcher.tell(at)
 }
 
-func (w *watched) opener(path string) (func() (io.ReadCloser, error), error) {
-	if o, ok := w.Host.(opener); ok {
-		return o.opener(path)
+// Enter is DirReader.Enter.
+func (d *watchedDir) Enter(name string) (Dir, error) {
+	below, err := d.Dir.Enter(name)
+	if err != nil {
+		return nil, err
 	}
-	return func() (io.ReadCloser, error) { return w.Host.Open(path) }, nil
+	path := d.path
+	if name != "." {
+		path = joinPath(d.path, name)
+	}
+	return &watchedDir{below, d.watcher, path}, nil
+}
+
+// WriteFile is DirWriter.WriteFile.
+func (d *watchedDir) WriteFile(ctx context.Context, name string, c Content, m Meta, fresh bool) error {
+	if err := d.tell(name); err != nil {
+		return err
+	}
+	return d.Dir.WriteFile(ctx, name, c, m, fresh)
+}
+
+// Mkdir is DirWriter.Mkdir.
+func (d *watchedDir) Mkdir(name string, m Meta) error {
+	if err := d.tell(name); err != nil {
+		return err
+	}
+	return d.Dir.Mkdir(name, m)
+}
+
+// Symlink is DirWriter.Symlink.
+func (d *watchedDir) Symlink(target, name string, m Meta) error {
+	if err := d.tell(name); err != nil {
+		return err
+	}
+	return d.Dir.Symlink(target, name, m)
+}
+
+// SetMeta is DirWriter.SetMeta.
+func (d *watchedDir) SetMeta(name string, m Meta) error {
+	if err := d.tell(name); err != nil {
+		return err
+	}
+	return d.Dir.SetMeta(name, m)
+}
+
+// Remove is DirWriter.Remove.
+func (d *watchedDir) Remove(name string) error {
+	if err := d.tell(name); err != nil {
+		return err
+	}
+	return d.Dir.Remove(name)
 }

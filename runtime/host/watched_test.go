@@ -18,7 +18,8 @@ func TestWatched(t *testing.T) {
 	var runs int
 	forbidden := errors.New("forbidden")
 	h := host.Watched(m, host.Watcher{
-		Path: func(name string) error {
+		Change: func(at host.Place) error {
+			name := at.Path
 			told = append(told, name)
 			if path.Base(name) == "no" {
 				return forbidden
@@ -63,8 +64,60 @@ func TestWatched(t *testing.T) {
 	if _, err := h.Query(ctx, host.Query{Command: host.Command{Argv: []string{"nothing"}}}); err == nil || runs != 0 {
 		t.Errorf("a query: %v, %d runs", err, runs)
 	}
+	if _, err := h.Run(ctx, host.Command{Argv: []string{"nothing"}, Check: true}); err == nil || runs != 0 {
+		t.Errorf("a check: %v, %d runs", err, runs)
+	}
 	if _, err := h.Run(ctx, host.Command{Argv: []string{"nothing"}}); err == nil || runs != 1 {
 		t.Errorf("a run: %v, %d runs", err, runs)
+	}
+}
+
+// No way to a change leads around the watcher: not an open directory, nor the host in a
+// run, nor the one that follows no link.
+func TestWatchedWays(t *testing.T) {
+	for name, way := range map[string]func(host.Host) host.Host{
+		"itself": func(h host.Host) host.Host { return h },
+		"still":  host.Still,
+		"run":    func(h host.Host) host.Host { return h.ForRun("r") },
+		"both":   func(h host.Host) host.Host { return h.ForRun("r").Still() },
+		"twice":  func(h host.Host) host.Host { return h.Still().ForRun("r").Still() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			m := host.NewMemory()
+			h := way(host.Watched(m, host.Watcher{Run: func() {}, Change: func(at host.Place) error {
+				info, err := at.Dir.Lstat(at.Name)
+				byPath, perr := m.Lstat(at.Path)
+				if info != byPath || (err == nil) != (perr == nil) {
+					t.Errorf("%s is %+v, %v, and in its directory %+v, %v", at.Path, byPath, perr, info, err)
+				}
+				told = append(told, at.Path)
+				return nil
+			}}))
+			if err := h.Mkdir("/a", host.Meta{}); err != nil {
+				t.Fatal(err)
+			}
+			root, err := h.OpenDir("/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := root.Enter("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := t.Context()
+			for _, err := range []error{
+				a.WriteFile(ctx, "f", host.Text("x"), host.Meta{}, true), a.SetMeta(".", host.Meta{}), a.SetMeta("f", host.Meta{}),
+				a.Symlink("f", "l", host.Meta{}), a.Mkdir("d", host.Meta{}), a.Remove("d"), h.Remove("/a/l"), a.Close(), root.Close(),
+			} {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if want := []string{"/a", "/a/f", "/a", "/a/f", "/a/l", "/a/d", "/a/d", "/a/l"}; !slices.Equal(told, want) {
+				t.Errorf("told of %v, not of %v", told, want)
+			}
+		})
 	}
 }
 

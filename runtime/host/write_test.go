@@ -159,7 +159,7 @@ func TestLargeContentOfShadow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := host.ReadContent(s, "/f", info)
+		c, err := host.ReadContent(t.Context(), s, "/f", info)
 		if err != nil {
 			t.Fatal(err)
 		}

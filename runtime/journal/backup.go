@@ -2,10 +2,10 @@ package journal
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +14,14 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
-	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
+
+// Absent is the Kind of a path at which nothing was. It is a word, so that nothing
+// is removed for want of one.
+const Absent host.Kind = "absent"
 
 // Former is how a path was before a run first changed it in a block that is to
 // be confirmed.
@@ -27,13 +29,43 @@ type Former struct {
 	Block  string      `json:"block"`
 	Part   string      `json:"part"` // that was about to change it
 	Path   string      `json:"path"` // see host.Resolve
-	Kind   host.Kind   `json:"kind"` // "": nothing was there
+	Kind   host.Kind   `json:"kind"`
 	Mode   fs.FileMode `json:"mode,omitempty"`
 	UID    int         `json:"uid"`
 	GID    int         `json:"gid"`
 	Target string      `json:"target,omitempty"` // of a symbolic link
 	Size   int64       `json:"size,omitempty"`   // of a regular file
 	Sum    string      `json:"sha256,omitempty"` // the name of its copy
+	// Dir is the directory in which the path's last name stands: what was there goes back
+	// into that and into no other. ID is the directory at the path itself. Both hold for
+	// the time since the kernel was started, Boot; later a device may have another number.
+	Dir  DirID  `json:"directory,omitzero"`
+	ID   DirID  `json:"id,omitzero"`
+	Boot string `json:"boot,omitempty"`
+}
+
+// DirID tells a directory from any other; zero where the host does not know.
+type DirID struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+	UID    int    `json:"uid"`
+}
+
+// IDOf gives that of what is described.
+func IDOf(info host.Info) DirID {
+	if info.ID == (host.FileID{}) {
+		return DirID{}
+	}
+	return DirID{info.ID.Device, info.ID.Inode, info.UID}
+}
+
+// Is reports whether a directory is the one that was there in a boot.
+func (d DirID) Is(now host.Info, boot string) bool {
+	if d == (DirID{}) {
+		return true
+	}
+	sameDevice := d.Device == now.ID.Device || boot != BootID()
+	return now.Kind == host.Directory && sameDevice && d.Inode == now.ID.Inode && d.UID == now.UID
 }
 
 // Backup keeps how paths were before a run changed them, in its folder: index.jsonl,
@@ -47,6 +79,7 @@ type Backup struct {
 	index *file // nil: nothing is kept by this process
 	list  []Former
 	known map[[2]string]bool // block and path
+	wrong error              // what of the index cannot be believed
 }
 
 // NewBackup gives a Backup in a directory, which is made if there is none.
@@ -69,50 +102,17 @@ func (r *Run) Backup() *Backup {
 	return r.backup
 }
 
-// Backup reads what a run of the folder has kept.
-func (f *Folder) Backup(id string) (*Backup, error) {
-	b := newBackup(f.disk, f.path(id, "backup"))
-	_, err := b.load()
-	return b, err
-}
-
-// load reads the index, and gives its length without a torn last line: what that
-// speaks of was not done.
-func (b *Backup) load() (whole int64, err error) {
-	data, err := b.disk.readFile(filepath.Join(b.dir, "index.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // it had not come to a change
-	}
-	if err != nil {
-		return 0, err
-	}
-	b.list, b.known = nil, map[[2]string]bool{}
-	for line := range bytes.Lines(data) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break
-		}
-		var x exactFormer
-		if err := json.Unmarshal(line, &x); err != nil {
-			return 0, fmt.Errorf("the backups in %s are damaged: %w", b.dir, err)
-		}
-		former := x.plain()
-		b.list, b.known[[2]string{former.Block, former.Path}] = append(b.list, former), true
-		whole += int64(len(line))
-	}
-	return whole, nil
-}
-
-// Keep keeps what is at a path, for each of the blocks that has not kept it
+// Keep keeps what stands at a place, for each of the blocks that has not kept it
 // before. It must have succeeded before the part changes it.
-func (b *Backup) Keep(h host.Reader, blocks []string, part, path string) error {
+func (b *Backup) Keep(ctx context.Context, h host.Host, blocks []string, part string, at host.Place) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	path = host.Resolve(h, path)
+	path := host.Resolve(h, at.Path)
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(block string) bool { return b.known[[2]string{block, path}] })
 	if len(blocks) == 0 {
 		return nil
 	}
-	if err := b.keep(h, blocks, part, path); err != nil {
+	if err := b.keep(ctx, h, blocks, part, path, at); err != nil {
 		return fmt.Errorf("%s is not changed, since what is there could not be saved: %w", path, err)
 	}
 	for _, block := range blocks {
@@ -121,25 +121,34 @@ func (b *Backup) Keep(h host.Reader, blocks []string, part, path string) error {
 	return nil
 }
 
-func (b *Backup) keep(h host.Reader, blocks []string, part, path string) error {
+func (b *Backup) keep(ctx context.Context, h host.Host, blocks []string, part, path string, at host.Place) error {
 	if err := b.begin(); err != nil {
 		return err
 	}
-	former, err := b.look(h, path)
+	straight, err := placeOf(h, path, at)
 	if err != nil {
 		return err
 	}
-	former.Part, former.Path = part, path
-	var lines bytes.Buffer
-	e := json.NewEncoder(&lines)
-	e.SetEscapeHTML(false)
+	former, err := b.look(ctx, straight)
+	if err = errors.Join(err, straight.Dir.Close()); err != nil {
+		return err
+	}
+	former.Part, former.Path, former.Boot = part, path, BootID()
+	return b.write(former, blocks)
+}
+
+// write appends a line for each of the blocks.
+func (b *Backup) write(former Former, blocks []string) error {
+	var lines []byte
 	for _, block := range blocks {
 		former.Block = block
-		if err := e.Encode(exact(former)); err != nil {
+		line, err := seal(exact(former))
+		if err != nil {
 			return err
 		}
+		lines = append(lines, line...)
 	}
-	_, err = b.index.Write(lines.Bytes())
+	_, err := b.index.Write(lines)
 	if err == nil {
 		err = b.index.Sync()
 	}
@@ -151,6 +160,28 @@ func (b *Backup) keep(h host.Reader, blocks []string, part, path string) error {
 		b.list = append(b.list, former)
 	}
 	return nil
+}
+
+// placeOf opens a place by the path without links under which it is kept. If that leads
+// to another directory, somebody is moving them just now.
+func placeOf(h host.Host, path string, at host.Place) (host.Place, error) {
+	straight, err := host.OpenPlace(h.Still(), path)
+	if err != nil {
+		return host.Place{}, err
+	}
+	name := "."
+	if at.Name == "." {
+		name = straight.Name
+	}
+	here, err := straight.Dir.Lstat(name)
+	there, wrong := at.Dir.Lstat(".")
+	if err = errors.Join(err, wrong); err == nil && here.ID != there.ID {
+		err = errors.New("another directory was put in the place of the one that it is in")
+	}
+	if err != nil {
+		return host.Place{}, errors.Join(err, straight.Dir.Close())
+	}
+	return straight, nil
 }
 
 // begin makes the directory and the index.
@@ -169,7 +200,7 @@ func (b *Backup) begin() error {
 		return err
 	}
 	whole, err := b.load() // of a process before, if the run is resumed
-	if err != nil {
+	if err = cmp.Or(err, b.wrong); err != nil {
 		return err
 	}
 	index, err := b.disk.open(filepath.Join(b.dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
@@ -186,32 +217,47 @@ func (b *Backup) begin() error {
 	return nil
 }
 
-// look describes what is at a path, and copies a file's content.
-func (b *Backup) look(h host.Reader, path string) (Former, error) {
-	info, err := h.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return Former{}, nil
+// look describes what stands at a place, and copies a file's content. All that is kept is
+// of one file in one directory, whoever changes what stands there meanwhile: else
+// somebody could have another's content put back as their own.
+func (b *Backup) look(ctx context.Context, at host.Place) (Former, error) {
+	dir, err := at.Dir.Lstat(".")
+	if err != nil {
+		return Former{}, err
+	}
+	info, err := at.Dir.Lstat(at.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Former{Kind: Absent, Dir: IDOf(dir)}, nil
 	}
 	if err != nil {
 		return Former{}, err
 	}
 	var in io.ReadCloser
 	if info.Kind == host.Regular {
-		// All that is kept is of one file, whoever changes what stands there meanwhile:
-		// else somebody could have another's content put back as their own.
-		if in, info, err = host.OpenStill(h, path); err != nil {
+		if in, info, err = at.Dir.Open(at.Name); err != nil {
 			return Former{}, err
 		}
 		defer in.Close()
 	}
-	former := Former{Kind: info.Kind, Mode: info.Mode, UID: info.UID, GID: info.GID}
+	former := Former{Kind: info.Kind, Mode: info.Mode, UID: info.UID, GID: info.GID, Dir: IDOf(dir)}
 	switch info.Kind {
 	case host.Symlink:
-		former.Target, err = h.ReadLink(path)
+		former.Target, err = at.Dir.ReadLink(at.Name)
 	case host.Regular:
-		former.Size, former.Sum, err = b.copy(in)
+		former.Size, former.Sum, err = b.copy(boundedReader(ctx, in, info.Size))
+	case host.Directory:
+		former.ID = IDOf(info)
 	}
 	return former, err
+}
+
+// boundedReader lets a long copy end with ctx. A short one is made also when the run is about to
+// end, so that a part comes to its own end.
+func boundedReader(ctx context.Context, in io.Reader, size int64) io.Reader {
+	if size <= host.InlineLimit {
+		return in
+	}
+	return host.ReaderWithin(ctx, in)
 }
 
 // copy puts a file's content into the directory, named by its digest.
@@ -222,9 +268,17 @@ func (b *Backup) copy(in io.Reader) (size int64, sum string, err error) {
 		return 0, "", err
 	}
 	hash := sha256.New()
-	buffered := bufio.NewWriterSize(out, 1<<18)
+	to, end := io.Writer(out), func() error { return nil }
+	if host.IsSparse(in) {
+		holes := &host.HoleWriter{To: out}
+		to, end = holes, func() error { return holes.End(out.Truncate) }
+	}
+	buffered := bufio.NewWriterSize(to, 1<<18)
 	size, err = io.Copy(io.MultiWriter(hash, buffered), in)
 	if err = errors.Join(err, buffered.Flush()); err == nil {
+		err = end()
+	}
+	if err == nil {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
@@ -272,35 +326,6 @@ func (b *Backup) close() error {
 	return index.Close()
 }
 
-// exactFormer is a Former as it is written: JSON has no bytes that are not UTF-8,
-// and paths and links may hold any.
-type exactFormer struct {
-	Former
-	PathBytes   []byte `json:"path_bytes,omitempty"`
-	TargetBytes []byte `json:"target_bytes,omitempty"`
-}
-
-func exact(f Former) exactFormer {
-	x := exactFormer{Former: f}
-	if !utf8.ValidString(f.Path) {
-		x.PathBytes = []byte(f.Path)
-	}
-	if !utf8.ValidString(f.Target) {
-		x.TargetBytes = []byte(f.Target)
-	}
-	return x
-}
-
-func (x exactFormer) plain() Former {
-	if x.PathBytes != nil {
-		x.Path = string(x.PathBytes)
-	}
-	if x.TargetBytes != nil {
-		x.Target = string(x.TargetBytes)
-	}
-	return x.Former
-}
-
 // Since lists the runs from one of them up to this one.
 func (r *Run) Since(id string) ([]string, error) {
 	ids, err := r.folder.ids()
@@ -312,7 +337,7 @@ func (r *Run) Since(id string) ([]string, error) {
 func (r *Run) Former(id string) (*states.StateRun, *Backup, error) {
 	run, err := r.folder.StateRun(id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w (what was there is kept in %s until the run is cleaned)", err, r.folder.path(id, "backup"))
 	}
 	var p private
 	if r.folder.disk.readJSON(r.folder.path(id, secretsFile), &p) == nil {

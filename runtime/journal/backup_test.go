@@ -31,13 +31,24 @@ func filled(t *testing.T) host.Host {
 	return m
 }
 
+// keep keeps what is at a path, as a part is about to change it.
+func keep(t *testing.T, b *journal.Backup, h host.Host, path string, blocks ...string) error {
+	t.Helper()
+	at, err := host.OpenPlace(h, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Dir.Close()
+	return b.Keep(t.Context(), h, blocks, "file.x", at)
+}
+
 func TestBackup(t *testing.T) {
 	f := open(t, t.TempDir())
 	r := start(t, f, journal.Meta{})
 	h := filled(t)
-	paths := []string{"/file", "/link", "/d\xfe", "/nothing", "/file/below"}
+	paths := []string{"/file", "/link", "/d\xfe", "/nothing", "/d\xfe/below"}
 	for _, path := range paths {
-		if err := r.Backup().Keep(h, []string{"block.a", "block.b"}, "file.x", path); err != nil {
+		if err := keep(t, r.Backup(), h, path, "block.a", "block.b"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +57,7 @@ func TestBackup(t *testing.T) {
 	}
 	// What is known already is not looked at again.
 	for _, block := range []string{"block.a", "block.c"} {
-		if err := r.Backup().Keep(h, []string{block}, "file.y", "/file"); err != nil {
+		if err := keep(t, r.Backup(), h, "/file", block); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,11 +90,11 @@ func TestBackup(t *testing.T) {
 		}
 	}
 	list := b.Of("block.a")
-	if len(list) != len(paths) || list[1].Target != "/tar\xffget" || list[2].Path != "/d\xfe" || list[2].Mode != 0o711 || list[3].Kind != "" || list[4].Kind != "" {
+	if len(list) != len(paths) || list[1].Target != "/tar\xffget" || list[2].Path != "/d\xfe" || list[2].Mode != 0o711 || list[3].Kind != journal.Absent || list[4].Kind != journal.Absent {
 		t.Errorf("%+v", list)
 	}
 	// A process that goes on with the run cuts the torn line.
-	if err := b.Keep(h, []string{"block.a"}, "file.z", "/more"); err != nil {
+	if err := keep(t, b, h, "/more", "block.a"); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := f.Backup(r.ID()); err != nil || len(again.Of("block.a")) != len(paths)+1 {
@@ -126,7 +137,7 @@ func TestBackupFails(t *testing.T) {
 		}
 		r := start(t, f, journal.Meta{})
 		fail.Store(k)
-		err = r.Backup().Keep(h, []string{"block.a"}, "file.x", "/file")
+		err = keep(t, r.Backup(), h, "/file", "block.a")
 		if n.Load() < k {
 			if err != nil || k < 8 {
 				t.Errorf("%d operations, %v", n.Load(), err)
@@ -136,7 +147,7 @@ func TestBackupFails(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/file is not changed") {
 			t.Errorf("operation %d failed, and Keep says %v", k, err)
 		}
-		if err := r.Backup().Keep(h, []string{"block.a"}, "file.x", "/file"); err != nil {
+		if err := keep(t, r.Backup(), h, "/file", "block.a"); err != nil {
 			t.Errorf("after operation %d failed: %v", k, err)
 		}
 		b, err := f.Backup(r.ID())
@@ -147,16 +158,33 @@ func TestBackupFails(t *testing.T) {
 }
 
 // swapping is a host on which somebody puts a link in the place of what was looked
-// at.
+// at: before it is kept or, late, once it was described.
 type swapping struct {
 	*host.Local
 	swap func()
 }
 
-func (s *swapping) Lstat(path string) (host.Info, error) {
-	info, err := s.Local.Lstat(path)
-	if path == "/app/conf" {
-		s.swap()
+func (s *swapping) Still() host.Host { return &swappingStill{s.Local.Still(), s.swap} }
+
+type swappingStill struct {
+	host.Host
+	swap func()
+}
+
+func (s *swappingStill) OpenDir(path string) (host.Dir, error) {
+	d, err := s.Host.OpenDir(path)
+	return &swappingDir{d, s.swap}, err
+}
+
+type swappingDir struct {
+	host.Dir
+	swap func()
+}
+
+func (d *swappingDir) Lstat(name string) (host.Info, error) {
+	info, err := d.Dir.Lstat(name)
+	if name == "conf" {
+		d.swap()
 	}
 	return info, err
 }
@@ -164,13 +192,20 @@ func (s *swapping) Lstat(path string) (host.Info, error) {
 // Whoever may write to the directory of a file gets nobody else's content put back
 // as their own.
 func TestBackupFollowsNoLink(t *testing.T) {
-	for name, swap := range map[string]func(root string) error{
-		"the file": func(root string) error {
-			return errors.Join(os.Remove(root+"/app/conf"), os.Symlink("../secret/conf", root+"/app/conf"))
-		},
-		"its directory": func(root string) error {
-			return errors.Join(os.Rename(root+"/app", root+"/was"), os.Symlink("secret", root+"/app"))
-		},
+	file := func(root string) error {
+		return errors.Join(os.Remove(root+"/app/conf"), os.Symlink("../secret/conf", root+"/app/conf"))
+	}
+	directory := func(root string) error {
+		return errors.Join(os.Rename(root+"/app", root+"/was"), os.Symlink("secret", root+"/app"))
+	}
+	for name, c := range map[string]struct {
+		swap func(root string) error
+		late bool
+		want string // of the error; empty: theirs is kept, from where it was
+	}{
+		"the file":                   {file, true, syscall.ELOOP.Error()},
+		"its directory":              {directory, true, ""},
+		"its directory, before that": {directory, false, "another directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -187,14 +222,31 @@ func TestBackupFollowsNoLink(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := &swapping{Local: local, swap: func() {
-				if err := swap(root); err != nil {
+			swap := func() {
+				if err := c.swap(root); err != nil {
 					t.Fatal(err)
 				}
+			}
+			h := &swapping{Local: local, swap: func() {
+				if c.late {
+					swap()
+				}
 			}}
-			err = b.Keep(h, []string{"block.a"}, "file.x", "/app/conf")
-			if !errors.Is(err, syscall.ELOOP) || len(b.Of("block.a")) != 0 {
-				t.Errorf("kept %+v, %v", b.Of("block.a"), err)
+			at, err := host.OpenPlace(h, "/app/conf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer at.Dir.Close()
+			if !c.late {
+				swap()
+			}
+			err = b.Keep(t.Context(), h, []string{"block.a"}, "file.x", at)
+			list := b.Of("block.a")
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || len(list) != 0) {
+				t.Errorf("kept %+v, %v", list, err)
+			}
+			if c.want == "" && (err != nil || len(list) != 1 || list[0].Sum != host.Text("mine").Sum()) {
+				t.Errorf("kept %+v, %v", list, err)
 			}
 		})
 	}

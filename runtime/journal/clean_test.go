@@ -256,7 +256,7 @@ func TestCleanOfARunThatGoesOn(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(lock, regexp.MustCompile(`"pid":[0-9]+`).ReplaceAll(data, []byte(`"pid":1`)), 0o600)
+		return os.WriteFile(lock, journal.Seal(regexp.MustCompile(`"pid":[0-9]+`).ReplaceAll(data, []byte(`"pid":1`))), 0o600)
 	}})
 	if err != nil {
 		t.Fatal(err)

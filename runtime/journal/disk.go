@@ -63,11 +63,29 @@ func openDisk(dir string, intercept func(Op) error) (disk, error) {
 	if err := d.may(OpMkdir, dir); err != nil {
 		return d, err
 	}
-	err := os.MkdirAll(dir, 0o700)
+	err := MakeFolder(dir)
 	if err == nil {
 		d.root, err = os.OpenRoot(dir)
 	}
+	if err == nil {
+		if err = checkOwner(d.root, dir); err != nil {
+			err = errors.Join(err, d.root.Close())
+		}
+	}
 	return d, err
+}
+
+// MakeFolder makes the directory of a state folder for its owner alone, if there is none.
+// What is made above it, as /var/lib in an empty tree, is for all to pass through.
+func MakeFolder(dir string) error {
+	err := os.MkdirAll(filepath.Dir(dir), 0o755)
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if errors.Is(err, fs.ErrExist) { // if it is no directory, that shows as it is opened
+		return nil
+	}
+	return err
 }
 
 func (d disk) may(kind OpKind, path string) error {

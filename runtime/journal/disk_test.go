@@ -3,6 +3,7 @@ package journal_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,6 +200,17 @@ func TestPipesDoNotBlock(t *testing.T) {
 		case <-done:
 		case <-time.After(time.Minute):
 			t.Fatalf("%s: still waiting", name)
+		}
+	}
+}
+
+// A folder in an empty tree is its owner's alone, and the tree is not.
+func TestFolderInAnEmptyTree(t *testing.T) {
+	root := t.TempDir()
+	open(t, filepath.Join(root, "var/lib/tenet"))
+	for name, want := range map[string]fs.FileMode{"var": 0o755, "var/lib": 0o755, "var/lib/tenet": 0o700} {
+		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has %v, want %v (%v)", name, info.Mode().Perm(), want, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@
 //	withdrawn/         executions that are not to be begun any more
 //	managed.json       what is known of managed/ without reading it: a cache
 //	managed/           what each site has created on this machine
+//	sensitive.json     which attributes have had sensitive values
 //	runs/ID/           ID is a counter and a random part: it sorts by order of
 //	                   runs, whatever the clock does
 //	  run.json         the StateRun, secrets masked

@@ -68,6 +68,7 @@ type tail struct {
 	begun  time.Time
 	file   *os.File
 	offset int64 // behind the last whole line
+	lines  sealedLines
 }
 
 func (t *tail) close() {
@@ -114,7 +115,10 @@ func (t *tail) read(yield func(states.Event, error) bool) (n int) {
 		}
 		var e states.Event
 		if err == nil {
-			if err = json.Unmarshal(line, &e); err != nil {
+			if err = t.lines.check(line); err == nil {
+				err = json.Unmarshal(line, &e)
+			}
+			if err != nil {
 				err = &damagedError{fmt.Errorf("an event of run %s is damaged: %w", t.id, err)}
 			}
 		}

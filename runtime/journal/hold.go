@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,15 +22,19 @@ type HeldError struct{ Hold }
 
 // Error gives the reason, and who gave it.
 func (e *HeldError) Error() string {
-	text := "applies are on hold since " + e.Since.Format(time.DateTime)
+	text := "applies are on hold since " + moment(e.Since)
 	if !e.Until.IsZero() {
-		text += " until " + e.Until.Format(time.DateTime)
+		text += " until " + moment(e.Until)
 	}
 	if e.By != "" {
 		text += " by " + e.By
 	}
 	return text + ": " + e.Reason
 }
+
+// moment is a time as it is where the program runs. It names the zone, since messages are read on
+// other machines too.
+func moment(t time.Time) string { return t.Local().Format(time.DateTime + " MST") }
 
 func (f *Folder) holdPath() string { return filepath.Join(f.dir, "hold") }
 
@@ -44,11 +47,11 @@ func (f *Folder) Hold(h Hold) error {
 	if h.Since.IsZero() {
 		h.Since = time.Now().UTC()
 	}
-	data, err := json.Marshal(h)
+	data, err := seal(h)
 	if err != nil {
 		return err
 	}
-	if err := f.disk.replace(f.holdPath(), append(data, '\n'), true); err != nil {
+	if err := f.disk.replace(f.holdPath(), data, true); err != nil {
 		return fmt.Errorf("the hold cannot be recorded: %w", err)
 	}
 	return nil
@@ -80,7 +83,7 @@ func (f *Folder) Held() (*Hold, error) {
 		return nil, fmt.Errorf("whether applies are on hold cannot be read: %w", err)
 	}
 	var h Hold
-	if err := json.Unmarshal(data, &h); err != nil {
+	if err := unseal(data, &h); err != nil {
 		return nil, &damagedError{fmt.Errorf("applies are on hold, but %s cannot be read: %w", f.holdPath(), err)}
 	}
 	if !h.Until.IsZero() && !time.Now().Before(h.Until) {

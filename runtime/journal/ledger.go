@@ -73,9 +73,10 @@ func (r *Replay) Add(ev *states.Event) {
 	switch ev.Type {
 	case states.EventRun:
 		r.boot = ev.Boot
-		if r.site == "" { // the run's status is lost
-			r.site = Identity(ev.Site, ev.Origin)
-			r.Ledger.adopt(r.site)
+		// The run's status may be lost, or damaged: the events have a digest each.
+		if site := Identity(ev.Site, ev.Origin); site != "" && site != r.site {
+			r.site = site
+			r.Ledger.adopt(site)
 		}
 	case states.EventResume:
 		r.settle() // what the process before had begun

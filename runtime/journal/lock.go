@@ -1,9 +1,9 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +30,11 @@ type LockedError struct {
 	User    string `json:"user,omitempty"`    // see Meta
 	From    string `json:"from,omitempty"`    // see Meta
 	Command string `json:"command,omitempty"` // see Meta
+
+	// Dead says that this process has ended, and that what it was starting when it was
+	// killed has its lock still: a process has all that is open until it becomes another
+	// program. See acquire.
+	Dead bool `json:"-"`
 }
 
 // holder is what the lock file says: who holds the lock, or has held it last, and
@@ -43,6 +48,8 @@ type holder struct {
 	// Ended says that it has given up the lock. Whoever holds it then has not
 	// written down yet who that is.
 	Ended bool `json:"ended,omitempty"`
+	// Process is the one that holds it; nil: an older version has written this.
+	Process *processID `json:"process,omitempty"`
 }
 
 // who names the holder, if the lock is held.
@@ -50,13 +57,20 @@ func (h *holder) who() *LockedError {
 	if h.Ended {
 		return &LockedError{}
 	}
+	h.Dead = h.Process.isDead()
 	return &h.LockedError
 }
 
 // release gives up the lock, and says so.
 func (h *holder) release(lock *file) error {
 	h.Ended = true
-	return errors.Join(claim(lock, h), lock.Close())
+	return errors.Join(claim(lock, h), unlock(lock))
+}
+
+// unlock gives up the lock, also where a program that is being started has it open still.
+func unlock(lock *file) error {
+	err := fcntl(lock.File, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
+	return errors.Join(err, lock.Close())
 }
 
 // Error names the holder.
@@ -75,10 +89,13 @@ func (e *LockedError) Error() string {
 	if more := strings.TrimSpace(strings.Join(words, " ")); more != "" {
 		who += " (" + more + ")"
 	}
-	if e.Run == "" {
-		return fmt.Sprintf("%s is starting on this state folder since %s", who, e.Since.Format(time.DateTime))
+	if e.Dead {
+		return who + " was killed while it was starting a program, which still holds the lock of this state folder: wait until that has ended, or end it; fuser names it"
 	}
-	return fmt.Sprintf("%s applies run %s since %s", who, e.Run, e.Since.Format(time.DateTime))
+	if e.Run == "" {
+		return fmt.Sprintf("%s is starting on this state folder since %s", who, moment(e.Since))
+	}
+	return fmt.Sprintf("%s applies run %s since %s", who, e.Run, moment(e.Since))
 }
 
 // Waits for the lock begin with the first of these, and grow to the second.
@@ -87,9 +104,15 @@ const (
 	longestWait  = 250 * time.Millisecond
 )
 
+// remainder is how long what a dead process was starting may hold its lock: usually less
+// than a millisecond, and more where its program comes from a slow disk.
+const remainder = 5 * time.Second
+
 // acquire takes the folder's lock, and waits for it as long as m says. The kernel
 // gives it up with the process, so that a dead holder is no obstacle, and a live
-// one always is. last is who held it before. The holder may do what this one is to do:
+// one always is. What a process was starting when it was killed has its lock for a moment
+// longer: that is waited for, since only the kernel knows that nobody holds it any more.
+// last is who held it before. The holder may do what this one is to do:
 // begun, which may be nil, tells once that is a run, and until then it is waited for. An
 // error of withdrawn, which may be nil too, ends the wait.
 func (f *Folder) acquire(ctx context.Context, m *Meta, begun, withdrawn func() error) (lock *file, last holder, err error) {
@@ -113,6 +136,8 @@ func (f *Folder) acquire(ctx context.Context, m *Meta, begun, withdrawn func() e
 		switch {
 		case locked.PID == 0: // it is about to write down who it is
 			timeout = max(timeout, longestWait)
+		case locked.Dead:
+			timeout = max(timeout, remainder)
 		case begun != nil && m.Execution != "" && locked.Execution == m.Execution:
 			if err := begun(); err != nil {
 				return nil, holder{}, err
@@ -123,7 +148,8 @@ func (f *Folder) acquire(ctx context.Context, m *Meta, begun, withdrawn func() e
 		if left <= 0 {
 			return lock, last, err
 		}
-		if m.Waiting != nil && locked.PID != 0 && locked.Error() != told {
+		brief := locked.PID == 0 || locked.Dead && time.Since(since) < time.Second
+		if m.Waiting != nil && !brief && locked.Error() != told {
 			told = locked.Error()
 			m.Waiting(locked)
 		}
@@ -157,7 +183,7 @@ func (f *Folder) tryLock() (lock *file, last holder, err error) {
 
 // lockFile locks an open file. The lock belongs to this opening of the file: other
 // openings in this process do not have it, closing them does not give it up, and
-// programs that are started do not inherit it.
+// programs that are started do not inherit it: a fork has it until exec closes the file.
 func (f *Folder) lockFile(lock *file) (last holder, err error) {
 	err = fcntl(lock.File, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 	last = readHolder(lock.File)
@@ -190,23 +216,25 @@ func stands(f *os.File, path string) bool {
 // claim writes down who holds the lock, over who held it before: it is cut
 // afterwards, so that there is a whole record at any time.
 func claim(lock *file, h *holder) error {
-	data, err := json.Marshal(h)
+	h.Process = ownProcess()
+	data, err := seal(h)
 	if err != nil {
 		return err
 	}
 	if _, err := lock.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := lock.Write(append(data, '\n')); err != nil {
+	if _, err := lock.Write(data); err != nil {
 		return err
 	}
-	if info, err := lock.Stat(); err != nil || info.Size() == int64(len(data))+1 {
+	if info, err := lock.Stat(); err != nil || info.Size() == int64(len(data)) {
 		return err
 	}
-	return lock.Truncate(int64(len(data)) + 1)
+	return lock.Truncate(int64(len(data)))
 }
 
-// Holder tells who holds the lock now, nil when nobody does. It takes no lock to
+// Holder tells who holds the lock now, nil when nobody does, or only what a dead process
+// was starting. It takes no lock to
 // see, so that it stands in nobody's way.
 func (f *Folder) Holder() *LockedError {
 	lock, err := f.disk.read(filepath.Join(f.dir, "lock"))
@@ -219,7 +247,10 @@ func (f *Folder) Holder() *LockedError {
 		return nil
 	}
 	h := readHolder(lock)
-	return h.who()
+	if who := h.who(); !who.Dead {
+		return who
+	}
+	return nil
 }
 
 // lastHolder gives what the lock file says, held or not.
@@ -232,9 +263,11 @@ func (f *Folder) lastHolder() holder {
 	return readHolder(lock)
 }
 
-// readHolder gives what the lock says; an empty or torn one says nothing.
+// readHolder gives what the lock says; an empty, torn or damaged one says nothing.
 func readHolder(lock *os.File) (h holder) {
-	if json.NewDecoder(io.NewSectionReader(lock, 0, 1<<16)).Decode(&h) != nil {
+	data, err := io.ReadAll(io.NewSectionReader(lock, 0, 1<<16))
+	line, _, _ := bytes.Cut(data, []byte("\n")) // behind it may be the end of a longer one before
+	if err != nil || unseal(line, &h) != nil {
 		return holder{}
 	}
 	return h

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,7 +121,7 @@ func (m *Managed) readIndex() error {
 		return fmt.Errorf("what sites have created cannot be read: %w", err)
 	}
 	var index managedIndex
-	if json.Unmarshal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
+	if unseal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
 		if err := knownManaged(index.Format); err != nil {
 			return err
 		}
@@ -290,11 +289,11 @@ func (m *Managed) write() error {
 		s.Last, s.Size = m.run, m.folder.eventsSize(m.run)
 		m.index.Sites[m.site] = s
 	}
-	data, err := json.Marshal(m.index)
+	data, err := seal(m.index)
 	if err != nil {
 		return err
 	}
-	err = m.folder.disk.replace(filepath.Join(m.folder.dir, "managed.json"), append(data, '\n'), false)
+	err = m.folder.disk.replace(filepath.Join(m.folder.dir, "managed.json"), data, false)
 	if err == nil && changed {
 		err = m.sweepMade()
 	}

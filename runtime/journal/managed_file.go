@@ -38,16 +38,27 @@ func (f *Folder) readHolding(site string) (*Holding, error) {
 	}
 	defer file.Close()
 	h := NewHolding(site)
-	decoder := json.NewDecoder(bufio.NewReaderSize(file, 1<<16))
-	decoder.UseNumber()
+	in, lines := bufio.NewReaderSize(file, 1<<16), sealedLines{}
+	decode := func(v any) error {
+		line, err := in.ReadBytes('\n')
+		if err == nil || err == io.EOF && len(line) > 0 {
+			err = lines.check(line)
+		}
+		if err != nil {
+			return err
+		}
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		decoder.UseNumber()
+		return decoder.Decode(v)
+	}
 	var header managedHeader
-	err = decoder.Decode(&header)
+	err = decode(&header)
 	if err == nil {
 		err = knownManaged(header.Format)
 	}
 	for err == nil {
 		c := &Created{}
-		if err = decoder.Decode(c); err == nil {
+		if err = decode(c); err == nil {
 			h.entries[c.Resource()] = c
 		}
 	}
@@ -62,12 +73,10 @@ func (f *Folder) readHolding(site string) (*Holding, error) {
 
 // writeHolding records what a site holds, durably.
 func (f *Folder) writeHolding(h *Holding) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(managedHeader{Format: ManagedFormat, Site: h.Site})
+	data, err := seal(managedHeader{Format: ManagedFormat, Site: h.Site})
 	for _, c := range h.Entries() {
-		err = errors.Join(err, e.Encode(c))
+		line, wrong := seal(c)
+		data, err = append(data, line...), errors.Join(err, wrong)
 	}
 	if err != nil {
 		return err
@@ -77,7 +86,7 @@ func (f *Folder) writeHolding(h *Holding) error {
 		err = errors.Join(f.disk.mkdir(dir), f.disk.sync(f.dir))
 	}
 	if err == nil {
-		err = f.disk.replace(f.holdingPath(h.Site), b.Bytes(), true)
+		err = f.disk.replace(f.holdingPath(h.Site), data, true)
 	}
 	if err != nil {
 		return fmt.Errorf("what the site %s has created cannot be recorded: %w", h.Site, err)

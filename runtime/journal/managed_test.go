@@ -112,9 +112,12 @@ func TestManagedOfARunThatGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events.Close()
-	if _, err := events.WriteString(`{"seq":4,"type":"resume"}` + "\n" +
-		`{"seq":5,"type":"begin","address":"file.b","part_type":"file","key":"/b","resource":{"path":"/b"}}` + "\n"); err != nil {
-		t.Fatal(err)
+	for _, line := range []string{
+		`{"seq":4,"type":"resume"}`, `{"seq":5,"type":"begin","address":"file.b","part_type":"file","key":"/b","resource":{"path":"/b"}}`,
+	} {
+		if _, err := events.Write(journal.SealObject(line)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got := holds(t, dir, "shop"); got != "/a /b" {
 		t.Errorf("holds %q", got)

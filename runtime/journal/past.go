@@ -75,7 +75,7 @@ func (f *Folder) readLedger() (*Ledger, error) {
 		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
 	}
 	var found Ledger
-	if json.Unmarshal(data, &found) != nil {
+	if unseal(data, &found) != nil {
 		return l, nil
 	}
 	if found.Format != LedgerFormat {
@@ -88,11 +88,11 @@ func (f *Folder) readLedger() (*Ledger, error) {
 
 // writeLedger puts the Ledger into owed.json.
 func (f *Folder) writeLedger(l *Ledger, durable bool) error {
-	data, err := json.Marshal(l)
+	data, err := seal(l)
 	if err != nil {
 		return err
 	}
-	return f.disk.replace(filepath.Join(f.dir, "owed.json"), append(data, '\n'), durable)
+	return f.disk.replace(filepath.Join(f.dir, "owed.json"), data, durable)
 }
 
 // replay adds a run's events to the Ledger. Of a run that has ended no more will
@@ -160,17 +160,21 @@ func (f *Folder) Events(id string) iter.Seq2[states.Event, error] {
 			return
 		}
 		defer file.Close()
-		in := bufio.NewReaderSize(file, 1<<16)
+		in, lines := bufio.NewReaderSize(file, 1<<16), sealedLines{}
 		for {
 			line, err := in.ReadBytes('\n')
-			if err != nil {
-				if err != io.EOF {
-					yield(states.Event{}, err)
-				}
+			if err == io.EOF && isTorn(line) {
+				return
+			}
+			if err != nil && err != io.EOF {
+				yield(states.Event{}, err)
 				return
 			}
 			var e states.Event
-			if err := json.Unmarshal(line, &e); err != nil {
+			if err = lines.check(line); err == nil {
+				err = json.Unmarshal(line, &e)
+			}
+			if err != nil {
 				yield(e, &damagedError{fmt.Errorf("an event of run %s is damaged: %w", id, err)})
 				return
 			}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,9 +105,9 @@ func (r *Run) Result(result Result) error {
 			return r.failed
 		}
 	}
-	line, err := json.Marshal(result)
+	line, err := seal(result)
 	if err == nil {
-		_, err = r.results.Write(append(line, '\n'))
+		_, err = r.results.Write(line)
 	}
 	r.secret = r.secret || len(result.Sensitive) > 0
 	r.failed = err
@@ -130,14 +131,20 @@ func (d disk) readResults(path string) (map[string]Result, error) {
 		return nil, err
 	}
 	defer file.Close()
-	in := json.NewDecoder(bufio.NewReader(file))
-	in.UseNumber()
-	results := map[string]Result{}
+	results, lines, in := map[string]Result{}, sealedLines{}, bufio.NewReader(file)
 	for {
-		var result Result
-		err := in.Decode(&result)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF && isTorn(line) {
 			return results, nil
+		}
+		var result Result
+		if err == nil || err == io.EOF {
+			err = lines.check(line)
+		}
+		if err == nil {
+			decoder := json.NewDecoder(bytes.NewReader(line))
+			decoder.UseNumber()
+			err = decoder.Decode(&result)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s is damaged: %w", resultsFile, err)
@@ -146,14 +153,17 @@ func (d disk) readResults(path string) (map[string]Result, error) {
 	}
 }
 
-// forget removes what is private in the run's record, and in those of former runs
-// of the site, with which nobody goes on once this one has ended.
-func (r *Run) forget() error {
+// forget removes what is private in those of former runs of the site, with which nobody
+// goes on once this one has ended, and in the run's own record if that is wanted.
+func (r *Run) forget(own bool) error {
 	ids, err := r.folder.ids()
 	if err != nil {
 		return err
 	}
-	errs := []error{r.folder.forget(r.ID(), &r.status)}
+	var errs []error
+	if own {
+		errs = append(errs, r.folder.forget(r.ID(), &r.status))
+	}
 	for _, id := range ids {
 		if id >= r.ID() {
 			break

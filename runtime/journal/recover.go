@@ -118,8 +118,12 @@ func (f *Folder) cutTorn(path string) error {
 		}
 		end = from
 	}
-	if keep == size {
-		return nil
+	rest := make([]byte, size-keep)
+	if _, err := in.ReadAt(rest, keep); err != nil {
+		return err
+	}
+	if keep == size || !isTorn(rest) {
+		return nil // what is damaged is told by whoever reads it
 	}
 	out, err := f.disk.open(path, os.O_WRONLY)
 	if err != nil {

@@ -73,7 +73,7 @@ func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 			return r.unless(withdrawn)
 		}
 	}
-	return nil, errors.Join(err, lock.Close())
+	return nil, errors.Join(err, unlock(lock))
 }
 
 // goOn opens the record of a run once more. The lock is held.
@@ -95,7 +95,11 @@ func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: status, resumed: resumed}
+	sensitive, err := f.Sensitive()
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{folder: f, lock: lock, holder: h, past: past, sensitive: sensitive, saved: make(chan error, 1), status: status, resumed: resumed}
 	r.saved <- nil // nothing is written anew
 	for _, result := range resumed.Results {
 		r.secret = r.secret || len(result.Sensitive) > 0
@@ -142,8 +146,6 @@ func (f *Folder) resumable(id string) (Status, error) {
 		return Status{}, &NotResumableError{Run: id, Reason: "it has ended, and nothing failed", Done: true}
 	case s.State != Interrupted && s.State != Failed && s.State != Rebooting:
 		return refuse("it is "+string(s.State), again)
-	case s.Forgotten:
-		return refuse("what its parts need of each other, or of the site's secrets, was removed when it ended", again)
 	}
 	ids, err := f.ids()
 	if err != nil {
@@ -157,6 +159,9 @@ func (f *Folder) resumable(id string) (Status, error) {
 		if Identity(l.Site, l.Origin) == Identity(s.Site, s.Origin) {
 			return refuse("run "+later+" has applied the site since", again)
 		}
+	}
+	if s.Forgotten { // also by a later run of the site, which is the reason then
+		return refuse("what its parts need of each other, or of the site's secrets, was removed when it ended", again)
 	}
 	return s, nil
 }
@@ -280,13 +285,21 @@ func (f *Folder) StateRun(id string) (*states.StateRun, error) {
 	return &run, nil
 }
 
-// readJSON reads a file of one JSON value; numbers stay as they are written.
+// readJSON reads a file of one JSON object, as writeJSON writes it; numbers stay as they
+// are written.
 func (d disk) readJSON(path string, v any) error {
 	file, err := d.read(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err == nil {
+		err = checkFile(file, info.Size())
+	}
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
 	in := json.NewDecoder(bufio.NewReader(file))
 	in.UseNumber()
 	return in.Decode(v)

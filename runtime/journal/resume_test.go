@@ -178,7 +178,7 @@ func TestResumeIsRefused(t *testing.T) {
 		if _, err := os.Stat(secrets); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("nobody goes on with it, and its secrets are there: %v", err)
 		}
-		refused(t, f, first, "was removed")
+		refused(t, f, first, "has applied the site since")
 	})
 	t.Run("in progress", func(t *testing.T) {
 		f := open(t, t.TempDir())

@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -81,11 +77,14 @@ type Run struct {
 	results *file // nil: nothing is kept yet
 	secret  bool  // there are sensitive values among them
 	out     *bufio.Writer
-	encoder *json.Encoder
 	failed  error // after it, nothing is appended
 	synced  bool
 
 	managed *Managed // nil until somebody asks
+
+	run       *states.StateRun    // nil: the run goes on
+	sensitive SensitiveAttributes // before this run
+	settled   []string            // parts that have ended as they wanted to
 
 	resumed *Resumed // nil: the run begins here
 }
@@ -115,7 +114,7 @@ func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 		}
 		err = fmt.Errorf("the run cannot be recorded: %w", err)
 	}
-	return nil, errors.Join(err, lock.Close())
+	return nil, errors.Join(err, unlock(lock))
 }
 
 func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
@@ -132,7 +131,11 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{folder: f, lock: lock, holder: h, past: past, saved: make(chan error, 1), status: Status{
+	sensitive, err := f.Sensitive()
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{folder: f, lock: lock, holder: h, past: past, run: m.Run, sensitive: sensitive, saved: make(chan error, 1), status: Status{
 		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
 		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules, Plan: m.Plan, Execution: m.Execution,
 		Host: m.Run.Host, Revision: m.Run.Revision, Parts: partsOf(m.Run), Started: now,
@@ -160,7 +163,9 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 		return nil, err
 	}
 	// Written beside the first reads; Sync waits for it before the first act.
-	go func() { r.saved <- save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)) }()
+	go func() {
+		r.saved <- errors.Join(save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)), r.recordSensitive(m.Run))
+	}()
 	return r, nil
 }
 
@@ -170,8 +175,6 @@ func (r *Run) openEvents(flags int) (err error) {
 		return err
 	}
 	r.out = bufio.NewWriterSize(r.events, 1<<16)
-	r.encoder = json.NewEncoder(r.out)
-	r.encoder.SetEscapeHTML(false)
 	return nil
 }
 
@@ -181,34 +184,6 @@ func partsOf(run *states.StateRun) (n int) {
 		n += len(run.Invocations[i].Parts)
 	}
 	return n
-}
-
-// nextID counts on from the latest run there is, and those there were.
-func (f *Folder) nextID(were ...string) (string, error) {
-	ids, err := f.ids()
-	if err != nil {
-		return "", err
-	}
-	n := 0
-	for _, id := range append(ids, were...) {
-		if c, _ := counter(id); c > n {
-			n = c
-		}
-	}
-	random := make([]byte, 3)
-	rand.Read(random)
-	id := fmt.Sprintf("%08d-%s", n+1, hex.EncodeToString(random))
-	if _, ok := counter(id); !ok {
-		return "", fmt.Errorf("no run comes after %08d: the state folder is used up", n)
-	}
-	return id, nil
-}
-
-// counter gives the counter in an ID.
-func counter(id string) (int, bool) {
-	number, random, ok := strings.Cut(id, "-")
-	n, err := strconv.Atoi(number)
-	return n, ok && err == nil && len(number) == 8 && len(random) == 6
 }
 
 // Ledger gives what the runs before this one have left, of all sites.
@@ -226,9 +201,14 @@ func (r *Run) Append(e states.Event) error {
 		e.Origin = r.status.Origin
 	}
 	if r.failed == nil {
-		if r.failed = r.encoder.Encode(&e); r.failed == nil {
+		var line []byte
+		if line, r.failed = seal(&e); r.failed == nil {
+			_, r.failed = r.out.Write(line)
+		}
+		if r.failed == nil {
 			r.replay.Add(&e)
 			r.managed.Add(&e)
+			r.settles(&e)
 		}
 	}
 	return r.failed
@@ -258,7 +238,7 @@ func (r *Run) Sync() error {
 
 func (r *Run) sync() error {
 	if !r.synced && r.failed == nil {
-		r.failed = errors.Join(<-r.saved, r.syncFiles())
+		r.failed = Join(<-r.saved, r.syncFiles())
 		r.synced = true
 	}
 	if r.failed == nil && r.results != nil { // before the events that say they are there
@@ -312,22 +292,22 @@ func (r *Run) Finish(e End) error {
 	}
 	s := &r.status
 	s.State, s.Counts, s.Report, s.Ended = e.State, &e.Counts, e.Report, time.Now().UTC()
-	if err := errors.Join(e.Err, errors.Join(errs...)); err != nil {
+	if err := Join(e.Err, Join(errs...)); err != nil {
 		s.Error = err.Error()
 	}
-	if s.State == Done && errors.Join(errs...) != nil {
+	if s.State == Done && Join(errs...) != nil {
 		s.State = Failed // what cannot be recorded is not done
 	}
-	if e.State == Done || e.State == Failed && r.isSecret() {
-		errs = append(errs, r.forget())
+	if e.State == Done || e.State == Failed {
+		errs = append(errs, r.forget(e.State == Done || r.isSecret()))
 	}
 	errs = append(errs, r.writeStatus(), r.close())
-	err := errors.Join(r.leave(), r.leaveManaged())
+	err := Join(r.leave(), r.leaveManaged(), r.leaveSensitive())
 	if err == nil {
 		err = r.retain()
 	}
 	errs = append(errs, err)
-	return errors.Join(append(errs, r.holder.release(r.lock))...)
+	return Join(append(errs, r.holder.release(r.lock))...)
 }
 
 // leave writes down what runs have left until now. If that is what it was before,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -73,20 +74,31 @@ func save(d disk, dir string, m Meta, same string) error {
 			return err
 		}
 	}
-	return writeJSON(d, filepath.Join(dir, "sources.json"), func(e *json.Encoder, _ *bufio.Writer) error {
-		return e.Encode(m.Sources)
-	})
+	f, err := d.open(filepath.Join(dir, "sources.json"), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	return errors.Join(encodeTo(f, func(e *json.Encoder, _ *bufio.Writer) error { return e.Encode(m.Sources) }), f.Close())
 }
 
+// writeJSON writes one object, with its digest.
 func writeJSON(d disk, path string, encode func(*json.Encoder, *bufio.Writer) error) error {
 	f, err := d.open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(f, 1<<16)
+	sealed := newSealer(f)
+	if err = encodeTo(sealed, encode); err == nil {
+		err = sealed.end()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func encodeTo(to io.Writer, encode func(*json.Encoder, *bufio.Writer) error) error {
+	out := bufio.NewWriterSize(to, 1<<16)
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
-	return errors.Join(encode(e, out), out.Flush(), f.Close())
+	return errors.Join(encode(e, out), out.Flush())
 }
 
 // runHead is a StateRun but for its invocations: the outer fields hide the

@@ -63,7 +63,7 @@ func (r *Run) unless(withdrawn func() error) (*Run, error) {
 	if err == nil {
 		return r, nil
 	}
-	return nil, errors.Join(err, r.Finish(End{State: Interrupted, Err: err}))
+	return nil, Join(err, r.Finish(End{State: Interrupted, Err: err}))
 }
 
 // forgetWithdrawn removes what is said of executions that nobody waits to begin any more.

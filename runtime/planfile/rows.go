@@ -135,7 +135,7 @@ func keyed(events []states.Event) (*table, error) {
 		if ev.Type == states.EventCleaned {
 			continue
 		}
-		text, err := encode(timeless(ev))
+		text, err := encode(withoutDoubt(timeless(ev)))
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +147,15 @@ func keyed(events []states.Event) (*table, error) {
 		t.rows[key] = row{&ev, text}
 	}
 	return t, nil
+}
+
+// withoutDoubt is a row without how sure it is that nothing would be done: that is as other
+// rows say, which are compared, too.
+func withoutDoubt(ev states.Event) states.Event {
+	if ev.Type == states.EventPart && (ev.Outcome == "" && ev.Action == states.NoChange || ev.Outcome == states.Skipped) {
+		ev.Certain, ev.Reason = nil, ""
+	}
+	return ev
 }
 
 // timeless is a row without the times that stand within it.

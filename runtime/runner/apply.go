@@ -23,6 +23,8 @@ type before struct {
 	past    *journal.Ledger
 	managed *journal.Managed
 	runs    func(id string) (*states.StateRun, error)
+	// sensitive is what they have put on the machine that is not to be shown.
+	sensitive journal.SensitiveAttributes
 }
 
 // Plan tells what Apply would do. Who may not read the records gets a plan without
@@ -63,6 +65,9 @@ func (r *Runner) remember() (b before, err error) {
 		return b, &Error{Err: err, Hint: elsewhere}
 	}
 	r.lost(b.past)
+	if b.sensitive, err = folder.Sensitive(); err != nil {
+		return b, &Error{Err: err}
+	}
 	b.managed, err = holds(folder.Managed)
 	return b, err
 }
@@ -93,6 +98,7 @@ func (r *Runner) options(ctx context.Context, j *Job, b before, events func(stat
 	o = runtime.Options{
 		Host: r.Host, Registry: r.registry(j), Site: j.Files, Sources: j.Places, Parallel: j.Parallel,
 		Events: events, Past: b.past, Runs: b.runs, Origin: j.Origin, Managed: b.managed,
+		Sensitive: b.sensitive,
 	}
 	if r.Executable != "" && !r.tree() { // nobody acts below a tree but who may go there
 		o.Become = accounts.As
@@ -133,7 +139,7 @@ func (r *Runner) Apply(ctx context.Context, j *Job, started func(run string), ev
 		if err := r.fits(ctx, j, b); err != nil {
 			ended := record.Finish(journal.End{State: journal.Failed, Err: err})
 			_, removed := folder.Clean(record.ID()) // nobody must go on with it
-			return nil, errors.Join(err, ended, removed)
+			return nil, journal.Join(err, ended, removed)
 		}
 	}
 	if started != nil {
@@ -180,13 +186,13 @@ func (r *Runner) record(ctx context.Context, j *Job, folder *journal.Folder) (*j
 	if err != nil {
 		return nil, before{}, r.refused(ctx, err)
 	}
-	b := before{past: record.Ledger(), runs: folder.StateRun}
+	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	r.lost(b.past)
 	if b.managed, err = holds(record.Managed); err == nil {
 		err = r.outrun(j, folder)
 	}
 	if err != nil {
-		return nil, b, errors.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
+		return nil, b, journal.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
 	}
 	return record, b, nil
 }
@@ -221,12 +227,12 @@ func (r *Runner) carry(ctx context.Context, j *Job, record *journal.Run, b befor
 	stop := flushing(record)
 	result, err := runtime.Apply(ctx, j.Run, o)
 	stop()
-	err = errors.Join(err, done())
+	err = journal.Join(err, done())
 	if err == nil && result.Rebooting {
 		return result, r.awaitReboot(ctx, record, result)
 	}
 	end := ending(result, err)
-	if err = errors.Join(err, record.Finish(end)); err == nil && end.State == journal.Done && j.Execution != "" {
+	if err = journal.Join(err, record.Finish(end)); err == nil && end.State == journal.Done && j.Execution != "" {
 		err = r.forgetBundle(j.Execution) // nobody goes on with it
 	}
 	return result, err

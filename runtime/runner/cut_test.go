@@ -234,6 +234,10 @@ func TestCutBeforeTheRun(t *testing.T) {
 	if f == nil || f.Code != wire.CodeLocked || !strings.Contains(f.Message, "tenet apply by alice from desk") || f.Hint == "" {
 		t.Errorf("two at once: %+v", no.end)
 	}
+	looks := m.ask(wire.Request{Op: wire.OpPlan}, files("20260101-000002-abcdef", 1))
+	if len(looks.notes) != 1 || !strings.Contains(looks.notes[0], "tenet apply by alice from desk") || looks.end.Failure != nil || len(looks.events) == 0 {
+		t.Errorf("a plan meanwhile: %q %+v", looks.notes, looks.end)
+	}
 
 	b.LockTimeout = time.Minute
 	waits := m.request(wire.Request{Op: wire.OpApply}, b)

@@ -62,7 +62,7 @@ func (r *Runner) Forget(ctx context.Context, f Forgetting, events func(states.Ev
 	if end.Err = f.forget(j, b, record, events); end.Err != nil {
 		end.State = journal.Failed
 	}
-	return errors.Join(end.Err, record.Finish(end))
+	return journal.Join(end.Err, record.Finish(end))
 }
 
 // whose gives the Identity of the site that has all that is named.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -105,7 +106,7 @@ func (p *Process) status(err error) int {
 
 // printable keeps what a terminal would take for something else away from it.
 func printable(r rune) rune {
-	if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
+	if r != '\n' && diag.Unsafe(r) {
 		return '�'
 	}
 	return r

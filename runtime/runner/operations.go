@@ -55,6 +55,13 @@ func (s *session) plan(ctx context.Context, _ *wire.Request, end *wire.End) erro
 		return err
 	}
 	s.listen()
+	obstacles, err := s.Obstacles()
+	if err != nil {
+		return err
+	}
+	for _, text := range obstacles {
+		s.note(NoteObstacle, text)
+	}
 	j.Observe = true
 	result, err := s.Plan(ctx, j, s.event)
 	end.Result = resultOf(result)

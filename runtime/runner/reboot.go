@@ -154,5 +154,5 @@ func (r *Runner) awaitReboot(ctx context.Context, record *journal.Run, result *r
 	err := fmt.Errorf("the machine has not gone down within %s; tenet apply --resume %s goes on with the run", rebootLimit, record.ID())
 	end := ending(result, err)
 	end.State = journal.Interrupted
-	return errors.Join(err, record.Finish(end))
+	return journal.Join(err, record.Finish(end))
 }

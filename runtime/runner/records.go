@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -107,13 +108,24 @@ func (r *Runner) MayApply() error {
 	return r.mayApply(folder)
 }
 
-// Held tells why nothing may be applied for now, if that is so.
-func (r *Runner) Held() error {
+// Obstacles tells, for who looks at a plan, why it cannot be applied for now: a hold, and an
+// apply that runs. Who may not read the records is told of none.
+func (r *Runner) Obstacles() ([]string, error) {
 	folder, err := r.existing()
-	if err != nil || folder == nil {
-		return err
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil
 	}
-	return r.mayApply(folder)
+	if err != nil || folder == nil {
+		return nil, err
+	}
+	var list []string
+	if err := r.mayApply(folder); err != nil {
+		list = append(list, err.Error())
+	}
+	if applying := folder.Holder(); applying != nil {
+		list = append(list, applying.Error()+": what it does meanwhile may not be in this plan")
+	}
+	return list, nil
 }
 
 func (r *Runner) mayApply(folder *journal.Folder) error {

@@ -49,13 +49,13 @@ func (r *Runner) Resume(ctx context.Context, o Resuming, started func(run string
 		return nil, r.refused(ctx, err)
 	}
 	j, err := r.resumed(ctx, record.Resumed(), o)
-	b := before{past: record.Ledger(), runs: folder.StateRun}
+	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	if err == nil {
 		r.lost(b.past)
 		b.managed, err = holds(record.Managed)
 	}
 	if err != nil {
-		return nil, errors.Join(err, record.Finish(journal.End{State: journal.Interrupted, Err: err}))
+		return nil, journal.Join(err, record.Finish(journal.End{State: journal.Interrupted, Err: err}))
 	}
 	if started != nil {
 		started(record.ID(), record.Resumed().Last, j)

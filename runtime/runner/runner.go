@@ -49,6 +49,8 @@ type Runner struct {
 	// busy is set once a request is known, and so is what the end of a context ends; nil:
 	// nobody asks.
 	busy *atomic.Bool
+	// beat is wire.BeatEvery, but in tests.
+	beat time.Duration
 	// accounts are the other accounts of a run; nil: become's. For tests.
 	accounts func(become.Options) accounts
 }
@@ -68,9 +70,10 @@ type Note struct {
 
 // Kinds of notes.
 const (
-	NoteRecords = "records" // something of the records is lost, or cannot be read
-	NoteWaiting = "waiting" // another apply is being waited for
-	NoteReboot  = "reboot"  // the machine starts anew now, and the run goes on after that
+	NoteRecords  = "records"  // something of the records is lost, or cannot be read
+	NoteWaiting  = "waiting"  // another apply is being waited for
+	NoteObstacle = "obstacle" // of a plan: it cannot be applied for now
+	NoteReboot   = "reboot"   // the machine starts anew now, and the run goes on after that
 )
 
 // Job is what the machine is to do, and all that it needs for it.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,7 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 	serving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.cancel = cancel
+	defer c.Beat(cmp.Or(r.beat, wire.BeatEvery))()
 	end := s.serve(serving, &q)
 	return errors.Join(s.say(wire.KindEnd, end), s.out.close(ctx))
 }

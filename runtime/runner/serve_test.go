@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -55,7 +56,7 @@ func files(execution string, n int) *bundle.Bundle {
 	}
 	return &bundle.Bundle{
 		Execution: execution, Origin: "controller:/site", Run: run, Parallel: 1,
-		Files: states.WithTrees(fstest.MapFS{"files/zero": {Data: []byte("zero\n")}}, nil),
+		Files: states.WithTrees(context.Background(), fstest.MapFS{"files/zero": {Data: []byte("zero\n")}}, nil),
 	}
 }
 

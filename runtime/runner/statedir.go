@@ -6,11 +6,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tenetcm/tenet/runtime/journal"
 )
 
 // StateDir is where the records of runs are kept: in the folder that is given, below the
-// tree that is acted on, or where the acting user's is.
+// tree that is acted on, or where the acting user's is. One that other accounts could
+// change is refused.
 func StateDir(given, root string, getenv func(string) string) (string, error) {
+	dir, err := stateDir(given, root, getenv)
+	if err != nil {
+		return "", err
+	}
+	if given != "" {
+		root = "" // it is not below that tree, or somebody has chosen that it is
+	}
+	if err := journal.CheckFolder(dir, root); err != nil {
+		return "", &Error{Err: fmt.Errorf("the state folder cannot be used: %w", err), Hint: elsewhere}
+	}
+	return dir, nil
+}
+
+func stateDir(given, root string, getenv func(string) string) (string, error) {
 	switch {
 	case given != "":
 		return filepath.Abs(given)

@@ -189,6 +189,9 @@ func (a *attempt) talk(how way) (*wire.Conn, *wire.Hello, error) {
 		}
 		switch answer.word {
 		case wordBecome:
+			if a.login != "" { // it is said once
+				return nil, nil, errAnswer
+			}
 			a.login = cmp.Or(printable(answer.rest), "USER")
 		case wordNew:
 			if err := a.bring(answer.rest); err != nil {

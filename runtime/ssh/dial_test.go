@@ -73,6 +73,37 @@ func TestRunnerOfAnotherKind(t *testing.T) {
 	}
 }
 
+// A program that cannot run there is told at once, with its cure, whether it is brought or was there.
+func TestRunnerThatCannotRun(t *testing.T) {
+	for name, text := range map[string]string{
+		"interpreter": "#!/nonexistent/ld.so\n",
+		"format":      "\x7fELF\x02\x01\x01\x00\x00\x01",
+		"library":     "#!/bin/sh\necho runner: error while loading shared libraries: libc.so.6 >&2\nexit 127\n",
+		"old library": "#!/bin/sh\necho \"runner: version \\`GLIBC_2.38' not found\" >&2\nexit 1\n",
+	} {
+		w := newWorld(t)
+		for _, p := range platforms() {
+			write(t, filepath.Join(w.Runners.Dirs[0], "tenet-runner-"+p.os+"-"+p.arch), text)
+		}
+		for range 2 {
+			e := w.fails(t)
+			if e.Code != codeArch || !e.Reached || e.Again || !strings.Contains(e.Message, "cannot run there") || !strings.Contains(e.Hint, "tenet runner build") {
+				t.Errorf("%s: %+v (%s)", name, e, e.Hint)
+			}
+		}
+	}
+}
+
+// What a host says again and again, as if the connection came on, does not keep anybody.
+func TestEndlessAnswers(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "sh")
+	write(t, script, "#!/bin/sh\nwhile echo \"<tenet $4 become somebody>\"; do :; done\n")
+	w := newWorld(t, "Sh="+script)
+	if e := w.fails(t); e.Code != codeProtocol || !e.Reached {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestNoClient(t *testing.T) {
 	w := newWorld(t)
 	w.Program = "no-such-ssh"

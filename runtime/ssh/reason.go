@@ -51,6 +51,18 @@ func brokenExit(code int) bool {
 // exitNotRun is a shell's status for a program that is there and cannot be run.
 const exitNotRun = 126
 
+// exitNotFound is a shell's status for a program that is not there, or whose interpreter is not, and
+// the loader's for one whose libraries are not.
+const exitNotFound = 127
+
+const unfitHint = "tenet runner build makes one that needs no libraries, for each kind of machine; one that is in a --runner-dir or beside tenet is taken before it"
+
+// unfit reports whether a program cannot run on a machine of that kind, whatever is done there.
+func unfit(code int, text string) bool {
+	return code == exitNotFound || code == exitNotRun && strings.Contains(text, "Exec format error") ||
+		strings.Contains(text, "version `GLIBC_") // which the loader ends with 1 for
+}
+
 // failure explains why an attempt has come to nothing. The client has ended; cause is
 // why it was ended, if it was.
 func (a *attempt) failure(err, cause error) *Error {
@@ -150,6 +162,9 @@ func (a *attempt) endedEarly() *Error {
 		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), lastLine(text))}
 	case a.sent == nil && brokenExit(code): // as long as it is not brought anew
 		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", lastLine(text))}
+	case unfit(code, text):
+		return &Error{Code: codeArch, Reached: true, Hint: unfitHint,
+			Message: joined("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", lastLine(text))}
 	case code == exitNotRun:
 		return a.noexec(joined("", lastLine(text)))
 	case code == exitDamaged:

@@ -41,7 +41,11 @@ func signs(h Host) []sign {
 		at(codeAuth, "%s is not let in", "ssh-add -l lists the keys that are offered; "+byHand+" tries it by hand", `(\S+)@\S+: Permission denied`),
 		at(codeAuth, "nobody is let in: %s", "", `(Permission denied.*|Authentication failed.*|No supported authentication methods.*)`),
 		at(codeBusy, "sshd there ended the connection before a login; it may have too many at once", "",
-			`kex_exchange_identification|ssh_exchange_identification|banner exchange: |Exceeded MaxStartups|Not allowed at this time|Connection (?:closed|reset) by`),
+			`kex_exchange_identification|ssh_exchange_identification|banner exchange: |Exceeded MaxStartups|Not allowed at this time|Connection reset by`),
+		at(codeBusy, "%s", "it is starting up or going down, and lets in root alone; tenet ping --wait waits for it", `(.*(?:System is booting up|System is going down|pam_nologin).*)`),
+		at(codeAuth, "sshd there ended the connection before a login: %s", "an account that has expired, or that PAM keeps out, is told so; journalctl -u ssh there tells more, and "+byHand+" tries it by hand",
+			`(\S.*)\s+Connection closed by `),
+		at(codeBusy, "sshd there ended the connection before a login: %s", "journalctl -u ssh there says why: it may keep the account out, or have too many at once", `(Connection closed by .*)`),
 		at(codeCut, "the connection was cut", "", `Timeout, server .* not responding|[Bb]roken pipe|closed by remote host|Connection reset`),
 		at(codeShell, "it opens no session", "", `(?:shell|exec) request failed`),
 	}
@@ -67,8 +71,13 @@ func (h *Host) known() string {
 	return fmt.Sprintf("[%s]:%d", h.Address, h.Port)
 }
 
+// clientWarning is what the client says by itself though nothing is the matter: it is not the host's
+// reason for anything.
+var clientWarning = regexp.MustCompile(`(?m)^(?:Warning: (?:Permanently added|Identity file) |\*\* (?:WARNING: connection|This session|The server) ).*\n?`)
+
 // clientError explains what the client says of a connection that was not made.
 func (a *attempt) clientError(text string) *Error {
+	text = clientWarning.ReplaceAllString(text, "")
 	for _, s := range signs(a.host) {
 		found := s.pattern.FindStringSubmatch(text)
 		if found == nil {

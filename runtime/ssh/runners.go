@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
@@ -27,10 +28,22 @@ type Runners struct {
 	Version string   // that runners must have; empty: any
 	Digests string   // the file that keeps their digests from one time to the next; empty: none
 
+	// Builder builds those that there are not; nil: nobody does.
+	Builder Builder
+
 	digests sync.Once // Digests is read
 	mu      sync.Mutex
 	looked  map[string]*entry // by path
 	kept    map[string]kept   // likewise
+}
+
+// Builder builds runners where they are needed, and keeps them.
+type Builder interface {
+	// Kept gives the path of one that was built before; "": there is none.
+	Kept(os, arch string) string
+	// Build builds one, unless it is kept; note is called if that takes its time. The error says
+	// why there is none.
+	Build(ctx context.Context, os, arch string, note func()) (path string, err error)
 }
 
 // Runner is a program that can be sent.
@@ -99,7 +112,7 @@ func (e *NoRunnerError) Error() string {
 
 // Hint says how to build one.
 func (e *NoRunnerError) Hint() string {
-	return fmt.Sprintf("tenet runner build --os %s --arch %s builds one, where Go and the source are; --runner-dir names a folder with tenet-runner-%[1]s-%[2]s", e.OS, e.Arch)
+	return fmt.Sprintf("where Go and tenet's source are, tenet runner build --os %s --arch %s --out DIR builds one; then give --runner-dir DIR here", e.OS, e.Arch)
 }
 
 // Find gives the runner for a system and an architecture, as Go names them but that
@@ -133,17 +146,41 @@ func (r *Runners) find(system, arch string) (*entry, error) {
 	if own == "arm" {
 		own = "armv7"
 	}
-	if r.Self == "" || system != runtime.GOOS || arch != own {
-		return nil, &NoRunnerError{OS: system, Arch: arch}
+	why := ""
+	if r.Self != "" && system == runtime.GOOS && arch == own {
+		err := static(r.Self)
+		if err == nil {
+			var e *entry
+			if e, err = r.look(r.Self); err == nil {
+				return e, nil
+			}
+		}
+		why = err.Error()
 	}
-	if err := static(r.Self); err != nil {
-		return nil, &NoRunnerError{system, arch, err.Error()}
+	if r.Builder != nil {
+		if path := r.Builder.Kept(system, arch); path != "" {
+			return r.look(path)
+		}
 	}
-	e, err := r.look(r.Self)
+	return nil, &NoRunnerError{system, arch, why}
+}
+
+// made is find, and builds the runner where there is none.
+func (r *Runners) made(ctx context.Context, system, arch string, note func()) (*entry, error) {
+	e, err := r.find(system, arch)
+	none, missing := errors.AsType[*NoRunnerError](err)
+	if !missing || r.Builder == nil {
+		return e, err
+	}
+	path, err := r.Builder.Build(ctx, system, arch, note)
 	if err != nil {
-		return nil, &NoRunnerError{system, arch, err.Error()}
+		if none.Why != "" {
+			none.Why += "; "
+		}
+		none.Why += err.Error()
+		return nil, none
 	}
-	return e, nil
+	return r.look(path)
 }
 
 // static reports a program that needs libraries, which other machines may not have.
@@ -254,11 +291,11 @@ func (r *Runners) table() string {
 	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " ")
 }
 
-// of gives the runner for a machine as startScript names it.
-func (r *Runners) of(uname string) (*entry, error) {
+// of gives the runner for a machine as startScript names it, and builds it where there is none.
+func (r *Runners) of(ctx context.Context, uname string, note func()) (*entry, error) {
 	for _, p := range platforms() {
 		if p.uname == uname {
-			return r.find(p.os, p.arch)
+			return r.made(ctx, p.os, p.arch, note)
 		}
 	}
 	system, arch, _ := strings.Cut(uname, "_")

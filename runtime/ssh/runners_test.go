@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 
 	_, err := r.Find("linux", "riscv64")
 	var none *NoRunnerError
-	if !errors.As(err, &none) || !strings.Contains(none.Hint(), "tenet runner build --os linux --arch riscv64") || !strings.Contains(none.Hint(), "tenet-runner-linux-riscv64") {
+	if !errors.As(err, &none) || !strings.Contains(none.Hint(), "tenet runner build --os linux --arch riscv64 --out DIR") || !strings.Contains(none.Hint(), "--runner-dir DIR") {
 		t.Errorf("%v", err)
 	}
 	write(t, filepath.Join(first, "tenet-runner-linux-riscv64"), "")
@@ -144,7 +144,7 @@ func TestPlatforms(t *testing.T) {
 	}
 	for _, pair := range strings.Fields(r.table()) {
 		uname, digest, _ := strings.Cut(pair, "=")
-		e, err := r.of(uname)
+		e, err := r.of(t.Context(), uname, func() {})
 		if err != nil || e.runner.SHA256 != digest || len(digest) != 64 {
 			t.Errorf("%s: %v", pair, err)
 		}

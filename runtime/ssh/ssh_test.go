@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/often"
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 2 && os.Args[1] == "runner":
 		os.Exit(serve(os.Args[3:]))
 	}
-	os.Exit(m.Run())
+	often.Main(m, "")
 }
 
 // client runs the remote command on this machine. Options that OpenSSH does not have

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // stderr keeps the end of what a client and its host say there.
@@ -59,7 +60,7 @@ func printable(s string) string {
 			return -1
 		case r == '\t':
 			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+		case diag.Unsafe(r):
 			return '·'
 		}
 		return r

@@ -12,7 +12,11 @@ func (a *attempt) bring(answer string) error {
 	if n, err := fmt.Sscan(answer, &uname, &packing); n != 2 || err != nil || a.sent != nil {
 		return errAnswer
 	}
-	e, err := a.runners.of(uname)
+	a.alarm.Stop() // it is not the host that takes its time
+	e, err := a.runners.of(a.ctx, uname, func() {
+		a.client.note(a.host, "building the runner for such machines, which is done once, and takes a minute or two")
+	})
+	a.alarm.Reset(a.client.timeout())
 	if err != nil {
 		return err
 	}

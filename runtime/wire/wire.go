@@ -39,6 +39,7 @@ const (
 	KindStdout  Kind = '1' // bytes that a program prints
 	KindStderr  Kind = '2'
 	KindData    Kind = 'D' // a JSON value that was asked for
+	KindBeat    Kind = 'A' // nothing: the runner is there still; Receive passes over it
 	KindEnd     Kind = 'Z' // an End: the last frame
 )
 
@@ -79,20 +80,52 @@ type Conn struct {
 	out io.Writer
 	// close ends the connection; nil: there is nothing to end.
 	close func() error
-	moved atomic.Int64 // when a frame went or came last, in nanoseconds
+	begun time.Time
+	moved atomic.Int64 // when a frame that says something went or came last, in nanoseconds after begun
+	alive atomic.Int64 // the same of any
 }
 
 // New makes a connection of two streams. Close, which may be nil, ends both.
 func New(in io.Reader, out io.Writer, close func() error) *Conn {
-	c := &Conn{in: bufio.NewReaderSize(in, 1<<16), out: out, close: close}
-	c.move()
-	return c
+	return &Conn{in: bufio.NewReaderSize(in, 1<<16), out: out, close: close, begun: time.Now()}
 }
 
-func (c *Conn) move() { c.moved.Store(time.Now().UnixNano()) }
+func (c *Conn) move(kind Kind) {
+	now := int64(time.Since(c.begun))
+	if c.alive.Store(now); kind != KindBeat {
+		c.moved.Store(now)
+	}
+}
 
-// Moved tells when a frame went or came last.
-func (c *Conn) Moved() time.Time { return time.Unix(0, c.moved.Load()) }
+// Moved tells when a frame went or came last that was no beat; before the first, when the
+// connection was made. While this machine sleeps, no time passes for time.Since.
+func (c *Conn) Moved() time.Time { return c.begun.Add(time.Duration(c.moved.Load())) }
+
+// Alive is Moved, with beats.
+func (c *Conn) Alive() time.Time { return c.begun.Add(time.Duration(c.alive.Load())) }
+
+// BeatEvery is how often a runner says that it is there while it has nothing else to say.
+const BeatEvery = 30 * time.Second
+
+// Beat says at intervals that this side is there, until stop is called or the connection ends.
+func (c *Conn) Beat(every time.Duration) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if c.Write(KindBeat, nil) != nil {
+					return // whoever sends next is told
+				}
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(done) })
+}
 
 // Close ends the connection.
 func (c *Conn) Close() error {
@@ -116,7 +149,7 @@ func (c *Conn) Write(kind Kind, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err := c.out.Write(append(frame, data...))
-	c.move()
+	c.move(kind)
 	return err
 }
 
@@ -129,9 +162,17 @@ func (c *Conn) Send(kind Kind, v any) error {
 	return c.Write(kind, data)
 }
 
-// Receive waits for the next frame. The error is io.EOF where the connection ends
+// Receive waits for the next frame that says anything. The error is io.EOF where the connection ends
 // between two frames, and io.ErrUnexpectedEOF where it ends in one.
 func (c *Conn) Receive() (Frame, error) {
+	for {
+		if f, err := c.next(); err != nil || f.Kind != KindBeat {
+			return f, err
+		}
+	}
+}
+
+func (c *Conn) next() (Frame, error) {
 	var head [header]byte
 	if _, err := io.ReadFull(c.in, head[:]); err != nil {
 		return Frame{}, err
@@ -147,7 +188,7 @@ func (c *Conn) Receive() (Frame, error) {
 		}
 		return Frame{}, err
 	}
-	c.move()
+	c.move(Kind(head[4]))
 	return Frame{Kind(head[4]), data}, nil
 }
 

@@ -90,7 +90,7 @@ func faulty(change func(*states.Type[thing])) *states.Module {
 			if err != nil {
 				return nil, err
 			}
-			content, err := host.ReadContent(h, want.Path, info)
+			content, err := host.ReadContent(context.Background(), h, want.Path, info)
 			if err != nil {
 				return nil, err
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -33,36 +32,6 @@ func (w *watched) Query(ctx context.Context, q host.Query) (host.Result, error) 
 	w.watch(q.Command)
 	return w.Host.Query(ctx, q)
 }
-
-// Actor is the acting user of the host.
-func (w *watched) Actor() (uid, gid int) {
-	if a, ok := w.Host.(host.Actor); ok {
-		return a.Actor()
-	}
-	return 0, 0
-}
-
-// Init is Machine.Init.
-func (w *watched) Init(ctx context.Context, user string) (host.Init, error) {
-	return host.InitOf(ctx, w.Host, user)
-}
-
-// Links is Machine.Links.
-func (w *watched) Links(ctx context.Context) (host.Links, error) { return host.LinksOf(ctx, w.Host) }
-
-// Network is Machine.Network.
-func (w *watched) Network() (host.Network, error) { return host.NetworkOf(w.Host) }
-
-// Now is Clock.Now.
-func (w *watched) Now() time.Time { return host.Now(w.Host) }
-
-// Sleep is Clock.Sleep.
-func (w *watched) Sleep(ctx context.Context, d time.Duration) error {
-	return host.Sleep(ctx, w.Host, d)
-}
-
-// Tune is Machine.Tune.
-func (w *watched) Tune(path, value string) error { return host.Tune(w.Host, path, value) }
 
 // watch notes what is started, and looks for the text where it can do harm.
 func (w *watched) watch(c host.Command) {

@@ -34,6 +34,10 @@
 # configuration before it counts: one that it refuses is put back, and nginx is not
 # reloaded.
 #
+# nginx is to run only once its sites are written. So a site that somebody has broken, or
+# a certificate that does not fit its key any more, is put right although nginx does not
+# run, and cannot start before.
+#
 # tls is one of
 #
 # - "off": http only.
@@ -159,6 +163,9 @@ locals {
     }
   }
 
+  # Whether a certificate that is made here fits its key.
+  pair = { for name in keys(local.made) : name => ["sh", "-c", read("pair.sh"), "pair", local.pem[name].certificate, local.pem[name].key] }
+
   # The program that makes the certificate.
   issue = {
     for name, site in local.made : name => site.tls == "command" ? site.command : [
@@ -168,6 +175,9 @@ locals {
       "-keyout", local.pem[name].key, "-out", local.pem[name].certificate,
     ]
   }
+
+  # nginx takes all sites or none, and another component may be about to put its own right.
+  patience = { attempts = 2, delay = "3s" }
 
   # What is run in a command may not be taken for something else by nginx or by
   # openssl, nor a path for several.
@@ -207,7 +217,7 @@ locals {
 }
 
 state "server" {
-  description = "Install nginx and start it."
+  description = "Install nginx."
   when        = var.install
 
   package "nginx" {
@@ -221,11 +231,6 @@ state "server" {
     when        = length(local.made) > 0
   }
 
-  service "nginx" {
-    description = "It runs now, and after the next boot."
-    running     = var.start ? true : null
-    enabled     = true
-  }
 }
 
 state "directories" {
@@ -285,7 +290,7 @@ state "site" {
     owner    = "root"
     group    = "root"
     mode     = "0644"
-    validate = ["nginx", "-t", "-q"]
+    validate = ["sh", "-c", read("accepted.sh"), "accepted", "/etc/nginx/conf.d/${each.key}.conf"]
     lock     = ["nginx"] # nginx checks all sites at once, those half done as well
     notify   = var.start ? [state.reload] : []
   }
@@ -298,19 +303,49 @@ run "plain" {
   state       = state.site[each.key]
 
   unless {
-    exists = each.value.tls == "off" ? "/nonexistent" : local.pem[each.key].certificate
+    exists  = each.value.tls == "off" ? "/nonexistent" : local.pem[each.key].certificate
+    command = lookup(local.pair, each.key, null)
+  }
+}
+
+run "current" {
+  for_each    = local.tls
+  description = "Publish each site over https whose certificate is there, before nginx is to run."
+  state       = state.site[each.key]
+  params      = { tls = true }
+
+  only_if {
+    exists  = local.pem[each.key].certificate
+    command = lookup(local.pair, each.key, null)
+  }
+}
+
+state "running" {
+  description = "Start nginx, with the sites as they are now."
+  when        = var.install
+  require     = [state.server, state.default_site, run.plain, run.current]
+
+  service "nginx" {
+    description = "It runs now, and after the next boot."
+    running     = var.start ? true : null
+    enabled     = true
+    retry       = local.patience
   }
 }
 
 state "certificate" {
-  description = "Get each certificate that is missing."
+  description = "Get each certificate that is missing, or does not fit its key."
   for_each    = local.made
-  require     = [run.plain[each.key]]
+  require     = concat([run.plain[each.key], run.current[each.key]], var.install ? [state.running] : [])
+
+  unless {
+    exists  = local.pem[each.key].certificate
+    command = local.pair[each.key]
+  }
 
   command "issue" {
     description = "Signs it, or has it signed."
     argv        = local.issue[each.key]
-    creates     = local.pem[each.key].certificate
   }
 }
 
@@ -319,7 +354,7 @@ run "secure" {
   description = "Publish each site that has a certificate over https."
   state       = state.site[each.key]
   params      = { tls = true }
-  require     = concat([run.plain[each.key]], contains(keys(local.made), each.key) ? [state.certificate[each.key]] : [])
+  require     = concat([run.plain[each.key], run.current[each.key]], contains(keys(local.made), each.key) ? [state.certificate[each.key]] : [])
 }
 
 # Not before the sites are published, so that a new certificate costs no reload
@@ -347,6 +382,7 @@ state "reload" {
   reload "nginx" {
     description = "Once for all sites that are due together; requests under way go on."
     ensure      = "present" # also when sites are taken away
+    retry       = local.patience
   }
 }
 

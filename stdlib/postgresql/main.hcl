@@ -25,8 +25,11 @@
 # live side by side with different clusters.
 #
 # Settings stand in files of their own in conf.d, and are checked by the server's
-# program before they count. The server is reloaded, and restarted only for those
-# that need it. Roles and databases are made where they are missing, and changed
+# program before they count, with the memory that they ask for. The server is reloaded,
+# and restarted only for those that need it; where it does not start with them, the
+# former ones are put back, and the run ends as failed. The server is to run only once
+# its settings are written: what somebody has broken in them is put right although it
+# does not run, and cannot start before. Roles and databases are made where they are missing, and changed
 # where they differ; nothing that is not named here is touched.
 #
 # A password goes to the server through a pipe, never in a program's arguments.
@@ -183,7 +186,8 @@ locals {
   name          = "${local.version}/${var.cluster}"
   unit          = "postgresql@${local.version}-${var.cluster}"
   configuration = "/etc/postgresql/${local.name}"
-  program       = "/usr/lib/postgresql/${local.version}/bin/postgres"
+  restarted     = "${local.configuration}/conf.d/51-tenet-restart.conf"
+  accepted      = ["sh", "-c", read("accepted.sh"), "accepted", local.version, local.configuration]
 
   # Reads commands from its standard input, and ends at the first that fails.
   psql = ["psql", "--cluster", local.name, "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1"]
@@ -231,7 +235,7 @@ state "server" {
 }
 
 state "cluster" {
-  description = "Make the cluster, and start it."
+  description = "Make the cluster."
   require     = var.install ? [state.server] : []
 
   command "create" {
@@ -239,17 +243,10 @@ state "cluster" {
     argv        = ["pg_createcluster", local.version, var.cluster]
     creates     = "${local.configuration}/postgresql.conf"
   }
-
-  service "server" {
-    description = "It runs now, and after the next boot."
-    name        = local.unit
-    running     = true
-    enabled     = true
-  }
 }
 
 state "settings" {
-  description = "Write the settings, once the server's program has accepted them."
+  description = "Write the settings, and who gets in, once the server's program has accepted them."
   require     = [state.cluster]
 
   file "reload" {
@@ -259,39 +256,47 @@ state "settings" {
     owner       = "postgres"
     group       = "postgres"
     mode        = "0644"
-    validate    = ["runuser", "-u", "postgres", "--", local.program, "-D", local.configuration, "-C", "data_directory"]
+    validate    = concat(local.accepted, [local.restarted])
     notify      = [state.reload]
   }
 
   file "restart" {
     description = "What the server takes when it starts."
     ensure      = length(local.files["51-tenet-restart.conf"]) > 0 ? null : "absent"
-    path        = "${local.configuration}/conf.d/51-tenet-restart.conf"
+    path        = local.restarted
     content     = template("settings.tmpl", { settings = local.files["51-tenet-restart.conf"] })
     owner       = "postgres"
     group       = "postgres"
     mode        = "0644"
-    validate    = ["runuser", "-u", "postgres", "--", local.program, "-D", local.configuration, "-C", "data_directory"]
+    backup      = true
+    validate    = local.accepted
     notify      = [state.restart]
   }
-}
 
-state "access" {
-  description = "Write who gets in, once the server has read it without a mistake."
-  when        = var.access != null
-  require     = [state.settings]
-
-  file "rules" {
-    description = "The server's own account first, which keeps this component working."
+  file "access" {
+    description = "Who gets in. The server's own account comes first, which keeps this component working."
+    when        = var.access != null
     retain      = true
     path        = "${local.configuration}/pg_hba.conf"
     content     = template("pg_hba.conf.tmpl", { rules = coalesce(var.access, []) })
     owner       = "postgres"
     group       = "postgres"
     mode        = "0640"
-    validate = concat(local.ask, ["--command",
-    "SELECT 1 / (CASE count(*) WHEN 0 THEN 1 ELSE 0 END) FROM pg_hba_file_rules WHERE error IS NOT NULL"])
-    notify = [state.reload]
+    validate    = ["sh", "-c", read("rules.sh"), "rules", local.name, local.version, "${local.configuration}/pg_hba.conf"]
+    notify      = [state.reload]
+  }
+}
+
+# Not before: a server with settings that somebody has broken could not start.
+state "running" {
+  description = "Start the server, with the settings as they are now."
+  require     = [state.settings]
+
+  service "server" {
+    description = "It runs now, and after the next boot."
+    name        = local.unit
+    running     = true
+    enabled     = true
   }
 }
 
@@ -307,12 +312,33 @@ state "reload" {
 }
 
 state "restart" {
-  description = "Restart the server: connections end."
-  lazy        = true
+  description    = "Restart the server: connections end."
+  lazy           = true
+  notify_failure = [state.restore]
 
   restart "server" {
     description = "Takes the settings that count when it starts."
     ensure      = "present"
+    name        = local.unit
+  }
+
+  command "settled" {
+    description = "From now on these settings are what would be put back."
+    argv        = ["rm", "-f", "${local.restarted}.~tenet~"]
+  }
+}
+
+state "restore" {
+  description = "Put the former settings back. Runs when the server does not start with the new ones."
+  lazy        = true
+
+  command "settings" {
+    description = "The former file, or none where there was none that the server takes."
+    argv        = ["sh", "-c", read("restore.sh"), "restore", local.version, local.configuration, local.restarted]
+  }
+
+  restart "server" {
+    description = "Takes the former settings."
     name        = local.unit
   }
 }
@@ -320,7 +346,7 @@ state "restart" {
 state "role" {
   description = "Make each role, and give it what it may do."
   for_each    = var.roles
-  require     = [state.settings]
+  require     = [state.running]
 
   command "role" {
     description = "Made if it is missing, changed if it differs."
@@ -385,7 +411,7 @@ state "membership" {
 state "database" {
   description = "Make each database."
   for_each    = var.databases
-  require     = [state.settings, state.role] # there may be no role to wait for
+  require     = [state.running, state.role] # there may be no role to wait for
 
   command "create" {
     description = "Empty, with its encoding and locale."

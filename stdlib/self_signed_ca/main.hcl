@@ -26,8 +26,15 @@
 # authority's. The authority's own is made anew in time, and when its
 # name changes, from the same key.
 #
-# notify on the component reloads what uses the certificates. Several components live
-# side by side in different directories.
+# notify on the component reloads what uses the certificates, such as
+#
+#     notify = [component.web.state.reload]
+#
+# for a component "web" with source = "std/nginx" and require = [component.ca]: its
+# handlers come after what it sets up. Another server is reloaded by a handler of the
+# site: reload "NAME" {}. Where it is not installed yet, there is nothing to reload.
+#
+# Several components live side by side in different directories.
 #
 # Made absent, the authority is no longer trusted by this host; keys and certificates
 # stay, since nobody could bring them back.

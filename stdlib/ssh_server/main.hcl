@@ -29,6 +29,8 @@
 # - sshd is reloaded, never restarted: sessions go on.
 # - afterwards the server must answer. If it does not, the former settings are put
 #   back, it is reloaded again, and the run ends as failed.
+# - the server is to run only once its settings are written: what somebody has broken in
+#   them is put right although it does not run, and cannot start before.
 #
 # Made absent, the file is removed, and the distribution's settings count again. The
 # server itself stays.
@@ -199,7 +201,7 @@ locals {
 }
 
 state "server" {
-  description = "Install the server and start it."
+  description = "Install the server."
   when        = var.install
 
   package "openssh-server" {
@@ -207,11 +209,6 @@ state "server" {
     retain      = true
   }
 
-  service "ssh" {
-    description = "It runs now, and after the next boot."
-    running     = var.start ? true : null
-    enabled     = true
-  }
 }
 
 state "way_in" {
@@ -256,6 +253,18 @@ state "settings" {
   }
 }
 
+state "running" {
+  description = "Start the server, with the settings as they are now."
+  when        = var.install
+  require     = [state.settings]
+
+  service "ssh" {
+    description = "It runs now, and after the next boot."
+    running     = var.start ? true : null
+    enabled     = true
+  }
+}
+
 state "activate" {
   description    = "Reload the server, which goes on with its sessions, and ask it. Runs when the settings have changed."
   lazy           = true
@@ -264,6 +273,11 @@ state "activate" {
   reload "ssh" {
     description = "Takes the new settings for new sessions."
     ensure      = "present" # also when the settings are taken away
+  }
+
+  service "ssh" {
+    description = "It takes them as it starts, where it did not run."
+    running     = true
   }
 
   command "answers" {
@@ -286,7 +300,7 @@ state "restore" {
   lazy        = true
 
   command "settings" {
-    description = "The former file, or none where there was none."
+    description = "The former file, or none where there was none that sshd takes."
     argv        = ["sh", "-c", read("restore.sh"), "restore", local.path]
   }
 

@@ -53,12 +53,12 @@ func TestLifecycleOfContainers(t *testing.T) {
 		Untried: map[string]string{"ports": "a host of the lab has no network of containers"},
 		Gone:    "! podman container exists web && ! podman container exists web.tenet-new",
 	}.run(m)
-	site := "container \"app\" {\n  image = \"localhost/box:1\"\n  network = \"none\"\n  running = true\n  command = [\"sh\", \"-c\", " + ended + "]\n}\n"
+	site := "container \"app\" {\n  image = \"localhost/box:1\"\n  network = \"none\"\n  command = [\"sh\", \"-c\", " + ended + "]\n}\n"
 	m.site(site)
 	m.apply()
 	// What somebody does to it by hand is found, and put right.
 	for _, broken := range []string{
-		"podman kill app > /dev/null; podman wait app > /dev/null", "podman rm -f -t 1 app > /dev/null",
+		"podman kill app > /dev/null; podman wait app > /dev/null", "podman stop -t 1 app > /dev/null", "podman rm -f -t 1 app > /dev/null",
 		"podman rm -f -t 1 app > /dev/null; podman create --name app --network none localhost/box:2 sleep 1 > /dev/null",
 		"podman tag localhost/box:2 localhost/box:1",
 	} {
@@ -76,6 +76,12 @@ func TestLifecycleOfContainers(t *testing.T) {
 	m.shell("[ \"$(podman inspect --format '{{.State.Running}}' app)\" = true ]")
 	m.site("container \"bad\" {\n  image = \"localhost/box:1\"\n  network = \"none\"\n  command = [\"sh\", \"-c\", \"echo cannot go on; exit 3\"]\n}\n")
 	says(t, m.fails("container.bad"), "ended with status 3", "cannot go on")
+	// One whose first start has failed is started by the next apply, too.
+	m.site("container \"late\" {\n  image = \"localhost/box:1\"\n  network = \"none\"\n  volumes = [\"/srv:/data\"]\n  command = [\"sh\", \"-c\", \"cat /data/ready && exec sleep 1000\"]\n}\n")
+	says(t, m.fails("container.late"), "/data/ready")
+	m.shell("touch /srv/ready")
+	m.converges("container.late")
+	m.shell("[ \"$(podman inspect --format '{{.State.Running}}' late)\" = true ] && podman rm -f -t 1 late > /dev/null")
 	m.site("container \"none\" {\n  image = \"localhost/none:1\"\n  pull = \"never\"\n}\n")
 	says(t, m.fails("container.none"), "this host has no image localhost/none:1")
 }

@@ -215,19 +215,28 @@ func (m *machine) foretold() (plan, apply map[string]states.Event) {
 		m.Fatalf("apply: exit status %d\n%s%s", applied.status, applied.failures(), applied.stderr)
 	}
 	plan, apply = byAddress(planned), byAddress(applied)
+	compareRows(m.T, plan, apply)
+	return plan, apply
+}
+
+// compareRows wants an apply to have done what its plan was certain of, and nothing
+// that the plan did not name.
+func compareRows(t *testing.T, plan, apply map[string]states.Event) {
+	t.Helper()
 	for address, done := range apply {
 		row, ok := plan[address]
 		certain := ok && row.Certain != nil && *row.Certain
 		switch changed := done.Outcome == states.Changed; {
 		case !ok && changed:
-			m.Errorf("%s has changed, and the plan did not name it: %v", address, done.Changes)
+			t.Errorf("%s has changed, and the plan did not name it: %v", address, done.Changes)
 		case certain && changed != (row.Action != states.NoChange) && row.Action != states.Execute:
-			m.Errorf("%s is %s; the plan was certain to %s it", address, done.Outcome, row.Action)
-		case certain && changed && !maps.Equal(described(m, row), described(m, done)):
-			m.Errorf("%s\nthe plan foretold %v\nand done was   %v", address, described(m, row), described(m, done))
+			t.Errorf("%s is %s; the plan was certain to %s it", address, done.Outcome, row.Action)
+		case certain && row.Action == states.Execute && done.Outcome == states.Idle:
+			t.Errorf("%s is idle; the plan was certain to execute it", address)
+		case certain && changed && !maps.Equal(described(t, row), described(t, done)):
+			t.Errorf("%s\nthe plan foretold %v\nand done was   %v", address, described(t, row), described(t, done))
 		}
 	}
-	return plan, apply
 }
 
 // byAddress gives the last event of each part.

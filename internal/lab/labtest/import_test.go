@@ -5,6 +5,7 @@ package labtest
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -62,12 +63,49 @@ tenet plan --detailed-exitcode /root/star
 ! tenet import --all users --out /root/site`)
 
 	bare := bootAs(t, "another")
-	site := strings.Fields(m.shell("cd /root/site && tar -c . | base64 -w0"))[0]
-	bare.copy(fstest.MapFS{"site.b64": {Data: []byte(site)}}, "/root")
-	bare.shell("mkdir /root/site && base64 -d /root/site.b64 | tar -x -C /root/site")
+	m.hand(bare)
 	bare.apply()
 	if again := bare.apply(); len(again) > 0 {
 		t.Errorf("on another machine a second apply changed %q", again)
 	}
 	bare.shell(`[ "$(stat -c '%U:%G %a' /etc/nginx/extra/odd.conf)" = "deploy:staffers 640" ] && id -nG deploy | grep -w www-data`)
+}
+
+// hand gives another machine the site.
+func (m *machine) hand(to *machine) {
+	site := strings.Fields(m.shell("cd /root/site && tar -c . | base64 -w0"))[0]
+	to.copy(fstest.MapFS{"site.b64": {Data: []byte(site)}}, "/root")
+	to.shell("mkdir /root/site && base64 -d /root/site.b64 | tar -x -C /root/site")
+}
+
+// A package of somebody else's repository comes to a bare machine: its source and the
+// source's key are there first. Who may use sudo without a password is no secret.
+func TestImportWithSources(t *testing.T) {
+	t.Parallel()
+	m := boot(t)
+	key, _ := signedRepository(m)
+	text, err := strconv.Unquote(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.copy(fstest.MapFS{"lab.asc": {Data: []byte(text)}}, "/etc/apt/keyrings")
+	m.shell(`echo 'deb [signed-by=/etc/apt/keyrings/lab.asc] file:/srv/signed ./' > /etc/apt/sources.list.d/lab.list
+chmod 0755 /etc/apt/keyrings
+chmod 0644 /etc/apt/keyrings/lab.asc
+apt-get -q -o APT::Update::Error-Mode=any update >&2
+apt-get -q install -y lab-signed >&2
+mkdir -p /etc/sudoers.d
+echo '%staff ALL=(root) NOPASSWD: /bin/true' > /etc/sudoers.d/staff
+chmod 0440 /etc/sudoers.d/staff`)
+	if said := m.shell("tenet import --all files,packages,services,users /etc/apt /etc/sudoers.d --out /root/site"); strings.Contains(said, "sudoers.d/staff") {
+		t.Errorf("a file without a secret is left out:\n%s", said)
+	}
+	bare := bootAs(t, "another")
+	signedRepository(bare)
+	m.hand(bare)
+	bare.apply()
+	if again := bare.apply(); len(again) > 0 {
+		t.Errorf("on another machine a second apply changed %q", again)
+	}
+	bare.shell("grep -qx 1.0 /usr/share/lab/lab-signed && grep -q NOPASSWD /etc/sudoers.d/staff")
 }

@@ -115,13 +115,13 @@ func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe 
 	if done.Outcome != states.Changed {
 		m.Errorf("%s\nthe apply left it %s", what, done.Outcome)
 	}
-	if foretold, made := described(m, planned), described(m, done); !maps.Equal(foretold, made) {
+	if foretold, made := described(m.T, planned), described(m.T, done); !maps.Equal(foretold, made) {
 		m.Errorf("%s\nthe plan foretold %v\nand done was   %v", what, foretold, made)
 	}
 	if !repeats(l.Type) {
 		l.nothingToDo(m, what)
 	}
-	return slices.Collect(maps.Keys(described(m, done)))
+	return slices.Collect(maps.Keys(described(m.T, done)))
 }
 
 // nothingToDo plans and applies what is there already.
@@ -157,7 +157,7 @@ func (l lifecycle) only(m *machine, what string, r result) states.Event {
 }
 
 // described gives what an event says of each attribute that changes, as JSON.
-func described(t *machine, e states.Event) map[string]string {
+func described(t *testing.T, e states.Event) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, c := range e.Changes {

@@ -51,9 +51,10 @@ func TestServer(t *testing.T) {
 	first := bareServer(t, "first", key)
 	manyParts(first)
 
-	plan, _ := first.foretold()
-	if sure := len(addresses(slices.Collect(maps.Values(plan)), func(e states.Event) bool { return e.Certain != nil && *e.Certain })); sure < 100 {
-		t.Errorf("the plan is certain of %d of %d parts only", sure, len(plan))
+	// Much of it installs packages and starts services, which may do anything to the rest: what
+	// is certain is found out by foretold, and on a server that is up by idle.
+	if plan, _ := first.foretold(); len(plan) < 100 {
+		t.Errorf("the plan has %d rows only", len(plan))
 	}
 	first.idle()
 	serves(first, dir)

@@ -129,6 +129,7 @@ func TestSSHCannotBeReached(t *testing.T) {
 		{name: "unknownkey", config: "HostKeyAlias unknown.example.test", says: "is not known here"},
 		{name: "changedkey", config: "HostKeyAlias changed.example.test", says: "not the one that is known"},
 		{name: "wronguser", attributes: `user = "stranger"`, says: "stranger.*|[Pp]ermission denied"},
+		{name: "expired", prepare: "chage -E 0 a-expired", says: "ended the connection before a login: Your account has expired"},
 		{name: "refused", attributes: "port = 2201", says: "refused"},
 		{name: "noname", attributes: `address = "no-such-host"`, says: "resolve|not known|no such"},
 		{name: "stopped", attributes: "port = 2202", says: "in time|timed out|did not answer|does not answer|no answer"},

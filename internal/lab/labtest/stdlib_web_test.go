@@ -252,7 +252,7 @@ component "database" {
 	m.site(strings.Replace(site, `"8MB"`, `"much"`, 1))
 	says(t, m.fails("component.database.state.settings.file.reload"), "work_mem")
 	m.site(strings.Replace(site, `method = "peer"`, `method = "no-such-method"`, 1))
-	m.fails("component.database.state.access.file.rules")
+	m.fails("component.database.state.settings.file.access")
 	m.gives(psql("SELECT count(*) FROM pg_hba_file_rules WHERE error IS NOT NULL"), "0")
 	m.settles(strings.Replace(site, `"8MB"`, `"9MB"`, 1))
 	m.gives(psql("SELECT current_setting('work_mem')"), "9MB")

@@ -158,7 +158,7 @@ func rowOf(ev *states.Event) (r row, acts bool) {
 			r.Class, r.Mark = "none", "·"
 		}
 	}
-	r.Maybe = acts && ev.Certain != nil && !*ev.Certain
+	r.Maybe = ev.Certain != nil && !*ev.Certain
 	if ev.Error != nil {
 		r.Problem, r.Hint = clean(ev.Error.Message), clean(ev.Error.Hint)
 	}

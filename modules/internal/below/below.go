@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -166,6 +167,9 @@ func Compare(ctx context.Context, h host.Host, w Wanted) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if seen, err = r.leaveMounts(ctx, seen); err != nil {
+		return nil, err
+	}
 	f := &Found{seen: seen, kept: map[string]bool{}}
 	for _, name := range r.others {
 		for name != "." {
@@ -178,6 +182,31 @@ func Compare(ctx context.Context, h host.Host, w Wanted) (*Found, error) {
 		f.Present = f.Present || e.Kind != host.Directory || !f.kept[e.Name]
 	}
 	return f, r.compare(h, d, f)
+}
+
+// leaveMounts takes out what another file system is mounted on, and says so. Where
+// something is wanted there it is an error.
+func (r *reading) leaveMounts(ctx context.Context, seen []host.TreeEntry) ([]host.TreeEntry, error) {
+	var errs []error
+	seen = slices.DeleteFunc(seen, func(e host.TreeEntry) bool {
+		if !e.Mount || e.Name == "." {
+			return false
+		}
+		at := Shown(path.Join(r.Path, e.Name))
+		below := func(name string) bool { return strings.HasPrefix(name, e.Name+"/") }
+		inside := slices.ContainsFunc(slices.Collect(maps.Keys(r.want)), below)
+		if want := r.want[e.Name]; inside || want != nil && want.Kind != host.Directory {
+			errs = append(errs, &states.AdviceError{
+				Err:  fmt.Errorf("%s: %w", at, host.ErrMount),
+				Hint: "exclude it, and declare a part of its own for what shall be in it",
+			})
+		}
+		delete(r.want, e.Name)
+		r.others = append(r.others, e.Name)
+		states.Note(ctx, at+" stays as it is: "+host.ErrMount.Error())
+		return true
+	})
+	return seen, errors.Join(errs[:min(len(errs), 5)]...)
 }
 
 func newReading(w Wanted) *reading {

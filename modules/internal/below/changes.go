@@ -156,11 +156,12 @@ func (r *reading) loadTexts(d host.Dir, c *change) bool {
 		c.have.Size > shownSize || c.want.Size > shownSize {
 		return false
 	}
-	dir, closeDir, err := host.EnterBelow(d, path.Dir(c.name))
+	at := host.NewCursor(d)
+	defer at.Close()
+	dir, err := at.To(path.Dir(c.name))
 	if err != nil {
 		return false
 	}
-	defer closeDir()
 	from, _, err := dir.Open(path.Base(c.name))
 	if err != nil {
 		return false

@@ -72,7 +72,12 @@ func makeRoot(h host.Host, w Wanted, meta host.Meta) error {
 // Remove takes away what Compare has seen, and the directory if nothing else is
 // in it.
 func Remove(ctx context.Context, h host.Host, name string, f *Found) error {
-	root, err := host.OpenDir(h, name)
+	place, err := host.OpenPlace(h, name)
+	if err != nil {
+		return err
+	}
+	defer place.Dir.Close()
+	root, err := place.Dir.Enter(place.Name)
 	if err != nil {
 		return err
 	}
@@ -93,7 +98,7 @@ func Remove(ctx context.Context, h host.Host, name string, f *Found) error {
 		}
 		return nil
 	}
-	return h.Remove(name)
+	return place.Dir.Remove(place.Name)
 }
 
 // clear removes what shall not be there, or stands in the way; what is in a
@@ -117,11 +122,13 @@ func (a *writing) meta(e host.TreeEntry) host.Meta {
 // directories makes the directories, those above first, such that they can be
 // filled; finish gives them their modes.
 func (a *writing) directories(changes []change) error {
+	at := host.NewCursor(a.root)
+	defer at.Close()
 	for _, c := range changes {
 		if c.want == nil || c.want.Kind != host.Directory {
 			continue
 		}
-		dir, leave, err := host.EnterBelow(a.root, path.Dir(c.name))
+		dir, err := at.To(path.Dir(c.name))
 		if err != nil {
 			return err
 		}
@@ -136,7 +143,6 @@ func (a *writing) directories(changes []change) error {
 		default:
 			err = dir.SetMeta(path.Base(c.name), meta)
 		}
-		leave()
 		if err != nil {
 			return err
 		}
@@ -147,15 +153,15 @@ func (a *writing) directories(changes []change) error {
 // finish gives directories the modes with which they could not have been filled,
 // those below first.
 func (a *writing) finish(changes []change) error {
+	at := host.NewCursor(a.root)
+	defer at.Close()
 	for _, c := range slices.Backward(changes) {
 		if c.want == nil || c.want.Kind != host.Directory || writable(a.mode(*c.want)) == a.mode(*c.want) {
 			continue
 		}
-		dir, leave, err := host.EnterBelow(a.root, path.Dir(c.name))
+		dir, err := at.To(path.Dir(c.name))
 		if err == nil {
-			name := path.Base(c.name)
-			err = dir.SetMeta(name, a.meta(*c.want))
-			leave()
+			err = dir.SetMeta(path.Base(c.name), a.meta(*c.want))
 		}
 		if err != nil {
 			return err
@@ -187,19 +193,25 @@ func (a *writing) files(parent context.Context, changes []change) error {
 		groups[dir] = append(groups[dir], c)
 	}
 	var running sync.WaitGroup
-	free := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+	free := make(chan *host.Cursor, 2*runtime.GOMAXPROCS(0))
+	for range cap(free) {
+		free <- host.NewCursor(a.root)
+	}
 	for _, dir := range order {
 		for some := range slices.Chunk(groups[dir], atOnce) {
-			free <- struct{}{}
+			at := <-free
 			running.Go(func() {
-				defer func() { <-free }()
-				if err := a.some(ctx, dir, some); err != nil {
+				defer func() { free <- at }()
+				if err := a.some(ctx, at, dir, some); err != nil {
 					cancel(err)
 				}
 			})
 		}
 	}
 	running.Wait()
+	for range cap(free) {
+		(<-free).Close()
+	}
 	if err := context.Cause(ctx); err != nil || a.Stream == nil {
 		return err
 	}
@@ -217,18 +229,13 @@ func (a *writing) stream(ctx context.Context, changes []change) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	last, dir, leave := "", host.Dir(nil), func() {}
-	defer func() { leave() }()
+	at := host.NewCursor(a.root)
+	defer at.Close()
 	err := a.Stream(ctx, func(name string) bool { return todo[name] != nil }, func(name string, c host.Content) error {
 		want := todo[name]
-		if in := path.Dir(name); dir == nil || in != last {
-			leave()
-			var err error
-			if dir, leave, err = host.EnterBelow(a.root, in); err != nil {
-				dir, leave = nil, func() {}
-				return err
-			}
-			last = in
+		dir, err := at.To(path.Dir(name))
+		if err != nil {
+			return err
 		}
 		delete(todo, name)
 		return dir.WriteFile(ctx, path.Base(name), c, a.meta(*want), a.fresh[path.Dir(name)])
@@ -240,15 +247,14 @@ func (a *writing) stream(ctx context.Context, changes []change) error {
 }
 
 // some writes files and links of one directory.
-func (a *writing) some(ctx context.Context, in string, changes []change) error {
+func (a *writing) some(ctx context.Context, at *host.Cursor, in string, changes []change) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	dir, leave, err := host.EnterBelow(a.root, in)
+	dir, err := at.To(in)
 	if err != nil {
 		return err
 	}
-	defer leave()
 	for _, c := range changes {
 		if ctx.Err() != nil {
 			return nil

@@ -67,7 +67,7 @@ func (w *walk) visit(name string, kind host.Kind) {
 		return
 	}
 	if kind == w.kind {
-		asIs, err := w.brought.asIs(w.h, name, kind)
+		asIs, err := w.brought.asIs(w.ctx, w.h, name, kind)
 		if err != nil {
 			w.wrong = append(w.wrong, err)
 		}
@@ -186,7 +186,7 @@ func (b *brought) add(name, sum string) {
 
 // asIs reports whether a package has brought what is at the path, and it is still
 // so, as far as that is known.
-func (b *brought) asIs(h host.Reader, name string, kind host.Kind) (bool, error) {
+func (b *brought) asIs(ctx context.Context, h host.Reader, name string, kind host.Kind) (bool, error) {
 	if kind != host.Regular {
 		return b.names[name], nil
 	}
@@ -199,7 +199,7 @@ func (b *brought) asIs(h host.Reader, name string, kind host.Kind) (bool, error)
 		return false, err
 	}
 	digest := md5.New()
-	_, err = io.Copy(digest, f)
+	_, err = io.Copy(digest, host.ReaderWithin(ctx, f))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -39,7 +38,7 @@ func (e Entry) String() string {
 
 // parse reads a line; false: it is a comment, or no entry.
 func parse(line string) (Entry, bool) {
-	fields := strings.FieldsFunc(strings.TrimSuffix(line, "\r"), func(r rune) bool { return r == ' ' || r == '\t' })
+	fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
 		return Entry{}, false
 	}
@@ -90,9 +89,7 @@ func Unescape(field string) string {
 }
 
 // Table is the file as its lines, which keep every byte unless they are replaced.
-type Table struct {
-	lines []string // with their ends
-}
+type Table struct{ lines lines.Text }
 
 // Load reads the table; a missing file is an empty one.
 func Load(h host.Reader) (*Table, error) {
@@ -107,22 +104,16 @@ func Load(h host.Reader) (*Table, error) {
 }
 
 // Parse takes the text of a table apart.
-func Parse(text string) *Table {
-	t := &Table{lines: strings.SplitAfter(text, "\n")}
-	if last := len(t.lines) - 1; t.lines[last] == "" {
-		t.lines = t.lines[:last]
-	}
-	return t
-}
+func Parse(text string) *Table { return &Table{lines.Parse(text)} }
 
 // Text is the inverse of Parse.
-func (t *Table) Text() string { return strings.Join(t.lines, "") }
+func (t *Table) Text() string { return t.lines.String() }
 
 // Entries gives all entries.
 func (t *Table) Entries() []Entry {
 	var out []Entry
-	for _, line := range t.lines {
-		if e, ok := parse(strings.TrimSuffix(line, "\n")); ok {
+	for _, row := range t.lines {
+		if e, ok := parse(row.Line); ok {
 			out = append(out, e)
 		}
 	}
@@ -147,28 +138,29 @@ func (t *Table) Find(what string, is func(Entry) bool) (*Entry, error) {
 	return nil, fmt.Errorf("%s has %d lines for %s: leave one of them", File, len(found), what)
 }
 
-// Put replaces the entry for which is says so, or adds one at the end.
-func (t *Table) Put(e Entry, is func(Entry) bool) {
-	for i, line := range t.lines {
-		bare := strings.TrimSuffix(line, "\n")
-		if old, ok := parse(bare); ok && is(old) {
-			t.lines[i] = e.String() + line[len(bare):]
-			return
-		}
-	}
-	if last := len(t.lines) - 1; last >= 0 && !strings.HasSuffix(t.lines[last], "\n") {
-		t.lines[last] += "\n"
-	}
-	t.lines = append(t.lines, e.String()+"\n")
-}
-
-// Delete removes the entries for which is says so.
-func (t *Table) Delete(is func(Entry) bool) {
-	t.lines = slices.DeleteFunc(t.lines, func(line string) bool {
-		e, ok := parse(strings.TrimSuffix(line, "\n"))
+// find gives the rows of entries for which is says so.
+func (t *Table) find(is func(Entry) bool) []int {
+	return t.lines.Find(func(line string) bool {
+		e, ok := parse(line)
 		return ok && is(e)
 	})
 }
+
+// Put replaces the entry for which is says so, or adds one at the end.
+func (t *Table) Put(e Entry, is func(Entry) bool) {
+	if rows := t.find(is); len(rows) > 0 {
+		t.lines[rows[0]].Line = e.String()
+		return
+	}
+	at := len(t.lines)
+	if at > 0 && t.lines[at-1].End == "" {
+		t.lines[at-1].End = t.lines.End(at - 1)
+	}
+	t.lines = t.lines.Insert(at, e.String())
+}
+
+// Delete removes the entries for which is says so.
+func (t *Table) Delete(is func(Entry) bool) { t.lines = t.lines.Without(t.find(is), -1) }
 
 // Save writes the table, and lets systemd make its units anew of it.
 func (t *Table) Save(ctx context.Context, h host.Host) error {

@@ -18,8 +18,12 @@ import (
 // Text is a file as its lines.
 type Text []Row
 
-// Row is one line, and how it ends: "\n", "\r\n" or, only the last, "".
-type Row struct{ Line, End string }
+// Row is one line, and how it ends: "\n", "\r\n" or, only the last, "". The first one of
+// a file may have a mark in front of it.
+type Row struct{ Line, End, Mark string }
+
+// ByteOrderMark is what some editors put in front of a text in UTF-8.
+const ByteOrderMark = "\ufeff"
 
 // Whole gives the text of a file, and describes the file. A missing one is an error
 // that wraps fs.ErrNotExist; what is no regular file is one, too, and so is one with
@@ -32,12 +36,15 @@ func Whole(h host.Reader, name string) (string, host.Info, error) {
 	if info.Kind != host.Regular {
 		return "", info, fmt.Errorf("%s is a %s, not a file", name, info.Kind)
 	}
-	content, err := host.ReadContent(h, name, info)
+	content, err := host.CopyContent(context.Background(), h, name, info) // no more than what is edited is read
 	if err != nil {
 		return "", info, err
 	}
 	s, ok := content.Inline()
-	if !ok {
+	switch {
+	case strings.HasPrefix(s, "\xff\xfe"), strings.HasPrefix(s, "\xfe\xff"):
+		err = fmt.Errorf("%s is a text in UTF-16, which is not edited in place; convert it to UTF-8", name)
+	case !ok:
 		err = fmt.Errorf("%s has %d bytes, more than the %d that are edited in place", name, content.Size(), host.InlineLimit)
 	}
 	return s, info, err
@@ -82,16 +89,23 @@ func (t Text) SaveOrRemove(ctx context.Context, h host.Writer, name string) erro
 // Parse takes a text apart.
 func Parse(s string) Text {
 	var t Text
+	s, marked := strings.CutPrefix(s, ByteOrderMark)
 	for piece := range strings.SplitAfterSeq(s, "\n") {
 		line, terminated := strings.CutSuffix(piece, "\n")
 		switch bare, cr := strings.CutSuffix(line, "\r"); {
 		case terminated && cr:
-			t = append(t, Row{bare, "\r\n"})
+			t = append(t, Row{Line: bare, End: "\r\n"})
 		case terminated:
-			t = append(t, Row{line, "\n"})
+			t = append(t, Row{Line: line, End: "\n"})
 		case piece != "":
-			t = append(t, Row{piece, ""})
+			t = append(t, Row{Line: piece})
 		}
+	}
+	if marked {
+		if len(t) == 0 {
+			t = Text{{}}
+		}
+		t[0].Mark = ByteOrderMark
 	}
 	return t
 }
@@ -100,16 +114,34 @@ func Parse(s string) Text {
 func (t Text) String() string {
 	var b strings.Builder
 	for _, r := range t {
+		b.WriteString(r.Mark)
 		b.WriteString(r.Line)
 		b.WriteString(r.End)
 	}
 	return b.String()
 }
 
-// end is how this file ends its lines.
-func (t Text) end() string {
-	if len(t) > 0 && t[0].End != "" {
-		return t[0].End
+// End is how the lines around an index end.
+func (t Text) End(at int) string {
+	for _, r := range slices.Backward(t[:at]) {
+		if r.End != "" {
+			return r.End
+		}
+	}
+	if at < len(t) && t[at].End != "" {
+		return t[at].End
+	}
+	return "\n"
+}
+
+// EndAt is how the lines around an offset in a text end.
+func EndAt(text string, offset int) string {
+	i := strings.LastIndexByte(text[:offset], '\n')
+	if i < 0 {
+		i = strings.IndexByte(text, '\n')
+	}
+	if i > 0 && text[i-1] == '\r' {
+		return "\r\n"
 	}
 	return "\n"
 }
@@ -118,12 +150,16 @@ func (t Text) end() string {
 // that habit.
 func (t Text) Insert(at int, added ...string) Text {
 	rows := make(Text, len(added))
+	end := t.End(at)
 	for i, line := range added {
-		rows[i] = Row{line, t.end()}
+		rows[i] = Row{Line: line, End: end}
 	}
 	t = slices.Clone(t)
 	if last := len(t) - 1; at == len(t) && last >= 0 && t[last].End == "" && len(rows) > 0 {
-		t[last].End, rows[len(rows)-1].End = t.end(), ""
+		t[last].End, rows[len(rows)-1].End = end, ""
+	}
+	if at == 0 && len(t) > 0 && len(rows) > 0 {
+		rows[0].Mark, t[0].Mark = t[0].Mark, ""
 	}
 	return slices.Insert(t, at, rows...)
 }
@@ -177,8 +213,11 @@ func (t Text) Without(rows []int, keep int) Text {
 			out = append(out, r)
 		}
 	}
-	if bare && len(out) > 0 {
-		out[len(out)-1].End = ""
+	if last := len(out) - 1; bare && last >= 0 && out[last].Line != "" { // a blank line is nothing but its end
+		out[last].End = ""
+	}
+	if len(out) > 0 {
+		out[0].Mark = t[0].Mark
 	}
 	return out
 }

@@ -1,10 +1,15 @@
 package lines
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
 
 // What is not touched keeps every byte.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "a", "a\n", "a\r\nb\n", "\n\n", "a\rb", "\r\n"} {
+	for _, s := range []string{"", "a", "a\n", "a\r\nb\n", "\n\n", "a\rb", "\r\n", "\ufeff", "\ufeffa\n\ufeff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -22,6 +27,10 @@ func TestSet(t *testing.T) {
 		{"a\nb\nc\nB\n", "a\nnew\nc\n", "a\nc\n"},
 		{"a\r\nb", "a\r\nnew", "a"},
 		{"b\nB", "new", ""},
+		{"\ufeffb\r\nc\n", "\ufeffnew\r\nc\n", "\ufeffc\n"},
+		{"\ufeffa\n", "\ufeffa\nnew\n", "\ufeffa\n"},
+		{"a\nc\r\n", "a\nc\r\nnew\r\n", "a\nc\r\n"}, // as the line above ends
+		{"\nb", "\nnew", "\n"},
 	} {
 		text := Parse(c.text)
 		if got := text.Set(text.Find(is), "new").String(); got != c.set {
@@ -33,5 +42,23 @@ func TestSet(t *testing.T) {
 		if text.String() != c.text {
 			t.Errorf("%q was changed in place: %q", c.text, text)
 		}
+	}
+}
+
+// A mark stays in front of the first line, whichever that is.
+func TestInsertAtTheTop(t *testing.T) {
+	if is := Parse("\ufeffa\r\nb\n").Insert(0, "x").String(); is != "\ufeffx\r\na\r\nb\n" {
+		t.Errorf("%q", is)
+	}
+}
+
+// A text in UTF-16 would get lines in another encoding.
+func TestOtherEncodings(t *testing.T) {
+	h := host.NewMemory()
+	if err := h.WriteFile(t.Context(), "/a", host.Text("\xff\xfea\x00\n\x00"), host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(h, "/a"); err == nil || !strings.Contains(err.Error(), "convert it to UTF-8") {
+		t.Error(err)
 	}
 }

@@ -99,10 +99,7 @@ func Unusual(h host.Host, name string) (user, group *string) {
 	if err != nil {
 		return nil, nil
 	}
-	uid, gid := 0, 0
-	if a, ok := h.(host.Actor); ok {
-		uid, gid = a.Actor()
-	}
+	uid, gid := h.Actor()
 	if parent, err := h.Lstat(path.Dir(name)); err == nil && parent.Mode&fs.ModeSetgid != 0 {
 		gid = parent.GID
 	}

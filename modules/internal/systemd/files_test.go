@@ -17,6 +17,8 @@ type swapping struct {
 	then  func()
 }
 
+func (s *swapping) Still() host.Host { return host.StillByPath(s) }
+
 func (s *swapping) Lstat(name string) (host.Info, error) {
 	info, err := s.Memory.Lstat(name)
 	if name == s.at && s.then != nil {

@@ -3,31 +3,25 @@ package trees
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
-// Remove removes what is at the path with all that is below it. Symbolic
-// links are removed, never followed.
+// Remove removes what is at the path with all that is below it; see host.RemoveAll.
 func Remove(ctx context.Context, h host.Host, name string) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	info, err := h.Lstat(name)
+	at, err := host.OpenPlace(h, name)
 	if err != nil {
 		return err
 	}
-	if info.Kind == host.Directory {
-		entries, err := h.ReadDir(name)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if err := Remove(ctx, h, path.Join(name, e.Name)); err != nil {
-				return err
-			}
-		}
+	defer at.Dir.Close()
+	err = host.RemoveAll(ctx, at.Dir, at.Name)
+	if mount, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, host.ErrMount) {
+		return &states.AdviceError{Err: fmt.Errorf("%s: %w", path.Join(path.Dir(name), mount.Path), host.ErrMount), Hint: "unmount it, or leave the directory alone"}
 	}
-	return h.Remove(name)
+	return err
 }

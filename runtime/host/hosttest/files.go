@@ -84,7 +84,7 @@ func writing() map[string]func(*tester) {
 		"large content": func(x *tester) {
 			text := strings.Repeat("0123456789abcdef", host.InlineLimit/8)
 			x.write("f", text)
-			c, err := host.ReadContent(x, x.at("f"), x.lstat("f"))
+			c, err := host.ReadContent(x.Context(), x, x.at("f"), x.lstat("f"))
 			x.must(err)
 			if _, inline := c.Inline(); inline || c.Size() != int64(len(text)) {
 				x.Fatalf("%d bytes, in memory: %v", c.Size(), inline)

@@ -18,7 +18,7 @@ type Open func(t *testing.T) (h host.Host, dir string)
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
 	for _, group := range []map[string]func(*tester){
-		writing(), directories(), links(), meta(), removing(), paths(),
+		writing(), directories(), links(), meta(), removing(), paths(), rights(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -40,9 +40,7 @@ type tester struct {
 
 func newTester(t *testing.T, h host.Host, dir string) *tester {
 	x := &tester{T: t, Host: h, dir: dir}
-	if a, ok := h.(host.Actor); ok {
-		x.uid, x.gid = a.Actor()
-	}
+	x.uid, x.gid = h.Actor()
 	x.other = x.gid
 	if x.uid == 0 {
 		x.other = 12345

@@ -8,9 +8,11 @@ machine "debian" {
   package "openssl" {
     available = ["3.0.11-1"]
   }
-  command "nginx" {
-    argv    = ["nginx", "-t", "-q"]
-    package = "nginx"
+  command "sh" {
+    argv = ["sh", "-c", "*", "accepted", "*"]
+  }
+  command "sh" {
+    argv = ["sh", "-c", "*", "pair", "*", "*"]
   }
   command "openssl" {
     argv    = ["openssl", "req", "..."]

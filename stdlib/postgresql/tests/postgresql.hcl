@@ -8,9 +8,10 @@ machine "debian" {
     }
   }
   user "postgres" {}
-  command "runuser" {
-    argv = ["runuser", "-u", "postgres", "--", "/usr/lib/postgresql/15/bin/postgres", "..."]
+  command "sh" {
+    argv = ["sh", "-c", "*", "accepted", "..."]
   }
+  command "rm" {}
 }
 
 case "settings that need a restart get one" {
@@ -54,7 +55,8 @@ case "settings that the server refuses are not put in place" {
     file "/etc/postgresql/15/main/postgresql.conf" {}
     directory "/etc/postgresql/15/main/conf.d" {}
     user "postgres" {}
-    command "runuser" {
+    command "sh" {
+      argv      = ["sh", "-c", "*", "accepted", "..."]
       exit_code = 1
       stderr    = "invalid value for parameter \"work_mem\""
     }

@@ -1,0 +1,42 @@
+package lang_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/lang"
+)
+
+// work counts what one host's evaluation of a site allocates in which 100 parts ask for
+// n hosts.
+func work(t *testing.T, n int) float64 {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "host \"web%d\" {}\n", i)
+	}
+	for i := range 100 {
+		fmt.Fprintf(&text, "file \"/etc/%d\" {\n  content = hosts(\"*\")[3].name\n}\n", i)
+	}
+	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(text.String())}}, lang.Options{Registry: registry()})
+	if len(list) > 0 {
+		t.Fatal(list.Error())
+	}
+	return testing.AllocsPerRun(3, func() {
+		d, list := site.For(context.Background(), lang.Target{Host: "web7"})
+		if len(list) > 0 || len(d.List) != 100 {
+			t.Fatal(list.Error())
+		}
+	})
+}
+
+// What hosts(PATTERN) costs a host does not grow with the number of hosts, so that of all
+// hosts does not grow with its square.
+func TestHostsCostOnce(t *testing.T) {
+	few, many := work(t, 10), work(t, 510)
+	if grown := many - few; grown > 5*500 {
+		t.Errorf("with 500 hosts more, a host's evaluation allocates %.0f times more (%.0f, %.0f)", grown, few, many)
+	}
+}

@@ -1,0 +1,310 @@
+package runtime
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
+)
+
+// effect is what a plan does not know: an act whose effects cannot be foreseen, or
+// one of which the plan is not certain.
+type effect struct {
+	part       string // its address
+	invocation string
+	identity   string // of the resource that it leaves as it is wanted; empty: of none
+	how        string // see taint
+
+	anything bool     // it may touch whatever there is
+	paths    []string // else all that it touches is at or below these
+}
+
+// effects are those of a plan. What one of them may touch is not certain wherever an
+// apply may come to it in the first place, so a plan that finds another one
+// is made again, with that one known from its start.
+type effects struct {
+	known     []*effect
+	byPart    map[string]*effect
+	behind    map[string]bits   // by invocation, what an apply does before it
+	within    map[string][]bits // likewise of the parts of one
+	questions []question        // which were answered by no
+	again     bool              // one of these answers was wrong
+}
+
+// question is whether what something looks at is certain.
+type question struct {
+	node     *node
+	part     string
+	identity string
+	trace    *host.Trace
+}
+
+// foreseen begins a plan with the effects that the one before has found.
+func (f *effects) foreseen() *effects {
+	next := &effects{byPart: map[string]*effect{}}
+	for _, x := range f.known {
+		next.known = append(next.known, x)
+		next.byPart[x.part] = x
+	}
+	return next
+}
+
+// doubt gives the effect that makes it uncertain what a part finds, the nearest in
+// StateRun order; nil: there is none.
+func (e *engine) doubt(q question) (nearest *effect) {
+	if !e.planning() {
+		return nil
+	}
+	for _, x := range e.effects.known {
+		if (nearest == nil || e.nearer(q.node, x, nearest)) && e.mayPrecede(x, &q) && e.couldTouch(x, &q) {
+			nearest = x
+		}
+	}
+	if nearest == nil && !e.effects.again {
+		e.effects.questions = append(e.effects.questions, q)
+	}
+	return nearest
+}
+
+// nearer reports whether an effect is the better reason: it may touch anything, or is
+// certain to come first rather than only possible, or closer.
+func (e *engine) nearer(n *node, x, than *effect) bool {
+	if x.anything != than.anything {
+		return x.anything
+	}
+	at, before := e.nodes[x.invocation].order, e.nodes[than.invocation].order
+	if (at <= n.order) != (before <= n.order) {
+		return at <= n.order
+	}
+	if at <= n.order {
+		return at >= before
+	}
+	return at < before
+}
+
+// because is the effect as the reason why what somebody looks at is not certain; empty:
+// there is none.
+func (e *engine) because(x *effect, q *question) string {
+	if x == nil {
+		return ""
+	}
+	if at := e.nodes[x.invocation]; at == q.node && !at.inv.Parallel || e.behind(q.node).has(at.order) {
+		return (&taint{by: x.part, how: x.how}).reason()
+	}
+	return x.part + ", " + x.how + ", may come before it"
+}
+
+// asThingsAre begins the reason of a row of a plan that would do nothing, if it was not for
+// something before it.
+func asThingsAre(outcome, reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return outcome + " as things are; " + reason
+}
+
+// hasEffects tells the engine what the part may touch that nobody knows. One that is not
+// certain since a program may come first ends as it is wanted all the same, and does more than
+// the plan says only after that program: it makes nothing uncertain that the program does not.
+func (s *step) hasEffects(cause *effect) {
+	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain}
+	switch {
+	case s.unforeseen:
+		x.how = unforeseeable
+		if s.maybe == "" && !s.module.IsAct() {
+			x.identity = s.identity()
+		}
+	case s.maybe == "" || s.outcome == states.Failed || s.shaken && cause.anything:
+		return
+	}
+	x.paths, x.anything = s.reach()
+	if x.anything || len(x.paths) > 0 {
+		s.engine.addEffect(x)
+	}
+}
+
+// reach gives the paths at or below which is all that the part changes, unless it may
+// change anything.
+func (s *step) reach() (paths []string, anything bool) {
+	if s.module == nil || s.module.IsAct() {
+		return nil, s.module == nil || s.outcome != states.Changed || s.unforeseen // else it only reads
+	}
+	written, all := s.trace.Written()
+	paths = slices.Compact(slices.Sorted(slices.Values(append(written, s.module.Paths(s.part.Values)...))))
+	incomplete := s.unforeseen || s.outcome != states.Changed || s.module.Batch != nil
+	return paths, !all || incomplete && (s.lateKey() || len(s.module.Paths(s.part.Values)) == 0)
+}
+
+// couldTouch reports whether an act could have touched what a part looks at, if it is
+// done before. This is all that is known of that: an act that starts a program or a
+// service may touch anything, a resource of declared paths these and what is below them, and
+// what a part looks at is what it was seen to look at. A resource that the act leaves as it is
+// wanted is read back, and so no other afterwards.
+func (e *engine) couldTouch(x *effect, q *question) bool {
+	if x.identity != "" && x.identity == q.identity {
+		return false
+	}
+	looked, all := q.trace.Looked()
+	if x.anything || !all {
+		return !all || len(looked) > 0
+	}
+	for _, p := range looked {
+		for _, touched := range x.paths {
+			if overlap(p, touched) || overlap(host.Resolve(e.shadow, p), host.Resolve(e.shadow, touched)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlap reports whether one of two paths is the other, or above it.
+func overlap(a, b string) bool {
+	a, b = path.Clean(a), path.Clean(b)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || a == "/" || strings.HasPrefix(b, a+"/")
+}
+
+// mayPrecede reports whether an apply may do an act before it comes to a part, in
+// whatever order it takes what is ready.
+func (e *engine) mayPrecede(x *effect, q *question) bool {
+	at := e.nodes[x.invocation]
+	switch {
+	case x.part == q.part:
+		return false
+	case at == q.node:
+		return e.mayPrecedeWithin(at, x.part, q.part)
+	}
+	return !e.behind(at).has(q.node.order) && !e.inOneCall(at, q.node)
+}
+
+// mayPrecedeWithin is mayPrecede of two parts of one invocation. Its guards, which are no
+// part, come first.
+func (e *engine) mayPrecedeWithin(n *node, act, part string) bool {
+	parts := ordered(n.inv.Parts)
+	index := func(address string) int {
+		return slices.IndexFunc(parts, func(p *states.Part) bool { return p.Address == address })
+	}
+	a, p := index(act), index(part)
+	if p < 0 || !n.inv.Parallel {
+		return a < p
+	}
+	return !e.waits(n, parts)[a].has(p)
+}
+
+// waits gives, for each part of an invocation whose parts go side by side, those that are
+// over by the time that it starts.
+func (e *engine) waits(n *node, parts []*states.Part) []bits {
+	if known, ok := e.effects.within[n.address]; ok {
+		return known
+	}
+	sets, at := make([]bits, len(parts)), map[string]int{}
+	for k, list := range e.sameThing(parts) {
+		sets[k] = make(bits, len(parts)/64+1)
+		for _, r := range parts[k].Requires {
+			if before, ok := at[r]; ok {
+				list = append(list, before)
+			}
+		}
+		for _, before := range list {
+			if before != k {
+				sets[k].add(before)
+				sets[k].unite(sets[before])
+			}
+		}
+		at[parts[k].Address] = k
+	}
+	if e.effects.within == nil {
+		e.effects.within = map[string][]bits{}
+	}
+	e.effects.within[n.address] = sets
+	return sets
+}
+
+// inOneCall reports whether two invocations go in one call of their module, which looks
+// at both before it does anything.
+func (e *engine) inOneCall(a, b *node) bool {
+	typ := e.batchType(a)
+	if typ == "" || typ == plain || strings.HasPrefix(typ, locked) || typ != e.batchType(b) || len(a.before) != len(b.before) {
+		return false
+	}
+	for _, n := range []*node{a, b} {
+		if e.isConfirmed(n) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.before, func(p *node) bool { return !slices.Contains(b.before, p) })
+}
+
+// isConfirmed reports whether a block around a node waits for its check.
+func (e *engine) isConfirmed(n *node) bool {
+	return slices.ContainsFunc(n.blocks, func(b *node) bool { return b.block.Confirm != nil || e.isConfirmed(b) })
+}
+
+// bits is a set of nodes, by their order.
+type bits []uint64
+
+func (b bits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
+
+func (b bits) unite(o bits) {
+	for i := range b {
+		b[i] |= o[i]
+	}
+}
+
+// behind gives all that is over by the time that an invocation starts.
+func (e *engine) behind(n *node) bits {
+	if set, ok := e.effects.behind[n.address]; ok {
+		return set
+	}
+	set, rest := make(bits, len(e.nodes)/64+1), []*node{n}
+	for len(rest) > 0 {
+		next := rest[len(rest)-1]
+		rest = rest[:len(rest)-1]
+		for _, p := range next.before {
+			if !set.has(p.order) {
+				set.add(p.order)
+				rest = append(rest, p)
+			}
+		}
+	}
+	if e.effects.behind == nil {
+		e.effects.behind = map[string]bits{}
+	}
+	e.effects.behind[n.address] = set
+	return set
+}
+
+// addEffect adds an effect, or what more it may touch than was known.
+func (e *engine) addEffect(x *effect) {
+	was := e.effects.byPart[x.part]
+	if was != nil {
+		x.anything = x.anything || was.anything
+		x.paths = slices.Compact(slices.Sorted(slices.Values(append(x.paths, was.paths...))))
+		if x.identity != was.identity {
+			x.identity = ""
+		}
+		if was.anything == x.anything && was.identity == x.identity && slices.Equal(was.paths, x.paths) {
+			return
+		}
+		e.effects.known = slices.DeleteFunc(e.effects.known, func(k *effect) bool { return k == was })
+	}
+	if x.anything { // first, for they spare a look at the paths of the others
+		e.effects.known = slices.Insert(e.effects.known, 0, x)
+	} else {
+		e.effects.known = append(e.effects.known, x)
+	}
+	e.effects.byPart[x.part] = x
+	for k := range e.effects.questions {
+		q := &e.effects.questions[k]
+		if e.effects.again {
+			return
+		}
+		e.effects.again = e.mayPrecede(x, q) && e.couldTouch(x, q)
+	}
+}

@@ -1,0 +1,129 @@
+package runtime_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// Only what looks at something can find it touched, and of acts that may come in any order
+// each makes the other one's row uncertain.
+func TestWhatAProgramCouldTouch(t *testing.T) {
+	m := machine()
+	write(t, m, "/there", "")
+	got := plan(t, m, `
+	state "a" {
+	  file "/absent" {
+	    ensure = "absent"
+	  }
+	  print "words" {
+	    message = "hello"
+	  }
+	  command "always" {
+	    argv = ["good"]
+	  }
+	  command "creates" {
+	    argv    = ["good"]
+	    creates = "/there"
+	  }
+	}
+	state "b" {
+	  command "acts" {
+	    argv = ["good"]
+	  }
+	}
+	`)
+	const beside = "state.b.command.acts, whose effects cannot be foreseen, may come before it"
+	got.want(t, map[string]string{
+		`state.a.file["/absent"]`: "no change maybe (unchanged as things are; " + beside + ")",
+		"state.a.print.words":     "no change",
+		"state.a.command.always":  "execute",
+		"state.b.command.acts":    "execute",
+		"state.a.command.creates": "no change maybe (unchanged as things are; after state.a.command.always, whose effects cannot be foreseen)",
+	})
+	if got.Counts.AsThingsAre != 2 || got.Counts.Unchanged != 3 {
+		t.Errorf("counts %+v", got.Counts)
+	}
+}
+
+// A resource that is not certain touches its paths, by whatever name, and nothing else.
+func TestWhatAResourceCouldTouch(t *testing.T) {
+	m := machine()
+	mkdir(t, m, "/d")
+	write(t, m, "/a", "a")
+	write(t, m, "/d/b", "b")
+	if err := m.Symlink("/d", "/l", host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	m.ActAs(1000, 1000)
+	got := plan(t, locked{m}, `
+	state "maybe" {
+	  file "/d/b" {
+	    content = "new"
+	  }
+	}
+	state "beside" {
+	  file "/a" {
+	    content = "a"
+	  }
+	  file "/l/b" {
+	    content = "new"
+	  }
+	}
+	`)
+	got.want(t, map[string]string{`state.beside.file["/a"]`: "no change"})
+	if row := got.row(`state.beside.file["/l/b"]`); !strings.Contains(row, `unchanged as things are; state.maybe.file["/d/b"], which is not certain`) {
+		t.Errorf("a file that may not be written by another name is %q", row)
+	}
+}
+
+// What a guard skips as things are is not shown as if it happened: neither its changes, nor
+// what comes of them.
+func TestLikelySkipped(t *testing.T) {
+	m := machine()
+	write(t, m, "/cert", "")
+	write(t, m, "/conf", "tls\n")
+	got := plan(t, m, `
+	command "restart" {
+	  argv = ["good"]
+	}
+	state "plain" {
+	  require = [command.restart]
+	  unless {
+	    exists = "/cert"
+	  }
+	  file "/conf" {
+	    content = "plain\n"
+	  }
+	}
+	state "secure" {
+	  require = [state.plain]
+	  file "/conf" {
+	    content = "tls\n"
+	  }
+	  file "/other" {
+	    only_if {
+	      missing = "/cert"
+	    }
+	  }
+	}
+	state "handler" {
+	  lazy   = true
+	  listen = [state.plain]
+	  file "/handled" {}
+	}
+	`)
+	const after = "after command.restart, whose effects cannot be foreseen"
+	got.want(t, map[string]string{
+		`state.plain.file["/conf"]`:      "skipped maybe (skipped as things are, unless: /cert exists; " + after + ")",
+		`state.secure.file["/conf"]`:     "no change maybe (unchanged as things are; " + after + ")",
+		`state.secure.file["/other"]`:    "skipped maybe (skipped as things are, only_if: /cert exists; after state.handler.file[\"/handled\"], which is not certain)",
+		`state.handler.file["/handled"]`: "create maybe (if state.plain changes)",
+	})
+	for address, ev := range got.parts {
+		if len(ev.Changes) > 0 && address != `state.handler.file["/handled"]` {
+			t.Errorf("%s shows %v", address, ev.Changes)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+//go:build lab
+
+package host_test
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// A file's capabilities stay with the program that they were given to, and go with it.
+func TestCapabilityByRoot(t *testing.T) {
+	root := t.TempDir()
+	h, name := local(t, root), filepath.Join(root, "program")
+	netRaw, err := hex.DecodeString("0100000200200000000000000000000000000000") // cap_net_raw=ep
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("one"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setxattr(name, "security.capability", netRaw, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text  string
+		stays bool
+	}{{"one", true}, {"two", false}} {
+		if err := h.WriteFile(t.Context(), "/program", host.Text(c.text), host.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := unix.Getxattr(name, "security.capability", make([]byte, 64))
+		if stays := err == nil && n == len(netRaw); stays != c.stays {
+			t.Errorf("written %q: it has %d bytes of capabilities (%v)", c.text, n, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Capabilities are what a host answers beside files, programs and accounts. They are
+// methods of every Host, and none is asked for by its type: so a host that wraps another
+// one by embedding it hands all of them on, and one that is written from scratch does
+// not compile without those that keep it from following links. What a host lacks, Limited
+// answers for it.
+//
+// A wrapper that changes what a method does is met at all ways to it only if it changes
+// OpenDir, Still and ForRun alike, as Watched does: use that.
+type Capabilities interface {
+	DirOpener
+	StillOpener
+	Stiller
+	Machine
+	Clock
+	Actor
+	Permissions
+	Runner
+	Namer
+	Syncer
+	Abandoned
+	// Running reports whether the host is the machine that the kernel runs, with mounts
+	// and processes, rather than a tree of files below a root.
+	Running() bool
+	keeper
+	opener
+	planner
+	machined
+}
+
+// planner is about what a plan knows; see Obscure and Foreseen.
+type planner interface {
+	obscure(path string) error
+	foreseen(path string) bool
+}
+
+// Limited has the Capabilities of a host that lacks them, for one that is written from
+// scratch to embed: no init system, devices or network, this machine's clock, root as the
+// acting user, who may do everything. OpenDir, OpenStill, Still and ForRun it has not,
+// since they depend on the host: see DirByPath, OpenStillByPath and StillByPath.
+type Limited struct{}
+
+// Init is Machine.Init.
+func (Limited) Init(context.Context, string) (Init, error) { return nil, lacks("an init system") }
+
+// Links is Machine.Links.
+func (Limited) Links(context.Context) (Links, error) { return nil, lacks("network devices") }
+
+// Network is Machine.Network.
+func (Limited) Network() (Network, error) { return nil, lacks("a network") }
+
+// Tune is Machine.Tune.
+func (Limited) Tune(string, string) error { return lacks("a kernel") }
+
+// Now is Clock.Now.
+func (Limited) Now() time.Time { return time.Now() }
+
+// Sleep is Clock.Sleep.
+func (Limited) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+
+// Actor is Actor.Actor.
+func (Limited) Actor() (uid, gid int) { return 0, 0 }
+
+// Credentials is Permissions.Credentials.
+func (Limited) Credentials() Credentials { return Credentials{Privileged: true} }
+
+// Access is Permissions.Access.
+func (Limited) Access(string) Access { return everything() }
+
+// TempName is Namer.TempName.
+func (Limited) TempName() string { return tempName("") }
+
+// Sync is Syncer.Sync: nothing outlives the program.
+func (Limited) Sync() error { return nil }
+
+// Abandoned is Abandoned.Abandoned.
+func (Limited) Abandoned(run, part string) []int { return nil }
+
+// EndAbandoned is Abandoned.EndAbandoned.
+func (Limited) EndAbandoned(run, part string) error { return nil }
+
+// Running is Capabilities.Running.
+func (Limited) Running() bool { return true }
+
+func (Limited) keep(_ string, _ []string, make func() (any, error)) (any, error) { return make() }
+func (Limited) opener(string) (func() (io.ReadCloser, error), error)             { return nil, nil }
+func (Limited) obscure(string) error                                             { return nil }
+func (Limited) foreseen(string) bool                                             { return false }
+func (Limited) machine() (Reader, bool)                                          { return nil, false }

@@ -1,0 +1,147 @@
+package journal
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// folderWith makes a folder of some mode with a file in it.
+func folderWith(t *testing.T, dir string, mode fs.FileMode) string {
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600), os.Chmod(dir, mode)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What others may have written to is not used, and told with its mode.
+func TestFolderThatOthersMayWriteTo(t *testing.T) {
+	for _, mode := range []fs.FileMode{0o777, 0o770, 0o702, 0o777 | fs.ModeSticky} {
+		dir := folderWith(t, filepath.Join(t.TempDir(), "state"), mode)
+		_, err := Open(dir)
+		if unsafe, ok := errors.AsType[*UnsafeError](err); !ok || unsafe.Path != dir {
+			t.Errorf("%s: it is opened: %v", mode, err)
+		}
+		if err := CheckFolder(dir, ""); !errors.As(err, new(*UnsafeError)) {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if info, err := os.Stat(dir); err != nil || info.Mode()&^fs.ModeDir != mode {
+			t.Errorf("it was changed: %v, %v", info.Mode(), err)
+		}
+	}
+	for _, mode := range []fs.FileMode{0o700, 0o755} {
+		if _, err := Open(folderWith(t, filepath.Join(t.TempDir(), "state"), mode)); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
+
+// An empty folder of one's own, such as one that a loose umask has made, becomes private.
+func TestEmptyFolderBecomesPrivate(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// What belongs to another account is not relied on, unless that is root.
+func TestFolderOfAnotherAccount(t *testing.T) {
+	for _, c := range []struct {
+		owner, own int
+		want       bool
+	}{{0, 0, true}, {0, 1000, true}, {1000, 1000, true}, {1000, 0, false}, {1000, 1001, false}} {
+		if isTrusted(c.owner, c.own) != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return // nobody else can give a folder away
+	}
+	dir := folderWith(t, filepath.Join(t.TempDir(), "state"), 0o700)
+	if err := os.Chown(dir, 1234, 1234); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); !errors.As(err, new(*UnsafeError)) {
+		t.Errorf("it is opened: %v", err)
+	}
+	above := filepath.Dir(dir)
+	if err := errors.Join(os.Chown(dir, 0, 0), os.Chown(above, 1234, 1234)); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckFolder(dir, ""); !errors.As(err, new(*UnsafeError)) {
+		t.Errorf("below a folder of another account: %v", err)
+	}
+	if err := CheckFolder(dir, above); err != nil {
+		t.Errorf("within a tree of another account: %v", err)
+	}
+}
+
+// Who can exchange the folder for another one is as dangerous as who can write to it;
+// the sticky bit keeps them from it.
+func TestFolderThatCanBeExchanged(t *testing.T) {
+	above := t.TempDir()
+	dir := folderWith(t, filepath.Join(above, "a", "state"), 0o700)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for mode, safe := range map[fs.FileMode]bool{0o755: true, 0o777: false, 0o777 | fs.ModeSticky: true, 0o775: true} {
+		if err := os.Chmod(above, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{dir, link, filepath.Join(above, "new", "state")} {
+			if err := CheckFolder(path, ""); safe != (err == nil) || err != nil && !errors.As(err, new(*UnsafeError)) {
+				t.Errorf("%s below %s: %v", path, mode, err)
+			}
+		}
+	}
+}
+
+// The number that stands for no account is one like any other where the user namespace
+// has it.
+func TestNobodysNumber(t *testing.T) {
+	for uidMap, want := range map[string]bool{
+		"         0          0 4294967295\n": true,
+		"         0     100000      65536\n": true,
+		"         0     100000      65534\n": false,
+		"         0       1000          1\n": false,
+		"0 1000 1\n1 100000 65533\n":         false,
+		"0 1000 1\n1 100000 65536\n":         true,
+		"":                                   true,
+		"what is this":                       true,
+	} {
+		if isMapped(uidMap, overflowUID) != want {
+			t.Errorf("%q: it is mapped: %v", uidMap, !want)
+		}
+	}
+	if isNobodys(1000) {
+		t.Error("an account's number is nobody's")
+	}
+}
+
+// The owner of that number is refused above the state folder of root.
+func TestFolderBelowNobody(t *testing.T) {
+	uidMap, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 || !isMapped(string(uidMap), overflowUID) {
+		return // only root, where the number is an account, can give a folder to it
+	}
+	above := t.TempDir()
+	dir := folderWith(t, filepath.Join(above, "state"), 0o700)
+	if err := os.Chown(above, overflowUID, overflowUID); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckFolder(dir, ""); !errors.As(err, new(*UnsafeError)) {
+		t.Errorf("below a folder of the number %d: %v", overflowUID, err)
+	}
+}

@@ -1,0 +1,125 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
+)
+
+// What is put back goes where it came from. Where the directory belongs to somebody else
+// they may have put another in its place meanwhile, or a link: what was in their own file
+// would then be written over one that they may not touch.
+
+// errMoved is that of a path that leads elsewhere than it did.
+var errMoved = errors.New("somebody has put another directory, or a link, in the place of one on the way to it, so it is not put back")
+
+// errNoPlace says that there is no directory in which something could stand.
+var errNoPlace = errors.New("the directory that it was in is not there")
+
+// place opens the directory in which a path stood that is to be put back: the very one that
+// it was when the path was kept, or one that nobody else can have put there. Who opens it
+// closes it.
+func (u *undo) place(h host.Host, f journal.Former) (host.Place, error) {
+	at, err := host.OpenPlace(h.Still(), f.Path)
+	switch {
+	case host.IsLink(err):
+		return host.Place{}, errMoved
+	case isNoDirectory(err):
+		return host.Place{}, fmt.Errorf("%w: %w", errNoPlace, err)
+	case err != nil:
+		return host.Place{}, err
+	}
+	now, err := at.Dir.Lstat(".")
+	if err == nil && u.isSame(f, now) {
+		return at, nil
+	}
+	if err = errors.Join(err, at.Dir.Close()); err != nil {
+		return host.Place{}, err
+	}
+	at.Dir, err = openOwn(h, path.Dir(f.Path))
+	return at, err
+}
+
+// isSame reports whether a directory is the one that a path was kept in, or what this undo
+// has made in the place of that.
+func (u *undo) isSame(f journal.Former, now host.Info) bool {
+	if again, ok := u.remade[f.Dir]; ok && f.Dir != (journal.DirID{}) {
+		return again.Is(now, journal.BootID())
+	}
+	return f.Dir.Is(now, f.Boot)
+}
+
+// openOwn opens a directory step by step, if all on the way to it belong to root or the
+// acting account, and nobody else may rename what is in them.
+func openOwn(h host.Host, dir string) (host.Dir, error) {
+	uid, _ := h.Actor()
+	at, err := h.OpenDir("/")
+	steps := strings.FieldsFunc(dir, func(r rune) bool { return r == '/' })
+	for i := 0; err == nil; i++ {
+		var info host.Info
+		if info, err = at.Lstat("."); err == nil && !isOwn(info, uid) {
+			err = errMoved
+		}
+		if err == nil && i == len(steps) {
+			return at, nil
+		}
+		var next host.Dir
+		if err == nil {
+			next, err = at.Enter(steps[i])
+		}
+		err = errors.Join(err, at.Close())
+		at = next
+	}
+	return nil, err
+}
+
+func isOwn(dir host.Info, uid int) bool {
+	return (dir.UID == 0 || dir.UID == uid) && (dir.Mode&0o022 == 0 || dir.Mode&fs.ModeSticky != 0)
+}
+
+// ledElsewhere says why what stands at some paths is not to be removed: somebody else has, or
+// may have, put a link on the way to it since it was made.
+func ledElsewhere(h host.Host, paths []string) string {
+	for _, name := range paths {
+		if link := linkOfOthers(h, name, 0); link != "" {
+			return "the link " + link + " on the way to it was put there by somebody else, or may have been; remove what is meant by hand, and let go of it with tenet forget"
+		}
+	}
+	return ""
+}
+
+// linkOfOthers gives the first symbolic link on the way to a path, its end apart, that others
+// than root and the acting account decide about; empty: there is none.
+func linkOfOthers(h host.Host, name string, depth int) string {
+	uid, _ := h.Actor()
+	at, steps := "/", strings.FieldsFunc(path.Dir(name), func(r rune) bool { return r == '/' })
+	for _, step := range steps {
+		next := path.Join(at, step)
+		link, err := h.Lstat(next)
+		if err != nil || link.Kind != host.Symlink {
+			at = next
+			continue
+		}
+		dir, err := h.Lstat(at)
+		if err != nil || depth > 40 || !isOwn(dir, uid) || link.UID != 0 && link.UID != uid {
+			return next
+		}
+		target, err := h.ReadLink(next)
+		if err != nil {
+			return next
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(at, target)
+		}
+		if theirs := linkOfOthers(h, path.Join(target, "x"), depth+1); theirs != "" {
+			return theirs
+		}
+		at = path.Dir(host.Resolve(h, path.Join(target, "x")))
+	}
+	return ""
+}

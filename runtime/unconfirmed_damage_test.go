@@ -1,0 +1,98 @@
+package runtime_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
+)
+
+// unconfirmedFolder gives a state folder of a run that was killed before its check had
+// ended, and the index of what it has kept.
+func unconfirmedFolder(t *testing.T) (dir, index string) {
+	t.Helper()
+	dir = t.TempDir()
+	folder, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) { newGate(t).killed(t, folder, gated("bad", ""), false) })
+	found, err := filepath.Glob(filepath.Join(dir, "runs/*/backup/index.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	index, err = filepath.Rel(dir, found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, index
+}
+
+// settles applies another site on a copy of the state folder in which the index is
+// changed, and gives how the machine and the check are then.
+func settles(t *testing.T, from, index string, changed []byte) (g *gate, end states.Event, backup string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, index), changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g = newGate(t)
+		write(t, g, "/conf", "bad")
+		g.loaded = "bad"
+		list := g.recorded(t, folder, `file "/after" { content = "later" }`+"\n", "/other").confirmed()
+		end = list[len(list)-1]
+	})
+	return g, end, filepath.Dir(filepath.Join(dir, index))
+}
+
+// A wrong byte in what a run has kept never costs what stands on the machine, nor what
+// is kept: what cannot be believed is not acted upon, and is told.
+func TestConfirmWithAWrongByte(t *testing.T) {
+	dir, index := unconfirmedFolder(t)
+	whole, err := os.ReadFile(filepath.Join(dir, index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, end, _ := settles(t, dir, index, whole); content(t, g, "/conf") != "good" || end.Outcome != states.Failed {
+		t.Fatalf("unspoilt: %q %+v", content(t, g, "/conf"), end)
+	}
+	kind := strings.Replace(string(whole), `"kind":"file"`, `"kind":""`, 1)
+	without := strings.Replace(string(whole), `"sum":"`, `"sun":"`, 1)
+	trials := [][]byte{[]byte(kind), []byte(without), []byte("\n"), []byte("{}\n"), whole[:len(whole)-3]}
+	at := strings.Index(string(whole), `"path"`)
+	for i := range whole {
+		if within := i >= at && i < at+len(`"path":"/conf","kind":"file"`); !within && i%11 != 0 { // each of them: see journal.TestWrongByte
+			continue
+		}
+		trial := slices.Clone(whole)
+		trial[i] ^= 1
+		trials = append(trials, trial)
+	}
+	for _, trial := range trials {
+		g, end, backup := settles(t, dir, index, trial)
+		copies, err := os.ReadDir(backup)
+		if content(t, g, "/conf") != "bad" || err != nil || len(copies) != 2 {
+			// A line that was not written to its end speaks of nothing that was done.
+			if !strings.HasPrefix(string(whole), string(trial)) || content(t, g, "/conf") != "bad" {
+				t.Errorf("with %q: /conf is %q, and %v are kept (%v)", trial, content(t, g, "/conf"), copies, err)
+			}
+			continue
+		}
+		if end.Outcome != "" || end.Error == nil || !strings.Contains(end.Error.Message, "line 1 of ") || !strings.Contains(end.Error.Hint, backup) {
+			t.Errorf("with %q: %+v %+v", trial, end, end.Error)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+# restore VERSION CONFIGURATION FILE: put back what FILE was before its last change, as far
+# as the server takes that.
+if [ -e "$3.~tenet~" ]; then
+	mv -f -- "$3.~tenet~" "$3"
+	runuser -u postgres -- "/usr/lib/postgresql/$1/bin/postgres" -D "$2" -C data_directory > /dev/null || rm -f -- "$3"
+else
+	rm -f -- "$3"
+fi
