@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,6 +19,9 @@ import (
 // putBack makes a path what it was, as the account that has changed it, and reports
 // whether it was something else.
 func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Content) (changed bool, err error) {
+	if f.Older && !u.isOf(f) {
+		return false, fmt.Errorf("the record of it, by an older version, has no digest, and %s has no such path: put it back by hand", f.Part)
+	}
 	a := u.engine.acting(ctx, accountOf(u.run, f.Part))
 	if a.err != nil {
 		return false, a.err
@@ -38,6 +42,22 @@ func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Conte
 		}
 	}
 	return changed, err
+}
+
+// isOf reports whether a path is one that the part which changed it names, below that or
+// beside it with more behind the name. What a part that names no path changes
+// nobody can tell: it may be.
+func (u *undo) isOf(f journal.Former) bool {
+	var paths []string
+	for i := range u.run.Invocations {
+		for _, p := range u.run.Invocations[i].Parts {
+			if m := u.engine.options.Registry.Lookup(p.Type); m != nil && p.Address == f.Part {
+				paths = append(paths, m.Paths(p.Values)...)
+			}
+		}
+	}
+	at := func(name string) bool { return strings.HasPrefix(f.Path, host.Resolve(u.engine.options.Host, name)) }
+	return len(paths) == 0 || slices.ContainsFunc(paths, at)
 }
 
 // isNoDirectory reports whether there is no directory at a path.

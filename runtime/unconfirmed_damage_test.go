@@ -1,8 +1,10 @@
 package runtime_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,5 +96,64 @@ func TestConfirmWithAWrongByte(t *testing.T) {
 		if end.Outcome != "" || end.Error == nil || !strings.Contains(end.Error.Message, "line 1 of ") || !strings.Contains(end.Error.Hint, backup) {
 			t.Errorf("with %q: %+v %+v", trial, end, end.Error)
 		}
+	}
+}
+
+// older gives an index as a version has written it whose records had no digests.
+func older(index []byte) []byte {
+	text := regexp.MustCompile(`,"(sum|boot)":"[^"]*"|,"(directory|id)":{[^}]*}`).ReplaceAllString(string(index), "")
+	return []byte(strings.ReplaceAll(text, `"kind":"absent"`, `"kind":""`))
+}
+
+// What an older version has left is put back as far as the run and the copy bear it out:
+// a wrong byte never makes it another path, nor loses what is kept.
+func TestConfirmOfAnOlderVersion(t *testing.T) {
+	dir, index := unconfirmedFolder(t)
+	sealed, err := os.ReadFile(filepath.Join(dir, index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := older(sealed)
+	if g, end, _ := settles(t, dir, index, whole); content(t, g, "/conf") != "good" || end.Outcome != states.Failed {
+		t.Fatalf("unspoilt: %q %+v", content(t, g, "/conf"), end)
+	}
+	text := string(whole)
+	trials := [][]byte{
+		[]byte(strings.Replace(text, `"kind":"file"`, `"kind":""`, 1)),
+		[]byte(strings.Replace(text, `"kind":"file"`, `"kind":"socket"`, 1)),
+		[]byte(strings.Replace(text, `"sha256":"`, `"sha256":"0`, 1)),
+		[]byte(text + text), append(slices.Clone(sealed), whole...),
+	}
+	from, to := strings.Index(text, `"block"`), strings.Index(text, `,"uid"`)
+	if from < 0 || to < from {
+		t.Fatal(text)
+	}
+	sum := strings.Index(text, `"size"`)
+	for i := range whole {
+		if mode := strings.Contains(text[max(from, i-7):i], `"mode":`); i%4 == 0 && (i >= from && i < to && !mode || i >= sum) {
+			trial := slices.Clone(whole)
+			trial[i] ^= 1
+			trials = append(trials, trial)
+		}
+	}
+	refused := 0
+	for _, trial := range trials {
+		g, end, backup := settles(t, dir, index, trial)
+		is := content(t, g, "/conf")
+		entries, err := g.ReadDir("/")
+		if names := fmt.Sprint(entries); err != nil || names != "[{after file} {conf file}]" {
+			t.Errorf("with %q: there is %s (%v)", trial, names, err)
+		}
+		if is == "good" && end.Outcome == states.Failed {
+			continue // it makes no difference
+		}
+		refused++
+		copies, err := os.ReadDir(backup)
+		if is != "bad" && is != "good" || err != nil || len(copies) != 2 || end.Outcome != "" || end.Error == nil || !strings.Contains(end.Error.Hint, backup) {
+			t.Errorf("with %q: /conf is %q, %v are kept (%v): %+v %+v", trial, is, copies, err, end, end.Error)
+		}
+	}
+	if refused < len(trials)/2 {
+		t.Errorf("%d of %d are refused", refused, len(trials))
 	}
 }

@@ -42,6 +42,9 @@ type Former struct {
 	Dir  DirID  `json:"directory,omitzero"`
 	ID   DirID  `json:"id,omitzero"`
 	Boot string `json:"boot,omitempty"`
+	// Older is set where a version of tenet has written it whose records have no digests.
+	// Only the part's own paths may be changed by it.
+	Older bool `json:"-"`
 }
 
 // DirID tells a directory from any other; zero where the host does not know.
@@ -74,6 +77,8 @@ func (d DirID) Is(now host.Info, boot string) bool {
 type Backup struct {
 	dir  string
 	disk disk
+	// stateRun reads what the run was to do.
+	stateRun func() (*states.StateRun, error)
 
 	mu    sync.Mutex
 	index *file // nil: nothing is kept by this process
@@ -85,11 +90,14 @@ type Backup struct {
 // NewBackup gives a Backup in a directory, which is made if there is none.
 func NewBackup(dir string) (*Backup, error) {
 	d, err := openDisk(dir, nil)
-	return newBackup(d, filepath.Join(dir, "backup")), err
+	noRun := func() (*states.StateRun, error) { return nil, ErrNoRun }
+	return &Backup{dir: filepath.Join(dir, "backup"), disk: d, stateRun: noRun, known: map[[2]string]bool{}}, err
 }
 
-func newBackup(d disk, dir string) *Backup {
-	return &Backup{dir: dir, disk: d, known: map[[2]string]bool{}}
+// newBackup gives that of a run.
+func (f *Folder) newBackup(id string) *Backup {
+	run := sync.OnceValues(func() (*states.StateRun, error) { return f.StateRun(id) })
+	return &Backup{dir: f.path(id, "backup"), disk: f.disk, stateRun: run, known: map[[2]string]bool{}}
 }
 
 // Backup gives the run's own, which is empty at first.
@@ -97,7 +105,7 @@ func (r *Run) Backup() *Backup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.backup == nil {
-		r.backup = newBackup(r.folder.disk, r.folder.path(r.ID(), "backup"))
+		r.backup = r.folder.newBackup(r.ID())
 	}
 	return r.backup
 }

@@ -17,7 +17,7 @@ import (
 // Backup reads what a run of the folder has kept. Wrong tells what of it cannot be
 // believed.
 func (f *Folder) Backup(id string) (*Backup, error) {
-	b := newBackup(f.disk, f.path(id, "backup"))
+	b := f.newBackup(id)
 	_, err := b.load()
 	return b, err
 }
@@ -42,32 +42,31 @@ func (b *Backup) load() (whole int64, err error) {
 		return 0, err
 	}
 	b.list, b.known, b.wrong = nil, map[[2]string]bool{}, nil
-	number := 0
+	number, lines := 0, sealedLines{}
 	for line := range bytes.Lines(data) {
 		if isTorn(line) {
 			break
 		}
 		number++
 		whole += int64(len(line))
-		former, err := readFormer(line)
+		former, err := b.readFormer(line, &lines)
 		if err != nil {
-			b.wrong = errors.Join(b.wrong, fmt.Errorf("line %d of %s is not acted upon: %w", number, name, err))
+			b.wrong = Join(b.wrong, fmt.Errorf("line %d of %s is not acted upon: %w", number, name, err))
 			continue
 		}
 		b.list, b.known[[2]string{former.Block, former.Path}] = append(b.list, former), true
 	}
+	b.refuseRepeated(name)
 	return whole, nil
 }
 
-// readFormer reads a line of the index. One without a digest is refused: it was
-// written by a version whose records a wrong byte can make mean another path.
-func readFormer(line []byte) (Former, error) {
-	sealed, err := isSealed(line)
-	if err == nil && !sealed {
-		err = errors.New("it has no digest, since an older version has written it, or it is damaged")
-	}
-	if err != nil {
+// readFormer reads a line of the index, after those before it.
+func (b *Backup) readFormer(line []byte, lines *sealedLines) (Former, error) {
+	if err := lines.check(line); err != nil {
 		return Former{}, err
+	}
+	if !lines.sealed {
+		return b.readOlder(line)
 	}
 	var x exactFormer
 	if err := json.Unmarshal(line, &x); err != nil {

@@ -39,7 +39,7 @@ func keep(t *testing.T, b *journal.Backup, h host.Host, path string, blocks ...s
 		t.Fatal(err)
 	}
 	defer at.Dir.Close()
-	return b.Keep(t.Context(), h, blocks, "file.x", at)
+	return b.Keep(t.Context(), h, blocks, "file.a", at)
 }
 
 func TestBackup(t *testing.T) {

@@ -88,6 +88,7 @@ func recorded(t *testing.T) (dir, id string) {
 	finish(t, start(t, f, meta()), journal.End{State: journal.Failed, Changed: true})
 	run := secretRun()
 	run.Revision = "sha256:2"
+	run.Blocks = []states.Block{{Address: "block.a", Members: []string{"file.a"}, Confirm: &states.Confirm{Command: []string{"check"}}}}
 	r := begin(t, f, run)
 	add(t, r, states.Event{Type: states.EventRun},
 		states.Event{Type: states.EventBegin, Address: "file.a", Handlers: []string{"state.h"}},
@@ -167,7 +168,7 @@ func TestWrongByte(t *testing.T) {
 	}
 }
 
-// What another version has written is refused, whole as it is.
+// What no version has written is refused, whole as it is.
 func TestBackupOfAnotherVersion(t *testing.T) {
 	dir, id := recorded(t)
 	index := filepath.Join(dir, "runs", id, "backup/index.jsonl")
