@@ -130,7 +130,7 @@ func TestConfirmOfAnOlderVersion(t *testing.T) {
 	}
 	sum := strings.Index(text, `"size"`)
 	for i := range whole {
-		if mode := strings.Contains(text[max(from, i-7):i], `"mode":`); i%4 == 0 && (i >= from && i < to && !mode || i >= sum) {
+		if mode := strings.Contains(text[max(0, i-7):i], `"mode":`); i%4 == 0 && (i >= from && i < to && !mode || i >= sum) {
 			trial := slices.Clone(whole)
 			trial[i] ^= 1
 			trials = append(trials, trial)
