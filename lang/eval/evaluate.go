@@ -62,6 +62,13 @@ var hostFunctions = sync.OnceValue(func() map[string]function.Function {
 // siteFunctions are those that look at the site or its secrets.
 func siteFunctions() []string { return []string{"exists", "read", "secret", "template"} }
 
+// IsFixed reports whether a function gives for the same arguments the same for every host
+// of a site, and nothing that is sensitive unless it is given that.
+func IsFixed(name string) bool {
+	_, ok := hostFunctions()[name]
+	return name == "hosts" || ok && name != "sensitive" && name != "nonsensitive"
+}
+
 // builder makes a syntax tree of data.
 type builder struct {
 	evaluation Evaluation

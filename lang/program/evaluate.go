@@ -217,20 +217,8 @@ func (e *evaluator) raw(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 			return cty.DynamicVal
 		}
 	}
-	v, diags := x.Value(ctx)
-	if len(diags) > 0 {
-		e.list.Add(eval.FromHCL(diags)...)
-		if diags.HasErrors() {
-			return cty.DynamicVal
-		}
-	}
-	if err := eval.TooLong(v); err != nil {
-		e.list.Add(eval.Diagnose(err, at(x.Range())))
-		return cty.DynamicVal
-	}
-	if x.Indexed {
-		v = eval.MarkIndexed(x.Expression, ctx, v)
-	}
+	v, list := e.kept(x, ctx)
+	e.list.Add(list...)
 	return v
 }
 

@@ -25,7 +25,7 @@ func (e *evaluator) findHosts(need bool) {
 	}
 	x.inventory(need)
 	e.hosts, e.host, e.groupNames, e.rollout = x.hosts, x.host, x.groupNames, x.rollout
-	e.someHidden = x.someHidden
+	e.someHidden, e.hostLists = x.someHidden, x.hostLists
 	e.list.Add(x.list...)
 	if !need {
 		e.site = x.site

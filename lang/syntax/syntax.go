@@ -5,12 +5,14 @@ package syntax
 
 import (
 	"slices"
+	"sync/atomic"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -58,6 +60,18 @@ type Expression struct {
 	Bad   bool // linking reported a mistake; it has no value
 	// Indexed says that it holds an index whose key is computed.
 	Indexed bool
+	// Fixed says that its value depends on nothing but what it needs and the hosts of the
+	// site: neither on a file nor on a secret, and on nothing around it.
+	Fixed bool
+	// Kept is what a fixed one that takes some work gave last; nil: it takes none.
+	Kept *atomic.Pointer[Kept]
+}
+
+// Kept is what an expression gave while the hosts of the site were these.
+type Kept struct {
+	Hosts *eval.HostLists
+	Value cty.Value
+	List  diag.List // what was found wrong
 }
 
 // Attribute gives the attribute of a name, or nil.

@@ -1,0 +1,57 @@
+package program
+
+import (
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/syntax"
+)
+
+// kept evaluates an expression whose needs are there; of one that gives the same for
+// every host it takes what another evaluation has found.
+func (e *evaluator) kept(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
+	// While there are no lists, hosts are still being evaluated.
+	if x.Kept == nil || e.hostLists == nil || e.scripted != nil || !e.fixed(x) {
+		return compute(x, ctx)
+	}
+	if known := x.Kept.Load(); known != nil && known.Hosts == e.hostLists {
+		return known.Value, known.List
+	}
+	v, list := compute(x, ctx)
+	x.Kept.Store(&syntax.Kept{Hosts: e.hostLists, Value: v, List: list})
+	return v, list
+}
+
+// fixed reports whether an expression whose needs are there gives the same for every host.
+// Then nothing in it is sensitive: what is sensitive is evaluated for each host, whose vault
+// remembers what is computed of it.
+func (e *evaluator) fixed(x *syntax.Expression) bool {
+	if !x.Fixed {
+		return false
+	}
+	for i := range x.Needs {
+		n := &x.Needs[i]
+		if n.Kind != "local" || !e.fixed(e.site.locals[n.Name].expr) {
+			return false
+		}
+	}
+	return true
+}
+
+// compute evaluates an expression; unknown with why, where that fails.
+func compute(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
+	v, diags := x.Value(ctx)
+	list := eval.FromHCL(diags)
+	if diags.HasErrors() {
+		return cty.DynamicVal, list
+	}
+	if err := eval.TooLong(v); err != nil {
+		return cty.DynamicVal, append(list, eval.Diagnose(err, at(x.Range())))
+	}
+	if x.Indexed {
+		v = eval.MarkIndexed(x.Expression, ctx, v)
+	}
+	return v, list
+}
