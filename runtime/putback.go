@@ -38,7 +38,7 @@ func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Conte
 	changed, err = p.do(ctx)
 	if p.fresh && f.Kind == host.Directory {
 		if made, lost := at.Dir.Lstat(at.Name); lost == nil {
-			u.remade[f.ID] = journal.IDOf(made)
+			u.remade[f.ID.File()] = journal.IDOf(made)
 		}
 	}
 	return changed, err

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
@@ -235,6 +236,62 @@ func TestPutBackOfARemovedFolder(t *testing.T) {
 	for _, name := range []string{"conf", "sub/conf"} {
 		if data, err := os.ReadFile(filepath.Join(s.root, "home/app", name)); err != nil || string(data) != "theirs" {
 			t.Errorf("%s holds %q, %v", name, data, err)
+		}
+	}
+}
+
+// givenAway is a shared machine on which the folder belongs to somebody else once the
+// check is tried, as the block's own program may have it.
+type givenAway struct {
+	*sharedMachine
+	owner   int  // 0: as it is
+	ageless bool // its file system keeps no births
+}
+
+func (g *givenAway) ForRun(string) host.Host { return g }
+
+func (g *givenAway) Still() host.Host { return &givenAwayStill{g.Local.Still(), g} }
+
+type givenAwayStill struct {
+	host.Host
+	m *givenAway
+}
+
+func (s *givenAwayStill) OpenDir(path string) (host.Dir, error) {
+	d, err := s.Host.OpenDir(path)
+	return &givenAwayDir{d, s.m, strings.TrimSuffix(path, "/.") == "/home/app"}, err
+}
+
+type givenAwayDir struct {
+	host.Dir
+	m     *givenAway
+	isOne bool
+}
+
+func (d *givenAwayDir) Lstat(name string) (host.Info, error) {
+	info, err := d.Dir.Lstat(name)
+	info.Birth = time.Time{}
+	if !d.m.ageless {
+		info.Birth = time.Unix(0, int64(info.ID.Inode)) // this file system may keep none
+	}
+	if d.isOne && name == "." && d.m.owner != 0 {
+		info.UID = d.m.owner
+	}
+	return info, err
+}
+
+// A folder that the block gave to somebody else is the same one. Where nobody knows when
+// it was made, it may be another that has got its number.
+func TestPutBackIntoAFolderGivenAway(t *testing.T) {
+	for _, ageless := range []bool{false, true} {
+		s := newShared(t)
+		g := &givenAway{sharedMachine: s, ageless: ageless}
+		s.onCheck = func() { g.owner = 4711 }
+		run := compile(t, modules.Standard(), theirSite).Run
+		end := carry(t, runtime.Apply, run, runtime.Options{Host: g, Origin: "/site"}).confirmed()[2]
+		data, err := os.ReadFile(s.root + "/home/app/conf")
+		if back := string(data) == "theirs"; err != nil || back == ageless || (end.Outcome == states.Failed) == ageless {
+			t.Errorf("ageless %t: it holds %q, %v; %+v %+v", ageless, data, err, end, end.Error)
 		}
 	}
 }

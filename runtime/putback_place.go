@@ -48,7 +48,7 @@ func (u *undo) place(h host.Host, f journal.Former) (host.Place, error) {
 // isSame reports whether a directory is the one that a path was kept in, or what this undo
 // has made in the place of that.
 func (u *undo) isSame(f journal.Former, now host.Info) bool {
-	if again, ok := u.remade[f.Dir]; ok && f.Dir != (journal.DirID{}) {
+	if again, ok := u.remade[f.Dir.File()]; ok && f.Dir != (journal.DirID{}) {
 		return again.Is(now, journal.BootID())
 	}
 	return f.Dir.Is(now, f.Boot)

@@ -110,15 +110,15 @@ type undo struct {
 	kept     []string        // directories that others use by now
 	unrun    []string        // handlers whose secrets nobody knows any more
 	problems []error
-	remade   map[journal.DirID]journal.DirID // directories that were put back, by what they were
-	reason   string                          // why the engine says that they run
+	remade   map[host.FileID]journal.DirID // directories that were put back, by what they were
+	reason   string                        // why the engine says that they run
 }
 
 // restore puts back the paths, the last that was changed first. What something
 // that is put back later stands in the way of is tried again after that. All of it
 // is durable on return.
 func (u *undo) restore(ctx context.Context) {
-	u.paths, u.parts, u.remade = map[string]bool{}, map[string]bool{}, map[journal.DirID]journal.DirID{}
+	u.paths, u.parts, u.remade = map[string]bool{}, map[string]bool{}, map[host.FileID]journal.DirID{}
 	pending := u.backup.Of(u.block)
 	slices.Reverse(pending)
 	if u.late { // nobody knows how far it came, nor which handlers have run

@@ -143,19 +143,31 @@ type info struct {
 	Nanos   int64       `json:"ns"`
 	Device  uint64      `json:"dev,omitempty"`
 	Inode   uint64      `json:"ino,omitempty"`
+	Birth   *time.Time  `json:"birth,omitempty"`
 	Mount   bool        `json:"mount,omitempty"`
 }
 
 func infoOf(i host.Info) *info {
-	return &info{i.Kind, i.Mode, i.UID, i.GID, i.Size, i.ModTime.Unix(), int64(i.ModTime.Nanosecond()), i.ID.Device, i.ID.Inode, i.Mount}
+	out := &info{
+		Kind: i.Kind, Mode: i.Mode, UID: i.UID, GID: i.GID, Size: i.Size, Seconds: i.ModTime.Unix(), Nanos: int64(i.ModTime.Nanosecond()),
+		Device: i.ID.Device, Inode: i.ID.Inode, Mount: i.Mount,
+	}
+	if !i.Birth.IsZero() {
+		out.Birth = &i.Birth
+	}
+	return out
 }
 
 func (i *info) host() host.Info {
 	if i == nil {
 		return host.Info{}
 	}
-	return host.Info{Kind: i.Kind, Mode: i.Mode, UID: i.UID, GID: i.GID, Size: i.Size, ModTime: time.Unix(i.Seconds, i.Nanos),
+	out := host.Info{Kind: i.Kind, Mode: i.Mode, UID: i.UID, GID: i.GID, Size: i.Size, ModTime: time.Unix(i.Seconds, i.Nanos),
 		ID: host.FileID{Device: i.Device, Inode: i.Inode}, Mount: i.Mount}
+	if i.Birth != nil {
+		out.Birth = *i.Birth
+	}
+	return out
 }
 
 type entry struct {

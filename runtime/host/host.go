@@ -125,6 +125,9 @@ type Info struct {
 	// ID tells what stands there from anything else that stands elsewhere, or has stood
 	// there; zero where the host does not know.
 	ID FileID
+	// Birth is when it was made; zero where the file system does not keep it. A directory
+	// of an overlay's lower layer gets another one with its first change.
+	Birth time.Time
 	// Mount is set where a file system is mounted on it, a bind mount of the same device
 	// included.
 	Mount bool

@@ -17,7 +17,9 @@ func describeAt(dir int, name string) (Info, error) {
 		flags |= unix.AT_EMPTY_PATH
 	}
 	var st unix.Statx_t
-	_, err := again(func() (int, error) { return 0, unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS, &st) })
+	_, err := again(func() (int, error) {
+		return 0, unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	})
 	switch {
 	case err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0:
 		return infoOfStatx(&st), nil
@@ -33,8 +35,16 @@ func infoOfStatx(st *unix.Statx_t) Info {
 		UID: int(st.Uid), GID: int(st.Gid), Size: int64(st.Size),
 		ModTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
 		ID:      FileID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino},
+		Birth:   birthOf(st),
 		Mount:   st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
 	}
+}
+
+func birthOf(st *unix.Statx_t) time.Time {
+	if st.Mask&unix.STATX_BTIME == 0 || st.Btime.Sec == 0 && st.Btime.Nsec == 0 {
+		return time.Time{}
+	}
+	return time.Unix(st.Btime.Sec, int64(st.Btime.Nsec))
 }
 
 func infoOf(st *unix.Stat_t) Info {
