@@ -69,6 +69,9 @@ type Attribute struct {
 	OfUser    bool `json:"of_user,omitempty"`
 	OfGroup   bool `json:"of_group,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
+	// OfDirectory marks a mode that is one of directories, where setuid and setgid
+	// make no program act with the rights of others.
+	OfDirectory bool `json:"-"`
 	// Within marks a directory that the part works in, which another one may set up
 	// or remove; nothing in it is the part's.
 	Within bool `json:"within,omitempty"`

@@ -88,6 +88,8 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.OfUser = true
 		case "of_group":
 			a.OfGroup = true
+		case "of_directory":
+			a.OfDirectory = true
 		case "sensitive":
 			a.Sensitive = true
 		case "set":

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"io/fs"
 	"reflect"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -21,7 +22,8 @@ func firstMissing(attributes []Attribute, isSet func(i int) bool) error {
 	return nil
 }
 
-// fill completes want from have or, without have, from the defaults.
+// fill completes want from have or, without have, from the defaults. A mode that is taken
+// from have may lose bits: see withheld.
 func (c *codec[T]) fill(have, want *T) *T {
 	filled := *want
 	from := have
@@ -36,7 +38,28 @@ func (c *codec[T]) fill(have, want *T) *T {
 		}
 		target.Field(index).Set(source.Field(index))
 	}
+	if have != nil {
+		c.withhold(have, want, &filled)
+	}
 	return &filled
+}
+
+// withhold takes those bits off the modes in filled that want does not give and that must
+// not be taken from have.
+func (c *codec[T]) withhold(have, want, filled *T) {
+	source, target := reflect.ValueOf(want).Elem(), reflect.ValueOf(filled).Elem()
+	for i, a := range c.attributes {
+		index := c.fields[i]
+		if !isModeOfFile(a) || !isUnset(source.Field(index)) {
+			continue
+		}
+		mode, _ := target.Field(index).Interface().(*fs.FileMode)
+		if mode == nil || !mayWithhold(*mode) {
+			continue
+		}
+		bits := withheld(c.attributes, func(i int) any { return c.value(have, i) }, func(i int) any { return c.value(filled, i) })
+		target.Field(index).Set(reflect.ValueOf(new(*mode &^ bits)))
+	}
 }
 
 // isFilled reports whether an attribute that is not given is taken from what is

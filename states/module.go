@@ -144,6 +144,7 @@ type Schema struct {
 //	on_device the name of a network device that the part needs
 //	user      the name of a user that the part sets up; group: of a group
 //	of_user   the name of a user that has to be there for it; of_group: of a group
+//	of_directory  the mode of a directory
 //	set       a list without order or repeats
 //	sensitive never shown
 //

@@ -236,7 +236,26 @@ func (c *valuesCodec) fill(have, want Values) Values {
 			filled[a.Name] = v
 		}
 	}
+	if have != nil {
+		c.withhold(have, want, filled)
+	}
 	return filled
+}
+
+// withhold is codec.withhold.
+func (c *valuesCodec) withhold(have, want, filled Values) {
+	for i, a := range c.attributes {
+		text, ok := c.get(filled, i).(string)
+		if !ok || !isModeOfFile(a) || c.get(want, i) != nil {
+			continue
+		}
+		mode, err := ParseMode(text)
+		if err != nil || !mayWithhold(mode) {
+			continue
+		}
+		bits := withheld(c.attributes, func(i int) any { return c.get(have, i) }, func(i int) any { return c.get(filled, i) })
+		filled[a.Name] = FormatMode(mode &^ bits)
+	}
 }
 
 // Observe gives observed values the form that they have in Values: canonical

@@ -227,6 +227,17 @@ func TestCertificate(t *testing.T) {
 				Name: "a key of somebody else", Prepare: both(issued(map[string]any{"owner": "alice"}), keyMeta(host.Meta{UID: new(0)})),
 				Values: values(map[string]any{"owner": "alice"}), Action: states.Update, Changes: []string{"owner"}, Check: keyIs(0o600, 1000),
 			},
+			{
+				Name: "that of another account", Prepare: both(issued(nil), func(t *testing.T, h host.Host) {
+					fake.Alice(t, h, at, 0o666|fs.ModeSetuid)
+					fake.Alice(t, h, key, 0o660)
+				}),
+				Values: values(map[string]any{"owner": "root"}), Action: states.Update, Changes: []string{"owner", "mode", "key_mode"},
+				Check: func(t *testing.T, h host.Host, out map[string]any) {
+					fake.HasMode(at, 0, 0o644)(t, h, out)
+					fake.HasMode(key, 0, 0o640)(t, h, out)
+				},
+			},
 			{Name: "signed now", Prepare: both(authority, issued(nil)), Values: values(signed), Action: states.Update, Changes: []string{"issuer"}},
 			{Name: "by itself now", Prepare: both(authority, issued(signed)), Values: values(nil), Action: states.Update, Changes: []string{"issuer"}},
 			{Name: "due", Prepare: both(issued(nil), later(335)), Values: values(nil), Action: states.Update, Changes: []string{"expires"}},

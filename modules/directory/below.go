@@ -120,11 +120,32 @@ func compare(h host.Host, all Directory, is host.TreeEntry) entry {
 	case host.Regular:
 		want.Mode = all.FileMode
 	}
+	if want.Mode == nil && is.Kind == host.Regular {
+		want.Mode = inherited(h, want, is)
+	}
 	e := entry{TreeEntry: is, want: want}
 	if differences := e.differences(h); len(differences) > 0 {
 		e.text = path.Join(all.Path, is.Name) + ": " + strings.Join(differences, ", ")
 	}
 	return e
+}
+
+// inherited is the mode that a file keeps beside another owner or group; nil: all of it. What
+// lets a former owner other than root act as the new one, or write to the file, goes.
+func inherited(h host.Host, want Directory, is host.TreeEntry) *fs.FileMode {
+	meta, err := owner.Meta(h, want.Owner, want.Group, nil)
+	if err != nil {
+		return nil // the act says so
+	}
+	mode := host.KeptMode(host.Info{Kind: is.Kind, Mode: is.Mode, UID: is.UID, GID: is.GID}, meta)
+	foreign := meta.UID != nil && *meta.UID != is.UID && is.UID != 0
+	if foreign {
+		mode &^= host.WriteBits
+	}
+	if !foreign && mode == is.Mode {
+		return nil
+	}
+	return &mode
 }
 
 // differences lists "owner root → www-data" and the like.

@@ -25,7 +25,7 @@ type Directory struct {
 	Path     string       `state:"path,key,path" doc:"Absolute path of the directory."`
 	Owner    *string      `state:"owner,of_user" doc:"Name or number of the user who owns the directory."`
 	Group    *string      `state:"group,of_group" doc:"Name or number of the group of the directory."`
-	Mode     *fs.FileMode `state:"mode" doc:"Permission bits, such as \"0755\"."`
+	Mode     *fs.FileMode `state:"mode,of_directory" doc:"Permission bits, such as \"0755\"."`
 	Parents  *bool        `state:"parents,in" doc:"Creates missing directories above it, of mode 0755 and owned by who runs tenet."`
 	Recurse  *bool        `state:"recurse,in,widens" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
 	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"With recurse: the permission bits of all regular files below."`
@@ -50,7 +50,7 @@ Purge leaves alone what other parts of the site put into the directory, and the 
 
 Where something else stands at the path, a symbolic link to a directory included, the part fails. Absent removes an empty directory; with force = true, a directory with all that is in it. Symbolic links in it are removed, never followed.
 
-Neither recurse nor purge nor force enters a file system that is mounted below, or changes what it is mounted on: recurse and purge leave it, and say so; a directory with one in it cannot be removed. Of a file whose owner changes the setuid bit goes, and the setgid bit with its group, unless file_mode gives them.`
+Neither recurse nor purge nor force enters a file system that is mounted below, or changes what it is mounted on: recurse and purge leave it, and say so; a directory with one in it cannot be removed. Of a file whose owner changes the setuid bit goes, the setgid bit with its group, and where the former owner was not root, the right of group and others to write, unless file_mode gives them.`
 
 const example = `directory "/srv/www" {
   owner = "www-data"

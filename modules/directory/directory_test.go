@@ -1,6 +1,8 @@
 package directory_test
 
 import (
+	"io/fs"
+	"reflect"
 	"testing"
 
 	"github.com/tenetcm/tenet/modules/directory"
@@ -78,6 +80,23 @@ func TestDirectory(t *testing.T) {
 			Action:  states.Update, Changes: []string{"owner", "recurse"},
 			Check: func(t *testing.T, h host.Host, _ map[string]any) { describe(t, h, www+"/private", "alice 0700") },
 		}, {
+			Name: "recursive owner takes the rights of who made the files", Stays: "it is not empty",
+			Prepare: func(t *testing.T, h host.Host) {
+				tree(t, h)
+				fake.Alice(t, h, www+"/a.conf", 0o666|fs.ModeSetuid)
+				fake.Alice(t, h, www+"/sub/b.txt", 0o600)
+				fake.Put(t, h, www+"/c", "c", 0o666|fs.ModeSetuid)
+				fake.Alice(t, h, www+"/sub", 0o775|fs.ModeSetgid)
+			},
+			Values: map[string]any{"path": www, "owner": "root", "recurse": true},
+			Action: states.Update, Changes: []string{"recurse"},
+			Check: func(t *testing.T, h host.Host, _ map[string]any) {
+				describe(t, h, www+"/a.conf", "root 0644")
+				describe(t, h, www+"/sub/b.txt", "root 0600")
+				describe(t, h, www+"/c", "root 4666")
+				describe(t, h, www+"/sub", "root 2775")
+			},
+		}, {
 			Name: "purge", Prepare: tree, Stays: "it is not empty",
 			Values: map[string]any{"path": www, "purge": true, "keep": []string{"*.conf"}},
 			Action: states.Update, Changes: []string{"purge"},
@@ -112,4 +131,25 @@ func TestDirectory(t *testing.T) {
 		{Name: "file_mode alone", Values: map[string]any{"path": www, "file_mode": "0644"}, Wrong: "only beside recurse"},
 		{Name: "trailing slash", Values: map[string]any{"path": "/srv/www/"}, Wrong: "not the shortest form"},
 	}})
+}
+
+// A plan of recursion says which modes change with the owner.
+func TestRecursionShowsModes(t *testing.T) {
+	h, m := newHost(t), directory.Module
+	tree(t, h)
+	fake.Alice(t, h, "/srv/www/a.conf", 0o666|fs.ModeSetuid)
+	fake.Alice(t, h, "/srv/www/sub/b.txt", 0o600)
+	want, err := m.Decode(map[string]any{"path": "/srv/www", "owner": "root", "recurse": true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := m.Read(t.Context(), h, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := m.Diff(have, m.Fill(have, want))
+	texts := []any{"/srv/www/a.conf: owner alice → root, mode 4666 → 0644", "/srv/www/sub/b.txt: owner alice → root"}
+	if len(changes) != 1 || !reflect.DeepEqual(changes[0].From, texts) {
+		t.Errorf("the changes are %v", changes)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -96,6 +97,12 @@ func TestDownload(t *testing.T) {
 						t.Errorf("the file is %+v, %v", info, err)
 					}
 				},
+			}, {
+				Name: "the program of another account", Prepare: func(t *testing.T, h host.Host) {
+					there(text)(t, h)
+					fake.Alice(t, h, tool, 0o775|fs.ModeSetuid)
+				}, Values: values(map[string]any{"checksum": good, "owner": "root"}),
+				Action: states.Update, Changes: []string{"owner", "mode"}, Check: fake.HasMode(tool, 0, 0o755),
 			}, {
 				Name: "another version", Prepare: there("old"), Values: values(map[string]any{"url": from + "/tool-v2"}),
 				Action: states.Update, Changes: []string{"checksum"}, Check: holds("two\n"),

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -83,6 +84,23 @@ func TestFile(t *testing.T) {
 			Name: "another mode and owner", Prepare: put(motd, "hello\n"),
 			Values: map[string]any{"path": motd, "mode": "0600", "owner": "1000"},
 			Action: states.Update, Changes: []string{"owner", "mode"}, Check: holds(motd, "hello\n"),
+		}, {
+			Name: "a program of another account", Prepare: func(t *testing.T, h host.Host) {
+				put(motd, "hello\n")(t, h)
+				fake.Alice(t, h, motd, 0o777|fs.ModeSetuid|fs.ModeSetgid)
+			},
+			Values: map[string]any{"path": motd, "owner": "root", "backup": true},
+			Action: states.Update, Changes: []string{"owner", "mode"}, Check: fake.HasMode(motd, 0, 0o755),
+		}, {
+			Name: "another content of a setuid program", Prepare: func(t *testing.T, h host.Host) {
+				fake.Put(t, h, motd, "hello\n", 0o755|fs.ModeSetuid)
+			},
+			Values: map[string]any{"path": motd, "content": "bye\n", "backup": true},
+			Action: states.Update, Changes: []string{"content", "mode"}, Stays: "the backup is compared with the first run",
+			Check: func(t *testing.T, h host.Host, out map[string]any) {
+				fake.HasMode(motd, 0, 0o755)(t, h, out)
+				fake.HasMode(motd+".~tenet~", 0, 0o755)(t, h, out)
+			},
 		}, {
 			Name: "bytes of the site", Values: map[string]any{"path": motd, "source": "files/logo"},
 			Action: states.Create, Changes: []string{"content", "mode"}, Check: holds(motd, "\xff\xfe\x00binary"),

@@ -44,15 +44,15 @@ func write(ctx context.Context, h host.Host, have *File, want File) error {
 	return explain(h.WriteFile(ctx, want.Path, *want.Content, meta), want.Path)
 }
 
-// backUp keeps the file beside itself. forget removes that again, unless there was such a
-// copy before.
+// backUp keeps the file beside itself, but not as a program with the rights of others: it may
+// be replaced for its holes. forget removes the copy again, unless there was one before.
 func backUp(ctx context.Context, h host.Host, name string) (forget func() error, err error) {
 	_, err = h.Lstat(name + backupSuffix)
 	forget = func() error { return h.Remove(name + backupSuffix) }
 	if !errors.Is(err, fs.ErrNotExist) {
 		forget = func() error { return nil }
 	}
-	return forget, copyFile(ctx, h, name, name+backupSuffix)
+	return forget, copyFile(ctx, h, name, name+backupSuffix, host.SetIDBits)
 }
 
 // explain adds which directory is missing.
@@ -149,15 +149,16 @@ func keep(ctx context.Context, h host.Host, name string) (putBack func(context.C
 		return func(ctx context.Context) error { return h.WriteFile(ctx, name, content, meta) }, nothing, nil
 	}
 	side := path.Join(path.Dir(name), host.TempName(h))
-	if err := copyFile(ctx, h, name, side); err != nil {
+	if err := copyFile(ctx, h, name, side, 0); err != nil {
 		return nil, nil, err
 	}
-	putBack = func(ctx context.Context) error { return copyFile(ctx, h, side, name) }
+	putBack = func(ctx context.Context) error { return copyFile(ctx, h, side, name, 0) }
 	return putBack, func() error { return h.Remove(side) }, nil
 }
 
-// copyFile makes to a copy of the regular file from, with its owner and mode.
-func copyFile(ctx context.Context, h host.Host, from, to string) error {
+// copyFile makes to a copy of the regular file from, with its owner, and its mode without
+// these bits.
+func copyFile(ctx context.Context, h host.Host, from, to string, without fs.FileMode) error {
 	info, err := h.Lstat(from)
 	if err != nil {
 		return err
@@ -166,5 +167,5 @@ func copyFile(ctx context.Context, h host.Host, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return h.WriteFile(ctx, to, content, host.Meta{Mode: &info.Mode, UID: &info.UID, GID: &info.GID, Like: path.Base(from)})
+	return h.WriteFile(ctx, to, content, host.Meta{Mode: new(info.Mode &^ without), UID: &info.UID, GID: &info.GID, Like: path.Base(from)})
 }

@@ -50,7 +50,7 @@ type Writer interface {
 	// over what is there. It replaces a file or a symbolic link (never through
 	// the link), and refuses a directory. What Meta leaves open is taken
 	// from the regular file that is replaced, and so are its access control list and
-	// its other attributes, save those that are about its content; for a new one it is mode 0644
+	// its other attributes, save those that are about its content, as setuid and setgid are; for a new one it is mode 0644
 	// and the acting user.
 	WriteFile(ctx context.Context, path string, c Content, m Meta) error
 	// Mkdir creates one directory; open parts of Meta are mode 0755 and the

@@ -41,15 +41,15 @@ func changeMeta(dir int, name string, m Meta) error {
 // keepBits keeps those of the setuid and setgid bits that are to stay: the kernel takes
 // them away when it changes an owner.
 func keepBits(m *Meta, is Info) {
-	if bits := staying(is, *m); (m.UID != nil || m.GID != nil) && bits&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+	if bits := KeptMode(is, *m); (m.UID != nil || m.GID != nil) && bits&SetIDBits != 0 {
 		m.Mode = or(m.Mode, bits)
 	}
 }
 
-// staying is the mode that something keeps where Meta gives it an owner and no mode. A
+// KeptMode is the mode that something keeps where Meta gives it an owner and no mode. A
 // program that acts with the rights of its owner or group loses that with them, as by
 // chown(1): else whoever had it before could make it act with those of the new one.
-func staying(is Info, m Meta) fs.FileMode {
+func KeptMode(is Info, m Meta) fs.FileMode {
 	mode := is.Mode
 	if is.Kind == Directory {
 		return mode
@@ -62,3 +62,14 @@ func staying(is Info, m Meta) fs.FileMode {
 	}
 	return mode
 }
+
+// SetIDBits are the bits of a mode by which a program acts with the rights of its file's
+// owner or group; WriteBits those by which others than the owner change the file.
+const (
+	SetIDBits             = fs.ModeSetuid | fs.ModeSetgid
+	WriteBits fs.FileMode = 0o022
+)
+
+// withoutSetID is the mode that a file keeps whose content is replaced: like capabilities,
+// these bits hold for the content that they were given to.
+func withoutSetID(mode fs.FileMode) fs.FileMode { return mode &^ SetIDBits }

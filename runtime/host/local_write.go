@@ -64,7 +64,7 @@ func (l *Local) WriteFile(ctx context.Context, path string, c Content, m Meta) e
 func writeOver(ctx context.Context, dir int, temp, name string, c Content, m Meta, now *unix.Stat_t, kind Kind) error {
 	mode := fs.FileMode(0o644)
 	if kind == Regular {
-		mode = fromUnix(now.Mode)
+		mode = withoutSetID(fromUnix(now.Mode))
 		m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
 	}
 	m.Mode = or(m.Mode, mode)

@@ -93,8 +93,8 @@ func (t *tree) writeFile(ctx context.Context, path string, c Content, m Meta, im
 				if err != nil {
 					return err
 				}
-				info.Mode, info.UID, info.GID = old.Mode, old.UID, old.GID
-				given = Meta{Mode: or(m.Mode, old.Mode), UID: or(m.UID, old.UID), GID: or(m.GID, old.GID)}
+				info.Mode, info.UID, info.GID = withoutSetID(old.Mode), old.UID, old.GID
+				given = Meta{Mode: or(m.Mode, info.Mode), UID: or(m.UID, old.UID), GID: or(m.GID, old.GID)}
 			}
 		}
 		if err := t.check(func() *Refusal { return t.mayMake(path, dir, at, made, given) }); err != nil {
@@ -191,7 +191,7 @@ func (t *tree) setMeta(path string, m Meta, implied bool) error {
 		if err := t.check(func() *Refusal { return t.maySet(path, at, info, given) }); err != nil {
 			return err
 		}
-		info.Mode = staying(info, m)
+		info.Mode = KeptMode(info, m)
 		info.set(m)
 		n := at.node
 		if n == nil {

@@ -87,6 +87,22 @@ func Put(t testing.TB, h host.Host, name, content string, mode fs.FileMode) {
 	must(t, simulated.WriteFile(t.Context(), h, name, content, host.Meta{Mode: &mode}))
 }
 
+// Alice gives a file to the user alice, with a mode that she could have chosen.
+func Alice(t testing.TB, h host.Host, name string, mode fs.FileMode) {
+	t.Helper()
+	must(t, h.SetMeta(name, host.Meta{Mode: &mode, UID: new(1000), GID: new(1000)}))
+}
+
+// HasMode is a check that a file has a mode, and belongs to a user.
+func HasMode(name string, uid int, mode fs.FileMode) func(*testing.T, host.Host, map[string]any) {
+	return func(t *testing.T, h host.Host, _ map[string]any) {
+		t.Helper()
+		if info, err := h.Lstat(name); err != nil || info.UID != uid || info.Mode != mode {
+			t.Errorf("%s belongs to %d and has mode %v, %v; want %d and %v", name, info.UID, info.Mode, err, uid, mode)
+		}
+	}
+}
+
 // Dir makes a directory, with those above it.
 func Dir(t testing.TB, h host.Host, name string, mode fs.FileMode) {
 	t.Helper()

@@ -41,6 +41,11 @@ func writing() map[string]func(*tester) {
 				host.Meta{Mode: &mode, UID: &x.uid, GID: &x.other}))
 			x.meta("f", host.Regular, mode, x.uid, x.other)
 		},
+		"another content has no setuid": func(x *tester) {
+			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"), host.Meta{Mode: new(0o775 | fs.ModeSetuid | fs.ModeSetgid), GID: &x.other}))
+			x.write("f", "b")
+			x.meta("f", host.Regular, 0o775, x.uid, x.other)
+		},
 		"group of a setgid directory": func(x *tester) {
 			mode := 0o755 | fs.ModeSetgid
 			x.must(x.Mkdir(x.at("d"), host.Meta{Mode: &mode, GID: &x.other}))
