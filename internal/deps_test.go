@@ -29,7 +29,9 @@ var imports = []struct {
 	tests []string
 }{
 	{"lang/diag", nil, nil},
-	{"runtime/host", nil, []string{"runtime/host/hosttest"}},
+	// Panics, wherever a goroutine is begun.
+	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
+	{"runtime/host", []string{"runtime/fault"}, []string{"runtime/host/hosttest"}},
 	{"runtime/host/...", []string{"runtime/host"}, nil},
 	{"states", []string{"lang/diag", "runtime/host"}, nil},
 	{"states/conformance", []string{"states", "runtime/host"}, []string{"*"}},
@@ -38,10 +40,10 @@ var imports = []struct {
 	// A machine for tests: no module, and only their own tables of accounts and mounts.
 	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
-	{"modules/internal/...", []string{"states", "runtime/host", "modules/internal/..."}, nil},
+	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "modules/internal/..."}, nil},
 	// Modules written in Starlark, which a site brings along.
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/eval", "lang/sandbox"}, []string{"*"}},
-	{"modules/*", []string{"states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
+	{"modules/*", []string{"runtime/fault", "states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	// What people write who know other tools: data, of use wherever a mistake
 	// is found.
@@ -61,19 +63,19 @@ var imports = []struct {
 	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"graph", "modules", "runtime/host", "stdlib"}},
 	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
-	{"runtime/journal", []string{"states", "runtime/host"}, nil},
+	{"runtime/journal", []string{"runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "lang/secrets"}, []string{"*"}},
-	{"runtime", []string{"states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
+	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// Ways to other machines. What is said, what is carried, who acts on it there, how it
 	// is reached, and many of it.
-	{"runtime/wire", []string{"states"}, []string{"*"}},
-	{"runtime/bundle", []string{"states", "runtime/host", "runtime/journal", "runtime/planfile", "runtime/wire"}, []string{"*"}},
-	{"runtime/become", []string{"lang/diag", "runtime/host", "runtime/wire"}, []string{"*"}},
-	{"runtime/runner", []string{"states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
+	{"runtime/wire", []string{"runtime/fault", "states"}, []string{"*"}},
+	{"runtime/bundle", []string{"runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/planfile", "runtime/wire"}, []string{"*"}},
+	{"runtime/become", []string{"runtime/fault", "lang/diag", "runtime/host", "runtime/wire"}, []string{"*"}},
+	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
 		"runtime/planfile", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
-	{"runtime/ssh", []string{"lang/diag", "runtime/wire"}, []string{"*"}},
-	{"runtime/fleet", []string{"states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
+	{"runtime/ssh", []string{"runtime/fault", "lang/diag", "runtime/wire"}, []string{"*"}},
+	{"runtime/fleet", []string{"runtime/fault", "states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.

@@ -129,6 +129,26 @@ func TestEntryPointsHaveExamples(t *testing.T) {
 	}
 }
 
+// A panic in a goroutine ends the program with its stack, unless runtime/fault begins it.
+func TestGoroutinesAreGuarded(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || f.dir == "runtime/fault" || f.dir == "internal/lab" {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: begin it with fault.Go", f.fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "sync" && n.Sel.Name == "WaitGroup" {
+					t.Errorf("%s: take fault.Group", f.fset.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
+
 // A property that fails leaves nothing by which later runs fail: see often.Main.
 func TestPropertiesLeaveNothing(t *testing.T) {
 	random, careful := map[string]bool{}, map[string]bool{}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -63,7 +65,8 @@ func (e *engine) announce(steps ...*step) error {
 }
 
 // write makes the resource what is wanted, or foresees it.
-func (s *step) write(ctx context.Context) error {
+func (s *step) write(ctx context.Context) (err error) {
+	defer fault.Catch(&err) // what was done by then is read back
 	if s.engine.planning() {
 		delete(s.engine.predicted, s.identity())
 		defer s.noteRefusals()
@@ -79,6 +82,7 @@ func (s *step) write(ctx context.Context) error {
 
 // concluded reads a resource back after its act has ended with err.
 func (s *step) concluded(ctx context.Context, err error) {
+	defer s.catch()
 	if s.engine.planning() && errors.Is(err, host.ErrUnforeseeable) {
 		s.engine.predicted[s.identity()] = s.want
 		s.outcome, s.unforeseen = states.Changed, true
@@ -314,12 +318,24 @@ func (e *engine) actAtOnce(ctx context.Context, steps []*step) {
 			s.noteRefusals()
 		}
 	} else {
-		errs = m.Batch(ctx, steps[0].host, items)
+		errs = batch(ctx, m, steps[0].host, items)
 		e.noteTogether(steps)
 	}
 	for k, s := range steps {
 		s.concluded(ctx, errs[k])
 	}
+}
+
+// batch is one call of a module; a panic fails all of it.
+func batch(ctx context.Context, m *states.Module, h host.Host, items []states.Item) (errs []error) {
+	err := fault.Do(func() error {
+		errs = m.Batch(ctx, h, items)
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(items))
+	}
+	return errs
 }
 
 // noteTogether is noteRefusals of several steps that were one call: what is refused of

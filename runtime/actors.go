@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -43,7 +44,9 @@ func (e *engine) acting(ctx context.Context, user string) *actor {
 	}
 	e.actors.mu.Unlock()
 	a.once.Do(func() {
-		e.become(ctx, a, user)
+		if f := fault.Do(func() error { e.become(ctx, a, user); return nil }); f != nil {
+			a.err = f
+		}
 		if a.err != nil && ctx.Err() != nil { // another time it may go well
 			e.actors.mu.Lock()
 			defer e.actors.mu.Unlock()

@@ -38,8 +38,13 @@ func newPast(t *testing.T) *past {
 
 func (p *past) carry(t *testing.T, how carryOut, run *states.StateRun) outcome {
 	t.Helper()
+	return p.carryWith(t, how, modules.Standard(), run)
+}
+
+func (p *past) carryWith(t *testing.T, how carryOut, registry *states.Registry, run *states.StateRun) outcome {
+	t.Helper()
 	p.ran = nil
-	o := carry(t, how, run, runtime.Options{Host: p.Memory, Past: p.ledger, Origin: "/site"})
+	o := carry(t, how, run, runtime.Options{Host: p.Memory, Past: p.ledger, Origin: "/site", Registry: registry})
 	if o.Left != nil {
 		p.ledger = o.Left
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -60,7 +61,10 @@ func failure(err error, source string) *states.Failure {
 	var advice *states.AdviceError
 	var late *timeoutError
 	var account accountError
+	var panicked *fault.Error
 	switch {
+	case errors.As(err, &panicked):
+		f.Code, f.Message, f.Hint = "fault", panicked.Message(), panicked.Hint()
 	case errors.As(err, &coded):
 		f.Code, f.Hint = coded.code, coded.hint
 		f.Source = cmp.Or(coded.source, source)

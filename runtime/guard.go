@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -85,8 +86,10 @@ func guardKey(g *states.Guard) string {
 	return string(text)
 }
 
-// ask decides one guard on the host.
-func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.Guard) decision {
+// ask decides one guard on the host. A panic is its error: what several wait for, it must not seem
+// to have let through.
+func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.Guard) (d decision) {
+	defer fault.Catch(&d.err)
 	name := "only_if"
 	if g.Unless {
 		name = "unless"
@@ -115,7 +118,7 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	if maybe == "" {
 		maybe = e.because(e.doubt(q), &q)
 	}
-	d := decision{skip: holds == g.Unless, maybe: maybe}
+	d = decision{skip: holds == g.Unless, maybe: maybe}
 	if d.skip {
 		d.reason = name + ": " + what
 		if name == "when" {

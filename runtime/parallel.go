@@ -5,8 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -23,6 +23,7 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 	}
 	run := func(k int, p *states.Part) {
 		defer close(done[p.Address])
+		defer e.halt()
 		for _, other := range after[k] {
 			if other != k { // a part may name a path twice
 				<-done[parts[other].Address]
@@ -52,7 +53,7 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 		}
 		return
 	}
-	var all sync.WaitGroup
+	var all fault.Group
 	for k, p := range parts {
 		all.Go(func() { run(k, p) })
 	}

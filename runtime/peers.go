@@ -17,8 +17,8 @@ type peers struct {
 	mu     sync.Mutex
 	byType map[string][]any
 
-	once  sync.Once
-	paths []string // see declaredBelow; sorted
+	// paths are sorted; see declaredBelow. A panic is met by all who ask: purging goes by it.
+	paths func() []string
 }
 
 // peersOf gives those of a type that are to be present. What is known only later,
@@ -54,11 +54,11 @@ func (e *engine) peersOf(typ string) []any {
 // to it: also those of parts that this run leaves out. What is to be absent is none
 // of them, nor what only the host will name.
 func (e *engine) declaredBelow(dir string) []string {
-	e.peers.once.Do(e.collectPaths)
+	paths := e.peers.paths()
 	prefix := strings.TrimSuffix(path.Clean(dir), "/") + "/"
-	first, _ := slices.BinarySearch(e.peers.paths, prefix)
+	first, _ := slices.BinarySearch(paths, prefix)
 	var names []string
-	for _, p := range e.peers.paths[first:] {
+	for _, p := range paths[first:] {
 		name, below := strings.CutPrefix(p, prefix)
 		if !below {
 			break
@@ -68,7 +68,7 @@ func (e *engine) declaredBelow(dir string) []string {
 	return names
 }
 
-func (e *engine) collectPaths() {
+func (e *engine) collectPaths() []string {
 	var paths []string
 	for _, list := range [][]states.Invocation{e.run.Invocations, e.run.Handlers} {
 		for i := range list {
@@ -89,7 +89,7 @@ func (e *engine) collectPaths() {
 		paths[i] = path.Clean(paths[i])
 	}
 	slices.Sort(paths)
-	e.peers.paths = slices.Compact(paths)
+	return slices.Compact(paths)
 }
 
 // inPart is the context of what is done for a part.

@@ -16,6 +16,7 @@ import (
 // persist acts, and tries again as often as the part allows. What an earlier
 // process has begun may prove to be done.
 func (s *step) persist(ctx context.Context) {
+	defer s.catch()
 	if begun, unknown := s.engine.pastAct(s); unknown && s.recovers(ctx, begun) {
 		if s.outcome == states.Changed {
 			s.reason = "run " + begun.Run + " began it, and it is done"
@@ -29,6 +30,7 @@ func (s *step) persist(ctx context.Context) {
 // tryAgain makes the attempts after the first, if that one has failed. Each
 // looks anew at what is there.
 func (s *step) tryAgain(ctx context.Context) {
+	defer s.catch()
 	retry := s.retry()
 	pauses := s.pauses(retry)
 	for s.attempts = 1; ; s.attempts++ {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -160,12 +161,14 @@ type engine struct {
 }
 
 // carryOut runs everything; with a shadow it is a plan.
-func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host.Shadow, known *effects) (*Result, error) {
+func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host.Shadow, known *effects) (_ *Result, err error) {
+	defer fault.Catch(&err)
 	e := &engine{
 		options: o, shadow: shadow, run: run, effects: known,
 		locks:     cmp.Or(o.locks, &lockSet{}),
 		predicted: map[string]any{},
 	}
+	e.peers.paths = sync.OnceValue(e.collectPaths)
 	if o.Journal != nil {
 		e.resumed = o.Journal.Resumed()
 	}
@@ -173,7 +176,6 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.findOrphans(ctx); err != nil {
 		return nil, err
 	}
-	var err error
 	if e.run, err = withOwed(e.withOrphans(run), e.debts.owed); err != nil {
 		return nil, err
 	}
@@ -197,7 +199,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.cleanUp(ctx)
 	e.settlePast(ctx)
 	e.announceOrphans()
-	e.schedule(ctx)
+	stopped := fault.Do(func() error { e.schedule(ctx); return nil })
 	rebooting := errors.Is(context.Cause(ctx), states.ErrRebooting)
 	if !rebooting { // what was not confirmed yet is, or put back, after that
 		e.endConfirms(ctx)
@@ -210,7 +212,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		e.debts.ledger.End()
 		result.Left = e.debts.ledger.Ledger
 	}
-	if err := e.recorder.err; err != nil {
+	if err := cmp.Or(stopped, e.recorder.err); err != nil {
 		return result, fmt.Errorf("the run was stopped: %w", err)
 	}
 	return result, nil

@@ -5,6 +5,8 @@ import (
 	"context"
 	"strings"
 	"sync"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // queue holds the nodes that are ready, in StateRun order.
@@ -35,7 +37,8 @@ type scheduler struct {
 }
 
 // schedule runs every node, up to Options.Parallel at a time, and returns when
-// all have ended or, after ctx has, when those that were running have.
+// all have ended or, after ctx has, when those that were running have. A panic that is
+// no part's goes up to the caller then.
 func (e *engine) schedule(ctx context.Context) {
 	s := &scheduler{left: len(e.nodes)}
 	s.wake = sync.NewCond(&s.mu)
@@ -52,11 +55,22 @@ func (e *engine) schedule(ctx context.Context) {
 		s.wake.Broadcast()
 	})
 	defer release()
-	var workers sync.WaitGroup
+	var workers fault.Group
 	for range min(e.options.Parallel, len(e.nodes)) {
-		workers.Go(func() { s.work(ctx, e) })
+		workers.Go(func() {
+			defer e.halt()
+			s.work(ctx, e)
+		})
 	}
 	workers.Wait()
+}
+
+// halt, which is deferred, stops the run at a panic, before anything waits for what has panicked.
+func (e *engine) halt() {
+	if f := fault.Of(recover()); f != nil {
+		e.recorder.stop(f)
+		panic(f)
+	}
 }
 
 // work runs nodes until none are left.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -95,7 +96,8 @@ func (s *step) cutShort(ctx context.Context) bool {
 
 // prepare decides the guards and looks at the resource. It returns whether the
 // part has to act; if not, it has ended.
-func (s *step) prepare(ctx context.Context) bool {
+func (s *step) prepare(ctx context.Context) (acts bool) {
+	defer s.catch()
 	s.maybe = s.invocation.maybe
 	s.actor = s.engine.acting(ctx, s.part.Options.Become)
 	switch {
@@ -280,6 +282,15 @@ func (s *step) fail(err error) bool {
 	return false
 }
 
+// catch, which is deferred, makes a panic the failure of the step: what it had begun may have
+// changed anything.
+func (s *step) catch() {
+	if e := fault.Of(recover()); e != nil {
+		s.touched = s.touched || s.begun
+		s.fail(e)
+	}
+}
+
 // settleCertainty gives the rows of a plan the reason why they are not certain, and
 // lets what cannot be foreseen taint what follows.
 func (s *step) settleCertainty() {
@@ -305,7 +316,7 @@ func (s *step) settleCertainty() {
 	if s.maybe == "" {
 		s.maybe = s.forbidden()
 	}
-	if s.outcome == states.Failed && s.maybe != "" {
+	if s.outcome == states.Failed && s.maybe != "" && fault.In(s.err) == nil {
 		// It may go well by then; what it wants is taken for granted.
 		s.maybe += s.wouldFail(s.err)
 		s.err, s.outcome, s.unforeseen = nil, states.Changed, true
@@ -331,68 +342,3 @@ func (s *step) wouldFail(err error) string {
 
 // saidHidden is the message of a sensitive part that fails.
 const saidHidden = "what it said is sensitive, and hidden"
-
-// forbidden is why another user would have to apply what this one plans. A plan
-// by a user without rights is a common thing, and is not to claim what this
-// user cannot do.
-func (s *step) forbidden() string {
-	if s.actor == nil || s.actor.absent || s.actor.shadow == nil {
-		return ""
-	}
-	if s.rootless() {
-		return "only root may do it; run as root to know"
-	}
-	shadow := s.actor.shadow
-	switch privileged := shadow.Credentials().Privileged; {
-	case s.refusal != "":
-		return s.refusal
-	case s.outcome == states.Failed && errors.Is(s.err, fs.ErrPermission) && !privileged:
-		return "what it needs is denied to " + s.who() + "; run as root to know"
-	case privileged || s.writes > 0 || s.module == nil || s.module.IsAct():
-		return ""
-	}
-	for _, path := range s.module.Paths(s.part.Values) { // what it writes is not foreseen
-		if r := shadow.Refuses(path); r != nil {
-			return r.Reason(s.who())
-		}
-	}
-	return ""
-}
-
-// noteRefusals takes over from the shadow what the acting user may not do of what a
-// plan has just done there.
-func (s *step) noteRefusals() {
-	if s.actor == nil || s.actor.shadow == nil {
-		return
-	}
-	refused, writes := s.actor.shadow.Refusals()
-	s.writes += writes
-	if len(refused) > 0 && s.refusal == "" {
-		s.refusal = refused[0].Reason(s.who())
-	}
-}
-
-// rootless reports whether the part is one for root, and somebody else acts.
-func (s *step) rootless() bool {
-	if s.module == nil || !s.module.Root {
-		return false
-	}
-	uid, _ := s.machine().Actor()
-	return uid != 0
-}
-
-// machine is the one that the part acts on, as it is.
-func (s *step) machine() host.Host {
-	if s.actor != nil {
-		return s.actor.host
-	}
-	return s.engine.options.Host
-}
-
-// who acts.
-func (s *step) who() string {
-	if user := s.part.Options.Become; user != "" {
-		return user
-	}
-	return "this user"
-}

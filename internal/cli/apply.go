@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/planfile"
 )
 
@@ -168,10 +169,10 @@ func (s *client) ask(ctx context.Context, in *bufio.Reader, question string) (bo
 		err  error
 	}
 	answered := make(chan reply, 1)
-	go func() {
+	fault.Go(func() {
 		text, err := in.ReadString('\n')
 		answered <- reply{text, err}
-	}()
+	})
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(s.Out)

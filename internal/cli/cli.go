@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // Exit statuses.
@@ -135,8 +135,9 @@ func failed(err error) error {
 // Main runs a command line, and gives the exit status.
 func Main(args []string, env Environment) (exit int) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			exit = reportFault(env.Err, fault, debug.Stack())
+		if f := fault.Of(recover()); f != nil {
+			fmt.Fprintln(env.Err, "tenet:", f)
+			exit = exitFailed
 		}
 	}()
 	if runs(args) {
@@ -246,7 +247,7 @@ func interruptible(s *client) (runContext, func()) {
 	// A reader that has gone away must not end an apply in its middle: with the
 	// signal caught, writing to it fails, and the run goes on.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go func() {
+	fault.Go(func() {
 		ended := false
 		for sig := range signals {
 			if handle := s.interrupts.handler.Load(); handle != nil {
@@ -260,7 +261,7 @@ func interruptible(s *client) (runContext, func()) {
 			fmt.Fprintln(s.Err, "interrupted: ending what runs; once more ends at once")
 			cancel(errInterrupted)
 		}
-	}()
+	})
 	return runContext{ctx}, func() {
 		signal.Stop(signals)
 		close(signals)

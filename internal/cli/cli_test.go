@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Main(os.Args[1:], cli.Environment{
 			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), WorkFactor: 10,
 		}))
-	}, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn})
+	}, "tenet-faulty": faultyRunner, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn})
 }
 
 // TestScripts runs the scripts in testdata/cli. Beside testscript's own
@@ -90,6 +90,7 @@ var masks = []struct {
 	{regexp.MustCompile(`"program":( ?)"[^"]*"`), `"program":$1"VERSION"`},
 	{regexp.MustCompile(`"id":( ?)"[^"]*"`), `"id":$1"UUID"`},
 	{regexp.MustCompile(`"boot":( ?)"[^"]*"`), `"boot":$1"UUID"`},
+	{regexp.MustCompile(`tenet-fault-\d+\.txt`), `tenet-fault-RANDOM.txt`},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), `sha256:DIGEST`},
 }
 

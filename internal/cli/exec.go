@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -78,10 +79,10 @@ func (s *client) input(ctx context.Context) ([]byte, error) {
 		err  error
 	}
 	done := make(chan read, 1)
-	go func() {
+	fault.Go(func() {
 		data, err := io.ReadAll(io.LimitReader(s.In, maxInput+1))
 		done <- read{data, err}
-	}()
+	})
 	select {
 	case <-ctx.Done(): // whoever writes may never end
 		return nil, &status{code: exitInterrupted, err: errInterrupted}

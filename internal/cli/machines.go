@@ -8,9 +8,9 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/ssh"
@@ -107,13 +107,13 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 
 // each calls functions, as many at a time as there are processors.
 func each(calls []func()) {
-	var wait sync.WaitGroup
+	var wait fault.Group
 	places := make(chan struct{}, goruntime.GOMAXPROCS(0))
 	for _, call := range calls {
 		places <- struct{}{}
 		wait.Go(func() {
+			defer func() { <-places }()
 			call()
-			<-places
 		})
 	}
 	wait.Wait()

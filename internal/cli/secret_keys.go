@@ -17,6 +17,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // useSecrets lets the site at path have its secrets.
@@ -206,10 +207,10 @@ func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
 		err  error
 	}
 	answered := make(chan reply, 1)
-	go func() {
+	fault.Go(func() {
 		text, err := term.ReadPassword(fd)
 		answered <- reply{text, errors.Join(err, term.Restore(fd, former))}
-	}()
+	})
 	select {
 	case <-ctx.Done(): // the terminal must show again what is typed
 		return "", errors.Join(&status{code: exitInterrupted, err: errInterrupted}, term.Restore(fd, former))
@@ -245,13 +246,13 @@ func (s *client) question(ctx context.Context, prompt string) (yes, ok bool) {
 	}
 	fmt.Fprint(s.Err, prompt)
 	answered := make(chan string, 1)
-	go func() {
+	fault.Go(func() {
 		text, err := bufio.NewReader(s.In).ReadString('\n')
 		if err != nil {
 			text = "n"
 		}
 		answered <- strings.ToLower(strings.TrimSpace(text))
-	}()
+	})
 	select {
 	case <-ctx.Done():
 		return false, true

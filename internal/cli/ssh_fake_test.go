@@ -20,7 +20,7 @@ import (
 
 // fakeSSH stands in for the OpenSSH client: hosts/ADDRESS of the script's folder is the
 // machine there, a tree below which the runner acts, or, where there is hosts/ADDRESS.bare,
-// this one, so that programs can be run there. What a file hosts/ADDRESS.says holds
+// this one, so that programs can be run there, or hosts/ADDRESS.faulty, a runner that panics. What a file hosts/ADDRESS.says holds
 // is said in place of a connection. The logins are counted in hosts/ADDRESS.logins.
 func fakeSSH() {
 	at := slices.Index(os.Args, "--")
@@ -69,6 +69,9 @@ for a; do
 done
 if test -e "$FAKEROOT.bare"; then
   exec tenet "$@" --state-dir="$FAKEROOT.state"
+fi
+if test -e "$FAKEROOT.faulty"; then
+  TMPDIR=${FAKEROOT%/*} exec tenet-faulty "$@" --root="$FAKEROOT"
 fi
 exec tenet "$@" --root="$FAKEROOT"
 `

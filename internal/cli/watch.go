@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/watch"
 )
@@ -67,14 +68,14 @@ func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) e
 func onSignal(sig os.Signal, to chan<- struct{}) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, sig)
-	go func() {
+	fault.Go(func() {
 		for range signals {
 			select {
 			case to <- struct{}{}:
 			default: // one is waiting already
 			}
 		}
-	}()
+	})
 	return func() {
 		signal.Stop(signals)
 		close(signals)

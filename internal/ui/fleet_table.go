@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/states"
 )
@@ -26,7 +27,7 @@ type table struct {
 	shown   int // lines of it that stand on the screen
 	aside   int // how many use the terminal for themselves: nothing is drawn
 	done    chan struct{}
-	gone    sync.WaitGroup
+	gone    fault.Group
 	once    sync.Once
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -21,7 +22,7 @@ func Progress(terminal io.Writer, width int, run *states.StateRun, inner Rendere
 	for _, inv := range run.Invocations {
 		p.total += len(inv.Parts)
 	}
-	go p.tick()
+	fault.Go(p.tick)
 	return p
 }
 

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // The default limits.
@@ -61,7 +63,7 @@ type Dog struct {
 	bark   func(Alarm)
 	worked time.Duration // by the program before
 	done   chan struct{}
-	ended  sync.WaitGroup
+	ended  fault.Group
 
 	mu     sync.Mutex
 	start  time.Time
@@ -83,7 +85,7 @@ func Watch(l Limits, bark func(Alarm)) *Dog {
 		l.Memory = DefaultMemory
 	}
 	d := &Dog{limits: l, bark: bark, done: make(chan struct{}), start: time.Now(), worked: worked()}
-	d.ended.Go(d.run)
+	d.ended.Go(fault.Guard(d.run)) // without it nothing would be bounded
 	return d
 }
 

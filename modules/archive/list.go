@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/below"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -218,19 +219,21 @@ func (a *Archive) reopen(ctx context.Context, h host.Host, place int) (io.ReadCl
 		return nil, err
 	}
 	r, w := io.Pipe()
-	go func() {
-		err := in.each(ctx, func(i int, _ item, r io.Reader) error {
-			if i != place {
-				return nil
-			}
-			if _, err := io.Copy(w, r); err != nil {
-				return err
-			}
-			return errEnough
+	fault.Go(func() {
+		err := fault.Do(func() error {
+			return in.each(ctx, func(i int, _ item, r io.Reader) error {
+				if i != place {
+					return nil
+				}
+				if _, err := io.Copy(w, r); err != nil {
+					return err
+				}
+				return errEnough
+			})
 		})
 		in.close()
 		w.CloseWithError(err) // nil is the end of the file
-	}()
+	})
 	return reopened{r, stop}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -40,7 +41,7 @@ type waiting struct {
 
 func newLink(c *wire.Conn, name string) *link {
 	l := &link{conn: c, name: name, calls: map[uint64]*waiting{}, ended: make(chan struct{})}
-	go l.receive()
+	fault.Go(l.receive)
 	return l
 }
 
@@ -96,10 +97,10 @@ func (l *link) deliver(id uint64, s short) {
 func (l *link) flushed(sync func()) error {
 	l.synced.Do(func() {
 		l.durable = make(chan struct{})
-		go func() {
+		fault.Go(func() {
 			sync()
 			close(l.durable)
-		}()
+		})
 	})
 	select {
 	case <-l.durable:

@@ -3,6 +3,8 @@ package become
 import (
 	"fmt"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // patience is what is known of how a process keeps those waiting who call it. It may
@@ -48,7 +50,7 @@ func (l *link) watch(tick <-chan time.Time, kill func(), dead func([]*call)) {
 func (l *link) look(kill func(), dead func([]*call)) bool {
 	why, ask := l.wait()
 	if ask { // it may take as long as it likes to be asked
-		go func() { _ = sendShort(l.conn, kindAsk, 0, 0, nil) }()
+		fault.Go(func() { _ = sendShort(l.conn, kindAsk, 0, 0, nil) })
 	}
 	if why == "" {
 		return false

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // Relay gives a command a terminal of its own, and carries its standard streams. It is
@@ -50,20 +52,20 @@ func (r *Relay) Run(ctx context.Context) (int, error) {
 	defer context.AfterFunc(ctx, func() { _, _ = p.in.Close(), p.out.Close() })()
 	late := time.AfterFunc(startTime, func() { end(errSlow) })
 	defer late.Stop()
-	go func() {
+	fault.Go(func() {
 		select {
 		case <-p.asked.wrong:
 			end(errPassword)
 		case <-ctx.Done():
 		}
-	}()
+	})
 
 	p.speaks()
 	late.Stop()
-	go func() {
+	fault.Go(func() {
 		_, _ = io.Copy(p.in, r.In) // that either has ended is all that comes of it
 		p.in.Close()
-	}()
+	})
 	n, err := io.Copy(r.Out, out)
 	if err != nil && context.Cause(ctx) == nil {
 		return 0, err // nobody listens any more

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -42,7 +43,7 @@ type server struct {
 	conn    *wire.Conn
 	ctx     context.Context
 	base    host.Host
-	running sync.WaitGroup
+	running fault.Group
 	asked   sync.Mutex // held while an answer to kindAsk is on its way
 
 	mu    sync.Mutex
@@ -139,7 +140,15 @@ func (s *server) takeCall(id uint64, c *serving, f short, many int) error {
 	c.message, c.begun, c.cancel = message{}, true, cancel
 	s.running.Go(func() {
 		defer cancel()
-		answer, data := s.answer(ctx, &request{server: s, id: id, serving: c, call: head, payload: payload})
+		var answer *reply
+		var data []byte
+		err := fault.Do(func() error {
+			answer, data = s.answer(ctx, &request{server: s, id: id, serving: c, call: head, payload: payload})
+			return nil
+		})
+		if err != nil {
+			answer = &reply{Failure: failureOf(err)}
+		}
 		s.mu.Lock()
 		delete(s.calls, id)
 		s.mu.Unlock()

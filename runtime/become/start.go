@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -58,12 +59,14 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 		err   error
 	}
 	said := make(chan greeting, 1)
-	go func() {
+	fault.Go(func() {
 		var g greeting
-		p.speaks()
-		g.err = conn.Expect(kindHello, &g.hello)
+		g.err = fault.Do(func() error {
+			p.speaks()
+			return conn.Expect(kindHello, &g.hello)
+		})
 		said <- g
-	}()
+	})
 	select {
 	case g := <-said:
 		switch {
@@ -149,19 +152,19 @@ func (w *way) start() (*process, io.Reader, error) {
 	}
 	if p.terminal != nil {
 		p.heard = make(chan struct{})
-		go func() {
+		fault.Go(func() {
 			defer close(p.heard)
 			_, _ = io.Copy(p.asked, p.terminal) // the end is an error: nobody has the other end
-		}()
+		})
 	}
 	// Output is read before its end is waited for: Wait closes it.
 	reader := &untilEnd{ReadCloser: out, end: make(chan struct{})}
 	p.out = reader
-	go func() {
+	fault.Go(func() {
 		<-reader.end
 		p.err = w.cmd.Wait()
 		close(p.ended)
-	}()
+	})
 	return p, reader, nil
 }
 
@@ -219,11 +222,11 @@ func (u *untilEnd) Read(data []byte) (int, error) {
 // watch looks after the process until its connection ends.
 func (p *process) watch(m *machine, every <-chan time.Time, stop func()) {
 	p.watched = make(chan struct{})
-	go func() {
+	fault.Go(func() {
 		defer close(p.watched)
 		defer stop()
 		m.link.watch(every, p.giveUp, m.endWhat)
-	}()
+	})
 }
 
 // giveUp ends the process if that is allowed, and does not wait for it. One that goes on
@@ -269,7 +272,7 @@ func (p *process) close() error {
 	}
 	defer p.hangUp()
 	err = errors.Join(err, p.clear())
-	go io.Copy(io.Discard, p.out) // nobody may read any more, and the end is behind it
+	fault.Go(func() { io.Copy(io.Discard, p.out) }) // nobody may read any more, and the end is behind it
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
 	select {

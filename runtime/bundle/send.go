@@ -11,6 +11,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -60,9 +61,9 @@ func (b *Bundle) Send(c *wire.Conn, have []byte, registry *states.Registry) erro
 func (b *Bundle) talk(c *wire.Conn, send func() error, wanted map[digest]bool) error {
 	var need []byte
 	answer := make(chan error, 1)
-	go func() { answer <- c.Expect(wire.KindNeed, &need) }()
+	fault.Go(func() { answer <- fault.Do(func() error { return c.Expect(wire.KindNeed, &need) }) })
 	sent := make(chan error, 1)
-	go func() { sent <- send() }()
+	fault.Go(func() { sent <- fault.Do(send) })
 	select {
 	case err := <-answer:
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // settle is how long a record waits for more to be written of it.
@@ -61,7 +63,7 @@ func (x *Execution) note(machine string, change func(*RecordHost)) {
 		}
 	}
 	if x.timer == nil && !x.closed {
-		x.timer = time.AfterFunc(settle, x.flush)
+		x.timer = time.AfterFunc(settle, fault.Guard(x.flush))
 	}
 }
 

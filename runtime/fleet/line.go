@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -58,7 +59,7 @@ const silence = 10 * wire.BeatEvery
 // is called.
 func (l *line) watch(last func() time.Time) (stop func()) {
 	begun, done := time.Now(), make(chan struct{})
-	go func() {
+	fault.Go(func() {
 		for {
 			since := last()
 			if since.Before(begun) {
@@ -78,7 +79,7 @@ func (l *line) watch(last func() time.Time) (stop func()) {
 			case <-time.After(left):
 			}
 		}
-	}()
+	})
 	return sync.OnceFunc(func() { close(done) })
 }
 

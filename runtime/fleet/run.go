@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	goruntime "runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -75,13 +77,13 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 	defer stop(nil)
 	d.fresh = fresh
 	if o.Cancelled != nil {
-		go func() {
+		fault.Go(func() {
 			select {
 			case <-o.Cancelled:
 				stop(errCancelled)
 			case <-fresh.Done():
 			}
-		}()
+		})
 	}
 	if rollout.Shuffle {
 		d.note("", fmt.Sprintf("the hosts are shuffled with seed %d", rollout.Seed))
@@ -123,21 +125,17 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 // for it.
 func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string) (*Machine, *Outcome)) []*Outcome {
 	outcomes := make([]*Outcome, len(b.Machines))
-	queue := make(chan int)
-	var workers sync.WaitGroup
+	var next atomic.Int64
+	var workers fault.Group
 	for range min(d.options.Forks, len(b.Machines)) {
 		workers.Go(func() {
-			for i := range queue {
+			for i := next.Add(1) - 1; i < int64(len(b.Machines)); i = next.Add(1) - 1 {
 				m, out := of(b.Machines[i])
 				outcomes[i] = out
 				d.machine(ctx, m, spare, out)
 			}
 		})
 	}
-	for i := range b.Machines {
-		queue <- i
-	}
-	close(queue)
 	workers.Wait()
 	return outcomes
 }
@@ -152,7 +150,16 @@ func (d *drive) machine(ctx context.Context, m *Machine, spare error, out *Outco
 		*out = Outcome{Machine: m.Name, Status: Spared, Err: spare}
 	} else {
 		one := &member{drive: d, Machine: m}
-		*out = one.follow(ctx)
+		err := fault.Do(func() error {
+			*out = one.follow(ctx)
+			return nil
+		})
+		if err != nil { // the others go on
+			*out = Outcome{Status: Failed, Err: err}
+			if one.begun != nothing {
+				out.Status = Left
+			}
+		}
 		out.Machine, out.Run, out.Duration = m.Name, one.run, time.Since(begun)
 	}
 	d.options.Execution.note(m.Name, func(h *RecordHost) { h.Status = out.Status })

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // TreeEntry is one thing below a directory.
@@ -83,7 +85,7 @@ func entryOf(name string, info Info) TreeEntry {
 type treeReader struct {
 	options TreeOptions
 	free    chan []byte
-	running sync.WaitGroup
+	running fault.Group
 
 	mu      sync.Mutex
 	entries []TreeEntry

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // outputDelay is how long output is awaited after a program has ended, in case
@@ -66,7 +68,7 @@ func (l *Local) run(ctx context.Context, c Command) (Result, error) {
 	streams.begin()
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		ended <- endProcesses(cmd.Process.Pid, mark, l.grace)
+		ended <- fault.Do(func() error { return endProcesses(cmd.Process.Pid, mark, l.grace) })
 	})
 	err = cmd.Wait()
 	if stop() {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // streams are the three standard streams of a started program.
@@ -16,7 +18,7 @@ type streams struct {
 	stdin          *os.File // our end; nil: /dev/null
 	input          []byte
 	theirs         []*os.File
-	done           sync.WaitGroup
+	done           fault.Group
 }
 
 // newStreams makes the pipes of a program.
@@ -61,22 +63,27 @@ func (s *streams) begin() {
 		s.done.Go(o.drain)
 	}
 	if s.stdin != nil {
-		go func() {
+		fault.Go(func() {
 			// A program need not read its input; then this fails.
 			_, _ = s.stdin.Write(s.input)
 			s.stdin.Close()
-		}()
+		})
 	}
 }
 
 // await waits until the output has ended, or no longer than the delay.
 func (s *streams) await(ctx context.Context, delay time.Duration) {
-	done := make(chan struct{})
-	go func() { s.done.Wait(); close(done) }()
+	done := make(chan error, 1)
+	fault.Go(func() {
+		done <- fault.Do(func() error { s.done.Wait(); return nil })
+	})
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil { // who watches has panicked
+			panic(err)
+		}
 	case <-timer.C:
 	case <-ctx.Done():
 	}

@@ -15,6 +15,8 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // buses are the connections to the systemds of a machine: the machine's own and
@@ -94,7 +96,7 @@ func (b *buses) done(s *systemdInit, c *bus) {
 	if c.uses--; c.uses > 0 {
 		return
 	}
-	c.close = time.AfterFunc(busIdle, func() {
+	c.close = time.AfterFunc(busIdle, fault.Guard(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if c.uses == 0 {
@@ -103,7 +105,7 @@ func (b *buses) done(s *systemdInit, c *bus) {
 			}
 			c.Close()
 		}
-	})
+	}))
 }
 
 // connect opens a connection: as root, and to the systemd of an account, to the
@@ -174,7 +176,7 @@ func dialAs(path string, uid int) (*os.File, error) {
 		err error
 	}
 	answers := make(chan answer)
-	go func() {
+	fault.Go(func() {
 		runtime.LockOSThread()
 		as := func(uid int) error {
 			const stays = ^uintptr(0)
@@ -191,7 +193,7 @@ func dialAs(path string, uid int) (*os.File, error) {
 			}
 		}
 		answers <- answer{fd, err}
-	}()
+	})
 	a := <-answers
 	if a.err != nil {
 		return nil, &fs.PathError{Op: "connect", Path: path, Err: a.err}

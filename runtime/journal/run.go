@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -163,9 +164,11 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 		return nil, err
 	}
 	// Written beside the first reads; Sync waits for it before the first act.
-	go func() {
-		r.saved <- errors.Join(save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)), r.recordSensitive(m.Run))
-	}()
+	fault.Go(func() {
+		r.saved <- fault.Do(func() error {
+			return errors.Join(save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)), r.recordSensitive(m.Run))
+		})
+	})
 	return r, nil
 }
 

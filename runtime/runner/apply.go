@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -249,7 +250,7 @@ const flushEvery = 200 * time.Millisecond
 // flushing lets who follows a run see what it has done lately, until the result is called.
 func flushing(record *journal.Run) (stop func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
-	go func() {
+	fault.Go(func() {
 		defer close(done)
 		tick := time.NewTicker(flushEvery)
 		defer tick.Stop()
@@ -263,7 +264,7 @@ func flushing(record *journal.Run) (stop func()) {
 				}
 			}
 		}
-	}()
+	})
 	return func() {
 		close(ended)
 		<-done

@@ -6,12 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // detachPatience is how long systemd may take to give this process a place of its own.
@@ -27,7 +28,7 @@ func detaching(description string) (done func()) {
 	if os.Geteuid() != 0 {
 		return func() {}
 	}
-	var wait sync.WaitGroup
+	var wait fault.Group
 	wait.Go(func() {
 		ctx, stop := context.WithTimeout(context.Background(), detachPatience)
 		defer stop()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -24,12 +25,12 @@ func Local(r *Runner) func(ctx context.Context, o wire.Opening) (*wire.Conn, *wi
 				p.CloseWithError(err)
 			}
 		}
-		go func() {
-			err := Serve(run, wire.New(toRunner, fromRunner, nil), o, &own)
+		fault.Go(func() {
+			err := fault.Do(func() error { return Serve(run, wire.New(toRunner, fromRunner, nil), o, &own) })
 			fromRunner.CloseWithError(err)
 			toRunner.CloseWithError(io.ErrClosedPipe)
 			done <- err
-		}()
+		})
 		end := sync.OnceValue(func() error {
 			cancel(errLost)
 			fromController.Close()

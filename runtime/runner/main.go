@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/become"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -57,23 +58,30 @@ func Main(args []string, p Process) int {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	var err error
-	switch args[0] {
-	case "serve":
-		err = p.serve(ctx, args[1:])
-	case "resume":
-		err = p.resume(ctx, args[1:])
-	case "become":
-		err = p.become(ctx, args[1:])
-	case "relay":
-		var status int
-		if status, err = p.relay(ctx, args[1:]); err == nil {
-			return status
-		}
-	default:
-		err = wrong("there is no command %q", args[0])
+	var status int
+	err := fault.Do(func() (err error) {
+		status, err = p.do(ctx, args[0], args[1:])
+		return err
+	})
+	if err != nil {
+		return p.status(err)
 	}
-	return p.status(err)
+	return status
+}
+
+// do carries out a command. The status is that of the program that it stands for.
+func (p *Process) do(ctx context.Context, command string, args []string) (status int, err error) {
+	switch command {
+	case "serve":
+		return exitDone, p.serve(ctx, args)
+	case "resume":
+		return exitDone, p.resume(ctx, args)
+	case "become":
+		return exitDone, p.become(ctx, args)
+	case "relay":
+		return p.relay(ctx, args)
+	}
+	return 0, wrong("there is no command %q", command)
 }
 
 // wrong is the error for wrong usage.
@@ -83,9 +91,6 @@ func wrong(format string, args ...any) error {
 
 // status prints an error, and gives its exit status.
 func (p *Process) status(err error) int {
-	if err == nil {
-		return exitDone
-	}
 	fmt.Fprintln(p.Err, "tenet:", strings.Map(printable, err.Error()))
 	e, ok := errors.AsType[*Error](err)
 	if ok && e.Hint != "" {
@@ -123,11 +128,11 @@ func untilSignal() (context.Context, func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	dropped := make(chan os.Signal, 1)
 	signal.Notify(dropped, syscall.SIGHUP, syscall.SIGPIPE)
-	go func() {
+	fault.Go(func() {
 		if _, ok := <-signals; ok {
 			cancel(errInterrupted)
 		}
-	}()
+	})
 	return ctx, func() {
 		signal.Stop(signals)
 		signal.Stop(dropped)
@@ -181,7 +186,9 @@ func (p *Process) serve(ctx context.Context, args []string) error {
 	touchRunner()
 	r.busy = &atomic.Bool{}
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, wire.New(p.In, p.Out, nil), o, r) }()
+	fault.Go(func() {
+		done <- fault.Do(func() error { return Serve(ctx, wire.New(p.In, p.Out, nil), o, r) })
+	})
 	select {
 	case err = <-done:
 		return err

@@ -52,6 +52,22 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+type panickingReader struct{}
+
+func (panickingReader) Read([]byte) (int, error) { panic("no reader") }
+
+// A fault in what serves is one line and a status, wherever its goroutine was begun.
+func TestMainEndsWithAFault(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, args := range [][]string{{"serve", "--state-dir", t.TempDir()}, {"become"}} {
+		var errs bytes.Buffer
+		status := runner.Main(args, runner.Process{In: panickingReader{}, Out: io.Discard, Err: &errs, Registry: modules.Standard()})
+		if status != 1 || !strings.HasPrefix(errs.String(), "tenet: this is a fault of tenet itself, not of what it was given: no reader; ") || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("%q: %d, %s", args, status, errs.String())
+		}
+	}
+}
+
 // A runner that waits for its controller ends when it is told to.
 func TestSignalWhileIdle(t *testing.T) {
 	in, controller := io.Pipe()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -43,7 +44,7 @@ type queue struct {
 func newQueue(c *wire.Conn) *queue {
 	q := &queue{conn: c, done: make(chan struct{})}
 	q.changed.L = &q.mu
-	go q.run()
+	fault.Go(q.run)
 	return q
 }
 

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -64,7 +65,7 @@ func (r *Runner) hello(o wire.Opening) (*wire.Hello, error) {
 		h.User = u.Username
 	}
 	var wrong error
-	var wait sync.WaitGroup
+	var wait fault.Group
 	if o.Digest != "" {
 		wait.Go(func() { wrong = checkSelf(o.Digest) })
 	}
@@ -144,7 +145,7 @@ func (s *session) listen() {
 	if s.busy != nil {
 		s.busy.Store(true)
 	}
-	go func() {
+	fault.Go(func() {
 		for {
 			f, err := s.conn.Receive()
 			if err != nil {
@@ -169,7 +170,7 @@ func (s *session) listen() {
 				pass()
 			}
 		}
-	}()
+	})
 }
 
 // serve does what is asked for, and tells how it ended.
@@ -183,7 +184,7 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 		s.listen()
 	}
 	end := wire.End{}
-	if err := do(ctx, q, &end); err != nil {
+	if err := fault.Do(func() error { return do(ctx, q, &end) }); err != nil {
 		end.Failure = failureOf(err)
 		if e, ok := errors.AsType[*Error](err); ok && len(e.Differences) > 0 {
 			if err := s.data(e.Differences); err != nil {
@@ -202,6 +203,8 @@ func failureOf(err error) *states.Failure {
 	}
 	switch _, broken := errors.AsType[*planfile.DamagedError](err); {
 	case f.Code != "":
+	case fault.In(err) != nil:
+		f.Code = "fault"
 	case broken:
 		f.Code = wire.CodeDamaged
 	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -144,7 +145,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 	stop := p.whileIn(inner)
 	a.alarm = time.AfterFunc(c.timeout()+grace, func() { end(errSlow) })
 	defer a.alarm.Stop()
-	go func() {
+	fault.Go(func() {
 		select {
 		case <-passwords:
 			// What was said before the question must be known.
@@ -154,7 +155,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 			}
 		case <-inner.Done():
 		}
-	}()
+	})
 
 	conn, hello, err := a.talk(how)
 	if err == nil && stop() {
@@ -218,7 +219,8 @@ func (a *attempt) talk(how way) (*wire.Conn, *wire.Hello, error) {
 
 // hello waits for the runner.
 func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
-	conn := wire.New(a.p.in, a.p.stdin, a.p.Close)
+	in := &lastWords{process: a.p}
+	conn := wire.New(in, a.p.stdin, a.p.Close)
 	hello := &wire.Hello{}
 	if err := conn.Expect(wire.KindHello, hello); err != nil {
 		return nil, nil, err
@@ -229,6 +231,7 @@ func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
 	if want := a.runners.Version; want != "" && hello.Program != want {
 		return nil, nil, &versionError{fmt.Sprintf("is of version %.80s, and this program of %s", hello.Program, want)}
 	}
+	in.known = true
 	return conn, hello, nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // process is a client that runs. It is a session of its own: no key of a terminal
@@ -60,7 +62,7 @@ func start(argv []string, prompt string, asked func(times int)) (*process, error
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close())
 	}
-	go p.wait()
+	fault.Go(p.wait)
 	return p, nil
 }
 

@@ -18,6 +18,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // Runners finds the program for a system and an architecture. Its fields are not
@@ -279,7 +281,7 @@ func (e *entry) compressed() ([]byte, error) {
 // table lists the runners for startScript.
 func (r *Runners) table() string {
 	out := make([]string, len(platforms()))
-	var wait sync.WaitGroup
+	var wait fault.Group
 	for i, p := range platforms() {
 		wait.Go(func() { // each is read whole, the first time
 			if e, err := r.find(p.os, p.arch); err == nil {

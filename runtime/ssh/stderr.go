@@ -2,8 +2,11 @@ package ssh
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -48,6 +51,34 @@ func (s *stderr) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return printable(string(s.text))
+}
+
+// last gives the last line, if it is tenet's own word.
+func (s *stderr) last() (line string, ok bool) {
+	text := strings.TrimSpace(s.String())
+	return strings.CutPrefix(text[strings.LastIndexByte(text, '\n')+1:], "tenet: ")
+}
+
+// lastWords reads what a runner sends, and at its end says what that one has said of it.
+type lastWords struct {
+	*process
+	known bool // it is the runner that speaks
+}
+
+// Read reads.
+func (l *lastWords) Read(data []byte) (int, error) {
+	n, err := l.in.Read(data)
+	if err != io.EOF || !l.known {
+		return n, err
+	}
+	select {
+	case <-l.ended:
+	case <-time.After(farewell):
+	}
+	if line, ok := l.stderr.last(); ok {
+		err = errors.New("tenet there says: " + line)
+	}
+	return n, err
 }
 
 // printable keeps what comes from a host from meaning something to a terminal.

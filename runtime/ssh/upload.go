@@ -3,6 +3,8 @@ package ssh
 import (
 	"fmt"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // bring begins to send the runner that fits to a host that lacks it. What the host
@@ -31,7 +33,7 @@ func (a *attempt) bring(answer string) error {
 	}
 	a.client.note(a.host, "copying the runner (%.1f MB)", float64(len(data))/1e6)
 	a.sent = make(chan struct{})
-	go a.send(e.runner, data)
+	fault.Go(func() { a.send(e.runner, data) })
 	return nil
 }
 

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // Protocol is the version of what is said. Both sides must have the same.
@@ -110,7 +112,7 @@ const BeatEvery = 30 * time.Second
 // Beat says at intervals that this side is there, until stop is called or the connection ends.
 func (c *Conn) Beat(every time.Duration) (stop func()) {
 	done := make(chan struct{})
-	go func() {
+	fault.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
@@ -123,7 +125,7 @@ func (c *Conn) Beat(every time.Duration) (stop func()) {
 				}
 			}
 		}
-	}()
+	})
 	return sync.OnceFunc(func() { close(done) })
 }
 

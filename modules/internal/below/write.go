@@ -8,9 +8,9 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -192,7 +192,7 @@ func (a *writing) files(parent context.Context, changes []change) error {
 		}
 		groups[dir] = append(groups[dir], c)
 	}
-	var running sync.WaitGroup
+	var running fault.Group
 	free := make(chan *host.Cursor, 2*runtime.GOMAXPROCS(0))
 	for range cap(free) {
 		free <- host.NewCursor(a.root)
