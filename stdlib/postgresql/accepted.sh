@@ -4,14 +4,14 @@
 version=$1 configuration=$2 other=$3
 program=/usr/lib/postgresql/$version/bin/postgres
 
-# The directory is made and filled by who the server runs as: root would follow what that
-# one may put into it meanwhile.
+# All is done by who the server runs as, whose folders these are: root would follow what that
+# one may put into them meanwhile.
 owner() { runuser -u postgres -- "$@" < /dev/null; }
 
 trial=$(owner mktemp -d) || exit
 cleanup() {
 	owner rm -rf -- "$trial"
-	[ -z "$other" ] || [ ! -e "$other.~check~" ] || mv -f -- "$other.~check~" "$other"
+	[ -z "$other" ] || [ ! -e "$other.~check~" ] || owner mv -fT -- "$other.~check~" "$other"
 }
 trap cleanup EXIT
 trap 'exit 1' HUP INT TERM
@@ -49,5 +49,5 @@ if [ -z "$other" ] || [ ! -e "$other" ]; then
 	exit
 fi
 takes 2> /dev/null && exit
-mv -f -- "$other" "$other.~check~" || exit
+owner mv -fT -- "$other" "$other.~check~" || exit
 takes

@@ -325,6 +325,7 @@ state "restart" {
   command "settled" {
     description = "From now on these settings are what would be put back."
     argv        = ["rm", "-f", "${local.restarted}.~tenet~"]
+    user        = "postgres"
   }
 }
 
@@ -335,6 +336,7 @@ state "restore" {
   command "settings" {
     description = "The former file, or none where there was none that the server takes."
     argv        = ["sh", "-c", read("restore.sh"), "restore", local.version, local.configuration, local.restarted]
+    user        = "postgres"
   }
 
   restart "server" {

@@ -6,7 +6,7 @@ as() { runuser -u postgres -- "$@"; }
 
 if ! found=$(as psql --cluster "$cluster" --no-psqlrc --no-password --no-align --tuples-only --command "$mistakes" 2> /dev/null); then
 	trial=$(as mktemp -d) || exit
-	trap 'rm -rf -- "$trial"' EXIT
+	trap 'as rm -rf -- "$trial"' EXIT
 	trap 'exit 1' HUP INT TERM
 	cd "$trial" || exit
 	programs=/usr/lib/postgresql/$version/bin
