@@ -193,12 +193,17 @@ func makeFile(ctx context.Context, h host.Host, want Swap) error {
 	if err != nil {
 		return err
 	}
-	if err := h.WriteFile(ctx, want.Path, host.Text(""), ownMeta()); err != nil {
+	at, err := host.OpenPlace(h, want.Path) // what is removed is what was made, wherever the path leads by then
+	if err != nil {
+		return err
+	}
+	defer at.Dir.Close()
+	if err := at.Dir.WriteFile(ctx, at.Name, host.Text(""), ownMeta(), false); err != nil {
 		return err
 	}
 	err = run(ctx, h, "dd", "if=/dev/zero", "of="+want.Path, "bs=1M", "count="+strconv.FormatInt(size/mib, 10), "conv=notrunc,fsync")
 	if err != nil {
-		return errors.Join(err, h.Remove(want.Path))
+		return errors.Join(err, at.Dir.Remove(at.Name))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -109,6 +110,26 @@ func full(_ *testing.T, h host.Host) {
 	h.(*host.Memory).Handle("dd", func(context.Context, host.Command) (host.Result, error) {
 		return host.Result{ExitCode: 1, Stderr: []byte("dd: error writing '/var/swap': No space left on device\n")}, nil
 	})
+}
+
+// What could not be filled is removed where it was made, or nowhere.
+func TestNothingIsRemovedElsewhere(t *testing.T) {
+	h := newHost(t)
+	fake.Put(t, h, "/srv/app/swap", "", 0o600)
+	fake.Put(t, h, "/etc/swap", "root's", 0o600)
+	if err := h.Remove("/srv/app/swap"); err != nil {
+		t.Fatal(err)
+	}
+	h.(*host.Memory).Handle("dd", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{ExitCode: 1}, errors.Join(h.Remove("/srv/app/swap"), h.Remove("/srv/app"), h.Symlink("/etc", "/srv/app", host.Meta{}))
+	})
+	want, err := swap.Module.Decode(map[string]any{"path": "/srv/app/swap", "size": "1M"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := swap.Module.Write(t.Context(), h, nil, swap.Module.Fill(nil, want)); err == nil || fake.Text(h, "/etc/swap") != "root's" {
+		t.Errorf("/etc/swap holds %q: %v", fake.Text(h, "/etc/swap"), err)
+	}
 }
 
 // device is a host on which /dev/sdc1 is a device that blkid says this of.
