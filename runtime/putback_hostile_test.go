@@ -47,7 +47,11 @@ func newShared(t *testing.T) *sharedMachine {
 
 func (s *sharedMachine) ForRun(string) host.Host { return s }
 
-func (s *sharedMachine) Query(context.Context, host.Query) (host.Result, error) {
+func (s *sharedMachine) Query(ctx context.Context, q host.Query) (host.Result, error) {
+	return s.Run(ctx, q.Command)
+}
+
+func (s *sharedMachine) Run(context.Context, host.Command) (host.Result, error) {
 	if do := s.onCheck; do != nil {
 		s.onCheck = nil
 		do()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -26,33 +27,66 @@ func write(ctx context.Context, h host.Host, have *File, want File) error {
 	if have != nil && (want.Content == nil || have.Content.Equal(*want.Content)) {
 		return h.SetMeta(want.Path, meta)
 	}
-	if err := checkBeside(ctx, h, want, meta); err != nil {
+	backup := have != nil && want.Backup != nil && *want.Backup
+	if len(want.Validate) == 0 && !backup {
+		return explain(h.WriteFile(ctx, want.Path, *want.Content, meta), want.Path)
+	}
+	at, err := host.OpenPlace(h, want.Path)
+	if err != nil {
+		return explain(err, want.Path)
+	}
+	r := &replacement{host: h, at: at, want: want, meta: meta}
+	return errors.Join(r.carryOut(ctx, backup), at.Dir.Close())
+}
+
+// replacement is a file that is replaced in several steps. They are all made in the one
+// directory, wherever its path leads by then: else somebody who owns a folder could have
+// their own file put back in a folder of root's.
+type replacement struct {
+	host host.Host
+	at   host.Place
+	want File
+	meta host.Meta
+}
+
+func (r *replacement) carryOut(ctx context.Context, backup bool) error {
+	if err := r.checkBeside(ctx); err != nil {
 		return err
 	}
 	forget := func() error { return nil }
-	if have != nil && want.Backup != nil && *want.Backup {
-		if forget, err = backUp(ctx, h, want.Path); err != nil {
+	if backup {
+		var err error
+		if forget, err = r.backUp(ctx); err != nil {
 			return fmt.Errorf("keeping the former file: %w", err)
 		}
 	}
-	if len(want.Validate) > 0 && !besideCheck(want) {
-		if err := writeChecked(ctx, h, want, meta); err != nil {
-			return errors.Join(err, forget())
-		}
-		return nil
+	if len(r.want.Validate) == 0 || besideCheck(r.want) {
+		return r.write(ctx, r.at.Name, *r.want.Content, r.meta)
 	}
-	return explain(h.WriteFile(ctx, want.Path, *want.Content, meta), want.Path)
+	if err := r.writeChecked(ctx); err != nil {
+		return errors.Join(err, forget())
+	}
+	return nil
+}
+
+func (r *replacement) write(ctx context.Context, name string, c host.Content, m host.Meta) error {
+	return r.at.Dir.WriteFile(ctx, name, c, m, false)
 }
 
 // backUp keeps the file beside itself, but not as a program with the rights of others: it may
 // be replaced for its holes. forget removes the copy again, unless there was one before.
-func backUp(ctx context.Context, h host.Host, name string) (forget func() error, err error) {
-	_, err = h.Lstat(name + backupSuffix)
-	forget = func() error { return h.Remove(name + backupSuffix) }
+func (r *replacement) backUp(ctx context.Context) (forget func() error, err error) {
+	name := r.at.Name + backupSuffix
+	_, err = r.at.Dir.Lstat(name)
+	forget = func() error { return r.at.Dir.Remove(name) }
 	if !errors.Is(err, fs.ErrNotExist) {
 		forget = func() error { return nil }
 	}
-	return forget, copyFile(ctx, h, name, name+backupSuffix, host.SetIDBits)
+	content, info, err := host.CopyContentIn(ctx, r.at.Dir, r.at.Name)
+	if err != nil {
+		return nil, err
+	}
+	return forget, r.write(ctx, name, content, host.Meta{Mode: new(info.Mode &^ host.SetIDBits), UID: &info.UID, GID: &info.GID, Like: r.at.Name})
 }
 
 // explain adds which directory is missing.
@@ -70,16 +104,16 @@ func besideCheck(want File) bool {
 
 // checkBeside puts the new content into a temporary file beside the wanted one,
 // for the program that validates it.
-func checkBeside(ctx context.Context, h host.Host, want File, meta host.Meta) error {
-	if !besideCheck(want) {
+func (r *replacement) checkBeside(ctx context.Context) error {
+	if !besideCheck(r.want) {
 		return nil
 	}
-	temporary := path.Join(path.Dir(want.Path), host.TempName(h))
-	if err := h.WriteFile(ctx, temporary, *want.Content, meta); err != nil {
-		return explain(err, want.Path)
+	temporary := host.TempName(r.host)
+	if err := r.write(ctx, temporary, *r.want.Content, r.meta); err != nil {
+		return err
 	}
-	err := runCheck(ctx, h, want.Validate, temporary)
-	return errors.Join(err, h.Remove(temporary))
+	err := runCheck(ctx, r.host, r.want.Validate, path.Join(path.Dir(r.want.Path), temporary))
+	return errors.Join(err, r.at.Dir.Remove(temporary))
 }
 
 // runCheck runs the program that validates. In a plan it is not run, and the
@@ -98,19 +132,18 @@ func runCheck(ctx context.Context, h host.Host, validate []string, file string) 
 
 // writeChecked writes the file, validates it in its place, and puts back what
 // was there if it is not valid.
-func writeChecked(ctx context.Context, h host.Host, want File, meta host.Meta) error {
-	putBack, forget, err := keep(ctx, h, want.Path)
+func (r *replacement) writeChecked(ctx context.Context) error {
+	was, err := r.keep()
 	if err != nil {
 		return fmt.Errorf("keeping the former file: %w", err)
 	}
-	err = explain(h.WriteFile(ctx, want.Path, *want.Content, meta), want.Path)
-	if err == nil {
-		if err = runCheck(ctx, h, want.Validate, want.Path); err != nil {
+	if err = r.write(ctx, r.at.Name, *r.want.Content, r.meta); err == nil {
+		if err = runCheck(ctx, r.host, r.want.Validate, r.want.Path); err != nil {
 			// The former file comes back though the run is being cancelled.
-			err = errors.Join(err, putBack(context.WithoutCancel(ctx)))
+			err = errors.Join(err, was.putBack(context.WithoutCancel(ctx), r.at))
 		}
 	}
-	return errors.Join(err, forget())
+	return errors.Join(err, was.close())
 }
 
 // recovered checks content that a run has put in place which did not live to see
@@ -125,47 +158,47 @@ func recovered(ctx context.Context, h host.Host, want File, begun states.Begun) 
 	return states.Changed, nil
 }
 
-// keep remembers what stands at a path: putBack restores it, forget ends the
-// need to. What does not fit in memory is copied beside it.
-func keep(ctx context.Context, h host.Host, name string) (putBack func(context.Context) error, forget func() error, err error) {
-	nothing := func() error { return nil }
-	info, err := h.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return func(context.Context) error { return h.Remove(name) }, nothing, nil
-	case err != nil:
-		return nil, nil, err
-	}
-	meta := host.Meta{Mode: &info.Mode, UID: &info.UID, GID: &info.GID}
-	if info.Kind == host.Symlink {
-		target, err := h.ReadLink(name)
-		return func(context.Context) error { return h.Symlink(target, name, meta) }, nothing, err
-	}
-	content, err := host.CopyContent(ctx, h, name, info)
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, inline := content.Inline(); inline {
-		return func(ctx context.Context) error { return h.WriteFile(ctx, name, content, meta) }, nothing, nil
-	}
-	side := path.Join(path.Dir(name), host.TempName(h))
-	if err := copyFile(ctx, h, name, side, 0); err != nil {
-		return nil, nil, err
-	}
-	putBack = func(ctx context.Context) error { return copyFile(ctx, h, side, name, 0) }
-	return putBack, func() error { return h.Remove(side) }, nil
+// former is what stood at a place.
+type former struct {
+	info   host.Info     // without a Kind: nothing
+	target string        // of a link
+	file   io.ReadCloser // a regular one, which lives on while it is open
 }
 
-// copyFile makes to a copy of the regular file from, with its owner, and its mode without
-// these bits.
-func copyFile(ctx context.Context, h host.Host, from, to string, without fs.FileMode) error {
-	info, err := h.Lstat(from)
-	if err != nil {
-		return err
+func (r *replacement) keep() (f *former, err error) {
+	f = &former{}
+	f.info, err = r.at.Dir.Lstat(r.at.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return f, err
+	case f.info.Kind == host.Symlink:
+		f.target, err = r.at.Dir.ReadLink(r.at.Name)
+		return f, err
 	}
-	content, err := host.CopyContent(ctx, h, from, info)
-	if err != nil {
-		return err
+	f.file, f.info, err = r.at.Dir.Open(r.at.Name)
+	return f, err
+}
+
+// putBack makes a place what it was; it is called once.
+func (f *former) putBack(ctx context.Context, at host.Place) error {
+	meta := host.Meta{Mode: &f.info.Mode, UID: &f.info.UID, GID: &f.info.GID}
+	switch {
+	case f.info.Kind == host.Symlink:
+		return at.Dir.Symlink(f.target, at.Name, meta)
+	case f.file != nil:
+		file := f.file
+		f.file = nil // who writes closes it
+		content := host.Flow(func() (io.ReadCloser, error) { return file, nil })
+		return at.Dir.WriteFile(ctx, at.Name, content, meta, false)
 	}
-	return h.WriteFile(ctx, to, content, host.Meta{Mode: new(info.Mode &^ without), UID: &info.UID, GID: &info.GID, Like: path.Base(from)})
+	return at.Dir.Remove(at.Name)
+}
+
+func (f *former) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
 }

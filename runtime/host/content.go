@@ -108,6 +108,11 @@ func ReadContent(ctx context.Context, r Reader, path string, info Info) (Content
 		return Content{}, err
 	}
 	defer opened.Close()
+	return readContent(ctx, opened, info, func() (func() (io.ReadCloser, error), error) { return openerOf(r, path) })
+}
+
+// readContent reads an open file; again gives what opens it once more.
+func readContent(ctx context.Context, opened io.Reader, info Info, again func() (func() (io.ReadCloser, error), error)) (Content, error) {
 	f := ReaderWithin(ctx, opened)
 	buf := make([]byte, 0, min(info.Size, InlineLimit)+1)
 	for len(buf) <= InlineLimit {
@@ -130,7 +135,7 @@ func ReadContent(ctx context.Context, r Reader, path string, info Info) (Content
 	if err != nil {
 		return Content{}, err
 	}
-	open, err := openerOf(r, path)
+	open, err := again()
 	if err != nil {
 		return Content{}, err
 	}
@@ -159,6 +164,42 @@ func CopyContent(ctx context.Context, r Reader, path string, info Info) (Content
 	open, err := openerOf(r, path)
 	return Unread(info.Size, open), errors.Join(err, f.Close())
 }
+
+// CopyContentIn is CopyContent of what has a name in an open directory, which it describes.
+// Content that is large is to be read before the directory is closed; one on a shadow may be
+// read later. It is of the file that is described, or reading it is an error.
+func CopyContentIn(ctx context.Context, d DirReader, name string) (Content, Info, error) {
+	f, info, err := d.Open(name)
+	if err != nil {
+		return Content{}, Info{}, err
+	}
+	defer f.Close()
+	again := func() (func() (io.ReadCloser, error), error) { return openerIn(d, name, info) }
+	if info.Size <= InlineLimit {
+		c, err := readContent(ctx, f, info, again)
+		return c, info, err
+	}
+	open, err := again()
+	return Unread(info.Size, open), info, err
+}
+
+// openerIn gives a function that opens the file in a directory as it is now.
+func openerIn(d DirReader, name string, info Info) (func() (io.ReadCloser, error), error) {
+	if o, ok := d.(opener); ok {
+		if open, err := o.opener(name); open != nil || err != nil {
+			return open, err
+		}
+	}
+	return func() (io.ReadCloser, error) {
+		f, now, err := d.Open(name)
+		if err == nil && now.ID != info.ID {
+			return nil, errors.Join(pathError("open", name, errExchanged), f.Close())
+		}
+		return f, err
+	}, nil
+}
+
+var errExchanged = errors.New("another file has come in its place")
 
 // openerOf gives a function that opens the file as it is now, where the host can.
 func openerOf(r Reader, path string) (func() (io.ReadCloser, error), error) {

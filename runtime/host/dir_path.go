@@ -93,6 +93,15 @@ func (d *pathDir) Open(name string) (io.ReadCloser, Info, error) {
 	return f, info, err
 }
 
+// opener gives what opens a file as it is now, where the host can; see opener.
+func (d *pathDir) opener(name string) (func() (io.ReadCloser, error), error) {
+	path, err := d.at("open", name)
+	if o, ok := d.r.(opener); ok && err == nil {
+		return o.opener(path)
+	}
+	return nil, err
+}
+
 // knownSum gives the digest of a file that was written to a shadow with it, and need
 // not be read for that.
 func (d *pathDir) knownSum(name string) (string, int64, bool) {
