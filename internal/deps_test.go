@@ -40,7 +40,7 @@ var imports = []struct {
 	// A machine for tests: no module, and only their own tables of accounts and mounts.
 	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
-	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "modules/internal/..."}, nil},
+	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/eval", "lang/sandbox"}, []string{"*"}},
 	{"modules/*", []string{"runtime/fault", "states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},

@@ -127,6 +127,27 @@ func TestPrintRoundTrip(t *testing.T) {
 	})
 }
 
+// What looks otherwise in an editor than it reads is never written out: it could pass
+// for what it is not, in a text as in a comment.
+func TestUnsafeTextsAreNoStateFile(t *testing.T) {
+	for _, unsafe := range []string{"\u009b31m", "\u202e", "\u2066", "\x1b[2J", "\u200f"} {
+		h := machine(t, simulated.Machine{})
+		if err := simulated.WriteFile(t.Context(), h, "/srv/x", "a"+unsafe+"b\n", host.Meta{Mode: fileMode(0o644)}); err != nil {
+			t.Fatal(err)
+		}
+		part, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/srv/x"}, adopt.Options{Files: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		part.Notes = append(part.Notes, "a"+unsafe+"b")
+		for _, l := range languages {
+			if text := l.Print(part); part.Copy == "" || strings.Contains(text, unsafe) {
+				t.Errorf("%q stands in the %s state file %q", unsafe, l, text)
+			}
+		}
+	}
+}
+
 // norm makes a text that the language can hold.
 func norm(s string) string {
 	s = strings.ToValidUTF8(s, "?")

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/syntax"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/eval"
 	"github.com/tenetcm/tenet/states"
 )
@@ -44,10 +45,10 @@ func (l Language) Print(p *Part) string {
 func comment(b *strings.Builder, notes ...string) {
 	for _, note := range notes {
 		note = strings.Map(func(r rune) rune {
-			if unicode.IsGraphic(r) || unicode.IsSpace(r) {
-				return r
+			if diag.Unsafe(r) && !unicode.IsSpace(r) {
+				return '\uFFFD'
 			}
-			return '\uFFFD'
+			return r
 		}, note)
 		if words := strings.Fields(note); len(words) > 0 {
 			fmt.Fprintf(b, "# %s\n", strings.Join(words, " "))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -184,14 +185,5 @@ func (p *Part) file(h host.Host, m *states.Module) onHost {
 
 // readable reports whether a text can stand in a state file, and be read there.
 func readable(text string) bool {
-	if !Sayable(text) {
-		return false
-	}
-	control := 0
-	for _, r := range text {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f {
-			control++
-		}
-	}
-	return control == 0
+	return Sayable(text) && !strings.ContainsFunc(text, func(r rune) bool { return diag.Unsafe(r) && !strings.ContainsRune("\n\t\r", r) })
 }

@@ -190,6 +190,16 @@ func (r Range) quoted() string {
 // shows text from elsewhere goes by it.
 func Unsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
+// Safe is a text without such characters, but for line ends and tabs.
+func Safe(s string) string {
+	return strings.Map(func(r rune) rune {
+		if Unsafe(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // printable keeps such characters, which may come from a source, from the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -75,14 +76,7 @@ func Tail(output []byte, n int) string {
 	lines := strings.Split(strings.TrimSpace(string(bytes.ToValidUTF8(output, []byte("?")))), "\n")
 	lines = lines[max(0, len(lines)-n):]
 	for i, line := range lines {
-		lines[i] = strings.Map(printable, strings.TrimRight(line, " \t\r"))
+		lines[i] = diag.Safe(strings.TrimRight(line, " \t\r"))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func printable(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7f {
-		return -1
-	}
-	return r
 }

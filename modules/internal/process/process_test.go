@@ -13,6 +13,7 @@ func TestExitError(t *testing.T) {
 		{"", "", "p ended with exit status 2"},
 		{"out\n", "", "p ended with exit status 2: out"},
 		{"out\n", "err\x1b[31m\r\n", "p ended with exit status 2: err[31m"},
+		{"", "a\u009b31m\u202eb\tc\n", "p ended with exit status 2: a31mb\tc"},
 		{"", "a\n\xff\n", "p ended with exit status 2:\na\n?"},
 		{"", long, "p ended with exit status 2:\nunrecognized option\n…\n" + strings.Repeat("usage\n", 9) + "last"},
 	} {
