@@ -1,13 +1,10 @@
 package runtime
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -28,9 +25,8 @@ const minSecretLine = 8
 
 // masker hides a run's secrets. Nil hides nothing.
 type masker struct {
-	mu       sync.Mutex
-	forms    map[string]bool
-	replacer atomic.Pointer[strings.Replacer] // nil: there are none
+	mu    sync.RWMutex
+	forms forms
 }
 
 // newMasker collects the sensitive values of a run, in the forms in which they
@@ -38,9 +34,9 @@ type masker struct {
 // computed from, and what results turn out to be. A mode, a duration and a yes or no
 // of a sensitive part are shown nowhere with it, but say nothing elsewhere.
 func newMasker(run *states.StateRun, registry *states.Registry) *masker {
-	m := &masker{forms: map[string]bool{}}
+	m := &masker{}
 	for _, s := range run.Secrets {
-		addForms(m.forms, s)
+		m.forms.addSecret(s)
 	}
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
@@ -49,18 +45,17 @@ func newMasker(run *states.StateRun, registry *states.Registry) *masker {
 				module := registry.Lookup(part.Type)
 				for _, name := range part.Sensitive {
 					if module == nil || !commonplace(module.Attribute(name)) {
-						addForms(m.forms, part.Values[name])
+						m.forms.addSecret(part.Values[name])
 					}
 				}
 				for _, x := range part.Results {
 					for _, secret := range x.Secrets() {
-						addForms(m.forms, secret)
+						m.forms.addSecret(secret)
 					}
 				}
 			}
 		}
 	}
-	m.build()
 	return m
 }
 
@@ -74,11 +69,7 @@ func commonplace(a *states.Attribute) bool {
 func (m *masker) add(v any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before := len(m.forms)
-	addForms(m.forms, v)
-	if len(m.forms) > before {
-		m.build()
-	}
+	m.forms.addSecret(v)
 }
 
 // watched prepares a result for being computed with: a sensitive one is hidden
@@ -103,34 +94,20 @@ func (m *masker) watched(v cty.Value) cty.Value {
 
 // finds reports whether a secret is in a text of a value.
 func (m *masker) finds(v cty.Value) bool {
-	r := m.replacer.Load()
-	if r == nil || v.IsNull() {
+	if v.IsNull() {
 		return false
 	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	found := false
 	_ = cty.Walk(v, func(_ cty.Path, e cty.Value) (bool, error) { // the function has no errors
 		if e.Type() == cty.String && !e.IsNull() {
 			text := e.AsString()
-			found = found || unwrapped(r.Replace(text), r) != text
+			found = found || m.forms.mask(text) != text
 		}
 		return !found, nil
 	})
 	return found
-}
-
-func (m *masker) build() {
-	if len(m.forms) == 0 {
-		return
-	}
-	// Longest first: one secret may begin another.
-	sorted := slices.SortedFunc(maps.Keys(m.forms), func(a, b string) int {
-		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
-	})
-	var pairs []string
-	for _, form := range sorted {
-		pairs = append(pairs, form, journal.Masked)
-	}
-	m.replacer.Store(strings.NewReplacer(pairs...))
 }
 
 // text masks what a program or an error says.
@@ -138,11 +115,9 @@ func (m *masker) text(s string) string {
 	if m == nil || s == "" {
 		return s
 	}
-	r := m.replacer.Load()
-	if r == nil {
-		return s
-	}
-	return m.torn(unwrapped(r.Replace(s), r))
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.forms.torn(m.forms.mask(s))
 }
 
 // part masks what is said about a part: there its own secrets are hidden where they
@@ -179,31 +154,6 @@ func replaceWord(text, word, by string) string {
 }
 
 func isWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
-
-// cutLength is the length from which a text may have been cut at its end.
-const cutLength = 1 << 16
-
-// torn masks the beginning of a secret at the end of a long text, where what was
-// kept of it may have ended.
-func (m *masker) torn(s string) string {
-	if len(s) < cutLength {
-		return s
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	longest := 0
-	for form := range m.forms {
-		for n := min(len(form), len(s)) - 1; n >= minSecret && n > longest; n-- {
-			if strings.HasSuffix(s, form[:n]) {
-				longest = n
-			}
-		}
-	}
-	if longest == 0 {
-		return s
-	}
-	return s[:len(s)-longest] + journal.Masked
-}
 
 // changes gives the step's changes as events carry them: content as a diff,
 // sensitive values masked.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -9,21 +10,40 @@ import (
 // longer is a file, and its lines are.
 const maxNested = 4096
 
-// nestedForms gives a text as programs write it that put it into XML, HTML or a shell's
-// quotes, and as it stands in JSON or base64 after that: a log in JSON of a body in JSON.
-func nestedForms(s string) []string {
-	if len(s) > maxNested {
-		return append(xmlForms(s), shellForms(s)...)
+// nestedForms gives a text as it stands in JSON, XML, a shell's or a program's quotes, and as
+// that is written by what logs it: JSON in JSON, a script in base64.
+func nestedForms(write func(string) []string) func(string) []string {
+	return func(s string) (forms []string) {
+		if len(s) > maxNested {
+			return nil
+		}
+		once := slices.Concat(jsonForms(s), quotedForms(s), xmlForms(s), shellForms(s))
+		for i, form := range once { // the most usual first
+			if form != s && !slices.Contains(once[:i], form) {
+				forms = append(forms, write(form)...)
+			}
+		}
+		return forms
 	}
-	once := append(append(xmlForms(s), shellForms(s)...), jsonForms(s)...)
-	forms := once
-	for _, form := range once {
+}
+
+// jsonWithin gives a text as it stands in JSON that stands in XML, HTML or a URL.
+func jsonWithin(s string) (forms []string) {
+	if len(s) > maxNested {
+		return nil
+	}
+	for _, form := range jsonForms(s) {
 		if form != s {
-			forms = append(append(forms, jsonForms(form)...), base64Cores(form)...)
-			forms = append(forms, xmlForms(form)...)
+			forms = append(append(forms, xmlForms(form)...), urlForms(form)...)
 		}
 	}
 	return forms
+}
+
+// quotedForms gives a text as it stands in quotes of Go and of languages like it.
+func quotedForms(s string) []string {
+	quoted, ascii := strconv.Quote(s), strconv.QuoteToASCII(s)
+	return []string{quoted[1 : len(quoted)-1], ascii[1 : len(ascii)-1]}
 }
 
 // xmlEscapes gives what programs that write XML and HTML replace, each as a whole: a choice

@@ -6,12 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"html"
 	htmltemplate "html/template"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -62,10 +64,15 @@ func TestSecretsInEscapesStayHidden(t *testing.T) {
 	names := []string{"plain", "JSON", "JSON but for HTML", "XML", "HTML", "template", "text", "attribute", "single", "shlex", "double", "base64", "query", "Go"}
 	outer := []string{"plain", "JSON", "base64"}
 	rapid.Check(t, func(rt *rapid.T) {
-		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"&", "<", ">", `"`, "'", "\\", "$", "`", " ", "=", "+", "/", "é", "hunter", "#"}), 1, 8).Draw(rt, "pieces")
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"&", "<", ">", `"`, "'", "\\", "$", "`", " ", "=", "+", "/", "é", "hunter", "#", "\u009b", "\u202e"}), 1, 8).Draw(rt, "pieces")
 		secret := "q7" + strings.Join(pieces, "") + "z8"
 		inner := rapid.SampledFrom(names).Draw(rt, "inner")
 		around := rapid.SampledFrom(outer).Draw(rt, "outer")
+		if long := rapid.SampledFrom([]int{1, 1, 1, 100}).Draw(rt, "long"); long > 1 { // the usual ones are found of long secrets, too
+			secret = strings.Repeat(secret, 2700/len(secret))
+			inner = rapid.SampledFrom([]string{"plain", "JSON", "JSON but for HTML", "XML", "single", "base64", "query", "Go"}).Draw(rt, "inner of a long one")
+			around = rapid.SampledFrom([]string{"plain", "JSON"}).Draw(rt, "outer of a long one")
+		}
 		if around == "base64" && (inner == "base64" || inner == "query" || inner == "Go") {
 			around = "plain"
 		}
@@ -85,5 +92,19 @@ func TestSecretsInEscapesStayHidden(t *testing.T) {
 
 // hclQuoted writes a text as HCL does.
 func hclQuoted(s string) string {
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
+	var out strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || r == '"' || r == '\\':
+			out.WriteString(strings.Trim(strconv.Quote(string(r)), `"`))
+			if r == '"' {
+				out.WriteString(`"`)
+			}
+		case unicode.IsPrint(r):
+			out.WriteRune(r)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return `"` + strings.NewReplacer("${", "$${", "%{", "%%{").Replace(out.String()) + `"`
 }

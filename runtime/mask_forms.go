@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -10,44 +11,78 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
-// addForms adds the forms in which the texts and numbers of a value may turn up.
-func addForms(forms map[string]bool, v any) {
+// Of one secret, so many forms are looked for beside its own text and lines: maxForms and
+// formsPerText for each of these, of maxFormBytes and formBytesPerByte for each of its own
+// in all.
+const (
+	maxForms         = 1000
+	formsPerText     = 8
+	maxFormBytes     = 512 << 10
+	formBytesPerByte = 20
+)
+
+// addSecret adds the forms in which the texts and numbers of a value may turn up.
+func (f *forms) addSecret(v any) {
 	switch v := v.(type) {
 	case string:
-		texts := []string{v, strings.TrimSpace(v), printable(v)}
-		for line := range strings.Lines(v) { // a program may indent them
-			if line = strings.TrimSpace(line); len(line) >= minSecretLine {
-				texts = append(texts, line, printable(line))
-			}
-		}
-		slices.Sort(texts)
-		for _, s := range slices.Compact(texts) {
-			if len(s) < minSecret {
-				continue
-			}
-			forms[s] = true
-			for _, list := range [][]string{base64Cores(s), jsonForms(s), urlForms(s), nestedForms(s)} {
-				for _, form := range list {
-					forms[form] = true
-				}
-			}
-			lower := hex.EncodeToString([]byte(s))
-			forms[lower], forms[strings.ToUpper(lower)] = true, true
-		}
+		f.addText(v)
 	case json.Number:
-		addForms(forms, v.String())
+		f.addText(v.String())
 	case []any:
 		for _, e := range v {
-			addForms(forms, e)
+			f.addSecret(e)
 		}
 	case map[string]any:
 		for _, e := range v {
-			addForms(forms, e)
+			f.addSecret(e)
 		}
 	}
+}
+
+// addText adds a text, its lines, and how programs write them: of all of them first what
+// is most usual, as far as there may be more.
+func (f *forms) addText(s string) {
+	texts := textsOf(s)
+	for _, text := range texts {
+		f.add(text)
+	}
+	number, bytes := maxForms+formsPerText*len(texts), maxFormBytes+formBytesPerByte*len(s)
+	for _, write := range writers() {
+		for _, text := range texts {
+			for _, form := range write(text) {
+				if len(form) < minSecret || !f.add(form) {
+					continue
+				}
+				number, bytes = number-1, bytes-len(form)
+				if number <= 0 || bytes <= 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// textsOf gives a text and its lines as they may stand somewhere, the longest first.
+func textsOf(s string) []string {
+	texts := []string{s, strings.TrimSpace(s), diag.Safe(s)} // the last as process.Tail shows it
+	for line := range strings.Lines(s) {                     // a program may indent them
+		if line = strings.TrimSpace(line); len(line) >= minSecretLine {
+			texts = append(texts, line, diag.Safe(line))
+		}
+	}
+	texts = slices.DeleteFunc(texts, func(s string) bool { return len(s) < minSecret })
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(texts)
+}
+
+// writers are ways in which programs write a text, the most usual first.
+func writers() []func(string) []string {
+	return []func(string) []string{jsonForms, base64Cores, urlForms, hexForms, quotedForms, xmlForms, shellForms,
+		nestedForms(jsonForms), nestedForms(base64Cores), jsonWithin}
 }
 
 // shortTexts lists the texts within a value that are too short to be searched for
@@ -70,14 +105,10 @@ func shortTexts(v any) (short []string) {
 	return short
 }
 
-// printable is a text as messages show it: without control characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s)
+// hexForms gives a text in hexadecimal, in either case.
+func hexForms(s string) []string {
+	lower := hex.EncodeToString([]byte(s))
+	return []string{lower, strings.ToUpper(lower)}
 }
 
 // base64Cores gives what base64 makes of a secret within a longer text,
@@ -146,7 +177,7 @@ const minWrapped = 32
 
 // unwrapped masks blocks of base64 or hexadecimal that are wrapped into lines,
 // where a secret may go on from one line to the next.
-func unwrapped(s string, r *strings.Replacer) string {
+func unwrapped(s string, f *forms) string {
 	if strings.Count(s, "\n") == 0 {
 		return s
 	}
@@ -157,7 +188,7 @@ func unwrapped(s string, r *strings.Replacer) string {
 		for _, line := range block {
 			joined.WriteString(strings.TrimSpace(line))
 		}
-		if len(block) > 1 && r.Replace(joined.String()) != joined.String() {
+		if len(block) > 1 && f.replace(joined.String(), journal.Masked) != joined.String() {
 			block = []string{journal.Masked}
 		}
 		out, block = append(out, block...), nil
