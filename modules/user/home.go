@@ -1,6 +1,7 @@
 package user
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +16,7 @@ import (
 
 // A home directory that stays when its account is removed belongs to a number without a
 // name from then on. Where the account is made anew, it gets that number again, so that
-// nothing in the home needs another owner. Where it has another one, that is told: to go
+// nothing in the home needs another owner. Where it has another one, that is noted: to go
 // through a home and give away what is there is nothing to be done unasked.
 
 // stranger describes the owner of a home directory who is neither the user nor anybody
@@ -69,12 +70,12 @@ func homeOf(h host.Reader, have *User, want User) string {
 	return path.Join(accounts.Setting(h, "/etc/default/useradd", "HOME", "/home"), want.Name)
 }
 
-// estranged is an error where the user's home directory belongs to somebody else, and
-// nobody could log in by a key in it.
+// estranged is an error where an account is to get the home directory of somebody else, so
+// that nobody could log in by a key in it.
 func estranged(h host.Host, have *User, want User) error {
 	uid := -1
 	switch {
-	case !makesHome(want) || have != nil && moves(*have, want):
+	case !makesHome(want), have != nil && (want.Home == nil || *want.Home == *have.Home || moves(*have, want)):
 		return nil
 	case have != nil:
 		uid = *have.UID // with another number usermod gives the home that one
@@ -88,8 +89,28 @@ func estranged(h host.Host, have *User, want User) error {
 	}
 	return &states.AdviceError{
 		Err: fmt.Errorf("%s, the home directory of %s, belongs to %s", dir, want.Name, owner),
-		Hint: fmt.Sprintf("give it to the user with all that is the former owner's (chown -R --from=%d %s: %s, once the account is there), "+
-			"name another home, or write create_home = false", number, want.Name, dir),
+		Hint: fmt.Sprintf("give it to the user with all that is the former owner's (%s, once the account is there), "+
+			"name another home, or write create_home = false", handover(want.Name, dir, number)),
 		Final: true,
 	}
+}
+
+// noteStranger tells that the home directory which an account has, and keeps, is somebody
+// else's.
+func noteStranger(ctx context.Context, h host.Host, have, want User) {
+	if !makesHome(want) || want.Home != nil && *want.Home != *have.Home {
+		return
+	}
+	owner, number := stranger(h, have.Name, *have.Home, *have.UID)
+	if owner == "" || want.UID != nil && *want.UID == number {
+		return
+	}
+	states.Note(ctx, fmt.Sprintf("%s, the home directory of %s, belongs to %s: %[2]s cannot use it, nor log in by a key in it; "+
+		"give it to the user with all that is the former owner's: %[4]s", *have.Home, have.Name, owner, handover(have.Name, *have.Home, number)))
+}
+
+// handover is the command that gives a user a home directory of a number, with all in it that
+// belongs to that.
+func handover(name, dir string, number int) string {
+	return fmt.Sprintf("chown -R --from=%d %s: %s", number, name, dir)
 }

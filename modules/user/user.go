@@ -38,15 +38,13 @@ type User struct {
 	System     *bool    `state:"system,in" doc:"Makes a new user a system account: a low number and no home directory."`
 	MoveHome   *bool    `state:"move_home,in" doc:"Whether the files of the home directory come along when home changes. The new one must not be there yet."`
 	CreateHome *bool    `state:"create_home,in" doc:"Whether a new user's home directory is created, and belongs to the user; true by default, but for system accounts."`
-
-	stranger string // who owns the home directory in the place of the user, if that is so
 }
 
 const doc = `A user account, in the host's own files.
 
 What is not given is not managed; a new user gets what useradd chooses. Groups and the login shell must be there before: declare the parts that bring them first, such as a group or a package. An earlier user part is known to what follows in the same plan, so that owner = "deploy" is certain.
 
-A home directory that is there already stays as it is. If it belongs to a number that is nobody's, as after its account was removed, a new user without a uid gets that number. One that belongs to somebody else in another way, so that its user could not log in by a key, is an error: nothing in it is given away unasked.
+A home directory that is there already stays as it is. If it belongs to a number that is nobody's, as after its account was removed, a new user without a uid gets that number. One that belongs to somebody else in another way, so that its user could not log in by a key, is an error for a new user and as a new home; of the home that a user has it is told. Nothing in it is given away unasked.
 
 Absent removes the account, and with it the user's own group. The home directory stays. While programs of the user run, that fails, and so does another number or the move of the home; the message names them.`
 
@@ -64,7 +62,7 @@ user "backup-agent" {
 // Module is the module "user".
 var Module = states.Define(states.Type[User]{
 	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Claims: claims, Extra: extra, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
 })
 
 // never is the value of expires for an account without a last day.
@@ -110,15 +108,7 @@ func validate(want User) error {
 	)
 }
 
-// extra is that the home directory belongs to somebody else.
-func extra(have, want User) []states.Change {
-	if have.stranger == "" || want.Home != nil && *want.Home != *have.Home {
-		return nil
-	}
-	return []states.Change{{Attribute: "home", From: *have.Home + " of " + have.stranger, To: *have.Home + " of " + want.Name}}
-}
-
-func read(_ context.Context, h host.Host, want User) (*User, error) {
+func read(ctx context.Context, h host.Host, want User) (*User, error) {
 	u, err := h.User(want.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -130,9 +120,7 @@ func read(_ context.Context, h host.Host, want User) (*User, error) {
 		Name: want.Name, UID: &u.UID, Group: owner.Group(h, u.GID, want.Group),
 		Comment: &u.Comment, Home: &u.Home, Shell: &u.Shell,
 	}
-	if makesHome(want) {
-		have.stranger, _ = stranger(h, want.Name, u.Home, u.UID)
-	}
+	noteStranger(ctx, h, *have, want)
 	if want.Groups != nil {
 		groups, err := accounts.Load(h, accounts.Group)
 		if err != nil {

@@ -1,6 +1,8 @@
 package user_test
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -68,7 +70,15 @@ func TestUser(t *testing.T) {
 			Fails: "belongs to the number 1234, which is nobody's",
 		}, {
 			Name: "the home is of another number", Prepare: ownedHome("/home/alice", 1234), Values: map[string]any{"name": "alice"},
-			Fails: "/home/alice, the home directory of alice, belongs to the number 1234, which is nobody's",
+			Stays: "the home is noted",
+		}, {
+			Name: "another shell, and the home is of another number", Prepare: ownedHome("/home/alice", 1234),
+			Values: map[string]any{"name": "alice", "shell": "/bin/sh"}, Stays: "the home is noted",
+			Action: states.Update, Changes: []string{"shell"}, Check: lines("alice:x:1000:1000:Alice:/home/alice:/bin/sh"),
+		}, {
+			Name: "another home, which is of another number", Prepare: ownedHome("/srv/alice", 1234),
+			Values: map[string]any{"name": "alice", "home": "/srv/alice"},
+			Fails:  "/srv/alice, the home directory of alice, belongs to the number 1234, which is nobody's",
 		}, {
 			Name: "the home is of somebody else", Prepare: ownedHome("/home/deploy", 1000), Values: map[string]any{"name": "deploy"},
 			Fails: "/home/deploy, the home directory of deploy, belongs to alice",
@@ -167,24 +177,38 @@ func TestForesee(t *testing.T) {
 	}
 }
 
-// Whose home is not to be made may have one of somebody else.
-func TestHomeOfSomebodyElse(t *testing.T) {
-	h := newHost(t)
-	ownedHome("/home/alice", 1234)(t, h)
-	for _, c := range []struct {
-		create  bool
-		changes int
-	}{{true, 1}, {false, 0}} {
-		want, err := user.Module.Decode(map[string]any{"name": "alice", "create_home": c.create}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have, err := user.Module.Read(t.Context(), h, want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if changes := user.Module.Diff(have, user.Module.Fill(have, want)); len(changes) != c.changes {
-			t.Errorf("create_home = %t: %v", c.create, changes)
-		}
+// That nobody could log in by a key in the home of an account that is there is told, and
+// stops no part: whose files they are is decided by people.
+func TestUserNotesTheHomeOfAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner  int
+		values map[string]any
+		note   string
+	}{
+		"a number that is nobody's":  {owner: 1234, note: "/home/alice, the home directory of alice, belongs to the number 1234, which is nobody's: alice cannot use it, nor log in by a key in it"},
+		"the number that is wanted":  {owner: 1234, values: map[string]any{"uid": json.Number("1234")}},
+		"another home":               {owner: 1234, values: map[string]any{"home": "/srv/alice"}},
+		"a home that is not made":    {owner: 1234, values: map[string]any{"create_home": false}},
+		"the user's":                 {owner: 1000},
+		"root's, as some lay it out": {owner: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			ownedHome("/home/alice", c.owner)(t, h)
+			values := map[string]any{"name": "alice"}
+			maps.Copy(values, c.values)
+			want, err := user.Module.Decode(values, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note := ""
+			ctx := states.WithNote(t.Context(), func(text string) { note += text })
+			if _, err := user.Module.Read(ctx, h, want); err != nil {
+				t.Fatal(err)
+			}
+			if (note == "") != (c.note == "") || !strings.HasPrefix(note, c.note) {
+				t.Errorf("it notes %q, want %q", note, c.note)
+			}
+		})
 	}
 }
