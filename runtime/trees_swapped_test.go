@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -142,7 +144,7 @@ func (s *swapped) apply(folder *journal.Folder, run *states.StateRun, files fs.F
 	m := &meddling{act: act}
 	h := &meddled{l, m}
 	o := runtime.Options{Host: h, Site: files, Registry: modules.Standard(),
-		Become: func(context.Context, string) (host.Host, error) { return h, nil }}
+		Become: func(context.Context, string) (host.Host, error) { return servedHost(s.t, h), nil }}
 	if o.Journal, err = folder.Start(s.t.Context(), journal.Meta{Run: run}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -151,6 +153,23 @@ func (s *swapped) apply(folder *journal.Folder, run *states.StateRun, files fs.F
 		s.t.Fatal(err)
 	}
 	return m.done
+}
+
+// servedHost is the host as another process serves it to who becomes another account.
+func servedHost(t *testing.T, h host.Host) host.Host {
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- become.Serve(context.Background(), theirs, theirs, h) }()
+	t.Cleanup(func() {
+		if err := errors.Join(ours.Close(), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
+	m, err := become.Connect(ours, ours, h)
+	if err != nil {
+		t.Error(err)
+	}
+	return m
 }
 
 // Whenever a folder is swapped for a link, and back, nothing outside is read into it,

@@ -36,6 +36,18 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h host.Host) error 
 	return err
 }
 
+// Connect gives the host that Serve serves at the other end of the streams; here is the
+// machine as it looks from this side.
+func Connect(in io.Reader, out io.Writer, here host.Host) (host.Host, error) {
+	conn := wire.New(in, out, nil)
+	m := &machine{here: here}
+	if err := conn.Expect(kindHello, &m.hello); err != nil {
+		return nil, err
+	}
+	m.link = newLink(conn, "the other side")
+	return m, nil
+}
+
 var errEnded = errors.New("the other side has ended")
 
 // server serves one connection.
