@@ -108,7 +108,7 @@ func asThingsAre(outcome, reason string) string {
 // hasEffects tells the engine what the part may touch that nobody knows. One that is not
 // certain since a program may come first ends as it is wanted all the same, and does more than
 // the plan says only after that program: it makes nothing uncertain that the program does not.
-func (s *step) hasEffects(cause *effect) {
+func (s *step) hasEffects() {
 	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain}
 	switch {
 	case s.unforeseen:
@@ -116,7 +116,7 @@ func (s *step) hasEffects(cause *effect) {
 		if s.maybe == "" && !s.module.IsAct() {
 			x.identity = s.identity()
 		}
-	case s.maybe == "" || s.outcome == states.Failed || s.shaken && cause.anything:
+	case s.maybe == "" || s.outcome == states.Failed || s.shaken:
 		return
 	}
 	x.paths, x.anything = s.reach()
@@ -151,8 +151,10 @@ func (e *engine) couldTouch(x *effect, q *question) bool {
 		return !all || len(looked) > 0
 	}
 	for _, p := range looked {
+		to, links := host.Way(e.shadow, p)
 		for _, touched := range x.paths {
-			if overlap(p, touched) || overlap(host.Resolve(e.shadow, p), host.Resolve(e.shadow, touched)) {
+			at := host.Resolve(e.shadow, touched)
+			if overlap(p, touched) || overlap(to, at) || slices.ContainsFunc(links, func(l string) bool { return contains(at, l) }) {
 				return true
 			}
 		}
@@ -163,11 +165,11 @@ func (e *engine) couldTouch(x *effect, q *question) bool {
 // overlap reports whether one of two paths is the other, or above it.
 func overlap(a, b string) bool {
 	a, b = path.Clean(a), path.Clean(b)
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return a == b || a == "/" || strings.HasPrefix(b, a+"/")
+	return contains(a, b) || contains(b, a)
 }
+
+// contains reports whether a clean path is another one, or above it.
+func contains(a, b string) bool { return a == b || a == "/" || strings.HasPrefix(b, a+"/") }
 
 // mayPrecede reports whether an apply may do an act before it comes to a part, in
 // whatever order it takes what is ready.

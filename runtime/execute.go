@@ -166,7 +166,7 @@ func (e *engine) skip(n *node, d decision) {
 		p := &n.inv.Parts[k]
 		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), outcome: states.Skipped, reason: d.reason, maybe: d.maybe}
 		n.taint, n.parts[p.Address] = s.taints(), s.sends()
-		s.hasEffects(nil)
+		s.hasEffects()
 		e.recorder.part(s)
 	}
 	n.outcome = states.Skipped

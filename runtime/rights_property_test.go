@@ -29,14 +29,18 @@ func (c *tally) falseRows(ctx context.Context, h host.Host, run *states.StateRun
 	}
 	o.Events = func(ev states.Event) {
 		row := rows[ev.Address]
+		certain := row.Certain
+		if row.Outcome == states.Blocked { // as certain as what it is by
+			certain = rows[strings.TrimPrefix(row.Reason, "by ")].Certain
+		}
 		switch {
-		case ev.Type != states.EventPart || row.Certain == nil:
-		case !*row.Certain:
+		case ev.Type != states.EventPart || certain == nil:
+		case !*certain:
 			c.maybes++
-		case ev.Outcome == states.Blocked: // by what came before it
 		default:
 			c.certain++
-			if was, is := told(row), told(ev); was != is {
+			was, is := told(row), told(ev)
+			if was != is && (was != "unchanged" || is != "blocked") { // what is not done stays as it is
 				lies = append(lies, fmt.Sprintf("%s was certain to be %s, and is %s", ev.Address, was, is))
 			}
 		}
@@ -48,6 +52,8 @@ func (c *tally) falseRows(ctx context.Context, h host.Host, run *states.StateRun
 // told is what a row says, and what has come of it, in the same words.
 func told(ev states.Event) string {
 	switch {
+	case ev.Outcome == states.Blocked:
+		return "blocked"
 	case ev.Outcome == states.Failed:
 		return "failed"
 	case ev.Action == states.NoChange || ev.Outcome == states.Unchanged:

@@ -90,7 +90,7 @@ func drawOwnedSite(t *rapid.T, registry *states.Registry, programs bool) *states
 			p.Address = p.Base
 			decl.Parts = append(decl.Parts, p)
 		}
-		if i > 0 { // what comes after a row that is not certain is not certain
+		if i > 0 && rapid.IntRange(0, 2).Draw(t, "after") == 0 {
 			decl.Options.Require = []states.Ref{{Address: d.List[i-1].Address}}
 		}
 		d.List = append(d.List, decl)

@@ -1,6 +1,10 @@
 package runtime_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
 
 // What exists once on a machine is shown with the name that it had.
 func TestPlanNamesTheFormer(t *testing.T) {
@@ -38,4 +42,80 @@ func TestRightsByBecome(t *testing.T) {
 			t.Errorf("%s: %+v", address, ev.Error)
 		}
 	}
+}
+
+// A link on the way to what is looked at may not be the one that the plan has seen.
+func TestLinkOnTheWayIsNotCertain(t *testing.T) {
+	me, link := 4001, host.Symlink
+	h, err := inMemory([]owned{
+		{Path: "/w", Kind: host.Directory, Mode: 0o755, UID: me, GID: me}, {Path: "/w/a", Kind: host.Regular, Mode: 0o644, UID: me},
+		{Path: "/w/l", Kind: link, Target: "/w/a", UID: me, GID: me}, {Path: "/w/m", Kind: link, Target: "/w/b", UID: me, GID: me},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Obey(plainUser())
+	plan(t, h, `
+	state "s" {
+	  line "x" {
+	    path = "/w/a"
+	    line = "one"
+	  }
+	  symlink "/w/a" {
+	    target  = "/w/d"
+	    replace = true
+	  }
+	}
+	file "/w/l/n" { ensure = "absent" }
+	file "/w/m/n" { ensure = "absent" }
+	`).want(t, map[string]string{
+		`file["/w/l/n"]`: `no change maybe (unchanged as things are; state.s.symlink["/w/a"], which is not certain, may come before it)`,
+		`file["/w/m/n"]`: "no change",
+	})
+}
+
+// What a part may be kept from by one that is not certain blocks what comes after it.
+func TestBlockedIsForeseen(t *testing.T) {
+	h, err := inMemory([]owned{{Path: "/w", Kind: host.Directory, Mode: 0o755, UID: 4001, GID: 4001}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Obey(plainUser())
+	plan(t, h, `
+	state "r" {
+	  file "/w/a" { owner = "0" }
+	  file "/w/e/f" {}
+	}
+	state "s" {
+	  file "/w/e/g" {}
+	  file "/w/b" {}
+	}
+	file "/w/c" { require = [state.s] }
+	file "/w/d" {}
+	`).want(t, map[string]string{
+		`state.s.file["/w/b"]`: `create maybe (after state.s.file["/w/e/g"], which is not certain)`,
+		`file["/w/c"]`:         `create maybe (after state.s.file["/w/b"], which is not certain)`,
+		`file["/w/d"]`:         "create",
+	})
+}
+
+// The directories that a plan takes for granted, behind what it is not certain of, are no more
+// certain than that.
+func TestDirectoryTakenForGranted(t *testing.T) {
+	h, err := inMemory([]owned{{Path: "/w", Kind: host.Directory, Mode: 0o755, UID: 4001, GID: 4001}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Obey(plainUser())
+	plan(t, h, `
+	state "s" {
+	  file "/w/a" { owner = "0" }
+	  file "/w/d/f" {}
+	}
+	file "/w/d/g" {}
+	file "/w/h" {}
+	`).want(t, map[string]string{
+		`file["/w/d/g"]`: `create maybe (state.s.file["/w/d/f"], which is not certain, may come before it)`,
+		`file["/w/h"]`:   "create",
+	})
 }

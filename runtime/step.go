@@ -46,7 +46,7 @@ type step struct {
 	maybe      string         // why a plan's row is not certain
 	refusal    string         // why the acting user may not do what a plan has done on the shadow
 	writes     int            // how often a plan has written to the shadow for it
-	shaken     bool           // since another part's act may come before it, and for no other reason
+	shaken     bool           // since an act that may touch anything may come before it, and for no other reason
 	outcome    states.Outcome
 	reason     string
 	err        error
@@ -296,7 +296,7 @@ func (s *step) catch() {
 func (s *step) settleCertainty() {
 	acts := s.outcome == states.Changed || s.outcome == states.Failed
 	if s.outcome == states.Skipped && s.maybe != "" {
-		s.hasEffects(nil)
+		s.hasEffects()
 		return
 	}
 	if !s.engine.planning() || !acts && s.outcome != states.Unchanged {
@@ -305,9 +305,9 @@ func (s *step) settleCertainty() {
 	}
 	q := question{s.node, s.part.Address, s.identity(), &s.trace}
 	cause := s.engine.doubt(q)
-	defer s.hasEffects(cause)
+	defer s.hasEffects()
 	if !acts {
-		s.maybe, s.shaken = asThingsAre("unchanged", s.engine.because(cause, &q)), cause != nil
+		s.maybe, s.shaken = asThingsAre("unchanged", s.engine.because(cause, &q)), cause != nil && cause.anything
 		return
 	}
 	if s.maybe == "" && s.node.taint != nil {
@@ -328,7 +328,7 @@ func (s *step) settleCertainty() {
 		}
 	}
 	if s.maybe == "" && cause != nil {
-		s.maybe, s.shaken = s.engine.because(cause, &q), true
+		s.maybe, s.shaken = s.engine.because(cause, &q), cause.anything
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *step) taints() *taint {
 		return nil
 	case s.unforeseen:
 		return &taint{by: s.part.Address, how: unforeseeable}
-	case s.maybe != "" && !s.shaken: // by what that act may do, others are shaken themselves
+	case s.maybe != "" && !s.shaken: // by an act that may touch anything, others are shaken themselves
 		return &taint{by: s.part.Address, how: uncertain}
 	}
 	return nil

@@ -10,9 +10,15 @@ import (
 // the way to it are changed: none is left in what is above its last name, which
 // is not followed itself. Where the way leads nowhere the rest stays as it is.
 func Resolve(h Reader, name string) string {
+	at, _ := Way(h, name)
+	return at
+}
+
+// Way is Resolve, with the links that were followed, each by the path by which it is known.
+func Way(h Reader, name string) (to string, links []string) {
 	names := func(p string) []string { return strings.FieldsFunc(p, func(r rune) bool { return r == '/' }) }
 	at, rest := "/", names(name)
-	for links := 0; len(rest) > 1 && links <= maxLinks; {
+	for len(rest) > 1 && len(links) <= maxLinks {
 		first := rest[0]
 		rest = rest[1:]
 		next := path.Join(at, first) // ".." of what holds no link
@@ -21,13 +27,13 @@ func Resolve(h Reader, name string) string {
 			at = next
 			continue
 		}
-		links++
+		links = append(links, next)
 		if path.IsAbs(target) {
 			at = "/"
 		}
 		rest = append(names(target), rest...)
 	}
-	return path.Join(append([]string{at}, rest...)...)
+	return path.Join(append([]string{at}, rest...)...), links
 }
 
 // StillOpener opens what somebody else may change while it is looked at.

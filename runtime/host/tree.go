@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -87,6 +88,14 @@ func (p *place) kind() Kind {
 
 // errObscure is what there is to know of a place below a mount that is planned.
 var errObscure = fmt.Errorf("%w: an earlier step mounts or unmounts a file system there", ErrUnforeseeable)
+
+// path is where the place is, without symbolic links.
+func (p *place) path() string {
+	if p.parent == nil {
+		return "/"
+	}
+	return path.Join(p.parent.path(), p.name)
+}
 
 func (p *place) obscure() bool { return p.node != nil && p.node.obscure }
 

@@ -48,7 +48,9 @@ func (t *tree) imply(w *walker[*place]) {
 		}
 		n := newDirectory(t.fresh(dir, Directory, 0o755))
 		t.put(dir, name, n)
-		return &place{parent: dir, name: name, node: n}, Directory, nil
+		made := &place{parent: dir, name: name, node: n}
+		t.trace.write(made.path())
+		return made, Directory, nil
 	}
 }
 
