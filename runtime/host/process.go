@@ -88,9 +88,13 @@ func exitError(err error) error {
 	return err
 }
 
+// longestBusy bounds the pauses, each twice the one before, after which a program that is "text
+// file busy" is given up: together they are two seconds.
+const longestBusy = 1500 * time.Millisecond
+
 // start starts a copy of cmd. While another goroutine starts a program too, that
 // one may for a moment hold a file open that was just written, which then is
-// "text file busy".
+// "text file busy" (golang.org/issue/22315): on a machine at its limits the moment is long.
 func start(ctx context.Context, cmd *exec.Cmd) (*exec.Cmd, error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		started := &exec.Cmd{
@@ -98,10 +102,13 @@ func start(ctx context.Context, cmd *exec.Cmd) (*exec.Cmd, error) {
 			Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
 		}
 		err := started.Start()
-		if !errors.Is(err, syscall.ETXTBSY) || wait > 200*time.Millisecond || ctx.Err() != nil {
+		if !errors.Is(err, syscall.ETXTBSY) || wait > longestBusy || ctx.Err() != nil {
 			return started, err
 		}
-		time.Sleep(wait)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
 	}
 }
 

@@ -302,6 +302,35 @@ func runs(pid int) bool {
 	return !strings.HasPrefix(state, "Z")
 }
 
+// A program that somebody still writes is waited for, but not for ever.
+func TestRunBusyProgram(t *testing.T) {
+	exe, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, path := local(t, ""), filepath.Join(t.TempDir(), "program")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err == nil {
+		_, err = file.Write(exe)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	run := func(ctx context.Context) error {
+		_, err := l.Run(ctx, host.Command{Argv: []string{path, "program", "exit", "0"}})
+		return err
+	}
+	if err := run(t.Context()); !errors.Is(err, syscall.ETXTBSY) {
+		t.Errorf("while it is written: %v", err)
+	}
+	late := time.AfterFunc(600*time.Millisecond, func() { file.Close() })
+	defer late.Stop()
+	if err := run(t.Context()); err != nil {
+		t.Errorf("once it is written: %v", err)
+	}
+}
+
 // A program that was written a moment ago can be started while others are.
 func TestRunFreshProgram(t *testing.T) {
 	exe, err := os.ReadFile(os.Args[0])
