@@ -189,9 +189,12 @@ func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
 		e := &seen[i]
 		made, listed := r.list[e.Name]
 		switch same := listed && made == states.MadeOf(e); {
+		case e.Mount && e.Name != ".":
+			states.NoteMount(ctx, path.Join(r.root, e.Name))
+			stays(e.Name)
 		case !listed || r.spared(e.Name):
 			stays(e.Name)
-		case same && !e.Mount: // what a file system is mounted on is not as it was left
+		case same && !e.Mount: // a directory that has become a mount is not as it was left
 			ours = append(ours, made)
 		default:
 			left.stays = append(left.stays, e.Name)

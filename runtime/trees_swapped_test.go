@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -92,9 +93,12 @@ func (s *swapped) swap() {
 }
 
 // outside describes what nobody may touch.
-func (s *swapped) outside() string {
+func (s *swapped) outside() string { return describeTree(s.t, s.dir+"/outside") }
+
+// describeTree gives names, modes, owners and contents of a directory and all below it.
+func describeTree(t *testing.T, dir string) string {
 	var list strings.Builder
-	err := filepath.WalkDir(s.dir+"/outside", func(name string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -108,11 +112,12 @@ func (s *swapped) outside() string {
 				return err
 			}
 		}
-		fmt.Fprintln(&list, strings.TrimPrefix(name, s.dir), info.Mode(), string(text))
+		st, _ := info.Sys().(*syscall.Stat_t)
+		fmt.Fprintln(&list, strings.TrimPrefix(name, dir), info.Mode(), st.Uid, st.Gid, string(text))
 		return nil
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return list.String()
 }

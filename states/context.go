@@ -78,6 +78,11 @@ func Note(ctx context.Context, text string) {
 	}
 }
 
+// NoteMount tells that what is at a path stays as it is, since a file system is mounted there.
+func NoteMount(ctx context.Context, path string) {
+	Note(ctx, path+" stays as it is: "+host.ErrMount.Error())
+}
+
 // UncertainError is what only the act can know: in a plan the reason why the row is
 // not certain.
 type UncertainError struct{ Reason string }

@@ -39,11 +39,6 @@ func differencesBelow(have, _ Directory) []states.Change {
 	return changes
 }
 
-// leaveMount says that something stays since a file system is mounted there.
-func leaveMount(ctx context.Context, want Directory, name string) {
-	states.Note(ctx, path.Join(want.Path, name)+" stays as it is: "+host.ErrMount.Error())
-}
-
 // findExtra lists the names in the directory that are not to be kept, and that no
 // other part is about. What a file system is mounted on, or below, stays whole.
 func findExtra(ctx context.Context, d host.Dir, want Directory) ([]string, error) {
@@ -70,7 +65,7 @@ func findExtra(ctx context.Context, d host.Dir, want Directory) ([]string, error
 		case err != nil:
 			return nil, err
 		case mount != "":
-			leaveMount(ctx, want, mount)
+			states.NoteMount(ctx, path.Join(want.Path, mount))
 		default:
 			extra = append(extra, e.Name)
 		}
@@ -91,7 +86,7 @@ func findWrong(ctx context.Context, h host.Host, d host.Dir, want Directory, pur
 			case e.Name == ".":
 				return false
 			case e.Mount:
-				leaveMount(ctx, want, e.Name)
+				states.NoteMount(ctx, path.Join(want.Path, e.Name))
 				return false
 			}
 			found := compare(h, want, e)

@@ -203,7 +203,7 @@ func (r *reading) leaveMounts(ctx context.Context, seen []host.TreeEntry) ([]hos
 		}
 		delete(r.want, e.Name)
 		r.others = append(r.others, e.Name)
-		states.Note(ctx, at+" stays as it is: "+host.ErrMount.Error())
+		states.NoteMount(ctx, at)
 		return true
 	})
 	return seen, errors.Join(errs[:min(len(errs), 5)]...)
