@@ -256,3 +256,39 @@ func TestFaultOfTheEngine(t *testing.T) {
 		}
 	}
 }
+
+// A panic over what is to be pruned leaves that alone, and on record; all else is done.
+func TestFaultOfAnOrphan(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	m := newManaged(t)
+	m.apply(t, shop+fileState("a", "/a")+fileState("b", "/b"), false)
+	var list []*states.Module
+	for _, name := range modules.Standard().Names() {
+		module := *modules.Standard().Lookup(name)
+		if read := module.Read; name == "file" {
+			module.Read = func(ctx context.Context, h host.Host, want any) (any, error) {
+				if module.Encode(want)["path"] == "/a" {
+					panic("no read")
+				}
+				return read(ctx, h, want)
+			}
+		}
+		list = append(list, &module)
+	}
+	registry := states.NewRegistry(list...)
+	run := compile(t, registry, shop).Run
+	record, err := m.folder.Start(t.Context(), journal.Meta{Run: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := carry(t, runtime.Apply, run, runtime.Options{Host: m.Memory, Registry: registry, Journal: record})
+	if err := record.Finish(journal.End{State: journal.Done}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.told(); !strings.Contains(got, "-/b") || !strings.Contains(got, "it cannot be looked at: this is a fault of tenet itself") {
+		t.Errorf("removed %s", got)
+	}
+	if got := m.holds(t, "shop"); !strings.Contains(got, "/a") || strings.Contains(got, "/b") {
+		t.Errorf("holds %s", got)
+	}
+}

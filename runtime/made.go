@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -19,7 +20,8 @@ import (
 
 // follow writes down what a part that is about to act will have made of many things.
 // Nothing is, where the part is not the site's to remove, or makes one thing.
-func (s *step) follow(ctx context.Context) error {
+func (s *step) follow(ctx context.Context) (err error) {
+	defer fault.Catch(&err)
 	e := s.engine
 	if e.planning() || s.module.Makes == nil || s.want == nil || s.part.Options.Sensitive || e.options.Journal == nil {
 		return nil
@@ -29,7 +31,6 @@ func (s *step) follow(ctx context.Context) error {
 		return nil
 	}
 	var before []states.Made
-	var err error
 	if known && digest != "" {
 		if before, err = e.managed().Made(digest); err != nil {
 			return nil // the list stays as it is: who prunes by it is told

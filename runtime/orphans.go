@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -164,7 +165,7 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 		var onHost *fs.PathError // not that something else is there: to prune will fail
 		switch {
 		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
-			if !errors.As(err, &onHost) && declared.standsAt(m, c) {
+			if !errors.As(err, &onHost) && fault.In(err) == nil && declared.standsAt(m, c) {
 				e.orphans.forget = append(e.orphans.forget, c) // it was removed, and this put in its place
 				return
 			}
@@ -188,6 +189,7 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 
 // look reports whether anything of an orphan is there.
 func (o *orphan) look(ctx context.Context, m *states.Module, h host.Host, want any) (there bool, err error) {
+	defer fault.Catch(&err)
 	if o.removal != nil {
 		left, err := o.removal.look(ctx, h)
 		return left != nil && left.any, err

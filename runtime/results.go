@@ -76,6 +76,7 @@ type left struct {
 // what Fill has added to the wanted one is not looked at there, and must not
 // make a difference to what a result is.
 func (s *step) lookBack(ctx context.Context) {
+	defer s.catch()
 	if !s.engine.results.named[s.part.Address] || s.outcome != states.Changed || s.unforeseen || s.want == nil || s.asked == nil {
 		return
 	}
