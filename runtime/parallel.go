@@ -87,6 +87,9 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 		}
 		resource[name] = k
 		own, needed := m.Accounts(p.Values)
+		if m.Needs != nil && p.Ensure != states.Absent {
+			needed = append(needed, m.Needs(p.Values)...)
+		}
 		for _, account := range append(needed, "user "+p.Options.Become) {
 			after[k] = append(after[k], holders[account]...)
 			users[account] = append(users[account], k)
