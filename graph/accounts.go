@@ -32,14 +32,14 @@ func (p *planner) orderAccounts() {
 	if len(holders) == 0 {
 		return
 	}
-	told := map[[2]*states.PartDeclaration]bool{}
+	warned := map[[2]*states.PartDeclaration]bool{}
 	for i, f := range p.finals {
 		for part := range f.d.parts() {
 			for _, name := range p.needs(f.d, part) {
 				for _, h := range holders[name] {
 					pair := [2]*states.PartDeclaration{part, h.part}
-					if !p.besideHolder(i, part, h) && !told[pair] {
-						told[pair] = true
+					if !p.besideHolder(i, part, h) && !warned[pair] {
+						warned[pair] = true
 						p.warnAccount(f.d, part, name, h)
 					}
 				}

@@ -285,7 +285,7 @@ func TestFaultOfAnOrphan(t *testing.T) {
 	if err := record.Finish(journal.End{State: journal.Done}); err != nil {
 		t.Fatal(err)
 	}
-	if got := o.told(); !strings.Contains(got, "-/b") || !strings.Contains(got, "it cannot be looked at: this is a fault of tenet itself") {
+	if got := o.orphanList(); !strings.Contains(got, "-/b") || !strings.Contains(got, "it cannot be looked at: this is a fault of tenet itself") {
 		t.Errorf("removed %s", got)
 	}
 	if got := m.holds(t, "shop"); !strings.Contains(got, "/a") || strings.Contains(got, "/b") {

@@ -90,7 +90,7 @@ func TestTreeOfAVersionWithoutLists(t *testing.T) {
 	}
 	m.withFiles(t, false, false, shop+wwwTree, www("a=a", "b=b"))
 	o := m.withFiles(t, false, false, shop, nil)
-	if got := o.told(); o.Failed || !strings.HasPrefix(got, "/srv/www (what it has made is not recorded") {
+	if got := o.orphanList(); o.Failed || !strings.HasPrefix(got, "/srv/www (what it has made is not recorded") {
 		t.Errorf("failed: %t, told %q", o.Failed, got)
 	}
 	if got := names(t, m, "/srv/www"); got != ". a b" {
@@ -161,7 +161,7 @@ func TestTreeThatIsSensitive(t *testing.T) {
 		t.Errorf("there are lists: %q", lists)
 	}
 	o := m.withFiles(t, false, false, shop, nil)
-	if got := names(t, m, "/srv/www"); o.Failed || got != ". a" || o.told() != "" {
-		t.Errorf("failed: %t, left are %q, told %q", o.Failed, got, o.told())
+	if got := names(t, m, "/srv/www"); o.Failed || got != ". a" || o.orphanList() != "" {
+		t.Errorf("failed: %t, left are %q, told %q", o.Failed, got, o.orphanList())
 	}
 }

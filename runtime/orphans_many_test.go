@@ -316,7 +316,7 @@ func TestTreeWithoutItsList(t *testing.T) {
 			}
 			m.withFiles(t, false, false, shop+wwwTree, www("a=a", "b=b"))
 			o := m.withFiles(t, false, false, shop, nil)
-			if got := o.told(); o.Failed || !strings.HasPrefix(got, "/srv/www (the list of what it has made cannot be read: ") {
+			if got := o.orphanList(); o.Failed || !strings.HasPrefix(got, "/srv/www (the list of what it has made cannot be read: ") {
 				t.Errorf("failed: %t, told %q", o.Failed, got)
 			}
 			if got := names(t, m, "/srv/www"); got != ". a b" {

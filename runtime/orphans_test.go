@@ -86,9 +86,9 @@ func (m *managedHost) holds(t testing.TB, site string) string {
 	return strings.Join(list, " ")
 }
 
-// told lists the orphans that events name: those that are removed with a minus,
+// orphanList lists the orphans that events name: those that are removed with a minus,
 // those that stay with the reason.
-func (o outcome) told() string {
+func (o outcome) orphanList() string {
 	var list []string
 	for _, ev := range o.events {
 		if ev.Type != states.EventOrphan {
@@ -123,7 +123,7 @@ func TestOrphansInReverseOfTheirRequirements(t *testing.T) {
 	}
 	m.apply(t, all, false)
 	o := m.plan(t, shop)
-	if got, want := o.told(), "-/c, -/b, -/a"; got != want {
+	if got, want := o.orphanList(), "-/c, -/b, -/a"; got != want {
 		t.Errorf("removed %s, want %s", got, want)
 	}
 	if row := o.row(`orphan.file["/c"]`); !strings.HasPrefix(row, "remove (was state.c.file.f, created by run 00000001-") {
@@ -147,7 +147,7 @@ func TestDeclaredThoughNotInTheRun(t *testing.T) {
 		"needs a run": strings.Replace(all, "state \"a\" {", "state \"a\" {\n param \"p\" {}\n", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := m.plan(t, site).told(); got != "" {
+			if got := m.plan(t, site).orphanList(); got != "" {
 				t.Errorf("no longer declared: %s", got)
 			}
 		})
@@ -173,17 +173,17 @@ func TestLateKeysAreDeclared(t *testing.T) {
 	if got := m.holds(t, "shop"); got != "/b /late" {
 		t.Fatalf("holds %s", got)
 	}
-	if got := m.plan(t, shop+late+part("one")+fileState("b", "/b")).told(); got != "" {
+	if got := m.plan(t, shop+late+part("one")+fileState("b", "/b")).orphanList(); got != "" {
 		t.Errorf("the same: %s", got)
 	}
-	if got := m.plan(t, shop+late+part("one")).told(); got != "-/b" {
+	if got := m.plan(t, shop+late+part("one")).orphanList(); got != "-/b" {
 		t.Errorf("without b: %s", got)
 	}
-	if got := m.plan(t, shop+late+part("two")).told(); got != "" {
+	if got := m.plan(t, shop+late+part("two")).orphanList(); got != "" {
 		t.Errorf("renamed: %s", got)
 	}
 	m.apply(t, shop+late+part("two"), false) // now it is known
-	if got := m.plan(t, shop+late+part("two")).told(); got != "-/b" {
+	if got := m.plan(t, shop+late+part("two")).orphanList(); got != "-/b" {
 		t.Errorf("renamed, and applied: %s", got)
 	}
 }
@@ -202,7 +202,7 @@ func TestWhatIsDeclaredNeedsAnOrphan(t *testing.T) {
 			m := newManaged(t)
 			m.apply(t, shop+c.before, false)
 			o := m.plan(t, shop+c.after)
-			if got := o.told(); got != c.told {
+			if got := o.orphanList(); got != c.told {
 				t.Errorf("told %q, want %q", got, c.told)
 			}
 			if o.Failed {
@@ -243,7 +243,7 @@ func TestWhatIsSomethingElseStays(t *testing.T) {
 	mkdir(t, m, "/a")
 	for range 2 {
 		o := m.apply(t, shop, false)
-		if got, want := o.told(), "/a (it cannot be looked at: /a is a directory, not a file)"; got != want || o.Failed {
+		if got, want := o.orphanList(), "/a (it cannot be looked at: /a is a directory, not a file)"; got != want || o.Failed {
 			t.Errorf("told %q, failed %t", got, o.Failed)
 		}
 	}

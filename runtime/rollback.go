@@ -162,7 +162,7 @@ func (u *undo) calls(handlers []string) {
 
 // toRun lists the handlers that a part notifies, and that have run.
 func (u *undo) toRun(part string) []string {
-	return slices.DeleteFunc(u.told(part), func(handler string) bool { return !u.ran(handler) })
+	return slices.DeleteFunc(u.handlersOf(part), func(handler string) bool { return !u.ran(handler) })
 }
 
 // restored records that a path is as it was, for each of the parts that may have
@@ -214,9 +214,9 @@ func (u *undo) id(part string) string {
 	return ""
 }
 
-// told lists the handlers that a change of a part notifies: by itself, its
+// handlersOf lists the handlers that a change of a part notifies: by itself, its
 // invocation or a block around it.
-func (u *undo) told(part string) (handlers []string) {
+func (u *undo) handlersOf(part string) (handlers []string) {
 	by := map[string]bool{part: true}
 	for i := range u.run.Invocations {
 		inv := &u.run.Invocations[i]

@@ -87,7 +87,7 @@ func (s *swapped) keepsMount(folder *journal.Folder, part, at string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	before, outside := describeTree(s.t, at), s.outside()
+	before, outside := describeTree(s.t, at), s.describeOutside()
 	planned := carry(s.t, runtime.Plan, run, runtime.Options{Host: h, Site: files, Managed: managed})
 	applied := carry(s.t, runtime.Apply, run, runtime.Options{Host: h, Site: files, Journal: record})
 	if err := record.Finish(journal.End{State: journal.Done}); err != nil {
@@ -104,7 +104,7 @@ func (s *swapped) keepsMount(folder *journal.Folder, part, at string) {
 	if after := describeTree(s.t, at); after != before {
 		s.t.Errorf("what is mounted is\n%s, and was\n%s", after, before)
 	}
-	if after := s.outside(); after != outside {
+	if after := s.describeOutside(); after != outside {
 		s.t.Errorf("outside is\n%s, and was\n%s", after, outside)
 	}
 }

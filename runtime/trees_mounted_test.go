@@ -64,17 +64,17 @@ func TestMountedBelow(t *testing.T) {
 			planned := carry(t, runtime.Plan, run, o)
 			applied := carry(t, runtime.Apply, run, o)
 			for what, out := range map[string]outcome{"plan": planned, "apply": applied} {
-				var told strings.Builder
+				var messages strings.Builder
 				for _, ev := range out.events {
 					if ev.Type == states.EventSaid {
-						told.WriteString(ev.Reason)
+						messages.WriteString(ev.Reason)
 					}
 					if ev.Error != nil {
-						told.WriteString(ev.Error.Message)
+						messages.WriteString(ev.Error.Message)
 					}
 				}
-				if !strings.Contains(told.String(), "/srv/app/sub/mnt") || out.Failed != (c.fails != "") || !strings.Contains(told.String(), c.fails) {
-					t.Errorf("the %s failed: %t, and says %q", what, out.Failed, &told)
+				if !strings.Contains(messages.String(), "/srv/app/sub/mnt") || out.Failed != (c.fails != "") || !strings.Contains(messages.String(), c.fails) {
+					t.Errorf("the %s failed: %t, and says %q", what, out.Failed, &messages)
 				}
 			}
 			if is := strings.TrimSpace(names(t, m, "/srv/app")); is != c.stays {

@@ -92,8 +92,8 @@ func (s *swapped) swap() {
 	}
 }
 
-// outside describes what nobody may touch.
-func (s *swapped) outside() string { return describeTree(s.t, s.dir+"/outside") }
+// describeOutside describes what nobody may touch.
+func (s *swapped) describeOutside() string { return describeTree(s.t, s.dir+"/outside") }
 
 // describeTree gives names, modes, owners and contents of a directory and all below it.
 func describeTree(t *testing.T, dir string) string {
@@ -209,12 +209,12 @@ func TestSwappedFolders(t *testing.T) {
 						first := swappedFiles(t, shop+walker.before)
 						s.apply(folder, compileFiles(t, modules.Standard(), first).Run, first, nothing)
 					}
-					before, inside := s.outside(), s.inside()
+					before, inside := s.describeOutside(), s.describeInside()
 					count := s.apply(folder, run, files, act(s))
-					if after := s.outside(); after != before {
+					if after := s.describeOutside(); after != before {
 						t.Fatalf("outside is\n%s, and was\n%s", after, before)
 					}
-					changed = changed || s.inside() != inside
+					changed = changed || s.describeInside() != inside
 					return count
 				}
 				total := round(func(*swapped) func(int) { return nothing })
@@ -243,8 +243,8 @@ func TestSwappedFolders(t *testing.T) {
 	}
 }
 
-// inside describes what the part works on.
-func (s *swapped) inside() string {
+// describeInside describes what the part works on.
+func (s *swapped) describeInside() string {
 	var list strings.Builder
 	_ = filepath.WalkDir(s.dir+"/srv/app", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -81,7 +81,7 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 func (u *undo) notPickedUp(site string, owed []states.Debt) error {
 	awaited := handlersBefore(u.run, u.block)
 	for _, former := range u.backup.Of(u.block) {
-		part, told := states.WithoutWave(former.Part), u.told(former.Part)
+		part, told := states.WithoutWave(former.Part), u.handlersOf(former.Part)
 		for _, d := range owed {
 			if d.Site == site && (d.Notifier == part || d.Notifier == u.block) && awaited[d.Handler] && slices.Contains(told, d.Handler) {
 				return fmt.Errorf("%s has not run since %s changed", d.Handler, part)

@@ -36,8 +36,8 @@ func observe(t *testing.T, dir string) *observer {
 	return &observer{t, fd}
 }
 
-// seen gives what has happened to a name.
-func (o *observer) seen(name string) (events []string) {
+// events gives what has happened to a name.
+func (o *observer) events(name string) (list []string) {
 	buf := make([]byte, 64<<10)
 	n, err := unix.Read(o.fd, buf)
 	if err != nil {
@@ -47,11 +47,11 @@ func (o *observer) seen(name string) (events []string) {
 	for buf = buf[:n]; len(buf) > 0; {
 		mask, length := binary.NativeEndian.Uint32(buf[4:]), binary.NativeEndian.Uint32(buf[12:])
 		if string(bytes.TrimRight(buf[16:16+length], "\x00")) == name {
-			events = append(events, words[mask&^unix.IN_ISDIR])
+			list = append(list, words[mask&^unix.IN_ISDIR])
 		}
 		buf = buf[16+length:]
 	}
-	return events
+	return list
 }
 
 // What appears under its name has its owner and mode then, and all of its content: a
@@ -86,7 +86,7 @@ func TestNothingIsMadeAndThenChanged(t *testing.T) {
 			if err := do(h); err != nil {
 				t.Fatal(err)
 			}
-			if got := o.seen("x"); !slices.Equal(got, []string{"moved here"}) {
+			if got := o.events("x"); !slices.Equal(got, []string{"moved here"}) {
 				t.Errorf("it was %q", got)
 			}
 			if info, err := h.Lstat("/x"); err != nil || info.Kind != host.Symlink && info.Mode != *meta.Mode {

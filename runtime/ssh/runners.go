@@ -167,8 +167,8 @@ func (r *Runners) find(system, arch string) (*entry, error) {
 	return nil, &NoRunnerError{system, arch, why}
 }
 
-// made is find, and builds the runner where there is none.
-func (r *Runners) made(ctx context.Context, system, arch string, note func()) (*entry, error) {
+// findOrBuild is find, and builds the runner where there is none.
+func (r *Runners) findOrBuild(ctx context.Context, system, arch string, note func()) (*entry, error) {
 	e, err := r.find(system, arch)
 	none, missing := errors.AsType[*NoRunnerError](err)
 	if !missing || r.Builder == nil {
@@ -297,7 +297,7 @@ func (r *Runners) table() string {
 func (r *Runners) of(ctx context.Context, uname string, note func()) (*entry, error) {
 	for _, p := range platforms() {
 		if p.uname == uname {
-			return r.made(ctx, p.os, p.arch, note)
+			return r.findOrBuild(ctx, p.os, p.arch, note)
 		}
 	}
 	system, arch, _ := strings.Cut(uname, "_")

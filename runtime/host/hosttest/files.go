@@ -11,7 +11,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// writing tests WriteFile and Open.
+// writing tests WriteFile of what is new.
 func writing() map[string]func(*tester) {
 	return map[string]func(*tester){
 		"new file": func(x *tester) {
@@ -28,24 +28,6 @@ func writing() map[string]func(*tester) {
 			x.must(x.WriteFile(x.Context(), x.at("f"), host.Content{}, host.Meta{}))
 			x.holds("f", "")
 		},
-		"replaced file keeps owner and mode": func(x *tester) {
-			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"),
-				host.Meta{Mode: new(fs.FileMode(0o640)), GID: &x.other}))
-			x.write("f", "bb")
-			x.holds("f", "bb")
-			x.meta("f", host.Regular, 0o640, x.uid, x.other)
-		},
-		"setuid survives the owner": func(x *tester) {
-			mode := 0o755 | fs.ModeSetuid | fs.ModeSetgid
-			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"),
-				host.Meta{Mode: &mode, UID: &x.uid, GID: &x.other}))
-			x.meta("f", host.Regular, mode, x.uid, x.other)
-		},
-		"another content has no setuid": func(x *tester) {
-			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"), host.Meta{Mode: new(0o775 | fs.ModeSetuid | fs.ModeSetgid), GID: &x.other}))
-			x.write("f", "b")
-			x.meta("f", host.Regular, 0o775, x.uid, x.other)
-		},
 		"group of a setgid directory": func(x *tester) {
 			mode := 0o755 | fs.ModeSetgid
 			x.must(x.Mkdir(x.at("d"), host.Meta{Mode: &mode, GID: &x.other}))
@@ -55,20 +37,6 @@ func writing() map[string]func(*tester) {
 			x.meta("d/f", host.Regular, 0o644, x.uid, x.other)
 			x.meta("d/e", host.Directory, 0o755, x.uid, x.other)
 			x.meta("d/l", host.Symlink, 0o777, x.uid, x.other)
-		},
-		"replaces a link, not its target": func(x *tester) {
-			x.write("target", "old")
-			x.symlink("target", "link")
-			x.write("link", "new")
-			x.holds("target", "old")
-			x.holds("link", "new")
-			x.meta("link", host.Regular, 0o644, x.uid, x.gid)
-		},
-		"refuses a directory": func(x *tester) {
-			x.mkdir("d")
-			err := x.WriteFile(x.Context(), x.at("d"), host.Text(""), host.Meta{})
-			x.fails(err, syscall.EISDIR, x.at("d"))
-			x.names("", host.Entry{Name: "d", Kind: host.Directory})
 		},
 		"needs its directory": func(x *tester) {
 			err := x.WriteFile(x.Context(), x.at("no/f"), host.Text(""), host.Meta{})
@@ -97,6 +65,50 @@ func writing() map[string]func(*tester) {
 			x.must(x.WriteFile(x.Context(), x.at("g"), c, host.Meta{}))
 			x.holds("g", text)
 		},
+	}
+}
+
+// replacing tests WriteFile over what is there.
+func replacing() map[string]func(*tester) {
+	return map[string]func(*tester){
+		"replaced file keeps owner and mode": func(x *tester) {
+			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"),
+				host.Meta{Mode: new(fs.FileMode(0o640)), GID: &x.other}))
+			x.write("f", "bb")
+			x.holds("f", "bb")
+			x.meta("f", host.Regular, 0o640, x.uid, x.other)
+		},
+		"setuid survives the owner": func(x *tester) {
+			mode := 0o755 | fs.ModeSetuid | fs.ModeSetgid
+			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"),
+				host.Meta{Mode: &mode, UID: &x.uid, GID: &x.other}))
+			x.meta("f", host.Regular, mode, x.uid, x.other)
+		},
+		"another content has no setuid": func(x *tester) {
+			x.must(x.WriteFile(x.Context(), x.at("f"), host.Text("a"), host.Meta{Mode: new(0o775 | fs.ModeSetuid | fs.ModeSetgid), GID: &x.other}))
+			x.write("f", "b")
+			x.meta("f", host.Regular, 0o775, x.uid, x.other)
+		},
+		"replaces a link, not its target": func(x *tester) {
+			x.write("target", "old")
+			x.symlink("target", "link")
+			x.write("link", "new")
+			x.holds("target", "old")
+			x.holds("link", "new")
+			x.meta("link", host.Regular, 0o644, x.uid, x.gid)
+		},
+		"refuses a directory": func(x *tester) {
+			x.mkdir("d")
+			err := x.WriteFile(x.Context(), x.at("d"), host.Text(""), host.Meta{})
+			x.fails(err, syscall.EISDIR, x.at("d"))
+			x.names("", host.Entry{Name: "d", Kind: host.Directory})
+		},
+	}
+}
+
+// opening tests Open.
+func opening() map[string]func(*tester) {
+	return map[string]func(*tester){
 		"open file stays as it was": func(x *tester) {
 			x.write("f", "old")
 			f, err := x.Open(x.at("f"))
