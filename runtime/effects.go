@@ -132,7 +132,11 @@ func (s *step) reach() (paths []string, anything bool) {
 		return nil, s.module == nil || s.outcome != states.Changed || s.unforeseen // else it only reads
 	}
 	written, all := s.trace.Written()
-	paths = slices.Compact(slices.Sorted(slices.Values(append(written, s.module.Paths(s.part.Values)...))))
+	paths = append(written, s.module.Paths(s.part.Values)...)
+	for _, p := range paths { // a link on the way may stay as it is
+		paths = append(paths, host.Resolve(s.engine.options.Host, p))
+	}
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	incomplete := s.unforeseen || s.outcome != states.Changed || s.module.Batch != nil
 	return paths, !all || incomplete && (s.lateKey() || len(s.module.Paths(s.part.Values)) == 0)
 }

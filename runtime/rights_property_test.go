@@ -33,8 +33,10 @@ func (c *tally) falseRows(ctx context.Context, h host.Host, run *states.StateRun
 		if row.Outcome == states.Blocked { // as certain as what it is by
 			certain = rows[strings.TrimPrefix(row.Reason, "by ")].Certain
 		}
+		by := rows[strings.TrimPrefix(ev.Reason, "by ")]
 		switch {
 		case ev.Type != states.EventPart || certain == nil:
+		case ev.Outcome == states.Blocked && strings.Contains(by.Reason, "whose effects cannot be foreseen"): // a program's row says so for all
 		case !*certain:
 			c.maybes++
 		default:

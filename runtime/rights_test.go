@@ -74,6 +74,27 @@ func TestLinkOnTheWayIsNotCertain(t *testing.T) {
 	})
 }
 
+// A link that a plan has replaced may stay, and then what is written below leads elsewhere.
+func TestLinkThatMayStay(t *testing.T) {
+	h, err := inMemory([]owned{
+		{Path: "/w", Kind: host.Directory, Mode: 0o755, UID: 0}, {Path: "/w/d", Kind: host.Directory, Mode: 0o755, UID: 4001},
+		{Path: "/w/l", Kind: host.Symlink, Target: "/w/d", UID: 4001},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Obey(plainUser())
+	plan(t, h, `
+	file "/w/l" { replace = true }
+	file "/w/l/n" {}
+	directory "/w/d/n" { ensure = "absent" }
+	directory "/w/d/m" { ensure = "absent" }
+	`).want(t, map[string]string{
+		`directory["/w/d/n"]`: `no change maybe (unchanged as things are; after file["/w/l/n"], whose effects cannot be foreseen)`,
+		`directory["/w/d/m"]`: "no change",
+	})
+}
+
 // What a part may be kept from by one that is not certain blocks what comes after it.
 func TestBlockedIsForeseen(t *testing.T) {
 	h, err := inMemory([]owned{{Path: "/w", Kind: host.Directory, Mode: 0o755, UID: 4001, GID: 4001}})
