@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -180,13 +179,17 @@ func (s *systemdInit) Do(ctx context.Context, verb Verb, name string) error {
 				return err
 			}
 		}
-		if err := s.job(ctx, c, verb, name); err != nil {
-			return err
+		starts := verb == Start || verb == Restart
+		if starts {
+			err = c.resetStartLimit(ctx, name)
 		}
-		if verb == Start || verb == Restart {
-			return s.stays(ctx, c, name)
+		if err == nil {
+			err = s.job(ctx, c, verb, name)
 		}
-		return nil
+		if err == nil && starts {
+			err = s.stays(ctx, c, name)
+		}
+		return err
 	})
 	err = explain(err, name)
 	if failure, ok := errors.AsType[*ServiceError](err); ok {
@@ -231,62 +234,6 @@ func (s *systemdInit) byProgram(ctx context.Context, verb Verb, name string) err
 		err = &ServiceError{name, fmt.Errorf("systemctl %s ended with exit status %d", verb, r.ExitCode), r.Stderr}
 	}
 	return err
-}
-
-// job lets systemd do something, and waits until that is done.
-func (s *systemdInit) job(ctx context.Context, c *bus, verb Verb, name string) error {
-	act := map[Verb]func(context.Context, string, string, chan<- string) (int, error){
-		Start: c.StartUnitContext, Stop: c.StopUnitContext, Restart: c.RestartUnitContext, Reload: c.ReloadUnitContext,
-	}[verb]
-	if act == nil {
-		return fmt.Errorf("systemd cannot %s a unit: %w", verb, ErrUnsupported)
-	}
-	result := make(chan string, 1)
-	if _, err := act(ctx, name, "replace", result); err != nil {
-		return err
-	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-c.lost:
-		return fmt.Errorf("%s %s: %w", verb, name, ErrLost)
-	case how := <-result:
-		if how == "done" || how == "skipped" && verb != Reload {
-			return nil
-		}
-		return &ServiceError{Name: name, Err: fmt.Errorf("the job to %s it ended as: %s", verb, how)}
-	}
-}
-
-// A service of type simple counts as started when its process is; whether it stays
-// is seen a moment later.
-const (
-	looks = 4
-	pause = 100 * time.Millisecond
-)
-
-func (s *systemdInit) stays(ctx context.Context, c *bus, name string) error {
-	for look := range looks {
-		if look > 0 {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(pause):
-			}
-		}
-		now, err := s.ask(ctx, c, name)
-		switch {
-		case err != nil:
-			return err
-		case now.Type == "oneshot" && now.Active == "inactive" && now.Result == "success":
-			return nil // it did its work and ended
-		case !now.Runs():
-			return &ServiceError{Name: name, Err: fmt.Errorf("it does not run (%s, %s; result: %s)", now.Active, now.Sub, now.Result)}
-		case now.Type != "simple" && now.Type != "exec" && now.Type != "idle":
-			return nil // systemd has waited until it was ready
-		}
-	}
-	return nil
 }
 
 // status is what systemd and the unit's log say.

@@ -65,6 +65,46 @@ service "bad" {
 	says(t, m.fails("service.not-there"), "not-there.service")
 }
 
+// systemd refuses to start again what has failed to start too often in a short time. What
+// was put right is started all the same, and so is what was only restarted often.
+func TestServiceAtItsStartLimit(t *testing.T) {
+	t.Parallel()
+	m := boot(t)
+	m.shell(`cat > /etc/systemd/system/lab.service <<'END'
+[Unit]
+StartLimitIntervalSec=1h
+StartLimitBurst=2
+[Service]
+Type=exec
+ExecStart=/bin/sh -c 'test -e /root/right && exec sleep infinity'
+END
+systemctl daemon-reload
+for i in 1 2 3; do systemctl start lab; sleep 0.2; done
+! systemctl start lab && journalctl -u lab | grep -q 'repeated too quickly'`)
+	m.site(`
+file "/root/right" {
+  content = ""
+}
+
+service "lab" {
+  running = true
+}
+`)
+	m.converges(`file["/root/right"]`, "service.lab")
+	m.site(`
+file "/root/text" {
+  content = "1"
+  notify  = [restart.lab]
+}
+
+restart "lab" {}
+`)
+	for range 3 {
+		m.converges(`file["/root/text"]`, "restart.lab")
+		m.shell("systemctl is-active lab && rm /root/text")
+	}
+}
+
 // A unit is restarted, or reloaded, when what it reads has changed, and only then.
 func TestRestartAndReload(t *testing.T) {
 	t.Parallel()
