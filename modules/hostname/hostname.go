@@ -149,14 +149,17 @@ func rename(ctx context.Context, h host.Host, name string) error {
 }
 
 func foresee(ctx context.Context, h host.Host, _, want *Hostname) error {
-	if now, err := names(h); err != nil {
+	now, err := names(h)
+	if err != nil {
 		return err
-	} else if len(now) > 1 {
-		if err := host.Tune(h, running, want.Name); err != nil {
-			return err
-		}
 	}
-	return writeFiles(ctx, h, *want)
+	if err := writeFiles(ctx, h, *want); err != nil || len(now) < 2 || now[1] == want.Name {
+		return err
+	}
+	if h.Access(running).ReadOnly { // as in many containers; see rename
+		return &states.UncertainError{Reason: running + " is read-only, and the program hostname may or may not be allowed to change the name"}
+	}
+	return host.Tune(h, running, want.Name)
 }
 
 func writeFiles(ctx context.Context, h host.Host, want Hostname) error {
