@@ -153,8 +153,21 @@ func (d disk) readResults(path string) (map[string]Result, error) {
 	}
 }
 
-// forget removes what is private in those of former runs of the site, with which nobody
-// goes on once this one has ended, and in the run's own record if that is wanted.
+// isOver reports whether nobody is to go on with the run after that end.
+func (r *Run) isOver(e *End) bool {
+	switch e.State {
+	case Done:
+		return true
+	case Failed:
+		return r.isSecret()
+	}
+	var withdrawn *WithdrawnError // which says nothing of a run that was begun earlier
+	return r.resumed == nil && errors.As(e.Err, &withdrawn)
+}
+
+// forget removes what is private in those of former runs with which nobody can go on: of
+// the site, since this one is later, and of nobody knows which. In the run's own record
+// it does so if that is wanted.
 func (r *Run) forget(own bool) error {
 	ids, err := r.folder.ids()
 	if err != nil {
@@ -171,15 +184,15 @@ func (r *Run) forget(own bool) error {
 		if !r.folder.isPrivate(id) {
 			continue
 		}
-		s, err := r.folder.whole(id)
-		if err != nil || Identity(s.Site, s.Origin) != Identity(r.status.Site, r.status.Origin) {
+		s, unread := r.folder.whole(id)
+		if unread == nil && s.Revision != "" && Identity(s.Site, s.Origin) != Identity(r.status.Site, r.status.Origin) {
 			continue
 		}
-		if err := r.folder.forget(id, &s); err != nil {
-			errs = append(errs, err)
-			continue
+		err := r.folder.forget(id, &s)
+		if err == nil && unread == nil && s.Run == id {
+			err = r.folder.writeStatus(&s)
 		}
-		errs = append(errs, r.folder.writeStatus(&s))
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -240,9 +240,11 @@ func (r *Run) Sync() error {
 }
 
 func (r *Run) sync() error {
-	if !r.synced && r.failed == nil {
-		r.failed = Join(<-r.saved, r.syncFiles())
-		r.synced = true
+	if !r.synced { // after an error, too: nothing is written beside what follows
+		saved := <-r.saved
+		if r.synced = true; r.failed == nil {
+			r.failed = Join(saved, r.syncFiles())
+		}
 	}
 	if r.failed == nil && r.results != nil { // before the events that say they are there
 		r.failed = r.results.Sync()
@@ -301,10 +303,7 @@ func (r *Run) Finish(e End) error {
 	if s.State == Done && Join(errs...) != nil {
 		s.State = Failed // what cannot be recorded is not done
 	}
-	if e.State == Done || e.State == Failed {
-		errs = append(errs, r.forget(e.State == Done || r.isSecret()))
-	}
-	errs = append(errs, r.writeStatus(), r.close())
+	errs = append(errs, r.forget(r.isOver(&e)), r.writeStatus(), r.close())
 	err := Join(r.leave(), r.leaveManaged(), r.leaveSensitive())
 	if err == nil {
 		err = r.retain()
