@@ -50,19 +50,27 @@ func (a apt) Removes(ctx context.Context, h host.Host, t transaction) ([]string,
 
 // rehearse finds out in a plan which of the chosen packages could not be installed, such
 // as for what they need. All of them are one question; only where its answer is no, each
-// is asked for alone, as an apply tries each alone then.
+// is asked for alone, as an apply tries each alone then. Where the manager cannot
+// be asked, nothing is promised.
 func (j *job) rehearse(ctx context.Context, chosen []int, all transaction) {
 	m, ok := j.manager.(rehearser)
-	if !ok || len(all.Install) == 0 {
+	if !ok {
+		j.leaveOpen(chosen)
+		return
+	}
+	if len(all.Install) == 0 {
 		return
 	}
 	exit := func(err error) *process.ExitError {
 		e, _ := errors.AsType[*process.ExitError](err)
-		return e // of another error, such as that it cannot be asked now, nothing is known
+		return e
 	}
 	_, err := m.Removes(ctx, j.h, all)
 	together := exit(err)
 	if together == nil {
+		if err != nil { // it cannot be asked now
+			j.leaveOpen(chosen)
+		}
 		return
 	}
 	alone := 0
@@ -78,6 +86,18 @@ func (j *job) rehearse(ctx context.Context, chosen []int, all transaction) {
 	}
 	for _, i := range chosen {
 		j.errs[i] = &states.UncertainError{Reason: "these packages cannot be installed together" + unmet(together)}
+	}
+}
+
+// leaveOpen makes the rows of a plan uncertain that depend on other packages: what these
+// need, or what needs them, may refuse the act.
+func (j *job) leaveOpen(chosen []int) {
+	for _, i := range chosen {
+		reason := "whether its dependencies can be installed shows in the apply"
+		if j.items[i].Want == nil {
+			reason = "whether other packages need it shows in the apply"
+		}
+		j.errs[i] = &states.UncertainError{Reason: reason}
 	}
 }
 

@@ -51,15 +51,34 @@ func TestPlanOfUnmetDependencies(t *testing.T) {
 	}
 }
 
-// counted counts how often apt is asked what it would do.
+// While apt cannot be asked, nobody knows whether a package can be installed.
+func TestPlanWhileAptCannotBeAsked(t *testing.T) {
+	h := fake.Host(t)
+	fake.Apt(t, h)
+	fake.Offer(t, h, true, "fine", "1.0")
+	asked := &counted{Host: h, deaf: true}
+	err := packages.Module.Batch(t.Context(), host.NewShadow(asked), []states.Item{{Want: &packages.Package{Name: "fine"}}})[0]
+	if maybe, ok := errors.AsType[*states.UncertainError](err); !ok || maybe.Reason != "whether its dependencies can be installed shows in the apply" {
+		t.Errorf("a plan says %v", err)
+	}
+	if asked.rehearsals != 1 {
+		t.Errorf("it is asked for %d times", asked.rehearsals)
+	}
+}
+
+// counted counts how often apt is asked what it would do; deaf, it gives no answer.
 type counted struct {
 	host.Host
 	rehearsals int
+	deaf       bool
 }
 
 func (c *counted) Query(ctx context.Context, q host.Query) (host.Result, error) {
 	if slices.Contains(q.Argv, "-s") {
 		c.rehearsals++
+		if c.deaf {
+			return host.Result{}, errors.New("apt-get cannot be started")
+		}
 	}
 	return c.Host.Query(ctx, q)
 }
