@@ -22,43 +22,41 @@ type UnsafeError struct {
 // Error names the folder, the cause and the cure.
 func (e *UnsafeError) Error() string { return e.Path + " " + e.Cause + ": " + e.Cure }
 
-// checkOwner refuses a state folder that is open where another account owns it or may
-// write to it. An empty one of this account is made private instead: nobody has put
+// checkOwner refuses a state folder that is open where an account that is not relied on
+// owns it or may write to it. An empty one is made private instead: nobody has put
 // anything into it.
-func checkOwner(root *os.Root, dir string) error {
-	info, err := root.Stat(".")
+func (t trust) checkOwner(root *os.Root, dir string) (err error) {
+	open, err := root.Open(".")
 	if err != nil {
 		return err
 	}
-	if owner, mine := ownerOf(info); !mine {
-		return &UnsafeError{dir, fmt.Sprintf("belongs to the user %d, not to %d, who would rely on what is in it", owner, os.Geteuid()),
-			"work as its owner, or remove it; if you trust all that is in it, take it over by chown -R"}
+	defer func() { err = Join(err, open.Close()) }()
+	info, err := open.Stat()
+	if err != nil {
+		return err
 	}
-	if info.Mode().Perm()&0o022 == 0 {
-		return nil
+	if owner := ownerOf(info); !t.isTrusted(owner) {
+		return &UnsafeError{dir, fmt.Sprintf("belongs to the user %d, not to %d, who would rely on what is in it", owner, t.own),
+			fmt.Sprintf("work as its owner; or, if you trust all that is in it, take it over by chown -R %d", t.own)}
+	}
+	if others, err := t.mayOthersWrite(open); err != nil || !others {
+		return err
 	}
 	unsafe := &UnsafeError{dir, fmt.Sprintf("may be written by others, its mode is %04o", info.Mode().Perm()),
-		"remove it; if you trust all that is in it, make it private by chmod 0700"}
+		"if you trust all that is in it, make it private by chmod 0700"}
 	if empty, err := isEmpty(root); err != nil || !empty {
-		return errors.Join(err, unsafe)
+		return Join(err, unsafe)
 	}
 	if err := root.Chmod(".", 0o700); err != nil {
-		return errors.Join(err, unsafe)
+		return Join(err, unsafe)
 	}
 	if empty, err := isEmpty(root); err != nil || !empty { // somebody was faster
-		return errors.Join(err, unsafe)
+		return Join(err, unsafe)
 	}
 	return nil
 }
 
-// ownerOf gives the owner, and whether that is this account, or root.
-func ownerOf(info fs.FileInfo) (uid int, trusted bool) {
-	uid = int(info.Sys().(*syscall.Stat_t).Uid)
-	return uid, isTrusted(uid, os.Geteuid())
-}
-
-// isTrusted reports whether an account may rely on what another one owns.
-func isTrusted(owner, own int) bool { return owner == own || owner == 0 }
+func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 func isEmpty(root *os.Root) (bool, error) {
 	dir, err := root.Open(".")
@@ -77,10 +75,12 @@ func isEmpty(root *os.Root) (bool, error) {
 // to, own, or put another folder in the place of. One that is not there is looked at as
 // far as there is something. Where it is below root, a tree that may be another
 // account's, the folders above it are that account's matter; "" or "/" is none.
-func CheckFolder(dir, root string) error {
+func CheckFolder(dir, root string) error { return currentTrust().check(dir, root) }
+
+func (t trust) check(dir, root string) error {
 	var err error
 	if handle, cannot := os.OpenRoot(dir); cannot == nil { // else who opens it is told
-		err = errors.Join(checkOwner(handle, dir), handle.Close())
+		err = Join(t.checkOwner(handle, dir), handle.Close())
 	}
 	if err != nil || root != "" && filepath.Clean(root) != "/" {
 		return err
@@ -92,7 +92,7 @@ func CheckFolder(dir, root string) error {
 	for _, path := range way {
 		for path != filepath.Dir(path) {
 			path = filepath.Dir(path)
-			if err := checkParent(path); err != nil {
+			if err := t.checkParent(path); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func CheckFolder(dir, root string) error {
 
 // checkParent refuses a folder in which others may rename what they do not own. Those of
 // a group may: that of an account's own group is usual, and group-writable on some systems.
-func checkParent(dir string) error {
+func (t trust) checkParent(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil // nothing can be below it, or who opens it is told
@@ -110,9 +110,9 @@ func checkParent(dir string) error {
 	sticky := info.Mode()&fs.ModeSticky != 0
 	if info.Mode().Perm()&0o002 != 0 && !sticky {
 		return &UnsafeError{dir, fmt.Sprintf("may be written by everybody, its mode is %04o, so the state folder below it could be exchanged", info.Mode().Perm()),
-			"chmod o-w it, or keep the state elsewhere"}
+			"take that right away by chmod o-w, or keep the state elsewhere"}
 	}
-	if uid, trusted := ownerOf(info); !trusted && os.Geteuid() == 0 && !isNobodys(uid) {
+	if uid := ownerOf(info); t.own == 0 && !t.isTrusted(uid) && !isNobodys(uid) {
 		return &UnsafeError{dir, fmt.Sprintf("belongs to the user %d, who could exchange the state folder of root below it", uid),
 			"keep the state in a folder below those of root"}
 	}

@@ -18,7 +18,7 @@ func folderWith(t *testing.T, dir string, mode fs.FileMode) string {
 
 // What others may have written to is not used, and told with its mode.
 func TestFolderThatOthersMayWriteTo(t *testing.T) {
-	for _, mode := range []fs.FileMode{0o777, 0o770, 0o702, 0o777 | fs.ModeSticky} {
+	for _, mode := range []fs.FileMode{0o777, 0o702, 0o777 | fs.ModeSticky} {
 		dir := folderWith(t, filepath.Join(t.TempDir(), "state"), mode)
 		_, err := Open(dir)
 		if unsafe, ok := errors.AsType[*UnsafeError](err); !ok || unsafe.Path != dir {
@@ -52,13 +52,15 @@ func TestEmptyFolderBecomesPrivate(t *testing.T) {
 	}
 }
 
-// What belongs to another account is not relied on, unless that is root.
+// What belongs to another account is not relied on, unless that is root, or has become root
+// by sudo.
 func TestFolderOfAnotherAccount(t *testing.T) {
 	for _, c := range []struct {
-		owner, own int
-		want       bool
-	}{{0, 0, true}, {0, 1000, true}, {1000, 1000, true}, {1000, 0, false}, {1000, 1001, false}} {
-		if isTrusted(c.owner, c.own) != c.want {
+		owner, own, sudo int
+		want             bool
+	}{{0, 0, -1, true}, {0, 1000, -1, true}, {1000, 1000, -1, true}, {1000, 0, -1, false}, {1000, 1001, -1, false},
+		{1000, 0, 1000, true}, {1001, 0, 1000, false}} {
+		if (trust{own: c.own, sudo: c.sudo}).isTrusted(c.owner) != c.want {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -69,6 +71,7 @@ func TestFolderOfAnotherAccount(t *testing.T) {
 	if err := os.Chown(dir, 1234, 1234); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("SUDO_UID", "1235")
 	if _, err := Open(dir); !errors.As(err, new(*UnsafeError)) {
 		t.Errorf("it is opened: %v", err)
 	}
@@ -81,6 +84,16 @@ func TestFolderOfAnotherAccount(t *testing.T) {
 	}
 	if err := CheckFolder(dir, above); err != nil {
 		t.Errorf("within a tree of another account: %v", err)
+	}
+	t.Setenv("SUDO_UID", "1234")
+	if err := CheckFolder(dir, ""); err != nil {
+		t.Errorf("below a folder of who called sudo: %v", err)
+	}
+	if err := os.Chown(dir, 1234, 1234); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err != nil {
+		t.Errorf("the folder of who called sudo: %v", err)
 	}
 }
 
