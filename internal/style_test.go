@@ -149,6 +149,23 @@ func TestGoroutinesAreGuarded(t *testing.T) {
 	}
 }
 
+// What becomes of a run is told in one line, with each cause once: errors.Join makes it several.
+func TestErrorsOfRunsAreJoinedToOneLine(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || f.name == "runtime/journal/joined.go" || !slices.Contains([]string{"runtime", "runtime/journal", "runtime/runner"}, f.dir) {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Join" {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "errors" {
+					t.Errorf("%s: take journal.Join", f.fset.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
+
 // A property that fails leaves nothing by which later runs fail: see often.Main.
 func TestPropertiesLeaveNothing(t *testing.T) {
 	random, careful := map[string]bool{}, map[string]bool{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -122,7 +123,7 @@ func (e *engine) syncActors() error {
 	for _, h := range others {
 		errs = append(errs, h.Sync())
 	}
-	return errors.Join(errs...)
+	return journal.Join(errs...)
 }
 
 // account is who the guards of an invocation ask as: the account of all its parts, if

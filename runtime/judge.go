@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -22,7 +23,7 @@ func (s *step) judge(changed bool, out any) (verdict, ok bool) {
 		changed = changes
 	}
 	failed, knownToo, errToo := s.condition(states.FailedIf, false, own)
-	if err = errors.Join(err, errToo); err == nil && failed && knownToo {
+	if err = journal.Join(err, errToo); err == nil && failed && knownToo {
 		err = &codedError{code: "failed_if", err: errors.New("its failed_if holds"),
 			hint: "look at what it printed: tenet logs", source: s.place(states.FailedIf)}
 	}

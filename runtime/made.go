@@ -231,7 +231,7 @@ func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error 
 		}
 		names = append(names, made.Name)
 	}
-	if err := errors.Join(host.RemoveBelow(ctx, root, names), root.Close()); err != nil || !whole {
+	if err := journal.Join(host.RemoveBelow(ctx, root, names), root.Close()); err != nil || !whole {
 		return err
 	}
 	return at.Dir.Remove(at.Name)

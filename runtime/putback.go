@@ -160,7 +160,7 @@ func isWhole(ctx context.Context, content host.Content) error {
 func holds(ctx context.Context, r io.ReadCloser, content host.Content) (bool, error) {
 	digest := sha256.New()
 	size, err := io.Copy(digest, host.ReaderWithin(ctx, r))
-	err = errors.Join(err, r.Close())
+	err = journal.Join(err, r.Close())
 	return size == content.Size() && hex.EncodeToString(digest.Sum(nil)) == content.Sum(), err
 }
 
@@ -175,7 +175,7 @@ func tune(h host.Host, name string, content host.Content) error {
 		return err
 	}
 	text, err := io.ReadAll(io.LimitReader(r, 1<<16)) // the kernel takes a page at most
-	if err = errors.Join(err, r.Close()); err != nil {
+	if err = journal.Join(err, r.Close()); err != nil {
 		return err
 	}
 	return host.Tune(h, name, strings.TrimSuffix(string(text), "\n"))

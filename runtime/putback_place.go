@@ -38,7 +38,7 @@ func (u *undo) place(h host.Host, f journal.Former) (host.Place, error) {
 	if err == nil && u.isSame(f, now) {
 		return at, nil
 	}
-	if err = errors.Join(err, at.Dir.Close()); err != nil {
+	if err = journal.Join(err, at.Dir.Close()); err != nil {
 		return host.Place{}, err
 	}
 	at.Dir, err = openOwn(h, path.Dir(f.Path))
@@ -72,7 +72,7 @@ func openOwn(h host.Host, dir string) (host.Dir, error) {
 		if err == nil {
 			next, err = at.Enter(steps[i])
 		}
-		err = errors.Join(err, at.Close())
+		err = journal.Join(err, at.Close())
 		at = next
 	}
 	return nil, err

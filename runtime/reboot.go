@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -49,7 +50,7 @@ func (s *step) actAnnounced(ctx context.Context) (changed bool, out any, err err
 	// its run, or nothing to do.
 	if !errors.Is(err, states.ErrRebooting) && ctx.Err() == nil {
 		if gone := undo(); gone != nil {
-			err = errors.Join(err, fmt.Errorf("what was to go on with the run cannot be removed: %w", gone))
+			err = journal.Join(err, fmt.Errorf("what was to go on with the run cannot be removed: %w", gone))
 		}
 	}
 	return changed, out, err

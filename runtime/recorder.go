@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -170,7 +169,7 @@ func (r *recorder) syncHost() error {
 	if r.made {
 		return r.durable()
 	}
-	if err := errors.Join(r.engine.options.Host.Sync(), r.engine.syncActors()); err != nil {
+	if err := journal.Join(r.engine.options.Host.Sync(), r.engine.syncActors()); err != nil {
 		return err
 	}
 	r.acted = false

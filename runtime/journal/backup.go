@@ -150,7 +150,7 @@ func (b *Backup) keep(ctx context.Context, h host.Host, blocks []string, part, p
 		return err
 	}
 	former, err := b.look(ctx, straight)
-	if err = errors.Join(err, straight.Dir.Close()); err != nil {
+	if err = Join(err, straight.Dir.Close()); err != nil {
 		return err
 	}
 	former.Part, former.Path, former.Boot = part, path, BootID()
@@ -173,7 +173,7 @@ func (b *Backup) write(former Former, blocks []string) error {
 		err = b.index.Sync()
 	}
 	if err != nil { // a part of it may be there; the next time begins anew
-		return errors.Join(err, b.close())
+		return Join(err, b.close())
 	}
 	for _, block := range blocks {
 		former.Block = block
@@ -195,11 +195,11 @@ func placeOf(h host.Host, path string, at host.Place) (host.Place, error) {
 	}
 	here, err := straight.Dir.Lstat(name)
 	there, wrong := at.Dir.Lstat(".")
-	if err = errors.Join(err, wrong); err == nil && here.ID != there.ID {
+	if err = Join(err, wrong); err == nil && here.ID != there.ID {
 		err = errors.New("another directory was put in the place of the one that it is in")
 	}
 	if err != nil {
-		return host.Place{}, errors.Join(err, straight.Dir.Close())
+		return host.Place{}, Join(err, straight.Dir.Close())
 	}
 	return straight, nil
 }
@@ -228,10 +228,10 @@ func (b *Backup) begin() error {
 		return err
 	}
 	if err := index.Truncate(whole); err != nil {
-		return errors.Join(err, index.Close())
+		return Join(err, index.Close())
 	}
-	if err := errors.Join(b.disk.sync(b.dir), b.disk.sync(filepath.Dir(b.dir))); err != nil {
-		return errors.Join(err, index.Close())
+	if err := Join(b.disk.sync(b.dir), b.disk.sync(filepath.Dir(b.dir))); err != nil {
+		return Join(err, index.Close())
 	}
 	b.index = index
 	return nil
@@ -295,14 +295,14 @@ func (b *Backup) copy(in io.Reader) (size int64, sum string, err error) {
 	}
 	buffered := bufio.NewWriterSize(to, 1<<18)
 	size, err = io.Copy(io.MultiWriter(hash, buffered), in)
-	if err = errors.Join(err, buffered.Flush()); err == nil {
+	if err = Join(err, buffered.Flush()); err == nil {
 		err = end()
 	}
 	if err == nil {
 		err = out.Sync()
 	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return 0, "", errors.Join(err, b.disk.remove(temp))
+	if err = Join(err, out.Close()); err != nil {
+		return 0, "", Join(err, b.disk.remove(temp))
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
 	if err := b.disk.rename(temp, filepath.Join(b.dir, sum)); err != nil {
@@ -334,7 +334,7 @@ func (b *Backup) Remove() error {
 	defer b.mu.Unlock()
 	err := b.close()
 	b.list, b.known = nil, map[[2]string]bool{}
-	return errors.Join(err, b.disk.remove(b.dir))
+	return Join(err, b.disk.remove(b.dir))
 }
 
 func (b *Backup) close() error {

@@ -108,7 +108,7 @@ func (f *Folder) retain(l *Ledger, keep int, olderThan time.Duration) error {
 		return err
 	}
 	_, _, err = f.removeRuns(l, f.expired(ids, keep, olderThan, true))
-	return errors.Join(err, f.forgetWithdrawn())
+	return Join(err, f.forgetWithdrawn())
 }
 
 // expired gives the runs that are beyond the latest keep ones or, but for the
@@ -166,7 +166,7 @@ func (f *Folder) removeRun(id string) error {
 	}
 	// Somebody may have begun to go on with it; who does so now, finds it gone.
 	if holder := f.Holder(); holder != nil && holder.Run == id && holder.PID != os.Getpid() {
-		return errors.Join(inProgress(holder), f.disk.rename(aside, f.path(id)))
+		return Join(inProgress(holder), f.disk.rename(aside, f.path(id)))
 	}
 	return f.disk.remove(aside)
 }
@@ -200,7 +200,7 @@ func (f *Folder) settled() (*Ledger, error) {
 	if l, err = f.prepare(lock, &last); err == nil {
 		err = f.recordManaged()
 	}
-	return l, errors.Join(err, last.release(lock))
+	return l, Join(err, last.release(lock))
 }
 
 // unrecorded lists the runs whose events are the only place where something stands.

@@ -69,7 +69,7 @@ func openDisk(dir string, intercept func(Op) error) (disk, error) {
 	}
 	if err == nil {
 		if err = currentTrust().checkOwner(d.root, dir); err != nil {
-			err = errors.Join(err, d.root.Close())
+			err = Join(err, d.root.Close())
 		}
 	}
 	return d, err
@@ -141,7 +141,7 @@ func (d disk) sync(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return Join(f.Sync(), f.Close())
 }
 
 // open opens a file to write, mode 0600 if it is new. Programs that are started
@@ -177,7 +177,7 @@ func (d disk) read(path string) (*os.File, error) {
 		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file")}
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, Join(err, f.Close())
 	}
 	return f, nil
 }
@@ -205,7 +205,7 @@ func (d disk) write(path string, data []byte, flags int) error {
 		return err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return Join(err, f.Close())
 }
 
 // tempPrefix begins the names of temporary files; as many random bytes follow.
@@ -240,7 +240,7 @@ func (d disk) tryReplace(path string, data []byte, durable bool) error {
 	}
 	if err != nil {
 		if gone := d.remove(temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
+			err = Join(err, gone)
 		}
 		return err
 	}

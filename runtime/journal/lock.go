@@ -64,13 +64,13 @@ func (h *holder) who() *LockedError {
 // release gives up the lock, and says so.
 func (h *holder) release(lock *file) error {
 	h.Ended = true
-	return errors.Join(claim(lock, h), unlock(lock))
+	return Join(claim(lock, h), unlock(lock))
 }
 
 // unlock gives up the lock, also where a program that is being started has it open still.
 func unlock(lock *file) error {
 	err := fcntl(lock.File, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
-	return errors.Join(err, lock.Close())
+	return Join(err, lock.Close())
 }
 
 // Error names the holder.
@@ -169,7 +169,7 @@ func (f *Folder) tryLock() (lock *file, last holder, err error) {
 		}
 		last, err = f.lockFile(lock)
 		if err != nil {
-			return nil, holder{}, errors.Join(err, lock.Close())
+			return nil, holder{}, Join(err, lock.Close())
 		}
 		if stands(lock.File, path) {
 			return lock, last, nil

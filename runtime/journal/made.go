@@ -75,7 +75,7 @@ func (m *Managed) Made(digest string) ([]states.Made, error) {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxMade+1))
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
@@ -155,7 +155,7 @@ func (m *Managed) sweepMade() error {
 	}
 	for _, e := range entries {
 		if !named[e.Name()] {
-			err = errors.Join(err, m.folder.disk.remove(m.folder.madePath(e.Name())))
+			err = Join(err, m.folder.disk.remove(m.folder.madePath(e.Name())))
 		}
 	}
 	return err

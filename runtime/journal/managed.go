@@ -191,7 +191,7 @@ func (m *Managed) Holding(site string) *Holding {
 	}
 	h, err := m.folder.readHolding(site)
 	if err != nil {
-		m.err = errors.Join(m.err, err)
+		m.err = Join(m.err, err)
 		return nil
 	}
 	m.read[site] = h

@@ -76,14 +76,14 @@ func (f *Folder) writeHolding(h *Holding) error {
 	data, err := seal(managedHeader{Format: ManagedFormat, Site: h.Site})
 	for _, c := range h.Entries() {
 		line, wrong := seal(c)
-		data, err = append(data, line...), errors.Join(err, wrong)
+		data, err = append(data, line...), Join(err, wrong)
 	}
 	if err != nil {
 		return err
 	}
 	dir := filepath.Join(f.dir, "managed")
 	if _, statErr := os.Stat(dir); errors.Is(statErr, fs.ErrNotExist) {
-		err = errors.Join(f.disk.mkdir(dir), f.disk.sync(f.dir))
+		err = Join(f.disk.mkdir(dir), f.disk.sync(f.dir))
 	}
 	if err == nil {
 		err = f.disk.replace(f.holdingPath(h.Site), data, true)

@@ -194,7 +194,7 @@ func (r *Run) forget(own bool) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return Join(errs...)
 }
 
 // forget removes what is private in a run's record, and notes that in its status.
@@ -203,7 +203,7 @@ func (f *Folder) forget(id string, s *Status) error {
 		return nil
 	}
 	s.Forgotten = true
-	return errors.Join(f.disk.remove(f.path(id, secretsFile)), f.disk.remove(f.path(id, resultsFile)))
+	return Join(f.disk.remove(f.path(id, secretsFile)), f.disk.remove(f.path(id, resultsFile)))
 }
 
 // isPrivate reports whether something in a run's record is private.

@@ -129,7 +129,7 @@ func (f *Folder) cutTorn(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.Truncate(keep), out.Close())
+	return Join(out.Truncate(keep), out.Close())
 }
 
 // sweep removes from directories of ours what a process has left in them that

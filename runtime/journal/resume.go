@@ -73,7 +73,7 @@ func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 			return r.unless(withdrawn)
 		}
 	}
-	return nil, errors.Join(err, unlock(lock))
+	return nil, Join(err, unlock(lock))
 }
 
 // goOn opens the record of a run once more. The lock is held.
@@ -252,7 +252,7 @@ func (r *Run) Pause(e End) error {
 	if err := r.writeStatus(); err != nil {
 		return err
 	}
-	return errors.Join(r.folder.disk.sync(r.folder.path(r.ID(), "status.json")), r.folder.disk.sync(r.folder.path(r.ID())))
+	return Join(r.folder.disk.sync(r.folder.path(r.ID(), "status.json")), r.folder.disk.sync(r.folder.path(r.ID())))
 }
 
 // Resumed tells what was done before; nil: the run begins with this process.

@@ -115,7 +115,7 @@ func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 		}
 		err = fmt.Errorf("the run cannot be recorded: %w", err)
 	}
-	return nil, errors.Join(err, unlock(lock))
+	return nil, Join(err, unlock(lock))
 }
 
 func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
@@ -159,14 +159,14 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	}
 	if err != nil { // a run that never began is none
 		if gone := f.disk.remove(f.path(id)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
+			err = Join(err, gone)
 		}
 		return nil, err
 	}
 	// Written beside the first reads; Sync waits for it before the first act.
 	fault.Go(func() {
 		r.saved <- fault.Do(func() error {
-			return errors.Join(save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)), r.recordSensitive(m.Run))
+			return Join(save(f.disk, f.path(id), m, f.sameRun(last.LockedError, h.LockedError)), r.recordSensitive(m.Run))
 		})
 	})
 	return r, nil
@@ -334,7 +334,7 @@ func (r *Run) Abandon() error {
 		<-r.saved // whose error is that of a dead process
 	}
 	r.synced, r.failed = true, errAbandoned
-	return errors.Join(r.close(), r.lock.Close())
+	return Join(r.close(), r.lock.Close())
 }
 
 var errAbandoned = errors.New("the run was abandoned")
@@ -353,7 +353,7 @@ func (f *Folder) writeStatus(s *Status) error {
 func (r *Run) close() error {
 	err := r.events.Close()
 	if r.results != nil {
-		err = errors.Join(err, r.results.Close())
+		err = Join(err, r.results.Close())
 	}
 	return err
 }
@@ -372,5 +372,5 @@ func (r *Run) syncFiles() error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return Join(errs...)
 }

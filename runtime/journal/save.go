@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -78,7 +77,7 @@ func save(d disk, dir string, m Meta, same string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(encodeTo(f, func(e *json.Encoder, _ *bufio.Writer) error { return e.Encode(m.Sources) }), f.Close())
+	return Join(encodeTo(f, func(e *json.Encoder, _ *bufio.Writer) error { return e.Encode(m.Sources) }), f.Close())
 }
 
 // writeJSON writes one object, with its digest.
@@ -91,14 +90,14 @@ func writeJSON(d disk, path string, encode func(*json.Encoder, *bufio.Writer) er
 	if err = encodeTo(sealed, encode); err == nil {
 		err = sealed.end()
 	}
-	return errors.Join(err, f.Close())
+	return Join(err, f.Close())
 }
 
 func encodeTo(to io.Writer, encode func(*json.Encoder, *bufio.Writer) error) error {
 	out := bufio.NewWriterSize(to, 1<<16)
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
-	return errors.Join(encode(e, out), out.Flush())
+	return Join(encode(e, out), out.Flush())
 }
 
 // runHead is a StateRun but for its invocations: the outer fields hide the

@@ -75,7 +75,7 @@ func (f *Folder) forgetWithdrawn() error {
 	for _, e := range entries {
 		info, wrong := e.Info()
 		if wrong == nil && time.Since(info.ModTime()) > keepAge {
-			err = errors.Join(err, f.disk.remove(filepath.Join(f.dir, withdrawnDir, e.Name())))
+			err = Join(err, f.disk.remove(filepath.Join(f.dir, withdrawnDir, e.Name())))
 		}
 	}
 	return err

@@ -48,7 +48,7 @@ func (r *Runner) plan(ctx context.Context, j *Job, b before, events func(states.
 	}
 	o, done := r.options(ctx, j, b, show)
 	result, err := runtime.Plan(ctx, j.Run, o)
-	return result, errors.Join(err, done())
+	return result, journal.Join(err, done())
 }
 
 // remember looks up, for a plan, what earlier runs have left undone.
@@ -291,7 +291,7 @@ const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
 
 // open opens the state folder, and makes it if there is none.
 func (r *Runner) open() (*journal.Folder, error) {
-	folder, err := journal.OpenWith(r.StateDir, journal.Options{Program: r.Program})
+	folder, err := journal.OpenWith(r.StateDir, journal.Options{Program: r.Program, Intercept: r.intercept})
 	if err != nil {
 		return nil, &Error{Err: err, Hint: elsewhere}
 	}

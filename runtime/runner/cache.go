@@ -2,10 +2,11 @@ package runner
 
 import (
 	"encoding/hex"
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/journal"
 )
 
 // cached gives the folder of a runner that was brought to the machine, named after its
@@ -53,11 +54,11 @@ func cleanRunners(dir string, unused time.Duration) (removed []string, err error
 		}
 		this := filepath.Join(cache, e.Name())
 		if this == dir || info.ModTime().After(limit) {
-			err = errors.Join(err, cleanHalves(this))
+			err = journal.Join(err, cleanHalves(this))
 			continue
 		}
 		if failed := os.RemoveAll(this); failed != nil {
-			err = errors.Join(err, failed)
+			err = journal.Join(err, failed)
 			continue
 		}
 		removed = append(removed, e.Name())
@@ -71,7 +72,7 @@ func cleanHalves(dir string) (err error) {
 	for _, half := range halves {
 		info, gone := os.Lstat(half)
 		if gone == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > keepHalves {
-			err = errors.Join(err, os.Remove(half))
+			err = journal.Join(err, os.Remove(half))
 		}
 	}
 	return err

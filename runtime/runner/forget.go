@@ -115,9 +115,9 @@ func (f *Forgetting) forget(j *Job, b before, record *journal.Run, events func(s
 	err := put(&states.Event{Type: states.EventRun, Format: states.EventFormat, Run: record.ID(), Mode: "forget",
 		Site: j.Run.Site, Host: j.Run.Host, Boot: journal.BootID()})
 	for _, ev := range f.events(j, b) {
-		err = errors.Join(err, put(&ev), events(ev))
+		err = journal.Join(err, put(&ev), events(ev))
 	}
-	return errors.Join(err, put(&states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
+	return journal.Join(err, put(&states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
 }
 
 // events tell what is let go of. The lock is held: what was found before may be

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"strings"
@@ -10,38 +11,80 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
-// A run whose disk becomes full ends with an error of one line, which tells that once:
-// more lines would be shown as "\n" within the line that they are part of.
+// A disk that becomes full, whenever it does, makes an error of one line, which tells that
+// once: more lines would be shown as "\n" within the line that they are part of.
 func TestFullDiskIsOneLine(t *testing.T) {
-	var full atomic.Bool
-	folder, err := journal.OpenWith(t.TempDir(), journal.Options{Intercept: func(op journal.Op) error {
-		if full.Load() {
-			return &fs.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
-		}
-		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
+	for name, act := range map[string]func(context.Context, *Runner) error{
+		"apply": func(ctx context.Context, r *Runner) error { return applyNothing(ctx, r, nil) },
+		"stale": func(ctx context.Context, r *Runner) error {
+			err := applyNothing(ctx, r, []states.Event{{Address: "file.gone", Outcome: states.Changed}})
+			if stale, ok := errors.AsType[*Error](err); ok && stale.Code == wire.CodeStale && !errors.Is(err, syscall.ENOSPC) {
+				return nil
+			}
+			return err
+		},
+		"clean": func(_ context.Context, r *Runner) error {
+			_, err := r.CleanOld(wire.Clean{})
+			return err
+		},
+		"hold": func(_ context.Context, r *Runner) error {
+			if _, _, err := r.Hold(wire.Hold{Reason: "x"}); err != nil {
+				return err
+			}
+			_, err := r.Release()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := int64(0)
+			for fillsDisk(t, changes, act) {
+				changes++
+			}
+			if changes == 0 {
+				t.Error("it changes nothing")
+			}
+		})
 	}
+}
+
+// fillsDisk acts on a state folder that has two runs, and takes so many changes more. It
+// reports whether there were more.
+func fillsDisk(t *testing.T, changes int64, act func(context.Context, *Runner) error) bool {
 	h, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &Runner{Host: h, StateDir: t.TempDir(), Registry: states.NewRegistry()}
+	for range 2 {
+		if err := applyNothing(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var left atomic.Int64
+	left.Store(changes)
+	r.intercept = func(op journal.Op) error {
+		if left.Add(-1) < 0 {
+			return &fs.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}
+		return nil
+	}
+	if err = act(t.Context(), r); err == nil {
+		return left.Load() < 0 // what is a cache may be missing
+	}
+	text := err.Error()
+	if !errors.Is(err, syscall.ENOSPC) || strings.Contains(text, "\n") || strings.Count(text, "no space left") != 1 {
+		t.Errorf("after %d changes it ends with %q", changes, text)
+	}
+	return left.Load() < 0
+}
+
+// applyNothing applies a site without parts, as rows have shown it if there are any.
+func applyNothing(ctx context.Context, r *Runner, rows []states.Event) error {
 	run := &states.StateRun{Format: states.Format, Host: "x"}
-	record, err := folder.Start(t.Context(), journal.Meta{Run: run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	full.Store(true)
-	r := &Runner{Host: h, Registry: states.NewRegistry()}
-	_, err = r.carry(t.Context(), &Job{Run: run}, record, before{past: record.Ledger()}, func(states.Event) {})
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the run ends with %v", err)
-	}
-	if text := err.Error(); strings.Contains(text, "\n") || strings.Count(text, "no space left") != 1 {
-		t.Errorf("it ends with %q", text)
-	}
+	_, err := r.Apply(ctx, &Job{Run: run, Rows: rows}, nil, func(states.Event) {})
+	return err
 }

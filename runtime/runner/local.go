@@ -2,11 +2,11 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -43,7 +43,7 @@ func Local(r *Runner) func(ctx context.Context, o wire.Opening) (*wire.Conn, *wi
 		defer stop()
 		var hello wire.Hello
 		if err := c.Expect(wire.KindHello, &hello); err != nil {
-			return nil, nil, errors.Join(err, end())
+			return nil, nil, journal.Join(err, end())
 		}
 		return c, &hello, nil
 	}

@@ -91,7 +91,7 @@ func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) err
 		return s.begun(ctx, begun, end)
 	}
 	if result == nil { // it was not begun
-		err = errors.Join(err, s.forgetBundle(j.Execution))
+		err = journal.Join(err, s.forgetBundle(j.Execution))
 	}
 	return err
 }
@@ -270,10 +270,10 @@ func (s *session) clean(_ context.Context, q *wire.Request, _ *wire.End) error {
 	if out != nil && q.Clean != nil && q.Clean.Runners > 0 {
 		var gone error
 		out.Runners, gone = cleanRunners(cached(), q.Clean.Runners)
-		err = errors.Join(err, gone)
+		err = journal.Join(err, gone)
 	}
 	if out != nil {
-		err = errors.Join(err, s.data(out))
+		err = journal.Join(err, s.data(out))
 	}
 	return err
 }

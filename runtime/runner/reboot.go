@@ -45,7 +45,7 @@ func (r *Runner) continues(id string) func(context.Context) (func() error, error
 			err = r.Host.Sync()
 		}
 		if err != nil {
-			return nil, errors.Join(err, r.removeUnit())
+			return nil, journal.Join(err, r.removeUnit())
 		}
 		return r.removeUnit, nil
 	}
@@ -136,7 +136,7 @@ func (r *Runner) removeUnit() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	return journal.Join(errs...)
 }
 
 // awaitReboot waits for the end that the machine's going down brings. The lock is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -88,7 +87,7 @@ func (r *Runner) resumed(ctx context.Context, was *journal.Resumed, o Resuming) 
 	for _, m := range was.Status.Modules {
 		digest, err := digestOf(j.Files, m.Files)
 		if err != nil || digest != m.Digest {
-			return nil, &Error{Err: errors.Join(fmt.Errorf("the modules in %s are not what they were when run %s was begun", filepath.Join(j.Origin, m.Dir), was.Status.Run), err),
+			return nil, &Error{Err: journal.Join(fmt.Errorf("the modules in %s are not what they were when run %s was begun", filepath.Join(j.Origin, m.Dir), was.Status.Run), err),
 				Hint: "apply the site again: what is done already is not done twice"}
 		}
 		dirs = append(dirs, planfile.Modules{Dir: m.Dir, Files: m.Files})
@@ -182,7 +181,7 @@ func digestOf(files fs.FS, names []string) (string, error) {
 		}
 		one := sha256.New()
 		_, err = io.Copy(one, f)
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = journal.Join(err, f.Close()); err != nil {
 			return "", err
 		}
 		fmt.Fprintf(all, "%q %x\n", name, one.Sum(nil))

@@ -51,6 +51,8 @@ type Runner struct {
 	busy *atomic.Bool
 	// beat is wire.BeatEvery, but in tests.
 	beat time.Duration
+	// intercept is asked before each change of the state folder; nil: nobody is. For tests.
+	intercept func(journal.Op) error
 	// accounts are the other accounts of a run; nil: become's. For tests.
 	accounts func(become.Options) accounts
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -40,7 +41,7 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 			return nil // nothing is wanted
 		}
 		if _, wrong := errors.AsType[*wire.ProtocolError](err); wrong {
-			return errors.Join(err, c.Send(wire.KindEnd, wire.End{Failure: failureOf(err)}))
+			return journal.Join(err, c.Send(wire.KindEnd, wire.End{Failure: failureOf(err)}))
 		}
 		return err
 	}
@@ -52,7 +53,7 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 	s.cancel = cancel
 	defer c.Beat(cmp.Or(r.beat, wire.BeatEvery))()
 	end := s.serve(serving, &q)
-	return errors.Join(s.say(wire.KindEnd, end), s.out.close(ctx))
+	return journal.Join(s.say(wire.KindEnd, end), s.out.close(ctx))
 }
 
 // hello tells of the machine. The program's digest is looked at beside the facts.
