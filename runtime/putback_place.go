@@ -78,6 +78,7 @@ func openOwn(h host.Host, dir string) (host.Dir, error) {
 	return nil, err
 }
 
+// isOwn reports whether nobody but root and an account may rename what is in a directory.
 func isOwn(dir host.Info, uid int) bool {
 	return (dir.UID == 0 || dir.UID == uid) && (dir.Mode&0o022 == 0 || dir.Mode&fs.ModeSticky != 0)
 }
@@ -86,7 +87,7 @@ func isOwn(dir host.Info, uid int) bool {
 // may have, put a link on the way to it since it was made.
 func ledElsewhere(h host.Host, paths []string) string {
 	for _, name := range paths {
-		if link := linkOfOthers(h, name, 0); link != "" {
+		if link := linkOfOthers(h, name); link != "" {
 			return "the link " + link + " on the way to it was put there by somebody else, or may have been; remove what is meant by hand, and let go of it with tenet forget"
 		}
 	}
@@ -94,32 +95,19 @@ func ledElsewhere(h host.Host, paths []string) string {
 }
 
 // linkOfOthers gives the first symbolic link on the way to a path, its end apart, that others
-// than root and the acting account decide about; empty: there is none.
-func linkOfOthers(h host.Host, name string, depth int) string {
+// than root and the acting account decide about; empty: there is none. What is removed by
+// mistake is lost, so that a link is refused here also where it leads to what is its owner's.
+func linkOfOthers(h host.Host, name string) string {
 	uid, _ := h.Actor()
-	at, steps := "/", strings.FieldsFunc(path.Dir(name), func(r rune) bool { return r == '/' })
-	for _, step := range steps {
-		next := path.Join(at, step)
-		link, err := h.Lstat(next)
-		if err != nil || link.Kind != host.Symlink {
-			at = next
-			continue
+	_, links := host.Way(h, name)
+	for _, link := range links {
+		dir, err := h.Lstat(path.Dir(link))
+		if err != nil || !isOwn(dir, uid) {
+			return link
 		}
-		dir, err := h.Lstat(at)
-		if err != nil || depth > 40 || !isOwn(dir, uid) || link.UID != 0 && link.UID != uid {
-			return next
+		if is, err := h.Lstat(link); err != nil || is.UID != 0 && is.UID != uid {
+			return link
 		}
-		target, err := h.ReadLink(next)
-		if err != nil {
-			return next
-		}
-		if !path.IsAbs(target) {
-			target = path.Join(at, target)
-		}
-		if theirs := linkOfOthers(h, path.Join(target, "x"), depth+1); theirs != "" {
-			return theirs
-		}
-		at = path.Dir(host.Resolve(h, path.Join(target, "x")))
 	}
 	return ""
 }
