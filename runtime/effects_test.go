@@ -78,6 +78,59 @@ func TestWhatAResourceCouldTouch(t *testing.T) {
 	}
 }
 
+// A guard that cannot be decided fails what it guards only where no guard before it skips.
+func TestGuardBehindADoubtfulOne(t *testing.T) {
+	m := machine()
+	write(t, m, "/there", "")
+	got := plan(t, m, `
+	command "version" {
+	  argv    = ["good"]
+	  creates = "/there"
+	}
+	command "restart" {
+	  argv    = ["good"]
+	  require = [command.version]
+	}
+	state "part" {
+	  require = [command.restart]
+	  file "/likely" {
+	    unless {
+	      exists = "/there"
+	    }
+	    only_if {
+	      exists = "/v${command.version.stdout}"
+	    }
+	  }
+	  file "/unlikely" {
+	    ignore_failure = true
+	    unless {
+	      missing = "/there"
+	    }
+	    only_if {
+	      exists = "/v${command.version.stdout}"
+	    }
+	  }
+	}
+	state "whole" {
+	  require = [command.restart]
+	  unless {
+	    missing = "/there"
+	  }
+	  only_if {
+	      exists = "/v${command.version.stdout}"
+	    }
+	  file "/whole" {}
+	}
+	`)
+	const null = "exists: Invalid template interpolation value; The expression result is null. Cannot include a null value in a string template."
+	got.want(t, map[string]string{
+		`state.part.file["/likely"]`:   "skipped maybe (skipped as things are, unless: /there exists; after command.restart, whose effects cannot be foreseen)",
+		`state.part.file["/unlikely"]`: `update maybe (after state.part.file["/likely"], which is not certain; as things are it would fail: ` + null + ")",
+		`state.whole.file["/whole"]`: "skipped maybe (skipped as things are, its guard cannot be decided: " + null +
+			`; after state.part.file["/unlikely"], whose effects cannot be foreseen)`,
+	})
+}
+
 // What a guard skips as things are is not shown as if it happened: neither its changes, nor
 // what comes of them.
 func TestLikelySkipped(t *testing.T) {

@@ -97,6 +97,9 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	switch {
 	case d.err != nil && ctx.Err() != nil:
 		return nil // pending
+	case d.err != nil && d.uncertain():
+		e.skip(n, decision{skip: true, reason: "its guard cannot be decided: " + d.err.Error(), maybe: d.maybe})
+		return nil
 	case d.err != nil:
 		e.failBefore(n, d.err)
 		return nil

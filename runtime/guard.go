@@ -44,7 +44,12 @@ func (e *engine) decide(ctx context.Context, n *node, part, user string, list []
 		g := &list[k]
 		d := e.scoped(ctx, n, part, user, g)
 		switch {
-		case d.err != nil, d.skip && !d.uncertain():
+		case d.err != nil && unsure.skip:
+			return unsure // an apply likely never comes to this guard
+		case d.err != nil:
+			d.maybe = unsure.maybe // or perhaps never does
+			return d
+		case d.skip && !d.uncertain():
 			return d
 		case d.uncertain() && (!unsure.uncertain() || d.skip && !unsure.skip):
 			unsure = d

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,6 +117,7 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	}
 	switch {
 	case d.err != nil:
+		s.maybe = cmp.Or(s.maybe, d.maybe)
 		return s.fail(d.err)
 	case d.skip:
 		s.outcome, s.reason, s.module = states.Skipped, d.reason, s.engine.moduleOf(s.part)
