@@ -71,6 +71,7 @@ func (r *recorder) emit(ev states.Event) {
 func (r *recorder) emitLocked(ev states.Event) time.Time {
 	r.seq++
 	ev.Seq, ev.Time = r.seq, time.Now().UTC()
+	boundTexts(&ev)
 	if j := r.engine.options.Journal; j != nil && r.err == nil {
 		if err := j.Append(ev); err != nil {
 			r.broken(err)

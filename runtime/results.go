@@ -320,7 +320,7 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 		value, err = a.Normalize(value)
 	}
 	if err != nil && hidden {
-		err = &states.AttributeError{Attribute: a.Name, Message: "the sensitive value is not allowed here; it and the reason are hidden"}
+		err = errHidden(a.Name)
 	}
 	if err != nil {
 		return s.misplaced(a.Name, err)

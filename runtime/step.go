@@ -174,7 +174,7 @@ func (s *step) find() error {
 func (s *step) decode() error {
 	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
 	if err == nil && len(s.late) == 0 {
-		err = s.module.Check(want)
+		err = s.refusals(s.module.Check(want))
 	}
 	if err == nil && s.part.Ensure == states.Absent && (s.module.IsAct() || s.module.Remove == nil) {
 		err = fmt.Errorf("a part of type %s cannot be absent: %s", s.part.Type, s.module.NoAbsent)

@@ -90,23 +90,12 @@ type List []Diagnostic
 // Add appends diagnostics; one without a severity is an error.
 func (l *List) Add(ds ...Diagnostic) {
 	for _, d := range ds {
-		d.Summary, d.Detail, d.Hint = bounded(d.Summary), bounded(d.Detail), bounded(d.Hint)
+		d = d.bounded()
 		if d.Severity == "" {
 			d.Severity = Error
 		}
 		*l = append(*l, d)
 	}
-}
-
-// maxText is how many bytes of one text of a diagnostic are kept at its beginning, and
-// as many at its end: what it quotes may be a whole file.
-const maxText = 2048
-
-func bounded(text string) string {
-	if len(text) <= 2*maxText+64 {
-		return text
-	}
-	return fmt.Sprintf("%s … %d bytes more … %s", strings.ToValidUTF8(text[:maxText], ""), len(text)-2*maxText, strings.ToValidUTF8(text[len(text)-maxText:], ""))
 }
 
 // HasErrors reports whether any of them is an error.
@@ -166,7 +155,7 @@ func From(err error) List {
 	}
 	var d Diagnostic
 	if errors.As(err, &d) {
-		return List{d}
+		return List{d.bounded()}
 	}
-	return List{{Severity: Error, Summary: err.Error()}}
+	return List{{Severity: Error, Summary: Bounded(err.Error())}}
 }

@@ -161,9 +161,8 @@ func said(answer *web.Text) string {
 	if !utf8.ValidString(answer.Text) {
 		return ""
 	}
-	text := answer.Text[:min(len(answer.Text), 2000)]
-	lines := strings.SplitN(text, "\n", 11)
-	text = process.Tail([]byte(strings.Join(lines[:min(len(lines), 10)], "\n")), 10)
+	lines := strings.SplitN(answer.Text, "\n", 11) // of any length: who shows them hides secrets, and cuts
+	text := process.Tail([]byte(strings.Join(lines[:min(len(lines), 10)], "\n")), 10)
 	if text == "" {
 		return ""
 	}

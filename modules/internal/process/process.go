@@ -26,9 +26,9 @@ const tailLines = 10
 // said: of stderr or, where that is empty, of stdout.
 func (e *ExitError) Error() string {
 	text := fmt.Sprintf("%s ended with exit status %d", path.Base(e.Program), e.Result.ExitCode)
-	said := excerpt(e.Result.Stderr)
+	said := excerpt(e.whole(e.Result.Stderr))
 	if said == "" {
-		said = excerpt(e.Result.Stdout)
+		said = excerpt(e.whole(e.Result.Stdout))
 	}
 	switch {
 	case said == "":
@@ -56,6 +56,20 @@ func result(c host.Command, r host.Result, err error) (host.Result, error) {
 		err = &ExitError{Program: c.Argv[0], Result: r}
 	}
 	return r, err
+}
+
+// cutLength is the length from which what was kept of an output may be all that is kept;
+// the end of a longer line is looked at by whoever hides secrets.
+const cutLength = 64 << 10
+
+// whole is an output without a last line of which only the beginning was kept, maybe: half
+// of a secret that stands there would not be recognised.
+func (e *ExitError) whole(output []byte) []byte {
+	end := bytes.LastIndexByte(output, '\n') + 1
+	if !e.Result.Truncated || len(output) < cutLength || len(output)-end >= cutLength {
+		return output
+	}
+	return output[:end]
 }
 
 // excerpt gives the output's last lines, and its first where that is not among

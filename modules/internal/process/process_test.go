@@ -23,3 +23,24 @@ func TestExitError(t *testing.T) {
 		}
 	}
 }
+
+// Of an output that was cut the last line is not shown, since half of a secret may stand
+// there; a line that is as long as what is kept is left to whoever hides secrets.
+func TestExitErrorOfCutOutput(t *testing.T) {
+	long := strings.Repeat("line\n", 20_000)
+	for _, c := range []struct {
+		said  string
+		cut   bool
+		shown bool
+	}{
+		{long + "last", true, false},
+		{long + "last", false, true},
+		{"a\nlast", true, true}, // the other stream was cut
+		{long + strings.Repeat("x", 1<<17) + "last", true, true},
+	} {
+		e := &ExitError{"/bin/p", host.Result{ExitCode: 2, Stderr: []byte(c.said), Truncated: c.cut}}
+		if is := strings.HasSuffix(e.Error(), "last"); is != c.shown {
+			t.Errorf("%d bytes, cut: %v: it is shown: %v", len(c.said), c.cut, is)
+		}
+	}
+}
