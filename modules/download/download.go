@@ -48,7 +48,7 @@ Without a checksum the server is asked each time, in a plan too, whether it has 
 
 The new file is written beside the old one as it comes, verified, and renamed over it: nobody ever sees half of it, and a broken download changes nothing. What is not given is not managed; a new file has mode 0644, and belongs to who runs tenet. A mode that is not given loses its setuid and setgid bits when content, owner or group change; and when the file was that of another account than root, which may have chosen the mode, also the right of group and others to write. The plan shows that; a mode that is given is what the file gets. The directory must be there. Absent removes a regular file.
 
-It is tried three times. A transfer that breaks goes on where it was, up to five times in each, where the server offers that and it is the same file: by its ETag, or since a checksum decides in the end. To unpack what was downloaded, use archive.`
+It is tried three times. A transfer that breaks goes on where it was, up to five times in each, where the server offers that and it is the same file: by its ETag, or since a checksum decides in the end. A transfer of which less than 1 KiB comes within 30 s counts as broken, whatever timeout says, which bounds the whole part. To unpack what was downloaded, use archive.`
 
 const example = `download "/usr/local/bin/tool" {
   url      = "http://127.0.0.1/tool"
