@@ -27,6 +27,7 @@ type effect struct {
 type effects struct {
 	known     []*effect
 	byPart    map[string]*effect
+	changes   []*effect         // of which the plan is certain: only who looks at everything asks for them
 	behind    map[string]bits   // by invocation, what an apply does before it
 	within    map[string][]bits // likewise of the parts of one
 	questions []question        // which were answered by no
@@ -39,11 +40,13 @@ type question struct {
 	part     string
 	identity string
 	trace    *host.Trace
+	program  bool   // a program answers, which may look at whatever there is
+	scope    string // the block whose members all get the same answer, before any of them acts; empty: none
 }
 
 // foreseen begins a plan with the effects that the one before has found.
 func (f *effects) foreseen() *effects {
-	next := &effects{byPart: map[string]*effect{}}
+	next := &effects{byPart: map[string]*effect{}, changes: f.changes}
 	for _, x := range f.known {
 		next.known = append(next.known, x)
 		next.byPart[x.part] = x
@@ -61,6 +64,9 @@ func (e *engine) doubt(q question) (nearest *effect) {
 		if (nearest == nil || e.nearer(q.node, x, nearest)) && e.mayPrecede(x, &q) && e.couldTouch(x, &q) {
 			nearest = x
 		}
+	}
+	if nearest == nil && q.program {
+		nearest = e.changeBefore(q)
 	}
 	if nearest == nil && !e.effects.again {
 		e.effects.questions = append(e.effects.questions, q)
@@ -109,6 +115,9 @@ func asThingsAre(outcome, reason string) string {
 // certain since a program may come first ends as it is wanted all the same, and does more than
 // the plan says only after that program: it makes nothing uncertain that the program does not.
 func (s *step) hasEffects() {
+	if s.outcome == states.Changed && (s.module == nil || !s.module.IsAct()) {
+		s.engine.addChange(&effect{part: s.part.Address, invocation: s.node.address, how: changing})
+	}
 	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain}
 	switch {
 	case s.unforeseen:
@@ -180,7 +189,7 @@ func contains(a, b string) bool { return a == b || a == "/" || strings.HasPrefix
 func (e *engine) mayPrecede(x *effect, q *question) bool {
 	at := e.nodes[x.invocation]
 	switch {
-	case x.part == q.part:
+	case x.part == q.part, q.scope != "" && e.isWithin(q.scope, at):
 		return false
 	case at == q.node:
 		return e.mayPrecedeWithin(at, x.part, q.part)

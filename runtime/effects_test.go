@@ -180,3 +180,90 @@ func TestLikelySkipped(t *testing.T) {
 		}
 	}
 }
+
+// What a guard's program answers may differ after anything that the plan changes, also where
+// nothing but chance lets that come first. What certainly comes later makes no difference, nor
+// does what else a block's guard lets through.
+func TestGuardsThatRunPrograms(t *testing.T) {
+	m := machine()
+	got := plan(t, m, `
+	block "both" {
+	  unless {
+	    command = ["bad"]
+	  }
+	  state "member" {
+	    file "/member" {}
+	  }
+	  state "another" {
+	    file "/another" {}
+	  }
+	}
+	state "between" {
+	  require = [block.both]
+	  file "/between" {}
+	}
+	state "late" {
+	  require = [state.between]
+	  file "/skipped" {
+	    only_if {
+	      command = ["bad"]
+	    }
+	  }
+	}
+	`)
+	got.want(t, map[string]string{
+		`state.member.file["/member"]`:   "create",
+		`state.another.file["/another"]`: "create",
+		`state.between.file["/between"]`: "create",
+		`state.late.file["/skipped"]`:    "create maybe (its guard runs bad after state.between.file[\"/between\"], which changes the host)",
+	})
+	got = plan(t, m, `
+	state "skipped" {
+	  file "/skipped" {
+	    only_if {
+	      command = ["bad"]
+	    }
+	  }
+	}
+	state "made" {
+	  file "/made" {
+	    unless {
+	      exists = "/nothing"
+	    }
+	  }
+	}
+	state "acts" {
+	  require = [state.skipped, state.made]
+	  command "acts" {
+	    argv = ["good"]
+	  }
+	}
+	state "after" {
+	  require = [state.acts]
+	  file "/after" {
+	    unless {
+	      command = ["bad"]
+	    }
+	  }
+	}
+	`)
+	got.want(t, map[string]string{
+		`state.skipped.file["/skipped"]`: "skipped maybe (skipped as things are, only_if: bad ended with 1; its guard runs bad, and state.made.file[\"/made\"], which changes the host, may come before it)",
+		`state.made.file["/made"]`:       "create",
+		"state.acts.command.acts":        "execute maybe (after state.skipped.file[\"/skipped\"], which is not certain)",
+		`state.after.file["/after"]`:     "create maybe (its guard runs bad after state.acts.command.acts, whose effects cannot be foreseen)",
+	})
+	m = machine()
+	write(t, m, "/made", "")
+	plan(t, m, `
+	file "/skipped" {
+	  only_if {
+	    command = ["bad"]
+	  }
+	}
+	file "/made" {}
+	`).want(t, map[string]string{
+		`file["/skipped"]`: "skipped (only_if: bad ended with 1)",
+		`file["/made"]`:    "no change",
+	})
+}

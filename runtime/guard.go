@@ -110,6 +110,9 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 		return decision{err: err}
 	}
 	q := question{node: n, part: part, trace: &host.Trace{}}
+	if isShared(g) {
+		q.scope = g.Scope
+	}
 	holds, what, maybe, err := e.holds(ctx, n, user, c, q.trace)
 	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
 		return decision{maybe: "its guard " + dependsOnEarlierGuard}
@@ -120,9 +123,7 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	if err != nil {
 		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
 	}
-	if maybe == "" {
-		maybe = e.because(e.doubt(q), &q)
-	}
+	maybe = e.whyUnsure(q, c.Command, maybe)
 	d = decision{skip: holds == g.Unless, maybe: maybe}
 	if d.skip {
 		d.reason = name + ": " + what
@@ -175,7 +176,7 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		result, err := h.Query(ctx, q)
 		switch {
 		case errors.Is(err, host.ErrUnforeseeable):
-			reason := "its guard runs " + g.Command[0] + " after earlier changes"
+			reason := "after earlier changes"
 			if n.taint != nil {
 				reason = n.taint.reason()
 			}

@@ -305,7 +305,7 @@ func (s *step) settleCertainty() {
 		s.maybe = ""
 		return
 	}
-	q := question{s.node, s.part.Address, s.identity(), &s.trace}
+	q := question{node: s.node, part: s.part.Address, identity: s.identity(), trace: &s.trace}
 	cause := s.engine.doubt(q)
 	defer s.hasEffects()
 	if !acts {

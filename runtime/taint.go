@@ -11,6 +11,7 @@ type taint struct {
 const (
 	unforeseeable = "whose effects cannot be foreseen"
 	uncertain     = "which is not certain"
+	changing      = "which changes the host"
 )
 
 // reason is the taint as the reason of a row.
