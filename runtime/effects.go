@@ -28,9 +28,11 @@ type effects struct {
 	known     []*effect
 	byPart    map[string]*effect
 	changes   []*effect         // of which the plan is certain: only who looks at everything asks for them
+	changing  map[string]bool   // the parts of these
 	behind    map[string]bits   // by invocation, what an apply does before it
 	within    map[string][]bits // likewise of the parts of one
 	questions []question        // which were answered by no
+	programs  []question        // those of them that a program answers
 	again     bool              // one of these answers was wrong
 }
 
@@ -46,7 +48,7 @@ type question struct {
 
 // foreseen begins a plan with the effects that the one before has found.
 func (f *effects) foreseen() *effects {
-	next := &effects{byPart: map[string]*effect{}, changes: f.changes}
+	next := &effects{byPart: map[string]*effect{}, changes: f.changes, changing: f.changing}
 	for _, x := range f.known {
 		next.known = append(next.known, x)
 		next.byPart[x.part] = x
@@ -70,6 +72,9 @@ func (e *engine) doubt(q question) (nearest *effect) {
 	}
 	if nearest == nil && !e.effects.again {
 		e.effects.questions = append(e.effects.questions, q)
+		if q.program {
+			e.effects.programs = append(e.effects.programs, q)
+		}
 	}
 	return nearest
 }

@@ -23,13 +23,16 @@ func (e *engine) changeBefore(q question) (nearest *effect) {
 // addChange adds a change of which the plan is certain. An answer that it may come before
 // was wrong.
 func (e *engine) addChange(x *effect) {
-	if !e.planning() || slices.ContainsFunc(e.effects.changes, func(c *effect) bool { return c.part == x.part }) {
+	f := e.effects
+	if !e.planning() || f.changing[x.part] {
 		return
 	}
-	e.effects.changes = append(slices.Clip(e.effects.changes), x)
-	e.effects.again = e.effects.again || slices.ContainsFunc(e.effects.questions, func(q question) bool {
-		return q.program && e.mayPrecede(x, &q)
-	})
+	if f.changing == nil {
+		f.changing = map[string]bool{}
+	}
+	f.changing[x.part] = true
+	f.changes = append(f.changes, x)
+	f.again = f.again || slices.ContainsFunc(f.programs, func(q question) bool { return e.mayPrecede(x, &q) })
 }
 
 // isWithin reports whether an invocation is a member of a block, or of one in it.
