@@ -46,8 +46,8 @@ func (e *engine) isWithin(block string, n *node) bool {
 // whyUnsure says why a guard's answer is not certain, by what is known of that already;
 // empty: it is. It names the program that the guard runs, if the answer came by that.
 func (e *engine) whyUnsure(q question, command []string, known string) string {
-	looked, _ := q.trace.Looked()
-	if q.program = len(command) > 0 && slices.Contains(looked, "/"); !q.program {
+	looked, all := q.trace.Looked()
+	if q.program = len(command) > 0 && (!all || slices.Contains(looked, "/")); !q.program {
 		if known == "" {
 			known = e.because(e.doubt(q), &q)
 		}

@@ -44,6 +44,8 @@ func (e *engine) decide(ctx context.Context, n *node, part, user string, list []
 		g := &list[k]
 		d := e.scoped(ctx, n, part, user, g)
 		switch {
+		case fault.In(d.err) != nil:
+			return d // which no plan may hide
 		case d.err != nil && unsure.skip:
 			return unsure // an apply likely never comes to this guard
 		case d.err != nil:
