@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -21,6 +22,23 @@ func TestFixedExpressionsCostOnce(t *testing.T) {
 		if grown := many - few; grown > 20*500 { // a local is looked through once a host
 			t.Errorf("with 500 hosts more, a host's evaluation of %s allocates %.0f times more (%.0f, %.0f)", content, grown, few, many)
 		}
+	}
+}
+
+// Locals that name others twice have more ways through them than anybody can go.
+func TestChainOfLocals(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("host \"web\" {}\nlocals {\n  l0 = 1\n")
+	for i := range 60 {
+		fmt.Fprintf(&text, "  l%d = min(local.l%d, local.l%[2]d)\n", i+1, i)
+	}
+	text.WriteString("}\nfile \"/a\" {\n  content = \"${local.l60}\"\n}\n")
+	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(text.String())}}, lang.Options{Registry: registry()})
+	if len(list) > 0 {
+		t.Fatal(list.Error())
+	}
+	if d, list := site.For(t.Context(), lang.Target{Host: "web"}); len(list) > 0 || len(d.List) != 1 {
+		t.Fatal(list.Error())
 	}
 }
 

@@ -68,6 +68,8 @@ type evaluator struct {
 	visiting []string
 	entered  map[string]bool // components that were expanded, by base
 	scripted *scripted       // nil: there are no scripts, or they have run
+	// fixedLocals tells, as far as it was asked, which locals give the same for every host.
+	fixedLocals map[string]bool
 }
 
 type fact struct {

@@ -33,11 +33,26 @@ func (e *evaluator) fixed(x *syntax.Expression) bool {
 	}
 	for i := range x.Needs {
 		n := &x.Needs[i]
-		if n.Kind != "local" || !e.fixed(e.site.locals[n.Name].expr) {
+		if n.Kind != "local" || !e.isFixedLocal(n.Name) {
 			return false
 		}
 	}
 	return true
+}
+
+// isFixedLocal is fixed of a local's expression, which is looked at once: locals that name
+// each other twice have more ways through them than there is time for.
+func (e *evaluator) isFixedLocal(name string) bool {
+	is, known := e.fixedLocals[name]
+	if known {
+		return is
+	}
+	if e.fixedLocals == nil {
+		e.fixedLocals = map[string]bool{}
+	}
+	is = e.fixed(e.site.locals[name].expr)
+	e.fixedLocals[name] = is
+	return is
 }
 
 // compute evaluates an expression; unknown with why, where that fails.
