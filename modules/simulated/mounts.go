@@ -39,7 +39,6 @@ func AddMounts(ctx context.Context, h *host.Memory) error {
 	s.handle("mkswap", "", 1, mkswapProgram)
 	s.handle("swapon", "-p=", 1, swaponProgram)
 	s.handle("swapoff", "", 1, swapoffProgram)
-	s.handle("dd", "", 4, ddProgram)
 	return b.err
 }
 
@@ -148,23 +147,6 @@ func umountProgram(p *program) (host.Result, error) {
 		}
 	}
 	return p.fail(32, "umount: %s: not mounted.", dir)
-}
-
-// dd is "dd if=/dev/zero of=FILE bs=1M count=N conv=…".
-func ddProgram(p *program) (host.Result, error) {
-	given := map[string]string{}
-	for _, a := range p.args {
-		name, value, _ := strings.Cut(a, "=")
-		given[name] = value
-	}
-	n, err := strconv.Atoi(given["count"])
-	if err != nil || given["if"] != "/dev/zero" || given["bs"] != "1M" {
-		return p.fail(1, "dd: invalid number: %q", p.args)
-	}
-	if err := p.write(given["of"], strings.Repeat("\x00", n<<20)); err != nil {
-		return p.fail(1, "dd: failed to open '%s': %v", given["of"], err)
-	}
-	return p.done()
 }
 
 // The signature of a swap area stands at the end of its first page.

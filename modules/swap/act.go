@@ -65,6 +65,12 @@ func inspect(h host.Reader, name string, size int64) (content, error) {
 // possible finds what cannot be, before anything is changed. It tells whether the area
 // is to be made.
 func possible(ctx context.Context, h host.Host, f found, want Swap) (format bool, err error) {
+	if f.kind == "" {
+		return true, canMake(h, want)
+	}
+	if err := refuseShared(h, want.Path); err != nil {
+		return false, err
+	}
 	switch f.kind {
 	case host.Regular:
 		if f.content == foreign {
@@ -82,20 +88,27 @@ func possible(ctx context.Context, h host.Host, f found, want Swap) (format bool
 		}
 		return deviceIsBlank(ctx, h, want.Path)
 	}
+	return false, fmt.Errorf("%s is a %s", want.Path, f.kind)
+}
+
+// canMake finds why a file cannot be made.
+func canMake(h host.Host, want Swap) error {
 	if strings.HasPrefix(want.Path, "/dev/") {
-		return false, fmt.Errorf("this host has no device %s", want.Path)
+		return fmt.Errorf("this host has no device %s", want.Path)
 	}
 	if want.Size == nil {
-		return false, fmt.Errorf("size: it is required for a new file")
+		return fmt.Errorf("size: it is required for a new file")
 	}
 	info, err := h.Lstat(path.Dir(want.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
+		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
 	case err == nil && info.Kind == host.Other:
-		return false, fmt.Errorf("%s is no directory", path.Dir(want.Path))
+		return fmt.Errorf("%s is no directory", path.Dir(want.Path))
+	case err != nil:
+		return err
 	}
-	return true, err
+	return refuseShared(h, want.Path)
 }
 
 // deviceIsBlank reports whether nothing is on a device; something else than swap is an
@@ -135,25 +148,19 @@ func write(ctx context.Context, h host.Host, _ *Swap, want Swap) error {
 	if err != nil {
 		return err
 	}
-	remake := resized(f, want)
+	remake := f.kind == "" || resized(f, want) || exposed(h, f)
 	if f.active && (remake || !isTrue(want.Active) || want.Priority != nil && *want.Priority != f.priority) {
 		if err := run(ctx, h, "swapoff", "--", want.Path); err != nil {
 			return err
 		}
 		f.active = false
 	}
-	if remake || f.kind == "" {
-		if err := makeFile(ctx, h, want); err != nil {
-			return err
-		}
-		format = true
-	}
 	if f.kind != host.Other {
-		if err := h.SetMeta(want.Path, ownMeta()); err != nil {
+		if err := settle(ctx, h, f, want, remake); err != nil {
 			return err
 		}
 	}
-	if format {
+	if format || remake {
 		if err := run(ctx, h, "mkswap", "--", want.Path); err != nil {
 			return err
 		}
@@ -172,7 +179,7 @@ func resized(f found, want Swap) bool {
 		return false
 	}
 	n, err := parseSize(*want.Size)
-	return err == nil && n != f.size
+	return err == nil && n != f.info.Size
 }
 
 func swapon(want Swap) []string {
@@ -181,31 +188,6 @@ func swapon(want Swap) []string {
 		argv = append(argv, "-p", strconv.Itoa(*want.Priority))
 	}
 	return append(argv, "--", want.Path)
-}
-
-// ownMeta is that of a swap file: memory of all processes is in it.
-func ownMeta() host.Meta { return host.Meta{Mode: new(fs.FileMode(0o600)), UID: new(0), GID: new(0)} }
-
-// makeFile makes a file of zeros, each of which has its place on the disk: a swap file
-// has no holes. One that does not get as large as it is to be is removed.
-func makeFile(ctx context.Context, h host.Host, want Swap) error {
-	size, err := parseSize(*want.Size)
-	if err != nil {
-		return err
-	}
-	at, err := host.OpenPlace(h, want.Path) // what is removed is what was made, wherever the path leads by then
-	if err != nil {
-		return err
-	}
-	defer at.Dir.Close()
-	if err := at.Dir.WriteFile(ctx, at.Name, host.Text(""), ownMeta(), false); err != nil {
-		return err
-	}
-	err = run(ctx, h, "dd", "if=/dev/zero", "of="+want.Path, "bs=1M", "count="+strconv.FormatInt(size/mib, 10), "conv=notrunc,fsync")
-	if err != nil {
-		return errors.Join(err, at.Dir.Remove(at.Name))
-	}
-	return nil
 }
 
 // edit makes the line in /etc/fstab what is wanted, if it is not.
@@ -238,6 +220,9 @@ func remove(ctx context.Context, h host.Host, have Swap) error {
 		return err
 	}
 	if f.active {
+		if err := refuseShared(h, have.Path); err != nil {
+			return err
+		}
 		if err := run(ctx, h, "swapoff", "--", have.Path); err != nil {
 			return err
 		}
@@ -264,13 +249,13 @@ func foresee(ctx context.Context, h host.Host, have, want *Swap) error {
 		return err
 	}
 	if f.kind != host.Other {
-		size := f.size
+		size := f.info.Size
 		if want.Size != nil {
 			if size, err = parseSize(*want.Size); err != nil {
 				return err
 			}
 		}
-		if err := h.WriteFile(ctx, want.Path, zeros(size), ownMeta()); err != nil {
+		if err := h.WriteFile(ctx, want.Path, emptyArea(size), ownMeta()); err != nil {
 			return err
 		}
 	}
@@ -288,6 +273,11 @@ func foreseeGone(ctx context.Context, h host.Host, have Swap) error {
 	f, err := look(h, have.Path)
 	if err != nil {
 		return err
+	}
+	if f.active {
+		if err := refuseShared(h, have.Path); err != nil {
+			return err
+		}
 	}
 	if err := rewrite(ctx, h, have.Path, f.active, false, 0); err != nil {
 		return err
@@ -322,18 +312,11 @@ func rewrite(ctx context.Context, h host.Host, name string, change, active bool,
 	return h.WriteFile(ctx, swaps, host.Text(b.String()), host.Meta{})
 }
 
-// zeros is the content of an empty swap file.
-func zeros(size int64) host.Content {
+// emptyArea is the content of a swap file that nothing is in.
+func emptyArea(size int64) host.Content {
 	return host.Stream(size, "", func() (io.ReadCloser, error) {
 		page := pageSizes()[0]
 		head := append(make([]byte, page-len(signature)), signature...)
 		return io.NopCloser(io.LimitReader(io.MultiReader(bytes.NewReader(head), zeroReader{}), size)), nil
 	})
-}
-
-type zeroReader struct{}
-
-func (zeroReader) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }

@@ -29,7 +29,7 @@ type Swap struct {
 
 const doc = `A swap area, now and from boot: a file, or a device.
 
-A file is made as large as it is to be, without holes, readable by root alone, and made anew where its size changes. On Btrfs a swap file needs more than that, which this does not do. A device is made a swap area if nothing is on it; one that holds something else is an error, and so is a file that does.
+A file is made as large as it is to be, without holes, readable by root alone, and made anew where its size changes. On Btrfs a swap file needs more than that, which this does not do. A device is made a swap area if nothing is on it; one that holds something else is an error, and so is a file that does. Each directory on the way to it must be one that root alone can write to: else another account could put something else in its place meanwhile. A file that has been another account's, or that others could read, is made anew: they may have it open.
 
 To change size or priority of an area in use it is taken out of use first, which needs room for what is in it.
 
@@ -127,9 +127,8 @@ type found struct {
 	active   bool
 	priority int       // if active
 	kind     host.Kind // "": nothing is there
-	size     int64
-	content  content // of a file
-	mode     fs.FileMode
+	content  content   // of a file
+	info     host.Info // of what is there
 }
 
 func look(h host.Host, path string) (found, error) {
@@ -153,7 +152,7 @@ func look(h host.Host, path string) (found, error) {
 	case err != nil:
 		return f, err
 	}
-	f.kind, f.size, f.mode = info.Kind, info.Size, info.Mode
+	f.kind, f.info = info.Kind, info
 	switch info.Kind {
 	case host.Regular:
 		f.content, err = inspect(h, path, info.Size)
@@ -204,9 +203,9 @@ func read(_ context.Context, h host.Host, want Swap) (*Swap, error) {
 	}
 	have := &Swap{Path: want.Path, Active: &f.active, Boot: new(f.entry != nil)}
 	if f.kind == host.Regular {
-		have.Size = new(formatSize(f.size))
+		have.Size = new(formatSize(f.info.Size))
 		if want.Size != nil {
-			if n, err := parseSize(*want.Size); err == nil && n == f.size {
+			if n, err := parseSize(*want.Size); err == nil && n == f.info.Size {
 				have.Size = want.Size
 			}
 		}

@@ -3,6 +3,7 @@ package swap_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -96,40 +97,40 @@ func TestSwap(t *testing.T) {
 		{Name: "no size", Values: v("/var/swap"), Fails: "size: it is required for a new file"},
 		{Name: "no directory", Values: v("/none/swap", "size", "1M"), Fails: "the directory /none is not there"},
 		{Name: "no device", Values: v("/dev/none"), Fails: "no device /dev/none"},
-		{Name: "full disk", Values: v("/var/swap", "size", "1M"), Fails: "No space left", OnlyOnHost: true, Prepare: full, Check: nil},
+		{Name: "in a directory of another account", Values: v("/srv/app/sub/swap", "size", "1M"), Fails: "the directory /srv/app belongs to the user alice", Prepare: func(t *testing.T, h host.Host) {
+			fake.Dir(t, h, "/srv/app/sub", 0o755)
+			fake.Alice(t, h, "/srv/app", 0o755)
+		}},
+		{Name: "in a directory that others write to", Values: v("/srv/app/swap", "size", "1M"), Fails: "the directory /srv/app has mode 1777", Prepare: func(t *testing.T, h host.Host) {
+			fake.Dir(t, h, "/srv/app", 0o777|fs.ModeSticky)
+		}},
+		{Name: "by a link that others could exchange", Values: v("/srv/app/to/swap", "size", "1M"), Fails: "the directory /srv/app has mode 0775", Prepare: func(t *testing.T, h host.Host) {
+			fake.Dir(t, h, "/srv/to", 0o755)
+			fake.Link(t, h, "/srv/to", "/srv/app/to")
+			if err := h.SetMeta("/srv/app/to", host.Meta{UID: new(1000)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(h.SetMeta("/srv/to", host.Meta{UID: new(1000)}), h.SetMeta("/srv/app", host.Meta{Mode: new(fs.FileMode(0o775))})); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{Name: "in use in a directory of another account, absent", Values: v("/srv/app/swap"), Ensure: states.Absent, Fails: "the directory /srv/app belongs to the user alice", Prepare: func(t *testing.T, h host.Host) {
+			fake.Put(t, h, "/srv/app/swap", area(1), 0o600)
+			fake.Alice(t, h, "/srv/app", 0o755)
+			fake.Put(t, h, "/proc/swaps", "/srv/app/swap file 1020 0 -2\n", 0o444)
+		}},
+		{Name: "an area that another account may have open", Values: v("/swap2"), Action: states.Update, Changes: []string{"boot"}, Prepare: func(t *testing.T, h host.Host) {
+			fake.Alice(t, h, "/swap2", 0o600)
+		}, Check: func(t *testing.T, h host.Host, out map[string]any) {
+			fake.HasMode("/swap2", 0, 0o600)(t, h, out)
+			has("/proc/swaps", "/swap2")(t, h, out)
+		}},
 		{Name: "part of a MiB", Values: v("/x", "size", "1500K"), Wrong: "whole MiB"},
 		{Name: "no size at all", Values: v("/x", "size", "-1G"), Wrong: "is no size"},
 		{Name: "too large", Values: v("/x", "size", "9999999999T"), Wrong: "is no size"},
 		{Name: "priority", Values: v("/x", "priority", 40000), Wrong: "not between"},
 		{Name: "neither", Values: v("/x", "active", false, "boot", false), Wrong: "neither now nor from boot"},
 	}})
-}
-
-// full is a machine without room for the file.
-func full(_ *testing.T, h host.Host) {
-	h.(*host.Memory).Handle("dd", func(context.Context, host.Command) (host.Result, error) {
-		return host.Result{ExitCode: 1, Stderr: []byte("dd: error writing '/var/swap': No space left on device\n")}, nil
-	})
-}
-
-// What could not be filled is removed where it was made, or nowhere.
-func TestNothingIsRemovedElsewhere(t *testing.T) {
-	h := newHost(t)
-	fake.Put(t, h, "/srv/app/swap", "", 0o600)
-	fake.Put(t, h, "/etc/swap", "root's", 0o600)
-	if err := h.Remove("/srv/app/swap"); err != nil {
-		t.Fatal(err)
-	}
-	h.(*host.Memory).Handle("dd", func(context.Context, host.Command) (host.Result, error) {
-		return host.Result{ExitCode: 1}, errors.Join(h.Remove("/srv/app/swap"), h.Remove("/srv/app"), h.Symlink("/etc", "/srv/app", host.Meta{}))
-	})
-	want, err := swap.Module.Decode(map[string]any{"path": "/srv/app/swap", "size": "1M"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := swap.Module.Write(t.Context(), h, nil, swap.Module.Fill(nil, want)); err == nil || fake.Text(h, "/etc/swap") != "root's" {
-		t.Errorf("/etc/swap holds %q: %v", fake.Text(h, "/etc/swap"), err)
-	}
 }
 
 // device is a host on which /dev/sdc1 is a device that blkid says this of.
