@@ -248,7 +248,7 @@ func TestFaultOfTheEngine(t *testing.T) {
 			told.Store(ev.Address, ev.Outcome)
 		}
 		_, err := runtime.Apply(t.Context(), run, o)
-		if err == nil || fault.In(err) == nil || !strings.Contains(err.Error(), "the run was stopped: this is a fault of tenet itself, not of what it was given: no renderer; ") {
+		if err == nil || fault.In(err) == nil || !strings.Contains(err.Error(), "the run was stopped: this is a fault of tenet itself, not of what it was given: a panic with a value of type string; ") {
 			t.Errorf("%s: %v", at, err)
 		}
 		if _, again := told.Load("state.many.file[\"/b\"]"); again && strings.HasPrefix(at, "state.many") {

@@ -189,7 +189,7 @@ func (e *engine) cleaned(b states.Begun, what, reason string, err error) {
 		Key: what, Run: b.Run, Reason: reason,
 	}
 	if err != nil {
-		ev.Error = failure(err, "")
+		ev.Error = failure(e.recorder.mask.error(err), "")
 	}
 	e.recorder.emit(ev)
 }

@@ -142,6 +142,7 @@ func TestAbandonedProgramsEnd(t *testing.T) {
 	  argv = ["good"]
 	}
 	`).Run
+	run.Secrets = []string{"hunter2"}
 	id := run.Invocations[0].Parts[0].ID
 	for name, c := range map[string]struct {
 		boot  string
@@ -151,7 +152,7 @@ func TestAbandonedProgramsEnd(t *testing.T) {
 		said  bool
 	}{
 		"stays":           {journal.BootID(), 0, nil, 10 * time.Second, true},
-		"cannot be ended": {journal.BootID(), 0, errors.New("immortal"), 10 * time.Second, true},
+		"cannot be ended": {journal.BootID(), 0, errors.New("immortal by hunter2"), 10 * time.Second, true},
 		"ends by itself":  {journal.BootID(), 3 * time.Second, nil, 3 * time.Second, false},
 		"another boot":    {"before", 0, nil, 0, false},
 	} {
@@ -177,6 +178,9 @@ func TestAbandonedProgramsEnd(t *testing.T) {
 				for _, ev := range got.events {
 					if ev.Type == states.EventCleaned && (ev.Error != nil) != (c.err != nil) {
 						t.Errorf("it says %+v", ev)
+					}
+					if ev.Error != nil && ev.Error.Message != "immortal by "+journal.Masked {
+						t.Errorf("it shows %q", ev.Error.Message)
 					}
 				}
 				if got.row("command.c") != "changed execute" {

@@ -120,6 +120,29 @@ func (m *masker) text(s string) string {
 	return m.forms.torn(m.forms.mask(s))
 }
 
+// error hides secrets in the text of an error, whose causes stay what they are.
+func (m *masker) error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := m.text(err.Error()); text != err.Error() {
+		return &maskedError{text, err}
+	}
+	return err
+}
+
+// maskedError is an error in whose text a secret is hidden.
+type maskedError struct {
+	text string
+	err  error
+}
+
+// Error gives the text.
+func (e *maskedError) Error() string { return e.text }
+
+// Unwrap gives the cause, whose own text may hold the secret.
+func (e *maskedError) Unwrap() error { return e.err }
+
 // part masks what is said about a part: there its own secrets are hidden where they
 // stand as a word, however short they are.
 func (m *masker) part(s *step, text string) string {

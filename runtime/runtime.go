@@ -168,6 +168,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		locks:     cmp.Or(o.locks, &lockSet{}),
 		predicted: map[string]any{},
 	}
+	defer func() { err = e.masked(run, err) }()
 	e.peers.paths = sync.OnceValue(e.collectPaths)
 	if o.Journal != nil {
 		e.resumed = o.Journal.Resumed()
@@ -216,6 +217,18 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		return result, fmt.Errorf("the run was stopped: %w", err)
 	}
 	return result, nil
+}
+
+// masked hides the run's secrets in an error of the run itself, which goes to its status and to
+// whoever asked for it.
+func (e *engine) masked(run *states.StateRun, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case e.recorder != nil: // it knows also what parts have turned out to be secret
+		return e.recorder.mask.error(err)
+	}
+	return newMasker(run, e.options.Registry).error(err)
 }
 
 // planning reports whether the run is a plan.

@@ -18,7 +18,7 @@ func TestFaultIsOneLine(t *testing.T) {
 	if exit := Main([]string{"version"}, Environment{Out: faulty{}, Err: &said}); exit != exitFailed {
 		t.Errorf("exit status %d", exit)
 	}
-	m := regexp.MustCompile(`^tenet: this is a fault of tenet itself.*: no writer; please report it .*is in (\S+)\)\n$`).FindStringSubmatch(said.String())
+	m := regexp.MustCompile(`^tenet: this is a fault of tenet itself.*: a panic with a value of type string; please report it .*is in (\S+)\)\n$`).FindStringSubmatch(said.String())
 	if m == nil {
 		t.Fatalf("%q", said.String())
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -16,12 +17,13 @@ import (
 )
 
 // Error is a panic.
-type Error struct{ what, where string }
+type Error struct{ what, kind, where string }
 
 const message = "this is a fault of tenet itself, not of what it was given: "
 
-// Error tells all in one line.
-func (e *Error) Error() string { return message + line(e.what) + "; " + e.Hint() }
+// Error says in one line what kind of panic it was. The value that it was called with is not in
+// it, since who shows an error does not always know what is secret.
+func (e *Error) Error() string { return message + e.kind + "; " + e.Hint() }
 
 // Message says what happened: all that the panic was called with, which may be secret, and of
 // several lines.
@@ -41,8 +43,8 @@ func Of(value any) *Error {
 	if e, ok := value.(*Error); ok {
 		return e
 	}
-	e := &Error{what: fmt.Sprint(value)}
-	// The value is not repeated there: who shows the error hides what of it is secret.
+	e := &Error{what: fmt.Sprint(value), kind: kindOf(value)}
+	// The value is not repeated there: nobody hides what of it is secret.
 	name, err := write(fmt.Sprintf("tenet %s: %T\n\n%s", version.String(), value, debug.Stack()))
 	if err != nil {
 		e.where = "its stack could not be written: " + line(err.Error())
@@ -50,6 +52,15 @@ func Of(value any) *Error {
 		e.where = "where it happened is in " + name
 	}
 	return e
+}
+
+// kindOf describes the value of a panic without its text, unless that is Go's own: there are only
+// types, lengths and addresses in it.
+func kindOf(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return line(err.Error())
+	}
+	return fmt.Sprintf("a panic with a value of type %T", value)
 }
 
 // In gives the panic among the causes of an error; nil: there is none.

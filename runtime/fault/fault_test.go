@@ -42,8 +42,11 @@ func fails() { panic(errors.New("secret\x1b[2J\nmore")) }
 func TestPanicIsAnError(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	err := Do(func() error { fails(); return nil })
-	if err == nil || !strings.Contains(err.Error(), "fault of tenet itself, not of what it was given: secret�[2J; please report it") {
+	if err == nil || !strings.Contains(err.Error(), "fault of tenet itself, not of what it was given: a panic with a value of type *errors.errorString; please report it") {
 		t.Fatal(err)
+	}
+	if said := In(err).Message(); !strings.HasSuffix(said, "not of what it was given: secret\x1b[2J\nmore") {
+		t.Errorf("%q", said)
 	}
 	stack := stackOf(t, err.Error())
 	if !strings.Contains(stack, "fault.fails") || strings.Contains(stack, "secret") {
@@ -58,10 +61,20 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
+// What Go itself says of a panic quotes no value.
+func TestPanicOfGo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	list := []string{}
+	err := Do(func() error { _ = list[len(list)]; return nil })
+	if err == nil || !strings.Contains(err.Error(), ": runtime error: index out of range [0] with length 0; please report it") {
+		t.Error(err)
+	}
+}
+
 func TestNoPlaceForTheStack(t *testing.T) {
 	t.Setenv("TMPDIR", "/nowhere/at/all")
 	err := Do(func() error { panic("x") })
-	if err == nil || !strings.Contains(err.Error(), ": x; please report it to the maintainers of tenet (its stack could not be written: ") {
+	if err == nil || !strings.Contains(err.Error(), ": a panic with a value of type string; please report it to the maintainers of tenet (its stack could not be written: ") {
 		t.Error(err)
 	}
 }
@@ -87,7 +100,7 @@ func TestNobodyWaits(t *testing.T) {
 	c.Env = append(os.Environ(), panics+"=1", "TMPDIR="+t.TempDir())
 	out, err := c.CombinedOutput()
 	status, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || status.ExitCode() != exitFault || !strings.HasPrefix(string(out), "tenet: this is a fault of tenet itself, not of what it was given: first; ") {
+	if !ok || status.ExitCode() != exitFault || !strings.HasPrefix(string(out), "tenet: this is a fault of tenet itself, not of what it was given: a panic with a value of type string; ") {
 		t.Fatalf("%v %s", err, out)
 	}
 	if stack := stackOf(t, string(out)); !strings.Contains(stack, "fault.TestMain") {

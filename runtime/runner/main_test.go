@@ -62,7 +62,7 @@ func TestMainEndsWithAFault(t *testing.T) {
 	for _, args := range [][]string{{"serve", "--state-dir", t.TempDir()}, {"become"}} {
 		var errs bytes.Buffer
 		status := runner.Main(args, runner.Process{In: panickingReader{}, Out: io.Discard, Err: &errs, Registry: modules.Standard()})
-		if status != 1 || !strings.HasPrefix(errs.String(), "tenet: this is a fault of tenet itself, not of what it was given: no reader; ") || strings.Count(errs.String(), "\n") != 1 {
+		if status != 1 || !strings.HasPrefix(errs.String(), "tenet: this is a fault of tenet itself, not of what it was given: a panic with a value of type string; ") || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%q: %d, %s", args, status, errs.String())
 		}
 	}
