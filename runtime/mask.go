@@ -120,18 +120,18 @@ func (m *masker) text(s string) string {
 	return m.forms.torn(m.forms.mask(s))
 }
 
-// error hides secrets in the text of an error, whose causes stay what they are.
+// error makes one line of the text of an error, without secrets. Its causes stay what they are.
 func (m *masker) error(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := m.text(err.Error()); text != err.Error() {
+	if text := journal.Line(m.text(err.Error())); text != err.Error() {
 		return &maskedError{text, err}
 	}
 	return err
 }
 
-// maskedError is an error in whose text a secret is hidden.
+// maskedError is an error whose text is without secrets.
 type maskedError struct {
 	text string
 	err  error

@@ -42,7 +42,7 @@ func (u *undo) event(e *engine, why error, interrupted bool, stays []string) sta
 	ev := states.Event{Outcome: states.Failed, Reason: text}
 	if len(u.problems) > 0 {
 		ev.Outcome = ""
-		f.Message += "; " + firstOf(linesOf(u.problems))
+		f.Message += "; " + firstOf(e.recorder.mask.lines(u.problems))
 		f.Hint = "what was there is kept in " + u.backup.Dir() + "; the next apply tries again"
 		if u.backup.Wrong() != nil {
 			f.Hint = "what was there is kept in " + u.backup.Dir() + ", where index.jsonl names it: put it back by hand. It is kept until the block's check passes"
@@ -62,10 +62,10 @@ func firstOf(parts []string) string {
 	return text
 }
 
-// linesOf gives the text of each error as one line.
-func linesOf(errs []error) (texts []string) {
+// lines gives the text of each error as one line, without secrets.
+func (m *masker) lines(errs []error) (texts []string) {
 	for _, err := range errs {
-		texts = append(texts, journal.Join(err).Error())
+		texts = append(texts, journal.Line(m.text(err.Error())))
 	}
 	return texts
 }

@@ -1,11 +1,13 @@
 package runtime_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -104,6 +106,85 @@ func TestErrorOfTheRunShowsNoSecret(t *testing.T) {
 			}
 			if name == "host" && !strings.Contains(err.Error(), "cannot sync "+journal.Masked) {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// quotedSecret is the module of a part that quotes a secret where another attribute is wrong.
+type quotedSecret struct {
+	Name  string `state:"name,key" doc:"A name."`
+	Text  string `state:"text,sensitive" doc:"A secret."`
+	Other string `state:"other" doc:"What is wrong."`
+}
+
+// quoting is the standard modules and one that finds its values wrong once this is wanted.
+func quoting(wrong *bool) *states.Registry {
+	list := []*states.Module{states.Define(states.Type[quotedSecret]{
+		Name: "quoted", Doc: "A test.",
+		Validate: func(want quotedSecret) error {
+			if !*wrong {
+				return nil
+			}
+			return errors.Join(&states.AttributeError{Attribute: "text", Message: "it is wrong"},
+				&states.AttributeError{Attribute: "other", Message: "it is not as in\n" + want.Text + "\nat all"})
+		},
+		Read:   func(context.Context, host.Host, quotedSecret) (*quotedSecret, error) { return nil, nil },
+		Write:  func(context.Context, host.Host, *quotedSecret, quotedSecret) error { return nil },
+		Remove: func(context.Context, host.Host, quotedSecret) error { return nil },
+	})}
+	for _, name := range modules.Standard().Names() {
+		list = append(list, modules.Standard().Lookup(name))
+	}
+	return states.NewRegistry(list...)
+}
+
+// keptBad is a host that does not let /conf be put back, and says why in several lines.
+type keptBad struct {
+	host.Host
+	why error
+}
+
+func (h *keptBad) ForRun(id string) host.Host { return &keptBad{h.Host.ForRun(id), h.why} }
+func (h *keptBad) Still() host.Host           { return &keptBad{h.Host.Still(), h.why} }
+
+func (h *keptBad) OpenDir(path string) (host.Dir, error) {
+	if info, err := h.Lstat("/conf"); err == nil && info.Size == int64(len("bad")) { // what is to be put back
+		return nil, h.why
+	}
+	return h.Host.OpenDir(path)
+}
+
+// The lines of a secret are too short to be looked for one by one, so it is hidden before errors
+// become one line: in the report, the events, the records and the error of the run.
+func TestSecretOfShortLinesStaysHidden(t *testing.T) {
+	lines := []string{"q1w2", "e3r4", "t5z6"}
+	secret := strings.Join(lines, "\n")
+	why := errors.New("it is not as in\n" + secret + "\nat all")
+	wrong := false
+	for name, c := range map[string]struct {
+		host func(*gate) host.Host
+		site string
+		want string
+	}{
+		"run":    {func(g *gate) host.Host { return &unsyncable{g, why} }, `file "/a" {}`, "the run was stopped: it is not as in; (sensitive); at all"},
+		"values": {func(g *gate) host.Host { return g }, "quoted \"q\" {\n text = var.p\n other = \"x\"\n}\n", `it is not as in\n(sensitive)\nat all`},
+		"undo":   {func(g *gate) host.Host { return &keptBad{g, why} }, strings.Replace(gated("bad", ""), "10s", "1ms", 1), "it is not as in; (sensitive); at all"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := "variable \"p\" {\n sensitive = true\n default = " + strconv.Quote(secret) + "\n}\nfile \"/secret\" {\n content = var.p\n}\n" + c.site
+			wrong = false
+			registry := quoting(&wrong)
+			run := compile(t, registry, site).Run
+			wrong = true
+			said, _ := applyRecorded(t, run, runtime.Options{Host: c.host(newGate(t)), Registry: registry})
+			for _, line := range lines {
+				if at := strings.Index(said, line); at >= 0 {
+					t.Errorf("it shows %s: %s", line, said[max(0, at-300):min(len(said), at+100)])
+				}
+			}
+			if !strings.Contains(said, c.want) {
+				t.Errorf("it does not say %q: %s", c.want, said)
 			}
 		})
 	}

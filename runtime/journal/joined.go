@@ -6,8 +6,9 @@ import (
 	"syscall"
 )
 
-// joined is several errors as one. Its text is one line, since it is shown within others,
-// and tells each cause of the system once: a full disk fails every file alike.
+// joined is several errors as one. Its text is that of all, beside each other, and tells each
+// cause of the system once: a full disk fails every file alike. The lines of one error stay as
+// they are, so that a secret of several lines is found in them.
 type joined []error
 
 // Join gives the errors as one, or nil if there are none.
@@ -49,10 +50,14 @@ func (j joined) Error() string {
 			continue
 		}
 		causes[cause] = cause != 0
-		texts = append(texts, strings.ReplaceAll(err.Error(), "\n", "; "))
+		texts = append(texts, err.Error())
 	}
 	return strings.Join(texts, "; ")
 }
 
 // Unwrap gives the errors.
 func (j joined) Unwrap() []error { return j }
+
+// Line makes one line of a text that is shown within others. Its secrets must be hidden by
+// then: one of several lines would not be recognised.
+func Line(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }

@@ -298,7 +298,7 @@ func (r *Run) Finish(e End) error {
 	s := &r.status
 	s.State, s.Counts, s.Report, s.Ended = e.State, &e.Counts, e.Report, time.Now().UTC()
 	if err := Join(e.Err, Join(errs...)); err != nil {
-		s.Error = err.Error()
+		s.Error = Line(err.Error())
 	}
 	if s.State == Done && Join(errs...) != nil {
 		s.State = Failed // what cannot be recorded is not done
