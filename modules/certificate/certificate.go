@@ -179,7 +179,7 @@ func write(ctx context.Context, h host.Host, have *Certificate, want Certificate
 		return err
 	}
 	if !p.issue {
-		return setMetas(h, want, p)
+		return setMetas(ctx, h, want, p)
 	}
 	if p.signer.unknown() {
 		return host.ErrUnforeseeable
@@ -195,7 +195,7 @@ func write(ctx context.Context, h host.Host, have *Certificate, want Certificate
 		if err := h.WriteFile(ctx, *want.PrivateKey, host.Text(text), p.keyMeta); err != nil {
 			return err
 		}
-	} else if err := h.SetMeta(*want.PrivateKey, p.keyMeta); err != nil {
+	} else if err := owner.SetMeta(ctx, h, *want.PrivateKey, p.keyMeta, nil); err != nil {
 		return err
 	}
 	text, err := issue(host.Now(h), want, p)
@@ -205,13 +205,13 @@ func write(ctx context.Context, h host.Host, have *Certificate, want Certificate
 	return h.WriteFile(ctx, want.Path, host.Text(text), p.meta)
 }
 
-func setMetas(h host.Host, want Certificate, p *prepared) error {
+func setMetas(ctx context.Context, h host.Host, want Certificate, p *prepared) error {
 	if want.PrivateKey != nil {
-		if err := h.SetMeta(*want.PrivateKey, p.keyMeta); err != nil {
+		if err := owner.SetMeta(ctx, h, *want.PrivateKey, p.keyMeta, nil); err != nil {
 			return err
 		}
 	}
-	return h.SetMeta(want.Path, p.meta)
+	return owner.SetMeta(ctx, h, want.Path, p.meta, nil)
 }
 
 // foresee makes no key and signs nothing: what will be there is known well enough.
@@ -224,12 +224,12 @@ func foresee(ctx context.Context, h host.Host, have, want *Certificate) error {
 		return err
 	}
 	if !p.issue {
-		return setMetas(h, *want, p)
+		return setMetas(ctx, h, *want, p)
 	}
 	if p.key == nil {
 		err = h.WriteFile(ctx, *want.PrivateKey, later.Content(nil), p.keyMeta)
 	} else {
-		err = h.SetMeta(*want.PrivateKey, p.keyMeta)
+		err = owner.SetMeta(ctx, h, *want.PrivateKey, p.keyMeta, nil)
 	}
 	if err != nil {
 		return err

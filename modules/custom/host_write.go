@@ -125,7 +125,7 @@ func (m machine) setMeta(args starlark.Tuple, kwargs []starlark.Tuple) (starlark
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, fromHost(m.host.SetMeta(name, resolved))
+	return starlark.None, fromHost(owner.SetMeta(m.ctx, m.host, name, resolved, nil))
 }
 
 func (m machine) remove(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

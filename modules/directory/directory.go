@@ -27,7 +27,7 @@ type Directory struct {
 	Group    *string      `state:"group,of_group" doc:"Name or number of the group of the directory."`
 	Mode     *fs.FileMode `state:"mode,of_directory" doc:"Permission bits, such as \"0755\"."`
 	Parents  *bool        `state:"parents,in" doc:"Creates missing directories above it, of mode 0755 and owned by who runs tenet."`
-	Recurse  *bool        `state:"recurse,in,widens" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed."`
+	Recurse  *bool        `state:"recurse,in,widens" doc:"Gives the owner and group to all that is below, and the mode to all directories below. Symbolic links are not followed, and files not written anew: who has one open for writing still writes to it."`
 	FileMode *fs.FileMode `state:"file_mode,in,widens" doc:"With recurse: the permission bits of all regular files below."`
 	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and neither declared by another part nor named by keep, with all that is below it."`
 	Keep     []string     `state:"keep,in,widens" doc:"With purge: the names in the directory that stay, as patterns: \"*.conf\"."`

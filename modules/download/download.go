@@ -139,7 +139,7 @@ func write(ctx context.Context, h host.Host, have *Download, want Download) erro
 		return err
 	}
 	if have != nil && (want.Checksum == nil || have.Checksum != nil && *have.Checksum == *want.Checksum) {
-		return h.SetMeta(want.Path, meta)
+		return owner.SetMeta(ctx, h, want.Path, meta, nil)
 	}
 	if want.URL == nil {
 		return &states.AttributeError{Attribute: "url", Message: "it is required for a file that is to be fetched"}

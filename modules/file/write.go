@@ -25,7 +25,7 @@ func write(ctx context.Context, h host.Host, have *File, want File) error {
 		return err
 	}
 	if have != nil && (want.Content == nil || have.Content.Equal(*want.Content)) {
-		return h.SetMeta(want.Path, meta)
+		return owner.SetMeta(ctx, h, want.Path, meta, have.Content)
 	}
 	backup := have != nil && want.Backup != nil && *want.Backup
 	if len(want.Validate) == 0 && !backup {

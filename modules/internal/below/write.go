@@ -17,6 +17,7 @@ import (
 // writing is one Write.
 type writing struct {
 	Wanted
+	host  host.Permissions
 	root  host.Dir
 	uid   *int
 	gid   *int
@@ -39,7 +40,7 @@ func Write(ctx context.Context, h host.Host, w Wanted, f *Found) error {
 		return err
 	}
 	defer root.Close()
-	a := &writing{Wanted: w, root: root, uid: meta.UID, gid: meta.GID, fresh: map[string]bool{}}
+	a := &writing{Wanted: w, host: h, root: root, uid: meta.UID, gid: meta.GID, fresh: map[string]bool{}}
 	a.fresh["."] = !f.There()
 	if err := a.clear(ctx, f.changes); err != nil {
 		return err
@@ -262,7 +263,7 @@ func (a *writing) some(ctx context.Context, at *host.Cursor, in string, changes 
 		name, meta := path.Base(c.name), a.meta(*c.want)
 		switch {
 		case !c.body:
-			err = dir.SetMeta(name, meta)
+			err = owner.SetMetaIn(ctx, a.host, dir, name, meta, known(*c.have))
 		case c.want.Kind == host.Symlink:
 			err = dir.Symlink(c.want.Target, name, meta)
 		default:
@@ -273,4 +274,12 @@ func (a *writing) some(ctx context.Context, at *host.Cursor, in string, changes 
 		}
 	}
 	return nil
+}
+
+// known is what a file was found to hold; nil: it was not read.
+func known(e host.TreeEntry) *host.Content {
+	if e.Kind != host.Regular || e.SHA256 == "" {
+		return nil
+	}
+	return new(host.Stream(e.Size, e.SHA256, nil))
 }
