@@ -53,6 +53,67 @@ func TestLaterRunForgetsEarlier(t *testing.T) {
 	}
 }
 
+// hideFile puts a link that leads nowhere, round in a circle, in place of a file, so that the
+// system does not open it, and gives what takes that back.
+func hideFile(t *testing.T, path string) (show func()) {
+	t.Helper()
+	if err := errors.Join(os.Rename(path, path+".aside"), os.Symlink(path, path)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(os.Remove(path), os.Rename(path+".aside", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What the system does not let be read for the moment is not lost: the secrets stay, and the run
+// can be gone on with.
+func TestRunThatCannotBeReadNowIsNotForgotten(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	r := begin(t, f, secretRun())
+	kept := r.ID()
+	finish(t, r, journal.End{State: journal.Interrupted})
+	show := hideFile(t, filepath.Join(dir, "runs", kept, "status.json"))
+	other := secretRun()
+	other.Site = "another"
+	err := begin(t, f, other).Finish(journal.End{State: journal.Interrupted})
+	if err == nil || !strings.Contains(err.Error(), "the status of run "+kept+" cannot be read, and its secrets are kept: ") {
+		t.Errorf("the other run ends with %v", err)
+	}
+	show()
+	if !keepsSecrets(t, dir, kept) {
+		t.Fatal("its secrets are gone")
+	}
+	again, err := f.Resume(t.Context(), kept, journal.Meta{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, again, journal.End{State: journal.Done})
+}
+
+// Without a file of what is sensitive, a run that cannot be read for the moment does not count as
+// one that has told nothing.
+func TestSensitiveInRunsThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	r := begin(t, f, secretRun())
+	finish(t, r, journal.End{State: journal.Done})
+	if err := os.Remove(filepath.Join(dir, "sensitive.json")); err != nil {
+		t.Fatal(err)
+	}
+	known, err := f.Sensitive()
+	if err != nil || len(known) == 0 {
+		t.Fatalf("%v, %v", known, err)
+	}
+	show := hideFile(t, filepath.Join(dir, "runs", r.ID(), "run.json"))
+	if all, err := f.Sensitive(); err == nil {
+		t.Errorf("it says %v", all)
+	}
+	show()
+}
+
 // Of a run whose status is lost nobody knows the site, and nobody can go on with it.
 func TestRunWithoutStatusIsForgotten(t *testing.T) {
 	for name, spoil := range map[string]func(status string) error{

@@ -185,6 +185,10 @@ func (r *Run) forget(own bool) error {
 			continue
 		}
 		s, unread := r.folder.whole(id)
+		if unread != nil && !isLost(unread) { // it may still be gone on with
+			errs = append(errs, fmt.Errorf("the status of run %s cannot be read, and its secrets are kept: %w", id, unread))
+			continue
+		}
 		if unread == nil && s.Revision != "" && Identity(s.Site, s.Origin) != Identity(r.status.Site, r.status.Origin) {
 			continue
 		}
@@ -195,6 +199,13 @@ func (r *Run) forget(own bool) error {
 		errs = append(errs, err)
 	}
 	return Join(errs...)
+}
+
+// isLost reports whether what could not be read of the records is gone or damaged. What the
+// system has refused to read, as with too many open files, may be read the next time.
+func isLost(err error) bool {
+	_, refused := errors.AsType[*fs.PathError](err)
+	return !refused || errors.Is(err, fs.ErrNotExist)
 }
 
 // forget removes what is private in a run's record, and notes that in its status.

@@ -107,14 +107,17 @@ func (f *Folder) Sensitive() (SensitiveAttributes, error) {
 }
 
 // sensitiveInRuns is what older versions have recorded: each run that is kept says it of
-// its own parts. A run that cannot be read says nothing.
+// its own parts. A run whose record is gone or damaged says nothing.
 func (f *Folder) sensitiveInRuns() (SensitiveAttributes, error) {
 	ids, err := f.ids()
 	all := SensitiveAttributes{}
 	for _, id := range ids {
 		var run states.StateRun
-		if f.disk.readJSON(f.path(id, "run.json"), &run) == nil {
+		switch wrong := f.disk.readJSON(f.path(id, "run.json"), &run); {
+		case wrong == nil:
 			all.add(&run)
+		case !isLost(wrong):
+			err = Join(err, fmt.Errorf("what run %s has recorded as sensitive cannot be read: %w", id, wrong))
 		}
 	}
 	return all, err
