@@ -68,7 +68,7 @@ func openDisk(dir string, intercept func(Op) error) (disk, error) {
 		d.root, err = os.OpenRoot(dir)
 	}
 	if err == nil {
-		if err = currentTrust().checkOwner(d.root, dir); err != nil {
+		if err = trustFor(dir).checkOwner(d.root, dir); err != nil {
 			err = Join(err, d.root.Close())
 		}
 	}

@@ -75,7 +75,7 @@ func isEmpty(root *os.Root) (bool, error) {
 // to, own, or put another folder in the place of. One that is not there is looked at as
 // far as there is something. Where it is below root, a tree that may be another
 // account's, the folders above it are that account's matter; "" or "/" is none.
-func CheckFolder(dir, root string) error { return currentTrust().check(dir, root) }
+func CheckFolder(dir, root string) error { return trustFor(dir).check(dir, root) }
 
 func (t trust) check(dir, root string) error {
 	var err error

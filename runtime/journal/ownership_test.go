@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,8 +53,8 @@ func TestEmptyFolderBecomesPrivate(t *testing.T) {
 	}
 }
 
-// What belongs to another account is not relied on, unless that is root, or has become root
-// by sudo.
+// What belongs to another account is not relied on, unless that is root, or the one that root
+// relies on after sudo.
 func TestFolderOfAnotherAccount(t *testing.T) {
 	for _, c := range []struct {
 		owner, own, sudo int
@@ -71,7 +72,7 @@ func TestFolderOfAnotherAccount(t *testing.T) {
 	if err := os.Chown(dir, 1234, 1234); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SUDO_UID", "1235")
+	t.Setenv("SUDO_UID", "1234") // whose default folder it is not
 	if _, err := Open(dir); !errors.As(err, new(*UnsafeError)) {
 		t.Errorf("it is opened: %v", err)
 	}
@@ -85,15 +86,46 @@ func TestFolderOfAnotherAccount(t *testing.T) {
 	if err := CheckFolder(dir, above); err != nil {
 		t.Errorf("within a tree of another account: %v", err)
 	}
-	t.Setenv("SUDO_UID", "1234")
-	if err := CheckFolder(dir, ""); err != nil {
-		t.Errorf("below a folder of who called sudo: %v", err)
+}
+
+// Root relies on who called sudo for that account's default folder alone.
+func TestFolderOfWhoCalledSudo(t *testing.T) {
+	const passwd = "root:x:0:0::/root:/bin/sh\nalice:x:1234:1234::/home/alice:/bin/sh\nrelative:x:1235:1235::home:/bin/sh\n"
+	for _, c := range []struct {
+		own, uid int
+		dir      string
+		want     int
+	}{
+		{0, 1234, "/home/alice/.local/state/tenet", 1234},
+		{0, 1234, "/home/alice/.local/state/tenet/", 1234},
+		{0, 1234, "/home/alice/state", -1},
+		{0, 1234, "/home/alice/.local/state/tenet/below", -1},
+		{0, 1234, "/var/lib/tenet", -1},
+		{0, 1235, "home/.local/state/tenet", -1},
+		{0, 1236, "/home/alice/.local/state/tenet", -1},
+		{1234, 1234, "/home/alice/.local/state/tenet", -1},
+	} {
+		tr := trust{own: c.own, sudo: -1, etc: etcWith(passwd, "")}
+		if tr.relyOnCaller(c.uid, c.dir); tr.sudo != c.want {
+			t.Errorf("%+v: %d", c, tr.sudo)
+		}
 	}
-	if err := os.Chown(dir, 1234, 1234); err != nil {
-		t.Fatal(err)
+	if os.Geteuid() != 0 {
+		return // nobody else can give a folder away
 	}
-	if _, err := Open(dir); err != nil {
-		t.Errorf("the folder of who called sudo: %v", err)
+	home := t.TempDir()
+	dir := folderWith(t, filepath.Join(home, ".local/state/tenet"), 0o700)
+	for path := dir; path != filepath.Dir(home); path = filepath.Dir(path) {
+		if err := os.Chown(path, 1234, 1234); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for uid, safe := range map[int]bool{1234: true, 1235: false} {
+		tr := trust{sudo: -1, etc: etcWith(fmt.Sprintf("a:x:1234:1:::/bin/sh\na:x:%d:1::%s:/bin/sh\n", uid, home), "")}
+		tr.relyOnCaller(uid, dir)
+		if err := tr.check(dir, ""); (err == nil) != safe {
+			t.Errorf("called by %d: %v", uid, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,20 +16,34 @@ import (
 )
 
 // trust says on whom a process relies for its state folder: on itself, on root, and as
-// root on the account that became root by sudo. That one could do as root what it wants.
+// root on the account that became root by sudo, if the folder is that account's own.
 type trust struct {
 	own  int
-	sudo int   // the account that called sudo; -1: none
+	sudo int   // the account that called sudo, where its own folder is meant; -1: none
 	etc  fs.FS // the folder of passwd and group
 }
 
-// currentTrust is that of this process.
-func currentTrust() trust {
+// trustFor is that of this process for a state folder.
+func trustFor(dir string) trust {
 	t := trust{own: os.Geteuid(), sudo: -1, etc: os.DirFS("/etc")}
-	if uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31); err == nil && t.own == 0 {
-		t.sudo = int(uid)
+	if uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31); err == nil {
+		t.relyOnCaller(int(uid), dir)
 	}
 	return t
+}
+
+// relyOnCaller makes root rely on the account that called sudo for the state folder that is
+// that account's default: elsewhere a folder of it says nothing about what root wants.
+func (t *trust) relyOnCaller(uid int, dir string) {
+	passwd, err := fs.ReadFile(t.etc, "passwd")
+	if t.own != 0 || err != nil {
+		return
+	}
+	for _, u := range host.ParsePasswd(string(passwd)) {
+		if u.UID == uid && filepath.IsAbs(u.Home) && filepath.Clean(dir) == filepath.Join(u.Home, ".local/state/tenet") {
+			t.sudo = uid
+		}
+	}
 }
 
 func (t trust) isTrusted(uid int) bool { return uid == t.own || uid == 0 || uid == t.sudo }
