@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -73,24 +74,23 @@ func (s *streams) begin() {
 
 // await waits until the output has ended, or no longer than the delay.
 func (s *streams) await(ctx context.Context, delay time.Duration) {
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	fault.Go(func() {
-		done <- fault.Do(func() error { s.done.Wait(); return nil })
+		defer close(done)
+		s.done.Wait()
 	})
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
-	case err := <-done:
-		if err != nil { // who watches has panicked
-			panic(err)
-		}
+	case <-done:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
 // detach lets go of the pipes. Output that a process left behind still writes
-// is read and dropped, so that it does not die of a broken pipe.
+// is read and dropped, so that it does not die of a broken pipe. It panics as who watches has
+// done until now, also where some output has not ended.
 func (s *streams) detach() {
 	for _, f := range s.theirs {
 		f.Close()
@@ -98,8 +98,12 @@ func (s *streams) detach() {
 	if s.stdin != nil {
 		s.stdin.Close()
 	}
+	var panicked *fault.Error
 	for _, o := range []*output{s.stdout, s.stderr} {
-		o.detach()
+		panicked = cmp.Or(o.detach(), panicked)
+	}
+	if panicked != nil {
+		panic(panicked)
 	}
 }
 
@@ -132,6 +136,7 @@ type output struct {
 	kept     []byte
 	cut      bool
 	detached bool
+	panicked *fault.Error // of who watches
 }
 
 // drain reads until the last writer has closed the pipe.
@@ -156,8 +161,8 @@ func (o *output) keep(p []byte) {
 	if o.detached {
 		return
 	}
-	if o.watch != nil && len(p) > 0 {
-		o.watch(o.name, p)
+	if o.watch != nil && len(p) > 0 && o.panicked == nil {
+		o.panicked = fault.In(fault.Do(func() error { o.watch(o.name, p); return nil }))
 	}
 	room := o.limit - len(o.kept)
 	o.cut = o.cut || len(p) > room
@@ -170,11 +175,13 @@ func (o *output) bytes() (kept []byte, cut bool) {
 	return o.kept, o.cut
 }
 
-func (o *output) detach() {
+// detach lets nobody watch any more, and gives the panic of who did.
+func (o *output) detach() *fault.Error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.detached = true
 	if o.pipe != nil && !o.started {
 		o.pipe.Close()
 	}
+	return o.panicked
 }

@@ -4,9 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -44,5 +50,32 @@ func TestWatchSeesOutputAsItComes(t *testing.T) {
 	}
 	if out.String() != "one\n" || errs.String() != "wrong\n" {
 		t.Errorf("saw %q and %q", out.String(), errs.String())
+	}
+}
+
+// A panic of who watches ends the command, whichever output it was about, and also where another
+// program keeps an output open after the end.
+func TestPanicOfWhoWatches(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	local, err := host.NewLocal(host.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{"echo one", "echo one >&2", "sleep 4711 & echo $! > left; echo one >&2"} {
+		dir := t.TempDir()
+		c := host.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: dir, Watch: func(string, []byte) { panic("no watcher") }}
+		err := fault.Do(func() error { _, err := local.Run(t.Context(), c); return err })
+		if fault.In(err) == nil {
+			t.Errorf("%s: it ends with %v", script, err)
+		}
+		if left, err := os.ReadFile(filepath.Join(dir, "left")); err == nil {
+			pid, err := strconv.Atoi(strings.TrimSpace(string(left)))
+			if err == nil {
+				err = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
