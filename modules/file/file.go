@@ -26,7 +26,7 @@ type File struct {
 	Group    *string        `state:"group,of_group" doc:"Name or number of the group of the file."`
 	Mode     *fs.FileMode   `state:"mode" doc:"Permission bits, such as \"0644\"."`
 	Backup   *bool          `state:"backup,in" doc:"Keeps the former file beside the new one, under the same name with .~tenet~ behind it."`
-	Validate []string       `state:"validate,in" doc:"Program and arguments that check the new content: exit status 0 accepts it. An argument's %s stands for the path of a temporary file; without one the program runs with the new file in place, and its failure puts the former file back. It is not run in a plan."`
+	Validate []string       `state:"validate,in" doc:"Program and arguments that check the new content: exit status 0 accepts it. An argument's %s stands for the path of a temporary file; without one the program runs with the new file in place, and its failure puts the former file back, with its file capabilities unless become is given. It is not run in a plan."`
 	Replace  *bool          `state:"replace,in" doc:"Puts the file in the place of a symbolic link, which otherwise is an error."`
 }
 

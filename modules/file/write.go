@@ -190,8 +190,7 @@ func (f *former) putBack(ctx context.Context, at host.Place) error {
 	case f.file != nil:
 		file := f.file
 		f.file = nil // who writes closes it
-		content := host.Flow(func() (io.ReadCloser, error) { return file, nil })
-		return at.Dir.WriteFile(ctx, at.Name, content, meta, false)
+		return at.Dir.WriteFile(ctx, at.Name, host.Restored(file), meta, false)
 	}
 	return at.Dir.Remove(at.Name)
 }

@@ -24,6 +24,8 @@ type Content struct {
 	size   int64
 	sum    string // hex SHA-256; empty for inline content
 	open   func() (io.ReadCloser, error)
+
+	restored bool // see Restored
 }
 
 // Text is content held in memory; any bytes are allowed.

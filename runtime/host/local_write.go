@@ -119,12 +119,15 @@ func createAt(dir int, name string) (fd int, err error) {
 
 // fillNew writes a new file, gives it its owner, attributes and mode, and closes it.
 func fillNew(ctx context.Context, fd int, c Content, m Meta, attribute func() error) error {
-	err := fill(ctx, fd, c)
+	attributes, err := fill(ctx, fd, c)
 	if err == nil && (m.UID != nil || m.GID != nil) {
 		err = unix.Fchown(fd, *or(m.UID, -1), *or(m.GID, -1))
 	}
 	if err == nil { // the mode after them: it is the mask of an access control list
 		err = attribute()
+	}
+	if err == nil {
+		err = setAttributes(fd, attributes)
 	}
 	if err == nil {
 		err = unix.Fchmod(fd, toUnix(*m.Mode))
@@ -139,16 +142,27 @@ func fillNew(ctx context.Context, fd int, c Content, m Meta, attribute func() er
 	return err
 }
 
-// fill writes content to a file.
-func fill(ctx context.Context, fd int, c Content) error {
+// fill writes content to a file, and gives the attributes that come with it.
+func fill(ctx context.Context, fd int, c Content) (attributes map[string][]byte, err error) {
 	if s, ok := c.Inline(); ok {
-		return writeAll(fd, []byte(s))
+		return nil, writeAll(fd, []byte(s))
 	}
 	r, err := openChecked(ctx, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
+	if err := pour(fd, r, c); err != nil || !c.restored {
+		return nil, err
+	}
+	if checked, ok := r.(*checkedReader); ok {
+		return attributesOf(checked.r)
+	}
+	return nil, nil
+}
+
+// pour copies what is read of content to a file.
+func pour(fd int, r io.Reader, c Content) error {
 	size := int64(64 << 10)
 	if c.sum != unseen {
 		size = min(c.Size()+1, size)
