@@ -46,6 +46,7 @@ type Certificate struct {
 	// key that is there is the right one.
 	due     []states.Change
 	open    []states.Change // of a key that all users may read
+	lost    []states.Change // what goes with the owner
 	keyFits bool
 }
 
@@ -85,7 +86,7 @@ certificate "/etc/ssl/site/site.pem" {
 var Module = states.Define(states.Type[Certificate]{
 	Name: "certificate", Doc: doc, Example: example,
 	New:      Certificate{Request: new(false), Algorithm: new("ecdsa-p256"), Mode: new(fs.FileMode(0o644))},
-	Validate: validate, Complete: complete, Extra: func(have, _ Certificate) []states.Change { return slices.Concat(have.due, have.open) },
+	Validate: validate, Complete: complete, Extra: func(have, _ Certificate) []states.Change { return slices.Concat(have.due, have.open, have.lost) },
 	Read: read, Write: write, Remove: remove, Foresee: foresee,
 })
 

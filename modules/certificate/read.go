@@ -39,6 +39,7 @@ func read(_ context.Context, h host.Host, want Certificate) (*Certificate, error
 	have.Owner = owner.User(h, info.UID, want.Owner)
 	have.Group = owner.Group(h, info.GID, want.Group)
 	have.Mode = &info.Mode
+	have.lost = owner.ListLost(h, want.Path, info, want.Owner)
 	if want.PrivateKey != nil {
 		err = have.lookAtKey(h, want, public)
 	}

@@ -25,7 +25,7 @@ type entry struct {
 
 // differencesBelow shows what Read found below the directory.
 func differencesBelow(have, _ Directory) []states.Change {
-	var changes []states.Change
+	changes := have.lost
 	if len(have.wrong) > 0 {
 		var texts []string
 		for _, e := range have.wrong {
@@ -119,7 +119,11 @@ func compare(h host.Host, all Directory, is host.TreeEntry) entry {
 		want.Mode = inherited(h, want, is)
 	}
 	e := entry{TreeEntry: is, want: want}
-	if differences := e.differences(h); len(differences) > 0 {
+	differences := e.differences(h)
+	for _, c := range owner.ListLost(h, path.Join(all.Path, is.Name), infoOf(is), all.Owner) {
+		differences = append(differences, fmt.Sprintf("%s %s → none", c.Attribute, c.From))
+	}
+	if len(differences) > 0 {
 		e.text = path.Join(all.Path, is.Name) + ": " + strings.Join(differences, ", ")
 	}
 	return e
@@ -132,8 +136,8 @@ func inherited(h host.Host, want Directory, is host.TreeEntry) *fs.FileMode {
 	if err != nil {
 		return nil // the act says so
 	}
-	mode := host.KeptMode(host.Info{Kind: is.Kind, Mode: is.Mode, UID: is.UID, GID: is.GID}, meta)
-	foreign := meta.UID != nil && *meta.UID != is.UID && is.UID != 0
+	mode := host.KeptMode(infoOf(is), meta)
+	foreign := meta.TakesOver(infoOf(is))
 	if foreign {
 		mode &^= host.WriteBits
 	}
@@ -141,6 +145,10 @@ func inherited(h host.Host, want Directory, is host.TreeEntry) *fs.FileMode {
 		return nil
 	}
 	return &mode
+}
+
+func infoOf(is host.TreeEntry) host.Info {
+	return host.Info{Kind: is.Kind, Mode: is.Mode, UID: is.UID, GID: is.GID}
 }
 
 // differences lists "owner root → www-data" and the like.

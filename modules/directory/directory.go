@@ -38,8 +38,9 @@ type Directory struct {
 	declared []string // wanted: what other parts have below the directory, relative to it
 
 	// What Read found below the directory, for Diff and Write.
-	wrong []entry  // entries with another owner or mode
-	extra []string // names to purge
+	lost  []states.Change // what goes with the owner
+	wrong []entry         // entries with another owner or mode
+	extra []string        // names to purge
 }
 
 const doc = `A directory with the given owner, group and mode.
@@ -50,7 +51,7 @@ Purge leaves alone what other parts of the site put into the directory, and the 
 
 Where something else stands at the path, a symbolic link to a directory included, the part fails. Absent removes an empty directory; with force = true, a directory with all that is in it. Symbolic links in it are removed, never followed.
 
-Neither recurse nor purge nor force enters a file system that is mounted below, or changes what it is mounted on: recurse and purge leave it, and say so; a directory with one in it cannot be removed. Of a file whose owner changes the setuid bit goes, the setgid bit with its group, and where the former owner was not root, the right of group and others to write, unless file_mode gives them.`
+Neither recurse nor purge nor force enters a file system that is mounted below, or changes what it is mounted on: recurse and purge leave it, and say so; a directory with one in it cannot be removed. Of a file whose owner changes the setuid bit goes, the setgid bit with its group, and where the former owner was not root, the right of group and others to write, unless file_mode gives them. With an owner that was not root, whoever is named in an access control list goes too, of files and directories, and so does a directory's default list.`
 
 const example = `directory "/srv/www" {
   owner = "www-data"
@@ -120,6 +121,7 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 		Group: owner.Group(h, info.GID, want.Group),
 		Mode:  &info.Mode,
 		Force: want.Force,
+		lost:  owner.ListLost(h, want.Path, info, want.Owner),
 	}
 	if !isTrue(want.Purge) && !isTrue(want.Recurse) {
 		return have, nil

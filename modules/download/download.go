@@ -35,6 +35,8 @@ type Download struct {
 	CA       *string           `state:"ca,in,path" doc:"File on the host with the certificates (PEM) that are trusted in place of the host's own."`
 	Proxy    *string           `state:"proxy,in" doc:"URL of the proxy to go through. Without it there is none: the environment is not asked."`
 
+	lost []states.Change // observed: what goes with the owner
+
 	// remember: nobody said what the file must be, so that the server's word on
 	// its version is kept.
 	remember bool
@@ -68,6 +70,7 @@ var Module = states.Define(states.Type[Download]{
 	New:      Download{Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Claims: claim.File("url"), Complete: complete,
 	Read: read, Write: write, Remove: remove, Foresee: foresee,
+	Extra: func(have, _ Download) []states.Change { return have.lost },
 	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2},
 })
 
@@ -110,6 +113,7 @@ func read(ctx context.Context, h host.Host, want Download) (*Download, error) {
 		Owner: owner.User(h, info.UID, want.Owner),
 		Group: owner.Group(h, info.GID, want.Group),
 		Mode:  &info.Mode,
+		lost:  owner.ListLost(h, want.Path, info, want.Owner),
 	}
 	if want.Checksum == nil {
 		return have, nil

@@ -28,11 +28,13 @@ type File struct {
 	Backup   *bool          `state:"backup,in" doc:"Keeps the former file beside the new one, under the same name with .~tenet~ behind it."`
 	Validate []string       `state:"validate,in" doc:"Program and arguments that check the new content: exit status 0 accepts it. An argument's %s stands for the path of a temporary file; without one the program runs with the new file in place, and its failure puts the former file back, with its file capabilities unless become is given. It is not run in a plan."`
 	Replace  *bool          `state:"replace,in" doc:"Puts the file in the place of a symbolic link, which otherwise is an error."`
+
+	lost []states.Change // observed: what goes with the owner
 }
 
 const doc = `A regular file with the given content, owner, group and mode.
 
-What is not given is not managed: an existing file keeps it. A mode that is not given loses its setuid and setgid bits when content, owner or group change; and when the file was that of another account than root, which may have chosen the mode, also the right of group and others to write. The plan shows that; a mode that is given is what the file gets. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it. What is replaced leaves its access control list and its extended attributes to the new one; as for chmod, the mode's bits for the group are the list's mask then. File capabilities hold for the content that they were given to, and go with it.
+What is not given is not managed: an existing file keeps it. A mode that is not given loses its setuid and setgid bits when content, owner or group change; and when the file was that of another account than root, which may have chosen the mode, also the right of group and others to write. The plan shows that; a mode that is given is what the file gets. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it. What is replaced leaves its access control list and its extended attributes to the new one; as for chmod, the mode's bits for the group are the list's mask then. Where the owner changes and was not root, whoever is named in the list goes, and the mode says all. File capabilities hold for the content that they were given to, and go with it.
 
 The directory must be there. Where a directory or a device stands at the path, the part fails; a symbolic link is replaced only on request, and never written through. Absent removes a regular file, and nothing else: use symlink or directory for those.
 
@@ -53,7 +55,8 @@ var Module = states.Define(states.Type[File]{
 	Name: "file", Doc: doc, Example: example,
 	New:      File{Content: new(host.Text("")), Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Complete: complete, Claims: claim.File("source"),
-	Read: read, Write: write, Remove: remove, Recover: recovered,
+	Extra: func(have, _ File) []states.Change { return have.lost },
+	Read:  read, Write: write, Remove: remove, Recover: recovered,
 	Import: imported, List: found.List(host.Regular, func(path string) File { return File{Path: path} }),
 })
 
@@ -112,6 +115,7 @@ func read(ctx context.Context, h host.Host, want File) (*File, error) {
 		Owner: owner.User(h, info.UID, want.Owner),
 		Group: owner.Group(h, info.GID, want.Group),
 		Mode:  &info.Mode,
+		lost:  owner.ListLost(h, want.Path, info, want.Owner),
 	}
 	if want.Content != nil {
 		content, err := host.CompareContent(ctx, h, want.Path, info, *want.Content)

@@ -32,3 +32,6 @@ func AskSystemd(stream *os.File, patience time.Duration) error {
 	conn.Close()
 	return explain(err, "")
 }
+
+// DropNames takes those who are named off the list of a file.
+var DropNames = dropNames

@@ -50,8 +50,8 @@ type Writer interface {
 	// over what is there. It replaces a file or a symbolic link (never through
 	// the link), and refuses a directory. What Meta leaves open is taken
 	// from the regular file that is replaced, and so are its access control list and
-	// its other attributes, save those that are about its content, as setuid and setgid are; for a new one it is mode 0644
-	// and the acting user.
+	// its other attributes, save those that are about its content, as setuid and setgid are, and a list
+	// that names others where Meta.TakesOver; for a new one it is mode 0644 and the acting user.
 	WriteFile(ctx context.Context, path string, c Content, m Meta) error
 	// Mkdir creates one directory; open parts of Meta are mode 0755 and the
 	// acting user. An existing path is fs.ErrExist.
@@ -60,7 +60,8 @@ type Writer interface {
 	// regular file atomically. Meta.Mode is ignored.
 	Symlink(target, path string, m Meta) error
 	// SetMeta changes owner and mode of what is at the path. A symbolic link
-	// is not followed: its owner is changed, and its mode is left.
+	// is not followed: its owner is changed, and its mode is left. Where Meta.TakesOver, whoever
+	// is named in an access control list loses that, and a directory its default list.
 	SetMeta(path string, m Meta) error
 	// Remove removes a file, a link or an empty directory.
 	Remove(path string) error

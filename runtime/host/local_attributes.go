@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,8 +20,6 @@ import (
 // control list, the attributes that users and the system have given it, its label. With
 // an access control list the mode's bits for the group are the list's mask, as for chmod;
 // what the owning group may do stands in the list.
-
-const accessList = "system.posix_acl_access"
 
 // isBoundToContent tells attributes that hold for the content that they were given for.
 func isBoundToContent(attribute string) bool {
@@ -49,6 +48,9 @@ func keepAttributes(ctx context.Context, dir int, name string, fd int, c Content
 	defer from.Close()
 	names, err := attributeNames(from.name)
 	if err != nil {
+		return err
+	}
+	if names, err = from.withoutForeignList(names, fd); err != nil {
 		return err
 	}
 	if !slices.Contains(names, accessList) { // the directory may have given it one
@@ -81,6 +83,9 @@ func takeAccess(dir int, name string, fd int) error {
 	}
 	defer from.Close()
 	names, err := attributeNames(from.name)
+	if err == nil {
+		names, err = from.withoutForeignList(names, fd)
+	}
 	for _, attribute := range names {
 		if err == nil && (attribute == accessList || strings.HasPrefix(attribute, "user.")) {
 			if err = copyAttribute(from.name, fd, attribute); isRefused(err) && canStay(attribute) {
@@ -108,6 +113,23 @@ func openAttributes(dir int, name string) (*attributed, error) {
 }
 
 func (a *attributed) Close() error { return unix.Close(a.fd) }
+
+// withoutForeignList leaves the access control list out of the names of attributes that a new
+// file is to get, where the new file takes the former one over and that names others.
+func (a *attributed) withoutForeignList(names []string, fd int) ([]string, error) {
+	var is, now unix.Stat_t
+	if err := cmp.Or(unix.Fstat(a.fd, &is), unix.Fstat(fd, &now)); err != nil {
+		return nil, err
+	}
+	if !(Meta{UID: new(int(now.Uid))}).TakesOver(infoOf(&is)) {
+		return names, nil
+	}
+	l, err := readList(a.name, accessList)
+	if len(l.names("")) > 0 {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == accessList })
+	}
+	return names, err
+}
 
 // holds reports whether the file has a content.
 func (a *attributed) holds(ctx context.Context, c Content) (bool, error) {

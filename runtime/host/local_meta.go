@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"io/fs"
 
 	"golang.org/x/sys/unix"
@@ -21,11 +22,23 @@ func changeMeta(dir int, name string, m Meta) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
+	// Before the owner changes, lest a kill in between leaves the list; and after that, since
+	// the former owner can give it another one until then.
+	drop := func() error { return nil }
+	if m.TakesOver(infoOf(&st)) && kindOf(st.Mode) != Symlink {
+		drop = func() error { return dropNames(procPath(fd), kindOf(st.Mode) == Directory) }
+	}
+	if err := errors.Join(drop(), unix.Fstat(fd, &st)); err != nil {
+		return err
+	}
 	keepBits(&m, infoOf(&st))
 	if m.UID != nil || m.GID != nil {
 		if err := unix.Fchownat(fd, "", *or(m.UID, -1), *or(m.GID, -1), unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return err
 		}
+	}
+	if err := drop(); err != nil {
+		return err
 	}
 	if m.Mode == nil || kindOf(st.Mode) == Symlink {
 		return nil

@@ -52,6 +52,7 @@ func (l *Local) Access(path string) Access {
 	if uint32(st.Mode)&unix.S_IFMT == unix.S_IFLNK {
 		return access // the kernel would ask about what it leads to
 	}
+	access.List = namesIn(procPath(fd), kindOf(uint32(st.Mode)) == Directory)
 	// Nobody makes files below /proc, and root writes those that are there.
 	if mounted.Type == unix.PROC_SUPER_MAGIC && unix.Geteuid() == 0 {
 		return access

@@ -65,6 +65,12 @@ func writeOver(ctx context.Context, dir int, temp, name string, c Content, m Met
 	mode := fs.FileMode(0o644)
 	if kind == Regular {
 		mode = withoutSetID(fromUnix(now.Mode))
+		if m.Mode == nil && m.TakesOver(infoOf(now)) {
+			var err error
+			if mode, err = keptWithout(dir, name, mode); err != nil {
+				return err
+			}
+		}
 		m.UID, m.GID = or(m.UID, int(now.Uid)), or(m.GID, int(now.Gid))
 	}
 	m.Mode = or(m.Mode, mode)

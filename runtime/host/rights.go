@@ -41,6 +41,10 @@ type Access struct {
 	AppendOnly bool `json:"append_only,omitempty"`
 	// ReadOnly is set where its file system is mounted so.
 	ReadOnly bool `json:"read_only,omitempty"`
+	// List says whom its access control list names, and a directory's default list, as
+	// getfacl -n does: "user:1001:rw-, default:user:1001:rwx". Who takes it over from
+	// another account than root drops these.
+	List string `json:"list,omitempty"`
 }
 
 // everything is the answer of who knows nothing.

@@ -26,6 +26,11 @@ func (t *tree) access(at *place) Access {
 	}
 	if at.node != nil && at.node.own {
 		a.Names = t.rights.of().may(at.node.info, 0o3)
+		if a.List != "" { // which goes where it is taken over here
+			if was, err := t.base.Lstat(at.base); err != nil || (Meta{UID: &at.node.info.UID}).TakesOver(was) {
+				a.List = ""
+			}
+		}
 	}
 	return a
 }

@@ -56,5 +56,5 @@ func mayHandOver(h host.Permissions, m host.Meta) bool {
 
 // handsOver reports whether a regular file leaves an account which is not root.
 func handsOver(info host.Info, m host.Meta) bool {
-	return info.Kind == host.Regular && info.UID != 0 && info.UID != *m.UID
+	return info.Kind == host.Regular && m.TakesOver(info)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // UID gives the number of a user, given by name or, where no user has that
@@ -89,6 +90,23 @@ func Group(h host.Accounts, gid int, want *string) *string {
 		return new(g.Name)
 	}
 	return new(strconv.Itoa(gid))
+}
+
+// ListLost shows who is named in the access control list of what is at a path, where they go
+// with its owner; see host.Meta.TakesOver.
+func ListLost(h host.Host, path string, is host.Info, want *string) []states.Change {
+	if want == nil {
+		return nil
+	}
+	uid, err := UID(h, *want)
+	if err != nil || !(host.Meta{UID: &uid}).TakesOver(is) {
+		return nil // the act tells the error
+	}
+	list := h.Access(path).List
+	if list == "" {
+		return nil
+	}
+	return []states.Change{{Attribute: "acl", From: list}}
 }
 
 // Unusual gives the owner and the group of what is at the path, nil for what a new
