@@ -13,7 +13,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// A file's capabilities stay with the program that they were given to, and go with it.
+// A file's capabilities stay with the program that they were given to, and go with it, or with
+// its owner or group.
 func TestCapabilityByRoot(t *testing.T) {
 	root := t.TempDir()
 	h, name := local(t, root), filepath.Join(root, "program")
@@ -24,14 +25,18 @@ func TestCapabilityByRoot(t *testing.T) {
 	if err := os.WriteFile(name, []byte("one"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Setxattr(name, "security.capability", netRaw, 0); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		text  string
+		meta  host.Meta
 		stays bool
-	}{{"one", true}, {"two", false}} {
-		if err := h.WriteFile(t.Context(), "/program", host.Text(c.text), host.Meta{}); err != nil {
+	}{
+		{"one", host.Meta{}, true}, {"one", host.Meta{UID: new(0), GID: new(0)}, true}, {"two", host.Meta{}, false},
+		{"two", host.Meta{UID: new(4711)}, false}, {"two", host.Meta{GID: new(4711)}, false},
+	} {
+		if err := unix.Setxattr(name, "security.capability", netRaw, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.WriteFile(t.Context(), "/program", host.Text(c.text), c.meta); err != nil {
 			t.Fatal(err)
 		}
 		n, err := unix.Getxattr(name, "security.capability", make([]byte, 64))

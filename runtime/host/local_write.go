@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"syscall"
@@ -97,7 +98,10 @@ func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Met
 	err = fillNew(ctx, fd, c, m, func() error {
 		switch {
 		case over == Regular:
-			return keepAttributes(ctx, dir, name, fd, c)
+			if err := keepAttributes(ctx, dir, name, fd, c); err != nil {
+				return err
+			}
+			return dropCapability(dir, name, fd)
 		case m.Like != "":
 			return takeAccess(dir, m.Like, fd)
 		}
@@ -114,6 +118,23 @@ func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Met
 		_ = unix.Unlinkat(dir, temp, 0)
 	}
 	return err
+}
+
+// dropCapability takes a new file's capabilities away where it has another owner or group than
+// the one that it replaces, as chown(2) does.
+func dropCapability(dir int, name string, fd int) error {
+	const capability = "security.capability"
+	if _, err := unix.Fgetxattr(fd, capability, nil); err != nil {
+		return orNone(err)
+	}
+	var was, is unix.Stat_t
+	if err := errors.Join(unix.Fstatat(dir, name, &was, unix.AT_SYMLINK_NOFOLLOW), unix.Fstat(fd, &is)); err != nil {
+		return err
+	}
+	if was.Uid == is.Uid && was.Gid == is.Gid {
+		return nil
+	}
+	return unix.Fremovexattr(fd, capability)
 }
 
 // createAt makes a file that only its owner may read. Nothing may stand there.
