@@ -47,42 +47,6 @@ type Former struct {
 	Older bool `json:"-"`
 }
 
-// DirID tells a directory from any other; zero where the host does not know. An inode's
-// number is used again once it is free, so that its birth or its owner must be the same,
-// too. Either is enough: a block may give its directory to somebody else, and the first
-// change of one in an overlay's lower layer gives it another birth.
-type DirID struct {
-	Device uint64 `json:"device"`
-	Inode  uint64 `json:"inode"`
-	UID    int    `json:"uid"`
-	Birth  int64  `json:"birth,omitempty"` // nanoseconds since 1970; 0: not known, or of an older version
-}
-
-// IDOf gives that of what is described.
-func IDOf(info host.Info) DirID {
-	if info.ID == (host.FileID{}) {
-		return DirID{}
-	}
-	id := DirID{Device: info.ID.Device, Inode: info.ID.Inode, UID: info.UID}
-	if !info.Birth.IsZero() {
-		id.Birth = info.Birth.UnixNano()
-	}
-	return id
-}
-
-// File is the number of the directory alone.
-func (d DirID) File() host.FileID { return host.FileID{Device: d.Device, Inode: d.Inode} }
-
-// Is reports whether a directory is the one that was there in a boot.
-func (d DirID) Is(now host.Info, boot string) bool {
-	if d == (DirID{}) {
-		return true
-	}
-	sameDevice := d.Device == now.ID.Device || boot != BootID()
-	sameLife := d.UID == now.UID || d.Birth != 0 && d.Birth == IDOf(now).Birth
-	return now.Kind == host.Directory && sameDevice && d.Inode == now.ID.Inode && sameLife
-}
-
 // Backup keeps how paths were before a run changed them, in its folder: index.jsonl,
 // a Former a line, in the order of the changes, and the files' contents
 // by their digests. What Keep was called for outlives a loss of power on return.

@@ -21,3 +21,6 @@ func Seal(line []byte) []byte {
 
 // LockFile is what holds a run's lock.
 func (r *Run) LockFile() *os.File { return r.lock.File }
+
+// ListsOverlay reports whether a device is an overlay by what /proc has of mounts.
+var ListsOverlay = listsOverlay
