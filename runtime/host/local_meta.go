@@ -32,7 +32,8 @@ func changeMeta(dir int, name string, m Meta) error {
 		return err
 	}
 	keepBits(&m, infoOf(&st))
-	if m.UID != nil || m.GID != nil {
+	// Who is the owner already is not set again: the kernel would take the capabilities away.
+	if m.UID != nil && *m.UID != int(st.Uid) || m.GID != nil && *m.GID != int(st.Gid) {
 		if err := unix.Fchownat(fd, "", *or(m.UID, -1), *or(m.GID, -1), unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return err
 		}
