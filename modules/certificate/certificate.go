@@ -56,7 +56,7 @@ A certificate is issued anew where what it says is not what is wanted, where it 
 
 The key is made on the host, with mode 0600, before the certificate that belongs to it. Whether a certificate is due is decided by the host's clock: one that has not begun yet by it is an error, since then the clock is wrong, here or where it was issued.
 
-A mode that is not given loses its setuid and setgid bits when the owner changes, and the right of group and others to write where the former owner was not root.
+` + owner.Doc + `
 
 Directories must be there. What stands at the path and is no certificate is not replaced. Absent removes the certificate, and its private key if it belongs to it.
 

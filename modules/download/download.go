@@ -48,7 +48,9 @@ With a checksum nothing is fetched while the file has it, and the plan is certai
 
 Without a checksum the server is asked each time, in a plan too, whether it has another version than the one that was put in place: what it said of that (ETag, Last-Modified) is kept in /var/cache/tenet, or in ~/.cache/tenet of a user who is not root. A file of which nothing is kept, or that was edited since, is compared with all that the server sends. So a large file is better given a checksum.
 
-The new file is written beside the old one as it comes, verified, and renamed over it: nobody ever sees half of it, and a broken download changes nothing. What is not given is not managed; a new file has mode 0644, and belongs to who runs tenet. A mode that is not given loses its setuid and setgid bits when content, owner or group change; and when the file was that of another account than root, which may have chosen the mode, also the right of group and others to write. The plan shows that; a mode that is given is what the file gets. The directory must be there. Absent removes a regular file.
+The new file is written beside the old one as it comes, verified, and renamed over it: nobody ever sees half of it, and a broken download changes nothing. What is not given is not managed; a new file has mode 0644, and belongs to who runs tenet. The directory must be there. Absent removes a regular file.
+
+` + owner.Doc + `
 
 It is tried three times. A transfer that breaks goes on where it was, up to five times in each, where the server offers that and it is the same file: by its ETag, or since a checksum decides in the end. A transfer of which less than 1 KiB comes within 30 s counts as broken, whatever timeout says, which bounds the whole part. To unpack what was downloaded, use archive.`
 

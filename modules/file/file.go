@@ -34,7 +34,9 @@ type File struct {
 
 const doc = `A regular file with the given content, owner, group and mode.
 
-What is not given is not managed: an existing file keeps it. A mode that is not given loses its setuid and setgid bits when content, owner or group change; and when the file was that of another account than root, which may have chosen the mode, also the right of group and others to write. The plan shows that; a mode that is given is what the file gets. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it. What is replaced leaves its access control list and its extended attributes to the new one; as for chmod, the mode's bits for the group are the list's mask then. Where the owner changes and was not root, whoever is named in the list goes, and the mode says all. File capabilities hold for the content that they were given to, and go with it.
+What is not given is not managed: an existing file keeps it. A new file is empty, of mode 0644, and owned by who runs tenet. Where the content is sensitive and no mode is given, the mode is 0600. The file is replaced as a whole: the new one is written beside it, gets its owner and mode, and is renamed over it, so that nobody ever sees half of it. What is replaced leaves its access control list and its extended attributes to the new one; as for chmod, the mode's bits for the group are the list's mask then.
+
+` + owner.Doc + `
 
 The directory must be there. Where a directory or a device stands at the path, the part fails; a symbolic link is replaced only on request, and never written through. Absent removes a regular file, and nothing else: use symlink or directory for those.
 

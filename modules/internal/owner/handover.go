@@ -7,6 +7,9 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
+// Doc is what the modules of files say about a change of owner, in the same words.
+const Doc = `A mode that is not given loses its setuid and setgid bits when content, owner or group change. When the owner changes from an account that is not root, the right of group and others to write goes from a mode that is not given, and whoever is named in the access control list goes from that, since the account may have chosen both; and the file is written anew, since the account may have it open. The plan shows the mode; one that is given is what the file gets. File capabilities go with the content, the owner and the group that they were given to.`
+
 // SetMeta gives what is at the path owner and mode, as host.Writer.SetMeta does. A regular
 // file that leaves an account which is not root is written anew for that: the account may
 // have it open, and would go on writing to what is another one's. Known is what the file
