@@ -257,6 +257,43 @@ func TestFaultOfTheEngine(t *testing.T) {
 	}
 }
 
+// A part that such a panic cuts off is interrupted: the fault is not its own.
+func TestFaultOfTheEngineInterruptsOthers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	h := host.NewMemory()
+	begun := make(chan struct{})
+	h.Handle("wait", func(ctx context.Context, _ host.Command) (host.Result, error) {
+		close(begun)
+		<-ctx.Done()
+		return host.Result{}, context.Cause(ctx)
+	})
+	h.Handle("begun", func(context.Context, host.Command) (host.Result, error) { <-begun; return host.Result{}, nil })
+	run := compile(t, modules.Standard(), `
+	command "wait" {
+	  argv = ["wait"]
+	}
+	command "panics" {
+	  argv = ["begun"]
+	}
+	`).Run
+	var end *states.Failure
+	_, err := runtime.Apply(t.Context(), run, runtime.Options{Host: h, Registry: modules.Standard(), Parallel: 2, Events: func(ev states.Event) {
+		switch {
+		case ev.Type != states.EventPart:
+		case ev.Address == "command.wait":
+			end = ev.Error
+		default:
+			panic("no renderer")
+		}
+	}})
+	if fault.In(err) == nil {
+		t.Errorf("the run ends with %v", err)
+	}
+	if end == nil || end.Code != "interrupted" || end.Message != "the run was interrupted" {
+		t.Errorf("the part that was cut off ends with %+v", end)
+	}
+}
+
 // A panic over what is to be pruned leaves that alone, and on record; all else is done.
 func TestFaultOfAnOrphan(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

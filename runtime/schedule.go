@@ -66,9 +66,10 @@ func (e *engine) schedule(ctx context.Context) {
 }
 
 // halt, which is deferred, stops the run at a panic, before anything waits for what has panicked.
+// To the parts that this cuts off it is an interruption: the fault is not theirs.
 func (e *engine) halt() {
 	if f := fault.Of(recover()); f != nil {
-		e.recorder.stop(f)
+		e.recorder.stop(nil)
 		panic(f)
 	}
 }
