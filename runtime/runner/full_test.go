@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -87,4 +88,13 @@ func applyNothing(ctx context.Context, r *Runner, rows []states.Event) error {
 	run := &states.StateRun{Format: states.Format, Host: "x"}
 	_, err := r.Apply(ctx, &Job{Run: run, Rows: rows}, nil, func(states.Event) {})
 	return err
+}
+
+// What an error quotes may be long; what is sent of it is not.
+func TestFailureIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	f := failureOf(&Error{Err: errors.New(long), Hint: long})
+	if len(f.Message) > diag.MaxText || len(f.Hint) > diag.MaxText || !strings.HasPrefix(f.Message, "xxx") {
+		t.Errorf("%d and %d bytes", len(f.Message), len(f.Hint))
+	}
 }

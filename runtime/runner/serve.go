@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -196,7 +197,7 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 	return end
 }
 
-// failureOf is an error for the other side.
+// failureOf is an error for the other side, with texts that somebody can read.
 func failureOf(err error) *states.Failure {
 	f := &states.Failure{Message: err.Error()}
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -211,6 +212,7 @@ func failureOf(err error) *states.Failure {
 	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):
 		f.Code = wire.CodeInterrupted
 	}
+	f.Message, f.Hint = diag.Bounded(f.Message), diag.Bounded(f.Hint)
 	return f
 }
 
