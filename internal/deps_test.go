@@ -42,21 +42,21 @@ var imports = []struct {
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
 	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
-	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/eval", "lang/sandbox"}, []string{"*"}},
+	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/expr", "lang/sandbox"}, []string{"*"}},
 	{"modules/*", []string{"runtime/fault", "states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	// What people write who know other tools: data, of use wherever a mistake
 	// is found.
 	{"lang/foreign", nil, nil},
-	{"lang/eval", []string{"lang/diag", "lang/foreign", "states"}, nil},
+	{"lang/expr", []string{"lang/diag", "lang/foreign", "states"}, nil},
 	// Hosts that are told of outside of a site: text in, data out.
-	{"lang/inventory", []string{"lang/diag", "lang/eval"}, nil},
+	{"lang/inventory", []string{"lang/diag", "lang/expr"}, nil},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
-	{"lang/syntax", []string{"lang/diag", "lang/eval", "states"}, nil},
-	{"lang/program", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/inventory", "lang/syntax", "states"}, nil},
-	{"lang/hcl", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/syntax", "states"}, nil},
-	{"lang/star", []string{"lang/diag", "lang/eval", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
+	{"lang/syntax", []string{"lang/diag", "lang/expr", "states"}, nil},
+	{"lang/program", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/inventory", "lang/syntax", "states"}, nil},
+	{"lang/hcl", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/syntax", "states"}, nil},
+	{"lang/star", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
 	// Files of secrets, whoever asks for them: the language does by a function.
 	{"lang/secrets", []string{"lang/diag"}, nil},
 	// A site brings modules of its own along.
@@ -66,7 +66,7 @@ var imports = []struct {
 	{"runtime/journal", []string{"runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "lang/secrets"}, []string{"*"}},
-	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/eval", "runtime/host", "runtime/journal"}, []string{"*"}},
+	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// Ways to other machines. What is said, what is carried, who acts on it there, how it
 	// is reached, and many of it.
 	{"runtime/wire", []string{"runtime/fault", "states"}, []string{"*"}},

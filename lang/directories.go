@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/program"
 	"github.com/tenetcm/tenet/lang/star"
 	"github.com/tenetcm/tenet/states"
@@ -154,12 +154,12 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 	out.Registry, out.Problems = d.modules(files, name)
 	names, list := sourceNames(files, only)
 	var scripts []star.Source
-	reader := eval.NewFilesOf(files, name)
+	reader := expr.NewFilesOf(files, name)
 	for _, base := range names {
 		full := path.Join(name, base)
 		data, err := reader.Bytes(".", base)
 		if err != nil {
-			found := eval.Diagnose(err, diag.Range{File: full})
+			found := expr.Diagnose(err, diag.Range{File: full})
 			found.Hint = cmp.Or(found.Hint, "check that it is a file, and may be read")
 			list.Add(found)
 			continue
@@ -223,15 +223,15 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &eval.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
+		return nil, &expr.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
 	}
 	if err != nil {
-		return nil, &eval.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
+		return nil, &expr.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
 			Hint: `a source is a directory: "./DIR", "../DIR" or "std/NAME"`}
 	}
 	dir, list := d.read(files, name, nil)
 	if list.HasErrors() {
-		return nil, &eval.HintError{Message: fmt.Sprintf("the component %q: %s", source, list[0].Summary),
+		return nil, &expr.HintError{Message: fmt.Sprintf("the component %q: %s", source, list[0].Summary),
 			Hint: cmp.Or(list[0].Hint, "look at its files")}
 	}
 	return dir, nil
@@ -260,22 +260,22 @@ func nameOf(from, source string) (string, error) {
 	hint := `write "./DIR" or "../DIR", from the directory of this file, or "std/NAME"`
 	if name, ok := strings.CutPrefix(source, "std/"); ok {
 		if !fs.ValidPath(name) || name == "." {
-			return "", &eval.HintError{Message: fmt.Sprintf("%q is no standard component", source), Hint: hint}
+			return "", &expr.HintError{Message: fmt.Sprintf("%q is no standard component", source), Hint: hint}
 		}
 		return path.Join(standardName, name), nil
 	}
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") || strings.ContainsAny(source, "\x00\\@") {
-		return "", &eval.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
+		return "", &expr.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
 	}
 	plain := swapLeading(from, outsideName, "..")
 	name := path.Join(plain, source)
 	if standard, ok := strings.CutPrefix(from+"/", standardName+"/"); ok {
 		if below := path.Join(standard, source); below == ".." || strings.HasPrefix(below, "../") {
-			return "", &eval.HintError{Message: fmt.Sprintf("%q leads out of the standard components", source), Hint: hint}
+			return "", &expr.HintError{Message: fmt.Sprintf("%q leads out of the standard components", source), Hint: hint}
 		}
 	}
 	if name == "." || name == plain {
-		return "", &eval.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
+		return "", &expr.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
 	}
 	return swapLeading(name, "..", outsideName), nil
 }
@@ -326,6 +326,6 @@ func (d *directories) near(name, source string) string {
 		}
 	}
 	slices.Sort(names)
-	return cmp.Or(eval.DidYouMean(source, names), eval.Choices(names),
+	return cmp.Or(expr.DidYouMean(source, names), expr.Choices(names),
 		"name a directory with *.hcl or *.star files, from the directory of this file")
 }

@@ -11,7 +11,7 @@ import (
 	"io/fs"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/lang/program"
 	"github.com/tenetcm/tenet/lang/star"
@@ -20,7 +20,7 @@ import (
 
 // DefaultMaxNesting is how deep brackets, operators and conditionals may nest
 // in a source.
-const DefaultMaxNesting = eval.DefaultMaxNesting
+const DefaultMaxNesting = expr.DefaultMaxNesting
 
 // Options say how a site is loaded. Registry is required.
 type Options struct {
@@ -47,20 +47,20 @@ type Options struct {
 // one host.
 const DefaultMaxSteps = star.DefaultMaxSteps
 
-// What a site is evaluated for; see the types of the same name in lang/eval.
+// What a site is evaluated for; see the types of the same name in lang/expr.
 type (
-	Target         = eval.Target
-	VarFile        = eval.VarFile
-	Var            = eval.Var
-	VariableValue  = eval.VariableValue
-	VariableSource = eval.VariableSource
-	OutputValue    = eval.OutputValue
-	FunctionDoc    = eval.FunctionDoc
-	Host           = eval.Host
-	Role           = eval.Role
-	Rollout        = eval.Rollout
-	Stage          = eval.Stage
-	Amount         = eval.Amount
+	Target         = expr.Target
+	VarFile        = expr.VarFile
+	Var            = expr.Var
+	VariableValue  = expr.VariableValue
+	VariableSource = expr.VariableSource
+	OutputValue    = expr.OutputValue
+	FunctionDoc    = expr.FunctionDoc
+	Host           = expr.Host
+	Role           = expr.Role
+	Rollout        = expr.Rollout
+	Stage          = expr.Stage
+	Amount         = expr.Amount
 )
 
 // Site is a loaded site.
@@ -130,10 +130,10 @@ func (s *Site) Rollout(ctx context.Context, t Target, hosts []Host) (*Rollout, d
 }
 
 // ParseBatch reads the batches of a rollout, such as "1,10%,100%".
-func ParseBatch(text string) ([]Amount, error) { return eval.ParseBatch(text) }
+func ParseBatch(text string) ([]Amount, error) { return expr.ParseBatch(text) }
 
 // ParseAmount reads a number of hosts or a share of them, such as "3" or "20%".
-func ParseAmount(text string) (Amount, error) { return eval.ParseAmount(text) }
+func ParseAmount(text string) (Amount, error) { return expr.ParseAmount(text) }
 
 // AllFacts is the name that FactNames gives where any fact may be asked for.
 const AllFacts = program.AllFacts
@@ -179,19 +179,19 @@ func (s *Site) Registry() *states.Registry { return s.files.registry() }
 func (s *Site) Files() fs.FS { return s.files }
 
 // Functions describes the functions of the language, sorted by name.
-func Functions() []FunctionDoc { return eval.FunctionDocs() }
+func Functions() []FunctionDoc { return expr.FunctionDocs() }
 
 // SelectHosts gives the hosts that a pattern names, such as "web*,!web3,@db". The
 // error has a hint, see Diagnose.
 func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
-	return eval.SelectHosts(hosts, groups, pattern)
+	return expr.SelectHosts(hosts, groups, pattern)
 }
 
 // Orders lists the orders in which hosts may take their turns.
-func Orders() []string { return eval.Orders() }
+func Orders() []string { return expr.Orders() }
 
 // Diagnose makes a diagnostic of an error, with its hint if it has one.
-func Diagnose(err error, at diag.Range) diag.Diagnostic { return eval.Diagnose(err, at) }
+func Diagnose(err error, at diag.Range) diag.Diagnostic { return expr.Diagnose(err, at) }
 
 // SourceNames lists the files that were read as sources of the site, sorted: its
 // own, and those of its components and scripts in directories below. Components

@@ -16,7 +16,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/states"
 )
@@ -154,7 +154,7 @@ var (
 	// functionArguments are the functions, and how many arguments each takes at least.
 	functionArguments = func() map[string]int {
 		all := map[string]int{"hosts": 1}
-		for _, f := range eval.NewFiles(nil).Functions(".") {
+		for _, f := range expr.NewFiles(nil).Functions(".") {
 			all[f.Name] = len(f.Impl.Params())
 			if f.Impl.VarParam() != nil {
 				all[f.Name]++
@@ -204,26 +204,26 @@ func TestRandomExpressions(t *testing.T) {
 // evaluated evaluates what is left of the expressions, with random results.
 func evaluated(t *rapid.T, run *states.StateRun) (list diag.List) {
 	get := func(*states.Expr) (cty.Value, error) {
-		v, err := eval.Value(modelValue(t, 2))
+		v, err := expr.Value(modelValue(t, 2))
 		switch rapid.IntRange(0, 4).Draw(t, "as") {
 		case 0:
 			return cty.DynamicVal, fmt.Errorf("it was not run")
 		case 1:
-			return v.Mark(eval.Sensitive), err
+			return v.Mark(expr.Sensitive), err
 		case 2:
 			return cty.UnknownVal(v.Type()), err
 		case 3:
-			return v.Mark(eval.Found), err
+			return v.Mark(expr.Found), err
 		}
 		return v, err
 	}
 	for i := range run.Invocations {
 		for _, part := range run.Invocations[i].Parts {
 			for _, x := range part.Results {
-				v, wrong := eval.Evaluate(x, eval.Evaluation{Result: get})
+				v, wrong := expr.Evaluate(x, expr.Evaluation{Result: get})
 				list = append(list, wrong...)
-				if plain, _ := eval.Split(v); !wrong.HasErrors() && plain.IsWhollyKnown() {
-					if _, err := eval.Plain(plain); err != nil {
+				if plain, _ := expr.Split(v); !wrong.HasErrors() && plain.IsWhollyKnown() {
+					if _, err := expr.Plain(plain); err != nil {
 						list.Add(diag.Diagnostic{Summary: err.Error()})
 					}
 				}

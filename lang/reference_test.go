@@ -7,7 +7,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
 )
@@ -36,7 +36,7 @@ func loads(t *testing.T, name, source string, more map[string]string) {
 
 // Each option is described, with an example that is right.
 func TestOptionDocs(t *testing.T) {
-	for _, o := range eval.OptionDocs() {
+	for _, o := range expr.OptionDocs() {
 		if o.Doc == "" || o.Type == "" || len(o.Places) == 0 {
 			t.Errorf("%s is not described: %+v", o.Name, o)
 			continue

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules"
 )
 
@@ -39,7 +39,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 			}
 			sites[module.Name] = b.String()
 		}
-		for _, o := range eval.Options() {
+		for _, o := range expr.Options() {
 			if o.Block {
 				continue
 			}

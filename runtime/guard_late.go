@@ -8,7 +8,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -29,10 +29,10 @@ func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err e
 		if err != nil {
 			return nil, "", err
 		}
-		v, sensitive := eval.Split(v)
+		v, sensitive := expr.Split(v)
 		switch {
 		case sensitive:
-			err = &eval.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
+			err = &expr.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
 		case !v.IsWhollyKnown():
 			return nil, name + " is known only after apply", nil
 		case v.IsNull():
@@ -42,7 +42,7 @@ func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err e
 		}
 		if err != nil {
 			hint := "the value is computed on the host, of what parts before have left there"
-			if own, ok := errors.AsType[*eval.HintError](err); ok && own.Hint != "" {
+			if own, ok := errors.AsType[*expr.HintError](err); ok && own.Hint != "" {
 				hint = own.Hint
 			}
 			coded := &codedError{code: "invalid", err: fmt.Errorf("%s: %w", name, err), hint: hint}
@@ -59,14 +59,14 @@ func (c *computedGuard) set(name string, v cty.Value) (err error) {
 	switch name {
 	case "when":
 		var b bool
-		b, err = eval.Bool(v)
+		b, err = expr.Bool(v)
 		c.When = &b
 	case "exists":
-		c.Exists, err = eval.Text(v)
+		c.Exists, err = expr.Text(v)
 	case "missing":
-		c.Missing, err = eval.Text(v)
+		c.Missing, err = expr.Text(v)
 	case "command":
-		c.Command, err = eval.Texts(v)
+		c.Command, err = expr.Texts(v)
 		if err == nil && len(c.Command) == 0 {
 			err = fmt.Errorf("the list is empty")
 		}

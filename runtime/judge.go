@@ -5,7 +5,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -53,12 +53,12 @@ func (s *step) own(out any) (v cty.Value, given bool) {
 			continue
 		}
 		given = given || encoded[a.Name] != nil
-		v, err := eval.Result(a.Kind, encoded[a.Name])
+		v, err := expr.Result(a.Kind, encoded[a.Name])
 		if err != nil {
-			v = cty.NullVal(eval.ResultType(a.Kind)) // such as text that is none
+			v = cty.NullVal(expr.ResultType(a.Kind)) // such as text that is none
 		}
 		if s.hides(a.Name) {
-			v = v.Mark(eval.Sensitive)
+			v = v.Mark(expr.Sensitive)
 		}
 		values[a.Name] = v
 	}
@@ -75,11 +75,11 @@ func (s *step) condition(name string, otherwise bool, own cty.Value) (holds, kno
 	if err != nil {
 		return otherwise, true, err
 	}
-	v, _ = eval.Split(v)
+	v, _ = expr.Split(v)
 	if !v.IsKnown() {
 		return otherwise, false, nil
 	}
-	if holds, err = eval.Bool(v); err != nil {
+	if holds, err = expr.Bool(v); err != nil {
 		return otherwise, true, s.misplaced(name, err)
 	}
 	return holds, true, nil

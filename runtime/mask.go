@@ -10,7 +10,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -76,18 +76,18 @@ func (m *masker) add(v any) {
 // from now on wherever it turns up; one that holds a secret is marked, as what a
 // program prints or a module observes may.
 func (m *masker) watched(v cty.Value) cty.Value {
-	plain, sensitive := eval.Split(v)
+	plain, sensitive := expr.Split(v)
 	if !plain.IsWhollyKnown() {
 		return v
 	}
 	if sensitive {
-		if value, err := eval.Plain(plain); err == nil {
+		if value, err := expr.Plain(plain); err == nil {
 			m.add(value)
 		}
 		return v
 	}
 	if m.finds(plain) {
-		return v.Mark(eval.Found)
+		return v.Mark(expr.Found)
 	}
 	return v
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -18,7 +18,7 @@ func errHidden(attribute string) error {
 // refusals gives what a module says against the part's values, but not against one with a
 // secret, of which it may quote a piece that is not recognised.
 func (s *step) refusals(err error) error {
-	errs := slices.Clone(eval.Joined(err))
+	errs := slices.Clone(expr.Joined(err))
 	hidden := false
 	for i, err := range errs {
 		wrong, ok := errors.AsType[*states.AttributeError](err)

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -174,7 +174,7 @@ func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
 			return e.recorder.mask.watched(v), nil
 		}
 	}
-	return cty.DynamicVal, &eval.HintError{
+	return cty.DynamicVal, &expr.HintError{
 		Message: fmt.Sprintf("%s has no result: %s", ref.Ref.Address, why),
 		Hint:    fmt.Sprintf("give another value for that case: try(%s.%s, null)", ref.Ref.Address, ref.Name)}
 }
@@ -188,19 +188,19 @@ func (l *left) value(ref *states.Expr) (cty.Value, error) {
 		return cty.DynamicVal, fmt.Errorf("a %s has no attribute %q", l.module.Name, ref.Name)
 	}
 	if l.late && (!a.Key || l.values == nil || l.values[ref.Name] == nil) {
-		v := cty.UnknownVal(eval.ResultType(a.Kind))
+		v := cty.UnknownVal(expr.ResultType(a.Kind))
 		if l.sensitive(ref.Name) {
-			v = v.Mark(eval.Sensitive)
+			v = v.Mark(expr.Sensitive)
 		}
 		return v, nil
 	}
-	v, err := eval.Result(a.Kind, l.values[ref.Name])
+	v, err := expr.Result(a.Kind, l.values[ref.Name])
 	if err != nil {
-		return cty.DynamicVal, &eval.HintError{Message: fmt.Sprintf("%s.%s cannot be used as a value: %v", ref.Ref.Address, ref.Name, err),
+		return cty.DynamicVal, &expr.HintError{Message: fmt.Sprintf("%s.%s cannot be used as a value: %v", ref.Ref.Address, ref.Name, err),
 			Hint: "values are text in UTF-8 (normal form C) of at most a few MiB, numbers, booleans and collections of them"}
 	}
 	if l.sensitive(ref.Name) {
-		v = v.Mark(eval.Sensitive)
+		v = v.Mark(expr.Sensitive)
 	}
 	return v, nil
 }
@@ -208,7 +208,7 @@ func (l *left) value(ref *states.Expr) (cty.Value, error) {
 // evaluate gives the value of an expression of a part or guard, by its address
 // and its name there.
 func (e *engine) evaluate(x *states.Expr, address, name string, own cty.Value) (cty.Value, error) {
-	v, list := eval.Evaluate(x, eval.Evaluation{Result: e.resultOf, Own: own, Places: e.places(x, address, name)})
+	v, list := expr.Evaluate(x, expr.Evaluation{Result: e.resultOf, Own: own, Places: e.places(x, address, name)})
 	if !list.HasErrors() {
 		return v, nil
 	}
@@ -278,7 +278,7 @@ func (s *step) compute() error {
 }
 
 // private gives a file whose content turned out to be sensitive a mode that lets
-// nobody but its owner read it, unless one is given, as eval does for what is
+// nobody but its owner read it, unless one is given, as lang/expr does for what is
 // known to be.
 func (s *step) private() {
 	mode := s.module.Attribute("mode")
@@ -287,7 +287,7 @@ func (s *step) private() {
 	}
 	for name := range s.part.Results {
 		if a := s.module.Attribute(name); a.Kind == states.KindContent && s.hides(name) {
-			s.part.Values["mode"] = eval.PrivateMode
+			s.part.Values["mode"] = expr.PrivateMode
 		}
 	}
 }
@@ -297,9 +297,9 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 	if err != nil {
 		return err
 	}
-	plain, sensitive := eval.Split(v)
+	plain, sensitive := expr.Split(v)
 	secret := sensitive || s.hides(a.Name)
-	if (sensitive || eval.IsFound(v) && !a.Key) && !slices.Contains(s.part.Sensitive, a.Name) {
+	if (sensitive || expr.IsFound(v) && !a.Key) && !slices.Contains(s.part.Sensitive, a.Name) {
 		s.part.Sensitive = append(s.part.Sensitive, a.Name)
 		slices.Sort(s.part.Sensitive)
 	}
@@ -312,7 +312,7 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 		s.late = append(s.late, a.Name)
 		return nil
 	}
-	value, err := eval.Plain(plain)
+	value, err := expr.Plain(plain)
 	if err == nil && secret { // of others only what was found in them is one
 		s.engine.recorder.mask.add(value)
 	}

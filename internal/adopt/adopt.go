@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -178,7 +178,7 @@ func (p *Part) sayable(m *states.Module, values map[string]any) error {
 		if !given || a.Kind == states.KindSource {
 			continue
 		}
-		_, err := eval.Value(v)
+		_, err := expr.Value(v)
 		switch {
 		case err == nil && !a.Key && marks().MatchString(fmt.Sprint(v)):
 			p.Notes = append(p.Notes, a.Name+" is left out: it holds a private key or the hash of a password")

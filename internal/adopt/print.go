@@ -15,7 +15,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -238,6 +238,6 @@ func starlarkLines(s string) string {
 
 // Sayable reports whether the language can hold a text: UTF-8 in its normal form.
 func Sayable(s string) bool {
-	_, err := eval.Value(s)
+	_, err := expr.Value(s)
 	return err == nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -60,7 +60,7 @@ func (a *arguments) take(pair string) error {
 // set enters a value in canonical form; null is as good as not given.
 func (a *arguments) set(attribute *states.Attribute, plain any) (err error) {
 	if attribute.Path {
-		if plain, err = eval.ExpandHome(plain, a.home); err != nil {
+		if plain, err = expr.ExpandHome(plain, a.home); err != nil {
 			return err
 		}
 	}
@@ -109,18 +109,18 @@ func (a *arguments) plain(attribute *states.Attribute, text string) (any, error)
 // literal gives the plain value of an expression that needs nothing from
 // outside.
 func literal(text string) (any, error) {
-	if err := eval.CheckNesting("", []byte(text), false, eval.DefaultMaxNesting); err != nil {
+	if err := expr.CheckNesting("", []byte(text), false, expr.DefaultMaxNesting); err != nil {
 		return nil, err
 	}
-	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+	x, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].Summary)
 	}
-	value, diags := expr.Value(nil)
+	value, diags := x.Value(nil)
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].Summary)
 	}
-	return eval.Plain(value)
+	return expr.Plain(value)
 }
 
 // source is a file of this machine in place of one of a site.
@@ -171,7 +171,7 @@ func (a *arguments) suggest(name string) string {
 			names = append(names, attribute.Name)
 		}
 	}
-	if near := eval.DidYouMean(name, names); near != "" {
+	if near := expr.DidYouMean(name, names); near != "" {
 		return near
 	}
 	return a.hint()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/states"
 )
@@ -72,7 +72,7 @@ func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states
 	registry := modules.Standard()
 	module := registry.Lookup(cmd.Type)
 	if module == nil {
-		hint := eval.DidYouMean(cmd.Type, registry.Names())
+		hint := expr.DidYouMean(cmd.Type, registry.Names())
 		if hint == "" {
 			hint = "tenet doc lists the modules"
 		}

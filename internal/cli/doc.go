@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/reference"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/custom"
@@ -104,7 +104,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 	kind := ""
 	if len(cmd.Names) == 2 {
 		if list == nil {
-			return nil, usage(cmp.Or(eval.DidYouMean(name, kinds()), "it is one of "+strings.Join(kinds(), ", ")), "there is no kind of reference %q", name)
+			return nil, usage(cmp.Or(expr.DidYouMean(name, kinds()), "it is one of "+strings.Join(kinds(), ", ")), "there is no kind of reference %q", name)
 		}
 		kind, name = name, cmd.Names[1]
 	}
@@ -119,7 +119,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 		}
 	}
 	if len(found) == 0 {
-		hint := cmp.Or(eval.DidYouMean(name, names), "tenet doc lists what there is")
+		hint := cmp.Or(expr.DidYouMean(name, names), "tenet doc lists what there is")
 		return nil, usage(hint, "there is nothing to read about %q", name)
 	}
 	return found, nil
@@ -149,7 +149,7 @@ func listOf(ctx context.Context, name string, registry *states.Registry) *topic 
 	case "words":
 		return &topic{kind: name, name: name, page: reference.Words(syntax.WordDocs()), data: syntax.WordDocs()}
 	case "options":
-		return &topic{kind: name, name: name, page: reference.Options(eval.OptionDocs()), data: eval.OptionDocs()}
+		return &topic{kind: name, name: name, page: reference.Options(expr.OptionDocs()), data: expr.OptionDocs()}
 	case "functions":
 		return &topic{kind: name, name: name, page: reference.Functions(lang.Functions()), data: lang.Functions()}
 	case "facts":
@@ -168,7 +168,7 @@ func topics(ctx context.Context, registry *states.Registry) []topic {
 	for _, w := range syntax.WordDocs() {
 		all = append(all, topic{"words", w.Name, reference.Word(w), w, nil})
 	}
-	for _, o := range eval.OptionDocs() {
+	for _, o := range expr.OptionDocs() {
 		all = append(all, topic{"options", o.Name, reference.Option(o), o, nil})
 	}
 	for _, f := range lang.Functions() {
@@ -203,7 +203,7 @@ func componentData(all []reference.Named) []any {
 
 func overview(registry *states.Registry, components []reference.Named) any {
 	return map[string]any{"modules": schemas(registry), "components": componentData(components), "words": syntax.WordDocs(),
-		"options": eval.OptionDocs(), "functions": lang.Functions(), "facts": host.FactDocs()}
+		"options": expr.OptionDocs(), "functions": lang.Functions(), "facts": host.FactDocs()}
 }
 
 // standardComponents describes the components that are part of the program,

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
@@ -50,9 +50,9 @@ func (r *reaching) check() error {
 		return usage("write sudo or doas", "--become-method cannot be %q", r.BecomeMethod)
 	}
 	for _, option := range r.SSHOption {
-		if err := eval.CheckSSHOption(option); err != nil {
+		if err := expr.CheckSSHOption(option); err != nil {
 			hint := "write --ssh-option NAME=VALUE, such as ProxyJump=gate"
-			if e, ok := errors.AsType[*eval.HintError](err); ok && strings.Contains(option, "=") {
+			if e, ok := errors.AsType[*expr.HintError](err); ok && strings.Contains(option, "=") {
 				hint = e.Hint
 			}
 			return usage(hint, "--ssh-option: %w", err)

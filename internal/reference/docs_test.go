@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/reference"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -43,7 +43,7 @@ func golden(t *testing.T, name string, page reference.Page) {
 func TestLanguagePages(t *testing.T) {
 	golden(t, "functions.md", reference.Functions(lang.Functions()))
 	golden(t, "facts.md", reference.Facts(host.FactDocs()))
-	golden(t, "options.md", reference.Options(eval.OptionDocs()))
+	golden(t, "options.md", reference.Options(expr.OptionDocs()))
 	golden(t, "words.md", reference.Words(syntax.WordDocs()))
 }
 

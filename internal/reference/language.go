@@ -6,20 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // Functions is the page of all functions, by groups.
-func Functions(docs []eval.FunctionDoc) Page {
+func Functions(docs []expr.FunctionDoc) Page {
 	p := Page{Title: "Functions", Summary: "They have the names and the order of arguments of Terraform's, as far as it has them. None depends on the clock, on chance or on the controller's environment."}
-	files := eval.ExampleFiles()
+	files := expr.ExampleFiles()
 	text := "The examples that look at files find these beside the state file:"
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text += fmt.Sprintf(" %s, which holds %s;", code(name), code(strings.TrimSpace(files[name])))
 	}
 	p.add("", Block{Text: strings.TrimSuffix(text, ";") + "."})
-	groups := map[string][]eval.FunctionDoc{}
+	groups := map[string][]expr.FunctionDoc{}
 	for _, f := range docs {
 		groups[f.Group] = append(groups[f.Group], f)
 	}
@@ -33,17 +33,17 @@ func Functions(docs []eval.FunctionDoc) Page {
 	return p
 }
 
-func example(f eval.FunctionDoc) string {
+func example(f expr.FunctionDoc) string {
 	return code(f.Example.Expression) + " is " + code(f.Example.Value)
 }
 
 // Function is the page of one function.
-func Function(f eval.FunctionDoc) Page {
+func Function(f expr.FunctionDoc) Page {
 	p := Page{Title: f.Signature, Summary: sentence(f.Doc)}
 	text := f.Example.Expression + "\n→ " + f.Example.Value
-	for _, name := range slices.Sorted(maps.Keys(eval.ExampleFiles())) {
+	for _, name := range slices.Sorted(maps.Keys(expr.ExampleFiles())) {
 		if strings.Contains(f.Example.Expression, `"`+name+`"`) {
-			text += fmt.Sprintf("\n\nwhere the file %s holds\n%s", name, strings.TrimSpace(eval.ExampleFiles()[name]))
+			text += fmt.Sprintf("\n\nwhere the file %s holds\n%s", name, strings.TrimSpace(expr.ExampleFiles()[name]))
 		}
 	}
 	p.add("Example", Block{Code: text, Plain: true})
@@ -59,7 +59,7 @@ func sentence(phrase string) string {
 }
 
 // Options is the page of all options.
-func Options(docs []eval.OptionDoc) Page {
+func Options(docs []expr.OptionDoc) Page {
 	p := Page{Title: "Options", Summary: "Options say when something runs, and how: they stand on parts, states, runs, blocks and components beside what these have of their own. Those of a part at the top level of a site may be a state's as well."}
 	t := &Table{Head: []string{"option", "type", ""}}
 	for _, o := range docs {
@@ -72,7 +72,7 @@ func Options(docs []eval.OptionDoc) Page {
 	return p
 }
 
-func places(o eval.OptionDoc) string {
+func places(o expr.OptionDoc) string {
 	if o.Block {
 		return fmt.Sprintf("A block within a %s.", strings.Join(o.Places, ", "))
 	}
@@ -80,7 +80,7 @@ func places(o eval.OptionDoc) string {
 }
 
 // Option is the page of one option.
-func Option(o eval.OptionDoc) Page {
+func Option(o expr.OptionDoc) Page {
 	p := Page{Title: o.Name, Summary: o.Doc}
 	p.add("", Block{Text: places(o)})
 	p.add("Example", Block{Code: o.Example})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -30,12 +30,12 @@ func Overview(registry *states.Registry, components []Named) Page {
 	for _, w := range syntax.WordDocs() {
 		words = append(words, w.Name)
 	}
-	for _, o := range eval.OptionDocs() {
+	for _, o := range expr.OptionDocs() {
 		options = append(options, o.Name)
 	}
 	p.add("Words", Block{Text: strings.Join(words, ", ")})
 	p.add("Options", Block{Text: strings.Join(options, ", ")})
-	p.add("Functions", Block{Text: fmt.Sprintf("tenet doc functions lists %d.", len(eval.FunctionDocs()))})
+	p.add("Functions", Block{Text: fmt.Sprintf("tenet doc functions lists %d.", len(expr.FunctionDocs()))})
 	p.add("Facts", Block{Text: "tenet doc facts lists what is known about a machine; tenet facts shows it."})
 	return p
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -26,14 +26,14 @@ func orComputed(s Schema) Schema { return Schema{"anyOf": []any{s, computed()}} 
 // SiteSchema is the schema of state files in HCL's JSON syntax (*.hcl.json), for
 // editors.
 func SiteSchema(registry *states.Registry) Schema {
-	g := &schemas{shapes: syntax.NewShapes(registry), defs: Schema{}, docs: map[string]string{}, options: map[string]eval.OptionDoc{}}
+	g := &schemas{shapes: syntax.NewShapes(registry), defs: Schema{}, docs: map[string]string{}, options: map[string]expr.OptionDoc{}}
 	for _, w := range syntax.WordDocs() {
 		g.docs[w.Name] = w.Doc
 		for _, a := range w.Attributes {
 			g.docs[w.Name+"."+a.Name] = a.Doc
 		}
 	}
-	for _, o := range eval.OptionDocs() {
+	for _, o := range expr.OptionDocs() {
 		g.options[o.Name] = o
 	}
 	root := g.body("site file", g.shapes.Root, nil)

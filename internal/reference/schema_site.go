@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -16,7 +16,7 @@ type schemas struct {
 	shapes  *syntax.Shapes
 	defs    Schema
 	docs    map[string]string // of words, and of their attributes
-	options map[string]eval.OptionDoc
+	options map[string]expr.OptionDoc
 }
 
 // body is the schema of a body: its attributes, and the blocks in it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -119,10 +119,10 @@ func (r *running) comparePart(part *states.Part, want item) {
 
 // nearest is a hint for a name that is not there.
 func nearest(name string, known []string) string {
-	if near := eval.Nearest(name, known); near != "" {
+	if near := expr.Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return eval.Choices(known)
+	return expr.Choices(known)
 }
 
 // shown writes a plain value for people.

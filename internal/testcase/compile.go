@@ -15,7 +15,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules/simulated"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -134,11 +134,11 @@ func (r *running) secret(name string) (string, error) {
 	if value, ok := given[name]; ok {
 		return value, nil
 	}
-	hint := eval.DidYouMean(name, slices.Sorted(maps.Keys(given)))
+	hint := expr.DidYouMean(name, slices.Sorted(maps.Keys(given)))
 	if hint == "" {
 		hint = fmt.Sprintf("write secrets = { %q = \"…\" } into the case", name)
 	}
-	return "", &eval.HintError{Message: fmt.Sprintf("the case has no secret %q", name), Hint: hint}
+	return "", &expr.HintError{Message: fmt.Sprintf("the case has no secret %q", name), Hint: hint}
 }
 
 func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
@@ -146,7 +146,7 @@ func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
 	hint := ""
 	for name := range the[map[string]any](r.c.block, "facts") {
 		if !slices.Contains(known, name) && hint == "" {
-			hint = eval.DidYouMean(name, known)
+			hint = expr.DidYouMean(name, known)
 		}
 	}
 	return diag.Diagnostic{Summary: err.Error(), Hint: hint, Range: r.c.block.fields["facts"].at}
@@ -167,7 +167,7 @@ func (r *running) vars() ([]byte, error) {
 		if !states.IsIdentifier(name) {
 			return nil, fmt.Errorf("%q is no name of a variable", name)
 		}
-		v, err := eval.Value(given[name])
+		v, err := expr.Value(given[name])
 		if err != nil {
 			return nil, fmt.Errorf("the value of %s: %w", name, err)
 		}

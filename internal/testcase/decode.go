@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // block is a block of a case's file, checked against its shape.
@@ -77,21 +77,21 @@ type decoder struct {
 }
 
 func (d *decoder) errorf(at hcl.Range, hint, format string, args ...any) {
-	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(format, args...), Hint: hint, Range: eval.Range(at)})
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(format, args...), Hint: hint, Range: expr.Range(at)})
 }
 
 // parse reads a file. Nil: it is no HCL, and the list says why.
 func (d *decoder) parse() *hclsyntax.Body {
-	if err := eval.CheckUTF8(d.file, d.src); err != nil {
+	if err := expr.CheckUTF8(d.file, d.src); err != nil {
 		d.list.Add(*err)
 		return nil
 	}
-	if err := eval.CheckNesting(d.file, d.src, false, eval.DefaultMaxNesting); err != nil {
+	if err := expr.CheckNesting(d.file, d.src, false, expr.DefaultMaxNesting); err != nil {
 		d.list.Add(*err)
 		return nil
 	}
 	parsed, diags := hclsyntax.ParseConfig(d.src, d.file, hcl.InitialPos)
-	d.list.Add(eval.FromHCL(diags)...)
+	d.list.Add(expr.FromHCL(diags)...)
 	if diags.HasErrors() || parsed == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (d *decoder) body(from *hclsyntax.Body, s *shape, into *block) {
 			continue
 		}
 		if value, ok := d.value(a.Expr, k); ok {
-			into.fields[a.Name] = field{value, eval.Range(a.Expr.Range()), eval.Range(a.NameRange)}
+			into.fields[a.Name] = field{value, expr.Range(a.Expr.Range()), expr.Range(a.NameRange)}
 		}
 	}
 	seen := map[string]diag.Range{}
@@ -121,7 +121,7 @@ func (d *decoder) body(from *hclsyntax.Body, s *shape, into *block) {
 			d.unknownBlock(b, s)
 			continue
 		}
-		inner := &block{word: b.Type, at: eval.Range(b.DefRange())}
+		inner := &block{word: b.Type, at: expr.Range(b.DefRange())}
 		if !d.labels(b, inside, inner) {
 			continue
 		}
@@ -154,7 +154,7 @@ func (d *decoder) labels(b *hclsyntax.Block, s *shape, into *block) bool {
 }
 
 func (d *decoder) unknownAttribute(a *hclsyntax.Attribute, s *shape) {
-	hint := eval.DidYouMean(a.Name, s.names())
+	hint := expr.DidYouMean(a.Name, s.names())
 	if _, isBlock := s.blocks[a.Name]; isBlock {
 		hint = fmt.Sprintf("it is a block: write %s { … } without \"=\"", a.Name)
 	}
@@ -165,7 +165,7 @@ func (d *decoder) unknownAttribute(a *hclsyntax.Attribute, s *shape) {
 }
 
 func (d *decoder) unknownBlock(b *hclsyntax.Block, s *shape) {
-	hint := eval.DidYouMean(b.Type, s.words())
+	hint := expr.DidYouMean(b.Type, s.words())
 	if _, isAttribute := s.fields[b.Type]; isAttribute {
 		hint = fmt.Sprintf("it is an attribute: write %s = …", b.Type)
 	}

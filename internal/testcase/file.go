@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules/simulated"
 )
 
@@ -73,7 +73,7 @@ func names(site fs.FS) ([]string, error) {
 // nevertheless.
 func Read(site fs.FS, only ...string) (*Cases, diag.List) {
 	cases := &Cases{sources: map[string][]byte{}, tested: map[string]bool{}}
-	files, list := eval.NewFiles(site), diag.List{}
+	files, list := expr.NewFiles(site), diag.List{}
 	all, err := names(site)
 	if err != nil {
 		list.Add(diag.Diagnostic{Summary: "the cases cannot be read: " + err.Error(), Hint: "put them into " + Dir + "/*.hcl beside the site"})
@@ -86,7 +86,7 @@ func Read(site fs.FS, only ...string) (*Cases, diag.List) {
 		src, err := files.Bytes(Dir, name)
 		at := path.Join(Dir, name)
 		if err != nil {
-			list.Add(eval.Diagnose(err, diag.Range{File: at}))
+			list.Add(expr.Diagnose(err, diag.Range{File: at}))
 			continue
 		}
 		cases.sources[at] = src
@@ -238,8 +238,8 @@ func (d *decoder) locals(body *hclsyntax.Body) {
 		}
 		for _, a := range inOrder(b.Body.Attributes) {
 			if first := all[a.Name]; first != nil {
-				d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("local.%s is there twice", a.Name), Range: eval.Range(a.NameRange),
-					Hint: "give each a name of its own", Related: []diag.Related{{Message: "here first", Range: eval.Range(first.NameRange)}}})
+				d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("local.%s is there twice", a.Name), Range: expr.Range(a.NameRange),
+					Hint: "give each a name of its own", Related: []diag.Related{{Message: "here first", Range: expr.Range(first.NameRange)}}})
 				continue
 			}
 			all[a.Name] = a

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/states"
 )
@@ -26,7 +26,7 @@ func (r *running) golden(want *block, make func(name string) ([]byte, error)) {
 		r.fail(Failure{Message: fmt.Sprintf("the golden file %s cannot be made: %v", full, err), Range: at})
 		return
 	}
-	have, err := eval.NewFiles(r.site()).Bytes(Dir, name)
+	have, err := expr.NewFiles(r.site()).Bytes(Dir, name)
 	switch {
 	case err == nil && bytes.Equal(have, got):
 	case r.o.Update != nil:

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules/simulated"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -98,9 +98,9 @@ func (r *running) attributes(m *states.Module, b *block) map[string]any {
 		}
 		v := f.value
 		if s, isPath := v.(string); isPath && a.Kind == states.KindSource {
-			source, err := eval.NewFiles(r.site()).Source(Dir, s)
+			source, err := expr.NewFiles(r.site()).Source(Dir, s)
 			if err != nil {
-				r.diagnostics.Add(eval.Diagnose(err, f.at))
+				r.diagnostics.Add(expr.Diagnose(err, f.at))
 				continue
 			}
 			v = source

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -36,7 +36,7 @@ func (d *decoder) value(e hclsyntax.Expression, k kind) (any, bool) {
 	out, err := convertTo(v, k)
 	if err != nil {
 		hint := ""
-		if hinted, ok := errors.AsType[*eval.HintError](err); ok {
+		if hinted, ok := errors.AsType[*expr.HintError](err); ok {
 			hint = hinted.Hint
 		}
 		d.errorf(e.Range(), hint, "%s", err)
@@ -48,7 +48,7 @@ func (d *decoder) value(e hclsyntax.Expression, k kind) (any, bool) {
 // evaluate gives the value of an expression, without marks.
 func (d *decoder) evaluate(e hclsyntax.Expression) (cty.Value, bool) {
 	v, diags := e.Value(d.ctx)
-	d.list.Add(eval.FromHCL(diags)...)
+	d.list.Add(expr.FromHCL(diags)...)
 	if diags.HasErrors() {
 		return cty.DynamicVal, false
 	}
@@ -69,7 +69,7 @@ func convertTo(v cty.Value, k kind) (any, error) {
 		return textOf(v)
 	case flag:
 		if v.Type() != cty.Bool {
-			return nil, &eval.HintError{Message: "true or false is needed here", Hint: "write true or false, without quotes"}
+			return nil, &expr.HintError{Message: "true or false is needed here", Hint: "write true or false, without quotes"}
 		}
 		return v.True(), nil
 	case number:
@@ -86,7 +86,7 @@ func convertTo(v cty.Value, k kind) (any, error) {
 	case plain:
 		return plainOf(v)
 	case anyValue:
-		return eval.Plain(v)
+		return expr.Plain(v)
 	}
 	return convertWord(v, k)
 }
@@ -110,7 +110,7 @@ func convertWord(v cty.Value, k kind) (any, error) {
 	case fileMode:
 		mode, err := states.ParseMode(s)
 		if err != nil || v.Type() != cty.String {
-			return nil, &eval.HintError{Message: "a mode is a string of octal digits", Hint: `write "0644"`}
+			return nil, &expr.HintError{Message: "a mode is a string of octal digits", Hint: `write "0644"`}
 		}
 		return mode, nil
 	case pattern:
@@ -120,8 +120,8 @@ func convertWord(v cty.Value, k kind) (any, error) {
 		return []*regexp.Regexp{p}, err
 	case untilWord:
 		if s != untilRun && s != untilPlan && s != untilApply {
-			return nil, &eval.HintError{Message: fmt.Sprintf("a case ends after run, plan or apply, not after %q", s),
-				Hint: eval.DidYouMean(s, []string{untilRun, untilPlan, untilApply})}
+			return nil, &expr.HintError{Message: fmt.Sprintf("a case ends after run, plan or apply, not after %q", s),
+				Hint: expr.DidYouMean(s, []string{untilRun, untilPlan, untilApply})}
 		}
 	}
 	return s, nil
@@ -136,14 +136,14 @@ func textOf(v cty.Value) (string, error) {
 	}
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || !v.Type().IsPrimitiveType() {
-		return "", &eval.HintError{Message: "text is needed here, not " + v.Type().FriendlyName(), Hint: "put it in quotes"}
+		return "", &expr.HintError{Message: "text is needed here, not " + v.Type().FriendlyName(), Hint: "put it in quotes"}
 	}
 	return s.AsString(), nil
 }
 
 func textsOf(v cty.Value) ([]string, error) {
 	if !v.CanIterateElements() || v.Type().IsMapType() || v.Type().IsObjectType() {
-		return nil, &eval.HintError{Message: "a list of texts is needed here", Hint: `write ["a", "b"]`}
+		return nil, &expr.HintError{Message: "a list of texts is needed here", Hint: `write ["a", "b"]`}
 	}
 	out := []string{}
 	for _, e := range v.Elements() {
@@ -158,7 +158,7 @@ func textsOf(v cty.Value) ([]string, error) {
 
 func textMapOf(v cty.Value) (map[string]string, error) {
 	if !v.Type().IsMapType() && !v.Type().IsObjectType() {
-		return nil, &eval.HintError{Message: "an object of texts is needed here", Hint: `write { "NAME" = "text" }`}
+		return nil, &expr.HintError{Message: "an object of texts is needed here", Hint: `write { "NAME" = "text" }`}
 	}
 	out := map[string]string{}
 	for key, e := range v.Elements() {
@@ -172,13 +172,13 @@ func textMapOf(v cty.Value) (map[string]string, error) {
 }
 
 func plainOf(v cty.Value) (map[string]any, error) {
-	p, err := eval.Plain(v)
+	p, err := expr.Plain(v)
 	if err != nil {
 		return nil, err
 	}
 	m, ok := p.(map[string]any)
 	if !ok {
-		return nil, &eval.HintError{Message: "an object is needed here", Hint: "write { NAME = VALUE }"}
+		return nil, &expr.HintError{Message: "an object is needed here", Hint: "write { NAME = VALUE }"}
 	}
 	return m, nil
 }
@@ -197,7 +197,7 @@ func patternsOf(v cty.Value) ([]*regexp.Regexp, error) {
 func compile(s string) (*regexp.Regexp, error) {
 	p, err := regexp.Compile(s)
 	if err != nil {
-		return nil, &eval.HintError{Message: fmt.Sprintf("%q is no regular expression: %v", s, strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
+		return nil, &expr.HintError{Message: fmt.Sprintf("%q is no regular expression: %v", s, strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
 			Hint: `write \\ before a character that has a meaning, such as \\[ or \\(`}
 	}
 	return p, nil
@@ -218,14 +218,14 @@ func (d *decoder) addressList(e hclsyntax.Expression) (any, bool) {
 		}
 		out := []item{}
 		for _, s := range list {
-			out = append(out, item{key: s, at: eval.Range(e.Range())})
+			out = append(out, item{key: s, at: expr.Range(e.Range())})
 		}
 		return out, true
 	}
 	out, all := []item{}, true
 	for _, e := range tuple.Exprs {
 		key, ok := d.address(e)
-		out, all = append(out, item{key: key, at: eval.Range(e.Range())}), all && ok
+		out, all = append(out, item{key: key, at: expr.Range(e.Range())}), all && ok
 	}
 	return out, all
 }
@@ -240,7 +240,7 @@ func (d *decoder) byAddress(e hclsyntax.Expression, k kind) (any, bool) {
 	out, all := []item{}, true
 	for _, pair := range object.Items {
 		key, ok := d.address(pair.KeyExpr)
-		i := item{key: key, at: eval.Range(pair.KeyExpr.Range())}
+		i := item{key: key, at: expr.Range(pair.KeyExpr.Range())}
 		if ok && slices.ContainsFunc(out, func(other item) bool { return other.key == key }) {
 			d.errorf(pair.KeyExpr.Range(), "write it once", "%s stands twice", key)
 			ok = false
@@ -251,7 +251,7 @@ func (d *decoder) byAddress(e hclsyntax.Expression, k kind) (any, bool) {
 			i.items, ok = d.attributes(pair.ValueExpr)
 		case k == rows:
 			i.value, ok = d.value(pair.ValueExpr, text)
-			i.at = eval.Range(hcl.RangeBetween(pair.KeyExpr.Range(), pair.ValueExpr.Range()))
+			i.at = expr.Range(hcl.RangeBetween(pair.KeyExpr.Range(), pair.ValueExpr.Range()))
 		default:
 			i.value, ok = d.value(pair.ValueExpr, pattern)
 		}
@@ -280,12 +280,12 @@ func (d *decoder) attributes(e hclsyntax.Expression) ([]item, bool) {
 			all = false
 			continue
 		}
-		value, err := eval.Plain(v)
+		value, err := expr.Plain(v)
 		if err != nil {
 			d.errorf(pair.ValueExpr.Range(), "", "%s", err)
 			all = false
 		}
-		out = append(out, item{key: key, at: eval.Range(hcl.RangeBetween(pair.KeyExpr.Range(), pair.ValueExpr.Range())), value: value})
+		out = append(out, item{key: key, at: expr.Range(hcl.RangeBetween(pair.KeyExpr.Range(), pair.ValueExpr.Range())), value: value})
 	}
 	return out, all
 }

@@ -11,7 +11,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/foreign"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -24,13 +24,13 @@ const maxAdvice = 200
 // of several mistakes in one line, the first that is understood.
 func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 	if !diags.HasErrors() {
-		return eval.FromHCL(diags)
+		return expr.FromHCL(diags)
 	}
 	if a, line, ok := foreign.Document(string(src)); ok {
 		d := diag.Diagnostic{Severity: diag.Error, Range: wholeLine(name, src, line)}
 		return diag.List{with(d, a)}
 	}
-	list := eval.FromHCL(withoutNoise(diags))
+	list := expr.FromHCL(withoutNoise(diags))
 	understood := map[int]int{} // line → its indentation
 	for i := range list {
 		line, offset := lineAt(src, list[i].Range.Start.Byte)

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // Format rewrites a file in the canonical layout. JSON is left as it is. A file
@@ -20,7 +20,7 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 	if strings.HasSuffix(name, ".json") {
 		return src, nil
 	}
-	if err := eval.CheckNesting(name, src, false, eval.DefaultMaxNesting); err != nil {
+	if err := expr.CheckNesting(name, src, false, expr.DefaultMaxNesting); err != nil {
 		return src, diag.List{*err}
 	}
 	if _, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos); diags.HasErrors() {

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -31,7 +31,7 @@ func (r *jsonReader) body(e hcl2.Expression, in *syntax.Shape) *syntax.Body {
 	out := &syntax.Body{Src: e.Range()}
 	pairs := hcl2ExprMap(e)
 	if pairs == nil {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is an object", in.What), Range: eval.Range(e.Range()),
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is an object", in.What), Range: expr.Range(e.Range()),
 			Hint: "put it in braces: { … }"})
 		return out
 	}
@@ -68,16 +68,16 @@ func (r *jsonReader) attribute(out *syntax.Body, in *syntax.Shape, name string, 
 		r.twice(name, src, map[string]hcl2.Range{name: first.NameRange})
 		return
 	}
-	expr := r.expression(value, slices.Contains(in.Refs, name))
-	out.Attributes = append(out.Attributes, &syntax.Attribute{Name: name, NameRange: src, Expr: &syntax.Expression{Expression: expr}})
+	x := r.expression(value, slices.Contains(in.Refs, name))
+	out.Attributes = append(out.Attributes, &syntax.Attribute{Name: name, NameRange: src, Expr: &syntax.Expression{Expression: x}})
 }
 
 // twice reports a property that was seen before.
 func (r *jsonReader) twice(name string, src hcl2.Range, seen map[string]hcl2.Range) {
 	if first, ok := seen[name]; ok {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: eval.Range(src),
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: expr.Range(src),
 			Hint:    "give each property once",
-			Related: []diag.Related{{Message: "first given here", Range: eval.Range(first)}}})
+			Related: []diag.Related{{Message: "first given here", Range: expr.Range(first)}}})
 	}
 	seen[name] = src
 }
@@ -99,12 +99,12 @@ func (r *jsonReader) blocks(e hcl2.Expression, head *syntax.Block, labels int, i
 	}
 	pairs := hcl2ExprMap(e)
 	if pairs == nil {
-		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s needs a label", head.Type), Range: eval.Range(e.Range()),
+		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s needs a label", head.Type), Range: expr.Range(e.Range()),
 			Hint: fmt.Sprintf(`write "%s": {"LABEL": {…}}`, head.Type)})
 		return nil
 	}
 	if head.Type == "stage" && len(pairs) > 1 {
-		r.list.Add(diag.Diagnostic{Summary: "the stages have no order, since they are properties of an object", Range: eval.Range(e.Range()),
+		r.list.Add(diag.Diagnostic{Summary: "the stages have no order, since they are properties of an object", Range: expr.Range(e.Range()),
 			Hint: `put them in order: "stage": [{"NAME": {…}}, …]`})
 	}
 	var out []*syntax.Block
@@ -126,7 +126,7 @@ func (r *jsonReader) blocks(e hcl2.Expression, head *syntax.Block, labels int, i
 // since several in one object would have no order.
 func (r *jsonReader) parts(e hcl2.Expression, in *syntax.Shape) []*syntax.Block {
 	wrong := func(e hcl2.Expression, summary string) {
-		r.list.Add(diag.Diagnostic{Summary: summary, Range: eval.Range(e.Range()), Hint: `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`})
+		r.list.Add(diag.Diagnostic{Summary: summary, Range: expr.Range(e.Range()), Hint: `write "parts": [{"TYPE": {"LABEL": {…}}}, …]`})
 	}
 	list := hcl2ExprList(e)
 	if list == nil {
@@ -191,7 +191,7 @@ func (r *jsonReader) expression(e hcl2.Expression, isRef bool) hclsyntax.Express
 		return object
 	}
 	v, diags := e.Value(nil)
-	r.list.Add(eval.FromHCL(diags)...)
+	r.list.Add(expr.FromHCL(diags)...)
 	if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
 		return r.text(v.AsString(), src, isRef)
 	}
@@ -205,8 +205,8 @@ func (r *jsonReader) text(s string, src hcl2.Range, isRef bool) hclsyntax.Expres
 	if !isTemplate && !isRef {
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(s), SrcRange: src}
 	}
-	if err := eval.CheckNesting(src.Filename, []byte(s), isTemplate, r.limit); err != nil {
-		err.Range = eval.Range(src)
+	if err := expr.CheckNesting(src.Filename, []byte(s), isTemplate, r.limit); err != nil {
+		err.Range = expr.Range(src)
 		r.list.Add(*err)
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: src}
 	}
@@ -217,12 +217,12 @@ func (r *jsonReader) text(s string, src hcl2.Range, isRef bool) hclsyntax.Expres
 	if isTemplate {
 		parse = hclsyntax.ParseTemplate
 	}
-	expr, diags := parse([]byte(s), src.Filename, start)
-	r.list.Add(eval.FromHCL(diags)...)
+	x, diags := parse([]byte(s), src.Filename, start)
+	r.list.Add(expr.FromHCL(diags)...)
 	if diags.HasErrors() {
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: src}
 	}
-	return expr
+	return x
 }
 
 // keyOf gives a property's name and place.

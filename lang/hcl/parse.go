@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -21,22 +21,22 @@ func IsSource(name string) bool {
 // Parse reads a file into a body of the shape. Brackets, operators and
 // conditionals may nest as deep as limit.
 func Parse(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit int) (*syntax.Body, diag.List) {
-	if err := eval.CheckUTF8(name, src); err != nil {
+	if err := expr.CheckUTF8(name, src); err != nil {
 		return nil, diag.List{*err}
 	}
 	if strings.HasSuffix(name, ".json") {
-		if err := eval.CheckJSONNesting(name, src, limit); err != nil {
+		if err := expr.CheckJSONNesting(name, src, limit); err != nil {
 			return nil, diag.List{*err}
 		}
 		e, diags := parseJSON(name, src)
 		if diags.HasErrors() {
-			return nil, eval.FromHCL(diags)
+			return nil, expr.FromHCL(diags)
 		}
 		r := &jsonReader{shapes: s, limit: limit}
 		b := r.body(e, in)
 		return b, r.list
 	}
-	pieces, err := eval.SplitSource(name, src, pieceSize, limit)
+	pieces, err := expr.SplitSource(name, src, pieceSize, limit)
 	if err != nil {
 		return nil, diag.List{*err}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"pgregory.net/rapid"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // TestPieces demands that a source parsed line by line, wherever nothing is
@@ -19,7 +19,7 @@ func TestPieces(t *testing.T) {
 		"d = [\n", "]\n", "(", ")", "\"", "${", "}", "\n", "\r\n", "e \"l\" \"m\" {}\n", "f = \"x${\"}\"}y\"\n", "<<-F\n", "F\n", "é", "//", "\\", "%{", "="}
 	rapid.Check(t, func(t *rapid.T) {
 		src := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(lines), 1, 12).Draw(t, "lines"), ""))
-		pieces, deep := eval.SplitSource("f", src, 1, 100)
+		pieces, deep := expr.SplitSource("f", src, 1, 100)
 		if deep != nil {
 			t.Fatal(deep)
 		}

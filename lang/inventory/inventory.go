@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // Inventory is what was read.
@@ -20,7 +20,7 @@ type Inventory struct {
 type Host struct {
 	// Host says how it is reached, and to which groups it belongs, those around its
 	// groups included. Its address is the name where none is given.
-	eval.Host
+	expr.Host
 	// Levels are the values that its groups and it itself give, lowest precedence
 	// first.
 	Levels []Level
@@ -35,7 +35,7 @@ type Level struct {
 // Item is one value.
 type Item struct {
 	Name  string
-	Value any // plain: see eval.Value
+	Value any // plain: see expr.Value
 	Range diag.Range
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // isOwn tells our own form from Ansible's: it has hosts and groups at its top, and
@@ -87,7 +87,7 @@ func (t *tree) ownEntry(n *node, what string, vars, settings map[string]value, g
 		v := n.values[k.name]
 		switch {
 		case !slices.Contains(known, k.name):
-			t.errorAt(k.src, cmp.Or(eval.DidYouMean(k.name, known), eval.Choices(known), "put values for variables into vars"), "%s has no %q", what, k.name)
+			t.errorAt(k.src, cmp.Or(expr.DidYouMean(k.name, known), expr.Choices(known), "put values for variables into vars"), "%s has no %q", what, k.name)
 		case v.isNull():
 		case k.name == "vars":
 			for name, x := range t.vars(v, what) {
@@ -157,22 +157,22 @@ func (t *tree) ownSetting(h *Host, name string, v value) {
 		t.labels(h, v)
 		return
 	case "address":
-		h.Address, err = given, eval.CheckAddress(given)
+		h.Address, err = given, expr.CheckAddress(given)
 	case "user":
-		h.User, err = given, eval.CheckUser(given)
+		h.User, err = given, expr.CheckUser(given)
 	case "executor":
-		h.Executor, err = given, choice(name, given, eval.Executors())
+		h.Executor, err = given, choice(name, given, expr.Executors())
 	case "runner_cache":
-		h.RunnerCache, err = given, eval.CheckRunnerCache(given)
+		h.RunnerCache, err = given, expr.CheckRunnerCache(given)
 	case "become_method":
-		h.BecomeMethod, err = given, choice(name, given, eval.BecomeMethods())
+		h.BecomeMethod, err = given, choice(name, given, expr.BecomeMethods())
 	}
 	if !isText && name != "become" {
 		t.errorAt(v.src, "write a text", "%s is a text", name)
 		return
 	}
 	if err != nil {
-		t.list.Add(eval.Diagnose(err, v.src))
+		t.list.Add(expr.Diagnose(err, v.src))
 	}
 }
 
@@ -180,14 +180,14 @@ func choice(name, text string, known []string) error {
 	if slices.Contains(known, text) {
 		return nil
 	}
-	return &eval.HintError{Message: name + " cannot be " + text, Hint: cmp.Or(eval.DidYouMean(text, known), eval.Choices(known))}
+	return &expr.HintError{Message: name + " cannot be " + text, Hint: cmp.Or(expr.DidYouMean(text, known), expr.Choices(known))}
 }
 
 func becomeUser(plain any) (string, error) {
-	if v, err := eval.Value(plain); err == nil && plain != nil {
-		return eval.BecomeUser(v)
+	if v, err := expr.Value(plain); err == nil && plain != nil {
+		return expr.BecomeUser(v)
 	}
-	return "", &eval.HintError{Message: "become cannot be this", Hint: "write true for root, or a user's name"}
+	return "", &expr.HintError{Message: "become cannot be this", Hint: "write true for root, or a user's name"}
 }
 
 // ownList adds roles, the last place of which counts, or options, the first of which
@@ -205,8 +205,8 @@ func (t *tree) ownList(h *Host, name string, v value) {
 		return
 	}
 	for _, option := range names {
-		if err := eval.CheckSSHOption(option); err != nil {
-			t.list.Add(eval.Diagnose(err, v.src))
+		if err := expr.CheckSSHOption(option); err != nil {
+			t.list.Add(expr.Diagnose(err, v.src))
 		}
 	}
 	h.SSHOptions = append(names, h.SSHOptions...)

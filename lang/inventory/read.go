@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // Parse reads what a program prints about hosts: JSON of our own form, or that of
@@ -18,7 +18,7 @@ import (
 func Parse(name string, data []byte) (*Inventory, diag.List) {
 	t := newTree()
 	s := newSource(name, data)
-	if err := eval.CheckUTF8(name, data); err != nil {
+	if err := expr.CheckUTF8(name, data); err != nil {
 		return &Inventory{}, diag.List{*err}
 	}
 	n := t.json(s)
@@ -95,7 +95,7 @@ func (r *reader) bytes(name string) ([]byte, bool) {
 		r.errorAt(newSource(name, data).line(1), fmt.Sprintf(`run it: command = ["./%s", "--list"]`, name), "this is a program, and no inventory")
 		return nil, false
 	}
-	if err := eval.CheckUTF8(name, data); err != nil {
+	if err := expr.CheckUTF8(name, data); err != nil {
 		r.list.Add(*err)
 		return nil, false
 	}

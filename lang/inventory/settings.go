@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // settings reads what Ansible's own variables say about a host.
@@ -55,11 +55,11 @@ func (t *tree) ansibleSettings(h *Host, vars map[string]value) bool {
 		}
 	}
 	if address, v, ok := s.text("ansible_host", "ansible_ssh_host"); ok {
-		s.check(eval.CheckAddress(address), v)
+		s.check(expr.CheckAddress(address), v)
 		h.Address = address
 	}
 	if user, v, ok := s.text("ansible_user", "ansible_ssh_user"); ok {
-		s.check(eval.CheckUser(user), v)
+		s.check(expr.CheckUser(user), v)
 		h.User = user
 	}
 	if port, v, ok := s.text("ansible_port", "ansible_ssh_port"); ok {
@@ -81,7 +81,7 @@ func (t *tree) port(text string, v value) int {
 
 func (s *settings) check(err error, v value) {
 	if err != nil {
-		s.list.Add(eval.Diagnose(err, v.src))
+		s.list.Add(expr.Diagnose(err, v.src))
 	}
 }
 
@@ -93,12 +93,12 @@ func (s *settings) becoming() {
 	}
 	s.host.Become = "root"
 	if user, v, ok := s.text("ansible_become_user"); ok {
-		s.check(eval.CheckUser(user), v)
+		s.check(expr.CheckUser(user), v)
 		s.host.Become = user
 	}
 	if method, v, ok := s.text("ansible_become_method"); ok {
 		method = method[strings.LastIndex(method, ".")+1:]
-		if !slices.Contains(eval.BecomeMethods(), method) {
+		if !slices.Contains(expr.BecomeMethods(), method) {
 			s.warn(v.src, "write sudo or doas", "the host %s becomes %s by %s, which is not possible here: sudo is taken", s.host.Name, s.host.Become, method)
 			return
 		}
@@ -126,8 +126,8 @@ func (s *settings) sshOptions() {
 			s.errorAt(v.src, "put quotes around a value that holds spaces", "%s of the host %s cannot be read: %v", name, s.host.Name, err)
 		}
 		for _, option := range options {
-			if err := eval.CheckSSHOption(option); err != nil {
-				d := eval.Diagnose(err, v.src)
+			if err := expr.CheckSSHOption(option); err != nil {
+				d := expr.Diagnose(err, v.src)
 				d.Severity, d.Detail = diag.Warning, "It is left out."
 				s.list.Add(d)
 				continue
@@ -143,7 +143,7 @@ func (s *settings) sshOptions() {
 			file = strconv.Quote(file)
 		}
 		option := "IdentityFile=" + file
-		s.check(eval.CheckSSHOption(option), v)
+		s.check(expr.CheckSSHOption(option), v)
 		s.host.SSHOptions = append(s.host.SSHOptions, option)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -55,7 +55,7 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 	names := slices.Clone(in.Attributes)
 	what := in.What
 	if module != nil {
-		what = eval.Article(module.Name)
+		what = expr.Article(module.Name)
 		for _, m := range module.Attributes {
 			if !m.Out {
 				names = append(names, m.Name)
@@ -74,7 +74,7 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 		d.errorAt(a.NameRange, "", "the option %s cannot stand on %s", a.Name, what)
 		d.hint(placesOf(d.shapes.Options[a.Name]))
 	default:
-		d.errorAt(a.NameRange, eval.DidYouMean(a.Name, names), "%s has no attribute %q", what, a.Name)
+		d.errorAt(a.NameRange, expr.DidYouMean(a.Name, names), "%s has no attribute %q", what, a.Name)
 		switch {
 		case module != nil:
 			d.hint(fmt.Sprintf("tenet doc %s lists its attributes", module.Name))
@@ -92,12 +92,12 @@ func (d *decoder) hint(text string) {
 	last.Hint = cmp.Or(last.Hint, text)
 }
 
-func placesOf(o *eval.Option) string {
+func placesOf(o *expr.Option) string {
 	var names []string
 	for _, p := range []struct {
-		on   eval.Place
+		on   expr.Place
 		name string
-	}{{eval.OnPart, "parts"}, {eval.OnState, "states"}, {eval.OnRun, "runs"}, {eval.OnBlock, "blocks"}, {eval.OnComponent, "components"}} {
+	}{{expr.OnPart, "parts"}, {expr.OnState, "states"}, {expr.OnRun, "runs"}, {expr.OnBlock, "blocks"}, {expr.OnComponent, "components"}} {
 		if o.On&p.on != 0 {
 			names = append(names, p.name)
 		}
@@ -117,13 +117,13 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 	case known:
 		d.errorAt(b.TypeRange, outside(b.Type, in, d.shapes), "%s cannot stand within %s", b.Type, in.What)
 	case in.Parts:
-		hint := cmp.Or(eval.DidYouMean(b.Type, names), "tenet doc lists all types of parts")
+		hint := cmp.Or(expr.DidYouMean(b.Type, names), "tenet doc lists all types of parts")
 		d.errorAt(b.TypeRange, hint, "there is no type of part or declaration %q", b.Type)
 	case module != nil:
-		d.errorAt(b.TypeRange, cmp.Or(eval.DidYouMean(b.Type, names), fmt.Sprintf("tenet doc %s lists its attributes", module.Name)),
-			"%s has no block %q", eval.Article(module.Name), b.Type)
+		d.errorAt(b.TypeRange, cmp.Or(expr.DidYouMean(b.Type, names), fmt.Sprintf("tenet doc %s lists its attributes", module.Name)),
+			"%s has no block %q", expr.Article(module.Name), b.Type)
 	default:
-		d.errorAt(b.TypeRange, cmp.Or(eval.DidYouMean(b.Type, names), "leave it out"), "%s has no block %q", in.What, b.Type)
+		d.errorAt(b.TypeRange, cmp.Or(expr.DidYouMean(b.Type, names), "leave it out"), "%s has no block %q", in.What, b.Type)
 	}
 }
 
@@ -157,7 +157,7 @@ func (d *decoder) identifier(b *syntax.Block) bool {
 	}
 	if !states.IsIdentifier(name) {
 		d.errorAt(b.LabelRanges[0], "use letters, digits, _ and -, and begin with a letter",
-			"%q is no name for %s", name, eval.Article(b.Type))
+			"%q is no name for %s", name, expr.Article(b.Type))
 		return false
 	}
 	return true

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -58,7 +58,7 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 	d.common(out, b.Body)
 	out.kind, out.args = states.BlockKind, b.Body.Attribute("vars")
 	out.component = emptyProgram(d.site)
-	out.entry.Component = &eval.ComponentEntry{Names: out.component.names, Open: true}
+	out.entry.Component = &expr.ComponentEntry{Names: out.component.names, Open: true}
 	source := b.Body.Attribute("source")
 	if source == nil || isNull(source) {
 		d.errorAt(b.Header, `add source = "./DIR", or "std/NAME"`, "%s has no source", out.base)
@@ -71,7 +71,7 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 		}
 		out.component = inner
 		inner.inputHints(d.list[before:checked], b.Body)
-		out.entry.Component = &eval.ComponentEntry{Names: inner.names, Open: inner.broken || inner.dir.Scripts != nil,
+		out.entry.Component = &expr.ComponentEntry{Names: inner.names, Open: inner.broken || inner.dir.Scripts != nil,
 			Outputs: slices.Sorted(maps.Keys(inner.outputs))}
 	})
 }
@@ -99,7 +99,7 @@ func (p *Program) inputHints(list diag.List, b *syntax.Body) {
 
 // emptyProgram stands for a component whose directory could not be read.
 func emptyProgram(of *Program) *Program {
-	names := eval.NewNamespace(func(name string) bool { return of.options.Registry.Lookup(name) != nil })
+	names := expr.NewNamespace(func(name string) bool { return of.options.Registry.Lookup(name) != nil })
 	names.Modules = of.options.Registry.Lookup
 	return &Program{dir: &Directory{Name: of.dir.Name, FS: of.dir.FS}, options: of.options, shapes: of.shapes,
 		names: names, components: of.components, broken: true}
@@ -114,7 +114,7 @@ func (d *decoder) open(source string, src hcl2.Range) *Program {
 	}
 	dir, err := d.site.options.Open(d.site.dir.Name, source)
 	if err != nil {
-		d.list.Add(eval.Diagnose(err, at(src)))
+		d.list.Add(expr.Diagnose(err, at(src)))
 		return nil
 	}
 	if i := slices.Index(d.site.within, dir.Name); i >= 0 {
@@ -188,7 +188,7 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 			}
 			unknown := func() {
 				names = inner.site.variableNames()
-				hint := cmp.Or(eval.DidYouMean(item.name, names), eval.Choices(names),
+				hint := cmp.Or(expr.DidYouMean(item.name, names), expr.Choices(names),
 					fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
 				e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
 			}
@@ -276,7 +276,7 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 	for name, out := range in.inner.site.outputs {
 		v := in.inner.late(out.value.Expr, in.inner.root)
 		if out.sensitive {
-			v = v.Mark(eval.Sensitive)
+			v = v.Mark(expr.Sensitive)
 		}
 		values[name] = v
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -18,7 +18,7 @@ type declaration struct {
 	file     string
 	role     string     // the role that it belongs to; empty: none
 	src      hcl2.Range // the header
-	entry    *eval.Entry
+	entry    *expr.Entry
 	forEach  *syntax.Attribute
 	options  []option
 	guards   []guard
@@ -66,7 +66,7 @@ type refList struct {
 
 // option is an option that is given.
 type option struct {
-	*eval.Option
+	*expr.Option
 	given *syntax.Attribute
 }
 
@@ -97,13 +97,13 @@ type param struct {
 	name string
 	src  hcl2.Range
 
-	convert *eval.Variable    // converts values to the type
+	convert *expr.Variable    // converts values to the type
 	given   *syntax.Attribute // the default; nil: none
 }
 
 // variable is a variable as it stands in the source.
 type variable struct {
-	*eval.Variable
+	*expr.Variable
 	given       *syntax.Attribute // the default; nil: none
 	typ         *syntax.Attribute // nil: any
 	doubtful    bool              // something in it is unknown

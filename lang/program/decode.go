@@ -7,7 +7,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -77,7 +77,7 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	}
 	name, _ := label(b)
 	out.base = states.LabelAddress(root, name)
-	out.entry = &eval.Entry{Base: out.base, Range: at(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
+	out.entry = &expr.Entry{Base: out.base, Range: at(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
 	first := d.site.names.Declare(root, name, out.entry)
 	switch {
 	case first == nil:
@@ -118,7 +118,7 @@ func (d *decoder) state(out *declaration, b *syntax.Block) {
 	d.check(b.Body, d.shapes.State, nil)
 	d.common(out, b.Body)
 	if out.entry.Parts == nil {
-		out.entry.Parts = map[string]*eval.PartEntry{}
+		out.entry.Parts = map[string]*expr.PartEntry{}
 	}
 	for _, sub := range b.Body.Blocks {
 		switch {
@@ -201,7 +201,7 @@ func (d *decoder) statePart(out *declaration, b *syntax.Block) {
 		d.duplicate(out.base+"."+p.base, b.Header, at(first.src))
 		return
 	}
-	out.entry.Parts[p.base] = &eval.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil || p.key != nil}
+	out.entry.Parts[p.base] = &expr.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil || p.key != nil}
 	out.parts = append(out.parts, p)
 }
 
@@ -213,7 +213,7 @@ func (d *decoder) part(b *syntax.Block) *part {
 		return nil
 	}
 	wrong := d.check(b.Body, d.shapes.Part, module)
-	p := &part{module: module, label: name, base: eval.PartName(b.Type, name), src: b.Header, key: b.Instance, calls: b.Calls,
+	p := &part{module: module, label: name, base: expr.PartName(b.Type, name), src: b.Header, key: b.Instance, calls: b.Calls,
 		forEach: b.Body.Attribute("for_each"), options: d.options(b.Body), guards: d.guards(b.Body), doubtful: wrong}
 	for _, a := range b.Body.Attributes {
 		if module.Attribute(a.Name) != nil {
@@ -231,7 +231,7 @@ func (d *decoder) topPart(out *declaration, b *syntax.Block, name string) {
 	d.common(out, b.Body)
 	p := &part{module: module, label: name, base: out.base, src: b.Header, doubtful: wrong}
 	out.options = slices.DeleteFunc(out.options, func(o option) bool {
-		if o.On&eval.OnState == 0 {
+		if o.On&expr.OnState == 0 {
 			p.options = append(p.options, o)
 			return true
 		}

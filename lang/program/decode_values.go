@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -57,10 +57,10 @@ func (d *decoder) literal(b *syntax.Body, name string, want cty.Type, set func(c
 		d.errorAt(a.Expr.Range(), "write the value itself, without references and functions", "%s cannot be computed", name)
 	case v.IsNull():
 	case v.Type() != want && want == cty.Bool:
-		d.errorAt(a.Expr.Range(), "write true or false", "%s must be true or false, not %s", name, eval.Kind(v))
+		d.errorAt(a.Expr.Range(), "write true or false", "%s must be true or false, not %s", name, expr.Kind(v))
 	case v.Type() != want:
 		d.errorAt(a.Expr.Range(), fmt.Sprintf("write a %s", want.FriendlyName()),
-			"%s must be a %s, not %s", name, want.FriendlyName(), eval.Kind(v))
+			"%s must be a %s, not %s", name, want.FriendlyName(), expr.Kind(v))
 	default:
 		set(v)
 	}
@@ -71,7 +71,7 @@ func (d *decoder) variable(b *syntax.Block) {
 	if !d.identifier(b) {
 		return
 	}
-	v := &variable{Variable: &eval.Variable{Name: b.Labels[0], Range: at(b.Header)}, given: b.Body.Attribute("default"), typ: b.Body.Attribute("type"), doubtful: wrong}
+	v := &variable{Variable: &expr.Variable{Name: b.Labels[0], Range: at(b.Header)}, given: b.Body.Attribute("default"), typ: b.Body.Attribute("type"), doubtful: wrong}
 	v.Type, v.Defaults = d.typeOf(b.Body)
 	d.literal(b.Body, "description", cty.String, func(x cty.Value) { v.Description = x.AsString() })
 	d.literal(b.Body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })
@@ -104,7 +104,7 @@ func (d *decoder) typeOf(b *syntax.Body) (cty.Type, *typeexpr.Defaults) {
 	}
 	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr.Expression)
 	if diags.HasErrors() {
-		list := eval.FromHCL(diags)
+		list := expr.FromHCL(diags)
 		for i := range list {
 			list[i].Hint = cmp.Or(typeHint(a.Expr.Expression), "write string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) })")
 		}
@@ -137,7 +137,7 @@ func (d *decoder) param(out *declaration, b *syntax.Block) {
 		return
 	}
 	p := &param{name: b.Labels[0], src: b.Header, given: b.Body.Attribute("default")}
-	p.convert = &eval.Variable{Name: p.name, Range: at(b.Header)}
+	p.convert = &expr.Variable{Name: p.name, Range: at(b.Header)}
 	p.convert.Type, p.convert.Defaults = d.typeOf(b.Body)
 	d.literal(b.Body, "description", cty.String, func(cty.Value) {})
 	if first := out.param(p.name); first != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -64,7 +64,7 @@ type State struct {
 // out, and so is what is wrong.
 func (p *Program) Describe(ctx context.Context) Description {
 	if p.dir.Scripts != nil {
-		e := newEvaluation(ctx, p, eval.Target{})
+		e := newEvaluation(ctx, p, expr.Target{})
 		e.begin(false)
 		p = e.site
 	}
@@ -103,7 +103,7 @@ func (p *Program) describeVariable(v *variable) Variable {
 		Sensitive: v.Sensitive, Merge: v.Merge, NoNull: v.NoNull, Range: v.Range}
 	out.TypeText, out.Default = p.written(v.typ), p.written(v.given)
 	if out.TypeText == "" {
-		out.TypeText = eval.TypeName(v.Type)
+		out.TypeText = expr.TypeName(v.Type)
 	}
 	for _, check := range v.validations {
 		if rule := p.message(check.message.Expression); rule != "" {
@@ -114,7 +114,7 @@ func (p *Program) describeVariable(v *variable) Variable {
 }
 
 func (p *Program) describeParam(v *param) Variable {
-	return Variable{Name: v.name, Type: v.convert.Type, TypeText: eval.TypeName(v.convert.Type),
+	return Variable{Name: v.name, Type: v.convert.Type, TypeText: expr.TypeName(v.convert.Type),
 		Default: p.written(v.given), Required: v.given == nil, Range: at(v.src)}
 }
 
@@ -151,7 +151,7 @@ func (p *Program) between(src hcl2.Range) string {
 
 // literalText writes a plain value as the language does.
 func literalText(v cty.Value) string {
-	v, sensitive := eval.Split(v)
+	v, sensitive := expr.Split(v)
 	if sensitive || !v.IsWhollyKnown() {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -23,17 +23,17 @@ import (
 // component declares has its address before it.
 type evaluation struct {
 	ctx    context.Context // scripts end with it
-	target eval.Target
+	target expr.Target
 	list   diag.List
 	facts  map[string]fact
 	host   *hostEntry // nil: the site declares no hosts
 	hosts  []*hostEntry
 	// groupNames are those of the site, which its components see, too.
 	groupNames []string
-	rollout    *eval.Rollout // of the site; nil: it has none
+	rollout    *expr.Rollout // of the site; nil: it has none
 	// someHidden says that there may be hosts which are not known.
 	someHidden bool
-	hostLists  *eval.HostLists // nil until all hosts are evaluated
+	hostLists  *expr.HostLists // nil until all hosts are evaluated
 
 	bases     map[string]*declaration // all that is declared
 	instances map[string]*instance    // by address
@@ -44,7 +44,7 @@ type evaluation struct {
 	// doubtful are bases whose instances, or parts, are not all known.
 	doubtful map[string]bool
 	named    []namedSecret // by scripts
-	vault    *eval.Vault
+	vault    *expr.Vault
 	// sensitive are the sensitive texts in the values of attributes, for what is wrong with them.
 	sensitive map[*syntax.Attribute][]string
 }
@@ -55,8 +55,8 @@ type evaluator struct {
 	site   *Program
 	prefix string // of addresses
 	root   *hcl2.EvalContext
-	parts  eval.Parts
-	given  map[string][]eval.Given // by variable
+	parts  expr.Parts
+	given  map[string][]expr.Given // by variable
 	// of is the component, nil for the site; inputs are the values that it
 	// gives.
 	of     *instance
@@ -79,7 +79,7 @@ type fact struct {
 
 // Evaluate gives the declarations for a target; nil or incomplete when the list
 // holds an error.
-func (p *Program) Evaluate(ctx context.Context, t eval.Target) (*states.Declarations, diag.List) {
+func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarations, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.begin(true)
 	e.expandAll()
@@ -109,23 +109,23 @@ func (e *evaluator) findings() diag.List {
 	return e.vault.Hide(e.list.Sorted())
 }
 
-func newEvaluation(ctx context.Context, p *Program, t eval.Target) *evaluator {
+func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
 	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
 		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{},
-		vault: eval.NewVault(t), sensitive: map[*syntax.Attribute][]string{}}, p, "")
+		vault: expr.NewVault(t), sensitive: map[*syntax.Attribute][]string{}}, p, "")
 }
 
 func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
-	files := eval.NewFilesOf(p.dir.FS, p.dir.Name)
+	files := expr.NewFilesOf(p.dir.FS, p.dir.Name)
 	files.UseVault(of.vault)
-	e := &evaluator{evaluation: of, site: p, prefix: prefix, given: map[string][]eval.Given{}, entered: map[string]bool{}}
+	e := &evaluator{evaluation: of, site: p, prefix: prefix, given: map[string][]expr.Given{}, entered: map[string]bool{}}
 	if p.dir.Scripts != nil {
 		e.scripted = &scripted{}
 	}
 	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
-	e.root.Functions[eval.RefFunction] = e.resolver(nil)
+	e.root.Functions[expr.RefFunction] = e.resolver(nil)
 	e.root.Functions["hosts"] = e.hostsFunction()
-	e.parts = eval.Parts{Files: files, Site: p.options.All, Home: e.home}
+	e.parts = expr.Parts{Files: files, Site: p.options.All, Home: e.home}
 	return e
 }
 
@@ -168,8 +168,8 @@ func (e *evaluator) declarations(ctx context.Context) error {
 	return ctx.Err() // a script may have been stopped in the last of them
 }
 
-func (e *evaluator) resolver(self *eval.Entry) function.Function {
-	return eval.RefResolver(func(steps []eval.Step) (eval.Named, error) {
+func (e *evaluator) resolver(self *expr.Entry) function.Function {
+	return expr.RefResolver(func(steps []expr.Step) (expr.Named, error) {
 		found, err := e.site.names.Find(steps, self)
 		found.Ref = e.absolute(found.Ref)
 		return found, err
@@ -192,20 +192,20 @@ func (e *evaluator) errorAt(r hcl2.Range, hint, summary string, args ...any) {
 // Unknown stands for a value that could not be had; why has been reported.
 func (e *evaluator) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 	v := e.raw(x, ctx)
-	if eval.IsDeferred(v) && !eval.IsWithheld(v) {
+	if expr.IsDeferred(v) && !expr.IsWithheld(v) {
 		e.errorAt(x.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
 			"this must be known before anything runs, and depends on a result")
 		return cty.DynamicVal
 	}
-	v, _ = eval.Settle(v, x.Expression, ctx) // it is known
+	v, _ = expr.Settle(v, x.Expression, ctx) // it is known
 	return v
 }
 
 // late evaluates an expression that may depend on results. What is known only
 // on the host is unknown, and carries how it is computed.
 func (e *evaluator) late(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
-	v, diags := eval.Settle(e.raw(x, ctx), x.Expression, ctx)
-	e.list.Add(eval.FromHCL(diags)...)
+	v, diags := expr.Settle(e.raw(x, ctx), x.Expression, ctx)
+	e.list.Add(expr.FromHCL(diags)...)
 	return v
 }
 
@@ -231,8 +231,8 @@ func (e *evaluator) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty
 		return cty.DynamicVal, false
 	}
 	v = e.value(a.Expr, ctx)
-	e.sensitive[a] = eval.SensitiveTexts(v)
-	return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
+	e.sensitive[a] = expr.SensitiveTexts(v)
+	return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
 }
 
 // provide puts what an expression needs into the root context, and reports
@@ -240,13 +240,13 @@ func (e *evaluator) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty
 func (e *evaluator) provide(n *syntax.Need) bool {
 	if n.Kind == "ref" {
 		if _, ok := e.root.Variables[n.Name]; !ok {
-			e.root.Variables[n.Name] = eval.RefValue(e.absolute(n.Ref))
+			e.root.Variables[n.Name] = expr.RefValue(e.absolute(n.Ref))
 		}
 		return true
 	}
 	if n.Kind == "result" {
 		if _, ok := e.root.Variables[n.Name]; !ok {
-			e.root.Variables[n.Name] = eval.Relocate(n.Value, e.absolute)
+			e.root.Variables[n.Name] = expr.Relocate(n.Value, e.absolute)
 		}
 		return true
 	}
@@ -269,7 +269,7 @@ func (e *evaluator) provide(n *syntax.Need) bool {
 			v = cty.DynamicVal
 		}
 	}
-	return v.IsKnown() || eval.IsWithheld(v) || eval.IsDeferred(v)
+	return v.IsKnown() || expr.IsWithheld(v) || expr.IsDeferred(v)
 }
 
 // local evaluates a local once, and gives its value.
@@ -341,7 +341,7 @@ func (e *evaluator) fact(n *syntax.Need) cty.Value {
 	}
 	v := cty.DynamicVal
 	if f.err == nil {
-		v, f.err = eval.Value(f.value)
+		v, f.err = expr.Value(f.value)
 	}
 	if f.err != nil {
 		e.errorAt(n.Src, "tenet facts lists all facts", "fact.%s: %v", n.Name, f.err)
@@ -354,7 +354,7 @@ func (e *evaluator) fact(n *syntax.Need) cty.Value {
 // home is the acting user's home directory.
 func (e *evaluator) home() (string, error) {
 	if e.target.Facts == nil {
-		return "", &eval.HintError{Message: "~ stands for the fact home, and facts are not known here", Hint: "write the whole path"}
+		return "", &expr.HintError{Message: "~ stands for the fact home, and facts are not known here", Hint: "write the whole path"}
 	}
 	v, err := e.target.Facts("home")
 	if err != nil {
@@ -362,7 +362,7 @@ func (e *evaluator) home() (string, error) {
 	}
 	text, ok := v.(string)
 	if !ok || text == "" {
-		return "", &eval.HintError{Message: "the fact home is not known", Hint: "write the whole path"}
+		return "", &expr.HintError{Message: "the fact home is not known", Hint: "write the whole path"}
 	}
 	return text, nil
 }

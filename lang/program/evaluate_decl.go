@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -114,10 +114,10 @@ func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise b
 	if !ok {
 		return otherwise
 	}
-	v, sensitive := eval.Split(v)
-	b, err := eval.Bool(v)
+	v, sensitive := expr.Split(v)
+	b, err := expr.Bool(v)
 	if sensitive {
-		err = &eval.HintError{Message: fmt.Sprintf("%s cannot depend on a sensitive value", a.Name), Hint: "use a value that may be shown"}
+		err = &expr.HintError{Message: fmt.Sprintf("%s cannot depend on a sensitive value", a.Name), Hint: "use a value that may be shown"}
 	}
 	if err != nil {
 		e.wrongValue(a, err, "write true or false")
@@ -129,7 +129,7 @@ func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise b
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
 func (e *evaluator) wrongValue(a *syntax.Attribute, err error, hint string) {
-	d := eval.Diagnose(eval.Hidden(err, e.sensitive[a]), at(a.Range()))
+	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), at(a.Range()))
 	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
 		d.Hint = hint
@@ -143,7 +143,7 @@ func (e *evaluator) wrongElement(a *syntax.Attribute, i int, err error) {
 	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		src = list.Exprs[i].Range()
 	}
-	d := eval.Diagnose(eval.Hidden(err, e.sensitive[a]), at(src))
+	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), at(src))
 	d.Summary = a.Name + ": " + d.Summary
 	e.list.Add(d)
 }
@@ -156,14 +156,14 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 			continue
 		}
 		v := e.late(o.given.Expr, ctx)
-		if eval.IsDeferred(v) && o.Name == "when" {
+		if expr.IsDeferred(v) && o.Name == "when" {
 			e.lateWhen(&out, o.given, v)
 			continue
 		}
 		if v, ok := e.known(o.given, v); !ok {
 			continue
 		} else if err := o.Set(&out, v); err != nil {
-			for _, err := range eval.Joined(err) {
+			for _, err := range expr.Joined(err) {
 				e.wrongValue(o.given, err, "see the options in the language's description")
 			}
 		}
@@ -194,9 +194,9 @@ func (e *evaluator) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.Re
 	}
 	for _, x := range each {
 		v := e.value(&syntax.Expression{Expression: x, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
-		refs, err := eval.Refs(v, at(x.Range()))
+		refs, err := expr.Refs(v, at(x.Range()))
 		if err != nil {
-			d := eval.Diagnose(err, at(x.Range()))
+			d := expr.Diagnose(err, at(x.Range()))
 			d.Summary = a.Name + ": " + d.Summary
 			e.list.Add(d)
 		}
@@ -219,20 +219,20 @@ func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaratio
 		}
 		out.Command = argv
 	}
-	out.WouldChange = eval.SortRefs(e.refs(g.wouldChange, ctx))
+	out.WouldChange = expr.SortRefs(e.refs(g.wouldChange, ctx))
 	return out
 }
 
 // errSensitiveGuard refuses what plans and records would show.
 func errSensitiveGuard() error {
-	return &eval.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
+	return &expr.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
 }
 
 func guardCommand(v cty.Value) ([]string, error) {
-	if _, sensitive := eval.Split(v); sensitive {
+	if _, sensitive := expr.Split(v); sensitive {
 		return nil, errSensitiveGuard()
 	}
-	return eval.Texts(v)
+	return expr.Texts(v)
 }
 
 func (e *evaluator) guardPath(g *states.GuardDeclaration, to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
@@ -240,11 +240,11 @@ func (e *evaluator) guardPath(g *states.GuardDeclaration, to *string, a *syntax.
 	if !ok {
 		return
 	}
-	if _, sensitive := eval.Split(v); sensitive {
+	if _, sensitive := expr.Split(v); sensitive {
 		e.wrongValue(a, errSensitiveGuard(), "")
 		return
 	}
-	text, err := eval.Text(v)
+	text, err := expr.Text(v)
 	if err == nil {
 		text, err = e.parts.HostPath(text)
 	}

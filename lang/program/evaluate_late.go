@@ -4,7 +4,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -12,12 +12,12 @@ import (
 // known reports a value that depends on a result where none may; ok says that
 // it is known and not null.
 func (e *evaluator) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
-	if eval.IsDeferred(v) {
+	if expr.IsDeferred(v) {
 		e.errorAt(a.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
 			"%s must be known before anything runs, and depends on a result", a.Name)
 		return cty.DynamicVal, false
 	}
-	return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
+	return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
 }
 
 // lateWhen makes a guard of a when that only the host can decide.
@@ -35,8 +35,8 @@ func (e *evaluator) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, c
 		return cty.DynamicVal, false
 	}
 	v = e.late(a.Expr, ctx)
-	if !eval.IsDeferred(v) {
-		return v, (v.IsWhollyKnown() || eval.IsWithheld(v)) && !v.IsNull()
+	if !expr.IsDeferred(v) {
+		return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
 	}
 	want := cty.String
 	if a.Name == "command" {
@@ -47,16 +47,16 @@ func (e *evaluator) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, c
 }
 
 func (e *evaluator) lateCondition(g *states.GuardDeclaration, a *syntax.Attribute, v cty.Value, want cty.Type) bool {
-	if _, sensitive := eval.Split(v); sensitive {
-		e.wrongValue(a, &eval.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}, "")
+	if _, sensitive := expr.Split(v); sensitive {
+		e.wrongValue(a, &expr.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}, "")
 		return false
 	}
-	converted, err := eval.Convert(v, want)
+	converted, err := expr.Convert(v, want)
 	if err != nil {
 		e.wrongValue(a, err, "give it a "+want.FriendlyName())
 		return false
 	}
-	x, err := eval.Tree(converted, at(a.Range()))
+	x, err := expr.Tree(converted, at(a.Range()))
 	if err != nil {
 		e.wrongValue(a, err, "compute less of it on the host")
 		return false

@@ -7,7 +7,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -48,7 +48,7 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) (target *in
 	if !v.IsKnown() {
 		return nil, ""
 	}
-	refs, err := eval.Refs(v, at(d.state.Range()))
+	refs, err := expr.Refs(v, at(d.state.Range()))
 	if err != nil {
 		e.wrongValue(d.state, err, "write state = state.NAME")
 		return nil, ""
@@ -91,7 +91,7 @@ func (e *evaluator) runParams(d *declaration, target *instance, ctx *hcl2.EvalCo
 			if p.given != nil {
 				values[p.name] = target.owner.paramDefault(p)
 			}
-		case !v.IsWhollyKnown() && !eval.IsWithheld(v) && !eval.IsDeferred(v):
+		case !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v):
 			values[p.name] = cty.DynamicVal
 		default:
 			values[p.name] = e.paramValue(p, v, src[p.name])
@@ -117,7 +117,7 @@ func (e *evaluator) runArguments(d *declaration, state *declaration, ctx *hcl2.E
 	}
 	for _, item := range items {
 		if state.param(item.name) == nil {
-			hint := cmp.Or(eval.DidYouMean(item.name, names), eval.Choices(names),
+			hint := cmp.Or(expr.DidYouMean(item.name, names), expr.Choices(names),
 				fmt.Sprintf("declare it in the state: param %q { … }", item.name))
 			e.errorAt(item.nameRange, hint, "%s has no param %q", state.base, item.name)
 			continue

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -42,14 +42,14 @@ func (e *evaluator) paramDefault(p *param) cty.Value {
 		return cty.UnknownVal(p.convert.Type)
 	}
 	v := e.late(p.given.Expr, e.root)
-	if !v.IsWhollyKnown() && !eval.IsWithheld(v) && !eval.IsDeferred(v) {
+	if !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v) {
 		return v
 	}
 	return e.paramValue(p, v, p.given.Range())
 }
 
 func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
-	converted, err := p.convert.Resolve([]eval.Given{{Value: v, Range: at(src)}})
+	converted, err := p.convert.Resolve([]expr.Given{{Value: v, Range: at(src)}})
 	if err != nil {
 		err.Summary = fmt.Sprintf("the value of param %q does not fit its type", p.name)
 		err.Hint = strings.Replace(err.Hint, "variable's", "param's", 1)
@@ -71,7 +71,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 		in.each.set(ctx, "each.")
 	}
 	if !d.topLevel {
-		ctx.Functions = map[string]function.Function{eval.RefFunction: e.resolver(d.entry)}
+		ctx.Functions = map[string]function.Function{expr.RefFunction: e.resolver(d.entry)}
 	}
 	out := make([]states.PartDeclaration, 0, len(d.parts))
 	if in.parts == nil {
@@ -96,7 +96,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 
 // part evaluates one instance of a part.
 func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
-	input := eval.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: ".", Doubtful: p.doubtful}
+	input := expr.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: ".", Doubtful: p.doubtful}
 	// A part at top level has the loop of its declaration, and no other.
 	if turn != nil || in.each != nil && !in.decl.topLevel {
 		ctx = partContext(ctx, turn, in.each)
@@ -111,7 +111,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	input.Sensitive = options.Sensitive
 	if !options.LeftOut {
 		for _, a := range p.attributes {
-			input.Attributes = append(input.Attributes, eval.Attribute{
+			input.Attributes = append(input.Attributes, expr.Attribute{
 				Name: a.Name, Value: e.late(a.Expr, ctx), Range: at(a.Range())})
 		}
 	} else {
@@ -154,5 +154,5 @@ func (e *evaluator) absent(p *part, in *instance, own, inherited states.Ensure) 
 		}
 	}
 	e.errorAt(src, fmt.Sprintf("leave ensure out for it, or give it ensure = \"present\": %s", why),
-		"%s cannot be absent", eval.Article(p.module.Name))
+		"%s cannot be absent", expr.Article(p.module.Name))
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // Variables gives the program's variables for a target, sorted by name.
-func (p *Program) Variables(ctx context.Context, t eval.Target) ([]eval.VariableValue, diag.List) {
+func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.VariableValue, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.begin(true)
 	p = e.site
-	var out []eval.VariableValue
+	var out []expr.VariableValue
 	for _, name := range p.variableNames() {
 		v, given := p.variables[name], e.given[name]
 		value := e.root.Variables["var."+name]
-		if len(given) == 0 || !value.IsWhollyKnown() && !eval.IsWithheld(value) {
+		if len(given) == 0 || !value.IsWhollyKnown() && !expr.IsWithheld(value) {
 			continue
 		}
 		described, err := v.Describe(value, given)
 		if err != nil {
-			e.list.Add(eval.Diagnose(err, v.Range))
+			e.list.Add(expr.Diagnose(err, v.Range))
 			continue
 		}
 		out = append(out, described)
@@ -50,7 +50,7 @@ func (e *evaluator) variables() {
 
 // ofComponent says of a component's variable without a value who should give
 // it one.
-func (e *evaluator) ofComponent(d diag.Diagnostic, v *variable, given []eval.Given) diag.Diagnostic {
+func (e *evaluator) ofComponent(d diag.Diagnostic, v *variable, given []expr.Given) diag.Diagnostic {
 	if e.of == nil || len(given) > 0 {
 		return d
 	}
@@ -84,9 +84,9 @@ func (p *Program) anySensitive() bool {
 	return false
 }
 
-func allKnown(given []eval.Given) bool {
-	return !slices.ContainsFunc(given, func(g eval.Given) bool {
-		return !g.Value.IsWhollyKnown() && !eval.IsWithheld(g.Value) && !eval.IsDeferred(g.Value)
+func allKnown(given []expr.Given) bool {
+	return !slices.ContainsFunc(given, func(g expr.Given) bool {
+		return !g.Value.IsWhollyKnown() && !expr.IsWithheld(g.Value) && !expr.IsDeferred(g.Value)
 	})
 }
 
@@ -94,14 +94,14 @@ func allKnown(given []eval.Given) bool {
 func (e *evaluator) collect() {
 	for _, name := range e.site.variableNames() {
 		if v := e.site.variables[name]; v.given != nil {
-			e.give(name, eval.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
+			e.give(name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
 		}
 	}
 	for _, f := range e.site.values {
-		e.valueFile(f.body, eval.LevelSite)
+		e.valueFile(f.body, expr.LevelSite)
 	}
 	for _, x := range e.inputs {
-		e.give(x.name, eval.LevelComponent, x.value, at(x.valueRange))
+		e.give(x.name, expr.LevelComponent, x.value, at(x.valueRange))
 	}
 	if e.prefix != "" {
 		return // a component's variables are its own
@@ -109,9 +109,9 @@ func (e *evaluator) collect() {
 	e.giveLevels()
 	for _, name := range slices.Sorted(maps.Keys(e.target.Environment)) {
 		if e.site.variables[name] != nil {
-			e.text(eval.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
+			e.text(expr.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
 		} else if e.scripted != nil {
-			e.scripted.texts = append(e.scripted.texts, textValue{eval.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
+			e.scripted.texts = append(e.scripted.texts, textValue{expr.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
 		}
 	}
 	for _, f := range e.target.VarFiles {
@@ -128,7 +128,7 @@ func (e *evaluator) collect() {
 			l.attribute(a, scope{valuesOf: "a file of values"})
 		}
 		e.list.Add(l.list...)
-		e.valueFile(b, eval.LevelVarFile)
+		e.valueFile(b, expr.LevelVarFile)
 	}
 	for _, v := range e.target.Vars {
 		if e.site.variables[v.Name] == nil {
@@ -137,18 +137,18 @@ func (e *evaluator) collect() {
 					Hint: undeclaredHint("var", v.Name, e.site.variableNames()), Range: diag.Range{File: "--var"}})
 			}
 			if e.later(v.Name, undeclared) {
-				e.scripted.texts = append(e.scripted.texts, textValue{eval.LevelVar, "--var " + v.Name, v.Name, v.Value})
+				e.scripted.texts = append(e.scripted.texts, textValue{expr.LevelVar, "--var " + v.Name, v.Name, v.Value})
 			} else {
 				undeclared()
 			}
 			continue
 		}
-		e.text(eval.LevelVar, "--var "+v.Name, v.Name, v.Value)
+		e.text(expr.LevelVar, "--var "+v.Name, v.Name, v.Value)
 	}
 }
 
 func (e *evaluator) give(name, level string, v cty.Value, r diag.Range) {
-	e.given[name] = append(e.given[name], eval.Given{Level: level, Value: v, Range: r})
+	e.given[name] = append(e.given[name], expr.Given{Level: level, Value: v, Range: r})
 }
 
 // valueFile takes the values of a file.
@@ -174,27 +174,27 @@ func (e *evaluator) text(level, source, name, text string) {
 		if v.Sensitive && len(e.list) > before {
 			e.list = append(e.list[:before], diag.Diagnostic{Severity: diag.Error, Range: r,
 				Summary: fmt.Sprintf("the value of the sensitive variable %q is no expression", name),
-				Hint:    fmt.Sprintf("its type is %s; quotes may be missing", eval.TypeName(v.Type))})
+				Hint:    fmt.Sprintf("its type is %s; quotes may be missing", expr.TypeName(v.Type))})
 		}
 	}()
 	if v.IsLiteral() {
-		value, err := eval.Value(text)
+		value, err := expr.Value(text)
 		if err != nil {
-			e.list.Add(eval.Diagnose(&eval.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
+			e.list.Add(expr.Diagnose(&expr.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
 				Hint: "give it as UTF-8 text in normal form C"}, r))
 		}
 		e.give(name, level, value, r)
 		return
 	}
 	value := cty.DynamicVal
-	if err := eval.CheckNesting(source, []byte(text), false, e.site.options.MaxNesting); err != nil {
+	if err := expr.CheckNesting(source, []byte(text), false, e.site.options.MaxNesting); err != nil {
 		e.list.Add(*err)
-	} else if expr, diags := hclsyntax.ParseExpression([]byte(text), source, hcl2.InitialPos); diags.HasErrors() {
+	} else if parsed, diags := hclsyntax.ParseExpression([]byte(text), source, hcl2.InitialPos); diags.HasErrors() {
 		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is no expression", name),
 			Detail: diags[0].Detail, Range: r,
-			Hint: fmt.Sprintf("its type is %s; write for instance [\"a\", \"b\"] or { a = 1 }, in single quotes for the shell", eval.TypeName(v.Type))})
+			Hint: fmt.Sprintf("its type is %s; write for instance [\"a\", \"b\"] or { a = 1 }, in single quotes for the shell", expr.TypeName(v.Type))})
 	} else {
-		x := &syntax.Expression{Expression: expr}
+		x := &syntax.Expression{Expression: parsed}
 		l := newLinker(e.site, false)
 		l.expression(x, scope{valuesOf: source})
 		e.list.Add(l.list...)
@@ -210,11 +210,11 @@ func (e *evaluator) validate(v *variable) {
 		return
 	}
 	for _, check := range v.validations {
-		value, _ := eval.Split(e.value(check.condition, e.root))
+		value, _ := expr.Split(e.value(check.condition, e.root))
 		if !value.IsKnown() {
 			continue
 		}
-		ok, err := eval.Bool(value)
+		ok, err := expr.Bool(value)
 		if err != nil {
 			e.errorAt(check.condition.Range(), "write a comparison", "the condition: %v", err)
 			continue
@@ -222,10 +222,10 @@ func (e *evaluator) validate(v *variable) {
 		if ok {
 			continue
 		}
-		message, sensitive := eval.Split(e.value(check.message, e.root))
+		message, sensitive := expr.Split(e.value(check.message, e.root))
 		text := "its condition does not hold"
 		if message.IsKnown() && !sensitive {
-			if given, err := eval.Text(message); err == nil {
+			if given, err := expr.Text(message); err == nil {
 				text = given
 			}
 		}

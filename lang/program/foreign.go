@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/foreign"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -21,7 +21,7 @@ import (
 func (d *decoder) foreignAttribute(a *syntax.Attribute, in *syntax.Shape, module *states.Module) bool {
 	on, what := in.Word(), in.What
 	if module != nil {
-		on, what = module.Name, eval.Article(module.Name)
+		on, what = module.Name, expr.Article(module.Name)
 	}
 	advice, ok := foreign.Attribute(on, a.Name, plainText(a.Expr.Expression))
 	if !ok && in.Parts && strings.HasSuffix(a.NameRange.Filename, ".json") { // a block is a property, too
@@ -46,7 +46,7 @@ func (d *decoder) foreignBlock(b *syntax.Block, in *syntax.Shape, module *states
 	inside, what := "", in.What
 	switch {
 	case module != nil:
-		inside, what = module.Name, eval.Article(module.Name)
+		inside, what = module.Name, expr.Article(module.Name)
 	case in != d.shapes.Root:
 		inside = in.Word()
 	}

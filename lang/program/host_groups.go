@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -23,14 +23,14 @@ func (e *evaluator) groups(outside *outsideHosts) []*groupEntry {
 	for _, d := range e.site.groups {
 		g := &groupEntry{groupDecl: d}
 		if v, ok := e.attribute(d.priority, e.root); ok {
-			n, whole := eval.Int(v)
+			n, whole := expr.Int(v)
 			if !whole {
-				e.wrongValue(d.priority, fmt.Errorf("a whole number is required, not %s", eval.Kind(v)), "write priority = 10")
+				e.wrongValue(d.priority, fmt.Errorf("a whole number is required, not %s", expr.Kind(v)), "write priority = 10")
 			}
 			g.priority = n
 		}
 		if v, ok := e.attribute(d.hosts, e.root); ok {
-			globs, err := eval.Texts(v)
+			globs, err := expr.Texts(v)
 			if err != nil {
 				e.wrongValue(d.hosts, err, `write hosts = ["web*", "db1"]`)
 			}
@@ -53,15 +53,15 @@ func (e *evaluator) checkGlobs(d *groupDecl, globs []string, outside *outsideHos
 	if e.someHidden {
 		return // they may be of hosts that are not known
 	}
-	var all []eval.Host
+	var all []expr.Host
 	for _, h := range e.site.hosts {
-		all = append(all, eval.Host{Name: h.name})
+		all = append(all, expr.Host{Name: h.name})
 	}
 	for _, name := range outside.names {
-		all = append(all, eval.Host{Name: name})
+		all = append(all, expr.Host{Name: name})
 	}
 	for _, glob := range globs {
-		if _, err := eval.SelectHosts(all, nil, glob); err != nil {
+		if _, err := expr.SelectHosts(all, nil, glob); err != nil {
 			e.wrongValue(d.hosts, err, `write hosts = ["web*", "db1"]`)
 		}
 	}
@@ -71,8 +71,8 @@ func (e *evaluator) labels(a *syntax.Attribute) map[string]string {
 	items, _ := e.items(a, e.root, "labels")
 	labels := map[string]string{}
 	for _, item := range items {
-		v, sensitive := eval.Split(item.value)
-		text, err := eval.Text(v)
+		v, sensitive := expr.Split(item.value)
+		text, err := expr.Text(v)
 		if err != nil || sensitive {
 			e.errorAt(item.valueRange, `write NAME = "VALUE"`, "labels: the value of %q is no text that may be shown", item.name)
 			continue
@@ -88,7 +88,7 @@ func (g *groupEntry) holds(h *hostEntry) bool {
 		return true
 	}
 	for _, glob := range g.hosts {
-		if eval.MatchHost(glob, h.Name) {
+		if expr.MatchHost(glob, h.Name) {
 			return true
 		}
 	}

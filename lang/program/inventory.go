@@ -11,14 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // hostEntry is an evaluated host, and what it gives to variables, lowest
 // precedence first.
 type hostEntry struct {
-	eval.Host
+	expr.Host
 	levels []levelVars
 }
 
@@ -103,19 +103,19 @@ func (e *evaluator) noSuchHost() {
 	for _, h := range e.hosts {
 		names = append(names, h.Name)
 	}
-	summary, hint := "the site declares hosts, and none is named", cmp.Or(eval.Choices(names), "tenet inspect hosts lists them")
+	summary, hint := "the site declares hosts, and none is named", cmp.Or(expr.Choices(names), "tenet inspect hosts lists them")
 	if e.target.Host != "" {
 		summary = fmt.Sprintf("the site does not declare the host %q", e.target.Host)
-		hint = cmp.Or(eval.DidYouMean(e.target.Host, names), hint)
+		hint = cmp.Or(expr.DidYouMean(e.target.Host, names), hint)
 	}
 	e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: e.hosts[0].Range})
-	e.host = &hostEntry{Host: eval.Host{Name: e.target.Host}}
+	e.host = &hostEntry{Host: expr.Host{Name: e.target.Host}}
 }
 
 // hostOf evaluates a host with what its groups and roles give it, and with what an
 // inventory says of it; nil: none does. What the site declares counts before that.
 func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *hostEntry {
-	h := &hostEntry{Host: eval.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
+	h := &hostEntry{Host: expr.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
 	var own, itself []levelVars
 	if x != nil {
 		h.Host = x.Host.Host
@@ -130,7 +130,7 @@ func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *h
 		h.Labels[name] = text
 	}
 	if text, ok := e.text1(d.address); ok {
-		if err := eval.CheckAddress(text); err != nil {
+		if err := expr.CheckAddress(text); err != nil {
 			e.wrongValue(d.address, err, "")
 		}
 		h.Address = text
@@ -144,15 +144,15 @@ func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *h
 		}
 		e.reached(h, &g.reach)
 		items, _ := e.items(g.vars, e.root, "vars")
-		own = append(own, levelVars{level: eval.LevelGroup, name: g.name, priority: g.priority, items: items})
+		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, priority: g.priority, items: items})
 	}
 	own = append(own, itself...)
 	e.reached(h, &d.reach)
 	items, _ := e.items(d.vars, e.root, "vars")
-	own = append(own, levelVars{level: eval.LevelHost, name: d.name, items: items})
+	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
 	for _, name := range h.Roles {
 		items, _ := e.items(e.site.roles[name].vars, e.root, "vars")
-		h.levels = append(h.levels, levelVars{level: eval.LevelRole, name: name, items: items})
+		h.levels = append(h.levels, levelVars{level: expr.LevelRole, name: name, items: items})
 	}
 	h.levels = append(h.levels, own...)
 	return h
@@ -161,40 +161,40 @@ func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *h
 // reached takes what a group or the host itself says; the later wins.
 func (e *evaluator) reached(h *hostEntry, r *reach) {
 	if v, ok := e.attribute(r.port, e.root); ok {
-		n, whole := eval.Int(v)
+		n, whole := expr.Int(v)
 		if !whole || n < 1 || n > 65535 {
 			e.wrongValue(r.port, fmt.Errorf("a port is a number from 1 to 65535"), "write port = 22")
 		}
 		h.Port = n
 	}
 	if text, ok := e.text1(r.user); ok {
-		if err := eval.CheckUser(text); err != nil {
+		if err := expr.CheckUser(text); err != nil {
 			e.wrongValue(r.user, err, "")
 		}
 		h.User = text
 	}
 	if text, ok := e.text1(r.executor); ok {
-		if !slices.Contains(eval.Executors(), text) {
+		if !slices.Contains(expr.Executors(), text) {
 			e.wrongValue(r.executor, fmt.Errorf("%q is no way to reach a host", text),
-				cmp.Or(eval.DidYouMean(text, eval.Executors()), `write "local", "ssh" or "agent"`))
+				cmp.Or(expr.DidYouMean(text, expr.Executors()), `write "local", "ssh" or "agent"`))
 		}
 		h.Executor = text
 	}
 	if v, ok := e.attribute(r.become, e.root); ok {
-		user, err := eval.BecomeUser(v)
+		user, err := expr.BecomeUser(v)
 		if err != nil {
 			e.wrongValue(r.become, err, "write become = true")
 		}
 		h.Become = user
 	}
 	if text, ok := e.text1(r.becomeMethod); ok {
-		if !slices.Contains(eval.BecomeMethods(), text) {
+		if !slices.Contains(expr.BecomeMethods(), text) {
 			e.wrongValue(r.becomeMethod, fmt.Errorf("%q is no way to become another account", text), `write "sudo" or "doas"`)
 		}
 		h.BecomeMethod = text
 	}
 	if text, ok := e.text1(r.runnerCache); ok {
-		if err := eval.CheckRunnerCache(text); err != nil {
+		if err := expr.CheckRunnerCache(text); err != nil {
 			e.wrongValue(r.runnerCache, err, `write runner_cache = "/opt/tenet"`)
 		}
 		h.RunnerCache = text
@@ -210,12 +210,12 @@ func (e *evaluator) sshOptions(h *hostEntry, a *syntax.Attribute) {
 	if !ok {
 		return
 	}
-	options, err := eval.Texts(v)
+	options, err := expr.Texts(v)
 	if err != nil {
 		e.wrongValue(a, err, `write ssh_options = ["ProxyJump=gate"]`)
 	}
 	for i, option := range options {
-		if err := eval.CheckSSHOption(option); err != nil {
+		if err := expr.CheckSSHOption(option); err != nil {
 			e.wrongElement(a, i, err)
 		}
 	}
@@ -228,15 +228,15 @@ func (e *evaluator) roles(h *hostEntry, a *syntax.Attribute) {
 	if !ok {
 		return
 	}
-	names, err := eval.Texts(v)
+	names, err := expr.Texts(v)
 	if err != nil {
 		e.wrongValue(a, err, `write roles = ["web"]`)
 	}
 	for _, name := range names {
 		if e.site.roles[name] == nil {
 			known := slices.Sorted(maps.Keys(e.site.roles))
-			e.wrongValue(a, &eval.HintError{Message: fmt.Sprintf("there is no role %q", name),
-				Hint: cmp.Or(eval.DidYouMean(name, known), eval.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))}, "")
+			e.wrongValue(a, &expr.HintError{Message: fmt.Sprintf("there is no role %q", name),
+				Hint: cmp.Or(expr.DidYouMean(name, known), expr.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))}, "")
 			continue
 		}
 		// The last place of a role counts.
@@ -250,8 +250,8 @@ func (e *evaluator) text1(a *syntax.Attribute) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	v, sensitive := eval.Split(v)
-	text, err := eval.Text(v)
+	v, sensitive := expr.Split(v)
+	text, err := expr.Text(v)
 	if err == nil && (sensitive || text == "") {
 		err = fmt.Errorf("a text that is not empty, and may be shown, is required")
 	}
@@ -268,7 +268,7 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 	case "labels":
 		v = cty.MapValEmpty(cty.String)
 		if e.host != nil {
-			v = eval.LabelsValue(e.host.Labels)
+			v = expr.LabelsValue(e.host.Labels)
 		}
 	case "vars":
 		values := map[string]cty.Value{}
@@ -286,7 +286,7 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 }
 
 func (e *evaluator) hostsFunction() function.Function {
-	return eval.HostsFunction(func() *eval.HostLists {
+	return expr.HostsFunction(func() *expr.HostLists {
 		// A script cannot go on without an answer; expressions can.
 		scripted := e.scripted != nil
 		switch {
@@ -300,23 +300,23 @@ func (e *evaluator) hostsFunction() function.Function {
 }
 
 // listsOfHosts is made of the hosts that are known by now.
-func (e *evaluator) listsOfHosts() *eval.HostLists {
-	hosts := make([]eval.Host, len(e.hosts))
+func (e *evaluator) listsOfHosts() *expr.HostLists {
+	hosts := make([]expr.Host, len(e.hosts))
 	for i, h := range e.hosts {
 		hosts[i] = h.Host
 	}
-	return eval.NewHostLists(hosts, e.groupNames, e.someHidden)
+	return expr.NewHostLists(hosts, e.groupNames, e.someHidden)
 }
 
 // Roles describes the roles, sorted by name.
-func (p *Program) Roles(ctx context.Context, t eval.Target) ([]eval.Role, diag.List) {
+func (p *Program) Roles(ctx context.Context, t expr.Target) ([]expr.Role, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
 	p = e.site
 	hosts, _, list := e.hostsFound()
-	var out []eval.Role
+	var out []expr.Role
 	for _, name := range slices.Sorted(maps.Keys(p.roles)) {
-		r := eval.Role{Name: name, Range: at(p.roles[name].src)}
+		r := expr.Role{Name: name, Range: at(p.roles[name].src)}
 		for _, d := range p.declarations {
 			if d.role == name {
 				r.Declares = append(r.Declares, d.base)
@@ -334,7 +334,7 @@ func (p *Program) Roles(ctx context.Context, t eval.Target) ([]eval.Role, diag.L
 
 // Hosts gives the hosts that the site declares, in their order, and the names
 // of the groups.
-func (p *Program) Hosts(ctx context.Context, t eval.Target) (hosts []eval.Host, groups []string, list diag.List) {
+func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []expr.Host, groups []string, list diag.List) {
 	if p.dir.Scripts == nil && len(p.hosts)+len(p.groups)+len(p.inventories) == 0 {
 		return nil, nil, nil
 	}
@@ -343,7 +343,7 @@ func (p *Program) Hosts(ctx context.Context, t eval.Target) (hosts []eval.Host, 
 	return e.hostsFound()
 }
 
-func (e *evaluator) hostsFound() (hosts []eval.Host, groups []string, list diag.List) {
+func (e *evaluator) hostsFound() (hosts []expr.Host, groups []string, list diag.List) {
 	for _, h := range e.hosts {
 		one := h.Host // several evaluations may share the entry
 		one.SSHOptions, one.Roles, one.Groups, one.Labels = slices.Clone(one.SSHOptions), slices.Clone(one.Roles), slices.Clone(one.Groups), maps.Clone(one.Labels)

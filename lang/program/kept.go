@@ -5,7 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -58,15 +58,15 @@ func (e *evaluator) isFixedLocal(name string) bool {
 // compute evaluates an expression; unknown with why, where that fails.
 func compute(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
 	v, diags := x.Value(ctx)
-	list := eval.FromHCL(diags)
+	list := expr.FromHCL(diags)
 	if diags.HasErrors() {
 		return cty.DynamicVal, list
 	}
-	if err := eval.TooLong(v); err != nil {
-		return cty.DynamicVal, append(list, eval.Diagnose(err, at(x.Range())))
+	if err := expr.TooLong(v); err != nil {
+		return cty.DynamicVal, append(list, expr.Diagnose(err, at(x.Range())))
 	}
 	if x.Indexed {
-		v = eval.MarkIndexed(x.Expression, ctx, v)
+		v = expr.MarkIndexed(x.Expression, ctx, v)
 	}
 	return v, list
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // clashes reports groups of equal priority that give a variable of the host
@@ -22,7 +22,7 @@ func (e *evaluator) clashes() {
 	seen := map[string][]source{}
 	for i := range e.host.levels {
 		l := &e.host.levels[i]
-		if l.level != eval.LevelGroup || l.outside {
+		if l.level != expr.LevelGroup || l.outside {
 			continue
 		}
 		for _, x := range l.items {

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -27,19 +27,19 @@ type linker struct {
 	list  diag.List
 	quiet bool // undefined names are not reported
 	// arithmetic gives numbers their canonical form.
-	arithmetic *eval.Arithmetic
+	arithmetic *expr.Arithmetic
 	// secrets are those that expressions name literally.
 	secrets []namedSecret
 	looked  map[string]bool // template files that suspect has looked into
 }
 
 func newLinker(p *Program, quiet bool) *linker {
-	return &linker{site: p, quiet: quiet, arithmetic: eval.NewArithmetic()}
+	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic()}
 }
 
 // scope is where an expression stands.
 type scope struct {
-	self     *eval.Entry
+	self     *expr.Entry
 	params   *declaration // the state whose params are known; nil: none
 	each     bool
 	parent   bool // each.parent
@@ -217,8 +217,8 @@ type walker struct {
 // Enter rewrites a node before its children are visited.
 func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	w.arithmetic.Replace(n)
-	if err := eval.TooLarge(n); err != nil {
-		w.wrong(n.Range(), err.Error(), eval.HintOf(err))
+	if err := expr.TooLarge(n); err != nil {
+		w.wrong(n.Range(), err.Error(), expr.HintOf(err))
 	}
 	w.suspect(n)
 	switch n := n.(type) {
@@ -228,7 +228,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 		w.texts++
 	case *hclsyntax.FunctionCallExpr:
 		w.secret(n)
-		w.works, w.varies = true, w.varies || !eval.IsFixed(n.Name)
+		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name)
 	case *hclsyntax.LiteralValueExpr:
 		w.varies = w.varies || n.Val.ContainsMarked()
 	case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:

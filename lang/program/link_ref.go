@@ -9,13 +9,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // reference links a reference whose steps are all written out.
 func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
-	var steps []eval.Step
+	var steps []expr.Step
 	for i := range n.Traversal {
 		step, ok := stepOf(n.Traversal[i])
 		if !ok {
@@ -32,12 +32,12 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		}
 	}
 	if err != nil {
-		d := eval.Diagnose(err, at(n.SrcRange))
+		d := expr.Diagnose(err, at(n.SrcRange))
 		w.wrong(n.SrcRange, d.Summary, d.Hint)
 		return
 	}
 	ref := found.Ref
-	name := "ref." + eval.AddressOf(ref)
+	name := "ref." + expr.AddressOf(ref)
 	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "ref", Name: name, Ref: ref, Src: n.SrcRange})
 	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
 }
@@ -47,7 +47,7 @@ func (w *walker) output(n *hclsyntax.ScopeTraversalExpr) bool {
 	if n.Traversal.RootName() != "component" {
 		return false
 	}
-	var steps []eval.Step
+	var steps []expr.Step
 	for i := range n.Traversal {
 		step, ok := stepOf(n.Traversal[i])
 		if !ok {
@@ -77,24 +77,24 @@ func (w *walker) declared(component string, step hcl2.Traverser) bool {
 		return true
 	}
 	w.wrong(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
-		cmp.Or(eval.DidYouMean(name.Key, c.Outputs), eval.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
+		cmp.Or(expr.DidYouMean(name.Key, c.Outputs), expr.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
 	return false
 }
 
 // result links a result of a part, which takes so many steps of the traversal.
-func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found eval.Named, used int) error {
+func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Named, used int) error {
 	found.Rest = nil // the traversal goes on there by itself
 	v, err := found.Value(at(n.SrcRange))
 	if err != nil {
 		return err
 	}
-	w.stands(n, fmt.Sprintf("result.%s.%s", eval.AddressOf(found.Ref), found.Result), v, used)
+	w.stands(n, fmt.Sprintf("result.%s.%s", expr.AddressOf(found.Ref), found.Result), v, used)
 	return nil
 }
 
 // own links result, in the conditions of a part.
 func (w *walker) own(n *hclsyntax.ScopeTraversalExpr) {
-	v, err := eval.OwnResult(w.scope.result, at(n.SrcRange))
+	v, err := expr.OwnResult(w.scope.result, at(n.SrcRange))
 	if err != nil {
 		w.wrong(n.SrcRange, err.Error(), "")
 		return
@@ -118,7 +118,7 @@ func (w *walker) computed(e hclsyntax.Expression) hclsyntax.Expression {
 		return nil
 	}
 	src := e.Range()
-	return &hclsyntax.FunctionCallExpr{Name: eval.RefFunction, Args: args,
+	return &hclsyntax.FunctionCallExpr{Name: expr.RefFunction, Args: args,
 		NameRange: src, OpenParenRange: src, CloseParenRange: src}
 }
 
@@ -145,7 +145,7 @@ func (w *walker) isOutput(e hclsyntax.Expression) bool {
 	first, _ := stepOf(root.Traversal[0])
 	name, _ := stepOf(root.Traversal[1])
 	next, ok := stepOf(outer.Traversal[0])
-	if !ok || w.site.names.Output([]eval.Step{first, name, {Key: "", Index: true}, next}) == 0 {
+	if !ok || w.site.names.Output([]expr.Step{first, name, {Key: "", Index: true}, next}) == 0 {
 		return false
 	}
 	if w.values == nil {
@@ -192,17 +192,17 @@ func traversalSteps(t hcl2.Traversal) []hclsyntax.Expression {
 }
 
 // stepOf turns a step of a traversal into one of a reference.
-func stepOf(t hcl2.Traverser) (eval.Step, bool) {
+func stepOf(t hcl2.Traverser) (expr.Step, bool) {
 	switch t := t.(type) {
 	case hcl2.TraverseRoot:
-		return eval.Step{Key: t.Name}, true
+		return expr.Step{Key: t.Name}, true
 	case hcl2.TraverseAttr:
-		return eval.Step{Key: t.Name}, true
+		return expr.Step{Key: t.Name}, true
 	case hcl2.TraverseIndex:
-		step, err := eval.StepValue(t.Key)
+		step, err := expr.StepValue(t.Key)
 		return step, err == nil
 	}
-	return eval.Step{}, false
+	return expr.Step{}, false
 }
 
 // stepName gives the name at an index of a traversal: .name or ["name"].

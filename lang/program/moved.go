@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -81,7 +81,7 @@ func (e *evaluator) movedOne(m movedDecl, before []states.Moved) (out states.Mov
 		out.To = e.prefix + to
 		return out, true
 	}
-	refs, err := eval.Refs(e.value(m.to.Expr, e.root), at(m.to.Range()))
+	refs, err := expr.Refs(e.value(m.to.Expr, e.root), at(m.to.Range()))
 	if err == nil && len(refs) != 1 {
 		if m.to.Expr.Bad {
 			return out, false

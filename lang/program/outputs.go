@@ -6,27 +6,27 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // Outputs gives what the program, a component, hands to who uses it, sorted by
 // name.
-func (p *Program) Outputs(ctx context.Context, t eval.Target) ([]eval.OutputValue, diag.List) {
+func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValue, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.begin(true)
 	e.expandAll()
 	p = e.site
-	var all []eval.OutputValue
+	var all []expr.OutputValue
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		declared := p.outputs[name]
-		out := eval.OutputValue{Name: name, Sensitive: declared.sensitive}
-		v, sensitive := eval.Split(e.late(declared.value.Expr, e.root))
+		out := expr.OutputValue{Name: name, Sensitive: declared.sensitive}
+		v, sensitive := expr.Split(e.late(declared.value.Expr, e.root))
 		out.Sensitive = out.Sensitive || sensitive
 		out.Known = v.IsWhollyKnown()
 		if out.Known && !out.Sensitive {
-			plain, err := eval.Plain(v)
+			plain, err := expr.Plain(v)
 			if err != nil {
-				e.list.Add(eval.Diagnose(err, at(declared.src)))
+				e.list.Add(expr.Diagnose(err, at(declared.src)))
 				continue
 			}
 			out.Value = plain

@@ -12,7 +12,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/inventory"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -51,9 +51,9 @@ type evaluatedHosts struct {
 	hosts      []*hostEntry
 	groups     []*groupEntry
 	groupNames []string
-	rollout    *eval.Rollout
+	rollout    *expr.Rollout
 	someHidden bool
-	lists      *eval.HostLists
+	lists      *expr.HostLists
 	warnings   diag.List
 }
 
@@ -186,11 +186,11 @@ func (e *evaluator) inventoryOf(d *inventoryDecl) *readInventory {
 	if !ok {
 		return nil
 	}
-	argv, err := eval.Texts(v)
+	argv, err := expr.Texts(v)
 	if err == nil && len(argv) == 0 {
 		err = errors.New("the list is empty")
 	}
-	if _, sensitive := eval.Split(v); err == nil && sensitive {
+	if _, sensitive := expr.Split(v); err == nil && sensitive {
 		err = errors.New("a program and its arguments are shown, and cannot be sensitive")
 	}
 	if err != nil {
@@ -226,7 +226,7 @@ func (e *evaluator) readOnce(key string, read func() (found *readInventory, fina
 // runInventory asks a program for hosts.
 func (e *evaluator) runInventory(d *inventoryDecl, argv []string) (found *readInventory, final bool) {
 	failed := func(err error, hint string) *readInventory {
-		said := eval.Diagnose(err, at(d.command.Range()))
+		said := expr.Diagnose(err, at(d.command.Range()))
 		said.Summary = fmt.Sprintf("the inventory %s: %s", argv[0], said.Summary)
 		said.Hint = cmp.Or(said.Hint, hint)
 		out := &readInventory{}
@@ -252,12 +252,12 @@ func asRead(inv *inventory.Inventory, list diag.List) *readInventory {
 	for _, h := range inv.Hosts {
 		x := &outsideHost{Host: h}
 		for _, l := range h.Levels {
-			vars := levelVars{level: eval.LevelHost, name: h.Name, outside: true}
+			vars := levelVars{level: expr.LevelHost, name: h.Name, outside: true}
 			if l.Group != "" {
-				vars.level, vars.name = eval.LevelGroup, l.Group
+				vars.level, vars.name = expr.LevelGroup, l.Group
 			}
 			for _, i := range l.Items {
-				v, err := eval.Value(i.Value)
+				v, err := expr.Value(i.Value)
 				if err != nil {
 					out.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of %s: %v", i.Name, err), Range: i.Range,
 						Hint: "text is UTF-8 in normal form C"})
@@ -286,7 +286,7 @@ func (e *evaluator) knownRoles(x *outsideHost) []string {
 		if e.site.roles[name] == nil {
 			known := slices.Sorted(maps.Keys(e.site.roles))
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the host %s: there is no role %q", x.Name, name), Range: x.Range,
-				Hint: cmp.Or(eval.DidYouMean(name, known), eval.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))})
+				Hint: cmp.Or(expr.DidYouMean(name, known), expr.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))})
 			continue
 		}
 		out = append(slices.DeleteFunc(out, func(r string) bool { return r == name }), name)
@@ -301,7 +301,7 @@ func (e *evaluator) checkMembers(d *groupDecl, outside *outsideHosts) {
 	case len(e.site.inventories) == 0:
 		e.errorAt(d.src, groupHint, "the host group %q needs hosts or labels", d.name)
 	case !e.someHidden && !slices.Contains(outside.groups, d.name):
-		e.errorAt(d.src, cmp.Or(eval.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
+		e.errorAt(d.src, cmp.Or(expr.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
 	}
 }
 

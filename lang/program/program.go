@@ -13,7 +13,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -49,7 +49,7 @@ type Options struct {
 	Open func(from, source string) (*Directory, error)
 	// Parse reads a file in one of the languages without a program: HCL.
 	Parse      Parser
-	MaxNesting int // 0: eval.DefaultMaxNesting
+	MaxNesting int // 0: expr.DefaultMaxNesting
 }
 
 // Program is what the files of one directory declare. It does not change once
@@ -58,7 +58,7 @@ type Program struct {
 	dir     *Directory
 	options Options
 	shapes  *syntax.Shapes
-	names   *eval.Namespace
+	names   *expr.Namespace
 	// components are the programs of all directories that this one uses,
 	// directly or not, by their names; the outermost program owns the map.
 	components map[string]*Program
@@ -107,7 +107,7 @@ type Source struct {
 // whatever the host is in the list; the program holds what is right.
 func Parse(dir *Directory, o Options) (*Program, diag.List) {
 	if o.MaxNesting == 0 {
-		o.MaxNesting = eval.DefaultMaxNesting
+		o.MaxNesting = expr.DefaultMaxNesting
 	}
 	return parseDirectory(dir, o, &Program{components: map[string]*Program{}})
 }
@@ -121,7 +121,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{},
 		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
 	p.within = append(from.within[:len(from.within):len(from.within)], dir.Name)
-	p.names = eval.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
+	p.names = expr.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	p.names.Modules = o.Registry.Lookup
 	d := &decoder{shapes: p.shapes, site: p}
 	d.list.Add(dir.Problems...)
@@ -180,7 +180,7 @@ func (p *Program) RequiresVersion() (string, diag.Range) { return p.requires, at
 func (p *Program) variableNames() []string { return slices.Sorted(maps.Keys(p.variables)) }
 
 // at gives a range of the HCL library as ours.
-func at(r hcl2.Range) diag.Range { return eval.Range(r) }
+func at(r hcl2.Range) diag.Range { return expr.Range(r) }
 
 // isValues reports whether a file of that name gives values to variables:
 // vars.hcl and *.auto.hcl, in both syntaxes.

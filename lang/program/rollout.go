@@ -10,7 +10,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -62,7 +62,7 @@ func (d *decoder) rollout(b *syntax.Block) {
 
 // rolled evaluates the site's rollout, nil where it has none. What is said about
 // other hosts than the one that is evaluated is said for all of them.
-func (e *evaluator) rolled() *eval.Rollout {
+func (e *evaluator) rolled() *expr.Rollout {
 	d := e.site.rollout
 	if d == nil {
 		return nil
@@ -71,24 +71,24 @@ func (e *evaluator) rolled() *eval.Rollout {
 		e.errorAt(d.src, "declare hosts: host \"NAME\" { … }", "the site declares a rollout, but no hosts")
 		return nil
 	}
-	r := &eval.Rollout{Range: at(d.src), Order: "inventory"}
+	r := &expr.Rollout{Range: at(d.src), Order: "inventory"}
 	r.Batch, r.MaxFailures = e.batch(d.batch), e.maxFailures(d.maxFailures)
 	if v, ok := e.attribute(d.pause, e.root); ok {
-		pause, err := eval.Duration(v)
+		pause, err := expr.Duration(v)
 		if err != nil {
 			e.wrongValue(d.pause, err, "")
 		}
 		r.Pause = pause
 	}
 	if text, ok := e.text1(d.order); ok {
-		if !slices.Contains(eval.Orders(), text) {
-			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(eval.DidYouMean(text, eval.Orders()), `write "inventory" or "shuffle"`))
+		if !slices.Contains(expr.Orders(), text) {
+			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(expr.DidYouMean(text, expr.Orders()), `write "inventory" or "shuffle"`))
 		}
 		r.Order = text
 	}
 	stageOf := map[string]*stageDecl{}
 	for _, sd := range d.stages {
-		s := eval.Stage{Name: sd.name, Range: at(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
+		s := expr.Stage{Name: sd.name, Range: at(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
 		if sd.batch == nil {
 			s.Batch = r.Batch
 		}
@@ -113,24 +113,24 @@ func (e *evaluator) rolled() *eval.Rollout {
 	return r
 }
 
-func (e *evaluator) batch(a *syntax.Attribute) []eval.Amount {
+func (e *evaluator) batch(a *syntax.Attribute) []expr.Amount {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return nil
 	}
-	amounts, err := eval.Batch(v)
+	amounts, err := expr.Batch(v)
 	if err != nil {
 		e.wrongValue(a, err, "")
 	}
 	return amounts
 }
 
-func (e *evaluator) maxFailures(a *syntax.Attribute) *eval.Amount {
+func (e *evaluator) maxFailures(a *syntax.Attribute) *expr.Amount {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return nil
 	}
-	amount, err := eval.MaxFailures(v)
+	amount, err := expr.MaxFailures(v)
 	if err != nil {
 		e.wrongValue(a, err, "")
 	}
@@ -138,16 +138,16 @@ func (e *evaluator) maxFailures(a *syntax.Attribute) *eval.Amount {
 }
 
 // stageHosts gives the hosts that a stage names: a pattern, or a list of them.
-func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
+func (e *evaluator) stageHosts(d *stageDecl) []expr.Host {
 	v, ok := e.attribute(d.hosts, e.root)
 	if !ok {
 		return nil
 	}
 	hint := `write hosts = "db*" or hosts = ["@db", "!db3"]`
-	pattern, err := eval.Text(v)
+	pattern, err := expr.Text(v)
 	if err != nil {
 		var terms []string
-		if terms, err = eval.Texts(v); err != nil {
+		if terms, err = expr.Texts(v); err != nil {
 			e.wrongValue(d.hosts, fmt.Errorf("a pattern of hosts is required, or a list of them: %w", err), hint)
 			return nil
 		}
@@ -157,7 +157,7 @@ func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
 		return nil // who fits is not known
 	}
 	hosts, _, _ := e.hostsFound()
-	found, err := eval.SelectHosts(hosts, e.groupNames, pattern)
+	found, err := expr.SelectHosts(hosts, e.groupNames, pattern)
 	switch {
 	case err != nil:
 		e.wrongValue(d.hosts, err, hint)
@@ -170,7 +170,7 @@ func (e *evaluator) stageHosts(d *stageDecl) []eval.Host {
 // Rollout gives the site's rollout for the hosts that are meant, nil for all: its
 // stages hold no others, and those without one are left out. It is nil where the site
 // has none.
-func (p *Program) Rollout(ctx context.Context, t eval.Target, hosts []eval.Host) (*eval.Rollout, diag.List) {
+func (p *Program) Rollout(ctx context.Context, t expr.Target, hosts []expr.Host) (*expr.Rollout, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
 	r, list := e.rollout, onlyErrors(e.findings()) // Hosts has warned
@@ -181,7 +181,7 @@ func (p *Program) Rollout(ctx context.Context, t eval.Target, hosts []eval.Host)
 	out.Stages = nil
 	for _, s := range r.Stages {
 		s.Hosts = slices.DeleteFunc(slices.Clone(s.Hosts), func(name string) bool {
-			return !slices.ContainsFunc(hosts, func(h eval.Host) bool { return h.Name == name })
+			return !slices.ContainsFunc(hosts, func(h expr.Host) bool { return h.Name == name })
 		})
 		if len(s.Hosts) > 0 {
 			out.Stages = append(out.Stages, s)

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -129,7 +129,7 @@ func (e *evaluator) generated(in *instance, params map[string]cty.Value) *declar
 	}
 	made := *d
 	made.parts, made.names = nil, nil
-	made.entry = &eval.Entry{Base: d.entry.Base, Range: d.entry.Range, Parts: map[string]*eval.PartEntry{}}
+	made.entry = &expr.Entry{Base: d.entry.Base, Range: d.entry.Range, Parts: map[string]*expr.PartEntry{}}
 	body, list := d.generate(params)
 	e.list.Add(list...)
 	if body == nil {

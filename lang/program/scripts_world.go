@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -47,7 +47,7 @@ func (e *evaluator) declareVariable(b *syntax.Block) {
 		l.validations(v)
 	})
 	if v.given != nil {
-		e.give(v.Name, eval.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
+		e.give(v.Name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
 	}
 	for _, t := range e.scripted.texts {
 		if t.name == v.Name {
@@ -55,7 +55,7 @@ func (e *evaluator) declareVariable(b *syntax.Block) {
 		}
 	}
 	order := levels()
-	slices.SortStableFunc(e.given[v.Name], func(a, b eval.Given) int {
+	slices.SortStableFunc(e.given[v.Name], func(a, b expr.Given) int {
 		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
 	})
 	e.resolveOr(v, e.scripted.blind)
@@ -64,8 +64,8 @@ func (e *evaluator) declareVariable(b *syntax.Block) {
 
 // levels are in the order of their precedence.
 func levels() []string {
-	return []string{eval.LevelDefault, eval.LevelSite, eval.LevelComponent, eval.LevelRole, eval.LevelGroup, eval.LevelHost,
-		eval.LevelEnvironment, eval.LevelVarFile, eval.LevelVar}
+	return []string{expr.LevelDefault, expr.LevelSite, expr.LevelComponent, expr.LevelRole, expr.LevelGroup, expr.LevelHost,
+		expr.LevelEnvironment, expr.LevelVarFile, expr.LevelVar}
 }
 
 // Value gives a variable of another language, a fact, or what a host is.
@@ -75,7 +75,7 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	v := cty.DynamicVal
 	switch {
 	case kind == "var" && e.site.variables[name] == nil:
-		return v, &eval.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
+		return v, &expr.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
 	case kind == "var":
 		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
 			v = known
@@ -94,7 +94,7 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	if len(e.list) > before {
 		d := e.list[before]
 		e.list = e.list[:before]
-		return v, &eval.HintError{Message: d.Summary, Hint: d.Hint}
+		return v, &expr.HintError{Message: d.Summary, Hint: d.Hint}
 	}
 	return v, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // templateFile looks into a template file that is named literally, for what is
@@ -27,7 +27,7 @@ func (w *walker) templateFile(n *hclsyntax.FunctionCallExpr) {
 		w.linker.looked = map[string]bool{}
 	}
 	w.looked[name] = true
-	text, file, err := eval.NewFilesOf(w.site.dir.FS, w.site.dir.Name).Text(".", name)
+	text, file, err := expr.NewFilesOf(w.site.dir.FS, w.site.dir.Name).Text(".", name)
 	file = path.Join(w.site.dir.Name, file) // as messages name it
 	if err != nil || !strings.Contains(text, "{{") && !strings.Contains(text, "{%") {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/sandbox"
 	"github.com/tenetcm/tenet/states"
 )
@@ -24,7 +24,7 @@ func namespaces() []string { return []string{"fact", "host", "local", "var"} }
 // predeclared lists all names that a script may use beside Starlark's own.
 func predeclared(registry *states.Registry) []string {
 	names := slices.Concat(slices.Collect(maps.Keys(words())), later(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_", "result"})
-	for _, f := range eval.FunctionDocs() {
+	for _, f := range expr.FunctionDocs() {
 		names = append(names, scriptName(f.Name))
 	}
 	for _, name := range registry.Names() {
@@ -57,7 +57,7 @@ func scriptName(function string) string {
 // things, a word or a module comes before a function.
 func (r *run) environment() starlark.StringDict {
 	env, guards := starlark.StringDict{}, sandbox.Environment(nil)
-	for _, f := range eval.FunctionDocs() {
+	for _, f := range expr.FunctionDocs() {
 		env[scriptName(f.Name)] = r.function(f.Name, guards)
 	}
 	for _, name := range later() {
@@ -130,7 +130,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 		return r.traversal(what, cty.DynamicVal, n.name, name), nil
 	}
 	if n.name == "host" && !slices.Contains(n.AttrNames(), name) {
-		return nil, &eval.HintError{Message: fmt.Sprintf("host has no %q", name), Hint: "it has name, labels and vars; what the machine is stands in fact"}
+		return nil, &expr.HintError{Message: fmt.Sprintf("host has no %q", name), Hint: "it has name, labels and vars; what the machine is stands in fact"}
 	}
 	v, err := r.world.Value(n.name, name)
 	if err != nil {
@@ -146,7 +146,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 // CallInternal is host(NAME, …).
 func (n *namespace) CallInternal(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if n.name != "host" {
-		return nil, &eval.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
+		return nil, &expr.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
 	}
 	return simple("host")(n.run, n.run.call(), args, kwargs)
 }
@@ -218,6 +218,6 @@ func (o *object) Attr(name string) (starlark.Value, error) {
 	case "get", "items", "keys", "values":
 		return o.d.Attr(name)
 	}
-	return nil, &eval.HintError{Message: fmt.Sprintf("%s has no %q", o.name, name),
-		Hint: cmp.Or(eval.DidYouMean(name, o.AttrNames()), eval.Choices(o.AttrNames()), "tenet facts lists all facts")}
+	return nil, &expr.HintError{Message: fmt.Sprintf("%s has no %q", o.name, name),
+		Hint: cmp.Or(expr.DidYouMean(name, o.AttrNames()), expr.Choices(o.AttrNames()), "tenet facts lists all facts")}
 }

@@ -13,7 +13,7 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/foreign"
 	"github.com/tenetcm/tenet/lang/sandbox"
 )
@@ -40,9 +40,9 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		if f == nil {
 			continue // a function of the language
 		}
-		src := eval.Range(f.at(frame.Pos))
+		src := expr.Range(f.at(frame.Pos))
 		if call := f.calls[point{frame.Pos.Line, frame.Pos.Col}]; call != nil {
-			src = eval.Range(f.span(call))
+			src = expr.Range(f.span(call))
 		}
 		if at.IsZero() {
 			at = src
@@ -51,7 +51,7 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		related = append(related, diag.Related{Message: "called here", Range: src})
 	}
 	if p, ok := errors.AsType[*placed](err); ok {
-		at = eval.Range(p.at)
+		at = expr.Range(p.at)
 	}
 	if d, ok := errors.AsType[*diagnosed](err); ok {
 		list := append(diag.List(nil), d.list...)
@@ -63,10 +63,10 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		}
 		return list
 	}
-	d := eval.Diagnose(cmp.Or(cause(err), err), at)
+	d := expr.Diagnose(cmp.Or(cause(err), err), at)
 	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
 		d.Summary, d.Hint = limit.Message, limit.Hint
-	} else if hinted, ok := errors.AsType[*eval.HintError](err); ok {
+	} else if hinted, ok := errors.AsType[*expr.HintError](err); ok {
 		d.Summary, d.Hint = hinted.Message, hinted.Hint
 	}
 	d.Summary, d.Hint = clearer(d.Summary, d.Hint)
@@ -127,7 +127,7 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 		e.Pos.Line--
 		e.Pos.Col = int32(len([]rune(codeOf(f.line(int(e.Pos.Line)))))) + 1
 	}
-	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos))}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: expr.Range(f.at(e.Pos))}
 	line := f.line(int(e.Pos.Line))
 	if strings.Contains(e.Msg, `\ufeff`) {
 		d.Summary, d.Hint = "the file begins with a byte order mark", "save it as UTF-8 without one"
@@ -191,7 +191,7 @@ func foreignName(name string) (foreign.Advice, bool) {
 
 // resolveError explains a name that is not known, and the like.
 func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: eval.Range(f.at(e.Pos)), Hint: "docs/starlark.md describes the language"}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: expr.Range(f.at(e.Pos)), Hint: "docs/starlark.md describes the language"}
 	m := regexp.MustCompile(`^undefined: (\S+)`).FindStringSubmatch(e.Msg)
 	if m == nil {
 		switch {
@@ -229,7 +229,7 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 	slices.Sort(names)
 	if i := strings.Index(e.Msg, "(did you mean "); i >= 0 {
 		d.Hint = strings.TrimSuffix(e.Msg[i+1:], ")")
-	} else if near := eval.Nearest(name, names); near != "" {
+	} else if near := expr.Nearest(name, names); near != "" {
 		d.Hint = fmt.Sprintf("did you mean %s?", near)
 	} else {
 		d.Hint = "define it above, load it, or name what an HCL file declares: ref(\"state.NAME\"), var.NAME"

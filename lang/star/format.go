@@ -10,7 +10,7 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // Format rewrites a script in the canonical layout, which is that of buildifier:
@@ -38,10 +38,10 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 
 // layout parses the script, with its comments.
 func (f *file) layout() (*starsyntax.File, diag.List) {
-	if err := eval.CheckUTF8(f.name, f.src); err != nil {
+	if err := expr.CheckUTF8(f.name, f.src); err != nil {
 		return nil, diag.List{*err}
 	}
-	if err := checkNesting(f, eval.DefaultMaxNesting); err != nil {
+	if err := checkNesting(f, expr.DefaultMaxNesting); err != nil {
 		return nil, diag.List{*err}
 	}
 	tree, err := dialect().Parse(f.name, f.src, starsyntax.RetainComments)

@@ -12,7 +12,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // table gives the functions of the language for files in a directory.
@@ -41,7 +41,7 @@ func (r *run) function(name string, guards starlark.StringDict) *starlark.Builti
 		dir := path.Dir(c.file.rel)
 		impl, ok := r.table(dir)[name]
 		if !ok {
-			return nil, &eval.HintError{Message: name + "() is not known here", Hint: "leave it out"}
+			return nil, &expr.HintError{Message: name + "() is not known here", Hint: "leave it out"}
 		}
 		given, places, err := r.arguments(name, impl, c, args, kwargs)
 		if err != nil {
@@ -106,7 +106,7 @@ func unknownKeyword(name string, impl function.Function, pair starlark.Tuple) er
 	for _, p := range impl.Params() {
 		text += p.Name + ", "
 	}
-	return &eval.HintError{Message: fmt.Sprintf("%s() takes no argument %s here", name, pair[0]),
+	return &expr.HintError{Message: fmt.Sprintf("%s() takes no argument %s here", name, pair[0]),
 		Hint: fmt.Sprintf("its parameters are %sin this order; tenet doc %s", text, name)}
 }
 
@@ -115,7 +115,7 @@ func (r *run) templateVars(c *call, positional int, kwargs []starlark.Tuple, add
 	if positional == 0 {
 		i := slices.IndexFunc(kwargs, func(pair starlark.Tuple) bool { return pair[0] == starlark.String("path") })
 		if i < 0 {
-			return &eval.HintError{Message: "template() needs the path of a file", Hint: `write template("FILE", name = value, …)`}
+			return &expr.HintError{Message: "template() needs the path of a file", Hint: `write template("FILE", name = value, …)`}
 		}
 		_, at := c.keyword("path")
 		if err := add(kwargs[i][1], at); err != nil {
@@ -163,7 +163,7 @@ func (r *run) apply(name, dir string, c *call, args []built, places []hcl2.Range
 		}
 		v, diags := callExpr(name, exprs, c.whole).Value(&hcl2.EvalContext{Functions: r.table(dir)})
 		if diags.HasErrors() {
-			return nil, &diagnosed{eval.FromHCL(diags)}
+			return nil, &diagnosed{expr.FromHCL(diags)}
 		}
 		if v.IsWhollyKnown() && !v.ContainsMarked() {
 			return starlarkOf(v)
@@ -181,15 +181,15 @@ func (r *run) later(name, dir string, args []built, places []hcl2.Range, v cty.V
 		args = slices.Clone(args)
 		args[0] = literal(cty.StringVal(relative(dir, args[0].literal.AsString())))
 	}
-	expr := sum(args)
-	expr.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
+	call := sum(args)
+	call.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 		exprs := make([]hclsyntax.Expression, len(args))
 		for i, a := range args {
 			exprs[i] = a.expression(in, places[i])
 		}
 		return callExpr(name, exprs, src)
 	}
-	return &opaque{run: r, expr: expr, what: "the value of " + name + "()", value: v}
+	return &opaque{run: r, expr: call, what: "the value of " + name + "()", value: v}
 }
 
 func readsFiles(name string) bool {

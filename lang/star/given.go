@@ -4,7 +4,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // given is a reference that has come as a value, such as a component's input. It
@@ -16,7 +16,7 @@ var _ expressive = given{}
 func (g given) build() (built, error) { return literal(g.value), nil }
 
 // String writes the address.
-func (g given) String() string { return eval.Address(g.value) }
+func (g given) String() string { return expr.Address(g.value) }
 
 // Type is "reference".
 func (g given) Type() string { return "reference" }

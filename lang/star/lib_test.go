@@ -6,7 +6,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/star"
 )
 
@@ -24,8 +24,8 @@ func TestFunctions(t *testing.T) {
 	if err != nil || v.AsString() != "abab" {
 		t.Error(v, err)
 	}
-	v, err = functions["twice"].Call([]cty.Value{cty.StringVal("ab").Mark(eval.Sensitive), cty.NumberIntVal(3)})
-	if err != nil || !v.HasMark(eval.Sensitive) {
+	v, err = functions["twice"].Call([]cty.Value{cty.StringVal("ab").Mark(expr.Sensitive), cty.NumberIntVal(3)})
+	if err != nil || !v.HasMark(expr.Sensitive) {
 		t.Fatal(v, err)
 	}
 	if plain, _ := v.Unmark(); plain.AsString() != "ababab" {
@@ -35,7 +35,7 @@ func TestFunctions(t *testing.T) {
 		err.Error() != "lib.star:8:14: unknown binary op: string + int" {
 		t.Error(err)
 	}
-	if _, err = functions["bad"].Call([]cty.Value{cty.StringVal("hunter2").Mark(eval.Sensitive)}); err == nil ||
+	if _, err = functions["bad"].Call([]cty.Value{cty.StringVal("hunter2").Mark(expr.Sensitive)}); err == nil ||
 		err.Error() != "the function fails; the reason may show a sensitive value, and is hidden" {
 		t.Error(err)
 	}

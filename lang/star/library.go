@@ -11,7 +11,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -21,7 +21,7 @@ func (s *Scripts) Functions(ctx context.Context, name string, w syntax.World) (m
 	p := newParser(s.options)
 	f, err := p.load(&file{}, libraryName(name))
 	if err != nil {
-		return nil, diag.List{eval.Diagnose(err, diag.Range{})}
+		return nil, diag.List{expr.Diagnose(err, diag.Range{})}
 	}
 	if len(p.list) > 0 {
 		return nil, p.list.Sorted()
@@ -57,7 +57,7 @@ func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, 
 	for i, arg := range args {
 		plain, found := arg.UnmarkDeep()
 		for m := range found {
-			if m != eval.Sensitive && m != eval.Withheld {
+			if m != expr.Sensitive && m != expr.Withheld {
 				return cty.DynamicVal, deferred(fn, i)
 			}
 			marks[m] = struct{}{}
@@ -84,7 +84,7 @@ func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, 
 }
 
 func deferred(fn *starlark.Function, i int) error {
-	return function.NewArgError(i, &eval.HintError{
+	return function.NewArgError(i, &expr.HintError{
 		Message: fmt.Sprintf("%s is a function of a script, and cannot take a value that is known only on the host", fn.Name()),
 		Hint:    "use functions of the language, such as format() or replace()"})
 }
@@ -104,7 +104,7 @@ func (r *run) callPlain(fn *starlark.Function, args starlark.Tuple) (cty.Value, 
 		if b, err = r.convert(v, place{}); err == nil && b.make == nil {
 			return b.literal, nil
 		} else if err == nil {
-			err = &eval.HintError{Message: "the function gives a value that is not known yet", Hint: "compute it from the arguments"}
+			err = &expr.HintError{Message: "the function gives a value that is not known yet", Hint: "compute it from the arguments"}
 		}
 	}
 	err = r.limited(err)
@@ -134,11 +134,11 @@ func (e *FunctionError) Error() string {
 	return text
 }
 
-// Unwrap gives the advice, as a *eval.HintError.
+// Unwrap gives the advice, as a *expr.HintError.
 func (e *FunctionError) Unwrap() error {
 	i := slices.IndexFunc(e.List, func(d diag.Diagnostic) bool { return d.Hint != "" })
 	if i < 0 {
 		return nil
 	}
-	return &eval.HintError{Message: e.List[i].Summary, Hint: e.List[i].Hint}
+	return &expr.HintError{Message: e.List[i].Summary, Hint: e.List[i].Hint}
 }

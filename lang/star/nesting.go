@@ -7,7 +7,7 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // checkNesting refuses a source that nests too deep before it is parsed: the
@@ -18,7 +18,7 @@ func checkNesting(f *file, limit int) *diag.Diagnostic {
 	for n.at < len(n.src) {
 		n.step()
 		chain := n.levels[len(n.levels)-1].chain
-		if n.depth() <= limit && chain <= eval.MaxChain {
+		if n.depth() <= limit && chain <= expr.MaxChain {
 			continue
 		}
 		start := starsyntax.MakePosition(&f.name, 1, 1)
@@ -28,12 +28,12 @@ func checkNesting(f *file, limit int) *diag.Diagnostic {
 				start.Col = int32(utf8.RuneCount(f.src[begin:n.start]) + 1)
 			}
 		}
-		d := &diag.Diagnostic{Severity: diag.Error, Range: eval.Range(f.at(start)),
+		d := &diag.Diagnostic{Severity: diag.Error, Range: expr.Range(f.at(start)),
 			Summary: fmt.Sprintf("the source nests deeper than %d levels", limit),
 			Detail:  "Brackets, indentation, operators and conditionals within one another are limited.",
 			Hint:    "give parts of the expression names, or move them into functions"}
-		if chain > eval.MaxChain {
-			d.Summary, d.Detail = fmt.Sprintf("the expression has more than %d operators", eval.MaxChain), ""
+		if chain > expr.MaxChain {
+			d.Summary, d.Detail = fmt.Sprintf("the expression has more than %d operators", expr.MaxChain), ""
 		}
 		return d
 	}

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 	starsyntax "go.starlark.net/syntax"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // opaque is a value that is not known while scripts run, or never to be shown:
@@ -71,7 +71,7 @@ func (o *opaque) Hash() (uint32, error) {
 }
 
 func (o *opaque) no(how, instead string) error {
-	return &eval.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
+	return &expr.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
 }
 
 // CompareSameType refuses to compare two of them. A comparison with something
@@ -123,12 +123,12 @@ func (o *opaque) Get(key starlark.Value) (starlark.Value, bool, error) {
 		return nil, false, nil
 	}
 	if other, ok := key.(*opaque); ok {
-		expr := sum([]built{o.expr, other.expr})
-		expr.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
+		x := sum([]built{o.expr, other.expr})
+		x.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 			return &hclsyntax.IndexExpr{Collection: o.expr.expression(in, src), Key: other.expr.expression(in, src),
 				SrcRange: src, OpenRange: src, BracketRange: src}
 		}
-		return &opaque{run: o.run, expr: expr, what: "an element of " + o.what, value: cty.DynamicVal}, true, expr.check()
+		return &opaque{run: o.run, expr: x, what: "an element of " + o.what, value: cty.DynamicVal}, true, x.check()
 	}
 	b, err := o.run.convert(key, place{})
 	if err != nil {
@@ -152,19 +152,19 @@ func (r *run) searching() bool {
 
 // step looks one step into the value.
 func (o *opaque) step(t hcl2.Traverser) (starlark.Value, error) {
-	expr := sum([]built{o.expr})
-	expr.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
+	x := sum([]built{o.expr})
+	x.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 		return step(o.expr.expression(in, src), t, src)
 	}
 	value := cty.DynamicVal
 	if o.value.IsKnown() {
 		found, err := look(unmark(o.value), t)
 		if err != nil {
-			return nil, &eval.HintError{Message: fmt.Sprintf("%s has no such attribute or element", o.what), Hint: "look at the type of the value"}
+			return nil, &expr.HintError{Message: fmt.Sprintf("%s has no such attribute or element", o.what), Hint: "look at the type of the value"}
 		}
 		value = found.WithMarks(o.value.Marks())
 	}
-	return &opaque{run: o.run, expr: expr, what: o.what, value: value}, expr.check()
+	return &opaque{run: o.run, expr: x, what: o.what, value: value}, x.check()
 }
 
 // look is what a step finds in a value.
@@ -216,14 +216,14 @@ func appended(x hclsyntax.Expression, t hcl2.Traverser, src hcl2.Range) hclsynta
 
 // traversal is an opaque value with a name: var.NAME.
 func (r *run) traversal(what string, value cty.Value, root string, names ...string) *opaque {
-	expr := built{size: 1, depth: 1, make: func(_ *state, src hcl2.Range) hclsyntax.Expression {
+	x := built{size: 1, depth: 1, make: func(_ *state, src hcl2.Range) hclsyntax.Expression {
 		t := hcl2.Traversal{hcl2.TraverseRoot{Name: root, SrcRange: src}}
 		for _, name := range names {
 			t = append(t, hcl2.TraverseAttr{Name: name, SrcRange: src})
 		}
 		return &hclsyntax.ScopeTraversalExpr{Traversal: t, SrcRange: src}
 	}}
-	return &opaque{run: r, expr: expr, what: what, value: value}
+	return &opaque{run: r, expr: x, what: what, value: value}
 }
 
 // seen gives a value to the script: itself where it is known and may be shown,

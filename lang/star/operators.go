@@ -6,7 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // operators are the operators of HCL as functions, which take opaque values.
@@ -45,9 +45,9 @@ func (r *run) conditional() *starlark.Builtin {
 }
 
 // compute makes an expression of n arguments, and its value where all is known.
-func (r *run) compute(name string, n int, args starlark.Tuple, kwargs []starlark.Tuple, expr func([]hclsyntax.Expression, hcl2.Range) hclsyntax.Expression) (starlark.Value, error) {
+func (r *run) compute(name string, n int, args starlark.Tuple, kwargs []starlark.Tuple, combine func([]hclsyntax.Expression, hcl2.Range) hclsyntax.Expression) (starlark.Value, error) {
 	if len(args) != n || len(kwargs) > 0 {
-		return nil, &eval.HintError{Message: name + "() takes " + []string{"", "one argument", "two arguments", "three arguments"}[n],
+		return nil, &expr.HintError{Message: name + "() takes " + []string{"", "one argument", "two arguments", "three arguments"}[n],
 			Hint: "write them one after the other, without names"}
 	}
 	c := r.call()
@@ -66,16 +66,16 @@ func (r *run) compute(name string, n int, args starlark.Tuple, kwargs []starlark
 		for i, g := range given {
 			exprs[i] = g.expression(in, src)
 		}
-		return expr(exprs, src)
+		return combine(exprs, src)
 	}
 	if !known {
 		return &opaque{run: r, expr: out, what: "the value of " + name + "()", value: cty.DynamicVal}, out.check()
 	}
 	x := out.make(nil, c.whole)
-	eval.NewArithmetic().ReplaceAll(x)
+	expr.NewArithmetic().ReplaceAll(x)
 	v, diags := x.Value(nil)
 	if diags.HasErrors() {
-		return nil, &diagnosed{eval.FromHCL(diags)}
+		return nil, &diagnosed{expr.FromHCL(diags)}
 	}
 	return starlarkOf(v)
 }

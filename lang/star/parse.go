@@ -15,7 +15,7 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
@@ -31,13 +31,13 @@ type parser struct {
 	files   map[string]*file
 	sources map[string][]byte // the scripts that run anyhow
 	known   map[string]bool   // the names that scripts may use; nil until the first is parsed
-	site    *eval.Files
+	site    *expr.Files
 	chain   []string // the files that load one another, outermost first
 	list    diag.List
 }
 
 func newParser(o Options) *parser {
-	return &parser{options: o, files: map[string]*file{}, sources: map[string][]byte{}, site: eval.NewFiles(o.Site)}
+	return &parser{options: o, files: map[string]*file{}, sources: map[string][]byte{}, site: expr.NewFiles(o.Site)}
 }
 
 // names gives the names that scripts may use.
@@ -75,7 +75,7 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 	f := &file{name: name, rel: rel, std: std, src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
 	f.lines = lineStarts(src)
 	p.files[name] = f
-	if err := eval.CheckUTF8(name, src); err != nil {
+	if err := expr.CheckUTF8(name, src); err != nil {
 		p.list.Add(*err)
 		return f
 	}
@@ -126,10 +126,10 @@ func (p *parser) loads(f *file, tree *starsyntax.File) {
 		loaded, err := p.load(f, load.ModuleName())
 		switch {
 		case err != nil:
-			p.list.Add(eval.Diagnose(err, eval.Range(at)))
+			p.list.Add(expr.Diagnose(err, expr.Range(at)))
 		case slices.Contains(p.chain, loaded.name):
 			circle := append(p.chain[slices.Index(p.chain, loaded.name):], loaded.name)
-			p.list.Add(diag.Diagnostic{Summary: "files load one another: " + strings.Join(circle, " → "), Range: eval.Range(at),
+			p.list.Add(diag.Diagnostic{Summary: "files load one another: " + strings.Join(circle, " → "), Range: expr.Range(at),
 				Hint: "move what both need into a file of its own, and load that"})
 		}
 		f.loads[load.ModuleName()] = loaded
@@ -142,13 +142,13 @@ func (p *parser) load(from *file, name string) (*file, error) {
 	const hint = `write load("./lib.star", "name") for a file beside this one, or load("std/NAME.star", "name")`
 	switch rest, std := strings.CutPrefix(name, "std/"); {
 	case name == "" || strings.ContainsRune(name, 0):
-		return nil, &eval.HintError{Message: fmt.Sprintf("%q is no file that could be loaded", name), Hint: hint}
+		return nil, &expr.HintError{Message: fmt.Sprintf("%q is no file that could be loaded", name), Hint: hint}
 	case !IsSource(name):
-		return nil, &eval.HintError{Message: fmt.Sprintf("only files named *.star can be loaded, not %q", name), Hint: hint}
+		return nil, &expr.HintError{Message: fmt.Sprintf("only files named *.star can be loaded, not %q", name), Hint: hint}
 	case std:
 		return p.loadStd(rest)
 	case !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") && !path.IsAbs(name):
-		return nil, &eval.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
+		return nil, &expr.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
 	}
 	if from.std {
 		return p.loadStd(path.Join(path.Dir(from.rel), name))
@@ -167,7 +167,7 @@ func (p *parser) load(from *file, name string) (*file, error) {
 }
 
 func (p *parser) loadStd(name string) (*file, error) {
-	missing := &eval.HintError{Message: fmt.Sprintf("there is no file %q", "std/"+name),
+	missing := &expr.HintError{Message: fmt.Sprintf("there is no file %q", "std/"+name),
 		Hint: "the program's own files are listed by tenet doc; a file of the site is named \"./lib.star\""}
 	if p.options.Std == nil || !fs.ValidPath(name) {
 		return nil, missing

@@ -5,7 +5,7 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // place is where a value stands, as far as it is written out there.
@@ -150,8 +150,8 @@ func (p *placed) Unwrap() error { return p.err }
 
 // inside says where within a value an error lies.
 func inside(err error, what string, at place) error {
-	d := eval.Diagnose(err, diag.Range{})
-	wrapped := &eval.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
+	d := expr.Diagnose(err, diag.Range{})
+	wrapped := &expr.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
 	if len(d.Summary) > 120 { // deep within
 		wrapped.Message = d.Summary
 	}

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/sandbox"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -147,7 +147,7 @@ func (r *run) endOfFile(f *file) {
 		case p.taken != "":
 			continue
 		case !f.root:
-			r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is in no state at the end of a file that is loaded", p), Range: eval.Range(p.block.Header),
+			r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is in no state at the end of a file that is loaded", p), Range: expr.Range(p.block.Header),
 				Hint: "put it into a function that the site calls, or into a state"})
 			p.taken = "the file " + f.name
 			continue

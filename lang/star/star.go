@@ -19,7 +19,7 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -38,7 +38,7 @@ type Options struct {
 	Std fs.FS
 	// Dir is the name of that directory in messages; "": ".".
 	Dir string
-	// MaxNesting is how deep a source may nest; 0: eval.DefaultMaxNesting.
+	// MaxNesting is how deep a source may nest; 0: expr.DefaultMaxNesting.
 	MaxNesting int
 	// MaxSteps ends scripts that run for too long; 0: DefaultMaxSteps.
 	MaxSteps uint64
@@ -68,7 +68,7 @@ func IsSource(name string) bool { return strings.HasSuffix(name, ".star") }
 // whatever the host is in the list; the Scripts hold what could be read.
 func Parse(sources []Source, o Options) (*Scripts, diag.List) {
 	if o.MaxNesting == 0 {
-		o.MaxNesting = eval.DefaultMaxNesting
+		o.MaxNesting = expr.DefaultMaxNesting
 	}
 	if o.Dir == "" {
 		o.Dir = "."

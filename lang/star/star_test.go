@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/star"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -37,7 +37,7 @@ func (world) Variable(b *syntax.Block) (cty.Value, diag.List) {
 }
 func (world) Value(kind, name string) (cty.Value, error) { return cty.DynamicVal, nil }
 func (world) Functions(string) map[string]function.Function {
-	return eval.NewFiles(fstest.MapFS{}).FunctionMap(".")
+	return expr.NewFiles(fstest.MapFS{}).FunctionMap(".")
 }
 
 func ExampleParse() {

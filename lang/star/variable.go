@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"go.starlark.net/starlark"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -22,7 +22,7 @@ func declareVariable(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tup
 		return nil, err
 	}
 	if len(args) > 1 {
-		return nil, &placed{&eval.HintError{Message: "variable() takes a name, and everything else as NAME = VALUE",
+		return nil, &placed{&expr.HintError{Message: "variable() takes a name, and everything else as NAME = VALUE",
 			Hint: `write variable("NAME", type = "string", default = …)`}, c.argument(1).src}
 	}
 	special := map[string]func(starlark.Value, place) error{
@@ -61,35 +61,35 @@ func (r *run) typeAttribute(b *syntax.Block, c *call, v starlark.Value, at place
 		if v == starlark.None {
 			return nil
 		}
-		return &eval.HintError{Message: fmt.Sprintf("a type is text, not %s", kindOf(v)), Hint: `put it in quotes: type = "list(string)"`}
+		return &expr.HintError{Message: fmt.Sprintf("a type is text, not %s", kindOf(v)), Hint: `put it in quotes: type = "list(string)"`}
 	}
 	nameRange, _ := c.keyword("type")
-	expr, err := r.expressionText(string(text), at)
+	x, err := r.expressionText(string(text), at)
 	if err != nil {
 		return err
 	}
-	b.Body.Attributes = append(b.Body.Attributes, &syntax.Attribute{Name: "type", NameRange: nameRange, Expr: &syntax.Expression{Expression: expr}})
+	b.Body.Attributes = append(b.Body.Attributes, &syntax.Attribute{Name: "type", NameRange: nameRange, Expr: &syntax.Expression{Expression: x}})
 	return nil
 }
 
 // expressionText reads an expression of HCL that stands in a text.
 func (r *run) expressionText(text string, at place) (hclsyntax.Expression, error) {
-	if err := eval.CheckNesting(at.src.Filename, []byte(text), false, r.options.MaxNesting); err != nil {
-		err.Range = eval.Range(at.src)
+	if err := expr.CheckNesting(at.src.Filename, []byte(text), false, r.options.MaxNesting); err != nil {
+		err.Range = expr.Range(at.src)
 		return nil, &diagnosed{[]diagnostic{*err}}
 	}
 	start := at.src.Start
 	start.Column++
 	start.Byte++
-	expr, diags := hclsyntax.ParseExpression([]byte(text), at.src.Filename, start)
+	x, diags := hclsyntax.ParseExpression([]byte(text), at.src.Filename, start)
 	if diags.HasErrors() {
-		list := eval.FromHCL(diags)
+		list := expr.FromHCL(diags)
 		for i := range list {
-			list[i].Range = eval.Range(at.src)
+			list[i].Range = expr.Range(at.src)
 		}
 		return nil, &diagnosed{list}
 	}
-	return expr, nil
+	return x, nil
 }
 
 // validations adds the blocks "validation": conditions of HCL, as text.
@@ -104,7 +104,7 @@ func (r *run) validations(b *syntax.Block, v starlark.Value, at place) error {
 	for i, e := range list {
 		d, ok := e.(starlark.IterableMapping)
 		if !ok {
-			return &placed{&eval.HintError{Message: fmt.Sprintf("a validation is a dict, not %s", kindOf(e)),
+			return &placed{&expr.HintError{Message: fmt.Sprintf("a validation is a dict, not %s", kindOf(e)),
 				Hint: `write validation = {"condition": "var.port > 0", "error_message": "…"}; or check the value with if, and call fail()`}, places[i].src}
 		}
 		sub := &syntax.Block{Type: "validation", TypeRange: places[i].src, Header: places[i].src}
@@ -116,9 +116,9 @@ func (r *run) validations(b *syntax.Block, v starlark.Value, at place) error {
 			if a.Name != "condition" || !ok {
 				continue
 			}
-			text, err := eval.Text(literal.Val)
+			text, err := expr.Text(literal.Val)
 			if err != nil {
-				return &placed{&eval.HintError{Message: "condition: " + err.Error(), Hint: `write an expression of HCL as text: "var.port > 0"`}, literal.SrcRange}
+				return &placed{&expr.HintError{Message: "condition: " + err.Error(), Hint: `write an expression of HCL as text: "var.port > 0"`}, literal.SrcRange}
 			}
 			if a.Expr.Expression, err = r.expressionText(text, place{src: hcl2.Range(literal.SrcRange)}); err != nil {
 				return err

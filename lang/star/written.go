@@ -7,7 +7,7 @@ import (
 	"go.starlark.net/starlark"
 	starsyntax "go.starlark.net/syntax"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -57,7 +57,7 @@ func written(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
 	switch node := plain(node).(type) {
 	case *starsyntax.Literal:
 		if s, ok := literalText(node, true); ok {
-			if v, err := eval.Value(s); err == nil {
+			if v, err := expr.Value(s); err == nil {
 				return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: src}
 			}
 		}
@@ -86,5 +86,5 @@ func describeSite(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 			return starlark.None, nil
 		}
 	}
-	return nil, &eval.HintError{Message: "site() is called by another name", Hint: `write site(name = "…") at top level`}
+	return nil, &expr.HintError{Message: "site() is called by another name", Hint: `write site(name = "…") at top level`}
 }

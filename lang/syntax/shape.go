@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -30,14 +30,14 @@ type Shapes struct {
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
 	Inventory, Rollout, Stage                                  *Shape
-	Options                                                    map[string]*eval.Option
+	Options                                                    map[string]*expr.Option
 	Registry                                                   *states.Registry
 }
 
 // NewShapes makes the shapes, with the modules of the registry.
 func NewShapes(registry *states.Registry) *Shapes {
-	s := &Shapes{Registry: registry, Options: map[string]*eval.Option{}}
-	for _, o := range eval.Options() {
+	s := &Shapes{Registry: registry, Options: map[string]*expr.Option{}}
+	for _, o := range expr.Options() {
 		s.Options[o.Name] = &o
 	}
 	guards := map[string]int{"only_if": 0, "unless": 0, "retry": 0}
@@ -48,20 +48,20 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Locals = &Shape{What: "locals"}
 	s.Param = &Shape{What: "a param", Attributes: []string{"default", "description", "type"}, Refs: []string{"type"}}
 	s.Guard = &Shape{What: "a guard", Attributes: []string{"command", "exists", "missing", "would_change"}, Refs: []string{"would_change"}}
-	s.Retry = &Shape{What: "retry", Attributes: eval.RetryNames()}
-	s.Confirm = &Shape{What: "confirm", Attributes: eval.ConfirmNames()}
-	s.Part = s.withOptions(eval.OnPart, &Shape{What: "a part", Blocks: guards})
-	s.TopPart = s.withOptions(eval.OnPart|eval.OnState, &Shape{What: "a part", Blocks: guards})
-	s.State = s.withOptions(eval.OnState, &Shape{What: "a state", Parts: true,
+	s.Retry = &Shape{What: "retry", Attributes: expr.RetryNames()}
+	s.Confirm = &Shape{What: "confirm", Attributes: expr.ConfirmNames()}
+	s.Part = s.withOptions(expr.OnPart, &Shape{What: "a part", Blocks: guards})
+	s.TopPart = s.withOptions(expr.OnPart|expr.OnState, &Shape{What: "a part", Blocks: guards})
+	s.State = s.withOptions(expr.OnState, &Shape{What: "a state", Parts: true,
 		Blocks: map[string]int{"param": 1, "only_if": 0, "unless": 0, "retry": 0}})
-	s.Run = s.withOptions(eval.OnRun, &Shape{What: "a run", Blocks: guards,
+	s.Run = s.withOptions(expr.OnRun, &Shape{What: "a run", Blocks: guards,
 		Attributes: []string{"params", "state"}, Refs: []string{"state"}})
-	s.Block = s.withOptions(eval.OnBlock, &Shape{What: "a block", Parts: true,
+	s.Block = s.withOptions(expr.OnBlock, &Shape{What: "a block", Parts: true,
 		Attributes: []string{"always", "members", "ordered", "recovered", "rescue"},
 		Refs:       []string{"always", "members", "rescue"},
 		Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1, "rescue": 0, "always": 0,
 			"only_if": 0, "unless": 0, "retry": 0, "confirm": 0}})
-	s.Component = s.withOptions(eval.OnComponent, &Shape{What: "a component",
+	s.Component = s.withOptions(expr.OnComponent, &Shape{What: "a component",
 		Blocks:     map[string]int{"only_if": 0, "unless": 0, "retry": 0, "confirm": 0},
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
@@ -84,7 +84,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 }
 
 // withOptions adds the options that may stand at the places.
-func (s *Shapes) withOptions(on eval.Place, to *Shape) *Shape {
+func (s *Shapes) withOptions(on expr.Place, to *Shape) *Shape {
 	for name, o := range s.Options {
 		if o.On&on == 0 || o.Block {
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -69,7 +69,7 @@ type Expression struct {
 
 // Kept is what an expression gave while the hosts of the site were these.
 type Kept struct {
-	Hosts *eval.HostLists
+	Hosts *expr.HostLists
 	Value cty.Value
 	List  diag.List // what was found wrong
 }

@@ -13,7 +13,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/eval"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
@@ -21,7 +21,7 @@ import (
 type loader struct {
 	dir     string
 	name    string // of the directory, for messages
-	files   *eval.Files
+	files   *expr.Files
 	options Options
 	set     *Set
 	loaded  map[string]*library // by path
@@ -50,7 +50,7 @@ func (l *loader) load(name string) *library {
 	if err != nil {
 		lib.missing = err
 		if len(l.loading) == 0 {
-			d := eval.Diagnose(err, diag.Range{File: file})
+			d := expr.Diagnose(err, diag.Range{File: file})
 			d.Hint = cmp.Or(d.Hint, "check that it is a file, and may be read")
 			l.list.Add(d)
 		}

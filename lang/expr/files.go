@@ -1,0 +1,282 @@
+package expr
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty/function"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tenetcm/tenet/states"
+)
+
+// Files gives the files of a site to one evaluation. Paths are relative to a
+// directory of the site, and nothing outside the site is read: neither "..",
+// nor an absolute path, nor a symbolic link leads out of it. What was read
+// once is kept, so that an evaluation sees one version of each file.
+//
+// A Files serves one goroutine.
+type Files struct {
+	site      fs.FS
+	name      string // the path of site among all that a run opens; "." for the whole
+	texts     map[string]string
+	sources   map[string]map[string]any
+	trees     map[string]map[string]any
+	templates map[string]*template
+	pure      map[string]function.Function // those that read no files
+	vault     *Vault
+}
+
+// NewFiles makes the files of a site.
+func NewFiles(site fs.FS) *Files {
+	return &Files{
+		site:      site,
+		name:      ".",
+		texts:     map[string]string{},
+		sources:   map[string]map[string]any{},
+		trees:     map[string]map[string]any{},
+		templates: map[string]*template{},
+		vault:     NewVault(Target{}),
+	}
+}
+
+// NewFilesOf makes the files of a component: messages and sources name them by
+// their paths among all that a run opens, where its directory has this name.
+func NewFilesOf(component fs.FS, name string) *Files {
+	f := NewFiles(component)
+	f.name = name
+	return f
+}
+
+// errOutside is why a path is refused.
+func errOutside(name string) error {
+	return &HintError{Message: fmt.Sprintf("%q is outside of the site", name),
+		Hint: "a site reads nothing but its own directory; copy the file into it, and name it relative to this file"}
+}
+
+// maxLinks bounds the symbolic links on the way to a file, as the kernel does.
+const maxLinks = 40
+
+// locate gives the path within the site of a name relative to dir, with all
+// symbolic links followed.
+func (f *Files) locate(dir, name string) (string, error) {
+	switch {
+	case name == "" || strings.ContainsRune(name, 0):
+		return "", fmt.Errorf("%q is no path", name)
+	case path.IsAbs(name):
+		return "", errOutside(name)
+	}
+	clean := path.Join(dir, name)
+	if clean == ".." || strings.HasPrefix(clean, "../") {
+		return "", errOutside(name)
+	}
+	linked, ok := f.site.(fs.ReadLinkFS)
+	if !ok {
+		return clean, nil
+	}
+	return f.follow(linked, name, clean)
+}
+
+// follow resolves the symbolic links in a clean path.
+func (f *Files) follow(site fs.ReadLinkFS, name, clean string) (string, error) {
+	done, rest := ".", strings.Split(clean, "/")
+	for links := 0; len(rest) > 0; {
+		step := path.Join(done, rest[0])
+		rest = rest[1:]
+		if rest := strings.Join(rest, "/"); strings.HasPrefix(step, "..") && (step == ".." || step[2] == '/') {
+			return "", errOutside(path.Join(name, rest))
+		}
+		info, err := site.Lstat(step)
+		if err != nil {
+			return "", f.missing(name, step, err)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = step
+			continue
+		}
+		target, err := site.ReadLink(step)
+		if err != nil {
+			return "", err
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%q leads through too many symbolic links", name)
+		}
+		if path.IsAbs(target) {
+			return "", linkOutside(name, step, target)
+		}
+		if joined := path.Join(path.Dir(step), target); joined == ".." || strings.HasPrefix(joined, "../") {
+			return "", linkOutside(name, step, target)
+		}
+		done = path.Dir(step)
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return done, nil
+}
+
+func linkOutside(name, link, target string) error {
+	return &HintError{
+		Message: fmt.Sprintf("%q leads out of the site: %s is a symbolic link to %s", name, link, target),
+		Hint:    "a site reads nothing but its own directory; copy the file into it, or make the link relative"}
+}
+
+// missing explains an error about a path, with the nearest name beside it.
+func (f *Files) missing(name, step string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%q cannot be read: %w", name, err)
+	}
+	var names []string
+	if entries, err := fs.ReadDir(f.site, path.Dir(step)); err == nil {
+		for _, e := range entries {
+			names = append(names, path.Join(path.Dir(step), e.Name()))
+		}
+	}
+	hint := DidYouMean(step, names)
+	if hint == "" {
+		hint = "the path is relative to the directory of the file that names it"
+	}
+	return &HintError{Message: fmt.Sprintf("there is no file %q in the site", name), Hint: hint}
+}
+
+// open opens a regular file of the site.
+func (f *Files) open(dir, name string) (fs.File, string, error) {
+	at, err := f.locate(dir, name)
+	if err != nil {
+		return nil, "", err
+	}
+	info, err := fs.Stat(f.site, at)
+	if err != nil {
+		return nil, "", f.missing(name, at, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", fmt.Errorf("%q is no regular file", name)
+	}
+	file, err := f.site.Open(at)
+	if err != nil {
+		return nil, "", f.missing(name, at, err)
+	}
+	return file, at, nil
+}
+
+// Bytes reads a file, relative to dir.
+func (f *Files) Bytes(dir, name string) ([]byte, error) {
+	file, _, err := f.open(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
+	}
+	return data, nil
+}
+
+// Text reads a file as text, relative to dir. Bytes that are not UTF-8 in
+// normal form C are an error, since values cannot carry them.
+func (f *Files) Text(dir, name string) (text, at string, err error) {
+	at, err = f.locate(dir, name)
+	if err != nil {
+		return "", "", err
+	}
+	if text, ok := f.texts[at]; ok {
+		return text, at, nil
+	}
+	data, err := f.Bytes(dir, name)
+	if err != nil {
+		return "", "", err
+	}
+	if err := checkText(string(data)); err != nil {
+		return "", "", &HintError{Message: fmt.Sprintf("%q %v", name, err), Hint: sourceHint}
+	}
+	f.texts[at] = string(data)
+	return string(data), at, nil
+}
+
+const sourceHint = "the attribute source of a file carries any bytes untouched"
+
+// Exists reports whether there is a regular file or a directory of that name.
+func (f *Files) Exists(dir, name string) (bool, error) {
+	at, err := f.locate(dir, name)
+	var hinted *HintError
+	if errors.As(err, &hinted) && strings.HasPrefix(hinted.Message, "there is no file") {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = fs.Stat(f.site, at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Source describes a file whose bytes go to the host untouched: its path in
+// the site, SHA-256 and size, the canonical value of a source attribute.
+func (f *Files) Source(dir, name string) (map[string]any, error) {
+	at, err := f.locate(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if s := f.sources[at]; s != nil {
+		return s, nil
+	}
+	file, at, err := f.open(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
+	}
+	f.sources[at] = map[string]any{
+		"path": path.Join(f.name, at), "sha256": hex.EncodeToString(sum.Sum(nil)),
+		"size": json.Number(strconv.FormatInt(size, 10)),
+	}
+	return f.sources[at], nil
+}
+
+// Tree describes a directory that goes to the host with all below it: the
+// canonical value of an attribute of kind tree.
+func (f *Files) Tree(dir, name string) (map[string]any, error) {
+	at, err := f.locate(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if known := f.trees[at]; known != nil {
+		return known, nil
+	}
+	info, err := fs.Stat(f.site, at)
+	if err != nil {
+		return nil, f.missing(name, at, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%q is no directory", name)
+	}
+	entries, err := states.ReadTree(f.site, at)
+	if err != nil {
+		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
+	}
+	f.trees[at] = states.NewTree(path.Join(f.name, at), entries).Value()
+	return f.trees[at], nil
+}
+
+// checkText says what keeps a string out of the language's values.
+func checkText(s string) error {
+	if !utf8.ValidString(s) {
+		return errors.New("is not UTF-8 text")
+	}
+	if !norm.NFC.IsNormalString(s) {
+		return errors.New("is not in Unicode's normal form C, which values are")
+	}
+	return nil
+}

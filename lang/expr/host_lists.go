@@ -1,0 +1,114 @@
+package expr
+
+import (
+	"sync"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// hostType is the type of each host in such a list.
+func hostType() cty.Type {
+	return cty.Object(map[string]cty.Type{"name": cty.String, "address": cty.String, "labels": cty.Map(cty.String)})
+}
+
+// HostLists gives what hosts(PATTERN) does. The hosts are those of all hosts' evaluations,
+// each of which may ask many times: a pattern is looked for once. Several evaluations may
+// use it at once.
+type HostLists struct {
+	hosts  []Host
+	groups []string
+	open   bool
+
+	mu       sync.Mutex
+	objects  []cty.Value // of the hosts; nil: nobody has asked yet
+	lists    map[string]hostList
+	kept     int // hosts in these lists
+	computed int // lists, for tests
+}
+
+type hostList struct {
+	value cty.Value
+	err   error
+}
+
+// keptHosts bounds how many hosts the lists that are kept may hold in all: a pattern may be
+// another one for each host.
+const keptHosts = 1 << 20
+
+// NewHostLists takes the hosts of a site and the names of their groups. Open says that there
+// may be more of them; then a pattern that fits none is no error.
+func NewHostLists(hosts []Host, groups []string, open bool) *HostLists {
+	return &HostLists{hosts: hosts, groups: groups, open: open, lists: map[string]hostList{}}
+}
+
+// find gives the hosts that a pattern names, as a value.
+func (l *HostLists) find(pattern string) (cty.Value, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.lists[pattern]; ok {
+		return known.value, known.err
+	}
+	list, n := l.compute(pattern)
+	l.computed++
+	if l.kept += n + 1; l.kept <= keptHosts {
+		l.lists[pattern] = list
+	}
+	return list.value, list.err
+}
+
+// compute makes such a list, and says how many hosts are in it.
+func (l *HostLists) compute(pattern string) (list hostList, n int) {
+	if l.objects == nil {
+		for _, h := range l.hosts {
+			l.objects = append(l.objects, cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(h.Name),
+				"address": cty.StringVal(h.Address), "labels": LabelsValue(h.Labels)}))
+		}
+	}
+	found, err := selectHosts(l.hosts, l.groups, pattern)
+	if l.open {
+		err = nil // whom it names may be among the others
+	}
+	if err != nil || len(found) == 0 {
+		return hostList{cty.ListValEmpty(hostType()), err}, 0
+	}
+	values := make([]cty.Value, len(found))
+	for i, k := range found {
+		values[i] = l.objects[k]
+	}
+	return hostList{value: cty.ListVal(values)}, len(found)
+}
+
+// HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
+// a site. While get gives nil, nothing is known of them.
+func HostsFunction(get func() *HostLists) function.Function {
+	return function.New(&function.Spec{
+		Description: "the declared hosts that a pattern such as \"web*,!web3,@db\" names: a list of name, address and labels",
+		Params:      []function.Parameter{{Name: "pattern", Type: cty.String}},
+		Type:        function.StaticReturnType(cty.List(hostType())),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			lists := get()
+			if lists == nil {
+				return cty.UnknownVal(cty.List(hostType())), nil
+			}
+			return lists.find(args[0].AsString())
+		},
+	})
+}
+
+// SelectHosts gives the hosts that a pattern names, in their order: terms with
+// commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
+// before a term takes its hosts away, whatever the order. Without other terms
+// it takes them away from all. The error, a *HintError, names a term that fits
+// no host or no group.
+func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
+	found, err := selectHosts(hosts, groups, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var out []Host
+	for _, i := range found {
+		out = append(out, hosts[i])
+	}
+	return out, nil
+}

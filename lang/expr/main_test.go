@@ -1,0 +1,14 @@
+package expr_test
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/tenetcm/tenet/internal/often"
+)
+
+// TestMain collects garbage less often: these tests make much of it and keep little.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	often.Main(m, "")
+}

@@ -1,0 +1,354 @@
+package expr
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
+)
+
+// Entry is a declaration that can be referred to.
+type Entry struct {
+	Base      string // its address without an instance key
+	Range     diag.Range
+	Instances bool // it has for_each
+	// Parts are those of a state, by TYPE and LABEL (see PartName); nil where
+	// parts cannot be referred to.
+	Parts map[string]*PartEntry
+	// OpenParts says that Parts is not known yet: a run's, which are those of
+	// its state.
+	OpenParts bool
+	// Component is what a component declares; nil for all others.
+	Component *ComponentEntry
+}
+
+// ComponentEntry is what references may find in a component.
+type ComponentEntry struct {
+	Names   *Namespace
+	Outputs []string // sorted
+	// Open says that there may be more, which only an evaluation shows.
+	Open bool
+}
+
+// PartEntry is a part within a state.
+type PartEntry struct {
+	Base      string
+	Range     diag.Range
+	Instances bool
+}
+
+// Namespace holds what one site declares, and finds what references name.
+type Namespace struct {
+	// Modules finds the modules whose attributes are looked into; nil: any
+	// attribute is taken.
+	Modules func(name string) *states.Module
+
+	isType func(string) bool
+	roots  map[string]map[string]*Entry // word or type → name → entry
+}
+
+// NewNamespace makes an empty namespace. isType tells the names of modules.
+func NewNamespace(isType func(string) bool) *Namespace {
+	return &Namespace{isType: isType, roots: map[string]map[string]*Entry{}}
+}
+
+// Declare enters what stands under a root ("state", "run", "block" or a type)
+// and a name. Where the name is taken it enters nothing, and gives the entry
+// that has it.
+func (n *Namespace) Declare(root, name string, e *Entry) (taken *Entry) {
+	names := n.roots[root]
+	if names == nil {
+		names = map[string]*Entry{}
+		n.roots[root] = names
+	}
+	if have := names[name]; have != nil {
+		return have
+	}
+	names[name] = e
+	return nil
+}
+
+// IsRoot reports whether references may start with this name.
+func (n *Namespace) IsRoot(name string) bool {
+	switch name {
+	case "state", "run", "block", "component", "self":
+		return true
+	}
+	return n.isType(name)
+}
+
+// Output reports whether the steps lead to an output of a component: the number
+// of steps before its name, 0 where they do not.
+func (n *Namespace) Output(steps []Step) int {
+	if len(steps) < 3 || steps[0].Key != "component" {
+		return 0
+	}
+	entry := n.roots["component"][steps[1].Key]
+	if entry == nil || entry.Component == nil {
+		return 0
+	}
+	at := 2
+	if steps[at].Index {
+		at++
+	}
+	if at >= len(steps) || steps[at].Index || entry.Component.Names.IsRoot(steps[at].Key) {
+		return 0
+	}
+	return at
+}
+
+// Lookup gives what stands under a root and a name, or nil.
+func (n *Namespace) Lookup(root, name string) *Entry { return n.roots[root][name] }
+
+// Step is one step of a reference: ".name" or "[key]".
+type Step struct {
+	Key   string
+	Index bool
+}
+
+// StepValue makes the step of an index.
+func StepValue(v cty.Value) (Step, error) {
+	v, sensitive := Split(v)
+	switch {
+	case sensitive:
+		return Step{}, &HintError{Message: "a sensitive value cannot be the key of a reference",
+			Hint: "addresses are shown everywhere; use a value that may be"}
+	case v.IsNull() || v.Type() != cty.String && v.Type() != cty.Number:
+		return Step{}, &HintError{Message: fmt.Sprintf("the key of a reference must be a string, not %s", Kind(v)),
+			Hint: "write the key of an instance in quotes, or a value that is text"}
+	case v.Type() == cty.Number:
+		return Step{Key: v.AsBigFloat().Text('f', -1), Index: true}, nil
+	}
+	return Step{Key: v.AsString(), Index: true}, nil
+}
+
+// Named is what the steps of a reference name.
+type Named struct {
+	Ref    states.Ref
+	Result string // the attribute of the part that is asked for; empty: none, the reference itself
+	// Many says that the part has several instances and none is named: the
+	// result is a map by their keys. Open says that this is not known.
+	Many, Open bool
+	Rest       []Step // behind the result
+
+	kind states.Kind // of the result
+}
+
+// Find finds what the steps name. self is the declaration in which the
+// reference stands, nil where there is none. The error is a *HintError.
+func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
+	root, rest := steps[0].Key, steps[1:]
+	if root == "self" {
+		if self == nil || self.Parts == nil {
+			return Named{}, &HintError{Message: "self is known only within a state",
+				Hint: "name the declaration by its full address; what is known about the host is fact.NAME, such as fact.ipv4"}
+		}
+		return n.findPart(Named{Ref: states.Ref{Self: true}}, self, "self", rest)
+	}
+	if len(rest) == 0 {
+		return Named{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", root),
+			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
+	}
+	name, rest := rest[0].Key, rest[1:]
+	entry := n.roots[root][name]
+	if entry == nil {
+		return Named{}, n.undefined(root, name)
+	}
+	found := Named{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
+	if len(rest) > 0 && rest[0].Index {
+		if !entry.Instances && !entry.OpenParts {
+			return Named{}, &HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
+				Hint: "it has no for_each; leave the key out"}
+		}
+		found.Ref.Address, found.Many = states.InstanceAddress(entry.Base, rest[0].Key), false
+		rest = rest[1:]
+	}
+	switch {
+	case len(rest) == 0:
+		return found, nil
+	case entry.Component != nil:
+		return entry.Component.find(found, rest)
+	case entry.Parts != nil || entry.OpenParts:
+		return n.findPart(found, entry, found.Ref.Address, rest)
+	case n.isType(root):
+		return n.result(found, root, rest)
+	}
+	return Named{}, &HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
+		Hint: "only parts have results; refer to a part of one of its members"}
+}
+
+// find finds what the steps name in a component.
+func (c *ComponentEntry) find(in Named, steps []Step) (Named, error) {
+	if !steps[0].Index && c.Names.IsRoot(steps[0].Key) && steps[0].Key != "self" {
+		inner, err := c.Names.Find(steps, nil)
+		switch {
+		case err != nil && c.Open:
+			inner, err = openRef(steps)
+		case err != nil:
+			err = &HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: HintOf(err)}
+		}
+		if err == nil && in.Many && inner.Result != "" {
+			err = &HintError{Message: fmt.Sprintf("%s has several instances", in.Ref.Address),
+				Hint: fmt.Sprintf("give one of them its key: %s[\"KEY\"]", in.Ref.Address)}
+		}
+		inner.Ref.Address = in.Ref.Address + "." + inner.Ref.Address
+		return inner, err
+	}
+	return Named{}, &HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
+		Hint: cmp.Or(DidYouMean(steps[0].Key, c.Outputs), Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
+}
+
+// openRef takes a reference as it is written, for an evaluation to check.
+func openRef(steps []Step) (Named, error) {
+	if len(steps) < 2 {
+		return Named{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
+			Hint: fmt.Sprintf("name one of them: %s.NAME", steps[0].Key)}
+	}
+	key := func(address string, rest []Step) (string, []Step) {
+		if len(rest) > 0 && rest[0].Index {
+			return states.InstanceAddress(address, rest[0].Key), rest[1:]
+		}
+		return address, rest
+	}
+	open := Named{Open: true, kind: states.KindAny}
+	address, rest := key(states.LabelAddress(steps[0].Key, steps[1].Key), steps[2:])
+	open.Ref.Address = address
+	switch steps[0].Key {
+	case "component":
+		if len(rest) == 0 {
+			return open, nil
+		}
+		inner, err := openRef(rest)
+		inner.Ref.Address = address + "." + inner.Ref.Address
+		return inner, err
+	case "state", "run":
+		if len(rest) > 1 {
+			open.Ref.Part, rest = key(PartName(rest[0].Key, rest[1].Key), rest[2:])
+		}
+	}
+	if len(rest) > 0 {
+		open.Result, open.Rest = rest[0].Key, rest[1:]
+	}
+	return open, nil
+}
+
+// HintOf gives the advice of a *HintError, or "".
+func HintOf(err error) string {
+	if hinted, ok := errors.AsType[*HintError](err); ok {
+		return hinted.Hint
+	}
+	return ""
+}
+
+// Resolve is Find for references that are no results.
+func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
+	found, err := n.Find(steps, self)
+	if err == nil && found.Result != "" {
+		err = &HintError{Message: fmt.Sprintf("%s is a value, not a reference", AddressOf(found.Ref)+"."+found.Result),
+			Hint: "refer to the part itself"}
+	}
+	return found.Ref, err
+}
+
+func (n *Namespace) findPart(found Named, e *Entry, owner string, steps []Step) (Named, error) {
+	if len(steps) < 2 {
+		return found, &HintError{Message: fmt.Sprintf("%s is followed by a part's type and label", owner),
+			Hint: fmt.Sprintf("write %s.TYPE.LABEL", owner)}
+	}
+	typ, base := steps[0].Key, PartName(steps[0].Key, steps[1].Key)
+	part, steps := e.Parts[base], steps[2:]
+	if part == nil && !e.OpenParts {
+		return found, &HintError{Message: fmt.Sprintf("%s has no part %s", e.Base, base), Hint: partHint(base, e)}
+	}
+	found.Ref.Part = base
+	several := part != nil && part.Instances
+	if len(steps) > 0 && steps[0].Index {
+		if part != nil && !part.Instances {
+			return found, &HintError{Message: fmt.Sprintf("%s has no instances", base),
+				Hint: "it has no for_each; leave the key out"}
+		}
+		found.Ref.Part, steps, several = states.InstanceAddress(base, steps[0].Key), steps[1:], false
+	} else {
+		found.Open = e.OpenParts
+	}
+	if len(steps) == 0 {
+		return found, nil
+	}
+	if several && found.Many {
+		return found, &HintError{Message: fmt.Sprintf("%s has several instances, and so has its %s", e.Base, base),
+			Hint: fmt.Sprintf("give one of them its key, such as %s[\"KEY\"]", base)}
+	}
+	found.Many = found.Many || several
+	return n.result(found, typ, steps)
+}
+
+// result looks for the attribute of a part that the next step names.
+func (n *Namespace) result(found Named, typ string, steps []Step) (Named, error) {
+	found.Result, found.Rest, found.kind = steps[0].Key, steps[1:], states.KindAny
+	if n.Modules == nil {
+		return found, nil
+	}
+	m := n.Modules(typ)
+	if m == nil {
+		return found, &HintError{Message: fmt.Sprintf("there is no module %q", typ), Hint: "tenet doc lists the modules"}
+	}
+	attribute := m.Attribute(found.Result)
+	if attribute != nil && !attribute.In {
+		found.kind = attribute.Kind
+		return found, nil
+	}
+	var names []string
+	for _, a := range m.Attributes {
+		if !a.In {
+			names = append(names, a.Name)
+		}
+	}
+	if attribute != nil {
+		return found, &HintError{Message: fmt.Sprintf("%s of %s is no result: it says how to act, and is not observed", found.Result, Article(typ)),
+			Hint: cmp.Or(Choices(names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
+	}
+	return found, &HintError{Message: fmt.Sprintf("%s has no attribute %q", Article(typ), found.Result),
+		Hint: cmp.Or(DidYouMean(found.Result, names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
+}
+
+func partHint(base string, e *Entry) string {
+	names := slices.Sorted(maps.Keys(e.Parts))
+	return cmp.Or(DidYouMean(base, names), Choices(names), "tenet inspect shows what it has")
+}
+
+// PartName is the address of a part within its state.
+func PartName(typ, label string) string { return states.LabelAddress(typ, label) }
+
+func (n *Namespace) undefined(root, name string) error {
+	address := states.LabelAddress(root, name)
+	names := slices.Sorted(maps.Keys(n.roots[root]))
+	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
+	if near := Nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))
+	} else if others := n.elsewhere(name); len(others) > 0 {
+		hint = "did you mean " + strings.Join(others, " or ") + "?"
+	}
+	return &HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
+}
+
+// AddressesOf lists the addresses of all that is declared under a name, whatever it
+// is.
+func (n *Namespace) AddressesOf(name string) []string { return n.elsewhere(name) }
+
+// elsewhere lists declarations of that name under other roots.
+func (n *Namespace) elsewhere(name string) []string {
+	var found []string
+	for _, root := range slices.Sorted(maps.Keys(n.roots)) {
+		if e := n.roots[root][name]; e != nil {
+			found = append(found, e.Base)
+		}
+	}
+	return found
+}
