@@ -223,15 +223,15 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &expr.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
+		return nil, &diag.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
 	}
 	if err != nil {
-		return nil, &expr.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
+		return nil, &diag.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
 			Hint: `a source is a directory: "./DIR", "../DIR" or "std/NAME"`}
 	}
 	dir, list := d.read(files, name, nil)
 	if list.HasErrors() {
-		return nil, &expr.HintError{Message: fmt.Sprintf("the component %q: %s", source, list[0].Summary),
+		return nil, &diag.HintError{Message: fmt.Sprintf("the component %q: %s", source, list[0].Summary),
 			Hint: cmp.Or(list[0].Hint, "look at its files")}
 	}
 	return dir, nil
@@ -260,22 +260,22 @@ func nameOf(from, source string) (string, error) {
 	hint := `write "./DIR" or "../DIR", from the directory of this file, or "std/NAME"`
 	if name, ok := strings.CutPrefix(source, "std/"); ok {
 		if !fs.ValidPath(name) || name == "." {
-			return "", &expr.HintError{Message: fmt.Sprintf("%q is no standard component", source), Hint: hint}
+			return "", &diag.HintError{Message: fmt.Sprintf("%q is no standard component", source), Hint: hint}
 		}
 		return path.Join(standardName, name), nil
 	}
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") || strings.ContainsAny(source, "\x00\\@") {
-		return "", &expr.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
+		return "", &diag.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
 	}
 	plain := swapLeading(from, outsideName, "..")
 	name := path.Join(plain, source)
 	if standard, ok := strings.CutPrefix(from+"/", standardName+"/"); ok {
 		if below := path.Join(standard, source); below == ".." || strings.HasPrefix(below, "../") {
-			return "", &expr.HintError{Message: fmt.Sprintf("%q leads out of the standard components", source), Hint: hint}
+			return "", &diag.HintError{Message: fmt.Sprintf("%q leads out of the standard components", source), Hint: hint}
 		}
 	}
 	if name == "." || name == plain {
-		return "", &expr.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
+		return "", &diag.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
 	}
 	return swapLeading(name, "..", outsideName), nil
 }
@@ -326,6 +326,6 @@ func (d *directories) near(name, source string) string {
 		}
 	}
 	slices.Sort(names)
-	return cmp.Or(expr.DidYouMean(source, names), expr.Choices(names),
+	return cmp.Or(diag.DidYouMean(source, names), diag.Choices(names),
 		"name a directory with *.hcl or *.star files, from the directory of this file")
 }

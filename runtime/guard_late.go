@@ -8,6 +8,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
@@ -32,7 +33,7 @@ func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err e
 		v, sensitive := expr.Split(v)
 		switch {
 		case sensitive:
-			err = &expr.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
+			err = &diag.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
 		case !v.IsWhollyKnown():
 			return nil, name + " is known only after apply", nil
 		case v.IsNull():
@@ -42,7 +43,7 @@ func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err e
 		}
 		if err != nil {
 			hint := "the value is computed on the host, of what parts before have left there"
-			if own, ok := errors.AsType[*expr.HintError](err); ok && own.Hint != "" {
+			if own, ok := errors.AsType[*diag.HintError](err); ok && own.Hint != "" {
 				hint = own.Hint
 			}
 			coded := &codedError{code: "invalid", err: fmt.Errorf("%s: %w", name, err), hint: hint}

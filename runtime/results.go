@@ -174,7 +174,7 @@ func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
 			return e.recorder.mask.watched(v), nil
 		}
 	}
-	return cty.DynamicVal, &expr.HintError{
+	return cty.DynamicVal, &diag.HintError{
 		Message: fmt.Sprintf("%s has no result: %s", ref.Ref.Address, why),
 		Hint:    fmt.Sprintf("give another value for that case: try(%s.%s, null)", ref.Ref.Address, ref.Name)}
 }
@@ -196,7 +196,7 @@ func (l *left) value(ref *states.Expr) (cty.Value, error) {
 	}
 	v, err := expr.Result(a.Kind, l.values[ref.Name])
 	if err != nil {
-		return cty.DynamicVal, &expr.HintError{Message: fmt.Sprintf("%s.%s cannot be used as a value: %v", ref.Ref.Address, ref.Name, err),
+		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("%s.%s cannot be used as a value: %v", ref.Ref.Address, ref.Name, err),
 			Hint: "values are text in UTF-8 (normal form C) of at most a few MiB, numbers, booleans and collections of them"}
 	}
 	if l.sensitive(ref.Name) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -171,7 +172,7 @@ func (a *arguments) suggest(name string) string {
 			names = append(names, attribute.Name)
 		}
 	}
-	if near := expr.DidYouMean(name, names); near != "" {
+	if near := diag.DidYouMean(name, names); near != "" {
 		return near
 	}
 	return a.hint()

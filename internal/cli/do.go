@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/states"
 )
@@ -72,7 +71,7 @@ func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states
 	registry := modules.Standard()
 	module := registry.Lookup(cmd.Type)
 	if module == nil {
-		hint := expr.DidYouMean(cmd.Type, registry.Names())
+		hint := diag.DidYouMean(cmd.Type, registry.Names())
 		if hint == "" {
 			hint = "tenet doc lists the modules"
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/reference"
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
@@ -104,7 +105,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 	kind := ""
 	if len(cmd.Names) == 2 {
 		if list == nil {
-			return nil, usage(cmp.Or(expr.DidYouMean(name, kinds()), "it is one of "+strings.Join(kinds(), ", ")), "there is no kind of reference %q", name)
+			return nil, usage(cmp.Or(diag.DidYouMean(name, kinds()), "it is one of "+strings.Join(kinds(), ", ")), "there is no kind of reference %q", name)
 		}
 		kind, name = name, cmd.Names[1]
 	}
@@ -119,7 +120,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 		}
 	}
 	if len(found) == 0 {
-		hint := cmp.Or(expr.DidYouMean(name, names), "tenet doc lists what there is")
+		hint := cmp.Or(diag.DidYouMean(name, names), "tenet doc lists what there is")
 		return nil, usage(hint, "there is nothing to read about %q", name)
 	}
 	return found, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 type factsCmd struct {
@@ -21,7 +21,7 @@ type facts interface {
 }
 
 func noFact(name string, names []string) error {
-	return usage(cmp.Or(expr.DidYouMean(name, names), "tenet facts lists them"), "there is no fact %q", name)
+	return usage(cmp.Or(diag.DidYouMean(name, names), "tenet facts lists them"), "there is no fact %q", name)
 }
 
 // factAt gives a fact, or what it holds under names behind dots.

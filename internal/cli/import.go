@@ -8,7 +8,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/adopt"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -83,7 +83,7 @@ func (cmd *importCmd) keys(ctx context.Context, s *client, h *host.Local) (*stat
 	name := cmd.Args[0]
 	module := registry.Lookup(name)
 	if module == nil {
-		hint := expr.DidYouMean(name, registry.Names())
+		hint := diag.DidYouMean(name, registry.Names())
 		if hint == "" {
 			hint = "tenet doc lists the modules"
 		}

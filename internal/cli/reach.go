@@ -52,7 +52,7 @@ func (r *reaching) check() error {
 	for _, option := range r.SSHOption {
 		if err := expr.CheckSSHOption(option); err != nil {
 			hint := "write --ssh-option NAME=VALUE, such as ProxyJump=gate"
-			if e, ok := errors.AsType[*expr.HintError](err); ok && strings.Contains(option, "=") {
+			if e, ok := errors.AsType[*diag.HintError](err); ok && strings.Contains(option, "=") {
 				hint = e.Hint
 			}
 			return usage(hint, "--ssh-option: %w", err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -119,10 +118,10 @@ func (r *running) comparePart(part *states.Part, want item) {
 
 // nearest is a hint for a name that is not there.
 func nearest(name string, known []string) string {
-	if near := expr.Nearest(name, known); near != "" {
+	if near := diag.Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return expr.Choices(known)
+	return diag.Choices(known)
 }
 
 // shown writes a plain value for people.

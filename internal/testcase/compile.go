@@ -134,11 +134,11 @@ func (r *running) secret(name string) (string, error) {
 	if value, ok := given[name]; ok {
 		return value, nil
 	}
-	hint := expr.DidYouMean(name, slices.Sorted(maps.Keys(given)))
+	hint := diag.DidYouMean(name, slices.Sorted(maps.Keys(given)))
 	if hint == "" {
 		hint = fmt.Sprintf("write secrets = { %q = \"…\" } into the case", name)
 	}
-	return "", &expr.HintError{Message: fmt.Sprintf("the case has no secret %q", name), Hint: hint}
+	return "", &diag.HintError{Message: fmt.Sprintf("the case has no secret %q", name), Hint: hint}
 }
 
 func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
@@ -146,7 +146,7 @@ func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
 	hint := ""
 	for name := range the[map[string]any](r.c.block, "facts") {
 		if !slices.Contains(known, name) && hint == "" {
-			hint = expr.DidYouMean(name, known)
+			hint = diag.DidYouMean(name, known)
 		}
 	}
 	return diag.Diagnostic{Summary: err.Error(), Hint: hint, Range: r.c.block.fields["facts"].at}

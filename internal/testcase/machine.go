@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules/simulated"
 )
 
@@ -61,7 +60,7 @@ func (d *decoder) like(b *block, name string, shared map[string]*described) *des
 		return m
 	}
 	names := slices.Sorted(maps.Keys(shared))
-	hint := expr.DidYouMean(name, names)
+	hint := diag.DidYouMean(name, names)
 	if hint == "" {
 		hint = fmt.Sprintf("write machine %q { … } before it, outside of cases", name)
 	}

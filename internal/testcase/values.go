@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
@@ -36,7 +37,7 @@ func (d *decoder) value(e hclsyntax.Expression, k kind) (any, bool) {
 	out, err := convertTo(v, k)
 	if err != nil {
 		hint := ""
-		if hinted, ok := errors.AsType[*expr.HintError](err); ok {
+		if hinted, ok := errors.AsType[*diag.HintError](err); ok {
 			hint = hinted.Hint
 		}
 		d.errorf(e.Range(), hint, "%s", err)
@@ -69,7 +70,7 @@ func convertTo(v cty.Value, k kind) (any, error) {
 		return textOf(v)
 	case flag:
 		if v.Type() != cty.Bool {
-			return nil, &expr.HintError{Message: "true or false is needed here", Hint: "write true or false, without quotes"}
+			return nil, &diag.HintError{Message: "true or false is needed here", Hint: "write true or false, without quotes"}
 		}
 		return v.True(), nil
 	case number:
@@ -110,7 +111,7 @@ func convertWord(v cty.Value, k kind) (any, error) {
 	case fileMode:
 		mode, err := states.ParseMode(s)
 		if err != nil || v.Type() != cty.String {
-			return nil, &expr.HintError{Message: "a mode is a string of octal digits", Hint: `write "0644"`}
+			return nil, &diag.HintError{Message: "a mode is a string of octal digits", Hint: `write "0644"`}
 		}
 		return mode, nil
 	case pattern:
@@ -120,8 +121,8 @@ func convertWord(v cty.Value, k kind) (any, error) {
 		return []*regexp.Regexp{p}, err
 	case untilWord:
 		if s != untilRun && s != untilPlan && s != untilApply {
-			return nil, &expr.HintError{Message: fmt.Sprintf("a case ends after run, plan or apply, not after %q", s),
-				Hint: expr.DidYouMean(s, []string{untilRun, untilPlan, untilApply})}
+			return nil, &diag.HintError{Message: fmt.Sprintf("a case ends after run, plan or apply, not after %q", s),
+				Hint: diag.DidYouMean(s, []string{untilRun, untilPlan, untilApply})}
 		}
 	}
 	return s, nil
@@ -136,14 +137,14 @@ func textOf(v cty.Value) (string, error) {
 	}
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || !v.Type().IsPrimitiveType() {
-		return "", &expr.HintError{Message: "text is needed here, not " + v.Type().FriendlyName(), Hint: "put it in quotes"}
+		return "", &diag.HintError{Message: "text is needed here, not " + v.Type().FriendlyName(), Hint: "put it in quotes"}
 	}
 	return s.AsString(), nil
 }
 
 func textsOf(v cty.Value) ([]string, error) {
 	if !v.CanIterateElements() || v.Type().IsMapType() || v.Type().IsObjectType() {
-		return nil, &expr.HintError{Message: "a list of texts is needed here", Hint: `write ["a", "b"]`}
+		return nil, &diag.HintError{Message: "a list of texts is needed here", Hint: `write ["a", "b"]`}
 	}
 	out := []string{}
 	for _, e := range v.Elements() {
@@ -158,7 +159,7 @@ func textsOf(v cty.Value) ([]string, error) {
 
 func textMapOf(v cty.Value) (map[string]string, error) {
 	if !v.Type().IsMapType() && !v.Type().IsObjectType() {
-		return nil, &expr.HintError{Message: "an object of texts is needed here", Hint: `write { "NAME" = "text" }`}
+		return nil, &diag.HintError{Message: "an object of texts is needed here", Hint: `write { "NAME" = "text" }`}
 	}
 	out := map[string]string{}
 	for key, e := range v.Elements() {
@@ -178,7 +179,7 @@ func plainOf(v cty.Value) (map[string]any, error) {
 	}
 	m, ok := p.(map[string]any)
 	if !ok {
-		return nil, &expr.HintError{Message: "an object is needed here", Hint: "write { NAME = VALUE }"}
+		return nil, &diag.HintError{Message: "an object is needed here", Hint: "write { NAME = VALUE }"}
 	}
 	return m, nil
 }
@@ -197,7 +198,7 @@ func patternsOf(v cty.Value) ([]*regexp.Regexp, error) {
 func compile(s string) (*regexp.Regexp, error) {
 	p, err := regexp.Compile(s)
 	if err != nil {
-		return nil, &expr.HintError{Message: fmt.Sprintf("%q is no regular expression: %v", s, strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
+		return nil, &diag.HintError{Message: fmt.Sprintf("%q is no regular expression: %v", s, strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
 			Hint: `write \\ before a character that has a meaning, such as \\[ or \\(`}
 	}
 	return p, nil

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // Arithmetic replaces the operators of syntax trees by ones whose results are
@@ -95,7 +97,7 @@ func (a *Arithmetic) ReplaceAll(e hclsyntax.Expression) hcl.Diagnostics {
 // with.
 func TooLarge(n hclsyntax.Node) error {
 	if l, ok := n.(*hclsyntax.LiteralValueExpr); ok && l.Val.Type() == cty.Number && !l.Val.IsNull() && isTooLarge(l.Val.AsBigFloat()) {
-		return &HintError{Message: errTooLarge.Error(), Hint: "write it as text, in quotes, or take a smaller one"}
+		return &diag.HintError{Message: errTooLarge.Error(), Hint: "write it as text, in quotes, or take a smaller one"}
 	}
 	return nil
 }

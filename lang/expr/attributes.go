@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // unknownAttributes reports an attribute of an object that its type does not
@@ -39,8 +41,8 @@ func unknownAttributes(value cty.Value, want cty.Type, at cty.Path) error {
 			name := key.AsString()
 			if !want.HasAttribute(name) {
 				known := slices.Sorted(maps.Keys(want.AttributeTypes()))
-				return &HintError{Message: fmt.Sprintf("%sthere is no attribute %q", place(at), name),
-					Hint: cmp.Or(DidYouMean(name, known), Choices(known), "leave it out")}
+				return &diag.HintError{Message: fmt.Sprintf("%sthere is no attribute %q", place(at), name),
+					Hint: cmp.Or(diag.DidYouMean(name, known), diag.Choices(known), "leave it out")}
 			}
 			element = want.AttributeType(name)
 			inner = at.GetAttr(name)

@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -55,7 +56,7 @@ func (c *converted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	out, err := convert.Convert(v, c.to)
 	if err != nil {
 		_, sensitive := Split(v)
-		err = &HintError{Message: errorText(err), Hint: "check the types of the values in the expression"}
+		err = &diag.HintError{Message: errorText(err), Hint: "check the types of the values in the expression"}
 		if sensitive {
 			err = errHidden()
 		}
@@ -144,7 +145,7 @@ func (m metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 func errTooMuch() error {
-	return &HintError{Message: "the expression takes too much time or memory on the host",
+	return &diag.HintError{Message: "the expression takes too much time or memory on the host",
 		Hint: "let a command compute it, or compute less of it on the host"}
 }
 

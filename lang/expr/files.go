@@ -16,6 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -59,7 +60,7 @@ func NewFilesOf(component fs.FS, name string) *Files {
 
 // errOutside is why a path is refused.
 func errOutside(name string) error {
-	return &HintError{Message: fmt.Sprintf("%q is outside of the site", name),
+	return &diag.HintError{Message: fmt.Sprintf("%q is outside of the site", name),
 		Hint: "a site reads nothing but its own directory; copy the file into it, and name it relative to this file"}
 }
 
@@ -123,7 +124,7 @@ func (f *Files) follow(site fs.ReadLinkFS, name, clean string) (string, error) {
 }
 
 func linkOutside(name, link, target string) error {
-	return &HintError{
+	return &diag.HintError{
 		Message: fmt.Sprintf("%q leads out of the site: %s is a symbolic link to %s", name, link, target),
 		Hint:    "a site reads nothing but its own directory; copy the file into it, or make the link relative"}
 }
@@ -139,11 +140,11 @@ func (f *Files) missing(name, step string, err error) error {
 			names = append(names, path.Join(path.Dir(step), e.Name()))
 		}
 	}
-	hint := DidYouMean(step, names)
+	hint := diag.DidYouMean(step, names)
 	if hint == "" {
 		hint = "the path is relative to the directory of the file that names it"
 	}
-	return &HintError{Message: fmt.Sprintf("there is no file %q in the site", name), Hint: hint}
+	return &diag.HintError{Message: fmt.Sprintf("there is no file %q in the site", name), Hint: hint}
 }
 
 // open opens a regular file of the site.
@@ -194,7 +195,7 @@ func (f *Files) Text(dir, name string) (text, at string, err error) {
 		return "", "", err
 	}
 	if err := checkText(string(data)); err != nil {
-		return "", "", &HintError{Message: fmt.Sprintf("%q %v", name, err), Hint: sourceHint}
+		return "", "", &diag.HintError{Message: fmt.Sprintf("%q %v", name, err), Hint: sourceHint}
 	}
 	f.texts[at] = string(data)
 	return string(data), at, nil
@@ -205,7 +206,7 @@ const sourceHint = "the attribute source of a file carries any bytes untouched"
 // Exists reports whether there is a regular file or a directory of that name.
 func (f *Files) Exists(dir, name string) (bool, error) {
 	at, err := f.locate(dir, name)
-	var hinted *HintError
+	var hinted *diag.HintError
 	if errors.As(err, &hinted) && strings.HasPrefix(hinted.Message, "there is no file") {
 		return false, nil
 	}

@@ -130,7 +130,7 @@ func RefResolver(resolve func([]Step) (Named, error)) function.Function {
 				}
 				key := a.Index(cty.NumberIntVal(0))
 				if IsDeferred(key) {
-					return cty.DynamicVal, &HintError{Message: "a result cannot be the key of a reference",
+					return cty.DynamicVal, &diag.HintError{Message: "a result cannot be the key of a reference",
 						Hint: "what is referred to must be known before anything runs; use a value that is, such as each.key"}
 				}
 				if !key.IsKnown() {

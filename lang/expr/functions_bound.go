@@ -9,6 +9,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // sizes are of the functions whose results may be far larger than their
@@ -148,7 +150,7 @@ func TooLong(v cty.Value) error {
 	if v.Type() != cty.String || !v.IsKnown() || v.IsNull() || len(v.AsString()) <= MaxText {
 		return nil
 	}
-	return &HintError{Message: fmt.Sprintf("the text is larger than %d MiB", MaxText>>20),
+	return &diag.HintError{Message: fmt.Sprintf("the text is larger than %d MiB", MaxText>>20),
 		Hint: "look for text that grows too large; the source of a file carries any size"}
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // checked is a function that refuses arguments which it could not work with, before its
@@ -144,6 +146,6 @@ func withoutPanic(err error) error {
 	if !ok {
 		return err
 	}
-	return &HintError{Message: fmt.Sprintf("tenet cannot compute this, which is a fault of its own (%v)", p.Value),
+	return &diag.HintError{Message: fmt.Sprintf("tenet cannot compute this, which is a fault of its own (%v)", p.Value),
 		Hint: "write it in another way, and please report the expression to the maintainers of tenet"}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 func collectionFunctions() []Function {
@@ -182,7 +184,7 @@ func lookupFunction() function.Function {
 		Type:     function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if t := args[0].Type(); !t.IsMapType() && !t.IsObjectType() {
-				return cty.DynamicVal, &HintError{Message: "a map or an object is required",
+				return cty.DynamicVal, &diag.HintError{Message: "a map or an object is required",
 					Hint: "lookup(MAP, KEY) looks into a map; the text of a file of the site is read(PATH)"}
 			}
 			if v, ok := args[0].AsValueMap()[args[1].AsString()]; ok {
@@ -340,7 +342,7 @@ func rangeFunction() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
 			if err != nil && strings.HasPrefix(err.Error(), "more than 1024") {
-				return v, &HintError{Message: "a range has at most 1024 numbers",
+				return v, &diag.HintError{Message: "a range has at most 1024 numbers",
 					Hint: "for more, write one within another: flatten([for a in range(100) : [for b in range(100) : a * 100 + b]])"}
 			}
 			return v, err

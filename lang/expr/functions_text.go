@@ -8,6 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 func compareStrings(a, b string) int { return strings.Compare(a, b) }
@@ -69,7 +71,7 @@ func textFunction(param string, f func(string) (string, error)) function.Functio
 				return cty.UnknownVal(cty.String), err
 			}
 			if err := checkText(text); err != nil {
-				return cty.UnknownVal(cty.String), &HintError{
+				return cty.UnknownVal(cty.String), &diag.HintError{
 					Message: fmt.Sprintf("the result %v", err), Hint: sourceHint}
 			}
 			return cty.StringVal(text), nil

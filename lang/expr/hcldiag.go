@@ -51,7 +51,7 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 			name := extra.CalledFunctionName()
 			instead, _ := foreign.Function(name)
 			out.Summary, out.Detail = fmt.Sprintf("there is no function named %q", name), instead.Detail
-			out.Hint = cmp.Or(instead.Hint, DidYouMean(name, functionNames()), "tenet doc functions lists all functions")
+			out.Hint = cmp.Or(instead.Hint, diag.DidYouMean(name, functionNames()), "tenet doc functions lists all functions")
 		}
 		if extra, ok := hcl.DiagnosticExtra[hintExtra](d); ok {
 			out.Hint = extra.hint
@@ -117,7 +117,7 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 	if name == RefFunction {
 		d.Summary = err.Error()
 	}
-	var hinted *HintError
+	var hinted *diag.HintError
 	if errors.As(err, &hinted) {
 		d.Hint = hinted.Hint
 	} else if name != RefFunction {

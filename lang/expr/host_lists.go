@@ -99,7 +99,7 @@ func HostsFunction(get func() *HostLists) function.Function {
 // SelectHosts gives the hosts that a pattern names, in their order: terms with
 // commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
 // before a term takes its hosts away, whatever the order. Without other terms
-// it takes them away from all. The error, a *HintError, names a term that fits
+// it takes them away from all. The error, a *diag.HintError, names a term that fits
 // no host or no group.
 func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
 	found, err := selectHosts(hosts, groups, pattern)

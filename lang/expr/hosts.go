@@ -109,23 +109,23 @@ func checkTerm(hosts []Host, groups []string, term string) error {
 		if slices.Contains(groups, group) {
 			return nil
 		}
-		return &HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: nearOr(group, groups, "tenet inspect hosts lists the groups")}
+		return &diag.HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: nearOr(group, groups, "tenet inspect hosts lists the groups")}
 	}
 	if _, err := path.Match(term, ""); err != nil || term == "" {
-		return &HintError{Message: fmt.Sprintf("%q is no pattern for hosts", term),
+		return &diag.HintError{Message: fmt.Sprintf("%q is no pattern for hosts", term),
 			Hint: `write names, globs and @GROUP with commas between them: web*,!web3,@db`}
 	}
 	if !strings.ContainsAny(term, `*?[\`) && !slices.Contains(names, term) {
-		return &HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: nearOr(term, names, "tenet inspect hosts lists them")}
+		return &diag.HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: nearOr(term, names, "tenet inspect hosts lists them")}
 	}
 	return nil
 }
 
 func nearOr(name string, names []string, otherwise string) string {
-	if hint := DidYouMean(name, names); hint != "" {
+	if hint := diag.DidYouMean(name, names); hint != "" {
 		return hint
 	}
-	if hint := Choices(names); hint != "" {
+	if hint := diag.Choices(names); hint != "" {
 		return hint
 	}
 	return otherwise

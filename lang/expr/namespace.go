@@ -118,10 +118,10 @@ func StepValue(v cty.Value) (Step, error) {
 	v, sensitive := Split(v)
 	switch {
 	case sensitive:
-		return Step{}, &HintError{Message: "a sensitive value cannot be the key of a reference",
+		return Step{}, &diag.HintError{Message: "a sensitive value cannot be the key of a reference",
 			Hint: "addresses are shown everywhere; use a value that may be"}
 	case v.IsNull() || v.Type() != cty.String && v.Type() != cty.Number:
-		return Step{}, &HintError{Message: fmt.Sprintf("the key of a reference must be a string, not %s", Kind(v)),
+		return Step{}, &diag.HintError{Message: fmt.Sprintf("the key of a reference must be a string, not %s", Kind(v)),
 			Hint: "write the key of an instance in quotes, or a value that is text"}
 	case v.Type() == cty.Number:
 		return Step{Key: v.AsBigFloat().Text('f', -1), Index: true}, nil
@@ -142,18 +142,18 @@ type Named struct {
 }
 
 // Find finds what the steps name. self is the declaration in which the
-// reference stands, nil where there is none. The error is a *HintError.
+// reference stands, nil where there is none. The error is a *diag.HintError.
 func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
 	root, rest := steps[0].Key, steps[1:]
 	if root == "self" {
 		if self == nil || self.Parts == nil {
-			return Named{}, &HintError{Message: "self is known only within a state",
+			return Named{}, &diag.HintError{Message: "self is known only within a state",
 				Hint: "name the declaration by its full address; what is known about the host is fact.NAME, such as fact.ipv4"}
 		}
 		return n.findPart(Named{Ref: states.Ref{Self: true}}, self, "self", rest)
 	}
 	if len(rest) == 0 {
-		return Named{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", root),
+		return Named{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", root),
 			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
 	}
 	name, rest := rest[0].Key, rest[1:]
@@ -164,7 +164,7 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
 	found := Named{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
 	if len(rest) > 0 && rest[0].Index {
 		if !entry.Instances && !entry.OpenParts {
-			return Named{}, &HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
+			return Named{}, &diag.HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
 				Hint: "it has no for_each; leave the key out"}
 		}
 		found.Ref.Address, found.Many = states.InstanceAddress(entry.Base, rest[0].Key), false
@@ -180,7 +180,7 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
 	case n.isType(root):
 		return n.result(found, root, rest)
 	}
-	return Named{}, &HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
+	return Named{}, &diag.HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
 		Hint: "only parts have results; refer to a part of one of its members"}
 }
 
@@ -192,23 +192,23 @@ func (c *ComponentEntry) find(in Named, steps []Step) (Named, error) {
 		case err != nil && c.Open:
 			inner, err = openRef(steps)
 		case err != nil:
-			err = &HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: HintOf(err)}
+			err = &diag.HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: HintOf(err)}
 		}
 		if err == nil && in.Many && inner.Result != "" {
-			err = &HintError{Message: fmt.Sprintf("%s has several instances", in.Ref.Address),
+			err = &diag.HintError{Message: fmt.Sprintf("%s has several instances", in.Ref.Address),
 				Hint: fmt.Sprintf("give one of them its key: %s[\"KEY\"]", in.Ref.Address)}
 		}
 		inner.Ref.Address = in.Ref.Address + "." + inner.Ref.Address
 		return inner, err
 	}
-	return Named{}, &HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
-		Hint: cmp.Or(DidYouMean(steps[0].Key, c.Outputs), Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
+	return Named{}, &diag.HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
+		Hint: cmp.Or(diag.DidYouMean(steps[0].Key, c.Outputs), diag.Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
 }
 
 // openRef takes a reference as it is written, for an evaluation to check.
 func openRef(steps []Step) (Named, error) {
 	if len(steps) < 2 {
-		return Named{}, &HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
+		return Named{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
 			Hint: fmt.Sprintf("name one of them: %s.NAME", steps[0].Key)}
 	}
 	key := func(address string, rest []Step) (string, []Step) {
@@ -239,9 +239,9 @@ func openRef(steps []Step) (Named, error) {
 	return open, nil
 }
 
-// HintOf gives the advice of a *HintError, or "".
+// HintOf gives the advice of a *diag.HintError, or "".
 func HintOf(err error) string {
-	if hinted, ok := errors.AsType[*HintError](err); ok {
+	if hinted, ok := errors.AsType[*diag.HintError](err); ok {
 		return hinted.Hint
 	}
 	return ""
@@ -251,7 +251,7 @@ func HintOf(err error) string {
 func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
 	found, err := n.Find(steps, self)
 	if err == nil && found.Result != "" {
-		err = &HintError{Message: fmt.Sprintf("%s is a value, not a reference", AddressOf(found.Ref)+"."+found.Result),
+		err = &diag.HintError{Message: fmt.Sprintf("%s is a value, not a reference", AddressOf(found.Ref)+"."+found.Result),
 			Hint: "refer to the part itself"}
 	}
 	return found.Ref, err
@@ -259,19 +259,19 @@ func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
 
 func (n *Namespace) findPart(found Named, e *Entry, owner string, steps []Step) (Named, error) {
 	if len(steps) < 2 {
-		return found, &HintError{Message: fmt.Sprintf("%s is followed by a part's type and label", owner),
+		return found, &diag.HintError{Message: fmt.Sprintf("%s is followed by a part's type and label", owner),
 			Hint: fmt.Sprintf("write %s.TYPE.LABEL", owner)}
 	}
 	typ, base := steps[0].Key, PartName(steps[0].Key, steps[1].Key)
 	part, steps := e.Parts[base], steps[2:]
 	if part == nil && !e.OpenParts {
-		return found, &HintError{Message: fmt.Sprintf("%s has no part %s", e.Base, base), Hint: partHint(base, e)}
+		return found, &diag.HintError{Message: fmt.Sprintf("%s has no part %s", e.Base, base), Hint: partHint(base, e)}
 	}
 	found.Ref.Part = base
 	several := part != nil && part.Instances
 	if len(steps) > 0 && steps[0].Index {
 		if part != nil && !part.Instances {
-			return found, &HintError{Message: fmt.Sprintf("%s has no instances", base),
+			return found, &diag.HintError{Message: fmt.Sprintf("%s has no instances", base),
 				Hint: "it has no for_each; leave the key out"}
 		}
 		found.Ref.Part, steps, several = states.InstanceAddress(base, steps[0].Key), steps[1:], false
@@ -282,7 +282,7 @@ func (n *Namespace) findPart(found Named, e *Entry, owner string, steps []Step) 
 		return found, nil
 	}
 	if several && found.Many {
-		return found, &HintError{Message: fmt.Sprintf("%s has several instances, and so has its %s", e.Base, base),
+		return found, &diag.HintError{Message: fmt.Sprintf("%s has several instances, and so has its %s", e.Base, base),
 			Hint: fmt.Sprintf("give one of them its key, such as %s[\"KEY\"]", base)}
 	}
 	found.Many = found.Many || several
@@ -297,7 +297,7 @@ func (n *Namespace) result(found Named, typ string, steps []Step) (Named, error)
 	}
 	m := n.Modules(typ)
 	if m == nil {
-		return found, &HintError{Message: fmt.Sprintf("there is no module %q", typ), Hint: "tenet doc lists the modules"}
+		return found, &diag.HintError{Message: fmt.Sprintf("there is no module %q", typ), Hint: "tenet doc lists the modules"}
 	}
 	attribute := m.Attribute(found.Result)
 	if attribute != nil && !attribute.In {
@@ -311,16 +311,16 @@ func (n *Namespace) result(found Named, typ string, steps []Step) (Named, error)
 		}
 	}
 	if attribute != nil {
-		return found, &HintError{Message: fmt.Sprintf("%s of %s is no result: it says how to act, and is not observed", found.Result, Article(typ)),
-			Hint: cmp.Or(Choices(names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
+		return found, &diag.HintError{Message: fmt.Sprintf("%s of %s is no result: it says how to act, and is not observed", found.Result, Article(typ)),
+			Hint: cmp.Or(diag.Choices(names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
 	}
-	return found, &HintError{Message: fmt.Sprintf("%s has no attribute %q", Article(typ), found.Result),
-		Hint: cmp.Or(DidYouMean(found.Result, names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
+	return found, &diag.HintError{Message: fmt.Sprintf("%s has no attribute %q", Article(typ), found.Result),
+		Hint: cmp.Or(diag.DidYouMean(found.Result, names), fmt.Sprintf("tenet doc %s lists its attributes", typ))}
 }
 
 func partHint(base string, e *Entry) string {
 	names := slices.Sorted(maps.Keys(e.Parts))
-	return cmp.Or(DidYouMean(base, names), Choices(names), "tenet inspect shows what it has")
+	return cmp.Or(diag.DidYouMean(base, names), diag.Choices(names), "tenet inspect shows what it has")
 }
 
 // PartName is the address of a part within its state.
@@ -330,12 +330,12 @@ func (n *Namespace) undefined(root, name string) error {
 	address := states.LabelAddress(root, name)
 	names := slices.Sorted(maps.Keys(n.roots[root]))
 	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
-	if near := Nearest(name, names); near != "" {
+	if near := diag.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))
 	} else if others := n.elsewhere(name); len(others) > 0 {
 		hint = "did you mean " + strings.Join(others, " or ") + "?"
 	}
-	return &HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
+	return &diag.HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
 }
 
 // AddressesOf lists the addresses of all that is declared under a name, whatever it

@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/foreign"
 	"github.com/tenetcm/tenet/states"
 )
@@ -79,7 +80,7 @@ func Options() []Option {
 func (option *Option) Set(o *states.Options, v cty.Value) error {
 	v, sensitive := Split(v)
 	if sensitive {
-		return &HintError{Message: fmt.Sprintf("the option %s cannot depend on a sensitive value", option.Name),
+		return &diag.HintError{Message: fmt.Sprintf("the option %s cannot depend on a sensitive value", option.Name),
 			Hint: "options are shown in plans and reports; use a value that may be, or nonsensitive()"}
 	}
 	return option.set(o, v)
@@ -121,7 +122,7 @@ func Article(word string) string {
 func Bool(v cty.Value) (bool, error) {
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() || !b.IsKnown() {
-		return false, &HintError{Message: fmt.Sprintf("true or false is required, not %s", Kind(v)), Hint: "write true or false"}
+		return false, &diag.HintError{Message: fmt.Sprintf("true or false is required, not %s", Kind(v)), Hint: "write true or false"}
 	}
 	return b.True(), nil
 }
@@ -154,11 +155,11 @@ func setEnsure(o *states.Options, v cty.Value) error {
 	text, err := Text(v)
 	if err == nil && text != string(states.Present) && text != string(states.Absent) {
 		other, _ := foreign.Ensure(text)
-		err = &HintError{Message: fmt.Sprintf("it cannot be %q", text), Hint: cmp.Or(other.Hint, `write "present" or "absent"`)}
+		err = &diag.HintError{Message: fmt.Sprintf("it cannot be %q", text), Hint: cmp.Or(other.Hint, `write "present" or "absent"`)}
 	}
 	o.Ensure = states.Ensure(text)
 	if v.Type() == cty.Bool {
-		err = &HintError{Message: err.Error(), Hint: `write "present" in place of true, "absent" in place of false`}
+		err = &diag.HintError{Message: err.Error(), Hint: `write "present" in place of true, "absent" in place of false`}
 	}
 	return err
 }
@@ -182,7 +183,7 @@ func BecomeUser(v cty.Value) (string, error) {
 		err = errors.New("the user's name is empty")
 	}
 	if err != nil {
-		return "", &HintError{Message: err.Error(), Hint: `write true for root, or a user's name: become = "deploy"`}
+		return "", &diag.HintError{Message: err.Error(), Hint: `write true for root, or a user's name: become = "deploy"`}
 	}
 	return text, nil
 }
@@ -192,11 +193,11 @@ func Duration(v cty.Value) (time.Duration, error) {
 	hint := `write it with a unit, as a string: "30s", "5m" or "1h30m"`
 	text, err := Text(v)
 	if err != nil {
-		return 0, &HintError{Message: fmt.Sprintf("a duration is a string, not %s", Kind(v)), Hint: hint}
+		return 0, &diag.HintError{Message: fmt.Sprintf("a duration is a string, not %s", Kind(v)), Hint: hint}
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, &HintError{Message: fmt.Sprintf("%q is no duration above zero", text), Hint: hint}
+		return 0, &diag.HintError{Message: fmt.Sprintf("%q is no duration above zero", text), Hint: hint}
 	}
 	return d, nil
 }
@@ -221,7 +222,7 @@ func setNames(to *[]string, v cty.Value) error {
 func Texts(v cty.Value) ([]string, error) {
 	v, _ = Split(v)
 	if !isSequence(v.Type()) {
-		return nil, &HintError{Message: fmt.Sprintf("a list of strings is required, not %s", Kind(v)),
+		return nil, &diag.HintError{Message: fmt.Sprintf("a list of strings is required, not %s", Kind(v)),
 			Hint: `put it in brackets: ["…"]`}
 	}
 	list := []string{}
@@ -244,7 +245,7 @@ func RetryNames() []string { return []string{"attempts", "backoff", "delay", "ma
 func setRetry(o *states.Options, v cty.Value) error {
 	example := `write retry = { attempts = 3, delay = "2s", backoff = 2, max_delay = "30s" }`
 	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
-		return &HintError{Message: fmt.Sprintf("an object is required, not %s", Kind(v)), Hint: example}
+		return &diag.HintError{Message: fmt.Sprintf("an object is required, not %s", Kind(v)), Hint: example}
 	}
 	retry, given := &states.Retry{Attempts: 1}, v.AsValueMap()
 	var wrong []error
@@ -254,10 +255,10 @@ func setRetry(o *states.Options, v cty.Value) error {
 		}
 		if err := setRetryField(retry, name, given[name]); err != nil {
 			hint := example
-			if inner, ok := errors.AsType[*HintError](err); ok {
+			if inner, ok := errors.AsType[*diag.HintError](err); ok {
 				hint = inner.Hint
 			}
-			wrong = append(wrong, &HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
+			wrong = append(wrong, &diag.HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
 		}
 	}
 	o.Retry = retry
@@ -286,8 +287,8 @@ func setRetryField(r *states.Retry, name string, v cty.Value) (err error) {
 	case "max_delay":
 		r.MaxDelay, err = Duration(v)
 	default:
-		return &HintError{Message: "there is no such attribute",
-			Hint: cmp.Or(DidYouMean(name, RetryNames()), "retry has attempts, delay, backoff and max_delay")}
+		return &diag.HintError{Message: "there is no such attribute",
+			Hint: cmp.Or(diag.DidYouMean(name, RetryNames()), "retry has attempts, delay, backoff and max_delay")}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -18,7 +19,7 @@ func ConfirmNames() []string { return []string{"command", "timeout"} }
 func setConfirm(o *states.Options, v cty.Value) error {
 	example := `write confirm = { timeout = "60s", command = ["/usr/local/bin/reachable"] }`
 	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
-		return &HintError{Message: fmt.Sprintf("an object is required, not %s", Kind(v)), Hint: example}
+		return &diag.HintError{Message: fmt.Sprintf("an object is required, not %s", Kind(v)), Hint: example}
 	}
 	confirm, given := &states.Confirm{}, v.AsValueMap()
 	maps.DeleteFunc(given, func(_ string, v cty.Value) bool { return v.IsNull() })
@@ -26,16 +27,16 @@ func setConfirm(o *states.Options, v cty.Value) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if err := setConfirmField(confirm, name, given[name]); err != nil {
 			hint := example
-			if inner, ok := errors.AsType[*HintError](err); ok {
+			if inner, ok := errors.AsType[*diag.HintError](err); ok {
 				hint = inner.Hint
 			}
-			wrong = append(wrong, &HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
+			wrong = append(wrong, &diag.HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
 		}
 	}
 	for _, name := range ConfirmNames() {
 		// One that is missing beside a wrong word is most likely that.
 		if _, ok := given[name]; !ok && len(wrong) == 0 {
-			wrong = append(wrong, &HintError{Message: name + " is missing", Hint: example})
+			wrong = append(wrong, &diag.HintError{Message: name + " is missing", Hint: example})
 		}
 	}
 	o.Confirm = confirm
@@ -51,8 +52,8 @@ func setConfirmField(c *states.Confirm, name string, v cty.Value) (err error) {
 			err = errors.New("the list is empty")
 		}
 	default:
-		return &HintError{Message: "there is no such attribute",
-			Hint: cmp.Or(DidYouMean(name, ConfirmNames()), "confirm has timeout and command")}
+		return &diag.HintError{Message: "there is no such attribute",
+			Hint: cmp.Or(diag.DidYouMean(name, ConfirmNames()), "confirm has timeout and command")}
 	}
 	return err
 }

@@ -246,7 +246,7 @@ func (in *PartInput) takes(a *states.Attribute) string {
 // Diagnose makes a diagnostic of an error, with its hint if it has one.
 func Diagnose(err error, at diag.Range) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Summary: err.Error(), Range: at}
-	if hinted, ok := errors.AsType[*HintError](err); ok {
+	if hinted, ok := errors.AsType[*diag.HintError](err); ok {
 		d.Hint = hinted.Hint
 	}
 	return d

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -16,7 +17,7 @@ func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) er
 	case schema.Out:
 		return errObserved()
 	case schema.Kind.FromSite():
-		return &HintError{Message: "a source cannot depend on a result", Hint: "the files of the site are read before the host knows any result; content = … may"}
+		return &diag.HintError{Message: "a source cannot depend on a result", Hint: "the files of the site are read before the host knows any result; content = … may"}
 	case sensitive && schema.Key:
 		return errSensitiveKey(schema)
 	case sensitive || schema.Sensitive:
@@ -32,7 +33,7 @@ func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) er
 	case err != nil:
 		return errors.New(errorText(err))
 	case schema.Kind == states.KindMode && v.Type() == cty.Number:
-		return &HintError{Message: "a mode is a string, and this is a number", Hint: `write its octal digits as a string: format("%04o", …)`}
+		return &diag.HintError{Message: "a mode is a string, and this is a number", Hint: `write its octal digits as a string: format("%04o", …)`}
 	}
 	x, err := Tree(v, a.Range)
 	if err != nil {

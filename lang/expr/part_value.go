@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -26,7 +27,7 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 	}
 	switch {
 	case err != nil && sensitive && schema.Kind.FromSite():
-		err = &HintError{Message: "the sensitive value names no such file of the site; it and the reason are hidden",
+		err = &diag.HintError{Message: "the sensitive value names no such file of the site; it and the reason are hidden",
 			Hint: "the text of a secret is written with content = secret(\"NAME\")"}
 	case err != nil && sensitive:
 		err = errHidden()
@@ -52,7 +53,7 @@ func (p *Parts) canonical(in PartInput, a Attribute, schema *states.Attribute, p
 	}
 	if schema.Kind == states.KindMode {
 		if n, ok := plain.(json.Number); ok {
-			return nil, &HintError{Message: fmt.Sprintf("a mode is a string, not the number %s", n),
+			return nil, &diag.HintError{Message: fmt.Sprintf("a mode is a string, not the number %s", n),
 				Hint: fmt.Sprintf("write its octal digits as a string, such as %s = \"0644\"", a.Name)}
 		}
 	}
@@ -67,13 +68,13 @@ func (p *Parts) canonical(in PartInput, a Attribute, schema *states.Attribute, p
 	text, isText := plain.(string)
 	if err != nil && isText && (schema.Kind == states.KindList || schema.Kind == states.KindSet) {
 		message := strings.TrimPrefix(err.Error(), a.Name+": ")
-		err = &HintError{Message: message, Hint: fmt.Sprintf("write %s = %s", a.Name, listOf(text))}
+		err = &diag.HintError{Message: message, Hint: fmt.Sprintf("write %s = %s", a.Name, listOf(text))}
 	}
 	return value, err
 }
 
 func errObserved() error {
-	return &HintError{Message: "it is observed on the host, and cannot be set", Hint: "leave it out"}
+	return &diag.HintError{Message: "it is observed on the host, and cannot be set", Hint: "leave it out"}
 }
 
 func errSensitiveKey(schema *states.Attribute) error {
@@ -81,7 +82,7 @@ func errSensitiveKey(schema *states.Attribute) error {
 	if !schema.Path { // such as the text of a line
 		hint += ", or write the secret with a file, whose content template(PATH, VARS) makes"
 	}
-	return &HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
+	return &diag.HintError{Message: "a sensitive value cannot name a resource", Hint: hint}
 }
 
 // listOf writes text as a list of its words, or of what stands between its
@@ -99,7 +100,7 @@ func listOf(text string) string {
 
 // errHidden stands for errors that might show a sensitive value.
 func errHidden() error {
-	return &HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
+	return &diag.HintError{Message: "the sensitive value is not allowed here; it and the reason are hidden",
 		Hint: "look at the attribute's type and rules, and try a value that is not sensitive"}
 }
 

@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // CheckAddress says what is wrong with the address of a host: it is a name that
-// the OpenSSH client knows, or an IP address. The error is a *HintError.
+// the OpenSSH client knows, or an IP address. The error is a *diag.HintError.
 func CheckAddress(address string) error {
 	wrong := func(why, hint string) error {
-		return &HintError{Message: fmt.Sprintf("%q is no address of a host: %s", address, why),
+		return &diag.HintError{Message: fmt.Sprintf("%q is no address of a host: %s", address, why),
 			Hint: cmp.Or(hint, `write a name or an IP address: "192.0.2.1"`)}
 	}
 	switch {
@@ -35,10 +37,10 @@ func CheckAddress(address string) error {
 }
 
 // CheckUser says what is wrong with the name of who logs in. The error is a
-// *HintError.
+// *diag.HintError.
 func CheckUser(user string) error {
 	if user == "" || user[0] == '-' || strings.IndexFunc(user, unsafeRune) >= 0 {
-		return &HintError{Message: fmt.Sprintf("%q is no name of a user", user), Hint: `write the name of an account: "deploy"`}
+		return &diag.HintError{Message: fmt.Sprintf("%q is no name of a user", user), Hint: `write the name of an account: "deploy"`}
 	}
 	return nil
 }
@@ -50,26 +52,26 @@ func unsafeRune(r rune) bool {
 }
 
 // CheckSSHOption says what is wrong with an option of the OpenSSH client that a host
-// is given. The error is a *HintError.
+// is given. The error is a *diag.HintError.
 func CheckSSHOption(option string) error {
 	name, value, ok := strings.Cut(option, "=")
 	letter := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' }
 	switch {
 	case strings.ContainsFunc(option, unicode.IsControl):
-		return &HintError{Message: fmt.Sprintf("%q is no option of the OpenSSH client: it holds a control character", option), Hint: "an option is one line"}
+		return &diag.HintError{Message: fmt.Sprintf("%q is no option of the OpenSSH client: it holds a control character", option), Hint: "an option is one line"}
 	case !ok || value == "" || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !letter(r) }):
-		return &HintError{Message: fmt.Sprintf("%q is no option of the OpenSSH client", option),
+		return &diag.HintError{Message: fmt.Sprintf("%q is no option of the OpenSSH client", option),
 			Hint: `write NAME=VALUE, as for its -o: "ProxyJump=gate"; man ssh_config has the names`}
 	}
 	name = strings.ToLower(name)
 	// The client takes white space and quotes around a value away.
 	bare := strings.ToLower(strings.Trim(value, "= \"'"))
 	if name == "stricthostkeychecking" && slices.Contains([]string{"no", "off", "false"}, bare) {
-		return &HintError{Message: option + " cannot be given: host keys are always checked",
+		return &diag.HintError{Message: option + " cannot be given: host keys are always checked",
 			Hint: "leave it out, or write StrictHostKeyChecking=accept-new; known_host parts and ssh-keyscan fill known_hosts"}
 	}
 	if why := keptOptions()[name]; why != "" {
-		return &HintError{Message: option + " cannot be given: " + why, Hint: "leave it out"}
+		return &diag.HintError{Message: option + " cannot be given: " + why, Hint: "leave it out"}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 )
 
@@ -29,7 +30,7 @@ func TestWhatReachesAHost(t *testing.T) {
 		}
 		for _, text := range tt.wrong {
 			err := tt.check(text)
-			if hint, ok := errors.AsType[*expr.HintError](err); !ok || hint.Hint == "" {
+			if hint, ok := errors.AsType[*diag.HintError](err); !ok || hint.Hint == "" {
 				t.Errorf("%q: %v, without a hint", text, err)
 			}
 		}

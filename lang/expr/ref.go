@@ -39,7 +39,7 @@ func refOf(v cty.Value) states.Ref { return *v.EncapsulatedValue().(*states.Ref)
 func Refs(v cty.Value, at diag.Range) ([]states.Ref, error) {
 	v, sensitive := Split(v)
 	if sensitive {
-		return nil, &HintError{Message: "a sensitive value decides what is referred to",
+		return nil, &diag.HintError{Message: "a sensitive value decides what is referred to",
 			Hint: "addresses are shown everywhere; use a value that may be"}
 	}
 	return appendRefs(nil, v, at)
@@ -67,6 +67,6 @@ func appendRefs(refs []states.Ref, v cty.Value, at diag.Range) ([]states.Ref, er
 	if t == cty.String {
 		hint = refHint(v.AsString())
 	}
-	return nil, &HintError{
+	return nil, &diag.HintError{
 		Message: fmt.Sprintf("a reference is required, not a %s", t.FriendlyName()), Hint: hint}
 }

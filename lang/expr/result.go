@@ -62,7 +62,7 @@ func inStep(v cty.Value, step Step, at diag.Range) (cty.Value, error) {
 	}
 	inner, diags := traversal.TraverseRel(v)
 	if diags.HasErrors() {
-		return cty.DynamicVal, &HintError{Message: diags[0].Detail, Hint: "look at what the attribute holds: tenet doc MODULE"}
+		return cty.DynamicVal, &diag.HintError{Message: diags[0].Detail, Hint: "look at what the attribute holds: tenet doc MODULE"}
 	}
 	x, err := getNode(treeOf(v), step.Key, at)
 	if step.Index {
@@ -134,7 +134,7 @@ func Tree(v cty.Value, at diag.Range) (*states.Expr, error) {
 		return nil, err
 	}
 	if ref := x.Find(states.ExprReference); ref != nil {
-		return nil, &HintError{Message: fmt.Sprintf("a reference to %s stands where a value is needed", ref.Name),
+		return nil, &diag.HintError{Message: fmt.Sprintf("a reference to %s stands where a value is needed", ref.Name),
 			Hint: "name a result of it: " + ref.Name + ".ATTRIBUTE"}
 	}
 	return x, nil

@@ -114,7 +114,7 @@ func amountOf(v cty.Value) (Amount, error) {
 func MaxFailures(v cty.Value) (*Amount, error) {
 	a, err := amountOf(v)
 	if err != nil {
-		return nil, &HintError{Message: err.Error(), Hint: `write max_failures = 2, or max_failures = "10%"`}
+		return nil, &diag.HintError{Message: err.Error(), Hint: `write max_failures = 2, or max_failures = "10%"`}
 	}
 	return &a, nil
 }
@@ -129,7 +129,7 @@ func Batch(v cty.Value) ([]Amount, error) {
 	}
 	hint := `write batch = 1, batch = "20%" or batch = [1, "10%", "100%"]`
 	if len(all) == 0 {
-		return nil, &HintError{Message: "the list is empty", Hint: hint}
+		return nil, &diag.HintError{Message: "the list is empty", Hint: hint}
 	}
 	var out []Amount
 	for _, e := range all {
@@ -138,7 +138,7 @@ func Batch(v cty.Value) ([]Amount, error) {
 			err = a.batch()
 		}
 		if err != nil {
-			return nil, &HintError{Message: err.Error(), Hint: hint}
+			return nil, &diag.HintError{Message: err.Error(), Hint: hint}
 		}
 		out = append(out, a)
 	}

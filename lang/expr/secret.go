@@ -87,7 +87,7 @@ func (s *Vault) get(name string) (cty.Value, error) {
 	}
 	s.asked[name] = true
 	if s.open == nil {
-		return cty.UnknownVal(cty.String), &HintError{Message: "secrets are not known here",
+		return cty.UnknownVal(cty.String), &diag.HintError{Message: "secrets are not known here",
 			Hint: "a program that evaluates the site gives them with Target.Secrets"}
 	}
 	text, err := s.open(name)
@@ -98,7 +98,7 @@ func (s *Vault) get(name string) (cty.Value, error) {
 	if !s.withheld {
 		// cty would normalise the text without a word.
 		if err := checkText(text); err != nil {
-			return cty.UnknownVal(cty.String), &HintError{Message: "the secret " + err.Error(),
+			return cty.UnknownVal(cty.String), &diag.HintError{Message: "the secret " + err.Error(),
 				Hint: "store it in base64, and decode it on the host"}
 		}
 		v = cty.StringVal(text).Mark(Sensitive)
@@ -143,10 +143,10 @@ func secretError(name string, err error) error {
 		return err
 	}
 	hint := "tenet secret set " + name + " stores it"
-	if near := DidYouMean(name, missing.Names()); near != "" {
+	if near := diag.DidYouMean(name, missing.Names()); near != "" {
 		hint = near
 	}
-	return &HintError{Message: err.Error(), Hint: hint}
+	return &diag.HintError{Message: err.Error(), Hint: hint}
 }
 
 // SourceError is what is wrong within a file that a function looks at, with the

@@ -40,7 +40,7 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 		return nil, err
 	}
 	if slices.Contains(chain, at) {
-		return nil, &HintError{
+		return nil, &diag.HintError{
 			Message: fmt.Sprintf("the template %q includes itself: %s", at, strings.Join(append(chain, at), " → ")),
 			Hint:    "a template may include others, but not in a circle"}
 	}

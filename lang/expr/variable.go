@@ -70,7 +70,7 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 	converted, err := v.convert(value)
 	if err != nil {
 		hint := "the type stands in the variable's declaration"
-		if with, ok := errors.AsType[*HintError](err); ok && with.Hint != "" {
+		if with, ok := errors.AsType[*diag.HintError](err); ok && with.Hint != "" {
 			hint = with.Hint
 		}
 		return cty.DynamicVal, &diag.Diagnostic{Severity: diag.Error,

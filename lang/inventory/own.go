@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 )
 
@@ -87,7 +88,7 @@ func (t *tree) ownEntry(n *node, what string, vars, settings map[string]value, g
 		v := n.values[k.name]
 		switch {
 		case !slices.Contains(known, k.name):
-			t.errorAt(k.src, cmp.Or(expr.DidYouMean(k.name, known), expr.Choices(known), "put values for variables into vars"), "%s has no %q", what, k.name)
+			t.errorAt(k.src, cmp.Or(diag.DidYouMean(k.name, known), diag.Choices(known), "put values for variables into vars"), "%s has no %q", what, k.name)
 		case v.isNull():
 		case k.name == "vars":
 			for name, x := range t.vars(v, what) {
@@ -180,14 +181,14 @@ func choice(name, text string, known []string) error {
 	if slices.Contains(known, text) {
 		return nil
 	}
-	return &expr.HintError{Message: name + " cannot be " + text, Hint: cmp.Or(expr.DidYouMean(text, known), expr.Choices(known))}
+	return &diag.HintError{Message: name + " cannot be " + text, Hint: cmp.Or(diag.DidYouMean(text, known), diag.Choices(known))}
 }
 
 func becomeUser(plain any) (string, error) {
 	if v, err := expr.Value(plain); err == nil && plain != nil {
 		return expr.BecomeUser(v)
 	}
-	return "", &expr.HintError{Message: "become cannot be this", Hint: "write true for root, or a user's name"}
+	return "", &diag.HintError{Message: "become cannot be this", Hint: "write true for root, or a user's name"}
 }
 
 // ownList adds roles, the last place of which counts, or options, the first of which

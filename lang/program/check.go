@@ -74,7 +74,7 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 		d.errorAt(a.NameRange, "", "the option %s cannot stand on %s", a.Name, what)
 		d.hint(placesOf(d.shapes.Options[a.Name]))
 	default:
-		d.errorAt(a.NameRange, expr.DidYouMean(a.Name, names), "%s has no attribute %q", what, a.Name)
+		d.errorAt(a.NameRange, diag.DidYouMean(a.Name, names), "%s has no attribute %q", what, a.Name)
 		switch {
 		case module != nil:
 			d.hint(fmt.Sprintf("tenet doc %s lists its attributes", module.Name))
@@ -117,13 +117,13 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 	case known:
 		d.errorAt(b.TypeRange, outside(b.Type, in, d.shapes), "%s cannot stand within %s", b.Type, in.What)
 	case in.Parts:
-		hint := cmp.Or(expr.DidYouMean(b.Type, names), "tenet doc lists all types of parts")
+		hint := cmp.Or(diag.DidYouMean(b.Type, names), "tenet doc lists all types of parts")
 		d.errorAt(b.TypeRange, hint, "there is no type of part or declaration %q", b.Type)
 	case module != nil:
-		d.errorAt(b.TypeRange, cmp.Or(expr.DidYouMean(b.Type, names), fmt.Sprintf("tenet doc %s lists its attributes", module.Name)),
+		d.errorAt(b.TypeRange, cmp.Or(diag.DidYouMean(b.Type, names), fmt.Sprintf("tenet doc %s lists its attributes", module.Name)),
 			"%s has no block %q", expr.Article(module.Name), b.Type)
 	default:
-		d.errorAt(b.TypeRange, cmp.Or(expr.DidYouMean(b.Type, names), "leave it out"), "%s has no block %q", in.What, b.Type)
+		d.errorAt(b.TypeRange, cmp.Or(diag.DidYouMean(b.Type, names), "leave it out"), "%s has no block %q", in.What, b.Type)
 	}
 }
 

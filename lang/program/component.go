@@ -188,7 +188,7 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 			}
 			unknown := func() {
 				names = inner.site.variableNames()
-				hint := cmp.Or(expr.DidYouMean(item.name, names), expr.Choices(names),
+				hint := cmp.Or(diag.DidYouMean(item.name, names), diag.Choices(names),
 					fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
 				e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
 			}

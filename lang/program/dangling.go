@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -58,7 +57,7 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 			e.undefinedInstance(r)
 		case r.Part != "" && in != nil && in.parts != nil && !e.doubtful[address] && !e.hasPart(in, r.Part):
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no part %s", address, r.Part), Range: r.Range,
-				Hint: cmp.Or(expr.DidYouMean(r.Part, slices.Sorted(maps.Keys(in.parts))), "its for_each has no such key")})
+				Hint: cmp.Or(diag.DidYouMean(r.Part, slices.Sorted(maps.Keys(in.parts))), "its for_each has no such key")})
 		}
 	}
 }
@@ -104,7 +103,7 @@ func (e *evaluator) undefinedInstance(r states.Ref) {
 	}
 	slices.Sort(candidates)
 	hint := "its for_each has no such key"
-	if near := expr.Nearest(r.Address, candidates); near != "" {
+	if near := diag.Nearest(r.Address, candidates); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s does not exist", r.Address), Range: r.Range, Hint: hint})

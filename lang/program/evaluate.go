@@ -354,7 +354,7 @@ func (e *evaluator) fact(n *syntax.Need) cty.Value {
 // home is the acting user's home directory.
 func (e *evaluator) home() (string, error) {
 	if e.target.Facts == nil {
-		return "", &expr.HintError{Message: "~ stands for the fact home, and facts are not known here", Hint: "write the whole path"}
+		return "", &diag.HintError{Message: "~ stands for the fact home, and facts are not known here", Hint: "write the whole path"}
 	}
 	v, err := e.target.Facts("home")
 	if err != nil {
@@ -362,7 +362,7 @@ func (e *evaluator) home() (string, error) {
 	}
 	text, ok := v.(string)
 	if !ok || text == "" {
-		return "", &expr.HintError{Message: "the fact home is not known", Hint: "write the whole path"}
+		return "", &diag.HintError{Message: "the fact home is not known", Hint: "write the whole path"}
 	}
 	return text, nil
 }

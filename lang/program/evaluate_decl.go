@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -117,7 +118,7 @@ func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise b
 	v, sensitive := expr.Split(v)
 	b, err := expr.Bool(v)
 	if sensitive {
-		err = &expr.HintError{Message: fmt.Sprintf("%s cannot depend on a sensitive value", a.Name), Hint: "use a value that may be shown"}
+		err = &diag.HintError{Message: fmt.Sprintf("%s cannot depend on a sensitive value", a.Name), Hint: "use a value that may be shown"}
 	}
 	if err != nil {
 		e.wrongValue(a, err, "write true or false")
@@ -225,7 +226,7 @@ func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaratio
 
 // errSensitiveGuard refuses what plans and records would show.
 func errSensitiveGuard() error {
-	return &expr.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
+	return &diag.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}
 }
 
 func guardCommand(v cty.Value) ([]string, error) {

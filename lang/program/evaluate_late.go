@@ -4,6 +4,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -48,7 +49,7 @@ func (e *evaluator) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, c
 
 func (e *evaluator) lateCondition(g *states.GuardDeclaration, a *syntax.Attribute, v cty.Value, want cty.Type) bool {
 	if _, sensitive := expr.Split(v); sensitive {
-		e.wrongValue(a, &expr.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}, "")
+		e.wrongValue(a, &diag.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}, "")
 		return false
 	}
 	converted, err := expr.Convert(v, want)

@@ -7,6 +7,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
 )
@@ -117,7 +118,7 @@ func (e *evaluator) runArguments(d *declaration, state *declaration, ctx *hcl2.E
 	}
 	for _, item := range items {
 		if state.param(item.name) == nil {
-			hint := cmp.Or(expr.DidYouMean(item.name, names), expr.Choices(names),
+			hint := cmp.Or(diag.DidYouMean(item.name, names), diag.Choices(names),
 				fmt.Sprintf("declare it in the state: param %q { … }", item.name))
 			e.errorAt(item.nameRange, hint, "%s has no param %q", state.base, item.name)
 			continue

@@ -180,7 +180,7 @@ func (e *evaluator) text(level, source, name, text string) {
 	if v.IsLiteral() {
 		value, err := expr.Value(text)
 		if err != nil {
-			e.list.Add(expr.Diagnose(&expr.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
+			e.list.Add(expr.Diagnose(&diag.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
 				Hint: "give it as UTF-8 text in normal form C"}, r))
 		}
 		e.give(name, level, value, r)

@@ -8,6 +8,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -65,11 +66,11 @@ func (e *evaluator) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns [
 // turnsOf gives the keys and values of a collection; nil when it is unknown.
 func turnsOf(v cty.Value) (map[string]cty.Value, error) {
 	if expr.IsDeferred(v) && (!v.IsKnown() || !v.Type().IsMapType() && !v.Type().IsObjectType()) {
-		return nil, &expr.HintError{Message: "for_each cannot go over a result",
+		return nil, &diag.HintError{Message: "for_each cannot go over a result",
 			Hint: "its keys are the addresses of parts, which must be known before anything runs; results may stand among the values of a map"}
 	}
 	if v.HasMark(expr.Sensitive) {
-		return nil, &expr.HintError{Message: "for_each cannot go over a sensitive value",
+		return nil, &diag.HintError{Message: "for_each cannot go over a sensitive value",
 			Hint: "its keys become addresses, which are shown everywhere; go over names, and look the values up by each.key"}
 	}
 	if v.IsMarked() {
@@ -96,11 +97,11 @@ func turnsOf(v cty.Value) (map[string]cty.Value, error) {
 			}
 		}
 	default:
-		return nil, &expr.HintError{Message: fmt.Sprintf("for_each goes over a map, a set or a list of strings, not %s", expr.Kind(v)),
+		return nil, &diag.HintError{Message: fmt.Sprintf("for_each goes over a map, a set or a list of strings, not %s", expr.Kind(v)),
 			Hint: `write for_each = ["a", "b"] or for_each = { a = 1, b = 2 }`}
 	}
 	if _, empty := items[""]; empty {
-		return nil, &expr.HintError{Message: "a key of for_each is empty", Hint: "keys stand in addresses; take names"}
+		return nil, &diag.HintError{Message: "a key of for_each is empty", Hint: "keys stand in addresses; take names"}
 	}
 	return items, nil
 }
@@ -108,22 +109,22 @@ func turnsOf(v cty.Value) (map[string]cty.Value, error) {
 // listTurn adds an element of a list or set, which is key and value.
 func listTurn(items map[string]cty.Value, element cty.Value) error {
 	if element.ContainsMarked() {
-		return &expr.HintError{Message: "for_each cannot go over sensitive values",
+		return &diag.HintError{Message: "for_each cannot go over sensitive values",
 			Hint: "its keys become addresses, which are shown everywhere; take names that may be"}
 	}
 	if !element.IsKnown() {
 		return nil
 	}
 	if element.IsNull() {
-		return &expr.HintError{Message: "for_each goes over strings, and an element is null", Hint: "leave it out: compact(LIST)"}
+		return &diag.HintError{Message: "for_each goes over strings, and an element is null", Hint: "leave it out: compact(LIST)"}
 	}
 	if element.Type() != cty.String {
-		return &expr.HintError{Message: fmt.Sprintf("for_each goes over strings, and an element is %s", expr.Kind(element)),
+		return &diag.HintError{Message: fmt.Sprintf("for_each goes over strings, and an element is %s", expr.Kind(element)),
 			Hint: "make it a map, whose keys name the instances: { for x in LIST : x.name => x }"}
 	}
 	key := element.AsString()
 	if _, twice := items[key]; twice {
-		return &expr.HintError{Message: fmt.Sprintf("for_each has the key %q twice", key),
+		return &diag.HintError{Message: fmt.Sprintf("for_each has the key %q twice", key),
 			Hint: "keys name the instances; use toset() or distinct()"}
 	}
 	items[key] = element

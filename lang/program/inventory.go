@@ -103,10 +103,10 @@ func (e *evaluator) noSuchHost() {
 	for _, h := range e.hosts {
 		names = append(names, h.Name)
 	}
-	summary, hint := "the site declares hosts, and none is named", cmp.Or(expr.Choices(names), "tenet inspect hosts lists them")
+	summary, hint := "the site declares hosts, and none is named", cmp.Or(diag.Choices(names), "tenet inspect hosts lists them")
 	if e.target.Host != "" {
 		summary = fmt.Sprintf("the site does not declare the host %q", e.target.Host)
-		hint = cmp.Or(expr.DidYouMean(e.target.Host, names), hint)
+		hint = cmp.Or(diag.DidYouMean(e.target.Host, names), hint)
 	}
 	e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: e.hosts[0].Range})
 	e.host = &hostEntry{Host: expr.Host{Name: e.target.Host}}
@@ -176,7 +176,7 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 	if text, ok := e.text1(r.executor); ok {
 		if !slices.Contains(expr.Executors(), text) {
 			e.wrongValue(r.executor, fmt.Errorf("%q is no way to reach a host", text),
-				cmp.Or(expr.DidYouMean(text, expr.Executors()), `write "local", "ssh" or "agent"`))
+				cmp.Or(diag.DidYouMean(text, expr.Executors()), `write "local", "ssh" or "agent"`))
 		}
 		h.Executor = text
 	}
@@ -235,8 +235,8 @@ func (e *evaluator) roles(h *hostEntry, a *syntax.Attribute) {
 	for _, name := range names {
 		if e.site.roles[name] == nil {
 			known := slices.Sorted(maps.Keys(e.site.roles))
-			e.wrongValue(a, &expr.HintError{Message: fmt.Sprintf("there is no role %q", name),
-				Hint: cmp.Or(expr.DidYouMean(name, known), expr.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))}, "")
+			e.wrongValue(a, &diag.HintError{Message: fmt.Sprintf("there is no role %q", name),
+				Hint: cmp.Or(diag.DidYouMean(name, known), diag.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))}, "")
 			continue
 		}
 		// The last place of a role counts.

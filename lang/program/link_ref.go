@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -77,7 +78,7 @@ func (w *walker) declared(component string, step hcl2.Traverser) bool {
 		return true
 	}
 	w.wrong(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
-		cmp.Or(expr.DidYouMean(name.Key, c.Outputs), expr.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
+		cmp.Or(diag.DidYouMean(name.Key, c.Outputs), diag.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
 	return false
 }
 

@@ -8,7 +8,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -63,7 +63,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 }
 
 func undeclaredHint(root, name string, names []string) string {
-	if near := expr.Nearest(name, names); near != "" {
+	if near := diag.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %s.%s?", root, near)
 	}
 	switch root {

@@ -286,7 +286,7 @@ func (e *evaluator) knownRoles(x *outsideHost) []string {
 		if e.site.roles[name] == nil {
 			known := slices.Sorted(maps.Keys(e.site.roles))
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the host %s: there is no role %q", x.Name, name), Range: x.Range,
-				Hint: cmp.Or(expr.DidYouMean(name, known), expr.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))})
+				Hint: cmp.Or(diag.DidYouMean(name, known), diag.Choices(known), fmt.Sprintf("declare it: role %q { … }", name))})
 			continue
 		}
 		out = append(slices.DeleteFunc(out, func(r string) bool { return r == name }), name)
@@ -301,7 +301,7 @@ func (e *evaluator) checkMembers(d *groupDecl, outside *outsideHosts) {
 	case len(e.site.inventories) == 0:
 		e.errorAt(d.src, groupHint, "the host group %q needs hosts or labels", d.name)
 	case !e.someHidden && !slices.Contains(outside.groups, d.name):
-		e.errorAt(d.src, cmp.Or(expr.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
+		e.errorAt(d.src, cmp.Or(diag.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
 	}
 }
 

@@ -82,7 +82,7 @@ func (e *evaluator) rolled() *expr.Rollout {
 	}
 	if text, ok := e.text1(d.order); ok {
 		if !slices.Contains(expr.Orders(), text) {
-			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(expr.DidYouMean(text, expr.Orders()), `write "inventory" or "shuffle"`))
+			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(diag.DidYouMean(text, expr.Orders()), `write "inventory" or "shuffle"`))
 		}
 		r.Order = text
 	}

@@ -75,7 +75,7 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	v := cty.DynamicVal
 	switch {
 	case kind == "var" && e.site.variables[name] == nil:
-		return v, &expr.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
+		return v, &diag.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
 	case kind == "var":
 		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
 			v = known
@@ -94,7 +94,7 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	if len(e.list) > before {
 		d := e.list[before]
 		e.list = e.list[:before]
-		return v, &expr.HintError{Message: d.Summary, Hint: d.Hint}
+		return v, &diag.HintError{Message: d.Summary, Hint: d.Hint}
 	}
 	return v, nil
 }

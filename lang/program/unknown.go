@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -20,7 +20,7 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	}
 	hint := ""
 	if len(n.Traversal) > 1 { // a name alone is none of these
-		hint = expr.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
+		hint = diag.DidYouMean(root, append(known, w.site.shapes.Registry.Names()...))
 	}
 	switch {
 	case root == "secret":

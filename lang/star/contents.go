@@ -6,7 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -15,7 +15,7 @@ import (
 func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 	list, ok := v.(starlark.Indexable)
 	if _, text := v.(starlark.String); !ok || text {
-		return &placed{&expr.HintError{Message: fmt.Sprintf("the contents of a role are a list, not %s", kindOf(v)),
+		return &placed{&diag.HintError{Message: fmt.Sprintf("the contents of a role are a list, not %s", kindOf(v)),
 			Hint: `write role("NAME", [file("/etc/motd", …), state("NAME", […])])`}, at.src}
 	}
 	chosen := map[*syntax.Block]bool{}
@@ -25,21 +25,21 @@ func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 		case starlark.NoneType:
 		case *part:
 			if e.taken != "" {
-				return &placed{&expr.HintError{Message: fmt.Sprintf("%s belongs to %s already", e, e.taken), Hint: "a part stands in one place"}, where.src}
+				return &placed{&diag.HintError{Message: fmt.Sprintf("%s belongs to %s already", e, e.taken), Hint: "a part stands in one place"}, where.src}
 			}
 			e.top, e.taken = true, "role."+role.Labels[0]
 			chosen[e.block] = true
 		case *reference:
 			if e.block == nil {
-				return &placed{&expr.HintError{Message: fmt.Sprintf("%s is not declared in this file", e), Hint: "declare it within the list"}, where.src}
+				return &placed{&diag.HintError{Message: fmt.Sprintf("%s is not declared in this file", e), Hint: "declare it within the list"}, where.src}
 			}
 			if e.inRole {
-				return &placed{&expr.HintError{Message: fmt.Sprintf("%s belongs to a role already", e), Hint: "a declaration stands in one role"}, where.src}
+				return &placed{&diag.HintError{Message: fmt.Sprintf("%s belongs to a role already", e), Hint: "a declaration stands in one role"}, where.src}
 			}
 			e.inRole = true
 			chosen[e.block] = true
 		default:
-			return &placed{&expr.HintError{Message: fmt.Sprintf("a role holds parts, states, runs, blocks and components, not %s", kindOf(e)),
+			return &placed{&diag.HintError{Message: fmt.Sprintf("a role holds parts, states, runs, blocks and components, not %s", kindOf(e)),
 				Hint: "give what their functions return"}, where.src}
 		}
 	}
@@ -53,7 +53,7 @@ func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 		return false
 	})
 	if len(chosen) > 0 {
-		return &placed{&expr.HintError{Message: "a role holds what its own file declares", Hint: "declare it within the list"}, at.src}
+		return &placed{&diag.HintError{Message: "a role holds what its own file declares", Hint: "declare it within the list"}, at.src}
 	}
 	return nil
 }

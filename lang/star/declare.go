@@ -23,7 +23,7 @@ func declareState(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 		return nil, err
 	}
 	if len(args) > 2 {
-		return nil, &placed{&expr.HintError{Message: "state() takes a name, and its parts", Hint: "put all parts into one list"}, c.argument(2).src}
+		return nil, &placed{&diag.HintError{Message: "state() takes a name, and its parts", Hint: "put all parts into one list"}, c.argument(2).src}
 	}
 	var parts starlark.Value = starlark.NewList(nil)
 	where := c.argument(1)
@@ -33,7 +33,7 @@ func declareState(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 	err = r.keywords(b, nil, c, kwargs, map[string]func(starlark.Value, place) error{
 		"parts": func(v starlark.Value, at place) error {
 			if len(args) == 2 {
-				return &expr.HintError{Message: "the parts are given twice", Hint: "give them once, as the second argument"}
+				return &diag.HintError{Message: "the parts are given twice", Hint: "give them once, as the second argument"}
 			}
 			parts, where = v, at
 			return nil
@@ -63,7 +63,7 @@ func (r *run) take(owner *state, to *syntax.Body, v starlark.Value, at place, de
 		return nil
 	case *part:
 		if v.taken != "" {
-			return &placed{&expr.HintError{Message: fmt.Sprintf("%s belongs to %s already", v, v.taken),
+			return &placed{&diag.HintError{Message: fmt.Sprintf("%s belongs to %s already", v, v.taken),
 				Hint: "a part stands in one state; make another one, in a function that both states call"}, at.src}
 		}
 		v.owner, v.taken = owner, stateName(owner)
@@ -71,7 +71,7 @@ func (r *run) take(owner *state, to *syntax.Body, v starlark.Value, at place, de
 		return nil
 	case *starlark.List, starlark.Tuple:
 		if depth > maxDepth {
-			return &placed{&expr.HintError{Message: "the list of parts contains itself", Hint: "give a flat list"}, at.src}
+			return &placed{&diag.HintError{Message: "the list of parts contains itself", Hint: "give a flat list"}, at.src}
 		}
 		list := v.(starlark.Sequence)
 		for i := range list.Len() {
@@ -85,7 +85,7 @@ func (r *run) take(owner *state, to *syntax.Body, v starlark.Value, at place, de
 	if _, ok := v.(starlark.Callable); ok {
 		hint = "give a function that is written with def or lambda"
 	}
-	return &placed{&expr.HintError{Message: fmt.Sprintf("a state holds parts, not %s", kindOf(v)), Hint: hint}, at.src}
+	return &placed{&diag.HintError{Message: fmt.Sprintf("a state holds parts, not %s", kindOf(v)), Hint: hint}, at.src}
 }
 
 func stateName(s *state) string { return (&reference{steps: s.steps}).String() }
@@ -93,7 +93,7 @@ func stateName(s *state) string { return (&reference{steps: s.steps}).String() }
 // generated declares the params of a function, and how it makes the parts.
 func (r *run) generated(b *syntax.Block, owner *state, fn *starlark.Function, at place) error {
 	if fn.HasVarargs() || fn.HasKwargs() {
-		return &placed{&expr.HintError{Message: fmt.Sprintf("the function %s takes any arguments, and a state's params have names", fn.Name()),
+		return &placed{&diag.HintError{Message: fmt.Sprintf("the function %s takes any arguments, and a state's params have names", fn.Name()),
 			Hint: "give it named parameters instead of * and **"}, at.src}
 	}
 	b.Body.Blocks = append(b.Body.Blocks, r.params(fn)...)
@@ -217,7 +217,7 @@ func declareBlock(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 	confirm := func(v starlark.Value, at place) error {
 		d, ok := v.(starlark.IterableMapping)
 		if !ok {
-			return &expr.HintError{Message: fmt.Sprintf("confirm is a dict, not %s", kindOf(v)), Hint: "write confirm = {…}"}
+			return &diag.HintError{Message: fmt.Sprintf("confirm is a dict, not %s", kindOf(v)), Hint: "write confirm = {…}"}
 		}
 		return r.inner(b, nil, &syntax.Block{Type: "confirm", TypeRange: at.src, Header: at.src}, d, at)
 	}
@@ -269,7 +269,7 @@ func declareMoved(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 		return nil, err
 	}
 	if len(args) != 2 || len(kwargs) > 0 {
-		return nil, &placed{&expr.HintError{Message: "moved() takes the old and the new reference", Hint: `write moved(ref("state.old"), ref("state.new"))`}, c.whole}
+		return nil, &placed{&diag.HintError{Message: "moved() takes the old and the new reference", Hint: `write moved(ref("state.old"), ref("state.new"))`}, c.whole}
 	}
 	for i, name := range []string{"from", "to"} {
 		v := args[i]

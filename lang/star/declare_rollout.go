@@ -7,7 +7,7 @@ import (
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -21,7 +21,7 @@ func declareRollout(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tupl
 			return nil
 		},
 		"stage": func(starlark.Value, place) error {
-			return &expr.HintError{Message: "rollout() has no argument \"stage\"", Hint: stagesHint}
+			return &diag.HintError{Message: "rollout() has no argument \"stage\"", Hint: stagesHint}
 		},
 	})
 	if err != nil || stages == starlark.None {
@@ -29,17 +29,17 @@ func declareRollout(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tupl
 	}
 	d, ok := stages.(starlark.IterableMapping)
 	if !ok {
-		return nil, &placed{&expr.HintError{Message: "stages is a dict, not " + kindOf(stages), Hint: stagesHint}, where.src}
+		return nil, &placed{&diag.HintError{Message: "stages is a dict, not " + kindOf(stages), Hint: stagesHint}, where.src}
 	}
 	for _, item := range d.Items() {
 		name, ok := starlark.AsString(item[0])
 		if !ok {
-			return nil, &placed{&expr.HintError{Message: fmt.Sprintf("the name of a stage is text, not %s", kindOf(item[0])), Hint: stagesHint}, where.src}
+			return nil, &placed{&diag.HintError{Message: fmt.Sprintf("the name of a stage is text, not %s", kindOf(item[0])), Hint: stagesHint}, where.src}
 		}
 		at := where.entry(name)
 		inside, ok := item[1].(starlark.IterableMapping)
 		if !ok {
-			return nil, &placed{&expr.HintError{Message: fmt.Sprintf("the stage %q is a dict, not %s", name, kindOf(item[1])), Hint: stagesHint}, at.src}
+			return nil, &placed{&diag.HintError{Message: fmt.Sprintf("the stage %q is a dict, not %s", name, kindOf(item[1])), Hint: stagesHint}, at.src}
 		}
 		src := where.key(name)
 		sub := &syntax.Block{Type: "stage", TypeRange: src, Header: src, Labels: []string{name}, LabelRanges: []hcl2.Range{src}}

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/sandbox"
 	"github.com/tenetcm/tenet/states"
@@ -130,7 +131,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 		return r.traversal(what, cty.DynamicVal, n.name, name), nil
 	}
 	if n.name == "host" && !slices.Contains(n.AttrNames(), name) {
-		return nil, &expr.HintError{Message: fmt.Sprintf("host has no %q", name), Hint: "it has name, labels and vars; what the machine is stands in fact"}
+		return nil, &diag.HintError{Message: fmt.Sprintf("host has no %q", name), Hint: "it has name, labels and vars; what the machine is stands in fact"}
 	}
 	v, err := r.world.Value(n.name, name)
 	if err != nil {
@@ -146,7 +147,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 // CallInternal is host(NAME, …).
 func (n *namespace) CallInternal(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if n.name != "host" {
-		return nil, &expr.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
+		return nil, &diag.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
 	}
 	return simple("host")(n.run, n.run.call(), args, kwargs)
 }
@@ -218,6 +219,6 @@ func (o *object) Attr(name string) (starlark.Value, error) {
 	case "get", "items", "keys", "values":
 		return o.d.Attr(name)
 	}
-	return nil, &expr.HintError{Message: fmt.Sprintf("%s has no %q", o.name, name),
-		Hint: cmp.Or(expr.DidYouMean(name, o.AttrNames()), expr.Choices(o.AttrNames()), "tenet facts lists all facts")}
+	return nil, &diag.HintError{Message: fmt.Sprintf("%s has no %q", o.name, name),
+		Hint: cmp.Or(diag.DidYouMean(name, o.AttrNames()), diag.Choices(o.AttrNames()), "tenet facts lists all facts")}
 }

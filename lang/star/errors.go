@@ -66,7 +66,7 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 	d := expr.Diagnose(cmp.Or(cause(err), err), at)
 	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
 		d.Summary, d.Hint = limit.Message, limit.Hint
-	} else if hinted, ok := errors.AsType[*expr.HintError](err); ok {
+	} else if hinted, ok := errors.AsType[*diag.HintError](err); ok {
 		d.Summary, d.Hint = hinted.Message, hinted.Hint
 	}
 	d.Summary, d.Hint = clearer(d.Summary, d.Hint)
@@ -229,7 +229,7 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 	slices.Sort(names)
 	if i := strings.Index(e.Msg, "(did you mean "); i >= 0 {
 		d.Hint = strings.TrimSuffix(e.Msg[i+1:], ")")
-	} else if near := expr.Nearest(name, names); near != "" {
+	} else if near := diag.Nearest(name, names); near != "" {
 		d.Hint = fmt.Sprintf("did you mean %s?", near)
 	} else {
 		d.Hint = "define it above, load it, or name what an HCL file declares: ref(\"state.NAME\"), var.NAME"

@@ -41,7 +41,7 @@ func (r *run) function(name string, guards starlark.StringDict) *starlark.Builti
 		dir := path.Dir(c.file.rel)
 		impl, ok := r.table(dir)[name]
 		if !ok {
-			return nil, &expr.HintError{Message: name + "() is not known here", Hint: "leave it out"}
+			return nil, &diag.HintError{Message: name + "() is not known here", Hint: "leave it out"}
 		}
 		given, places, err := r.arguments(name, impl, c, args, kwargs)
 		if err != nil {
@@ -106,7 +106,7 @@ func unknownKeyword(name string, impl function.Function, pair starlark.Tuple) er
 	for _, p := range impl.Params() {
 		text += p.Name + ", "
 	}
-	return &expr.HintError{Message: fmt.Sprintf("%s() takes no argument %s here", name, pair[0]),
+	return &diag.HintError{Message: fmt.Sprintf("%s() takes no argument %s here", name, pair[0]),
 		Hint: fmt.Sprintf("its parameters are %sin this order; tenet doc %s", text, name)}
 }
 
@@ -115,7 +115,7 @@ func (r *run) templateVars(c *call, positional int, kwargs []starlark.Tuple, add
 	if positional == 0 {
 		i := slices.IndexFunc(kwargs, func(pair starlark.Tuple) bool { return pair[0] == starlark.String("path") })
 		if i < 0 {
-			return &expr.HintError{Message: "template() needs the path of a file", Hint: `write template("FILE", name = value, …)`}
+			return &diag.HintError{Message: "template() needs the path of a file", Hint: `write template("FILE", name = value, …)`}
 		}
 		_, at := c.keyword("path")
 		if err := add(kwargs[i][1], at); err != nil {

@@ -84,7 +84,7 @@ func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, 
 }
 
 func deferred(fn *starlark.Function, i int) error {
-	return function.NewArgError(i, &expr.HintError{
+	return function.NewArgError(i, &diag.HintError{
 		Message: fmt.Sprintf("%s is a function of a script, and cannot take a value that is known only on the host", fn.Name()),
 		Hint:    "use functions of the language, such as format() or replace()"})
 }
@@ -104,7 +104,7 @@ func (r *run) callPlain(fn *starlark.Function, args starlark.Tuple) (cty.Value, 
 		if b, err = r.convert(v, place{}); err == nil && b.make == nil {
 			return b.literal, nil
 		} else if err == nil {
-			err = &expr.HintError{Message: "the function gives a value that is not known yet", Hint: "compute it from the arguments"}
+			err = &diag.HintError{Message: "the function gives a value that is not known yet", Hint: "compute it from the arguments"}
 		}
 	}
 	err = r.limited(err)
@@ -134,11 +134,11 @@ func (e *FunctionError) Error() string {
 	return text
 }
 
-// Unwrap gives the advice, as a *expr.HintError.
+// Unwrap gives the advice, as a *diag.HintError.
 func (e *FunctionError) Unwrap() error {
 	i := slices.IndexFunc(e.List, func(d diag.Diagnostic) bool { return d.Hint != "" })
 	if i < 0 {
 		return nil
 	}
-	return &expr.HintError{Message: e.List[i].Summary, Hint: e.List[i].Hint}
+	return &diag.HintError{Message: e.List[i].Summary, Hint: e.List[i].Hint}
 }

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 	starsyntax "go.starlark.net/syntax"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // opaque is a value that is not known while scripts run, or never to be shown:
@@ -71,7 +71,7 @@ func (o *opaque) Hash() (uint32, error) {
 }
 
 func (o *opaque) no(how, instead string) error {
-	return &expr.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
+	return &diag.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
 }
 
 // CompareSameType refuses to compare two of them. A comparison with something
@@ -160,7 +160,7 @@ func (o *opaque) step(t hcl2.Traverser) (starlark.Value, error) {
 	if o.value.IsKnown() {
 		found, err := look(unmark(o.value), t)
 		if err != nil {
-			return nil, &expr.HintError{Message: fmt.Sprintf("%s has no such attribute or element", o.what), Hint: "look at the type of the value"}
+			return nil, &diag.HintError{Message: fmt.Sprintf("%s has no such attribute or element", o.what), Hint: "look at the type of the value"}
 		}
 		value = found.WithMarks(o.value.Marks())
 	}

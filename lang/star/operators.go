@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 )
 
@@ -47,7 +48,7 @@ func (r *run) conditional() *starlark.Builtin {
 // compute makes an expression of n arguments, and its value where all is known.
 func (r *run) compute(name string, n int, args starlark.Tuple, kwargs []starlark.Tuple, combine func([]hclsyntax.Expression, hcl2.Range) hclsyntax.Expression) (starlark.Value, error) {
 	if len(args) != n || len(kwargs) > 0 {
-		return nil, &expr.HintError{Message: name + "() takes " + []string{"", "one argument", "two arguments", "three arguments"}[n],
+		return nil, &diag.HintError{Message: name + "() takes " + []string{"", "one argument", "two arguments", "three arguments"}[n],
 			Hint: "write them one after the other, without names"}
 	}
 	c := r.call()

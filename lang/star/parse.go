@@ -142,13 +142,13 @@ func (p *parser) load(from *file, name string) (*file, error) {
 	const hint = `write load("./lib.star", "name") for a file beside this one, or load("std/NAME.star", "name")`
 	switch rest, std := strings.CutPrefix(name, "std/"); {
 	case name == "" || strings.ContainsRune(name, 0):
-		return nil, &expr.HintError{Message: fmt.Sprintf("%q is no file that could be loaded", name), Hint: hint}
+		return nil, &diag.HintError{Message: fmt.Sprintf("%q is no file that could be loaded", name), Hint: hint}
 	case !IsSource(name):
-		return nil, &expr.HintError{Message: fmt.Sprintf("only files named *.star can be loaded, not %q", name), Hint: hint}
+		return nil, &diag.HintError{Message: fmt.Sprintf("only files named *.star can be loaded, not %q", name), Hint: hint}
 	case std:
 		return p.loadStd(rest)
 	case !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") && !path.IsAbs(name):
-		return nil, &expr.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
+		return nil, &diag.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
 	}
 	if from.std {
 		return p.loadStd(path.Join(path.Dir(from.rel), name))
@@ -167,7 +167,7 @@ func (p *parser) load(from *file, name string) (*file, error) {
 }
 
 func (p *parser) loadStd(name string) (*file, error) {
-	missing := &expr.HintError{Message: fmt.Sprintf("there is no file %q", "std/"+name),
+	missing := &diag.HintError{Message: fmt.Sprintf("there is no file %q", "std/"+name),
 		Hint: "the program's own files are listed by tenet doc; a file of the site is named \"./lib.star\""}
 	if p.options.Std == nil || !fs.ValidPath(name) {
 		return nil, missing

@@ -151,7 +151,7 @@ func (p *placed) Unwrap() error { return p.err }
 // inside says where within a value an error lies.
 func inside(err error, what string, at place) error {
 	d := expr.Diagnose(err, diag.Range{})
-	wrapped := &expr.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
+	wrapped := &diag.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
 	if len(d.Summary) > 120 { // deep within
 		wrapped.Message = d.Summary
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -125,7 +125,7 @@ func (ref *reference) Attr(name string) (starlark.Value, error) {
 	case slices.Contains(methods(ref.kind), name):
 		return ref.method(name), nil
 	case ref.kind != "":
-		return nil, &expr.HintError{Message: fmt.Sprintf("%s has no .%s", ref, name), Hint: noAttribute(ref.kind)}
+		return nil, &diag.HintError{Message: fmt.Sprintf("%s has no .%s", ref, name), Hint: noAttribute(ref.kind)}
 	}
 	steps := append(slices.Clone(ref.steps), refStep{key: name})
 	return &opaque{run: ref.run, expr: refBuilt(func(*state) []refStep { return steps }), value: cty.DynamicVal,
@@ -148,8 +148,8 @@ func checkResult(m *states.Module, part, name string) error {
 		return nil
 	}
 	names := attributeNames(m)
-	return &expr.HintError{Message: fmt.Sprintf("%s has no attribute %q", part, name),
-		Hint: cmp.Or(expr.DidYouMean(name, names), fmt.Sprintf("tenet doc %s lists its attributes", m.Name))}
+	return &diag.HintError{Message: fmt.Sprintf("%s has no attribute %q", part, name),
+		Hint: cmp.Or(diag.DidYouMean(name, names), fmt.Sprintf("tenet doc %s lists its attributes", m.Name))}
 }
 
 // method is .part(TYPE, LABEL), .output(NAME) and so on.
@@ -182,8 +182,8 @@ func (ref *reference) method(name string) *starlark.Builtin {
 		out := &reference{run: ref.run, kind: name, steps: steps}
 		if name == "part" {
 			if out.module = ref.run.options.Registry.Lookup(first); out.module == nil {
-				return nil, &expr.HintError{Message: fmt.Sprintf("there is no type of part %q", first),
-					Hint: cmp.Or(expr.DidYouMean(first, ref.run.options.Registry.Names()), "tenet doc lists all types of parts")}
+				return nil, &diag.HintError{Message: fmt.Sprintf("there is no type of part %q", first),
+					Hint: cmp.Or(diag.DidYouMean(first, ref.run.options.Registry.Names()), "tenet doc lists all types of parts")}
 			}
 		}
 		return out, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	"go.starlark.net/starlark"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 )
 
@@ -43,7 +44,7 @@ const (
 
 func (b built) check() error {
 	if b.size > maxSize || b.depth > maxDepth {
-		return &expr.HintError{Message: "the expression over values that are not known yet grows too large",
+		return &diag.HintError{Message: "the expression over values that are not known yet grows too large",
 			Hint: "build lists of them with fewer elements, or compute less of them"}
 	}
 	return nil
@@ -65,7 +66,7 @@ type converter struct {
 
 func (c *converter) value(v starlark.Value, at place) (built, error) {
 	if c.depth++; c.depth > maxDepth {
-		return built{}, &expr.HintError{Message: "the value nests too deep, or contains itself", Hint: "give a flatter value"}
+		return built{}, &diag.HintError{Message: "the value nests too deep, or contains itself", Hint: "give a flatter value"}
 	}
 	defer func() { c.depth-- }()
 	switch v := v.(type) {
@@ -76,7 +77,7 @@ func (c *converter) value(v starlark.Value, at place) (built, error) {
 	case starlark.String:
 		return text(string(v))
 	case starlark.Bytes:
-		return built{}, &expr.HintError{Message: "bytes are no value of the language", Hint: "the attribute source of a file carries any bytes untouched"}
+		return built{}, &diag.HintError{Message: "bytes are no value of the language", Hint: "the attribute source of a file carries any bytes untouched"}
 	case starlark.Int:
 		return literal(cty.NumberVal(new(big.Float).SetInt(v.BigInt()))), nil
 	case starlark.Float:
@@ -89,12 +90,12 @@ func (c *converter) value(v starlark.Value, at place) (built, error) {
 	case starlark.IterableMapping:
 		return c.dict(v.Items(), at)
 	case *starlark.Function, *starlark.Builtin:
-		return built{}, &expr.HintError{Message: fmt.Sprintf("a function stands where a value is needed: %s", v.(starlark.Callable).Name()),
+		return built{}, &diag.HintError{Message: fmt.Sprintf("a function stands where a value is needed: %s", v.(starlark.Callable).Name()),
 			Hint: "call it, with ()"}
 	case starlark.Sequence:
 		return c.list(v, at)
 	}
-	return built{}, &expr.HintError{Message: fmt.Sprintf("a %s is no value of the language", v.Type()),
+	return built{}, &diag.HintError{Message: fmt.Sprintf("a %s is no value of the language", v.Type()),
 		Hint: "give None, a bool, a number, text, a list or a dict"}
 }
 
@@ -108,7 +109,7 @@ type expressive interface {
 func text(s string) (built, error) {
 	v, err := expr.Value(s)
 	if err != nil {
-		return built{}, &expr.HintError{Message: "the text " + err.Error(),
+		return built{}, &diag.HintError{Message: "the text " + err.Error(),
 			Hint: "the attribute source of a file carries any bytes untouched"}
 	}
 	return literal(v), nil
@@ -116,7 +117,7 @@ func text(s string) (built, error) {
 
 func number(f float64) (cty.Value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return cty.DynamicVal, &expr.HintError{Message: fmt.Sprintf("%v is no number of the language", f), Hint: "give a finite number"}
+		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("%v is no number of the language", f), Hint: "give a finite number"}
 	}
 	if f == 0 {
 		return cty.Zero, nil // without a sign
@@ -173,7 +174,7 @@ func (c *converter) dict(items []starlark.Tuple, at place) (built, error) {
 	for _, item := range items {
 		key, ok := starlark.AsString(item[0])
 		if !ok {
-			return built{}, &expr.HintError{Message: fmt.Sprintf("the keys of a dict are text, not %s", item[0].Type()),
+			return built{}, &diag.HintError{Message: fmt.Sprintf("the keys of a dict are text, not %s", item[0].Type()),
 				Hint: "make them text: str(KEY)"}
 		}
 		if _, err := text(key); err != nil {
@@ -214,7 +215,7 @@ func (c *converter) set(v *starlark.Set, at place) (built, error) {
 	}
 	set, err := convert.Convert(b.literal, cty.Set(cty.DynamicPseudoType))
 	if err != nil {
-		return built{}, &expr.HintError{Message: "the elements of the set have no type in common", Hint: "give a list"}
+		return built{}, &diag.HintError{Message: "the elements of the set have no type in common", Hint: "give a list"}
 	}
 	return literal(set), nil
 }

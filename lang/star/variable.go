@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"go.starlark.net/starlark"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -22,7 +23,7 @@ func declareVariable(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tup
 		return nil, err
 	}
 	if len(args) > 1 {
-		return nil, &placed{&expr.HintError{Message: "variable() takes a name, and everything else as NAME = VALUE",
+		return nil, &placed{&diag.HintError{Message: "variable() takes a name, and everything else as NAME = VALUE",
 			Hint: `write variable("NAME", type = "string", default = …)`}, c.argument(1).src}
 	}
 	special := map[string]func(starlark.Value, place) error{
@@ -61,7 +62,7 @@ func (r *run) typeAttribute(b *syntax.Block, c *call, v starlark.Value, at place
 		if v == starlark.None {
 			return nil
 		}
-		return &expr.HintError{Message: fmt.Sprintf("a type is text, not %s", kindOf(v)), Hint: `put it in quotes: type = "list(string)"`}
+		return &diag.HintError{Message: fmt.Sprintf("a type is text, not %s", kindOf(v)), Hint: `put it in quotes: type = "list(string)"`}
 	}
 	nameRange, _ := c.keyword("type")
 	x, err := r.expressionText(string(text), at)
@@ -104,7 +105,7 @@ func (r *run) validations(b *syntax.Block, v starlark.Value, at place) error {
 	for i, e := range list {
 		d, ok := e.(starlark.IterableMapping)
 		if !ok {
-			return &placed{&expr.HintError{Message: fmt.Sprintf("a validation is a dict, not %s", kindOf(e)),
+			return &placed{&diag.HintError{Message: fmt.Sprintf("a validation is a dict, not %s", kindOf(e)),
 				Hint: `write validation = {"condition": "var.port > 0", "error_message": "…"}; or check the value with if, and call fail()`}, places[i].src}
 		}
 		sub := &syntax.Block{Type: "validation", TypeRange: places[i].src, Header: places[i].src}
@@ -118,7 +119,7 @@ func (r *run) validations(b *syntax.Block, v starlark.Value, at place) error {
 			}
 			text, err := expr.Text(literal.Val)
 			if err != nil {
-				return &placed{&expr.HintError{Message: "condition: " + err.Error(), Hint: `write an expression of HCL as text: "var.port > 0"`}, literal.SrcRange}
+				return &placed{&diag.HintError{Message: "condition: " + err.Error(), Hint: `write an expression of HCL as text: "var.port > 0"`}, literal.SrcRange}
 			}
 			if a.Expr.Expression, err = r.expressionText(text, place{src: hcl2.Range(literal.SrcRange)}); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"go.starlark.net/starlark"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -41,18 +42,18 @@ func (r *run) builtin(name string, w word) *starlark.Builtin {
 // has one.
 func (r *run) declare(word string, c *call, args starlark.Tuple, labelled bool) (*syntax.Block, error) {
 	if r.library {
-		return nil, &expr.HintError{Message: word + "() declares something, and a file of functions declares nothing",
+		return nil, &diag.HintError{Message: word + "() declares something, and a file of functions declares nothing",
 			Hint: "move it to a file of the site itself"}
 	}
 	b := &syntax.Block{Type: word, TypeRange: c.word, Header: c.header(), Calls: c.calls,
 		Body: &syntax.Body{Src: c.whole}}
 	if labelled {
 		if len(args) == 0 {
-			return nil, &expr.HintError{Message: word + "() needs a name", Hint: fmt.Sprintf("write %s(\"NAME\", …)", word)}
+			return nil, &diag.HintError{Message: word + "() needs a name", Hint: fmt.Sprintf("write %s(\"NAME\", …)", word)}
 		}
 		label, ok := starlark.AsString(args[0])
 		if !ok {
-			return nil, &placed{&expr.HintError{Message: fmt.Sprintf("the name of a %s is text, not %s", word, kindOf(args[0])),
+			return nil, &placed{&diag.HintError{Message: fmt.Sprintf("the name of a %s is text, not %s", word, kindOf(args[0])),
 				Hint: fmt.Sprintf("write %s(\"NAME\", …)", word)}, c.argument(0).src}
 		}
 		if _, err := text(label); err != nil {
@@ -89,14 +90,14 @@ func kindOf(v starlark.Value) string {
 func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place) {
 	value, err := r.convert(v, at)
 	if text := textAmongRefs(name, v); err == nil && text != "" {
-		err = &expr.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q), or the value that its call gave", expr.RefAddress(text))}
+		err = &diag.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q), or the value that its call gave", expr.RefAddress(text))}
 	}
 	if err != nil {
 		if already, ok := err.(*placed); ok {
 			at.src, err = already.at, already.err
 		}
 		d := expr.Diagnose(err, expr.Range(at.src))
-		err = &placed{&expr.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
+		err = &placed{&diag.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
 		r.list.Add(r.report(err, r.thread.CallStack())...)
 		value = literal(cty.DynamicVal)
 	}
@@ -143,7 +144,7 @@ func (r *run) keywords(b *syntax.Block, p *part, c *call, kwargs []starlark.Tupl
 		case name == "instance" && b.Type != "variable" && b.Type != "output":
 			err = instance(b, pair[1])
 		case name == "for_each":
-			err = &expr.HintError{Message: "for_each belongs to HCL", Hint: "write a loop, and give each turn instance = \"KEY\""}
+			err = &diag.HintError{Message: "for_each belongs to HCL", Hint: "write a loop, and give each turn instance = \"KEY\""}
 		default:
 			r.attribute(b, p, strings.TrimSuffix(name, "_"), nameRange, pair[1], at)
 		}
@@ -163,9 +164,9 @@ func instance(b *syntax.Block, v starlark.Value) error {
 	case v == starlark.None:
 		return nil
 	case !ok:
-		return &expr.HintError{Message: fmt.Sprintf("instance is text, not %s", kindOf(v)), Hint: `write instance = "KEY"`}
+		return &diag.HintError{Message: fmt.Sprintf("instance is text, not %s", kindOf(v)), Hint: `write instance = "KEY"`}
 	case key == "":
-		return &expr.HintError{Message: "the key of an instance is empty", Hint: "keys stand in addresses; take a name"}
+		return &diag.HintError{Message: "the key of an instance is empty", Hint: "keys stand in addresses; take a name"}
 	}
 	if _, err := text(key); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (r *run) guards(b *syntax.Block, p *part, name string, nameRange hcl2.Range
 		}
 		d, ok := e.(starlark.IterableMapping)
 		if !ok {
-			return &placed{&expr.HintError{Message: fmt.Sprintf("%s is a dict, or a list of dicts, not %s", name, kindOf(e)),
+			return &placed{&diag.HintError{Message: fmt.Sprintf("%s is a dict, or a list of dicts, not %s", name, kindOf(e)),
 				Hint: fmt.Sprintf(`write %s = {"exists": "/etc/motd"}`, name)}, places[i].src}
 		}
 		if err := r.inner(b, p, &syntax.Block{Type: name, TypeRange: nameRange, Header: places[i].src}, d, places[i]); err != nil {
@@ -209,7 +210,7 @@ func (r *run) inner(b *syntax.Block, p *part, sub *syntax.Block, d starlark.Iter
 	for _, item := range d.Items() {
 		key, ok := starlark.AsString(item[0])
 		if !ok {
-			return &placed{&expr.HintError{Message: fmt.Sprintf("the keys of %s are text, not %s", sub.Type, kindOf(item[0])), Hint: "put them in quotes"}, at.src}
+			return &placed{&diag.HintError{Message: fmt.Sprintf("the keys of %s are text, not %s", sub.Type, kindOf(item[0])), Hint: "put them in quotes"}, at.src}
 		}
 		r.attribute(sub, p, key, at.key(key), item[1], at.entry(key))
 	}
@@ -259,14 +260,14 @@ func sources(f *file, m *states.Module, kwargs []starlark.Tuple) []starlark.Tupl
 }
 
 func tooMany(word string) error {
-	return &expr.HintError{Message: word + "() takes a name, and everything else as NAME = VALUE",
+	return &diag.HintError{Message: word + "() takes a name, and everything else as NAME = VALUE",
 		Hint: fmt.Sprintf("write %s(\"NAME\", attribute = value, …)", word)}
 }
 
 // outside refuses declarations in the function of a state.
 func (r *run) outside(word string) error {
 	if r.making != nil {
-		return &expr.HintError{Message: fmt.Sprintf("%s() cannot stand in a function that makes the parts of a state", word),
+		return &diag.HintError{Message: fmt.Sprintf("%s() cannot stand in a function that makes the parts of a state", word),
 			Hint: "such a function is called once for each set of params; declare it outside"}
 	}
 	return nil
@@ -326,7 +327,7 @@ func makeRef(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 	if err := starlark.UnpackPositionalArgs("ref", args, kwargs, 1, &name); err != nil {
 		return nil, err
 	}
-	wrong := &placed{&expr.HintError{Message: fmt.Sprintf("%q is no reference", name),
+	wrong := &placed{&diag.HintError{Message: fmt.Sprintf("%q is no reference", name),
 		Hint: `write ref("state.NAME"), ref("file.LABEL") or ref("file[\"any label\"]")`}, c.argument(0).src}
 	t, diags := hclsyntax.ParseTraversalAbs([]byte(name), c.file.name, hcl2.InitialPos)
 	if diags.HasErrors() || len(t) < 2 {
@@ -350,8 +351,8 @@ func makeRef(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 	}
 	known := append([]string{"state", "run", "block", "component"}, r.options.Registry.Names()...)
 	if !slices.Contains(known, steps[0].key) {
-		return nil, &placed{&expr.HintError{Message: fmt.Sprintf("%q is no reference: there is nothing named %q", name, steps[0].key),
-			Hint: cmp.Or(expr.DidYouMean(steps[0].key, known), "a reference begins with state, run, block, component or the type of a part; variables are var.NAME")}, c.argument(0).src}
+		return nil, &placed{&diag.HintError{Message: fmt.Sprintf("%q is no reference: there is nothing named %q", name, steps[0].key),
+			Hint: cmp.Or(diag.DidYouMean(steps[0].key, known), "a reference begins with state, run, block, component or the type of a part; variables are var.NAME")}, c.argument(0).src}
 	}
 	return &reference{run: r, steps: steps}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 	starsyntax "go.starlark.net/syntax"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -86,5 +87,5 @@ func describeSite(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 			return starlark.None, nil
 		}
 	}
-	return nil, &expr.HintError{Message: "site() is called by another name", Hint: `write site(name = "…") at top level`}
+	return nil, &diag.HintError{Message: "site() is called by another name", Hint: `write site(name = "…") at top level`}
 }

@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -73,7 +73,7 @@ func newAttribute(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 			a.setEnum(pair[1])
 		default:
 			names := []string{"key", "required", "present", "input", "out", "path", "sensitive", "widens", "doc", "default", "enum", "kind"}
-			hint := expr.DidYouMean(name, names)
+			hint := diag.DidYouMean(name, names)
 			if name == "optional" {
 				hint = "what is not required is optional"
 			}
@@ -112,7 +112,7 @@ func likeKind(text string, kinds []string) string {
 	if k := other[text]; k != "" {
 		return fmt.Sprintf("did you mean %q?", k)
 	}
-	if hint := expr.DidYouMean(text, kinds); hint != "" {
+	if hint := diag.DidYouMean(text, kinds); hint != "" {
 		return hint
 	}
 	return fmt.Sprintf("the kinds are %v", kinds)

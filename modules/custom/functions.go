@@ -11,7 +11,6 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // parameters are those of the functions that a module may have.
@@ -100,7 +99,7 @@ func (d *declaration) checkFunctions() {
 // missing is the hint about a function that is not there.
 func (d *declaration) missing(name string) string {
 	defined := slices.Sorted(maps.Keys(d.lib.globals))
-	if near := expr.Nearest(name, slices.DeleteFunc(defined, d.isKnown)); near != "" {
+	if near := diag.Nearest(name, slices.DeleteFunc(defined, d.isKnown)); near != "" {
 		return fmt.Sprintf("is it meant by %q?", near)
 	}
 	return cmp.Or(d.loadedAs(name), "write def "+name+"("+strings.Join(parameters()[name], ", ")+"): …")
@@ -131,7 +130,7 @@ func (d *declaration) lookAlikes() {
 		if d.isKnown(name) || strings.HasPrefix(name, "_") || d.broken {
 			continue
 		}
-		if near := expr.Nearest(name, free); near != "" {
+		if near := diag.Nearest(name, free); near != "" {
 			d.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: d.at(name),
 				Summary: fmt.Sprintf("%q means nothing to a module", name),
 				Hint:    fmt.Sprintf("did you mean %q? A name that begins with _ is never taken for another", near)})
@@ -139,4 +138,4 @@ func (d *declaration) lookAlikes() {
 	}
 }
 
-func didYouMean(name string, names []string) string { return expr.DidYouMean(name, names) }
+func didYouMean(name string, names []string) string { return diag.DidYouMean(name, names) }

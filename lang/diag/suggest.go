@@ -1,4 +1,4 @@
-package expr
+package diag
 
 import (
 	"fmt"
@@ -38,12 +38,3 @@ func DidYouMean(name string, candidates []string) string {
 	}
 	return ""
 }
-
-// HintError is an error with advice on what to do about it.
-type HintError struct {
-	Message string
-	Hint    string
-}
-
-// Error gives the message without the hint.
-func (e *HintError) Error() string { return e.Message }
