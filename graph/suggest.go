@@ -2,22 +2,18 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/agext/levenshtein"
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // suggest gives the hint "did you mean …?" for the nearest of names, or "".
 func suggest(name string, names []string) string {
-	best, distance := "", len(name)/3+1
-	for _, n := range names {
-		if d := levenshtein.Distance(name, n, nil); d < distance || d == distance && best != "" && n < best {
-			best, distance = n, d
-		}
-	}
-	if best == "" {
+	near := diag.Nearest(name, slices.Sorted(slices.Values(names)))
+	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf("did you mean %s?", best)
+	return fmt.Sprintf("did you mean %s?", near)
 }
 
 // names lists what a reference may name.

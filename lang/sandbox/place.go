@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -74,10 +73,9 @@ func (s *source) elsewhere(pos syntax.Position) diag.Range {
 // mistake makes a diagnostic of what the parser or the resolver says.
 func (s *source) mistake(pos syntax.Position, text string) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Summary: clean(text), Range: s.at(pos)}
-	if m := suggestion.FindStringSubmatch(text); m != nil {
-		d.Summary, d.Hint = clean(m[1]), "did you mean "+m[2]+"?"
-	}
-	if d.Hint == "" {
+	if message, hint := SplitSuggestion(text); hint != "" {
+		d.Summary, d.Hint = clean(message), hint
+	} else {
 		for _, h := range append(s.hints[:len(s.hints):len(s.hints)], hints()...) {
 			if strings.Contains(text, h.Text) {
 				d.Hint = h.Hint
@@ -88,7 +86,15 @@ func (s *source) mistake(pos syntax.Position, text string) diag.Diagnostic {
 	return d
 }
 
-var suggestion = regexp.MustCompile(`^(.*?) \(did you mean (.*?)\?\)$`)
+// SplitSuggestion takes the suggestion "(did you mean NAME?)" off the end of a message
+// of Starlark. The hint is "" where there is none.
+func SplitSuggestion(text string) (message, hint string) {
+	message, hint, _ = strings.Cut(text, " (did you mean ")
+	if name, ok := strings.CutSuffix(hint, "?)"); ok {
+		return message, "did you mean " + name + "?"
+	}
+	return text, ""
+}
 
 // Hint is what to say about a mistake whose message holds Text.
 type Hint struct{ Text, Hint string }

@@ -106,8 +106,8 @@ func clearer(summary, hint string) (string, string) {
 		}
 		return text, expand(b.hint)
 	}
-	if i := strings.Index(summary, "(did you mean "); i >= 0 {
-		return strings.TrimSpace(summary[:i]), strings.TrimSuffix(summary[i+1:], ")")
+	if message, hint := sandbox.SplitSuggestion(summary); hint != "" {
+		return message, hint
 	}
 	return summary, "docs/starlark.md describes the language"
 }
@@ -227,8 +227,8 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	if i := strings.Index(e.Msg, "(did you mean "); i >= 0 {
-		d.Hint = strings.TrimSuffix(e.Msg[i+1:], ")")
+	if _, hint := sandbox.SplitSuggestion(e.Msg); hint != "" {
+		d.Hint = hint
 	} else if near := diag.Nearest(name, names); near != "" {
 		d.Hint = fmt.Sprintf("did you mean %s?", near)
 	} else {
