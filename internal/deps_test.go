@@ -48,13 +48,15 @@ var imports = []struct {
 	// What people write who know other tools: data, of use wherever a mistake
 	// is found.
 	{"lang/foreign", nil, nil},
-	{"lang/expr", []string{"lang/diag", "lang/foreign", "states"}, nil},
+	// Hosts, groups and rollouts: plain data, whoever works with them.
+	{"lang/site", []string{"lang/diag"}, nil},
+	{"lang/expr", []string{"lang/diag", "lang/foreign", "lang/site", "states"}, nil},
 	// Hosts that are told of outside of a site: text in, data out.
-	{"lang/inventory", []string{"lang/diag", "lang/expr"}, nil},
+	{"lang/inventory", []string{"lang/diag", "lang/expr", "lang/site"}, nil},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
 	{"lang/syntax", []string{"lang/diag", "lang/expr", "states"}, nil},
-	{"lang/program", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/inventory", "lang/syntax", "states"}, nil},
+	{"lang/program", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/inventory", "lang/site", "lang/syntax", "states"}, nil},
 	{"lang/hcl", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/syntax", "states"}, nil},
 	{"lang/star", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
 	// Files of secrets, whoever asks for them: the language does by a function.

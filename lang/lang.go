@@ -14,6 +14,7 @@ import (
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/hcl"
 	"github.com/tenetcm/tenet/lang/program"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/star"
 	"github.com/tenetcm/tenet/states"
 )
@@ -56,11 +57,11 @@ type (
 	VariableSource = expr.VariableSource
 	OutputValue    = expr.OutputValue
 	FunctionDoc    = expr.FunctionDoc
-	Host           = expr.Host
-	Role           = expr.Role
-	Rollout        = expr.Rollout
-	Stage          = expr.Stage
-	Amount         = expr.Amount
+	Host           = site.Host
+	Role           = site.Role
+	Rollout        = site.Rollout
+	Stage          = site.Stage
+	Amount         = site.Amount
 )
 
 // Site is a loaded site.
@@ -130,10 +131,10 @@ func (s *Site) Rollout(ctx context.Context, t Target, hosts []Host) (*Rollout, d
 }
 
 // ParseBatch reads the batches of a rollout, such as "1,10%,100%".
-func ParseBatch(text string) ([]Amount, error) { return expr.ParseBatch(text) }
+func ParseBatch(text string) ([]Amount, error) { return site.ParseBatch(text) }
 
 // ParseAmount reads a number of hosts or a share of them, such as "3" or "20%".
-func ParseAmount(text string) (Amount, error) { return expr.ParseAmount(text) }
+func ParseAmount(text string) (Amount, error) { return site.ParseAmount(text) }
 
 // AllFacts is the name that FactNames gives where any fact may be asked for.
 const AllFacts = program.AllFacts
@@ -184,11 +185,11 @@ func Functions() []FunctionDoc { return expr.FunctionDocs() }
 // SelectHosts gives the hosts that a pattern names, such as "web*,!web3,@db". The
 // error has a hint, see Diagnose.
 func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
-	return expr.SelectHosts(hosts, groups, pattern)
+	return site.SelectHosts(hosts, groups, pattern)
 }
 
 // Orders lists the orders in which hosts may take their turns.
-func Orders() []string { return expr.Orders() }
+func Orders() []string { return site.Orders() }
 
 // Diagnose makes a diagnostic of an error, with its hint if it has one.
 func Diagnose(err error, at diag.Range) diag.Diagnostic { return expr.Diagnose(err, at) }

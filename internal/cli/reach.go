@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
+	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
@@ -50,7 +50,7 @@ func (r *reaching) check() error {
 		return usage("write sudo or doas", "--become-method cannot be %q", r.BecomeMethod)
 	}
 	for _, option := range r.SSHOption {
-		if err := expr.CheckSSHOption(option); err != nil {
+		if err := langsite.CheckSSHOption(option); err != nil {
 			hint := "write --ssh-option NAME=VALUE, such as ProxyJump=gate"
 			if e, ok := errors.AsType[*diag.HintError](err); ok && strings.Contains(option, "=") {
 				hint = e.Hint

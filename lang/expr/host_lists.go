@@ -5,6 +5,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // hostType is the type of each host in such a list.
@@ -16,7 +18,7 @@ func hostType() cty.Type {
 // each of which may ask many times: a pattern is looked for once. Several evaluations may
 // use it at once.
 type HostLists struct {
-	hosts  []Host
+	hosts  []site.Host
 	groups []string
 	open   bool
 
@@ -38,7 +40,7 @@ const keptHosts = 1 << 20
 
 // NewHostLists takes the hosts of a site and the names of their groups. Open says that there
 // may be more of them; then a pattern that fits none is no error.
-func NewHostLists(hosts []Host, groups []string, open bool) *HostLists {
+func NewHostLists(hosts []site.Host, groups []string, open bool) *HostLists {
 	return &HostLists{hosts: hosts, groups: groups, open: open, lists: map[string]hostList{}}
 }
 
@@ -65,7 +67,7 @@ func (l *HostLists) compute(pattern string) (list hostList, n int) {
 				"address": cty.StringVal(h.Address), "labels": LabelsValue(h.Labels)}))
 		}
 	}
-	found, err := selectHosts(l.hosts, l.groups, pattern)
+	found, err := site.SelectIndexes(l.hosts, l.groups, pattern)
 	if l.open {
 		err = nil // whom it names may be among the others
 	}
@@ -96,19 +98,14 @@ func HostsFunction(get func() *HostLists) function.Function {
 	})
 }
 
-// SelectHosts gives the hosts that a pattern names, in their order: terms with
-// commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
-// before a term takes its hosts away, whatever the order. Without other terms
-// it takes them away from all. The error, a *diag.HintError, names a term that fits
-// no host or no group.
-func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
-	found, err := selectHosts(hosts, groups, pattern)
-	if err != nil {
-		return nil, err
+// LabelsValue makes a map of strings.
+func LabelsValue(labels map[string]string) cty.Value {
+	if len(labels) == 0 {
+		return cty.MapValEmpty(cty.String)
 	}
-	var out []Host
-	for _, i := range found {
-		out = append(out, hosts[i])
+	values := map[string]cty.Value{}
+	for name, text := range labels {
+		values[name] = cty.StringVal(text)
 	}
-	return out, nil
+	return cty.MapVal(values)
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/site"
 )
 
-func manyHosts(n int) []Host {
-	hosts := make([]Host, n)
+func manyHosts(n int) []site.Host {
+	hosts := make([]site.Host, n)
 	for i := range hosts {
-		hosts[i] = Host{Name: fmt.Sprintf("web%d", i), Address: "192.0.2.1"}
+		hosts[i] = site.Host{Name: fmt.Sprintf("web%d", i), Address: "192.0.2.1"}
 	}
 	return hosts
 }
@@ -26,7 +28,7 @@ func TestPatternsAreLookedForOnce(t *testing.T) {
 			for i := range 400 {
 				pattern := fmt.Sprintf("web%d*,!web1", i%10)
 				v, err := ask.Call([]cty.Value{cty.StringVal(pattern)})
-				found, wrong := SelectHosts(lists.hosts, nil, pattern)
+				found, wrong := site.SelectHosts(lists.hosts, nil, pattern)
 				if err != nil || wrong != nil || v.LengthInt() != len(found) {
 					t.Errorf("%s: %v, %v", pattern, v, err)
 				}

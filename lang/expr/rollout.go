@@ -4,114 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
-// Rollout says in which order hosts take their turns, and how many at a time.
-type Rollout struct {
-	Batch       []Amount      `json:"batch,omitempty"`        // the last one is repeated; none: all at once
-	MaxFailures *Amount       `json:"max_failures,omitempty"` // that do not stop it; nil: none
-	Pause       time.Duration `json:"pause,omitempty"`        // between batches, in nanoseconds
-	Order       string        `json:"order"`                  // "inventory" or "shuffle"
-	Stages      []Stage       `json:"stages,omitempty"`       // in this order; hosts in none of them come last
-	Range       diag.Range    `json:"range,omitzero"`
-}
-
-// Stage is a part of a rollout, which begins when the one before has ended well.
-type Stage struct {
-	Name        string     `json:"name"`
-	Hosts       []string   `json:"hosts"`           // in the order of the inventory
-	Batch       []Amount   `json:"batch,omitempty"` // its own, or that of the rollout
-	MaxFailures *Amount    `json:"max_failures,omitempty"`
-	Range       diag.Range `json:"range,omitzero"`
-}
-
-// Orders lists the orders in which hosts may take their turns.
-func Orders() []string { return []string{"inventory", "shuffle"} }
-
-// Amount is a number of hosts, or a share of them.
-type Amount struct {
-	N       int
-	Percent bool
-}
-
-// String writes it as the language does.
-func (a Amount) String() string {
-	if a.Percent {
-		return strconv.Itoa(a.N) + "%"
-	}
-	return strconv.Itoa(a.N)
-}
-
-// MarshalText is that of String.
-func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText is ParseAmount.
-func (a *Amount) UnmarshalText(text []byte) (err error) {
-	*a, err = ParseAmount(string(text))
-	return err
-}
-
-// ParseAmount reads "3" or "20%".
-func ParseAmount(text string) (Amount, error) {
-	digits, percent := strings.CutSuffix(text, "%")
-	n, err := strconv.Atoi(digits)
-	switch {
-	case err != nil || strings.HasPrefix(digits, "+"):
-		return Amount{}, fmt.Errorf("%q is no number of hosts, and no share of them", text)
-	case n < 0:
-		return Amount{}, fmt.Errorf("%s is below zero", text)
-	case percent && n > 100:
-		return Amount{}, fmt.Errorf("%s is more than all hosts", text)
-	}
-	return Amount{n, percent}, nil
-}
-
-// ParseBatch reads batches with commas between them, such as "1,10%,100%".
-func ParseBatch(text string) ([]Amount, error) {
-	var out []Amount
-	for part := range strings.SplitSeq(text, ",") {
-		a, err := ParseAmount(strings.TrimSpace(part))
-		if err == nil {
-			err = a.batch()
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, a)
-	}
-	return out, nil
-}
-
-func (a Amount) batch() error {
-	if a.N == 0 {
-		return errors.New("a batch has one host at least")
-	}
-	return nil
-}
-
 // amountOf reads a number, or text such as "20%".
-func amountOf(v cty.Value) (Amount, error) {
+func amountOf(v cty.Value) (site.Amount, error) {
 	v, _ = Split(v)
 	if n, ok := intFrom(v); ok {
-		return ParseAmount(strconv.Itoa(n))
+		return site.ParseAmount(strconv.Itoa(n))
 	}
 	if v.IsNull() || v.Type() != cty.String {
 		if !v.IsNull() && v.Type() == cty.Number {
-			return Amount{}, errors.New("a whole number is required")
+			return site.Amount{}, errors.New("a whole number is required")
 		}
-		return Amount{}, fmt.Errorf("a number or a share is required, not %s", Kind(v))
+		return site.Amount{}, fmt.Errorf("a number or a share is required, not %s", Kind(v))
 	}
-	return ParseAmount(v.AsString())
+	return site.ParseAmount(v.AsString())
 }
 
 // MaxFailures reads how many hosts may fail.
-func MaxFailures(v cty.Value) (*Amount, error) {
+func MaxFailures(v cty.Value) (*site.Amount, error) {
 	a, err := amountOf(v)
 	if err != nil {
 		return nil, &diag.HintError{Message: err.Error(), Hint: `write max_failures = 2, or max_failures = "10%"`}
@@ -121,7 +37,7 @@ func MaxFailures(v cty.Value) (*Amount, error) {
 
 // Batch reads how many hosts take their turn at a time: one amount, or a list of
 // them.
-func Batch(v cty.Value) ([]Amount, error) {
+func Batch(v cty.Value) ([]site.Amount, error) {
 	v, _ = Split(v)
 	all := []cty.Value{v}
 	if isSequence(v.Type()) {
@@ -131,11 +47,11 @@ func Batch(v cty.Value) ([]Amount, error) {
 	if len(all) == 0 {
 		return nil, &diag.HintError{Message: "the list is empty", Hint: hint}
 	}
-	var out []Amount
+	var out []site.Amount
 	for _, e := range all {
 		a, err := amountOf(e)
 		if err == nil {
-			err = a.batch()
+			err = a.CheckBatch()
 		}
 		if err != nil {
 			return nil, &diag.HintError{Message: err.Error(), Hint: hint}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // Inventory is what was read.
@@ -20,7 +20,7 @@ type Inventory struct {
 type Host struct {
 	// Host says how it is reached, and to which groups it belongs, those around its
 	// groups included. Its address is the name where none is given.
-	expr.Host
+	site.Host
 	// Levels are the values that its groups and it itself give, lowest precedence
 	// first.
 	Levels []Level

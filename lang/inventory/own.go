@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // isOwn tells our own form from Ansible's: it has hosts and groups at its top, and
@@ -158,15 +159,15 @@ func (t *tree) ownSetting(h *Host, name string, v value) {
 		t.labels(h, v)
 		return
 	case "address":
-		h.Address, err = given, expr.CheckAddress(given)
+		h.Address, err = given, site.CheckAddress(given)
 	case "user":
-		h.User, err = given, expr.CheckUser(given)
+		h.User, err = given, site.CheckUser(given)
 	case "executor":
-		h.Executor, err = given, choice(name, given, expr.Executors())
+		h.Executor, err = given, choice(name, given, site.Executors())
 	case "runner_cache":
-		h.RunnerCache, err = given, expr.CheckRunnerCache(given)
+		h.RunnerCache, err = given, site.CheckRunnerCache(given)
 	case "become_method":
-		h.BecomeMethod, err = given, choice(name, given, expr.BecomeMethods())
+		h.BecomeMethod, err = given, choice(name, given, site.BecomeMethods())
 	}
 	if !isText && name != "become" {
 		t.errorAt(v.src, "write a text", "%s is a text", name)
@@ -206,7 +207,7 @@ func (t *tree) ownList(h *Host, name string, v value) {
 		return
 	}
 	for _, option := range names {
-		if err := expr.CheckSSHOption(option); err != nil {
+		if err := site.CheckSSHOption(option); err != nil {
 			t.list.Add(expr.Diagnose(err, v.src))
 		}
 	}

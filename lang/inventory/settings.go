@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // settings reads what Ansible's own variables say about a host.
@@ -55,11 +56,11 @@ func (t *tree) ansibleSettings(h *Host, vars map[string]value) bool {
 		}
 	}
 	if address, v, ok := s.text("ansible_host", "ansible_ssh_host"); ok {
-		s.check(expr.CheckAddress(address), v)
+		s.check(site.CheckAddress(address), v)
 		h.Address = address
 	}
 	if user, v, ok := s.text("ansible_user", "ansible_ssh_user"); ok {
-		s.check(expr.CheckUser(user), v)
+		s.check(site.CheckUser(user), v)
 		h.User = user
 	}
 	if port, v, ok := s.text("ansible_port", "ansible_ssh_port"); ok {
@@ -93,12 +94,12 @@ func (s *settings) becoming() {
 	}
 	s.host.Become = "root"
 	if user, v, ok := s.text("ansible_become_user"); ok {
-		s.check(expr.CheckUser(user), v)
+		s.check(site.CheckUser(user), v)
 		s.host.Become = user
 	}
 	if method, v, ok := s.text("ansible_become_method"); ok {
 		method = method[strings.LastIndex(method, ".")+1:]
-		if !slices.Contains(expr.BecomeMethods(), method) {
+		if !slices.Contains(site.BecomeMethods(), method) {
 			s.warn(v.src, "write sudo or doas", "the host %s becomes %s by %s, which is not possible here: sudo is taken", s.host.Name, s.host.Become, method)
 			return
 		}
@@ -126,7 +127,7 @@ func (s *settings) sshOptions() {
 			s.errorAt(v.src, "put quotes around a value that holds spaces", "%s of the host %s cannot be read: %v", name, s.host.Name, err)
 		}
 		for _, option := range options {
-			if err := expr.CheckSSHOption(option); err != nil {
+			if err := site.CheckSSHOption(option); err != nil {
 				d := expr.Diagnose(err, v.src)
 				d.Severity, d.Detail = diag.Warning, "It is left out."
 				s.list.Add(d)
@@ -143,7 +144,7 @@ func (s *settings) sshOptions() {
 			file = strconv.Quote(file)
 		}
 		option := "IdentityFile=" + file
-		s.check(expr.CheckSSHOption(option), v)
+		s.check(site.CheckSSHOption(option), v)
 		s.host.SSHOptions = append(s.host.SSHOptions, option)
 	}
 }

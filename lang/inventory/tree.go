@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // tree is an inventory while it is read: groups within groups, and hosts in them.
@@ -83,7 +83,7 @@ func (t *tree) host(name string, src diag.Range) *host {
 	if h := t.hosts[name]; h != nil {
 		return h
 	}
-	if !expr.IsHostName(name) {
+	if !site.IsHostName(name) {
 		hint := "use letters, digits, -, _ and ., and begin with a letter or digit"
 		switch {
 		case strings.Contains(name, "@"):
@@ -270,7 +270,7 @@ func (t *tree) around(sorted []*group) {
 
 // flatten gives a host with all that its groups give it; false: it cannot be one.
 func (t *tree) flatten(h *host) (Host, bool) {
-	out := Host{Host: expr.Host{Name: h.name, Address: h.name, Executor: "ssh", Range: h.src}}
+	out := Host{Host: site.Host{Name: h.name, Address: h.name, Executor: "ssh", Range: h.src}}
 	var all, settings []map[string]value
 	level := func(group string, vars map[string]value) {
 		if len(vars) == 0 {

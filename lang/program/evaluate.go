@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -30,7 +31,7 @@ type evaluation struct {
 	hosts  []*hostEntry
 	// groupNames are those of the site, which its components see, too.
 	groupNames []string
-	rollout    *expr.Rollout // of the site; nil: it has none
+	rollout    *site.Rollout // of the site; nil: it has none
 	// someHidden says that there may be hosts which are not known.
 	someHidden bool
 	hostLists  *expr.HostLists // nil until all hosts are evaluated

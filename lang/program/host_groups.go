@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -53,15 +54,15 @@ func (e *evaluator) checkGlobs(d *groupDecl, globs []string, outside *outsideHos
 	if e.someHidden {
 		return // they may be of hosts that are not known
 	}
-	var all []expr.Host
+	var all []site.Host
 	for _, h := range e.site.hosts {
-		all = append(all, expr.Host{Name: h.name})
+		all = append(all, site.Host{Name: h.name})
 	}
 	for _, name := range outside.names {
-		all = append(all, expr.Host{Name: name})
+		all = append(all, site.Host{Name: name})
 	}
 	for _, glob := range globs {
-		if _, err := expr.SelectHosts(all, nil, glob); err != nil {
+		if _, err := site.SelectHosts(all, nil, glob); err != nil {
 			e.wrongValue(d.hosts, err, `write hosts = ["web*", "db1"]`)
 		}
 	}
@@ -88,7 +89,7 @@ func (g *groupEntry) holds(h *hostEntry) bool {
 		return true
 	}
 	for _, glob := range g.hosts {
-		if expr.MatchHost(glob, h.Name) {
+		if site.MatchHost(glob, h.Name) {
 			return true
 		}
 	}

@@ -3,7 +3,7 @@ package program
 import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -51,7 +51,7 @@ func (d *decoder) host(b *syntax.Block) {
 
 // hostName reports a host's name that is none: an identifier, or a DNS name.
 func (d *decoder) hostName(b *syntax.Block, name string) bool {
-	if expr.IsHostName(name) {
+	if site.IsHostName(name) {
 		return true
 	}
 	d.errorAt(b.LabelRanges[0], "use letters, digits, -, _ and ., and begin with a letter or digit",

@@ -12,13 +12,14 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
 // hostEntry is an evaluated host, and what it gives to variables, lowest
 // precedence first.
 type hostEntry struct {
-	expr.Host
+	site.Host
 	levels []levelVars
 }
 
@@ -109,13 +110,13 @@ func (e *evaluator) noSuchHost() {
 		hint = cmp.Or(diag.DidYouMean(e.target.Host, names), hint)
 	}
 	e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: e.hosts[0].Range})
-	e.host = &hostEntry{Host: expr.Host{Name: e.target.Host}}
+	e.host = &hostEntry{Host: site.Host{Name: e.target.Host}}
 }
 
 // hostOf evaluates a host with what its groups and roles give it, and with what an
 // inventory says of it; nil: none does. What the site declares counts before that.
 func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *hostEntry {
-	h := &hostEntry{Host: expr.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
+	h := &hostEntry{Host: site.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
 	var own, itself []levelVars
 	if x != nil {
 		h.Host = x.Host.Host
@@ -130,7 +131,7 @@ func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *h
 		h.Labels[name] = text
 	}
 	if text, ok := e.text1(d.address); ok {
-		if err := expr.CheckAddress(text); err != nil {
+		if err := site.CheckAddress(text); err != nil {
 			e.wrongValue(d.address, err, "")
 		}
 		h.Address = text
@@ -168,15 +169,15 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 		h.Port = n
 	}
 	if text, ok := e.text1(r.user); ok {
-		if err := expr.CheckUser(text); err != nil {
+		if err := site.CheckUser(text); err != nil {
 			e.wrongValue(r.user, err, "")
 		}
 		h.User = text
 	}
 	if text, ok := e.text1(r.executor); ok {
-		if !slices.Contains(expr.Executors(), text) {
+		if !slices.Contains(site.Executors(), text) {
 			e.wrongValue(r.executor, fmt.Errorf("%q is no way to reach a host", text),
-				cmp.Or(diag.DidYouMean(text, expr.Executors()), `write "local", "ssh" or "agent"`))
+				cmp.Or(diag.DidYouMean(text, site.Executors()), `write "local", "ssh" or "agent"`))
 		}
 		h.Executor = text
 	}
@@ -188,13 +189,13 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 		h.Become = user
 	}
 	if text, ok := e.text1(r.becomeMethod); ok {
-		if !slices.Contains(expr.BecomeMethods(), text) {
+		if !slices.Contains(site.BecomeMethods(), text) {
 			e.wrongValue(r.becomeMethod, fmt.Errorf("%q is no way to become another account", text), `write "sudo" or "doas"`)
 		}
 		h.BecomeMethod = text
 	}
 	if text, ok := e.text1(r.runnerCache); ok {
-		if err := expr.CheckRunnerCache(text); err != nil {
+		if err := site.CheckRunnerCache(text); err != nil {
 			e.wrongValue(r.runnerCache, err, `write runner_cache = "/opt/tenet"`)
 		}
 		h.RunnerCache = text
@@ -215,7 +216,7 @@ func (e *evaluator) sshOptions(h *hostEntry, a *syntax.Attribute) {
 		e.wrongValue(a, err, `write ssh_options = ["ProxyJump=gate"]`)
 	}
 	for i, option := range options {
-		if err := expr.CheckSSHOption(option); err != nil {
+		if err := site.CheckSSHOption(option); err != nil {
 			e.wrongElement(a, i, err)
 		}
 	}
@@ -301,7 +302,7 @@ func (e *evaluator) hostsFunction() function.Function {
 
 // listsOfHosts is made of the hosts that are known by now.
 func (e *evaluator) listsOfHosts() *expr.HostLists {
-	hosts := make([]expr.Host, len(e.hosts))
+	hosts := make([]site.Host, len(e.hosts))
 	for i, h := range e.hosts {
 		hosts[i] = h.Host
 	}
@@ -309,14 +310,14 @@ func (e *evaluator) listsOfHosts() *expr.HostLists {
 }
 
 // Roles describes the roles, sorted by name.
-func (p *Program) Roles(ctx context.Context, t expr.Target) ([]expr.Role, diag.List) {
+func (p *Program) Roles(ctx context.Context, t expr.Target) ([]site.Role, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
 	p = e.site
 	hosts, _, list := e.hostsFound()
-	var out []expr.Role
+	var out []site.Role
 	for _, name := range slices.Sorted(maps.Keys(p.roles)) {
-		r := expr.Role{Name: name, Range: at(p.roles[name].src)}
+		r := site.Role{Name: name, Range: at(p.roles[name].src)}
 		for _, d := range p.declarations {
 			if d.role == name {
 				r.Declares = append(r.Declares, d.base)
@@ -334,7 +335,7 @@ func (p *Program) Roles(ctx context.Context, t expr.Target) ([]expr.Role, diag.L
 
 // Hosts gives the hosts that the site declares, in their order, and the names
 // of the groups.
-func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []expr.Host, groups []string, list diag.List) {
+func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []site.Host, groups []string, list diag.List) {
 	if p.dir.Scripts == nil && len(p.hosts)+len(p.groups)+len(p.inventories) == 0 {
 		return nil, nil, nil
 	}
@@ -343,7 +344,7 @@ func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []expr.Host, 
 	return e.hostsFound()
 }
 
-func (e *evaluator) hostsFound() (hosts []expr.Host, groups []string, list diag.List) {
+func (e *evaluator) hostsFound() (hosts []site.Host, groups []string, list diag.List) {
 	for _, h := range e.hosts {
 		one := h.Host // several evaluations may share the entry
 		one.SSHOptions, one.Roles, one.Groups, one.Labels = slices.Clone(one.SSHOptions), slices.Clone(one.Roles), slices.Clone(one.Groups), maps.Clone(one.Labels)

@@ -14,6 +14,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/inventory"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -51,7 +52,7 @@ type evaluatedHosts struct {
 	hosts      []*hostEntry
 	groups     []*groupEntry
 	groupNames []string
-	rollout    *expr.Rollout
+	rollout    *site.Rollout
 	someHidden bool
 	lists      *expr.HostLists
 	warnings   diag.List

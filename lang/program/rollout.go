@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -62,7 +63,7 @@ func (d *decoder) rollout(b *syntax.Block) {
 
 // rolled evaluates the site's rollout, nil where it has none. What is said about
 // other hosts than the one that is evaluated is said for all of them.
-func (e *evaluator) rolled() *expr.Rollout {
+func (e *evaluator) rolled() *site.Rollout {
 	d := e.site.rollout
 	if d == nil {
 		return nil
@@ -71,7 +72,7 @@ func (e *evaluator) rolled() *expr.Rollout {
 		e.errorAt(d.src, "declare hosts: host \"NAME\" { … }", "the site declares a rollout, but no hosts")
 		return nil
 	}
-	r := &expr.Rollout{Range: at(d.src), Order: "inventory"}
+	r := &site.Rollout{Range: at(d.src), Order: "inventory"}
 	r.Batch, r.MaxFailures = e.batch(d.batch), e.maxFailures(d.maxFailures)
 	if v, ok := e.attribute(d.pause, e.root); ok {
 		pause, err := expr.Duration(v)
@@ -81,14 +82,14 @@ func (e *evaluator) rolled() *expr.Rollout {
 		r.Pause = pause
 	}
 	if text, ok := e.text1(d.order); ok {
-		if !slices.Contains(expr.Orders(), text) {
-			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(diag.DidYouMean(text, expr.Orders()), `write "inventory" or "shuffle"`))
+		if !slices.Contains(site.Orders(), text) {
+			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(diag.DidYouMean(text, site.Orders()), `write "inventory" or "shuffle"`))
 		}
 		r.Order = text
 	}
 	stageOf := map[string]*stageDecl{}
 	for _, sd := range d.stages {
-		s := expr.Stage{Name: sd.name, Range: at(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
+		s := site.Stage{Name: sd.name, Range: at(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
 		if sd.batch == nil {
 			s.Batch = r.Batch
 		}
@@ -113,7 +114,7 @@ func (e *evaluator) rolled() *expr.Rollout {
 	return r
 }
 
-func (e *evaluator) batch(a *syntax.Attribute) []expr.Amount {
+func (e *evaluator) batch(a *syntax.Attribute) []site.Amount {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return nil
@@ -125,7 +126,7 @@ func (e *evaluator) batch(a *syntax.Attribute) []expr.Amount {
 	return amounts
 }
 
-func (e *evaluator) maxFailures(a *syntax.Attribute) *expr.Amount {
+func (e *evaluator) maxFailures(a *syntax.Attribute) *site.Amount {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return nil
@@ -138,7 +139,7 @@ func (e *evaluator) maxFailures(a *syntax.Attribute) *expr.Amount {
 }
 
 // stageHosts gives the hosts that a stage names: a pattern, or a list of them.
-func (e *evaluator) stageHosts(d *stageDecl) []expr.Host {
+func (e *evaluator) stageHosts(d *stageDecl) []site.Host {
 	v, ok := e.attribute(d.hosts, e.root)
 	if !ok {
 		return nil
@@ -157,7 +158,7 @@ func (e *evaluator) stageHosts(d *stageDecl) []expr.Host {
 		return nil // who fits is not known
 	}
 	hosts, _, _ := e.hostsFound()
-	found, err := expr.SelectHosts(hosts, e.groupNames, pattern)
+	found, err := site.SelectHosts(hosts, e.groupNames, pattern)
 	switch {
 	case err != nil:
 		e.wrongValue(d.hosts, err, hint)
@@ -170,7 +171,7 @@ func (e *evaluator) stageHosts(d *stageDecl) []expr.Host {
 // Rollout gives the site's rollout for the hosts that are meant, nil for all: its
 // stages hold no others, and those without one are left out. It is nil where the site
 // has none.
-func (p *Program) Rollout(ctx context.Context, t expr.Target, hosts []expr.Host) (*expr.Rollout, diag.List) {
+func (p *Program) Rollout(ctx context.Context, t expr.Target, hosts []site.Host) (*site.Rollout, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
 	r, list := e.rollout, onlyErrors(e.findings()) // Hosts has warned
@@ -181,7 +182,7 @@ func (p *Program) Rollout(ctx context.Context, t expr.Target, hosts []expr.Host)
 	out.Stages = nil
 	for _, s := range r.Stages {
 		s.Hosts = slices.DeleteFunc(slices.Clone(s.Hosts), func(name string) bool {
-			return !slices.ContainsFunc(hosts, func(h expr.Host) bool { return h.Name == name })
+			return !slices.ContainsFunc(hosts, func(h site.Host) bool { return h.Name == name })
 		})
 		if len(s.Hosts) > 0 {
 			out.Stages = append(out.Stages, s)

@@ -1,12 +1,10 @@
-package expr
+package site
 
 import (
 	"fmt"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -60,8 +58,25 @@ func IsHostName(name string) bool {
 	return name != ""
 }
 
-// selectHosts gives the indices of the hosts that SelectHosts gives.
-func selectHosts(hosts []Host, groups []string, pattern string) ([]int, error) {
+// SelectHosts gives the hosts that a pattern names, in their order: terms with
+// commas between them, each a name, a glob (see path.Match) or @GROUP; "!"
+// before a term takes its hosts away, whatever the order. Without other terms
+// it takes them away from all. The error, a *diag.HintError, names a term that fits
+// no host or no group.
+func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
+	found, err := SelectIndexes(hosts, groups, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var out []Host
+	for _, i := range found {
+		out = append(out, hosts[i])
+	}
+	return out, nil
+}
+
+// SelectIndexes gives the indexes of the hosts that SelectHosts gives.
+func SelectIndexes(hosts []Host, groups []string, pattern string) ([]int, error) {
 	var with, without []string
 	for term := range strings.SplitSeq(pattern, ",") {
 		term = strings.TrimSpace(term)
@@ -129,16 +144,4 @@ func nearOr(name string, names []string, otherwise string) string {
 		return hint
 	}
 	return otherwise
-}
-
-// LabelsValue makes a map of strings.
-func LabelsValue(labels map[string]string) cty.Value {
-	if len(labels) == 0 {
-		return cty.MapValEmpty(cty.String)
-	}
-	values := map[string]cty.Value{}
-	for name, text := range labels {
-		values[name] = cty.StringVal(text)
-	}
-	return cty.MapVal(values)
 }

@@ -1,11 +1,11 @@
-package expr_test
+package site_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 func TestWhatReachesAHost(t *testing.T) {
@@ -14,10 +14,10 @@ func TestWhatReachesAHost(t *testing.T) {
 		right []string
 		wrong []string
 	}{
-		{expr.CheckAddress, []string{"web1", "web1.example.test", "192.0.2.1", "2001:db8::1", "fe80::1%eth0", "a_b"},
+		{site.CheckAddress, []string{"web1", "web1.example.test", "192.0.2.1", "2001:db8::1", "fe80::1%eth0", "a_b"},
 			[]string{"", "-oProxyCommand=x", "a b", "a\n", "a\x00", "root@web1", "web1:22", "[2001:db8::1]:22", "ssh://web1", "a;b", "$(x)", "`x`", "a/b", "a'b", "wéb"}},
-		{expr.CheckUser, []string{"root", "deploy-1", "a.b", "a_b"}, []string{"", "-l", "a b", "a\nb", "a;b", "$x", "a'"}},
-		{expr.CheckSSHOption, []string{"ProxyJump=gate", "IdentityFile=~/.ssh/id one", "StrictHostKeyChecking=accept-new", "SetEnv=A=b"},
+		{site.CheckUser, []string{"root", "deploy-1", "a.b", "a_b"}, []string{"", "-l", "a b", "a\nb", "a;b", "$x", "a'"}},
+		{site.CheckSSHOption, []string{"ProxyJump=gate", "IdentityFile=~/.ssh/id one", "StrictHostKeyChecking=accept-new", "SetEnv=A=b"},
 			[]string{"", "ProxyJump", "=x", "ProxyJump=", "Proxy Jump=x", "ProxyJump=a\nRemoteCommand=x", "ProxyJump=a\x00", "-J=x",
 				"RemoteCommand=x", "batchmode=no", "RequestTTY=yes", "StrictHostKeyChecking=no", "stricthostkeychecking=OFF",
 				"StrictHostKeyChecking=false", "StrictHostKeyChecking= no", `StrictHostKeyChecking="no"`, "StrictHostKeyChecking==no", "SessionType=none"}},
