@@ -77,7 +77,7 @@ var imports = []struct {
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
 		"runtime/planfile", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"runtime/fault", "lang/diag", "runtime/wire"}, []string{"*"}},
-	{"runtime/fleet", []string{"runtime/fault", "states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
+	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.

@@ -53,7 +53,7 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 
 // applyAll applies on all hosts, or, unless yes is given, on those on which somebody
 // consents to what there is to do.
-func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *fleet.Rollout) (err error) {
+func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
 	machines, looked := v.machines, []fleet.Outcome(nil)
 	if !yes {
 		machines, looked, err = v.consent(ctx, "%s?")
@@ -140,7 +140,7 @@ func (v *several) tellLeft(outcomes []fleet.Outcome) {
 // execute does on machines what changes them, as one execution, which is recorded.
 // Looked is how it ended with hosts that were only looked at: what went wrong there is
 // recorded, too.
-func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *fleet.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
+func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
 	x, err := v.begin(machines, looked)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -28,7 +29,7 @@ func (c *converger) note(ev *states.Event) { noteChange(&c.last, c.handlers, ev)
 // convergeAll applies on all hosts, and again on those where the run before has changed
 // something, or failed. Each time is an execution by itself, and goes batch by batch where
 // that is wanted.
-func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *fleet.Rollout) error {
+func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.Rollout) error {
 	limit := *cmd.UntilConverged
 	machines, looked := v.machines, []fleet.Outcome(nil)
 	if !cmd.Yes {

@@ -84,7 +84,7 @@ func nothingThere(x *fleet.Record) *status {
 }
 
 // alone is a rollout of which no site says anything; nil: all hosts at once.
-func (r *rollingOut) alone() (*fleet.Rollout, error) {
+func (r *rollingOut) alone() (*lang.Rollout, error) {
 	if !r.given() {
 		return nil, nil
 	}
@@ -92,5 +92,5 @@ func (r *rollingOut) alone() (*fleet.Rollout, error) {
 	if err := r.over(wanted); err != nil {
 		return nil, err
 	}
-	return rolloutOf(wanted), nil
+	return wanted, nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
 // rollingOut are the flags that say how many hosts at a time, and when it stops.
@@ -62,7 +61,7 @@ func (r *rollingOut) over(out *lang.Rollout) error {
 }
 
 // rollout is how the site and the flags want an apply to go; nil: to all hosts at once.
-func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) (*fleet.Rollout, error) {
+func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) (*lang.Rollout, error) {
 	stop := s.limited()
 	wanted, diags := c.lang.Rollout(ctx, c.target, hosts)
 	stop()
@@ -78,26 +77,5 @@ func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []la
 	if err := cmd.rollingOut.over(wanted); err != nil {
 		return nil, err
 	}
-	return rolloutOf(wanted), nil
-}
-
-// rolloutOf is a rollout as a fleet takes it.
-func rolloutOf(wanted *lang.Rollout) *fleet.Rollout {
-	out := &fleet.Rollout{
-		Batch: amounts(wanted.Batch), MaxFailures: (*fleet.Amount)(wanted.MaxFailures),
-		Pause: wanted.Pause, Shuffle: wanted.Order == "shuffle",
-	}
-	for _, stage := range wanted.Stages {
-		out.Stages = append(out.Stages, fleet.Stage{Name: stage.Name, Hosts: stage.Hosts,
-			Batch: amounts(stage.Batch), MaxFailures: (*fleet.Amount)(stage.MaxFailures)})
-	}
-	return out
-}
-
-func amounts(list []lang.Amount) []fleet.Amount {
-	out := make([]fleet.Amount, 0, len(list))
-	for _, a := range list {
-		out = append(out, fleet.Amount(a))
-	}
-	return out
+	return wanted, nil
 }

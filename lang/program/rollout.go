@@ -72,7 +72,7 @@ func (e *evaluator) rolled() *site.Rollout {
 		e.errorAt(d.src, "declare hosts: host \"NAME\" { … }", "the site declares a rollout, but no hosts")
 		return nil
 	}
-	r := &site.Rollout{Range: at(d.src), Order: "inventory"}
+	r := &site.Rollout{Range: at(d.src), Order: site.OrderInventory}
 	r.Batch, r.MaxFailures = e.batch(d.batch), e.maxFailures(d.maxFailures)
 	if v, ok := e.attribute(d.pause, e.root); ok {
 		pause, err := expr.Duration(v)

@@ -15,7 +15,7 @@ type Rollout struct {
 	Batch       []Amount      `json:"batch,omitempty"`        // the last one is repeated; none: all at once
 	MaxFailures *Amount       `json:"max_failures,omitempty"` // that do not stop it; nil: none
 	Pause       time.Duration `json:"pause,omitempty"`        // between batches, in nanoseconds
-	Order       string        `json:"order"`                  // "inventory" or "shuffle"
+	Order       string        `json:"order"`                  // OrderInventory, which "" stands for as well, or OrderShuffle
 	Stages      []Stage       `json:"stages,omitempty"`       // in this order; hosts in none of them come last
 	Range       diag.Range    `json:"range,omitzero"`
 }
@@ -29,8 +29,14 @@ type Stage struct {
 	Range       diag.Range `json:"range,omitzero"`
 }
 
-// Orders lists the orders in which hosts may take their turns.
-func Orders() []string { return []string{"inventory", "shuffle"} }
+// The orders in which hosts may take their turns.
+const (
+	OrderInventory = "inventory"
+	OrderShuffle   = "shuffle"
+)
+
+// Orders lists them.
+func Orders() []string { return []string{OrderInventory, OrderShuffle} }
 
 // Amount is a number of hosts, or a share of them.
 type Amount struct {
@@ -44,6 +50,22 @@ func (a Amount) String() string {
 		return strconv.Itoa(a.N) + "%"
 	}
 	return strconv.Itoa(a.N)
+}
+
+// BatchSize is how many of so many hosts a batch of the amount has: a share is rounded up.
+func (a Amount) BatchSize(total int) int {
+	if a.Percent {
+		return max(1, (total*a.N+99)/100)
+	}
+	return a.N
+}
+
+// IsExceeded reports whether n of so many hosts are more than the amount.
+func (a Amount) IsExceeded(n, total int) bool {
+	if a.Percent {
+		return n*100 > total*a.N
+	}
+	return n > a.N
 }
 
 // MarshalText is that of String.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -34,9 +35,9 @@ func ExampleRun() {
 }
 
 // One machine first, then a tenth of all of them at a time.
-func ExampleRollout_Batches() {
-	r := fleet.Rollout{Batch: []fleet.Amount{{N: 1}, {N: 10, Percent: true}}, Pause: time.Minute}
-	batches, err := r.Batches(strings.Fields("a b c d e f g h i j k l m n o p q r s t"))
+func ExampleBatches() {
+	r := site.Rollout{Batch: []site.Amount{{N: 1}, {N: 10, Percent: true}}, Pause: time.Minute}
+	batches, err := fleet.Batches(&r, 0, strings.Fields("a b c d e f g h i j k l m n o p q r s t"))
 	if err != nil {
 		panic(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -58,7 +59,9 @@ type Task struct {
 // Options say how. The zero value works.
 type Options struct {
 	Forks   int // machines at a time; 0: 32
-	Rollout *Rollout
+	Rollout *site.Rollout
+	// Seed is that of a shuffled rollout, so that an order can be had again; 0: any.
+	Seed uint64
 	// Patience is how long to try to reach a machine again whose connection broke in
 	// a run; 0: 10 minutes; NotAgain: it is not tried.
 	Patience time.Duration

@@ -8,11 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"pgregory.net/rapid"
 )
 
-func percent(n int) fleet.Amount { return fleet.Amount{N: n, Percent: true} }
+func percent(n int) site.Amount { return site.Amount{N: n, Percent: true} }
 
 // names are so many machines.
 func names(n int) []string {
@@ -35,35 +36,36 @@ func sizes(batches []fleet.Batch) string {
 func TestBatches(t *testing.T) {
 	for _, c := range []struct {
 		n    int
-		r    fleet.Rollout
+		r    site.Rollout
 		want string
 	}{
-		{0, fleet.Rollout{}, ""},
-		{5, fleet.Rollout{}, "1/1:5"},
-		{5, fleet.Rollout{Batch: []fleet.Amount{{N: 2}}}, "1/3:2 2/3:2 3/3:1"},
-		{25, fleet.Rollout{Batch: []fleet.Amount{{N: 1}, percent(10), percent(100)}}, "1/3:1 2/3:3 3/3:21"},
-		{200, fleet.Rollout{Batch: []fleet.Amount{percent(30)}}, "1/4:60 2/4:60 3/4:60 4/4:20"},
-		{3, fleet.Rollout{Batch: []fleet.Amount{percent(1)}}, "1/3:1 2/3:1 3/3:1"},
-		{6, fleet.Rollout{Batch: []fleet.Amount{{N: 3}}, Stages: []fleet.Stage{
-			{Name: "db", Hosts: []string{"m5", "m1", "elsewhere"}, Batch: []fleet.Amount{{N: 1}}},
+		{0, site.Rollout{}, ""},
+		{5, site.Rollout{}, "1/1:5"},
+		{5, site.Rollout{Batch: []site.Amount{{N: 2}}}, "1/3:2 2/3:2 3/3:1"},
+		{25, site.Rollout{Batch: []site.Amount{{N: 1}, percent(10), percent(100)}}, "1/3:1 2/3:3 3/3:21"},
+		{200, site.Rollout{Batch: []site.Amount{percent(30)}}, "1/4:60 2/4:60 3/4:60 4/4:20"},
+		{3, site.Rollout{Batch: []site.Amount{percent(1)}}, "1/3:1 2/3:1 3/3:1"},
+		{6, site.Rollout{Batch: []site.Amount{{N: 3}}, Stages: []site.Stage{
+			{Name: "db", Hosts: []string{"m5", "m1", "elsewhere"}, Batch: []site.Amount{{N: 1}}},
 			{Name: "none", Hosts: []string{"m5"}},
 		}}, "db1/2:1 db2/2:1 1/2:3 2/2:1"},
 	} {
-		batches, err := c.r.Batches(names(c.n))
+		batches, err := fleet.Batches(&c.r, 0, names(c.n))
 		if got := sizes(batches); err != nil || got != c.want {
 			t.Errorf("%+v: %s %v, want %s", c.r, got, err, c.want)
 		}
 	}
-	for _, r := range []fleet.Rollout{
-		{Batch: []fleet.Amount{{}}},
-		{Batch: []fleet.Amount{{N: -1}}},
-		{Batch: []fleet.Amount{percent(101)}},
-		{Stages: []fleet.Stage{{Batch: []fleet.Amount{percent(0)}}}},
-		{MaxFailures: &fleet.Amount{N: -1}},
-		{Stages: []fleet.Stage{{MaxFailures: new(percent(101))}}},
+	for _, r := range []site.Rollout{
+		{Batch: []site.Amount{{}}},
+		{Batch: []site.Amount{{N: -1}}},
+		{Batch: []site.Amount{percent(101)}},
+		{Stages: []site.Stage{{Batch: []site.Amount{percent(0)}}}},
+		{MaxFailures: &site.Amount{N: -1}},
+		{Stages: []site.Stage{{MaxFailures: new(percent(101))}}},
+		{Order: "backwards"},
 		{Pause: -1},
 	} {
-		if batches, err := r.Batches(names(3)); err == nil {
+		if batches, err := fleet.Batches(&r, 0, names(3)); err == nil {
 			t.Errorf("%+v: %v", r, batches)
 		}
 	}
@@ -73,26 +75,26 @@ func TestBatches(t *testing.T) {
 // to be.
 func TestBatchesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		amount := rapid.Custom(func(t *rapid.T) fleet.Amount {
-			a := fleet.Amount{Percent: rapid.Bool().Draw(t, "percent")}
+		amount := rapid.Custom(func(t *rapid.T) site.Amount {
+			a := site.Amount{Percent: rapid.Bool().Draw(t, "percent")}
 			a.N = rapid.IntRange(1, 100).Draw(t, "n")
 			return a
 		})
 		list := names(rapid.IntRange(0, 300).Draw(t, "machines"))
-		r := fleet.Rollout{
-			Batch:   rapid.SliceOfN(amount, 0, 4).Draw(t, "batch"),
-			Shuffle: rapid.Bool().Draw(t, "shuffle"),
-			Seed:    rapid.Uint64().Draw(t, "seed"),
+		r := site.Rollout{
+			Batch: rapid.SliceOfN(amount, 0, 4).Draw(t, "batch"),
+			Order: rapid.SampledFrom(append(site.Orders(), "")).Draw(t, "order"),
 		}
+		seed := rapid.Uint64().Draw(t, "seed")
 		for i := range rapid.IntRange(0, 3).Draw(t, "stages") {
-			r.Stages = append(r.Stages, fleet.Stage{
+			r.Stages = append(r.Stages, site.Stage{
 				Name:  fmt.Sprint("s", i),
 				Hosts: rapid.SliceOfN(rapid.SampledFrom(append(names(20), "elsewhere")), 0, 30).Draw(t, "hosts"),
 				Batch: rapid.SliceOfN(amount, 0, 3).Draw(t, "batch of a stage"),
 			})
 		}
 		before := slices.Clone(list)
-		batches, err := r.Batches(list)
+		batches, err := fleet.Batches(&r, seed, list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +102,14 @@ func TestBatchesProperty(t *testing.T) {
 			t.Fatal("the list was changed")
 		}
 		checkBatches(t, list, r, batches)
-		again, _ := r.Batches(list)
+		again, _ := fleet.Batches(&r, seed, list)
 		if sizes(again) != sizes(batches) || len(batches) > 0 && !slices.Equal(again[0].Machines, batches[0].Machines) {
 			t.Fatal("the same seed gave another order")
 		}
 	})
 }
 
-func checkBatches(t *rapid.T, list []string, r fleet.Rollout, batches []fleet.Batch) {
+func checkBatches(t *rapid.T, list []string, r site.Rollout, batches []fleet.Batch) {
 	in := map[string]fleet.Batch{}
 	var order []string
 	var stagesOf []string
@@ -164,7 +166,7 @@ func checkBatches(t *rapid.T, list []string, r fleet.Rollout, batches []fleet.Ba
 			t.Fatalf("%s is in stage %q, want %q", m, in[m].Stage, want)
 		}
 	}
-	if !r.Shuffle && len(r.Stages) == 0 && !slices.Equal(order, list) {
+	if r.Order != site.OrderShuffle && len(r.Stages) == 0 && !slices.Equal(order, list) {
 		t.Fatalf("order %v", order)
 	}
 }
@@ -184,23 +186,23 @@ func TestRolloutStops(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		bad  []int
-		r    fleet.Rollout
+		r    site.Rollout
 		want string // one letter a machine
 	}{
-		{4, []int{0}, fleet.Rollout{Batch: []fleet.Amount{{N: 2}}}, "udss"},
-		{4, []int{1, 2}, fleet.Rollout{Batch: []fleet.Amount{{N: 1}}, MaxFailures: &fleet.Amount{N: 1}}, "duus"},
-		{4, []int{1, 2}, fleet.Rollout{Batch: []fleet.Amount{{N: 1}}, MaxFailures: &fleet.Amount{N: 2}}, "duud"},
-		{20, []int{0, 1, 4}, fleet.Rollout{Batch: []fleet.Amount{percent(10)}, MaxFailures: new(percent(10))}, "uudduds" + strings.Repeat("s", 13)},
-		{6, []int{0}, fleet.Rollout{Stages: []fleet.Stage{
-			{Name: "a", Hosts: []string{"m0", "m1"}, MaxFailures: &fleet.Amount{N: 1}},
+		{4, []int{0}, site.Rollout{Batch: []site.Amount{{N: 2}}}, "udss"},
+		{4, []int{1, 2}, site.Rollout{Batch: []site.Amount{{N: 1}}, MaxFailures: &site.Amount{N: 1}}, "duus"},
+		{4, []int{1, 2}, site.Rollout{Batch: []site.Amount{{N: 1}}, MaxFailures: &site.Amount{N: 2}}, "duud"},
+		{20, []int{0, 1, 4}, site.Rollout{Batch: []site.Amount{percent(10)}, MaxFailures: new(percent(10))}, "uudduds" + strings.Repeat("s", 13)},
+		{6, []int{0}, site.Rollout{Stages: []site.Stage{
+			{Name: "a", Hosts: []string{"m0", "m1"}, MaxFailures: &site.Amount{N: 1}},
 			{Name: "b", Hosts: []string{"m2"}},
 		}}, "uddddd"},
-		{6, []int{2}, fleet.Rollout{Stages: []fleet.Stage{
+		{6, []int{2}, site.Rollout{Stages: []site.Stage{
 			{Name: "a", Hosts: []string{"m0", "m1"}},
 			{Name: "b", Hosts: []string{"m2", "m3"}},
 		}}, "ddudss"},
 		// In the last stage nobody waits for anything any more.
-		{3, []int{0}, fleet.Rollout{}, "udd"},
+		{3, []int{0}, site.Rollout{}, "udd"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSeen(t)
@@ -230,7 +232,7 @@ func TestPause(t *testing.T) {
 		s := newSeen(t)
 		begun := time.Now()
 		outcomes := mustRun(t, failing(3), apply(), fleet.Options{
-			Rollout:   &fleet.Rollout{Batch: []fleet.Amount{{N: 1}}, Pause: time.Minute},
+			Rollout:   &site.Rollout{Batch: []site.Amount{{N: 1}}, Pause: time.Minute},
 			Cancelled: cancelled, Listener: s,
 		})
 		if long := time.Since(begun); long != 90*time.Second {
@@ -249,7 +251,7 @@ func TestShuffle(t *testing.T) {
 		order := func(seed uint64) (*seen, []string) {
 			s := newSeen(t)
 			mustRun(t, failing(40), apply(), fleet.Options{
-				Forks: 1, Rollout: &fleet.Rollout{Shuffle: true, Seed: seed}, Listener: s,
+				Forks: 1, Rollout: &site.Rollout{Order: site.OrderShuffle}, Seed: seed, Listener: s,
 			})
 			return s, s.ended
 		}

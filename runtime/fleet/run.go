@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
@@ -62,14 +63,15 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 			d.gates[m.Via] = make(chan struct{}, Handshakes)
 		}
 	}
-	rollout := Rollout{}
-	if o.Rollout != nil {
-		rollout = *o.Rollout
+	rollout := o.Rollout
+	if rollout == nil {
+		rollout = &site.Rollout{}
 	}
-	if rollout.Shuffle && rollout.Seed == 0 {
-		rollout.Seed = rand.Uint64N(1<<32) + 1 // short enough to be typed
+	shuffled := rollout.Order == site.OrderShuffle
+	if shuffled && o.Seed == 0 {
+		o.Seed = rand.Uint64N(1<<32) + 1 // short enough to be typed
 	}
-	batches, err := rollout.Batches(names)
+	batches, err := Batches(rollout, o.Seed, names)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +87,8 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 			}
 		})
 	}
-	if rollout.Shuffle {
-		d.note("", fmt.Sprintf("the hosts are shuffled with seed %d", rollout.Seed))
+	if shuffled {
+		d.note("", fmt.Sprintf("the hosts are shuffled with seed %d", o.Seed))
 	}
 	outcomes := make([]Outcome, len(machines))
 	d.roll(ctx, batches, rollout.Pause, func(name string) (*Machine, *Outcome) {
@@ -115,7 +117,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 				failed++
 			}
 		}
-		if enough == nil && b.Allowed.exceeded(failed, b.Total) {
+		if enough == nil && b.Allowed.IsExceeded(failed, b.Total) {
 			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and %s may", b.where(), plural(failed, "host"), b.Total, atMost(b.Allowed))
 		}
 	}
@@ -227,7 +229,7 @@ func (d *drive) output(machine, stream string, data []byte) {
 }
 
 // atMost says how many may fail.
-func atMost(a Amount) string {
+func atMost(a site.Amount) string {
 	if a.N == 0 {
 		return "none"
 	}

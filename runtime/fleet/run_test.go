@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -165,7 +166,7 @@ func TestRunRefuses(t *testing.T) {
 		{list, fleet.Options{}},
 		{list[:1], fleet.Options{Forks: -1}},
 		{list[:1], fleet.Options{Patience: -2}},
-		{list[:1], fleet.Options{Rollout: &fleet.Rollout{Batch: []fleet.Amount{{}}}}},
+		{list[:1], fleet.Options{Rollout: &site.Rollout{Batch: []site.Amount{{}}}}},
 	} {
 		if out, err := fleet.Run(context.Background(), c.list, apply(), c.o); err == nil {
 			t.Errorf("%+v: %v", c.o, out)
