@@ -51,9 +51,9 @@ func Compile(name string, src []byte, o Options) (*Program, diag.List) {
 		return nil, diag.List{{Severity: diag.Error, Range: diag.Range{File: name},
 			Summary: "the source is not UTF-8 text", Hint: "save it as UTF-8"}}
 	}
-	if at := tooDeep(src); at >= 0 {
-		return nil, diag.List{{Severity: diag.Error, Range: p.src.point(at),
-			Summary: fmt.Sprintf("brackets or operators nest deeper than %d, or follow each other %d times", maxNesting, maxChain),
+	if x := CheckNesting(name, src, maxNesting); x != nil {
+		return nil, diag.List{{Severity: diag.Error, Range: p.src.at(x.Position),
+			Summary: fmt.Sprintf("brackets or operators nest deeper than %d, or follow each other %d times", maxNesting, MaxChain),
 			Hint:    "give the inner parts names"}}
 	}
 	var err error
@@ -71,7 +71,7 @@ func Compile(name string, src []byte, o Options) (*Program, diag.List) {
 
 // Guard does to a parsed file what Compile does, for who parses and resolves
 // files by other means: the file then runs with the names of Environment, on
-// a thread of NewThread. It must not have been resolved yet. TooDeep is to be
+// a thread of NewThread. It must not have been resolved yet. CheckNesting is to be
 // asked before the file is parsed.
 func Guard(name string, src []byte, f *syntax.File) diag.List {
 	return guarded(newSource(name, src), f)
@@ -82,10 +82,6 @@ func guarded(src *source, f *syntax.File) diag.List {
 	g.stmts(f.Stmts)
 	return g.list
 }
-
-// TooDeep gives the offset at which a source nests deeper than the parser may
-// recurse, or -1.
-func TooDeep(src []byte) int { return tooDeep(src) }
 
 // Run executes the program's top level, and gives its globals, frozen. The
 // error is one for Diagnose.

@@ -100,6 +100,7 @@ func bombs() map[string]string {
 		"minus":             deep("-", "", 100_000),
 		"minus apart":       deep("- ", "", 100_000),
 		"lambda":            deep("lambda: ", "", 100_000),
+		"lambda list":       deep("lambda a, b: ", "", 100_000),
 		"conditions":        deep("1 if 1 else ", "", 100_000),
 		"sum":               deep("1 + ", "", 1_000_000),
 		"attributes":        "x = a" + strings.Repeat(".a", 1_000_000),

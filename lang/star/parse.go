@@ -248,3 +248,23 @@ func (f *file) resolveErrors(err error, known map[string]bool) diag.List {
 	}
 	return list
 }
+
+// checkNesting refuses a source that nests too deep before it is parsed.
+func checkNesting(f *file, limit int) *diag.Diagnostic {
+	x := sandbox.CheckNesting(f.name, f.src, limit)
+	if x == nil {
+		return nil
+	}
+	d := &diag.Diagnostic{Severity: diag.Error, Range: expr.Range(f.at(x.Position)),
+		Summary: fmt.Sprintf("the source nests deeper than %d levels", limit),
+		Detail:  "Brackets, indentation, operators and conditionals within one another are limited.",
+		Hint:    "give parts of the expression names, or move them into functions"}
+	switch x.Chain {
+	case "operators":
+		d.Summary, d.Detail = fmt.Sprintf("the expression has more than %d operators", sandbox.MaxChain), ""
+	case "branches":
+		d.Summary, d.Detail = fmt.Sprintf("conditions have more than %d branches", sandbox.MaxChain), ""
+		d.Hint = "look the value up in a dict"
+	}
+	return d
+}
