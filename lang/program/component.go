@@ -167,7 +167,7 @@ func (e *evaluator) expandComponent(d *declaration) {
 			continue
 		}
 		inner := newEvaluator(e.evaluation, in.decl.component, in.address+".")
-		in.inner, inner.of = inner, in
+		in.inner, inner.variables.instance = inner, in
 		e.takeInputs(inner, in)
 		inner.begin(false)
 	}
@@ -179,7 +179,7 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 	items, known := e.items(in.decl.args, e.context(in), "vars")
 	if !known {
 		inner.doubtful[in.address] = true
-		inner.unsure = true
+		inner.variables.unsure = true
 	}
 	for _, item := range items {
 		if inner.site.variables[item.name] == nil {
@@ -192,12 +192,12 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 					fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
 				e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
 			}
-			if !inner.later(item.name, unknown) {
+			if !inner.variables.later(item.name, unknown) {
 				unknown()
 				continue
 			}
 		}
-		inner.inputs = append(inner.inputs, item)
+		inner.variables.inputs = append(inner.variables.inputs, item)
 	}
 }
 

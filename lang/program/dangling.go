@@ -11,39 +11,42 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// dangling reports references to instances that do not exist; what no
+// referenceCheck reports references to what does not exist.
+type referenceCheck struct{ *evaluation }
+
+// check reports references to instances that do not exist; what no
 // declaration has was found when the program was linked.
-func (e *evaluator) dangling() {
+func (e referenceCheck) check() {
 	for i := range e.out {
 		d := &e.out[i]
-		e.danglingOptions(&d.Options, d.Address)
+		e.options(&d.Options, d.Address)
 		for _, list := range [][]states.Ref{d.Members, d.Rescue, d.Always} {
-			e.danglingRefs(list, d.Address)
+			e.refs(list, d.Address)
 		}
 		for j := range d.Parts {
-			e.danglingOptions(&d.Parts[j].Options, d.Address)
-			e.danglingResults(d.Parts[j].Results, d.Address)
+			e.options(&d.Parts[j].Options, d.Address)
+			e.results(d.Parts[j].Results, d.Address)
 		}
 	}
 }
 
-func (e *evaluator) danglingOptions(o *states.Options, self string) {
+func (e referenceCheck) options(o *states.Options, self string) {
 	for _, list := range [][]states.Ref{o.Require, o.Notify, o.NotifyFailure, o.Listen, o.ListenFailure} {
-		e.danglingRefs(list, self)
+		e.refs(list, self)
 	}
 	for _, g := range o.Guards {
-		e.danglingRefs(g.WouldChange, self)
-		e.danglingResults(g.Results, self)
+		e.refs(g.WouldChange, self)
+		e.results(g.Results, self)
 	}
 }
 
-func (e *evaluator) danglingResults(results map[string]*states.Expr, self string) {
+func (e referenceCheck) results(results map[string]*states.Expr, self string) {
 	for _, x := range states.ResultRefs(results) {
-		e.danglingRefs([]states.Ref{x.Ref}, self)
+		e.refs([]states.Ref{x.Ref}, self)
 	}
 }
 
-func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
+func (e referenceCheck) refs(refs []states.Ref, self string) {
 	for _, r := range refs {
 		address := r.Address
 		if r.Self {
@@ -63,7 +66,7 @@ func (e *evaluator) danglingRefs(refs []states.Ref, self string) {
 }
 
 // hasPart reports whether an instance has a part of that address or base.
-func (e *evaluator) hasPart(in *instance, part string) bool {
+func (e referenceCheck) hasPart(in *instance, part string) bool {
 	if in.parts[part] || slices.Contains(e.empty, in.address+"."+part) {
 		return true
 	}
@@ -76,7 +79,7 @@ func (e *evaluator) hasPart(in *instance, part string) bool {
 
 // anyDoubtful reports whether the address is an instance of a declaration
 // whose instances are not known.
-func (e *evaluator) anyDoubtful(address string) bool {
+func (e referenceCheck) anyDoubtful(address string) bool {
 	for base := range e.doubtful {
 		if address == base || strings.HasPrefix(address, base+"[") {
 			return true
@@ -87,7 +90,7 @@ func (e *evaluator) anyDoubtful(address string) bool {
 
 // inBroken reports whether the address stands in a component some of whose
 // declarations are not known, since its scripts have failed.
-func (e *evaluator) inBroken(address string) bool {
+func (e referenceCheck) inBroken(address string) bool {
 	for _, in := range e.instances {
 		if in.inner != nil && in.inner.site.broken && strings.HasPrefix(address, in.address+".") {
 			return true
@@ -96,7 +99,7 @@ func (e *evaluator) inBroken(address string) bool {
 	return false
 }
 
-func (e *evaluator) undefinedInstance(r states.Ref) {
+func (e referenceCheck) undefinedInstance(r states.Ref) {
 	var candidates []string
 	for address := range e.instances {
 		candidates = append(candidates, address)

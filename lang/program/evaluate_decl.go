@@ -103,14 +103,14 @@ func (e *evaluator) optionsOf(in *instance) *states.Options {
 	if in.options == nil {
 		in.options = &states.Options{}
 		if len(in.decl.options)+len(in.decl.guards) > 0 {
-			*in.options = e.options(in.decl.options, in.decl.guards, e.context(in))
+			*in.options = optionValues{e.expressions}.options(in.decl.options, in.decl.guards, e.context(in))
 		}
 	}
 	return in.options
 }
 
 // flag evaluates a bool.
-func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise bool) bool {
+func (e *expressions) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise bool) bool {
 	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return otherwise
@@ -129,7 +129,7 @@ func (e *evaluator) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise b
 
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
-func (e *evaluator) wrongValue(a *syntax.Attribute, err error, hint string) {
+func (e *expressions) wrongValue(a *syntax.Attribute, err error, hint string) {
 	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), at(a.Range()))
 	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
@@ -139,7 +139,7 @@ func (e *evaluator) wrongValue(a *syntax.Attribute, err error, hint string) {
 }
 
 // wrongElement reports an element of a list, which knows best what to do about it.
-func (e *evaluator) wrongElement(a *syntax.Attribute, i int, err error) {
+func (e *expressions) wrongElement(a *syntax.Attribute, i int, err error) {
 	src := a.Range()
 	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		src = list.Exprs[i].Range()
@@ -149,7 +149,10 @@ func (e *evaluator) wrongElement(a *syntax.Attribute, i int, err error) {
 	e.list.Add(d)
 }
 
-func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContext) states.Options {
+// optionValues evaluates options and guards.
+type optionValues struct{ *expressions }
+
+func (e optionValues) options(given []option, guards []guard, ctx *hcl2.EvalContext) states.Options {
 	var out states.Options
 	for _, o := range given {
 		if o.Refs {
@@ -184,7 +187,7 @@ func (e *evaluator) options(given []option, guards []guard, ctx *hcl2.EvalContex
 
 // refs evaluates references. The elements of a list that is written out each
 // have their own range.
-func (e *evaluator) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.Ref {
+func (e *expressions) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.Ref {
 	if a == nil {
 		return nil
 	}
@@ -206,7 +209,7 @@ func (e *evaluator) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.Re
 	return out
 }
 
-func (e *evaluator) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaration {
+func (e optionValues) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaration {
 	out := states.GuardDeclaration{Unless: g.unless, Range: at(g.src)}
 	e.guardPath(&out, &out.Exists, g.exists, ctx)
 	e.guardPath(&out, &out.Missing, g.missing, ctx)
@@ -236,7 +239,7 @@ func guardCommand(v cty.Value) ([]string, error) {
 	return expr.Texts(v)
 }
 
-func (e *evaluator) guardPath(g *states.GuardDeclaration, to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
+func (e optionValues) guardPath(g *states.GuardDeclaration, to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
 	v, ok := e.lateGuard(g, a, ctx)
 	if !ok {
 		return

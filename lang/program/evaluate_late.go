@@ -12,7 +12,7 @@ import (
 
 // known reports a value that depends on a result where none may; ok says that
 // it is known and not null.
-func (e *evaluator) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
+func (e *expressions) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
 	if expr.IsDeferred(v) {
 		e.errorAt(a.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
 			"%s must be known before anything runs, and depends on a result", a.Name)
@@ -22,7 +22,7 @@ func (e *evaluator) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
 }
 
 // lateWhen makes a guard of a when that only the host can decide.
-func (e *evaluator) lateWhen(out *states.Options, a *syntax.Attribute, v cty.Value) {
+func (e optionValues) lateWhen(out *states.Options, a *syntax.Attribute, v cty.Value) {
 	g := states.GuardDeclaration{Range: at(a.NameRange)}
 	if e.lateCondition(&g, a, v, cty.Bool) {
 		out.Guards = append(out.Guards, g)
@@ -31,7 +31,7 @@ func (e *evaluator) lateWhen(out *states.Options, a *syntax.Attribute, v cty.Val
 
 // lateGuard evaluates a condition of a guard; one that depends on results goes
 // to the host. ok says that it is known and not null.
-func (e *evaluator) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
+func (e optionValues) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
 	if a == nil {
 		return cty.DynamicVal, false
 	}
@@ -47,7 +47,7 @@ func (e *evaluator) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, c
 	return cty.DynamicVal, false
 }
 
-func (e *evaluator) lateCondition(g *states.GuardDeclaration, a *syntax.Attribute, v cty.Value, want cty.Type) bool {
+func (e optionValues) lateCondition(g *states.GuardDeclaration, a *syntax.Attribute, v cty.Value, want cty.Type) bool {
 	if _, sensitive := expr.Split(v); sensitive {
 		e.wrongValue(a, &diag.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}, "")
 		return false

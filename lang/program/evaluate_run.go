@@ -64,14 +64,14 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) (target *in
 		return target, ""
 	case target != nil, base != nil && base.kind != states.StateKind:
 		e.errorAt(d.state.Range(), "name the state itself", "%s is no state", refs[0].Address)
-	case e.doubtful[refs[0].Address] || e.anyDoubtful(refs[0].Address):
+	case e.doubtful[refs[0].Address] || referenceCheck{e.evaluation}.anyDoubtful(refs[0].Address):
 	case len(e.expanded[refs[0].Address]) > 0:
 		e.errorAt(d.state.Range(), fmt.Sprintf("name one: %s", e.expanded[refs[0].Address][0].address),
 			"%s has several instances, and a run names one", refs[0].Address)
 	case e.meansNothing(refs[0].Address):
 		return nil, refs[0].Address
 	default:
-		e.undefinedInstance(refs[0])
+		referenceCheck{e.evaluation}.undefinedInstance(refs[0])
 	}
 	return nil, ""
 }

@@ -107,7 +107,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	case in.decl.topLevel && in.each != nil:
 		input.Key = &in.each.key
 	}
-	options := e.options(p.options, p.guards, ctx)
+	options := optionValues{e.expressions}.options(p.options, p.guards, ctx)
 	input.Sensitive = options.Sensitive
 	if !options.LeftOut {
 		for _, a := range p.attributes {

@@ -22,7 +22,7 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 	p = e.site
 	var out []expr.VariableValue
 	for _, name := range p.variableNames() {
-		v, given := p.variables[name], e.given[name]
+		v, given := p.variables[name], e.variables.given[name]
 		value := e.root.Variables["var."+name]
 		if len(given) == 0 || !value.IsWhollyKnown() && !expr.IsWithheld(value) {
 			continue
@@ -37,8 +37,20 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 	return out, e.findings()
 }
 
-// variables gives each variable its value, and checks it.
-func (e *evaluator) variables() {
+// variableValues evaluates the variables of one directory.
+type variableValues struct {
+	*expressions
+	given map[string][]expr.Given // by variable
+	// instance is the component's, nil for the site; inputs are the values that it
+	// gives.
+	instance *instance
+	inputs   []item
+	// unsure says that more variables may have been given.
+	unsure bool
+}
+
+// evaluate gives each variable its value, and checks it.
+func (e *variableValues) evaluate() {
 	e.collect()
 	for _, name := range e.site.variableNames() {
 		e.resolve(e.site.variables[name])
@@ -50,18 +62,18 @@ func (e *evaluator) variables() {
 
 // ofComponent says of a component's variable without a value who should give
 // it one.
-func (e *evaluator) ofComponent(d diag.Diagnostic, v *variable, given []expr.Given) diag.Diagnostic {
-	if e.of == nil || len(given) > 0 {
+func (e *variableValues) ofComponent(d diag.Diagnostic, v *variable, given []expr.Given) diag.Diagnostic {
+	if e.instance == nil || len(given) > 0 {
 		return d
 	}
-	return diag.Diagnostic{Severity: diag.Error, Range: at(e.of.decl.src),
-		Summary: fmt.Sprintf("%s gives the variable %q no value", e.of.decl.base, v.Name), Detail: "It has no default.",
+	return diag.Diagnostic{Severity: diag.Error, Range: at(e.instance.decl.src),
+		Summary: fmt.Sprintf("%s gives the variable %q no value", e.instance.decl.base, v.Name), Detail: "It has no default.",
 		Hint:    fmt.Sprintf("add it: vars = { %s = … }", v.Name),
 		Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
 }
 
 // resolve gives a variable its value.
-func (e *evaluator) resolve(v *variable) {
+func (e *variableValues) resolve(v *variable) {
 	value := cty.DynamicVal
 	if given := e.given[v.Name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.unsure) {
 		resolved, err := v.Resolve(given)
@@ -91,7 +103,7 @@ func allKnown(given []expr.Given) bool {
 }
 
 // collect finds all values that are given, lowest precedence first.
-func (e *evaluator) collect() {
+func (e *variableValues) collect() {
 	for _, name := range e.site.variableNames() {
 		if v := e.site.variables[name]; v.given != nil {
 			e.give(name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
@@ -147,12 +159,12 @@ func (e *evaluator) collect() {
 	}
 }
 
-func (e *evaluator) give(name, level string, v cty.Value, r diag.Range) {
+func (e *variableValues) give(name, level string, v cty.Value, r diag.Range) {
 	e.given[name] = append(e.given[name], expr.Given{Level: level, Value: v, Range: r})
 }
 
 // valueFile takes the values of a file.
-func (e *evaluator) valueFile(b *syntax.Body, level string) {
+func (e *variableValues) valueFile(b *syntax.Body, level string) {
 	for _, sub := range b.Blocks {
 		e.errorAt(sub.Header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
 	}
@@ -166,7 +178,7 @@ func (e *evaluator) valueFile(b *syntax.Body, level string) {
 
 // text takes a value that is given as text outside of the site; source names
 // the way for people.
-func (e *evaluator) text(level, source, name, text string) {
+func (e *variableValues) text(level, source, name, text string) {
 	v := e.site.variables[name]
 	r := diag.Range{File: source}
 	before := len(e.list)
@@ -204,7 +216,7 @@ func (e *evaluator) text(level, source, name, text string) {
 }
 
 // validate checks a variable's value with its own conditions.
-func (e *evaluator) validate(v *variable) {
+func (e *variableValues) validate(v *variable) {
 	given := e.given[v.Name]
 	if !e.root.Variables["var."+v.Name].IsKnown() {
 		return

@@ -7,41 +7,46 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// everyInstance lets references that lead through a component with instances,
+// componentRefs lets references through components name all their instances.
+type componentRefs struct {
+	*evaluation
+	found map[string][]string // the addresses that one without keys means
+}
+
+// replace lets references that lead through a component with instances,
 // and give no key there, name what is in each of them: component.NAME.state.S
 // means that state of all instances. The planner knows full addresses only.
-func (e *evaluator) everyInstance() {
-	if !slices.ContainsFunc(e.out, func(d states.Declaration) bool { return d.Component && d.Address != d.Base }) {
+func (c componentRefs) replace() {
+	if !slices.ContainsFunc(c.out, func(d states.Declaration) bool { return d.Component && d.Address != d.Base }) {
 		return
 	}
-	found := map[string][]string{}
-	for i := range e.out {
-		d := &e.out[i]
-		e.everyOption(&d.Options, found)
+	for i := range c.out {
+		d := &c.out[i]
+		c.replaceOptions(&d.Options)
 		for _, list := range []*[]states.Ref{&d.Members, &d.Rescue, &d.Always} {
-			e.everyRef(list, found)
+			c.replaceList(list)
 		}
 		for j := range d.Parts {
-			e.everyOption(&d.Parts[j].Options, found)
+			c.replaceOptions(&d.Parts[j].Options)
 		}
 	}
 }
 
-func (e *evaluator) everyOption(o *states.Options, found map[string][]string) {
+func (c componentRefs) replaceOptions(o *states.Options) {
 	for _, list := range []*[]states.Ref{&o.Require, &o.Notify, &o.NotifyFailure, &o.Listen, &o.ListenFailure} {
-		e.everyRef(list, found)
+		c.replaceList(list)
 	}
 	for i := range o.Guards {
-		e.everyRef(&o.Guards[i].WouldChange, found)
+		c.replaceList(&o.Guards[i].WouldChange)
 	}
 }
 
-// everyRef replaces what names nothing as it is written, and something in each
+// replaceList replaces what names nothing as it is written, and something in each
 // instance.
-func (e *evaluator) everyRef(list *[]states.Ref, found map[string][]string) {
+func (c componentRefs) replaceList(list *[]states.Ref) {
 	var out []states.Ref
 	for i, r := range *list {
-		if r.Self || e.bases[r.Address] != nil || e.instances[r.Address] != nil {
+		if r.Self || c.bases[r.Address] != nil || c.instances[r.Address] != nil {
 			if out != nil {
 				out = append(out, r)
 			}
@@ -50,7 +55,7 @@ func (e *evaluator) everyRef(list *[]states.Ref, found map[string][]string) {
 		if out == nil {
 			out = slices.Clone((*list)[:i])
 		}
-		all := e.inEach(r.Address, found)
+		all := c.addresses(r.Address)
 		for _, address := range all {
 			one := r
 			one.Address = address
@@ -65,20 +70,20 @@ func (e *evaluator) everyRef(list *[]states.Ref, found map[string][]string) {
 	}
 }
 
-// inEach gives the addresses that an address without the keys of components
+// addresses gives the addresses that an address without the keys of components
 // means, sorted.
-func (e *evaluator) inEach(address string, found map[string][]string) []string {
-	if all, done := found[address]; done {
+func (c componentRefs) addresses(address string) []string {
+	if all, done := c.found[address]; done {
 		return all
 	}
 	var all []string
 	if strings.HasPrefix(address, "component.") {
-		for base := range e.bases {
+		for base := range c.bases {
 			if states.InEach(address, base) {
 				all = append(all, base)
 			}
 		}
-		for _, list := range e.expanded {
+		for _, list := range c.expanded {
 			for _, in := range list {
 				if states.InEach(address, in.address) {
 					all = append(all, in.address)
@@ -87,6 +92,6 @@ func (e *evaluator) inEach(address string, found map[string][]string) []string {
 		}
 	}
 	slices.Sort(all)
-	found[address] = slices.Compact(all)
-	return found[address]
+	c.found[address] = slices.Compact(all)
+	return c.found[address]
 }

@@ -19,7 +19,7 @@ type groupEntry struct {
 }
 
 // groups evaluates the groups, ordered by priority, then by name.
-func (e *evaluator) groups(outside *outsideHosts) []*groupEntry {
+func (e hostReader) groups(outside *outsideHosts) []*groupEntry {
 	var out []*groupEntry
 	for _, d := range e.site.groups {
 		g := &groupEntry{groupDecl: d}
@@ -50,8 +50,8 @@ func (e *evaluator) groups(outside *outsideHosts) []*groupEntry {
 }
 
 // checkGlobs reports names in a group that no host has.
-func (e *evaluator) checkGlobs(d *groupDecl, globs []string, outside *outsideHosts) {
-	if e.someHidden {
+func (e hostReader) checkGlobs(d *groupDecl, globs []string, outside *outsideHosts) {
+	if e.hosts.incomplete {
 		return // they may be of hosts that are not known
 	}
 	var all []site.Host
@@ -68,7 +68,7 @@ func (e *evaluator) checkGlobs(d *groupDecl, globs []string, outside *outsideHos
 	}
 }
 
-func (e *evaluator) labels(a *syntax.Attribute) map[string]string {
+func (e hostReader) labels(a *syntax.Attribute) map[string]string {
 	items, _ := e.items(a, e.root, "labels")
 	labels := map[string]string{}
 	for _, item := range items {

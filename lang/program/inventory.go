@@ -16,6 +16,30 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
+// siteHosts are the hosts that a site declares, or takes from inventories, as they were
+// evaluated.
+type siteHosts struct {
+	entries    []*hostEntry
+	groupNames []string        // sorted
+	rollout    *site.Rollout   // nil: the site has none
+	incomplete bool            // there may be hosts which are not known
+	lists      *expr.HostLists // nil until all hosts are evaluated
+}
+
+// list gives the hosts as data.
+func (h *siteHosts) list() []site.Host {
+	var out []site.Host
+	for _, entry := range h.entries {
+		one := entry.Host // several evaluations may share the entry
+		one.SSHOptions, one.Roles, one.Groups, one.Labels = slices.Clone(one.SSHOptions), slices.Clone(one.Roles), slices.Clone(one.Groups), maps.Clone(one.Labels)
+		out = append(out, one)
+	}
+	return out
+}
+
+// hostReader evaluates hosts, groups, inventories and the rollout of a site.
+type hostReader struct{ *expressions }
+
 // hostEntry is an evaluated host, and what it gives to variables, lowest
 // precedence first.
 type hostEntry struct {
@@ -33,7 +57,7 @@ type levelVars struct {
 
 // inventory evaluates the hosts and groups, and finds the one that is
 // evaluated; with need, a host that is not declared is an error.
-func (e *evaluator) inventory(need bool) {
+func (e hostReader) inventory(need bool) {
 	before := len(e.list)
 	defer func() {
 		if need { // Hosts has warned, once for all hosts
@@ -48,11 +72,11 @@ func (e *evaluator) inventory(need bool) {
 		return
 	}
 	groups := e.allHosts()
-	if i := slices.IndexFunc(e.hosts, func(h *hostEntry) bool { return h.Name == e.target.Host }); i >= 0 {
-		e.host = e.hosts[i]
-	} else if need && e.someHidden {
+	if i := slices.IndexFunc(e.hosts.entries, func(h *hostEntry) bool { return h.Name == e.target.Host }); i >= 0 {
+		e.host = e.hosts.entries[i]
+	} else if need && e.hosts.incomplete {
 		e.host = e.hostOf(&hostDecl{reach: reach{name: e.target.Host}}, groups, nil)
-	} else if need && len(e.hosts) > 0 {
+	} else if need && len(e.hosts.entries) > 0 {
 		e.noSuchHost()
 	}
 	e.clashes()
@@ -60,12 +84,12 @@ func (e *evaluator) inventory(need bool) {
 
 // allHosts evaluates the hosts, the groups, which it gives, and the rollout: once for
 // all evaluations of the site, as far as nothing is wrong with them.
-func (e *evaluator) allHosts() []*groupEntry {
+func (e hostReader) allHosts() []*groupEntry {
 	// What scripts declare depends on the target; secrets are known to an evaluation.
 	key := evaluatedKey{e.target.SecretsHidden, e.target.InventoryHidden}
 	if e.site.dir.Scripts == nil {
 		if known := e.site.read.evaluated(key); known != nil {
-			e.hosts, e.groupNames, e.rollout, e.someHidden, e.hostLists = known.hosts, known.groupNames, known.rollout, known.someHidden, known.lists
+			e.hosts = known.siteHosts
 			e.list.Add(known.warnings...)
 			return known.groups
 		}
@@ -73,23 +97,23 @@ func (e *evaluator) allHosts() []*groupEntry {
 	before, secrets := len(e.list), e.vault.Used()
 	outside := e.outside()
 	for _, g := range e.site.groups {
-		e.groupNames = append(e.groupNames, g.name)
+		e.hosts.groupNames = append(e.hosts.groupNames, g.name)
 	}
-	e.groupNames = append(e.groupNames, outside.groups...)
-	slices.Sort(e.groupNames)
-	e.groupNames = slices.Compact(e.groupNames)
+	e.hosts.groupNames = append(e.hosts.groupNames, outside.groups...)
+	slices.Sort(e.hosts.groupNames)
+	e.hosts.groupNames = slices.Compact(e.hosts.groupNames)
 	groups := e.groups(outside)
 	for _, d := range e.site.hosts {
-		e.hosts = append(e.hosts, e.hostOf(d, groups, outside.byName[d.name]))
+		e.hosts.entries = append(e.hosts.entries, e.hostOf(d, groups, outside.byName[d.name]))
 	}
 	for _, name := range outside.more(e.site.hosts) {
 		h := outside.byName[name]
-		e.hosts = append(e.hosts, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
+		e.hosts.entries = append(e.hosts.entries, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
 	}
-	e.hostLists = e.listsOfHosts()
-	e.rollout = e.rolled()
+	e.hosts.lists = e.listsOfHosts()
+	e.hosts.rollout = e.rolled()
 	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.Used() == secrets {
-		e.site.read.keep(key, &evaluatedHosts{e.hosts, groups, e.groupNames, e.rollout, e.someHidden, e.hostLists, slices.Clone(found)})
+		e.site.read.keep(key, &evaluatedHosts{e.hosts, groups, slices.Clone(found)})
 	}
 	return groups
 }
@@ -99,9 +123,9 @@ func onlyErrors(list diag.List) diag.List {
 }
 
 // noSuchHost reports that the target is none of the hosts.
-func (e *evaluator) noSuchHost() {
+func (e hostReader) noSuchHost() {
 	var names []string
-	for _, h := range e.hosts {
+	for _, h := range e.hosts.entries {
 		names = append(names, h.Name)
 	}
 	summary, hint := "the site declares hosts, and none is named", cmp.Or(diag.Choices(names), "tenet inspect hosts lists them")
@@ -109,13 +133,13 @@ func (e *evaluator) noSuchHost() {
 		summary = fmt.Sprintf("the site does not declare the host %q", e.target.Host)
 		hint = cmp.Or(diag.DidYouMean(e.target.Host, names), hint)
 	}
-	e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: e.hosts[0].Range})
+	e.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: e.hosts.entries[0].Range})
 	e.host = &hostEntry{Host: site.Host{Name: e.target.Host}}
 }
 
 // hostOf evaluates a host with what its groups and roles give it, and with what an
 // inventory says of it; nil: none does. What the site declares counts before that.
-func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *hostEntry {
+func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *hostEntry {
 	h := &hostEntry{Host: site.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
 	var own, itself []levelVars
 	if x != nil {
@@ -160,7 +184,7 @@ func (e *evaluator) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *h
 }
 
 // reached takes what a group or the host itself says; the later wins.
-func (e *evaluator) reached(h *hostEntry, r *reach) {
+func (e hostReader) reached(h *hostEntry, r *reach) {
 	if v, ok := e.attribute(r.port, e.root); ok {
 		n, whole := expr.Int(v)
 		if !whole || n < 1 || n > 65535 {
@@ -206,7 +230,7 @@ func (e *evaluator) reached(h *hostEntry, r *reach) {
 
 // sshOptions puts options before those that the host has already, since of several
 // the first counts.
-func (e *evaluator) sshOptions(h *hostEntry, a *syntax.Attribute) {
+func (e hostReader) sshOptions(h *hostEntry, a *syntax.Attribute) {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return
@@ -224,7 +248,7 @@ func (e *evaluator) sshOptions(h *hostEntry, a *syntax.Attribute) {
 }
 
 // roles adds roles to a host.
-func (e *evaluator) roles(h *hostEntry, a *syntax.Attribute) {
+func (e hostReader) roles(h *hostEntry, a *syntax.Attribute) {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return
@@ -246,7 +270,7 @@ func (e *evaluator) roles(h *hostEntry, a *syntax.Attribute) {
 }
 
 // text1 evaluates an attribute that is one text.
-func (e *evaluator) text1(a *syntax.Attribute) (string, bool) {
+func (e *expressions) text1(a *syntax.Attribute) (string, bool) {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return "", false
@@ -263,7 +287,7 @@ func (e *evaluator) text1(a *syntax.Attribute) (string, bool) {
 }
 
 // hostValue gives host.name, host.labels or host.vars.
-func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
+func (e *expressions) hostValue(n *syntax.Need) cty.Value {
 	v := cty.StringVal(e.target.Host)
 	switch n.Name {
 	case "labels":
@@ -286,27 +310,27 @@ func (e *evaluator) hostValue(n *syntax.Need) cty.Value {
 	return v
 }
 
-func (e *evaluator) hostsFunction() function.Function {
+func (e *expressions) hostsFunction() function.Function {
 	return expr.HostsFunction(func() *expr.HostLists {
 		// A script cannot go on without an answer; expressions can.
 		scripted := e.scripted != nil
 		switch {
-		case scripted && e.scripted.blind || !scripted && e.someHidden:
+		case scripted && e.scripted.blind || !scripted && e.hosts.incomplete:
 			return nil
-		case e.hostLists == nil: // while the hosts themselves are evaluated
+		case e.hosts.lists == nil: // while the hosts themselves are evaluated
 			return e.listsOfHosts()
 		}
-		return e.hostLists
+		return e.hosts.lists
 	})
 }
 
 // listsOfHosts is made of the hosts that are known by now.
-func (e *evaluator) listsOfHosts() *expr.HostLists {
-	hosts := make([]site.Host, len(e.hosts))
-	for i, h := range e.hosts {
+func (e *evaluation) listsOfHosts() *expr.HostLists {
+	hosts := make([]site.Host, len(e.hosts.entries))
+	for i, h := range e.hosts.entries {
 		hosts[i] = h.Host
 	}
-	return expr.NewHostLists(hosts, e.groupNames, e.someHidden)
+	return expr.NewHostLists(hosts, e.hosts.groupNames, e.hosts.incomplete)
 }
 
 // Roles describes the roles, sorted by name.
@@ -345,10 +369,5 @@ func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []site.Host, 
 }
 
 func (e *evaluator) hostsFound() (hosts []site.Host, groups []string, list diag.List) {
-	for _, h := range e.hosts {
-		one := h.Host // several evaluations may share the entry
-		one.SSHOptions, one.Roles, one.Groups, one.Labels = slices.Clone(one.SSHOptions), slices.Clone(one.Roles), slices.Clone(one.Groups), maps.Clone(one.Labels)
-		hosts = append(hosts, one)
-	}
-	return hosts, slices.Clone(e.groupNames), e.findings()
+	return e.hosts.list(), slices.Clone(e.hosts.groupNames), e.findings()
 }

@@ -21,7 +21,7 @@ type item struct {
 // items evaluates an attribute that is an object of names and values, each with
 // its own place where they are written out. It is not known when the object
 // itself is not; a wrong one is reported.
-func (e *evaluator) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example string) (list []item, known bool) {
+func (e *expressions) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example string) (list []item, known bool) {
 	if a == nil {
 		return nil, true
 	}

@@ -11,23 +11,23 @@ import (
 
 // kept evaluates an expression whose needs are there; of one that gives the same for
 // every host it takes what another evaluation has found.
-func (e *evaluator) kept(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
+func (e *expressions) kept(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
 	// While there are no lists, hosts are still being evaluated.
-	if x.Kept == nil || e.hostLists == nil || e.scripted != nil || !e.fixed(x) {
+	if x.Kept == nil || e.hosts.lists == nil || e.scripted != nil || !e.fixed(x) {
 		return compute(x, ctx)
 	}
-	if known := x.Kept.Load(); known != nil && known.Hosts == e.hostLists {
+	if known := x.Kept.Load(); known != nil && known.Hosts == e.hosts.lists {
 		return known.Value, known.List
 	}
 	v, list := compute(x, ctx)
-	x.Kept.Store(&syntax.Kept{Hosts: e.hostLists, Value: v, List: list})
+	x.Kept.Store(&syntax.Kept{Hosts: e.hosts.lists, Value: v, List: list})
 	return v, list
 }
 
 // fixed reports whether an expression whose needs are there gives the same for every host.
 // Then nothing in it is sensitive: what is sensitive is evaluated for each host, whose vault
 // remembers what is computed of it.
-func (e *evaluator) fixed(x *syntax.Expression) bool {
+func (e *expressions) fixed(x *syntax.Expression) bool {
 	if !x.Fixed {
 		return false
 	}
@@ -42,7 +42,7 @@ func (e *evaluator) fixed(x *syntax.Expression) bool {
 
 // isFixedLocal is fixed of a local's expression, which is looked at once: locals that name
 // each other twice have more ways through them than there is time for.
-func (e *evaluator) isFixedLocal(name string) bool {
+func (e *expressions) isFixedLocal(name string) bool {
 	is, known := e.fixedLocals[name]
 	if known {
 		return is

@@ -11,7 +11,7 @@ import (
 
 // clashes reports groups of equal priority that give a variable of the host
 // different values.
-func (e *evaluator) clashes() {
+func (e hostReader) clashes() {
 	if e.host == nil {
 		return
 	}
@@ -64,7 +64,7 @@ func clash(a, b cty.Value, merge bool) bool {
 
 // giveLevels gives the variables what the host's roles and groups and the host
 // itself say.
-func (e *evaluator) giveLevels() {
+func (e *variableValues) giveLevels() {
 	if e.host == nil || e.prefix != "" {
 		return
 	}
@@ -80,7 +80,7 @@ func (e *evaluator) giveLevels() {
 
 // wanted reports whether a value may be for a variable that a script declares later. An
 // inventory may hold more than the site has variables for.
-func (e *evaluator) wanted(l levelVars, x item) bool {
+func (e *variableValues) wanted(l levelVars, x item) bool {
 	if l.outside {
 		return e.scripted != nil
 	}

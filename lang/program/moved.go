@@ -92,7 +92,7 @@ func (e *evaluator) movedOne(m movedDecl, before []states.Moved) (out states.Mov
 		e.wrongValue(m.to, err, "write it as a reference, such as state.new")
 		return out, false
 	}
-	e.danglingRefs(refs, "")
+	referenceCheck{e.evaluation}.refs(refs, "")
 	out.To = refs[0].Address
 	if refs[0].Part != "" {
 		out.To += "." + refs[0].Part

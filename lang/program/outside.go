@@ -14,7 +14,6 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/inventory"
-	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -49,13 +48,9 @@ type evaluatedKey struct{ secretsHidden, inventoryHidden bool }
 
 // evaluatedHosts are the hosts of a site as they were evaluated. They do not change.
 type evaluatedHosts struct {
-	hosts      []*hostEntry
-	groups     []*groupEntry
-	groupNames []string
-	rollout    *site.Rollout
-	someHidden bool
-	lists      *expr.HostLists
-	warnings   diag.List
+	siteHosts
+	groups   []*groupEntry
+	warnings diag.List
 }
 
 func (r *readInventories) evaluated(key evaluatedKey) *evaluatedHosts {
@@ -104,13 +99,13 @@ func (o *outsideHosts) more(declared []*hostDecl) []string {
 }
 
 // outside reads the inventories of the site.
-func (e *evaluator) outside() *outsideHosts {
+func (e hostReader) outside() *outsideHosts {
 	out := &outsideHosts{byName: map[string]*outsideHost{}}
 	failed := false
 	for _, d := range e.site.inventories {
 		found := e.inventoryOf(d)
 		if found == nil {
-			failed = failed || !e.someHidden
+			failed = failed || !e.hosts.incomplete
 			continue
 		}
 		e.list.Add(found.list...)
@@ -125,11 +120,11 @@ func (e *evaluator) outside() *outsideHosts {
 			out.byName[h.Name] = h
 		}
 	}
-	if len(e.site.inventories) > 0 && len(out.names)+len(e.site.hosts) == 0 && !failed && !e.someHidden {
+	if len(e.site.inventories) > 0 && len(out.names)+len(e.site.hosts) == 0 && !failed && !e.hosts.incomplete {
 		e.errorAt(e.site.inventories[0].src, "look at what it holds, or prints", "the inventory tells of no hosts")
 	}
 	// Hosts may be missing now that a group or a stage names.
-	e.someHidden = e.someHidden || failed
+	e.hosts.incomplete = e.hosts.incomplete || failed
 	return out
 }
 
@@ -168,7 +163,7 @@ func (h *outsideHost) with(other *outsideHost) *outsideHost {
 
 // inventoryOf reads one inventory, if that was not done before; nil: it cannot be had,
 // which is reported, or stays hidden.
-func (e *evaluator) inventoryOf(d *inventoryDecl) *readInventory {
+func (e hostReader) inventoryOf(d *inventoryDecl) *readInventory {
 	if d.ansible != nil {
 		name, ok := e.text1(d.ansible)
 		if !ok {
@@ -199,7 +194,7 @@ func (e *evaluator) inventoryOf(d *inventoryDecl) *readInventory {
 		return nil
 	}
 	if e.target.InventoryHidden {
-		e.someHidden = true
+		e.hosts.incomplete = true
 		return nil
 	}
 	return e.readOnce("command\x00"+strings.Join(argv, "\x00"), func() (*readInventory, bool) { return e.runInventory(d, argv) })
@@ -207,7 +202,7 @@ func (e *evaluator) inventoryOf(d *inventoryDecl) *readInventory {
 
 // readOnce gives what was read before, or reads it. What is no final answer is not
 // kept.
-func (e *evaluator) readOnce(key string, read func() (found *readInventory, final bool)) *readInventory {
+func (e hostReader) readOnce(key string, read func() (found *readInventory, final bool)) *readInventory {
 	r := e.site.read
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,7 +220,7 @@ func (e *evaluator) readOnce(key string, read func() (found *readInventory, fina
 }
 
 // runInventory asks a program for hosts.
-func (e *evaluator) runInventory(d *inventoryDecl, argv []string) (found *readInventory, final bool) {
+func (e hostReader) runInventory(d *inventoryDecl, argv []string) (found *readInventory, final bool) {
 	failed := func(err error, hint string) *readInventory {
 		said := expr.Diagnose(err, at(d.command.Range()))
 		said.Summary = fmt.Sprintf("the inventory %s: %s", argv[0], said.Summary)
@@ -281,7 +276,7 @@ func asRead(inv *inventory.Inventory, list diag.List) *readInventory {
 
 // knownRoles gives the roles that an inventory gives a host, and reports those that the
 // site does not declare.
-func (e *evaluator) knownRoles(x *outsideHost) []string {
+func (e hostReader) knownRoles(x *outsideHost) []string {
 	var out []string
 	for _, name := range x.Roles {
 		if e.site.roles[name] == nil {
@@ -297,11 +292,11 @@ func (e *evaluator) knownRoles(x *outsideHost) []string {
 
 // checkMembers reports a group that says nothing of its hosts, and of which no inventory
 // says anything either.
-func (e *evaluator) checkMembers(d *groupDecl, outside *outsideHosts) {
+func (e hostReader) checkMembers(d *groupDecl, outside *outsideHosts) {
 	switch {
 	case len(e.site.inventories) == 0:
 		e.errorAt(d.src, groupHint, "the host group %q needs hosts or labels", d.name)
-	case !e.someHidden && !slices.Contains(outside.groups, d.name):
+	case !e.hosts.incomplete && !slices.Contains(outside.groups, d.name):
 		e.errorAt(d.src, cmp.Or(diag.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
 	}
 }

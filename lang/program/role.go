@@ -34,16 +34,16 @@ func (d *decoder) roleBlock(b *syntax.Block, file string) {
 
 // hasRole reports whether the host that is evaluated has a role. A site without
 // hosts is for one that has them all.
-func (e *evaluator) hasRole(name string) bool {
+func (e *expressions) hasRole(name string) bool {
 	return e.host == nil || slices.Contains(e.host.Roles, name)
 }
 
 // onHost reports whether the host that is evaluated has a declaration, by its
 // roles.
-func (e *evaluator) onHost(d *declaration) bool { return d.role == "" || e.hasRole(d.role) }
+func (e *expressions) onHost(d *declaration) bool { return d.role == "" || e.hasRole(d.role) }
 
 // meansNothing reports whether what is not there is in something that this host
 // does not have, or that is left out: references to it make no mistake.
-func (e *evaluator) meansNothing(address string) bool {
+func (e *evaluation) meansNothing(address string) bool {
 	return slices.ContainsFunc(e.nothing, func(prefix string) bool { return strings.HasPrefix(address+".", prefix) })
 }

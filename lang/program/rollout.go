@@ -63,7 +63,7 @@ func (d *decoder) rollout(b *syntax.Block) {
 
 // rolled evaluates the site's rollout, nil where it has none. What is said about
 // other hosts than the one that is evaluated is said for all of them.
-func (e *evaluator) rolled() *site.Rollout {
+func (e hostReader) rolled() *site.Rollout {
 	d := e.site.rollout
 	if d == nil {
 		return nil
@@ -114,7 +114,7 @@ func (e *evaluator) rolled() *site.Rollout {
 	return r
 }
 
-func (e *evaluator) batch(a *syntax.Attribute) []site.Amount {
+func (e hostReader) batch(a *syntax.Attribute) []site.Amount {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return nil
@@ -126,7 +126,7 @@ func (e *evaluator) batch(a *syntax.Attribute) []site.Amount {
 	return amounts
 }
 
-func (e *evaluator) maxFailures(a *syntax.Attribute) *site.Amount {
+func (e hostReader) maxFailures(a *syntax.Attribute) *site.Amount {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return nil
@@ -139,7 +139,7 @@ func (e *evaluator) maxFailures(a *syntax.Attribute) *site.Amount {
 }
 
 // stageHosts gives the hosts that a stage names: a pattern, or a list of them.
-func (e *evaluator) stageHosts(d *stageDecl) []site.Host {
+func (e hostReader) stageHosts(d *stageDecl) []site.Host {
 	v, ok := e.attribute(d.hosts, e.root)
 	if !ok {
 		return nil
@@ -154,11 +154,10 @@ func (e *evaluator) stageHosts(d *stageDecl) []site.Host {
 		}
 		pattern = strings.Join(terms, ",")
 	}
-	if e.someHidden {
+	if e.hosts.incomplete {
 		return nil // who fits is not known
 	}
-	hosts, _, _ := e.hostsFound()
-	found, err := site.SelectHosts(hosts, e.groupNames, pattern)
+	found, err := site.SelectHosts(e.hosts.list(), e.hosts.groupNames, pattern)
 	switch {
 	case err != nil:
 		e.wrongValue(d.hosts, err, hint)
@@ -174,7 +173,7 @@ func (e *evaluator) stageHosts(d *stageDecl) []site.Host {
 func (p *Program) Rollout(ctx context.Context, t expr.Target, hosts []site.Host) (*site.Rollout, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.takeInventory()
-	r, list := e.rollout, onlyErrors(e.findings()) // Hosts has warned
+	r, list := e.hosts.rollout, onlyErrors(e.findings()) // Hosts has warned
 	if r == nil || hosts == nil {
 		return r, list
 	}

@@ -32,7 +32,7 @@ type pendingVariable struct {
 
 // later keeps the report that a variable is not declared until scripts have
 // run; false: there are none.
-func (e *evaluator) later(name string, report func()) bool {
+func (e *variableValues) later(name string, report func()) bool {
 	if e.scripted == nil {
 		return false
 	}
@@ -42,7 +42,7 @@ func (e *evaluator) later(name string, report func()) bool {
 
 // undeclared reports a variable that is given a value and not declared, or
 // keeps that for later: then it is true.
-func (e *evaluator) undeclared(name string, src hcl2.Range) bool {
+func (e *variableValues) undeclared(name string, src hcl2.Range) bool {
 	report := func() {
 		e.errorAt(src, undeclaredHint("var", name, e.site.variableNames()), "var.%s is not declared", name)
 	}
@@ -60,9 +60,9 @@ func (e *evaluator) begin(need bool) {
 	if e.site.dir.Scripts == nil {
 		e.loadFunctions()
 		if e.prefix == "" {
-			e.inventory(need)
+			hostReader{e.expressions}.inventory(need)
 		}
-		e.variables()
+		e.variables.evaluate()
 		return
 	}
 	if e.prefix == "" {
@@ -74,7 +74,7 @@ func (e *evaluator) begin(need bool) {
 // takeInventory finds the hosts that a site declares, whatever the host.
 func (e *evaluator) takeInventory() {
 	if e.site.dir.Scripts == nil {
-		e.inventory(false)
+		hostReader{e.expressions}.inventory(false)
 		return
 	}
 	e.findHosts(false)
@@ -155,7 +155,7 @@ func (e *evaluator) runScripts(blind bool) {
 	e.scripted.blind = blind
 	e.loadFunctions()
 	e.link(func(l *linker) { l.values() })
-	e.variables1(blind)
+	e.variables.resolveAll(blind)
 	found, list := e.site.dir.Scripts.Run(e.ctx, &world{e})
 	if list.HasErrors() {
 		// What is not declared now may be declared once that is mended.
@@ -184,14 +184,14 @@ func (e *evaluator) runScripts(blind bool) {
 	e.link(func(l *linker) { l.rest() })
 	for _, name := range e.site.variableNames() {
 		if v := e.site.variables[name]; !v.byScript {
-			e.validate(v)
+			e.variables.validate(v)
 		}
 	}
 }
 
-// variables1 gives the variables of sources without a program their values. A
+// resolveAll gives the variables of sources without a program their values. A
 // blind run may lack those that hosts give.
-func (e *evaluator) variables1(blind bool) {
+func (e *variableValues) resolveAll(blind bool) {
 	e.collect()
 	for _, name := range e.site.variableNames() {
 		e.resolveOr(e.site.variables[name], blind)
@@ -200,7 +200,7 @@ func (e *evaluator) variables1(blind bool) {
 
 // resolveOr gives a variable its value; unknown, without a word, where a blind
 // run has none.
-func (e *evaluator) resolveOr(v *variable, blind bool) {
+func (e *variableValues) resolveOr(v *variable, blind bool) {
 	if blind && len(e.given[v.Name]) == 0 {
 		e.root.Variables["var."+v.Name] = cty.DynamicVal
 		return

@@ -23,9 +23,8 @@ func (e *evaluator) findHosts(need bool) {
 		x.runScripts(true)
 		x.addRoles(scripts.Calls("role"))
 	}
-	x.inventory(need)
-	e.hosts, e.host, e.groupNames, e.rollout = x.hosts, x.host, x.groupNames, x.rollout
-	e.someHidden, e.hostLists = x.someHidden, x.hostLists
+	hostReader{x.expressions}.inventory(need)
+	e.hosts, e.host = x.hosts, x.host
 	e.list.Add(x.list...)
 	if !need {
 		e.site = x.site

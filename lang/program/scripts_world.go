@@ -47,19 +47,19 @@ func (e *evaluator) declareVariable(b *syntax.Block) {
 		l.validations(v)
 	})
 	if v.given != nil {
-		e.give(v.Name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
+		e.variables.give(v.Name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
 	}
 	for _, t := range e.scripted.texts {
 		if t.name == v.Name {
-			e.text(t.level, t.source, t.name, t.text)
+			e.variables.text(t.level, t.source, t.name, t.text)
 		}
 	}
 	order := levels()
-	slices.SortStableFunc(e.given[v.Name], func(a, b expr.Given) int {
+	slices.SortStableFunc(e.variables.given[v.Name], func(a, b expr.Given) int {
 		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
 	})
-	e.resolveOr(v, e.scripted.blind)
-	e.validate(v)
+	e.variables.resolveOr(v, e.scripted.blind)
+	e.variables.validate(v)
 }
 
 // levels are in the order of their precedence.

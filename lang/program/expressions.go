@@ -1,0 +1,253 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/states"
+)
+
+// expressions evaluates what stands in one directory: expressions and attributes, with
+// the locals, facts and other names in them. Each name is evaluated once, when something
+// needs it.
+type expressions struct {
+	*evaluation
+	site   *Program
+	prefix string // of addresses
+	root   *hcl2.EvalContext
+	parts  expr.Parts
+	// component gives the outputs of a component.
+	component func(name string) cty.Value
+	// visiting are the locals and components that are being evaluated,
+	// outermost first.
+	visiting []string
+	scripted *scripted // nil: there are no scripts, or they have run
+	// fixedLocals tells, as far as it was asked, which locals give the same for every host.
+	fixedLocals map[string]bool
+}
+
+type fact struct {
+	value any
+	err   error
+}
+
+func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
+	files := expr.NewFilesOf(p.dir.FS, p.dir.Name)
+	files.UseVault(of.vault)
+	e := &expressions{evaluation: of, site: p, prefix: prefix}
+	if p.dir.Scripts != nil {
+		e.scripted = &scripted{}
+	}
+	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
+	e.root.Functions[expr.RefFunction] = e.resolver(nil)
+	e.root.Functions["hosts"] = e.hostsFunction()
+	e.parts = expr.Parts{Files: files, Site: p.options.All, Home: e.home}
+	return e
+}
+
+func (e *expressions) resolver(self *expr.Entry) function.Function {
+	return expr.RefResolver(func(steps []expr.Step) (expr.Named, error) {
+		found, err := e.site.names.Find(steps, self)
+		found.Ref = e.absolute(found.Ref)
+		return found, err
+	})
+}
+
+// absolute gives a reference the address that it has in the site.
+func (e *expressions) absolute(r states.Ref) states.Ref {
+	if !r.Self && r.Address != "" {
+		r.Address = e.prefix + r.Address
+	}
+	return r
+}
+
+func (e *expressions) errorAt(r hcl2.Range, hint, summary string, args ...any) {
+	e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(summary, args...), Hint: hint, Range: at(r)})
+}
+
+// value evaluates an expression that must be known before anything runs.
+// Unknown stands for a value that could not be had; why has been reported.
+func (e *expressions) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	v := e.raw(x, ctx)
+	if expr.IsDeferred(v) && !expr.IsWithheld(v) {
+		e.errorAt(x.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
+			"this must be known before anything runs, and depends on a result")
+		return cty.DynamicVal
+	}
+	v, _ = expr.Settle(v, x.Expression, ctx) // it is known
+	return v
+}
+
+// late evaluates an expression that may depend on results. What is known only
+// on the host is unknown, and carries how it is computed.
+func (e *expressions) late(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	v, diags := expr.Settle(e.raw(x, ctx), x.Expression, ctx)
+	e.list.Add(expr.FromHCL(diags)...)
+	return v
+}
+
+// raw evaluates an expression, of whose value only late or value make a use.
+func (e *expressions) raw(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	if x.Bad {
+		return cty.DynamicVal
+	}
+	for i := range x.Needs {
+		if !e.provide(&x.Needs[i]) {
+			return cty.DynamicVal
+		}
+	}
+	v, list := e.kept(x, ctx)
+	e.list.Add(list...)
+	return v
+}
+
+// attribute evaluates an attribute; ok says that it is given, not null, and known
+// or withheld: who asks looks for sensitive marks before the value.
+func (e *expressions) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
+	if a == nil {
+		return cty.DynamicVal, false
+	}
+	v = e.value(a.Expr, ctx)
+	e.sensitive[a] = expr.SensitiveTexts(v)
+	return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
+}
+
+// provide puts what an expression needs into the root context, and reports
+// whether it could be had.
+func (e *expressions) provide(n *syntax.Need) bool {
+	if n.Kind == "ref" {
+		if _, ok := e.root.Variables[n.Name]; !ok {
+			e.root.Variables[n.Name] = expr.RefValue(e.absolute(n.Ref))
+		}
+		return true
+	}
+	if n.Kind == "result" {
+		if _, ok := e.root.Variables[n.Name]; !ok {
+			e.root.Variables[n.Name] = expr.Relocate(n.Value, e.absolute)
+		}
+		return true
+	}
+	name := n.Kind + "." + n.Name
+	v, ok := e.root.Variables[name]
+	if !ok {
+		switch n.Kind {
+		case "local":
+			v = e.local(n.Name)
+		case "fact":
+			v = e.fact(n)
+		case "component":
+			v = e.component(n.Name)
+		case "host":
+			v = e.hostValue(n)
+		case "role":
+			v = cty.StringVal(n.Name)
+			e.root.Variables[name] = v
+		default: // variables are there from the start
+			v = cty.DynamicVal
+		}
+	}
+	return v.IsKnown() || expr.IsWithheld(v) || expr.IsDeferred(v)
+}
+
+// local evaluates a local once, and gives its value.
+func (e *expressions) local(name string) cty.Value {
+	key := "local." + name
+	if v, ok := e.root.Variables[key]; ok {
+		return v
+	}
+	if e.circular(key) {
+		return cty.DynamicVal
+	}
+	e.visiting = append(e.visiting, key)
+	v := e.late(e.site.locals[name].expr, e.root)
+	e.visiting = e.visiting[:len(e.visiting)-1]
+	e.root.Variables[key] = v
+	return v
+}
+
+// circular reports values that need each other, when the key is being evaluated
+// already: from the one that is declared first.
+func (e *expressions) circular(key string) bool {
+	start := slices.Index(e.visiting, key)
+	if start < 0 {
+		return false
+	}
+	keys := e.visiting[start:]
+	first, what := 0, "locals"
+	for i, name := range keys {
+		a, b := e.placeOf(name), e.placeOf(keys[first])
+		if a.File < b.File || a.File == b.File && a.Start.Byte < b.Start.Byte {
+			first = i
+		}
+		if strings.HasPrefix(name, "component.") {
+			what = "values"
+		}
+	}
+	d := diag.Diagnostic{Severity: diag.Error, Hint: "one of them must not use the others", Range: e.placeOf(keys[first])}
+	text := ""
+	for i := range keys {
+		name := keys[(first+i)%len(keys)]
+		text += name + " → "
+		if i > 0 {
+			d.Related = append(d.Related, diag.Related{Message: name + " is declared here", Range: e.placeOf(name)})
+		}
+	}
+	d.Summary = what + " need each other: " + text + keys[first]
+	e.list.Add(d)
+	return true
+}
+
+// placeOf is where a local or a component is declared.
+func (e *expressions) placeOf(key string) diag.Range {
+	if name, ok := strings.CutPrefix(key, "local."); ok {
+		return at(e.site.locals[name].src)
+	}
+	return at(e.site.byBase[key].src)
+}
+
+// fact gives a top-level fact, which is gathered the first time it is named.
+func (e *expressions) fact(n *syntax.Need) cty.Value {
+	f, asked := e.facts[n.Name]
+	if !asked {
+		if e.target.Facts == nil {
+			f.err = fmt.Errorf("facts are not known here")
+		} else {
+			f.value, f.err = e.target.Facts(n.Name)
+		}
+		e.facts[n.Name] = f
+	}
+	v := cty.DynamicVal
+	if f.err == nil {
+		v, f.err = expr.Value(f.value)
+	}
+	if f.err != nil {
+		e.errorAt(n.Src, "tenet facts lists all facts", "fact.%s: %v", n.Name, f.err)
+		return cty.DynamicVal
+	}
+	e.root.Variables["fact."+n.Name] = v
+	return v
+}
+
+// home is the acting user's home directory.
+func (e *expressions) home() (string, error) {
+	if e.target.Facts == nil {
+		return "", &diag.HintError{Message: "~ stands for the fact home, and facts are not known here", Hint: "write the whole path"}
+	}
+	v, err := e.target.Facts("home")
+	if err != nil {
+		return "", fmt.Errorf("the fact home: %w", err)
+	}
+	text, ok := v.(string)
+	if !ok || text == "" {
+		return "", &diag.HintError{Message: "the fact home is not known", Hint: "write the whole path"}
+	}
+	return text, nil
+}
