@@ -73,10 +73,12 @@ var imports = []struct {
 	// is reached, and many of it.
 	{"runtime/wire", []string{"runtime/fault", "states"}, []string{"*"}},
 	{"runtime/bundle", []string{"runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/planfile", "runtime/wire"}, []string{"*"}},
-	{"runtime/become", []string{"runtime/fault", "lang/diag", "runtime/host", "runtime/wire"}, []string{"*"}},
+	// How one account acts as another, here and on other machines.
+	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
+	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
-		"runtime/planfile", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
-	{"runtime/ssh", []string{"runtime/fault", "lang/diag", "runtime/wire"}, []string{"*"}},
+		"runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
+	{"runtime/ssh", []string{"runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},

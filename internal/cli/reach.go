@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // reaching are the flags that say which hosts are meant besides --limit, and how they
@@ -27,9 +28,6 @@ type reaching struct {
 	BecomeMethod     string        `help:"Become another account by sudo or doas." placeholder:"METHOD" group:"hosts"`
 	RunnerDir        string        `help:"Look here first for the runners of other systems." placeholder:"DIR" group:"hosts"`
 }
-
-// becomeMethods are the programs that a runner may be started through.
-func becomeMethods() []string { return []string{"sudo", "doas"} }
 
 // patience is how long a host is looked for again.
 func (r *reaching) patience() time.Duration {
@@ -46,7 +44,7 @@ func (r *reaching) check() error {
 		return usage("", "--forks is a number of hosts from 1, not %d", r.Forks)
 	case r.ConnectTimeout < time.Second:
 		return usage("write a duration such as 15s", "--connect-timeout is a second at least, not %s", r.ConnectTimeout)
-	case r.BecomeMethod != "" && !slices.Contains(becomeMethods(), r.BecomeMethod):
+	case r.BecomeMethod != "" && !slices.Contains(privilege.Names(), r.BecomeMethod):
 		return usage("write sudo or doas", "--become-method cannot be %q", r.BecomeMethod)
 	}
 	for _, option := range r.SSHOption {

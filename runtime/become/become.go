@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // Options say how to become another account.
@@ -56,6 +57,8 @@ type account struct {
 type Error struct {
 	Message string
 	Advice  string // what helps; may be empty
+
+	kind privilege.Kind
 }
 
 // Error gives the message.

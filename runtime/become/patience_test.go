@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -29,13 +31,8 @@ func watch(t *testing.T, args ...string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	way := &way{cmd: exec.Command(os.Args[0], append([]string{asServer}, args...)...), clear: func() error { return nil }}
-	way.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p, out, err := way.start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := wire.New(out, p.in, nil)
+	p := launched(t, exec.Command(os.Args[0], append([]string{asServer}, args...)...))
+	conn := wire.New(p.Out, p.In, nil)
 	w := &watched{&machine{here: l}, p, make(chan time.Time)}
 	if err := conn.Expect(kindHello, &w.hello); err != nil {
 		t.Fatal(err)
@@ -47,9 +44,34 @@ func watch(t *testing.T, args ...string) *watched {
 		if err := p.close(); err != nil {
 			t.Error(err)
 		}
-		<-p.ended
+		<-p.Ended
 	})
 	return w
+}
+
+// launched is a command that was started as an account's process is.
+func launched(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	started, err := (&privilege.Launch{Cmd: cmd}).Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &process{Process: started, clear: func() error { return nil }}
+}
+
+// A process that prints something else than it should ends all the same, and is not left
+// behind.
+func TestCloseAfterNonsense(t *testing.T) {
+	ended := filepath.Join(t.TempDir(), "ended") // by itself: nobody killed it
+	p := launched(t, exec.Command("sh", "-c", `head -c 300000 /dev/zero; cat >/dev/null; echo >"$0"`, ended))
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	<-p.Ended
+	if _, err := os.Stat(ended); err != nil {
+		t.Error(err)
+	}
 }
 
 // until gives ticks until a call ends, at most so many; it gives their number, and what
@@ -111,7 +133,7 @@ func TestStopped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := watch(t)
-			if err := w.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			if err := w.process.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 			if test.hurry {
@@ -125,8 +147,8 @@ func TestStopped(t *testing.T) {
 			if _, again := w.Lstat("/"); again == nil || again.Error() != err.Error() {
 				t.Errorf("asked again: %v", again)
 			}
-			<-w.process.ended
-			if status := w.process.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+			<-w.process.Ended
+			if status := w.process.Cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
 				t.Errorf("it ended with %v", status)
 			}
 		})
@@ -136,11 +158,11 @@ func TestStopped(t *testing.T) {
 // Where the process cannot be killed, nobody waits for it either.
 func TestStoppedForGood(t *testing.T) {
 	w := watch(t)
-	pid := w.process.cmd.Process.Pid
+	pid := w.process.Cmd.Process.Pid
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	w.process.cmd.Process.Pid = 1<<30 - 1 // none of ours
+	w.process.Cmd.Process.Pid = 1<<30 - 1 // none of ours
 	_, err := w.until(t, silence, func() error {
 		return w.WriteFile(t.Context(), "/nowhere/x", host.Text(strings.Repeat("x", 900_000)), host.Meta{})
 	})
@@ -150,11 +172,11 @@ func TestStoppedForGood(t *testing.T) {
 	if err := w.process.close(); err != nil {
 		t.Error(err)
 	}
-	w.process.cmd.Process.Pid = pid
+	w.process.Cmd.Process.Pid = pid
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil { // it finds that nobody is there
 		t.Fatal(err)
 	}
-	<-w.process.ended
+	<-w.process.Ended
 }
 
 // A process that says that it is there, and does nothing, does not hold who has no time

@@ -53,12 +53,6 @@ func TestByRoot(t *testing.T) {
 		if again, err := a.As(t.Context(), "nobody"); err != nil || again != m {
 			t.Errorf("it is started twice: %v", err)
 		}
-		asked := a.of["nobody"].process.asked
-		asked.mu.Lock()
-		if !asked.given {
-			t.Error("the password would be given still")
-		}
-		asked.mu.Unlock()
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
@@ -90,7 +84,7 @@ func TestStoppedByRoot(t *testing.T) {
 	run := m.(host.Runner).ForRun("run-" + nonce())
 	process := a.of["nobody"].process
 	go func() {
-		for name := fmt.Sprintf("/proc/%d/stat", process.cmd.Process.Pid); t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
+		for name := fmt.Sprintf("/proc/%d/stat", process.Cmd.Process.Pid); t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
 			if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), ") T ") {
 				break
 			}
@@ -112,7 +106,7 @@ func TestStoppedByRoot(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	<-process.ended
+	<-process.Ended
 	if left := h.Abandoned(run.(*machine).run, "part"); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}

@@ -7,68 +7,67 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
-// How long a process may take to say hello, and to end.
-const (
-	startTime = 30 * time.Second
-	endTime   = 5 * time.Second
-)
+// endTime is how long a process may take to end.
+const endTime = 5 * time.Second
 
 // process is what acts as another account.
 type process struct {
-	cmd      *exec.Cmd
-	in       io.WriteCloser
-	out      io.ReadCloser
-	terminal *os.File      // its own, if it was started from one
-	slave    *os.File      // the terminal's other end: while nobody holds that, nothing can be read
-	heard    chan struct{} // closed once nothing comes from the terminal any more
-	asked    *asked
-	clear    func() error // removes what it was started from
-	ended    chan struct{}
-	err      error         // how it ended, once ended is closed
-	watched  chan struct{} // closed once nobody looks after it any more
-	givenUp  bool          // from then on: it was not waited for
+	*privilege.Process
+	clear   func() error  // removes what it was started from
+	watched chan struct{} // closed once nobody looks after it any more
+	givenUp bool          // from then on: it was not waited for
 }
 
-// begin starts the process of an account.
+// begin starts the process of an account: on a terminal, where what lets become it says
+// that it wants one.
 func begin(ctx context.Context, o Options, u host.User) (*process, *machine, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	for terminal := false; ; terminal = true {
+		l, err := o.launch(u, terminal)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, m, err := l.connect(ctx, o.Host)
+		if e, ok := errors.AsType[*Error](err); ok && e.kind == privilege.NeedsTerminal && !terminal {
+			continue
+		}
+		return p, m, err
+	}
+}
+
+// connect starts the process, and waits until it says hello.
+func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *machine, error) {
+	ctx, cancel := context.WithTimeout(ctx, privilege.StartTime)
 	defer cancel()
-	way, err := o.way(u)
+	started, err := l.Start()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(refused(l.failure("", err.Error())), l.clear())
 	}
-	p, out, err := way.start()
-	if err != nil {
-		return nil, nil, errors.Join(way.failed(err.Error(), ""), way.clear())
-	}
-	conn := wire.New(out, p.in, nil)
+	p := &process{Process: started, clear: l.clear}
+	conn := wire.New(p.Out, p.In, nil)
 	type greeting struct {
 		hello hello
 		err   error
 	}
-	said := make(chan greeting, 1)
+	greetings := make(chan greeting, 1)
 	fault.Go(func() {
 		var g greeting
 		g.err = fault.Do(func() error {
-			p.speaks()
+			p.AwaitOutput()
 			return conn.Expect(kindHello, &g.hello)
 		})
-		said <- g
+		greetings <- g
 	})
 	select {
-	case g := <-said:
+	case g := <-greetings:
 		switch {
 		case g.err != nil:
 			err = g.err
@@ -79,13 +78,14 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 			if err := p.clear(); err != nil {
 				return nil, nil, errors.Join(err, p.close())
 			}
-			m := &machine{link: newLink(conn, u.Name), here: o.Host, hello: g.hello}
+			m := &machine{link: newLink(conn, l.request.User), here: here, hello: g.hello}
 			every := time.NewTicker(tick)
 			p.watch(m, every.C, every.Stop)
 			return p, m, nil
 		}
-	case <-p.asked.wrong:
-		err = errPassword
+	case <-p.Prompt.Refused():
+		_ = p.close()
+		return nil, nil, refused(l.request.PasswordRefusal(p.Prompt.Text()))
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -93,130 +93,22 @@ func begin(ctx context.Context, o Options, u host.User) (*process, *machine, err
 	if errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	if err == errPassword {
-		return nil, nil, way.wrongPassword()
-	}
-	return nil, nil, way.failed(p.asked.text(), reason(err, p))
+	return nil, nil, refused(l.failure(p.Prompt.Text(), reason(err, p)))
 }
-
-var errPassword = errors.New("the password is wrong")
 
 // reason says why there was no hello, if nothing was printed.
 func reason(err error, p *process) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("it did not answer within %s", startTime)
+		return privilege.ErrSlow.Error()
 	}
 	select {
-	case <-p.ended:
-		if p.err != nil {
-			return p.err.Error()
+	case <-p.Ended:
+		if p.Err != nil {
+			return p.Err.Error()
 		}
 	default: // it goes on though its input has ended
 	}
 	return err.Error()
-}
-
-// start starts a command, whose output it gives.
-func (w *way) start() (*process, io.Reader, error) {
-	p := &process{cmd: w.cmd, clear: w.clear, ended: make(chan struct{}), asked: newAsked(w.prompt, w.known)}
-	in, err := w.cmd.StdinPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	p.in = in
-	p.asked.answer = in
-	p.asked.spoken = func() bool { return readable(out, false) }
-	if w.cmd.Stderr == nil {
-		w.cmd.Stderr = p.asked
-	}
-	if w.terminal {
-		if p.terminal, p.slave, err = openTerminal(); err != nil {
-			return nil, nil, fmt.Errorf("no terminal to give the password on: %w", err)
-		}
-		w.cmd.ExtraFiles = append(w.cmd.ExtraFiles, p.slave)
-		w.cmd.SysProcAttr.Setctty, w.cmd.SysProcAttr.Ctty = true, 2+len(w.cmd.ExtraFiles)
-		p.asked.answer = p.terminal
-	}
-	if err := w.cmd.Start(); err != nil {
-		p.hangUp()
-		return nil, nil, err
-	}
-	for _, f := range w.cmd.ExtraFiles {
-		if f != p.slave {
-			f.Close()
-		}
-	}
-	if p.terminal != nil {
-		p.heard = make(chan struct{})
-		fault.Go(func() {
-			defer close(p.heard)
-			_, _ = io.Copy(p.asked, p.terminal) // the end is an error: nobody has the other end
-		})
-	}
-	// Output is read before its end is waited for: Wait closes it.
-	reader := &untilEnd{ReadCloser: out, end: make(chan struct{})}
-	p.out = reader
-	fault.Go(func() {
-		<-reader.end
-		p.err = w.cmd.Wait()
-		close(p.ended)
-	})
-	return p, reader, nil
-}
-
-// speaks waits until the process has said something, or is not going to. It is the other
-// account's from then on, and may ask for a password as it likes: it gets none. Nothing
-// is read before that, so that who asks after the first word is known by it.
-func (p *process) speaks() {
-	readable(p.out.(*untilEnd).ReadCloser, true)
-	p.asked.done()
-}
-
-// readable reports whether something can be read from a pipe, its end included; it waits
-// for that, if it is to.
-func readable(pipe any, wait bool) bool {
-	conn, ok := pipe.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return false
-	}
-	now := false
-	look := func(fd uintptr) bool {
-		list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(list, 0)
-		now = err == nil && n > 0
-		return now
-	}
-	// The errors are that it was closed, and then nobody asks.
-	if wait {
-		_ = raw.Read(look)
-	} else { // while somebody else may wait
-		_ = raw.Control(func(fd uintptr) { look(fd) })
-	}
-	return now
-}
-
-// untilEnd tells when nothing comes any more.
-type untilEnd struct {
-	io.ReadCloser
-	end  chan struct{}
-	over sync.Once
-}
-
-// Read reads.
-func (u *untilEnd) Read(data []byte) (int, error) {
-	n, err := u.ReadCloser.Read(data)
-	if err != nil {
-		u.over.Do(func() { close(u.end) })
-	}
-	return n, err
 }
 
 // watch looks after the process until its connection ends.
@@ -234,12 +126,12 @@ func (p *process) watch(m *machine, every <-chan time.Time, stop func()) {
 func (p *process) giveUp() {
 	p.givenUp = true
 	select {
-	case <-p.ended:
+	case <-p.Ended:
 	default: // the error would be that it belongs to another account, or that it has ended
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		_ = syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL)
 	}
 	// Who reads or writes is freed by that; the error would be that it is closed already.
-	_, _ = p.in.Close(), p.out.Close()
+	_, _ = p.In.Close(), p.Out.Close()
 }
 
 // endWhat ends the programs that a process that was given up has started for its calls,
@@ -262,36 +154,28 @@ func (p *process) close() error {
 	if p.watched != nil {
 		<-p.watched
 		if p.givenUp {
-			p.hangUp()
+			p.HangUp()
 			return nil // which was told of
 		}
 	}
-	err := p.in.Close()
+	err := p.In.Close()
 	if errors.Is(err, os.ErrClosed) {
 		err = nil
 	}
-	defer p.hangUp()
+	defer p.HangUp()
 	err = errors.Join(err, p.clear())
-	fault.Go(func() { io.Copy(io.Discard, p.out) }) // nobody may read any more, and the end is behind it
+	fault.Go(func() { io.Copy(io.Discard, p.Out) }) // nobody may read any more, and the end is behind it
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
 	select {
-	case <-p.ended:
+	case <-p.Ended:
 		return err
 	case <-timer.C:
 	}
-	if killed := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); killed != nil {
-		return errors.Join(err, fmt.Errorf("the process %d, which acts as another account, does not end: %w", p.cmd.Process.Pid, killed))
+	if killed := syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL); killed != nil {
+		return errors.Join(err, fmt.Errorf("the process %d, which acts as another account, does not end: %w", p.Cmd.Process.Pid, killed))
 	}
 	return err
-}
-
-// hangUp ends the terminal, if there is one: its other end first, which ends reading.
-func (p *process) hangUp() {
-	if p.terminal != nil {
-		p.slave.Close()
-		p.terminal.Close()
-	}
 }
 
 // nonce is a word that nobody can guess.

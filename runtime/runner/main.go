@@ -17,6 +17,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -293,7 +294,7 @@ func (p *Process) relay(ctx context.Context, args []string) (int, error) {
 	if err := checkSelf(digest); err != nil {
 		return 0, err
 	}
-	r := become.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: p.In, Out: p.Out, Err: errs}
+	r := privilege.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: p.In, Out: p.Out, Err: errs}
 	status, err := r.Run(ctx)
 	if err != nil {
 		return 0, &Error{Err: err}

@@ -48,7 +48,7 @@ func TestBecome(t *testing.T) {
 	w := becoming(t, "", "", `[ "$1 $2 $3 $4 $5" = "-n -H -u root --" ] || exit 9; shift 5; exec "$@"`)
 	w.dial(t, wire.Opening{StateDir: "/a 'b"})
 	w.dial(t, wire.Opening{})
-	w = becoming(t, "doas", "", `[ "$1 $2 $3" = "-n -u root" ] || exit 9; shift 3; exec "$@"`)
+	w = becoming(t, "doas", "", `[ "$1 $2 $3 $4" = "-n -u root --" ] || exit 9; shift 4; exec "$@"`)
 	w.dial(t, wire.Opening{})
 	// Who is it already needs nothing.
 	w = becoming(t, "sudo", "", "exit 9")
@@ -192,7 +192,7 @@ func TestWrongPassword(t *testing.T) {
 func TestBecomeRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ method, script, message, hint string }{
-		{"sudo", "echo sudo: a password is required >&2; exit 1", "sudo wants a password to let deploy become root", "deploy ALL=(ALL) NOPASSWD: ALL in /etc/sudoers.d/tenet, or --ask-become-pass"},
+		{"sudo", "echo sudo: a password is required >&2; exit 1", "sudo wants a password to let deploy become root", "deploy ALL=(root) NOPASSWD: ALL in /etc/sudoers.d/tenet, or --ask-become-pass"},
 		{"sudo", "echo sudo: Ein Passwort ist notwendig >&2; exit 1", "sudo does not let deploy become root: sudo: Ein Passwort ist notwendig", "NOPASSWD"},
 		{"sudo", "echo deploy is not in the sudoers file. >&2; exit 1", "sudo does not let deploy become root", "NOPASSWD"},
 		{"sudo", "echo sudo: sorry, you must have a tty to run sudo >&2; exit 1", "wants a terminal", "Defaults:deploy !requiretty"},

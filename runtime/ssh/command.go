@@ -1,11 +1,14 @@
 package ssh
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -82,27 +85,29 @@ func (c *Client) timeout() time.Duration {
 	return c.Timeout
 }
 
-// remote is what the login shell is given: one line that all shells read alike.
-func remote(h Host, nonce, table, force string, terminal bool, o wire.Opening) string {
-	words := []string{nonce, h.Cache, table, force, "serve"}
-	words = append(words, arguments(o)...)
-	script := oneLine(startScript)
-	if b := h.Become; b.User != "" {
-		how := b.method()
-		if b.Password != "" {
-			how += "-password"
+// remoteCommand is what the login shell is given: one line that all shells read alike.
+func remoteCommand(h Host, nonce, table string, mode dialMode, o wire.Opening) string {
+	serve := append([]string{nonce, h.Cache, table, mode.force, "serve"}, arguments(o)...)
+	words := shell(startScript, serve...)
+	if h.Become.User != "" {
+		r := h.Become.request(nonce, mode.terminal)
+		prefix := r.Argv()
+		if r.OnTerminal() { // which the login account's runner gives it
+			prefix = append(shell(startScript, nonce, "", table, mode.force, "relay", r.Mark, r.Prompt()), prefix...)
 		}
-		if terminal {
-			how += "-terminal"
-		}
-		words = append([]string{nonce, script, how, b.User}, words...)
-		script = oneLine(becomeScript)
+		become := append([]string{nonce, r.Program.Name, r.User, strconv.Itoa(len(prefix))}, prefix...)
+		words = shell(becomeScript, append(become, words...)...)
 	}
-	line := "exec /bin/sh -c " + Quote(script) + " tenet"
+	line := "exec"
 	for _, word := range words {
 		line += " " + Quote(word)
 	}
 	return line
+}
+
+// shell runs a script with its arguments.
+func shell(script string, args ...string) []string {
+	return append([]string{"/bin/sh", "-c", oneLine(script), "tenet"}, args...)
 }
 
 // arguments are the runner's, as it is started with an opening.
@@ -118,15 +123,15 @@ func arguments(o wire.Opening) []string {
 	return out
 }
 
-// asks reports whether a password may be asked for.
-func (b Become) asks() bool { return b.User != "" && b.Password != "" }
+// program lets become the account.
+func (b Become) program() privilege.Program {
+	p, _ := privilege.Find(cmp.Or(b.Method, privilege.Names()[0])) // check has looked
+	return p
+}
 
-// terminal reports whether it is asked for on a terminal alone.
-func (b Become) terminal() bool { return b.asks() && b.method() == "doas" }
-
-func (b Become) method() string {
-	if b.Method == "" {
-		return "sudo"
+// request is how the account is become in a connection with that nonce.
+func (b Become) request(nonce string, terminal bool) privilege.Request {
+	return privilege.Request{
+		Program: b.program(), User: b.User, Password: b.Password != "", Terminal: terminal, Mark: "<tenet " + nonce + " password>", Remote: true,
 	}
-	return b.Method
 }

@@ -11,10 +11,10 @@ import (
 	"io/fs"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -28,25 +28,25 @@ func (c *Client) Dial(ctx context.Context, h Host, o wire.Opening) (*wire.Conn, 
 	if err := h.check(); err != nil {
 		return nil, nil, err
 	}
-	how := way{terminal: h.Become.terminal()}
+	mode := dialMode{terminal: h.Become.User != "" && h.Become.request("", false).OnTerminal()}
 	for {
-		conn, hello, err := c.dial(ctx, h, o, how)
+		conn, hello, err := c.dial(ctx, h, o, mode)
 		switch {
 		case err == nil:
 			return conn, hello, nil
-		case err.Code == codeDamaged && how.force == "":
+		case err.Code == codeDamaged && mode.force == "":
 			c.note(h, "the runner there is damaged, and is replaced")
-			how.force = "force"
-		case err.Code == codeBecome && err.terminal && !how.terminal:
-			how.terminal = true
+			mode.force = "force"
+		case err.Code == codeBecome && err.terminal && !mode.terminal:
+			mode.terminal = true
 		default:
 			return nil, nil, err
 		}
 	}
 }
 
-// way is how a connection is made.
-type way struct {
+// dialMode is how a connection is made.
+type dialMode struct {
 	force    string // "force": the runner is brought anew
 	terminal bool   // who lets become the account wants a terminal
 }
@@ -65,12 +65,9 @@ func (h *Host) check() error {
 		return wrong("ports go from 1 to 65535", "%d is no port", h.Port)
 	case h.Cache != "" && !strings.HasPrefix(h.Cache, "/"):
 		return wrong(`write one that begins with "/"`, "the runner's cache %q is no absolute path", h.Cache)
-	case h.Become.User != "" && h.Become.Method != "" && h.Become.Method != "sudo" && h.Become.Method != "doas":
-		return wrong(`sudo and doas are known`, "become by %q is not possible", h.Become.Method)
-	case strings.ContainsAny(h.Become.Password, "\n\x00"):
-		return wrong("type the password alone, or put it on the first line of the file", "the password to become %s has more than one line", h.Become.User)
-	case strings.HasPrefix(h.Become.User, "-"):
-		return wrong("it would pass for an option: write the account's name", "the account %q to become begins with a dash", h.Become.User)
+	}
+	if refusal := privilege.Check(h.Become.Method, h.Become.User, h.Become.Password); refusal != nil {
+		return wrong(refusal.Hint, "%s", refusal.Message)
 	}
 	for _, text := range append([]string{h.Address, h.User, h.Become.User, h.Cache}, h.Options...) {
 		if strings.ContainsAny(text, "\n\r\x00") {
@@ -101,7 +98,6 @@ type attempt struct {
 	connected bool          // the host has answered
 	login     string        // who logged in, where sudo was called then
 	relayed   bool          // the login account's runner was started, to give a terminal
-	spoken    atomic.Bool   // the other account has said something: what asks now may be its own
 	running   bool          // the runner was started
 	sent      chan struct{} // closed once the runner is brought; nil: it need not be
 	noise     string        // what was printed before an answer
@@ -112,11 +108,11 @@ const farewell = 5 * time.Second
 
 // The causes for which an attempt is ended.
 var (
-	errSlow     = errors.New("no answer in time")
-	errPassword = errors.New("the password is wrong")
+	errSlow    = errors.New("no answer in time")
+	errRefused = errors.New("the password was not taken")
 )
 
-func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wire.Conn, *wire.Hello, *Error) {
+func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, mode dialMode) (*wire.Conn, *wire.Hello, *Error) {
 	random := make([]byte, 12)
 	rand.Read(random) // it never fails
 	a := &attempt{ctx: ctx, client: c, host: h, nonce: hex.EncodeToString(random)}
@@ -124,20 +120,14 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 	defer end(nil)
 	a.end = end
 
-	passwords := make(chan struct{}, 1)
-	prompt := ""
-	if h.Become.asks() {
-		prompt = "<tenet " + a.nonce + " password>"
-	}
 	a.runners = cmp.Or(c.Runners, &Runners{})
-	p, err := start(c.argv(h, remote(h, a.nonce, a.runners.table(), how.force, how.terminal, o)), prompt, func(times int) {
-		switch {
-		case times == 1:
-			passwords <- struct{}{}
-		case !a.spoken.Load():
-			end(errPassword)
+	prompt := privilege.PromptConfig{Password: func() (string, error) { return h.Become.Password, nil }}
+	if h.Become.User != "" {
+		if r := h.Become.request(a.nonce, mode.terminal); r.Password { // which a relay asks for likewise
+			prompt.Program, prompt.Prompt = r.Program, r.Mark
 		}
-	})
+	}
+	p, err := start(c.argv(h, remoteCommand(h, a.nonce, a.runners.table(), mode, o)), prompt)
 	if err != nil {
 		return nil, nil, a.notStarted(err)
 	}
@@ -147,17 +137,13 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 	defer a.alarm.Stop()
 	fault.Go(func() {
 		select {
-		case <-passwords:
-			// What was said before the question must be known.
-			if p.heard.settled(inner) && !a.spoken.Load() {
-				// Where this fails the client has ended, and that is told.
-				_, _ = io.WriteString(p.stdin, h.Become.Password+"\n")
-			}
+		case <-p.stderr.Refused():
+			end(errRefused)
 		case <-inner.Done():
 		}
 	})
 
-	conn, hello, err := a.talk(how)
+	conn, hello, err := a.talk(mode)
 	if err == nil && stop() {
 		return conn, hello, nil
 	}
@@ -176,7 +162,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, how way) (*wi
 }
 
 // talk goes from the script's first word to the runner's.
-func (a *attempt) talk(how way) (*wire.Conn, *wire.Hello, error) {
+func (a *attempt) talk(mode dialMode) (*wire.Conn, *wire.Hello, error) {
 	for {
 		answer, noise, err := listen(a.p.in, a.nonce)
 		a.noise += noise
@@ -185,22 +171,22 @@ func (a *attempt) talk(how way) (*wire.Conn, *wire.Hello, error) {
 		}
 		a.connected = true
 		a.alarm.Reset(a.client.timeout())
-		if a.relayed || !how.terminal && answer.word != wordBecome {
-			a.spoken.Store(true)
+		if a.relayed || !mode.terminal && answer.word != wordBecome {
+			a.p.stderr.Stop() // the other account has said something: what asks now may be its own
 		}
 		switch answer.word {
 		case wordBecome:
 			if a.login != "" { // it is said once
 				return nil, nil, errAnswer
 			}
-			a.login = cmp.Or(printable(answer.rest), "USER")
+			a.login = cmp.Or(privilege.Printable(answer.rest), "USER")
 		case wordNew:
 			if err := a.bring(answer.rest); err != nil {
 				return nil, nil, err
 			}
 		case wordFail:
 			what, folder, _ := strings.Cut(answer.rest, " ")
-			return nil, nil, &scriptError{what, printable(folder)}
+			return nil, nil, &scriptError{what, privilege.Printable(folder)}
 		case wordRun:
 			if a.sent != nil {
 				<-a.sent
@@ -219,6 +205,7 @@ func (a *attempt) talk(how way) (*wire.Conn, *wire.Hello, error) {
 
 // hello waits for the runner.
 func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
+	a.p.stderr.Stop()
 	in := &lastWords{process: a.p}
 	conn := wire.New(in, a.p.stdin, a.p.Close)
 	hello := &wire.Hello{}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // process is a client that runs. It is a session of its own: no key of a terminal
@@ -22,9 +23,9 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	heard  *hearing
-	in     *bufio.Reader // of heard
-	stderr *stderr
+	output *privilege.PollReader // of stdout
+	in     *bufio.Reader         // of output
+	stderr *privilege.PasswordPrompt
 	ended  chan struct{} // closed once it has ended, and all it said on stderr is there
 
 	mu     sync.Mutex
@@ -34,15 +35,14 @@ type process struct {
 // grace is how long a client has to end by itself.
 const grace = 250 * time.Millisecond
 
-// start runs the client. Asked is called whenever the prompt appears on its stderr.
-func start(argv []string, prompt string, asked func(times int)) (*process, error) {
+// start runs the client. It is given the password when it asks for it as c has it.
+func start(argv []string, c privilege.PromptConfig) (*process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// What has left the session may hold stderr open, as a ControlMaster that was
 	// started in passing.
 	cmd.WaitDelay = grace
-	p := &process{cmd: cmd, stderr: &stderr{prompt: prompt, asked: asked}, ended: make(chan struct{})}
-	cmd.Stderr = p.stderr
+	p := &process{cmd: cmd, ended: make(chan struct{})}
 	remoteIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -53,8 +53,12 @@ func start(argv []string, prompt string, asked func(times int)) (*process, error
 	}
 	cmd.Stdin, cmd.Stdout = remoteIn, remoteOut
 	p.stdin, p.stdout = stdin, stdout
-	if p.heard, err = hear(stdout); err == nil {
-		p.in = bufio.NewReaderSize(p.heard, 1<<16)
+	if p.output, err = privilege.NewPollReader(stdout); err == nil {
+		p.in = bufio.NewReaderSize(p.output, 1<<16)
+		// What was said before the question must be known.
+		c.Answer, c.Genuine = stdin, p.output.AwaitDrained
+		p.stderr = privilege.NewPasswordPrompt(c)
+		cmd.Stderr = p.stderr
 		err = cmd.Start()
 	}
 	remoteIn.Close()
@@ -105,6 +109,7 @@ func (p *process) exitCode() int {
 // Close ends the connection: the runner is told by the end of its input, and the
 // client is waited for.
 func (p *process) Close() error {
+	p.stderr.Stop()
 	p.stdin.Close()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		select {

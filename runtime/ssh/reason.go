@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -68,11 +70,11 @@ func unfit(code int, text string) bool {
 func (a *attempt) failure(err, cause error) *Error {
 	e := a.explain(err, cause)
 	e.Reached = e.Reached || a.connected && cause == nil
-	e.Message = strings.ReplaceAll(printable(e.Message), "\n", " ")
+	e.Message = strings.ReplaceAll(privilege.Printable(e.Message), "\n", " ")
 	if e.Hint == "" {
 		e.Hint = a.host.cure(e.Code)
 	}
-	e.Hint = printable(e.Hint)
+	e.Hint = privilege.Printable(e.Hint)
 	return e
 }
 
@@ -83,8 +85,8 @@ func (a *attempt) explain(err, cause error) *Error {
 	var failed *wire.FailedError
 	var protocol *wire.ProtocolError
 	switch {
-	case errors.Is(cause, errPassword):
-		return a.becomeError("incorrect password")
+	case errors.Is(cause, errRefused):
+		return a.becomeError(a.becomeRequest().PasswordRefusal(a.p.stderr.Text()))
 	case errors.Is(cause, errSlow):
 		return a.slow()
 	case cause != nil:
@@ -98,7 +100,7 @@ func (a *attempt) explain(err, cause error) *Error {
 	case errors.As(err, &failed):
 		return &Error{Code: failed.Failure.Code, Message: failed.Failure.Message, Hint: failed.Failure.Hint, Reached: true}
 	case errors.Is(err, errNoise):
-		return &Error{Code: codeShell, Message: "its login shell prints so much that nothing else was found in it: " + lastLine(printable(a.noise)), Reached: true}
+		return &Error{Code: codeShell, Message: "its login shell prints so much that nothing else was found in it: " + privilege.LastLine(privilege.Printable(a.noise)), Reached: true}
 	case errors.As(err, &protocol), errors.Is(err, errAnswer):
 		return &Error{Code: codeProtocol, Message: "what it answers makes no sense: " + err.Error(), Reached: true}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -119,18 +121,18 @@ func (a *attempt) slow() *Error {
 		e.Again = true
 		e.Hint = "is the line very slow, or the host's disk? --connect-timeout gives it longer"
 	case a.login != "":
-		e.Message, e.Reached = a.host.Become.method()+" there does not come to an end", true
+		e.Message, e.Reached = a.host.Become.program().Name+" there does not come to an end", true
 		e.Code = codeBecome
-		if text := lastLine(a.p.stderr.String()); text != "" {
+		if text := privilege.LastLine(a.p.stderr.Text()); text != "" {
 			e.Message += ": " + text
 		}
-		e.Hint = "it may ask for something that nobody is there to answer; try it there: " + a.host.Become.method() + " true"
+		e.Hint = "it may ask for something that nobody is there to answer; try it there: " + a.host.Become.program().ByHand()
 	case a.connected:
 		e.Message, e.Reached = "its shell has started, and hangs", true
 		e.Hint = a.host.cure(codeShell)
 	default:
-		if text := a.p.stderr.String(); strings.TrimSpace(text) != "" {
-			e.Message += ": " + lastLine(text)
+		if text := a.p.stderr.Text(); strings.TrimSpace(text) != "" {
+			e.Message += ": " + privilege.LastLine(text)
 		}
 		e.Hint = "it lets itself be connected to; sshd there or the login shell hangs"
 	}
@@ -139,15 +141,15 @@ func (a *attempt) slow() *Error {
 
 // endedEarly is for a connection that ended where more was due.
 func (a *attempt) endedEarly() *Error {
-	code, text := a.p.exitCode(), a.p.stderr.String()
+	code, text := a.p.exitCode(), a.p.stderr.Text()
 	cut := code == 255 || code == -1
 	switch {
 	case !a.connected && cut:
 		return a.clientError(text)
 	case !a.connected:
-		said := lastLine(printable(a.noise))
+		said := privilege.LastLine(privilege.Printable(a.noise))
 		if said == "" {
-			said = lastLine(text)
+			said = privilege.LastLine(text)
 		}
 		message := "it lets nothing be run: the login shell or a forced command ended"
 		if said != "" {
@@ -155,34 +157,34 @@ func (a *attempt) endedEarly() *Error {
 		}
 		return &Error{Code: codeShell, Message: message, Reached: true}
 	case cut:
-		return &Error{Code: codeCut, Message: joined("the connection was cut", lastLine(text)), Again: true}
+		return &Error{Code: codeCut, Message: joined("the connection was cut", privilege.LastLine(text)), Again: true}
 	case !a.running && a.login != "" && !(a.relayed && a.sent == nil && brokenExit(code)): // then it was the relay
-		return a.becomeError(text)
+		return a.becomeError(a.becomeRequest().Refusal(text, ""))
 	case !a.running && !a.relayed:
-		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), lastLine(text))}
+		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), privilege.LastLine(text))}
 	case a.sent == nil && brokenExit(code): // as long as it is not brought anew
-		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", lastLine(text))}
+		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", privilege.LastLine(text))}
 	case unfit(code, text):
 		return &Error{Code: codeArch, Reached: true, Hint: unfitHint,
-			Message: joined("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", lastLine(text))}
+			Message: joined("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", privilege.LastLine(text))}
 	case code == exitNotRun:
-		return a.noexec(joined("", lastLine(text)))
+		return a.noexec(joined("", privilege.LastLine(text)))
 	case code == exitDamaged:
-		return &Error{Code: codeDamaged, Message: joined("the runner is not what was sent", lastLine(text)), Hint: "the host's disk or memory may be failing"}
+		return &Error{Code: codeDamaged, Message: joined("the runner is not what was sent", privilege.LastLine(text)), Hint: "the host's disk or memory may be failing"}
 	}
 	if said, hint, ok := ownWords(text); ok {
 		return &Error{Code: codeCrashed, Message: said, Hint: hint}
 	}
-	return &Error{Code: codeCrashed, Message: joined(fmt.Sprintf("the runner ended with status %d before it said anything", code), lastLine(text))}
+	return &Error{Code: codeCrashed, Message: joined(fmt.Sprintf("the runner ended with status %d before it said anything", code), privilege.LastLine(text))}
 }
 
 // ownWords finds what a runner says of its end.
 func ownWords(text string) (message, hint string, ok bool) {
 	for line := range strings.Lines(text) {
 		if rest, found := strings.CutPrefix(line, "tenet: "); found {
-			message, hint, ok = lastLine(rest), "", true
+			message, hint, ok = privilege.LastLine(rest), "", true
 		} else if rest, found := strings.CutPrefix(line, "hint: "); found && ok {
-			hint = lastLine(rest)
+			hint = privilege.LastLine(rest)
 		}
 	}
 	return message, hint, ok
@@ -197,8 +199,8 @@ func joined(text, more string) string {
 
 // scriptFailed is for what the start script cannot do.
 func (a *attempt) scriptFailed(s *scriptError) *Error {
-	text := a.p.stderr.String()
-	said := joined("", lastLine(text))
+	text := a.p.stderr.Text()
+	said := joined("", privilege.LastLine(text))
 	e := &Error{Code: codeCache, Hint: cacheHint}
 	has := func(words ...string) bool {
 		for _, w := range words {
@@ -210,8 +212,8 @@ func (a *attempt) scriptFailed(s *scriptError) *Error {
 	}
 	where := "the folder for runners, " + s.folder + ","
 	switch {
-	case s.what == "sudo" || s.what == "doas":
-		return &Error{Code: codeBecome, Message: s.what + " is not installed there", Hint: "install it, or log in as " + a.host.Become.User}
+	case slices.Contains(privilege.Names(), s.what):
+		return a.becomeError(a.becomeRequest().Missing(s.what))
 	case s.what == "home":
 		e.Message = "the account has no home folder to keep the runner in"
 	case s.what == "owner":

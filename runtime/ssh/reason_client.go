@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // sign is what OpenSSH's client says when something is the matter. Its messages are
@@ -85,49 +87,21 @@ func (a *attempt) clientError(text string) *Error {
 		}
 		e := &Error{Code: s.code, Again: s.again, Message: s.message, Hint: cmp.Or(s.hint, a.host.cure(s.code)), Reached: s.code == codeShell}
 		if strings.Contains(s.message, "%s") {
-			e.Message = fmt.Sprintf(s.message, lastLine(found[1]))
+			e.Message = fmt.Sprintf(s.message, privilege.LastLine(found[1]))
 		}
 		return e
 	}
-	return &Error{Code: codeSSH, Message: joined("no connection", lastLine(text)), Hint: a.host.cure(codeSSH)}
+	return &Error{Code: codeSSH, Message: joined("no connection", privilege.LastLine(text)), Hint: a.host.cure(codeSSH)}
 }
 
-// becomeError explains what sudo or doas says of what they do not do.
-func (a *attempt) becomeError(text string) *Error {
-	method, user := a.host.Become.method(), a.host.Become.User
-	login := a.login
-	rule := login + " ALL=(ALL) NOPASSWD: ALL in /etc/sudoers.d/tenet"
-	needs := "it needs the rule "
-	if method == "doas" {
-		rule = "permit nopass " + login + " as " + user + " in /etc/doas.conf"
-	}
-	e := &Error{Code: codeBecome, Reached: true, Hint: needs + rule}
-	secret := "it is the password of " + login + " that is asked for, on all hosts the same; try it there: " + method + " true"
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(text, w) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case has("incorrect password", "Sorry, try again", "Authentication failed", "Authorization failed"):
-		e.Message, e.Hint = fmt.Sprintf("the password of %s is not the right one for %s", login, method), secret
-	case has("password is required", "authentication is required", "Authentication required", "Authorization required"):
-		e.Message = fmt.Sprintf("%s wants a password to let %s become %s", method, login, user)
-		e.Hint += ", or --ask-become-pass"
-	case has("unknown user", "invalid user", "user not found"):
-		e.Message, e.Hint = fmt.Sprintf("there is no account %s to become", user), "name another with become, or create it first: a user part, applied as another account"
-	case has("not in the sudoers", "not allowed to", "may not run sudo", "Operation not permitted", "I'm sorry"):
-		e.Message = fmt.Sprintf("%s does not let %s become %s", method, login, user)
-	case has("must have a tty", "no tty present"):
-		e.terminal = true
-		e.Message, e.Hint = fmt.Sprintf("sudo wants a terminal to let %s become %s", login, user), "it needs the rule Defaults:"+login+" !requiretty in /etc/sudoers.d/tenet"
-	case has("no new privileges", "must be owned by uid 0", "effective uid is not 0", "setuid"):
-		e.Message, e.Hint = joined(method+" cannot work there", lastLine(text)), "a file system mounted nosuid or a container without new privileges keeps it from working: log in as "+user+" instead"
-	default:
-		e.Message = joined(fmt.Sprintf("%s does not let %s become %s", method, login, user), lastLine(text))
-	}
-	return e
+// becomeError is a refusal of sudo or doas.
+func (a *attempt) becomeError(r privilege.Refusal) *Error {
+	return &Error{Code: codeBecome, Reached: true, Message: r.Message, Hint: r.Hint, terminal: r.Kind == privilege.NeedsTerminal}
+}
+
+// becomeRequest is what is refused.
+func (a *attempt) becomeRequest() privilege.Request {
+	r := a.host.Become.request(a.nonce, false)
+	r.Login = a.login
+	return r
 }

@@ -36,7 +36,7 @@ func (h *Host) cure(code string) string {
 	case codeShell:
 		return "the account needs a shell that runs commands (getent passwd; ForceCommand and command= keep it from that); " + fmt.Sprintf("try %s true", byHand)
 	case codeBecome:
-		return "try it there by hand: " + h.Become.method() + " true"
+		return "try it there by hand: " + h.Become.program().ByHand()
 	case codeArch:
 		return "tenet runner build makes runners for other machines"
 	case codeNoSpace:

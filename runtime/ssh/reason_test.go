@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // What OpenSSH says, of versions from 7.4 to 10.
@@ -55,13 +57,13 @@ func TestReasons(t *testing.T) {
 		{codeSSH, false, "no connection", ""},
 	} {
 		a := &attempt{host: Host{Address: "web1"}}
-		text := &stderr{}
+		text := privilege.NewPasswordPrompt(privilege.PromptConfig{})
 		for _, piece := range strings.SplitAfter(test.text, " ") {
 			if _, err := text.Write([]byte(piece)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		e := a.clientError(text.String())
+		e := a.clientError(text.Text())
 		if e.Code != test.code || e.Again != test.again || !strings.Contains(e.Message, test.message) || strings.ContainsAny(e.Message, "\n\r") {
 			t.Errorf("%q: %+v", test.text, e)
 		}
@@ -102,7 +104,7 @@ func TestCures(t *testing.T) {
 	}
 
 	// What scripts and the runner say goes through one place, which sees to it.
-	p := &process{stderr: &stderr{}}
+	p := &process{stderr: privilege.NewPasswordPrompt(privilege.PromptConfig{})}
 	for _, what := range []string{"sudo", "doas", "home", "owner", "noexec", "uname", "size", "write"} {
 		a := &attempt{ctx: t.Context(), host: h, p: p}
 		if e := a.failure(&scriptError{what, "/home/a/.cache"}, nil); e.Hint == "" {
@@ -121,38 +123,6 @@ func TestCures(t *testing.T) {
 		if err := wrong.check(); !errors.As(err, &e) || e.Hint == "" {
 			t.Errorf("%+v: %v", wrong, err)
 		}
-	}
-}
-
-func TestStderrIsBounded(t *testing.T) {
-	s := &stderr{}
-	for range 1000 {
-		if n, err := s.Write([]byte(strings.Repeat("x", 999) + "\n")); n != 1000 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if _, err := s.Write([]byte("end\x1b]0;title\a\xff\u202e")); err != nil {
-		t.Fatal(err)
-	}
-	if text := s.String(); len(text) > 2*maxStderr || lastLine(text) != "end·]0;title·\uFFFD·" {
-		t.Errorf("%q", lastLine(text))
-	}
-	if line := lastLine(strings.Repeat("é", 9999)); len([]rune(line)) != maxLine+1 {
-		t.Errorf("%d", len(line))
-	}
-}
-
-// A prompt may come in pieces.
-func TestPrompt(t *testing.T) {
-	asked := 0
-	s := &stderr{prompt: "<tenet 1 password>", asked: func(times int) { asked = times }}
-	for _, c := range "lecture\n<tenet 1 password>Sorry\n<tenet 2 password><tenet 1 password>" {
-		if _, err := s.Write([]byte(string(c))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if asked != 2 || s.String() != "lecture\nSorry\n<tenet 2 password>" {
-		t.Errorf("%d %q", asked, s.String())
 	}
 }
 

@@ -68,29 +68,20 @@ esac;
 go "$@"
 `
 
-// becomeScript runs another script as another account. Its arguments are the nonce,
-// the script, how to become it, the account, and the script's own. Where a password is
-// to be given, sudo asks for it with a line that holds the nonce.
+// becomeScript runs a command as another account. Its arguments are the nonce, the program
+// that lets become it, the account, of how many words the call of that program consists,
+// and that call with the command behind it: see privilege.Request. Where a password is
+// to be given, it is asked for with a line that holds the nonce.
 //
 // Who asks on a terminal alone is given one by the runner, which the login account has
-// for that in its own cache: see become.Relay. The script runs twice then.
+// for that in its own cache: see privilege.Relay. The call begins with startScript then.
 const becomeScript = `
-n=$1 s=$2 m=$3 a=$4; shift 4;
+n=$1 p=$2 a=$3 k=$4; shift 4;
 l=$(id -un);
-if [ "$l" = "$a" ]; then exec /bin/sh -c "$s" tenet "$@"; fi;
-case $m in doas*) p=doas;; *) p=sudo;; esac;
+if [ "$l" = "$a" ]; then shift "$k"; exec "$@"; fi;
 if command -v "$p" >/dev/null 2>&1; then echo "<tenet $n become $l>"; else echo "<tenet $n fail $p>"; exit 96; fi;
-t=$3 f=$4 q="<tenet $n password>";
-case $m in
-  sudo) exec sudo -n -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
-  sudo-password) exec sudo -S -p "$q" -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
-  sudo-terminal) set -- "$q" sudo -n -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
-  sudo-password-terminal) set -- "$q" sudo -p "$q" -H -u "$a" -- /bin/sh -c "$s" tenet "$@";;
-  doas) exec doas -n -u "$a" /bin/sh -c "$s" tenet "$@";;
-  doas-password-terminal) LC_ALL=C; export LC_ALL; set -- "assword: " doas -u "$a" -- /bin/sh -c "$s" tenet "$@";;
-  *) exit 96;;
-esac;
-exec /bin/sh -c "$s" tenet "$n" "" "$t" "$f" relay "$q" "$@"
+LC_ALL=C; export LC_ALL;
+exec "$@"
 `
 
 // oneLine joins a script's lines.

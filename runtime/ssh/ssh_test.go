@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/internal/often"
-	"github.com/tenetcm/tenet/runtime/become"
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -146,7 +146,7 @@ func relay(args []string) int {
 	if !rightDigest(args[0]) {
 		return exitDamaged
 	}
-	r := become.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	r := privilege.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	status, err := r.Run(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tenet:", err)

@@ -1,4 +1,4 @@
-package become
+package privilege
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package become
+package privilege
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -25,8 +26,7 @@ type Relay struct {
 	Err    *os.File
 }
 
-// maxPassword bounds a line that is to be one.
-const maxPassword = 4 << 10
+var errRefused = errors.New("the password was not taken")
 
 // Run gives the command's exit status. What comes after the password, or after the
 // command's first word where it wants none, is its own. With the end of In or of ctx it
@@ -34,68 +34,68 @@ const maxPassword = 4 << 10
 func (r *Relay) Run(ctx context.Context) (int, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	w := &way{cmd: exec.Command(r.Argv[0], r.Argv[1:]...), prompt: r.Prompt, terminal: true, clear: func() error { return nil }}
-	w.cmd.Stderr = r.Err
-	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	w.known = func() (string, error) {
+	program, _ := Find(filepath.Base(r.Argv[0])) // another one says nothing that is known
+	l := &Launch{Cmd: exec.Command(r.Argv[0], r.Argv[1:]...), Program: program, Prompt: r.Prompt, Terminal: true}
+	l.Cmd.Stderr = r.Err
+	l.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	l.Password = func() (string, error) {
 		password, err := r.password()
 		if err != nil {
 			end(err)
 		}
 		return password, err
 	}
-	p, out, err := w.start()
+	p, err := l.Start()
 	if err != nil {
 		return 0, err
 	}
-	defer p.hangUp()
-	defer context.AfterFunc(ctx, func() { _, _ = p.in.Close(), p.out.Close() })()
-	late := time.AfterFunc(startTime, func() { end(errSlow) })
+	defer p.HangUp()
+	defer context.AfterFunc(ctx, func() { _, _ = p.In.Close(), p.Out.Close() })()
+	late := time.AfterFunc(StartTime, func() { end(ErrSlow) })
 	defer late.Stop()
 	fault.Go(func() {
 		select {
-		case <-p.asked.wrong:
-			end(errPassword)
+		case <-p.Prompt.Refused():
+			end(errRefused)
 		case <-ctx.Done():
 		}
 	})
 
-	p.speaks()
+	p.AwaitOutput()
 	late.Stop()
 	fault.Go(func() {
-		_, _ = io.Copy(p.in, r.In) // that either has ended is all that comes of it
-		p.in.Close()
+		_, _ = io.Copy(p.In, r.In) // that either has ended is all that comes of it
+		p.In.Close()
 	})
-	n, err := io.Copy(r.Out, out)
+	n, err := io.Copy(r.Out, p.Out)
 	if err != nil && context.Cause(ctx) == nil {
 		return 0, err // nobody listens any more
 	}
-	return r.ended(ctx, p, n == 0)
+	return r.result(ctx, p, n == 0)
 }
 
-var errSlow = fmt.Errorf("it did not answer within %s", startTime)
+// ErrSlow is for a command that was launched and says nothing.
+var ErrSlow = fmt.Errorf("it did not answer within %s", StartTime)
 
-// ended is how the command has ended. Where it has said nothing else, what it said on
-// its terminal tells why.
-func (r *Relay) ended(ctx context.Context, p *process, silent bool) (int, error) {
+// result is how the command has ended. Where it has said nothing else, what it said on
+// its terminal tells why. A password that it does not take is told of in the words of the
+// programs, which the other side knows.
+func (r *Relay) result(ctx context.Context, p *Process, silent bool) (int, error) {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errPassword):
-		return 0, errors.New("incorrect password") // in sudo's words, which the other side knows
+	case errors.Is(cause, errRefused) && p.Prompt.Program.kind(p.Prompt.Text()) == Expired:
+		return 0, errors.New("you are required to change your password")
+	case errors.Is(cause, errRefused):
+		return 0, errors.New("incorrect password")
 	case cause != nil:
 		return 0, cause
 	}
-	<-p.ended
+	<-p.Ended
 	if silent {
-		p.slave.Close() // what was said before is read all the same
-		select {
-		case <-p.heard:
-		case <-time.After(time.Second): // somebody else holds the terminal
-		}
-		if said := last(p.asked.rest()); said != "" {
+		if said := p.lastWords(); said != "" {
 			fmt.Fprintln(r.Err, said)
 		}
 	}
-	state := p.cmd.ProcessState
+	state := p.Cmd.ProcessState
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal()), nil
 	}

@@ -1,0 +1,150 @@
+package privilege
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
+
+// Kind is why an account cannot act as another one.
+type Kind int
+
+// The kinds.
+const (
+	Unexplained Kind = iota // nothing that is known is said
+	WrongPassword
+	NeedsPassword // and there is none
+	NeedsTerminal
+	NoAccount  // to act as
+	NotAllowed // by its rules
+	CannotWork // whoever asks
+	Expired    // who asks, or the password
+	Missing    // it is not installed
+)
+
+// Refusal is why an account cannot act as another one, and what helps.
+type Refusal struct {
+	Kind    Kind
+	Message string // one line
+	Hint    string
+}
+
+// kind finds what a program says.
+func (p Program) kind(text string) Kind {
+	for _, s := range p.signs {
+		if slices.ContainsFunc(s.words, func(w string) bool { return strings.Contains(text, w) }) {
+			return s.kind
+		}
+	}
+	return Unexplained
+}
+
+// Refusal explains what the program has said of what it does not do; reason is said
+// where that is nothing.
+func (r Request) Refusal(text, reason string) Refusal {
+	said := LastLine(text)
+	if said == "" {
+		said = LastLine(reason)
+	}
+	return r.refusal(r.Program.kind(text), said)
+}
+
+// PasswordRefusal explains that it does not take the password that it was given.
+func (r Request) PasswordRefusal(text string) Refusal {
+	if r.Program.kind(text) == Expired {
+		return r.refusal(Expired, "")
+	}
+	return r.refusal(WrongPassword, "")
+}
+
+// Missing explains that none of the programs is there.
+func (r Request) Missing(programs ...string) Refusal {
+	names := strings.Join(programs, " or ")
+	if r.Remote {
+		return Refusal{Missing, names + " is not installed there", "install it, or log in as " + r.User}
+	}
+	return Refusal{Missing, fmt.Sprintf("there is no %s on this machine", names),
+		fmt.Sprintf("install it, or let tenet act as root: %s cannot become %s without it", r.Login, r.User)}
+}
+
+// ByHand is what shows by hand whether the program lets the account act as root.
+func (p Program) ByHand() string { return p.Name + " true" }
+
+// Rule is what lets the account become the other one without a password, and where it
+// is written.
+func (r Request) Rule() string { return fmt.Sprintf(r.Program.rule, r.Login, r.User) }
+
+// refusal is the text of a kind; said is the program's own.
+func (r Request) refusal(kind Kind, said string) Refusal {
+	name, login, user := r.Program.Name, r.Login, r.User
+	out := Refusal{kind, fmt.Sprintf("%s does not let %s become %s", name, login, user), "it needs the rule " + r.Rule()}
+	switch kind {
+	case WrongPassword:
+		out.Message = fmt.Sprintf("the password of %s is not the right one for %s", login, name)
+		out.Hint = fmt.Sprintf("it is the password of %s that is asked for; try it by hand: %s", login, r.Program.ByHand())
+		if r.Remote {
+			out.Hint = fmt.Sprintf("it is the password of %s that is asked for, on all hosts the same; try it there: %s", login, r.Program.ByHand())
+		}
+	case NeedsPassword:
+		out.Message = fmt.Sprintf("%s wants a password to let %s become %s", name, login, user)
+		out.Hint += ", or --ask-become-pass"
+	case NeedsTerminal:
+		out.Message = fmt.Sprintf("%s wants a terminal to let %s become %s", name, login, user)
+		out.Hint = "it needs the rule Defaults:" + login + " !requiretty in /etc/sudoers.d/tenet"
+	case NoAccount:
+		out.Message = fmt.Sprintf("there is no account %s to become", user)
+		out.Hint = "name another with become, or create it first: a user part, applied as another account"
+	case CannotWork:
+		there, instead := "here", "run tenet as "+user+", or as root"
+		if r.Remote {
+			there, instead = "there", "log in as "+user+" instead"
+		}
+		out.Message = fmt.Sprintf("%s cannot work %s", name, there) + colon(said)
+		out.Hint = "a file system mounted nosuid or a container without new privileges keeps it from working: " + instead
+	case Expired:
+		out.Message += fmt.Sprintf(": the account %s or its password has expired, or is locked", login)
+		out.Hint = fmt.Sprintf("chage -l %s shows what has expired; log in as %[1]s and set a new password with passwd", login)
+	case Unexplained:
+		out.Message += colon(said)
+	}
+	return out
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// maxLine bounds a line of a message.
+const maxLine = 300
+
+// LastLine is the last line of a text that says something, and not too much of it.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	line := strings.TrimSpace(lines[len(lines)-1])
+	if r := []rune(line); len(r) > maxLine {
+		line = string(r[:maxLine]) + "…"
+	}
+	return line
+}
+
+// Printable keeps what a program says from meaning something to a terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\r':
+			return -1
+		case r == '\t':
+			return ' '
+		case diag.Unsafe(r):
+			return '·'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
