@@ -75,6 +75,7 @@ var imports = []struct {
 	{"runtime/bundle", []string{"runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/planfile", "runtime/wire"}, []string{"*"}},
 	// How one account acts as another, here and on other machines.
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
+	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
 		"runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},

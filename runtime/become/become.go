@@ -140,7 +140,7 @@ func (a *Accounts) Hurry() {
 
 // start starts the account's process, and learns whom it acts as.
 func (one *account) start(ctx context.Context, o Options, u host.User) {
-	one.process, one.machine, one.err = begin(ctx, o, u)
+	one.process, one.machine, one.err = begin(ctx, o.Host, func(terminal bool) (*launch, error) { return o.launch(u, terminal) })
 	one.started.Store(one.err == nil)
 	if one.err == nil && one.machine.hello.UID != u.UID {
 		one.err = &Error{Message: fmt.Sprintf("become: what was started as %s acts as the user %d, which is not its number", u.Name, one.machine.hello.UID)}

@@ -29,13 +29,13 @@ type process struct {
 
 // begin starts the process of an account: on a terminal, where what lets become it says
 // that it wants one.
-func begin(ctx context.Context, o Options, u host.User) (*process, *machine, error) {
+func begin(ctx context.Context, here *host.Local, by func(terminal bool) (*launch, error)) (*process, *machine, error) {
 	for terminal := false; ; terminal = true {
-		l, err := o.launch(u, terminal)
+		l, err := by(terminal)
 		if err != nil {
 			return nil, nil, err
 		}
-		p, m, err := l.connect(ctx, o.Host)
+		p, m, err := l.connect(ctx, here)
 		if e, ok := errors.AsType[*Error](err); ok && e.kind == privilege.NeedsTerminal && !terminal {
 			continue
 		}
@@ -84,6 +84,7 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 			return p, m, nil
 		}
 	case <-p.Prompt.Refused():
+		p.HangUp() // it would wait for another one
 		_ = p.close()
 		return nil, nil, refused(l.request.PasswordRefusal(p.Prompt.Text()))
 	case <-ctx.Done():
@@ -169,6 +170,7 @@ func (p *process) close() error {
 	defer timer.Stop()
 	select {
 	case <-p.Ended:
+		p.Drain()
 		return err
 	case <-timer.C:
 	}

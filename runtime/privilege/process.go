@@ -122,14 +122,16 @@ func (p *Process) HangUp() {
 	}
 }
 
-// lastWords is what the process said on its terminal after the last question. It has ended.
-func (p *Process) lastWords() string {
+// Drain waits until all is heard that the process, which has ended, said on its terminal.
+func (p *Process) Drain() {
+	if p.terminal == nil {
+		return
+	}
 	p.slave.Close() // what was said before is read all the same
 	select {
 	case <-p.silent:
 	case <-time.After(time.Second): // somebody else holds the terminal
 	}
-	return LastLine(p.Prompt.Rest())
 }
 
 // endReader tells when nothing comes any more.

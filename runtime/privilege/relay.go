@@ -91,7 +91,8 @@ func (r *Relay) result(ctx context.Context, p *Process, silent bool) (int, error
 	}
 	<-p.Ended
 	if silent {
-		if said := p.lastWords(); said != "" {
+		p.Drain()
+		if said := LastLine(p.Prompt.Rest()); said != "" {
 			fmt.Fprintln(r.Err, said)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // openTerminal makes a terminal, for a program that takes a password from nothing else.
 // It does not show what is typed.
 func openTerminal() (master, slave *os.File, err error) {
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0) // so that closing it ends reading
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,11 +1,13 @@
 package ssh
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/tenetcm/tenet/runtime/privilege/privilegetest"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -167,45 +169,27 @@ func TestRelayIsAnnouncedOnce(t *testing.T) {
 	w.fails(t)
 }
 
-// sudo that wants a terminal gets one.
-func TestSudoOnTerminal(t *testing.T) {
+// The dialogue with sudo and doas of a connection.
+func TestPrivilege(t *testing.T) {
 	t.Parallel()
-	const wants = "[ -t 0 ] || ( : < /dev/tty ) 2>/dev/null || { echo \"sudo: sorry, you must have a tty to run sudo\" >&2; exit 1; }\n"
-	w := becoming(t, "", "right", wants+strings.NewReplacer("read -r given", "read -r given < /dev/tty", `printf %s "$prompt" >&2`, `printf %s "$prompt" > /dev/tty`).Replace(sudo))
-	w.dial(t, wire.Opening{})
-	w = becoming(t, "", "", wants+`[ "$1 $2 $3 $4 $5" = "-n -H -u root --" ] || exit 9; shift 5; exec "$@"`)
-	w.dial(t, wire.Opening{})
-}
-
-// A wrong password is given once: more would lock the account.
-func TestWrongPassword(t *testing.T) {
-	w := becoming(t, "", "wrong", sudo)
-	e := w.fails(t)
-	if e.Code != codeBecome || e.Message != "the password of deploy is not the right one for sudo" || !e.Reached || !strings.Contains(e.Hint, "the password of deploy") {
-		t.Errorf("%+v", e)
-	}
-	if asked, err := os.ReadFile(filepath.Join(w.home, "asked")); err != nil || string(asked) != "wrong\n" {
-		t.Errorf("%q %v", asked, err)
-	}
-}
-
-func TestBecomeRefused(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ method, script, message, hint string }{
-		{"sudo", "echo sudo: a password is required >&2; exit 1", "sudo wants a password to let deploy become root", "deploy ALL=(root) NOPASSWD: ALL in /etc/sudoers.d/tenet, or --ask-become-pass"},
-		{"sudo", "echo sudo: Ein Passwort ist notwendig >&2; exit 1", "sudo does not let deploy become root: sudo: Ein Passwort ist notwendig", "NOPASSWD"},
-		{"sudo", "echo deploy is not in the sudoers file. >&2; exit 1", "sudo does not let deploy become root", "NOPASSWD"},
-		{"sudo", "echo sudo: sorry, you must have a tty to run sudo >&2; exit 1", "wants a terminal", "Defaults:deploy !requiretty"},
-		{"sudo", "echo sudo: unknown user root >&2; exit 1", "no account root", "create it first"},
-		{"sudo", "echo sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set >&2; exit 1", "cannot work there", "log in as root instead"},
-		{"doas", "echo doas: Operation not permitted >&2; exit 1", "doas does not let deploy become root", "permit nopass deploy as root in /etc/doas.conf"},
-		{"doas", "echo doas: Authentication required >&2; exit 1", "doas wants a password", "permit nopass"},
-	} {
-		e := becoming(t, test.method, "", test.script).fails(t)
-		if e.Code != codeBecome || !strings.Contains(e.Message, test.message) || !strings.Contains(e.Hint, test.hint) || !e.Reached {
-			t.Errorf("%s: %+v", test.script, e)
+	privilegetest.Run(t, "deploy", func(t *testing.T, a privilegetest.Attempt) privilegetest.Outcome {
+		w := becoming(t, a.Program, a.Password, a.Script)
+		conn, _, err := w.Dial(t.Context(), w.host, wire.Opening{})
+		if err == nil {
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+			return privilegetest.Outcome{Started: true}
 		}
-	}
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Code != codeBecome || !e.Reached {
+			t.Errorf("%+v", err)
+		}
+		return privilegetest.Outcome{Message: err.Error(), Hint: e.Hint}
+	})
+}
+
+func TestBecomeByWhatIsNotThere(t *testing.T) {
 	w := becoming(t, "sudo", "", "")
 	w.host.Options = append([]string{"Path=" + w.bin + ":" + only(t, "sh")}, w.host.Options...)
 	if e := w.fails(t); e.Code != codeBecome || e.Message != "sudo is not installed there" {

@@ -101,10 +101,11 @@ func TestBecomeBySudo(t *testing.T) {
 	for name, c := range map[string]struct{ rule, password string }{
 		"without a password": {"deploy ALL=(ALL) NOPASSWD: ALL", ""},
 		"with a password":    {"deploy ALL=(ALL) ALL", accountPassword},
+		"on a terminal":      {"Defaults requiretty\ndeploy ALL=(ALL) ALL", accountPassword},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := becomes(t)
-			m.shell("echo '" + c.rule + "' > /etc/sudoers.d/lab && chmod 440 /etc/sudoers.d/lab")
+			m.shell("printf '%b\\n' '" + c.rule + "' > /etc/sudoers.d/lab && chmod 440 /etc/sudoers.d/lab")
 			m.became(m.by("deploy", rootAndAlice, c.password), c.password)
 			again := m.by("deploy", rootAndAlice, c.password)
 			if again.status != 0 || len(again.changed()) != 1 {
@@ -138,6 +139,10 @@ func TestBecomeRefused(t *testing.T) {
 	m.shell("echo 'deploy ALL=(ALL) ALL' > /etc/sudoers.d/lab && chmod 440 /etc/sudoers.d/lab")
 	refused(m.by("deploy", site, ""), "wants a password", "--ask-become-pass")
 	refused(m.by("deploy", site, "wrong"), "the password of deploy is not the right one for sudo")
+	m.shell("chage -d 0 deploy")
+	refused(m.by("deploy", site, accountPassword), "the account deploy or its password has expired", "chage -l deploy")
+	m.shell("dpkg -i /opt/parcels/opendoas_*.deb && echo 'permit deploy' > /etc/doas.conf && chmod 600 /etc/doas.conf")
+	refused(m.by("deploy", site, accountPassword, "--become-method", "doas"), "the account deploy or its password has expired", "chage -l deploy")
 }
 
 // With doas, which takes a password from a terminal only.
