@@ -2,7 +2,6 @@ package knownhost
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha1"
 	"encoding/base64"
 	"slices"
@@ -40,7 +39,8 @@ const hashMark = "|1|"
 func (e entry) hashed() bool { return strings.HasPrefix(e.list, hashMark) }
 
 // knows reports whether the line is about a host: it stands there as it is, or its
-// HMAC does, with the salt as the key.
+// HMAC-SHA1 does, with the salt as the key. The package knownhosts, which makes such
+// names, compares them with a connection's address alone.
 func (e entry) knows(name string) bool {
 	if !e.hashed() {
 		return slices.Contains(e.names, name)
@@ -57,20 +57,7 @@ func (e entry) knows(name string) bool {
 	if err != nil {
 		return false
 	}
-	return hmac.Equal(digest(key, name), want)
-}
-
-// digest is what stands for a name, by HMAC-SHA1 as ssh has it.
-func digest(salt []byte, name string) []byte {
-	mac := hmac.New(sha1.New, salt)
+	mac := hmac.New(sha1.New, key)
 	mac.Write([]byte(name))
-	return mac.Sum(nil)
-}
-
-// hashed gives what stands for a name in a line of its own, with a new salt.
-func hashed(name string) string {
-	salt := make([]byte, sha1.Size)
-	rand.Read(salt)
-	encode := base64.StdEncoding.EncodeToString
-	return hashMark + encode(salt) + "|" + encode(digest(salt, name))
+	return hmac.Equal(mac.Sum(nil), want)
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/crypto/ssh/knownhosts"
+
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/home"
 	"github.com/tenetcm/tenet/modules/internal/lines"
@@ -218,7 +220,7 @@ func write(ctx context.Context, h host.Host, _ *KnownHost, want KnownHost) error
 		if len(known) == 0 {
 			name := want.Host
 			if want.Hashed != nil && *want.Hashed {
-				name = hashed(name)
+				name = knownhosts.HashHostname(name)
 			}
 			t = t.Insert(len(t), name+" "+key)
 		}

@@ -11,6 +11,10 @@ const (
 	ed25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJGaDKCEuqem8pbzUlITp2rGeMIFwXHm/tjYTy6Eff63"
 	ecdsa   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBGEkrs/P3Q102ybGVDYrxvrAqTVozR1OeXlRoYhuqoGot09jwNEun2TgUdXfRtUlwZxtO6G4q+7iftOJdGhDNj0="
 	rsa     = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQDJorexON8uaABra14aKjUmISkErTNOeq+/wgejdO31s8HZMUdfbIuJh4qLUreZz/Jf1ev3TluAUEzsvmYKs7XCW6ALZTtACCdCqjLejXv/9EVdlkTivFdasz3NPs2ZktUmkUThNih6YKR4PuivcntyEsz+3TqKsUqb6XhkS+eSls7D9YUUsXTXdOPluoLY/AGeZhsM674Y8iRmlruxs/pjKe9uXIW8+BqKmTQWLNOZNTm30t0pnVvAWpZKVV96N+73UF1iDH+/U9P0RAJ+JFIh/Kl+dlAJ0z99Ukif8lTIJ+rOqFyX6QTnL0IG9boC377mVYvYbKafRhplTA8RFJFN"
+
+	// What OpenSSH does not take: 520 bits, and a point beside the curve.
+	shortRSA = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAQgCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACQ=="
+	offCurve = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBGEkrs/P3Q102ybGVDYrxvrAqTVozR1OeXlRoYhuqoGot09jwNEun2TgUdXfRtUlwZxtO6G4q+7iftOJdGhDNjw="
 )
 
 func TestParse(t *testing.T) {
@@ -34,6 +38,8 @@ func TestParse(t *testing.T) {
 		"ssh-ed25519 not_base64":                "no base64",
 		ed25519[:len(ed25519)-4]:                "not whole",
 		ed25519 + "AAAA":                        "not whole",
+		shortRSA:                                "520 bits",
+		offCurve:                                "not whole",
 		"ssh-rsa " + strings.Fields(ed25519)[1]: "another type within",
 	} {
 		if k, err := sshkey.Parse(line); err == nil || !strings.Contains(err.Error(), want) {
