@@ -76,10 +76,13 @@ func TestMounted(t *testing.T) {
 	text := "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n" +
 		"30 22 0:25 / /mnt/a\\040b rw,nosuid,nodev shared:9 master:2 - tmpfs none rw,size=65536k\n" +
 		"31 22 254:0 /srv/data /var/www ro,relatime - ext4 /dev/root rw\n" +
-		"32 31 0:9 /x /var/www rw - fuse.sshfs h:/\\043x rw\nbroken\n"
-	list := parseMounted(text)
-	if len(list) != 4 {
-		t.Fatalf("%+v", list)
+		"32 31 0:9 /x /var/www rw - fuse.sshfs h:/\\043x rw\n"
+	list, err := parseMounted(strings.NewReader(text))
+	if err != nil || len(list) != 4 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if broken, err := parseMounted(strings.NewReader(text + "broken\n")); err == nil {
+		t.Errorf("a line is left out: %+v", broken)
 	}
 	if m := At(list, "/mnt/a b"); m == nil || m.Source != "none" || !slices.Equal(m.Options, []string{"rw", "size=65536k"}) {
 		t.Errorf("%+v", m)
@@ -93,8 +96,8 @@ func TestMounted(t *testing.T) {
 		}
 	}
 	for _, m := range list {
-		if again := parseMounted(m.String() + "\n"); len(again) != 1 || again[0].String() != m.String() {
-			t.Errorf("%q became %v", m, again)
+		if again, err := parseMounted(strings.NewReader(m.String() + "\n")); err != nil || len(again) != 1 || again[0].String() != m.String() {
+			t.Errorf("%q became %v, %v", m, again, err)
 		}
 	}
 }
@@ -104,9 +107,13 @@ func FuzzMounted(f *testing.F) {
 	f.Add("22 1 254:0 / /a\\040b rw,relatime shared:1 - ext4 /dev/root rw\n")
 	f.Add("1 2 3 4 5 6 - - - -\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, m := range parseMounted(text) {
-			again := parseMounted(m.String() + "\n")
-			if len(again) != 1 || again[0].Path != m.Path || again[0].Source != m.Source {
+		list, err := parseMounted(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, m := range list {
+			again, err := parseMounted(strings.NewReader(m.String() + "\n"))
+			if err != nil || len(again) != 1 || again[0].Path != m.Path || again[0].Source != m.Source {
 				t.Errorf("%q became %q", m, again)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/moby/sys/mountinfo"
+
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -29,27 +31,23 @@ func ReadMounted(h host.Reader) ([]Mounted, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	return parseMounted(string(data)), nil
+	list, err := parseMounted(f)
+	return list, errors.Join(err, f.Close())
 }
 
-func parseMounted(text string) []Mounted {
-	var out []Mounted
-	for line := range strings.Lines(text) {
-		before, after, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
-		head, tail := strings.Split(before, " "), strings.Split(after, " ")
-		if !ok || len(head) < 6 || len(tail) < 3 {
-			continue
-		}
-		out = append(out, Mounted{
-			Device: head[2], Root: Unescape(head[3]), Path: Unescape(head[4]), Flags: strings.Split(head[5], ","),
-			Type: tail[0], Source: Unescape(tail[1]), Options: strings.Split(Unescape(tail[2]), ","),
-		})
+func parseMounted(in io.Reader) ([]Mounted, error) {
+	list, err := mountinfo.GetMountsFromReader(in, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", MountInfo, err)
 	}
-	return out
+	out := make([]Mounted, len(list))
+	for i, m := range list {
+		out[i] = Mounted{
+			Device: fmt.Sprintf("%d:%d", m.Major, m.Minor), Root: m.Root, Path: m.Mountpoint, Flags: strings.Split(m.Options, ","),
+			Type: m.FSType, Source: m.Source, Options: strings.Split(Unescape(m.VFSOptions), ","),
+		}
+	}
+	return out, nil
 }
 
 // String is the line as the kernel writes it, as far as Mounted knows it.
@@ -58,9 +56,9 @@ func (m Mounted) String() string {
 		strings.Join(m.Flags, ","), escapeKernel(m.Type), escapeKernel(m.Source), escapeKernel(strings.Join(m.Options, ",")))
 }
 
-// escapeKernel escapes what the kernel does there: "#" besides.
+// escapeKernel escapes what the kernel does there.
 func escapeKernel(field string) string {
-	return strings.ReplaceAll(Escape(field), "#", `\043`)
+	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`, "#", `\043`).Replace(field)
 }
 
 // At gives what is mounted on a path last, and so is seen there; nil: nothing.
