@@ -10,6 +10,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -120,12 +121,13 @@ func (m *masker) text(s string) string {
 	return m.forms.torn(m.forms.mask(s))
 }
 
-// error makes one line of the text of an error, without secrets. Its causes stay what they are.
+// error makes one line of the text of an error, without secrets, that somebody can read. Its
+// causes stay what they are.
 func (m *masker) error(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := journal.Line(m.text(err.Error())); text != err.Error() {
+	if text := diag.Bounded(journal.Line(m.text(err.Error()))); text != err.Error() {
 		return &maskedError{text, err}
 	}
 	return err

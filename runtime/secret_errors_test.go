@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -108,6 +109,16 @@ func TestErrorOfTheRunShowsNoSecret(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// However much the error of a run quotes, it can be read.
+func TestErrorOfTheRunIsBounded(t *testing.T) {
+	h := &unsyncable{host.NewMemory(), errors.New(strings.Repeat("x", 1<<20))}
+	run := compile(t, modules.Standard(), "file \"/a\" {}\n").Run
+	said, err := applyRecorded(t, run, runtime.Options{Host: h, Registry: modules.Standard()})
+	if err == nil || len(err.Error()) > diag.MaxText || strings.Contains(said, strings.Repeat("x", diag.MaxText)) {
+		t.Errorf("it says %d bytes", len(said))
 	}
 }
 
