@@ -224,6 +224,34 @@ func TestFaultOfAGuard(t *testing.T) {
 	o.want(t, map[string]string{`file["/other"]`: "changed create"})
 }
 
+// unlooked is a host that panics where it looks at /panics.
+type unlooked struct{ host.Host }
+
+func (h unlooked) Lstat(path string) (host.Info, error) {
+	if path == "/panics" {
+		panic("no look")
+	}
+	return h.Host.Lstat(path)
+}
+
+// A plan shows the panic of a guard also where another one likely skips the part before.
+func TestFaultOfAGuardInAPlan(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	const site = `
+	command "before" {
+	  argv = ["before"]
+	}
+	file "/guarded" {
+	  require = [command.before]
+	  only_if { exists = "/nothing" }
+	  unless { exists = "/panics" }
+	}
+	`
+	o := plan(t, host.NewMemory(), site)
+	o.want(t, map[string]string{`file["/guarded"]`: "skipped maybe (skipped as things are, only_if: /nothing is missing; after command.before, whose effects cannot be foreseen)"})
+	isFault(t, plan(t, unlooked{host.NewMemory()}, site), `file["/guarded"]`, ": no look")
+}
+
 // A panic outside of any part stops the run: its error tells, and nothing more is begun.
 func TestFaultOfTheEngine(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
