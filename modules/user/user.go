@@ -44,7 +44,7 @@ const doc = `A user account, in the host's own files.
 
 What is not given is not managed; a new user gets what useradd chooses. Groups and the login shell must be there before: declare the parts that bring them first, such as a group or a package. An earlier user part is known to what follows in the same plan, so that owner = "deploy" is certain.
 
-A home directory that is there already stays as it is. If it belongs to a number that is nobody's, as after its account was removed, a new user without a uid gets that number. One that belongs to somebody else in another way, so that its user could not log in by a key, is an error for a new user and as a new home; of the home that a user has it is told. Nothing in it is given away unasked.
+A home directory that is there already stays as it is. If it belongs to a number that is nobody's, as after its account was removed, a new user without a uid gets that number. One that belongs to somebody else in another way, so that its user could not log in by a key, is an error for a new user and as a new home. Where it is the home that an existing user keeps, plan and apply say so in a note, and go on. Nothing in it is given away unasked.
 
 Absent removes the account, and with it the user's own group. The home directory stays. While programs of the user run, that fails, and so does another number or the move of the home; the message names them.`
 
