@@ -88,7 +88,7 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 			}
 			to := s.sshHost(h, password)
 			if m.Via = via(slices.Concat(s.globals.SSHOption, to.Options)); m.Via == "" {
-				unsaid = append(unsaid, func() { m.Via = client.Via(ctx, to) })
+				unsaid = append(unsaid, func() { m.Via = client.JumpHosts(ctx, to) })
 			}
 			m.Dial = func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 				return client.Dial(ctx, to, o)
@@ -99,7 +99,7 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 		list = append(list, m)
 	}
 	// Where so few are reached, it does not matter.
-	if len(unsaid) > fleet.Handshakes && ssh.Jumps(s.getenv("HOME")) {
+	if len(unsaid) > fleet.Handshakes && ssh.HasJumpHosts(s.getenv("HOME")) {
 		each(unsaid)
 	}
 	return list, nil

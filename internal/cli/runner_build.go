@@ -42,7 +42,7 @@ type builtRunner struct {
 // Run builds the runners, one after the other. What nobody would use is refused before.
 func (cmd *runnerBuildCmd) Run(ctx runContext, s *client) error {
 	for _, arch := range cmd.Arch {
-		if !ssh.Known(cmd.OS, arch) {
+		if !ssh.IsPlatform(cmd.OS, arch) {
 			return usage("tenet runner build --help lists the architectures", "hosts of %s %s are not known", cmd.OS, arch)
 		}
 	}

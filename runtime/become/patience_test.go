@@ -44,7 +44,7 @@ func watch(t *testing.T, args ...string) *watched {
 		if err := p.close(); err != nil {
 			t.Error(err)
 		}
-		<-p.Ended
+		<-p.Done
 	})
 	return w
 }
@@ -68,7 +68,7 @@ func TestCloseAfterNonsense(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Error(err)
 	}
-	<-p.Ended
+	<-p.Done
 	if _, err := os.Stat(ended); err != nil {
 		t.Error(err)
 	}
@@ -147,7 +147,7 @@ func TestStopped(t *testing.T) {
 			if _, again := w.Lstat("/"); again == nil || again.Error() != err.Error() {
 				t.Errorf("asked again: %v", again)
 			}
-			<-w.process.Ended
+			<-w.process.Done
 			if status := w.process.Cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
 				t.Errorf("it ended with %v", status)
 			}
@@ -176,7 +176,7 @@ func TestStoppedForGood(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil { // it finds that nobody is there
 		t.Fatal(err)
 	}
-	<-w.process.Ended
+	<-w.process.Done
 }
 
 // A process that says that it is there, and does nothing, does not hold who has no time

@@ -106,7 +106,7 @@ func TestStoppedByRoot(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	<-process.Ended
+	<-process.Done
 	if left := h.Abandoned(run.(*machine).run, "part"); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}

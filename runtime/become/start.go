@@ -83,7 +83,7 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 			p.watch(m, every.C, every.Stop)
 			return p, m, nil
 		}
-	case <-p.Prompt.Refused():
+	case <-p.Prompt.Rejection():
 		p.HangUp() // it would wait for another one
 		_ = p.close()
 		return nil, nil, refused(l.request.PasswordRefusal(p.Prompt.Text()))
@@ -100,10 +100,10 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 // reason says why there was no hello, if nothing was printed.
 func reason(err error, p *process) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return privilege.ErrSlow.Error()
+		return privilege.ErrTimeout.Error()
 	}
 	select {
-	case <-p.Ended:
+	case <-p.Done:
 		if p.Err != nil {
 			return p.Err.Error()
 		}
@@ -127,7 +127,7 @@ func (p *process) watch(m *machine, every <-chan time.Time, stop func()) {
 func (p *process) giveUp() {
 	p.givenUp = true
 	select {
-	case <-p.Ended:
+	case <-p.Done:
 	default: // the error would be that it belongs to another account, or that it has ended
 		_ = syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL)
 	}
@@ -169,7 +169,7 @@ func (p *process) close() error {
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
 	select {
-	case <-p.Ended:
+	case <-p.Done:
 		p.Drain()
 		return err
 	case <-timer.C:

@@ -31,18 +31,18 @@ type Process struct {
 	In     io.WriteCloser
 	Out    io.ReadCloser // to be read to its end, else the process is not waited for
 	Prompt *PasswordPrompt
-	Ended  chan struct{} // closed once it has ended
+	Done   chan struct{} // closed once it has ended
 	Err    error         // how, from then on
 
-	input    *PollReader // of Out
-	terminal *os.File    // its own, if it has one
-	slave    *os.File    // the terminal's other end: while nobody holds that, nothing can be read
-	silent   chan struct{}
+	input       *PollReader // of Out
+	terminal    *os.File    // its own, if it has one
+	slave       *os.File    // the terminal's other end: while nobody holds that, nothing can be read
+	terminalEnd chan struct{}
 }
 
 // Start starts the command.
 func (l *Launch) Start() (*Process, error) {
-	p := &Process{Cmd: l.Cmd, Ended: make(chan struct{})}
+	p := &Process{Cmd: l.Cmd, Done: make(chan struct{})}
 	in, err := l.Cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func (p *Process) follow(out io.ReadCloser) {
 		}
 	}
 	if p.terminal != nil {
-		p.silent = make(chan struct{})
+		p.terminalEnd = make(chan struct{})
 		fault.Go(func() {
-			defer close(p.silent)
+			defer close(p.terminalEnd)
 			_, _ = io.Copy(p.Prompt, p.terminal) // the end is an error: nobody has the other end
 		})
 	}
@@ -102,7 +102,7 @@ func (p *Process) follow(out io.ReadCloser) {
 	fault.Go(func() {
 		<-reader.end
 		p.Err = p.Cmd.Wait()
-		close(p.Ended)
+		close(p.Done)
 	})
 }
 
@@ -129,7 +129,7 @@ func (p *Process) Drain() {
 	}
 	p.slave.Close() // what was said before is read all the same
 	select {
-	case <-p.silent:
+	case <-p.terminalEnd:
 	case <-time.After(time.Second): // somebody else holds the terminal
 	}
 }

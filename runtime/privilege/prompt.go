@@ -18,18 +18,18 @@ const maxText = 8 << 10
 // for it: once, so that it never goes to anybody else. It keeps the end of what is said.
 type PasswordPrompt struct {
 	PromptConfig
-	refused chan struct{}
-	stop    context.CancelFunc
-	ctx     context.Context
-	answers fault.Group   // that are on their way
-	last    chan struct{} // closed once the last of them has been given; they come in turn
+	rejection  chan struct{}
+	stop       context.CancelFunc
+	ctx        context.Context
+	answers    fault.Group   // that are on their way
+	lastAnswer chan struct{} // closed once the last of them has been given; they come in turn
 
-	mu       sync.Mutex
-	text     []byte
-	since    int // how much of it precedes the last question's end
-	times    int // how often it was asked for
-	stopped  bool
-	password string // that was given
+	mu          sync.Mutex
+	text        []byte
+	promptEnd   int // how much of it precedes the last question's end
+	promptCount int // how often it was asked for
+	stopped     bool
+	password    string // that was given
 }
 
 // PromptConfig says how a password is asked for and given.
@@ -45,14 +45,14 @@ type PromptConfig struct {
 
 // NewPasswordPrompt listens to a program.
 func NewPasswordPrompt(c PromptConfig) *PasswordPrompt {
-	p := &PasswordPrompt{PromptConfig: c, refused: make(chan struct{})}
+	p := &PasswordPrompt{PromptConfig: c, rejection: make(chan struct{})}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
 
-// Refused is closed when the program does not take the password: it asks for it again, or
+// Rejection is closed when the program does not take the password: it asks for it again, or
 // for another one.
-func (p *PasswordPrompt) Refused() <-chan struct{} { return p.refused }
+func (p *PasswordPrompt) Rejection() <-chan struct{} { return p.rejection }
 
 // Write takes what is said.
 func (p *PasswordPrompt) Write(data []byte) (int, error) {
@@ -60,26 +60,26 @@ func (p *PasswordPrompt) Write(data []byte) (int, error) {
 	defer p.mu.Unlock()
 	p.text = append(p.text, data...)
 	for p.Prompt != "" {
-		at := bytes.Index(p.text[p.since:], []byte(p.Prompt))
+		at := bytes.Index(p.text[p.promptEnd:], []byte(p.Prompt))
 		if at < 0 {
 			break
 		}
-		p.since += at + len(p.Prompt)
-		p.times++
-		switch p.times {
+		p.promptEnd += at + len(p.Prompt)
+		p.promptCount++
+		switch p.promptCount {
 		case 1:
 			p.answer(p.give)
 		case 2:
-			p.answer(p.refuse)
+			p.answer(p.reject)
 		}
 	}
 	// It would go on asking for a new one, in words that nobody waits for.
-	if p.times == 1 && p.Program.kind(string(p.text[p.since:])) == Expired {
-		p.times++
-		p.answer(p.refuse)
+	if p.promptCount == 1 && p.Program.kind(string(p.text[p.promptEnd:])) == Expired {
+		p.promptCount++
+		p.answer(p.reject)
 	}
 	if more := len(p.text) - maxText; more > 0 {
-		p.text, p.since = append(p.text[:0], p.text[more:]...), max(p.since-more, 0)
+		p.text, p.promptEnd = append(p.text[:0], p.text[more:]...), max(p.promptEnd-more, 0)
 	}
 	return len(data), nil
 }
@@ -89,8 +89,8 @@ func (p *PasswordPrompt) answer(by func()) {
 	if p.stopped {
 		return
 	}
-	before, given := p.last, make(chan struct{})
-	p.last = given
+	before, given := p.lastAnswer, make(chan struct{})
+	p.lastAnswer = given
 	p.answers.Go(func() {
 		defer close(given)
 		if before != nil {
@@ -116,12 +116,12 @@ func (p *PasswordPrompt) give() {
 	}
 }
 
-func (p *PasswordPrompt) refuse() {
+func (p *PasswordPrompt) reject() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.stopped {
 		p.stopped = true
-		close(p.refused)
+		close(p.rejection)
 	}
 }
 
@@ -150,7 +150,7 @@ func (p *PasswordPrompt) Text() string {
 func (p *PasswordPrompt) Rest() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.clean(string(p.text[p.since:]))
+	return p.clean(string(p.text[p.promptEnd:]))
 }
 
 // clean takes the password out of a text. The lock is held.

@@ -36,7 +36,7 @@ func (p *PasswordPrompt) say(texts ...string) {
 
 func (p *PasswordPrompt) isRefused() bool {
 	select {
-	case <-p.Refused():
+	case <-p.Rejection():
 		return true
 	default:
 		return false
@@ -154,7 +154,7 @@ func TestAskedBehindAWord(t *testing.T) {
 	if said, err := io.ReadAll(p.Out); err != nil || string(said) != "hello\n" || len(asked) > 0 {
 		t.Errorf("it says %q, %v", said, err)
 	}
-	<-p.Ended
+	<-p.Done
 }
 
 func (p *PasswordPrompt) all() string {

@@ -69,8 +69,8 @@ func (r Request) Missing(programs ...string) Refusal {
 		fmt.Sprintf("install it, or let tenet act as root: %s cannot become %s without it", r.Login, r.User)}
 }
 
-// ByHand is what shows by hand whether the program lets the account act as root.
-func (p Program) ByHand() string { return p.Name + " true" }
+// TestCommand is what shows by hand whether the program lets the account act as root.
+func (p Program) TestCommand() string { return p.Name + " true" }
 
 // Rule is what lets the account become the other one without a password, and where it
 // is written.
@@ -83,9 +83,9 @@ func (r Request) refusal(kind Kind, said string) Refusal {
 	switch kind {
 	case WrongPassword:
 		out.Message = fmt.Sprintf("the password of %s is not the right one for %s", login, name)
-		out.Hint = fmt.Sprintf("it is the password of %s that is asked for; try it by hand: %s", login, r.Program.ByHand())
+		out.Hint = fmt.Sprintf("it is the password of %s that is asked for; try it by hand: %s", login, r.Program.TestCommand())
 		if r.Remote {
-			out.Hint = fmt.Sprintf("it is the password of %s that is asked for, on all hosts the same; try it there: %s", login, r.Program.ByHand())
+			out.Hint = fmt.Sprintf("it is the password of %s that is asked for, on all hosts the same; try it there: %s", login, r.Program.TestCommand())
 		}
 	case NeedsPassword:
 		out.Message = fmt.Sprintf("%s wants a password to let %s become %s", name, login, user)
@@ -101,18 +101,18 @@ func (r Request) refusal(kind Kind, said string) Refusal {
 		if r.Remote {
 			there, instead = "there", "log in as "+user+" instead"
 		}
-		out.Message = fmt.Sprintf("%s cannot work %s", name, there) + colon(said)
+		out.Message = fmt.Sprintf("%s cannot work %s", name, there) + afterColon(said)
 		out.Hint = "a file system mounted nosuid or a container without new privileges keeps it from working: " + instead
 	case Expired:
 		out.Message += fmt.Sprintf(": the account %s or its password has expired, or is locked", login)
 		out.Hint = fmt.Sprintf("chage -l %s shows what has expired; log in as %[1]s and set a new password with passwd", login)
 	case Unexplained:
-		out.Message += colon(said)
+		out.Message += afterColon(said)
 	}
 	return out
 }
 
-func colon(text string) string {
+func afterColon(text string) string {
 	if text == "" {
 		return ""
 	}

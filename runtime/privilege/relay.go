@@ -26,7 +26,7 @@ type Relay struct {
 	Err    *os.File
 }
 
-var errRefused = errors.New("the password was not taken")
+var errRejected = errors.New("the password was not taken")
 
 // Run gives the command's exit status. What comes after the password, or after the
 // command's first word where it wants none, is its own. With the end of In or of ctx it
@@ -51,12 +51,12 @@ func (r *Relay) Run(ctx context.Context) (int, error) {
 	}
 	defer p.HangUp()
 	defer context.AfterFunc(ctx, func() { _, _ = p.In.Close(), p.Out.Close() })()
-	late := time.AfterFunc(StartTime, func() { end(ErrSlow) })
+	late := time.AfterFunc(StartTime, func() { end(ErrTimeout) })
 	defer late.Stop()
 	fault.Go(func() {
 		select {
-		case <-p.Prompt.Refused():
-			end(errRefused)
+		case <-p.Prompt.Rejection():
+			end(errRejected)
 		case <-ctx.Done():
 		}
 	})
@@ -74,22 +74,22 @@ func (r *Relay) Run(ctx context.Context) (int, error) {
 	return r.result(ctx, p, n == 0)
 }
 
-// ErrSlow is for a command that was launched and says nothing.
-var ErrSlow = fmt.Errorf("it did not answer within %s", StartTime)
+// ErrTimeout is for a command that was launched and says nothing.
+var ErrTimeout = fmt.Errorf("it did not answer within %s", StartTime)
 
 // result is how the command has ended. Where it has said nothing else, what it said on
 // its terminal tells why. A password that it does not take is told of in the words of the
 // programs, which the other side knows.
 func (r *Relay) result(ctx context.Context, p *Process, silent bool) (int, error) {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errRefused) && p.Prompt.Program.kind(p.Prompt.Text()) == Expired:
+	case errors.Is(cause, errRejected) && p.Prompt.Program.kind(p.Prompt.Text()) == Expired:
 		return 0, errors.New("you are required to change your password")
-	case errors.Is(cause, errRefused):
+	case errors.Is(cause, errRejected):
 		return 0, errors.New("incorrect password")
 	case cause != nil:
 		return 0, cause
 	}
-	<-p.Ended
+	<-p.Done
 	if silent {
 		p.Drain()
 		if said := LastLine(p.Prompt.Rest()); said != "" {

@@ -31,18 +31,18 @@ var (
 	errAnswer = errors.New("an answer cannot be read")
 )
 
-// listen reads until a script's next line, and passes over what else is printed
+// readAnswer reads until a script's next line, and passes over what else is printed
 // before. It also gives that, for an error message, where there is no answer.
-func listen(in *bufio.Reader, nonce string) (answer, string, error) {
+func readAnswer(in *bufio.Reader, nonce string) (answer, string, error) {
 	mark := "<tenet " + nonce + " "
-	noise, err := before(in, mark, maxNoise)
+	noise, err := readUntil(in, mark, maxNoise)
 	if errors.Is(err, errAnswer) {
 		err = errNoise
 	}
 	if err != nil {
 		return answer{}, noise, err
 	}
-	text, err := before(in, ">\n", maxAnswer)
+	text, err := readUntil(in, ">\n", maxAnswer)
 	if err != nil {
 		return answer{}, noise, err
 	}
@@ -50,8 +50,8 @@ func listen(in *bufio.Reader, nonce string) (answer, string, error) {
 	return answer{word, rest}, noise, nil
 }
 
-// before reads until mark, and gives what came before it.
-func before(in io.ByteReader, mark string, limit int) (string, error) {
+// readUntil reads until mark, and gives what came before it.
+func readUntil(in io.ByteReader, mark string, limit int) (string, error) {
 	var text []byte
 	for {
 		c, err := in.ReadByte()

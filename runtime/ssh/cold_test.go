@@ -130,7 +130,7 @@ func TestFolderForRunners(t *testing.T) {
 		}
 		w.tool(t, test.tool, test.script)
 		e := w.fails(t)
-		if e.Code != test.code || !strings.Contains(e.Message, test.message) || !e.Reached || e.Again {
+		if e.Code != test.code || !strings.Contains(e.Message, test.message) || !e.Reached || e.Retryable {
 			t.Errorf("%s: %+v", test.name, e)
 		}
 		folder := filepath.Join(w.home, ".cache/tenet")

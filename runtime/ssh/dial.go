@@ -99,7 +99,7 @@ type attempt struct {
 	login     string        // who logged in, where sudo was called then
 	relayed   bool          // the login account's runner was started, to give a terminal
 	running   bool          // the runner was started
-	sent      chan struct{} // closed once the runner is brought; nil: it need not be
+	upload    chan struct{} // closed once the runner is brought; nil: it need not be
 	noise     string        // what was printed before an answer
 }
 
@@ -108,8 +108,8 @@ const farewell = 5 * time.Second
 
 // The causes for which an attempt is ended.
 var (
-	errSlow    = errors.New("no answer in time")
-	errRefused = errors.New("the password was not taken")
+	errTimeout  = errors.New("no answer in time")
+	errRejected = errors.New("the password was not taken")
 )
 
 func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, mode dialMode) (*wire.Conn, *wire.Hello, *Error) {
@@ -129,16 +129,16 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, mode dialMode
 	}
 	p, err := start(c.argv(h, remoteCommand(h, a.nonce, a.runners.table(), mode, o)), prompt)
 	if err != nil {
-		return nil, nil, a.notStarted(err)
+		return nil, nil, a.startFailure(err)
 	}
 	a.p = p
-	stop := p.whileIn(inner)
-	a.alarm = time.AfterFunc(c.timeout()+grace, func() { end(errSlow) })
+	stop := p.killAfter(inner)
+	a.alarm = time.AfterFunc(c.timeout()+grace, func() { end(errTimeout) })
 	defer a.alarm.Stop()
 	fault.Go(func() {
 		select {
-		case <-p.stderr.Refused():
-			end(errRefused)
+		case <-p.stderr.Rejection():
+			end(errRejected)
 		case <-inner.Done():
 		}
 	})
@@ -153,7 +153,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, mode dialMode
 	cause := context.Cause(inner)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		select { // why is told by how it ends
-		case <-p.ended:
+		case <-p.done:
 		case <-time.After(farewell):
 		}
 	}
@@ -164,7 +164,7 @@ func (c *Client) dial(ctx context.Context, h Host, o wire.Opening, mode dialMode
 // talk goes from the script's first word to the runner's.
 func (a *attempt) talk(mode dialMode) (*wire.Conn, *wire.Hello, error) {
 	for {
-		answer, noise, err := listen(a.p.in, a.nonce)
+		answer, noise, err := readAnswer(a.p.in, a.nonce)
 		a.noise += noise
 		if err != nil {
 			return nil, nil, err
@@ -188,11 +188,11 @@ func (a *attempt) talk(mode dialMode) (*wire.Conn, *wire.Hello, error) {
 			what, folder, _ := strings.Cut(answer.rest, " ")
 			return nil, nil, &scriptError{what, privilege.Printable(folder)}
 		case wordRun:
-			if a.sent != nil {
-				<-a.sent
+			if a.upload != nil {
+				<-a.upload
 			}
 			if answer.rest == "relay" && a.login != "" && !a.relayed {
-				a.relayed, a.sent = true, nil // the next is another account's
+				a.relayed, a.upload = true, nil // the next is another account's
 				continue
 			}
 			a.running = true
@@ -206,7 +206,7 @@ func (a *attempt) talk(mode dialMode) (*wire.Conn, *wire.Hello, error) {
 // hello waits for the runner.
 func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
 	a.p.stderr.Stop()
-	in := &lastWords{process: a.p}
+	in := &runnerOutput{process: a.p}
 	conn := wire.New(in, a.p.stdin, a.p.Close)
 	hello := &wire.Hello{}
 	if err := conn.Expect(wire.KindHello, hello); err != nil {
@@ -218,7 +218,7 @@ func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
 	if want := a.runners.Version; want != "" && hello.Program != want {
 		return nil, nil, &versionError{fmt.Sprintf("is of version %.80s, and this program of %s", hello.Program, want)}
 	}
-	in.known = true
+	in.isRunner = true
 	return conn, hello, nil
 }
 
@@ -234,8 +234,8 @@ type versionError struct{ text string }
 // Error says it.
 func (e *versionError) Error() string { return "the runner there " + e.text }
 
-// notStarted explains a client that cannot be run.
-func (a *attempt) notStarted(err error) *Error {
+// startFailure explains a client that cannot be run.
+func (a *attempt) startFailure(err error) *Error {
 	program := a.client.argv(a.host, "")[0]
 	e := &Error{Code: codeClient, Message: fmt.Sprintf("the OpenSSH client cannot be started: %v", err), Hint: a.host.cure(codeClient), cause: err}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {

@@ -87,7 +87,7 @@ func TestRunnerThatCannotRun(t *testing.T) {
 		}
 		for range 2 {
 			e := w.fails(t)
-			if e.Code != codeArch || !e.Reached || e.Again || !strings.Contains(e.Message, "cannot run there") || !strings.Contains(e.Hint, "tenet runner build") {
+			if e.Code != codeArch || !e.Reached || e.Retryable || !strings.Contains(e.Message, "cannot run there") || !strings.Contains(e.Hint, "tenet runner build") {
 				t.Errorf("%s: %+v (%s)", name, e, e.Hint)
 			}
 		}
@@ -218,7 +218,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for range 3 {
 		w.dial(t, wire.Opening{})
 		w.host.Options = append([]string{"Says=ssh: connect to host web1 port 22: Connection refused"}, w.host.Options...)
-		if e := w.fails(t); e.Code != codeRefused || e.Reached || e.Again {
+		if e := w.fails(t); e.Code != codeRefused || e.Reached || e.Retryable {
 			t.Errorf("%+v", e)
 		}
 		w.host.Options = w.host.Options[1:]

@@ -26,7 +26,7 @@ type process struct {
 	output *privilege.PollReader // of stdout
 	in     *bufio.Reader         // of output
 	stderr *privilege.PasswordPrompt
-	ended  chan struct{} // closed once it has ended, and all it said on stderr is there
+	done   chan struct{} // closed once it has ended, and all it said on stderr is there
 
 	mu     sync.Mutex
 	reaped bool // from then on its number may be another's
@@ -42,7 +42,7 @@ func start(argv []string, c privilege.PromptConfig) (*process, error) {
 	// What has left the session may hold stderr open, as a ControlMaster that was
 	// started in passing.
 	cmd.WaitDelay = grace
-	p := &process{cmd: cmd, ended: make(chan struct{})}
+	p := &process{cmd: cmd, done: make(chan struct{})}
 	remoteIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (p *process) wait() {
 	p.mu.Unlock()
 	// The error is that it ended otherwise than with 0: exitCode tells.
 	_ = p.cmd.Wait()
-	close(p.ended)
+	close(p.done)
 }
 
 // signal sends a signal to all in the session.
@@ -102,7 +102,7 @@ func (p *process) kill() { p.signal(syscall.SIGKILL) }
 
 // exitCode waits for the end; -1: by a signal.
 func (p *process) exitCode() int {
-	<-p.ended
+	<-p.done
 	return p.cmd.ProcessState.ExitCode()
 }
 
@@ -113,18 +113,18 @@ func (p *process) Close() error {
 	p.stdin.Close()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		select {
-		case <-p.ended:
+		case <-p.done:
 		case <-time.After(grace):
 			p.signal(s)
 		}
 	}
-	<-p.ended
+	<-p.done
 	p.stdout.Close()
 	return nil
 }
 
-// whileIn kills the process when ctx ends, until stop is called.
-func (p *process) whileIn(ctx context.Context) (stop func() bool) {
+// killAfter kills the process when ctx ends, until stop is called.
+func (p *process) killAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, p.kill)
 }
 

@@ -44,24 +44,24 @@ const (
 // exitDamaged is the status of a runner that is not what its digest says.
 const exitDamaged = 97
 
-// brokenExit reports a status that tells of a program that cannot run, or breaks down:
+// isBrokenExit reports a status that tells of a program that cannot run, or breaks down:
 // another one is of a runner that has said why on stderr.
-func brokenExit(code int) bool {
-	return code == 0 || code == 2 || code == exitDamaged || code >= exitNotRun // 0: an empty file; 2: a panic
+func isBrokenExit(code int) bool {
+	return code == 0 || code == 2 || code == exitDamaged || code >= exitNotExecutable // 0: an empty file; 2: a panic
 }
 
-// exitNotRun is a shell's status for a program that is there and cannot be run.
-const exitNotRun = 126
+// exitNotExecutable is a shell's status for a program that is there and cannot be run.
+const exitNotExecutable = 126
 
 // exitNotFound is a shell's status for a program that is not there, or whose interpreter is not, and
 // the loader's for one whose libraries are not.
 const exitNotFound = 127
 
-const unfitHint = "tenet runner build makes one that needs no libraries, for each kind of machine; one that is in a --runner-dir or beside tenet is taken before it"
+const staticHint = "tenet runner build makes one that needs no libraries, for each kind of machine; one that is in a --runner-dir or beside tenet is taken before it"
 
-// unfit reports whether a program cannot run on a machine of that kind, whatever is done there.
-func unfit(code int, text string) bool {
-	return code == exitNotFound || code == exitNotRun && strings.Contains(text, "Exec format error") ||
+// isUnfit reports whether a program cannot run on a machine of that kind, whatever is done there.
+func isUnfit(code int, text string) bool {
+	return code == exitNotFound || code == exitNotExecutable && strings.Contains(text, "Exec format error") ||
 		strings.Contains(text, "version `GLIBC_") // which the loader ends with 1 for
 }
 
@@ -85,14 +85,14 @@ func (a *attempt) explain(err, cause error) *Error {
 	var failed *wire.FailedError
 	var protocol *wire.ProtocolError
 	switch {
-	case errors.Is(cause, errRefused):
-		return a.becomeError(a.becomeRequest().PasswordRefusal(a.p.stderr.Text()))
-	case errors.Is(cause, errSlow):
-		return a.slow()
+	case errors.Is(cause, errRejected):
+		return a.becomeFailure(a.becomeRequest().PasswordRefusal(a.p.stderr.Text()))
+	case errors.Is(cause, errTimeout):
+		return a.timeoutFailure()
 	case cause != nil:
 		return &Error{Code: codeInterrupted, Message: "interrupted before it answered", cause: context.Cause(a.ctx)}
 	case errors.As(err, &script):
-		return a.scriptFailed(script)
+		return a.scriptFailure(script)
 	case errors.As(err, &noRunner):
 		return &Error{Code: codeArch, Message: noRunner.Error(), Hint: noRunner.Hint(), Reached: true}
 	case errors.As(err, &version):
@@ -104,21 +104,21 @@ func (a *attempt) explain(err, cause error) *Error {
 	case errors.As(err, &protocol), errors.Is(err, errAnswer):
 		return &Error{Code: codeProtocol, Message: "what it answers makes no sense: " + err.Error(), Reached: true}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return a.endedEarly()
+		return a.exitFailure()
 	}
 	return &Error{Code: codeClient, Message: err.Error(), cause: err}
 }
 
-// slow is for a host that does not answer.
-func (a *attempt) slow() *Error {
+// timeoutFailure is for a host that does not answer.
+func (a *attempt) timeoutFailure() *Error {
 	e := &Error{Code: codeTimeout, Message: fmt.Sprintf("no answer within %s", a.client.timeout())}
 	switch {
 	case a.running:
 		e.Message, e.Reached = "the runner has started there, and says nothing", true
 		e.Hint = "it gathers facts first: is the host overloaded, or a file system hanging? --connect-timeout gives it longer"
-	case a.sent != nil:
+	case a.upload != nil:
 		e.Message, e.Reached = "the line stands still while the runner is copied", true
-		e.Again = true
+		e.Retryable = true
 		e.Hint = "is the line very slow, or the host's disk? --connect-timeout gives it longer"
 	case a.login != "":
 		e.Message, e.Reached = a.host.Become.program().Name+" there does not come to an end", true
@@ -126,7 +126,7 @@ func (a *attempt) slow() *Error {
 		if text := privilege.LastLine(a.p.stderr.Text()); text != "" {
 			e.Message += ": " + text
 		}
-		e.Hint = "it may ask for something that nobody is there to answer; try it there: " + a.host.Become.program().ByHand()
+		e.Hint = "it may ask for something that nobody is there to answer; try it there: " + a.host.Become.program().TestCommand()
 	case a.connected:
 		e.Message, e.Reached = "its shell has started, and hangs", true
 		e.Hint = a.host.cure(codeShell)
@@ -139,13 +139,13 @@ func (a *attempt) slow() *Error {
 	return e
 }
 
-// endedEarly is for a connection that ended where more was due.
-func (a *attempt) endedEarly() *Error {
+// exitFailure is for a connection that ended where more was due.
+func (a *attempt) exitFailure() *Error {
 	code, text := a.p.exitCode(), a.p.stderr.Text()
 	cut := code == 255 || code == -1
 	switch {
 	case !a.connected && cut:
-		return a.clientError(text)
+		return a.clientFailure(text)
 	case !a.connected:
 		said := privilege.LastLine(privilege.Printable(a.noise))
 		if said == "" {
@@ -157,29 +157,29 @@ func (a *attempt) endedEarly() *Error {
 		}
 		return &Error{Code: codeShell, Message: message, Reached: true}
 	case cut:
-		return &Error{Code: codeCut, Message: joined("the connection was cut", privilege.LastLine(text)), Again: true}
-	case !a.running && a.login != "" && !(a.relayed && a.sent == nil && brokenExit(code)): // then it was the relay
-		return a.becomeError(a.becomeRequest().Refusal(text, ""))
+		return &Error{Code: codeCut, Message: join("the connection was cut", privilege.LastLine(text)), Retryable: true}
+	case !a.running && a.login != "" && !(a.relayed && a.upload == nil && isBrokenExit(code)): // then it was the relay
+		return a.becomeFailure(a.becomeRequest().Refusal(text, ""))
 	case !a.running && !a.relayed:
-		return &Error{Code: codeShell, Message: joined(fmt.Sprintf("its shell ended with status %d", code), privilege.LastLine(text))}
-	case a.sent == nil && brokenExit(code): // as long as it is not brought anew
-		return &Error{Code: codeDamaged, Message: joined("the runner there does not run", privilege.LastLine(text))}
-	case unfit(code, text):
-		return &Error{Code: codeArch, Reached: true, Hint: unfitHint,
-			Message: joined("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", privilege.LastLine(text))}
-	case code == exitNotRun:
-		return a.noexec(joined("", privilege.LastLine(text)))
+		return &Error{Code: codeShell, Message: join(fmt.Sprintf("its shell ended with status %d", code), privilege.LastLine(text))}
+	case a.upload == nil && isBrokenExit(code): // as long as it is not brought anew
+		return &Error{Code: codeDamaged, Message: join("the runner there does not run", privilege.LastLine(text))}
+	case isUnfit(code, text):
+		return &Error{Code: codeArch, Reached: true, Hint: staticHint,
+			Message: join("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", privilege.LastLine(text))}
+	case code == exitNotExecutable:
+		return a.noexecFailure(join("", privilege.LastLine(text)))
 	case code == exitDamaged:
-		return &Error{Code: codeDamaged, Message: joined("the runner is not what was sent", privilege.LastLine(text)), Hint: "the host's disk or memory may be failing"}
+		return &Error{Code: codeDamaged, Message: join("the runner is not what was sent", privilege.LastLine(text)), Hint: "the host's disk or memory may be failing"}
 	}
-	if said, hint, ok := ownWords(text); ok {
+	if said, hint, ok := runnerMessage(text); ok {
 		return &Error{Code: codeCrashed, Message: said, Hint: hint}
 	}
-	return &Error{Code: codeCrashed, Message: joined(fmt.Sprintf("the runner ended with status %d before it said anything", code), privilege.LastLine(text))}
+	return &Error{Code: codeCrashed, Message: join(fmt.Sprintf("the runner ended with status %d before it said anything", code), privilege.LastLine(text))}
 }
 
-// ownWords finds what a runner says of its end.
-func ownWords(text string) (message, hint string, ok bool) {
+// runnerMessage finds what a runner says of its end.
+func runnerMessage(text string) (message, hint string, ok bool) {
 	for line := range strings.Lines(text) {
 		if rest, found := strings.CutPrefix(line, "tenet: "); found {
 			message, hint, ok = privilege.LastLine(rest), "", true
@@ -190,17 +190,17 @@ func ownWords(text string) (message, hint string, ok bool) {
 	return message, hint, ok
 }
 
-func joined(text, more string) string {
+func join(text, more string) string {
 	if more == "" || text == "" {
 		return text + more
 	}
 	return text + ": " + more
 }
 
-// scriptFailed is for what the start script cannot do.
-func (a *attempt) scriptFailed(s *scriptError) *Error {
+// scriptFailure is for what the start script cannot do.
+func (a *attempt) scriptFailure(s *scriptError) *Error {
 	text := a.p.stderr.Text()
-	said := joined("", privilege.LastLine(text))
+	said := join("", privilege.LastLine(text))
 	e := &Error{Code: codeCache, Hint: cacheHint}
 	has := func(words ...string) bool {
 		for _, w := range words {
@@ -213,15 +213,15 @@ func (a *attempt) scriptFailed(s *scriptError) *Error {
 	where := "the folder for runners, " + s.folder + ","
 	switch {
 	case slices.Contains(privilege.Names(), s.what):
-		return a.becomeError(a.becomeRequest().Missing(s.what))
+		return a.becomeFailure(a.becomeRequest().Missing(s.what))
 	case s.what == "home":
 		e.Message = "the account has no home folder to keep the runner in"
 	case s.what == "owner":
 		e.Message = where + " is another's"
 	case s.what == "noexec":
-		return a.noexec(s.folder)
+		return a.noexecFailure(s.folder)
 	case s.what == "uname":
-		e.Code, e.Message, e.Hint = codeArch, joined("it does not tell what machine it is", said), "it needs the program uname"
+		e.Code, e.Message, e.Hint = codeArch, join("it does not tell what machine it is", said), "it needs the program uname"
 	case has("No space left"):
 		e.Code, e.Message, e.Hint = codeNoSpace, where+" is on a full disk", "make room; "+cacheHint
 	case has("quota"):
@@ -233,14 +233,14 @@ func (a *attempt) scriptFailed(s *scriptError) *Error {
 	case s.what == "size":
 		e.Code, e.Message, e.Hint = codeDamaged, "not all of the runner has arrived", ""
 	default:
-		e.Message = joined(where+" cannot be used", said)
+		e.Message = join(where+" cannot be used", said)
 	}
 	return e
 }
 
 const cacheHint = "the host's option runner_cache names another folder"
 
-func (a *attempt) noexec(folder string) *Error {
+func (a *attempt) noexecFailure(folder string) *Error {
 	return &Error{Code: codeNoexec, Hint: cacheHint, Reached: true,
 		Message: "nothing may be run in the folder for runners, " + folder + ": its file system is mounted noexec"}
 }

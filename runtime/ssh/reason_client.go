@@ -12,16 +12,16 @@ import (
 // sign is what OpenSSH's client says when something is the matter. Its messages are
 // English in all locales.
 type sign struct {
-	code    string
-	again   bool
-	message string // what the text in the pattern's parentheses is put into
-	hint    string
-	pattern *regexp.Regexp
+	code      string
+	retryable bool
+	message   string // what the text in the pattern's parentheses is put into
+	hint      string
+	pattern   *regexp.Regexp
 }
 
 // signs are looked for in this order: the reason stands before what comes of it.
 func signs(h Host) []sign {
-	byHand, known := h.byHand(), Quote(h.known())
+	byHand, known := h.manualCommand(), Quote(h.knownHostsName())
 	at := func(code, message, hint, pattern string) sign {
 		return sign{code, code == codeBusy || code == codeCut, message, hint, regexp.MustCompile(pattern)}
 	}
@@ -53,8 +53,8 @@ func signs(h Host) []sign {
 	}
 }
 
-// byHand is how one would connect to a host.
-func (h *Host) byHand() string {
+// manualCommand is how one would connect to a host.
+func (h *Host) manualCommand() string {
 	line := "ssh"
 	if h.Port != 0 {
 		line += fmt.Sprint(" -p ", h.Port)
@@ -65,8 +65,8 @@ func (h *Host) byHand() string {
 	return line + " " + Quote(h.Address)
 }
 
-// known is a host's name in known_hosts.
-func (h *Host) known() string {
+// knownHostsName is a host's name in known_hosts.
+func (h *Host) knownHostsName() string {
 	if h.Port == 0 || h.Port == 22 {
 		return h.Address
 	}
@@ -77,25 +77,25 @@ func (h *Host) known() string {
 // reason for anything.
 var clientWarning = regexp.MustCompile(`(?m)^(?:Warning: (?:Permanently added|Identity file) |\*\* (?:WARNING: connection|This session|The server) ).*\n?`)
 
-// clientError explains what the client says of a connection that was not made.
-func (a *attempt) clientError(text string) *Error {
+// clientFailure explains what the client says of a connection that was not made.
+func (a *attempt) clientFailure(text string) *Error {
 	text = clientWarning.ReplaceAllString(text, "")
 	for _, s := range signs(a.host) {
 		found := s.pattern.FindStringSubmatch(text)
 		if found == nil {
 			continue
 		}
-		e := &Error{Code: s.code, Again: s.again, Message: s.message, Hint: cmp.Or(s.hint, a.host.cure(s.code)), Reached: s.code == codeShell}
+		e := &Error{Code: s.code, Retryable: s.retryable, Message: s.message, Hint: cmp.Or(s.hint, a.host.cure(s.code)), Reached: s.code == codeShell}
 		if strings.Contains(s.message, "%s") {
 			e.Message = fmt.Sprintf(s.message, privilege.LastLine(found[1]))
 		}
 		return e
 	}
-	return &Error{Code: codeSSH, Message: joined("no connection", privilege.LastLine(text)), Hint: a.host.cure(codeSSH)}
+	return &Error{Code: codeSSH, Message: join("no connection", privilege.LastLine(text)), Hint: a.host.cure(codeSSH)}
 }
 
-// becomeError is a refusal of sudo or doas.
-func (a *attempt) becomeError(r privilege.Refusal) *Error {
+// becomeFailure is a refusal of sudo or doas.
+func (a *attempt) becomeFailure(r privilege.Refusal) *Error {
 	return &Error{Code: codeBecome, Reached: true, Message: r.Message, Hint: r.Hint, terminal: r.Kind == privilege.NeedsTerminal}
 }
 

@@ -5,7 +5,7 @@ import "fmt"
 // cure is what to look at or to type where nothing better is known of a failure; empty:
 // there is nothing to cure.
 func (h *Host) cure(code string) string {
-	byHand := h.byHand()
+	byHand := h.manualCommand()
 	switch code {
 	case codeInterrupted:
 		return ""
@@ -36,7 +36,7 @@ func (h *Host) cure(code string) string {
 	case codeShell:
 		return "the account needs a shell that runs commands (getent passwd; ForceCommand and command= keep it from that); " + fmt.Sprintf("try %s true", byHand)
 	case codeBecome:
-		return "try it there by hand: " + h.Become.program().ByHand()
+		return "try it there by hand: " + h.Become.program().TestCommand()
 	case codeArch:
 		return "tenet runner build makes runners for other machines"
 	case codeNoSpace:

@@ -63,8 +63,8 @@ func TestReasons(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e := a.clientError(text.Text())
-		if e.Code != test.code || e.Again != test.again || !strings.Contains(e.Message, test.message) || strings.ContainsAny(e.Message, "\n\r") {
+		e := a.clientFailure(text.Text())
+		if e.Code != test.code || e.Retryable != test.again || !strings.Contains(e.Message, test.message) || strings.ContainsAny(e.Message, "\n\r") {
 			t.Errorf("%q: %+v", test.text, e)
 		}
 		if e.Hint == "" {
@@ -111,9 +111,9 @@ func TestCures(t *testing.T) {
 			t.Errorf("%s: %+v", what, e)
 		}
 	}
-	for _, a := range []*attempt{{running: true}, {sent: make(chan struct{})}, {login: "deploy"}, {connected: true}, {}} {
+	for _, a := range []*attempt{{running: true}, {upload: make(chan struct{})}, {login: "deploy"}, {connected: true}, {}} {
 		a.ctx, a.client, a.host, a.p = t.Context(), &Client{}, h, p
-		if e := a.failure(nil, errSlow); e.Hint == "" {
+		if e := a.failure(nil, errTimeout); e.Hint == "" {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -137,7 +137,7 @@ func TestListen(t *testing.T) {
 		strings.Repeat("x", maxNoise+99):           "too much",
 		"<tenet n " + strings.Repeat("x", maxAnswer+9): "cannot be read",
 	} {
-		a, noise, err := listen(bufio.NewReader(strings.NewReader(text)), "n")
+		a, noise, err := readAnswer(bufio.NewReader(strings.NewReader(text)), "n")
 		got := a.word + "|" + a.rest + "|" + noise
 		if err != nil {
 			got += " " + err.Error()
@@ -156,7 +156,7 @@ func FuzzListen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, noise, text string) {
 		in := bufio.NewReader(strings.NewReader(noise))
 		for { // garbage alone: it ends
-			if _, _, err := listen(in, "6e6f6e6365"); err != nil {
+			if _, _, err := readAnswer(in, "6e6f6e6365"); err != nil {
 				break
 			}
 		}
@@ -165,7 +165,7 @@ func FuzzListen(f *testing.F) {
 			return
 		}
 		in = bufio.NewReader(strings.NewReader(noise + mark + text + ">\n" + "rest"))
-		a, before, err := listen(in, "6e6f6e6365")
+		a, before, err := readAnswer(in, "6e6f6e6365")
 		word, rest, _ := strings.Cut(text, " ")
 		left := make([]byte, 4)
 		if n, readErr := in.Read(left); err != nil || a.word != word || a.rest != rest || before != noise || readErr != nil || string(left[:n]) != "rest" {
@@ -176,11 +176,11 @@ func FuzzListen(f *testing.F) {
 
 func TestByHand(t *testing.T) {
 	h := Host{Address: "web 1", Port: 2222, User: "deploy"}
-	if got := h.byHand() + " " + h.known(); got != "ssh -p 2222 -l deploy 'web 1' [web 1]:2222" {
+	if got := h.manualCommand() + " " + h.knownHostsName(); got != "ssh -p 2222 -l deploy 'web 1' [web 1]:2222" {
 		t.Error(got)
 	}
 	h = Host{Address: "web1", Port: 22}
-	if got := h.byHand() + " " + h.known(); got != "ssh -p 22 web1 web1" {
+	if got := h.manualCommand() + " " + h.knownHostsName(); got != "ssh -p 22 web1 web1" {
 		t.Error(got)
 	}
 }

@@ -33,10 +33,10 @@ type Runners struct {
 	// Builder builds those that there are not; nil: nobody does.
 	Builder Builder
 
-	digests sync.Once // Digests is read
-	mu      sync.Mutex
-	looked  map[string]*entry // by path
-	kept    map[string]kept   // likewise
+	loadDigests sync.Once // Digests is read
+	mu          sync.Mutex
+	entries     map[string]*entry     // by path
+	fileDigests map[string]fileDigest // likewise
 }
 
 // Builder builds runners where they are needed, and keeps them.
@@ -91,9 +91,9 @@ func platforms() []platform {
 // longer than the network does for what it spares.
 const PackLevel = 3
 
-// Known reports whether there can be runners for a system and an architecture, as
+// IsPlatform reports whether there can be runners for a system and an architecture, as
 // Find has them.
-func Known(os, arch string) bool {
+func IsPlatform(os, arch string) bool {
 	return slices.ContainsFunc(platforms(), func(p platform) bool { return p.os == os && p.arch == arch })
 }
 
@@ -150,7 +150,7 @@ func (r *Runners) find(system, arch string) (*entry, error) {
 	}
 	why := ""
 	if r.Self != "" && system == runtime.GOOS && arch == own {
-		err := static(r.Self)
+		err := checkStatic(r.Self)
 		if err == nil {
 			var e *entry
 			if e, err = r.look(r.Self); err == nil {
@@ -185,8 +185,8 @@ func (r *Runners) findOrBuild(ctx context.Context, system, arch string, note fun
 	return r.look(path)
 }
 
-// static reports a program that needs libraries, which other machines may not have.
-func static(path string) error {
+// checkStatic reports a program that needs libraries, which other machines may not have.
+func checkStatic(path string) error {
 	f, err := elf.Open(path)
 	if err != nil {
 		return err
@@ -205,13 +205,13 @@ func (r *Runners) look(path string) (*entry, error) {
 		return nil, err
 	}
 	r.mu.Lock()
-	if r.looked == nil {
-		r.looked = map[string]*entry{}
+	if r.entries == nil {
+		r.entries = map[string]*entry{}
 	}
-	e := r.looked[path]
+	e := r.entries[path]
 	if e == nil || !os.SameFile(e.info, info) || e.info.Size() != info.Size() || !e.info.ModTime().Equal(info.ModTime()) {
 		e = &entry{info: info}
-		r.looked[path] = e
+		r.entries[path] = e
 	}
 	r.mu.Unlock()
 	e.once.Do(func() {
@@ -293,8 +293,8 @@ func (r *Runners) table() string {
 	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " ")
 }
 
-// of gives the runner for a machine as startScript names it, and builds it where there is none.
-func (r *Runners) of(ctx context.Context, uname string, note func()) (*entry, error) {
+// forUname gives the runner for a machine as startScript names it, and builds it where there is none.
+func (r *Runners) forUname(ctx context.Context, uname string, note func()) (*entry, error) {
 	for _, p := range platforms() {
 		if p.uname == uname {
 			return r.findOrBuild(ctx, p.os, p.arch, note)

@@ -110,7 +110,7 @@ func TestSelf(t *testing.T) {
 		arch = "armv7"
 	}
 	found, err := r.Find(runtime.GOOS, arch)
-	if static(self) == nil {
+	if checkStatic(self) == nil {
 		if err != nil || found.Path != self {
 			t.Errorf("%v %v", found, err)
 		}
@@ -134,17 +134,17 @@ func TestPlatforms(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, p := range platforms() {
-		if !Known(p.os, p.arch) || strings.ContainsAny(p.uname, " =") || slices.ContainsFunc(platforms(), func(q platform) bool { return q != p && q.uname == p.uname }) {
+		if !IsPlatform(p.os, p.arch) || strings.ContainsAny(p.uname, " =") || slices.ContainsFunc(platforms(), func(q platform) bool { return q != p && q.uname == p.uname }) {
 			t.Errorf("%v", p)
 		}
 		write(t, filepath.Join(dir, "tenet-runner-"+p.os+"-"+p.arch), p.arch)
 	}
-	if Known("linux", "arm") || Known("plan9", "amd64") {
+	if IsPlatform("linux", "arm") || IsPlatform("plan9", "amd64") {
 		t.Error("too much is known")
 	}
 	for _, pair := range strings.Fields(r.table()) {
 		uname, digest, _ := strings.Cut(pair, "=")
-		e, err := r.of(t.Context(), uname, func() {})
+		e, err := r.forUname(t.Context(), uname, func() {})
 		if err != nil || e.runner.SHA256 != digest || len(digest) != 64 {
 			t.Errorf("%s: %v", pair, err)
 		}

@@ -40,11 +40,11 @@ type Error struct {
 	// Reached tells a host that answered, and lacks something, from one that could
 	// not be reached.
 	Reached bool
-	// Again says that trying again may help: the line was cut, or sshd was busy.
-	Again   bool
-	Code    string // a word for programs: "host_key", "auth", "timeout", "refused", "become", "no_space", "noexec", "arch", "damaged", …
-	Message string // one line, without the host's name, so that hosts with the same can be told together
-	Hint    string
+	// Retryable says that trying again may help: the line was cut, or sshd was busy.
+	Retryable bool
+	Code      string // a word for programs: "host_key", "auth", "timeout", "refused", "become", "no_space", "noexec", "arch", "damaged", …
+	Message   string // one line, without the host's name, so that hosts with the same can be told together
+	Hint      string
 
 	cause    error
 	terminal bool // it would help to ask on a terminal
@@ -57,7 +57,7 @@ func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.cause }
 
 // Temporary gives Again, and Answered gives Reached: a fleet asks for them.
-func (e *Error) Temporary() bool { return e.Again }
+func (e *Error) Temporary() bool { return e.Retryable }
 
 // Answered tells whether the host answered.
 func (e *Error) Answered() bool { return e.Reached }

@@ -11,11 +11,11 @@ import (
 // says of it is its next answer.
 func (a *attempt) bring(answer string) error {
 	var uname, packing string
-	if n, err := fmt.Sscan(answer, &uname, &packing); n != 2 || err != nil || a.sent != nil {
+	if n, err := fmt.Sscan(answer, &uname, &packing); n != 2 || err != nil || a.upload != nil {
 		return errAnswer
 	}
 	a.alarm.Stop() // it is not the host that takes its time
-	e, err := a.runners.of(a.ctx, uname, func() {
+	e, err := a.runners.forUname(a.ctx, uname, func() {
 		a.client.note(a.host, "building the runner for such machines, which is done once, and takes a minute or two")
 	})
 	a.alarm.Reset(a.client.timeout())
@@ -32,7 +32,7 @@ func (a *attempt) bring(answer string) error {
 		return err
 	}
 	a.client.note(a.host, "copying the runner (%.1f MB)", float64(len(data))/1e6)
-	a.sent = make(chan struct{})
+	a.upload = make(chan struct{})
 	fault.Go(func() { a.send(e.runner, data) })
 	return nil
 }
@@ -40,7 +40,7 @@ func (a *attempt) bring(answer string) error {
 // send goes on as long as the other side takes it: where that ends early, the host
 // says why, or the client does.
 func (a *attempt) send(r *Runner, data []byte) {
-	defer close(a.sent)
+	defer close(a.upload)
 	began := time.Now()
 	piece := fmt.Appendf(nil, "%s %d %d\n", r.SHA256, len(data), r.Size)
 	for {

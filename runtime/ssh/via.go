@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Jumps tells whether somebody's configuration of the client, in this home, or that of
+// HasJumpHosts tells whether somebody's configuration of the client, in this home, or that of
 // the machine may name jump hosts: then Via is worth asking.
-func Jumps(home string) bool {
+func HasJumpHosts(home string) bool {
 	own := filepath.Join(home, ".ssh", "config")
 	files, _ := filepath.Glob("/etc/ssh/ssh_config.d/*") // the error is of the pattern
 	files = append(files, own, "/etc/ssh/ssh_config")
@@ -28,9 +28,9 @@ func Jumps(home string) bool {
 	})
 }
 
-// Via names the jump hosts through which the client reaches a host, as its configuration
+// JumpHosts names the jump hosts through which the client reaches a host, as its configuration
 // and the options have it; empty: none, or the client does not say.
-func (c *Client) Via(ctx context.Context, h Host) string {
+func (c *Client) JumpHosts(ctx context.Context, h Host) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	argv := c.argv(h, "")

@@ -22,7 +22,7 @@ func TestVia(t *testing.T) {
 	}
 	c := &ssh.Client{Program: program}
 	for address, want := range map[string]string{"web": "me@gate:2222", "near": "", "wrong": ""} {
-		if via := c.Via(context.Background(), ssh.Host{Address: address}); via != want {
+		if via := c.JumpHosts(context.Background(), ssh.Host{Address: address}); via != want {
 			t.Errorf("%s: %q, want %q", address, via, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestJumps(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, ".ssh/config"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := ssh.Jumps(home); got != want {
+		if got := ssh.HasJumpHosts(home); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -13,20 +13,20 @@ func (p *process) ownLine() (line string, ok bool) {
 	return strings.CutPrefix(text[strings.LastIndexByte(text, '\n')+1:], "tenet: ")
 }
 
-// lastWords reads what a runner sends, and at its end says what that one has said of it.
-type lastWords struct {
+// runnerOutput reads what a runner sends, and at its end says what that one has said of it.
+type runnerOutput struct {
 	*process
-	known bool // it is the runner that speaks
+	isRunner bool // it is the runner that speaks
 }
 
 // Read reads.
-func (l *lastWords) Read(data []byte) (int, error) {
+func (l *runnerOutput) Read(data []byte) (int, error) {
 	n, err := l.in.Read(data)
-	if err != io.EOF || !l.known {
+	if err != io.EOF || !l.isRunner {
 		return n, err
 	}
 	select {
-	case <-l.ended:
+	case <-l.done:
 	case <-time.After(farewell):
 	}
 	if line, ok := l.ownLine(); ok {
