@@ -25,7 +25,7 @@ type decoder struct {
 }
 
 func (d *decoder) errorAt(r hcl2.Range, hint, summary string, args ...any) {
-	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(summary, args...), Hint: hint, Range: at(r)})
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(summary, args...), Hint: hint, Range: rangeOf(r)})
 }
 
 // check reports attributes and blocks that do not belong into a body. extra are
@@ -115,7 +115,7 @@ func (d *decoder) unknownBlock(b *syntax.Block, in *syntax.Shape, module *states
 	case d.shapes.Options[b.Type] != nil:
 		d.errorAt(b.TypeRange, placesOf(d.shapes.Options[b.Type]), "the option %s cannot stand on %s", b.Type, in.What)
 	case known:
-		d.errorAt(b.TypeRange, outside(b.Type, in, d.shapes), "%s cannot stand within %s", b.Type, in.What)
+		d.errorAt(b.TypeRange, placementHint(b.Type, in, d.shapes), "%s cannot stand within %s", b.Type, in.What)
 	case in.Parts:
 		hint := cmp.Or(diag.DidYouMean(b.Type, names), "tenet doc lists all types of parts")
 		d.errorAt(b.TypeRange, hint, "there is no type of part or declaration %q", b.Type)

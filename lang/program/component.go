@@ -37,7 +37,7 @@ func (d *decoder) output(b *syntax.Block) {
 	first := d.site.outputs[out.name]
 	switch {
 	case first != nil:
-		d.duplicate("output."+out.name, b.Header, at(first.src))
+		d.duplicate("output."+out.name, b.Header, rangeOf(first.src))
 		return
 	case out.value == nil:
 		d.errorAt(b.Header, "add value = …", "the output %q has no value", out.name)
@@ -55,7 +55,7 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 	before := len(d.list)
 	d.check(b.Body, d.shapes.Component, nil)
 	checked := len(d.list)
-	d.common(out, b.Body)
+	d.sharedAttributes(out, b.Body)
 	out.kind, out.args = states.BlockKind, b.Body.Attribute("vars")
 	out.component = emptyProgram(d.site)
 	out.entry.Component = &expr.ComponentEntry{Names: out.component.names, Open: true}
@@ -90,7 +90,7 @@ func (p *Program) inputHints(list diag.List, b *syntax.Body) {
 			continue
 		}
 		for i := range list {
-			if list[i].Range == at(a.NameRange) {
+			if list[i].Range == rangeOf(a.NameRange) {
 				list[i].Hint = fmt.Sprintf("it is a variable of the component: write vars = { %s = … }", a.Name)
 			}
 		}
@@ -114,11 +114,11 @@ func (d *decoder) open(source string, src hcl2.Range) *Program {
 	}
 	dir, err := d.site.options.Open(d.site.dir.Name, source)
 	if err != nil {
-		d.list.Add(expr.Diagnose(err, at(src)))
+		d.list.Add(expr.Diagnose(err, rangeOf(src)))
 		return nil
 	}
-	if i := slices.Index(d.site.within, dir.Name); i >= 0 {
-		names := append(slices.Clone(d.site.within[i:]), dir.Name)
+	if i := slices.Index(d.site.ancestors, dir.Name); i >= 0 {
+		names := append(slices.Clone(d.site.ancestors[i:]), dir.Name)
 		d.errorAt(src, "a component cannot contain itself; take what both need into a third one",
 			"components contain each other: %s", strings.Join(names, " → "))
 		return nil
@@ -128,13 +128,13 @@ func (d *decoder) open(source string, src hcl2.Range) *Program {
 	}
 	p, list := parseDirectory(dir, d.site.options, d.site)
 	d.list.Add(list...)
-	d.noHosts(p)
+	d.refuseHosts(p)
 	d.site.components[dir.Name] = p
 	return p
 }
 
-// noHosts reports what only a site declares, in a component.
-func (d *decoder) noHosts(p *Program) {
+// refuseHosts reports what only a site declares, in a component.
+func (d *decoder) refuseHosts(p *Program) {
 	for _, h := range p.hosts {
 		d.errorAt(h.src, "declare hosts in the site", "a component declares no hosts")
 	}
@@ -155,15 +155,15 @@ func (d *decoder) noHosts(p *Program) {
 // expandComponent makes the evaluators of a component's instances, once, and
 // evaluates their variables.
 func (e *evaluator) expandComponent(d *declaration) {
-	if e.entered[d.base] {
+	if e.expandedComponents[d.base] {
 		return
 	}
-	e.entered[d.base] = true
+	e.expandedComponents[d.base] = true
 	e.expand(d)
 	for _, in := range e.expanded[e.prefix+d.base] {
 		if e.optionsOf(in).LeftOut {
-			e.emptyBelow(in.decl.component, in.address+".")
-			e.nothing = append(e.nothing, in.address+".")
+			e.markEmpty(in.decl.component, in.address+".")
+			e.omittedPrefixes = append(e.omittedPrefixes, in.address+".")
 			continue
 		}
 		inner := newEvaluator(e.evaluation, in.decl.component, in.address+".")
@@ -179,7 +179,7 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 	items, known := e.items(in.decl.args, e.context(in), "vars")
 	if !known {
 		inner.doubtful[in.address] = true
-		inner.variables.unsure = true
+		inner.variables.incomplete = true
 	}
 	for _, item := range items {
 		if inner.site.variables[item.name] == nil {
@@ -192,7 +192,7 @@ func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
 					fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
 				e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
 			}
-			if !inner.variables.later(item.name, unknown) {
+			if !inner.variables.postpone(item.name, unknown) {
 				unknown()
 				continue
 			}
@@ -209,7 +209,7 @@ func (e *evaluator) componentValue(name string) cty.Value {
 		return v
 	}
 	d := e.site.byBase[key]
-	if e.circular(key) {
+	if e.reportCycle(key) {
 		return cty.DynamicVal
 	}
 	e.visiting = append(e.visiting, key)
@@ -238,7 +238,7 @@ func (e *evaluator) componentValue(name string) cty.Value {
 // outputInstances gives the instances of a component. One in a role that the
 // host does not have gives what it would give if it were left out.
 func (e *evaluator) outputInstances(d *declaration) []*instance {
-	if e.onHost(d) {
+	if e.appliesToHost(d) {
 		return e.expanded[e.prefix+d.base]
 	}
 	var out []*instance
@@ -274,7 +274,7 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 		return cty.DynamicVal // what is not declared may be, once that is mended
 	}
 	for name, out := range in.inner.site.outputs {
-		v := in.inner.late(out.value.Expr, in.inner.root)
+		v := in.inner.deferrable(out.value.Expr, in.inner.root)
 		if out.sensitive {
 			v = v.Mark(expr.Sensitive)
 		}
@@ -297,14 +297,14 @@ func (p *Program) outputNames() []string {
 	return names
 }
 
-// emptyBelow notes that references into a component that is left out mean
+// markEmpty notes that references into a component that is left out mean
 // nothing.
-func (e *evaluator) emptyBelow(p *Program, prefix string) {
+func (e *evaluator) markEmpty(p *Program, prefix string) {
 	for _, d := range p.declarations {
 		e.empty = append(e.empty, prefix+d.base)
 		e.bases[prefix+d.base] = d
 		if d.component != nil {
-			e.emptyBelow(d.component, prefix+d.base+".")
+			e.markEmpty(d.component, prefix+d.base+".")
 		}
 	}
 }

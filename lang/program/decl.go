@@ -60,14 +60,14 @@ type declaration struct {
 // refList is a list of references that is given as an attribute, or by the
 // declarations that stand in its place.
 type refList struct {
-	given  *syntax.Attribute
+	attr   *syntax.Attribute
 	inline []states.Ref
 }
 
 // option is an option that is given.
 type option struct {
 	*expr.Option
-	given *syntax.Attribute
+	attr *syntax.Attribute
 }
 
 // guard is an only_if or unless block.
@@ -98,13 +98,13 @@ type param struct {
 	src  hcl2.Range
 
 	convert *expr.Variable    // converts values to the type
-	given   *syntax.Attribute // the default; nil: none
+	attr    *syntax.Attribute // the default; nil: none
 }
 
 // variable is a variable as it stands in the source.
 type variable struct {
 	*expr.Variable
-	given       *syntax.Attribute // the default; nil: none
+	attr        *syntax.Attribute // the default; nil: none
 	typ         *syntax.Attribute // nil: any
 	doubtful    bool              // something in it is unknown
 	validations []validation

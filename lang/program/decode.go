@@ -62,7 +62,7 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	out := &declaration{file: file, src: b.Header, role: d.role, key: b.Instance, generate: b.Generate, calls: b.Calls}
 	before := len(d.list)
-	defer func() { called(d.list, before, b.Calls) }()
+	defer func() { addCalls(d.list, before, b.Calls) }()
 	root := b.Type
 	switch root {
 	case "state", "run", "block", "component":
@@ -77,7 +77,7 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	}
 	name, _ := label(b)
 	out.base = states.LabelAddress(root, name)
-	out.entry = &expr.Entry{Base: out.base, Range: at(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
+	out.entry = &expr.Entry{Base: out.base, Range: rangeOf(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
 	first := d.site.names.Declare(root, name, out.entry)
 	switch {
 	case first == nil:
@@ -102,21 +102,21 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	default:
 		d.topPart(out, b, name)
 	}
-	return &states.Ref{Address: out.base, Range: at(b.Header)}
+	return &states.Ref{Address: out.base, Range: rangeOf(b.Header)}
 }
 
 func (d *decoder) duplicate(address string, src hcl2.Range, first diag.Range) {
 	hint := "give one of them another name, or join them"
-	if first == at(src) {
+	if first == rangeOf(src) {
 		hint = "in a loop, give each turn a key: instance = KEY"
 	}
-	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is declared twice", address), Range: at(src), Hint: hint,
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is declared twice", address), Range: rangeOf(src), Hint: hint,
 		Related: []diag.Related{{Message: "first declared here", Range: first}}})
 }
 
 func (d *decoder) state(out *declaration, b *syntax.Block) {
 	d.check(b.Body, d.shapes.State, nil)
-	d.common(out, b.Body)
+	d.sharedAttributes(out, b.Body)
 	if out.entry.Parts == nil {
 		out.entry.Parts = map[string]*expr.PartEntry{}
 	}
@@ -134,8 +134,8 @@ func (d *decoder) state(out *declaration, b *syntax.Block) {
 	}
 }
 
-// common decodes what states, runs, blocks and top-level parts share.
-func (d *decoder) common(out *declaration, b *syntax.Body) {
+// sharedAttributes decodes what states, runs, blocks and top-level parts share.
+func (d *decoder) sharedAttributes(out *declaration, b *syntax.Body) {
 	out.forEach = b.Attribute("for_each")
 	out.parallel, out.lazy, out.deferred = b.Attribute("parallel"), b.Attribute("lazy"), b.Attribute("defer")
 	out.options, out.guards = d.options(b), d.guards(b)
@@ -192,16 +192,16 @@ func (d *decoder) guards(b *syntax.Body) []guard {
 
 func (d *decoder) statePart(out *declaration, b *syntax.Block) {
 	before := len(d.list)
-	defer func() { called(d.list, before, b.Calls) }()
+	defer func() { addCalls(d.list, before, b.Calls) }()
 	p := d.part(b)
 	if p == nil {
 		return
 	}
-	if first := out.named(p); first != nil {
-		d.duplicate(out.base+"."+p.base, b.Header, at(first.src))
+	if first := out.register(p); first != nil {
+		d.duplicate(out.base+"."+p.base, b.Header, rangeOf(first.src))
 		return
 	}
-	out.entry.Parts[p.base] = &expr.PartEntry{Base: p.base, Range: at(b.Header), Instances: p.forEach != nil || p.key != nil}
+	out.entry.Parts[p.base] = &expr.PartEntry{Base: p.base, Range: rangeOf(b.Header), Instances: p.forEach != nil || p.key != nil}
 	out.parts = append(out.parts, p)
 }
 
@@ -228,7 +228,7 @@ func (d *decoder) part(b *syntax.Block) *part {
 func (d *decoder) topPart(out *declaration, b *syntax.Block, name string) {
 	module := d.shapes.Registry.Lookup(b.Type)
 	wrong := d.check(b.Body, d.shapes.TopPart, module)
-	d.common(out, b.Body)
+	d.sharedAttributes(out, b.Body)
 	p := &part{module: module, label: name, base: out.base, src: b.Header, doubtful: wrong}
 	out.options = slices.DeleteFunc(out.options, func(o option) bool {
 		if o.On&expr.OnState == 0 {
@@ -248,7 +248,7 @@ func (d *decoder) topPart(out *declaration, b *syntax.Block, name string) {
 
 func (d *decoder) run(out *declaration, b *syntax.Block) {
 	d.check(b.Body, d.shapes.Run, nil)
-	d.common(out, b.Body)
+	d.sharedAttributes(out, b.Body)
 	out.kind = states.RunKind
 	out.entry.OpenParts = true
 	out.state, out.args = b.Body.Attribute("state"), b.Body.Attribute("params")
@@ -259,19 +259,19 @@ func (d *decoder) run(out *declaration, b *syntax.Block) {
 
 func (d *decoder) block(out *declaration, b *syntax.Block, file string) {
 	d.check(b.Body, d.shapes.Block, nil)
-	d.common(out, b.Body)
+	d.sharedAttributes(out, b.Body)
 	out.kind = states.BlockKind
 	out.ordered, out.recovered = b.Body.Attribute("ordered"), b.Body.Attribute("recovered")
 	lists := map[string]*refList{"members": &out.members, "rescue": &out.rescue, "always": &out.always}
 	for name, list := range lists {
-		list.given = b.Body.Attribute(name)
+		list.attr = b.Body.Attribute(name)
 	}
 	var inline []*syntax.Block
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
 		case "rescue", "always":
 			d.check(sub.Body, d.shapes.Inner, nil)
-			d.inline(out, sub.Type, lists[sub.Type], sub.Body.Blocks, file)
+			d.inlineDeclarations(out, sub.Type, lists[sub.Type], sub.Body.Blocks, file)
 		case "only_if", "unless", "retry", "confirm":
 		default:
 			if inside, _ := d.shapes.BlockOf(d.shapes.Block, sub.Type); inside != nil {
@@ -279,16 +279,16 @@ func (d *decoder) block(out *declaration, b *syntax.Block, file string) {
 			}
 		}
 	}
-	d.inline(out, "members", &out.members, inline, file)
-	if out.members.given == nil && len(inline) == 0 {
+	d.inlineDeclarations(out, "members", &out.members, inline, file)
+	if out.members.attr == nil && len(inline) == 0 {
 		d.errorAt(b.Header, "add members = [state.NAME, …], or declare them within the block", "%s has no members", out.base)
 	}
 }
 
-// inline enters declarations that stand within a block, and makes them members
+// inlineDeclarations enters declarations that stand within a block, and makes them members
 // of its list.
-func (d *decoder) inline(out *declaration, name string, list *refList, blocks []*syntax.Block, file string) {
-	if len(blocks) > 0 && list.given != nil {
+func (d *decoder) inlineDeclarations(out *declaration, name string, list *refList, blocks []*syntax.Block, file string) {
+	if len(blocks) > 0 && list.attr != nil {
 		d.errorAt(blocks[0].Header, fmt.Sprintf("move it out of the block, and add it to %s", name),
 			"%s has its %s as a list already", out.base, name)
 	}

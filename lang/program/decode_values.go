@@ -27,15 +27,15 @@ func objectOf(b *syntax.Block) *syntax.Attribute {
 func (d *decoder) siteBlock(b *syntax.Block) {
 	d.check(b.Body, d.shapes.Site, nil)
 	if d.site.siteRange != nil {
-		d.list.Add(diag.Diagnostic{Summary: "the site is described twice", Range: at(b.Header), Hint: "join the two site blocks",
-			Related: []diag.Related{{Message: "first described here", Range: at(*d.site.siteRange)}}})
+		d.list.Add(diag.Diagnostic{Summary: "the site is described twice", Range: rangeOf(b.Header), Hint: "join the two site blocks",
+			Related: []diag.Related{{Message: "first described here", Range: rangeOf(*d.site.siteRange)}}})
 		return
 	}
 	d.site.siteRange = &b.Header
 	d.literal(b.Body, "name", cty.String, func(v cty.Value) { d.site.name = v.AsString() })
 	d.literal(b.Body, "prune", cty.Bool, func(v cty.Value) { d.site.prune = v.True() })
 	if d.site.prune && d.site.name == "" {
-		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect in a site without a name", Range: at(b.Body.Attribute("prune").NameRange),
+		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect in a site without a name", Range: rangeOf(b.Body.Attribute("prune").NameRange),
 			Detail: "What a site has created is known by its name.", Hint: "add name = \"…\""})
 	}
 	d.literal(b.Body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })
@@ -71,7 +71,7 @@ func (d *decoder) variable(b *syntax.Block) {
 	if !d.identifier(b) {
 		return
 	}
-	v := &variable{Variable: &expr.Variable{Name: b.Labels[0], Range: at(b.Header)}, given: b.Body.Attribute("default"), typ: b.Body.Attribute("type"), doubtful: wrong}
+	v := &variable{Variable: &expr.Variable{Name: b.Labels[0], Range: rangeOf(b.Header)}, attr: b.Body.Attribute("default"), typ: b.Body.Attribute("type"), doubtful: wrong}
 	v.Type, v.Defaults = d.typeOf(b.Body)
 	d.literal(b.Body, "description", cty.String, func(x cty.Value) { v.Description = x.AsString() })
 	d.literal(b.Body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })
@@ -120,7 +120,7 @@ func (d *decoder) locals(b *syntax.Block) {
 	}
 	for _, a := range b.Body.Attributes {
 		if first := d.site.locals[a.Name]; first != nil {
-			d.duplicate("local."+a.Name, a.NameRange, at(first.src))
+			d.duplicate("local."+a.Name, a.NameRange, rangeOf(first.src))
 			continue
 		}
 		if !states.IsIdentifier(a.Name) {
@@ -136,12 +136,12 @@ func (d *decoder) param(out *declaration, b *syntax.Block) {
 	if !d.identifier(b) {
 		return
 	}
-	p := &param{name: b.Labels[0], src: b.Header, given: b.Body.Attribute("default")}
-	p.convert = &expr.Variable{Name: p.name, Range: at(b.Header)}
+	p := &param{name: b.Labels[0], src: b.Header, attr: b.Body.Attribute("default")}
+	p.convert = &expr.Variable{Name: p.name, Range: rangeOf(b.Header)}
 	p.convert.Type, p.convert.Defaults = d.typeOf(b.Body)
 	d.literal(b.Body, "description", cty.String, func(cty.Value) {})
 	if first := out.param(p.name); first != nil {
-		d.duplicate("param."+p.name, b.Header, at(first.src))
+		d.duplicate("param."+p.name, b.Header, rangeOf(first.src))
 		return
 	}
 	out.params = append(out.params, p)

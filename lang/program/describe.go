@@ -74,16 +74,16 @@ func (p *Program) Describe(ctx context.Context) Description {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		o := p.outputs[name]
-		out.Outputs = append(out.Outputs, Output{Name: name, Description: o.description, Sensitive: o.sensitive, Range: at(o.src)})
+		out.Outputs = append(out.Outputs, Output{Name: name, Description: o.description, Sensitive: o.sensitive, Range: rangeOf(o.src)})
 	}
 	for _, d := range p.declarations {
 		if d.inline || slices.ContainsFunc(out.States, func(s State) bool { return s.Address == d.base }) {
 			continue
 		}
-		s := State{Address: d.base, Kind: d.kind, Range: at(d.src)}
+		s := State{Address: d.base, Kind: d.kind, Range: rangeOf(d.src)}
 		for _, o := range d.options {
 			if o.Name == "description" {
-				s.Description = plainText(o.given.Expr.Expression)
+				s.Description = plainText(o.attr.Expr.Expression)
 			}
 		}
 		for _, param := range d.params {
@@ -99,9 +99,9 @@ func (p *Program) Describe(ctx context.Context) Description {
 }
 
 func (p *Program) describeVariable(v *variable) Variable {
-	out := Variable{Name: v.Name, Description: v.Description, Type: v.Type, Required: v.given == nil,
+	out := Variable{Name: v.Name, Description: v.Description, Type: v.Type, Required: v.attr == nil,
 		Sensitive: v.Sensitive, Merge: v.Merge, NoNull: v.NoNull, Range: v.Range}
-	out.TypeText, out.Default = p.written(v.typ), p.written(v.given)
+	out.TypeText, out.Default = p.sourceText(v.typ), p.sourceText(v.attr)
 	if out.TypeText == "" {
 		out.TypeText = expr.TypeName(v.Type)
 	}
@@ -115,12 +115,12 @@ func (p *Program) describeVariable(v *variable) Variable {
 
 func (p *Program) describeParam(v *param) Variable {
 	return Variable{Name: v.name, Type: v.convert.Type, TypeText: expr.TypeName(v.convert.Type),
-		Default: p.written(v.given), Required: v.given == nil, Range: at(v.src)}
+		Default: p.sourceText(v.attr), Required: v.attr == nil, Range: rangeOf(v.src)}
 }
 
-// written gives the text of an attribute's value as it stands in the source,
+// sourceText gives the text of an attribute's value as it stands in the source,
 // without the indentation of its place.
-func (p *Program) written(a *syntax.Attribute) string {
+func (p *Program) sourceText(a *syntax.Attribute) string {
 	if a == nil {
 		return ""
 	}
@@ -128,7 +128,7 @@ func (p *Program) written(a *syntax.Attribute) string {
 		return literalText(literal.Val)
 	}
 	src := a.Expr.Range()
-	text := p.between(src)
+	text := p.textBetween(src)
 	lines := strings.Split(text, "\n")
 	if len(lines) > 1 {
 		indent := len(lines[len(lines)-1]) - len(strings.TrimLeft(lines[len(lines)-1], " \t"))
@@ -139,8 +139,8 @@ func (p *Program) written(a *syntax.Attribute) string {
 	return strings.Join(lines, "\n")
 }
 
-// between gives the text of a range of a source, empty where it is no text.
-func (p *Program) between(src hcl2.Range) string {
+// textBetween gives the text of a range of a source, empty where it is no text.
+func (p *Program) textBetween(src hcl2.Range) string {
 	for _, s := range p.dir.Sources {
 		if s.Name == src.Filename && 0 <= src.Start.Byte && src.Start.Byte <= src.End.Byte && src.End.Byte <= len(s.Data) {
 			return strings.ReplaceAll(string(s.Data[src.Start.Byte:src.End.Byte]), "\r", "")

@@ -23,16 +23,16 @@ type evaluation struct {
 	hosts  siteHosts  // which the site's components see, too
 	host   *hostEntry // that is evaluated; nil: the site declares no hosts
 
-	bases     map[string]*declaration // all that is declared
-	instances map[string]*instance    // by address
-	expanded  map[string][]*instance
-	out       []states.Declaration
-	empty     []string // see states.Declarations.Empty
-	nothing   []string // what addresses begin with that mean nothing: see meansNothing
+	bases           map[string]*declaration // all that is declared
+	instances       map[string]*instance    // by address
+	expanded        map[string][]*instance
+	out             []states.Declaration
+	empty           []string // see states.Declarations.Empty
+	omittedPrefixes []string // what addresses begin with that mean nothing: see isOmitted
 	// doubtful are bases whose instances, or parts, are not all known.
-	doubtful map[string]bool
-	named    []namedSecret // by scripts
-	vault    *expr.Vault
+	doubtful      map[string]bool
+	scriptSecrets []namedSecret // by scripts
+	vault         *expr.Vault
 	// sensitive are the sensitive texts in the values of attributes, for what is wrong with them.
 	sensitive map[*syntax.Attribute][]string
 }
@@ -40,8 +40,8 @@ type evaluation struct {
 // evaluator evaluates one directory: the site, or one instance of a component.
 type evaluator struct {
 	*expressions
-	variables *variableValues
-	entered   map[string]bool // components that were expanded, by base
+	variables          *variableValues
+	expandedComponents map[string]bool // components that were expanded, by base
 }
 
 // Evaluate gives the declarations for a target; nil or incomplete when the list
@@ -65,7 +65,7 @@ func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarat
 	instances := componentRefs{evaluation: e.evaluation, found: map[string][]string{}}
 	instances.replace()
 	referenceCheck{e.evaluation}.check()
-	moved := e.moved()
+	moved := e.renames()
 	slices.Sort(e.empty)
 	return &states.Declarations{Site: e.site.name, Host: t.Host, List: e.out, Moved: moved, Prune: e.site.prune,
 		Empty: slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
@@ -85,7 +85,7 @@ func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
 
 func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 	x := newExpressions(of, p, prefix)
-	e := &evaluator{expressions: x, variables: &variableValues{expressions: x, given: map[string][]expr.Given{}}, entered: map[string]bool{}}
+	e := &evaluator{expressions: x, variables: &variableValues{expressions: x, assignments: map[string][]expr.Given{}}, expandedComponents: map[string]bool{}}
 	x.component = e.componentValue
 	return e
 }
@@ -102,7 +102,7 @@ func (e *evaluator) expandAll() {
 			e.expand(d)
 			continue
 		}
-		if !e.onHost(d) {
+		if !e.appliesToHost(d) {
 			e.expandComponent(d)
 			continue
 		}

@@ -22,7 +22,7 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 	if len(e.expanded[base]) == 0 {
 		e.empty = append(e.empty, base)
 		if d.component != nil {
-			e.emptyBelow(d.component, base+".")
+			e.markEmpty(d.component, base+".")
 		}
 	}
 	for _, in := range e.expanded[base] {
@@ -32,7 +32,7 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 		if d.hasOwnValues() {
 			scope = e.context(in)
 		}
-		out := states.Declaration{Kind: d.kind, Address: in.address, Base: base, File: e.prefix + d.file, Range: at(d.src),
+		out := states.Declaration{Kind: d.kind, Address: in.address, Base: base, File: e.prefix + d.file, Range: rangeOf(d.src),
 			TopLevel: d.topLevel, Lazy: d.handler}
 		out.Options = *e.optionsOf(in)
 		out.Parallel = e.flag(d.parallel, scope, false)
@@ -47,7 +47,7 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 			if err := e.component(ctx, &out, in); err != nil {
 				return err
 			}
-			called(e.list, before, d.calls)
+			addCalls(e.list, before, d.calls)
 			continue
 		case d.kind == states.StateKind:
 			e.state(&out, in)
@@ -57,7 +57,7 @@ func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 			e.block(&out, d, scope)
 		}
 		e.emptyParts(d, &out)
-		called(e.list, before, d.calls)
+		addCalls(e.list, before, d.calls)
 		e.out = append(e.out, out)
 	}
 	return nil
@@ -130,7 +130,7 @@ func (e *expressions) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
 func (e *expressions) wrongValue(a *syntax.Attribute, err error, hint string) {
-	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), at(a.Range()))
+	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), rangeOf(a.Range()))
 	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
 		d.Hint = hint
@@ -144,7 +144,7 @@ func (e *expressions) wrongElement(a *syntax.Attribute, i int, err error) {
 	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		src = list.Exprs[i].Range()
 	}
-	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), at(src))
+	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), rangeOf(src))
 	d.Summary = a.Name + ": " + d.Summary
 	e.list.Add(d)
 }
@@ -156,19 +156,19 @@ func (e optionValues) options(given []option, guards []guard, ctx *hcl2.EvalCont
 	var out states.Options
 	for _, o := range given {
 		if o.Refs {
-			o.AddRefs(&out, e.refs(o.given, ctx))
+			o.AddRefs(&out, e.refs(o.attr, ctx))
 			continue
 		}
-		v := e.late(o.given.Expr, ctx)
+		v := e.deferrable(o.attr.Expr, ctx)
 		if expr.IsDeferred(v) && o.Name == "when" {
-			e.lateWhen(&out, o.given, v)
+			e.deferWhen(&out, o.attr, v)
 			continue
 		}
-		if v, ok := e.known(o.given, v); !ok {
+		if v, ok := e.requireKnown(o.attr, v); !ok {
 			continue
 		} else if err := o.Set(&out, v); err != nil {
 			for _, err := range expr.Joined(err) {
-				e.wrongValue(o.given, err, "see the options in the language's description")
+				e.wrongValue(o.attr, err, "see the options in the language's description")
 			}
 		}
 	}
@@ -198,9 +198,9 @@ func (e *expressions) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.
 	}
 	for _, x := range each {
 		v := e.value(&syntax.Expression{Expression: x, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
-		refs, err := expr.Refs(v, at(x.Range()))
+		refs, err := expr.Refs(v, rangeOf(x.Range()))
 		if err != nil {
-			d := expr.Diagnose(err, at(x.Range()))
+			d := expr.Diagnose(err, rangeOf(x.Range()))
 			d.Summary = a.Name + ": " + d.Summary
 			e.list.Add(d)
 		}
@@ -210,10 +210,10 @@ func (e *expressions) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.
 }
 
 func (e optionValues) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclaration {
-	out := states.GuardDeclaration{Unless: g.unless, Range: at(g.src)}
+	out := states.GuardDeclaration{Unless: g.unless, Range: rangeOf(g.src)}
 	e.guardPath(&out, &out.Exists, g.exists, ctx)
 	e.guardPath(&out, &out.Missing, g.missing, ctx)
-	if v, ok := e.lateGuard(&out, g.command, ctx); ok {
+	if v, ok := e.guardCondition(&out, g.command, ctx); ok {
 		argv, err := guardCommand(v)
 		if err == nil && len(argv) == 0 {
 			err = fmt.Errorf("the list is empty")
@@ -240,7 +240,7 @@ func guardCommand(v cty.Value) ([]string, error) {
 }
 
 func (e optionValues) guardPath(g *states.GuardDeclaration, to *string, a *syntax.Attribute, ctx *hcl2.EvalContext) {
-	v, ok := e.lateGuard(g, a, ctx)
+	v, ok := e.guardCondition(g, a, ctx)
 	if !ok {
 		return
 	}
@@ -261,9 +261,9 @@ func (e optionValues) guardPath(g *states.GuardDeclaration, to *string, a *synta
 // block evaluates a block's lists.
 func (e *evaluator) block(out *states.Declaration, d *declaration, ctx *hcl2.EvalContext) {
 	list := func(l refList) []states.Ref {
-		refs := e.refs(l.given, ctx)
+		refs := e.refs(l.attr, ctx)
 		for _, r := range l.inline {
-			refs = append(refs, e.absolute(r))
+			refs = append(refs, e.withPrefix(r))
 		}
 		return refs
 	}

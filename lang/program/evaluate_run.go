@@ -49,7 +49,7 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) (target *in
 	if !v.IsKnown() {
 		return nil, ""
 	}
-	refs, err := expr.Refs(v, at(d.state.Range()))
+	refs, err := expr.Refs(v, rangeOf(d.state.Range()))
 	if err != nil {
 		e.wrongValue(d.state, err, "write state = state.NAME")
 		return nil, ""
@@ -64,11 +64,11 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) (target *in
 		return target, ""
 	case target != nil, base != nil && base.kind != states.StateKind:
 		e.errorAt(d.state.Range(), "name the state itself", "%s is no state", refs[0].Address)
-	case e.doubtful[refs[0].Address] || referenceCheck{e.evaluation}.anyDoubtful(refs[0].Address):
+	case e.doubtful[refs[0].Address] || referenceCheck{e.evaluation}.isDoubtful(refs[0].Address):
 	case len(e.expanded[refs[0].Address]) > 0:
 		e.errorAt(d.state.Range(), fmt.Sprintf("name one: %s", e.expanded[refs[0].Address][0].address),
 			"%s has several instances, and a run names one", refs[0].Address)
-	case e.meansNothing(refs[0].Address):
+	case e.isOmitted(refs[0].Address):
 		return nil, refs[0].Address
 	default:
 		referenceCheck{e.evaluation}.undefinedInstance(refs[0])
@@ -85,11 +85,11 @@ func (e *evaluator) runParams(d *declaration, target *instance, ctx *hcl2.EvalCo
 		v, ok := given[p.name]
 		switch {
 		case ok && v.IsWhollyKnown() && v.IsNull(), !ok:
-			if p.given == nil && given != nil {
+			if p.attr == nil && given != nil {
 				e.errorAt(d.src, fmt.Sprintf("add params = { %s = … }", p.name), "%s needs the param %q", state.base, p.name)
 			}
 			values[p.name] = cty.DynamicVal
-			if p.given != nil {
+			if p.attr != nil {
 				values[p.name] = target.owner.paramDefault(p)
 			}
 		case !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v):

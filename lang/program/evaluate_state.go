@@ -19,7 +19,7 @@ func (e *evaluator) state(out *states.Declaration, in *instance) {
 	values := map[string]cty.Value{}
 	for _, p := range d.params {
 		out.ParamNames = append(out.ParamNames, p.name)
-		if p.given == nil {
+		if p.attr == nil {
 			out.NeedsRun = true
 		}
 		values[p.name] = e.paramDefault(p)
@@ -38,18 +38,18 @@ func (e *evaluator) state(out *states.Declaration, in *instance) {
 }
 
 func (e *evaluator) paramDefault(p *param) cty.Value {
-	if p.given == nil {
+	if p.attr == nil {
 		return cty.UnknownVal(p.convert.Type)
 	}
-	v := e.late(p.given.Expr, e.root)
+	v := e.deferrable(p.attr.Expr, e.root)
 	if !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v) {
 		return v
 	}
-	return e.paramValue(p, v, p.given.Range())
+	return e.paramValue(p, v, p.attr.Range())
 }
 
 func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
-	converted, err := p.convert.Resolve([]expr.Given{{Value: v, Range: at(src)}})
+	converted, err := p.convert.Resolve([]expr.Given{{Value: v, Range: rangeOf(src)}})
 	if err != nil {
 		err.Summary = fmt.Sprintf("the value of param %q does not fit its type", p.name)
 		err.Hint = strings.Replace(err.Hint, "variable's", "param's", 1)
@@ -61,7 +61,7 @@ func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value 
 
 // stateParts evaluates the parts of a state with these params.
 func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure states.Ensure) []states.PartDeclaration {
-	d := e.generated(in, params)
+	d := e.generateParts(in, params)
 	ctx := e.root.NewChild()
 	ctx.Variables = make(map[string]cty.Value, len(params)+2)
 	for name, v := range params {
@@ -78,7 +78,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 		in.parts = map[string]bool{}
 	}
 	for _, p := range d.parts {
-		turns, ok := e.turns(p, ctx)
+		turns, ok := e.partTurns(p, ctx)
 		if !ok {
 			e.doubtful[in.address] = true
 		}
@@ -86,7 +86,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 		for _, turn := range turns {
 			before := len(e.list)
 			made := e.part(p, in, turn, ctx, ensure)
-			called(e.list, before, p.calls)
+			addCalls(e.list, before, p.calls)
 			in.parts[made.Address] = true
 			out = append(out, made)
 		}
@@ -96,7 +96,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 
 // part evaluates one instance of a part.
 func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
-	input := expr.PartInput{Module: p.module, Label: p.label, Range: at(p.src), Dir: ".", Doubtful: p.doubtful}
+	input := expr.PartInput{Module: p.module, Label: p.label, Range: rangeOf(p.src), Dir: ".", Doubtful: p.doubtful}
 	// A part at top level has the loop of its declaration, and no other.
 	if turn != nil || in.each != nil && !in.decl.topLevel {
 		ctx = partContext(ctx, turn, in.each)
@@ -112,7 +112,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	if !options.LeftOut {
 		for _, a := range p.attributes {
 			input.Attributes = append(input.Attributes, expr.Attribute{
-				Name: a.Name, Value: e.late(a.Expr, ctx), Range: at(a.Range())})
+				Name: a.Name, Value: e.deferrable(a.Expr, ctx), Range: rangeOf(a.Range())})
 		}
 	} else {
 		return e.parts.LeftOut(input, options)
@@ -121,7 +121,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	e.list.Add(list...)
 	made.Options = options
 	if !options.Retain || options.Ensure != "" {
-		e.absent(p, in, options.Ensure, ensure)
+		e.checkAbsent(p, in, options.Ensure, ensure)
 	}
 	return made
 }
@@ -140,8 +140,8 @@ func partContext(ctx *hcl2.EvalContext, own, parent *each) *hcl2.EvalContext {
 	return child
 }
 
-// absent reports a part that shall be absent though its type cannot be.
-func (e *evaluator) absent(p *part, in *instance, own, inherited states.Ensure) {
+// checkAbsent reports a part that shall be absent though its type cannot be.
+func (e *evaluator) checkAbsent(p *part, in *instance, own, inherited states.Ensure) {
 	why := p.module.NoAbsent
 	if why == "" || own != states.Absent && (own != "" || inherited != states.Absent) {
 		return
@@ -149,7 +149,7 @@ func (e *evaluator) absent(p *part, in *instance, own, inherited states.Ensure) 
 	src := p.src
 	for _, o := range append(p.options[:len(p.options):len(p.options)], in.decl.options...) {
 		if o.Name == "ensure" && (own != "" || in.decl.topLevel) {
-			src = o.given.Range()
+			src = o.attr.Range()
 			break
 		}
 	}

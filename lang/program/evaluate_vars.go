@@ -22,7 +22,7 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 	p = e.site
 	var out []expr.VariableValue
 	for _, name := range p.variableNames() {
-		v, given := p.variables[name], e.variables.given[name]
+		v, given := p.variables[name], e.variables.assignments[name]
 		value := e.root.Variables["var."+name]
 		if len(given) == 0 || !value.IsWhollyKnown() && !expr.IsWithheld(value) {
 			continue
@@ -40,13 +40,13 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 // variableValues evaluates the variables of one directory.
 type variableValues struct {
 	*expressions
-	given map[string][]expr.Given // by variable
+	assignments map[string][]expr.Given // by variable
 	// instance is the component's, nil for the site; inputs are the values that it
 	// gives.
 	instance *instance
 	inputs   []item
-	// unsure says that more variables may have been given.
-	unsure bool
+	// incomplete says that more variables may have been given.
+	incomplete bool
 }
 
 // evaluate gives each variable its value, and checks it.
@@ -60,13 +60,13 @@ func (e *variableValues) evaluate() {
 	}
 }
 
-// ofComponent says of a component's variable without a value who should give
+// inputDiagnostic says of a component's variable without a value who should give
 // it one.
-func (e *variableValues) ofComponent(d diag.Diagnostic, v *variable, given []expr.Given) diag.Diagnostic {
+func (e *variableValues) inputDiagnostic(d diag.Diagnostic, v *variable, given []expr.Given) diag.Diagnostic {
 	if e.instance == nil || len(given) > 0 {
 		return d
 	}
-	return diag.Diagnostic{Severity: diag.Error, Range: at(e.instance.decl.src),
+	return diag.Diagnostic{Severity: diag.Error, Range: rangeOf(e.instance.decl.src),
 		Summary: fmt.Sprintf("%s gives the variable %q no value", e.instance.decl.base, v.Name), Detail: "It has no default.",
 		Hint:    fmt.Sprintf("add it: vars = { %s = … }", v.Name),
 		Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
@@ -75,10 +75,10 @@ func (e *variableValues) ofComponent(d diag.Diagnostic, v *variable, given []exp
 // resolve gives a variable its value.
 func (e *variableValues) resolve(v *variable) {
 	value := cty.DynamicVal
-	if given := e.given[v.Name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.unsure) {
+	if given := e.assignments[v.Name]; allKnown(given) && (len(given) > 0 || !v.doubtful && !e.incomplete) {
 		resolved, err := v.Resolve(given)
 		if err != nil {
-			e.list.Add(e.ofComponent(*err, v, given))
+			e.list.Add(e.inputDiagnostic(*err, v, given))
 		} else {
 			value = resolved
 		}
@@ -105,15 +105,15 @@ func allKnown(given []expr.Given) bool {
 // collect finds all values that are given, lowest precedence first.
 func (e *variableValues) collect() {
 	for _, name := range e.site.variableNames() {
-		if v := e.site.variables[name]; v.given != nil {
-			e.give(name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
+		if v := e.site.variables[name]; v.attr != nil {
+			e.assign(name, expr.LevelDefault, e.value(v.attr.Expr, e.root), rangeOf(v.attr.Range()))
 		}
 	}
 	for _, f := range e.site.values {
 		e.valueFile(f.body, expr.LevelSite)
 	}
 	for _, x := range e.inputs {
-		e.give(x.name, expr.LevelComponent, x.value, at(x.valueRange))
+		e.assign(x.name, expr.LevelComponent, x.value, rangeOf(x.valueRange))
 	}
 	if e.prefix != "" {
 		return // a component's variables are its own
@@ -121,9 +121,9 @@ func (e *variableValues) collect() {
 	e.giveLevels()
 	for _, name := range slices.Sorted(maps.Keys(e.target.Environment)) {
 		if e.site.variables[name] != nil {
-			e.text(expr.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
-		} else if e.scripted != nil {
-			e.scripted.texts = append(e.scripted.texts, textValue{expr.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
+			e.assignText(expr.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
+		} else if e.scripts != nil {
+			e.scripts.texts = append(e.scripts.texts, textValue{expr.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
 		}
 	}
 	for _, f := range e.target.VarFiles {
@@ -148,19 +148,19 @@ func (e *variableValues) collect() {
 				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is not declared", v.Name),
 					Hint: undeclaredHint("var", v.Name, e.site.variableNames()), Range: diag.Range{File: "--var"}})
 			}
-			if e.later(v.Name, undeclared) {
-				e.scripted.texts = append(e.scripted.texts, textValue{expr.LevelVar, "--var " + v.Name, v.Name, v.Value})
+			if e.postpone(v.Name, undeclared) {
+				e.scripts.texts = append(e.scripts.texts, textValue{expr.LevelVar, "--var " + v.Name, v.Name, v.Value})
 			} else {
 				undeclared()
 			}
 			continue
 		}
-		e.text(expr.LevelVar, "--var "+v.Name, v.Name, v.Value)
+		e.assignText(expr.LevelVar, "--var "+v.Name, v.Name, v.Value)
 	}
 }
 
-func (e *variableValues) give(name, level string, v cty.Value, r diag.Range) {
-	e.given[name] = append(e.given[name], expr.Given{Level: level, Value: v, Range: r})
+func (e *variableValues) assign(name, level string, v cty.Value, r diag.Range) {
+	e.assignments[name] = append(e.assignments[name], expr.Given{Level: level, Value: v, Range: r})
 }
 
 // valueFile takes the values of a file.
@@ -169,16 +169,16 @@ func (e *variableValues) valueFile(b *syntax.Body, level string) {
 		e.errorAt(sub.Header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
 	}
 	for _, a := range b.Attributes {
-		if e.site.variables[a.Name] == nil && !e.undeclared(a.Name, a.NameRange) {
+		if e.site.variables[a.Name] == nil && !e.reportUndeclared(a.Name, a.NameRange) {
 			continue
 		}
-		e.give(a.Name, level, e.value(a.Expr, e.root), at(a.Range()))
+		e.assign(a.Name, level, e.value(a.Expr, e.root), rangeOf(a.Range()))
 	}
 }
 
-// text takes a value that is given as text outside of the site; source names
+// assignText takes a value that is given as text outside of the site; source names
 // the way for people.
-func (e *variableValues) text(level, source, name, text string) {
+func (e *variableValues) assignText(level, source, name, text string) {
 	v := e.site.variables[name]
 	r := diag.Range{File: source}
 	before := len(e.list)
@@ -195,7 +195,7 @@ func (e *variableValues) text(level, source, name, text string) {
 			e.list.Add(expr.Diagnose(&diag.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
 				Hint: "give it as UTF-8 text in normal form C"}, r))
 		}
-		e.give(name, level, value, r)
+		e.assign(name, level, value, r)
 		return
 	}
 	value := cty.DynamicVal
@@ -212,12 +212,12 @@ func (e *variableValues) text(level, source, name, text string) {
 		e.list.Add(l.list...)
 		value = e.value(x, e.root)
 	}
-	e.give(name, level, value, r)
+	e.assign(name, level, value, r)
 }
 
 // validate checks a variable's value with its own conditions.
 func (e *variableValues) validate(v *variable) {
-	given := e.given[v.Name]
+	given := e.assignments[v.Name]
 	if !e.root.Variables["var."+v.Name].IsKnown() {
 		return
 	}
@@ -243,6 +243,6 @@ func (e *variableValues) validate(v *variable) {
 		}
 		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is refused: %s", v.Name, text),
 			Hint: "give another value", Range: given[len(given)-1].Range, Private: v.Sensitive,
-			Related: []diag.Related{{Message: "this condition does not hold", Range: at(check.condition.Range())}}})
+			Related: []diag.Related{{Message: "this condition does not hold", Range: rangeOf(check.condition.Range())}}})
 	}
 }

@@ -29,9 +29,9 @@ type expressions struct {
 	// visiting are the locals and components that are being evaluated,
 	// outermost first.
 	visiting []string
-	scripted *scripted // nil: there are no scripts, or they have run
-	// fixedLocals tells, as far as it was asked, which locals give the same for every host.
-	fixedLocals map[string]bool
+	scripts  *scriptState // nil: there are no scripts, or they have run
+	// localsSameForAllHosts tells, as far as it was asked, which locals give the same for every host.
+	localsSameForAllHosts map[string]bool
 }
 
 type fact struct {
@@ -44,7 +44,7 @@ func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 	files.UseVault(of.vault)
 	e := &expressions{evaluation: of, site: p, prefix: prefix}
 	if p.dir.Scripts != nil {
-		e.scripted = &scripted{}
+		e.scripts = &scriptState{}
 	}
 	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
 	e.root.Functions[expr.RefFunction] = e.resolver(nil)
@@ -56,13 +56,13 @@ func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 func (e *expressions) resolver(self *expr.Entry) function.Function {
 	return expr.RefResolver(func(steps []expr.Step) (expr.Named, error) {
 		found, err := e.site.names.Find(steps, self)
-		found.Ref = e.absolute(found.Ref)
+		found.Ref = e.withPrefix(found.Ref)
 		return found, err
 	})
 }
 
-// absolute gives a reference the address that it has in the site.
-func (e *expressions) absolute(r states.Ref) states.Ref {
+// withPrefix gives a reference the address that it has in the site.
+func (e *expressions) withPrefix(r states.Ref) states.Ref {
 	if !r.Self && r.Address != "" {
 		r.Address = e.prefix + r.Address
 	}
@@ -70,13 +70,13 @@ func (e *expressions) absolute(r states.Ref) states.Ref {
 }
 
 func (e *expressions) errorAt(r hcl2.Range, hint, summary string, args ...any) {
-	e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(summary, args...), Hint: hint, Range: at(r)})
+	e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(summary, args...), Hint: hint, Range: rangeOf(r)})
 }
 
 // value evaluates an expression that must be known before anything runs.
 // Unknown stands for a value that could not be had; why has been reported.
 func (e *expressions) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
-	v := e.raw(x, ctx)
+	v := e.evaluate(x, ctx)
 	if expr.IsDeferred(v) && !expr.IsWithheld(v) {
 		e.errorAt(x.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
 			"this must be known before anything runs, and depends on a result")
@@ -86,16 +86,16 @@ func (e *expressions) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Val
 	return v
 }
 
-// late evaluates an expression that may depend on results. What is known only
+// deferrable evaluates an expression that may depend on results. What is known only
 // on the host is unknown, and carries how it is computed.
-func (e *expressions) late(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
-	v, diags := expr.Settle(e.raw(x, ctx), x.Expression, ctx)
+func (e *expressions) deferrable(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+	v, diags := expr.Settle(e.evaluate(x, ctx), x.Expression, ctx)
 	e.list.Add(expr.FromHCL(diags)...)
 	return v
 }
 
-// raw evaluates an expression, of whose value only late or value make a use.
-func (e *expressions) raw(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+// evaluate gives the value of an expression as it is, for value and deferrable.
+func (e *expressions) evaluate(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 	if x.Bad {
 		return cty.DynamicVal
 	}
@@ -104,7 +104,7 @@ func (e *expressions) raw(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value
 			return cty.DynamicVal
 		}
 	}
-	v, list := e.kept(x, ctx)
+	v, list := e.cachedValue(x, ctx)
 	e.list.Add(list...)
 	return v
 }
@@ -125,13 +125,13 @@ func (e *expressions) attribute(a *syntax.Attribute, ctx *hcl2.EvalContext) (v c
 func (e *expressions) provide(n *syntax.Need) bool {
 	if n.Kind == "ref" {
 		if _, ok := e.root.Variables[n.Name]; !ok {
-			e.root.Variables[n.Name] = expr.RefValue(e.absolute(n.Ref))
+			e.root.Variables[n.Name] = expr.RefValue(e.withPrefix(n.Ref))
 		}
 		return true
 	}
 	if n.Kind == "result" {
 		if _, ok := e.root.Variables[n.Name]; !ok {
-			e.root.Variables[n.Name] = expr.Relocate(n.Value, e.absolute)
+			e.root.Variables[n.Name] = expr.Relocate(n.Value, e.withPrefix)
 		}
 		return true
 	}
@@ -163,19 +163,19 @@ func (e *expressions) local(name string) cty.Value {
 	if v, ok := e.root.Variables[key]; ok {
 		return v
 	}
-	if e.circular(key) {
+	if e.reportCycle(key) {
 		return cty.DynamicVal
 	}
 	e.visiting = append(e.visiting, key)
-	v := e.late(e.site.locals[name].expr, e.root)
+	v := e.deferrable(e.site.locals[name].expr, e.root)
 	e.visiting = e.visiting[:len(e.visiting)-1]
 	e.root.Variables[key] = v
 	return v
 }
 
-// circular reports values that need each other, when the key is being evaluated
+// reportCycle reports values that need each other, when the key is being evaluated
 // already: from the one that is declared first.
-func (e *expressions) circular(key string) bool {
+func (e *expressions) reportCycle(key string) bool {
 	start := slices.Index(e.visiting, key)
 	if start < 0 {
 		return false
@@ -208,9 +208,9 @@ func (e *expressions) circular(key string) bool {
 // placeOf is where a local or a component is declared.
 func (e *expressions) placeOf(key string) diag.Range {
 	if name, ok := strings.CutPrefix(key, "local."); ok {
-		return at(e.site.locals[name].src)
+		return rangeOf(e.site.locals[name].src)
 	}
-	return at(e.site.byBase[key].src)
+	return rangeOf(e.site.byBase[key].src)
 }
 
 // fact gives a top-level fact, which is gathered the first time it is named.

@@ -45,13 +45,13 @@ func (e *evaluator) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns [
 	if a == nil {
 		return []*each{nil}, true
 	}
-	v := e.late(a.Expr, ctx)
+	v := e.deferrable(a.Expr, ctx)
 	if v.IsKnown() && v.IsNull() {
 		return []*each{nil}, true
 	}
 	items, err := turnsOf(v)
 	if err != nil {
-		e.list.Add(expr.Diagnose(err, at(a.Range())))
+		e.list.Add(expr.Diagnose(err, rangeOf(a.Range())))
 		return nil, false
 	}
 	if items == nil {
@@ -134,8 +134,8 @@ func listTurn(items map[string]cty.Value, element cty.Value) error {
 // expand finds the instances of a declaration.
 func (e *evaluator) expand(d *declaration) {
 	base := e.prefix + d.base
-	if !e.onHost(d) {
-		e.nothing = append(e.nothing, base+".", base+"[")
+	if !e.appliesToHost(d) {
+		e.omittedPrefixes = append(e.omittedPrefixes, base+".", base+"[")
 		return
 	}
 	if d.group != nil {

@@ -34,7 +34,7 @@ func (d *decoder) foreignAttribute(a *syntax.Attribute, in *syntax.Shape, module
 		advice = foreign.Starlark(advice)
 	}
 	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", what, a.Name),
-		Detail: advice.Detail, Hint: advice.Hint, Range: at(a.NameRange)})
+		Detail: advice.Detail, Hint: advice.Hint, Range: rangeOf(a.NameRange)})
 	return true
 }
 
@@ -58,7 +58,7 @@ func (d *decoder) foreignBlock(b *syntax.Block, in *syntax.Shape, module *states
 	if in.Parts {
 		summary = fmt.Sprintf("there is no type of part or declaration %q", b.Type)
 	}
-	d.list.Add(diag.Diagnostic{Summary: summary, Detail: advice.Detail, Hint: advice.Hint, Range: at(b.TypeRange)})
+	d.list.Add(diag.Diagnostic{Summary: summary, Detail: advice.Detail, Hint: advice.Hint, Range: rangeOf(b.TypeRange)})
 	return true
 }
 
@@ -91,7 +91,7 @@ func blockHint(a *syntax.Attribute) string {
 	if _, list := a.Expr.Expression.(*hclsyntax.TupleConsExpr); a.Name == "only_if" || a.Name == "unless" {
 		switch words := strings.Fields(text); {
 		case len(words) > 0:
-			return fmt.Sprintf("write %s { command = [%s] }, or %s { exists = PATH }", a.Name, quoted(words), a.Name)
+			return fmt.Sprintf("write %s { command = [%s] }, or %s { exists = PATH }", a.Name, quoteWords(words), a.Name)
 		case list:
 			return fmt.Sprintf("write %s { command = […] }; several are blocks of their own", a.Name)
 		}
@@ -99,7 +99,7 @@ func blockHint(a *syntax.Attribute) string {
 	return fmt.Sprintf("write %s { … } without =", a.Name)
 }
 
-func quoted(words []string) string {
+func quoteWords(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
 		out[i] = fmt.Sprintf("%q", w)
@@ -107,8 +107,8 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// outside says where a declaration belongs that stands within another.
-func outside(word string, in *syntax.Shape, shapes *syntax.Shapes) string {
+// placementHint says where a declaration belongs that stands within another.
+func placementHint(word string, in *syntax.Shape, shapes *syntax.Shapes) string {
 	switch {
 	case in == shapes.State && word == "state":
 		return `declare it at top level; several states that belong together are the members of a block: block "NAME" { members = [state.NAME] }`
@@ -124,20 +124,20 @@ func outside(word string, in *syntax.Shape, shapes *syntax.Shapes) string {
 func (w *walker) foreignRoot(n *hclsyntax.ScopeTraversalExpr, root string) bool {
 	next, _ := stepName(n.Traversal, 1)
 	advice, ok := foreign.Value(root, next)
-	if !ok || len(w.meant(root)) > 0 {
+	if !ok || len(w.candidates(root)) > 0 {
 		return false
 	}
 	w.to.Bad = true
 	if !w.quiet {
 		w.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("there is nothing named %q", root), Detail: advice.Detail,
-			Hint: w.filled(root, next, advice.Hint), Range: at(n.SrcRange)})
+			Hint: w.fillNames(root, next, advice.Hint), Range: rangeOf(n.SrcRange)})
 	}
 	return true
 }
 
-// filled puts the real name in the place of NAME where the word stands for
+// fillNames puts the real name in the place of NAME where the word stands for
 // values that are declared.
-func (w *walker) filled(root, next, hint string) string {
+func (w *walker) fillNames(root, next, hint string) string {
 	for _, kind := range []string{"var", "local"} {
 		if next != "" && strings.HasPrefix(hint, "write "+kind+".NAME") && w.declares(kind, next) {
 			return fmt.Sprintf("write %s.%s", kind, next)
@@ -154,8 +154,8 @@ func (w *walker) declares(kind, name string) bool {
 	return w.site.locals[name] != nil
 }
 
-// meant lists what is declared under a name that was written without its kind.
-func (w *walker) meant(name string) []string {
+// candidates lists what is declared under a name that was written without its kind.
+func (w *walker) candidates(name string) []string {
 	var found []string
 	for _, kind := range []string{"var", "local"} {
 		if w.declares(kind, name) {
@@ -186,5 +186,5 @@ func typeHint(e hclsyntax.Expression) string {
 
 // warn adds a warning about an expression.
 func (w *walker) warn(src hcl2.Range, summary, detail, hint string) {
-	w.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Detail: detail, Hint: hint, Range: at(src)})
+	w.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Detail: detail, Hint: hint, Range: rangeOf(src)})
 }

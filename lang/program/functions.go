@@ -15,7 +15,7 @@ import (
 type library struct {
 	source string
 	src    hcl2.Range // of the source
-	named  hcl2.Range // of the name
+	header hcl2.Range // of the name
 }
 
 func (d *decoder) functions(b *syntax.Block) {
@@ -25,7 +25,7 @@ func (d *decoder) functions(b *syntax.Block) {
 	}
 	name := b.Labels[0]
 	if first := d.site.libraries[name]; first != nil {
-		d.duplicate("functions."+name, b.Header, at(first.named))
+		d.duplicate("functions."+name, b.Header, rangeOf(first.header))
 		return
 	}
 	a := b.Body.Attribute("source")
@@ -33,7 +33,7 @@ func (d *decoder) functions(b *syntax.Block) {
 		d.errorAt(b.Header, `add source = "lib.star"`, "functions %q has no source", name)
 		return
 	}
-	out := &library{src: a.Range(), named: b.Header}
+	out := &library{src: a.Range(), header: b.Header}
 	d.literal(b.Body, "source", cty.String, func(v cty.Value) { out.source = v.AsString() })
 	if out.source == "" {
 		return // and that was said, or it is null
@@ -55,7 +55,7 @@ func (e *evaluator) loadFunctions() {
 		functions, list := e.site.dir.Library.Functions(e.ctx, l.source, &world{e})
 		for i := range list {
 			if list[i].Range.IsZero() {
-				list[i].Range = at(l.src)
+				list[i].Range = rangeOf(l.src)
 			}
 		}
 		e.list.Add(list...)

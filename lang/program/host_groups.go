@@ -19,7 +19,7 @@ type groupEntry struct {
 }
 
 // groups evaluates the groups, ordered by priority, then by name.
-func (e hostReader) groups(outside *outsideHosts) []*groupEntry {
+func (e hostReader) groups(external *externalHosts) []*groupEntry {
 	var out []*groupEntry
 	for _, d := range e.site.groups {
 		g := &groupEntry{groupDecl: d}
@@ -36,9 +36,9 @@ func (e hostReader) groups(outside *outsideHosts) []*groupEntry {
 				e.wrongValue(d.hosts, err, `write hosts = ["web*", "db1"]`)
 			}
 			g.hosts = globs
-			e.checkGlobs(d, globs, outside)
+			e.checkGlobs(d, globs, external)
 		} else if d.labels == nil {
-			e.checkMembers(d, outside)
+			e.checkMembers(d, external)
 		}
 		g.labels = e.labels(d.labels)
 		out = append(out, g)
@@ -50,7 +50,7 @@ func (e hostReader) groups(outside *outsideHosts) []*groupEntry {
 }
 
 // checkGlobs reports names in a group that no host has.
-func (e hostReader) checkGlobs(d *groupDecl, globs []string, outside *outsideHosts) {
+func (e hostReader) checkGlobs(d *groupDecl, globs []string, external *externalHosts) {
 	if e.hosts.incomplete {
 		return // they may be of hosts that are not known
 	}
@@ -58,7 +58,7 @@ func (e hostReader) checkGlobs(d *groupDecl, globs []string, outside *outsideHos
 	for _, h := range e.site.hosts {
 		all = append(all, site.Host{Name: h.name})
 	}
-	for _, name := range outside.names {
+	for _, name := range external.names {
 		all = append(all, site.Host{Name: name})
 	}
 	for _, glob := range globs {
@@ -83,8 +83,8 @@ func (e hostReader) labels(a *syntax.Attribute) map[string]string {
 	return labels
 }
 
-// holds reports whether a host belongs to the group.
-func (g *groupEntry) holds(h *hostEntry) bool {
+// contains reports whether a host belongs to the group.
+func (g *groupEntry) contains(h *hostEntry) bool {
 	if slices.Contains(h.Groups, g.name) { // an inventory says so
 		return true
 	}

@@ -42,7 +42,7 @@ func (d *decoder) host(b *syntax.Block) {
 	h := &hostDecl{reachOf(b), b.Body.Attribute("address"), b.Body.Attribute("labels")}
 	for _, first := range d.site.hosts {
 		if first.name == h.name {
-			d.duplicate("host."+h.name, b.Header, at(first.src))
+			d.duplicate("host."+h.name, b.Header, rangeOf(first.src))
 			return
 		}
 	}
@@ -74,7 +74,7 @@ func (d *decoder) group(b *syntax.Block) {
 	}
 	for _, first := range d.site.groups {
 		if first.name == g.name {
-			d.duplicate("host_group."+g.name, b.Header, at(first.src))
+			d.duplicate("host_group."+g.name, b.Header, rangeOf(first.src))
 			return
 		}
 	}

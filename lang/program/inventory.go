@@ -52,7 +52,7 @@ type levelVars struct {
 	level, name string
 	priority    int // of groups
 	items       []item
-	outside     bool // an inventory gives them
+	external    bool // an inventory gives them
 }
 
 // inventory evaluates the hosts and groups, and finds the one that is
@@ -68,7 +68,7 @@ func (e hostReader) inventory(need bool) {
 		for _, g := range e.site.groups {
 			e.errorAt(g.src, "declare hosts: host \"NAME\" { … }", "the site declares a host group, but no hosts")
 		}
-		e.rolled()
+		e.evaluateRollout()
 		return
 	}
 	groups := e.allHosts()
@@ -79,41 +79,41 @@ func (e hostReader) inventory(need bool) {
 	} else if need && len(e.hosts.entries) > 0 {
 		e.noSuchHost()
 	}
-	e.clashes()
+	e.reportConflicts()
 }
 
 // allHosts evaluates the hosts, the groups, which it gives, and the rollout: once for
 // all evaluations of the site, as far as nothing is wrong with them.
 func (e hostReader) allHosts() []*groupEntry {
 	// What scripts declare depends on the target; secrets are known to an evaluation.
-	key := evaluatedKey{e.target.SecretsHidden, e.target.InventoryHidden}
+	key := hostsKey{e.target.SecretsHidden, e.target.InventoryHidden}
 	if e.site.dir.Scripts == nil {
-		if known := e.site.read.evaluated(key); known != nil {
+		if known := e.site.inventoryCache.hostsFor(key); known != nil {
 			e.hosts = known.siteHosts
 			e.list.Add(known.warnings...)
 			return known.groups
 		}
 	}
 	before, secrets := len(e.list), e.vault.Used()
-	outside := e.outside()
+	external := e.externalInventory()
 	for _, g := range e.site.groups {
 		e.hosts.groupNames = append(e.hosts.groupNames, g.name)
 	}
-	e.hosts.groupNames = append(e.hosts.groupNames, outside.groups...)
+	e.hosts.groupNames = append(e.hosts.groupNames, external.groups...)
 	slices.Sort(e.hosts.groupNames)
 	e.hosts.groupNames = slices.Compact(e.hosts.groupNames)
-	groups := e.groups(outside)
+	groups := e.groups(external)
 	for _, d := range e.site.hosts {
-		e.hosts.entries = append(e.hosts.entries, e.hostOf(d, groups, outside.byName[d.name]))
+		e.hosts.entries = append(e.hosts.entries, e.hostOf(d, groups, external.byName[d.name]))
 	}
-	for _, name := range outside.more(e.site.hosts) {
-		h := outside.byName[name]
+	for _, name := range external.undeclared(e.site.hosts) {
+		h := external.byName[name]
 		e.hosts.entries = append(e.hosts.entries, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
 	}
 	e.hosts.lists = e.listsOfHosts()
-	e.hosts.rollout = e.rolled()
+	e.hosts.rollout = e.evaluateRollout()
 	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.Used() == secrets {
-		e.site.read.keep(key, &evaluatedHosts{e.hosts, groups, slices.Clone(found)})
+		e.site.inventoryCache.storeHosts(key, &cachedHosts{e.hosts, groups, slices.Clone(found)})
 	}
 	return groups
 }
@@ -139,40 +139,40 @@ func (e hostReader) noSuchHost() {
 
 // hostOf evaluates a host with what its groups and roles give it, and with what an
 // inventory says of it; nil: none does. What the site declares counts before that.
-func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *hostEntry {
+func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *externalHost) *hostEntry {
 	h := &hostEntry{Host: site.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
 	var own, itself []levelVars
 	if x != nil {
 		h.Host = x.Host.Host
 		h.Roles, h.Groups, h.SSHOptions = e.knownRoles(x), slices.Clone(x.Groups), slices.Clone(x.SSHOptions)
-		own, itself = slices.Clone(x.groups), x.itself
+		own, itself = slices.Clone(x.groups), x.ownVars
 	}
-	h.Range, h.Labels = at(d.src), maps.Clone(h.Labels)
+	h.Range, h.Labels = rangeOf(d.src), maps.Clone(h.Labels)
 	for name, text := range e.labels(d.labels) {
 		if h.Labels == nil {
 			h.Labels = map[string]string{}
 		}
 		h.Labels[name] = text
 	}
-	if text, ok := e.text1(d.address); ok {
+	if text, ok := e.singleText(d.address); ok {
 		if err := site.CheckAddress(text); err != nil {
 			e.wrongValue(d.address, err, "")
 		}
 		h.Address = text
 	}
 	for _, g := range groups {
-		if !g.holds(h) {
+		if !g.contains(h) {
 			continue
 		}
 		if !slices.Contains(h.Groups, g.name) {
 			h.Groups = append(h.Groups, g.name)
 		}
-		e.reached(h, &g.reach)
+		e.applyReach(h, &g.reach)
 		items, _ := e.items(g.vars, e.root, "vars")
 		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, priority: g.priority, items: items})
 	}
 	own = append(own, itself...)
-	e.reached(h, &d.reach)
+	e.applyReach(h, &d.reach)
 	items, _ := e.items(d.vars, e.root, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
 	for _, name := range h.Roles {
@@ -183,8 +183,8 @@ func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *outsideHost) *h
 	return h
 }
 
-// reached takes what a group or the host itself says; the later wins.
-func (e hostReader) reached(h *hostEntry, r *reach) {
+// applyReach takes what a group or the host itself says; the later wins.
+func (e hostReader) applyReach(h *hostEntry, r *reach) {
 	if v, ok := e.attribute(r.port, e.root); ok {
 		n, whole := expr.Int(v)
 		if !whole || n < 1 || n > 65535 {
@@ -192,13 +192,13 @@ func (e hostReader) reached(h *hostEntry, r *reach) {
 		}
 		h.Port = n
 	}
-	if text, ok := e.text1(r.user); ok {
+	if text, ok := e.singleText(r.user); ok {
 		if err := site.CheckUser(text); err != nil {
 			e.wrongValue(r.user, err, "")
 		}
 		h.User = text
 	}
-	if text, ok := e.text1(r.executor); ok {
+	if text, ok := e.singleText(r.executor); ok {
 		if !slices.Contains(site.Executors(), text) {
 			e.wrongValue(r.executor, fmt.Errorf("%q is no way to reach a host", text),
 				cmp.Or(diag.DidYouMean(text, site.Executors()), `write "local", "ssh" or "agent"`))
@@ -212,13 +212,13 @@ func (e hostReader) reached(h *hostEntry, r *reach) {
 		}
 		h.Become = user
 	}
-	if text, ok := e.text1(r.becomeMethod); ok {
+	if text, ok := e.singleText(r.becomeMethod); ok {
 		if !slices.Contains(site.BecomeMethods(), text) {
 			e.wrongValue(r.becomeMethod, fmt.Errorf("%q is no way to become another account", text), `write "sudo" or "doas"`)
 		}
 		h.BecomeMethod = text
 	}
-	if text, ok := e.text1(r.runnerCache); ok {
+	if text, ok := e.singleText(r.runnerCache); ok {
 		if err := site.CheckRunnerCache(text); err != nil {
 			e.wrongValue(r.runnerCache, err, `write runner_cache = "/opt/tenet"`)
 		}
@@ -269,8 +269,8 @@ func (e hostReader) roles(h *hostEntry, a *syntax.Attribute) {
 	}
 }
 
-// text1 evaluates an attribute that is one text.
-func (e *expressions) text1(a *syntax.Attribute) (string, bool) {
+// singleText evaluates an attribute that is one text.
+func (e *expressions) singleText(a *syntax.Attribute) (string, bool) {
 	v, ok := e.attribute(a, e.root)
 	if !ok {
 		return "", false
@@ -313,9 +313,9 @@ func (e *expressions) hostValue(n *syntax.Need) cty.Value {
 func (e *expressions) hostsFunction() function.Function {
 	return expr.HostsFunction(func() *expr.HostLists {
 		// A script cannot go on without an answer; expressions can.
-		scripted := e.scripted != nil
+		scripted := e.scripts != nil
 		switch {
-		case scripted && e.scripted.blind || !scripted && e.hosts.incomplete:
+		case scripted && e.scripts.blind || !scripted && e.hosts.incomplete:
 			return nil
 		case e.hosts.lists == nil: // while the hosts themselves are evaluated
 			return e.listsOfHosts()
@@ -341,7 +341,7 @@ func (p *Program) Roles(ctx context.Context, t expr.Target) ([]site.Role, diag.L
 	hosts, _, list := e.hostsFound()
 	var out []site.Role
 	for _, name := range slices.Sorted(maps.Keys(p.roles)) {
-		r := site.Role{Name: name, Range: at(p.roles[name].src)}
+		r := site.Role{Name: name, Range: rangeOf(p.roles[name].src)}
 		for _, d := range p.declarations {
 			if d.role == name {
 				r.Declares = append(r.Declares, d.base)

@@ -44,17 +44,17 @@ func (e *expressions) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example 
 			}
 			if first, twice := seen[key.AsString()]; twice {
 				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s: %q is given twice", a.Name, key.AsString()), Hint: "give it once",
-					Range: at(x.KeyExpr.Range()), Related: []diag.Related{{Message: "first given here", Range: at(first)}}})
+					Range: rangeOf(x.KeyExpr.Range()), Related: []diag.Related{{Message: "first given here", Range: rangeOf(first)}}})
 				continue
 			}
 			seen[key.AsString()] = x.KeyExpr.Range()
-			list = append(list, item{key.AsString(), e.late(part(x.ValueExpr), ctx), x.KeyExpr.Range(), x.ValueExpr.Range()})
+			list = append(list, item{key.AsString(), e.deferrable(part(x.ValueExpr), ctx), x.KeyExpr.Range(), x.ValueExpr.Range()})
 		}
 		return list, true
 	}
-	v := e.late(a.Expr, ctx)
+	v := e.deferrable(a.Expr, ctx)
 	if !v.IsKnown() {
-		e.known(a, v)
+		e.requireKnown(a, v)
 		return nil, false
 	}
 	v, marks := v.Unmark()

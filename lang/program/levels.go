@@ -9,9 +9,9 @@ import (
 	"github.com/tenetcm/tenet/lang/expr"
 )
 
-// clashes reports groups of equal priority that give a variable of the host
+// reportConflicts reports groups of equal priority that give a variable of the host
 // different values.
-func (e hostReader) clashes() {
+func (e hostReader) reportConflicts() {
 	if e.host == nil {
 		return
 	}
@@ -22,28 +22,28 @@ func (e hostReader) clashes() {
 	seen := map[string][]source{}
 	for i := range e.host.levels {
 		l := &e.host.levels[i]
-		if l.level != expr.LevelGroup || l.outside {
+		if l.level != expr.LevelGroup || l.external {
 			continue
 		}
 		for _, x := range l.items {
 			v := e.site.variables[x.name]
 			for _, s := range seen[x.name] {
-				if s.group.priority != l.priority || s.group == l || v == nil || !clash(s.item.value, x.value, v.Merge) {
+				if s.group.priority != l.priority || s.group == l || v == nil || !isConflict(s.item.value, x.value, v.Merge) {
 					continue
 				}
 				e.list.Add(diag.Diagnostic{
 					Summary: fmt.Sprintf("the groups %s and %s give var.%s different values, and have the same priority", s.group.name, l.name, x.name),
-					Hint:    "give one of the groups a higher priority", Range: at(x.valueRange),
-					Related: []diag.Related{{Message: "the other value stands here", Range: at(s.item.valueRange)}}})
+					Hint:    "give one of the groups a higher priority", Range: rangeOf(x.valueRange),
+					Related: []diag.Related{{Message: "the other value stands here", Range: rangeOf(s.item.valueRange)}}})
 			}
 			seen[x.name] = append(seen[x.name], source{l, x})
 		}
 	}
 }
 
-// clash reports whether two values of one priority contradict each other; those
+// isConflict reports whether two values of one priority contradict each other; those
 // that are merged do only where they have a key in common.
-func clash(a, b cty.Value, merge bool) bool {
+func isConflict(a, b cty.Value, merge bool) bool {
 	if !a.IsWhollyKnown() || !b.IsWhollyKnown() || a.RawEquals(b) {
 		return false
 	}
@@ -70,19 +70,19 @@ func (e *variableValues) giveLevels() {
 	}
 	for _, l := range e.host.levels {
 		for _, x := range l.items {
-			if e.site.variables[x.name] == nil && !e.wanted(l, x) {
+			if e.site.variables[x.name] == nil && !e.isWanted(l, x) {
 				continue
 			}
-			e.give(x.name, l.level, x.value, at(x.valueRange))
+			e.assign(x.name, l.level, x.value, rangeOf(x.valueRange))
 		}
 	}
 }
 
-// wanted reports whether a value may be for a variable that a script declares later. An
+// isWanted reports whether a value may be for a variable that a script declares later. An
 // inventory may hold more than the site has variables for.
-func (e *variableValues) wanted(l levelVars, x item) bool {
-	if l.outside {
-		return e.scripted != nil
+func (e *variableValues) isWanted(l levelVars, x item) bool {
+	if l.external {
+		return e.scripts != nil
 	}
-	return e.undeclared(x.name, x.nameRange)
+	return e.reportUndeclared(x.name, x.nameRange)
 }

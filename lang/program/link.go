@@ -29,8 +29,8 @@ type linker struct {
 	// arithmetic gives numbers their canonical form.
 	arithmetic *expr.Arithmetic
 	// secrets are those that expressions name literally.
-	secrets []namedSecret
-	looked  map[string]bool // template files that suspect has looked into
+	secrets          []namedSecret
+	visitedTemplates map[string]bool // template files that lint has looked into
 }
 
 func newLinker(p *Program, quiet bool) *linker {
@@ -49,16 +49,16 @@ type scope struct {
 	result *states.Module
 }
 
-// all links every expression of the program.
-func (l *linker) all() {
+// program links every expression of the program.
+func (l *linker) program() {
 	l.values()
-	l.rest()
+	l.references()
 }
 
 // values links what gives variables their values.
 func (l *linker) values() {
 	for _, name := range l.site.variableNames() {
-		l.attribute(l.site.variables[name].given, scope{valuesOf: "the default of a variable"})
+		l.attribute(l.site.variables[name].attr, scope{valuesOf: "the default of a variable"})
 	}
 	for _, f := range l.site.values {
 		for _, a := range f.body.Attributes {
@@ -74,8 +74,8 @@ func (l *linker) validations(v *variable) {
 	}
 }
 
-// rest links what may refer to anything that is declared.
-func (l *linker) rest() {
+// references links what may refer to anything that is declared.
+func (l *linker) references() {
 	for _, name := range l.site.variableNames() {
 		l.validations(l.site.variables[name])
 	}
@@ -131,14 +131,14 @@ func (l *linker) inventory() {
 
 func (l *linker) declaration(d *declaration) {
 	before := len(l.list)
-	defer func() { called(l.list, before, d.calls) }()
+	defer func() { addCalls(l.list, before, d.calls) }()
 	l.attribute(d.forEach, scope{})
 	s := scope{each: d.forEach != nil}
 	for _, p := range d.params {
-		l.attribute(p.given, scope{})
+		l.attribute(p.attr, scope{})
 	}
 	l.attributes(s, d.parallel, d.lazy, d.deferred, d.state, d.args, d.ordered, d.recovered,
-		d.members.given, d.rescue.given, d.always.given)
+		d.members.attr, d.rescue.attr, d.always.attr)
 	l.options(d.options, d.guards, s)
 	inner := scope{self: d.entry, params: d, each: s.each}
 	if d.topLevel {
@@ -163,13 +163,13 @@ func (l *linker) parts(d *declaration, inner scope) {
 			}
 			l.attribute(a, s)
 		}
-		called(l.list, before, p.calls)
+		addCalls(l.list, before, p.calls)
 	}
 }
 
 func (l *linker) options(options []option, guards []guard, s scope) {
 	for _, o := range options {
-		l.attribute(o.given, s)
+		l.attribute(o.attr, s)
 	}
 	for _, g := range guards {
 		l.attributes(s, g.exists, g.missing, g.command, g.wouldChange)
@@ -190,7 +190,7 @@ func (l *linker) attribute(a *syntax.Attribute, s scope) {
 
 func (l *linker) expression(e *syntax.Expression, s scope) {
 	if literal, ok := e.Expression.(*hclsyntax.LiteralValueExpr); ok && literal.Val.Type() != cty.Number {
-		l.suspectLiteral(literal)
+		l.lintLiteral(literal)
 		e.Fixed = !literal.Val.ContainsMarked()
 		return
 	}
@@ -218,9 +218,9 @@ type walker struct {
 func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	w.arithmetic.Replace(n)
 	if err := expr.TooLarge(n); err != nil {
-		w.wrong(n.Range(), err.Error(), expr.HintOf(err))
+		w.errorAt(n.Range(), err.Error(), expr.HintOf(err))
 	}
-	w.suspect(n)
+	w.lint(n)
 	switch n := n.(type) {
 	case hclsyntax.ChildScope:
 		w.locals = append(w.locals, n.LocalNames)
@@ -234,12 +234,12 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
 		w.works = true
 	case *hclsyntax.IndexExpr:
-		if call := w.computed(n); call != nil {
+		if call := w.computedReference(n); call != nil {
 			n.Collection = &hclsyntax.TupleConsExpr{Exprs: []hclsyntax.Expression{call}, SrcRange: n.SrcRange}
 			n.Key = &hclsyntax.LiteralValueExpr{Val: cty.Zero, SrcRange: n.SrcRange}
 		}
 	case *hclsyntax.RelativeTraversalExpr:
-		if call := w.computed(n); call != nil {
+		if call := w.computedReference(n); call != nil {
 			n.Source, n.Traversal = call, nil
 		}
 	case *hclsyntax.ScopeTraversalExpr:
@@ -269,11 +269,11 @@ func (w *walker) isLocal(name string) bool {
 	})
 }
 
-// wrong reports a mistake, and that the expression has no value.
-func (w *walker) wrong(src hcl2.Range, summary, hint string) {
+// errorAt reports a mistake, and that the expression has no value.
+func (w *walker) errorAt(src hcl2.Range, summary, hint string) {
 	w.to.Bad = true
 	if !w.quiet {
-		w.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: at(src)})
+		w.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: rangeOf(src)})
 	}
 }
 
@@ -283,7 +283,7 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 		return
 	}
 	w.varies = w.varies || root != "local" // that is what the local is
-	if len(n.Traversal) > 0 && linked(root) {
+	if len(n.Traversal) > 0 && isLinkerName(root) {
 		return
 	}
 	if w.scope.roles && root == "role" {
@@ -291,7 +291,7 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 		return
 	}
 	if in := w.scope.valuesOf; in != "" {
-		w.wrong(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", in, root), "write the value itself; functions may be used")
+		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", in, root), "write the value itself; functions may be used")
 		return
 	}
 	switch root {
@@ -306,12 +306,12 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 			w.reference(n)
 			return
 		case root == "result" && w.scope.result != nil:
-			w.own(n)
+			w.ownResult(n)
 			return
 		}
 		w.unknownRoot(n, root)
 	}
 }
 
-// linked reports whether a name is one that the linker made.
-func linked(name string) bool { return strings.Contains(name, ".") }
+// isLinkerName reports whether a name is one that the linker made.
+func isLinkerName(name string) bool { return strings.Contains(name, ".") }

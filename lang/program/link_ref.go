@@ -20,7 +20,7 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 	for i := range n.Traversal {
 		step, ok := stepOf(n.Traversal[i])
 		if !ok {
-			w.wrong(n.SrcRange, "this is no reference", "write state.NAME, TYPE.LABEL or TYPE[\"any label\"]")
+			w.errorAt(n.SrcRange, "this is no reference", "write state.NAME, TYPE.LABEL or TYPE[\"any label\"]")
 			return
 		}
 		steps = append(steps, step)
@@ -33,8 +33,8 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		}
 	}
 	if err != nil {
-		d := expr.Diagnose(err, at(n.SrcRange))
-		w.wrong(n.SrcRange, d.Summary, d.Hint)
+		d := expr.Diagnose(err, rangeOf(n.SrcRange))
+		w.errorAt(n.SrcRange, d.Summary, d.Hint)
 		return
 	}
 	ref := found.Ref
@@ -60,7 +60,7 @@ func (w *walker) output(n *hclsyntax.ScopeTraversalExpr) bool {
 	if !values && w.site.names.Output(steps) == 0 {
 		return false
 	}
-	if at := w.site.names.Output(steps); !values && !w.declared(steps[1].Key, n.Traversal[at]) {
+	if at := w.site.names.Output(steps); !values && !w.undeclaredOutput(steps[1].Key, n.Traversal[at]) {
 		return true
 	}
 	name := steps[1].Key
@@ -70,14 +70,14 @@ func (w *walker) output(n *hclsyntax.ScopeTraversalExpr) bool {
 	return true
 }
 
-// declared reports an output that the component does not have.
-func (w *walker) declared(component string, step hcl2.Traverser) bool {
+// undeclaredOutput reports an output that the component does not have.
+func (w *walker) undeclaredOutput(component string, step hcl2.Traverser) bool {
 	c := w.site.names.Lookup("component", component).Component
 	name, _ := stepOf(step)
 	if c.Open || slices.Contains(c.Outputs, name.Key) {
 		return true
 	}
-	w.wrong(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
+	w.errorAt(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
 		cmp.Or(diag.DidYouMean(name.Key, c.Outputs), diag.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
 	return false
 }
@@ -85,35 +85,35 @@ func (w *walker) declared(component string, step hcl2.Traverser) bool {
 // result links a result of a part, which takes so many steps of the traversal.
 func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Named, used int) error {
 	found.Rest = nil // the traversal goes on there by itself
-	v, err := found.Value(at(n.SrcRange))
+	v, err := found.Value(rangeOf(n.SrcRange))
 	if err != nil {
 		return err
 	}
-	w.stands(n, fmt.Sprintf("result.%s.%s", expr.AddressOf(found.Ref), found.Result), v, used)
+	w.substitute(n, fmt.Sprintf("result.%s.%s", expr.AddressOf(found.Ref), found.Result), v, used)
 	return nil
 }
 
-// own links result, in the conditions of a part.
-func (w *walker) own(n *hclsyntax.ScopeTraversalExpr) {
-	v, err := expr.OwnResult(w.scope.result, at(n.SrcRange))
+// ownResult links result, in the conditions of a part.
+func (w *walker) ownResult(n *hclsyntax.ScopeTraversalExpr) {
+	v, err := expr.OwnResult(w.scope.result, rangeOf(n.SrcRange))
 	if err != nil {
-		w.wrong(n.SrcRange, err.Error(), "")
+		w.errorAt(n.SrcRange, err.Error(), "")
 		return
 	}
-	w.stands(n, "result.of."+w.scope.result.Name, v, 1)
+	w.substitute(n, "result.of."+w.scope.result.Name, v, 1)
 }
 
-// stands lets the first steps of a traversal stand for a value. Each place has
+// substitute lets the first steps of a traversal stand for a value. Each place has
 // a value of its own, which carries where it is.
-func (w *walker) stands(n *hclsyntax.ScopeTraversalExpr, name string, v cty.Value, used int) {
+func (w *walker) substitute(n *hclsyntax.ScopeTraversalExpr, name string, v cty.Value, used int) {
 	name = fmt.Sprintf("%s@%s:%d", name, n.SrcRange.Filename, n.SrcRange.Start.Byte)
 	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "result", Name: name, Value: v, Src: n.SrcRange})
 	n.Traversal = append(hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}, n.Traversal[used:]...)
 }
 
-// computed gives the call that resolves a reference with computed keys, nil
+// computedReference gives the call that resolves a reference with computed keys, nil
 // where the expression is none.
-func (w *walker) computed(e hclsyntax.Expression) hclsyntax.Expression {
+func (w *walker) computedReference(e hclsyntax.Expression) hclsyntax.Expression {
 	args := w.steps(e)
 	if args == nil || w.isOutput(e) {
 		return nil
@@ -162,7 +162,7 @@ func (w *walker) steps(e hclsyntax.Expression) []hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
 		root := e.Traversal.RootName()
-		if w.isLocal(root) || linked(root) || w.scope.valuesOf != "" || !w.site.names.IsRoot(root) {
+		if w.isLocal(root) || isLinkerName(root) || w.scope.valuesOf != "" || !w.site.names.IsRoot(root) {
 			return nil
 		}
 		return traversalSteps(e.Traversal)

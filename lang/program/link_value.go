@@ -16,7 +16,7 @@ import (
 func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 	name, ok := stepName(n.Traversal, 1)
 	if !ok {
-		w.wrong(n.SrcRange, fmt.Sprintf("%s alone is no value", root), fmt.Sprintf("name one of them: %s.NAME", root))
+		w.errorAt(n.SrcRange, fmt.Sprintf("%s alone is no value", root), fmt.Sprintf("name one of them: %s.NAME", root))
 		return
 	}
 	src := hcl2.RangeBetween(n.Traversal[0].SourceRange(), n.Traversal[1].SourceRange())
@@ -39,7 +39,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		found = w.site.roles[name] != nil
 	case "param":
 		if w.scope.params == nil {
-			w.wrong(src, "param is known only in the parts of a state", "use var or local here")
+			w.errorAt(src, "param is known only in the parts of a state", "use var or local here")
 			return
 		}
 		for _, p := range w.scope.params.params {
@@ -53,7 +53,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		found = true
 	}
 	if !found {
-		w.wrong(src, fmt.Sprintf("%s.%s is not declared", root, name), undeclaredHint(root, name, names))
+		w.errorAt(src, fmt.Sprintf("%s.%s is not declared", root, name), undeclaredHint(root, name, names))
 		return
 	}
 	if root != "param" && root != "each" {
@@ -83,24 +83,24 @@ func undeclaredHint(root, name string, names []string) string {
 // behind each, and used the steps that it takes.
 func (w *walker) each(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) bool {
 	if !w.scope.each {
-		w.wrong(n.SrcRange, "each is known only where for_each is given", "add for_each, or name the value itself")
+		w.errorAt(n.SrcRange, "each is known only where for_each is given", "add for_each, or name the value itself")
 		return false
 	}
 	if *name == "parent" {
 		inner, ok := stepName(n.Traversal, 2)
 		if !w.scope.parent {
-			w.wrong(n.SrcRange, "each.parent is known only in the parts of a state with for_each", "use each.key or each.value")
+			w.errorAt(n.SrcRange, "each.parent is known only in the parts of a state with for_each", "use each.key or each.value")
 			return false
 		}
 		if !ok || inner != "key" && inner != "value" {
-			w.wrong(n.SrcRange, "each.parent has key and value", "write each.parent.key or each.parent.value")
+			w.errorAt(n.SrcRange, "each.parent has key and value", "write each.parent.key or each.parent.value")
 			return false
 		}
 		*name, *used = "parent."+inner, 3
 		return true
 	}
 	if *name != "key" && *name != "value" {
-		w.wrong(n.SrcRange, fmt.Sprintf("each has no %q", *name), "write each.key, each.value or each.parent")
+		w.errorAt(n.SrcRange, fmt.Sprintf("each has no %q", *name), "write each.key, each.value or each.parent")
 		return false
 	}
 	return true

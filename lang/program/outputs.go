@@ -20,13 +20,13 @@ func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValu
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		declared := p.outputs[name]
 		out := expr.OutputValue{Name: name, Sensitive: declared.sensitive}
-		v, sensitive := expr.Split(e.late(declared.value.Expr, e.root))
+		v, sensitive := expr.Split(e.deferrable(declared.value.Expr, e.root))
 		out.Sensitive = out.Sensitive || sensitive
 		out.Known = v.IsWhollyKnown()
 		if out.Known && !out.Sensitive {
 			plain, err := expr.Plain(v)
 			if err != nil {
-				e.list.Add(expr.Diagnose(err, at(declared.src)))
+				e.list.Add(expr.Diagnose(err, rangeOf(declared.src)))
 				continue
 			}
 			out.Value = plain

@@ -62,23 +62,23 @@ type Program struct {
 	// components are the programs of all directories that this one uses,
 	// directly or not, by their names; the outermost program owns the map.
 	components map[string]*Program
-	// within are the directories that led here, outermost first.
-	within []string
+	// ancestors are the directories that led here, outermost first.
+	ancestors []string
 
-	declarations []*declaration // in order of files and positions
-	byBase       map[string]*declaration
-	variables    map[string]*variable
-	locals       map[string]*local
-	values       []valueFile // vars.hcl and *.auto.hcl
-	outputs      map[string]*output
-	roles        map[string]*role
-	hosts        []*hostDecl
-	groups       []*groupDecl
-	rollout      *rolloutDecl // nil: there is none
-	inventories  []*inventoryDecl
-	read         *readInventories
-	moved        []movedDecl
-	libraries    map[string]*library // blocks "functions"
+	declarations   []*declaration // in order of files and positions
+	byBase         map[string]*declaration
+	variables      map[string]*variable
+	locals         map[string]*local
+	values         []valueFile // vars.hcl and *.auto.hcl
+	outputs        map[string]*output
+	roles          map[string]*role
+	hosts          []*hostDecl
+	groups         []*groupDecl
+	rollout        *rolloutDecl // nil: there is none
+	inventories    []*inventoryDecl
+	inventoryCache *inventoryCache
+	moved          []movedDecl
+	libraries      map[string]*library // blocks "functions"
 
 	name          string
 	prune         bool
@@ -117,10 +117,10 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	if dir.Registry != nil {
 		o.Registry = dir.Registry
 	}
-	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), read: &readInventories{},
+	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), inventoryCache: &inventoryCache{},
 		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{},
 		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
-	p.within = append(from.within[:len(from.within):len(from.within)], dir.Name)
+	p.ancestors = append(from.ancestors[:len(from.ancestors):len(from.ancestors)], dir.Name)
 	p.names = expr.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	p.names.Modules = o.Registry.Lookup
 	d := &decoder{shapes: p.shapes, site: p}
@@ -139,7 +139,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	// Where a file does not parse, what it declares is not known, and
 	// references to it would look undefined.
 	l := newLinker(p, p.broken)
-	l.all()
+	l.program()
 	p.secrets = l.secrets
 	d.list.Add(l.list...)
 	return p, d.list.Sorted()
@@ -174,13 +174,13 @@ func (p *Program) Prune() bool { return p.prune }
 
 // RequiresVersion is the constraint on the version of the program, and where it
 // stands; empty when the site has none.
-func (p *Program) RequiresVersion() (string, diag.Range) { return p.requires, at(p.requiresRange) }
+func (p *Program) RequiresVersion() (string, diag.Range) { return p.requires, rangeOf(p.requiresRange) }
 
 // variableNames lists the declared variables, sorted.
 func (p *Program) variableNames() []string { return slices.Sorted(maps.Keys(p.variables)) }
 
-// at gives a range of the HCL library as ours.
-func at(r hcl2.Range) diag.Range { return expr.Range(r) }
+// rangeOf gives a range of the HCL library as ours.
+func rangeOf(r hcl2.Range) diag.Range { return expr.Range(r) }
 
 // isValues reports whether a file of that name gives values to variables:
 // vars.hcl and *.auto.hcl, in both syntaxes.

@@ -23,7 +23,7 @@ func (d *decoder) roleBlock(b *syntax.Block, file string) {
 	}
 	r := &role{name: b.Labels[0], src: b.Header, vars: b.Body.Attribute("vars")}
 	if first := d.site.roles[r.name]; first != nil {
-		d.duplicate("role."+r.name, b.Header, at(first.src))
+		d.duplicate("role."+r.name, b.Header, rangeOf(first.src))
 		return
 	}
 	d.site.roles[r.name] = r
@@ -38,12 +38,12 @@ func (e *expressions) hasRole(name string) bool {
 	return e.host == nil || slices.Contains(e.host.Roles, name)
 }
 
-// onHost reports whether the host that is evaluated has a declaration, by its
+// appliesToHost reports whether the host that is evaluated has a declaration, by its
 // roles.
-func (e *expressions) onHost(d *declaration) bool { return d.role == "" || e.hasRole(d.role) }
+func (e *expressions) appliesToHost(d *declaration) bool { return d.role == "" || e.hasRole(d.role) }
 
-// meansNothing reports whether what is not there is in something that this host
+// isOmitted reports whether what is not there is in something that this host
 // does not have, or that is left out: references to it make no mistake.
-func (e *evaluation) meansNothing(address string) bool {
-	return slices.ContainsFunc(e.nothing, func(prefix string) bool { return strings.HasPrefix(address+".", prefix) })
+func (e *evaluation) isOmitted(address string) bool {
+	return slices.ContainsFunc(e.omittedPrefixes, func(prefix string) bool { return strings.HasPrefix(address+".", prefix) })
 }

@@ -32,8 +32,8 @@ type stageDecl struct {
 func (d *decoder) rollout(b *syntax.Block) {
 	d.check(b.Body, d.shapes.Rollout, nil)
 	if first := d.site.rollout; first != nil {
-		d.list.Add(diag.Diagnostic{Summary: "the rollout is described twice", Range: at(b.Header), Hint: "join the two rollout blocks",
-			Related: []diag.Related{{Message: "first described here", Range: at(first.src)}}})
+		d.list.Add(diag.Diagnostic{Summary: "the rollout is described twice", Range: rangeOf(b.Header), Hint: "join the two rollout blocks",
+			Related: []diag.Related{{Message: "first described here", Range: rangeOf(first.src)}}})
 		return
 	}
 	a := b.Body.Attribute
@@ -50,7 +50,7 @@ func (d *decoder) rollout(b *syntax.Block) {
 		a := sub.Body.Attribute
 		s := &stageDecl{name: sub.Labels[0], src: sub.Header, hosts: a("hosts"), batch: a("batch"), maxFailures: a("max_failures")}
 		if i := slices.IndexFunc(r.stages, func(first *stageDecl) bool { return first.name == s.name }); i >= 0 {
-			d.duplicate("the stage "+s.name, sub.Header, at(r.stages[i].src))
+			d.duplicate("the stage "+s.name, sub.Header, rangeOf(r.stages[i].src))
 			continue
 		}
 		if s.hosts == nil {
@@ -61,9 +61,9 @@ func (d *decoder) rollout(b *syntax.Block) {
 	}
 }
 
-// rolled evaluates the site's rollout, nil where it has none. What is said about
+// evaluateRollout evaluates the site's rollout, nil where it has none. What is said about
 // other hosts than the one that is evaluated is said for all of them.
-func (e hostReader) rolled() *site.Rollout {
+func (e hostReader) evaluateRollout() *site.Rollout {
 	d := e.site.rollout
 	if d == nil {
 		return nil
@@ -72,7 +72,7 @@ func (e hostReader) rolled() *site.Rollout {
 		e.errorAt(d.src, "declare hosts: host \"NAME\" { … }", "the site declares a rollout, but no hosts")
 		return nil
 	}
-	r := &site.Rollout{Range: at(d.src), Order: site.OrderInventory}
+	r := &site.Rollout{Range: rangeOf(d.src), Order: site.OrderInventory}
 	r.Batch, r.MaxFailures = e.batch(d.batch), e.maxFailures(d.maxFailures)
 	if v, ok := e.attribute(d.pause, e.root); ok {
 		pause, err := expr.Duration(v)
@@ -81,7 +81,7 @@ func (e hostReader) rolled() *site.Rollout {
 		}
 		r.Pause = pause
 	}
-	if text, ok := e.text1(d.order); ok {
+	if text, ok := e.singleText(d.order); ok {
 		if !slices.Contains(site.Orders(), text) {
 			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(diag.DidYouMean(text, site.Orders()), `write "inventory" or "shuffle"`))
 		}
@@ -89,7 +89,7 @@ func (e hostReader) rolled() *site.Rollout {
 	}
 	stageOf := map[string]*stageDecl{}
 	for _, sd := range d.stages {
-		s := site.Stage{Name: sd.name, Range: at(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
+		s := site.Stage{Name: sd.name, Range: rangeOf(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
 		if sd.batch == nil {
 			s.Batch = r.Batch
 		}
@@ -104,10 +104,10 @@ func (e hostReader) rolled() *site.Rollout {
 		}
 		if len(twice) > 0 {
 			first := stageOf[twice[0]]
-			e.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: at(sd.hosts.Range()),
+			e.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: rangeOf(sd.hosts.Range()),
 				Summary: fmt.Sprintf("the stage %s has hosts of an earlier one: %s", sd.name, strings.Join(twice, ", ")),
 				Detail:  "A host takes its turn in the first stage that names it.", Hint: fmt.Sprintf("leave it out: \"!%s\"", twice[0]),
-				Related: []diag.Related{{Message: fmt.Sprintf("the stage %s is here", first.name), Range: at(first.src)}}})
+				Related: []diag.Related{{Message: fmt.Sprintf("the stage %s is here", first.name), Range: rangeOf(first.src)}}})
 		}
 		r.Stages = append(r.Stages, s)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
-// scripted is what an evaluator keeps while the scripts of its directory run:
+// scriptState is what an evaluator keeps while the scripts of its directory run:
 // what is given to variables that they may still declare.
-type scripted struct {
+type scriptState struct {
 	texts   []textValue
 	pending []pendingVariable
 	// blind says that the scripts run to find the hosts: little is known.
@@ -30,23 +30,23 @@ type pendingVariable struct {
 	report func()
 }
 
-// later keeps the report that a variable is not declared until scripts have
+// postpone keeps the report that a variable is not declared until scripts have
 // run; false: there are none.
-func (e *variableValues) later(name string, report func()) bool {
-	if e.scripted == nil {
+func (e *variableValues) postpone(name string, report func()) bool {
+	if e.scripts == nil {
 		return false
 	}
-	e.scripted.pending = append(e.scripted.pending, pendingVariable{name, report})
+	e.scripts.pending = append(e.scripts.pending, pendingVariable{name, report})
 	return true
 }
 
-// undeclared reports a variable that is given a value and not declared, or
+// reportUndeclared reports a variable that is given a value and not declared, or
 // keeps that for later: then it is true.
-func (e *variableValues) undeclared(name string, src hcl2.Range) bool {
+func (e *variableValues) reportUndeclared(name string, src hcl2.Range) bool {
 	report := func() {
 		e.errorAt(src, undeclaredHint("var", name, e.site.variableNames()), "var.%s is not declared", name)
 	}
-	if e.later(name, report) {
+	if e.postpone(name, report) {
 		return true
 	}
 	report()
@@ -80,11 +80,11 @@ func (e *evaluator) takeInventory() {
 	e.findHosts(false)
 }
 
-// again makes a program of the same sources that has nothing but its variables:
+// reparse makes a program of the same sources that has nothing but its variables:
 // linking rewrites expressions, so that each evaluation needs its own.
-func (p *Program) again(list *diag.List) *Program {
-	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, read: p.read, names: emptyProgram(p).names,
-		components: maps.Clone(p.components), within: p.within, byBase: map[string]*declaration{},
+func (p *Program) reparse(list *diag.List) *Program {
+	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, inventoryCache: p.inventoryCache, names: emptyProgram(p).names,
+		components: maps.Clone(p.components), ancestors: p.ancestors, byBase: map[string]*declaration{},
 		variables: map[string]*variable{}, locals: map[string]*local{}, outputs: map[string]*output{}, roles: map[string]*role{}}
 	d := &decoder{shapes: q.shapes, site: q}
 	for _, src := range p.dir.Sources {
@@ -134,7 +134,7 @@ func (e *evaluator) decodeRest(scripts []syntax.Script) {
 		decl.sortInstances()
 	}
 	if e.prefix != "" {
-		d.noHosts(e.site)
+		d.refuseHosts(e.site)
 	}
 	e.list.Add(d.list...)
 }
@@ -142,7 +142,7 @@ func (e *evaluator) decodeRest(scripts []syntax.Script) {
 func (e *evaluator) link(what func(*linker)) {
 	l := newLinker(e.site, e.site.broken)
 	what(l)
-	e.named = append(e.named, l.secrets...)
+	e.scriptSecrets = append(e.scriptSecrets, l.secrets...)
 	e.list.Add(l.list...)
 }
 
@@ -151,8 +151,8 @@ func (e *evaluator) link(what func(*linker)) {
 // fails for the lack of a value is no mistake as long as none of them is missed.
 func (e *evaluator) runScripts(blind bool) {
 	before := len(e.list)
-	e.site = e.site.again(&e.list)
-	e.scripted.blind = blind
+	e.site = e.site.reparse(&e.list)
+	e.scripts.blind = blind
 	e.loadFunctions()
 	e.link(func(l *linker) { l.values() })
 	e.variables.resolveAll(blind)
@@ -163,17 +163,17 @@ func (e *evaluator) runScripts(blind bool) {
 	}
 	if blind {
 		e.list = e.list[:before]
-		list = e.missed(found, list)
+		list = e.missedHosts(found, list)
 	}
 	e.list.Add(list...)
 	if !e.site.broken && !blind {
-		for _, p := range e.scripted.pending {
+		for _, p := range e.scripts.pending {
 			if e.site.variables[p.name] == nil {
 				p.report()
 			}
 		}
 	}
-	e.scripted = nil
+	e.scripts = nil
 	before = len(e.list)
 	e.decodeRest(found)
 	if blind {
@@ -181,7 +181,7 @@ func (e *evaluator) runScripts(blind bool) {
 		e.link(func(l *linker) { l.inventory() })
 		return
 	}
-	e.link(func(l *linker) { l.rest() })
+	e.link(func(l *linker) { l.references() })
 	for _, name := range e.site.variableNames() {
 		if v := e.site.variables[name]; !v.byScript {
 			e.variables.validate(v)
@@ -194,14 +194,14 @@ func (e *evaluator) runScripts(blind bool) {
 func (e *variableValues) resolveAll(blind bool) {
 	e.collect()
 	for _, name := range e.site.variableNames() {
-		e.resolveOr(e.site.variables[name], blind)
+		e.resolveOrUnknown(e.site.variables[name], blind)
 	}
 }
 
-// resolveOr gives a variable its value; unknown, without a word, where a blind
+// resolveOrUnknown gives a variable its value; unknown, without a word, where a blind
 // run has none.
-func (e *variableValues) resolveOr(v *variable, blind bool) {
-	if blind && len(e.given[v.Name]) == 0 {
+func (e *variableValues) resolveOrUnknown(v *variable, blind bool) {
+	if blind && len(e.assignments[v.Name]) == 0 {
 		e.root.Variables["var."+v.Name] = cty.DynamicVal
 		return
 	}

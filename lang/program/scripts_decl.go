@@ -12,25 +12,25 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// called adds the calls that led to what a script has made to the diagnostics
+// addCalls adds the calls that led to what a script has made to the diagnostics
 // about it: those of the list from there on.
-func called(list diag.List, from int, calls []hcl2.Range) {
+func addCalls(list diag.List, from int, calls []hcl2.Range) {
 	if len(calls) == 0 {
 		return
 	}
 	for i := from; i < len(list); i++ {
 		d := &list[i]
-		if slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Message == calledHere }) {
+		if slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Message == callMessage }) {
 			continue
 		}
 		d.Related = slices.Clone(d.Related)
 		for _, c := range calls {
-			d.Related = append(d.Related, diag.Related{Message: calledHere, Range: at(c)})
+			d.Related = append(d.Related, diag.Related{Message: callMessage, Range: rangeOf(c)})
 		}
 	}
 }
 
-const calledHere = "called here"
+const callMessage = "called here"
 
 // join makes a declaration one more instance of a base that scripts declare.
 func (d *decoder) join(out, first *declaration) bool {
@@ -49,9 +49,9 @@ func (d *decoder) join(out, first *declaration) bool {
 	return true
 }
 
-// named enters a part under its name, and gives the one that has it already:
+// register enters a part under its name, and gives the one that has it already:
 // several instances may share a name.
-func (d *declaration) named(p *part) (first *part) {
+func (d *declaration) register(p *part) (first *part) {
 	if d.names == nil {
 		d.names = map[string]*part{}
 	}
@@ -112,17 +112,17 @@ func (e *evaluator) expandGroup(first *declaration) {
 	}
 }
 
-// turns gives the instances of a part.
-func (e *evaluator) turns(p *part, ctx *hcl2.EvalContext) ([]*each, bool) {
+// partTurns gives the instances of a part.
+func (e *evaluator) partTurns(p *part, ctx *hcl2.EvalContext) ([]*each, bool) {
 	if p.key != nil {
 		return []*each{{*p.key, cty.StringVal(*p.key)}}, true
 	}
 	return e.forEach(p.forEach, ctx)
 }
 
-// generated gives a state with its parts, which a function may have to make for
+// generateParts gives a state with its parts, which a function may have to make for
 // these params.
-func (e *evaluator) generated(in *instance, params map[string]cty.Value) *declaration {
+func (e *evaluator) generateParts(in *instance, params map[string]cty.Value) *declaration {
 	d := in.decl
 	if d.generate == nil {
 		return d

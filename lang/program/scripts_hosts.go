@@ -15,7 +15,7 @@ func (e *evaluator) findHosts(need bool) {
 	written := slices.Concat(hostCalls(scripts), scripts.Calls("role"))
 	x := newEvaluation(e.ctx, e.site, e.target)
 	if len(written) == 0 {
-		x.site = x.site.again(&x.list)
+		x.site = x.site.reparse(&x.list)
 		x.decodeRest(nil)
 		x.link(func(l *linker) { l.inventory() })
 		x.list = nil // the evaluation for a host says the same
@@ -52,20 +52,20 @@ func (e *evaluator) addRoles(calls []*syntax.Block) {
 	}
 }
 
-func mayBeNone(found []syntax.Script, d diag.Diagnostic) bool {
+func isUncertain(found []syntax.Script, d diag.Diagnostic) bool {
 	return slices.ContainsFunc(found, func(s syntax.Script) bool {
 		return slices.ContainsFunc(s.Unknown, func(u diag.Diagnostic) bool { return u.Range == d.Range && u.Summary == d.Summary })
 	})
 }
 
-// missed gives what is wrong with a blind run: nothing, if it came to all hosts
+// missedHosts gives what is wrong with a blind run: nothing, if it came to all hosts
 // and groups; the run for a host says what else is wrong.
-func (e *evaluator) missed(found []syntax.Script, list diag.List) diag.List {
+func (e *evaluator) missedHosts(found []syntax.Script, list diag.List) diag.List {
 	done := map[diag.Range]bool{}
 	stopped := map[string]diag.Diagnostic{}
 	for _, s := range found {
 		for _, b := range s.Body.Blocks {
-			done[at(b.TypeRange)] = true
+			done[rangeOf(b.TypeRange)] = true
 		}
 		if len(s.Unknown) > 0 {
 			stopped[s.Name] = s.Unknown[0]
@@ -74,7 +74,7 @@ func (e *evaluator) missed(found []syntax.Script, list diag.List) diag.List {
 	var out diag.List
 	all := true
 	for _, b := range hostCalls(e.site.dir.Scripts) {
-		if done[at(b.TypeRange)] {
+		if done[rangeOf(b.TypeRange)] {
 			continue
 		}
 		all = false
@@ -82,7 +82,7 @@ func (e *evaluator) missed(found []syntax.Script, list diag.List) diag.List {
 		if !ok {
 			continue // the list has why, or the call is left out by a condition
 		}
-		out.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s() comes after what depends on the host itself", b.Type), Range: at(b.TypeRange),
+		out.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s() comes after what depends on the host itself", b.Type), Range: rangeOf(b.TypeRange),
 			Detail:  "Hosts are looked for before anything is known about one of them.",
 			Hint:    "declare hosts and groups first, or in a file of their own",
 			Related: []diag.Related{{Message: why.Summary, Range: why.Range}}})
@@ -90,7 +90,7 @@ func (e *evaluator) missed(found []syntax.Script, list diag.List) diag.List {
 	if all {
 		return nil
 	}
-	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return mayBeNone(found, d) })
+	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return isUncertain(found, d) })
 	return append(out, list...)
 }
 
@@ -103,7 +103,7 @@ func aboutHosts(found []syntax.Script, list diag.List) diag.List {
 		scripts[s.Name] = true
 		for _, b := range s.Body.Blocks {
 			if b.Type == "role" || slices.Contains(hostWords(), b.Type) {
-				spans = append(spans, at(b.Body.Src))
+				spans = append(spans, rangeOf(b.Body.Src))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (w *world) Variable(b *syntax.Block) (cty.Value, diag.List) {
 	e.declareVariable(b)
 	list := slices.Clone(e.list[before:])
 	e.list = e.list[:before]
-	called(list, 0, b.Calls)
+	addCalls(list, 0, b.Calls)
 	v, ok := e.root.Variables["var."+name]
 	if !ok {
 		v = cty.DynamicVal
@@ -43,22 +43,22 @@ func (e *evaluator) declareVariable(b *syntax.Block) {
 	}
 	v.byScript = true
 	e.link(func(l *linker) {
-		l.attribute(v.given, scope{valuesOf: "the default of a variable"})
+		l.attribute(v.attr, scope{valuesOf: "the default of a variable"})
 		l.validations(v)
 	})
-	if v.given != nil {
-		e.variables.give(v.Name, expr.LevelDefault, e.value(v.given.Expr, e.root), at(v.given.Range()))
+	if v.attr != nil {
+		e.variables.assign(v.Name, expr.LevelDefault, e.value(v.attr.Expr, e.root), rangeOf(v.attr.Range()))
 	}
-	for _, t := range e.scripted.texts {
+	for _, t := range e.scripts.texts {
 		if t.name == v.Name {
-			e.variables.text(t.level, t.source, t.name, t.text)
+			e.variables.assignText(t.level, t.source, t.name, t.text)
 		}
 	}
 	order := levels()
-	slices.SortStableFunc(e.variables.given[v.Name], func(a, b expr.Given) int {
+	slices.SortStableFunc(e.variables.assignments[v.Name], func(a, b expr.Given) int {
 		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
 	})
-	e.variables.resolveOr(v, e.scripted.blind)
+	e.variables.resolveOrUnknown(v, e.scripts.blind)
 	e.variables.validate(v)
 }
 
@@ -80,14 +80,14 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
 			v = known
 		}
-	case kind == "fact" && e.scripted != nil && e.scripted.blind && e.target.Facts == nil:
+	case kind == "fact" && e.scripts != nil && e.scripts.blind && e.target.Facts == nil:
 	case kind == "fact" && name == "":
 	case kind == "fact":
 		v = e.fact(&syntax.Need{Kind: kind, Name: name})
 		if known, ok := e.root.Variables["fact."+name]; ok {
 			v = known
 		}
-	case kind == "host" && name != "name" && e.scripted != nil && e.scripted.blind:
+	case kind == "host" && name != "name" && e.scripts != nil && e.scripts.blind:
 	case kind == "host":
 		v = e.hostValue(&syntax.Need{Kind: kind, Name: name})
 	}

@@ -35,11 +35,11 @@ func (e *evaluator) checkSecrets() {
 	if !e.target.SecretsHidden {
 		return
 	}
-	named := append(slices.Clone(e.site.secrets), e.named...)
+	named := append(slices.Clone(e.site.secrets), e.scriptSecrets...)
 	for _, name := range slices.Sorted(maps.Keys(e.site.components)) {
 		named = append(named, e.site.components[name].secrets...)
 	}
 	for _, s := range named {
-		e.list.Add(e.vault.Check(s.name, at(s.src))...)
+		e.list.Add(e.vault.Check(s.name, rangeOf(s.src))...)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// known reports a value that depends on a result where none may; ok says that
+// requireKnown reports a value that depends on a result where none may; ok says that
 // it is known and not null.
-func (e *expressions) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
+func (e *expressions) requireKnown(a *syntax.Attribute, v cty.Value) (cty.Value, bool) {
 	if expr.IsDeferred(v) {
 		e.errorAt(a.Range(), "results may stand in the attributes of parts, in when and in guards; give this a value that is known, such as var.NAME",
 			"%s must be known before anything runs, and depends on a result", a.Name)
@@ -21,21 +21,21 @@ func (e *expressions) known(a *syntax.Attribute, v cty.Value) (cty.Value, bool) 
 	return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
 }
 
-// lateWhen makes a guard of a when that only the host can decide.
-func (e optionValues) lateWhen(out *states.Options, a *syntax.Attribute, v cty.Value) {
-	g := states.GuardDeclaration{Range: at(a.NameRange)}
-	if e.lateCondition(&g, a, v, cty.Bool) {
+// deferWhen makes a guard of a when that only the host can decide.
+func (e optionValues) deferWhen(out *states.Options, a *syntax.Attribute, v cty.Value) {
+	g := states.GuardDeclaration{Range: rangeOf(a.NameRange)}
+	if e.deferCondition(&g, a, v, cty.Bool) {
 		out.Guards = append(out.Guards, g)
 	}
 }
 
-// lateGuard evaluates a condition of a guard; one that depends on results goes
+// guardCondition evaluates a condition of a guard; one that depends on results goes
 // to the host. ok says that it is known and not null.
-func (e optionValues) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
+func (e optionValues) guardCondition(g *states.GuardDeclaration, a *syntax.Attribute, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
 	if a == nil {
 		return cty.DynamicVal, false
 	}
-	v = e.late(a.Expr, ctx)
+	v = e.deferrable(a.Expr, ctx)
 	if !expr.IsDeferred(v) {
 		return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
 	}
@@ -43,11 +43,11 @@ func (e optionValues) lateGuard(g *states.GuardDeclaration, a *syntax.Attribute,
 	if a.Name == "command" {
 		want = cty.List(cty.String)
 	}
-	e.lateCondition(g, a, v, want)
+	e.deferCondition(g, a, v, want)
 	return cty.DynamicVal, false
 }
 
-func (e optionValues) lateCondition(g *states.GuardDeclaration, a *syntax.Attribute, v cty.Value, want cty.Type) bool {
+func (e optionValues) deferCondition(g *states.GuardDeclaration, a *syntax.Attribute, v cty.Value, want cty.Type) bool {
 	if _, sensitive := expr.Split(v); sensitive {
 		e.wrongValue(a, &diag.HintError{Message: "a guard cannot depend on a sensitive value", Hint: "use a value that may be shown"}, "")
 		return false
@@ -57,7 +57,7 @@ func (e optionValues) lateCondition(g *states.GuardDeclaration, a *syntax.Attrib
 		e.wrongValue(a, err, "give it a "+want.FriendlyName())
 		return false
 	}
-	x, err := expr.Tree(converted, at(a.Range()))
+	x, err := expr.Tree(converted, rangeOf(a.Range()))
 	if err != nil {
 		e.wrongValue(a, err, "compute less of it on the host")
 		return false

@@ -40,27 +40,27 @@ func (p *Program) isMoved(x *syntax.Attribute) bool {
 	})
 }
 
-// moved gives the renamings, those in components included.
-func (e *evaluator) moved() []states.Moved {
+// renames gives the renamings, those in components included.
+func (e *evaluator) renames() []states.Moved {
 	var out []states.Moved
 	for _, m := range e.site.moved {
-		if one, ok := e.movedOne(m, out); ok {
+		if one, ok := e.rename(m, out); ok {
 			out = append(out, one)
 		}
 	}
 	for _, d := range e.site.declarations {
 		for _, in := range e.expanded[e.prefix+d.base] {
 			if in.inner != nil {
-				out = append(out, in.inner.moved()...)
+				out = append(out, in.inner.renames()...)
 			}
 		}
 	}
 	return out
 }
 
-// movedOne gives one renaming. The old address is declared no longer, so that it
+// rename gives one renaming. The old address is declared no longer, so that it
 // is taken as it is written.
-func (e *evaluator) movedOne(m movedDecl, before []states.Moved) (out states.Moved, ok bool) {
+func (e *evaluator) rename(m movedDecl, before []states.Moved) (out states.Moved, ok bool) {
 	from, ok := addressOf(m.from.Expr.Expression)
 	if !ok {
 		e.errorAt(m.from.Range(), "write it as a reference, such as state.old", "from: this is no address")
@@ -70,9 +70,9 @@ func (e *evaluator) movedOne(m movedDecl, before []states.Moved) (out states.Mov
 		e.errorAt(m.from.Range(), "take away the old declaration, or the moved block", "from: %s is still declared", from)
 		return out, false
 	}
-	out = states.Moved{From: e.prefix + from, Range: at(m.src)}
+	out = states.Moved{From: e.prefix + from, Range: rangeOf(m.src)}
 	if i := slices.IndexFunc(before, func(o states.Moved) bool { return o.From == out.From }); i >= 0 {
-		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is moved twice", from), Range: at(m.from.Range()), Hint: "keep one of the two",
+		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is moved twice", from), Range: rangeOf(m.from.Range()), Hint: "keep one of the two",
 			Related: []diag.Related{{Message: "first moved here", Range: before[i].Range}}})
 		return out, false
 	}
@@ -81,7 +81,7 @@ func (e *evaluator) movedOne(m movedDecl, before []states.Moved) (out states.Mov
 		out.To = e.prefix + to
 		return out, true
 	}
-	refs, err := expr.Refs(e.value(m.to.Expr, e.root), at(m.to.Range()))
+	refs, err := expr.Refs(e.value(m.to.Expr, e.root), rangeOf(m.to.Range()))
 	if err == nil && len(refs) != 1 {
 		if m.to.Expr.Bad {
 			return out, false

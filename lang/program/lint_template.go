@@ -20,19 +20,19 @@ func (w *walker) templateFile(n *hclsyntax.FunctionCallExpr) {
 		return
 	}
 	name := plainText(n.Args[0])
-	if name == "" || w.looked[name] {
+	if name == "" || w.visitedTemplates[name] {
 		return
 	}
-	if w.looked == nil {
-		w.linker.looked = map[string]bool{}
+	if w.visitedTemplates == nil {
+		w.linker.visitedTemplates = map[string]bool{}
 	}
-	w.looked[name] = true
+	w.visitedTemplates[name] = true
 	text, file, err := expr.NewFilesOf(w.site.dir.FS, w.site.dir.Name).Text(".", name)
 	file = path.Join(w.site.dir.Name, file) // as messages name it
 	if err != nil || !strings.Contains(text, "{{") && !strings.Contains(text, "{%") {
 		return
 	}
-	related := []diag.Related{{Message: "rendered here", Range: at(n.NameRange)}}
+	related := []diag.Related{{Message: "rendered here", Range: rangeOf(n.NameRange)}}
 	warn := func(place []int, summary, hint string) {
 		w.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: summary, Hint: hint, Related: related,
 			Detail: "Jinja's braces have no meaning in a template: the host gets them as they stand here.", Range: placeIn(file, text, place[0], place[1])})

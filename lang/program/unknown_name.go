@@ -24,16 +24,16 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	}
 	switch {
 	case root == "secret":
-		w.wrong(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
+		w.errorAt(n.SrcRange, fmt.Sprintf("%s is not supported yet", root), "leave it out")
 		return
 	case root == "result":
-		w.wrong(n.SrcRange, "result is known only in changed_if and failed_if", "elsewhere name the part: TYPE.LABEL.ATTRIBUTE or state.NAME.TYPE.LABEL.ATTRIBUTE")
+		w.errorAt(n.SrcRange, "result is known only in changed_if and failed_if", "elsewhere name the part: TYPE.LABEL.ATTRIBUTE or state.NAME.TYPE.LABEL.ATTRIBUTE")
 		return
 	case w.site.shapes.Registry.Lookup(strings.ToLower(root)) != nil:
 		name, _ := stepName(n.Traversal, 1)
 		hint = "types are written in small letters: " + states.LabelAddress(strings.ToLower(root), cmp.Or(name, "LABEL"))
-	case hint == "" && len(w.meant(root)) > 0:
-		hint = "did you mean " + strings.Join(w.meant(root), " or ") + "?"
+	case hint == "" && len(w.candidates(root)) > 0:
+		hint = "did you mean " + strings.Join(w.candidates(root), " or ") + "?"
 		if w.texts == 0 && len(n.Traversal) == 1 {
 			hint += fmt.Sprintf(" Text stands in quotes: %q", root)
 		}
@@ -44,5 +44,5 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	case hint == "":
 		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME"
 	}
-	w.wrong(n.SrcRange, fmt.Sprintf("there is nothing named %q", root), hint)
+	w.errorAt(n.SrcRange, fmt.Sprintf("there is nothing named %q", root), hint)
 }

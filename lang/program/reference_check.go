@@ -54,9 +54,9 @@ func (e referenceCheck) refs(refs []states.Ref, self string) {
 		}
 		in := e.instances[address]
 		switch {
-		case e.bases[address] == nil && in == nil && e.meansNothing(address):
+		case e.bases[address] == nil && in == nil && e.isOmitted(address):
 			e.empty = append(e.empty, address)
-		case e.bases[address] == nil && in == nil && !e.anyDoubtful(address) && !e.inBroken(address):
+		case e.bases[address] == nil && in == nil && !e.isDoubtful(address) && !e.isInBrokenComponent(address):
 			e.undefinedInstance(r)
 		case r.Part != "" && in != nil && in.parts != nil && !e.doubtful[address] && !e.hasPart(in, r.Part):
 			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no part %s", address, r.Part), Range: r.Range,
@@ -77,9 +77,9 @@ func (e referenceCheck) hasPart(in *instance, part string) bool {
 	return decl.entry.Parts[part] != nil
 }
 
-// anyDoubtful reports whether the address is an instance of a declaration
+// isDoubtful reports whether the address is an instance of a declaration
 // whose instances are not known.
-func (e referenceCheck) anyDoubtful(address string) bool {
+func (e referenceCheck) isDoubtful(address string) bool {
 	for base := range e.doubtful {
 		if address == base || strings.HasPrefix(address, base+"[") {
 			return true
@@ -88,9 +88,9 @@ func (e referenceCheck) anyDoubtful(address string) bool {
 	return false
 }
 
-// inBroken reports whether the address stands in a component some of whose
+// isInBrokenComponent reports whether the address stands in a component some of whose
 // declarations are not known, since its scripts have failed.
-func (e referenceCheck) inBroken(address string) bool {
+func (e referenceCheck) isInBrokenComponent(address string) bool {
 	for _, in := range e.instances {
 		if in.inner != nil && in.inner.site.broken && strings.HasPrefix(address, in.address+".") {
 			return true

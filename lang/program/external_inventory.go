@@ -35,62 +35,62 @@ func (d *decoder) inventory(b *syntax.Block) {
 	d.site.inventories = append(d.site.inventories, i)
 }
 
-// readInventories are those of a site that were read, each once, and the hosts that
+// inventoryCache holds the inventories of a site, each read once, and the hosts that
 // the site makes of them.
-type readInventories struct {
-	mu    sync.Mutex
-	known map[string]*readInventory // by program or file
-	hosts map[evaluatedKey]*evaluatedHosts
+type inventoryCache struct {
+	mu      sync.Mutex
+	results map[string]*inventoryResult // by program or file
+	hosts   map[hostsKey]*cachedHosts
 }
 
-// evaluatedKey is what of a target the hosts of a site without scripts depend on.
-type evaluatedKey struct{ secretsHidden, inventoryHidden bool }
+// hostsKey is what of a target the hosts of a site without scripts depend on.
+type hostsKey struct{ secretsHidden, inventoryHidden bool }
 
-// evaluatedHosts are the hosts of a site as they were evaluated. They do not change.
-type evaluatedHosts struct {
+// cachedHosts are the hosts of a site as they were evaluated. They do not change.
+type cachedHosts struct {
 	siteHosts
 	groups   []*groupEntry
 	warnings diag.List
 }
 
-func (r *readInventories) evaluated(key evaluatedKey) *evaluatedHosts {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.hosts[key]
+func (c *inventoryCache) hostsFor(key hostsKey) *cachedHosts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.hosts[key]
 }
 
-func (r *readInventories) keep(key evaluatedKey, h *evaluatedHosts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.hosts == nil {
-		r.hosts = map[evaluatedKey]*evaluatedHosts{}
+func (c *inventoryCache) storeHosts(key hostsKey, h *cachedHosts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hosts == nil {
+		c.hosts = map[hostsKey]*cachedHosts{}
 	}
-	r.hosts[key] = h
+	c.hosts[key] = h
 }
 
-type readInventory struct {
-	hosts  []*outsideHost
+type inventoryResult struct {
+	hosts  []*externalHost
 	groups []string
 	list   diag.List
 }
 
-// outsideHost is a host of an inventory, with what it and its groups give to
+// externalHost is a host of an inventory, with what it and its groups give to
 // variables.
-type outsideHost struct {
+type externalHost struct {
 	inventory.Host
-	groups, itself []levelVars
+	groups, ownVars []levelVars
 }
 
-// outsideHosts are those of all inventories of a site. Where several tell of one host,
+// externalHosts are those of all inventories of a site. Where several tell of one host,
 // the last one counts.
-type outsideHosts struct {
+type externalHosts struct {
 	names  []string
-	byName map[string]*outsideHost
+	byName map[string]*externalHost
 	groups []string
 }
 
-// more gives the names of those that are not declared.
-func (o *outsideHosts) more(declared []*hostDecl) []string {
+// undeclared gives the names of those that are not declared.
+func (o *externalHosts) undeclared(declared []*hostDecl) []string {
 	known := make(map[string]bool, len(declared))
 	for _, d := range declared {
 		known[d.name] = true
@@ -98,9 +98,9 @@ func (o *outsideHosts) more(declared []*hostDecl) []string {
 	return slices.DeleteFunc(slices.Clone(o.names), func(name string) bool { return known[name] })
 }
 
-// outside reads the inventories of the site.
-func (e hostReader) outside() *outsideHosts {
-	out := &outsideHosts{byName: map[string]*outsideHost{}}
+// externalInventory reads the inventories of the site.
+func (e hostReader) externalInventory() *externalHosts {
+	out := &externalHosts{byName: map[string]*externalHost{}}
 	failed := false
 	for _, d := range e.site.inventories {
 		found := e.inventoryOf(d)
@@ -113,7 +113,7 @@ func (e hostReader) outside() *outsideHosts {
 		out.groups = append(out.groups, found.groups...)
 		for _, h := range found.hosts {
 			if first := out.byName[h.Name]; first != nil {
-				h = first.with(h)
+				h = first.merge(h)
 			} else {
 				out.names = append(out.names, h.Name)
 			}
@@ -128,8 +128,8 @@ func (e hostReader) outside() *outsideHosts {
 	return out
 }
 
-// with joins what another inventory says of the host, which counts.
-func (h *outsideHost) with(other *outsideHost) *outsideHost {
+// merge joins what another inventory says of the host, which counts.
+func (h *externalHost) merge(other *externalHost) *externalHost {
 	out := *other
 	out.Groups = slices.Clone(h.Groups)
 	for _, g := range other.Groups {
@@ -141,7 +141,7 @@ func (h *outsideHost) with(other *outsideHost) *outsideHost {
 		out.Groups = slices.DeleteFunc(out.Groups, func(g string) bool { return g == inventory.Ungrouped })
 	}
 	out.groups = slices.Concat(h.groups, other.groups)
-	out.itself = slices.Concat(h.itself, other.itself)
+	out.ownVars = slices.Concat(h.ownVars, other.ownVars)
 	if out.Address == out.Name {
 		out.Address = h.Address
 	}
@@ -163,9 +163,9 @@ func (h *outsideHost) with(other *outsideHost) *outsideHost {
 
 // inventoryOf reads one inventory, if that was not done before; nil: it cannot be had,
 // which is reported, or stays hidden.
-func (e hostReader) inventoryOf(d *inventoryDecl) *readInventory {
+func (e hostReader) inventoryOf(d *inventoryDecl) *inventoryResult {
 	if d.ansible != nil {
-		name, ok := e.text1(d.ansible)
+		name, ok := e.singleText(d.ansible)
 		if !ok {
 			return nil
 		}
@@ -174,8 +174,8 @@ func (e hostReader) inventoryOf(d *inventoryDecl) *readInventory {
 			e.wrongValue(d.ansible, err, "name a file of the site, or a directory")
 			return nil
 		}
-		return e.readOnce("ansible\x00"+at, func() (*readInventory, bool) {
-			return asRead(inventory.Read(e.site.dir.FS, at)), true
+		return e.cachedResult("ansible\x00"+at, func() (*inventoryResult, bool) {
+			return inventoryResultOf(inventory.Read(e.site.dir.FS, at)), true
 		})
 	}
 	v, ok := e.attribute(d.command, e.root)
@@ -197,35 +197,35 @@ func (e hostReader) inventoryOf(d *inventoryDecl) *readInventory {
 		e.hosts.incomplete = true
 		return nil
 	}
-	return e.readOnce("command\x00"+strings.Join(argv, "\x00"), func() (*readInventory, bool) { return e.runInventory(d, argv) })
+	return e.cachedResult("command\x00"+strings.Join(argv, "\x00"), func() (*inventoryResult, bool) { return e.runInventory(d, argv) })
 }
 
-// readOnce gives what was read before, or reads it. What is no final answer is not
+// cachedResult gives the result of an inventory that was read before, or reads it. What is no final answer is not
 // kept.
-func (e hostReader) readOnce(key string, read func() (found *readInventory, final bool)) *readInventory {
-	r := e.site.read
+func (e hostReader) cachedResult(key string, read func() (found *inventoryResult, final bool)) *inventoryResult {
+	r := e.site.inventoryCache
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if found, ok := r.known[key]; ok {
+	if found, ok := r.results[key]; ok {
 		return found
 	}
 	found, final := read()
 	if final {
-		if r.known == nil {
-			r.known = map[string]*readInventory{}
+		if r.results == nil {
+			r.results = map[string]*inventoryResult{}
 		}
-		r.known[key] = found
+		r.results[key] = found
 	}
 	return found
 }
 
 // runInventory asks a program for hosts.
-func (e hostReader) runInventory(d *inventoryDecl, argv []string) (found *readInventory, final bool) {
-	failed := func(err error, hint string) *readInventory {
-		said := expr.Diagnose(err, at(d.command.Range()))
+func (e hostReader) runInventory(d *inventoryDecl, argv []string) (found *inventoryResult, final bool) {
+	failed := func(err error, hint string) *inventoryResult {
+		said := expr.Diagnose(err, rangeOf(d.command.Range()))
 		said.Summary = fmt.Sprintf("the inventory %s: %s", argv[0], said.Summary)
 		said.Hint = cmp.Or(said.Hint, hint)
-		out := &readInventory{}
+		out := &inventoryResult{}
 		out.list.Add(said)
 		return out
 	}
@@ -239,16 +239,16 @@ func (e hostReader) runInventory(d *inventoryDecl, argv []string) (found *readIn
 	if err != nil {
 		return failed(err, "run it by hand, in the directory of the site"), e.ctx.Err() == nil
 	}
-	return asRead(inventory.Parse(strings.Join(argv, " "), data)), true
+	return inventoryResultOf(inventory.Parse(strings.Join(argv, " "), data)), true
 }
 
-// asRead gives values the form of the language.
-func asRead(inv *inventory.Inventory, list diag.List) *readInventory {
-	out := &readInventory{groups: inv.Groups, list: list}
+// inventoryResultOf gives values the form of the language.
+func inventoryResultOf(inv *inventory.Inventory, list diag.List) *inventoryResult {
+	out := &inventoryResult{groups: inv.Groups, list: list}
 	for _, h := range inv.Hosts {
-		x := &outsideHost{Host: h}
+		x := &externalHost{Host: h}
 		for _, l := range h.Levels {
-			vars := levelVars{level: expr.LevelHost, name: h.Name, outside: true}
+			vars := levelVars{level: expr.LevelHost, name: h.Name, external: true}
 			if l.Group != "" {
 				vars.level, vars.name = expr.LevelGroup, l.Group
 			}
@@ -265,7 +265,7 @@ func asRead(inv *inventory.Inventory, list diag.List) *readInventory {
 			if l.Group != "" {
 				x.groups = append(x.groups, vars)
 			} else {
-				x.itself = append(x.itself, vars)
+				x.ownVars = append(x.ownVars, vars)
 			}
 		}
 		out.hosts = append(out.hosts, x)
@@ -276,7 +276,7 @@ func asRead(inv *inventory.Inventory, list diag.List) *readInventory {
 
 // knownRoles gives the roles that an inventory gives a host, and reports those that the
 // site does not declare.
-func (e hostReader) knownRoles(x *outsideHost) []string {
+func (e hostReader) knownRoles(x *externalHost) []string {
 	var out []string
 	for _, name := range x.Roles {
 		if e.site.roles[name] == nil {
@@ -292,12 +292,12 @@ func (e hostReader) knownRoles(x *outsideHost) []string {
 
 // checkMembers reports a group that says nothing of its hosts, and of which no inventory
 // says anything either.
-func (e hostReader) checkMembers(d *groupDecl, outside *outsideHosts) {
+func (e hostReader) checkMembers(d *groupDecl, external *externalHosts) {
 	switch {
 	case len(e.site.inventories) == 0:
 		e.errorAt(d.src, groupHint, "the host group %q needs hosts or labels", d.name)
-	case !e.hosts.incomplete && !slices.Contains(outside.groups, d.name):
-		e.errorAt(d.src, cmp.Or(diag.DidYouMean(d.name, outside.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
+	case !e.hosts.incomplete && !slices.Contains(external.groups, d.name):
+		e.errorAt(d.src, cmp.Or(diag.DidYouMean(d.name, external.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
 	}
 }
 

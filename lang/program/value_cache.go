@@ -9,11 +9,11 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
-// kept evaluates an expression whose needs are there; of one that gives the same for
+// cachedValue evaluates an expression whose needs are there; of one that gives the same for
 // every host it takes what another evaluation has found.
-func (e *expressions) kept(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
+func (e *expressions) cachedValue(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
 	// While there are no lists, hosts are still being evaluated.
-	if x.Kept == nil || e.hosts.lists == nil || e.scripted != nil || !e.fixed(x) {
+	if x.Kept == nil || e.hosts.lists == nil || e.scripts != nil || !e.isSameForAllHosts(x) {
 		return compute(x, ctx)
 	}
 	if known := x.Kept.Load(); known != nil && known.Hosts == e.hosts.lists {
@@ -24,34 +24,34 @@ func (e *expressions) kept(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Val
 	return v, list
 }
 
-// fixed reports whether an expression whose needs are there gives the same for every host.
+// isSameForAllHosts reports whether an expression whose needs are there gives the same for every host.
 // Then nothing in it is sensitive: what is sensitive is evaluated for each host, whose vault
 // remembers what is computed of it.
-func (e *expressions) fixed(x *syntax.Expression) bool {
+func (e *expressions) isSameForAllHosts(x *syntax.Expression) bool {
 	if !x.Fixed {
 		return false
 	}
 	for i := range x.Needs {
 		n := &x.Needs[i]
-		if n.Kind != "local" || !e.isFixedLocal(n.Name) {
+		if n.Kind != "local" || !e.isLocalSameForAllHosts(n.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-// isFixedLocal is fixed of a local's expression, which is looked at once: locals that name
+// isLocalSameForAllHosts is isSameForAllHosts of a local's expression, which is looked at once: locals that name
 // each other twice have more ways through them than there is time for.
-func (e *expressions) isFixedLocal(name string) bool {
-	is, known := e.fixedLocals[name]
+func (e *expressions) isLocalSameForAllHosts(name string) bool {
+	is, known := e.localsSameForAllHosts[name]
 	if known {
 		return is
 	}
-	if e.fixedLocals == nil {
-		e.fixedLocals = map[string]bool{}
+	if e.localsSameForAllHosts == nil {
+		e.localsSameForAllHosts = map[string]bool{}
 	}
-	is = e.fixed(e.site.locals[name].expr)
-	e.fixedLocals[name] = is
+	is = e.isSameForAllHosts(e.site.locals[name].expr)
+	e.localsSameForAllHosts[name] = is
 	return is
 }
 
@@ -63,7 +63,7 @@ func compute(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List)
 		return cty.DynamicVal, list
 	}
 	if err := expr.TooLong(v); err != nil {
-		return cty.DynamicVal, append(list, expr.Diagnose(err, at(x.Range())))
+		return cty.DynamicVal, append(list, expr.Diagnose(err, rangeOf(x.Range())))
 	}
 	if x.Indexed {
 		v = expr.MarkIndexed(x.Expression, ctx, v)

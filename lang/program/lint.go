@@ -13,10 +13,10 @@ import (
 	"github.com/tenetcm/tenet/lang/foreign"
 )
 
-// suspect warns of expressions that are right, and most likely not meant:
+// lint warns of expressions that are right, and most likely not meant:
 // references within quotes, expressions of other template languages, and
 // comparisons that never hold.
-func (w *walker) suspect(n hclsyntax.Node) {
+func (w *walker) lint(n hclsyntax.Node) {
 	if w.quiet {
 		return
 	}
@@ -55,9 +55,9 @@ var hclTemplate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{\s*((?:var|local|fact|each|param|host)\.\w+)[^}]*\}`)
 })
 
-// suspectLiteral warns of templates of HCL in a script's text, where they have
+// lintLiteral warns of templates of HCL in a script's text, where they have
 // no meaning.
-func (l *linker) suspectLiteral(n *hclsyntax.LiteralValueExpr) {
+func (l *linker) lintLiteral(n *hclsyntax.LiteralValueExpr) {
 	if l.quiet || !isScript(n.SrcRange) || n.Val.IsMarked() || n.Val.IsNull() || !n.Val.IsKnown() || n.Val.Type() != cty.String {
 		return
 	}
@@ -65,7 +65,7 @@ func (l *linker) suspectLiteral(n *hclsyntax.LiteralValueExpr) {
 	if m == nil {
 		return
 	}
-	l.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: m[0] + " is plain text in Starlark", Range: at(n.SrcRange),
+	l.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: m[0] + " is plain text in Starlark", Range: rangeOf(n.SrcRange),
 		Detail: "Templates within text belong to HCL: the host gets this as it stands here.", Hint: fmt.Sprintf(`write "…%%s…" %% %s`, m[1])})
 }
 
@@ -128,7 +128,7 @@ func (w *walker) jinjaName(root, next string) string {
 	case "var", "local", "fact", "param", "each":
 		return "write ${" + whole + "}"
 	}
-	if meant := w.meant(root); len(meant) > 0 {
+	if meant := w.candidates(root); len(meant) > 0 {
 		return "write ${" + meant[0] + strings.TrimPrefix(whole, root) + "}"
 	}
 	if advice, ok := foreign.Value(root, next); ok && advice.Detail != "" {
