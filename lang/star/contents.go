@@ -15,7 +15,7 @@ import (
 func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 	list, ok := v.(starlark.Indexable)
 	if _, text := v.(starlark.String); !ok || text {
-		return &placed{&diag.HintError{Message: fmt.Sprintf("the contents of a role are a list, not %s", kindOf(v)),
+		return &placedError{&diag.HintError{Message: fmt.Sprintf("the contents of a role are a list, not %s", kindOf(v)),
 			Hint: `write role("NAME", [file("/etc/motd", …), state("NAME", […])])`}, at.src}
 	}
 	chosen := map[*syntax.Block]bool{}
@@ -24,26 +24,26 @@ func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 		switch e := list.Index(i).(type) {
 		case starlark.NoneType:
 		case *part:
-			if e.taken != "" {
-				return &placed{&diag.HintError{Message: fmt.Sprintf("%s belongs to %s already", e, e.taken), Hint: "a part stands in one place"}, where.src}
+			if e.ownerName != "" {
+				return &placedError{&diag.HintError{Message: fmt.Sprintf("%s belongs to %s already", e, e.ownerName), Hint: "a part stands in one place"}, where.src}
 			}
-			e.top, e.taken = true, "role."+role.Labels[0]
+			e.top, e.ownerName = true, "role."+role.Labels[0]
 			chosen[e.block] = true
 		case *reference:
 			if e.block == nil {
-				return &placed{&diag.HintError{Message: fmt.Sprintf("%s is not declared in this file", e), Hint: "declare it within the list"}, where.src}
+				return &placedError{&diag.HintError{Message: fmt.Sprintf("%s is not declared in this file", e), Hint: "declare it within the list"}, where.src}
 			}
 			if e.inRole {
-				return &placed{&diag.HintError{Message: fmt.Sprintf("%s belongs to a role already", e), Hint: "a declaration stands in one role"}, where.src}
+				return &placedError{&diag.HintError{Message: fmt.Sprintf("%s belongs to a role already", e), Hint: "a declaration stands in one role"}, where.src}
 			}
 			e.inRole = true
 			chosen[e.block] = true
 		default:
-			return &placed{&diag.HintError{Message: fmt.Sprintf("a role holds parts, states, runs, blocks and components, not %s", kindOf(e)),
+			return &placedError{&diag.HintError{Message: fmt.Sprintf("a role holds parts, states, runs, blocks and components, not %s", kindOf(e)),
 				Hint: "give what their functions return"}, where.src}
 		}
 	}
-	f := r.current()
+	f := r.currentFile()
 	r.items[f] = slices.DeleteFunc(r.items[f], func(i item) bool {
 		if chosen[i.block] {
 			role.Body.Blocks = append(role.Body.Blocks, i.block)
@@ -53,7 +53,7 @@ func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 		return false
 	})
 	if len(chosen) > 0 {
-		return &placed{&diag.HintError{Message: "a role holds what its own file declares", Hint: "declare it within the list"}, at.src}
+		return &placedError{&diag.HintError{Message: "a role holds what its own file declares", Hint: "declare it within the list"}, at.src}
 	}
 	return nil
 }

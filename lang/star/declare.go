@@ -15,7 +15,7 @@ import (
 
 // declareState is state(NAME, PARTS or a function, **options).
 func declareState(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("state"); err != nil {
+	if err := r.refuseInGenerator("state"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("state", c, args, true)
@@ -23,7 +23,7 @@ func declareState(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 		return nil, err
 	}
 	if len(args) > 2 {
-		return nil, &placed{&diag.HintError{Message: "state() takes a name, and its parts", Hint: "put all parts into one list"}, c.argument(2).src}
+		return nil, &placedError{&diag.HintError{Message: "state() takes a name, and its parts", Hint: "put all parts into one list"}, c.argument(2).src}
 	}
 	var parts starlark.Value = starlark.NewList(nil)
 	where := c.argument(1)
@@ -44,7 +44,7 @@ func declareState(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 	ref := r.reference(b)
 	owner := &state{block: b, steps: ref.steps}
 	if fn, ok := parts.(*starlark.Function); ok {
-		err = r.generated(b, owner, fn, where)
+		err = r.addGenerator(b, owner, fn, where)
 	} else {
 		err = r.take(owner, b.Body, parts, where, 0)
 	}
@@ -62,16 +62,16 @@ func (r *run) take(owner *state, to *syntax.Body, v starlark.Value, at place, de
 	case starlark.NoneType:
 		return nil
 	case *part:
-		if v.taken != "" {
-			return &placed{&diag.HintError{Message: fmt.Sprintf("%s belongs to %s already", v, v.taken),
+		if v.ownerName != "" {
+			return &placedError{&diag.HintError{Message: fmt.Sprintf("%s belongs to %s already", v, v.ownerName),
 				Hint: "a part stands in one state; make another one, in a function that both states call"}, at.src}
 		}
-		v.owner, v.taken = owner, stateName(owner)
+		v.owner, v.ownerName = owner, stateName(owner)
 		to.Blocks = append(to.Blocks, v.block)
 		return nil
 	case *starlark.List, starlark.Tuple:
 		if depth > maxDepth {
-			return &placed{&diag.HintError{Message: "the list of parts contains itself", Hint: "give a flat list"}, at.src}
+			return &placedError{&diag.HintError{Message: "the list of parts contains itself", Hint: "give a flat list"}, at.src}
 		}
 		list := v.(starlark.Sequence)
 		for i := range list.Len() {
@@ -85,15 +85,15 @@ func (r *run) take(owner *state, to *syntax.Body, v starlark.Value, at place, de
 	if _, ok := v.(starlark.Callable); ok {
 		hint = "give a function that is written with def or lambda"
 	}
-	return &placed{&diag.HintError{Message: fmt.Sprintf("a state holds parts, not %s", kindOf(v)), Hint: hint}, at.src}
+	return &placedError{&diag.HintError{Message: fmt.Sprintf("a state holds parts, not %s", kindOf(v)), Hint: hint}, at.src}
 }
 
 func stateName(s *state) string { return (&reference{steps: s.steps}).String() }
 
-// generated declares the params of a function, and how it makes the parts.
-func (r *run) generated(b *syntax.Block, owner *state, fn *starlark.Function, at place) error {
+// addGenerator declares the params of a function, and how it makes the parts.
+func (r *run) addGenerator(b *syntax.Block, owner *state, fn *starlark.Function, at place) error {
 	if fn.HasVarargs() || fn.HasKwargs() {
-		return &placed{&diag.HintError{Message: fmt.Sprintf("the function %s takes any arguments, and a state's params have names", fn.Name()),
+		return &placedError{&diag.HintError{Message: fmt.Sprintf("the function %s takes any arguments, and a state's params have names", fn.Name()),
 			Hint: "give it named parameters instead of * and **"}, at.src}
 	}
 	b.Body.Blocks = append(b.Body.Blocks, r.params(fn)...)
@@ -130,7 +130,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 	var kwargs []starlark.Tuple
 	for i := range fn.NumParams() {
 		name, _ := fn.Param(i)
-		v, err := r.seen(params[name], "the param "+name, "param", name)
+		v, err := r.scriptValue(params[name], "the param "+name, "param", name)
 		if err != nil {
 			return nil, diag.List{expr.Diagnose(err, expr.Range(b.Header))}
 		}
@@ -150,34 +150,36 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 	}
 	if err != nil {
 		r.fail(nil, err)
-		return nil, r.madeFor(b, owner, r.since(before))
+		return nil, r.relateToState(b, owner, r.diagnosticsSince(before))
 	}
 	if err := r.take(owner, out, v, place{src: b.Header}, 0); err != nil {
 		r.list.Add(r.report(err, nil)...)
 	}
 	for _, p := range r.made {
-		if p.taken == "" {
+		if p.ownerName == "" {
 			r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is not among the parts that the function gives", p), Range: expr.Range(p.block.Header),
 				Hint: "put it into the list that it returns"})
 		}
 	}
 	r.finish()
-	return out, r.madeFor(b, owner, r.since(before))
+	return out, r.relateToState(b, owner, r.diagnosticsSince(before))
 }
 
-// madeFor says for which state a function made its mistakes.
-func (r *run) madeFor(b *syntax.Block, owner *state, list diag.List) diag.List {
+// relateToState says for which state a function made its mistakes.
+func (r *run) relateToState(b *syntax.Block, owner *state, list diag.List) diag.List {
 	for i := range list {
 		list[i].Related = append(slices.Clone(list[i].Related), diag.Related{Message: "called for the parts of " + stateName(owner), Range: expr.Range(b.Header)})
 	}
 	return list
 }
 
-func (r *run) since(before int) diag.List { return append(diag.List(nil), r.list[before:]...) }
+func (r *run) diagnosticsSince(before int) diag.List {
+	return append(diag.List(nil), r.list[before:]...)
+}
 
 // declareRun is run(LABEL, STATE, params = {…}, **options).
 func declareRun(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("run"); err != nil {
+	if err := r.refuseInGenerator("run"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("run", c, args, true)
@@ -185,7 +187,7 @@ func declareRun(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (
 		return nil, err
 	}
 	if len(args) > 2 {
-		return nil, &placed{tooMany("run"), c.argument(2).src}
+		return nil, &placedError{argumentCountError("run"), c.argument(2).src}
 	}
 	if len(args) == 2 {
 		r.attribute(b, nil, "state", c.argument(1).src, args[1], c.argument(1))
@@ -199,7 +201,7 @@ func declareRun(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (
 
 // declareBlock is block(NAME, MEMBERS…, rescue = …, **options).
 func declareBlock(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("block"); err != nil {
+	if err := r.refuseInGenerator("block"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("block", c, args, true)
@@ -239,7 +241,7 @@ func declareComponent(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tu
 
 // declareOutput is output(NAME, VALUE, sensitive = …).
 func declareOutput(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("output"); err != nil {
+	if err := r.refuseInGenerator("output"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("output", c, args, true)
@@ -247,7 +249,7 @@ func declareOutput(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple
 		return nil, err
 	}
 	if len(args) > 2 {
-		return nil, &placed{tooMany("output"), c.argument(2).src}
+		return nil, &placedError{argumentCountError("output"), c.argument(2).src}
 	}
 	if len(args) == 2 {
 		r.attribute(b, nil, "value", c.argument(1).src, args[1], c.argument(1))
@@ -261,7 +263,7 @@ func declareOutput(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple
 
 // declareMoved is moved(OLD, NEW).
 func declareMoved(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("moved"); err != nil {
+	if err := r.refuseInGenerator("moved"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("moved", c, nil, false)
@@ -269,7 +271,7 @@ func declareMoved(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 		return nil, err
 	}
 	if len(args) != 2 || len(kwargs) > 0 {
-		return nil, &placed{&diag.HintError{Message: "moved() takes the old and the new reference", Hint: `write moved(ref("state.old"), ref("state.new"))`}, c.whole}
+		return nil, &placedError{&diag.HintError{Message: "moved() takes the old and the new reference", Hint: `write moved(ref("state.old"), ref("state.new"))`}, c.whole}
 	}
 	for i, name := range []string{"from", "to"} {
 		v := args[i]
@@ -286,7 +288,7 @@ func declareMoved(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple)
 
 // declareRole is role(NAME, [CONTENTS], vars = …).
 func declareRole(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("role"); err != nil {
+	if err := r.refuseInGenerator("role"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("role", c, args, true)
@@ -294,7 +296,7 @@ func declareRole(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) 
 		return nil, err
 	}
 	if len(args) > 2 {
-		return nil, &placed{tooMany("role"), c.argument(2).src}
+		return nil, &placedError{argumentCountError("role"), c.argument(2).src}
 	}
 	if err := r.keywords(b, nil, c, kwargs, nil); err != nil {
 		return nil, err

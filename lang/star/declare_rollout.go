@@ -29,17 +29,17 @@ func declareRollout(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tupl
 	}
 	d, ok := stages.(starlark.IterableMapping)
 	if !ok {
-		return nil, &placed{&diag.HintError{Message: "stages is a dict, not " + kindOf(stages), Hint: stagesHint}, where.src}
+		return nil, &placedError{&diag.HintError{Message: "stages is a dict, not " + kindOf(stages), Hint: stagesHint}, where.src}
 	}
 	for _, item := range d.Items() {
 		name, ok := starlark.AsString(item[0])
 		if !ok {
-			return nil, &placed{&diag.HintError{Message: fmt.Sprintf("the name of a stage is text, not %s", kindOf(item[0])), Hint: stagesHint}, where.src}
+			return nil, &placedError{&diag.HintError{Message: fmt.Sprintf("the name of a stage is text, not %s", kindOf(item[0])), Hint: stagesHint}, where.src}
 		}
 		at := where.entry(name)
 		inside, ok := item[1].(starlark.IterableMapping)
 		if !ok {
-			return nil, &placed{&diag.HintError{Message: fmt.Sprintf("the stage %q is a dict, not %s", name, kindOf(item[1])), Hint: stagesHint}, at.src}
+			return nil, &placedError{&diag.HintError{Message: fmt.Sprintf("the stage %q is a dict, not %s", name, kindOf(item[1])), Hint: stagesHint}, at.src}
 		}
 		src := where.key(name)
 		sub := &syntax.Block{Type: "stage", TypeRange: src, Header: src, Labels: []string{name}, LabelRanges: []hcl2.Range{src}}

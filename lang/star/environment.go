@@ -15,16 +15,16 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// later are functions of the language that the evaluator of a site adds to the
+// deferredFunctions are functions of the language that the evaluator of a site adds to the
 // table: they need more than files.
-func later() []string { return []string{"hosts", "secret"} }
+func deferredFunctions() []string { return []string{"hosts", "secret"} }
 
 // namespaces are names with attributes.
 func namespaces() []string { return []string{"fact", "host", "local", "var"} }
 
 // predeclared lists all names that a script may use beside Starlark's own.
 func predeclared(registry *states.Registry) []string {
-	names := slices.Concat(slices.Collect(maps.Keys(words())), later(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_", "result"})
+	names := slices.Concat(slices.Collect(maps.Keys(words())), deferredFunctions(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_", "result"})
 	for _, f := range expr.FunctionDocs() {
 		names = append(names, scriptName(f.Name))
 	}
@@ -61,7 +61,7 @@ func (r *run) environment() starlark.StringDict {
 	for _, f := range expr.FunctionDocs() {
 		env[scriptName(f.Name)] = r.function(f.Name, guards)
 	}
-	for _, name := range later() {
+	for _, name := range deferredFunctions() {
 		env[name] = r.function(name, guards)
 	}
 	for name, op := range operators() {
@@ -137,7 +137,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := r.seen(v, what, n.name, name)
+	value, err := r.scriptValue(v, what, n.name, name)
 	if d, ok := value.(*starlark.Dict); ok {
 		return &object{d: d, name: what}, err
 	}
@@ -149,7 +149,7 @@ func (n *namespace) CallInternal(_ *starlark.Thread, args starlark.Tuple, kwargs
 	if n.name != "host" {
 		return nil, &diag.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
 	}
-	return simple("host")(n.run, n.run.call(), args, kwargs)
+	return labelledBlock("host")(n.run, n.run.call(), args, kwargs)
 }
 
 // object is a dict whose keys are attributes too: fact.os.id.

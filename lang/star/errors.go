@@ -50,10 +50,10 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		}
 		related = append(related, diag.Related{Message: "called here", Range: src})
 	}
-	if p, ok := errors.AsType[*placed](err); ok {
+	if p, ok := errors.AsType[*placedError](err); ok {
 		at = expr.Range(p.at)
 	}
-	if d, ok := errors.AsType[*diagnosed](err); ok {
+	if d, ok := errors.AsType[*diagnosticsError](err); ok {
 		list := append(diag.List(nil), d.list...)
 		for i := range list {
 			list[i].Related = append(append([]diag.Related(nil), list[i].Related...), related...)
@@ -69,7 +69,7 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 	} else if hinted, ok := errors.AsType[*diag.HintError](err); ok {
 		d.Summary, d.Hint = hinted.Message, hinted.Hint
 	}
-	d.Summary, d.Hint = clearer(d.Summary, d.Hint)
+	d.Summary, d.Hint = clarify(d.Summary, d.Hint)
 	d.Related = related
 	return diag.List{d}
 }
@@ -85,8 +85,8 @@ func cause(err error) error {
 	}
 }
 
-// clearer finds words for a message of Starlark.
-func clearer(summary, hint string) (string, string) {
+// clarify finds words for a message of Starlark.
+func clarify(summary, hint string) (string, string) {
 	summary = strings.TrimPrefix(summary, "Starlark computation cancelled: ")
 	if hint != "" {
 		return summary, hint
@@ -211,7 +211,7 @@ func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnos
 	d.Range.End = d.Range.Start
 	d.Range.End.Column += len(name)
 	d.Range.End.Byte += len(name)
-	if hint, ok := insteadOf()[name]; ok {
+	if hint, ok := replacements()[name]; ok {
 		d.Hint = hint
 		return d
 	}

@@ -25,7 +25,7 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, nil
 	}
-	out, err := laidOut(name, src)
+	out, err := layOut(name, src)
 	if err == nil {
 		err = sameMeaning(name, before, out)
 	}
@@ -51,9 +51,9 @@ func (f *file) layout() (*starsyntax.File, diag.List) {
 	return tree, nil
 }
 
-// laidOut lays the source out. One pass may leave what a second one would
+// layOut lays the source out. One pass may leave what a second one would
 // change, such as white space between comments.
-func laidOut(name string, src []byte) ([]byte, error) {
+func layOut(name string, src []byte) ([]byte, error) {
 	for range 4 {
 		next, err := buildify(name, src)
 		if err != nil || bytes.Equal(next, src) {
@@ -116,7 +116,7 @@ func comments(f *starsyntax.File) []string {
 // sameNode compares syntax trees, but for positions, comments, and the
 // parentheses around a whole expression.
 func sameNode(a, b reflect.Value) bool {
-	a, b = bare(a), bare(b)
+	a, b = unwrap(a), unwrap(b)
 	if a.IsValid() != b.IsValid() || a.IsValid() && a.Type() != b.Type() {
 		return false
 	}
@@ -165,8 +165,8 @@ func sameFields(a, b reflect.Value) bool {
 	return true
 }
 
-// bare takes an expression out of its interface, and out of its parentheses.
-func bare(v reflect.Value) reflect.Value {
+// unwrap takes an expression out of its interface, and out of its parentheses.
+func unwrap(v reflect.Value) reflect.Value {
 	for v.IsValid() && v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -175,7 +175,7 @@ func bare(v reflect.Value) reflect.Value {
 	}
 	if v.IsValid() && v.CanInterface() {
 		if paren, ok := v.Interface().(*starsyntax.ParenExpr); ok {
-			return bare(reflect.ValueOf(paren.X))
+			return unwrap(reflect.ValueOf(paren.X))
 		}
 	}
 	return v

@@ -57,14 +57,14 @@ func anyOpaque(args starlark.Tuple, kwargs []starlark.Tuple) bool {
 }
 
 // arguments brings arguments into the order of the function's parameters.
-func (r *run) arguments(name string, impl function.Function, c *call, args starlark.Tuple, kwargs []starlark.Tuple) ([]built, []hcl2.Range, error) {
-	var given []built
+func (r *run) arguments(name string, impl function.Function, c *call, args starlark.Tuple, kwargs []starlark.Tuple) ([]protoExpression, []hcl2.Range, error) {
+	var given []protoExpression
 	var places []hcl2.Range
 	add := func(v starlark.Value, at place) error {
 		b, err := r.convert(v, at)
 		if err != nil {
-			if _, already := err.(*placed); !already {
-				err = &placed{err, at.src}
+			if _, already := err.(*placedError); !already {
+				err = &placedError{err, at.src}
 			}
 			return err
 		}
@@ -136,7 +136,7 @@ func (r *run) templateVars(c *call, positional int, kwargs []starlark.Tuple, add
 }
 
 // mergeVars joins the dict of template(PATH, {…}, name = value).
-func mergeVars(given []built, places []hcl2.Range) ([]built, []hcl2.Range, error) {
+func mergeVars(given []protoExpression, places []hcl2.Range) ([]protoExpression, []hcl2.Range, error) {
 	if len(given) != 3 {
 		return given, places, nil
 	}
@@ -145,7 +145,7 @@ func mergeVars(given []built, places []hcl2.Range) ([]built, []hcl2.Range, error
 	merged.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 		return callExpr("merge", []hclsyntax.Expression{vars.expression(in, src), more.expression(in, src)}, src)
 	}
-	return []built{given[0], merged}, places[:2], nil
+	return []protoExpression{given[0], merged}, places[:2], nil
 }
 
 // callExpr is a call in the tree.
@@ -154,8 +154,8 @@ func callExpr(name string, args []hclsyntax.Expression, src hcl2.Range) hclsynta
 }
 
 // apply calls a function: at once where all is known, else later.
-func (r *run) apply(name, dir string, c *call, args []built, places []hcl2.Range) (starlark.Value, error) {
-	known := !slices.ContainsFunc(args, func(b built) bool { return b.make != nil })
+func (r *run) apply(name, dir string, c *call, args []protoExpression, places []hcl2.Range) (starlark.Value, error) {
+	known := !slices.ContainsFunc(args, func(b protoExpression) bool { return b.make != nil })
 	if known {
 		exprs := make([]hclsyntax.Expression, len(args))
 		for i, a := range args {
@@ -163,20 +163,20 @@ func (r *run) apply(name, dir string, c *call, args []built, places []hcl2.Range
 		}
 		v, diags := callExpr(name, exprs, c.whole).Value(&hcl2.EvalContext{Functions: r.table(dir)})
 		if diags.HasErrors() {
-			return nil, &diagnosed{expr.FromHCL(diags)}
+			return nil, &diagnosticsError{expr.FromHCL(diags)}
 		}
 		if v.IsWhollyKnown() && !v.ContainsMarked() {
 			return starlarkOf(v)
 		}
-		return r.later(name, dir, args, places, v), nil
+		return r.opaqueCall(name, dir, args, places, v), nil
 	}
-	out := r.later(name, dir, args, places, cty.DynamicVal)
+	out := r.opaqueCall(name, dir, args, places, cty.DynamicVal)
 	return out, out.expr.check()
 }
 
-// later is a call as an opaque value. Paths are relative to the file of the
+// opaqueCall is a call as an opaque value. Paths are relative to the file of the
 // call, and the evaluator's to the directory of the scripts.
-func (r *run) later(name, dir string, args []built, places []hcl2.Range, v cty.Value) *opaque {
+func (r *run) opaqueCall(name, dir string, args []protoExpression, places []hcl2.Range, v cty.Value) *opaque {
 	if readsFiles(name) && len(args) > 0 && args[0].make == nil && args[0].literal.Type() == cty.String && !args[0].literal.IsNull() {
 		args = slices.Clone(args)
 		args[0] = literal(cty.StringVal(relative(dir, args[0].literal.AsString())))
@@ -205,8 +205,8 @@ func relative(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-// diagnosed carries what an evaluation has found.
-type diagnosed struct{ list diag.List }
+// diagnosticsError carries what an evaluation has found.
+type diagnosticsError struct{ list diag.List }
 
 // Error gives the first.
-func (d *diagnosed) Error() string { return d.list[0].Error() }
+func (d *diagnosticsError) Error() string { return d.list[0].Error() }

@@ -2,8 +2,8 @@ package star
 
 // syntaxHints say what to write in the place of what other languages have. The
 // first that fits the line counts.
-func syntaxHints() []better {
-	return []better{
+func syntaxHints() []betterMessage {
+	return []betterMessage{
 		{`\b[fF]r?["']`, "there are no f-strings", `write "…%s…" % name or "…{}…".format(name)`},
 		{`^\s*(import\s+\w|from\s+\S+\s+import\b)`, "there is no import", `write load("./lib.star", "name"); the language's functions are there anyway`},
 		{`^\s*class\s`, "there are no classes", "write a def that returns a dict or a list of parts"},
@@ -34,8 +34,8 @@ func syntaxHints() []better {
 	}
 }
 
-// insteadOf says what stands in the place of names that others have.
-func insteadOf() map[string]string {
+// replacements says what stands in the place of names that others have.
+func replacements() map[string]string {
 	return map[string]string{
 		"true": "write True", "false": "write False", "null": "write None", "nil": "write None", "none": "write None",
 		"string": `types are text: type = "string"`, "number": `types are text: type = "number"`, "map": `types are text: "map(string)"; there is no map(): write [f(x) for x in list]`,
@@ -62,13 +62,13 @@ func insteadOf() map[string]string {
 	}
 }
 
-// better is what to say in the place of what fits the pattern. An empty summary
+// betterMessage is what to say in the place of what fits the pattern. An empty summary
 // leaves that as it is.
-type better struct{ pattern, summary, hint string }
+type betterMessage struct{ pattern, summary, hint string }
 
 // betterMessages are messages of Starlark, and what helps.
-func betterMessages() []better {
-	return []better{
+func betterMessages() []betterMessage {
+	return []betterMessage{
 		{`^fail: (.*)$`, "$1", "the site's own code refuses this"},
 		{`^local variable (\w+) referenced before assignment`, "", "give it a value on each way that leads here"},
 		{`^global variable (\w+) referenced before assignment`, "", "define it above this line"},

@@ -35,14 +35,14 @@ func (s *Scripts) Functions(ctx context.Context, name string, w syntax.World) (m
 	out := map[string]function.Function{}
 	for name, v := range globals {
 		if fn, ok := v.(*starlark.Function); ok && name[0] != '_' {
-			out[name] = r.exported(fn)
+			out[name] = r.exportFunction(fn)
 		}
 	}
 	return out, nil
 }
 
-// exported makes a function of the script one of the language.
-func (r *run) exported(fn *starlark.Function) function.Function {
+// exportFunction makes a function of the script one of the language.
+func (r *run) exportFunction(fn *starlark.Function) function.Function {
 	return function.New(&function.Spec{
 		VarParam: &function.Parameter{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true,
 			AllowDynamicType: true, AllowMarked: true},
@@ -58,13 +58,13 @@ func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, 
 		plain, found := arg.UnmarkDeep()
 		for m := range found {
 			if m != expr.Sensitive && m != expr.Withheld {
-				return cty.DynamicVal, deferred(fn, i)
+				return cty.DynamicVal, deferredArgumentError(fn, i)
 			}
 			marks[m] = struct{}{}
 		}
 		if !plain.IsWhollyKnown() {
 			if len(found) == 0 && arg.IsKnown() {
-				return cty.DynamicVal, deferred(fn, i)
+				return cty.DynamicVal, deferredArgumentError(fn, i)
 			}
 			return cty.DynamicVal.WithMarks(found), nil // why it is not known was said, or it is withheld
 		}
@@ -83,7 +83,7 @@ func (r *run) callExported(fn *starlark.Function, args []cty.Value) (cty.Value, 
 	return v.WithMarks(marks), nil
 }
 
-func deferred(fn *starlark.Function, i int) error {
+func deferredArgumentError(fn *starlark.Function, i int) error {
 	return function.NewArgError(i, &diag.HintError{
 		Message: fmt.Sprintf("%s is a function of a script, and cannot take a value that is known only on the host", fn.Name()),
 		Hint:    "use functions of the language, such as format() or replace()"})
@@ -100,14 +100,14 @@ func (r *run) callPlain(fn *starlark.Function, args starlark.Tuple) (cty.Value, 
 		err = r.stopped.err
 	}
 	if err == nil {
-		var b built
+		var b protoExpression
 		if b, err = r.convert(v, place{}); err == nil && b.make == nil {
 			return b.literal, nil
 		} else if err == nil {
 			err = &diag.HintError{Message: "the function gives a value that is not known yet", Hint: "compute it from the arguments"}
 		}
 	}
-	err = r.limited(err)
+	err = r.checkLimits(err)
 	if r.ctx.Err() != nil {
 		return cty.DynamicVal, context.Cause(r.ctx)
 	}

@@ -17,7 +17,7 @@ import (
 // an expression that is passed on. Whatever would look into it ends the script.
 type opaque struct {
 	run  *run
-	expr built
+	expr protoExpression
 	what string // what it is, for messages: "the result …"
 	// value is what is known of it: marked, or unknown.
 	value cty.Value
@@ -33,11 +33,11 @@ var (
 	_ starlark.HasSetField = (*opaque)(nil)
 )
 
-func (o *opaque) build() (built, error) { return o.expr, nil }
+func (o *opaque) build() (protoExpression, error) { return o.expr, nil }
 
-// misused ends the script: these methods cannot give an error.
-func (o *opaque) misused(how, instead string) {
-	o.run.misused(o.no(how, instead))
+// stop ends the script: these methods cannot give an error.
+func (o *opaque) stop(how, instead string) {
+	o.run.stopForOpaque(o.refuse(how, instead))
 }
 
 func (o *opaque) reason() string {
@@ -49,7 +49,7 @@ func (o *opaque) reason() string {
 
 // String ends the script.
 func (o *opaque) String() string {
-	o.misused("text", `write format("…%s…", value), which may take it, or hand it to template()`)
+	o.stop("text", `write format("…%s…", value), which may take it, or hand it to template()`)
 	return "(" + o.reason() + ")"
 }
 
@@ -61,23 +61,23 @@ func (o *opaque) Freeze() {}
 
 // Truth ends the script.
 func (o *opaque) Truth() starlark.Bool {
-	o.misused("truth", "write if_(condition, a, b), not_(x), and_(x, y) or or_(x, y), which may take it, or the option when")
+	o.stop("truth", "write if_(condition, a, b), not_(x), and_(x, y) or or_(x, y), which may take it, or the option when")
 	return false
 }
 
 // Hash refuses it as a key.
 func (o *opaque) Hash() (uint32, error) {
-	return 0, o.no("a key", "use a value that is known")
+	return 0, o.refuse("a key", "use a value that is known")
 }
 
-func (o *opaque) no(how, instead string) error {
+func (o *opaque) refuse(how, instead string) error {
 	return &diag.HintError{Message: fmt.Sprintf("%s is %s, and cannot be used as %s here", o.what, o.reason(), how), Hint: instead}
 }
 
 // CompareSameType refuses to compare two of them. A comparison with something
 // else gives False, as Starlark has it.
 func (o *opaque) CompareSameType(starsyntax.Token, starlark.Value, int) (bool, error) {
-	return false, o.no("an operand", "write eq(a, b), lt(a, b) and so on, which may take it")
+	return false, o.refuse("an operand", "write eq(a, b), lt(a, b) and so on, which may take it")
 }
 
 // Binary refuses operators, and names the function in their place.
@@ -95,12 +95,12 @@ func (o *opaque) Binary(op starsyntax.Token, _ starlark.Value, _ starlark.Side) 
 	case starsyntax.IN, starsyntax.NOT_IN:
 		hint = "write contains(list, value)"
 	}
-	return nil, o.no("an operand", hint)
+	return nil, o.refuse("an operand", hint)
 }
 
 // Unary refuses operators.
 func (o *opaque) Unary(starsyntax.Token) (starlark.Value, error) {
-	return nil, o.no("an operand", "write sub(0, value)")
+	return nil, o.refuse("an operand", "write sub(0, value)")
 }
 
 // Attr gives an attribute of what it will be.
@@ -113,17 +113,17 @@ func (o *opaque) AttrNames() []string { return nil }
 
 // SetField refuses to change it.
 func (o *opaque) SetField(string, starlark.Value) error {
-	return o.no("something to change", "make a new value")
+	return o.refuse("something to change", "make a new value")
 }
 
 // Get gives an element of what it will be.
 func (o *opaque) Get(key starlark.Value) (starlark.Value, bool, error) {
-	if o.run.searching() {
-		o.misused("an operand", "write contains(list, value)")
+	if o.run.isSearching() {
+		o.stop("an operand", "write contains(list, value)")
 		return nil, false, nil
 	}
 	if other, ok := key.(*opaque); ok {
-		x := sum([]built{o.expr, other.expr})
+		x := sum([]protoExpression{o.expr, other.expr})
 		x.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 			return &hclsyntax.IndexExpr{Collection: o.expr.expression(in, src), Key: other.expr.expression(in, src),
 				SrcRange: src, OpenRange: src, BracketRange: src}
@@ -141,8 +141,8 @@ func (o *opaque) Get(key starlark.Value) (starlark.Value, bool, error) {
 	return v, true, err
 }
 
-// searching reports whether the operator "in" asks, which takes no error.
-func (r *run) searching() bool {
+// isSearching reports whether the operator "in" asks, which takes no error.
+func (r *run) isSearching() bool {
 	if r.thread.CallStackDepth() == 0 {
 		return false
 	}
@@ -152,13 +152,13 @@ func (r *run) searching() bool {
 
 // step looks one step into the value.
 func (o *opaque) step(t hcl2.Traverser) (starlark.Value, error) {
-	x := sum([]built{o.expr})
+	x := sum([]protoExpression{o.expr})
 	x.make = func(in *state, src hcl2.Range) hclsyntax.Expression {
 		return step(o.expr.expression(in, src), t, src)
 	}
 	value := cty.DynamicVal
 	if o.value.IsKnown() {
-		found, err := look(unmark(o.value), t)
+		found, err := stepInto(unmark(o.value), t)
 		if err != nil {
 			return nil, &diag.HintError{Message: fmt.Sprintf("%s has no such attribute or element", o.what), Hint: "look at the type of the value"}
 		}
@@ -167,8 +167,8 @@ func (o *opaque) step(t hcl2.Traverser) (starlark.Value, error) {
 	return &opaque{run: o.run, expr: x, what: o.what, value: value}, x.check()
 }
 
-// look is what a step finds in a value.
-func look(v cty.Value, t hcl2.Traverser) (cty.Value, error) {
+// stepInto is what a step finds in a value.
+func stepInto(v cty.Value, t hcl2.Traverser) (cty.Value, error) {
 	switch t := t.(type) {
 	case hcl2.TraverseAttr:
 		if v.Type().IsMapType() {
@@ -194,15 +194,15 @@ func step(x hclsyntax.Expression, t hcl2.Traverser, src hcl2.Range) hclsyntax.Ex
 	switch t := t.(type) {
 	case hcl2.TraverseAttr:
 		t.SrcRange = src
-		return appended(x, t, src)
+		return appendStep(x, t, src)
 	case hcl2.TraverseIndex:
 		t.SrcRange = src
-		return appended(x, t, src)
+		return appendStep(x, t, src)
 	}
 	return x
 }
 
-func appended(x hclsyntax.Expression, t hcl2.Traverser, src hcl2.Range) hclsyntax.Expression {
+func appendStep(x hclsyntax.Expression, t hcl2.Traverser, src hcl2.Range) hclsyntax.Expression {
 	switch x := x.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
 		x.Traversal = append(x.Traversal, t)
@@ -216,7 +216,7 @@ func appended(x hclsyntax.Expression, t hcl2.Traverser, src hcl2.Range) hclsynta
 
 // traversal is an opaque value with a name: var.NAME.
 func (r *run) traversal(what string, value cty.Value, root string, names ...string) *opaque {
-	x := built{size: 1, depth: 1, make: func(_ *state, src hcl2.Range) hclsyntax.Expression {
+	x := protoExpression{size: 1, depth: 1, make: func(_ *state, src hcl2.Range) hclsyntax.Expression {
 		t := hcl2.Traversal{hcl2.TraverseRoot{Name: root, SrcRange: src}}
 		for _, name := range names {
 			t = append(t, hcl2.TraverseAttr{Name: name, SrcRange: src})
@@ -226,9 +226,9 @@ func (r *run) traversal(what string, value cty.Value, root string, names ...stri
 	return &opaque{run: r, expr: x, what: what, value: value}
 }
 
-// seen gives a value to the script: itself where it is known and may be shown,
+// scriptValue gives a value to the script: itself where it is known and may be shown,
 // otherwise an opaque one with that name.
-func (r *run) seen(v cty.Value, what, root string, names ...string) (starlark.Value, error) {
+func (r *run) scriptValue(v cty.Value, what, root string, names ...string) (starlark.Value, error) {
 	if !v.IsWhollyKnown() || v.ContainsMarked() {
 		r.lacking = r.lacking || !v.ContainsMarked()
 		return r.traversal(what, v, root, names...), nil
@@ -236,16 +236,16 @@ func (r *run) seen(v cty.Value, what, root string, names ...string) (starlark.Va
 	return starlarkOf(v)
 }
 
-// misused ends the script because of an opaque value.
-func (r *run) misused(err error) {
+// stopForOpaque ends the script because of an opaque value.
+func (r *run) stopForOpaque(err error) {
 	if r.stopped == nil {
-		r.stopped = &stopped{err: err, stack: r.thread.CallStack()}
+		r.stopped = &stopError{err: err, stack: r.thread.CallStack()}
 		r.thread.Cancel(err.Error())
 	}
 }
 
-// stopped is why a script was ended from outside, and where it was then.
-type stopped struct {
+// stopError is why a script was ended from outside, and where it was then.
+type stopError struct {
 	err   error
 	stack starlark.CallStack
 }

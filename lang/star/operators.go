@@ -52,12 +52,12 @@ func (r *run) compute(name string, n int, args starlark.Tuple, kwargs []starlark
 			Hint: "write them one after the other, without names"}
 	}
 	c := r.call()
-	given := make([]built, n)
+	given := make([]protoExpression, n)
 	known := true
 	for i, v := range args {
 		var err error
 		if given[i], err = r.convert(v, c.argument(i)); err != nil {
-			return nil, &placed{err, c.argument(i).src}
+			return nil, &placedError{err, c.argument(i).src}
 		}
 		known = known && given[i].make == nil
 	}
@@ -76,7 +76,7 @@ func (r *run) compute(name string, n int, args starlark.Tuple, kwargs []starlark
 	expr.NewArithmetic().ReplaceAll(x)
 	v, diags := x.Value(nil)
 	if diags.HasErrors() {
-		return nil, &diagnosed{expr.FromHCL(diags)}
+		return nil, &diagnosticsError{expr.FromHCL(diags)}
 	}
 	return starlarkOf(v)
 }

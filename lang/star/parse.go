@@ -92,12 +92,12 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 		if call, ok := n.(*starsyntax.CallExpr); ok {
 			f.calls[point{call.Lparen.Line, call.Lparen.Col}] = call
 			if fn, ok := call.Fn.(*starsyntax.Ident); ok && slices.Contains(earlyWords(), fn.Name) {
-				f.written = append(f.written, call)
+				f.staticCalls = append(f.staticCalls, call)
 			}
 		}
 		return true
 	})
-	f.asked = askedIn(tree)
+	f.requests = requestsIn(tree)
 	p.loads(f, tree)
 	if list := sandbox.Guard(name, src, tree); len(list) > 0 {
 		p.list.Add(list...)

@@ -15,12 +15,12 @@ type place struct {
 	node starsyntax.Expr // nil: not known
 }
 
-func (p place) of(node starsyntax.Expr) place {
+func (p place) withNode(node starsyntax.Expr) place {
 	return place{src: p.file.span(node), file: p.file, node: node}
 }
 
-// plain takes off brackets.
-func plain(node starsyntax.Expr) starsyntax.Expr {
+// unparenthesized takes off brackets.
+func unparenthesized(node starsyntax.Expr) starsyntax.Expr {
 	for {
 		paren, ok := node.(*starsyntax.ParenExpr)
 		if !ok {
@@ -32,14 +32,14 @@ func plain(node starsyntax.Expr) starsyntax.Expr {
 
 // element is the place of an element of a list that is written out.
 func (p place) element(i, length int) place {
-	switch node := plain(p.node).(type) {
+	switch node := unparenthesized(p.node).(type) {
 	case *starsyntax.ListExpr:
 		if len(node.List) == length {
-			return p.of(node.List[i])
+			return p.withNode(node.List[i])
 		}
 	case *starsyntax.TupleExpr:
 		if len(node.List) == length {
-			return p.of(node.List[i])
+			return p.withNode(node.List[i])
 		}
 	}
 	return place{src: p.src, file: p.file}
@@ -47,7 +47,7 @@ func (p place) element(i, length int) place {
 
 // entry is the place of a value in a dict that is written out.
 func (p place) entry(key string) place {
-	node, ok := plain(p.node).(*starsyntax.DictExpr)
+	node, ok := unparenthesized(p.node).(*starsyntax.DictExpr)
 	if !ok {
 		return place{src: p.src, file: p.file}
 	}
@@ -56,8 +56,8 @@ func (p place) entry(key string) place {
 		if !ok {
 			continue
 		}
-		if literal, ok := plain(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
-			return p.of(entry.Value)
+		if literal, ok := unparenthesized(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
+			return p.withNode(entry.Value)
 		}
 	}
 	return place{src: p.src, file: p.file}
@@ -65,10 +65,10 @@ func (p place) entry(key string) place {
 
 // key is the place of a key of a dict that is written out.
 func (p place) key(key string) hcl2.Range {
-	if node, ok := plain(p.node).(*starsyntax.DictExpr); ok {
+	if node, ok := unparenthesized(p.node).(*starsyntax.DictExpr); ok {
 		for _, e := range node.List {
 			if entry, ok := e.(*starsyntax.DictEntry); ok {
-				if literal, ok := plain(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
+				if literal, ok := unparenthesized(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
 					return p.file.span(entry.Key)
 				}
 			}
@@ -104,7 +104,7 @@ func (c *call) argument(i int) place {
 			}
 		}
 		if i == 0 {
-			return at.of(arg)
+			return at.withNode(arg)
 		}
 		i--
 	}
@@ -120,7 +120,7 @@ func (c *call) keyword(name string) (hcl2.Range, place) {
 	for _, arg := range c.node.Args {
 		if pair, ok := arg.(*starsyntax.BinaryExpr); ok && pair.Op == starsyntax.EQ {
 			if id, ok := pair.X.(*starsyntax.Ident); ok && id.Name == name {
-				return c.file.span(id), at.of(pair.Y)
+				return c.file.span(id), at.withNode(pair.Y)
 			}
 		}
 	}
@@ -139,24 +139,24 @@ func (c *call) header() hcl2.Range {
 	return hcl2.RangeBetween(c.word, label.src)
 }
 
-// placed is an error with a place of its own.
-type placed struct {
+// placedError is an error with a place of its own.
+type placedError struct {
 	err error
 	at  hcl2.Range
 }
 
-func (p *placed) Error() string { return p.err.Error() }
-func (p *placed) Unwrap() error { return p.err }
+func (p *placedError) Error() string { return p.err.Error() }
+func (p *placedError) Unwrap() error { return p.err }
 
-// inside says where within a value an error lies.
-func inside(err error, what string, at place) error {
+// innerPlace says where within a value an error lies.
+func innerPlace(err error, what string, at place) error {
 	d := expr.Diagnose(err, diag.Range{})
 	wrapped := &diag.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
 	if len(d.Summary) > 120 { // deep within
 		wrapped.Message = d.Summary
 	}
-	if already, ok := err.(*placed); ok {
-		return &placed{wrapped, already.at}
+	if already, ok := err.(*placedError); ok {
+		return &placedError{wrapped, already.at}
 	}
-	return &placed{wrapped, at.src}
+	return &placedError{wrapped, at.src}
 }

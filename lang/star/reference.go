@@ -38,13 +38,13 @@ var (
 	_ starlark.HasAttrs = (*reference)(nil)
 )
 
-func (ref *reference) build() (built, error) {
+func (ref *reference) build() (protoExpression, error) {
 	return refBuilt(func(*state) []refStep { return ref.steps }), nil
 }
 
 // refBuilt makes an expression of steps that are known when it is made.
-func refBuilt(steps func(in *state) []refStep) built {
-	return built{size: 1, depth: 1, make: func(in *state, src hcl2.Range) hclsyntax.Expression {
+func refBuilt(steps func(in *state) []refStep) protoExpression {
+	return protoExpression{size: 1, depth: 1, make: func(in *state, src hcl2.Range) hclsyntax.Expression {
 		list := steps(in)
 		if list == nil { // reported elsewhere
 			return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: src}
@@ -199,12 +199,12 @@ type state struct {
 // part is a part that a script has made. Where it belongs is known once a state
 // has taken it, or its file has ended.
 type part struct {
-	run    *run
-	block  *syntax.Block
-	module *states.Module
-	owner  *state
-	top    bool   // it stands at top level
-	taken  string // what it belongs to, for messages; empty: nothing yet
+	run       *run
+	block     *syntax.Block
+	module    *states.Module
+	owner     *state
+	top       bool   // it stands at top level
+	ownerName string // what it belongs to, for messages; empty: nothing yet
 }
 
 var (
@@ -212,7 +212,7 @@ var (
 	_ starlark.HasAttrs = (*part)(nil)
 )
 
-func (p *part) build() (built, error) { return refBuilt(p.steps), nil }
+func (p *part) build() (protoExpression, error) { return refBuilt(p.steps), nil }
 
 // steps name the part from within a state, or from elsewhere.
 func (p *part) steps(in *state) []refStep {

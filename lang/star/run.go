@@ -37,8 +37,8 @@ type run struct {
 	// making is the state whose function runs, nil outside.
 	making *state
 
-	late    []late
-	stopped *stopped
+	late    []pendingAttribute
+	stopped *stopError
 	ended   bool                // a limit is reached
 	unknown map[*file]diag.List // see syntax.Script.Unknown
 	lacking bool                // the world did not know a value
@@ -51,10 +51,10 @@ type item struct {
 	part  *part
 }
 
-// late is an attribute whose expression depends on where parts end up.
-type late struct {
+// pendingAttribute is an attribute whose expression depends on where parts end up.
+type pendingAttribute struct {
 	to    *syntax.Attribute
-	value built
+	value protoExpression
 	part  *part // in which it stands; nil: in no part
 	src   hcl2.Range
 }
@@ -114,7 +114,7 @@ func (r *run) fail(f *file, err error) {
 	before := len(r.list)
 	defer func() {
 		if r.lacking {
-			r.unknown[f] = r.since(before)
+			r.unknown[f] = r.diagnosticsSince(before)
 		}
 	}()
 	if r.stopped != nil {
@@ -123,7 +123,7 @@ func (r *run) fail(f *file, err error) {
 		r.thread.Uncancel()
 		return
 	}
-	err = r.limited(err)
+	err = r.checkLimits(err)
 	var stack starlark.CallStack
 	if e, ok := err.(*starlark.EvalError); ok {
 		stack = e.CallStack
@@ -131,9 +131,9 @@ func (r *run) fail(f *file, err error) {
 	r.list.Add(r.report(err, stack)...)
 }
 
-// limited finds out that a limit of the whole run ended a script. Then no other
+// checkLimits finds out that a limit of the whole run ended a script. Then no other
 // may run.
-func (r *run) limited(err error) error {
+func (r *run) checkLimits(err error) error {
 	r.ended = sandbox.Cause(r.ctx, r.thread, errReported) != errReported
 	return sandbox.Cause(r.ctx, r.thread, err)
 }
@@ -144,15 +144,15 @@ func (r *run) endOfFile(f *file) {
 	for _, i := range r.items[f] {
 		switch p := i.part; {
 		case p == nil:
-		case p.taken != "":
+		case p.ownerName != "":
 			continue
 		case !f.root:
 			r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is in no state at the end of a file that is loaded", p), Range: expr.Range(p.block.Header),
 				Hint: "put it into a function that the site calls, or into a state"})
-			p.taken = "the file " + f.name
+			p.ownerName = "the file " + f.name
 			continue
 		default:
-			p.top, p.taken = true, "the top level of "+f.name
+			p.top, p.ownerName = true, "the top level of "+f.name
 		}
 		body.Blocks = append(body.Blocks, i.block)
 	}
@@ -215,9 +215,9 @@ func (r *run) call() *call {
 	return c
 }
 
-// current is the file to which declarations belong: the one that runs, whose
+// currentFile is the file to which declarations belong: the one that runs, whose
 // functions they may be made in.
-func (r *run) current() *file { return r.running[len(r.running)-1] }
+func (r *run) currentFile() *file { return r.running[len(r.running)-1] }
 
 func compare(a, b string) int {
 	switch {

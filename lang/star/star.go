@@ -124,11 +124,11 @@ type file struct {
 	lines []int // where each line begins
 	root  bool  // it is one of the sources, not only loaded
 
-	program *starlark.Program // nil: it is wrong
-	calls   map[point]*starsyntax.CallExpr
-	written []*starsyntax.CallExpr // of words, in their order
-	loads   map[string]*file       // by the names in its load statements
-	asked   syntax.Asked
+	program     *starlark.Program // nil: it is wrong
+	calls       map[point]*starsyntax.CallExpr
+	staticCalls []*starsyntax.CallExpr // of words, in their order
+	loads       map[string]*file       // by the names in its load statements
+	requests    syntax.Asked
 }
 
 // point is a place in a file.

@@ -16,9 +16,9 @@ import (
 	"github.com/tenetcm/tenet/lang/expr"
 )
 
-// built is a value on its way into the tree: a literal, or what makes an
+// protoExpression is a value on its way into the tree: a literal, or what makes an
 // expression of references and opaque values.
-type built struct {
+type protoExpression struct {
 	literal cty.Value // if make is nil
 	make    func(in *state, src hcl2.Range) hclsyntax.Expression
 	size    int // nodes
@@ -27,14 +27,14 @@ type built struct {
 
 // expression makes the expression, anew each time: linking rewrites it. in is
 // the state in which it stands, nil elsewhere.
-func (b built) expression(in *state, src hcl2.Range) hclsyntax.Expression {
+func (b protoExpression) expression(in *state, src hcl2.Range) hclsyntax.Expression {
 	if b.make == nil {
 		return &hclsyntax.LiteralValueExpr{Val: b.literal, SrcRange: src}
 	}
 	return b.make(in, src)
 }
 
-func literal(v cty.Value) built { return built{literal: v, size: 1, depth: 1} }
+func literal(v cty.Value) protoExpression { return protoExpression{literal: v, size: 1, depth: 1} }
 
 // The limits of an expression over opaque values: what it would be written out.
 const (
@@ -42,7 +42,7 @@ const (
 	maxDepth = 200
 )
 
-func (b built) check() error {
+func (b protoExpression) check() error {
 	if b.size > maxSize || b.depth > maxDepth {
 		return &diag.HintError{Message: "the expression over values that are not known yet grows too large",
 			Hint: "build lists of them with fewer elements, or compute less of them"}
@@ -52,7 +52,7 @@ func (b built) check() error {
 
 // convert turns a Starlark value into one for the tree. Elements of lists and
 // dicts that are written out get their own places.
-func (r *run) convert(v starlark.Value, at place) (built, error) {
+func (r *run) convert(v starlark.Value, at place) (protoExpression, error) {
 	c := converter{run: r}
 	return c.value(v, at)
 }
@@ -64,9 +64,9 @@ type converter struct {
 	depth int
 }
 
-func (c *converter) value(v starlark.Value, at place) (built, error) {
+func (c *converter) value(v starlark.Value, at place) (protoExpression, error) {
 	if c.depth++; c.depth > maxDepth {
-		return built{}, &diag.HintError{Message: "the value nests too deep, or contains itself", Hint: "give a flatter value"}
+		return protoExpression{}, &diag.HintError{Message: "the value nests too deep, or contains itself", Hint: "give a flatter value"}
 	}
 	defer func() { c.depth-- }()
 	switch v := v.(type) {
@@ -77,7 +77,7 @@ func (c *converter) value(v starlark.Value, at place) (built, error) {
 	case starlark.String:
 		return text(string(v))
 	case starlark.Bytes:
-		return built{}, &diag.HintError{Message: "bytes are no value of the language", Hint: "the attribute source of a file carries any bytes untouched"}
+		return protoExpression{}, &diag.HintError{Message: "bytes are no value of the language", Hint: "the attribute source of a file carries any bytes untouched"}
 	case starlark.Int:
 		return literal(cty.NumberVal(new(big.Float).SetInt(v.BigInt()))), nil
 	case starlark.Float:
@@ -90,26 +90,26 @@ func (c *converter) value(v starlark.Value, at place) (built, error) {
 	case starlark.IterableMapping:
 		return c.dict(v.Items(), at)
 	case *starlark.Function, *starlark.Builtin:
-		return built{}, &diag.HintError{Message: fmt.Sprintf("a function stands where a value is needed: %s", v.(starlark.Callable).Name()),
+		return protoExpression{}, &diag.HintError{Message: fmt.Sprintf("a function stands where a value is needed: %s", v.(starlark.Callable).Name()),
 			Hint: "call it, with ()"}
 	case starlark.Sequence:
 		return c.list(v, at)
 	}
-	return built{}, &diag.HintError{Message: fmt.Sprintf("a %s is no value of the language", v.Type()),
+	return protoExpression{}, &diag.HintError{Message: fmt.Sprintf("a %s is no value of the language", v.Type()),
 		Hint: "give None, a bool, a number, text, a list or a dict"}
 }
 
 // expressive are values that stand for an expression.
 type expressive interface {
 	starlark.Value
-	build() (built, error)
+	build() (protoExpression, error)
 }
 
 // text refuses what values cannot hold.
-func text(s string) (built, error) {
+func text(s string) (protoExpression, error) {
 	v, err := expr.Value(s)
 	if err != nil {
-		return built{}, &diag.HintError{Message: "the text " + err.Error(),
+		return protoExpression{}, &diag.HintError{Message: "the text " + err.Error(),
 			Hint: "the attribute source of a file carries any bytes untouched"}
 	}
 	return literal(v), nil
@@ -125,15 +125,15 @@ func number(f float64) (cty.Value, error) {
 	return cty.ParseNumberVal(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-func (c *converter) list(v starlark.Sequence, at place) (built, error) {
-	elements := make([]built, 0, v.Len())
+func (c *converter) list(v starlark.Sequence, at place) (protoExpression, error) {
+	elements := make([]protoExpression, 0, v.Len())
 	places := make([]hcl2.Range, 0, v.Len())
 	constant := true
 	for e := range starlark.Elements(v) {
 		where := at.element(len(elements), v.Len())
 		b, err := c.value(e, where)
 		if err != nil {
-			return built{}, inside(err, fmt.Sprintf("element %d", len(elements)), where)
+			return protoExpression{}, innerPlace(err, fmt.Sprintf("element %d", len(elements)), where)
 		}
 		constant = constant && b.make == nil
 		elements, places = append(elements, b), append(places, where.src)
@@ -157,8 +157,8 @@ func (c *converter) list(v starlark.Sequence, at place) (built, error) {
 }
 
 // sum adds up sizes.
-func sum(elements []built) built {
-	out := built{size: 1, depth: 1}
+func sum(elements []protoExpression) protoExpression {
+	out := protoExpression{size: 1, depth: 1}
 	for _, e := range elements {
 		out.size += e.size
 		out.depth = max(out.depth, e.depth+1)
@@ -166,24 +166,24 @@ func sum(elements []built) built {
 	return out
 }
 
-func (c *converter) dict(items []starlark.Tuple, at place) (built, error) {
+func (c *converter) dict(items []starlark.Tuple, at place) (protoExpression, error) {
 	var keys []string
-	elements := make([]built, 0, len(items))
+	elements := make([]protoExpression, 0, len(items))
 	places := make([]hcl2.Range, 0, len(items))
 	constant := true
 	for _, item := range items {
 		key, ok := starlark.AsString(item[0])
 		if !ok {
-			return built{}, &diag.HintError{Message: fmt.Sprintf("the keys of a dict are text, not %s", item[0].Type()),
+			return protoExpression{}, &diag.HintError{Message: fmt.Sprintf("the keys of a dict are text, not %s", item[0].Type()),
 				Hint: "make them text: str(KEY)"}
 		}
 		if _, err := text(key); err != nil {
-			return built{}, err
+			return protoExpression{}, err
 		}
 		where := at.entry(key)
 		b, err := c.value(item[1], where)
 		if err != nil {
-			return built{}, inside(err, fmt.Sprintf("[%q]", key), where)
+			return protoExpression{}, innerPlace(err, fmt.Sprintf("[%q]", key), where)
 		}
 		constant = constant && b.make == nil
 		keys, elements, places = append(keys, key), append(elements, b), append(places, where.src)
@@ -208,14 +208,14 @@ func (c *converter) dict(items []starlark.Tuple, at place) (built, error) {
 }
 
 // set makes a set, whose elements have one type.
-func (c *converter) set(v *starlark.Set, at place) (built, error) {
+func (c *converter) set(v *starlark.Set, at place) (protoExpression, error) {
 	b, err := c.list(v, at)
 	if err != nil || b.make != nil {
 		return b, err
 	}
 	set, err := convert.Convert(b.literal, cty.Set(cty.DynamicPseudoType))
 	if err != nil {
-		return built{}, &diag.HintError{Message: "the elements of the set have no type in common", Hint: "give a list"}
+		return protoExpression{}, &diag.HintError{Message: "the elements of the set have no type in common", Hint: "give a list"}
 	}
 	return literal(set), nil
 }
@@ -248,7 +248,7 @@ func starlarkOf(v cty.Value) (starlark.Value, error) {
 	case t.IsListType() || t.IsTupleType() || t.IsSetType():
 		return starlarkList(v)
 	case t.Equals(expr.RefType):
-		return given{v}, nil
+		return referenceValue{v}, nil
 	}
 	return nil, fmt.Errorf("a %s is no value for Starlark", t.FriendlyName())
 }

@@ -15,7 +15,7 @@ import (
 // declareVariable is variable(NAME, type = "…", default = …, …), which gives
 // the variable's value.
 func declareVariable(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.outside("variable"); err != nil {
+	if err := r.refuseInGenerator("variable"); err != nil {
 		return nil, err
 	}
 	b, err := r.declare("variable", c, args, true)
@@ -23,7 +23,7 @@ func declareVariable(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tup
 		return nil, err
 	}
 	if len(args) > 1 {
-		return nil, &placed{&diag.HintError{Message: "variable() takes a name, and everything else as NAME = VALUE",
+		return nil, &placedError{&diag.HintError{Message: "variable() takes a name, and everything else as NAME = VALUE",
 			Hint: `write variable("NAME", type = "string", default = …)`}, c.argument(1).src}
 	}
 	special := map[string]func(starlark.Value, place) error{
@@ -43,7 +43,7 @@ func declareVariable(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tup
 		// Code that uses the value would only seem to be wrong.
 		return nil, errReported
 	}
-	return r.seen(v, "the variable "+name, "var", name)
+	return r.scriptValue(v, "the variable "+name, "var", name)
 }
 
 // finishBlock completes what cannot depend on parts.
@@ -77,7 +77,7 @@ func (r *run) typeAttribute(b *syntax.Block, c *call, v starlark.Value, at place
 func (r *run) expressionText(text string, at place) (hclsyntax.Expression, error) {
 	if err := expr.CheckNesting(at.src.Filename, []byte(text), false, r.options.MaxNesting); err != nil {
 		err.Range = expr.Range(at.src)
-		return nil, &diagnosed{[]diagnostic{*err}}
+		return nil, &diagnosticsError{[]diagnostic{*err}}
 	}
 	start := at.src.Start
 	start.Column++
@@ -88,7 +88,7 @@ func (r *run) expressionText(text string, at place) (hclsyntax.Expression, error
 		for i := range list {
 			list[i].Range = expr.Range(at.src)
 		}
-		return nil, &diagnosed{list}
+		return nil, &diagnosticsError{list}
 	}
 	return x, nil
 }
@@ -105,7 +105,7 @@ func (r *run) validations(b *syntax.Block, v starlark.Value, at place) error {
 	for i, e := range list {
 		d, ok := e.(starlark.IterableMapping)
 		if !ok {
-			return &placed{&diag.HintError{Message: fmt.Sprintf("a validation is a dict, not %s", kindOf(e)),
+			return &placedError{&diag.HintError{Message: fmt.Sprintf("a validation is a dict, not %s", kindOf(e)),
 				Hint: `write validation = {"condition": "var.port > 0", "error_message": "…"}; or check the value with if, and call fail()`}, places[i].src}
 		}
 		sub := &syntax.Block{Type: "validation", TypeRange: places[i].src, Header: places[i].src}
@@ -119,7 +119,7 @@ func (r *run) validations(b *syntax.Block, v starlark.Value, at place) error {
 			}
 			text, err := expr.Text(literal.Val)
 			if err != nil {
-				return &placed{&diag.HintError{Message: "condition: " + err.Error(), Hint: `write an expression of HCL as text: "var.port > 0"`}, literal.SrcRange}
+				return &placedError{&diag.HintError{Message: "condition: " + err.Error(), Hint: `write an expression of HCL as text: "var.port > 0"`}, literal.SrcRange}
 			}
 			if a.Expr.Expression, err = r.expressionText(text, place{src: hcl2.Range(literal.SrcRange)}); err != nil {
 				return err

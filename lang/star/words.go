@@ -25,7 +25,7 @@ type word func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (s
 func words() map[string]word {
 	return map[string]word{
 		"state": declareState, "run": declareRun, "block": declareBlock, "component": declareComponent,
-		"role": declareRole, "host_group": simple("host_group"), "inventory": unlabelled("inventory"),
+		"role": declareRole, "host_group": labelledBlock("host_group"), "inventory": unlabelledBlock("inventory"),
 		"rollout": declareRollout, "output": declareOutput, "moved": declareMoved,
 		"variable": declareVariable, "site": describeSite, "ref": makeRef,
 	}
@@ -53,11 +53,11 @@ func (r *run) declare(word string, c *call, args starlark.Tuple, labelled bool) 
 		}
 		label, ok := starlark.AsString(args[0])
 		if !ok {
-			return nil, &placed{&diag.HintError{Message: fmt.Sprintf("the name of a %s is text, not %s", word, kindOf(args[0])),
+			return nil, &placedError{&diag.HintError{Message: fmt.Sprintf("the name of a %s is text, not %s", word, kindOf(args[0])),
 				Hint: fmt.Sprintf("write %s(\"NAME\", …)", word)}, c.argument(0).src}
 		}
 		if _, err := text(label); err != nil {
-			return nil, &placed{err, c.argument(0).src}
+			return nil, &placedError{err, c.argument(0).src}
 		}
 		b.Labels, b.LabelRanges = []string{label}, []hcl2.Range{c.argument(0).src}
 	}
@@ -70,7 +70,7 @@ func (r *run) add(b *syntax.Block) {
 }
 
 func (r *run) addItem(i item) {
-	f := r.current()
+	f := r.currentFile()
 	r.items[f] = append(r.items[f], i)
 }
 
@@ -93,11 +93,11 @@ func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Ra
 		err = &diag.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q), or the value that its call gave", expr.RefAddress(text))}
 	}
 	if err != nil {
-		if already, ok := err.(*placed); ok {
+		if already, ok := err.(*placedError); ok {
 			at.src, err = already.at, already.err
 		}
 		d := expr.Diagnose(err, expr.Range(at.src))
-		err = &placed{&diag.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
+		err = &placedError{&diag.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
 		r.list.Add(r.report(err, r.thread.CallStack())...)
 		value = literal(cty.DynamicVal)
 	}
@@ -105,7 +105,7 @@ func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Ra
 	if value.make == nil {
 		a.Expr.Expression = value.expression(nil, at.src)
 	} else {
-		r.late = append(r.late, late{a, value, p, at.src})
+		r.late = append(r.late, pendingAttribute{a, value, p, at.src})
 	}
 	b.Body.Attributes = append(b.Body.Attributes, a)
 }
@@ -148,8 +148,8 @@ func (r *run) keywords(b *syntax.Block, p *part, c *call, kwargs []starlark.Tupl
 		default:
 			r.attribute(b, p, strings.TrimSuffix(name, "_"), nameRange, pair[1], at)
 		}
-		if _, already := err.(*placed); err != nil && !already {
-			err = &placed{err, at.src}
+		if _, already := err.(*placedError); err != nil && !already {
+			err = &placedError{err, at.src}
 		}
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func (r *run) guards(b *syntax.Block, p *part, name string, nameRange hcl2.Range
 		}
 		d, ok := e.(starlark.IterableMapping)
 		if !ok {
-			return &placed{&diag.HintError{Message: fmt.Sprintf("%s is a dict, or a list of dicts, not %s", name, kindOf(e)),
+			return &placedError{&diag.HintError{Message: fmt.Sprintf("%s is a dict, or a list of dicts, not %s", name, kindOf(e)),
 				Hint: fmt.Sprintf(`write %s = {"exists": "/etc/motd"}`, name)}, places[i].src}
 		}
 		if err := r.inner(b, p, &syntax.Block{Type: name, TypeRange: nameRange, Header: places[i].src}, d, places[i]); err != nil {
@@ -210,7 +210,7 @@ func (r *run) inner(b *syntax.Block, p *part, sub *syntax.Block, d starlark.Iter
 	for _, item := range d.Items() {
 		key, ok := starlark.AsString(item[0])
 		if !ok {
-			return &placed{&diag.HintError{Message: fmt.Sprintf("the keys of %s are text, not %s", sub.Type, kindOf(item[0])), Hint: "put them in quotes"}, at.src}
+			return &placedError{&diag.HintError{Message: fmt.Sprintf("the keys of %s are text, not %s", sub.Type, kindOf(item[0])), Hint: "put them in quotes"}, at.src}
 		}
 		r.attribute(sub, p, key, at.key(key), item[1], at.entry(key))
 	}
@@ -226,7 +226,7 @@ func module(m *states.Module) word {
 			return nil, err
 		}
 		if len(args) > 1 {
-			return nil, &placed{tooMany(m.Name), c.argument(1).src}
+			return nil, &placedError{argumentCountError(m.Name), c.argument(1).src}
 		}
 		p := &part{run: r, block: b, module: m}
 		if err := r.keywords(b, p, c, sources(c.file, m, kwargs), nil); err != nil {
@@ -259,13 +259,13 @@ func sources(f *file, m *states.Module, kwargs []starlark.Tuple) []starlark.Tupl
 	return out
 }
 
-func tooMany(word string) error {
+func argumentCountError(word string) error {
 	return &diag.HintError{Message: word + "() takes a name, and everything else as NAME = VALUE",
 		Hint: fmt.Sprintf("write %s(\"NAME\", attribute = value, …)", word)}
 }
 
-// outside refuses declarations in the function of a state.
-func (r *run) outside(word string) error {
+// refuseInGenerator refuses declarations in the function of a state.
+func (r *run) refuseInGenerator(word string) error {
 	if r.making != nil {
 		return &diag.HintError{Message: fmt.Sprintf("%s() cannot stand in a function that makes the parts of a state", word),
 			Hint: "such a function is called once for each set of params; declare it outside"}
@@ -273,8 +273,8 @@ func (r *run) outside(word string) error {
 	return nil
 }
 
-// simple declares a block with a label and attributes.
-func simple(word string) word {
+// labelledBlock declares a block with a label and attributes.
+func labelledBlock(word string) word {
 	return func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		b, err := r.declareWith(word, c, args, kwargs, 1, nil)
 		if err != nil {
@@ -284,8 +284,8 @@ func simple(word string) word {
 	}
 }
 
-// unlabelled declares a block without a label.
-func unlabelled(word string) word {
+// unlabelledBlock declares a block without a label.
+func unlabelledBlock(word string) word {
 	return func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		_, err := r.declareWith(word, c, args, kwargs, 0, nil)
 		return starlark.None, err
@@ -296,7 +296,7 @@ func unlabelled(word string) word {
 // the first is its label.
 func (r *run) declareWith(word string, c *call, args starlark.Tuple, kwargs []starlark.Tuple, positional int,
 	special map[string]func(starlark.Value, place) error) (*syntax.Block, error) {
-	if err := r.outside(word); err != nil {
+	if err := r.refuseInGenerator(word); err != nil {
 		return nil, err
 	}
 	b, err := r.declare(word, c, args, positional > 0)
@@ -304,7 +304,7 @@ func (r *run) declareWith(word string, c *call, args starlark.Tuple, kwargs []st
 		return nil, err
 	}
 	if len(args) > positional {
-		return nil, &placed{tooMany(word), c.argument(positional).src}
+		return nil, &placedError{argumentCountError(word), c.argument(positional).src}
 	}
 	if err := r.keywords(b, nil, c, kwargs, special); err != nil {
 		return nil, err
@@ -327,7 +327,7 @@ func makeRef(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 	if err := starlark.UnpackPositionalArgs("ref", args, kwargs, 1, &name); err != nil {
 		return nil, err
 	}
-	wrong := &placed{&diag.HintError{Message: fmt.Sprintf("%q is no reference", name),
+	wrong := &placedError{&diag.HintError{Message: fmt.Sprintf("%q is no reference", name),
 		Hint: `write ref("state.NAME"), ref("file.LABEL") or ref("file[\"any label\"]")`}, c.argument(0).src}
 	t, diags := hclsyntax.ParseTraversalAbs([]byte(name), c.file.name, hcl2.InitialPos)
 	if diags.HasErrors() || len(t) < 2 {
@@ -351,7 +351,7 @@ func makeRef(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 	}
 	known := append([]string{"state", "run", "block", "component"}, r.options.Registry.Names()...)
 	if !slices.Contains(known, steps[0].key) {
-		return nil, &placed{&diag.HintError{Message: fmt.Sprintf("%q is no reference: there is nothing named %q", name, steps[0].key),
+		return nil, &placedError{&diag.HintError{Message: fmt.Sprintf("%q is no reference: there is nothing named %q", name, steps[0].key),
 			Hint: cmp.Or(diag.DidYouMean(steps[0].key, known), "a reference begins with state, run, block, component or the type of a part; variables are var.NAME")}, c.argument(0).src}
 	}
 	return &reference{run: r, steps: steps}, nil

@@ -25,9 +25,9 @@ func (s *Scripts) Asked(library string) syntax.Asked {
 	}
 	var out syntax.Asked
 	for _, f := range files {
-		out.Facts = append(out.Facts, f.asked.Facts...)
-		out.Sources = append(out.Sources, f.asked.Sources...)
-		out.Any = out.Any || f.asked.Any
+		out.Facts = append(out.Facts, f.requests.Facts...)
+		out.Sources = append(out.Sources, f.requests.Sources...)
+		out.Any = out.Any || f.requests.Any
 	}
 	slices.Sort(out.Facts)
 	slices.Sort(out.Sources)
@@ -43,9 +43,9 @@ func libraryName(name string) string {
 	return name
 }
 
-// askedIn finds what a script names. The names fact and component on their own,
+// requestsIn finds what a script names. The names fact and component on their own,
 // by which they may be handed on to anything, mean any.
-func askedIn(tree starsyntax.Node) syntax.Asked {
+func requestsIn(tree starsyntax.Node) syntax.Asked {
 	var out syntax.Asked
 	var visit func(n starsyntax.Node) bool
 	visit = func(n starsyntax.Node) bool {
@@ -58,7 +58,7 @@ func askedIn(tree starsyntax.Node) syntax.Asked {
 			}
 			return false
 		case *starsyntax.CallExpr:
-			return !askedByCall(n, &out, visit)
+			return !requestsOfCall(n, &out, visit)
 		case *starsyntax.Ident:
 			out.Any = out.Any || n.Name == "fact" || n.Name == "component"
 		}
@@ -68,16 +68,16 @@ func askedIn(tree starsyntax.Node) syntax.Asked {
 	return out
 }
 
-// askedByCall looks at component(…), getattr(fact, …) and the names of keywords;
+// requestsOfCall looks at component(…), getattr(fact, …) and the names of keywords;
 // false: there is nothing special about it.
-func askedByCall(call *starsyntax.CallExpr, out *syntax.Asked, visit func(starsyntax.Node) bool) bool {
+func requestsOfCall(call *starsyntax.CallExpr, out *syntax.Asked, visit func(starsyntax.Node) bool) bool {
 	args := call.Args
 	switch {
 	case isName(call.Fn, "component"):
 		source := ""
 		for _, arg := range args {
 			if pair, ok := keyword(arg); ok && isName(pair.X, "source") {
-				literal, isLiteral := plain(pair.Y).(*starsyntax.Literal)
+				literal, isLiteral := unparenthesized(pair.Y).(*starsyntax.Literal)
 				source, _ = literalText(literal, isLiteral)
 			}
 		}
@@ -87,7 +87,7 @@ func askedByCall(call *starsyntax.CallExpr, out *syntax.Asked, visit func(starsy
 			out.Sources = append(out.Sources, source)
 		}
 	case isName(call.Fn, "getattr") && len(args) > 1 && isName(args[0], "fact"):
-		literal, ok := plain(args[1]).(*starsyntax.Literal)
+		literal, ok := unparenthesized(args[1]).(*starsyntax.Literal)
 		name, ok := literalText(literal, ok)
 		if !ok {
 			return false
@@ -112,6 +112,6 @@ func keyword(arg starsyntax.Expr) (*starsyntax.BinaryExpr, bool) {
 }
 
 func isName(e starsyntax.Expr, name string) bool {
-	ident, ok := plain(e).(*starsyntax.Ident)
+	ident, ok := unparenthesized(e).(*starsyntax.Ident)
 	return ok && ident.Name == name
 }

@@ -16,23 +16,23 @@ import (
 func (s *Scripts) Calls(word string) []*syntax.Block {
 	var out []*syntax.Block
 	for _, f := range s.ordered {
-		for _, node := range f.written {
+		for _, node := range f.staticCalls {
 			if node.Fn.(*starsyntax.Ident).Name == word {
-				out = append(out, f.written1(word, node))
+				out = append(out, f.staticBlock(word, node))
 			}
 		}
 	}
 	return out
 }
 
-// written1 makes a block of a call that does not run.
-func (f *file) written1(word string, node *starsyntax.CallExpr) *syntax.Block {
+// staticBlock makes a block of a call that does not run.
+func (f *file) staticBlock(word string, node *starsyntax.CallExpr) *syntax.Block {
 	c := &call{file: f, node: node, whole: f.span(node), word: f.span(node.Fn)}
 	b := &syntax.Block{Type: word, TypeRange: c.word, Header: c.header(), Body: &syntax.Body{Src: c.whole}}
 	for i, arg := range node.Args {
 		pair, keyword := arg.(*starsyntax.BinaryExpr)
 		if !keyword || pair.Op != starsyntax.EQ {
-			literal, ok := plain(arg).(*starsyntax.Literal)
+			literal, ok := unparenthesized(arg).(*starsyntax.Literal)
 			if text, isText := literalText(literal, ok); i == 0 && isText {
 				b.Labels, b.LabelRanges = []string{text}, []hcl2.Range{f.span(arg)}
 			}
@@ -40,7 +40,7 @@ func (f *file) written1(word string, node *starsyntax.CallExpr) *syntax.Block {
 		}
 		name, src := pair.X.(*starsyntax.Ident), f.span(pair.Y)
 		b.Body.Attributes = append(b.Body.Attributes, &syntax.Attribute{Name: name.Name, NameRange: f.span(name),
-			Expr: &syntax.Expression{Expression: written(pair.Y, src)}})
+			Expr: &syntax.Expression{Expression: literalExpression(pair.Y, src)}})
 	}
 	return b
 }
@@ -53,9 +53,9 @@ func literalText(literal *starsyntax.Literal, ok bool) (string, bool) {
 	return text, ok && literal.Token == starsyntax.STRING
 }
 
-// written is the expression of a literal, or one that cannot be computed.
-func written(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
-	switch node := plain(node).(type) {
+// literalExpression is the expression of a literal, or one that cannot be computed.
+func literalExpression(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
+	switch node := unparenthesized(node).(type) {
 	case *starsyntax.Literal:
 		if s, ok := literalText(node, true); ok {
 			if v, err := expr.Value(s); err == nil {
@@ -80,9 +80,9 @@ func written(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
 // the calls at top level say what every host gets.
 func describeSite(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) > 0 {
-		return nil, &placed{tooMany("site"), c.argument(0).src}
+		return nil, &placedError{argumentCountError("site"), c.argument(0).src}
 	}
-	for _, node := range c.file.written {
+	for _, node := range c.file.staticCalls {
 		if c.node == node {
 			return starlark.None, nil
 		}
