@@ -15,10 +15,10 @@ func Environment(names starlark.StringDict) starlark.StringDict {
 	env := functions()
 	for _, op := range checkedOperators() {
 		env[prefix+op.String()] = binary(op)
-		env[prefix+op.String()+"="] = augmented(op)
+		env[prefix+op.String()+"="] = checkAugmented(op)
 	}
-	env[prefix+"keep"] = starlark.NewBuiltin(prefix+"keep", kept)
-	env[prefix+"spread"] = starlark.NewBuiltin(prefix+"spread", spread)
+	env[prefix+"keep"] = starlark.NewBuiltin(prefix+"keep", admitResult)
+	env[prefix+"spread"] = starlark.NewBuiltin(prefix+"spread", checkSpread)
 	env[prefix+"attr"] = starlark.NewBuiltin(prefix+"attr", checkedAttr)
 	maps.Copy(env, names)
 	return env
@@ -40,15 +40,15 @@ type check func(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 func functions() starlark.StringDict {
 	env := starlark.StringDict{}
 	for name, before := range map[string]check{
-		"all": countable, "any": countable, "bytes": countable, "dict": countable, "enumerate": countable,
-		"list": countable, "reversed": countable, "set": countable, "tuple": countable, "zip": countable,
-		"max": walked, "min": walked, "sorted": walked,
-		"fail": walked, "print": walked, "repr": walked, "str": walked,
-		"int": shortText, "float": shortText,
+		"all": checkCounts, "any": checkCounts, "bytes": checkCounts, "dict": checkCounts, "enumerate": checkCounts,
+		"list": checkCounts, "reversed": checkCounts, "set": checkCounts, "tuple": checkCounts, "zip": checkCounts,
+		"max": checkContents, "min": checkContents, "sorted": checkContents,
+		"fail": checkContents, "print": checkContents, "repr": checkContents, "str": checkContents,
+		"int": checkDigits, "float": checkDigits,
 	} {
 		original := starlark.Universe[name].(*starlark.Builtin)
 		env[name] = starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return checked(thread, original, before, nil, args, kwargs)
+			return callChecked(thread, original, before, nil, args, kwargs)
 		})
 	}
 	env["range"] = starlark.NewBuiltin("range", checkedRange)
@@ -56,8 +56,8 @@ func functions() starlark.StringDict {
 	return env
 }
 
-// checked calls a function after its check, and admits what it has made.
-func checked(thread *starlark.Thread, original *starlark.Builtin, before check, self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// callChecked calls a function after its check, and admits what it has made.
+func callChecked(thread *starlark.Thread, original *starlark.Builtin, before check, self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := before(self, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -66,13 +66,13 @@ func checked(thread *starlark.Thread, original *starlark.Builtin, before check, 
 		return nil, err
 	}
 	if v == starlark.None { // the receiver has grown
-		return v, each(args, kwargs, func(arg starlark.Value) error { return charge(thread, shallow(arg)) })
+		return v, eachArgument(args, kwargs, func(arg starlark.Value) error { return charge(thread, shallowSize(arg)) })
 	}
 	return v, admit(thread, v)
 }
 
-// each calls f with all arguments.
-func each(args starlark.Tuple, kwargs []starlark.Tuple, f func(starlark.Value) error) error {
+// eachArgument calls f with all arguments.
+func eachArgument(args starlark.Tuple, kwargs []starlark.Tuple, f func(starlark.Value) error) error {
 	for _, v := range args {
 		if err := f(v); err != nil {
 			return err
@@ -86,29 +86,29 @@ func each(args starlark.Tuple, kwargs []starlark.Tuple, f func(starlark.Value) e
 	return nil
 }
 
-// countable refuses arguments of too many elements.
-func countable(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
-	return each(args, kwargs, func(v starlark.Value) error {
+// checkCounts refuses arguments of too many elements.
+func checkCounts(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	return eachArgument(args, kwargs, func(v starlark.Value) error {
 		if n := starlark.Len(v); n > 0 {
-			return atMost(slot*int64(n), "the list")
+			return checkSize(slot*int64(n), "the list")
 		}
 		return nil
 	})
 }
 
-// walked refuses arguments that hold too much for a function that looks at all
+// checkContents refuses arguments that hold too much for a function that looks at all
 // of it.
-func walked(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+func checkContents(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
 	total := int64(0)
-	return each(args, kwargs, func(v starlark.Value) error {
+	return eachArgument(args, kwargs, func(v starlark.Value) error {
 		total += weigh(v)
-		return atMost(total, "what it looks through")
+		return checkSize(total, "what it looks through")
 	})
 }
 
-// shortText refuses numbers of too many digits.
-func shortText(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
-	return each(args, kwargs, func(v starlark.Value) error {
+// checkDigits refuses numbers of too many digits.
+func checkDigits(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	return eachArgument(args, kwargs, func(v starlark.Value) error {
 		if s, ok := v.(starlark.String); ok && len(s) > maxBits/4 {
 			return tooLarge("the number")
 		}
@@ -121,7 +121,7 @@ func checkedRange(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	if err != nil {
 		return nil, err
 	}
-	return v, atMost(slot*int64(starlark.Len(v)), "the range")
+	return v, checkSize(slot*int64(starlark.Len(v)), "the range")
 }
 
 func checkedGetattr(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -160,7 +160,7 @@ func attribute(x starlark.Value, name string) (starlark.Value, error) {
 		return v, nil
 	}
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return checked(thread, original, before, x, args, kwargs)
+		return callChecked(thread, original, before, x, args, kwargs)
 	}).BindReceiver(x), nil
 }
 
@@ -179,9 +179,9 @@ func methodCheck(x starlark.Value, name string) check {
 func textMethod(name string) check {
 	switch name {
 	case "capitalize", "lower", "upper", "title", "partition", "rpartition", "split", "rsplit", "splitlines":
-		return linear
+		return checkCopy
 	case "elems", "elem_ords", "codepoints", "codepoint_ords":
-		return elements
+		return checkElements
 	case "join":
 		return checkJoin
 	case "replace":
@@ -195,43 +195,43 @@ func textMethod(name string) check {
 func collectionMethod(name string) check {
 	switch name {
 	case "extend", "update", "union", "symmetric_difference", "symmetric_difference_update":
-		return grows
+		return checkGrowth
 	case "intersection", "difference", "issubset", "issuperset", "intersection_update", "difference_update",
 		"items", "keys", "values", "popitem":
-		return countable
+		return checkCounts
 	case "elems":
-		return elements
+		return checkElements
 	case "index", "remove":
-		return searched
+		return checkSearch
 	}
 	return nil
 }
 
-// linear is the check of what makes as much as it is given.
-func linear(starlark.Value, starlark.Tuple, []starlark.Tuple) error { return nil }
+// checkCopy is the check of what makes as much as it is given.
+func checkCopy(starlark.Value, starlark.Tuple, []starlark.Tuple) error { return nil }
 
-// elements is the check of what makes an element of each byte.
-func elements(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
-	return atMost(slot*shallow(self), "the list")
+// checkElements is the check of what makes an element of each byte.
+func checkElements(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
+	return checkSize(slot*shallowSize(self), "the list")
 }
 
-// grows is the check of what adds all that it is given.
-func grows(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
-	total := shallow(self)
-	return each(args, kwargs, func(v starlark.Value) error {
-		total += shallow(v)
-		return atMost(total, "the sum")
+// checkGrowth is the check of what adds all that it is given.
+func checkGrowth(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	total := shallowSize(self)
+	return eachArgument(args, kwargs, func(v starlark.Value) error {
+		total += shallowSize(v)
+		return checkSize(total, "the sum")
 	})
 }
 
-// searched is the check of what compares with each element.
-func searched(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
-	return atMost(weigh(self), "what is searched")
+// checkSearch is the check of what compares with each element.
+func checkSearch(self starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) error {
+	return checkSize(weigh(self), "what is searched")
 }
 
 func checkFormatMethod(self starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
 	total := int64(0)
-	if err := each(args, kwargs, func(v starlark.Value) error {
+	if err := eachArgument(args, kwargs, func(v starlark.Value) error {
 		total += weigh(v)
 		return nil
 	}); err != nil {
@@ -248,11 +248,11 @@ func checkJoin(self starlark.Value, args starlark.Tuple, _ []starlark.Tuple) err
 	if n < 0 {
 		n = MaxValue / slot // as many as an iterable may have
 	}
-	total := shallow(self) * n
+	total := shallowSize(self) * n
 	if _, ok := args[0].(starlark.Sequence); ok {
-		return atMost(total+weigh(args[0]), "the text")
+		return checkSize(total+weigh(args[0]), "the text")
 	}
-	return atMost(total, "the text")
+	return checkSize(total, "the text")
 }
 
 func checkReplace(self starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error {
@@ -264,5 +264,5 @@ func checkReplace(self starlark.Value, args starlark.Tuple, _ []starlark.Tuple) 
 		return nil
 	}
 	text := string(self.(starlark.String))
-	return atMost(int64(len(text))+int64(strings.Count(text, old))*shallow(args[1]), "the text")
+	return checkSize(int64(len(text))+int64(strings.Count(text, old))*shallowSize(args[1]), "the text")
 }

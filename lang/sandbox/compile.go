@@ -60,7 +60,7 @@ func Compile(name string, src []byte, o Options) (*Program, diag.List) {
 	if p.File, err = o.Dialect.Parse(name, src, 0); err != nil {
 		return nil, p.Diagnose(err)
 	}
-	list := guarded(p.src, p.File)
+	list := guardFile(p.src, p.File)
 	p.compiled, err = starlark.FileProgram(p.File, p.env.Has)
 	list = append(list, p.Diagnose(err)...)
 	if list.HasErrors() {
@@ -74,10 +74,10 @@ func Compile(name string, src []byte, o Options) (*Program, diag.List) {
 // a thread of NewThread. It must not have been resolved yet. CheckNesting is to be
 // asked before the file is parsed.
 func Guard(name string, src []byte, f *syntax.File) diag.List {
-	return guarded(newSource(name, src), f)
+	return guardFile(newSource(name, src), f)
 }
 
-func guarded(src *source, f *syntax.File) diag.List {
+func guardFile(src *source, f *syntax.File) diag.List {
 	g := guard{src: src}
 	g.stmts(f.Stmts)
 	return g.list
@@ -137,7 +137,7 @@ func (p *Program) failure(err error) diag.Diagnostic {
 		d.Hint = limit.Hint
 	}
 	for i, frame := range Frames(err) {
-		at := p.src.elsewhere(frame.Pos)
+		at := p.src.atPosition(frame.Pos)
 		if i == 0 {
 			d.Range = at
 		} else {
@@ -182,5 +182,5 @@ func Message(err error) string {
 	if errors.As(err, &stopped) {
 		return stopped.Error()
 	}
-	return clean(err.Error())
+	return removePrefix(err.Error())
 }

@@ -61,10 +61,10 @@ func (g *guard) stmt(s syntax.Stmt) {
 // assign guards x = y and x OP= y. The latter is checked by what the parts are
 // beforehand; where x is more than names it cannot be looked at twice.
 func (g *guard) assign(s *syntax.AssignStmt) {
-	op, augments := augments(s.Op)
+	op, augments := augmentedOperator(s.Op)
 	var seen syntax.Expr
 	if augments {
-		seen = again(s.LHS)
+		seen = copyExpr(s.LHS)
 	}
 	g.target(s.LHS)
 	s.RHS = g.expr(s.RHS)
@@ -84,8 +84,8 @@ func (g *guard) assign(s *syntax.AssignStmt) {
 	}
 }
 
-// augments gives the operator of an augmented assignment that is checked.
-func augments(op syntax.Token) (syntax.Token, bool) {
+// augmentedOperator gives the operator of an augmented assignment that is checked.
+func augmentedOperator(op syntax.Token) (syntax.Token, bool) {
 	switch op {
 	case syntax.PLUS_EQ:
 		return syntax.PLUS, true
@@ -107,8 +107,8 @@ func augments(op syntax.Token) (syntax.Token, bool) {
 	return syntax.ILLEGAL, false
 }
 
-// again copies an expression that may be evaluated twice; nil: it may not.
-func again(e syntax.Expr) syntax.Expr {
+// copyExpr copies an expression that may be evaluated twice; nil: it may not.
+func copyExpr(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.Ident:
 		return &syntax.Ident{NamePos: e.NamePos, Name: e.Name}
@@ -116,9 +116,9 @@ func again(e syntax.Expr) syntax.Expr {
 		copied := *e
 		return &copied
 	case *syntax.ParenExpr:
-		return again(e.X)
+		return copyExpr(e.X)
 	case *syntax.IndexExpr:
-		x, y := again(e.X), again(e.Y)
+		x, y := copyExpr(e.X), copyExpr(e.Y)
 		if x != nil && y != nil {
 			return &syntax.IndexExpr{X: x, Lbrack: e.Lbrack, Y: y, Rbrack: e.Rbrack}
 		}
@@ -130,7 +130,7 @@ func again(e syntax.Expr) syntax.Expr {
 func restOf(params []syntax.Expr) syntax.Expr {
 	for _, p := range params {
 		if star, ok := p.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR && star.X != nil {
-			return again(star.X)
+			return copyExpr(star.X)
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func isSmall(v starlark.Value) bool {
 func checkBinary(op syntax.Token, x, y starlark.Value) error {
 	switch op {
 	case syntax.PLUS, syntax.PIPE, syntax.CIRCUMFLEX:
-		return atMost(shallow(x)+shallow(y), "the sum")
+		return checkSize(shallowSize(x)+shallowSize(y), "the sum")
 	case syntax.STAR:
 		return checkProduct(x, y)
 	case syntax.LTLT:
@@ -72,11 +72,11 @@ func checkBinary(op syntax.Token, x, y starlark.Value) error {
 		}
 	case syntax.IN, syntax.NOT_IN:
 		if _, ok := y.(starlark.String); !ok && isOrdered(y) {
-			return atMost(weigh(y), "what is searched")
+			return checkSize(weigh(y), "what is searched")
 		}
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
 		if _, text := x.(starlark.String); !text && x.Type() == y.Type() {
-			return atMost(min(weigh(x), weigh(y)), "what is compared")
+			return checkSize(min(weigh(x), weigh(y)), "what is compared")
 		}
 	}
 	return nil
@@ -108,11 +108,11 @@ func checkProduct(x, y starlark.Value) error {
 	times, ok := n.Int64()
 	if !ok && n.Sign() > 0 || ok && times > MaxValue {
 		times = MaxValue // more than enough
-		if shallow(y) > 0 {
+		if shallowSize(y) > 0 {
 			return tooLarge("the repetition")
 		}
 	}
-	return atMost(shallow(y)*max(times, 0), "the repetition")
+	return checkSize(shallowSize(y)*max(times, 0), "the repetition")
 }
 
 // checkFormat refuses a text with these marks, each of which may stand for
@@ -122,24 +122,24 @@ func checkFormat(format, mark string, weight int64) error {
 	if fields > 0 && weight > MaxValue {
 		return tooLarge("the text")
 	}
-	return atMost(int64(len(format))+fields*weight, "the text")
+	return checkSize(int64(len(format))+fields*weight, "the text")
 }
 
-func atMost(size int64, what string) error {
+func checkSize(size int64, what string) error {
 	if size > MaxValue {
 		return tooLarge(what)
 	}
 	return nil
 }
 
-// augmented checks x OP= y before it is done, and gives y. It cannot see x
+// checkAugmented checks x OP= y before it is done, and gives y. It cannot see x
 // where that is more than a name.
-func augmented(op syntax.Token) *starlark.Builtin {
+func checkAugmented(op syntax.Token) *starlark.Builtin {
 	return starlark.NewBuiltin(prefix+op.String()+"=",
 		func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			y := args[len(args)-1]
 			if len(args) == 1 {
-				return y, charge(thread, shallow(y))
+				return y, charge(thread, shallowSize(y))
 			}
 			x := args[0]
 			if isSmall(x) && isSmall(y) {
@@ -149,45 +149,45 @@ func augmented(op syntax.Token) *starlark.Builtin {
 				return nil, err
 			}
 			// Lists grow in place; texts are made anew.
-			size := shallow(y)
+			size := shallowSize(y)
 			if _, list := x.(*starlark.List); !list {
-				size += shallow(x)
+				size += shallowSize(x)
 			}
 			if op == syntax.STAR {
-				size = repeated(x, y)
+				size = productSize(x, y)
 			}
 			return y, charge(thread, size)
 		})
 }
 
-// repeated is the size of a product that checkBinary has let through.
-func repeated(x, y starlark.Value) int64 {
+// productSize is the size of a product that checkBinary has let through.
+func productSize(x, y starlark.Value) int64 {
 	if n, ok := y.(starlark.Int); ok {
 		if times, ok := n.Int64(); ok {
-			return shallow(x) * max(times, 1)
+			return shallowSize(x) * max(times, 1)
 		}
 	}
 	if n, ok := x.(starlark.Int); ok {
 		if times, ok := n.Int64(); ok {
-			return shallow(y) * max(times, 1)
+			return shallowSize(y) * max(times, 1)
 		}
 	}
-	return shallow(x) + shallow(y)
+	return shallowSize(x) + shallowSize(y)
 }
 
-// kept admits what an expression has made: a tuple, a slice, the values of
+// admitResult admits what an expression has made: a tuple, a slice, the values of
 // *args.
-func kept(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func admitResult(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	return args[0], admit(thread, args[0])
 }
 
-// spread checks what is given as *args or **kwargs.
-func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+// checkSpread checks what is given as *args or **kwargs.
+func checkSpread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	if _, ok := args[0].(starlark.Iterable); ok && starlark.Len(args[0]) < 0 {
 		return nil, fmt.Errorf("a %s cannot be spread over arguments", args[0].Type())
 	}
-	if err := atMost(shallow(args[0]), "the arguments"); err != nil {
+	if err := checkSize(shallowSize(args[0]), "the arguments"); err != nil {
 		return nil, err
 	}
-	return args[0], charge(thread, shallow(args[0]))
+	return args[0], charge(thread, shallowSize(args[0]))
 }

@@ -60,9 +60,9 @@ func (s *source) point(offset int) diag.Range {
 	return diag.Range{File: s.name, Start: from, End: to}
 }
 
-// elsewhere is at, for a position that may be in another file, whose bytes are
+// atPosition is at, for a position that may be in another file, whose bytes are
 // not at hand.
-func (s *source) elsewhere(pos syntax.Position) diag.Range {
+func (s *source) atPosition(pos syntax.Position) diag.Range {
 	if pos.Filename() == s.name {
 		return s.at(pos)
 	}
@@ -72,9 +72,9 @@ func (s *source) elsewhere(pos syntax.Position) diag.Range {
 
 // mistake makes a diagnostic of what the parser or the resolver says.
 func (s *source) mistake(pos syntax.Position, text string) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: clean(text), Range: s.at(pos)}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: removePrefix(text), Range: s.at(pos)}
 	if message, hint := SplitSuggestion(text); hint != "" {
-		d.Summary, d.Hint = clean(message), hint
+		d.Summary, d.Hint = removePrefix(message), hint
 	} else {
 		for _, h := range append(s.hints[:len(s.hints):len(s.hints)], hints()...) {
 			if strings.Contains(text, h.Text) {
@@ -127,5 +127,5 @@ func hints() []Hint {
 	}
 }
 
-// clean takes out the names of what Compile has put in.
-func clean(text string) string { return strings.ReplaceAll(text, prefix, "") }
+// removePrefix takes out the names of what Compile has put in.
+func removePrefix(text string) string { return strings.ReplaceAll(text, prefix, "") }

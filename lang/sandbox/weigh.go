@@ -4,8 +4,8 @@ import "go.starlark.net/starlark"
 
 const slot = 16 // bytes that one reference takes
 
-// shallow is the size of a value less its elements.
-func shallow(v starlark.Value) int64 {
+// shallowSize is the size of a value less its elements.
+func shallowSize(v starlark.Value) int64 {
 	switch v := v.(type) {
 	case starlark.String:
 		return int64(len(v))
@@ -44,13 +44,13 @@ func weigh(v starlark.Value) int64 {
 
 // Bounded refuses a value that holds too much, or is nested too deep, for Go
 // code that walks through all of it.
-func Bounded(v starlark.Value) error { return atMost(weigh(v), "the value") }
+func Bounded(v starlark.Value) error { return checkSize(weigh(v), "the value") }
 
 func (w *weigher) add(v starlark.Value) bool {
 	w.left -= slot
 	switch v := v.(type) {
 	case starlark.String, starlark.Bytes, starlark.Int:
-		w.left -= shallow(v)
+		w.left -= shallowSize(v)
 	case starlark.IterableMapping:
 		return w.addMapping(v)
 	case starlark.Sequence:
@@ -104,7 +104,7 @@ func Admit(thread *starlark.Thread, v starlark.Value) error {
 // that would take forever to hash, since nothing looks at them again before a
 // dict does.
 func admit(thread *starlark.Thread, v starlark.Value) error {
-	if err := charge(thread, shallow(v)); err != nil {
+	if err := charge(thread, shallowSize(v)); err != nil {
 		return err
 	}
 	switch v := v.(type) {
@@ -144,7 +144,7 @@ func (w *weigher) addTuple(t starlark.Tuple) bool {
 				return false
 			}
 		case starlark.String, starlark.Bytes:
-			w.left -= shallow(v)
+			w.left -= shallowSize(v)
 		}
 	}
 	return w.left >= 0
