@@ -122,7 +122,7 @@ func canonicalResult(f function.Function) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
 			if err != nil || !v.IsKnown() {
-				return v, withoutPanic(err)
+				return v, describePanic(err)
 			}
 			v, marks := v.Unmark() // the sign takes marked operands itself
 			v, err = canonicalNumber(v)
@@ -146,7 +146,7 @@ func canonicalNumber(v cty.Value) (cty.Value, error) {
 	if math.IsInf(f, 0) {
 		return cty.UnknownVal(cty.Number), errTooLarge
 	}
-	return cty.ParseNumberVal(shortest(f))
+	return cty.ParseNumberVal(formatFloat(f))
 }
 
 // errTooLarge does not show the number, which may have millions of digits.
@@ -158,9 +158,9 @@ func isTooLarge(n *big.Float) bool {
 	return n.IsInf() || n.MantExp(nil) > max(maxIntegerBits, 1024)
 }
 
-// finite is a function that may make numbers of texts, for those that are not too
+// limitNumbers is a function that may make numbers of texts, for those that are not too
 // large: writing one out may take for ever.
-func finite(f function.Function) function.Function {
+func limitNumbers(f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Description: f.Description(),
 		Params:      f.Params(),

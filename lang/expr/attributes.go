@@ -41,7 +41,7 @@ func unknownAttributes(value cty.Value, want cty.Type, at cty.Path) error {
 			name := key.AsString()
 			if !want.HasAttribute(name) {
 				known := slices.Sorted(maps.Keys(want.AttributeTypes()))
-				return &diag.HintError{Message: fmt.Sprintf("%sthere is no attribute %q", place(at), name),
+				return &diag.HintError{Message: fmt.Sprintf("%sthere is no attribute %q", pathPlace(at), name),
 					Hint: cmp.Or(diag.DidYouMean(name, known), diag.Choices(known), "leave it out")}
 			}
 			element = want.AttributeType(name)
@@ -54,7 +54,7 @@ func unknownAttributes(value cty.Value, want cty.Type, at cty.Path) error {
 	return nil
 }
 
-func place(at cty.Path) string {
+func pathPlace(at cty.Path) string {
 	if len(at) == 0 {
 		return ""
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// deferred is the cty mark of a value that only the host will know: an unknown
+// deferredMark is the cty mark of a value that only the host will know: an unknown
 // value that carries the expression that makes it there. What functions and
 // operators compute from it is unknown too, and has its mark; Settle then gives
 // that an expression of its own.
-type deferred struct{ tree *states.Expr }
+type deferredMark struct{ tree *states.Expr }
 
 // Deferred makes a value that only the host will know.
 func Deferred(tree *states.Expr, t cty.Type) cty.Value {
-	return cty.UnknownVal(t).Mark(deferred{tree})
+	return cty.UnknownVal(t).Mark(deferredMark{tree})
 }
 
 // IsDeferred reports whether a value, or something in it, is known only on the
@@ -33,7 +33,7 @@ func hasDeferred(v cty.Value) bool {
 	}
 	_, marks := v.UnmarkDeep()
 	for m := range marks {
-		if _, ok := m.(deferred); ok {
+		if _, ok := m.(deferredMark); ok {
 			return true
 		}
 	}
@@ -46,7 +46,7 @@ func treeOf(v cty.Value) *states.Expr {
 		return nil
 	}
 	for m := range v.Marks() {
-		if d, ok := m.(deferred); ok {
+		if d, ok := m.(deferredMark); ok {
 			return d.tree
 		}
 	}
@@ -61,25 +61,25 @@ func Settle(v cty.Value, x hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Valu
 		return v, nil
 	}
 	if v.IsWhollyKnown() {
-		return settle(v, nil)
+		return settleParts(v, nil)
 	}
 	tree, diags := Residual(x, ctx)
 	if tree == nil {
 		return cty.DynamicVal, diags
 	}
-	settled, more := settle(v, tree)
+	settled, more := settleParts(v, tree)
 	return settled, append(diags, more...)
 }
 
-// settle gives each unknown part of v its own expression, by its place within
+// settleParts gives each unknown part of v its own expression, by its place within
 // the tree that makes v.
-func settle(v cty.Value, tree *states.Expr) (cty.Value, hcl.Diagnostics) {
+func settleParts(v cty.Value, tree *states.Expr) (cty.Value, hcl.Diagnostics) {
 	if !v.ContainsMarked() && v.IsWhollyKnown() {
 		return v, nil
 	}
 	v, marks := v.Unmark()
 	for m := range marks {
-		if _, ok := m.(deferred); ok {
+		if _, ok := m.(deferredMark); ok {
 			delete(marks, m)
 		}
 	}
@@ -111,7 +111,7 @@ func settle(v cty.Value, tree *states.Expr) (cty.Value, hcl.Diagnostics) {
 func settleMap(v cty.Value, tree *states.Expr) (elements map[string]cty.Value, diags hcl.Diagnostics) {
 	elements = v.AsValueMap()
 	for _, name := range slices.Sorted(maps.Keys(elements)) {
-		inner, more := within(elements[name], tree, func() (*states.Expr, error) {
+		inner, more := settleElement(elements[name], tree, func() (*states.Expr, error) {
 			if v.Type().IsObjectType() {
 				return getNode(tree, name, tree.Range)
 			}
@@ -125,7 +125,7 @@ func settleMap(v cty.Value, tree *states.Expr) (elements map[string]cty.Value, d
 func settleList(v cty.Value, tree *states.Expr) (elements []cty.Value, diags hcl.Diagnostics) {
 	elements = v.AsValueSlice()
 	for i, e := range elements {
-		inner, more := within(e, tree, func() (*states.Expr, error) {
+		inner, more := settleElement(e, tree, func() (*states.Expr, error) {
 			return indexNode(tree, cty.NumberIntVal(int64(i)), tree.Range)
 		})
 		elements[i], diags = inner, append(diags, more...)
@@ -133,19 +133,19 @@ func settleList(v cty.Value, tree *states.Expr) (elements []cty.Value, diags hcl
 	return elements, diags
 }
 
-// within settles an element, whose expression is made only where it is used.
-func within(e cty.Value, tree *states.Expr, part func() (*states.Expr, error)) (cty.Value, hcl.Diagnostics) {
+// settleElement settles an element, whose expression is made only where it is used.
+func settleElement(e cty.Value, tree *states.Expr, part func() (*states.Expr, error)) (cty.Value, hcl.Diagnostics) {
 	if tree == nil || e.IsWhollyKnown() {
-		return settle(e, nil)
+		return settleParts(e, nil)
 	}
 	inner, err := part()
 	if err != nil {
-		return cty.DynamicVal, hcl.Diagnostics{tooLarge(err, tree)}
+		return cty.DynamicVal, hcl.Diagnostics{sizeError(err, tree)}
 	}
-	return settle(e, inner)
+	return settleParts(e, inner)
 }
 
-func tooLarge(err error, x *states.Expr) *hcl.Diagnostic {
+func sizeError(err error, x *states.Expr) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: err.Error(), Subject: hclRange(x.Range).Ptr(),
 		Detail: "Did you mean to compute less of it on the host?"}
 }

@@ -104,7 +104,7 @@ func (b *builder) build(x *states.Expr, around hcl.Range) (hclsyntax.Expression,
 	if err != nil {
 		return nil, err
 	}
-	return metered{made, b.meter}, nil
+	return meteredExpr{made, b.meter}, nil
 }
 
 func (b *builder) node(x *states.Expr, args []hclsyntax.Expression, at hcl.Range) (hclsyntax.Expression, error) {
@@ -114,7 +114,7 @@ func (b *builder) node(x *states.Expr, args []hclsyntax.Expression, at hcl.Range
 		v, err := literalValue(x)
 		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: at}, err
 	case states.ExprRef:
-		return &result{none, x, b.evaluation.Result}, nil
+		return &resultExpr{none, x, b.evaluation.Result}, nil
 	case states.ExprResult:
 		if b.evaluation.Own == cty.NilVal {
 			return nil, errors.New("result is known only after the part's own act")
@@ -134,7 +134,7 @@ func (b *builder) node(x *states.Expr, args []hclsyntax.Expression, at hcl.Range
 		return &hclsyntax.FunctionCallExpr{Name: x.Name, Args: args, ExpandFinal: x.Flag, NameRange: at, OpenParenRange: at, CloseParenRange: at}, nil
 	case states.ExprConvert:
 		t, err := typeOf(x.Type)
-		return &converted{none, args[0], t, at}, err
+		return &conversionExpr{none, args[0], t, at}, err
 	}
 	return operation(x, args, at)
 }
@@ -155,7 +155,7 @@ func operation(x *states.Expr, args []hclsyntax.Expression, at hcl.Range) (hclsy
 		step := hcl.Traversal{hcl.TraverseAttr{Name: x.Name, SrcRange: at}}
 		return &hclsyntax.RelativeTraversalExpr{Source: args[0], Traversal: step, SrcRange: at}, nil
 	case states.ExprIndex:
-		return &indexed{&hclsyntax.IndexExpr{Collection: args[0], Key: args[1], SrcRange: at, OpenRange: at, BracketRange: at}}, nil
+		return &indexExpr{&hclsyntax.IndexExpr{Collection: args[0], Key: args[1], SrcRange: at, OpenRange: at, BracketRange: at}}, nil
 	case states.ExprIf:
 		return &hclsyntax.ConditionalExpr{Condition: args[0], TrueResult: args[1], FalseResult: args[2], SrcRange: at}, nil
 	case states.ExprFor:
@@ -170,7 +170,7 @@ func operation(x *states.Expr, args []hclsyntax.Expression, at hcl.Range) (hclsy
 	case states.ExprTemplate:
 		return &hclsyntax.TemplateExpr{Parts: args, SrcRange: at}, nil
 	case states.ExprJoin:
-		return &joined{hclsyntax.TemplateJoinExpr{Tuple: args[0]}}, nil
+		return &joinExpr{hclsyntax.TemplateJoinExpr{Tuple: args[0]}}, nil
 	case states.ExprTuple:
 		return &hclsyntax.TupleConsExpr{Exprs: args, SrcRange: at, OpenRange: at}, nil
 	case states.ExprObject:
@@ -205,7 +205,7 @@ func (b *builder) splat(x *states.Expr, at hcl.Range) (hclsyntax.Expression, err
 	if err != nil {
 		return nil, err
 	}
-	return metered{&hclsyntax.SplatExpr{Source: source, Each: each, Item: item, SrcRange: at, MarkerRange: at}, b.meter}, nil
+	return meteredExpr{&hclsyntax.SplatExpr{Source: source, Each: each, Item: item, SrcRange: at, MarkerRange: at}, b.meter}, nil
 }
 
 func literalValue(x *states.Expr) (cty.Value, error) {

@@ -15,15 +15,15 @@ import (
 // The nodes here are made by embedding one of the HCL library's, since its
 // interface has methods that only those can have.
 
-// result is a value that a part has left.
-type result struct {
+// resultExpr is a value that a part has left.
+type resultExpr struct {
 	*hclsyntax.LiteralValueExpr
 	ref *states.Expr
 	get func(*states.Expr) (cty.Value, error)
 }
 
 // Value asks for the result.
-func (r *result) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (r *resultExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	err := fmt.Errorf("results are not known here")
 	if r.get != nil {
 		var v cty.Value
@@ -39,37 +39,37 @@ func problem(err error, at hcl.Range) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: d.Summary, Subject: &at, Extra: hintExtra{d.Hint}}
 }
 
-// converted is a value as another type.
-type converted struct {
+// conversionExpr is a value as another type.
+type conversionExpr struct {
 	*hclsyntax.LiteralValueExpr
-	of hclsyntax.Expression
-	to cty.Type
-	at hcl.Range
+	operand hclsyntax.Expression
+	target  cty.Type
+	at      hcl.Range
 }
 
 // Value converts.
-func (c *converted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	v, diags := c.of.Value(ctx)
+func (c *conversionExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := c.operand.Value(ctx)
 	if diags.HasErrors() {
-		return cty.UnknownVal(c.to), diags
+		return cty.UnknownVal(c.target), diags
 	}
-	out, err := convert.Convert(v, c.to)
+	out, err := convert.Convert(v, c.target)
 	if err != nil {
 		_, sensitive := Split(v)
 		err = &diag.HintError{Message: errorText(err), Hint: "check the types of the values in the expression"}
 		if sensitive {
 			err = errHidden()
 		}
-		return cty.UnknownVal(c.to), append(diags, problem(err, c.at))
+		return cty.UnknownVal(c.target), append(diags, problem(err, c.at))
 	}
 	return out, diags
 }
 
-// joined is the library's join, which trusts its parser to give it a tuple.
-type joined struct{ hclsyntax.TemplateJoinExpr }
+// joinExpr is the library's join, which trusts its parser to give it a tuple.
+type joinExpr struct{ hclsyntax.TemplateJoinExpr }
 
 // Value joins the elements.
-func (j *joined) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (j *joinExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := j.Tuple.Value(ctx)
 	plain, marks := v.Unmark()
 	switch {
@@ -82,12 +82,12 @@ func (j *joined) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return (&hclsyntax.TemplateJoinExpr{Tuple: tuple}).Value(ctx)
 }
 
-// indexed is the library's index, which forgets that a key is sensitive where
+// indexExpr is the library's index, which forgets that a key is sensitive where
 // an object is indexed.
-type indexed struct{ *hclsyntax.IndexExpr }
+type indexExpr struct{ *hclsyntax.IndexExpr }
 
 // Value takes the element.
-func (i *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (i *indexExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	collection, diags := i.Collection.Value(ctx)
 	key, more := i.Key.Value(ctx)
 	diags = append(diags, more...)
@@ -95,21 +95,21 @@ func (i *indexed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v.WithMarks(marksOf(key)), append(diags, more...)
 }
 
-// heldValues gives the values that nodes of an expression hold themselves, as
+// literalValues gives the values that nodes of an expression hold themselves, as
 // those that were built of data do.
-func heldValues(x hclsyntax.Expression, ctx *hcl.EvalContext) (held []cty.Value) {
+func literalValues(x hclsyntax.Expression, ctx *hcl.EvalContext) (held []cty.Value) {
 	_ = hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
-		if m, ok := n.(metered); ok {
+		if m, ok := n.(meteredExpr); ok {
 			n = m.Expression
 		}
 		switch n := n.(type) {
 		case *hclsyntax.LiteralValueExpr:
 			held = append(held, n.Val)
-		case *result:
+		case *resultExpr:
 			v, _ := n.Value(ctx)
 			held = append(held, v)
-		case *converted:
-			held = append(held, heldValues(n.of, ctx)...)
+		case *conversionExpr:
+			held = append(held, literalValues(n.operand, ctx)...)
 		}
 		return nil
 	})
@@ -125,26 +125,26 @@ const (
 // meter counts what an evaluation takes.
 type meter struct{ steps, bytes int }
 
-// metered is a node whose evaluations are counted.
-type metered struct {
+// meteredExpr is a node whose evaluations are counted.
+type meteredExpr struct {
 	hclsyntax.Expression
 	meter *meter
 }
 
 // Value evaluates the node, unless all of them together took too much.
-func (m metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (m meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if m.meter.steps++; m.meter.steps > maxSteps || m.meter.bytes > maxBytes {
-		return cty.DynamicVal, hcl.Diagnostics{problem(errTooMuch(), m.Range())}
+		return cty.DynamicVal, hcl.Diagnostics{problem(errExpensive(), m.Range())}
 	}
 	v, diags := m.Expression.Value(ctx)
 	m.meter.bytes += sizeOf(v)
 	if m.meter.bytes > maxBytes {
-		return cty.DynamicVal, hcl.Diagnostics{problem(errTooMuch(), m.Range())}
+		return cty.DynamicVal, hcl.Diagnostics{problem(errExpensive(), m.Range())}
 	}
 	return v, diags
 }
 
-func errTooMuch() error {
+func errExpensive() error {
 	return &diag.HintError{Message: "the expression takes too much time or memory on the host",
 		Hint: "let a command compute it, or compute less of it on the host"}
 }

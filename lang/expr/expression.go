@@ -135,19 +135,19 @@ func Convert(v cty.Value, t cty.Type) (cty.Value, error) {
 	if err != nil || !IsDeferred(v) || t == cty.DynamicPseudoType || v.Type().Equals(t) {
 		return converted, err
 	}
-	return convertLate(v, converted)
+	return convertDeferred(v, converted)
 }
 
-// convertLate gives what is known only on the host the type that it has in the
+// convertDeferred gives what is known only on the host the type that it has in the
 // converted value, element by element.
-func convertLate(v, converted cty.Value) (cty.Value, error) {
+func convertDeferred(v, converted cty.Value) (cty.Value, error) {
 	if v.IsWhollyKnown() {
-		return strip(converted), nil
+		return settleKnown(converted), nil
 	}
 	plain, marks := v.Unmark()
 	converted, _ = converted.Unmark()
 	for m := range marks {
-		if _, ok := m.(deferred); ok {
+		if _, ok := m.(deferredMark); ok {
 			delete(marks, m)
 		}
 	}
@@ -166,7 +166,7 @@ func convertLate(v, converted cty.Value) (cty.Value, error) {
 		of, to := plain.AsValueMap(), converted.AsValueMap()
 		for name, e := range of {
 			if inner, ok := to[name]; ok {
-				late, err := convertLate(e, inner)
+				late, err := convertDeferred(e, inner)
 				if err != nil {
 					return cty.DynamicVal, err
 				}
@@ -180,7 +180,7 @@ func convertLate(v, converted cty.Value) (cty.Value, error) {
 	}
 	of, to := plain.AsValueSlice(), converted.AsValueSlice()
 	for i := range to {
-		late, err := convertLate(of[i], to[i])
+		late, err := convertDeferred(of[i], to[i])
 		if err != nil {
 			return cty.DynamicVal, err
 		}

@@ -27,14 +27,14 @@ import (
 //
 // A Files serves one goroutine.
 type Files struct {
-	site      fs.FS
-	name      string // the path of site among all that a run opens; "." for the whole
-	texts     map[string]string
-	sources   map[string]map[string]any
-	trees     map[string]map[string]any
-	templates map[string]*template
-	pure      map[string]function.Function // those that read no files
-	vault     *Vault
+	site          fs.FS
+	name          string // the path of site among all that a run opens; "." for the whole
+	texts         map[string]string
+	sources       map[string]map[string]any
+	trees         map[string]map[string]any
+	templates     map[string]*template
+	pureFunctions map[string]function.Function // those that read no files
+	vault         *Vault
 }
 
 // NewFiles makes the files of a site.
@@ -67,9 +67,9 @@ func errOutside(name string) error {
 // maxLinks bounds the symbolic links on the way to a file, as the kernel does.
 const maxLinks = 40
 
-// locate gives the path within the site of a name relative to dir, with all
-// symbolic links followed.
-func (f *Files) locate(dir, name string) (string, error) {
+// Locate gives the path within the site of a name relative to dir, with all
+// symbolic links followed. Paths that lead out of the site are errors.
+func (f *Files) Locate(dir, name string) (string, error) {
 	switch {
 	case name == "" || strings.ContainsRune(name, 0):
 		return "", fmt.Errorf("%q is no path", name)
@@ -98,7 +98,7 @@ func (f *Files) follow(site fs.ReadLinkFS, name, clean string) (string, error) {
 		}
 		info, err := site.Lstat(step)
 		if err != nil {
-			return "", f.missing(name, step, err)
+			return "", f.explainMissing(name, step, err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			done = step
@@ -129,8 +129,8 @@ func linkOutside(name, link, target string) error {
 		Hint:    "a site reads nothing but its own directory; copy the file into it, or make the link relative"}
 }
 
-// missing explains an error about a path, with the nearest name beside it.
-func (f *Files) missing(name, step string, err error) error {
+// explainMissing explains an error about a path, with the nearest name beside it.
+func (f *Files) explainMissing(name, step string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%q cannot be read: %w", name, err)
 	}
@@ -149,20 +149,20 @@ func (f *Files) missing(name, step string, err error) error {
 
 // open opens a regular file of the site.
 func (f *Files) open(dir, name string) (fs.File, string, error) {
-	at, err := f.locate(dir, name)
+	at, err := f.Locate(dir, name)
 	if err != nil {
 		return nil, "", err
 	}
 	info, err := fs.Stat(f.site, at)
 	if err != nil {
-		return nil, "", f.missing(name, at, err)
+		return nil, "", f.explainMissing(name, at, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, "", fmt.Errorf("%q is no regular file", name)
 	}
 	file, err := f.site.Open(at)
 	if err != nil {
-		return nil, "", f.missing(name, at, err)
+		return nil, "", f.explainMissing(name, at, err)
 	}
 	return file, at, nil
 }
@@ -183,7 +183,7 @@ func (f *Files) Bytes(dir, name string) ([]byte, error) {
 // Text reads a file as text, relative to dir. Bytes that are not UTF-8 in
 // normal form C are an error, since values cannot carry them.
 func (f *Files) Text(dir, name string) (text, at string, err error) {
-	at, err = f.locate(dir, name)
+	at, err = f.Locate(dir, name)
 	if err != nil {
 		return "", "", err
 	}
@@ -205,7 +205,7 @@ const sourceHint = "the attribute source of a file carries any bytes untouched"
 
 // Exists reports whether there is a regular file or a directory of that name.
 func (f *Files) Exists(dir, name string) (bool, error) {
-	at, err := f.locate(dir, name)
+	at, err := f.Locate(dir, name)
 	var hinted *diag.HintError
 	if errors.As(err, &hinted) && strings.HasPrefix(hinted.Message, "there is no file") {
 		return false, nil
@@ -223,7 +223,7 @@ func (f *Files) Exists(dir, name string) (bool, error) {
 // Source describes a file whose bytes go to the host untouched: its path in
 // the site, SHA-256 and size, the canonical value of a source attribute.
 func (f *Files) Source(dir, name string) (map[string]any, error) {
-	at, err := f.locate(dir, name)
+	at, err := f.Locate(dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 // Tree describes a directory that goes to the host with all below it: the
 // canonical value of an attribute of kind tree.
 func (f *Files) Tree(dir, name string) (map[string]any, error) {
-	at, err := f.locate(dir, name)
+	at, err := f.Locate(dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (f *Files) Tree(dir, name string) (map[string]any, error) {
 	}
 	info, err := fs.Stat(f.site, at)
 	if err != nil {
-		return nil, f.missing(name, at, err)
+		return nil, f.explainMissing(name, at, err)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%q is no directory", name)

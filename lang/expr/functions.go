@@ -38,7 +38,7 @@ func (f *Files) Functions(dir string) []Function {
 		encodingFunctions(), hashFunctions(), networkFunctions(), dateFunctions(), f.fileFunctions(dir, nil))
 	for name, size := range sizes() {
 		i := slices.IndexFunc(all, func(fn Function) bool { return fn.Name == name })
-		all[i].Impl = bounded(all[i].Impl, size)
+		all[i].Impl = limitResult(all[i].Impl, size)
 	}
 	slices.SortFunc(all, func(a, b Function) int { return compareStrings(a.Name, b.Name) })
 	return all
@@ -48,27 +48,27 @@ func (f *Files) Functions(dir string) []Function {
 func (f *Files) FunctionMap(dir string) map[string]function.Function { return f.functions(dir, nil) }
 
 func (f *Files) functions(dir string, chain []string) map[string]function.Function {
-	if f.pure == nil {
-		f.pure = map[string]function.Function{}
+	if f.pureFunctions == nil {
+		f.pureFunctions = map[string]function.Function{}
 		for _, fn := range f.Functions(dir) {
-			f.pure[fn.Name] = f.watched(fn)
+			f.pureFunctions[fn.Name] = f.recordedFunction(fn)
 		}
 	}
-	table := maps.Clone(f.pure)
+	table := maps.Clone(f.pureFunctions)
 	for _, fn := range f.fileFunctions(dir, chain) {
-		table[fn.Name] = f.watched(fn)
+		table[fn.Name] = f.recordedFunction(fn)
 	}
 	table[TemplateFunction] = f.templateFinder(dir, chain)
 	return table
 }
 
-// watched gives the function as evaluation calls it. Those that take whole
+// recordedFunction gives the function as evaluation calls it. Those that take whole
 // expressions give out only what these have.
-func (f *Files) watched(fn Function) function.Function {
+func (f *Files) recordedFunction(fn Function) function.Function {
 	if fn.Name == "try" || fn.Name == "can" {
 		return fn.Impl
 	}
-	return f.vault.watch(fn.Impl, fn.Name == "secret" || fn.Name == "sensitive")
+	return f.vault.recordResults(fn.Impl, fn.Name == "secret" || fn.Name == "sensitive")
 }
 
 // FunctionDocs describes all functions, sorted by name.

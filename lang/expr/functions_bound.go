@@ -28,8 +28,8 @@ func sizes() map[string]func(args []cty.Value) int {
 	}
 }
 
-// bounded is f for arguments from which it makes at most maxBytes.
-func bounded(f function.Function, size func([]cty.Value) int) function.Function {
+// limitResult is f for arguments from which it makes at most maxBytes.
+func limitResult(f function.Function, size func([]cty.Value) int) function.Function {
 	check := func(args []cty.Value) error {
 		plain := make([]cty.Value, len(args))
 		for i, a := range args {
@@ -62,8 +62,8 @@ func bounded(f function.Function, size func([]cty.Value) int) function.Function 
 	})
 }
 
-// capped keeps products within an int.
-func capped(factors ...int) int {
+// cappedProduct keeps products within an int.
+func cappedProduct(factors ...int) int {
 	product := 1
 	for _, f := range factors {
 		if f > 0 && product > 2*maxBytes/f {
@@ -95,7 +95,7 @@ func formatSize(args []cty.Value) int {
 			elements = max(elements, a.LengthInt())
 		}
 	}
-	return capped(size+len(args[0].AsString()), elements)
+	return cappedProduct(size+len(args[0].AsString()), elements)
 }
 
 func indentSize(args []cty.Value) int {
@@ -106,7 +106,7 @@ func indentSize(args []cty.Value) int {
 	if !ok {
 		return 0
 	}
-	return capped(n, 1+strings.Count(args[1].AsString(), "\n"))
+	return cappedProduct(n, 1+strings.Count(args[1].AsString(), "\n"))
 }
 
 func joinSize(args []cty.Value) int {
@@ -120,7 +120,7 @@ func joinSize(args []cty.Value) int {
 			size = min(size+textSize(a), 2*maxBytes)
 		}
 	}
-	return capped(len(args[0].AsString()), elements) + size
+	return cappedProduct(len(args[0].AsString()), elements) + size
 }
 
 // textSize is how many bytes of text a value holds, up to more than may be.
@@ -176,7 +176,7 @@ func replaceSize(args []cty.Value) int {
 	if len(old) < 2 || old[0] != '/' || old[len(old)-1] != '/' {
 		found = strings.Count(text, old)
 	}
-	return capped(found, len(with)) + len(text)
+	return cappedProduct(found, len(with)) + len(text)
 }
 
 func productSize(args []cty.Value) int {
@@ -186,7 +186,7 @@ func productSize(args []cty.Value) int {
 			factors = append(factors, a.LengthInt())
 		}
 	}
-	return capped(factors...)
+	return cappedProduct(factors...)
 }
 
 // yamlSize bounds what aliases of aliases may make: each anchor may hold all
@@ -198,7 +198,7 @@ func yamlSize(args []cty.Value) int {
 	text := args[0].AsString()
 	size, anchors := len(text), strings.Count(text, "&")
 	for range min(anchors, 64) {
-		size = capped(size, 1+strings.Count(text, "*")/anchors)
+		size = cappedProduct(size, 1+strings.Count(text, "*")/anchors)
 	}
 	return size
 }

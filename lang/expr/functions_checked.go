@@ -11,10 +11,10 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
-// checked is a function that refuses arguments which it could not work with, before its
+// checkArguments is a function that refuses arguments which it could not work with, before its
 // own types and code see them: cty's own functions fail in ways that explain nothing. The
 // arguments come without marks, as they are else: null, unknown, or of another type.
-func checked(f function.Function, check func(args []cty.Value) error) function.Function {
+func checkArguments(f function.Function, check func(args []cty.Value) error) function.Function {
 	look := func(args []cty.Value) error {
 		plain := make([]cty.Value, len(args))
 		for i, a := range args {
@@ -24,11 +24,11 @@ func checked(f function.Function, check func(args []cty.Value) error) function.F
 	}
 	params := f.Params()
 	for i := range params {
-		params[i] = open(params[i])
+		params[i] = relaxParameter(params[i])
 	}
 	rest := f.VarParam()
 	if rest != nil {
-		p := open(*rest)
+		p := relaxParameter(*rest)
 		rest = &p
 	}
 	return function.New(&function.Spec{
@@ -44,8 +44,8 @@ func checked(f function.Function, check func(args []cty.Value) error) function.F
 	})
 }
 
-// isThere reports whether a value is known and not null.
-func isThere(v cty.Value) bool { return v.IsKnown() && !v.IsNull() }
+// isPresent reports whether a value is known and not null.
+func isPresent(v cty.Value) bool { return v.IsKnown() && !v.IsNull() }
 
 // setFunction is one of cty's functions over sets, which cannot work with sets whose
 // types are not known yet.
@@ -69,7 +69,7 @@ func setFunction(f function.Function) function.Function {
 
 // mergeFunction passes over null, as Terraform's does.
 func mergeFunction() function.Function {
-	return checked(stdlib.MergeFunc, func(args []cty.Value) error {
+	return checkArguments(stdlib.MergeFunc, func(args []cty.Value) error {
 		for i, a := range args {
 			if t := a.Type(); t != cty.DynamicPseudoType && !t.IsMapType() && !t.IsObjectType() {
 				return function.NewArgErrorf(i, "a map or an object is required, not %s", TypeName(t))
@@ -80,8 +80,8 @@ func mergeFunction() function.Function {
 }
 
 func indentFunction() function.Function {
-	return checked(stdlib.IndentFunc, func(args []cty.Value) error {
-		if isThere(args[0]) && args[0].Type() == cty.Number && args[0].AsBigFloat().Sign() < 0 {
+	return checkArguments(stdlib.IndentFunc, func(args []cty.Value) error {
+		if isPresent(args[0]) && args[0].Type() == cty.Number && args[0].AsBigFloat().Sign() < 0 {
 			return function.NewArgErrorf(0, "the number of spaces must not be negative")
 		}
 		return nil
@@ -90,9 +90,9 @@ func indentFunction() function.Function {
 
 // logFunction has a logarithm of what has one.
 func logFunction() function.Function {
-	return finite(checked(stdlib.LogFunc, func(args []cty.Value) error {
+	return limitNumbers(checkArguments(stdlib.LogFunc, func(args []cty.Value) error {
 		for i, a := range args {
-			if !isThere(a) || a.Type() != cty.Number {
+			if !isPresent(a) || a.Type() != cty.Number {
 				continue
 			}
 			if a.AsBigFloat().Sign() <= 0 {
@@ -107,9 +107,9 @@ func logFunction() function.Function {
 }
 
 func powFunction() function.Function {
-	return checked(stdlib.PowFunc, func(args []cty.Value) error {
+	return checkArguments(stdlib.PowFunc, func(args []cty.Value) error {
 		for _, a := range args {
-			if !isThere(a) || a.Type() != cty.Number {
+			if !isPresent(a) || a.Type() != cty.Number {
 				return nil
 			}
 		}
@@ -126,8 +126,8 @@ func powFunction() function.Function {
 
 // zipmapFunction refuses keys that are null.
 func zipmapFunction() function.Function {
-	return checked(stdlib.ZipmapFunc, func(args []cty.Value) error {
-		if !isThere(args[0]) || !args[0].CanIterateElements() {
+	return checkArguments(stdlib.ZipmapFunc, func(args []cty.Value) error {
+		if !isPresent(args[0]) || !args[0].CanIterateElements() {
 			return nil
 		}
 		for i, key := range args[0].AsValueSlice() {
@@ -139,9 +139,9 @@ func zipmapFunction() function.Function {
 	})
 }
 
-// withoutPanic gives what cty makes of a panic in a function as one line without a stack.
+// describePanic gives what cty makes of a panic in a function as one line without a stack.
 // It is the last resort: no call is known that ends so.
-func withoutPanic(err error) error {
+func describePanic(err error) error {
 	p, ok := errors.AsType[function.PanicError](err)
 	if !ok {
 		return err

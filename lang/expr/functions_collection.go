@@ -14,7 +14,7 @@ import (
 )
 
 func collectionFunctions() []Function {
-	return grouped("collections", []Function{
+	return withGroup("collections", []Function{
 		{"alltrue", "", "whether all elements are true; true for none", boolFold(true)},
 		{"anytrue", "", "whether any element is true; false for none", boolFold(false)},
 		{"chunklist", "", "a list cut into lists of a length", stdlib.ChunklistFunc},
@@ -49,7 +49,7 @@ func collectionFunctions() []Function {
 }
 
 func typeFunctions() []Function {
-	return grouped("types", []Function{
+	return withGroup("types", []Function{
 		{"can", "", "whether an expression has a value", canFunction()},
 		{"issensitive", "", "whether a value, or a part of it, is never shown", isSensitiveFunction()},
 		{"nonsensitive", "", "a value that may be shown", sensitivity(false)},
@@ -57,7 +57,7 @@ func typeFunctions() []Function {
 		{"tobool", "", "a value as a bool", stdlib.MakeToFunc(cty.Bool)},
 		{"tolist", "", "a value as a list", convertElements(cty.List(cty.DynamicPseudoType))},
 		{"tomap", "", "a value as a map", stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType))},
-		{"tonumber", "", "a value as a number", finite(stdlib.MakeToFunc(cty.Number))},
+		{"tonumber", "", "a value as a number", limitNumbers(stdlib.MakeToFunc(cty.Number))},
 		{"toset", "", "a value as a set", convertElements(cty.Set(cty.DynamicPseudoType))},
 		{"tostring", "", "a value as text", stdlib.MakeToFunc(cty.String)},
 		{"try", "", "the first expression that has a value", tryFunction()},
@@ -78,14 +78,14 @@ func anyFunction(param string, result func(cty.Type) (cty.Type, error), f func(c
 	})
 }
 
-func always(t cty.Type) func(cty.Type) (cty.Type, error) {
+func constantType(t cty.Type) func(cty.Type) (cty.Type, error) {
 	return func(cty.Type) (cty.Type, error) { return t, nil }
 }
 
 func isSequence(t cty.Type) bool { return t.IsListType() || t.IsTupleType() || t.IsSetType() }
 
 func boolFold(all bool) function.Function {
-	return anyFunction("list", always(cty.Bool), func(v cty.Value, _ cty.Type) (cty.Value, error) {
+	return anyFunction("list", constantType(cty.Bool), func(v cty.Value, _ cty.Type) (cty.Value, error) {
 		if !isSequence(v.Type()) {
 			return cty.UnknownVal(cty.Bool), errors.New("a list of bools is required")
 		}
@@ -199,7 +199,7 @@ func lookupFunction() function.Function {
 }
 
 func oneFunction() function.Function {
-	return anyFunction("list", always(cty.DynamicPseudoType), func(v cty.Value, _ cty.Type) (cty.Value, error) {
+	return anyFunction("list", constantType(cty.DynamicPseudoType), func(v cty.Value, _ cty.Type) (cty.Value, error) {
 		if !isSequence(v.Type()) {
 			return cty.DynamicVal, errors.New("a list or a set is required")
 		}
@@ -231,7 +231,7 @@ func sensitivity(mark bool) function.Function {
 }
 
 func sumFunction() function.Function {
-	return anyFunction("list", always(cty.Number), func(v cty.Value, _ cty.Type) (cty.Value, error) {
+	return anyFunction("list", constantType(cty.Number), func(v cty.Value, _ cty.Type) (cty.Value, error) {
 		if !isSequence(v.Type()) {
 			return cty.UnknownVal(cty.Number), errors.New("a list of numbers is required")
 		}

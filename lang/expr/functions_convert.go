@@ -14,16 +14,16 @@ func convertElements(wanted cty.Type) function.Function {
 	return function.New(&function.Spec{
 		Params: convert.Params(),
 		Type: func(args []cty.Value) (cty.Type, error) {
-			return convert.ReturnTypeForValues([]cty.Value{uniform(args[0])})
+			return convert.ReturnTypeForValues([]cty.Value{uniformList(args[0])})
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return convert.Call([]cty.Value{uniform(args[0])})
+			return convert.Call([]cty.Value{uniformList(args[0])})
 		},
 	})
 }
 
-// uniform makes a list of a tuple whose elements have one type.
-func uniform(v cty.Value) cty.Value {
+// uniformList makes a list of a tuple whose elements have one type.
+func uniformList(v cty.Value) cty.Value {
 	if !v.Type().IsTupleType() || !v.IsKnown() || v.IsNull() || v.LengthInt() == 0 {
 		return v
 	}

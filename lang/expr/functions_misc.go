@@ -21,14 +21,14 @@ import (
 )
 
 func numberFunctions() []Function {
-	return grouped("numbers", []Function{
+	return withGroup("numbers", []Function{
 		{"abs", "", "a number without its sign", stdlib.AbsoluteFunc},
 		{"ceil", "", "the next whole number above", stdlib.CeilFunc},
 		{"floor", "", "the next whole number below", stdlib.FloorFunc},
 		{"log", "", "the logarithm of a number to a base", logFunction()},
 		{"max", "", "the greatest number", stdlib.MaxFunc},
 		{"min", "", "the least number", stdlib.MinFunc},
-		{"parseint", "", "the whole number that a text writes in a base", finite(stdlib.ParseIntFunc)},
+		{"parseint", "", "the whole number that a text writes in a base", limitNumbers(stdlib.ParseIntFunc)},
 		{"pow", "", "a number raised to a power", powFunction()},
 		{"signum", "", "-1, 0 or 1 by the sign of a number", stdlib.SignumFunc},
 	})
@@ -36,7 +36,7 @@ func numberFunctions() []Function {
 
 func encodingFunctions() []Function {
 	encoding := base64.StdEncoding
-	return grouped("encoding", []Function{
+	return withGroup("encoding", []Function{
 		{"base64decode", "", "the text that a Base64 text holds", textFunction("str", func(s string) (string, error) {
 			data, err := encoding.DecodeString(s)
 			return string(data), err
@@ -45,7 +45,7 @@ func encodingFunctions() []Function {
 			return encoding.EncodeToString([]byte(s)), nil
 		})},
 		{"csvdecode", "", "the lines of a CSV text as objects, by the names in its first line", stdlib.CSVDecodeFunc},
-		{"jsondecode", "", "the value that a JSON text holds", notDeeper(finite(stdlib.JSONDecodeFunc), jsonDepth)},
+		{"jsondecode", "", "the value that a JSON text holds", limitDepth(limitNumbers(stdlib.JSONDecodeFunc), jsonDepth)},
 		{"jsonencode", "", "a value as JSON in one line", stdlib.JSONEncodeFunc},
 		{"textdecodebase64", "", "the text that a Base64 text holds in an encoding such as \"UTF-16LE\"", encodingFunction("source", decodeText)},
 		{"textencodebase64", "", "text in an encoding such as \"UTF-16LE\", in Base64", encodingFunction("str", encodeText)},
@@ -53,13 +53,13 @@ func encodingFunctions() []Function {
 		{"urlencode", "", "text as a part of a URL's query", textFunction("str", func(s string) (string, error) {
 			return url.QueryEscape(s), nil
 		})},
-		{"yamldecode", "", "the value that a YAML text holds", notDeeper(finite(yaml.YAMLDecodeFunc), yamlDepth)},
+		{"yamldecode", "", "the value that a YAML text holds", limitDepth(limitNumbers(yaml.YAMLDecodeFunc), yamlDepth)},
 		{"yamlencode", "", "a value as YAML", yaml.YAMLEncodeFunc},
 	})
 }
 
 func hashFunctions() []Function {
-	return grouped("hashes", []Function{
+	return withGroup("hashes", []Function{
 		{"base64sha256", "", "the SHA-256 of a text in Base64", digest(sha256.New, base64.StdEncoding.EncodeToString)},
 		{"base64sha512", "", "the SHA-512 of a text in Base64", digest(sha512.New, base64.StdEncoding.EncodeToString)},
 		{"md5", "", "the MD5 of a text in hexadecimal; for old formats, not for security", digest(md5.New, hex.EncodeToString)},
@@ -98,7 +98,7 @@ func uuidFunction() function.Function {
 }
 
 func dateFunctions() []Function {
-	return grouped("dates", []Function{
+	return withGroup("dates", []Function{
 		{"formatdate", "", "an RFC 3339 time in a format such as \"YYYY-MM-DD hh:mm\"", stdlib.FormatDateFunc},
 		{"timeadd", "", "an RFC 3339 time moved by a duration such as \"1h\"", stdlib.TimeAddFunc},
 		{"timecmp", "", "-1, 0 or 1 as the first time is before, at or after the second", timeCompare()},
@@ -145,7 +145,7 @@ func (f *Files) fileFunctions(dir string, chain []string) []Function {
 			return fn(s), nil
 		})
 	}
-	return grouped("files", []Function{
+	return withGroup("files", []Function{
 		{"basename", "", "the last element of a path", pure(path.Base)},
 		{"dirname", "", "a path without its last element", pure(path.Dir)},
 		{"exists", "", "whether the site has a file or directory of that path", exists},

@@ -8,9 +8,9 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// notDeeper is a function that decodes a text, for texts that do not nest deeper
+// limitDepth is a function that decodes a text, for texts that do not nest deeper
 // than sources may: the decoders recurse, and cannot be stopped.
-func notDeeper(f function.Function, depth func(text string) int) function.Function {
+func limitDepth(f function.Function, depth func(text string) int) function.Function {
 	check := func(args []cty.Value) error {
 		text, _ := args[0].Unmark()
 		if text.IsKnown() && !text.IsNull() && depth(text.AsString()) > DefaultMaxNesting {

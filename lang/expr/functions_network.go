@@ -11,7 +11,7 @@ import (
 )
 
 func networkFunctions() []Function {
-	return grouped("network", []Function{
+	return withGroup("network", []Function{
 		{"cidrcontains", "", "whether a network holds an address or another network", cidrContains()},
 		{"cidrhost", "", "the address of a number in a network; negative numbers count from its end", cidrHost()},
 		{"cidrnetmask", "", "the netmask of an IPv4 network", cidrNetmask()},

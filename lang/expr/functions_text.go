@@ -40,10 +40,10 @@ func stringFunctions() []Function {
 		{"trimsuffix", "", "text without a suffix", stdlib.TrimSuffixFunc},
 		{"upper", "", "text in upper case", stdlib.UpperFunc},
 	}
-	return grouped("strings", list)
+	return withGroup("strings", list)
 }
 
-func grouped(group string, list []Function) []Function {
+func withGroup(group string, list []Function) []Function {
 	for i := range list {
 		list[i].Group = group
 	}

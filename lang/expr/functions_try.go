@@ -79,7 +79,7 @@ func marksOf(v cty.Value) cty.ValueMarks {
 	}
 	_, all := v.UnmarkDeep()
 	for m := range all {
-		_, late := m.(deferred)
+		_, late := m.(deferredMark)
 		if late || m == Sensitive || m == Found || m == Withheld {
 			marks[m] = struct{}{}
 		}
@@ -119,7 +119,7 @@ func ingredients(x hclsyntax.Expression, ctx *hcl.EvalContext) (marks cty.ValueM
 		marks[Sensitive] = struct{}{}
 		add(v)
 	}
-	for _, v := range heldValues(x, ctx) {
+	for _, v := range literalValues(x, ctx) {
 		add(v)
 	}
 	return marks, all

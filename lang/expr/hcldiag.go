@@ -30,13 +30,13 @@ func Range(r hcl.Range) diag.Range {
 func FromHCL(ds hcl.Diagnostics) diag.List {
 	var l diag.List
 	for _, d := range ds {
-		d = masked(d)
+		d = maskValues(d)
 		var at diag.Range
 		if d.Subject != nil {
 			at = Range(*d.Subject)
 		}
 		if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && extra.FunctionCallError() != nil {
-			l = append(l, fromCall(d, extra, at)...)
+			l = append(l, callDiagnostics(d, extra, at)...)
 			continue
 		}
 		out := diag.Diagnostic{Severity: diag.Error, Summary: d.Summary, Detail: d.Detail, Range: at}
@@ -64,9 +64,9 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 	return l
 }
 
-// masked gives the diagnostic without what is sensitive in the values at hand:
+// maskValues gives the diagnostic without what is sensitive in the values at hand:
 // some texts of the HCL library quote keys and values.
-func masked(d *hcl.Diagnostic) *hcl.Diagnostic {
+func maskValues(d *hcl.Diagnostic) *hcl.Diagnostic {
 	found := map[string]bool{}
 	if d.Expression == nil || d.EvalContext == nil {
 		return d
@@ -90,9 +90,9 @@ func masked(d *hcl.Diagnostic) *hcl.Diagnostic {
 	return &out
 }
 
-// fromCall reports the error that a function returned.
-func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
-	err, name := withoutPanic(extra.FunctionCallError()), extra.CalledFunctionName()
+// callDiagnostics reports the error that a function returned.
+func callDiagnostics(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at diag.Range) diag.List {
+	err, name := describePanic(extra.FunctionCallError()), extra.CalledFunctionName()
 	var inner *TemplateError
 	isTemplate := errors.As(err, &inner)
 	hidden := hasSensitive(from, name == "template" && !isTemplate)
@@ -101,7 +101,7 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 	}
 	var source *SourceError
 	if errors.As(err, &source) {
-		return askedAt(source.List, at)
+		return addCallPlace(source.List, at)
 	}
 	if isTemplate {
 		l := append(diag.List(nil), inner.List...)
@@ -126,8 +126,8 @@ func fromCall(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra, at di
 	return diag.List{d}
 }
 
-// askedAt gives what is wrong in another file, with the place of the call.
-func askedAt(list diag.List, at diag.Range) diag.List {
+// addCallPlace gives what is wrong in another file, with the place of the call.
+func addCallPlace(list diag.List, at diag.Range) diag.List {
 	var out diag.List
 	for _, d := range list {
 		if d.Range.IsZero() {

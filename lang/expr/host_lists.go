@@ -18,15 +18,15 @@ func hostType() cty.Type {
 // each of which may ask many times: a pattern is looked for once. Several evaluations may
 // use it at once.
 type HostLists struct {
-	hosts  []site.Host
-	groups []string
-	open   bool
+	hosts      []site.Host
+	groups     []string
+	incomplete bool
 
-	mu       sync.Mutex
-	objects  []cty.Value // of the hosts; nil: nobody has asked yet
-	lists    map[string]hostList
-	kept     int // hosts in these lists
-	computed int // lists, for tests
+	mu           sync.Mutex
+	objects      []cty.Value // of the hosts; nil: nobody has asked yet
+	lists        map[string]hostList
+	cached       int // hosts in these lists
+	computations int // lists, for tests
 }
 
 type hostList struct {
@@ -34,14 +34,14 @@ type hostList struct {
 	err   error
 }
 
-// keptHosts bounds how many hosts the lists that are kept may hold in all: a pattern may be
+// maxCachedHosts bounds how many hosts the lists that are kept may hold in all: a pattern may be
 // another one for each host.
-const keptHosts = 1 << 20
+const maxCachedHosts = 1 << 20
 
 // NewHostLists takes the hosts of a site and the names of their groups. Open says that there
 // may be more of them; then a pattern that fits none is no error.
 func NewHostLists(hosts []site.Host, groups []string, open bool) *HostLists {
-	return &HostLists{hosts: hosts, groups: groups, open: open, lists: map[string]hostList{}}
+	return &HostLists{hosts: hosts, groups: groups, incomplete: open, lists: map[string]hostList{}}
 }
 
 // find gives the hosts that a pattern names, as a value.
@@ -52,8 +52,8 @@ func (l *HostLists) find(pattern string) (cty.Value, error) {
 		return known.value, known.err
 	}
 	list, n := l.compute(pattern)
-	l.computed++
-	if l.kept += n + 1; l.kept <= keptHosts {
+	l.computations++
+	if l.cached += n + 1; l.cached <= maxCachedHosts {
 		l.lists[pattern] = list
 	}
 	return list.value, list.err
@@ -68,7 +68,7 @@ func (l *HostLists) compute(pattern string) (list hostList, n int) {
 		}
 	}
 	found, err := site.SelectIndexes(l.hosts, l.groups, pattern)
-	if l.open {
+	if l.incomplete {
 		err = nil // whom it names may be among the others
 	}
 	if err != nil || len(found) == 0 {

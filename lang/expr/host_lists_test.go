@@ -39,8 +39,8 @@ func TestPatternsAreLookedForOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if lists.computed != 11 {
-		t.Errorf("11 patterns were looked for %d times", lists.computed)
+	if lists.computations != 11 {
+		t.Errorf("11 patterns were looked for %d times", lists.computations)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestKeptListsAreBounded(t *testing.T) {
 	for _, list := range lists.lists {
 		kept += list.value.LengthInt()
 	}
-	if kept > keptHosts || len(lists.lists) < 500 {
+	if kept > maxCachedHosts || len(lists.lists) < 500 {
 		t.Errorf("%d hosts are kept, in %d lists", kept, len(lists.lists))
 	}
 }

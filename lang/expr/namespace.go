@@ -332,7 +332,7 @@ func (n *Namespace) undefined(root, name string) error {
 	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
 	if near := diag.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))
-	} else if others := n.elsewhere(name); len(others) > 0 {
+	} else if others := n.otherAddresses(name); len(others) > 0 {
 		hint = "did you mean " + strings.Join(others, " or ") + "?"
 	}
 	return &diag.HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
@@ -340,10 +340,10 @@ func (n *Namespace) undefined(root, name string) error {
 
 // AddressesOf lists the addresses of all that is declared under a name, whatever it
 // is.
-func (n *Namespace) AddressesOf(name string) []string { return n.elsewhere(name) }
+func (n *Namespace) AddressesOf(name string) []string { return n.otherAddresses(name) }
 
-// elsewhere lists declarations of that name under other roots.
-func (n *Namespace) elsewhere(name string) []string {
+// otherAddresses lists declarations of that name under other roots.
+func (n *Namespace) otherAddresses(name string) []string {
 	var found []string
 	for _, root := range slices.Sorted(maps.Keys(n.roots)) {
 		if e := n.roots[root][name]; e != nil {

@@ -57,9 +57,9 @@ func (n *nesting) run(file string) *diag.Diagnostic {
 	at := min(n.at, len(n.src)-1)
 	switch {
 	case n.depth > n.limit:
-		return tooDeep(placeOf(file, n.src, at), n.limit)
+		return nestingError(placeOf(file, n.src, at), n.limit)
 	case n.top().chain > MaxChain:
-		return tooLong(placeOf(file, n.src, at-1))
+		return chainError(placeOf(file, n.src, at-1))
 	}
 	return nil
 }
@@ -266,14 +266,14 @@ func (n *nesting) directive(rest []byte) {
 	}
 }
 
-func tooDeep(at diag.Range, limit int) *diag.Diagnostic {
+func nestingError(at diag.Range, limit int) *diag.Diagnostic {
 	return &diag.Diagnostic{Severity: diag.Error,
 		Summary: fmt.Sprintf("the source nests deeper than %d levels", limit),
 		Detail:  "Brackets, operators and conditionals within one another are limited.",
 		Hint:    "give parts of the expression names, in locals", Range: at}
 }
 
-func tooLong(at diag.Range) *diag.Diagnostic {
+func chainError(at diag.Range) *diag.Diagnostic {
 	return &diag.Diagnostic{Severity: diag.Error,
 		Summary: fmt.Sprintf("the expression has more than %d operators", MaxChain),
 		Detail:  "Operators, calls, attributes and indexes of one expression are limited.",
@@ -307,7 +307,7 @@ func CheckJSONNesting(file string, src []byte, limit int) *diag.Diagnostic {
 			depth--
 		}
 		if depth > limit {
-			return tooDeep(placeOf(file, src, i), limit)
+			return nestingError(placeOf(file, src, i), limit)
 		}
 	}
 	return nil

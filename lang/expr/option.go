@@ -28,7 +28,7 @@ const (
 	OnRun
 	OnBlock
 	OnComponent
-	everywhere = OnPart | OnState | OnRun | OnBlock | OnComponent
+	anyPlace = OnPart | OnState | OnRun | OnBlock | OnComponent
 )
 
 // Option is an option of the language.
@@ -48,25 +48,25 @@ type Option struct {
 // parallel have no setter: they are about the declaration, not in its Options.
 func Options() []Option {
 	return []Option{
-		{Name: "require", On: everywhere, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Require }},
-		{Name: "notify", On: everywhere, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Notify }},
-		{Name: "notify_failure", On: everywhere, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.NotifyFailure }},
-		{Name: "listen", On: everywhere, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Listen }},
-		{Name: "listen_failure", On: everywhere, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.ListenFailure }},
-		{Name: "when", On: everywhere, set: setWhen},
-		{Name: "only_if", On: everywhere, Block: true},
-		{Name: "unless", On: everywhere, Block: true},
+		{Name: "require", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Require }},
+		{Name: "notify", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Notify }},
+		{Name: "notify_failure", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.NotifyFailure }},
+		{Name: "listen", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Listen }},
+		{Name: "listen_failure", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.ListenFailure }},
+		{Name: "when", On: anyPlace, set: setWhen},
+		{Name: "only_if", On: anyPlace, Block: true},
+		{Name: "unless", On: anyPlace, Block: true},
 		{Name: "for_each", On: OnPart | OnState | OnRun | OnComponent},
-		{Name: "ensure", On: everywhere, set: setEnsure},
-		{Name: "retry", On: everywhere, set: setRetry},
-		{Name: "become", On: everywhere, set: setBecome},
-		{Name: "timeout", On: everywhere, set: setTimeout},
-		{Name: "ignore_failure", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setBool(&o.IgnoreFailure, v) }},
-		{Name: "lock", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Locks, v) }},
+		{Name: "ensure", On: anyPlace, set: setEnsure},
+		{Name: "retry", On: anyPlace, set: setRetry},
+		{Name: "become", On: anyPlace, set: setBecome},
+		{Name: "timeout", On: anyPlace, set: setTimeout},
+		{Name: "ignore_failure", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setBool(&o.IgnoreFailure, v) }},
+		{Name: "lock", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Locks, v) }},
 		{Name: "sensitive", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Sensitive, v) }},
 		{Name: "retain", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Retain, v) }},
-		{Name: "tags", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Tags, v) }},
-		{Name: "description", On: everywhere, set: func(o *states.Options, v cty.Value) error { return setText(&o.Description, v) }},
+		{Name: "tags", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Tags, v) }},
+		{Name: "description", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setText(&o.Description, v) }},
 		{Name: "confirm", On: OnBlock | OnComponent, set: setConfirm},
 		{Name: "lazy", On: OnState},
 		{Name: "defer", On: OnState},

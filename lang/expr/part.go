@@ -63,8 +63,8 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 			continue
 		}
 		if schema := in.Module.Attribute(a.Name); IsDeferred(a.Value) || schema.Kind == states.KindCondition && a.Value.IsKnown() {
-			if err := p.late(&part, in, a); err != nil {
-				l.Add(in.wrong(a.Name, err, a.Range))
+			if err := p.deferAttribute(&part, in, a); err != nil {
+				l.Add(in.valueDiagnostic(a.Name, err, a.Range))
 			}
 			continue
 		}
@@ -74,7 +74,7 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 		}
 		value, sensitive, err := p.value(in, a)
 		if err != nil {
-			l.Add(in.wrong(a.Name, err, a.Range))
+			l.Add(in.valueDiagnostic(a.Name, err, a.Range))
 			continue
 		}
 		part.Values[a.Name] = value
@@ -83,10 +83,10 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 		}
 	}
 	slices.Sort(part.Sensitive)
-	private(&part, in, given)
+	restrictMode(&part, in, given)
 	l.Add(p.defaultKey(&part, in, given)...)
 	if whole = whole && !in.Doubtful; !in.Doubtful {
-		l.Add(missing(in, given)...)
+		l.Add(requireAttributes(in, given)...)
 	}
 	if whole = whole && !l.HasErrors(); whole {
 		part.Paths = in.Module.Paths(part.Values)
@@ -109,17 +109,17 @@ func (p *Parts) withhold(part *states.PartDeclaration, in PartInput, a Attribute
 	schema := in.Module.Attribute(a.Name)
 	switch {
 	case schema.Out:
-		return diag.List{in.wrong(a.Name, errObserved(), a.Range)}
+		return diag.List{in.valueDiagnostic(a.Name, errObserved(), a.Range)}
 	case schema.Key:
-		return diag.List{in.wrong(a.Name, errSensitiveKey(schema), a.Range)}
+		return diag.List{in.valueDiagnostic(a.Name, errSensitiveKey(schema), a.Range)}
 	}
 	return nil
 }
 
-// private gives a file whose content is sensitive a mode that lets nobody but
+// restrictMode gives a file whose content is sensitive a mode that lets nobody but
 // its owner read it, unless a mode is given: a module that has a content and a
 // mode means both for one file.
-func private(part *states.PartDeclaration, in PartInput, given map[string]bool) {
+func restrictMode(part *states.PartDeclaration, in PartInput, given map[string]bool) {
 	mode := in.Module.Attribute("mode")
 	if mode == nil || mode.Kind != states.KindMode || given["mode"] {
 		return
@@ -153,14 +153,14 @@ func (p *Parts) defaultKey(part *states.PartDeclaration, in PartInput, given map
 	given[keys[0]] = true
 	value, _, err := p.value(in, Attribute{Name: keys[0], Value: cty.StringVal(text)})
 	if err != nil {
-		return diag.List{in.wrong(keys[0], err, in.Range)}
+		return diag.List{in.valueDiagnostic(keys[0], err, in.Range)}
 	}
 	part.Values[keys[0]] = value
 	return nil
 }
 
-// missing reports all required attributes that are not given.
-func missing(in PartInput, given map[string]bool) (l diag.List) {
+// requireAttributes reports all required attributes that are not given.
+func requireAttributes(in PartInput, given map[string]bool) (l diag.List) {
 	for _, a := range in.Module.Attributes {
 		if a.Required && !given[a.Name] {
 			l.Add(diag.Diagnostic{
@@ -179,7 +179,7 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 	}
 	var list diag.List
 	for _, err := range Joined(err) {
-		if len(part.Results) > 0 && !isAboutKey(err, part, in.Module) {
+		if len(part.Results) > 0 && !isKeyMistake(err, part, in.Module) {
 			continue // it may be about what only the host knows
 		}
 		at, name, open := in.Range, "", false
@@ -194,7 +194,7 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		if !open && (slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0) {
 			err = errHidden()
 		}
-		list.Add(in.wrong(name, Hidden(err, in.sensitiveTexts()), at))
+		list.Add(in.valueDiagnostic(name, Hidden(err, in.sensitiveTexts()), at))
 	}
 	return list
 }
@@ -218,20 +218,20 @@ func Joined(err error) []error {
 	return []error{err}
 }
 
-// wrong reports a wrong value of an attribute, or of the part where name is
+// valueDiagnostic reports a wrong value of an attribute, or of the part where name is
 // empty.
-func (in *PartInput) wrong(name string, err error, at diag.Range) diag.Diagnostic {
+func (in *PartInput) valueDiagnostic(name string, err error, at diag.Range) diag.Diagnostic {
 	d := Diagnose(err, at)
 	if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
 		d.Summary, d.Hint = wrong.Message, wrong.Hint
 	}
 	d.Summary = fmt.Sprintf("%s: %s", cmp.Or(name, in.Module.Name), d.Summary)
-	d.Hint = cmp.Or(d.Hint, in.takes(in.Module.Attribute(name)))
+	d.Hint = cmp.Or(d.Hint, in.attributeHint(in.Module.Attribute(name)))
 	return d
 }
 
-// takes says what belongs into an attribute, in the words of its documentation.
-func (in *PartInput) takes(a *states.Attribute) string {
+// attributeHint says what belongs into an attribute, in the words of its documentation.
+func (in *PartInput) attributeHint(a *states.Attribute) string {
 	switch page := "tenet doc " + in.Module.Name; {
 	case a == nil:
 		return page + " describes its attributes"

@@ -78,11 +78,11 @@ func plainNumber(v cty.Value) (any, error) {
 		return json.Number(n.Text('f', 0)), nil
 	}
 	f, _ := n.Float64()
-	return json.Number(shortest(f)), nil
+	return json.Number(formatFloat(f)), nil
 }
 
-// shortest writes a double as JSON encoders do.
-func shortest(f float64) string {
+// formatFloat writes a double as JSON encoders do.
+func formatFloat(f float64) string {
 	data, err := json.Marshal(f)
 	if err != nil {
 		panic("eval: a finite number is no JSON: " + err.Error())

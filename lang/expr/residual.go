@@ -40,7 +40,7 @@ type scope struct {
 	vars  *states.Expr                // a template's variables, where their names are not known
 }
 
-func (r *residual) wrong(at hcl.Range, summary, hint string) *states.Expr {
+func (r *residual) addError(at hcl.Range, summary, hint string) *states.Expr {
 	r.diags = append(r.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Subject: &at, Extra: hintExtra{hint}})
 	return nil
 }
@@ -57,7 +57,7 @@ func (r *residual) node(x states.Expr, at hcl.Range) *states.Expr {
 	}
 	made, err := complete(x, at)
 	if err != nil {
-		return r.wrong(at, err.Error(), "compute less of it on the host, or in several parts")
+		return r.addError(at, err.Error(), "compute less of it on the host, or in several parts")
 	}
 	return made
 }
@@ -98,7 +98,7 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 	case *hclsyntax.ObjectConsKeyExpr:
 		return r.objectKey(x, s)
 	case *hclsyntax.LiteralValueExpr:
-		return r.known(x.Val, at)
+		return r.knownValue(x.Val, at)
 	case *hclsyntax.ScopeTraversalExpr:
 		return r.traversal(x, s)
 	case *hclsyntax.RelativeTraversalExpr:
@@ -136,15 +136,15 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 		args := r.expressions([]hclsyntax.Expression{x.Tuple}, s)
 		return r.node(states.Expr{Kind: states.ExprJoin, Args: args}, at)
 	}
-	return r.wrong(at, fmt.Sprintf("an expression of kind %T cannot be computed on the host", x), "write it in another way")
+	return r.addError(at, fmt.Sprintf("an expression of kind %T cannot be computed on the host", x), "write it in another way")
 }
 
-// known gives a value of ctx: as literals, and as their expressions where it is
+// knownValue gives a value of ctx: as literals, and as their expressions where it is
 // known only on the host.
-func (r *residual) known(v cty.Value, at hcl.Range) *states.Expr {
+func (r *residual) knownValue(v cty.Value, at hcl.Range) *states.Expr {
 	x, err := literalOf(v, at)
 	if err != nil {
-		return r.wrong(at, err.Error(), "only text, numbers, booleans and collections of them reach the host")
+		return r.addError(at, err.Error(), "only text, numbers, booleans and collections of them reach the host")
 	}
 	return x
 }
@@ -167,7 +167,7 @@ func (r *residual) template(x *hclsyntax.TemplateExpr, s scope) *states.Expr {
 		}
 	}
 	if len(parts) == 0 { // all were empty
-		return r.known(cty.StringVal(""), x.SrcRange)
+		return r.knownValue(cty.StringVal(""), x.SrcRange)
 	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: parts}, x.SrcRange)
 }
@@ -240,7 +240,7 @@ func isText(x *states.Expr) bool {
 
 func (r *residual) objectKey(x *hclsyntax.ObjectConsKeyExpr, s scope) *states.Expr {
 	if name := hcl.ExprAsKeyword(x.Wrapped); name != "" && !x.ForceNonLiteral {
-		return r.known(cty.StringVal(name), x.Range())
+		return r.knownValue(cty.StringVal(name), x.Range())
 	}
 	return r.expression(x.Wrapped, s)
 }
@@ -268,7 +268,7 @@ func (r *residual) traversal(x *hclsyntax.ScopeTraversalExpr, s scope) *states.E
 	if !v.IsKnown() && treeOf(v) == nil {
 		return nil // it could not be had
 	}
-	return r.steps(r.known(v, x.SrcRange), rest, x.SrcRange)
+	return r.steps(r.knownValue(v, x.SrcRange), rest, x.SrcRange)
 }
 
 func lookup(ctx *hcl.EvalContext, name string) (cty.Value, bool) {
@@ -292,11 +292,11 @@ func (r *residual) steps(x *states.Expr, rest hcl.Traversal, at hcl.Range) *stat
 		case hcl.TraverseIndex:
 			made, err := indexNode(x, step.Key, Range(at))
 			if err != nil {
-				return r.wrong(at, err.Error(), "compute less of it on the host, or in several parts")
+				return r.addError(at, err.Error(), "compute less of it on the host, or in several parts")
 			}
 			x = made
 		default:
-			return r.wrong(at, "a step of this reference cannot be taken on the host", "write it in another way")
+			return r.addError(at, "a step of this reference cannot be taken on the host", "write it in another way")
 		}
 	}
 	return x
@@ -305,7 +305,7 @@ func (r *residual) steps(x *states.Expr, rest hcl.Traversal, at hcl.Range) *stat
 func (r *residual) get(x *states.Expr, name string, at hcl.Range) *states.Expr {
 	made, err := getNode(x, name, Range(at))
 	if err != nil {
-		return r.wrong(at, err.Error(), "compute less of it on the host, or in several parts")
+		return r.addError(at, err.Error(), "compute less of it on the host, or in several parts")
 	}
 	return made
 }
@@ -326,5 +326,5 @@ func (r *residual) item(x *hclsyntax.AnonSymbolExpr, s scope) *states.Expr {
 			return r.node(states.Expr{Kind: states.ExprItem, Item: number}, x.SrcRange)
 		}
 	}
-	return r.wrong(x.SrcRange, "a splat stands where none can be", "write a for expression")
+	return r.addError(x.SrcRange, "a splat stands where none can be", "write a for expression")
 }

@@ -20,7 +20,7 @@ func (r *residual) call(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 	switch {
 	case x.Name == "try" || x.Name == "can":
 		return r.attempt(x, s)
-	case onHost(x.Name):
+	case isHostFunction(x.Name):
 		return r.node(states.Expr{Kind: states.ExprCall, Name: x.Name, Flag: x.ExpandFinal, Args: r.expressions(x.Args, s)}, at)
 	case x.Name == "template" && len(x.Args) == 2 && !x.ExpandFinal:
 		return r.templateFile(x, s)
@@ -32,29 +32,29 @@ func (r *residual) call(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 		return nil
 	case v.IsKnown() || treeOf(v) != nil && x.Name == RefFunction:
 		if !v.IsKnown() && x.Name == RefFunction || v.IsWhollyKnown() {
-			return r.known(strip(v), at)
+			return r.knownValue(settleKnown(v), at)
 		}
 	case !hasDeferred(v):
 		return nil // it could not be had
 	}
 	if strings.Contains(x.Name, "::") {
-		return r.wrong(at, fmt.Sprintf("%s() cannot be called with a result", x.Name),
+		return r.addError(at, fmt.Sprintf("%s() cannot be called with a result", x.Name),
 			"a function written in Starlark is not on the host; use the language's own functions, or let a command compute it")
 	}
-	return r.wrong(at, fmt.Sprintf("%s() cannot depend on a result", x.Name),
+	return r.addError(at, fmt.Sprintf("%s() cannot depend on a result", x.Name),
 		"it looks at the site, which is read before the host knows any result; give it a value that is known, such as var.NAME")
 }
 
-// onHost reports whether a host has the function.
-func onHost(name string) bool {
+// isHostFunction reports whether a host has the function.
+func isHostFunction(name string) bool {
 	_, ok := hostFunctions()[name]
 	return ok
 }
 
-// strip takes traces of results off a value that is known in spite of them.
-func strip(v cty.Value) cty.Value {
+// settleKnown takes the traces of results off a value that is known in spite of them.
+func settleKnown(v cty.Value) cty.Value {
 	if v.IsWhollyKnown() {
-		v, _ = settle(v, nil)
+		v, _ = settleParts(v, nil)
 	}
 	return v
 }
@@ -80,7 +80,7 @@ func (r *residual) attempt(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr 
 	case len(args) > 0:
 		return r.node(states.Expr{Kind: states.ExprCall, Name: x.Name, Args: args}, x.Range())
 	case x.Name == "can" && len(x.Args) == 1:
-		return r.known(cty.False, x.Range())
+		return r.knownValue(cty.False, x.Range())
 	}
 	r.diags = append(r.diags, failed...)
 	return nil
@@ -104,17 +104,17 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 			return nil
 		}
 		if v.IsWhollyKnown() { // else a result in it turned out not to matter
-			return r.known(strip(v), at)
+			return r.knownValue(settleKnown(v), at)
 		}
 	}
 	name, ok := path.Value.(string)
 	if path.Kind != states.ExprLiteral || !ok || path.Sensitive {
-		return r.wrong(x.Args[0].Range(), "the path of a template cannot depend on a result",
+		return r.addError(x.Args[0].Range(), "the path of a template cannot depend on a result",
 			"the files of the site are read before the host knows any result")
 	}
 	parsed, err := parsedTemplate(s.ctx, name)
 	if err != nil {
-		return r.failed(x, s, err)
+		return r.addCallError(x, s, err)
 	}
 	inner := scope{ctx: &hcl.EvalContext{Functions: parsed.functions}, loops: s.loops}
 	v, diags := x.Args[1].Value(s.ctx)
@@ -122,7 +122,7 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 		r.diags = append(r.diags, diags...)
 		return nil
 	}
-	if v, more := settle(v, vars); v.IsKnown() && (v.Type().IsObjectType() || v.Type().IsMapType()) && !v.IsNull() {
+	if v, more := settleParts(v, vars); v.IsKnown() && (v.Type().IsObjectType() || v.Type().IsMapType()) && !v.IsNull() {
 		r.diags = append(r.diags, more...)
 		unmarked, marks := v.Unmark()
 		inner.ctx.Variables = map[string]cty.Value{}
@@ -136,15 +136,15 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 	body := within.expression(parsed.expr, inner)
 	switch {
 	case within.diags.HasErrors():
-		return r.failed(x, s, &TemplateError{List: templateHints(FromHCL(within.diags))})
+		return r.addCallError(x, s, &TemplateError{List: templateHints(FromHCL(within.diags))})
 	case body != nil && body.Kind == states.ExprTemplate:
 		return body
 	}
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{body}}, at)
 }
 
-// failed reports what template() says.
-func (r *residual) failed(x *hclsyntax.FunctionCallExpr, s scope, err error) *states.Expr {
+// addCallError reports what template() says.
+func (r *residual) addCallError(x *hclsyntax.FunctionCallExpr, s scope, err error) *states.Expr {
 	at := x.Range()
 	r.diags = append(r.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Subject: &at, Expression: x, EvalContext: s.ctx, Extra: callError{x.Name, err}})
 	return nil

@@ -28,7 +28,7 @@ func (r *residual) loop(x *hclsyntax.ForExpr, s scope) *states.Expr {
 		}
 		return Deferred(name, cty.DynamicPseudoType)
 	}
-	inner := named(x, s, local("k"), local("v"))
+	inner := loopScope(x, s, local("k"), local("v"))
 	inner.loops++
 	args := []*states.Expr{collection}
 	for _, part := range []hclsyntax.Expression{x.KeyExpr, x.ValExpr, x.CondExpr} {
@@ -45,8 +45,8 @@ func (r *residual) loop(x *hclsyntax.ForExpr, s scope) *states.Expr {
 	return r.node(states.Expr{Kind: states.ExprFor, Name: number, Flag: x.Group, Args: args}, x.SrcRange)
 }
 
-// named is the scope within a for expression.
-func named(x *hclsyntax.ForExpr, s scope, key, value cty.Value) scope {
+// loopScope is the scope within a for expression.
+func loopScope(x *hclsyntax.ForExpr, s scope, key, value cty.Value) scope {
 	s.ctx = s.ctx.NewChild()
 	s.ctx.Variables = map[string]cty.Value{x.ValVar: value}
 	if x.KeyVar != "" {
@@ -62,7 +62,7 @@ func (r *residual) turns(x *hclsyntax.ForExpr, collection *states.Expr, s scope)
 	if diags.HasErrors() || x.Group {
 		return nil, false
 	}
-	v, _ = settle(v, collection)
+	v, _ = settleParts(v, collection)
 	v, marks := v.Unmark()
 	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || len(marks) > 0 || v.LengthInt() == 0 {
 		return nil, false
@@ -71,7 +71,7 @@ func (r *residual) turns(x *hclsyntax.ForExpr, collection *states.Expr, s scope)
 	weight, keys := 0, map[string]bool{}
 	for key, e := range v.Elements() {
 		turn := &residual{}
-		inner := named(x, s, key, e)
+		inner := loopScope(x, s, key, e)
 		if x.CondExpr != nil {
 			cond := turn.expression(x.CondExpr, inner)
 			if cond == nil || cond.Kind != states.ExprLiteral || cond.Sensitive {

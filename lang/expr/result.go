@@ -47,15 +47,15 @@ func (n Named) Value(at diag.Range) (cty.Value, error) {
 	}
 	v := Deferred(x, t)
 	for _, step := range n.Rest {
-		if v, err = inStep(v, step, at); err != nil {
+		if v, err = stepInto(v, step, at); err != nil {
 			return cty.DynamicVal, err
 		}
 	}
 	return v, nil
 }
 
-// inStep goes on within a value that only the host will know.
-func inStep(v cty.Value, step Step, at diag.Range) (cty.Value, error) {
+// stepInto goes on within a value that only the host will know.
+func stepInto(v cty.Value, step Step, at diag.Range) (cty.Value, error) {
 	traversal := hcl.Traversal{hcl.TraverseAttr{Name: step.Key}}
 	if step.Index {
 		traversal = hcl.Traversal{hcl.TraverseIndex{Key: cty.StringVal(step.Key)}}
@@ -71,7 +71,7 @@ func inStep(v cty.Value, step Step, at diag.Range) (cty.Value, error) {
 	if err != nil {
 		return cty.DynamicVal, err
 	}
-	settled, more := settle(inner, x)
+	settled, more := settleParts(inner, x)
 	if more.HasErrors() {
 		return cty.DynamicVal, more
 	}

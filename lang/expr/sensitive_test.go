@@ -190,10 +190,10 @@ func TestSecretTexts(t *testing.T) {
 	}
 }
 
-type missing struct{}
+type requireAttributes struct{}
 
-func (missing) Error() string   { return "there is no secret" }
-func (missing) Names() []string { return []string{"database", "mail"} }
+func (requireAttributes) Error() string   { return "there is no secret" }
+func (requireAttributes) Names() []string { return []string{"database", "mail"} }
 
 func TestSecretErrors(t *testing.T) {
 	at := diag.Range{File: "secrets.age", Start: diag.Pos{Line: 4, Column: 1}}
@@ -202,7 +202,7 @@ func TestSecretErrors(t *testing.T) {
 		want   string
 	}{
 		"none":    {expr.Target{}, "secrets are not known here"},
-		"missing": {expr.Target{Secrets: func(string) (string, error) { return "", missing{} }}, `did you mean "database"?`},
+		"missing": {expr.Target{Secrets: func(string) (string, error) { return "", requireAttributes{} }}, `did you mean "database"?`},
 		"placed": {expr.Target{Secrets: func(string) (string, error) {
 			return "", diag.List{{Severity: diag.Error, Summary: "damaged", Range: at}}
 		}}, "secrets.age:4:1: damaged"},

@@ -61,11 +61,11 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 				v.Name, v.Name),
 			Range: v.Range}
 	}
-	given = v.notNull(given)
+	given = v.dropNulls(given)
 	winner := given[len(given)-1]
 	value := winner.Value
 	if v.Merge {
-		value = mergeGiven(given)
+		value = mergeAssignments(given)
 	}
 	converted, err := v.convert(value)
 	if err != nil {
@@ -86,9 +86,9 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 	return converted, nil
 }
 
-// notNull drops the null values of a variable that has none: a level that says
+// dropNulls drops the null values of a variable that has none: a level that says
 // null says nothing. Where all do, the last stays, and is refused.
-func (v *Variable) notNull(given []Given) []Given {
+func (v *Variable) dropNulls(given []Given) []Given {
 	isNull := func(g Given) bool { return g.Value.IsKnown() && g.Value.IsNull() }
 	if !v.NoNull || !slices.ContainsFunc(given, isNull) || !slices.ContainsFunc(given, func(g Given) bool { return !isNull(g) }) {
 		return given
@@ -109,9 +109,9 @@ func (v *Variable) convert(value cty.Value) (cty.Value, error) {
 	return Convert(value, v.Type)
 }
 
-// mergeGiven joins maps and objects key by key; a level that is none, or null,
+// mergeAssignments joins maps and objects key by key; a level that is none, or null,
 // replaces those before.
-func mergeGiven(given []Given) cty.Value {
+func mergeAssignments(given []Given) cty.Value {
 	var merged map[string]cty.Value
 	marks := cty.ValueMarks{}
 	for _, g := range given {
@@ -143,7 +143,7 @@ func mergeGiven(given []Given) cty.Value {
 // Describe tells where a variable's value came from.
 func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, error) {
 	out := VariableValue{Name: v.Name, Type: TypeName(v.Type), Description: v.Description, Sensitive: v.Sensitive}
-	given = v.notNull(given)
+	given = v.dropNulls(given)
 	plain, sensitive := Split(value)
 	out.Sensitive = out.Sensitive || sensitive || IsWithheld(value)
 	var err error

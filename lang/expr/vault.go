@@ -18,17 +18,17 @@ import (
 type Vault struct {
 	open     func(name string) (string, error)
 	withheld bool
-	known    map[string]cty.Value // by name
+	values   map[string]cty.Value // by name
 	asked    map[string]bool
 	texts    map[string]bool // what is sensitive, and what was computed of it
-	own      map[string]bool // those that are the values themselves
+	ownTexts map[string]bool // those that are the values themselves
 	names    map[string]bool // keys of sensitive maps and objects
 }
 
 // NewVault makes the vault for a target.
 func NewVault(t Target) *Vault {
-	return &Vault{open: t.Secrets, withheld: t.SecretsHidden, known: map[string]cty.Value{}, asked: map[string]bool{},
-		texts: map[string]bool{}, own: map[string]bool{}, names: map[string]bool{}}
+	return &Vault{open: t.Secrets, withheld: t.SecretsHidden, values: map[string]cty.Value{}, asked: map[string]bool{},
+		texts: map[string]bool{}, ownTexts: map[string]bool{}, names: map[string]bool{}}
 }
 
 // Texts lists the texts and numbers that are not to be shown, sorted: the secrets, what
@@ -38,7 +38,7 @@ func NewVault(t Target) *Vault {
 func (s *Vault) Texts() []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for text := range s.texts {
-			if (!s.names[text] || s.own[text]) && !yield(text) {
+			if (!s.names[text] || s.ownTexts[text]) && !yield(text) {
 				return
 			}
 		}
@@ -60,7 +60,7 @@ func (s *Vault) take(v cty.Value, own bool) {
 	addSensitive(s.texts, v)
 	addNames(s.names, v)
 	if own {
-		addSensitive(s.own, v)
+		addSensitive(s.ownTexts, v)
 	}
 }
 
@@ -82,7 +82,7 @@ func (f *Files) secretFunction() function.Function {
 }
 
 func (s *Vault) get(name string) (cty.Value, error) {
-	if v, ok := s.known[name]; ok {
+	if v, ok := s.values[name]; ok {
 		return v, nil
 	}
 	s.asked[name] = true
@@ -103,7 +103,7 @@ func (s *Vault) get(name string) (cty.Value, error) {
 		}
 		v = cty.StringVal(text).Mark(Sensitive)
 	}
-	s.known[name] = v
+	s.values[name] = v
 	return v, nil
 }
 
@@ -118,7 +118,7 @@ func (s *Vault) Check(name string, at diag.Range) diag.List {
 		return nil
 	}
 	if source, ok := errors.AsType[*SourceError](err); ok {
-		return askedAt(source.List, at)
+		return addCallPlace(source.List, at)
 	}
 	d := Diagnose(err, at)
 	d.Summary = "secret(): " + d.Summary
@@ -156,16 +156,16 @@ type SourceError struct{ List diag.List }
 // Error gives the first mistake.
 func (e *SourceError) Error() string { return e.List[0].Error() }
 
-// watch makes a function remember what it gives out that is sensitive; own says that the
+// recordResults makes a function remember what it gives out that is sensitive; own says that the
 // function is what makes it so.
-func (s *Vault) watch(fn function.Function, own bool) function.Function {
+func (s *Vault) recordResults(fn function.Function, own bool) function.Function {
 	params := slices.Clone(fn.Params())
 	for i := range params {
-		params[i] = open(params[i])
+		params[i] = relaxParameter(params[i])
 	}
 	variadic := fn.VarParam()
 	if variadic != nil {
-		p := open(*variadic)
+		p := relaxParameter(*variadic)
 		variadic = &p
 	}
 	return function.New(&function.Spec{
@@ -188,8 +188,8 @@ func (s *Vault) watch(fn function.Function, own bool) function.Function {
 	})
 }
 
-// open makes a parameter take anything of its type.
-func open(p function.Parameter) function.Parameter {
+// relaxParameter makes a parameter take anything of its type.
+func relaxParameter(p function.Parameter) function.Parameter {
 	p.AllowNull, p.AllowUnknown, p.AllowMarked, p.AllowDynamicType = true, true, true, true
 	return p
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// late takes in an attribute whose value the host computes.
-func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) error {
+// deferAttribute takes in an attribute whose value the host computes.
+func (p *Parts) deferAttribute(part *states.PartDeclaration, in PartInput, a Attribute) error {
 	schema := in.Module.Attribute(a.Name)
 	switch _, sensitive := Split(a.Value); {
 	case schema.Out:
@@ -46,8 +46,8 @@ func (p *Parts) late(part *states.PartDeclaration, in PartInput, a Attribute) er
 	return nil
 }
 
-// isAboutKey reports whether a mistake is in a key that is known.
-func isAboutKey(err error, part *states.PartDeclaration, m *states.Module) bool {
+// isKeyMistake reports whether a mistake is in a key that is known.
+func isKeyMistake(err error, part *states.PartDeclaration, m *states.Module) bool {
 	wrong, ok := errors.AsType[*states.AttributeError](err)
 	if !ok {
 		return false
