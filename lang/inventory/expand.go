@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	bracketed = sync.OnceValue(func() *regexp.Regexp {
+	bracketPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\[(.+)\]:([0-9]+)$`)
 	})
-	withPort = sync.OnceValue(func() *regexp.Regexp {
+	portPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^((?:[^:\[\]]|\[[^\]]*\])*):([0-9]+)$`)
 	})
 )
@@ -21,7 +21,7 @@ var (
 // expand gives the names that a pattern such as web[01:20].example.test:22 stands for,
 // and the port behind it; 0: there is none.
 func expand(pattern string) (names []string, port int, err error) {
-	for _, form := range []*regexp.Regexp{bracketed(), withPort()} {
+	for _, form := range []*regexp.Regexp{bracketPattern(), portPattern()} {
 		if m := form.FindStringSubmatch(pattern); m != nil {
 			pattern = m[1]
 			if port, err = strconv.Atoi(m[2]); err != nil || port < 1 || port > 65535 {

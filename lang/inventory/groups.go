@@ -7,9 +7,9 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
-// static reads an inventory of Ansible in YAML, or in JSON of the same form: groups with
+// readStatic reads an inventory of Ansible in YAML, or in JSON of the same form: groups with
 // hosts, children and vars.
-func (t *tree) static(n *node) {
+func (t *tree) readStatic(n *node) {
 	if n.get("plugin") != nil {
 		t.errorAt(n.values["plugin"].src, `let Ansible ask it: command = ["ansible-inventory", "-i", "FILE", "--list"]`,
 			"this is the configuration of a plugin of Ansible, and no inventory")
@@ -115,8 +115,8 @@ func (t *tree) groupVars(g *group, n *node) {
 	}
 }
 
-// dynamic reads what an inventory program of Ansible prints with --list.
-func (t *tree) dynamic(n *node) {
+// readDynamic reads what an inventory program of Ansible prints with --list.
+func (t *tree) readDynamic(n *node) {
 	for _, k := range n.keys {
 		v := n.values[k.name]
 		if k.name == "_meta" {

@@ -22,10 +22,10 @@ var (
 type ini struct {
 	*tree
 	*source
-	kind     string // of the section: "hosts", "children" or "vars"
-	in       *group // nil: its name was none
-	declared map[string]bool
-	used     map[string]mention // that must be declared
+	kind           string // of the section: "hosts", "children" or "vars"
+	current        *group // nil: its name was none
+	declaredGroups map[string]bool
+	mentions       map[string]mention // that must be declared
 }
 
 // mention is where a group is named first that is not declared by that.
@@ -35,8 +35,8 @@ type mention struct {
 }
 
 func (t *tree) ini(s *source) {
-	p := &ini{tree: t, source: s, kind: "hosts", in: t.groups[Ungrouped],
-		declared: map[string]bool{All: true, Ungrouped: true}, used: map[string]mention{}}
+	p := &ini{tree: t, source: s, kind: "hosts", current: t.groups[Ungrouped],
+		declaredGroups: map[string]bool{All: true, Ungrouped: true}, mentions: map[string]mention{}}
 	for number := range s.lines {
 		from, to := s.bounds(number + 1)
 		text := strings.TrimSpace(string(s.data[from:to]))
@@ -45,8 +45,8 @@ func (t *tree) ini(s *source) {
 		}
 	}
 	var missing []mention
-	for name, m := range p.used {
-		if !p.declared[name] {
+	for name, m := range p.mentions {
+		if !p.declaredGroups[name] {
 			missing = append(missing, m)
 		}
 	}
@@ -64,10 +64,10 @@ func (p *ini) entry(text string, src diag.Range) {
 	}
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && !isRange(text) {
 		p.errorAt(src, "write [NAME], [NAME:children] or [NAME:vars]", "%s is no section", text)
-		p.in = nil
+		p.current = nil
 		return
 	}
-	if p.in == nil || p.full {
+	if p.current == nil || p.full {
 		return
 	}
 	switch p.kind {
@@ -80,7 +80,7 @@ func (p *ini) entry(text string, src diag.Range) {
 			return
 		}
 		if g := p.group(m[1], src); g != nil {
-			p.in.addChild(m[1])
+			p.current.addChild(m[1])
 			p.mention(m[1], src, "the group "+m[1]+" is not declared")
 		}
 	case "vars":
@@ -89,31 +89,31 @@ func (p *ini) entry(text string, src diag.Range) {
 			p.errorAt(src, "write NAME=VALUE", "a variable is missing its value")
 			return
 		}
-		p.setGroup(p.in, strings.TrimSpace(name), value{literal(strings.TrimSpace(text)), src})
+		p.setGroup(p.current, strings.TrimSpace(name), value{literal(strings.TrimSpace(text)), src})
 	}
 }
 
 func (p *ini) mention(name string, src diag.Range, text string) {
-	if _, known := p.used[name]; !known {
-		p.used[name] = mention{src, text}
+	if _, known := p.mentions[name]; !known {
+		p.mentions[name] = mention{src, text}
 	}
 }
 
 func (p *ini) section(name, kind string, src diag.Range) {
-	p.kind, p.in = kind, nil
+	p.kind, p.current = kind, nil
 	switch kind {
 	case "":
 		p.kind = "hosts"
-		p.declared[name] = true
+		p.declaredGroups[name] = true
 	case "children":
-		p.declared[name] = true
+		p.declaredGroups[name] = true
 	case "vars":
 		p.mention(name, src, "the group "+name+" is not declared, and has variables")
 	default:
 		p.errorAt(src, "write [NAME], [NAME:children] or [NAME:vars]", "%q is no kind of section", kind)
 		return
 	}
-	p.in = p.group(name, src)
+	p.current = p.group(name, src)
 }
 
 // hostLine reads a host, or several by a range, with its variables.
@@ -144,5 +144,5 @@ func (p *ini) hostLine(text string, src diag.Range) {
 		}
 		vars[name] = value{literal(text), src}
 	}
-	p.setHosts(names, port, p.in, vars, src)
+	p.setHosts(names, port, p.current, vars, src)
 }

@@ -65,8 +65,8 @@ const (
 	isTemplate = unusable("is a template of Ansible, which nothing here evaluates")
 )
 
-// usable says why a value cannot be used, "" if it can.
-func usable(plain any) unusable {
+// unusableReason says why a value cannot be used, "" if it can.
+func unusableReason(plain any) unusable {
 	switch p := plain.(type) {
 	case unusable:
 		return p
@@ -76,13 +76,13 @@ func usable(plain any) unusable {
 		}
 	case []any:
 		for _, e := range p {
-			if why := usable(e); why != "" {
+			if why := unusableReason(e); why != "" {
 				return why
 			}
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(p)) {
-			if why := usable(p[name]); why != "" {
+			if why := unusableReason(p[name]); why != "" {
 				return why
 			}
 		}

@@ -88,7 +88,7 @@ func (p *python) value() (any, bool) {
 		p.at++
 		return p.dict()
 	case c == '\'' || c == '"':
-		return p.quoted()
+		return p.texts()
 	case c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9':
 		return p.number()
 	}
@@ -236,11 +236,11 @@ func floatOf(text string) (any, bool) {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), true
 }
 
-// quoted reads one text, or several beside each other, which are one.
-func (p *python) quoted() (any, bool) {
+// texts reads one text, or several beside each other, which are one.
+func (p *python) texts() (any, bool) {
 	var out strings.Builder
 	for {
-		text, ok := p.oneQuoted()
+		text, ok := p.quotedText()
 		if !ok {
 			return nil, false
 		}
@@ -252,7 +252,7 @@ func (p *python) quoted() (any, bool) {
 	}
 }
 
-func (p *python) oneQuoted() (string, bool) {
+func (p *python) quotedText() (string, bool) {
 	quote := p.text[p.at : p.at+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(p.text[p.at:], triple) {
 		quote = triple

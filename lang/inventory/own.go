@@ -9,9 +9,9 @@ import (
 	"github.com/tenetcm/tenet/lang/site"
 )
 
-// isOwn tells our own form from Ansible's: it has hosts and groups at its top, and
+// isOwnForm tells our own form from Ansible's: it has hosts and groups at its top, and
 // nothing else.
-func isOwn(n *node) bool {
+func isOwnForm(n *node) bool {
 	for _, k := range n.keys {
 		if k.name != "hosts" && k.name != "groups" {
 			return false
@@ -27,8 +27,8 @@ func settingNames() []string {
 	return []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "runner_cache", "ssh_options", "user"}
 }
 
-// ownForm reads hosts and groups of our own form.
-func (t *tree) ownForm(n *node) {
+// readOwnForm reads hosts and groups of our own form.
+func (t *tree) readOwnForm(n *node) {
 	t.own = true
 	if hosts := t.objectIn(n, "hosts"); hosts != nil {
 		for _, k := range hosts.keys {

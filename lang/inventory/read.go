@@ -29,10 +29,10 @@ func Parse(name string, data []byte) (*Inventory, diag.List) {
 		}
 	case n.kind != objectKind:
 		t.errorAt(n.src, `print an object with hosts and groups, such as {"hosts": {"web1": {}}}`, "the inventory is an object, and not %s", n.kind)
-	case isOwn(n):
-		t.ownForm(n)
+	case isOwnForm(n):
+		t.readOwnForm(n)
 	default:
-		t.dynamic(n)
+		t.readDynamic(n)
 	}
 	return t.finish()
 }
@@ -53,7 +53,7 @@ func Read(files fs.FS, name string) (*Inventory, diag.List) {
 	} else {
 		r.file(name)
 	}
-	r.varsBeside(beside)
+	r.readVars(beside)
 	return r.finish()
 }
 
@@ -102,8 +102,8 @@ func (r *reader) bytes(name string) ([]byte, bool) {
 	return bytes.TrimPrefix(data, []byte("\ufeff")), true
 }
 
-// ignored are the ends of names that an inventory's directory may hold besides.
-func ignored() []string {
+// ignoredSuffixes are the ends of names that an inventory's directory may hold besides.
+func ignoredSuffixes() []string {
 	return []string{".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".cfg", ".retry"}
 }
 
@@ -118,7 +118,7 @@ func (r *reader) directory(name string, depth int) {
 		full := path.Join(name, e.Name())
 		info, err := fs.Stat(r.files, full) // a link's target
 		switch {
-		case strings.HasPrefix(e.Name(), ".") || slices.ContainsFunc(ignored(), func(end string) bool { return strings.HasSuffix(e.Name(), end) }):
+		case strings.HasPrefix(e.Name(), ".") || slices.ContainsFunc(ignoredSuffixes(), func(end string) bool { return strings.HasSuffix(e.Name(), end) }):
 		case err == nil && info.IsDir() && (e.Name() == "group_vars" || e.Name() == "host_vars"):
 		case err == nil && info.IsDir():
 			r.directory(full, depth+1)
@@ -150,7 +150,7 @@ func (r *reader) file(name string) {
 		if n != nil && n.kind != objectKind {
 			r.errorAt(n.src, "write groups with their hosts: all: {hosts: {web1: {}}}", "the inventory is an object, and not %s", n.kind)
 		} else if n != nil {
-			r.static(n)
+			r.readStatic(n)
 		}
 	case "toml":
 		r.errorAt(s.line(1), "write it as INI or YAML", "inventories in TOML are not read")
@@ -165,9 +165,9 @@ func (t *tree) jsonForm(n *node) {
 	case n.kind != objectKind:
 		t.errorAt(n.src, `write groups with their hosts: {"all": {"hosts": {"web1": {}}}}`, "the inventory is an object, and not %s", n.kind)
 	case isDynamic(n):
-		t.dynamic(n)
+		t.readDynamic(n)
 	default:
-		t.static(n)
+		t.readStatic(n)
 	}
 }
 

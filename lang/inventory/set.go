@@ -50,8 +50,8 @@ func (t *tree) set(to map[string]value, name string, v value) {
 		t.errorAt(v.src, "write NAME=VALUE", "a variable has no name")
 		return
 	}
-	if why := usable(v.plain); why != "" && !t.own {
-		t.leave(name, v.src, why)
+	if why := unusableReason(v.plain); why != "" && !t.own {
+		t.omit(name, v.src, why)
 	}
 	to[name] = v
 }

@@ -21,7 +21,7 @@ type settings struct {
 // first gives the first of the variables that is there and can be used.
 func (s *settings) first(names ...string) (v value, name string, ok bool) {
 	for _, name := range names {
-		if v, ok = s.vars[name]; ok && v.plain != nil && usable(v.plain) == "" {
+		if v, ok = s.vars[name]; ok && v.plain != nil && unusableReason(v.plain) == "" {
 			return v, name, true
 		}
 	}
@@ -66,9 +66,9 @@ func (t *tree) ansibleSettings(h *Host, vars map[string]value) bool {
 	if port, v, ok := s.text("ansible_port", "ansible_ssh_port"); ok {
 		h.Port = t.port(port, v)
 	}
-	s.becoming()
+	s.readBecome()
 	s.sshOptions()
-	s.ignored()
+	s.warnIgnored()
 	return true
 }
 
@@ -86,8 +86,8 @@ func (s *settings) check(err error, v value) {
 	}
 }
 
-// becoming reads ansible_become and its like.
-func (s *settings) becoming() {
+// readBecome reads ansible_become and its like.
+func (s *settings) readBecome() {
 	v, _, ok := s.first("ansible_become")
 	if !ok || !isTrue(v.plain) {
 		return
@@ -197,8 +197,8 @@ func plainOption(text string) string {
 	return text[:i] + "=" + strings.TrimLeft(text[i:], " \t=")
 }
 
-// ignored warns of variables that matter, and of which no use can be made.
-func (s *settings) ignored() {
+// warnIgnored warns of variables that matter, and of which no use can be made.
+func (s *settings) warnIgnored() {
 	for _, x := range []struct{ name, why, hint string }{
 		{"ansible_password", "passwords stand in no inventory", "log in with a key: ssh-copy-id"},
 		{"ansible_ssh_pass", "passwords stand in no inventory", "log in with a key: ssh-copy-id"},

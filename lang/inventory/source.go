@@ -72,12 +72,12 @@ func (s *source) at(line, column int) diag.Range {
 
 // problems collects what is wrong.
 type problems struct {
-	list diag.List
-	left map[unusable]*leftOut
+	list      diag.List
+	omissions map[unusable]*omission
 }
 
-// leftOut are the values that cannot be used for one reason.
-type leftOut struct {
+// omission are the values that cannot be used for one reason.
+type omission struct {
 	names []string
 	first diag.Range
 }
@@ -90,21 +90,21 @@ func (p *problems) warn(at diag.Range, hint, format string, args ...any) {
 	p.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf(format, args...), Hint: hint, Range: at})
 }
 
-// leave notes a value that is left out.
-func (p *problems) leave(name string, at diag.Range, why unusable) {
-	if p.left == nil {
-		p.left = map[unusable]*leftOut{}
+// omit notes a value that is left out.
+func (p *problems) omit(name string, at diag.Range, why unusable) {
+	if p.omissions == nil {
+		p.omissions = map[unusable]*omission{}
 	}
-	l := p.left[why]
+	l := p.omissions[why]
 	if l == nil {
-		l = &leftOut{first: at}
-		p.left[why] = l
+		l = &omission{first: at}
+		p.omissions[why] = l
 	}
 	l.names = append(l.names, name)
 }
 
-// leftDetail is how many names a warning lists.
-const leftDetail = 8
+// omissionDetail is how many names a warning lists.
+const omissionDetail = 8
 
 // finish reports what was left out.
 func (p *problems) finish() {
@@ -113,22 +113,22 @@ func (p *problems) finish() {
 		isTemplate: "write the value itself, or compute it in the site: locals { … }",
 	}
 	for _, why := range []unusable{isVault, isTemplate} {
-		l := p.left[why]
+		l := p.omissions[why]
 		if l == nil {
 			continue
 		}
 		names := l.names
 		more := ""
-		if n := len(names) - leftDetail; n > 0 {
-			names, more = names[:leftDetail], fmt.Sprintf(" and %d more", n)
+		if n := len(names) - omissionDetail; n > 0 {
+			names, more = names[:omissionDetail], fmt.Sprintf(" and %d more", n)
 		}
 		p.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: l.first, Hint: hints[why],
 			Summary: fmt.Sprintf("%s %s, and is left out", names[0], why),
-			Detail:  cmp.Or(rest(names[1:], more), "")})
+			Detail:  cmp.Or(otherNames(names[1:], more), "")})
 	}
 }
 
-func rest(names []string, more string) string {
+func otherNames(names []string, more string) string {
 	if len(names) == 0 {
 		return ""
 	}

@@ -139,7 +139,7 @@ func (t *tree) finish() (*Inventory, diag.List) {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(t.groups)) {
-			if !t.implied(t.groups[name]) {
+			if !t.isImplied(t.groups[name]) {
 				out.Groups = append(out.Groups, name)
 			}
 		}
@@ -148,8 +148,8 @@ func (t *tree) finish() (*Inventory, diag.List) {
 	return out, t.list.Sorted()
 }
 
-// implied reports whether our own form has a group only because Ansible's do.
-func (t *tree) implied(g *group) bool {
+// isImplied reports whether our own form has a group only because Ansible's do.
+func (t *tree) isImplied(g *group) bool {
 	return t.own && (g.name == All || g.name == Ungrouped) && g.src.IsZero()
 }
 
@@ -168,11 +168,11 @@ func (t *tree) arrange() bool {
 		}
 	}
 	state := map[string]int{} // 1: within, 2: done
-	if !t.acyclic(t.groups[All], nil, state) {
+	if !t.checkAcyclic(t.groups[All], nil, state) {
 		return false
 	}
 	for _, name := range t.order { // what is not below all is in a circle
-		if state[name] == 0 && !t.acyclic(t.groups[name], nil, state) {
+		if state[name] == 0 && !t.checkAcyclic(t.groups[name], nil, state) {
 			return false
 		}
 	}
@@ -181,12 +181,12 @@ func (t *tree) arrange() bool {
 	slices.SortFunc(sorted, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.priority, b.priority), cmp.Compare(a.name, b.name))
 	})
-	t.around(sorted)
+	t.groupsOfHosts(sorted)
 	return true
 }
 
-// acyclic looks for groups that hold each other.
-func (t *tree) acyclic(g *group, way []string, state map[string]int) bool {
+// checkAcyclic looks for groups that hold each other.
+func (t *tree) checkAcyclic(g *group, way []string, state map[string]int) bool {
 	way = append(way, g.name)
 	if state[g.name] == 1 || len(way) > 10*maxDepth {
 		start := slices.Index(way, g.name)
@@ -198,7 +198,7 @@ func (t *tree) acyclic(g *group, way []string, state map[string]int) bool {
 	}
 	state[g.name] = 1
 	for _, child := range g.children {
-		if !t.acyclic(t.groups[child], way, state) {
+		if !t.checkAcyclic(t.groups[child], way, state) {
 			return false
 		}
 	}
@@ -221,9 +221,9 @@ func (t *tree) depths(groups []*group) {
 	}
 }
 
-// around finds the groups of each host, of the sorted ones. A host that is in no other
+// groupsOfHosts finds the groups of each host, of the sorted ones. A host that is in no other
 // group is in ungrouped; one that is, is not.
-func (t *tree) around(sorted []*group) {
+func (t *tree) groupsOfHosts(sorted []*group) {
 	parents := map[string][]*group{}
 	for _, g := range sorted {
 		for _, child := range g.children {
@@ -283,7 +283,7 @@ func (t *tree) flatten(h *host) (Host, bool) {
 			if !t.own && strings.HasPrefix(name, "ansible_") {
 				continue
 			}
-			if why := usable(v.plain); why != "" && !t.own {
+			if why := unusableReason(v.plain); why != "" && !t.own {
 				continue // it was told of where it was read
 			}
 			l.Items = append(l.Items, Item{name, v.plain, v.src})
@@ -293,7 +293,7 @@ func (t *tree) flatten(h *host) (Host, bool) {
 		}
 	}
 	for _, g := range h.groups {
-		if !t.implied(g) {
+		if !t.isImplied(g) {
 			out.Groups = append(out.Groups, g.name)
 		}
 		level(g.name, g.vars)
@@ -308,11 +308,11 @@ func (t *tree) flatten(h *host) (Host, bool) {
 	if t.own {
 		return out, t.ownSettings(&out, settings)
 	}
-	return out, t.ansibleSettings(&out, merged(all))
+	return out, t.ansibleSettings(&out, merge(all))
 }
 
-// merged gives the values that count; those of later maps do.
-func merged(all []map[string]value) map[string]value {
+// merge gives the values that count; those of later maps do.
+func merge(all []map[string]value) map[string]value {
 	out := map[string]value{}
 	for _, m := range all {
 		maps.Copy(out, m)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// varsBeside reads group_vars and host_vars of a directory.
-func (r *reader) varsBeside(dir string) {
+// readVars reads group_vars and host_vars of a directory.
+func (r *reader) readVars(dir string) {
 	for _, name := range slices.Clone(r.order) {
 		g := r.groups[name]
 		g.files = map[string]value{}
@@ -74,7 +74,7 @@ func (r *reader) varFile(name string, to map[string]value) {
 	}
 	s := newSource(name, data)
 	if isVaultFile(data) {
-		r.leave("all of "+name, s.line(1), isVault)
+		r.omit("all of "+name, s.line(1), isVault)
 		return
 	}
 	n := r.yaml(s)
