@@ -28,9 +28,9 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 	}
 	if a, line, ok := foreign.Document(string(src)); ok {
 		d := diag.Diagnostic{Severity: diag.Error, Range: wholeLine(name, src, line)}
-		return diag.List{with(d, a)}
+		return diag.List{applyAdvice(d, a)}
 	}
-	list := expr.FromHCL(withoutNoise(diags))
+	list := expr.FromHCL(dropNoise(diags))
 	understood := map[int]int{} // line → its indentation
 	for i := range list {
 		line, offset := lineAt(src, list[i].Range.Start.Byte)
@@ -38,7 +38,7 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 			break
 		}
 		if a, ok := foreign.Line(line, offset); ok {
-			list[i] = with(list[i], a)
+			list[i] = applyAdvice(list[i], a)
 			number := list[i].Range.Start.Line
 			understood[number] = indent(line)
 			if a.Whole {
@@ -50,13 +50,13 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 			list[i] = openHeredoc(name, src, list[i])
 		}
 	}
-	return quiet(src, list, understood)
+	return dropConsequences(src, list, understood)
 }
 
-// quiet drops what only follows from a mistake that is understood: more about
+// dropConsequences drops what only follows from a mistake that is understood: more about
 // its line, and about the lines below that are indented deeper. A quote without
 // an end is said once.
-func quiet(src []byte, list diag.List, understood map[int]int) diag.List {
+func dropConsequences(src []byte, list diag.List, understood map[int]int) diag.List {
 	said, below, deeper, open := map[int]bool{}, 0, 0, false
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
 		number := d.Range.Start.Line
@@ -80,8 +80,8 @@ func quiet(src []byte, list diag.List, understood map[int]int) diag.List {
 // indent is the number of spaces and tabs that a line begins with.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// with puts advice in the place of what a diagnostic says.
-func with(d diag.Diagnostic, a foreign.Advice) diag.Diagnostic {
+// applyAdvice puts advice in the place of what a diagnostic says.
+func applyAdvice(d diag.Diagnostic, a foreign.Advice) diag.Diagnostic {
 	if a.Summary != "" {
 		d.Summary, d.Detail = a.Summary, a.Detail
 	}
@@ -145,7 +145,7 @@ func openHeredoc(name string, src []byte, d diag.Diagnostic) diag.Diagnostic {
 	line, _ := lineAt(src, r.Start.Byte)
 	r.Start.Byte += from - indent(line)
 	r.Start.Column = len([]rune(line[:from])) + 1
-	return with(diag.Diagnostic{Severity: diag.Error, Range: r}, foreign.Advice{
+	return applyAdvice(diag.Diagnostic{Severity: diag.Error, Range: r}, foreign.Advice{
 		Summary: fmt.Sprintf("the text that begins here has no end %s", marker),
 		Detail:  "The text goes on until a line with that word alone.",
 		Hint:    fmt.Sprintf("end it with a line that holds nothing but %s%s", marker, almost)})

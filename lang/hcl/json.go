@@ -65,15 +65,15 @@ func (r *jsonReader) body(e hcl2.Expression, in *syntax.Shape) *syntax.Body {
 
 func (r *jsonReader) attribute(out *syntax.Body, in *syntax.Shape, name string, src hcl2.Range, value hcl2.Expression) {
 	if first := out.Attribute(name); first != nil {
-		r.twice(name, src, map[string]hcl2.Range{name: first.NameRange})
+		r.reportDuplicate(name, src, map[string]hcl2.Range{name: first.NameRange})
 		return
 	}
 	x := r.expression(value, slices.Contains(in.Refs, name))
 	out.Attributes = append(out.Attributes, &syntax.Attribute{Name: name, NameRange: src, Expr: &syntax.Expression{Expression: x}})
 }
 
-// twice reports a property that was seen before.
-func (r *jsonReader) twice(name string, src hcl2.Range, seen map[string]hcl2.Range) {
+// reportDuplicate reports a property that was seen before.
+func (r *jsonReader) reportDuplicate(name string, src hcl2.Range, seen map[string]hcl2.Range) {
 	if first, ok := seen[name]; ok {
 		r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the property %q is given twice", name), Range: expr.Range(src),
 			Hint:    "give each property once",
@@ -134,7 +134,7 @@ func (r *jsonReader) parts(e hcl2.Expression, in *syntax.Shape) []*syntax.Block 
 	}
 	var out []*syntax.Block
 	for _, element := range list {
-		pairs := uncommented(hcl2ExprMap(element))
+		pairs := dropComments(hcl2ExprMap(element))
 		if len(pairs) != 1 {
 			wrong(element, "an element of parts is an object with one property")
 			continue
@@ -145,7 +145,7 @@ func (r *jsonReader) parts(e hcl2.Expression, in *syntax.Shape) []*syntax.Block 
 			inside, labels = r.shapes.Part, 1 // decode reports the unknown type
 		}
 		value := pairs[0].Value
-		if labelled := hcl2ExprMap(value); labelled != nil && labels > 0 && len(uncommented(labelled)) != 1 {
+		if labelled := hcl2ExprMap(value); labelled != nil && labels > 0 && len(dropComments(labelled)) != 1 {
 			wrong(value, "an element of parts has one label")
 			continue
 		}
@@ -159,8 +159,8 @@ func (r *jsonReader) parts(e hcl2.Expression, in *syntax.Shape) []*syntax.Block 
 	return out
 }
 
-// uncommented leaves comments out of an object.
-func uncommented(pairs []hcl2.KeyValuePair) []hcl2.KeyValuePair {
+// dropComments leaves comments out of an object.
+func dropComments(pairs []hcl2.KeyValuePair) []hcl2.KeyValuePair {
 	return slices.DeleteFunc(pairs, func(pair hcl2.KeyValuePair) bool {
 		name, _ := keyOf(pair)
 		return name == "//"
@@ -184,7 +184,7 @@ func (r *jsonReader) expression(e hcl2.Expression, isRef bool) hclsyntax.Express
 		seen := map[string]hcl2.Range{}
 		for _, pair := range pairs {
 			name, at := keyOf(pair)
-			r.twice(name, at, seen)
+			r.reportDuplicate(name, at, seen)
 			key := &hclsyntax.ObjectConsKeyExpr{Wrapped: r.text(name, at, false), ForceNonLiteral: true}
 			object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: r.expression(pair.Value, isRef)})
 		}

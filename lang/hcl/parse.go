@@ -87,9 +87,9 @@ func parsePieces(name string, pieces [][]byte) *syntax.Body {
 	return all
 }
 
-// withoutNoise drops what the parser says about a line after the scanner has
+// dropNoise drops what the parser says about a line after the scanner has
 // found a character there that it does not know.
-func withoutNoise(diags hcl2.Diagnostics) hcl2.Diagnostics {
+func dropNoise(diags hcl2.Diagnostics) hcl2.Diagnostics {
 	strange := map[int]bool{}
 	for _, d := range diags {
 		if d.Subject != nil && d.Summary == "Invalid character" {
