@@ -23,12 +23,12 @@ type Identity struct {
 
 // Unusable stands for a key that cannot be used, where others are tried: that is
 // said if none of them opens a file.
-func Unusable(name string, why error) Identity { return Identity{name, broken{why}} }
+func Unusable(name string, why error) Identity { return Identity{name, unusableIdentity{why}} }
 
-type broken struct{ why error }
+type unusableIdentity struct{ why error }
 
 // Unwrap implements age.Identity.
-func (b broken) Unwrap([]*age.Stanza) ([]byte, error) { return nil, b.why }
+func (b unusableIdentity) Unwrap([]*age.Stanza) ([]byte, error) { return nil, b.why }
 
 // maxIdentity is the length in bytes that a file of private keys may have.
 const maxIdentity = 1 << 20

@@ -70,7 +70,7 @@ func (f *File) Open(identities []Identity) (*Key, error) {
 				tried = append(tried, fmt.Sprintf("%s: %v", id.Name, err))
 				continue
 			}
-			return f.opened(text, line.at)
+			return f.keyOf(text, line.at)
 		}
 		if _, phrase := id.identity.(*passphraseIdentity); phrase {
 			continue // there is none, unless it was asked for
@@ -88,8 +88,8 @@ func (f *File) Open(identities []Identity) (*Key, error) {
 			"add your public key to the recipients and run tenet secret rekey"}
 }
 
-// opened takes the decrypted key of the file.
-func (f *File) opened(text string, at diag.Range) (*Key, error) {
+// keyOf takes the decrypted key of the file.
+func (f *File) keyOf(text string, at diag.Range) (*Key, error) {
 	identity, err := age.ParseX25519Identity(strings.TrimSpace(text))
 	if err != nil || f.recipient == nil || identity.Recipient().String() != f.recipient.String() {
 		return nil, diag.Diagnostic{Severity: diag.Error, Summary: "@key is not the key of @recipient", Range: at,
@@ -105,8 +105,8 @@ func (k *Key) Value(name string) (string, error) {
 	if l == nil {
 		return "", k.file.notFound(name)
 	}
-	if l.wrong != nil {
-		return "", *l.wrong
+	if l.problem != nil {
+		return "", *l.problem
 	}
 	text, err := decrypt(l.data, k.identity, maxName+1+MaxValue)
 	hint := "take the line from the history of the repository, or set the value again with tenet secret set"
@@ -145,7 +145,7 @@ func (k *Key) Rekey(to *Recipients) (*File, error) {
 	}
 	made := &File{name: k.file.name, tail: k.file.tail}
 	for _, l := range k.file.lines {
-		made.lines = append(made.lines, valueLine{name: l.name, before: l.before})
+		made.lines = append(made.lines, valueLine{name: l.name, comments: l.comments})
 	}
 	if _, err := made.newKey(to); err != nil {
 		return nil, err

@@ -18,11 +18,11 @@ import (
 func Parse(name string, data []byte) (*File, diag.List) {
 	p := parser{file: &File{name: name}}
 	if len(data) > MaxFile {
-		p.wrong(p.at(""), fmt.Sprintf("%s is larger than %d MiB", name, MaxFile>>20), "divide it: secrets/NAME.age for each group")
+		p.errorAt(p.at(""), fmt.Sprintf("%s is larger than %d MiB", name, MaxFile>>20), "divide it: secrets/NAME.age for each group")
 		return p.file, p.list
 	}
 	text := strings.TrimSuffix(string(data), "\n")
-	if p.foreign(text) {
+	if p.reportForeign(text) {
 		return p.file, p.list
 	}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -32,7 +32,7 @@ func Parse(name string, data []byte) (*File, diag.List) {
 	}
 	p.file.tail = p.pending
 	p.header()
-	p.twice()
+	p.reportDuplicates()
 	return p.file, p.list.Sorted()
 }
 
@@ -56,12 +56,12 @@ func (p *parser) at(line string) diag.Range {
 	return diag.Range{File: p.file.name, Start: start, End: end}
 }
 
-func (p *parser) wrong(at diag.Range, summary, hint string) {
+func (p *parser) errorAt(at diag.Range, summary, hint string) {
 	p.list.Add(diag.Diagnostic{Summary: summary, Hint: hint, Range: at})
 }
 
-// foreign reports a text that is none of these files.
-func (p *parser) foreign(text string) bool {
+// reportForeign reports a text that is none of these files.
+func (p *parser) reportForeign(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
 	version, isOurs := strings.CutPrefix(strings.TrimRight(first, "\r"), "# tenet.secrets/")
 	version, _, _ = strings.Cut(version, ":")
@@ -70,15 +70,15 @@ func (p *parser) foreign(text string) bool {
 	case isOurs && version == "1":
 		return false
 	case isOurs:
-		p.wrong(p.at(first), fmt.Sprintf("%s has the format tenet.secrets/%s, which this version does not know", p.file.name, quote(version)),
+		p.errorAt(p.at(first), fmt.Sprintf("%s has the format tenet.secrets/%s, which this version does not know", p.file.name, quote(version)),
 			"a newer tenet wrote it; use that one")
 	case strings.HasPrefix(text, magic[:len(magic)-1]) || strings.HasPrefix(text, "-----BEGIN AGE"):
-		p.wrong(p.at(""), p.file.name+" is one whole age file; tenet keeps each value in a line of its own",
+		p.errorAt(p.at(""), p.file.name+" is one whole age file; tenet keeps each value in a line of its own",
 			"move it away, and set the values with tenet secret set NAME")
 	case isMarker(first):
-		p.wrong(p.at(first), "a merge has left its conflict markers", conflictHint)
+		p.errorAt(p.at(first), "a merge has left its conflict markers", conflictHint)
 	default:
-		p.wrong(p.at(""), fmt.Sprintf("%s does not begin with \"# %s\"", p.file.name, Format),
+		p.errorAt(p.at(""), fmt.Sprintf("%s does not begin with \"# %s\"", p.file.name, Format),
 			"such files are made by tenet secret set NAME")
 	}
 	return true
@@ -103,7 +103,7 @@ func (p *parser) line(line string) {
 	case isMarker(text):
 		// One message for each conflict.
 		if opens := strings.HasPrefix(text, "<"); opens || !p.conflict {
-			p.wrong(p.at(line), "a merge has left its conflict markers", conflictHint)
+			p.errorAt(p.at(line), "a merge has left its conflict markers", conflictHint)
 		}
 		p.conflict = !strings.HasPrefix(text, ">")
 	case text == "" || strings.HasPrefix(text, "#"):
@@ -112,7 +112,7 @@ func (p *parser) line(line string) {
 		p.headerLine(text, line)
 	default:
 		if made := p.value(text, line); made != nil {
-			made.before, p.pending, p.body = p.pending, nil, true
+			made.comments, p.pending, p.body = p.pending, nil, true
 			p.file.lines = append(p.file.lines, *made)
 			return
 		}
@@ -129,11 +129,11 @@ func (p *parser) headerLine(text, line string) {
 	at := p.at(line)
 	switch {
 	case !ok:
-		p.wrong(at, "the line is not NAME = VALUE", historyHint)
+		p.errorAt(at, "the line is not NAME = VALUE", historyHint)
 	case name == "@recipient":
 		recipient, err := age.ParseX25519Recipient(value)
 		if err != nil || p.file.recipient != nil {
-			p.wrong(at, "@recipient is no single age1… recipient", historyHint)
+			p.errorAt(at, "@recipient is no single age1… recipient", historyHint)
 			return
 		}
 		p.file.recipient = recipient
@@ -142,12 +142,12 @@ func (p *parser) headerLine(text, line string) {
 	case name == "@key":
 		data, err := decode(value)
 		if err != nil {
-			p.wrong(at, "@key is damaged: "+err.Error(), historyHint)
+			p.errorAt(at, "@key is damaged: "+err.Error(), historyHint)
 			return
 		}
 		p.file.keys = append(p.file.keys, keyLine{data, at})
 	default:
-		p.wrong(at, fmt.Sprintf("nothing in the header is named %s", quote(name)), historyHint)
+		p.errorAt(at, fmt.Sprintf("nothing in the header is named %s", quote(name)), historyHint)
 	}
 }
 
@@ -157,7 +157,7 @@ const historyHint = "take the line from the history of the repository"
 func (p *parser) value(text, line string) *valueLine {
 	name, value, ok := strings.Cut(text, " = ")
 	if !ok || !ValidName(name) {
-		p.wrong(p.at(line), "the line is not NAME = VALUE, with a name of letters, digits, \"_\" and \"-\"",
+		p.errorAt(p.at(line), "the line is not NAME = VALUE, with a name of letters, digits, \"_\" and \"-\"",
 			"remove it, or take it from the history of the repository")
 		return nil
 	}
@@ -165,11 +165,11 @@ func (p *parser) value(text, line string) *valueLine {
 	var err error
 	switch made.data, err = decode(value); {
 	case err != nil:
-		made.wrong = &diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("the line of %s is damaged: %v", name, err),
+		made.problem = &diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("the line of %s is damaged: %v", name, err),
 			Hint: "take it from the history of the repository, or set the value again with tenet secret set", Range: made.at}
-		p.list.Add(*made.wrong)
+		p.list.Add(*made.problem)
 	case p.conflict:
-		made.wrong = &diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("the line of %s stands in a conflict of a merge", name),
+		made.problem = &diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("the line of %s stands in a conflict of a merge", name),
 			Hint: conflictHint, Range: made.at}
 	}
 	return made
@@ -194,15 +194,15 @@ func (p *parser) header() {
 		return // what is missing was there, and is damaged
 	}
 	if p.file.recipient == nil {
-		p.wrong(first, p.file.name+" has no line @recipient", historyHint)
+		p.errorAt(first, p.file.name+" has no line @recipient", historyHint)
 	}
 	if len(p.file.keys) == 0 {
-		p.wrong(first, p.file.name+" has no line @key", historyHint)
+		p.errorAt(first, p.file.name+" has no line @key", historyHint)
 	}
 }
 
-// twice reports names that stand in two lines, of which neither is believed.
-func (p *parser) twice() {
+// reportDuplicates reports names that stand in two lines, of which neither is believed.
+func (p *parser) reportDuplicates() {
 	first := map[string]*valueLine{}
 	for i := range p.file.lines {
 		l := &p.file.lines[i]
@@ -214,8 +214,8 @@ func (p *parser) twice() {
 		d := diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("%s has a value twice", l.name), Range: l.at,
 			Hint:    "remove one of the lines, or set the value again with tenet secret set",
 			Related: []diag.Related{{Message: "the other one", Range: earlier.at}}}
-		l.wrong, earlier.wrong = cmp.Or(l.wrong, &d), cmp.Or(earlier.wrong, &d)
-		if !strings.Contains(l.wrong.Summary, "conflict") {
+		l.problem, earlier.problem = cmp.Or(l.problem, &d), cmp.Or(earlier.problem, &d)
+		if !strings.Contains(l.problem.Summary, "conflict") {
 			p.list.Add(d)
 		}
 	}

@@ -72,12 +72,12 @@ type keyLine struct {
 
 // valueLine is the line of one value.
 type valueLine struct {
-	name   string
-	before []string // what stands before it: comments, and lines that nobody can read
-	text   string   // the line itself
-	data   []byte
-	at     diag.Range
-	wrong  *diag.Diagnostic
+	name     string
+	comments []string // what stands before it: comments, and lines that nobody can read
+	text     string   // the line itself
+	data     []byte
+	at       diag.Range
+	problem  *diag.Diagnostic
 }
 
 // ValidName reports whether a text can name a secret within a file: letters,
@@ -198,10 +198,10 @@ func (f *File) replace(name string, by *valueLine) {
 			kept = append(kept, l)
 			continue
 		}
-		before = append(before, l.before...)
+		before = append(before, l.comments...)
 	}
 	if by != nil {
-		by.before = before
+		by.comments = before
 		kept = append(kept, *by)
 	} else {
 		// What was said about it goes with it, what nobody can read does not.
@@ -226,7 +226,7 @@ func (f *File) Bytes() []byte {
 	}
 	write(f.head...)
 	for _, l := range f.lines {
-		write(l.before...)
+		write(l.comments...)
 		write(l.text)
 	}
 	write(f.tail...)

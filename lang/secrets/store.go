@@ -24,14 +24,14 @@ type Store struct {
 	Identities func() ([]Identity, error)
 
 	mu    sync.Mutex
-	files map[string]*stored
+	files map[string]*storedFile
 	keys  []Identity
 	asked bool
 	err   error
 }
 
-// stored is a file that was asked for.
-type stored struct {
+// storedFile is a file that was asked for.
+type storedFile struct {
 	file   *File
 	list   diag.List
 	err    error
@@ -84,7 +84,7 @@ func (s *Store) Digests() map[string]string {
 
 // find gives the file and the name in it of a secret that is there, and whose
 // line can be read.
-func (s *Store) find(secret string) (*stored, string, error) {
+func (s *Store) find(secret string) (*storedFile, string, error) {
 	path, name, err := Locate(secret)
 	if err != nil {
 		return nil, "", err
@@ -92,7 +92,7 @@ func (s *Store) find(secret string) (*stored, string, error) {
 	file := s.files[path]
 	if file == nil {
 		if s.files == nil {
-			s.files = map[string]*stored{}
+			s.files = map[string]*storedFile{}
 		}
 		file = s.load(path)
 		s.files[path] = file
@@ -102,8 +102,8 @@ func (s *Store) find(secret string) (*stored, string, error) {
 	}
 	line := file.file.line(name)
 	switch {
-	case line != nil && line.wrong != nil:
-		return nil, "", *line.wrong
+	case line != nil && line.problem != nil:
+		return nil, "", *line.problem
 	case line == nil && len(file.list) > 0: // it may be in what cannot be read
 		return nil, "", file.list
 	case line == nil:
@@ -112,23 +112,23 @@ func (s *Store) find(secret string) (*stored, string, error) {
 	return file, name, nil
 }
 
-func (s *Store) load(path string) *stored {
+func (s *Store) load(path string) *storedFile {
 	data, err := ReadFile(s.Site, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &stored{err: diag.Diagnostic{Severity: diag.Error, Summary: "there are no secrets in " + path + ", since there is no such file",
+		return &storedFile{err: diag.Diagnostic{Severity: diag.Error, Summary: "there are no secrets in " + path + ", since there is no such file",
 			Hint: "tenet secret set " + Qualified(path, "NAME") + " makes it"}}
 	case err != nil:
-		return &stored{err: err}
+		return &storedFile{err: err}
 	}
 	sum := sha256.Sum256(data)
-	out := &stored{digest: "sha256:" + hex.EncodeToString(sum[:])}
+	out := &storedFile{digest: "sha256:" + hex.EncodeToString(sum[:])}
 	out.file, out.list = Parse(path, data)
 	return out
 }
 
 // open gets a file's key.
-func (s *Store) open(f *stored) (*Key, error) {
+func (s *Store) open(f *storedFile) (*Key, error) {
 	if len(f.file.keys) == 0 || f.file.recipient == nil {
 		return nil, f.list
 	}
