@@ -3,7 +3,7 @@ package foreign
 // Attributes are attributes of other tools. The first that fits counts, so that
 // one for a certain value or type stands before the one for all.
 func Attributes() []Word {
-	return concat(requisites(), loops(), conditions(), ensures(), outcomes(), fileAttributes(), otherAttributes())
+	return concat(requisites(), loops(), conditions(), ensureValues(), outcomes(), fileAttributes(), otherAttributes())
 }
 
 func concat(tables ...[]Word) []Word {
@@ -65,8 +65,8 @@ func conditions() []Word {
 	}
 }
 
-// ensures are values of ensure and of Ansible's state.
-func ensures() []Word {
+// ensureValues are values of ensure and of Ansible's state.
+func ensureValues() []Word {
 	var words []Word
 	add := func(of string, write string, values ...string) {
 		for _, v := range values {

@@ -120,7 +120,7 @@ func documentsInLines() []pattern {
 			Hint: "write locals { NAME = VALUE } for values, and # for comments"}},
 		{line: `=\s*\{\{-?\s*([\w.]+)\s*-?\}\}`, advise: func(g []string) (Advice, bool) {
 			return Advice{Summary: "this is an expression of Jinja", Detail: "Values stand in tenet as they are, without braces.",
-				Hint: "write " + named(g[1])}, true
+				Hint: "write " + valueOfName(g[1])}, true
 		}},
 		{line: `^\s*(class|define|node)\s+[\w:.'"]+\s*(\(|\{|inherits)`, advise: func(g []string) (Advice, bool) {
 			a, ok := Block(g[1], "")
@@ -147,8 +147,8 @@ func documentsInLines() []pattern {
 	}
 }
 
-// named says which value of tenet is meant by a name of a template.
-func named(name string) string {
+// valueOfName says which value of tenet is meant by a name of a template.
+func valueOfName(name string) string {
 	root, rest, _ := strings.Cut(name, ".")
 	next, _, _ := strings.Cut(rest, ".")
 	if a, ok := Value(root, next); ok {

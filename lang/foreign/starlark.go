@@ -7,19 +7,19 @@ import (
 )
 
 var (
-	block = sync.OnceValue(func() *regexp.Regexp {
+	blockPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b([a-z_]+) "([^"]*)" \{ ?([^{}]*(?:\{[^{}]*\}[^{}]*)*?) ?\}`)
 	})
-	bare = sync.OnceValue(func() *regexp.Regexp {
+	barePattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b(retry|confirm|only_if|unless|site|locals|validation|rollout) \{ ?([^{}]*?) ?\}`)
 	})
-	pair = sync.OnceValue(func() *regexp.Regexp {
+	pairPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(["\])}\w]) ([a-z_]+ = )`)
 	})
-	braces = sync.OnceValue(func() *regexp.Regexp {
+	bracesPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\{[^{}]*\}`)
 	})
-	inObject = sync.OnceValue(func() *regexp.Regexp {
+	objectPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`([{,] ?)([a-zA-Z_]+) = `)
 	})
 )
@@ -32,16 +32,16 @@ func Starlark(a Advice) Advice {
 		a.Hint = "write a loop, and give each turn instance = KEY: for x in LIST: …"
 		return a
 	}
-	h = block().ReplaceAllStringFunc(h, func(text string) string {
-		m := block().FindStringSubmatch(text)
-		inside := pair().ReplaceAllString(strings.TrimSpace(m[3]), "$1, $2")
+	h = blockPattern().ReplaceAllStringFunc(h, func(text string) string {
+		m := blockPattern().FindStringSubmatch(text)
+		inside := pairPattern().ReplaceAllString(strings.TrimSpace(m[3]), "$1, $2")
 		if inside != "" {
 			inside = ", " + inside
 		}
 		return m[1] + `("` + m[2] + `"` + inside + ")"
 	})
-	h = bare().ReplaceAllString(h, "$1 = { $2 }")
-	h = braces().ReplaceAllStringFunc(h, func(text string) string { return inObject().ReplaceAllString(text, `$1"$2": `) })
+	h = barePattern().ReplaceAllString(h, "$1 = { $2 }")
+	h = bracesPattern().ReplaceAllStringFunc(h, func(text string) string { return objectPattern().ReplaceAllString(text, `$1"$2": `) })
 	h = strings.ReplaceAll(h, ", references without quotes", ", the values themselves")
 	h = strings.ReplaceAll(h, "[TYPE.LABEL]", "[x], where x = TYPE(…)")
 	for _, w := range [][2]string{{"true", "True"}, {"false", "False"}, {"null", "None"}} {
