@@ -93,7 +93,7 @@ func SelectIndexes(hosts []Host, groups []string, pattern string) ([]int, error)
 	var out []int
 	for i := range hosts {
 		h := &hosts[i]
-		fits := func(term string) bool { return h.fits(term) }
+		fits := func(term string) bool { return h.matches(term) }
 		if (len(with) == 0 || slices.ContainsFunc(with, fits)) && !slices.ContainsFunc(without, fits) {
 			out = append(out, i)
 		}
@@ -101,7 +101,7 @@ func SelectIndexes(hosts []Host, groups []string, pattern string) ([]int, error)
 	return out, nil
 }
 
-func (h *Host) fits(term string) bool {
+func (h *Host) matches(term string) bool {
 	if group, ok := strings.CutPrefix(term, "@"); ok {
 		return slices.Contains(h.Groups, group)
 	}
@@ -124,19 +124,19 @@ func checkTerm(hosts []Host, groups []string, term string) error {
 		if slices.Contains(groups, group) {
 			return nil
 		}
-		return &diag.HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: nearOr(group, groups, "tenet inspect hosts lists the groups")}
+		return &diag.HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: suggestion(group, groups, "tenet inspect hosts lists the groups")}
 	}
 	if _, err := path.Match(term, ""); err != nil || term == "" {
 		return &diag.HintError{Message: fmt.Sprintf("%q is no pattern for hosts", term),
 			Hint: `write names, globs and @GROUP with commas between them: web*,!web3,@db`}
 	}
 	if !strings.ContainsAny(term, `*?[\`) && !slices.Contains(names, term) {
-		return &diag.HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: nearOr(term, names, "tenet inspect hosts lists them")}
+		return &diag.HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: suggestion(term, names, "tenet inspect hosts lists them")}
 	}
 	return nil
 }
 
-func nearOr(name string, names []string, otherwise string) string {
+func suggestion(name string, names []string, otherwise string) string {
 	if hint := diag.DidYouMean(name, names); hint != "" {
 		return hint
 	}

@@ -70,14 +70,14 @@ func CheckSSHOption(option string) error {
 		return &diag.HintError{Message: option + " cannot be given: host keys are always checked",
 			Hint: "leave it out, or write StrictHostKeyChecking=accept-new; known_host parts and ssh-keyscan fill known_hosts"}
 	}
-	if why := keptOptions()[name]; why != "" {
+	if why := reservedOptions()[name]; why != "" {
 		return &diag.HintError{Message: option + " cannot be given: " + why, Hint: "leave it out"}
 	}
 	return nil
 }
 
-// keptOptions are those that nobody but this program may set, and why.
-func keptOptions() map[string]string {
+// reservedOptions are those that nobody but this program may set, and why.
+func reservedOptions() map[string]string {
 	const (
 		starts = "it is how the program on the host is started"
 		pipe   = "the connection carries data, not a terminal"
