@@ -20,8 +20,8 @@ func Bounded(text string) string {
 	return fmt.Sprintf("%s … %d bytes more … %s", strings.ToValidUTF8(text[:kept], ""), len(text)-2*kept, strings.ToValidUTF8(text[len(text)-kept:], ""))
 }
 
-// bounded is the diagnostic with texts that somebody can read.
-func (d Diagnostic) bounded() Diagnostic {
+// shortened is the diagnostic with texts that somebody can read.
+func (d Diagnostic) shortened() Diagnostic {
 	d.Summary, d.Detail, d.Hint = Bounded(d.Summary), Bounded(d.Detail), Bounded(d.Hint)
 	return d
 }

@@ -71,7 +71,7 @@ type Diagnostic struct {
 // Error gives the diagnostic in one line, place first.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
-	if place := d.Range.quoted(); place != "" {
+	if place := d.Range.quotedString(); place != "" {
 		b.WriteString(place + ": ")
 	}
 	b.WriteString(d.Summary)
@@ -90,7 +90,7 @@ type List []Diagnostic
 // Add appends diagnostics; one without a severity is an error.
 func (l *List) Add(ds ...Diagnostic) {
 	for _, d := range ds {
-		d = d.bounded()
+		d = d.shortened()
 		if d.Severity == "" {
 			d.Severity = Error
 		}
@@ -155,7 +155,7 @@ func From(err error) List {
 	}
 	var d Diagnostic
 	if errors.As(err, &d) {
-		return List{d.bounded()}
+		return List{d.shortened()}
 	}
 	return List{{Severity: Error, Summary: Bounded(err.Error())}}
 }

@@ -68,10 +68,10 @@ func (o *WriteOptions) diagnostic(b *bytes.Buffer, d Diagnostic) {
 	}
 	at.place(b, d.Range, style)
 	if d.Detail != "" {
-		o.wrapped(b, "", d.Detail)
+		o.writeWrapped(b, "", d.Detail)
 	}
 	if d.Hint != "" {
-		o.wrapped(b, o.style(styleHint, "hint:")+" ", d.Hint)
+		o.writeWrapped(b, o.style(styleHint, "hint:")+" ", d.Hint)
 	}
 	for _, r := range d.Related {
 		fmt.Fprintf(b, "  %s\n", printable(r.Message))
@@ -84,7 +84,7 @@ func (o *WriteOptions) place(b *bytes.Buffer, r Range, style string) {
 	if r.IsZero() {
 		return
 	}
-	fmt.Fprintf(b, "  on %s\n", r.quoted())
+	fmt.Fprintf(b, "  on %s\n", r.quotedString())
 	if o.Source == nil || r.Start.Line == 0 {
 		return
 	}
@@ -101,8 +101,8 @@ func (o *WriteOptions) place(b *bytes.Buffer, r Range, style string) {
 		strings.Repeat(" ", mark), o.style(style, strings.Repeat("^", length)))
 }
 
-// wrapped writes a text in lines of the width, indented by two.
-func (o *WriteOptions) wrapped(b *bytes.Buffer, prefix, text string) {
+// writeWrapped writes a text in lines of the width, indented by two.
+func (o *WriteOptions) writeWrapped(b *bytes.Buffer, prefix, text string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		column := 2 + 6*min(len(prefix), 1)
 		b.WriteString("  " + prefix)
@@ -176,9 +176,9 @@ func cells(src []byte, column int) string {
 	return b.String()
 }
 
-// quoted is String, with a file name in quotes that holds what a terminal would
+// quotedString is String, with a file name in quotes that holds what a terminal would
 // not show.
-func (r Range) quoted() string {
+func (r Range) quotedString() string {
 	if strings.ContainsFunc(r.File, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		r.File = strconv.Quote(r.File)
 	}
