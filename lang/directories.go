@@ -24,7 +24,7 @@ import (
 // source leads there.
 const (
 	standardName = "@std"
-	outsideName  = "@up" // for each ".."
+	parentName   = "@up" // for each ".."
 )
 
 // directories is the file system of a site with all of its components: those
@@ -34,13 +34,13 @@ type directories struct {
 	site    fs.FS
 	options Options
 
-	mu      sync.Mutex
-	opened  map[string]*program.Directory
-	places  map[string]fs.FileInfo // what tells the opened apart, by the same names
-	sources map[string][]byte      // the text of all sources, by name
-	custom  map[string]customModule
-	broken  []string // the custom modules that have mistakes
-	modular []ModuleFiles
+	mu          sync.Mutex
+	opened      map[string]*program.Directory
+	places      map[string]fs.FileInfo // what tells the opened apart, by the same names
+	sources     map[string][]byte      // the text of all sources, by name
+	custom      map[string]customModule
+	broken      []string // the custom modules that have mistakes
+	moduleFiles []ModuleFiles
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
@@ -112,7 +112,7 @@ func (d *directories) find(op, name string) (fs.FS, string, error) {
 			return in.FS, strings.TrimPrefix(name, dir+"/"), nil
 		}
 	}
-	if first, _, _ := strings.Cut(name, "/"); first == standardName || first == outsideName {
+	if first, _, _ := strings.Cut(name, "/"); first == standardName || first == parentName {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
 	return d.site, name, nil
@@ -179,7 +179,7 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 	if len(scripts) > 0 {
 		parsed, found := star.Parse(scripts, options)
 		out.Scripts, out.Problems = parsed, append(out.Problems, found...)
-		d.keep(parsed)
+		d.storeTexts(parsed)
 	}
 	place, err := fs.Stat(files, ".")
 	d.mu.Lock()
@@ -191,8 +191,8 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 	return out, list
 }
 
-// keep holds the texts that scripts have loaded.
-func (d *directories) keep(scripts *star.Scripts) {
+// storeTexts holds the texts that scripts have loaded.
+func (d *directories) storeTexts(scripts *star.Scripts) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for name, text := range scripts.Texts() {
@@ -218,12 +218,12 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 		_, err = fs.ReadDir(files, ".")
 	}
 	if err == nil {
-		if known := d.same(files); known != nil {
+		if known := d.sameDirectory(files); known != nil {
 			return known, nil
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &diag.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.near(name, source)}
+		return nil, &diag.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.suggestSource(name, source)}
 	}
 	if err != nil {
 		return nil, &diag.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
@@ -237,10 +237,10 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 	return dir, nil
 }
 
-// same gives the directory that was opened already by another name: through a
+// sameDirectory gives the directory that was opened already by another name: through a
 // symbolic link, or by a way out of the site and back. Each is read once, so
 // that links in a circle have an end.
-func (d *directories) same(files fs.FS) *program.Directory {
+func (d *directories) sameDirectory(files fs.FS) *program.Directory {
 	info, err := fs.Stat(files, ".")
 	if err != nil {
 		return nil // to read it will say why
@@ -267,7 +267,7 @@ func nameOf(from, source string) (string, error) {
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") || strings.ContainsAny(source, "\x00\\@") {
 		return "", &diag.HintError{Message: fmt.Sprintf("%q is no source of a component", source), Hint: hint}
 	}
-	plain := swapLeading(from, outsideName, "..")
+	plain := swapLeading(from, parentName, "..")
 	name := path.Join(plain, source)
 	if standard, ok := strings.CutPrefix(from+"/", standardName+"/"); ok {
 		if below := path.Join(standard, source); below == ".." || strings.HasPrefix(below, "../") {
@@ -277,7 +277,7 @@ func nameOf(from, source string) (string, error) {
 	if name == "." || name == plain {
 		return "", &diag.HintError{Message: "a component cannot contain itself", Hint: "name another directory"}
 	}
-	return swapLeading(name, "..", outsideName), nil
+	return swapLeading(name, "..", parentName), nil
 }
 
 // swapLeading puts another name in the place of those that a path begins with.
@@ -297,23 +297,23 @@ func (d *directories) openDirectory(name string) (fs.FS, error) {
 		}
 		return fs.Sub(d.options.Standard, below)
 	}
-	if strings.HasPrefix(name+"/", outsideName+"/") {
+	if strings.HasPrefix(name+"/", parentName+"/") {
 		if d.options.Outside == nil {
 			return nil, errors.New("it is outside of the site, where nothing can be read here")
 		}
-		return d.options.Outside(swapLeading(name, outsideName, ".."))
+		return d.options.Outside(swapLeading(name, parentName, ".."))
 	}
 	return fs.Sub(d.site, name)
 }
 
-// near says what could be meant by a source that there is not.
-func (d *directories) near(name, source string) string {
+// suggestSource says what could be meant by a source that there is not.
+func (d *directories) suggestSource(name, source string) string {
 	in, prefix := d.site, "./"
 	dir := path.Dir(name)
 	switch {
 	case strings.HasPrefix(name, standardName+"/"):
 		in, prefix, dir = d.options.Standard, "std/", "."
-	case strings.HasPrefix(name+"/", outsideName+"/"):
+	case strings.HasPrefix(name+"/", parentName+"/"):
 		return "name a directory with *.hcl or *.star files, from the directory of this file"
 	}
 	var names []string

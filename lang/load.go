@@ -28,7 +28,7 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 		MaxNesting: o.MaxNesting, Parse: hcl.Parse})
 	s.program = p
 	s.broken = list.HasErrors() || p.Broken()
-	s.list = files.known(append(s.list, found...)).Sorted()
+	s.list = files.dropKnownModules(append(s.list, found...)).Sorted()
 	return s, s.list
 }
 

@@ -19,9 +19,9 @@ import (
 // with --list, by Target.Inventory.
 func LoadInventory(files fs.FS, name string, o Options) (*Site, diag.List) {
 	s := &Site{files: newDirectories(files, o)}
-	block := map[string]any{"ansible": literally(name)}
+	block := map[string]any{"ansible": escapeTemplate(name)}
 	if isProgram(files, name) {
-		block = map[string]any{"command": []string{literally("./" + name), "--list"}}
+		block = map[string]any{"command": []string{escapeTemplate("./" + name), "--list"}}
 	}
 	text, err := json.Marshal(map[string]any{"inventory": block})
 	if err != nil {
@@ -55,8 +55,8 @@ func isProgram(files fs.FS, name string) bool {
 // inventorySource is the name of a source that stands in no file.
 const inventorySource = "inventory.hcl.json"
 
-// literally writes text so that it stands for itself within JSON.
-func literally(text string) string {
+// escapeTemplate writes text so that it stands for itself within JSON.
+func escapeTemplate(text string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(text)
 }
 

@@ -30,7 +30,7 @@ func (d *directories) modules(files fs.FS, name string) (*states.Registry, diag.
 		d.sources[file], _ = set.Source(file)
 	}
 	if files := set.Files(); len(files) > 0 {
-		d.modular = append(d.modular, ModuleFiles{Dir: name, Files: files})
+		d.moduleFiles = append(d.moduleFiles, ModuleFiles{Dir: name, Files: files})
 	}
 	d.broken = append(d.broken, set.Broken()...)
 	var own []*states.Module
@@ -69,9 +69,9 @@ func (d *directories) registry() *states.Registry {
 	return d.options.Registry.With(all...)
 }
 
-// known leaves out that modules are unknown which are there, and have mistakes
+// dropKnownModules leaves out that modules are unknown which are there, and have mistakes
 // of their own.
-func (d *directories) known(list diag.List) diag.List {
+func (d *directories) dropKnownModules(list diag.List) diag.List {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.DeleteFunc(list, func(m diag.Diagnostic) bool {
@@ -93,5 +93,5 @@ type ModuleFiles struct {
 func (s *Site) ModuleFiles() []ModuleFiles {
 	s.files.mu.Lock()
 	defer s.files.mu.Unlock()
-	return slices.SortedFunc(slices.Values(s.files.modular), func(a, b ModuleFiles) int { return strings.Compare(a.Dir, b.Dir) })
+	return slices.SortedFunc(slices.Values(s.files.moduleFiles), func(a, b ModuleFiles) int { return strings.Compare(a.Dir, b.Dir) })
 }
