@@ -37,10 +37,10 @@ type Options struct {
 type Accounts struct {
 	Options Options
 
-	mu      sync.Mutex
-	of      map[string]*account
-	closed  bool
-	hurried bool
+	mu       sync.Mutex
+	accounts map[string]*account
+	closed   bool
+	hurried  bool
 }
 
 // account is one account. What came of starting its process counts for all who ask: a
@@ -88,41 +88,41 @@ func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 		a.mu.Unlock()
 		return nil, &Error{Message: "become: the run has ended"}
 	}
-	if a.of == nil {
-		a.of = map[string]*account{}
+	if a.accounts == nil {
+		a.accounts = map[string]*account{}
 	}
-	one := a.of[user]
-	if one == nil {
-		one = &account{}
-		a.of[user] = one
+	acc := a.accounts[user]
+	if acc == nil {
+		acc = &account{}
+		a.accounts[user] = acc
 	}
 	a.mu.Unlock()
-	one.once.Do(func() {
-		one.start(ctx, a.Options, u)
-		if one.err != nil && ctx.Err() != nil { // which says nothing of the account
+	acc.once.Do(func() {
+		acc.start(ctx, a.Options, u)
+		if acc.err != nil && ctx.Err() != nil { // which says nothing of the account
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			if a.of[user] == one {
-				delete(a.of, user)
+			if a.accounts[user] == acc {
+				delete(a.accounts, user)
 			}
 		}
 	})
-	if one.err != nil {
+	if acc.err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, one.err
+		return nil, acc.err
 	}
 	a.mu.Lock()
 	hurried := a.hurried
 	a.mu.Unlock()
 	if hurried {
-		one.machine.hurry()
+		acc.machine.hurry()
 	}
-	if err := one.machine.lost(); err != nil {
+	if err := acc.machine.connectionError(); err != nil {
 		return nil, err
 	}
-	return one.machine, nil
+	return acc.machine, nil
 }
 
 // Hurry says that nobody wants to wait any more, as when a run is interrupted: a process
@@ -131,19 +131,19 @@ func (a *Accounts) Hurry() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hurried = true
-	for _, one := range a.of {
-		if one.started.Load() {
-			one.machine.hurry()
+	for _, acc := range a.accounts {
+		if acc.started.Load() {
+			acc.machine.hurry()
 		}
 	}
 }
 
 // start starts the account's process, and learns whom it acts as.
-func (one *account) start(ctx context.Context, o Options, u host.User) {
-	one.process, one.machine, one.err = begin(ctx, o.Host, func(terminal bool) (*launch, error) { return o.launch(u, terminal) })
-	one.started.Store(one.err == nil)
-	if one.err == nil && one.machine.hello.UID != u.UID {
-		one.err = &Error{Message: fmt.Sprintf("become: what was started as %s acts as the user %d, which is not its number", u.Name, one.machine.hello.UID)}
+func (a *account) start(ctx context.Context, o Options, u host.User) {
+	a.process, a.machine, a.err = startProcess(ctx, o.Host, func(terminal bool) (*launch, error) { return o.launch(u, terminal) })
+	a.started.Store(a.err == nil)
+	if a.err == nil && a.machine.hello.UID != u.UID {
+		a.err = &Error{Message: fmt.Sprintf("become: what was started as %s acts as the user %d, which is not its number", u.Name, a.machine.hello.UID)}
 	}
 }
 
@@ -151,15 +151,15 @@ func (one *account) start(ctx context.Context, o Options, u host.User) {
 func (a *Accounts) Close() error {
 	a.mu.Lock()
 	a.closed = true
-	all := a.of
-	a.of = nil
+	all := a.accounts
+	a.accounts = nil
 	a.mu.Unlock()
 	var errs []error
-	for _, one := range all {
-		one.once.Do(func() { one.err = &Error{Message: "become: the run has ended"} })
-		if one.process != nil {
-			one.machine.end(&Error{Message: "become: the run has ended"})
-			errs = append(errs, one.process.close())
+	for _, acc := range all {
+		acc.once.Do(func() { acc.err = &Error{Message: "become: the run has ended"} })
+		if acc.process != nil {
+			acc.machine.disconnect(&Error{Message: "become: the run has ended"})
+			errs = append(errs, acc.process.close())
 		}
 	}
 	return errors.Join(errs...)

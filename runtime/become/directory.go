@@ -22,7 +22,7 @@ func (m *machine) OpenDir(path string) (host.Dir, error) {
 	return &directory{m, r.Open}, nil
 }
 
-func (d *directory) about(op, name string) call {
+func (d *directory) newCall(op, name string) call {
 	return call{Op: op, Dir: d.number, Path: text(name)}
 }
 
@@ -33,19 +33,19 @@ func (d *directory) do(c call) (*reply, error) {
 
 // Close is host.Dir.Close.
 func (d *directory) Close() error {
-	_, err := d.do(d.about("dir_close", ""))
+	_, err := d.do(d.newCall("dir_close", ""))
 	return err
 }
 
 // Entries is host.DirReader.Entries.
 func (d *directory) Entries() ([]host.Entry, error) {
-	r, err := d.do(d.about("dir_entries", ""))
+	r, err := d.do(d.newCall("dir_entries", ""))
 	return r.list(), err
 }
 
 // Lstat is host.DirReader.Lstat.
 func (d *directory) Lstat(name string) (host.Info, error) {
-	r, err := d.do(d.about("dir_lstat", name))
+	r, err := d.do(d.newCall("dir_lstat", name))
 	if err != nil {
 		return host.Info{}, err
 	}
@@ -54,20 +54,20 @@ func (d *directory) Lstat(name string) (host.Info, error) {
 
 // ReadLink is host.DirReader.ReadLink.
 func (d *directory) ReadLink(name string) (string, error) {
-	r, err := d.do(d.about("dir_readlink", name))
+	r, err := d.do(d.newCall("dir_readlink", name))
 	return string(r.Text), err
 }
 
 // Open is host.DirReader.Open.
 func (d *directory) Open(name string) (io.ReadCloser, host.Info, error) {
-	r, data, err := d.ask(context.Background(), d.about("dir_open", name))
-	f, err := d.opened(r, data, err)
+	r, data, err := d.ask(context.Background(), d.newCall("dir_open", name))
+	f, err := d.newFile(r, data, err)
 	return f, r.Info.host(), err
 }
 
 // Enter is host.DirReader.Enter.
 func (d *directory) Enter(name string) (host.Dir, error) {
-	r, err := d.do(d.about("dir_enter", name))
+	r, err := d.do(d.newCall("dir_enter", name))
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +76,16 @@ func (d *directory) Enter(name string) (host.Dir, error) {
 
 // WriteFile is host.DirWriter.WriteFile.
 func (d *directory) WriteFile(ctx context.Context, name string, c host.Content, meta host.Meta, fresh bool) error {
-	to := d.about("dir_write", name)
+	to := d.newCall("dir_write", name)
 	to.Meta, to.Fresh = meta, fresh
-	call, talk := writing(to, c)
-	_, _, err := d.with(ctx, call, talk)
+	call, options := writeCall(to, c)
+	_, _, err := d.callWith(ctx, call, options)
 	return err
 }
 
 // Mkdir is host.DirWriter.Mkdir.
 func (d *directory) Mkdir(name string, meta host.Meta) error {
-	c := d.about("dir_mkdir", name)
+	c := d.newCall("dir_mkdir", name)
 	c.Meta = meta
 	_, err := d.do(c)
 	return err
@@ -93,7 +93,7 @@ func (d *directory) Mkdir(name string, meta host.Meta) error {
 
 // Symlink is host.DirWriter.Symlink.
 func (d *directory) Symlink(target, name string, meta host.Meta) error {
-	c := d.about("dir_symlink", name)
+	c := d.newCall("dir_symlink", name)
 	c.Target, c.Meta = text(target), meta
 	_, err := d.do(c)
 	return err
@@ -101,7 +101,7 @@ func (d *directory) Symlink(target, name string, meta host.Meta) error {
 
 // SetMeta is host.DirWriter.SetMeta.
 func (d *directory) SetMeta(name string, meta host.Meta) error {
-	c := d.about("dir_set_meta", name)
+	c := d.newCall("dir_set_meta", name)
 	c.Meta = meta
 	_, err := d.do(c)
 	return err
@@ -109,6 +109,6 @@ func (d *directory) SetMeta(name string, meta host.Meta) error {
 
 // Remove is host.DirWriter.Remove.
 func (d *directory) Remove(name string) error {
-	_, err := d.do(d.about("dir_remove", name))
+	_, err := d.do(d.newCall("dir_remove", name))
 	return err
 }

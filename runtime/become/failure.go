@@ -21,8 +21,8 @@ type failure struct {
 	Said    []byte `json:"said,omitempty"`
 }
 
-// known are errors that the other side asks for.
-func known() []struct {
+// knownErrors are errors that the other side asks for.
+func knownErrors() []struct {
 	name string
 	err  error
 } {
@@ -54,7 +54,7 @@ func failureOf(err error) *failure {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		f.Errno = int(errno)
 	}
-	for _, k := range known() {
+	for _, k := range knownErrors() {
 		if errors.Is(err, k.err) {
 			f.Is = append(f.Is, k.name)
 		}
@@ -71,14 +71,14 @@ func (f *failure) error() error {
 	if errno := syscall.Errno(f.Errno); f.Errno != 0 && errno.Error() == f.Message {
 		err = errno
 	} else {
-		told := &toldError{message: f.Message}
+		told := &remoteError{message: f.Message}
 		if f.Errno != 0 {
-			told.is = append(told.is, errno)
+			told.causes = append(told.causes, errno)
 		}
 		for _, name := range f.Is {
-			for _, k := range known() {
+			for _, k := range knownErrors() {
 				if k.name == name {
-					told.is = append(told.is, k.err)
+					told.causes = append(told.causes, k.err)
 				}
 			}
 		}
@@ -93,14 +93,14 @@ func (f *failure) error() error {
 	return err
 }
 
-// toldError is an error that the other process had.
-type toldError struct {
+// remoteError is an error that the other process had.
+type remoteError struct {
 	message string
-	is      []error
+	causes  []error
 }
 
 // Error is the message.
-func (e *toldError) Error() string { return e.message }
+func (e *remoteError) Error() string { return e.message }
 
 // Unwrap gives what errors.Is knows it by.
-func (e *toldError) Unwrap() []error { return e.is }
+func (e *remoteError) Unwrap() []error { return e.causes }

@@ -35,7 +35,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(said(f, func(conn *wire.Conn) error {
 		return sendMessage(conn, kindReply, 1, reply{Failure: failureOf(host.ErrUnforeseeable), Stdout: -1}, []byte("abc"))
 	}))
-	f.Add(said(f, func(conn *wire.Conn) error { return sendShort(conn, kindGive, 1, 1, nil) }))
+	f.Add(said(f, func(conn *wire.Conn) error { return sendShort(conn, kindContentRequest, 1, 1, nil) }))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		here := host.NewMemory()
 		m := &machine{link: newLink(wire.New(bytes.NewReader(data), io.Discard, nil), "somebody"), here: here}

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runnable gives a path by which a process that has given up the rights of root can
+// executableFor gives a path by which a process that has given up the rights of root can
 // start a program, and a file that has to stay open until then, as descriptor 3: nil,
 // if the program is this one and everybody may run it, wherever it lies. Else it is a copy
 // in memory.
-func runnable(program string) (path string, file *os.File, err error) {
+func executableFor(program string) (path string, file *os.File, err error) {
 	const itself = "/proc/self/exe" // whoever it is by then
 	in, err := os.Open(program)
 	if err != nil {
@@ -45,10 +45,10 @@ func runnable(program string) (path string, file *os.File, err error) {
 	return "/proc/self/fd/3", file, nil
 }
 
-// handOver copies a program to where another account can start it, which is not
+// copyForAccount copies a program to where another account can start it, which is not
 // root: sudo and doas close what is open. The copy lies in a folder of ours with a name
 // that nobody can guess, and clear removes it.
-func handOver(program string) (path string, clear func() error, err error) {
+func copyForAccount(program string) (path string, clear func() error, err error) {
 	for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 		var fs unix.Statfs_t
 		if unix.Statfs(dir, &fs) != nil || fs.Flags&unix.ST_NOEXEC != 0 {

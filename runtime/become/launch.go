@@ -45,7 +45,7 @@ func (o Options) launch(u host.User, terminal bool) (*launch, error) {
 	}
 	request := privilege.Request{Login: me.Name, User: u.Name, Password: o.Password != "", Terminal: terminal, Mark: "<tenet " + nonce() + ">"}
 	if wrong := privilege.Check(o.Method, u.Name, o.Password); wrong != nil {
-		return nil, refused(*wrong)
+		return nil, refusalError(*wrong)
 	}
 	path := ""
 	if request.Program, path = find(o.Method); path == "" {
@@ -53,7 +53,7 @@ func (o Options) launch(u host.User, terminal bool) (*launch, error) {
 		if o.Method != "" {
 			names = []string{o.Method}
 		}
-		return nil, refused(request.Missing(names...))
+		return nil, refusalError(request.Missing(names...))
 	}
 	return o.byProgram(path, request, me, u)
 }
@@ -79,7 +79,7 @@ func (o Options) byProgram(path string, request privilege.Request, me, u host.Us
 	program, clear := o.Program, func() error { return nil }
 	if u.UID != 0 { // root may start what only its owner may look at
 		var err error
-		if program, clear, err = handOver(program); err != nil {
+		if program, clear, err = copyForAccount(program); err != nil {
 			return nil, fmt.Errorf("become: the program cannot be handed to %s: %w", u.Name, err)
 		}
 	}
@@ -100,7 +100,7 @@ func (o Options) byRoot(u host.User) (*launch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("become: the groups of %s: %w", u.Name, err)
 	}
-	path, file, err := runnable(o.Program)
+	path, file, err := executableFor(o.Program)
 	if err != nil {
 		return nil, fmt.Errorf("become: the program cannot be handed to %s: %w", u.Name, err)
 	}
@@ -125,8 +125,8 @@ func (l *launch) failure(text, reason string) privilege.Refusal {
 	return privilege.Refusal{Message: fmt.Sprintf("the program cannot be started as %s: %s", l.request.User, why)}
 }
 
-// refused is the error of a refusal.
-func refused(r privilege.Refusal) *Error {
+// refusalError is the error of a refusal.
+func refusalError(r privilege.Refusal) *Error {
 	return &Error{Message: "become: " + r.Message, Advice: r.Hint, kind: r.Kind}
 }
 

@@ -19,28 +19,28 @@ type link struct {
 	conn *wire.Conn
 	name string // of the account, for messages
 
-	mu       sync.Mutex
-	last     uint64
-	calls    map[uint64]*waiting
-	patience patience
-	err      error         // why there is no connection any more
-	ended    chan struct{} // closed then
-	synced   sync.Once     // what was written until then
-	durable  chan struct{} // closed once that is so
+	mu           sync.Mutex
+	last         uint64
+	calls        map[uint64]*pendingCall
+	patience     patience
+	err          error         // why there is no connection any more
+	disconnected chan struct{} // closed then
+	syncOnce     sync.Once     // what was written until then
+	durable      chan struct{} // closed once that is so
 }
 
-// waiting is a call that waits for its reply.
-type waiting struct {
-	ctx    context.Context
-	call   *call
-	long   bool // it may take long, through no fault of the process
-	late   int  // ticks for which nobody wants to wait for it any more
-	frames chan short
-	gone   chan struct{} // nobody waits any more
+// pendingCall is a call that waits for its reply.
+type pendingCall struct {
+	ctx          context.Context
+	call         *call
+	mayTakeLong  bool // it may take long, through no fault of the process
+	overdueTicks int  // ticks for which nobody wants to wait for it any more
+	frames       chan shortFrame
+	abandoned    chan struct{} // nobody waits any more
 }
 
 func newLink(c *wire.Conn, name string) *link {
-	l := &link{conn: c, name: name, calls: map[uint64]*waiting{}, ended: make(chan struct{})}
+	l := &link{conn: c, name: name, calls: map[uint64]*pendingCall{}, disconnected: make(chan struct{})}
 	fault.Go(l.receive)
 	return l
 }
@@ -51,8 +51,8 @@ func (l *link) receive() {
 		f, err := l.conn.Receive()
 		if err == nil {
 			var id uint64
-			var s short
-			if id, s, err = open(f); err == nil {
+			var s shortFrame
+			if id, s, err = parseFrame(f); err == nil {
 				l.deliver(id, s)
 				continue
 			}
@@ -60,22 +60,22 @@ func (l *link) receive() {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		l.end(fmt.Errorf("the process that acts as %s has ended: %w", l.name, err))
+		l.disconnect(fmt.Errorf("the process that acts as %s has ended: %w", l.name, err))
 		return
 	}
 }
 
-// end says why there is no connection from now on. The first who does is believed.
-func (l *link) end(err error) {
+// disconnect says why there is no connection from now on. The first who does is believed.
+func (l *link) disconnect(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil {
 		l.err = err
-		close(l.ended)
+		close(l.disconnected)
 	}
 }
 
-func (l *link) deliver(id uint64, s short) {
+func (l *link) deliver(id uint64, s shortFrame) {
 	l.mu.Lock()
 	w := l.calls[id]
 	l.patience.delivering = true
@@ -83,19 +83,19 @@ func (l *link) deliver(id uint64, s short) {
 	if w != nil {
 		select {
 		case w.frames <- s:
-		case <-w.gone:
-		case <-l.ended:
+		case <-w.abandoned:
+		case <-l.disconnected:
 		}
 	}
 	l.mu.Lock()
-	l.patience.delivering, l.patience.heard = false, true
+	l.patience.delivering, l.patience.answered = false, true
 	l.mu.Unlock()
 }
 
-// flushed makes durable by sync what was written until the end: nothing is any more. That
+// flush makes durable by sync what was written until the end: nothing is any more. That
 // a file system hangs does not hold it up for ever.
-func (l *link) flushed(sync func()) error {
-	l.synced.Do(func() {
+func (l *link) flush(sync func()) error {
+	l.syncOnce.Do(func() {
 		l.durable = make(chan struct{})
 		fault.Go(func() {
 			sync()
@@ -105,48 +105,48 @@ func (l *link) flushed(sync func()) error {
 	select {
 	case <-l.durable:
 		return nil
-	case <-time.After(settle * tick):
+	case <-time.After(settleTicks * tickTime):
 		return &Error{
-			Message: fmt.Sprintf("become: what was written as %s is not on the disk after %s", l.name, settle*tick),
+			Message: fmt.Sprintf("become: what was written as %s is not on the disk after %s", l.name, settleTicks*tickTime),
 			Advice:  "a file system hangs: the state D in ps -eo pid,stat,args tells who waits for one",
 		}
 	}
 }
 
-// lost says why there is no connection.
-func (l *link) lost() error {
+// connectionError says why there is no connection.
+func (l *link) connectionError() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// broken prefers why there is no connection to what a call on it came to.
-func (l *link) broken(err error) error {
-	if lost := l.lost(); lost != nil {
+// preferConnectionError prefers why there is no connection to what a call on it came to.
+func (l *link) preferConnectionError(err error) error {
+	if lost := l.connectionError(); lost != nil {
 		return lost
 	}
 	return err
 }
 
-// talk is what a call needs besides.
-type talk struct {
+// callOptions is what a call needs besides.
+type callOptions struct {
 	payload []byte
 	content *host.Content // that is written, if it does not go with the call
 	watch   func(stream string, data []byte)
 }
 
 // call makes a call, and gives its reply and what follows it. The error is the call's.
-func (l *link) call(ctx context.Context, c *call, t talk) (*reply, []byte, error) {
+func (l *link) call(ctx context.Context, c *call, t callOptions) (*reply, []byte, error) {
 	if err := context.Cause(ctx); err != nil {
 		if c.Path != "" {
 			return &reply{}, nil, &fs.PathError{Op: c.Op, Path: string(c.Path), Err: err}
 		}
 		return &reply{}, nil, fmt.Errorf("%s: %w", c.Op, err)
 	}
-	if err := l.lost(); err != nil {
+	if err := l.connectionError(); err != nil {
 		return &reply{}, nil, err
 	}
-	w := &waiting{ctx: ctx, call: c, long: t.content != nil || c.Op == "sync", frames: make(chan short, 16), gone: make(chan struct{})}
+	w := &pendingCall{ctx: ctx, call: c, mayTakeLong: t.content != nil || c.Op == "sync", frames: make(chan shortFrame, 16), abandoned: make(chan struct{})}
 	l.mu.Lock()
 	l.last++
 	id := l.last
@@ -156,10 +156,10 @@ func (l *link) call(ctx context.Context, c *call, t talk) (*reply, []byte, error
 		l.mu.Lock()
 		delete(l.calls, id)
 		l.mu.Unlock()
-		close(w.gone)
+		close(w.abandoned)
 	}()
 	if err := sendMessage(l.conn, kindCall, id, c, t.payload); err != nil {
-		return &reply{}, nil, l.broken(err)
+		return &reply{}, nil, l.preferConnectionError(err)
 	}
 	answer, data, err := l.await(ctx, id, w, t)
 	if err == nil {
@@ -175,10 +175,10 @@ func (l *link) call(ctx context.Context, c *call, t talk) (*reply, []byte, error
 }
 
 // await waits for the reply, and gives what is asked for meanwhile.
-func (l *link) await(ctx context.Context, id uint64, w *waiting, t talk) (*reply, []byte, error) {
+func (l *link) await(ctx context.Context, id uint64, w *pendingCall, t callOptions) (*reply, []byte, error) {
 	var m message
-	given := &given{link: l, id: id, content: t.content}
-	defer given.close()
+	source := &contentSource{link: l, id: id, content: t.content}
+	defer source.close()
 	done := ctx.Done()
 	for {
 		select {
@@ -188,9 +188,9 @@ func (l *link) await(ctx context.Context, id uint64, w *waiting, t talk) (*reply
 				if t.watch != nil {
 					t.watch(map[byte]string{1: "stdout", 2: "stderr"}[f.what], f.data)
 				}
-			case kindGive:
-				if err := given.give(f.what == 1); err != nil {
-					return nil, nil, l.broken(err)
+			case kindContentRequest:
+				if err := source.give(f.what == 1); err != nil {
+					return nil, nil, l.preferConnectionError(err)
 				}
 			case kindReply:
 				whole, err := m.add(f)
@@ -202,24 +202,24 @@ func (l *link) await(ctx context.Context, id uint64, w *waiting, t talk) (*reply
 				}
 				answer := &reply{}
 				data, err := m.read(answer)
-				if err == nil && given.err != nil && answer.Failure != nil {
-					err = given.err // which knows better
+				if err == nil && source.err != nil && answer.Failure != nil {
+					err = source.err // which knows better
 				}
 				return answer, data, err
 			}
 		case <-done:
 			done = nil // how long it may take now is looked after by watch
 			if err := sendShort(l.conn, kindCancel, id, 0, nil); err != nil {
-				return nil, nil, l.broken(err)
+				return nil, nil, l.preferConnectionError(err)
 			}
-		case <-l.ended:
-			return nil, nil, l.lost()
+		case <-l.disconnected:
+			return nil, nil, l.connectionError()
 		}
 	}
 }
 
-// given is the content that a call writes.
-type given struct {
+// contentSource is the content that a call writes.
+type contentSource struct {
 	*link
 	id      uint64
 	content *host.Content
@@ -228,7 +228,7 @@ type given struct {
 }
 
 // give sends the next piece.
-func (g *given) give(again bool) error {
+func (g *contentSource) give(again bool) error {
 	data := make([]byte, pieceSize)
 	n, err := 0, error(nil)
 	switch {
@@ -247,15 +247,15 @@ func (g *given) give(again bool) error {
 	}
 	switch err {
 	case nil:
-		return sendShort(g.conn, kindGiven, g.id, givenData, data[:n])
+		return sendShort(g.conn, kindContent, g.id, contentData, data[:n])
 	case io.EOF:
-		return sendShort(g.conn, kindGiven, g.id, givenEnd, nil)
+		return sendShort(g.conn, kindContent, g.id, contentEnd, nil)
 	}
 	g.err = err
-	return sendShort(g.conn, kindGiven, g.id, givenError, []byte(err.Error()))
+	return sendShort(g.conn, kindContent, g.id, contentError, []byte(err.Error()))
 }
 
-func (g *given) close() {
+func (g *contentSource) close() {
 	if g.in != nil {
 		g.in.Close()
 		g.in = nil

@@ -23,10 +23,10 @@ type machine struct {
 
 // ask makes a call that is about a path.
 func (m *machine) ask(ctx context.Context, c call) (*reply, []byte, error) {
-	return m.with(ctx, c, talk{})
+	return m.callWith(ctx, c, callOptions{})
 }
 
-func (m *machine) with(ctx context.Context, c call, t talk) (*reply, []byte, error) {
+func (m *machine) callWith(ctx context.Context, c call, t callOptions) (*reply, []byte, error) {
 	c.Run, c.Part, c.Still = m.run, host.PartOf(ctx), m.still
 	return m.call(ctx, &c, t)
 }
@@ -113,29 +113,29 @@ func (m *machine) ReadLink(path string) (string, error) {
 
 // Open is host.Reader.Open.
 func (m *machine) Open(path string) (io.ReadCloser, error) {
-	return m.opened(m.ask(context.Background(), call{Op: "open", Path: text(path)}))
+	return m.newFile(m.ask(context.Background(), call{Op: "open", Path: text(path)}))
 }
 
 // OpenStill is host.StillOpener.OpenStill.
 func (m *machine) OpenStill(path string) (io.ReadCloser, host.Info, error) {
 	r, data, err := m.ask(context.Background(), call{Op: "open_still", Path: text(path)})
-	f, err := m.opened(r, data, err)
+	f, err := m.newFile(r, data, err)
 	return f, r.Info.host(), err
 }
 
-func (m *machine) opened(r *reply, data []byte, err error) (io.ReadCloser, error) {
+func (m *machine) newFile(r *reply, data []byte, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{machine: m, number: r.Open, left: data, end: r.End}, nil
+	return &file{machine: m, number: r.Open, rest: data, atEnd: r.End}, nil
 }
 
 // file is a file that the other process has opened.
 type file struct {
 	*machine
 	number uint64
-	left   []byte
-	end    bool
+	rest   []byte
+	atEnd  bool
 	err    error
 }
 
@@ -144,40 +144,40 @@ func (f *file) Read(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, nil
 	}
-	for len(f.left) == 0 && f.err == nil {
-		if f.end {
+	for len(f.rest) == 0 && f.err == nil {
+		if f.atEnd {
 			return 0, io.EOF
 		}
 		var r *reply
-		r, f.left, f.err = f.ask(context.Background(), call{Op: "read", File: f.number})
-		f.end = r.End
+		r, f.rest, f.err = f.ask(context.Background(), call{Op: "read", File: f.number})
+		f.atEnd = r.End
 	}
 	if f.err != nil {
 		return 0, f.err
 	}
-	n := copy(data, f.left)
-	f.left = f.left[n:]
+	n := copy(data, f.rest)
+	f.rest = f.rest[n:]
 	return n, nil
 }
 
 // Close closes it. One that was read to its end is closed already.
 func (f *file) Close() error {
-	if f.end {
+	if f.atEnd {
 		return nil
 	}
-	f.end = true
+	f.atEnd = true
 	_, _, err := f.ask(context.Background(), call{Op: "close", File: f.number})
 	return err
 }
 
-// writing is a call with content, and what goes with it.
-func writing(c call, of host.Content) (call, talk) {
+// writeCall is a call with content, and what goes with it.
+func writeCall(c call, of host.Content) (call, callOptions) {
 	if s, inline := of.Inline(); inline && len(s) <= maxInline {
 		c.Content = &content{Inline: true}
-		return c, talk{payload: []byte(s)}
+		return c, callOptions{payload: []byte(s)}
 	}
 	c.Content = &content{Size: of.Size(), SHA256: of.Sum()}
-	return c, talk{content: &of}
+	return c, callOptions{content: &of}
 }
 
 // maxInline is how much goes with a call.
@@ -185,8 +185,8 @@ const maxInline = 1 << 20
 
 // WriteFile is host.Writer.WriteFile.
 func (m *machine) WriteFile(ctx context.Context, path string, c host.Content, meta host.Meta) error {
-	call, talk := writing(call{Op: "write", Path: text(path), Meta: meta}, c)
-	_, _, err := m.with(ctx, call, talk)
+	call, options := writeCall(call{Op: "write", Path: text(path), Meta: meta}, c)
+	_, _, err := m.callWith(ctx, call, options)
 	return err
 }
 
@@ -224,10 +224,10 @@ func (m *machine) Tune(path, value string) error {
 // durable: that an account has ended it does not stop what others do.
 func (m *machine) Sync() error {
 	_, _, err := m.ask(context.Background(), call{Op: "sync"})
-	if m.lost() == nil {
+	if m.connectionError() == nil {
 		return err
 	}
-	return m.flushed(unix.Sync)
+	return m.flush(unix.Sync)
 }
 
 // Credentials is host.Permissions.Credentials.
@@ -249,13 +249,13 @@ func (m *machine) Run(ctx context.Context, c host.Command) (host.Result, error) 
 
 // Query is host.Processes.Query.
 func (m *machine) Query(ctx context.Context, q host.Query) (host.Result, error) {
-	return m.start(ctx, q.Command, &command{Query: true, Reads: texts(q.Reads), Keep: q.Keep})
+	return m.start(ctx, q.Command, &command{Query: true, Reads: textsOf(q.Reads), Keep: q.Keep})
 }
 
 func (m *machine) start(ctx context.Context, c host.Command, to *command) (host.Result, error) {
-	to.Argv, to.Env, to.Dir, to.User = texts(c.Argv), texts(c.Env), text(c.Dir), text(c.User)
+	to.Argv, to.Env, to.Dir, to.User = textsOf(c.Argv), textsOf(c.Env), text(c.Dir), text(c.User)
 	to.MaxOutput, to.Watch = c.MaxOutput, c.Watch != nil
-	r, data, err := m.with(ctx, call{Op: "run", Command: to}, talk{payload: c.Stdin, watch: c.Watch})
+	r, data, err := m.callWith(ctx, call{Op: "run", Command: to}, callOptions{payload: c.Stdin, watch: c.Watch})
 	cut := min(max(r.Stdout, 0), len(data))
 	return host.Result{ExitCode: r.ExitCode, Stdout: data[:cut:cut], Stderr: data[cut:], Truncated: r.Cut}, err
 }

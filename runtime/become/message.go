@@ -17,22 +17,22 @@ const protocol = "tenet.become/1"
 
 // The frames. Each but the hello begins with the number of its call.
 const (
-	kindHello  wire.Kind = 'h' // a hello: the first one, of who serves
-	kindCall   wire.Kind = 'c' // a piece of a call
-	kindReply  wire.Kind = 'r' // a piece of the reply to it
-	kindOutput wire.Kind = 'o' // what a program prints, if it is watched: 1 or 2, and bytes
-	kindGive   wire.Kind = 'g' // who serves wants more of the content that is written; 1: from its start
-	kindGiven  wire.Kind = 'p' // that: what it is (givenData and so on), and bytes
-	kindCancel wire.Kind = 'x' // the call is to end
-	kindAsk    wire.Kind = 'q' // is anybody there? Of no call, as the answer
-	kindHere   wire.Kind = 'a' // the answer
+	kindHello          wire.Kind = 'h' // a hello: the first one, of who serves
+	kindCall           wire.Kind = 'c' // a piece of a call
+	kindReply          wire.Kind = 'r' // a piece of the reply to it
+	kindOutput         wire.Kind = 'o' // what a program prints, if it is watched: 1 or 2, and bytes
+	kindContentRequest wire.Kind = 'g' // who serves wants more of the content that is written; 1: from its start
+	kindContent        wire.Kind = 'p' // that: what it is (contentData and so on), and bytes
+	kindCancel         wire.Kind = 'x' // the call is to end
+	kindPing           wire.Kind = 'q' // is anybody there? Of no call, as the answer
+	kindPong           wire.Kind = 'a' // the answer
 )
 
 // What is given of a content.
 const (
-	givenData byte = iota
-	givenEnd
-	givenError // and the message
+	contentData byte = iota
+	contentEnd
+	contentError // and the message
 )
 
 const (
@@ -175,7 +175,7 @@ type entry struct {
 	Kind host.Kind `json:"k"`
 }
 
-func texts(list []string) []text {
+func textsOf(list []string) []text {
 	out := make([]text, len(list))
 	for i, s := range list {
 		out[i] = text(s)
@@ -183,7 +183,7 @@ func texts(list []string) []text {
 	return out
 }
 
-func plain(list []text) []string {
+func stringsOf(list []text) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
@@ -222,26 +222,26 @@ func sendShort(c *wire.Conn, kind wire.Kind, id uint64, what byte, data []byte) 
 	return c.Write(kind, append(frame, data...))
 }
 
-// short is a frame without the number of its call.
-type short struct {
+// shortFrame is a frame without the number of its call.
+type shortFrame struct {
 	kind wire.Kind
 	what byte
 	data []byte
 }
 
-// open takes a frame apart.
-func open(f wire.Frame) (id uint64, s short, err error) {
+// parseFrame takes a frame apart.
+func parseFrame(f wire.Frame) (id uint64, s shortFrame, err error) {
 	if len(f.Data) < idSize+1 {
 		return 0, s, &wire.ProtocolError{Message: fmt.Sprintf("a %q frame is too short", f.Kind)}
 	}
-	return binary.BigEndian.Uint64(f.Data), short{f.Kind, f.Data[idSize], f.Data[idSize+1:]}, nil
+	return binary.BigEndian.Uint64(f.Data), shortFrame{f.Kind, f.Data[idSize], f.Data[idSize+1:]}, nil
 }
 
 // message is one of which pieces come.
 type message struct{ body []byte }
 
 // add adds a piece, and reports whether it was the last.
-func (m *message) add(s short) (bool, error) {
+func (m *message) add(s shortFrame) (bool, error) {
 	if len(m.body)+len(s.data) > maxMessage+4 {
 		return false, &wire.ProtocolError{Message: "a message is too large"}
 	}

@@ -14,49 +14,49 @@ import (
 // Time is counted in ticks, of which there is at most one at a time: where this process
 // itself stands still, as on a machine that sleeps, the other one is not blamed for it.
 type patience struct {
-	quiet      int  // ticks without a frame, while calls wait
-	heard      bool // one has come since the last tick
+	quietTicks int  // ticks without a frame, while calls wait
+	answered   bool // one has come since the last tick
 	delivering bool // what has come waits for who called
 	hurried    bool // nobody wants to wait any more
 }
 
-// tick is how often is looked whether a process still answers.
-const tick = time.Second
+// tickTime is how often is looked whether a process still answers.
+const tickTime = time.Second
 
 // After how many ticks a process is given up.
 const (
-	silence = 30 // that says nothing, though it was asked whether it is there
-	moment  = 5  // the same, where nobody wants to wait any more
-	ending  = 10 // that answers, but does not end a call that is to end
-	settle  = 60 // the same for what may take long once all else has ended: putting files back
+	silenceTicks = 30 // that says nothing, though it was asked whether it is there
+	hurriedTicks = 5  // the same, where nobody wants to wait any more
+	endTicks     = 10 // that answers, but does not end a call that is to end
+	settleTicks  = 60 // the same for what may take long once all else has ended: putting files back
 )
 
-// watch looks after those who wait, until the connection has ended, and gives the
+// watchdog looks after those who wait, until the connection has ended, and gives the
 // process up that does not answer: kill ends it, and dead what it was doing.
-func (l *link) watch(tick <-chan time.Time, kill func(), dead func([]*call)) {
+func (l *link) watchdog(tick <-chan time.Time, kill func(), dead func([]*call)) {
 	for {
 		select {
-		case <-l.ended:
+		case <-l.disconnected:
 			return
 		case <-tick:
 		}
-		if l.look(kill, dead) {
+		if l.checkPatience(kill, dead) {
 			return
 		}
 	}
 }
 
-// look is what is done at a tick; it reports whether the process was given up.
-func (l *link) look(kill func(), dead func([]*call)) bool {
-	why, ask := l.wait()
+// checkPatience is what is done at a tick; it reports whether the process was given up.
+func (l *link) checkPatience(kill func(), dead func([]*call)) bool {
+	why, ask := l.countTick()
 	if ask { // it may take as long as it likes to be asked
-		fault.Go(func() { _ = sendShort(l.conn, kindAsk, 0, 0, nil) })
+		fault.Go(func() { _ = sendShort(l.conn, kindPing, 0, 0, nil) })
 	}
 	if why == "" {
 		return false
 	}
-	doing := l.doing()
-	l.end(&Error{
+	doing := l.pendingCalls()
+	l.disconnect(&Error{
 		Message: fmt.Sprintf("become: the process that acts as %s %s: it was given up, and nothing more is done as %[1]s", l.name, why),
 		Advice:  fmt.Sprintf("that account may have stopped it, which the state T in ps -u %s -o pid,stat,args tells; or the machine is overloaded, or its file system hangs", l.name),
 	})
@@ -65,42 +65,42 @@ func (l *link) look(kill func(), dead func([]*call)) bool {
 	return true
 }
 
-// wait is one tick: it tells why the process is to be given up, if it is, and whether it
+// countTick is one tick: it tells why the process is to be given up, if it is, and whether it
 // is to be asked if it is there.
-func (l *link) wait() (why string, ask bool) {
+func (l *link) countTick() (why string, ask bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := &l.patience
-	if p.heard || p.delivering || len(l.calls) == 0 {
-		p.quiet = 0
+	if p.answered || p.delivering || len(l.calls) == 0 {
+		p.quietTicks = 0
 	} else {
-		p.quiet++
+		p.quietTicks++
 	}
-	p.heard = false
-	limit := silence
+	p.answered = false
+	limit := silenceTicks
 	for _, w := range l.calls {
-		mine := ending
+		mine := endTicks
 		switch {
 		case w.ctx.Err() != nil:
-		case p.hurried && w.long:
-			mine = settle
+		case p.hurried && w.mayTakeLong:
+			mine = settleTicks
 		case p.hurried:
 		default:
 			continue
 		}
-		limit = moment
-		if w.late++; w.late >= mine {
+		limit = hurriedTicks
+		if w.overdueTicks++; w.overdueTicks >= mine {
 			return "does not end what it does", false
 		}
 	}
-	if p.quiet >= limit {
+	if p.quietTicks >= limit {
 		return "does not answer", false
 	}
-	return "", p.quiet == 1
+	return "", p.quietTicks == 1
 }
 
-// doing are the calls that wait.
-func (l *link) doing() []*call {
+// pendingCalls are the calls that wait.
+func (l *link) pendingCalls() []*call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []*call

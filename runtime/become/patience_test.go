@@ -40,7 +40,7 @@ func watch(t *testing.T, args ...string) *watched {
 	w.link = newLink(conn, "alice")
 	p.watch(w.machine, w.ticks, func() {})
 	t.Cleanup(func() {
-		w.end(errors.New("the test has ended"))
+		w.disconnect(errors.New("the test has ended"))
 		if err := p.close(); err != nil {
 			t.Error(err)
 		}
@@ -92,7 +92,7 @@ func (w *watched) until(t *testing.T, most int, call func() error) (int, error) 
 		case err := <-end:
 			return n, err
 		case w.ticks <- time.Time{}:
-		case <-w.ended:
+		case <-w.disconnected:
 			return n, <-end
 		}
 	}
@@ -121,13 +121,13 @@ func TestStopped(t *testing.T) {
 		most  int
 		call  func(host.Host) error
 	}{
-		"a look":           {false, silence, func(h host.Host) error { _, err := h.Lstat("/"); return err }},
-		"a look, in hurry": {true, moment, func(h host.Host) error { _, err := h.Lstat("/"); return err }},
-		"a program": {true, moment, func(h host.Host) error {
+		"a look":           {false, silenceTicks, func(h host.Host) error { _, err := h.Lstat("/"); return err }},
+		"a look, in hurry": {true, hurriedTicks, func(h host.Host) error { _, err := h.Lstat("/"); return err }},
+		"a program": {true, hurriedTicks, func(h host.Host) error {
 			_, err := h.Run(t.Context(), host.Command{Argv: []string{"true"}})
 			return err
 		}},
-		"more than a pipe holds": {true, moment, func(h host.Host) error {
+		"more than a pipe holds": {true, hurriedTicks, func(h host.Host) error {
 			return h.WriteFile(context.WithoutCancel(interrupted), "/nowhere/x", host.Text(strings.Repeat("x", 900_000)), host.Meta{})
 		}},
 	} {
@@ -163,7 +163,7 @@ func TestStoppedForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.process.Cmd.Process.Pid = 1<<30 - 1 // none of ours
-	_, err := w.until(t, silence, func() error {
+	_, err := w.until(t, silenceTicks, func() error {
 		return w.WriteFile(t.Context(), "/nowhere/x", host.Text(strings.Repeat("x", 900_000)), host.Meta{})
 	})
 	if err == nil || !strings.Contains(err.Error(), "does not answer") {
@@ -185,7 +185,7 @@ func TestDeaf(t *testing.T) {
 	w := watch(t, "deaf")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("time is up")
-	w.answers(t, 2*silence, ending, func() { cancel(late) }, func() error {
+	w.answers(t, 2*silenceTicks, endTicks, func() { cancel(late) }, func() error {
 		_, err := w.Run(ctx, host.Command{Argv: []string{"true"}})
 		if !errors.Is(err, late) {
 			t.Errorf("the cause is lost: %v", err)
@@ -193,12 +193,12 @@ func TestDeaf(t *testing.T) {
 		return err
 	})
 	w = watch(t, "deaf")
-	w.answers(t, 2*silence, ending, w.hurry, func() error {
+	w.answers(t, 2*silenceTicks, endTicks, w.hurry, func() error {
 		_, err := w.ReadDir("/")
 		return err
 	})
 	w = watch(t, "deaf") // as a file is put back
-	w.answers(t, 2*silence, settle, w.hurry, func() error {
+	w.answers(t, 2*silenceTicks, settleTicks, w.hurry, func() error {
 		large := host.Flow(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil })
 		return w.WriteFile(t.Context(), "/nowhere/x", large, host.Meta{})
 	})
@@ -214,12 +214,12 @@ func TestBusy(t *testing.T) {
 		end <- err
 	}()
 	<-begun
-	for range 2 * silence {
+	for range 2 * silenceTicks {
 		w.tick()
 	}
 	cancel()
-	if err := <-end; !errors.Is(err, context.Canceled) || w.lost() != nil {
-		t.Errorf("%v, %v", err, w.lost())
+	if err := <-end; !errors.Is(err, context.Canceled) || w.connectionError() != nil {
+		t.Errorf("%v, %v", err, w.connectionError())
 	}
 	if _, err := w.Lstat("/"); err != nil {
 		t.Error(err)
@@ -246,12 +246,12 @@ func TestSlowCaller(t *testing.T) {
 	for !waits() {
 		time.Sleep(time.Millisecond)
 	}
-	for range 2 * silence {
-		w.look(w.process.giveUp, w.endWhat)
+	for range 2 * silenceTicks {
+		w.checkPatience(w.process.abandon, w.endPrograms)
 	}
 	close(take)
-	if err := <-end; err != nil || w.lost() != nil {
-		t.Errorf("%v, %v", err, w.lost())
+	if err := <-end; err != nil || w.connectionError() != nil {
+		t.Errorf("%v, %v", err, w.connectionError())
 	}
 }
 
@@ -267,7 +267,7 @@ func (w *watched) answers(t *testing.T, ticks, last int, then func(), call func(
 	for range ticks {
 		w.tick()
 	}
-	if err := w.lost(); err != nil {
+	if err := w.connectionError(); err != nil {
 		t.Fatalf("one that answers is given up: %v", err)
 	}
 	then()
@@ -283,12 +283,12 @@ func (w *watched) answers(t *testing.T, ticks, last int, then func(), call func(
 // tick is one tick; if the process is asked whether it is there, the answer is awaited.
 // False: it was given up.
 func (w *watched) tick() bool {
-	if w.look(w.process.giveUp, w.endWhat) {
+	if w.checkPatience(w.process.abandon, w.endPrograms) {
 		return false
 	}
 	for asked := true; asked; time.Sleep(time.Millisecond) {
 		w.mu.Lock()
-		asked = w.patience.quiet > 0 && !w.patience.heard
+		asked = w.patience.quietTicks > 0 && !w.patience.answered
 		w.mu.Unlock()
 	}
 	return true

@@ -29,7 +29,7 @@ func TestPrivilege(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{Host: h, Program: os.Args[0], Args: []string{asServer}, Password: a.Password}
-		p, m, err := begin(t.Context(), h, func(terminal bool) (*launch, error) {
+		p, m, err := startProcess(t.Context(), h, func(terminal bool) (*launch, error) {
 			program, _ := privilege.Find(a.Program)
 			r := privilege.Request{Program: program, Login: me.Name, User: "root", Password: a.Password != "", Terminal: terminal, Mark: "<tenet " + nonce() + ">"}
 			return o.byProgram(path, r, me, host.User{Name: "root"})
@@ -43,7 +43,7 @@ func TestPrivilege(t *testing.T) {
 		if _, err := m.Lstat("/"); err != nil {
 			t.Error(err)
 		}
-		m.end(errors.New("the test has ended"))
+		m.disconnect(errors.New("the test has ended"))
 		if err := p.close(); err != nil {
 			t.Error(err)
 		}

@@ -22,8 +22,8 @@ func deaf() {
 	err := conn.Send(kindHello, hello{Protocol: protocol})
 	for err == nil {
 		var f wire.Frame
-		if f, err = conn.Receive(); err == nil && f.Kind == kindAsk {
-			err = conn.Write(kindHere, f.Data)
+		if f, err = conn.Receive(); err == nil && f.Kind == kindPing {
+			err = conn.Write(kindPong, f.Data)
 		}
 	}
 	os.Exit(0)

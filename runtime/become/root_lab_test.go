@@ -82,7 +82,7 @@ func TestStoppedByRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := m.(host.Runner).ForRun("run-" + nonce())
-	process := a.of["nobody"].process
+	process := a.accounts["nobody"].process
 	go func() {
 		for name := fmt.Sprintf("/proc/%d/stat", process.Cmd.Process.Pid); t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
 			if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), ") T ") {
@@ -94,7 +94,7 @@ func TestStoppedByRoot(t *testing.T) {
 	begun := time.Now()
 	_, err = run.Run(host.WithPart(t.Context(), "part"), host.Command{Argv: []string{"sh", "-c", "kill -STOP $PPID; exec sleep 60"}})
 	var told *Error
-	if !errors.As(err, &told) || !strings.Contains(told.Message, "nobody does not answer") || time.Since(begun) > silence*tick/2 {
+	if !errors.As(err, &told) || !strings.Contains(told.Message, "nobody does not answer") || time.Since(begun) > silenceTicks*tickTime/2 {
 		t.Errorf("after %s: %v", time.Since(begun), err)
 	}
 	if _, again := a.As(t.Context(), "nobody"); again != told {

@@ -16,7 +16,7 @@ import (
 // end, or ctx does.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, h host.Host) error {
 	ctx, stop := context.WithCancelCause(ctx)
-	s := &server{conn: wire.New(in, out, nil), ctx: ctx, base: h, hosts: map[string]host.Host{}, dirs: map[uint64]host.Dir{}, files: map[uint64]io.ReadCloser{}, calls: map[uint64]*serving{}}
+	s := &server{conn: wire.New(in, out, nil), ctx: ctx, base: h, hosts: map[string]host.Host{}, dirs: map[uint64]host.Dir{}, files: map[uint64]io.ReadCloser{}, calls: map[uint64]*servedCall{}}
 	hi := hello{Protocol: protocol, Running: host.Running(h)}
 	hi.UID, hi.GID = h.Actor()
 	hi.Credentials = h.Credentials()
@@ -27,10 +27,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h host.Host) error 
 	if err == nil {
 		err = s.receive()
 	}
-	stop(errEnded)
-	s.running.Wait()
+	stop(errDisconnected)
+	s.group.Wait()
 	s.close()
-	if errors.Is(err, io.EOF) || context.Cause(ctx) != errEnded {
+	if errors.Is(err, io.EOF) || context.Cause(ctx) != errDisconnected {
 		err = nil
 	}
 	return err
@@ -48,30 +48,30 @@ func Connect(in io.Reader, out io.Writer, here host.Host) (host.Host, error) {
 	return m, nil
 }
 
-var errEnded = errors.New("the other side has ended")
+var errDisconnected = errors.New("the other side has ended")
 
 // server serves one connection.
 type server struct {
-	conn    *wire.Conn
-	ctx     context.Context
-	base    host.Host
-	running fault.Group
-	asked   sync.Mutex // held while an answer to kindAsk is on its way
+	conn      *wire.Conn
+	ctx       context.Context
+	base      host.Host
+	group     fault.Group
+	answering sync.Mutex // held while an answer to kindPing is on its way
 
 	mu    sync.Mutex
 	hosts map[string]host.Host // by the run
 	dirs  map[uint64]host.Dir
 	files map[uint64]io.ReadCloser
 	last  uint64 // number of something open
-	calls map[uint64]*serving
+	calls map[uint64]*servedCall
 }
 
-// serving is a call that comes in, or is being carried out.
-type serving struct {
-	message message
-	begun   bool
-	cancel  context.CancelFunc
-	given   chan short
+// servedCall is a call that comes in, or is being carried out.
+type servedCall struct {
+	message  message
+	begun    bool
+	cancel   context.CancelFunc
+	contents chan shortFrame
 }
 
 // receive takes frames until there are none.
@@ -81,7 +81,7 @@ func (s *server) receive() error {
 		if err != nil {
 			return err
 		}
-		id, short, err := open(f)
+		id, short, err := parseFrame(f)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *server) receive() error {
 	}
 }
 
-func (s *server) take(id uint64, f short) error {
+func (s *server) take(id uint64, f shortFrame) error {
 	s.mu.Lock()
 	c := s.calls[id]
 	many := len(s.calls)
@@ -103,21 +103,21 @@ func (s *server) take(id uint64, f short) error {
 		if c != nil && c.begun {
 			c.cancel()
 		}
-	case kindGiven:
+	case kindContent:
 		if c == nil || !c.begun {
 			return nil // it has ended meanwhile
 		}
 		select {
-		case c.given <- f:
+		case c.contents <- f:
 		default:
 			return &wire.ProtocolError{Message: "content came that was not asked for"}
 		}
-	case kindAsk:
+	case kindPing:
 		// Receiving goes on meanwhile: who asks may have to take something else first.
-		if s.asked.TryLock() {
-			s.running.Go(func() {
-				defer s.asked.Unlock()
-				_ = sendShort(s.conn, kindHere, id, 0, nil) // where it cannot be sent, receiving fails too
+		if s.answering.TryLock() {
+			s.group.Go(func() {
+				defer s.answering.Unlock()
+				_ = sendShort(s.conn, kindPong, id, 0, nil) // where it cannot be sent, receiving fails too
 			})
 		}
 	default:
@@ -127,12 +127,12 @@ func (s *server) take(id uint64, f short) error {
 }
 
 // takeCall takes a piece of a call, and begins it with the last one.
-func (s *server) takeCall(id uint64, c *serving, f short, many int) error {
+func (s *server) takeCall(id uint64, c *servedCall, f shortFrame, many int) error {
 	switch {
 	case c == nil && many == maxCalls:
 		return &wire.ProtocolError{Message: "too many calls at a time"}
 	case c == nil:
-		c = &serving{given: make(chan short, 1)}
+		c = &servedCall{contents: make(chan shortFrame, 1)}
 		s.mu.Lock()
 		s.calls[id] = c
 		s.mu.Unlock()
@@ -150,12 +150,12 @@ func (s *server) takeCall(id uint64, c *serving, f short, many int) error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	c.message, c.begun, c.cancel = message{}, true, cancel
-	s.running.Go(func() {
+	s.group.Go(func() {
 		defer cancel()
 		var answer *reply
 		var data []byte
 		err := fault.Do(func() error {
-			answer, data = s.answer(ctx, &request{server: s, id: id, serving: c, call: head, payload: payload})
+			answer, data = s.answer(ctx, &request{server: s, id: id, served: c, call: head, payload: payload})
 			return nil
 		})
 		if err != nil {
@@ -220,13 +220,13 @@ func (s *server) forRun(run string) host.Host {
 type request struct {
 	*server
 	id      uint64
-	serving *serving
+	served  *servedCall
 	call    *call
 	payload []byte
 }
 
-// errUnknown is for a call that is none.
-var errUnknown = errors.New("there is no such call")
+// errUnknownCall is for a call that is none.
+var errUnknownCall = errors.New("there is no such call")
 
 func (s *server) answer(ctx context.Context, r *request) (*reply, []byte) {
 	if r.call.Part != "" {
@@ -239,7 +239,7 @@ func (s *server) answer(ctx context.Context, r *request) (*reply, []byte) {
 	out := &reply{}
 	for _, group := range []func(context.Context, host.Host, *reply) ([]byte, error){r.look, r.write, r.open, r.directory, r.machine} {
 		data, err := group(ctx, h, out)
-		if err == errUnknown {
+		if err == errUnknownCall {
 			continue
 		}
 		if err != nil {
@@ -247,7 +247,7 @@ func (s *server) answer(ctx context.Context, r *request) (*reply, []byte) {
 		}
 		return out, data
 	}
-	return &reply{Failure: failureOf(fmt.Errorf("%s: %w", r.call.Op, errUnknown))}, nil
+	return &reply{Failure: failureOf(fmt.Errorf("%s: %w", r.call.Op, errUnknownCall))}, nil
 }
 
 // look carries out what only looks at paths.
@@ -273,7 +273,7 @@ func (r *request) look(_ context.Context, h host.Host, out *reply) ([]byte, erro
 	case "sync":
 		return nil, h.Sync()
 	}
-	return nil, errUnknown
+	return nil, errUnknownCall
 }
 
 func (r *reply) entries(list []host.Entry) {
@@ -301,7 +301,7 @@ func (r *request) write(ctx context.Context, h host.Host, out *reply) ([]byte, e
 	case "run":
 		return r.run(ctx, h, out)
 	}
-	return nil, errUnknown
+	return nil, errUnknownCall
 }
 
 func (r *request) run(ctx context.Context, h host.Host, out *reply) ([]byte, error) {
@@ -309,7 +309,7 @@ func (r *request) run(ctx context.Context, h host.Host, out *reply) ([]byte, err
 	if from == nil {
 		return nil, errors.New("there is no command")
 	}
-	c := host.Command{Argv: plain(from.Argv), Env: plain(from.Env), Dir: string(from.Dir), Stdin: r.payload, User: string(from.User), MaxOutput: from.MaxOutput}
+	c := host.Command{Argv: stringsOf(from.Argv), Env: stringsOf(from.Env), Dir: string(from.Dir), Stdin: r.payload, User: string(from.User), MaxOutput: from.MaxOutput}
 	if from.Watch {
 		c.Watch = func(stream string, data []byte) {
 			what := byte(1)
@@ -326,7 +326,7 @@ func (r *request) run(ctx context.Context, h host.Host, out *reply) ([]byte, err
 	var result host.Result
 	var err error
 	if from.Query {
-		result, err = h.Query(ctx, host.Query{Command: c, Reads: plain(from.Reads), Keep: from.Keep})
+		result, err = h.Query(ctx, host.Query{Command: c, Reads: stringsOf(from.Reads), Keep: from.Keep})
 	} else {
 		result, err = h.Run(ctx, c)
 	}
@@ -341,33 +341,33 @@ func (r *request) content(ctx context.Context) host.Content {
 	case c == nil || c.Inline:
 		return host.Text(string(r.payload))
 	case c.Size < 0:
-		return host.Flow(func() (io.ReadCloser, error) { return &giving{request: r, ctx: ctx, again: 1}, nil })
+		return host.Flow(func() (io.ReadCloser, error) { return &contentReader{request: r, ctx: ctx, fromStart: 1}, nil })
 	}
-	return host.Stream(c.Size, c.SHA256, func() (io.ReadCloser, error) { return &giving{request: r, ctx: ctx, again: 1}, nil })
+	return host.Stream(c.Size, c.SHA256, func() (io.ReadCloser, error) { return &contentReader{request: r, ctx: ctx, fromStart: 1}, nil })
 }
 
-// giving reads content from the other side.
-type giving struct {
+// contentReader reads content from the other side.
+type contentReader struct {
 	*request
-	ctx   context.Context
-	again byte // 1: from its start
-	left  []byte
-	err   error
+	ctx       context.Context
+	fromStart byte // 1: from its start
+	rest      []byte
+	err       error
 }
 
 // Read gives the next bytes.
-func (g *giving) Read(data []byte) (int, error) {
-	for len(g.left) == 0 && g.err == nil {
-		if err := sendShort(g.conn, kindGive, g.id, g.again, nil); err != nil {
+func (g *contentReader) Read(data []byte) (int, error) {
+	for len(g.rest) == 0 && g.err == nil {
+		if err := sendShort(g.conn, kindContentRequest, g.id, g.fromStart, nil); err != nil {
 			return 0, err
 		}
-		g.again = 0
+		g.fromStart = 0
 		select {
-		case f := <-g.serving.given:
+		case f := <-g.served.contents:
 			switch f.what {
-			case givenData:
-				g.left = f.data
-			case givenEnd:
+			case contentData:
+				g.rest = f.data
+			case contentEnd:
 				g.err = io.EOF
 			default:
 				g.err = errors.New(string(f.data))
@@ -376,13 +376,13 @@ func (g *giving) Read(data []byte) (int, error) {
 			g.err = context.Cause(g.ctx)
 		}
 	}
-	if len(g.left) == 0 {
+	if len(g.rest) == 0 {
 		return 0, g.err
 	}
-	n := copy(data, g.left)
-	g.left = g.left[n:]
+	n := copy(data, g.rest)
+	g.rest = g.rest[n:]
 	return n, nil
 }
 
 // Close ends it; whoever gives learns of that with the reply.
-func (g *giving) Close() error { return nil }
+func (g *contentReader) Close() error { return nil }

@@ -17,14 +17,14 @@ func (r *request) open(_ context.Context, h host.Host, out *reply) ([]byte, erro
 		if err != nil {
 			return nil, err
 		}
-		return r.opened(f, out)
+		return r.firstPiece(f, out)
 	case "open_still":
 		f, i, err := host.OpenStill(h, path)
 		if err != nil {
 			return nil, err
 		}
 		out.Info = infoOf(i)
-		return r.opened(f, out)
+		return r.firstPiece(f, out)
 	case "read":
 		r.mu.Lock()
 		f := r.files[r.call.File]
@@ -36,14 +36,14 @@ func (r *request) open(_ context.Context, h host.Host, out *reply) ([]byte, erro
 	case "close":
 		return nil, r.closeFile(r.call.File)
 	}
-	return nil, errUnknown
+	return nil, errUnknownCall
 }
 
 // firstSize is how much of a file comes at once when it is opened.
 const firstSize = 32 << 10
 
-// opened reads the first piece of a file: most have no other.
-func (r *request) opened(f io.ReadCloser, out *reply) ([]byte, error) {
+// firstPiece reads the first piece of a file: most have no other.
+func (r *request) firstPiece(f io.ReadCloser, out *reply) ([]byte, error) {
 	out.Open = r.keepFile(f)
 	r.call.File = out.Open
 	data, err := r.read(f, firstSize, out)
@@ -93,7 +93,7 @@ func (r *request) directory(ctx context.Context, h host.Host, out *reply) ([]byt
 	r.mu.Unlock()
 	switch {
 	case d == nil && r.call.Dir == 0:
-		return nil, errUnknown
+		return nil, errUnknownCall
 	case d == nil:
 		return nil, errors.New("the directory is not open")
 	}
@@ -118,7 +118,7 @@ func (r *request) directory(ctx context.Context, h host.Host, out *reply) ([]byt
 		if err != nil {
 			return nil, err
 		}
-		return r.opened(f, out)
+		return r.firstPiece(f, out)
 	case "dir_enter":
 		below, err := d.Enter(name)
 		if err == nil {
@@ -142,7 +142,7 @@ func (r *request) directoryWrite(ctx context.Context, d host.Dir, name string) e
 	case "dir_remove":
 		return d.Remove(name)
 	}
-	return errUnknown
+	return errUnknownCall
 }
 
 // machine carries out what is about services and network devices.
@@ -152,7 +152,7 @@ func (r *request) machine(ctx context.Context, h host.Host, out *reply) ([]byte,
 		return nil, r.links(ctx, h, out)
 	case "init", "services", "service", "service_do", "init_refresh":
 	default:
-		return nil, errUnknown
+		return nil, errUnknownCall
 	}
 	init, err := host.InitOf(ctx, h, r.call.User)
 	if err != nil {

@@ -22,14 +22,14 @@ const endTime = 5 * time.Second
 // process is what acts as another account.
 type process struct {
 	*privilege.Process
-	clear   func() error  // removes what it was started from
-	watched chan struct{} // closed once nobody looks after it any more
-	givenUp bool          // from then on: it was not waited for
+	clear     func() error  // removes what it was started from
+	watched   chan struct{} // closed once nobody looks after it any more
+	abandoned bool          // from then on: it was not waited for
 }
 
-// begin starts the process of an account: on a terminal, where what lets become it says
+// startProcess starts the process of an account: on a terminal, where what lets become it says
 // that it wants one.
-func begin(ctx context.Context, here *host.Local, by func(terminal bool) (*launch, error)) (*process, *machine, error) {
+func startProcess(ctx context.Context, here *host.Local, by func(terminal bool) (*launch, error)) (*process, *machine, error) {
 	for terminal := false; ; terminal = true {
 		l, err := by(terminal)
 		if err != nil {
@@ -49,7 +49,7 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 	defer cancel()
 	started, err := l.Start()
 	if err != nil {
-		return nil, nil, errors.Join(refused(l.failure("", err.Error())), l.clear())
+		return nil, nil, errors.Join(refusalError(l.failure("", err.Error())), l.clear())
 	}
 	p := &process{Process: started, clear: l.clear}
 	conn := wire.New(p.Out, p.In, nil)
@@ -79,14 +79,14 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 				return nil, nil, errors.Join(err, p.close())
 			}
 			m := &machine{link: newLink(conn, l.request.User), here: here, hello: g.hello}
-			every := time.NewTicker(tick)
+			every := time.NewTicker(tickTime)
 			p.watch(m, every.C, every.Stop)
 			return p, m, nil
 		}
 	case <-p.Prompt.Rejection():
 		p.HangUp() // it would wait for another one
 		_ = p.close()
-		return nil, nil, refused(l.request.PasswordRefusal(p.Prompt.Text()))
+		return nil, nil, refusalError(l.request.PasswordRefusal(p.Prompt.Text()))
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -94,11 +94,11 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 	if errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	return nil, nil, refused(l.failure(p.Prompt.Text(), reason(err, p)))
+	return nil, nil, refusalError(l.failure(p.Prompt.Text(), exitReason(err, p)))
 }
 
-// reason says why there was no hello, if nothing was printed.
-func reason(err error, p *process) string {
+// exitReason says why there was no hello, if nothing was printed.
+func exitReason(err error, p *process) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return privilege.ErrTimeout.Error()
 	}
@@ -118,14 +118,14 @@ func (p *process) watch(m *machine, every <-chan time.Time, stop func()) {
 	fault.Go(func() {
 		defer close(p.watched)
 		defer stop()
-		m.link.watch(every, p.giveUp, m.endWhat)
+		m.link.watchdog(every, p.abandon, m.endPrograms)
 	})
 }
 
-// giveUp ends the process if that is allowed, and does not wait for it. One that goes on
+// abandon ends the process if that is allowed, and does not wait for it. One that goes on
 // finds its input closed, and ends by itself.
-func (p *process) giveUp() {
-	p.givenUp = true
+func (p *process) abandon() {
+	p.abandoned = true
 	select {
 	case <-p.Done:
 	default: // the error would be that it belongs to another account, or that it has ended
@@ -135,9 +135,9 @@ func (p *process) giveUp() {
 	_, _ = p.In.Close(), p.Out.Close()
 }
 
-// endWhat ends the programs that a process that was given up has started for its calls,
+// endPrograms ends the programs that a process that was given up has started for its calls,
 // if that is allowed.
-func (m *machine) endWhat(calls []*call) {
+func (m *machine) endPrograms(calls []*call) {
 	if os.Geteuid() != 0 {
 		return
 	}
@@ -154,7 +154,7 @@ func (m *machine) endWhat(calls []*call) {
 func (p *process) close() error {
 	if p.watched != nil {
 		<-p.watched
-		if p.givenUp {
+		if p.abandoned {
 			p.HangUp()
 			return nil // which was told of
 		}
