@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
+	differs "github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -62,7 +63,7 @@ func TestSavedPlans(t *testing.T) {
 		rest, err := plan.Reduce(func(run *states.StateRun) ([]states.Event, error) {
 			events, _ := rowsOf(t, run, o)
 			return events, nil
-		}, func([]planfile.Difference) error { return nil })
+		}, func([]differs.Difference) error { return nil })
 		if _, stale := err.(*planfile.StaleError); stale {
 			nothing++
 			return

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -29,7 +29,7 @@ type Bundle struct {
 	Origin    string                    // where the site lies: "CONTROLLER:/path"
 	Run       *states.StateRun          // with its secrets
 	Places    map[string]journal.Source // of declarations, by address
-	Modules   []planfile.Modules        // the site's own
+	Modules   []machine.Modules         // the site's own
 	// Rows is what a plan has shown: an apply does that or nothing. Nil: whatever
 	// there is to do.
 	Rows        []states.Event
@@ -41,3 +41,21 @@ type Bundle struct {
 
 // Site names the site in records.
 func (b *Bundle) Site() string { return journal.Identity(b.Run.Site, b.Origin) }
+
+// Of makes a bundle of a job.
+func Of(j *machine.Job) *Bundle {
+	return &Bundle{
+		Execution: j.Execution, Origin: j.Origin, Run: j.Run, Places: j.Sources(), Modules: j.Modules,
+		Rows: j.Rows, Parallel: j.Parallel, LockTimeout: j.LockTimeout, Files: j.Files,
+	}
+}
+
+// Job makes a job of the bundle.
+func (b *Bundle) Job() *machine.Job {
+	j := &machine.Job{
+		Execution: b.Execution, Origin: b.Origin, Run: b.Run, Modules: b.Modules,
+		Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout, Files: b.Files,
+	}
+	j.Places, j.Line = machine.PlacesOf(b.Places)
+	return j
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -75,7 +76,7 @@ func example(t testing.TB, site fstest.MapFS, files, trees, modules []string) *b
 		Files: states.WithTrees(context.Background(), site, nil),
 	}
 	if len(modules) > 0 {
-		b.Modules = []planfile.Modules{{Dir: ".", Files: modules}}
+		b.Modules = []machine.Modules{{Dir: ".", Files: modules}}
 	}
 	return b
 }

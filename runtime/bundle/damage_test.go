@@ -16,6 +16,7 @@ import (
 	"testing/iotest"
 
 	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -192,12 +193,12 @@ func TestChanged(t *testing.T) {
 func TestRefused(t *testing.T) {
 	a, z := net.Pipe()
 	defer a.Close()
-	machine := wire.New(z, z, nil)
+	there := wire.New(z, z, nil)
 	go func() {
-		machine.Receive()
+		there.Receive()
 		var end wire.End
-		end.Failure = &states.Failure{Code: wire.CodeDamaged, Message: "no room"}
-		machine.Send(wire.KindEnd, end)
+		end.Failure = &states.Failure{Code: machine.CodeDamaged, Message: "no room"}
+		there.Send(wire.KindEnd, end)
 		z.Close()
 	}()
 	err := whole(t).Send(wire.New(a, a, nil), nil, registry())
@@ -210,15 +211,15 @@ func TestRefused(t *testing.T) {
 func TestAskedForever(t *testing.T) {
 	a, z := net.Pipe()
 	defer a.Close()
-	machine := wire.New(z, z, nil)
+	there := wire.New(z, z, nil)
 	go func() {
 		for {
-			f, err := machine.Receive()
+			f, err := there.Receive()
 			if err != nil {
 				return
 			}
 			if f.Kind == wire.KindSent {
-				machine.Send(wire.KindNeed, make([]byte, 32))
+				there.Send(wire.KindNeed, make([]byte, 32))
 			}
 		}
 	}()
@@ -267,10 +268,10 @@ func TestAskedForMore(t *testing.T) {
 	defer a.Close()
 	sum := sha256.Sum256(site()["big"].Data)
 	var got [2]int
-	machine := wire.New(z, z, nil)
+	there := wire.New(z, z, nil)
 	go func() {
 		for round := 0; ; {
-			f, err := machine.Receive()
+			f, err := there.Receive()
 			if err != nil {
 				return
 			}
@@ -283,7 +284,7 @@ func TestAskedForMore(t *testing.T) {
 				need = []byte{}
 			}
 			round = 1
-			if machine.Send(wire.KindNeed, need) != nil {
+			if there.Send(wire.KindNeed, need) != nil {
 				return
 			}
 		}

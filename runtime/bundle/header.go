@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -58,11 +59,11 @@ type tree struct {
 // needs is what a run needs besides itself: what stays known of a bundle once its run
 // is in the journal.
 type needs struct {
-	Format  string             `json:"format"`
-	Origin  string             `json:"origin"`
-	Modules []planfile.Modules `json:"modules,omitempty"`
-	Files   []file             `json:"files,omitempty"`
-	Trees   []tree             `json:"trees,omitempty"`
+	Format  string            `json:"format"`
+	Origin  string            `json:"origin"`
+	Modules []machine.Modules `json:"modules,omitempty"`
+	Files   []file            `json:"files,omitempty"`
+	Trees   []tree            `json:"trees,omitempty"`
 }
 
 // header is the bundle without its contents.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -43,7 +44,7 @@ func TestHeader(t *testing.T) {
 		"tree large":   func(h *header) { h.Trees[0].Size = maxHeader + 1 },
 		"execution":    func(h *header) { h.Execution = "../../etc/x" },
 		"option":       func(h *header) { h.Execution = "-rf" },
-		"module":       func(h *header) { h.Modules = []planfile.Modules{{Dir: ".", Files: []string{"modules/x.star"}}} },
+		"module":       func(h *header) { h.Modules = []machine.Modules{{Dir: ".", Files: []string{"modules/x.star"}}} },
 		"no run":       func(h *header) { h.Run = nil },
 		"other run":    func(h *header) { h.Run.Format = "tenet.run/9" },
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -28,18 +29,18 @@ const grace = 5 * time.Second
 // Send sends a bundle, and what the machine then says that it lacks. Have is that of
 // the machine's Hello. The registry tells which values name files. A machine that
 // refuses it says why: then the error is a *wire.FailedError. The connection must not
-// be received from meanwhile. What is wrong with the bundle itself is a *LocalError.
+// be received from meanwhile. What is wrong with the bundle itself is a *machine.JobError.
 func (b *Bundle) Send(c *wire.Conn, have []byte, registry *states.Registry) error {
 	h, err := b.header(registry)
 	if err != nil {
-		return &LocalError{err}
+		return &machine.JobError{Err: err}
 	}
 	data, err := json.Marshal(h)
 	if err != nil {
-		return &LocalError{err}
+		return &machine.JobError{Err: err}
 	}
 	if len(data) > maxHeader {
-		return &LocalError{fmt.Errorf("what is to be done takes %d MiB to say, and %d are allowed", len(data)>>20, maxHeader>>20)}
+		return &machine.JobError{Err: fmt.Errorf("what is to be done takes %d MiB to say, and %d are allowed", len(data)>>20, maxHeader>>20)}
 	}
 	wanted := make(map[digest]bool)
 	err = b.talk(c, func() error { return b.sendFirst(c, h, data, prefixes(have)) }, wanted)
@@ -91,7 +92,7 @@ func (b *Bundle) talk(c *wire.Conn, send func() error, wanted map[digest]bool) e
 
 // whyNot gives what the machine says of something that could not be sent.
 func whyNot(err error, answer <-chan error) error {
-	if _, broken := errors.AsType[*LocalError](err); broken {
+	if _, broken := errors.AsType[*machine.JobError](err); broken {
 		return err
 	}
 	select {
@@ -103,13 +104,6 @@ func whyNot(err error, answer <-chan error) error {
 	}
 	return err
 }
-
-// LocalError is why Send cannot send a bundle, whatever the machine and the connection
-// are like: a file of the site is gone, say.
-type LocalError struct{ error }
-
-// Unwrap gives the error.
-func (e *LocalError) Unwrap() error { return e.error }
 
 // prefixes is what a machine has, by the beginnings of digests.
 func prefixes(have []byte) map[uint64]bool {
@@ -151,7 +145,7 @@ func (b *Bundle) sendContents(c *wire.Conn, h *header, want func(digest) bool) e
 	for _, t := range h.Trees {
 		entries, err := states.ReadTree(b.Files, t.Name)
 		if err != nil {
-			return &LocalError{fmt.Errorf("%s: %w", t.Name, err)}
+			return &machine.JobError{Err: fmt.Errorf("%s: %w", t.Name, err)}
 		}
 		text := func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(states.TreeText(entries))), nil
@@ -180,7 +174,7 @@ func (b *Bundle) sendContents(c *wire.Conn, h *header, want func(digest) bool) e
 func (b *Bundle) sendTree(t tree, send func(string, digest, int64, func() (io.ReadCloser, error)) error) error {
 	entries, err := states.ReadTree(b.Files, t.Name)
 	if err != nil {
-		return &LocalError{fmt.Errorf("%s: %w", t.Name, err)}
+		return &machine.JobError{Err: fmt.Errorf("%s: %w", t.Name, err)}
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -190,7 +184,7 @@ func (b *Bundle) sendTree(t tree, send func(string, digest, int64, func() (io.Re
 		name := path.Join(t.Name, e.Name)
 		var d digest
 		if err := d.UnmarshalText([]byte(e.SHA256)); err != nil {
-			return &LocalError{fmt.Errorf("%s: %w", name, err)}
+			return &machine.JobError{Err: fmt.Errorf("%s: %w", name, err)}
 		}
 		if err := send(name, d, e.Size, func() (io.ReadCloser, error) { return states.OpenFile(b.Files, name) }); err != nil {
 			return err
@@ -202,7 +196,7 @@ func (b *Bundle) sendTree(t tree, send func(string, digest, int64, func() (io.Re
 func sendContent(out io.Writer, name string, d digest, size int64, open func() (io.ReadCloser, error)) error {
 	in, err := open()
 	if err != nil {
-		return &LocalError{err}
+		return &machine.JobError{Err: err}
 	}
 	defer in.Close()
 	if _, err := out.Write(binary.BigEndian.AppendUint64(d[:len(d):len(d)], uint64(size))); err != nil {
@@ -211,14 +205,14 @@ func sendContent(out io.Writer, name string, d digest, size int64, open func() (
 	source := &measured{in: in, sum: sha256.New()}
 	n, err := io.Copy(out, io.LimitReader(source, size))
 	if source.err != nil {
-		return &LocalError{fmt.Errorf("%s: %w", name, source.err)}
+		return &machine.JobError{Err: fmt.Errorf("%s: %w", name, source.err)}
 	}
 	if err != nil {
 		return err
 	}
 	var more [1]byte
 	if extra, _ := in.Read(more[:]); n != size || extra > 0 || digest(source.sum.Sum(nil)) != d {
-		return &LocalError{fmt.Errorf("%s has changed since the site was loaded", name)}
+		return &machine.JobError{Err: fmt.Errorf("%s has changed since the site was loaded", name)}
 	}
 	return nil
 }

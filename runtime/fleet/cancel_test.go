@@ -8,14 +8,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
 // stages are machines of which each is somewhere else when the caller has had enough.
-func stages(t *testing.T) ([]*machine, []*fleet.Machine, fleet.Task) {
+func stages(t *testing.T) ([]*simulated, []*fleet.Member, fleet.Task) {
 	hang := func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
@@ -38,10 +39,10 @@ func stages(t *testing.T) ([]*machine, []*fleet.Machine, fleet.Task) {
 			for range 100 {
 				time.Sleep(time.Second)
 				if m.wasCancelled() && m.name != "ignoring" {
-					return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Interrupted: true}})
+					return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{Interrupted: true}})
 				}
 			}
-			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{}})
+			return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{}})
 		}
 	}
 	all[3].refuse = func(attempt int) error {
@@ -50,19 +51,20 @@ func stages(t *testing.T) ([]*machine, []*fleet.Machine, fleet.Task) {
 		}
 		return nil
 	}
-	dial := list[0].Dial
-	list[0].Dial = func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+	first := list[0].Machine.(*remote.Machine)
+	dial := first.Dial
+	first.Dial = func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 		if err := hang(ctx); err != nil {
 			return nil, nil, err
 		}
 		return dial(ctx, o)
 	}
-	return all, list, fleet.Task{Prepare: func(ctx context.Context, m *fleet.Machine, _ *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+	return all, list, fleet.Apply(nil, preparing(func(ctx context.Context, m *fleet.Member) (*machine.Job, error) {
 		if m.Name == "evaluating" {
-			return nil, nil, hang(ctx)
+			return nil, hang(ctx)
 		}
-		return &wire.Request{Op: wire.OpApply}, nil, nil
-	}}
+		return job(), nil
+	}))
 }
 
 // A cancel ends what runs, and what would be begun, wherever it is.
@@ -136,38 +138,37 @@ func TestSilence(t *testing.T) {
 		hang := func(long time.Duration) func(context.Context, int, *wire.Conn, *wire.Request) error {
 			return func(_ context.Context, _ int, c *wire.Conn, r *wire.Request) error {
 				time.Sleep(long)
-				return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Run: "r"}})
+				if r.Op == wire.OpForget {
+					c.Send(wire.KindData, []states.Event{})
+				}
+				return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{Run: "r"}})
 			}
 		}
 		for _, test := range []struct {
-			request wire.Request
-			after   time.Duration
-			want    fleet.Status
-			mute    fleet.Status // if it does not say that it is there; empty: as want
+			op    wire.Op
+			after time.Duration
+			want  fleet.Status
+			mute  fleet.Status // if it does not say that it is there; empty: as want
 		}{
-			{wire.Request{Op: wire.OpPing}, 4 * time.Minute, fleet.Done, ""},
-			{wire.Request{Op: wire.OpPing}, time.Hour, fleet.Failed, ""},
-			{wire.Request{Op: wire.OpStatus}, time.Hour, fleet.Failed, ""},
-			{wire.Request{Op: wire.OpHold}, time.Hour, fleet.Left, ""},
-			{wire.Request{Op: wire.OpPlan}, time.Hour, fleet.Done, fleet.Failed},
-			{wire.Request{Op: wire.OpApply}, time.Hour, fleet.Done, fleet.Left},
-			{wire.Request{Op: wire.OpAttach}, time.Hour, fleet.Done, fleet.Left},
-			{wire.Request{Op: wire.OpExec}, time.Hour, fleet.Done, fleet.Left},
-			{wire.Request{Op: wire.OpForget}, time.Hour, fleet.Done, fleet.Left}, // it may wait for another apply
+			{wire.OpPing, 4 * time.Minute, fleet.Done, ""},
+			{wire.OpPing, time.Hour, fleet.Failed, ""},
+			{wire.OpStatus, time.Hour, fleet.Failed, ""},
+			{wire.OpHold, time.Hour, fleet.Left, ""},
+			{wire.OpPlan, time.Hour, fleet.Done, fleet.Failed},
+			{wire.OpApply, time.Hour, fleet.Done, fleet.Left},
+			{wire.OpAttach, time.Hour, fleet.Done, fleet.Left},
+			{wire.OpExec, time.Hour, fleet.Done, fleet.Left},
+			{wire.OpForget, time.Hour, fleet.Done, fleet.Left}, // it may wait for another apply
 		} {
-			silent(t, test.request, hang(test.after), false, test.want)
-			silent(t, test.request, hang(test.after), true, cmp.Or(test.mute, test.want))
+			silent(t, test.op, hang(test.after), false, test.want)
+			silent(t, test.op, hang(test.after), true, cmp.Or(test.mute, test.want))
 		}
 		all, list := machines(1, nil)
 		all[0].receive = func(*wire.Conn) error { // it reads nothing
 			time.Sleep(time.Hour)
 			return errCut
 		}
-		task := ask(wire.Request{Op: wire.OpApply})
-		task.Prepare = func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-			return &wire.Request{Op: wire.OpApply}, &bundle.Bundle{Execution: "x", Run: &states.StateRun{Format: states.Format}}, nil
-		}
-		outcomes := mustRun(t, list, task, fleet.Options{})
+		outcomes := mustRun(t, list, apply(), fleet.Options{})
 		if outcomes[0].Status != fleet.Left || all[0].attempts != 1 {
 			t.Errorf("%+v after %d attempts", outcomes[0], all[0].attempts)
 		}
@@ -176,24 +177,24 @@ func TestSilence(t *testing.T) {
 }
 
 // silent asks a machine that says nothing, which is given up in time or not at all.
-func silent(t *testing.T, q wire.Request, serve func(context.Context, int, *wire.Conn, *wire.Request) error, mute bool, want fleet.Status) {
+func silent(t *testing.T, op wire.Op, serve func(context.Context, int, *wire.Conn, *wire.Request) error, mute bool, want fleet.Status) {
 	t.Helper()
 	all, list := machines(1, nil)
 	all[0].serve, all[0].mute = serve, mute
 	begun := time.Now()
-	outcomes := mustRun(t, list, ask(q), fleet.Options{})
+	outcomes := mustRun(t, list, ask(op), fleet.Options{})
 	if outcomes[0].Status != want {
-		t.Errorf("%s, mute %t: %+v", q.Op, mute, outcomes[0])
+		t.Errorf("%s, mute %t: %+v", op, mute, outcomes[0])
 	}
 	if long := time.Since(begun); want != fleet.Done && long > 6*time.Minute {
-		t.Errorf("%s, mute %t: given up after %s", q.Op, mute, long)
+		t.Errorf("%s, mute %t: given up after %s", op, mute, long)
 	}
 	time.Sleep(time.Hour)
 }
 
-// A machine answers once: what comes beyond that is not kept.
+// A machine answers once.
 func TestAnswersTwice(t *testing.T) {
-	_, list := machines(1, func(_ int, m *machine) {
+	_, list := machines(1, func(_ int, m *simulated) {
 		m.serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
 			for range 3 {
 				c.Send(wire.KindData, "x")
@@ -201,17 +202,15 @@ func TestAnswersTwice(t *testing.T) {
 			return c.Send(wire.KindEnd, wire.End{})
 		}
 	})
-	s := newSeen(t)
-	outcomes := mustRun(t, list, ask(wire.Request{Op: wire.OpStatus}), fleet.Options{Listener: s})
+	outcomes := mustRun(t, list, ask(wire.OpStatus), fleet.Options{})
 	equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Failed})
-	equal(t, "data", s.data["m0"], []string{`"x"`})
 }
 
 // A machine that says nothing any more does not keep the caller from leaving, nor from
 // cancelling the others.
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, list := machines(3, func(i int, m *machine) {
+		_, list := machines(3, func(i int, m *simulated) {
 			if i != 1 {
 				m.serve = func(ctx context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
 					<-ctx.Done()
@@ -239,10 +238,10 @@ func TestExecIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, list := machines(1, nil)
 		all[0].serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
-			return c.Send(wire.KindEnd, wire.End{Failure: &states.Failure{Code: wire.CodeInterrupted, Message: "ended"}})
+			return c.Send(wire.KindEnd, wire.End{Failure: &states.Failure{Code: machine.CodeInterrupted, Message: "ended"}})
 		}
-		o := mustRun(t, list, ask(wire.Request{Op: wire.OpExec}), fleet.Options{})[0]
-		if o.Status != fleet.Interrupted || o.End == nil || o.End.Failure.Message != "ended" || all[0].attempts != 1 {
+		o := mustRun(t, list, ask(wire.OpExec), fleet.Options{})[0]
+		if o.Status != fleet.Interrupted || !o.Refused() || o.Err.Error() != "ended" || all[0].attempts != 1 {
 			t.Errorf("%+v after %d attempts", o, all[0].attempts)
 		}
 	})

@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -20,12 +21,12 @@ import (
 // as well off.
 func TestCutAnywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const total = 6 // and Hello, Started, End
-		all, list := machines(2*(total+3), func(i int, m *machine) {
+		const total = 6 // and Hello, Need, Started, End
+		all, list := machines(2*(total+4), func(i int, m *simulated) {
 			m.total = total
 			m.cut = func(connection int) int {
 				switch {
-				case i >= total+3: // each connection brings one frame more: Hello, and its answer
+				case i >= total+4: // each connection brings one frame more: Hello, and its answer
 					return 2 + connection%2
 				case connection == 0:
 					return i
@@ -43,7 +44,7 @@ func TestCutAnywhere(t *testing.T) {
 		}
 		// What is asked for after a cut is the rest, of that run.
 		last := all[total].requests
-		if len(last) != 2 || last[1].Op != wire.OpAttach || last[1].ID != all[total].run || last[1].After != total-2 {
+		if len(last) != 2 || last[1].Op != wire.OpAttach || last[1].ID != all[total].run || last[1].After != total-3 {
 			t.Errorf("%+v", last)
 		}
 		equal(t, "states", s.states[all[total].name], []fleet.State{
@@ -57,7 +58,7 @@ func TestCutAnywhere(t *testing.T) {
 func TestCutBeforeStarted(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			all, list := machines(1, func(_ int, m *machine) {
+			all, list := machines(1, func(_ int, m *simulated) {
 				m.serve = func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error {
 					if connection == 0 {
 						m.mu.Lock()
@@ -81,7 +82,7 @@ func TestCutBeforeStarted(t *testing.T) {
 			var got []wire.Op
 			for _, r := range all[0].requests {
 				got = append(got, r.Op)
-				if r.Op == wire.OpAttach && r.ID != "20261121-220045-3fa9c1" {
+				if r.Op == wire.OpAttach && r.ID != execution {
 					t.Error(r.ID)
 				}
 			}
@@ -97,7 +98,7 @@ func TestCutBeforeStarted(t *testing.T) {
 // that the run is attached to. Its events go on where they ended.
 func TestCutWhileItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, list := machines(1, func(_ int, m *machine) {
+		all, list := machines(1, func(_ int, m *simulated) {
 			m.total = 8
 			m.serve = func(_ context.Context, connection int, c *wire.Conn, r *wire.Request) error {
 				switch connection {
@@ -114,25 +115,24 @@ func TestCutWhileItGoesOn(t *testing.T) {
 			}
 		})
 		s := newSeen(t)
-		request := &wire.Request{Op: wire.OpResume, ID: "20261121-220045-3fa9c1", Execution: "20261122-000000-3fa9c1", BecomePassword: "hush"}
-		outcomes := mustRun(t, list, fleet.Task{Prepare: func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-			return request, nil, nil
-		}}, fleet.Options{Listener: s})
+		how := machine.Resumption{Run: machine.RunRef{ID: execution}, Execution: "20261122-000000-3fa9c1", Become: machine.Become{Password: "hush"}}
+		task := fleet.Resume(func(*fleet.Member) machine.Resumption { return how })
+		outcomes := mustRun(t, list, task, fleet.Options{Listener: s})
 		equal(t, "status", statuses(outcomes), []fleet.Status{fleet.Done})
 		equal(t, "events", s.seqs["m0"], []int64{5, 6, 7, 8})
 		var got []string
 		for _, r := range all[0].requests {
 			got = append(got, fmt.Sprint(r.Op, r.ID, r.After, r.Execution, r.BecomePassword))
 		}
-		again := fmt.Sprint(request.Op, request.ID, 0, request.Execution, "hush")
-		equal(t, "requests", got, []string{again, again, fmt.Sprint(wire.OpAttach, all[0].run, 5, request.Execution, "")})
+		again := fmt.Sprint(wire.OpResume, execution, 0, how.Execution, "hush")
+		equal(t, "requests", got, []string{again, again, fmt.Sprint(wire.OpAttach, all[0].run, 5, "", "")})
 	})
 }
 
 // sshd drops handshakes when many knock: they are tried again, a few times.
 func TestDroppedHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, list := machines(8, func(i int, m *machine) {
+		all, list := machines(8, func(i int, m *simulated) {
 			m.refuse = func(attempt int) error {
 				if attempt < i {
 					return &dialError{text: "kex_exchange_identification", temporary: true}
@@ -151,8 +151,8 @@ func TestDroppedHandshakes(t *testing.T) {
 // A machine that is lost for good is left after a while, and was tried seldom.
 func TestLostForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, list := machines(1, func(i int, m *machine) {
-			m.cut = func(int) int { return 4 } // Hello, Started, two events
+		all, list := machines(1, func(i int, m *simulated) {
+			m.cut = func(int) int { return 5 } // Hello, Need, Started, two events
 			m.refuse = func(attempt int) error {
 				if attempt > 0 {
 					return &dialError{text: "no route to host"}
@@ -164,7 +164,7 @@ func TestLostForGood(t *testing.T) {
 		begun := time.Now()
 		o := mustRun(t, list, apply(), fleet.Options{Listener: s, Patience: 5 * time.Minute})[0]
 		var lost *fleet.LostError
-		if o.Status != fleet.Left || o.Run != "r0" || o.End != nil || !errors.As(o.Err, &lost) || !strings.Contains(o.Err.Error(), "no route to host") {
+		if o.Status != fleet.Left || o.Run != "r0" || o.Result != nil || !errors.As(o.Err, &lost) || !strings.Contains(o.Err.Error(), "no route to host") {
 			t.Errorf("%+v", o)
 		}
 		if long := time.Since(begun); long < 5*time.Minute || long > 5*time.Minute+20*time.Second {
@@ -182,9 +182,9 @@ func TestLostForGood(t *testing.T) {
 // anew likewise.
 func TestNotAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, list := machines(2, func(i int, m *machine) {
+		all, list := machines(2, func(i int, m *simulated) {
 			m.total = 3
-			m.cut = func(int) int { return 4 - 5*i } // Hello, Started, two events; or none is cut
+			m.cut = func(int) int { return 5 - 6*i } // Hello, Need, Started, two events; or none is cut
 			m.result.Rebooting = i == 1
 		})
 		s := newSeen(t)
@@ -205,13 +205,13 @@ func TestNotAgain(t *testing.T) {
 // holds.
 func TestFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, list := machines(3, func(i int, m *machine) {
+		_, list := machines(3, func(i int, m *simulated) {
 			m.total = 1000
 			switch i {
 			case 0: // an event each time
-				m.cut = func(int) int { return 3 }
+				m.cut = func(int) int { return 4 }
 			case 1: // nothing at all
-				m.cut = func(n int) int { return 3 - min(n, 1)*2 }
+				m.cut = func(n int) int { return 4 - min(n, 1)*3 }
 			case 2: // nothing for long
 				m.serve = func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error {
 					if connection == 0 {
@@ -237,7 +237,7 @@ func TestFlapping(t *testing.T) {
 // A machine that starts anew in its run is waited for.
 func TestReboot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, list := machines(2, func(i int, m *machine) {
+		all, list := machines(2, func(i int, m *simulated) {
 			m.total = 5
 			m.refuse = func(attempt int) error {
 				if 0 < attempt && attempt < 8 {
@@ -253,7 +253,7 @@ func TestReboot(t *testing.T) {
 				c.Send(wire.KindStarted, wire.Started{Run: m.run})
 				c.Send(wire.KindEvent, states.Event{Seq: 1})
 				if i == 0 { // it says so, or it does not
-					return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Rebooting: true}})
+					return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{Rebooting: true}})
 				}
 				return errCut
 			}
@@ -263,8 +263,8 @@ func TestReboot(t *testing.T) {
 		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Done})
 		for i, o := range outcomes {
 			equal(t, "events", s.seqs[o.Machine], upTo(5))
-			if o.End.Result.Rebooting || all[i].begun != 1 {
-				t.Errorf("%+v", o.End.Result)
+			if o.Result.Rebooting || all[i].begun != 1 {
+				t.Errorf("%+v", o.Result)
 			}
 		}
 		if !strings.Contains(s.notes["m0"][0], "starts anew") {
@@ -277,7 +277,7 @@ func TestReboot(t *testing.T) {
 // waited for without end.
 func TestRebootForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, list := machines(1, func(_ int, m *machine) {
+		_, list := machines(1, func(_ int, m *simulated) {
 			m.serve = func(_ context.Context, connection int, c *wire.Conn, r *wire.Request) error {
 				if connection == 0 {
 					m.begun++
@@ -287,7 +287,7 @@ func TestRebootForGood(t *testing.T) {
 					c.Send(wire.KindStarted, wire.Started{Run: m.run})
 					time.Sleep(3 * time.Minute)
 				}
-				return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Rebooting: true}})
+				return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{Rebooting: true}})
 			}
 		})
 		begun := time.Now()
@@ -301,13 +301,13 @@ func TestRebootForGood(t *testing.T) {
 
 // What a machine tells twice is told once.
 func TestToldTwice(t *testing.T) {
-	_, list := machines(1, func(_ int, m *machine) {
+	_, list := machines(1, func(_ int, m *simulated) {
 		m.serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
 			c.Send(wire.KindStarted, wire.Started{Run: m.run})
 			for _, seq := range []int64{1, 2, 1, 2, 3, 3, 4} {
 				c.Send(wire.KindEvent, states.Event{Seq: seq})
 			}
-			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{}})
+			return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{}})
 		}
 	})
 	s := newSeen(t)
@@ -319,7 +319,7 @@ func TestToldTwice(t *testing.T) {
 // Events that were lost, or make no sense, are not told of as if they were all.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, list := machines(3, func(i int, m *machine) {
+		_, list := machines(3, func(i int, m *simulated) {
 			m.serve = func(_ context.Context, connection int, c *wire.Conn, r *wire.Request) error {
 				if connection == 0 {
 					m.begun++
@@ -340,7 +340,7 @@ func TestGap(t *testing.T) {
 		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Left, fleet.Left})
 		equal(t, "events", s.seqs["m0"], upTo(3))
 		equal(t, "events", s.seqs["m1"], upTo(1))
-		var gap *fleet.GapError
+		var gap *remote.GapError
 		if !errors.As(outcomes[1].Err, &gap) || gap.After != 1 || gap.Next != 3 {
 			t.Error(outcomes[1].Err)
 		}
@@ -354,8 +354,8 @@ func TestCutRequests(t *testing.T) {
 		after int // frames, the Hello among them
 		want  fleet.Status
 	}{
-		{wire.OpPlan, 1, fleet.Done},
-		{wire.OpPlan, 2, fleet.Unreachable},
+		{wire.OpPlan, 2, fleet.Done},
+		{wire.OpPlan, 3, fleet.Unreachable},
 		{wire.OpPing, 1, fleet.Done},
 		{wire.OpExec, 0, fleet.Done},
 		{wire.OpExec, 1, fleet.Left},
@@ -365,7 +365,7 @@ func TestCutRequests(t *testing.T) {
 		{wire.OpAttach, 3, fleet.Done},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, list := machines(1, func(_ int, m *machine) {
+			_, list := machines(1, func(_ int, m *simulated) {
 				m.begun = 1
 				m.cut = func(connection int) int {
 					if connection == 0 {
@@ -375,11 +375,11 @@ func TestCutRequests(t *testing.T) {
 				}
 			})
 			s := newSeen(t)
-			o := mustRun(t, list, ask(wire.Request{Op: c.op}), fleet.Options{Listener: s})[0]
+			o := mustRun(t, list, ask(c.op), fleet.Options{Listener: s})[0]
 			if o.Status != c.want {
 				t.Errorf("%s cut after %d frames: %+v, want %s", c.op, c.after, o, c.want)
 			}
-			if c.want == fleet.Done {
+			if c.want == fleet.Done && c.op != wire.OpPing {
 				equal(t, string(c.op), s.seqs["m0"], upTo(3))
 			}
 		})
@@ -390,7 +390,7 @@ func TestCutRequests(t *testing.T) {
 func TestRunNames(t *testing.T) {
 	for _, name := range []string{"", "a b", "a\nb", "../../etc/passwd", "\x1b[31m", strings.Repeat("a", 101)} {
 		synctest.Test(t, func(t *testing.T) {
-			_, list := machines(1, func(_ int, m *machine) { m.run = name })
+			_, list := machines(1, func(_ int, m *simulated) { m.run = name })
 			o := mustRun(t, list, apply(), fleet.Options{})[0]
 			if o.Run != "" {
 				t.Errorf("%q: %+v", name, o)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // HostEnd is how a run has ended on a machine, as the machine says after its controller was gone.
@@ -48,7 +50,7 @@ func (r *Record) learn(ends map[string]HostEnd, now time.Time) bool {
 		h := &r.Hosts[i]
 		if end, ok := ends[h.Name]; ok && h.open() {
 			learnt, h.Status = true, end.Status
-			if h.Run == "" && runName(end.Run) {
+			if h.Run == "" && machine.IsRunName(end.Run) {
 				h.Run = end.Run
 			}
 			if at := end.At.UTC(); at.After(last) {

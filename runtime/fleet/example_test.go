@@ -7,31 +7,29 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/site"
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // Three machines are asked whether they are there, two at a time.
-func ExampleRun() {
-	_, machines := machines(3, nil) // simulated; ssh.Client.Dial reaches real ones
-	task := fleet.Task{
-		Opening: wire.Opening{Facts: []string{"hostname"}},
-		Prepare: func(_ context.Context, m *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-			return &wire.Request{Op: wire.OpPing}, nil, nil
+func ExampleAsk() {
+	_, machines := machines(3, nil) // simulated; remote.Machine with ssh.Client.Dial is a real one
+	answers, err := fleet.Ask(context.Background(), machines, fleet.Question[*machine.Identity]{
+		Task: "ping", Repeatable: true,
+		Ask: func(ctx context.Context, m *fleet.Member, _ machine.Observer, _ int64) (*machine.Identity, error) {
+			return m.Ping(ctx)
 		},
-	}
-	outcomes, err := fleet.Run(context.Background(), machines, task, fleet.Options{Forks: 2})
+	}, fleet.Options{Forks: 2})
 	if err != nil {
 		panic(err)
 	}
-	for _, o := range outcomes {
-		fmt.Println(o.Machine, o.Status)
+	for _, a := range answers {
+		fmt.Println(a.Machine, a.Status, a.Value.OS)
 	}
 	// Output:
-	// m0 done
-	// m1 done
-	// m2 done
+	// m0 done linux
+	// m1 done linux
+	// m2 done linux
 }
 
 // One machine first, then a tenth of all of them at a time.

@@ -55,12 +55,12 @@ func TestExecution(t *testing.T) {
 				t.Error(path, info.Mode(), err)
 			}
 		}
-		_, list := machines(3, func(i int, m *machine) {
+		_, list := machines(3, func(i int, m *simulated) {
 			if i == 2 {
 				m.refuse = func(int) error { return &dialError{text: "refused"} }
 			}
 			if i == 1 { // long enough to look at the record
-				m.cut = func(n int) int { return 2 + n }
+				m.cut = func(n int) int { return max(3, 2+n) }
 			}
 		})
 		time.AfterFunc(200*time.Millisecond, func() {

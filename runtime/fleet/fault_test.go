@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -27,17 +27,17 @@ func (l panickingListener) Event(name string, ev states.Event) {
 func TestFaultOfOne(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	all, list := machines(4, nil)
-	task := fleet.Task{Prepare: func(_ context.Context, m *fleet.Machine, _ *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
+	task := fleet.Apply(nil, preparing(func(_ context.Context, m *fleet.Member) (*machine.Job, error) {
 		if m.Name == "m1" {
 			panic("no site")
 		}
-		return &wire.Request{Op: wire.OpApply}, nil, nil
-	}}
+		return job(), nil
+	}))
 	for _, m := range all {
 		m.serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error {
 			c.Send(wire.KindStarted, wire.Started{Run: m.run})
 			c.Send(wire.KindEvent, states.Event{Seq: 1})
-			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{}})
+			return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{}})
 		}
 	}
 	outcomes := mustRun(t, list, task, fleet.Options{Forks: 2, Listener: panickingListener{newSeen(t)}})

@@ -4,36 +4,27 @@
 //
 // Once a machine has said that its run is recorded, the run goes on whatever becomes of
 // the connection. One that breaks is made anew, and the events go on after the last that
-// was seen: each is told once, in order.
+// was told: each is told once, in order.
 package fleet
 
 import (
-	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/site"
-	"github.com/tenetcm/tenet/runtime/bundle"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Machine is one host of a fleet.
-type Machine struct {
+// Member is one machine of a fleet.
+type Member struct {
 	Name   string
 	Groups []string
-	// Via names what handshakes go through, such as a jump host: not too many at a
-	// time do. Empty: nothing.
-	Via string
-	// InProcess says that what is done there ends with the connection, since this
-	// process does it.
+	// InProcess says that what is done there ends with this process, which does it.
 	InProcess bool
-	// Dial starts a runner there, and gives the connection behind its Hello. An error
-	// may say more of itself: see DialError.
-	Dial func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error)
+	machine.Machine
 }
 
-// DialError is what an error of Dial may be.
+// DialError is what an error of a machine may be that could not be reached.
 type DialError interface {
 	error
 	// Temporary says that trying again may help: the line was cut, or too many knocked
@@ -42,18 +33,6 @@ type DialError interface {
 	// Answered tells a machine that answered, and lacks something, from one that could
 	// not be reached.
 	Answered() bool
-}
-
-// Task is what is done on each machine.
-type Task struct {
-	Opening wire.Opening
-	// Prepare makes, of what a machine says of itself, what is asked of it, and the
-	// bundle that goes with it; nil: none. Without a request nothing more is asked, and
-	// the machine is done. It may be called for several machines at a time, and once
-	// more for one whose connection broke before anything was begun. An error is the
-	// machine's outcome.
-	Prepare  func(ctx context.Context, m *Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error)
-	Registry func(m *Machine) *states.Registry // of its bundle
 }
 
 // Options say how. The zero value works.
@@ -83,7 +62,6 @@ type Listener interface {
 	Event(machine string, ev states.Event)             // its Host is the machine
 	Note(machine, text string)                         // machine is empty where it is about all of them
 	Output(machine string, stream string, data []byte) // "stdout" or "stderr"
-	Data(machine string, data json.RawMessage)
 	Ended(machine string, o Outcome)
 }
 
@@ -117,10 +95,18 @@ const (
 
 // Outcome is how it ended with a machine.
 type Outcome struct {
-	Machine  string
-	Status   Status
-	Run      string    // that was begun there
-	End      *wire.End // nil: none came
-	Err      error     // why it is not done; nil where End says it
+	Machine string
+	Status  Status
+	Run     string          // that was begun there
+	Result  *machine.Result // nil: none came
+	// Err is why it is not done: a *machine.Error where the machine says so. Nil where
+	// Result says it.
+	Err      error
 	Duration time.Duration
+}
+
+// Refused reports whether the machine itself has said why it is not done.
+func (o *Outcome) Refused() bool {
+	_, ok := o.Err.(*machine.Error)
+	return ok
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -17,13 +17,13 @@ import (
 // beside runs a plan on a hostile machine and a good one, which is not to notice.
 func beside(t *testing.T, hostile func(c *wire.Conn) error) (*seen, fleet.Outcome) {
 	t.Helper()
-	_, list := machines(2, func(i int, m *machine) {
+	_, list := machines(2, func(i int, m *simulated) {
 		if i == 0 {
 			m.serve = func(_ context.Context, _ int, c *wire.Conn, _ *wire.Request) error { return hostile(c) }
 		}
 	})
 	s := newSeen(t)
-	outcomes := mustRun(t, list, ask(wire.Request{Op: wire.OpPlan}), fleet.Options{Listener: s})
+	outcomes := mustRun(t, list, ask(wire.OpPlan), fleet.Options{Listener: s})
 	if outcomes[1].Status != fleet.Done {
 		t.Errorf("the good one: %+v", outcomes[1])
 	}
@@ -73,23 +73,17 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// sized is a task with so many parts.
-func sized(op wire.Op, parts int) fleet.Task {
-	run := &states.StateRun{Format: states.Format, Invocations: []states.Invocation{{Parts: make([]states.Part, parts)}}}
-	task := bundled(bundle.Bundle{Execution: "20261121-220045-3fa9c1", Run: run}, states.NewRegistry())
-	of := task.Prepare
-	task.Prepare = func(ctx context.Context, m *fleet.Machine, h *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-		r, b, err := of(ctx, m, h)
-		r.Op = op
-		return r, b, err
-	}
-	return task
+// sized is a job with so many parts.
+func sized(parts int) *machine.Job {
+	j := job()
+	j.Run.Invocations = []states.Invocation{{Parts: make([]states.Part, parts)}}
+	return j
 }
 
 // A run that is told of without end is left to its machine; what programs print is as much as
 // they print.
 func TestEndlessRun(t *testing.T) {
-	_, list := machines(1, func(_ int, m *machine) {
+	_, list := machines(1, func(_ int, m *simulated) {
 		receives(t, m, false)
 		m.serve = func(_ context.Context, _ int, c *wire.Conn, r *wire.Request) error {
 			if r.Op == wire.OpExec {
@@ -110,12 +104,12 @@ func TestEndlessRun(t *testing.T) {
 			}
 		}
 	})
-	o := mustRun(t, list, sized(wire.OpApply, 1), fleet.Options{})[0]
+	o := mustRun(t, list, fleet.Apply(nil, same(sized(1))), fleet.Options{})[0]
 	var wrong *wire.ProtocolError
 	if o.Status != fleet.Left || !errors.As(o.Err, &wrong) || !strings.Contains(wrong.Message, "more than 256 MiB") {
 		t.Errorf("%+v", o)
 	}
-	if o := mustRun(t, list, ask(wire.Request{Op: wire.OpExec}), fleet.Options{})[0]; o.Status != fleet.Done {
+	if o := mustRun(t, list, ask(wire.OpExec), fleet.Options{})[0]; o.Status != fleet.Done {
 		t.Errorf("%+v", o)
 	}
 }
@@ -123,7 +117,7 @@ func TestEndlessRun(t *testing.T) {
 // A run of many parts has much to tell.
 func TestLargeRun(t *testing.T) {
 	const parts = 5000
-	_, list := machines(1, func(_ int, m *machine) {
+	_, list := machines(1, func(_ int, m *simulated) {
 		receives(t, m, false)
 		m.serve = func(_ context.Context, _ int, c *wire.Conn, r *wire.Request) error {
 			for seq := range parts {
@@ -131,11 +125,11 @@ func TestLargeRun(t *testing.T) {
 					return err
 				}
 			}
-			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{}})
+			return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{}})
 		}
 	})
 	s := newSeen(t)
-	if o := mustRun(t, list, sized(wire.OpPlan, parts), fleet.Options{Listener: s})[0]; o.Status != fleet.Done || len(s.seqs["m0"]) != parts {
+	if o := mustRun(t, list, fleet.Plan(nil, same(sized(parts))), fleet.Options{Listener: s})[0]; o.Status != fleet.Done || len(s.seqs["m0"]) != parts {
 		t.Errorf("%d events, %+v", len(s.seqs["m0"]), o)
 	}
 }
@@ -144,10 +138,10 @@ func TestLargeRun(t *testing.T) {
 func TestCountsThatCannotBe(t *testing.T) {
 	for _, counts := range []states.Counts{{Changed: -1}, {Failed: -5, Changed: 5}, {Maybe: -1}, {Unchanged: 1 << 40}, {Retried: -1}} {
 		_, o := beside(t, func(c *wire.Conn) error {
-			return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Counts: counts}})
+			return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{Counts: counts}})
 		})
 		nonsense(t, o, "cannot be")
-		if o.End != nil {
+		if o.Result != nil {
 			t.Errorf("%+v is told", counts)
 		}
 		s, o := beside(t, func(c *wire.Conn) error {
@@ -159,7 +153,7 @@ func TestCountsThatCannotBe(t *testing.T) {
 		}
 	}
 	_, o := beside(t, func(c *wire.Conn) error {
-		return c.Send(wire.KindEnd, wire.End{Result: &wire.Result{Counts: states.Counts{Changed: 100_000, Unchanged: 1_000_000}}})
+		return c.Send(wire.KindEnd, wire.End{Result: &machine.Result{Counts: states.Counts{Changed: 100_000, Unchanged: 1_000_000}}})
 	})
 	if o.Status != fleet.Done {
 		t.Error(fmt.Sprint("a large run: ", o.Err))

@@ -2,10 +2,10 @@ package fleet
 
 import (
 	"context"
-	"time"
+	"errors"
+	"sync"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -21,22 +21,16 @@ const (
 // member is one machine on its way.
 type member struct {
 	*drive
-	*Machine
+	*Member
 
-	begun   begun
-	request *wire.Request // what is asked; nil: not known yet
-	ask     string        // by what its run is asked for: the execution, later the run
-	host    string        // of the execution's run; empty: it is asked for by its own name
-	run     string        // that was begun
-	seq     int64         // of the last event that was told
-	heard   bool          // anything of what was asked for
-	given   bool          // in particular data
-	resumed bool          // this connection is not the first that asks
-	budget
+	begun     begun
+	at        machine.RunRef // what is asked for, and the last event that was told
+	run       string         // that was begun
+	continues bool           // this call is for the rest of what was begun
 	outage
 }
 
-// follow drives the machine until it is over, connection by connection.
+// follow drives the machine until it is over, call by call.
 func (m *member) follow(ctx context.Context) Outcome {
 	for {
 		if m.begun == nothing {
@@ -44,7 +38,7 @@ func (m *member) follow(ctx context.Context) Outcome {
 		} else {
 			m.state(m.Name, Reconnecting)
 		}
-		if out := m.connection(ctx); out != nil {
+		if out := m.attempt(ctx); out != nil {
 			return *out
 		}
 		sleep(m.life(ctx), m.backoff())
@@ -60,151 +54,129 @@ func (m *member) life(ctx context.Context) context.Context {
 	return ctx
 }
 
-// connection connects, and asks for what is to be done, or for the rest of it. It gives
-// nil if that is to be tried again.
-func (m *member) connection(ctx context.Context) *Outcome {
-	conn, hello, err := m.dial(m.life(ctx))
-	if err != nil {
-		return m.unconnected(ctx, err)
+// attempt asks for what is to be done, or for the rest of it. It gives nil if that is to
+// be tried again.
+func (m *member) attempt(ctx context.Context) *Outcome {
+	if err := context.Cause(m.life(ctx)); err != nil {
+		return m.let(ctx)
 	}
-	l := &line{conn: conn, keep: m.begun != nothing}
-	defer l.close()
-	defer context.AfterFunc(ctx, l.close)()
+	m.continues = m.begun != nothing
+	result, err := m.call(ctx)
+	lost, broken := errors.AsType[*machine.ConnectionError](err)
+	if broken {
+		// One that flaps does not hold for so long.
+		if lost.Lasted > longest {
+			m.restored()
+		}
+		if lost.Asked && !m.task.Repeatable && m.begun == nothing {
+			m.begun = perhaps
+		}
+	}
+	switch refused, ok := errors.AsType[*machine.Error](err); {
+	case ok:
+		return m.ended(result, refused)
+	case err == nil:
+		return m.ended(result, nil)
+	}
+	if out := m.let(ctx); out != nil {
+		return out
+	}
+	_, absurd := errors.AsType[*machine.JobError](err) // then nothing is begun
+	switch wrong, ok := errors.AsType[*wrongError](err); {
+	case ok:
+		return &Outcome{Status: Wrong, Err: wrong.error}
+	case absurd:
+		return &Outcome{Status: Wrong, Err: err}
+	case broken:
+		return m.broken(lost)
+	}
+	out := m.unconnected(err)
+	if out != nil {
+		out.Result = result
+	}
+	return out
+}
+
+// call asks the machine. A wish to cancel ends the call before the machine has all of it,
+// and what it does after that.
+func (m *member) call(ctx context.Context) (*machine.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var mu sync.Mutex
+	sent, cancelled := false, false
+	cancel := func() {
+		// If it fails, the connection is broken: who listens on it sees that.
+		_ = m.Machine.Cancel(context.WithoutCancel(ctx), machine.RunRef{})
+	}
+	c := &Call{Member: m.Member, Run: m.at, m: m, Observer: m.observer()}
+	c.Observer.Sent = func() {
+		if !m.continues {
+			m.state(m.Name, Running)
+		}
+		mu.Lock()
+		sent = true
+		late := cancelled
+		mu.Unlock()
+		if late {
+			cancel()
+		}
+	}
 	defer context.AfterFunc(m.fresh, func() {
-		if context.Cause(m.fresh) == errCancelled {
-			l.cancel()
+		cause := context.Cause(m.fresh)
+		if cause != errCancelled {
+			return // the caller lets go of it: the end of ctx tells
+		}
+		mu.Lock()
+		cancelled = true
+		asked := sent
+		mu.Unlock()
+		switch {
+		case asked:
+			cancel()
+		case !m.continues:
+			end(cause)
 		}
 	})()
-	connected := time.Now()
-	end, err := m.talk(l, hello)
-	err = l.why(err)
-	// One that flaps does not hold for so long. That a machine is to start anew is all that
-	// one can say which has, and on which nothing goes on.
-	if time.Since(connected) > longest && !restarts(end) {
-		m.restored()
+	if m.continues {
+		return m.task.Continue(ctx, c)
 	}
-	if err != nil {
-		return m.broken(ctx, err)
-	}
-	return m.ended(end)
+	return m.task.Ask(ctx, c)
 }
 
-// dial starts a runner there.
-func (m *member) dial(ctx context.Context) (*wire.Conn, *wire.Hello, error) {
-	if gate := m.gates[m.Via]; gate != nil {
-		if err := enter(ctx, gate); err != nil {
-			return nil, nil, err
-		}
-		defer func() { <-gate }()
+// observer notes what the machine says, and hands it on.
+func (m *member) observer() machine.Observer {
+	return machine.Observer{
+		Started: func(s machine.Started) {
+			m.begun = surely
+			m.at.After = max(m.at.After, s.After)
+			m.named(s.Run)
+		},
+		Event: func(ev states.Event) {
+			if ev.Seq > 0 && ev.Seq <= m.at.After { // it was told
+				return
+			}
+			m.at.After = max(m.at.After, ev.Seq)
+			m.absurd = 0
+			m.restored()
+			if ev.Type == states.EventRun {
+				m.named(ev.Run)
+			}
+			m.event(m.Name, ev)
+		},
+		Note:   func(n machine.Note) { m.note(m.Name, n.Text) },
+		Output: func(stream string, data []byte) { m.output(m.Name, stream, data) },
 	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, nil, err
-	}
-	o := m.task.Opening
-	if m.begun != nothing { // then it is known
-		o.Facts, o.Site = nil, ""
-	}
-	return m.Machine.Dial(ctx, o)
 }
 
-// talk asks for what is to be done, and listens until the end. It gives nil if nothing
-// is asked.
-func (m *member) talk(l *line, hello *wire.Hello) (*wire.End, error) {
-	if m.resumed = m.begun != nothing; m.resumed {
-		defer l.watch(l.conn.Alive)()
-		if err := l.conn.Send(wire.KindRequest, m.rest()); err != nil {
-			return nil, err
-		}
-		l.asked()
-		return m.listen(l.conn)
+// named says what the run is called that was asked for. It is asked for by that name from
+// now on: "the latest" may be another one by and by.
+func (m *member) named(run string) {
+	if m.run != "" || run == "" {
+		return
 	}
-	b, err := m.prepare(hello)
-	if err != nil || m.request == nil {
-		return nil, err
+	m.at.ID, m.at.Host = run, ""
+	if m.task.begins || m.task.Name == "resume" {
+		m.run = run
+		m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })
 	}
-	m.state(m.Name, Sending)
-	stop := l.watch(l.conn.Moved)
-	defer func() { stop() }()
-	if err := l.conn.Send(wire.KindRequest, m.request); err != nil {
-		return nil, err
-	}
-	if b != nil {
-		if err := m.send(l.conn, hello, b); err != nil {
-			return nil, err
-		}
-	}
-	if !harmless(m.request.Op) {
-		m.begun = perhaps
-	}
-	l.asked()
-	if !quick(m.request.Op) {
-		stop()
-		stop = l.watch(l.conn.Alive)
-	}
-	m.state(m.Name, Running)
-	return m.listen(l.conn)
-}
-
-// prepare has the site evaluated, for not more machines at a time than there are
-// processors.
-func (m *member) prepare(hello *wire.Hello) (*bundle.Bundle, error) {
-	if err := enter(m.fresh, m.evaluate); err != nil {
-		return nil, err
-	}
-	defer func() { <-m.evaluate }()
-	m.state(m.Name, Evaluating)
-	request, b, err := m.task.Prepare(m.fresh, m.Machine, hello)
-	if err != nil {
-		return nil, &wrongError{err}
-	}
-	m.request = request
-	if request != nil {
-		m.allow(request.Op, b)
-		m.ask, m.seq = request.ID, request.After
-	}
-	return b, nil
-}
-
-// send sends the bundle, which is nobody's any more then.
-func (m *member) send(c *wire.Conn, hello *wire.Hello, b *bundle.Bundle) error {
-	if m.request.Op == wire.OpApply {
-		// It may begin, and the word of it be lost.
-		m.begun, m.ask, m.host = perhaps, b.Execution, b.Run.Host
-	}
-	var registry *states.Registry
-	if m.task.Registry != nil {
-		registry = m.task.Registry(m.Machine)
-	}
-	return b.Send(c, hello.Have, registry)
-}
-
-// harmless tells what may be asked again.
-func harmless(op wire.Op) bool {
-	switch op {
-	case wire.OpPlan, wire.OpPing, wire.OpFacts, wire.OpStatus, wire.OpManaged, wire.OpHistory:
-		return true
-	}
-	return false
-}
-
-// resumable tells what goes on where it was when a connection breaks.
-func resumable(op wire.Op) bool {
-	switch op {
-	case wire.OpApply, wire.OpResume, wire.OpAttach, wire.OpLogs:
-		return true
-	}
-	return false
-}
-
-// rest is the request for what has not been told yet.
-func (m *member) rest() *wire.Request {
-	r := *m.request
-	if r.Op == wire.OpResume && m.begun == perhaps {
-		return &r // whoever went on with it in this execution tells of that
-	}
-	if begins(r.Op) {
-		r.Op, r.BecomePassword = wire.OpAttach, ""
-	}
-	r.ID, r.Host, r.After = m.ask, m.host, m.seq
-	return &r
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 const (
@@ -24,22 +22,11 @@ const (
 )
 
 // NoWordError says that it is not known what came of a request that is not made twice.
-type NoWordError struct{ Op wire.Op }
+type NoWordError struct{ Task string }
 
 // Error says so.
 func (e *NoWordError) Error() string {
 	return "the connection broke, and it is not known whether it was done"
-}
-
-// errSilent is why a connection was ended from here.
-var errSilent = fmt.Errorf("nothing has come from it for %s", silence)
-
-// GapError says that events are missing between two.
-type GapError struct{ After, Next int64 }
-
-// Error says which.
-func (e *GapError) Error() string {
-	return fmt.Sprintf("event %d came after event %d: what is between them is lost", e.Next, e.After)
 }
 
 // LostError says that a machine could not be reached again. What was begun there goes on.
@@ -61,15 +48,15 @@ type wrongError struct{ error }
 
 // outage is what is known of connections that failed.
 type outage struct {
-	tries int       // before anything was begun
-	wrong int       // see nonsense
-	since time.Time // when there was one last; zero: there is one
-	times int       // that it was tried since then
-	told  string    // why there is none, as it was told last
+	tries  int       // before anything was begun
+	absurd int       // see nonsense
+	since  time.Time // when there was one last; zero: there is one
+	times  int       // that it was tried since then
+	reason string    // why there is none, as it was told last
 }
 
 // restored says that there is a connection, and that it is of use.
-func (o *outage) restored() { o.since, o.times, o.told = time.Time{}, 0, "" }
+func (o *outage) restored() { o.since, o.times, o.reason = time.Time{}, 0, "" }
 
 // backoff is how long to wait before the next attempt: longer each time, and not for all
 // machines the same.
@@ -80,10 +67,7 @@ func (o *outage) backoff() time.Duration {
 }
 
 // unconnected is what comes of an attempt to connect that failed; nil: another one.
-func (m *member) unconnected(ctx context.Context, err error) *Outcome {
-	if out := m.let(ctx); out != nil {
-		return out
-	}
+func (m *member) unconnected(err error) *Outcome {
 	if m.begun != nothing {
 		return m.lost(err)
 	}
@@ -94,49 +78,37 @@ func (m *member) unconnected(ctx context.Context, err error) *Outcome {
 		return nil
 	case known && dial.Answered():
 		return &Outcome{Status: Failed, Err: err}
+	case m.InProcess:
+		return &Outcome{Status: Failed, Err: err}
 	}
 	return &Outcome{Status: Unreachable, Err: err}
 }
 
 // broken is what comes of a connection that ended early; nil: another one.
-func (m *member) broken(ctx context.Context, err error) *Outcome {
-	if refused := (*wire.FailedError)(nil); errors.As(err, &refused) {
-		return m.ended(&wire.End{Failure: &refused.Failure})
-	}
-	if out := m.let(ctx); out != nil {
-		return out
-	}
-	if wrong := (*wrongError)(nil); errors.As(err, &wrong) {
-		return &Outcome{Status: Wrong, Err: wrong.error}
-	}
-	if wrong := (*bundle.LocalError)(nil); errors.As(err, &wrong) { // then nothing is begun
-		return &Outcome{Status: Wrong, Err: wrong}
-	}
-	if errors.Is(err, errSilent) { // again it would be the same
+func (m *member) broken(err *machine.ConnectionError) *Outcome {
+	switch err.Why {
+	case machine.Silent: // again it would be the same
 		if m.begun == nothing {
-			return &Outcome{Status: Failed, Err: err}
+			return &Outcome{Status: Failed, Err: err.Err}
 		}
-		return &Outcome{Status: Left, Err: err}
-	}
-	if makesNoSense(err) {
-		if m.wrong++; m.begun == nothing {
-			return &Outcome{Status: Failed, Err: err}
-		} else if m.wrong >= nonsense {
-			return &Outcome{Status: Left, Err: err}
+		return &Outcome{Status: Left, Err: err.Err}
+	case machine.Absurd:
+		if m.absurd++; m.begun == nothing {
+			return &Outcome{Status: Failed, Err: err.Err}
+		} else if m.absurd >= nonsense {
+			return &Outcome{Status: Left, Err: err.Err}
 		}
-	} else {
-		err = broke(err)
 	}
 	switch {
-	case m.begun != nothing && resumable(m.request.Op):
-		return m.lost(err)
+	case m.begun != nothing && m.task.Continue != nil:
+		return m.lost(err.Err)
 	case m.begun != nothing:
-		return &Outcome{Status: Left, Err: &NoWordError{m.request.Op}}
+		return &Outcome{Status: Left, Err: &NoWordError{m.task.Name}}
 	}
-	if m.tries++; m.tries < attempts && !m.heard {
+	if m.tries++; m.tries < attempts && !err.Answered {
 		return nil
 	}
-	return &Outcome{Status: Unreachable, Err: err}
+	return &Outcome{Status: Unreachable, Err: err.Err}
 }
 
 // let is the outcome where the caller has let go of the machine, or has cancelled before
@@ -160,10 +132,10 @@ func (m *member) lost(err error) *Outcome {
 	}
 	switch why := err.Error(); {
 	case m.since.IsZero():
-		m.since, m.told = time.Now(), why
+		m.since, m.reason = time.Now(), why
 		m.note(m.Name, why+"; connecting again")
-	case m.told != why:
-		m.told = why
+	case m.reason != why:
+		m.reason = why
 		m.note(m.Name, "no connection yet: "+why)
 	}
 	if long := time.Since(m.since); long >= m.options.Patience {
@@ -172,41 +144,29 @@ func (m *member) lost(err error) *Outcome {
 	return nil
 }
 
-// makesNoSense tells what a machine should not say from a line that was cut.
-func makesNoSense(err error) bool {
-	var gap *GapError
-	var wrong *wire.ProtocolError
-	return errors.As(err, &gap) || errors.As(err, &wrong)
-}
-
-// broke puts the end of a connection into words.
-func broke(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
-		return errors.New("the connection broke")
-	}
-	return fmt.Errorf("the connection broke: %w", err)
-}
-
 // ended is what comes of an end; nil: it is not the end of all.
-func (m *member) ended(end *wire.End) *Outcome {
+func (m *member) ended(result *machine.Result, refused *machine.Error) *Outcome {
+	code := ""
+	if refused != nil {
+		code = refused.Code
+	}
 	switch {
-	case end == nil: // nothing was asked
-		return &Outcome{Status: Done}
-	case m.begun == perhaps && m.ask != "" && m.resumed && end.Failure != nil && end.Failure.Code == wire.CodeNotFound:
+	case m.begun == perhaps && m.at.ID != "" && m.continues && code == machine.CodeNotFound:
 		return m.afresh()
-	case m.request.Op == wire.OpApply && m.begun == perhaps && end.Result == nil && end.Failure != nil && end.Failure.Code == wire.CodeInterrupted:
+	case m.task.begins && m.begun != surely && result == nil && code == machine.CodeInterrupted:
 		return m.afresh() // it was cut off before it had all that it needs to begin
-	case restarts(end) && resumable(m.request.Op):
+	case result != nil && result.Rebooting && m.task.Continue != nil && !m.InProcess:
 		return m.lost(errors.New("the machine starts anew"))
 	}
-	if end.Result != nil { // a connection that was broken early may not have told
-		m.named(end.Result.Run)
+	if result != nil { // a connection that was broken early may not have told
+		m.named(result.Run)
 	}
-	return &Outcome{Status: status(end), End: end}
+	out := &Outcome{Status: status(result, refused), Result: result}
+	if refused != nil {
+		out.Err = refused
+	}
+	return out
 }
-
-// restarts tells an end that is one until the machine has started anew.
-func restarts(end *wire.End) bool { return end != nil && end.Result != nil && end.Result.Rebooting }
 
 // afresh begins anew with a machine that was asked, and knows nothing of it.
 func (m *member) afresh() *Outcome {
@@ -222,11 +182,11 @@ func (m *member) afresh() *Outcome {
 }
 
 // status reads it from an end.
-func status(end *wire.End) Status {
+func status(result *machine.Result, refused *machine.Error) Status {
 	switch {
-	case end.Failure != nil && end.Failure.Code == wire.CodeInterrupted, end.Result != nil && end.Result.Interrupted:
+	case refused != nil && refused.Code == machine.CodeInterrupted, result != nil && result.Interrupted:
 		return Interrupted
-	case end.Failure != nil, end.Result != nil && end.Result.Failed, end.ExitCode != 0:
+	case refused != nil, result != nil && result.Failed:
 		return Failed
 	}
 	return Done

@@ -172,8 +172,8 @@ func checkBatches(t *rapid.T, list []string, r site.Rollout, batches []fleet.Bat
 }
 
 // failing makes machines of which some cannot be reached.
-func failing(n int, failing ...int) []*fleet.Machine {
-	_, list := machines(n, func(i int, m *machine) {
+func failing(n int, failing ...int) []*fleet.Member {
+	_, list := machines(n, func(i int, m *simulated) {
 		if slices.Contains(failing, i) {
 			m.refuse = func(int) error { return &dialError{text: "refused"} }
 		}

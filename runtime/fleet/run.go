@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	goruntime "runtime"
 	"sync"
@@ -20,10 +21,6 @@ const (
 	defaultPatience = 10 * time.Minute
 )
 
-// Handshakes is how many may be under way through one Via. OpenSSH's server drops some
-// of more than ten that have not logged in yet.
-const Handshakes = 8
-
 // errCancelled is why nothing is begun any more.
 var errCancelled = errors.New("interrupted before anything was begun")
 
@@ -35,14 +32,13 @@ type drive struct {
 	// errCancelled is then its cause.
 	fresh    context.Context
 	evaluate chan struct{} // what is in it is being evaluated
-	gates    map[string]chan struct{}
 
 	mu sync.Mutex // the listener's
 }
 
 // Run does a task on machines, and gives the outcomes in their order. The error is for
 // what cannot be begun at all.
-func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome, error) {
+func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome, error) {
 	if o.Forks == 0 {
 		o.Forks = defaultForks
 	}
@@ -53,15 +49,12 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 		return nil, fmt.Errorf("forks %d and patience %s: neither can be negative", o.Forks, o.Patience)
 	}
 	names, index := make([]string, len(machines)), make(map[string]int, len(machines))
-	d := &drive{task: t, options: o, evaluate: make(chan struct{}, goruntime.GOMAXPROCS(0)), gates: map[string]chan struct{}{}}
+	d := &drive{task: t, options: o, evaluate: make(chan struct{}, goruntime.GOMAXPROCS(0))}
 	for i, m := range machines {
 		if _, twice := index[m.Name]; twice {
 			return nil, fmt.Errorf("there are two machines %s", m.Name)
 		}
 		names[i], index[m.Name] = m.Name, i
-		if m.Via != "" && d.gates[m.Via] == nil {
-			d.gates[m.Via] = make(chan struct{}, Handshakes)
-		}
 	}
 	rollout := o.Rollout
 	if rollout == nil {
@@ -91,7 +84,7 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 		d.note("", fmt.Sprintf("the hosts are shuffled with seed %d", o.Seed))
 	}
 	outcomes := make([]Outcome, len(machines))
-	d.roll(ctx, batches, rollout.Pause, func(name string) (*Machine, *Outcome) {
+	d.roll(ctx, batches, rollout.Pause, func(name string) (*Member, *Outcome) {
 		i := index[name]
 		return machines[i], &outcomes[i]
 	})
@@ -99,7 +92,7 @@ func Run(ctx context.Context, machines []*Machine, t Task, o Options) ([]Outcome
 }
 
 // roll takes batch after batch, until too many have failed.
-func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, of func(string) (*Machine, *Outcome)) {
+func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, of func(string) (*Member, *Outcome)) {
 	failed := 0 // in this stage
 	var enough error
 	for i, b := range batches {
@@ -125,7 +118,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 
 // batch does one batch, so many machines at a time; they are spared if there is a reason
 // for it.
-func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string) (*Machine, *Outcome)) []*Outcome {
+func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string) (*Member, *Outcome)) []*Outcome {
 	outcomes := make([]*Outcome, len(b.Machines))
 	var next atomic.Int64
 	var workers fault.Group
@@ -143,7 +136,7 @@ func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string)
 }
 
 // machine does all that is to be done on one.
-func (d *drive) machine(ctx context.Context, m *Machine, spare error, out *Outcome) {
+func (d *drive) machine(ctx context.Context, m *Member, spare error, out *Outcome) {
 	begun := time.Now()
 	if spare == nil && d.fresh.Err() != nil {
 		spare = errCancelled
@@ -151,7 +144,7 @@ func (d *drive) machine(ctx context.Context, m *Machine, spare error, out *Outco
 	if spare != nil {
 		*out = Outcome{Machine: m.Name, Status: Spared, Err: spare}
 	} else {
-		one := &member{drive: d, Machine: m}
+		one := &member{drive: d, Member: m}
 		err := fault.Do(func() error {
 			*out = one.follow(ctx)
 			return nil
@@ -163,6 +156,9 @@ func (d *drive) machine(ctx context.Context, m *Machine, spare error, out *Outco
 			}
 		}
 		out.Machine, out.Run, out.Duration = m.Name, one.run, time.Since(begun)
+	}
+	if c, ok := m.Machine.(io.Closer); ok {
+		c.Close() // a connection that nothing was asked on
 	}
 	d.options.Execution.note(m.Name, func(h *RecordHost) { h.Status = out.Status })
 	d.state(m.Name, Over)

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/site"
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -40,7 +41,7 @@ func TestForks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, forks = 500, 32
 		g := &gauge{seen: newSeen(t)}
-		_, list := machines(n, func(i int, m *machine) {
+		_, list := machines(n, func(i int, m *simulated) {
 			m.refuse = func(int) error {
 				time.Sleep(short + time.Duration(i)) // all that may be are under way
 				g.add(1)
@@ -49,7 +50,7 @@ func TestForks(t *testing.T) {
 			}
 		})
 		for _, o := range mustRun(t, list, apply(), fleet.Options{Forks: forks, Listener: g}) {
-			if o.Status != fleet.Done || o.Run == "" || o.End.Result.Run != o.Run {
+			if o.Status != fleet.Done || o.Run == "" || o.Result.Run != o.Run {
 				t.Errorf("%+v", o)
 			}
 			equal(t, o.Machine, g.seqs[o.Machine], upTo(3))
@@ -65,7 +66,7 @@ func TestForks(t *testing.T) {
 func TestVia(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gauge{seen: newSeen(t)}
-		_, list := machines(40, func(i int, m *machine) {
+		_, list := machines(40, func(i int, m *simulated) {
 			m.refuse = func(int) error {
 				g.add(1)
 				time.Sleep(short + time.Duration(i))
@@ -73,8 +74,10 @@ func TestVia(t *testing.T) {
 				return nil
 			}
 		})
+		gates := &remote.Gates{}
 		for _, m := range list {
-			m.Via = "gate"
+			r := m.Machine.(*remote.Machine)
+			r.Dial = gates.Dial(func() string { return "gate" }, r.Dial)
 		}
 		mustRun(t, list, apply(), fleet.Options{Listener: g.seen})
 		if g.most != 8 {
@@ -102,44 +105,41 @@ func TestOutcomes(t *testing.T) {
 			}
 		}
 		plan := []struct {
-			change func(*machine)
+			change func(*simulated)
 			want   fleet.Status
 		}{
-			{func(m *machine) {}, fleet.Done},
-			{func(m *machine) { m.serve = end(wire.End{Result: &wire.Result{}}) }, fleet.Done},
-			{func(m *machine) { m.serve = end(wire.End{Result: &wire.Result{Failed: true}}) }, fleet.Failed},
-			{func(m *machine) { m.serve = end(wire.End{Result: &wire.Result{Failed: true, Interrupted: true}}) }, fleet.Interrupted},
-			{func(m *machine) { m.serve = end(failure(wire.CodeLocked)) }, fleet.Failed},
-			{func(m *machine) { m.serve = end(failure(wire.CodeInterrupted)) }, fleet.Interrupted},
-			{func(m *machine) { m.serve = end(wire.End{}) }, fleet.Failed}, // no result
-			{func(m *machine) { m.serve = says(wire.KindEvent, "garbage") }, fleet.Failed},
-			{func(m *machine) { m.serve = says('?', "") }, fleet.Failed},
-			{func(m *machine) { m.serve = says(wire.KindData, "{") }, fleet.Failed},
-			{func(m *machine) { m.serve = says(wire.KindEvent, `{"seq":-1}`) }, fleet.Failed},
-			{func(m *machine) { m.refuse = func(int) error { return &dialError{text: "no route to host"} } }, fleet.Unreachable},
-			{func(m *machine) { m.refuse = func(int) error { return errors.New("no way") } }, fleet.Unreachable},
-			{func(m *machine) { m.refuse = func(int) error { return &dialError{text: "no sudo", answered: true} } }, fleet.Failed},
-			{func(m *machine) { m.name = "wrong" }, fleet.Wrong},
+			{func(m *simulated) {}, fleet.Done},
+			{func(m *simulated) { m.serve = end(wire.End{Result: &machine.Result{}}) }, fleet.Done},
+			{func(m *simulated) { m.serve = end(wire.End{Result: &machine.Result{Failed: true}}) }, fleet.Failed},
+			{func(m *simulated) { m.serve = end(wire.End{Result: &machine.Result{Failed: true, Interrupted: true}}) }, fleet.Interrupted},
+			{func(m *simulated) { m.serve = end(failure(machine.CodeLocked)) }, fleet.Failed},
+			{func(m *simulated) { m.serve = end(failure(machine.CodeInterrupted)) }, fleet.Interrupted},
+			{func(m *simulated) { m.serve = end(wire.End{}) }, fleet.Failed}, // no result
+			{func(m *simulated) { m.serve = says(wire.KindEvent, "garbage") }, fleet.Failed},
+			{func(m *simulated) { m.serve = says('?', "") }, fleet.Failed},
+			{func(m *simulated) { m.serve = says(wire.KindData, "{") }, fleet.Failed},
+			{func(m *simulated) { m.serve = says(wire.KindEvent, `{"seq":-1}`) }, fleet.Failed},
+			{func(m *simulated) { m.refuse = func(int) error { return &dialError{text: "no route to host"} } }, fleet.Unreachable},
+			{func(m *simulated) { m.refuse = func(int) error { return errors.New("no way") } }, fleet.Unreachable},
+			{func(m *simulated) { m.refuse = func(int) error { return &dialError{text: "no sudo", answered: true} } }, fleet.Failed},
+			{func(m *simulated) { m.name = "wrong" }, fleet.Wrong},
 		}
-		_, list := machines(len(plan), func(i int, m *machine) { plan[i].change(m) })
+		_, list := machines(len(plan), func(i int, m *simulated) { plan[i].change(m) })
 		s := newSeen(t)
-		task := fleet.Task{Prepare: func(_ context.Context, m *fleet.Machine, h *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-			if h.OS != "linux" {
-				t.Error(h)
-			}
+		task := fleet.Plan(nil, preparing(func(_ context.Context, m *fleet.Member) (*machine.Job, error) {
 			if m.Name == "wrong" {
-				return nil, nil, errors.New("wrong")
+				return nil, errors.New("wrong")
 			}
-			return &wire.Request{Op: wire.OpPlan}, nil, nil
-		}}
+			return job(), nil
+		}))
 		outcomes := mustRun(t, list, task, fleet.Options{Listener: s})
 		for i, o := range outcomes {
-			if o.Status != plan[i].want || (o.End == nil) != (o.Err != nil) {
+			if o.Status != plan[i].want || (o.Result == nil) != (o.Err != nil) {
 				t.Errorf("%d: %+v, want %s", i, o, plan[i].want)
 			}
 		}
-		if s.output["m1"] != "stdout:out;stderr:err;" || len(s.notes["m1"]) != 1 || s.data["m1"][0] != `{"a":1}` {
-			t.Error(s.output["m1"], s.notes["m1"], s.data["m1"])
+		if s.output["m1"] != "stdout:out;stderr:err;" || len(s.notes["m1"]) != 1 {
+			t.Error(s.output["m1"], s.notes["m1"])
 		}
 		if len(s.ended) != len(plan) {
 			t.Error(s.ended)
@@ -147,20 +147,18 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// Where nothing is asked for, what the machine has said is all.
+// Where nothing is to be done, what the machine has said is all.
 func TestNoRequest(t *testing.T) {
 	_, list := machines(1, nil)
-	task := fleet.Task{Prepare: func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-		return nil, nil, nil
-	}}
+	task := fleet.Apply(nil, same(nil))
 	equal(t, "status", statuses(mustRun(t, list, task, fleet.Options{})), []fleet.Status{fleet.Done})
 }
 
 // What cannot be begun is said before anything is.
 func TestRunRefuses(t *testing.T) {
-	_, list := machines(2, func(_ int, m *machine) { m.name = "m" })
+	_, list := machines(2, func(_ int, m *simulated) { m.name = "m" })
 	for _, c := range []struct {
-		list []*fleet.Machine
+		list []*fleet.Member
 		o    fleet.Options
 	}{
 		{list, fleet.Options{}},

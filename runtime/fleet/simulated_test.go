@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,15 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
-// machine is a simulated machine whose runner does what a test wants of it. Its run goes
+// simulated is a machine whose runner does what a test wants of it. Its run goes
 // on whatever becomes of connections: events happen when they are first asked for.
-type machine struct {
+type simulated struct {
 	name  string
 	run   string
 	total int // events of a run
@@ -29,14 +30,14 @@ type machine struct {
 	cut func(connection int) int
 	// refuse is an error of Dial.
 	refuse func(attempt int) error
-	// receive takes what comes after the request of a plan or an apply; nil: nothing does.
+	// receive takes the bundle of a plan or an apply; nil: it is discarded.
 	receive func(c *wire.Conn) error
 	// serve, when set, answers instead, after Hello and request.
 	serve func(ctx context.Context, connection int, c *wire.Conn, r *wire.Request) error
 	// mute says that it does not say meanwhile that it is there.
 	mute bool
 	// result is how the run ends.
-	result wire.Result
+	result machine.Result
 
 	mu          sync.Mutex
 	attempts    int
@@ -46,15 +47,15 @@ type machine struct {
 	requests    []wire.Request
 }
 
-// fleetMachine gives what a fleet wants.
-func (s *machine) fleetMachine() *fleet.Machine {
-	return &fleet.Machine{Name: s.name, Dial: s.dial}
+// member is it in a fleet.
+func (s *simulated) member() *fleet.Member {
+	return &fleet.Member{Name: s.name, Machine: &remote.Machine{Name: s.name, Dial: s.dial, Registry: states.NewRegistry()}}
 }
 
 // errCut is what a cut connection gives.
 var errCut = errors.New("cut")
 
-func (s *machine) dial(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+func (s *simulated) dial(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 	s.mu.Lock()
 	attempt := s.attempts
 	s.attempts++
@@ -90,6 +91,19 @@ func (s *machine) dial(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.H
 	return here, &hello, nil
 }
 
+// discard takes a bundle, and lacks nothing of it.
+func discard(c *wire.Conn) error {
+	for {
+		f, err := c.Receive()
+		if err != nil {
+			return err
+		}
+		if f.Kind == wire.KindSent {
+			return c.Send(wire.KindNeed, []byte{})
+		}
+	}
+}
+
 // cutter cuts a connection after so many frames.
 type cutter struct {
 	w    io.Writer
@@ -115,8 +129,8 @@ func (e *dialError) Error() string   { return e.text }
 func (e *dialError) Temporary() bool { return e.temporary }
 func (e *dialError) Answered() bool  { return e.answered }
 
-func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) error {
-	if err := c.Send(wire.KindHello, wire.Hello{Protocol: wire.Protocol, OS: "linux"}); err != nil {
+func (s *simulated) answer(ctx context.Context, connection int, c *wire.Conn) error {
+	if err := c.Send(wire.KindHello, wire.Hello{Protocol: wire.Protocol, OS: "linux", UID: 1000}); err != nil {
 		return err
 	}
 	var r wire.Request
@@ -129,8 +143,12 @@ func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) erro
 	if !s.mute {
 		defer c.Beat(wire.BeatEvery)()
 	}
-	if s.receive != nil && (r.Op == wire.OpApply || r.Op == wire.OpPlan) {
-		if err := s.receive(c); err != nil {
+	if r.Op == wire.OpApply || r.Op == wire.OpPlan {
+		receive := s.receive
+		if receive == nil {
+			receive = discard
+		}
+		if err := receive(c); err != nil {
 			return err
 		}
 	}
@@ -147,14 +165,14 @@ func (s *machine) answer(ctx context.Context, connection int, c *wire.Conn) erro
 	return s.plain(c, &r)
 }
 
-func (s *machine) wasCancelled() bool {
+func (s *simulated) wasCancelled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cancelled
 }
 
 // plain does what is asked.
-func (s *machine) plain(c *wire.Conn, r *wire.Request) error {
+func (s *simulated) plain(c *wire.Conn, r *wire.Request) error {
 	s.mu.Lock()
 	known := s.begun > 0
 	s.mu.Unlock()
@@ -168,11 +186,21 @@ func (s *machine) plain(c *wire.Conn, r *wire.Request) error {
 		}
 	case wire.OpAttach:
 		if !known {
-			return c.Send(wire.KindEnd, wire.End{Failure: &states.Failure{Code: wire.CodeNotFound, Message: "there is no such run"}})
+			return c.Send(wire.KindEnd, wire.End{Failure: &states.Failure{Code: machine.CodeNotFound, Message: "there is no such run"}})
 		}
 	}
 	for seq := r.After + 1; seq <= int64(s.total); seq++ {
 		if err := c.Send(wire.KindEvent, states.Event{Seq: seq, Type: states.EventPart, Address: fmt.Sprint("part", seq)}); err != nil {
+			return err
+		}
+	}
+	switch r.Op {
+	case wire.OpStatus, wire.OpForget, wire.OpClean, wire.OpLogs:
+		if err := c.Write(wire.KindData, []byte("null")); err != nil {
+			return err
+		}
+	case wire.OpHold:
+		if err := c.Send(wire.KindData, machine.Held{Hold: &journal.Hold{}}); err != nil {
 			return err
 		}
 	}
@@ -188,7 +216,6 @@ type seen struct {
 	seqs   map[string][]int64
 	states map[string][]fleet.State
 	notes  map[string][]string
-	data   map[string][]string
 	output map[string]string
 	ended  []string
 	// hook is called with each event.
@@ -198,7 +225,7 @@ type seen struct {
 func newSeen(t testing.TB) *seen {
 	return &seen{
 		t: t, seqs: map[string][]int64{}, states: map[string][]fleet.State{}, notes: map[string][]string{},
-		data: map[string][]string{}, output: map[string]string{},
+		output: map[string]string{},
 	}
 }
 
@@ -237,11 +264,6 @@ func (s *seen) Output(m, stream string, data []byte) {
 	s.output[m] += stream + ":" + string(data) + ";"
 }
 
-func (s *seen) Data(m string, data json.RawMessage) {
-	defer s.alone()()
-	s.data[m] = append(s.data[m], string(data))
-}
-
 func (s *seen) Ended(m string, o fleet.Outcome) {
 	defer s.alone()()
 	s.ended = append(s.ended, m)
@@ -256,26 +278,80 @@ func upTo(n int) []int64 {
 	return seqs
 }
 
-// ask is a task that asks the same of all.
-func ask(r wire.Request) fleet.Task {
-	return fleet.Task{Prepare: func(context.Context, *fleet.Machine, *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-		return &r, nil, nil
-	}}
+// execution is what a run is known by before it has told its name.
+const execution = "20261121-220045-3fa9c1"
+
+// job is one without parts.
+func job() *machine.Job {
+	return &machine.Job{Execution: execution, Run: &states.StateRun{Format: states.Format}}
 }
 
-// apply asks for an apply whose execution is named, without a bundle.
-func apply() fleet.Task { return ask(wire.Request{Op: wire.OpApply, ID: "20261121-220045-3fa9c1"}) }
+// preparing makes a job for each, of the machine alone.
+func preparing(f func(ctx context.Context, m *fleet.Member) (*machine.Job, error)) fleet.Prepare {
+	return func(ctx context.Context, m *fleet.Member, _ *machine.Facts) (*machine.Job, error) { return f(ctx, m) }
+}
+
+// same gives all the same job.
+func same(j *machine.Job) fleet.Prepare {
+	return preparing(func(context.Context, *fleet.Member) (*machine.Job, error) { return j, nil })
+}
+
+// ask is a task that asks the same of all.
+func ask(op wire.Op) fleet.Task {
+	task := fleet.Task{Name: string(op)}
+	switch op {
+	case wire.OpPlan:
+		return fleet.Plan(nil, same(job()))
+	case wire.OpApply:
+		return fleet.Apply(nil, same(job()))
+	case wire.OpPing, wire.OpStatus:
+		task.Repeatable = true
+	}
+	task.Ask = func(ctx context.Context, c *fleet.Call) (r *machine.Result, err error) {
+		switch op {
+		case wire.OpPing:
+			_, err = c.Ping(ctx)
+		case wire.OpStatus:
+			_, err = c.Status(ctx, "")
+		case wire.OpHold:
+			_, err = c.Hold(ctx, machine.HoldRequest{})
+		case wire.OpExec:
+			var status int
+			if status, err = c.Exec(ctx, machine.Exec{}, c.Observer); err == nil && status != 0 {
+				err = &machine.Error{Err: fmt.Errorf("status %d", status)}
+			}
+		case wire.OpForget:
+			_, err = c.Forget(ctx, machine.Forgetting{}, c.Observer)
+		case wire.OpClean:
+			_, err = c.Clean(ctx, machine.Cleaning{})
+		case wire.OpLogs:
+			_, err = c.Logs(ctx, machine.LogRequest{Run: c.Run}, c.Observer)
+		case wire.OpAttach:
+			r, err = c.Follow(ctx, c.Run, c.Observer)
+		default:
+			panic(op)
+		}
+		return r, err
+	}
+	if op == wire.OpLogs || op == wire.OpAttach {
+		task.Continue = task.Ask
+	}
+	return task
+}
+
+// apply is a task that applies.
+func apply() fleet.Task { return ask(wire.OpApply) }
 
 // machines makes so many.
-func machines(n int, change func(i int, s *machine)) ([]*machine, []*fleet.Machine) {
-	var all []*machine
-	var list []*fleet.Machine
+func machines(n int, change func(i int, s *simulated)) ([]*simulated, []*fleet.Member) {
+	var all []*simulated
+	var list []*fleet.Member
 	for i := range n {
-		s := &machine{name: fmt.Sprint("m", i), run: fmt.Sprint("r", i), total: 3}
+		s := &simulated{name: fmt.Sprint("m", i), run: fmt.Sprint("r", i), total: 3}
 		if change != nil {
 			change(i, s)
 		}
-		all, list = append(all, s), append(list, s.fleetMachine())
+		all, list = append(all, s), append(list, s.member())
 	}
 	return all, list
 }
@@ -289,7 +365,7 @@ func statuses(outcomes []fleet.Outcome) []fleet.Status {
 	return list
 }
 
-func mustRun(t testing.TB, list []*fleet.Machine, task fleet.Task, o fleet.Options) []fleet.Outcome {
+func mustRun(t testing.TB, list []*fleet.Member, task fleet.Task, o fleet.Options) []fleet.Outcome {
 	t.Helper()
 	outcomes, err := fleet.Run(context.Background(), list, task, o)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -56,24 +57,18 @@ type Plan struct {
 	Files fs.FS
 	// Modules are the directories of Files that have custom modules below, each
 	// as custom.Load wants it; "." is the site's own.
-	Modules []Modules
+	Modules []machine.Modules
 	// Encrypted says that the plan was read from an encrypted file.
 	Encrypted bool
 }
 
-// Modules is a directory whose custom modules a plan needs.
-type Modules struct {
-	Dir   string   `json:"dir"`
-	Files []string `json:"files"` // in Files
-}
-
 // about is what the manifest says of a plan.
 type about struct {
-	Sealed  []string       `json:"sealed,omitempty"` // for the readers of these files, one within the other
-	Host    *Host          `json:"host,omitempty"`
-	Origin  string         `json:"origin,omitempty"`
-	Modules []Modules      `json:"modules,omitempty"`
-	Counts  *states.Counts `json:"counts,omitempty"`
+	Sealed  []string          `json:"sealed,omitempty"` // for the readers of these files, one within the other
+	Host    *Host             `json:"host,omitempty"`
+	Origin  string            `json:"origin,omitempty"`
+	Modules []machine.Modules `json:"modules,omitempty"`
+	Counts  *states.Counts    `json:"counts,omitempty"`
 }
 
 // Secret reports whether a run holds what must not stand in a file that everybody

@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -60,7 +61,7 @@ func plan() *planfile.Plan {
 		},
 		Counts:  states.Counts{Changed: 1, Create: 1},
 		Files:   fstest.MapFS{"files/a": {Data: []byte("text\n")}, "modules/m.star": {Data: []byte("m")}, "other": {}},
-		Modules: []planfile.Modules{{Dir: ".", Files: []string{"modules/m.star"}}},
+		Modules: []machine.Modules{{Dir: ".", Files: []string{"modules/m.star"}}},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -17,7 +18,7 @@ type Rest struct {
 
 // StaleError says that nothing of a plan can be done.
 type StaleError struct {
-	Differences []Difference
+	Differences []machine.Difference
 	Why         string
 }
 
@@ -31,7 +32,7 @@ func (e *StaleError) Error() string { return "the plan does not fit any more: " 
 // Leaving something out may change what is foreseen of the rest: what would be
 // the same act, if less certain or for other reasons, stays, and what would be
 // another one is left out too.
-func (p *Plan) Reduce(plan func(*states.StateRun) ([]states.Event, error), stale func([]Difference) error) (*Rest, error) {
+func (p *Plan) Reduce(plan func(*states.StateRun) ([]states.Event, error), stale func([]machine.Difference) error) (*Rest, error) {
 	rest := &Rest{Run: p.Run}
 	var gone []string
 	for {
@@ -44,7 +45,7 @@ func (p *Plan) Reduce(plan func(*states.StateRun) ([]states.Event, error), stale
 			return nil, err
 		}
 		if len(rest.Left) > 0 {
-			differences = slices.DeleteFunc(differences, Difference.SameAct)
+			differences = slices.DeleteFunc(differences, SameAct)
 		}
 		more, ok := concerned(p.Run, differences)
 		more = slices.DeleteFunc(more, func(a string) bool { return slices.Contains(gone, a) })
@@ -79,7 +80,7 @@ func remaining(rows []states.Event, left []graph.Left) []states.Event {
 // concerned gives the addresses of the invocations and handlers whose rows
 // differ. What else differs is about nothing that the run would do, unless ok is
 // false.
-func concerned(run *states.StateRun, differences []Difference) (list []string, ok bool) {
+func concerned(run *states.StateRun, differences []machine.Difference) (list []string, ok bool) {
 	owners := map[string][]string{} // by address, without wave
 	for _, invocations := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range invocations {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -43,24 +44,9 @@ func Observe(ev *states.Event, h host.Reader) {
 	ev.Changes = append(slices.Clone(ev.Changes), states.Change{Attribute: "file", From: was})
 }
 
-// Difference is one row that is no longer what it was in the plan.
-type Difference struct {
-	Planned *states.Event // nil: there was none
-	Now     *states.Event // nil: there is none
-}
-
-// Address is that of the row.
-func (d Difference) Address() string { return d.row().Address }
-
-// Invocation is the address of the row's invocation, if it is that of a part.
-func (d Difference) Invocation() string { return d.row().Invocation }
-
-// Type is the type of the row's event.
-func (d Difference) Type() string { return d.row().Type }
-
 // SameAct reports whether the same would be done for the same part, if for other
 // reasons, or more or less surely.
-func (d Difference) SameAct() bool {
+func SameAct(d machine.Difference) bool {
 	if d.Planned == nil || d.Now == nil || d.Planned.Type != states.EventPart {
 		return false
 	}
@@ -76,19 +62,12 @@ func (d Difference) SameAct() bool {
 	return err == nil && bytes.Equal(was, is)
 }
 
-func (d Difference) row() *states.Event {
-	if d.Planned != nil {
-		return d.Planned
-	}
-	return d.Now
-}
-
 // Compare compares a plan's events with those of another plan, row by row: in
 // all but times. What is left of runs that were killed does not count: a program of
 // theirs may end by itself at any time, or start others, and each apply clears that
 // away; the parts that it is of have rows of their own. The differences come in the order of the first plan, then those
 // that only the second one has.
-func Compare(planned, now []states.Event) ([]Difference, error) {
+func Compare(planned, now []states.Event) ([]machine.Difference, error) {
 	before, err := keyed(planned)
 	if err != nil {
 		return nil, err
@@ -97,16 +76,16 @@ func Compare(planned, now []states.Event) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Difference
+	var list []machine.Difference
 	for _, key := range before.order {
 		was, is := before.rows[key], after.rows[key]
 		if is.event == nil || !bytes.Equal(was.text, is.text) {
-			list = append(list, Difference{was.event, is.event})
+			list = append(list, machine.Difference{Planned: was.event, Now: is.event})
 		}
 	}
 	for _, key := range after.order {
 		if before.rows[key].event == nil {
-			list = append(list, Difference{nil, after.rows[key].event})
+			list = append(list, machine.Difference{Now: after.rows[key].event})
 		}
 	}
 	return list, nil

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -92,7 +93,7 @@ func TestCompare(t *testing.T) {
 		if err != nil || len(diffs) == 0 {
 			t.Errorf("%s: %v, %v", name, diffs, err)
 		}
-		if same := !slices.ContainsFunc(diffs, func(d planfile.Difference) bool { return !d.SameAct() }); same != c.same {
+		if same := !slices.ContainsFunc(diffs, func(d machine.Difference) bool { return !planfile.SameAct(d) }); same != c.same {
 			t.Errorf("%s: the same act: %t", name, same)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // hurried are accounts of which it is seen what they are told.
@@ -29,12 +30,12 @@ func (h *hurried) Close() error { return h.closed }
 func TestInterruptHurriesAccounts(t *testing.T) {
 	h := &hurried{told: make(chan struct{}, 1), closed: errors.New("it hangs")}
 	var of become.Options
-	r := &Runner{Executable: "/tenet", BecomePassword: "right", accounts: func(o become.Options) accounts {
+	r := &Runner{Executable: "/tenet", accounts: func(o become.Options) accounts {
 		of = o
 		return h
 	}}
 	ctx, interrupt := context.WithCancel(t.Context())
-	_, done := r.options(ctx, &Job{}, before{}, nil)
+	_, done := (&call{Runner: r}).options(ctx, &machine.Job{Become: machine.Become{Password: "right"}}, before{}, nil)
 	if len(h.told) > 0 || of.Program != "/tenet" || of.Password != "right" {
 		t.Errorf("%d told, %+v", len(h.told), of)
 	}

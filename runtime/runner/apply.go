@@ -14,8 +14,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -28,34 +28,43 @@ type before struct {
 	sensitive journal.SensitiveAttributes
 }
 
-// Plan tells what Apply would do. Who may not read the records gets a plan without
-// what earlier runs have left, and a note.
-func (r *Runner) Plan(ctx context.Context, j *Job, events func(states.Event)) (*runtime.Result, error) {
-	b, err := r.remember()
+func (c *call) plan(ctx context.Context, j *machine.Job) (*machine.Result, error) {
+	b, err := c.remember()
 	if err != nil {
 		return nil, err
 	}
-	return r.plan(ctx, j, b, events)
+	return resultOf(c.planFrom(ctx, j, b, c.observer.TellEvent))
 }
 
-func (r *Runner) plan(ctx context.Context, j *Job, b before, events func(states.Event)) (*runtime.Result, error) {
+// planFrom plans, from what the records tell.
+func (c *call) planFrom(ctx context.Context, j *machine.Job, b before, events func(states.Event)) (*runtime.Result, error) {
 	show := events
 	if j.Observe {
 		show = func(ev states.Event) {
-			planfile.Observe(&ev, r.Host)
+			planfile.Observe(&ev, c.Host)
 			events(ev)
 		}
 	}
-	o, done := r.options(ctx, j, b, show)
+	o, done := c.options(ctx, j, b, show)
 	result, err := runtime.Plan(ctx, j.Run, o)
 	return result, journal.Join(err, done())
 }
 
+// resultOf is a result of the engine as a machine gives it.
+func resultOf(r *runtime.Result, err error) (*machine.Result, error) {
+	if r == nil {
+		return nil, err
+	}
+	return &machine.Result{
+		Run: r.Report.Run, Counts: r.Counts, Failed: r.Failed, Interrupted: r.Interrupted, Rebooting: r.Rebooting, Report: &r.Report,
+	}, err
+}
+
 // remember looks up, for a plan, what earlier runs have left undone.
-func (r *Runner) remember() (b before, err error) {
-	folder, err := r.existing()
+func (c *call) remember() (b before, err error) {
+	folder, err := c.existing()
 	if errors.Is(err, fs.ErrPermission) {
-		r.note(NoteRecords, "what earlier runs have left is not in this plan: "+err.Error())
+		c.note(machine.NoteRecords, "what earlier runs have left is not in this plan: "+err.Error())
 		return b, nil
 	}
 	if err != nil || folder == nil {
@@ -63,20 +72,20 @@ func (r *Runner) remember() (b before, err error) {
 	}
 	b.runs = folder.StateRun
 	if b.past, err = folder.Ledger(); err != nil {
-		return b, &Error{Err: err, Hint: elsewhere}
+		return b, &machine.Error{Err: err, Hint: elsewhere}
 	}
-	r.lost(b.past)
+	c.lost(b.past)
 	if b.sensitive, err = folder.Sensitive(); err != nil {
-		return b, &Error{Err: err}
+		return b, &machine.Error{Err: err}
 	}
 	b.managed, err = holds(folder.Managed)
 	return b, err
 }
 
 // lost says what of the records could not be read.
-func (r *Runner) lost(past *journal.Ledger) {
+func (c *call) lost(past *journal.Ledger) {
 	for _, text := range past.Damaged {
-		r.note(NoteRecords, "the records are damaged: "+text)
+		c.note(machine.NoteRecords, "the records are damaged: "+text)
 	}
 }
 
@@ -84,24 +93,24 @@ func (r *Runner) lost(past *journal.Ledger) {
 func holds(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
 	m, err := managed()
 	if err != nil && !errors.Is(err, journal.ErrNewer) {
-		return nil, &Error{Err: err, Hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
+		return nil, &machine.Error{Err: err, Hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
 	}
 	return m, err
 }
 
 // options are the engine's. Done is to be called once it has ended.
-func (r *Runner) options(ctx context.Context, j *Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
-	of := become.Options{Host: r.Host, Program: r.Executable, Method: r.BecomeMethod, Password: r.BecomePassword}
+func (c *call) options(ctx context.Context, j *machine.Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
+	of := become.Options{Host: c.Host, Program: c.Executable, Method: j.Become.Method, Password: j.Become.Password}
 	var accounts accounts = &become.Accounts{Options: of}
-	if r.accounts != nil {
-		accounts = r.accounts(of)
+	if c.accounts != nil {
+		accounts = c.accounts(of)
 	}
 	o = runtime.Options{
-		Host: r.Host, Registry: r.registry(j), Site: j.Files, Sources: j.Places, Parallel: j.Parallel,
+		Host: c.Host, Registry: c.registry(j), Site: j.Files, Sources: j.Places, Parallel: j.Parallel,
 		Events: events, Past: b.past, Runs: b.runs, Origin: j.Origin, Managed: b.managed,
 		Sensitive: b.sensitive,
 	}
-	if r.Executable != "" && !r.tree() { // nobody acts below a tree but who may go there
+	if c.Executable != "" && !c.tree() { // nobody acts below a tree but who may go there
 		o.Become = accounts.As
 	}
 	stop := context.AfterFunc(ctx, accounts.Hurry)
@@ -111,86 +120,69 @@ func (r *Runner) options(ctx context.Context, j *Job, b before, events func(stat
 	}
 }
 
-func (r *Runner) registry(j *Job) *states.Registry {
+func (r *Runner) registry(j *machine.Job) *states.Registry {
 	if j.Registry != nil {
 		return j.Registry
 	}
 	return r.Registry
 }
 
-func (r *Runner) note(kind, text string) {
-	if r.Note != nil {
-		r.Note(Note{kind, text})
-	}
-}
-
-// Apply carries a job out, and records it. Started, which may be nil, is called once
-// the run is recorded and nothing speaks against it. Failures of parts are events and
-// in the Result; the error is for a run that could not be carried out or recorded.
-func (r *Runner) Apply(ctx context.Context, j *Job, started func(run string), events func(states.Event)) (*runtime.Result, error) {
-	folder, err := r.open()
+func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, error) {
+	folder, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	record, b, err := r.record(ctx, j, folder)
+	record, b, err := c.record(ctx, j, folder)
 	if err != nil {
 		return nil, err
 	}
 	if j.Rows != nil {
-		if err := r.fits(ctx, j, b); err != nil {
+		if err := c.fits(ctx, j, b); err != nil {
 			ended := record.Finish(journal.End{State: journal.Failed, Err: err})
 			_, removed := folder.Clean(record.ID()) // nobody must go on with it
 			return nil, journal.Join(err, ended, removed)
 		}
 	}
-	if started != nil {
-		started(record.ID())
-	}
-	return r.carry(ctx, j, record, b, events)
+	c.carriesOut(record.ID(), j.Execution)
+	c.observer.TellStarted(machine.Started{Run: record.ID(), Job: j})
+	return resultOf(c.carry(ctx, j, record, b))
 }
 
 // fits makes sure that a plan says now what was consented to. The lock is held.
-func (r *Runner) fits(ctx context.Context, j *Job, b before) error {
+func (c *call) fits(ctx context.Context, j *machine.Job, b before) error {
 	var now []states.Event
 	observed := *j
 	observed.Observe = true
-	result, err := r.plan(ctx, &observed, b, func(ev states.Event) { now = append(now, ev) })
+	result, err := c.planFrom(ctx, &observed, b, func(ev states.Event) { now = append(now, ev) })
 	if err != nil {
 		return err
 	}
 	if result.Interrupted {
-		return interrupted(ctx)
+		return interruption(ctx)
 	}
 	differences, err := planfile.Compare(j.Rows, now)
 	if err != nil || len(differences) == 0 {
 		return err
 	}
-	return &Error{Code: wire.CodeStale, Err: errors.New("the machine is not as it was when the plan was shown, and nothing was applied"),
+	return &machine.Error{Code: machine.CodeStale, Err: errors.New("the machine is not as it was when the plan was shown, and nothing was applied"),
 		Hint: "plan again", Differences: differences}
 }
 
-func interrupted(ctx context.Context) error {
-	err := context.Cause(ctx)
-	if err == nil || errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted")
-	}
-	return &Error{Code: wire.CodeInterrupted, Err: err}
-}
-
 // record begins the journal of an apply.
-func (r *Runner) record(ctx context.Context, j *Job, folder *journal.Folder) (*journal.Run, before, error) {
-	meta := r.meta(j)
-	if j.Recorded != nil {
-		meta.Sources = j.Recorded()
+func (c *call) record(ctx context.Context, j *machine.Job, folder *journal.Folder) (*journal.Run, before, error) {
+	meta, err := c.meta(j)
+	if err != nil {
+		return nil, before{}, err
 	}
+	meta.Sources = j.Sources()
 	record, err := folder.Start(ctx, meta)
 	if err != nil {
-		return nil, before{}, r.refused(ctx, err)
+		return nil, before{}, refusal(ctx, err)
 	}
 	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
-	r.lost(b.past)
+	c.lost(b.past)
 	if b.managed, err = holds(record.Managed); err == nil {
-		err = r.outrun(j, folder)
+		err = c.outrun(j, folder)
 	}
 	if err != nil {
 		return nil, b, journal.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
@@ -199,14 +191,15 @@ func (r *Runner) record(ctx context.Context, j *Job, folder *journal.Folder) (*j
 }
 
 // meta says what is applied, and by whom.
-func (r *Runner) meta(j *Job) journal.Meta {
+func (c *call) meta(j *machine.Job) (journal.Meta, error) {
+	modules, err := digests(j.Files, j.Modules)
 	return journal.Meta{
-		Run: j.Run, Origin: j.Origin, Plan: j.Plan, Modules: j.Modules, Execution: j.Execution, Root: r.Root,
-		User: r.User, From: r.From, Command: r.Command,
+		Run: j.Run, Origin: j.Origin, Plan: j.Plan, Modules: modules, Execution: j.Execution, Root: c.Root,
+		User: c.caller.User, From: c.caller.From, Command: c.caller.Command,
 		LockTimeout: j.LockTimeout, Waiting: func(holder *journal.LockedError) {
-			r.note(NoteWaiting, "waiting for at most "+short(j.LockTimeout)+": "+holder.Error())
+			c.note(machine.NoteWaiting, "waiting for at most "+short(j.LockTimeout)+": "+holder.Error())
 		},
-	}
+	}, err
 }
 
 // short is a duration without what is zero at its end.
@@ -222,19 +215,19 @@ func short(d time.Duration) string {
 }
 
 // carry carries out a run that was begun or goes on.
-func (r *Runner) carry(ctx context.Context, j *Job, record *journal.Run, b before, events func(states.Event)) (*runtime.Result, error) {
-	o, done := r.options(ctx, j, b, events)
-	o.Journal, o.Continue = record, r.continues(record.ID())
+func (c *call) carry(ctx context.Context, j *machine.Job, record *journal.Run, b before) (*runtime.Result, error) {
+	o, done := c.options(ctx, j, b, c.observer.TellEvent)
+	o.Journal, o.Continue = record, c.continues(record.ID())
 	stop := flushing(record)
 	result, err := runtime.Apply(ctx, j.Run, o)
 	stop()
 	err = journal.Join(err, done())
 	if err == nil && result.Rebooting {
-		return result, r.awaitReboot(ctx, record, result)
+		return result, c.awaitReboot(ctx, record, result)
 	}
 	end := ending(result, err)
 	if err = journal.Join(err, record.Finish(end)); err == nil && end.State == journal.Done && j.Execution != "" {
-		err = r.forgetBundle(j.Execution) // nobody goes on with it
+		err = c.forgetBundle(j.Execution) // nobody goes on with it
 	}
 	return result, err
 }
@@ -293,7 +286,7 @@ const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
 func (r *Runner) open() (*journal.Folder, error) {
 	folder, err := journal.OpenWith(r.StateDir, journal.Options{Program: r.Program, Intercept: r.intercept})
 	if err != nil {
-		return nil, &Error{Err: err, Hint: elsewhere}
+		return nil, &machine.Error{Err: err, Hint: elsewhere}
 	}
 	return folder, nil
 }
@@ -305,7 +298,7 @@ func (r *Runner) existing() (*journal.Folder, error) {
 	}
 	folder, err := r.open()
 	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-		return nil, &Error{Err: fmt.Errorf("the state folder cannot be read: %w", path), Hint: "look as the user who applies here"}
+		return nil, &machine.Error{Err: fmt.Errorf("the state folder cannot be read: %w", path), Hint: "look as the user who applies here"}
 	}
 	return folder, err
 }

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -15,9 +17,9 @@ import (
 const execution = "20260101-000000-abcdef"
 
 // runs gives the runs of an execution that are recorded.
-func (m *machine) runs(execution string) (list []string) {
+func (m *testMachine) runs(execution string) (list []string) {
 	m.Helper()
-	for _, run := range must(m.runner.History()) {
+	for _, run := range must(m.runner.History(context.Background())) {
 		if run.Execution == execution {
 			list = append(list, run.Run)
 		}
@@ -26,7 +28,7 @@ func (m *machine) runs(execution string) (list []string) {
 }
 
 // stored tells whether it is kept what an execution needs of its site.
-func (m *machine) stored(execution string) bool {
+func (m *testMachine) stored(execution string) bool {
 	_, err := (&bundle.Store{Dir: m.runner.StateDir}).Open(execution)
 	return err == nil
 }
@@ -142,7 +144,7 @@ func TestAttachByHost(t *testing.T) {
 	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web1"}, nil); h.end.Failure != nil || len(h.events) == 0 {
 		t.Errorf("web1: %+v", h.end)
 	}
-	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web2"}, nil); h.end.Failure == nil || h.end.Failure.Code != wire.CodeNotFound {
+	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web2"}, nil); h.end.Failure == nil || h.end.Failure.Code != machine.CodeNotFound {
 		t.Errorf("web2: %+v", h.end)
 	}
 }
@@ -221,7 +223,7 @@ func TestResumedOnce(t *testing.T) {
 	if h := m.ask(q, nil); h.run != "" || h.end.Failure != nil || h.end.Result == nil || len(h.notes) != 1 || !strings.Contains(h.notes[0], "nothing failed") {
 		t.Errorf("%q, %q, %+v", h.run, h.notes, h.end)
 	}
-	if h := m.ask(wire.Request{Op: wire.OpResume, ID: "20250101-000000", Execution: q.Execution}, nil); h.end.Failure == nil || h.end.Failure.Code != wire.CodeNotFound {
+	if h := m.ask(wire.Request{Op: wire.OpResume, ID: "20250101-000000", Execution: q.Execution}, nil); h.end.Failure == nil || h.end.Failure.Code != machine.CodeNotFound {
 		t.Errorf("%+v", h.end)
 	}
 	if h := newMachine(t).ask(wire.Request{Op: wire.OpResume, Execution: q.Execution}, nil); h.end.Failure != nil || len(h.notes) != 1 {

@@ -17,6 +17,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -28,7 +29,7 @@ type gate struct {
 }
 
 // gates lets gates through, as many as it is told.
-func gates(m *machine) (open chan<- struct{}) {
+func gates(m *testMachine) (open chan<- struct{}) {
 	through := make(chan struct{}, 1000)
 	m.runner.Registry = modules.Standard().With(states.Define(states.Type[gate]{
 		Name: "gate", Doc: "Waits.", NoAbsent: "it is an act",
@@ -67,7 +68,7 @@ type line struct {
 	done  chan error // Serve's
 }
 
-func (m *machine) dial() *line {
+func (m *testMachine) dial() *line {
 	m.Helper()
 	toRunner, fromController := io.Pipe()
 	toController, fromRunner := io.Pipe()
@@ -87,7 +88,7 @@ func (m *machine) dial() *line {
 	return l
 }
 
-func (m *machine) request(q wire.Request, b *bundle.Bundle) *line {
+func (m *testMachine) request(q wire.Request, b *bundle.Bundle) *line {
 	m.Helper()
 	l := m.dial()
 	if err := l.Send(wire.KindRequest, q); err != nil {
@@ -165,7 +166,7 @@ func must[T any](v T, err error) T {
 }
 
 // events gives what is recorded of a run.
-func (m *machine) events(id string) (lines []string) {
+func (m *testMachine) events(id string) (lines []string) {
 	m.Helper()
 	for ev, err := range m.runner.Events(m.Context(), id, 0, false) {
 		if err != nil {
@@ -231,7 +232,7 @@ func TestCutBeforeTheRun(t *testing.T) {
 	var no heard
 	no.listen(t, refused.Conn)
 	f := no.end.Failure
-	if f == nil || f.Code != wire.CodeLocked || !strings.Contains(f.Message, "tenet apply by alice from desk") || f.Hint == "" {
+	if f == nil || f.Code != machine.CodeLocked || !strings.Contains(f.Message, "tenet apply by alice from desk") || f.Hint == "" {
 		t.Errorf("two at once: %+v", no.end)
 	}
 	looks := m.ask(wire.Request{Op: wire.OpPlan}, files("20260101-000002-abcdef", 1))
@@ -272,10 +273,10 @@ func TestStaleRows(t *testing.T) {
 	b := files("20260101-000000-abcdef", 2)
 	b.Rows = plan.events
 	h := m.ask(wire.Request{Op: wire.OpApply}, b)
-	if f := h.end.Failure; f == nil || f.Code != wire.CodeStale || h.run != "" || !strings.Contains(string(h.data), "/etc/f1") || strings.Contains(string(h.data), "/etc/f0") {
+	if f := h.end.Failure; f == nil || f.Code != machine.CodeStale || h.run != "" || !strings.Contains(string(h.data), "/etc/f1") || strings.Contains(string(h.data), "/etc/f0") {
 		t.Errorf("%+v, run %q, %s", h.end, h.run, h.data)
 	}
-	if runs, err := m.runner.History(); err != nil || len(runs) > 0 {
+	if runs, err := m.runner.History(t.Context()); err != nil || len(runs) > 0 {
 		t.Errorf("it is recorded: %+v, %v", runs, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(m.root, "etc/f1")); err != nil || string(text) != "by hand\n" {
@@ -313,7 +314,7 @@ func TestAttachToTheDead(t *testing.T) {
 	if !slices.Equal(seqs(h.events), []int64{2, 3}) || h.run != run.ID() {
 		t.Errorf("events: %v of %q", seqs(h.events), h.run)
 	}
-	if r, f := h.end.Result, h.end.Failure; r == nil || !r.Interrupted || r.Counts.Changed != 1 || f == nil || f.Code != wire.CodeInterrupted {
+	if r, f := h.end.Result, h.end.Failure; r == nil || !r.Interrupted || r.Counts.Changed != 1 || f == nil || f.Code != machine.CodeInterrupted {
 		t.Errorf("end: %+v", h.end)
 	}
 }

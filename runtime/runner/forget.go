@@ -7,66 +7,58 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Forgetting is what to let go of.
-type Forgetting struct {
-	Addresses []string // of declarations, or TYPE["KEY"] of what a site has created
-	// Site lets go, as journal.Identity names it; it may be empty where one site alone
-	// has what is named.
-	Site        string
-	LockTimeout time.Duration
-}
-
-// SeveralError says that several sites have what is named.
-type SeveralError struct{ Sites []string }
-
-// Error names the sites.
-func (e *SeveralError) Error() string {
-	return "that is of several sites: " + strings.Join(e.Sites, ", ")
-}
-
 // Forget lets go of what a site has created on this machine, and of what handlers are
-// owed. The machine stays as it is. Events are told what is let go of.
-func (r *Runner) Forget(ctx context.Context, f Forgetting, events func(states.Event) error) error {
-	folder, err := r.found()
+// owed. The machine stays as it is. The events tell what is let go of.
+func (r *Runner) Forget(ctx context.Context, f machine.Forgetting, o machine.Observer) ([]states.Event, error) {
+	ctx, c, done := r.begin(ctx, o)
+	defer done()
+	return c.forget(ctx, &forgetting{f})
+}
+
+// forgetting is what to let go of.
+type forgetting struct{ machine.Forgetting }
+
+func (c *call) forget(ctx context.Context, f *forgetting) ([]states.Event, error) {
+	folder, err := c.found()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	managed, err := folder.Managed()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	past, err := folder.Ledger()
 	if err != nil {
-		return &Error{Err: err, Hint: elsewhere}
+		return nil, &machine.Error{Err: err, Hint: elsewhere}
 	}
-	j := &Job{Run: &states.StateRun{Format: states.Format, Host: "localhost"}, LockTimeout: f.LockTimeout}
+	j := &machine.Job{Run: &states.StateRun{Format: states.Format, Host: "localhost"}, LockTimeout: f.LockTimeout}
 	if j.Origin, err = f.whose(managed, past); err != nil {
-		return err
+		return nil, err
 	}
 	if slices.Contains(managed.Sites(), j.Origin) {
 		j.Run.Site, j.Origin = j.Origin, ""
 	}
-	record, b, err := r.record(ctx, j, folder)
+	record, b, err := c.record(ctx, j, folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	end := journal.End{State: journal.Done, Changed: true}
-	if end.Err = f.forget(j, b, record, events); end.Err != nil {
+	var events []states.Event
+	if events, end.Err = f.record(j, b, record); end.Err != nil {
 		end.State = journal.Failed
 	}
-	return journal.Join(end.Err, record.Finish(end))
+	return events, journal.Join(end.Err, record.Finish(end))
 }
 
 // whose gives the Identity of the site that has all that is named.
-func (f *Forgetting) whose(managed *journal.Managed, past *journal.Ledger) (string, error) {
+func (f *forgetting) whose(managed *journal.Managed, past *journal.Ledger) (string, error) {
 	var all []string
 	for _, address := range f.Addresses {
 		sites := map[string]bool{}
@@ -82,17 +74,17 @@ func (f *Forgetting) whose(managed *journal.Managed, past *journal.Ledger) (stri
 		}
 		maps.DeleteFunc(sites, func(site string, has bool) bool { return !has || f.Site != "" && site != f.Site })
 		if len(sites) == 0 {
-			return "", &Error{Code: wire.CodeNotFound, Err: fmt.Errorf("nothing that a site has created, and no handler that is owed something, is %s", address),
+			return "", &machine.Error{Code: machine.CodeNotFound, Err: fmt.Errorf("nothing that a site has created, and no handler that is owed something, is %s", address),
 				Hint: "tenet status --managed lists what sites have created here"}
 		}
 		all = append(all, slices.Collect(maps.Keys(sites))...)
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) == 0 {
-		return "", &Error{Err: errors.New("nothing is named that is to be let go of")}
+		return "", &machine.Error{Err: errors.New("nothing is named that is to be let go of")}
 	}
 	if len(all) > 1 {
-		return "", &Error{Err: &SeveralError{all}, Hint: "name one by --site"}
+		return "", &machine.Error{Err: &machine.SeveralError{Sites: all}, Hint: "name one by --site"}
 	}
 	return all[0], nil
 }
@@ -104,8 +96,8 @@ func means(address string, c *journal.Created) bool {
 	return !c.Claim && (states.Within(c.Address, address) || address == name || address == "orphan."+name)
 }
 
-// forget records what is let go of, and tells it.
-func (f *Forgetting) forget(j *Job, b before, record *journal.Run, events func(states.Event) error) error {
+// record records what is let go of, and gives the events that tell it.
+func (f *forgetting) record(j *machine.Job, b before, record *journal.Run) ([]states.Event, error) {
 	seq := int64(0)
 	put := func(ev *states.Event) error {
 		seq++
@@ -114,15 +106,17 @@ func (f *Forgetting) forget(j *Job, b before, record *journal.Run, events func(s
 	}
 	err := put(&states.Event{Type: states.EventRun, Format: states.EventFormat, Run: record.ID(), Mode: "forget",
 		Site: j.Run.Site, Host: j.Run.Host, Boot: journal.BootID()})
-	for _, ev := range f.events(j, b) {
-		err = journal.Join(err, put(&ev), events(ev))
+	list := f.events(j, b)
+	for i := range list {
+		err = journal.Join(err, put(&list[i]))
 	}
-	return journal.Join(err, put(&states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
+	return list, journal.Join(err, put(&states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
 }
 
 // events tell what is let go of. The lock is held: what was found before may be
 // gone.
-func (f *Forgetting) events(j *Job, b before) (list []states.Event) {
+func (f *forgetting) events(j *machine.Job, b before) (list []states.Event) {
+	list = []states.Event{}
 	named := func(means func(address string) bool) bool { return slices.ContainsFunc(f.Addresses, means) }
 	if j.Run.Site != "" {
 		for _, e := range b.managed.Holding(j.Run.Site).Entries() {

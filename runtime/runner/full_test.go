@@ -12,7 +12,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -23,20 +23,20 @@ func TestFullDiskIsOneLine(t *testing.T) {
 		"apply": func(ctx context.Context, r *Runner) error { return applyNothing(ctx, r, nil) },
 		"stale": func(ctx context.Context, r *Runner) error {
 			err := applyNothing(ctx, r, []states.Event{{Address: "file.gone", Outcome: states.Changed}})
-			if stale, ok := errors.AsType[*Error](err); ok && stale.Code == wire.CodeStale && !errors.Is(err, syscall.ENOSPC) {
+			if stale, ok := errors.AsType[*machine.Error](err); ok && stale.Code == machine.CodeStale && !errors.Is(err, syscall.ENOSPC) {
 				return nil
 			}
 			return err
 		},
-		"clean": func(_ context.Context, r *Runner) error {
-			_, err := r.CleanOld(wire.Clean{})
+		"clean": func(ctx context.Context, r *Runner) error {
+			_, err := r.Clean(ctx, machine.Cleaning{})
 			return err
 		},
-		"hold": func(_ context.Context, r *Runner) error {
-			if _, _, err := r.Hold(wire.Hold{Reason: "x"}); err != nil {
+		"hold": func(ctx context.Context, r *Runner) error {
+			if _, err := r.Hold(ctx, machine.HoldRequest{Reason: "x"}); err != nil {
 				return err
 			}
-			_, err := r.Release()
+			_, err := r.Unhold(ctx)
 			return err
 		},
 	} {
@@ -86,7 +86,7 @@ func fillsDisk(t *testing.T, changes int64, act func(context.Context, *Runner) e
 // applyNothing applies a site without parts, as rows have shown it if there are any.
 func applyNothing(ctx context.Context, r *Runner, rows []states.Event) error {
 	run := &states.StateRun{Format: states.Format, Host: "x"}
-	_, err := r.Apply(ctx, &Job{Run: run, Rows: rows}, nil, func(states.Event) {})
+	_, err := r.Apply(ctx, &machine.Job{Run: run, Rows: rows}, machine.Observer{})
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -27,14 +28,15 @@ func underWay(t *testing.T) (s *session, run *journal.Run, signals chan os.Signa
 	signals = make(chan os.Signal, 4) // this process has the lock
 	signal.Notify(signals, syscall.SIGTERM)
 	t.Cleanup(func() { signal.Stop(signals) })
-	return &session{Runner: &Runner{StateDir: dir, Note: func(n Note) { t.Error(n.Text) }}}, run, signals
+	c := &call{Runner: &Runner{StateDir: dir}, observer: machine.Observer{Note: func(n machine.Note) { t.Error(n.Text) }}}
+	return &session{call: c}, run, signals
 }
 
 // A wish to cancel reaches the process that carries the run out, and nobody else.
 func TestInterrupt(t *testing.T) {
 	s, run, signals := underWay(t)
-	s.interrupt("00000009-abcdef")
-	s.interrupt(run.ID())
+	s.tryInterrupt("00000009-abcdef")
+	s.tryInterrupt(run.ID())
 	select {
 	case <-signals:
 	case <-time.After(time.Minute):
@@ -43,7 +45,7 @@ func TestInterrupt(t *testing.T) {
 	if err := run.Finish(journal.End{State: journal.Done}); err != nil {
 		t.Fatal(err)
 	}
-	s.interrupt(run.ID())
+	s.tryInterrupt(run.ID())
 	select {
 	case <-signals:
 		t.Error("somebody is told who has nothing to do with it")

@@ -14,8 +14,6 @@ import (
 // runs on. What it does ends with the connection, since it would not outlive the process.
 func Local(r *Runner) func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 	return func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
-		own := *r
-		own.Detach = nil
 		toRunner, fromController := io.Pipe()
 		toController, fromRunner := io.Pipe()
 		run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -26,7 +24,7 @@ func Local(r *Runner) func(ctx context.Context, o wire.Opening) (*wire.Conn, *wi
 			}
 		}
 		fault.Go(func() {
-			err := fault.Do(func() error { return Serve(run, wire.New(toRunner, fromRunner, nil), o, &own) })
+			err := fault.Do(func() error { return Serve(run, wire.New(toRunner, fromRunner, nil), o, r) })
 			fromRunner.CloseWithError(err)
 			toRunner.CloseWithError(io.ErrClosedPipe)
 			done <- err

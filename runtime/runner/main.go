@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/privilege"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -87,17 +88,17 @@ func (p *Process) do(ctx context.Context, command string, args []string) (status
 
 // wrong is the error for wrong usage.
 func wrong(format string, args ...any) error {
-	return &Error{Code: CodeUsage, Err: fmt.Errorf(format, args...)}
+	return &machine.Error{Code: machine.CodeUsage, Err: fmt.Errorf(format, args...)}
 }
 
 // status prints an error, and gives its exit status.
 func (p *Process) status(err error) int {
 	fmt.Fprintln(p.Err, "tenet:", strings.Map(printable, err.Error()))
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*machine.Error](err)
 	if ok && e.Hint != "" {
 		fmt.Fprintln(p.Err, "hint:", strings.Map(printable, e.Hint))
 	}
-	if ok && e.Code == CodeUsage {
+	if ok && e.Code == machine.CodeUsage {
 		fmt.Fprint(p.Err, usageText)
 		return exitUsage
 	}
@@ -257,8 +258,7 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.User, r.From, r.Command = "root", "tenet-resume.service", "tenet runner resume"
-	r.Note = func(n Note) { fmt.Fprintln(p.Err, strings.Map(printable, n.Text)) }
+	r.Caller = machine.Caller{User: "root", From: "tenet-resume.service", Command: "tenet runner resume"}
 	if err := r.Arrived(rest[0]); err != nil {
 		return err
 	}
@@ -267,16 +267,18 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 		return err
 	}
 	if run.Root != "" && run.Root != "/" {
-		return &Error{Err: fmt.Errorf("run %s acts on %s, which has not started anew", run.Run, run.Root)}
+		return &machine.Error{Err: fmt.Errorf("run %s acts on %s, which has not started anew", run.Run, run.Root)}
 	}
-	result, err := r.Resume(ctx, Resuming{Run: run.Run}, nil, func(states.Event) {})
+	result, err := r.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: run.Run}}, machine.Observer{
+		Note: func(n machine.Note) { fmt.Fprintln(p.Err, strings.Map(printable, n.Text)) },
+	})
 	switch {
 	case err != nil:
 		return err
 	case result.Interrupted:
 		return errInterrupted
 	case result.Failed:
-		return &Error{Err: fmt.Errorf("run %s has failed", run.Run), Hint: "tenet logs " + run.Run + " shows what"}
+		return &machine.Error{Err: fmt.Errorf("run %s has failed", run.Run), Hint: "tenet logs " + run.Run + " shows what"}
 	}
 	return nil
 }
@@ -297,7 +299,7 @@ func (p *Process) relay(ctx context.Context, args []string) (int, error) {
 	r := privilege.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: p.In, Out: p.Out, Err: errs}
 	status, err := r.Run(ctx)
 	if err != nil {
-		return 0, &Error{Err: err}
+		return 0, &machine.Error{Err: err}
 	}
 	return status, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -109,7 +110,7 @@ func TestResumeOfABundle(t *testing.T) {
 	}
 	h.listen(t, l.Conn)
 	gates(m) <- struct{}{}
-	result, err := m.runner.Resume(t.Context(), runner.Resuming{Run: h.run}, nil, nil)
+	result, err := m.runner.Resume(t.Context(), machine.Resumption{Run: machine.RunRef{ID: h.run}}, machine.Observer{})
 	if err != nil || result.Counts.Changed != 3 {
 		t.Fatalf("%+v, %v", result, err)
 	}

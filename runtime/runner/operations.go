@@ -3,16 +3,14 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -22,35 +20,47 @@ type operation func(ctx context.Context, q *wire.Request, end *wire.End) error
 
 func (s *session) operations() map[wire.Op]operation {
 	return map[wire.Op]operation{
-		wire.OpPlan: s.plan, wire.OpApply: s.apply, wire.OpResume: s.resume, wire.OpAttach: s.attach,
-		wire.OpPing:  func(context.Context, *wire.Request, *wire.End) error { return nil },
-		wire.OpFacts: s.facts, wire.OpExec: s.exec, wire.OpLogs: s.logs,
-		wire.OpStatus: func(_ context.Context, q *wire.Request, _ *wire.End) error { return give(s, q.ID, s.Status) },
-		wire.OpManaged: func(context.Context, *wire.Request, *wire.End) error {
-			return give(s, "", func(string) ([]ManagedSite, error) { return s.Managed() })
+		wire.OpPlan: s.servePlan, wire.OpApply: s.serveApply, wire.OpResume: s.serveResume, wire.OpAttach: s.serveFollow,
+		wire.OpPing: func(context.Context, *wire.Request, *wire.End) error { return nil },
+		wire.OpExec: s.serveExec, wire.OpLogs: s.serveLogs,
+		wire.OpStatus: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
+			return give[*machine.Status](s)(s.Status(ctx, q.ID))
 		},
-		wire.OpHistory: func(context.Context, *wire.Request, *wire.End) error {
-			return give(s, "", func(string) ([]Past, error) { return s.History() })
+		wire.OpManaged: func(ctx context.Context, _ *wire.Request, _ *wire.End) error {
+			return give[[]machine.ManagedSite](s)(s.Managed(ctx))
 		},
-		wire.OpClean: s.clean, wire.OpHold: s.hold, wire.OpForget: s.forget,
-		wire.OpRelease: func(context.Context, *wire.Request, *wire.End) error {
-			return give(s, "", func(string) (*journal.Hold, error) { return s.Release() })
+		wire.OpHistory: func(ctx context.Context, _ *wire.Request, _ *wire.End) error {
+			return give[[]machine.PastRun](s)(s.History(ctx))
+		},
+		wire.OpClean: s.serveClean,
+		wire.OpHold: func(_ context.Context, q *wire.Request, _ *wire.End) error {
+			if q.Hold == nil {
+				return errors.New("a hold needs a reason")
+			}
+			return give[*machine.Held](s)(s.hold(*q.Hold, s.caller))
+		},
+		wire.OpRelease: func(ctx context.Context, _ *wire.Request, _ *wire.End) error {
+			return give[*journal.Hold](s)(s.Unhold(ctx))
+		},
+		wire.OpForget: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
+			return give[[]states.Event](s)(s.forget(ctx, &forgetting{machine.Forgetting{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}}))
 		},
 	}
 }
 
-// give sends what is asked for by an ID.
-func give[T any](s *session, id string, get func(string) (T, error)) error {
-	v, err := get(id)
-	if err != nil {
-		return err
+// give gives what sends an answer, or hands its error on.
+func give[T any](s *session) func(answer T, err error) error {
+	return func(answer T, err error) error {
+		if err != nil {
+			return err
+		}
+		return s.data(answer)
 	}
-	return s.data(v)
 }
 
-// plan plans what comes in a bundle.
-func (s *session) plan(ctx context.Context, _ *wire.Request, end *wire.End) error {
-	j, err := s.receive()
+// servePlan plans what comes in a bundle.
+func (s *session) servePlan(ctx context.Context, q *wire.Request, end *wire.End) error {
+	j, err := s.receive(q)
 	if err != nil {
 		return err
 	}
@@ -60,97 +70,101 @@ func (s *session) plan(ctx context.Context, _ *wire.Request, end *wire.End) erro
 		return err
 	}
 	for _, text := range obstacles {
-		s.note(NoteObstacle, text)
+		s.note(machine.NoteObstacle, text)
 	}
 	j.Observe = true
-	result, err := s.Plan(ctx, j, s.event)
-	end.Result = resultOf(result)
+	end.Result, err = s.plan(ctx, j)
 	return err
 }
 
-// apply applies what comes in a bundle. From Started on it goes on by itself.
-func (s *session) apply(ctx context.Context, _ *wire.Request, end *wire.End) error {
-	detached := func() {}
-	if s.Detach != nil {
-		detached = s.Detach()
-	}
-	j, err := s.receive()
+// serveApply applies what comes in a bundle. From Started on it goes on by itself.
+func (s *session) serveApply(ctx context.Context, q *wire.Request, end *wire.End) error {
+	s.detaches()
+	j, err := s.receive(q)
 	if err != nil {
 		return err
 	}
 	s.listen()
-	result, err := s.Apply(ctx, j, func(run string) {
-		detached()
-		s.begins(wire.Started{Run: run})
-	}, s.event)
-	end.Result = resultOf(result)
-	if result == nil {
-		err = s.unbegun(ctx, err, j.Execution, j.Run.Host)
+	end.Result, err = s.apply(ctx, j)
+	if end.Result == nil {
+		err = s.notBegun(ctx, err, j.Execution, j.Run.Host)
 	}
 	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
-		return s.begun(ctx, begun, end)
+		return s.followBegun(ctx, begun, end)
 	}
-	if result == nil { // it was not begun
+	if end.Result == nil { // it was not begun
 		err = journal.Join(err, s.forgetBundle(j.Execution))
 	}
 	return err
 }
 
-// begins says that a run has begun, or goes on: from here on by itself.
-func (s *session) begins(what wire.Started) {
-	s.mu.Lock()
-	s.started = true
-	s.mu.Unlock()
-	s.out.letGo()
-	_ = s.say(wire.KindStarted, what) // whose error stays in the queue
-}
-
-// resume goes on with a run where it ended. Where there is nothing to go on with, that is
-// said, and no failure.
-func (s *session) resume(ctx context.Context, q *wire.Request, end *wire.End) error {
+// detaches makes what is told to have started go on by itself from there on.
+func (s *session) detaches() {
 	detached := func() {}
 	if s.Detach != nil {
 		detached = s.Detach()
 	}
-	was, err := s.FindBegun(q.ID, q.Host)
-	if e, ok := errors.AsType[*Error](err); ok && e.Code == wire.CodeNotFound && q.ID == "" {
-		s.note(NoteRecords, "nothing to go on with: nothing has been applied yet")
-		end.Result = &wire.Result{}
-		return nil
+	s.observer.Started = func(what machine.Started) {
+		detached()
+		s.mu.Lock()
+		s.started = true
+		s.mu.Unlock()
+		s.out.letGo()
+		s.sayStarted(what)
 	}
-	if err != nil {
-		return err
-	}
-	if err := s.Arrived(was.Run); err != nil { // the next start of the machine needs not do it
-		return err
-	}
-	if filepath.Clean("/"+was.Root) != filepath.Clean("/"+s.Root) {
-		return &Error{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
-	}
-	result, err := s.Resume(ctx, Resuming{Run: was.Run, Execution: q.Execution, Parallel: q.Parallel, LockTimeout: q.LockTimeout},
-		func(run string, after int64, _ *Job) {
-			detached()
-			s.begins(wire.Started{Run: run, After: after})
-		}, s.event)
-	end.Result = resultOf(result)
-	if result == nil {
-		err = s.unbegun(ctx, err, q.Execution, was.Host)
+}
+
+// sayStarted says that a run has begun, or goes on.
+func (s *session) sayStarted(what machine.Started) {
+	_ = s.say(wire.KindStarted, wire.Started{Run: what.Run, After: what.After}) // whose error stays in the queue
+}
+
+// serveResume goes on with a run where it ended.
+func (s *session) serveResume(ctx context.Context, q *wire.Request, end *wire.End) (err error) {
+	s.detaches()
+	end.Result, err = s.resume(ctx, machine.Resumption{
+		Run: machine.RunRef{ID: q.ID, Host: q.Host}, Execution: q.Execution, Parallel: q.Parallel, LockTimeout: q.LockTimeout, Become: s.become,
+	})
+	if end.Result == nil && err != nil {
+		if was, wrong := s.FindBegun(q.ID, q.Host); wrong == nil {
+			err = s.notBegun(ctx, err, q.Execution, was.Host)
+		}
 	}
 	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
-		return s.begun(ctx, begun, end)
-	}
-	if not, ok := errors.AsType[*journal.NotResumableError](err); ok && not.Done {
-		s.note(NoteRecords, "nothing to go on with: run "+not.Run+" has ended, and nothing failed")
-		end.Result = &wire.Result{Run: not.Run}
-		return nil
+		return s.followBegun(ctx, begun, end)
 	}
 	return err
 }
 
-// begun tells of a run that was begun before, for the controller that asks for it once more:
-// it has not heard of that.
-func (s *session) begun(ctx context.Context, was *journal.BegunError, end *wire.End) error {
-	if err := s.attach(ctx, &wire.Request{ID: was.Run, After: was.After}, end); err != nil {
+// serveFollow tells the events of a run until it ends.
+func (s *session) serveFollow(ctx context.Context, q *wire.Request, end *wire.End) (err error) {
+	w := newWish()
+	ctx = s.passes(ctx, func() { w.make(s.call) })
+	s.observer.Started = s.sayStarted
+	end.Result, err = s.follow(ctx, machine.RunRef{ID: q.ID, Host: q.Host, After: q.After}, w)
+	return err
+}
+
+// passes has a wish to cancel handed on from here on, also one that was made before. It
+// gives the context of what is done now, which such a wish does not end.
+func (s *session) passes(ctx context.Context, pass func()) context.Context {
+	s.mu.Lock()
+	s.pass = pass
+	was := context.Cause(ctx) == errCancelled
+	if was {
+		ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	}
+	s.mu.Unlock()
+	if was {
+		pass()
+	}
+	return ctx
+}
+
+// followBegun tells of a run that was begun before, for the controller that asks for it once
+// more: it has not heard of that.
+func (s *session) followBegun(ctx context.Context, was *journal.BegunError, end *wire.End) error {
+	if err := s.serveFollow(ctx, &wire.Request{ID: was.Run, After: was.After}, end); err != nil {
 		return err
 	}
 	now, err := s.Find(was.Run)
@@ -161,7 +175,7 @@ func (s *session) begun(ctx context.Context, was *journal.BegunError, end *wire.
 }
 
 // receive makes a job of a bundle.
-func (s *session) receive() (*Job, error) {
+func (s *session) receive(q *wire.Request) (*machine.Job, error) {
 	b, err := (&bundle.Store{Dir: s.StateDir}).Receive(s.conn)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errLost // should anybody listen still
@@ -169,82 +183,58 @@ func (s *session) receive() (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{
-		Run: b.Run, Files: b.Files, Origin: b.Origin, Execution: b.Execution, Places: PlacesOf(b.Places),
-		Recorded: func() map[string]journal.Source { return b.Places },
-		Rows:     b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout,
-	}
-	if len(b.Modules) == 0 {
-		return j, nil
-	}
-	if j.Modules, err = Digests(b.Files, b.Modules); err == nil {
-		j.Registry, err = Modules(s.Registry, b.Files, b.Modules)
+	j := b.Job()
+	j.Become = s.become
+	if len(j.Modules) > 0 {
+		j.Registry, err = Modules(s.Registry, j.Files, j.Modules)
 	}
 	return j, err
 }
 
-func resultOf(r *runtime.Result) *wire.Result {
-	if r == nil {
-		return nil
+// Exec runs a program, and passes on what it prints as it comes.
+func (r *Runner) Exec(ctx context.Context, e machine.Exec, o machine.Observer) (int, error) {
+	if len(e.Argv) == 0 {
+		return 0, errors.New("there is no command to run")
 	}
-	return &wire.Result{
-		Run: r.Report.Run, Counts: r.Counts, Failed: r.Failed, Interrupted: r.Interrupted, Rebooting: r.Rebooting, Report: &r.Report,
-	}
+	ctx, c, done := r.begin(ctx, o)
+	defer done()
+	return c.exec(ctx, e)
 }
 
-// facts tells further facts.
-func (s *session) facts(_ context.Context, q *wire.Request, _ *wire.End) error {
-	facts := host.NewFacts(s.Host, nil)
-	names := q.Names
-	if len(names) == 0 {
-		names = facts.Names()
+func (c *call) exec(ctx context.Context, e machine.Exec) (int, error) {
+	result, err := c.Host.Run(ctx, host.Command{
+		Argv: e.Argv, User: e.User, Dir: e.Dir, Stdin: e.Stdin, MaxOutput: 1,
+		Watch: func(stream string, data []byte) { c.observer.TellOutput(stream, data) },
+	})
+	if ctx.Err() != nil {
+		return 0, interruption(ctx)
 	}
-	told, errs := tell(facts, names)
-	for _, text := range errs {
-		s.note(NoteRecords, text)
-	}
-	return s.data(told)
+	return result.ExitCode, err
 }
 
-// exec runs a program, and passes on what it prints as it comes.
-func (s *session) exec(ctx context.Context, q *wire.Request, end *wire.End) error {
+func (s *session) serveExec(ctx context.Context, q *wire.Request, end *wire.End) (err error) {
 	if q.Exec == nil || len(q.Exec.Argv) == 0 {
 		return errors.New("there is no command to run")
 	}
-	kinds := map[string]wire.Kind{"stdout": wire.KindStdout, "stderr": wire.KindStderr}
-	result, err := s.Host.Run(ctx, host.Command{
-		Argv: q.Exec.Argv, User: q.Exec.User, Dir: q.Exec.Dir, Stdin: q.Exec.Stdin, MaxOutput: 1,
-		Watch: func(stream string, data []byte) { s.out.write(kinds[stream], append([]byte{}, data...)) },
-	})
-	if ctx.Err() != nil {
-		return interrupted(ctx)
-	}
-	end.ExitCode = result.ExitCode
+	end.ExitCode, err = s.exec(ctx, *q.Exec)
 	return err
 }
 
-// logs tells the events of a run, and what its programs have printed.
-func (s *session) logs(ctx context.Context, q *wire.Request, end *wire.End) error {
-	run, err := s.Find(q.ID)
+// serveLogs tells the events of a run, and what its programs have printed.
+func (s *session) serveLogs(ctx context.Context, q *wire.Request, _ *wire.End) error {
+	list, err := s.Logs(ctx, machine.LogRequest{Run: machine.RunRef{ID: q.ID, After: q.After}, Follow: q.Follow}, s.observer)
 	if err != nil {
 		return err
 	}
-	for ev, err := range s.Events(ctx, run.Run, q.After, q.Follow) {
-		if err != nil {
-			return err
-		}
-		s.event(ev)
-	}
-	return give(s, run.Run, s.outputs)
+	return s.data(bounded(list))
 }
 
 // maxOutputs is how much of what programs have printed is sent: however it is escaped, it
 // fits into a frame.
 const maxOutputs = wire.MaxFrame / 8
 
-// outputs gives what a run's programs have printed, cut where it is too much.
-func (s *session) outputs(run string) ([]Output, error) {
-	list, err := s.Outputs(run)
+// bounded cuts what programs have printed where it is too much.
+func bounded(list []machine.Output) []machine.Output {
 	left := maxOutputs
 	for i := range list {
 		if text := list[i].Text; len(text) > left {
@@ -252,58 +242,20 @@ func (s *session) outputs(run string) ([]Output, error) {
 		}
 		left = max(0, left-len(list[i].Text))
 	}
-	return list, err
+	return list
 }
 
-// clean removes records, and runners that nobody has used for long.
-func (s *session) clean(_ context.Context, q *wire.Request, _ *wire.End) error {
-	var out *Cleaned
-	var err error
+// serveClean removes records, and runners that nobody has used for long.
+func (s *session) serveClean(ctx context.Context, q *wire.Request, _ *wire.End) error {
+	which := machine.Cleaning{ID: q.ID}
 	switch {
-	case q.ID != "":
-		out, err = s.Clean(q.ID)
 	case q.Clean != nil:
-		out, err = s.CleanOld(*q.Clean)
-	default:
+		which = *q.Clean
+		which.ID = q.ID
+	case q.ID == "":
 		return errors.New("it is not said what is to go")
 	}
-	if out != nil && q.Clean != nil && q.Clean.Runners > 0 {
-		var gone error
-		out.Runners, gone = cleanRunners(cached(), q.Clean.Runners)
-		err = journal.Join(err, gone)
-	}
-	if out != nil {
-		err = journal.Join(err, s.data(out))
-	}
-	return err
-}
-
-// hold keeps applies from starting.
-func (s *session) hold(_ context.Context, q *wire.Request, _ *wire.End) error {
-	if q.Hold == nil {
-		return errors.New("a hold needs a reason")
-	}
-	h, applying, err := s.Hold(*q.Hold)
-	if err != nil {
-		return err
-	}
-	if applying != nil {
-		s.note(NoteWaiting, applying.Error()+", and goes on")
-	}
-	return s.data(h)
-}
-
-// forget lets go of what is named.
-func (s *session) forget(ctx context.Context, q *wire.Request, _ *wire.End) error {
-	list := []states.Event{}
-	err := s.Forget(ctx, Forgetting{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}, func(ev states.Event) error {
-		list = append(list, ev)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return s.data(list)
+	return give[*machine.Cleaned](s)(s.Clean(ctx, which))
 }
 
 // own gives the path of this program.

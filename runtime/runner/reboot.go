@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // The unit of systemd that goes on with a run once the machine has started anew. It
@@ -107,7 +108,7 @@ func (r *Runner) Arrived(id string) error {
 
 // outrun removes a unit that would go on with a run which this one has made obsolete:
 // one that was killed before the machine went down.
-func (r *Runner) outrun(j *Job, folder *journal.Folder) error {
+func (r *Runner) outrun(j *machine.Job, folder *journal.Folder) error {
 	if r.tree() {
 		return nil
 	}
@@ -141,11 +142,11 @@ func (r *Runner) removeUnit() error {
 
 // awaitReboot waits for the end that the machine's going down brings. The lock is
 // held until then, so that nothing else is applied meanwhile.
-func (r *Runner) awaitReboot(ctx context.Context, record *journal.Run, result *runtime.Result) error {
+func (c *call) awaitReboot(ctx context.Context, record *journal.Run, result *runtime.Result) error {
 	if err := record.Pause(ending(result, nil)); err != nil {
 		return err
 	}
-	r.note(NoteReboot, "The machine starts anew, and run "+record.ID()+" goes on after that.")
+	c.note(machine.NoteReboot, "The machine starts anew, and run "+record.ID()+" goes on after that.")
 	select {
 	case <-ctx.Done():
 		return nil

@@ -8,16 +8,40 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// Clean removes the record of one run, or of an execution. What is needed still stays:
-// the error says what for.
-func (r *Runner) Clean(id string) (*Cleaned, error) {
+// Clean removes records of runs. What is needed still stays, and is named; where it was
+// asked for by its ID, that is an error.
+func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.Cleaned, err error) {
+	out = &machine.Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
 	folder, err := r.existing()
-	if err != nil || folder == nil {
-		return &Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}, err
+	switch {
+	case err != nil:
+		return nil, err
+	case folder == nil:
+	case which.ID != "":
+		var id string
+		if id, err = r.cleanRun(folder, which.ID); err == nil {
+			out.Removed = append(out.Removed, id)
+		}
+	default:
+		removed, kept, wrong := folder.CleanOld(which.Keep, which.OlderThan)
+		out.Removed, out.Kept, err = append(out.Removed, removed...), append(out.Kept, kept...), wrong
 	}
+	if which.Runners > 0 && (err == nil || which.ID == "") {
+		var gone error
+		out.Runners, gone = cleanRunners(cached(), which.Runners)
+		err = journal.Join(err, gone)
+	}
+	if err != nil && which.ID != "" {
+		return nil, err
+	}
+	return out, err
+}
+
+// cleanRun removes the record of a run, or of an execution, and gives its ID.
+func (r *Runner) cleanRun(folder *journal.Folder, id string) (string, error) {
 	run, err := folder.Status(id)
 	if err == nil {
 		id = run.Run
@@ -26,65 +50,57 @@ func (r *Runner) Clean(id string) (*Cleaned, error) {
 		err = r.forgetBundle(run.Execution)
 	}
 	if err == nil {
-		return &Cleaned{Removed: []string{id}, Kept: []*journal.NeededError{}}, nil
+		return id, nil
 	}
-	e := &Error{Err: err}
+	e := &machine.Error{Err: err}
 	if _, ok := errors.AsType[*journal.NeededError](err); ok {
-		e.Code, e.Hint = wire.CodeNeeded, "the next apply of its site deals with it; tenet status lists what is left"
+		e.Code, e.Hint = machine.CodeNeeded, "the next apply of its site deals with it; tenet status lists what is left"
 	} else if errors.Is(err, journal.ErrNoRun) {
-		e.Code, e.Hint = wire.CodeNotFound, "tenet history lists the runs"
+		e.Code, e.Hint = machine.CodeNotFound, "tenet history lists the runs"
 	}
-	return nil, e
-}
-
-// CleanOld removes the records of runs as c says, but for those that are needed still.
-func (r *Runner) CleanOld(c wire.Clean) (*Cleaned, error) {
-	out := &Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
-	folder, err := r.existing()
-	if err != nil || folder == nil {
-		return out, err
-	}
-	removed, kept, err := folder.CleanOld(c.Keep, c.OlderThan)
-	out.Removed, out.Kept = append(out.Removed, removed...), append(out.Kept, kept...)
-	return out, err
+	return "", e
 }
 
 // Hold keeps applies from starting, and tells who applies nevertheless, since it has
 // begun before. Whoever holds it already may need it longer: then it is an error.
-func (r *Runner) Hold(w wire.Hold) (*journal.Hold, *journal.LockedError, error) {
+func (r *Runner) Hold(_ context.Context, w machine.HoldRequest) (*machine.Held, error) {
+	return r.hold(w, r.Caller)
+}
+
+func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.Held, error) {
 	reason := strings.TrimSpace(w.Reason)
 	if reason == "" {
-		return nil, nil, &Error{Err: errors.New("a hold needs a reason"), Hint: "tenet hold REASON tells everybody why"}
+		return nil, &machine.Error{Err: errors.New("a hold needs a reason"), Hint: "tenet hold REASON tells everybody why"}
 	}
 	folder, err := r.open()
 	if err == nil {
 		err = r.mayApply(folder)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	h := journal.Hold{Reason: reason, Since: time.Now().UTC(), By: r.User}
-	if r.From != "" {
-		h.By += " from " + r.From
+	h := journal.Hold{Reason: reason, Since: time.Now().UTC(), By: caller.User}
+	if caller.From != "" {
+		h.By += " from " + caller.From
 	}
 	if w.For > 0 {
 		h.Until = h.Since.Add(w.For)
 	}
 	if err := folder.Hold(h); err != nil {
-		return nil, nil, &Error{Err: err, Hint: elsewhere}
+		return nil, &machine.Error{Err: err, Hint: elsewhere}
 	}
-	return &h, folder.Holder(), nil
+	return &machine.Held{Hold: &h, Applying: folder.Holder()}, nil
 }
 
-// Release lets applies start again; nil: nothing was on hold.
-func (r *Runner) Release() (*journal.Hold, error) {
+// Unhold lets applies start again; nil: nothing was on hold.
+func (r *Runner) Unhold(context.Context) (*journal.Hold, error) {
 	folder, err := r.existing()
 	if err != nil || folder == nil {
 		return nil, err
 	}
 	was, err := folder.Release()
 	if err != nil {
-		return nil, &Error{Err: err, Hint: elsewhere}
+		return nil, &machine.Error{Err: err, Hint: elsewhere}
 	}
 	return was, nil
 }
@@ -136,31 +152,8 @@ func (r *Runner) mayApply(folder *journal.Folder) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Code: wire.CodeLocked, Err: err, Hint: endsHold}
+	return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 }
 
 // endsHold is what helps against a hold. Who reads it may be on another machine.
 const endsHold = "tenet release ends the hold, and tenet release -l HOST one that is reached"
-
-// refused adds to why nothing is applied what to do about it.
-func (r *Runner) refused(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*journal.LockedError](err); ok {
-		return &Error{Code: wire.CodeLocked, Err: err, Hint: "wait until it has ended, as --lock-timeout 5m does, or end it"}
-	}
-	if _, ok := errors.AsType[*journal.HeldError](err); ok {
-		return &Error{Code: wire.CodeLocked, Err: err, Hint: endsHold}
-	}
-	if _, ok := errors.AsType[*journal.BegunError](err); ok {
-		return &Error{Err: err, Hint: "tenet status tells how it stands"}
-	}
-	if _, ok := errors.AsType[*journal.WithdrawnError](err); ok {
-		return &Error{Code: wire.CodeInterrupted, Err: err}
-	}
-	if ctx.Err() != nil { // it has waited
-		return interrupted(ctx)
-	}
-	if not, ok := errors.AsType[*journal.NotResumableError](err); ok {
-		return &Error{Err: err, Hint: not.Hint}
-	}
-	return &Error{Err: err, Hint: elsewhere}
-}

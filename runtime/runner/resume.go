@@ -4,95 +4,108 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/custom"
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Resuming says how to go on with a run.
-type Resuming struct {
-	Run         string // its ID
-	Execution   string // in which a controller goes on with it; empty: none does
-	Parallel    int
-	LockTimeout time.Duration
-	// Files opens the site or the saved plan that it was begun with; nil: only what
-	// came in a bundle can be opened.
-	Files func(context.Context, journal.Status) (fs.FS, error)
+// resume goes on with a run. Where there is nothing to go on with, that is said, and no
+// failure.
+func (c *call) resume(ctx context.Context, how machine.Resumption) (*machine.Result, error) {
+	was, err := c.FindBegun(how.Run.ID, how.Run.Host)
+	if notFound(err) && how.Run.ID == "" {
+		c.note(machine.NoteRecords, "nothing to go on with: nothing has been applied yet")
+		return &machine.Result{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Arrived(was.Run); err != nil { // the next start of the machine needs not do it
+		return nil, err
+	}
+	if filepath.Clean("/"+was.Root) != filepath.Clean("/"+c.Root) {
+		return nil, &machine.Error{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
+	}
+	result, err := c.resumeRun(ctx, was.Run, how)
+	if not, ok := errors.AsType[*journal.NotResumableError](err); ok && not.Done && how.Execution != "" {
+		c.note(machine.NoteRecords, "nothing to go on with: run "+not.Run+" has ended, and nothing failed")
+		return &machine.Result{Run: not.Run}, nil
+	}
+	return result, err
 }
 
-// Resume goes on with a run where it ended. The site, or what else its files are of, is
-// read only for the files that parts name, and for its modules: they must be as they
-// were. Started, which may be nil, is called once that is recorded, with the number of the
-// last event before.
-func (r *Runner) Resume(ctx context.Context, o Resuming, started func(run string, after int64, j *Job), events func(states.Event)) (*runtime.Result, error) {
-	folder, err := r.existing()
+func (c *call) resumeRun(ctx context.Context, id string, how machine.Resumption) (*machine.Result, error) {
+	folder, err := c.existing()
 	if err != nil {
 		return nil, err
 	}
 	if folder == nil {
-		return nil, r.nothing()
+		return nil, c.nothing()
 	}
-	record, err := folder.Resume(ctx, o.Run, r.meta(&Job{Execution: o.Execution, LockTimeout: o.LockTimeout}))
+	meta, err := c.meta(&machine.Job{Execution: how.Execution, LockTimeout: how.LockTimeout})
 	if err != nil {
-		return nil, r.refused(ctx, err)
+		return nil, err
 	}
-	j, err := r.resumed(ctx, record.Resumed(), o)
+	record, err := folder.Resume(ctx, id, meta)
+	if err != nil {
+		return nil, refusal(ctx, err)
+	}
+	j, err := c.resumed(ctx, record.Resumed(), how)
 	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	if err == nil {
-		r.lost(b.past)
+		c.lost(b.past)
 		b.managed, err = holds(record.Managed)
 	}
 	if err != nil {
 		return nil, journal.Join(err, record.Finish(journal.End{State: journal.Interrupted, Err: err}))
 	}
-	if started != nil {
-		started(record.ID(), record.Resumed().Last, j)
-	}
-	return r.carry(ctx, j, record, b, events)
+	c.carriesOut(record.ID(), how.Execution)
+	c.observer.TellStarted(machine.Started{Run: record.ID(), After: record.Resumed().Last, Job: j})
+	return resultOf(c.carry(ctx, j, record, b))
 }
 
 // resumed makes a job of a run's record.
-func (r *Runner) resumed(ctx context.Context, was *journal.Resumed, o Resuming) (*Job, error) {
-	j := &Job{
-		Run: was.Run, Origin: was.Status.Origin, Execution: was.Status.Execution, Plan: was.Status.Plan, Parallel: o.Parallel,
-		Places: PlacesOf(was.Sources), Recorded: func() map[string]journal.Source { return was.Sources },
+func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Resumption) (*machine.Job, error) {
+	j := &machine.Job{
+		Run: was.Run, Origin: was.Status.Origin, Execution: was.Status.Execution, Plan: was.Status.Plan, Parallel: how.Parallel,
+		Become: how.Become,
 	}
-	if !r.needsFiles(was) {
+	j.Places, j.Line = machine.PlacesOf(was.Sources)
+	if !c.needsFiles(was) {
 		return j, nil
 	}
 	var err error
+	if c.Files != nil {
+		j.Files, err = c.Files(ctx, was.Status)
+	}
 	switch {
-	case o.Files != nil && filepath.IsAbs(j.Origin):
-		j.Files, err = o.Files(ctx, was.Status)
+	case err != nil || j.Files != nil:
 	case j.Execution != "":
-		j.Files, err = r.bundled(was.Status)
-	case o.Files == nil:
-		err = &Error{Err: fmt.Errorf("run %s needs files of %s", was.Status.Run, j.Origin), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Status.Run}
+		j.Files, err = c.bundled(was.Status)
+	case c.Files == nil:
+		err = &machine.Error{Err: fmt.Errorf("run %s needs files of %s", was.Status.Run, j.Origin), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Status.Run}
 	}
 	if err != nil || j.Files == nil {
 		return j, err
 	}
-	var dirs []planfile.Modules
 	for _, m := range was.Status.Modules {
 		digest, err := digestOf(j.Files, m.Files)
 		if err != nil || digest != m.Digest {
-			return nil, &Error{Err: journal.Join(fmt.Errorf("the modules in %s are not what they were when run %s was begun", filepath.Join(j.Origin, m.Dir), was.Status.Run), err),
+			return nil, &machine.Error{Err: journal.Join(fmt.Errorf("the modules in %s are not what they were when run %s was begun", filepath.Join(j.Origin, m.Dir), was.Status.Run), err),
 				Hint: "apply the site again: what is done already is not done twice"}
 		}
-		dirs = append(dirs, planfile.Modules{Dir: m.Dir, Files: m.Files})
+		j.Modules = append(j.Modules, machine.Modules{Dir: m.Dir, Files: m.Files})
 	}
-	j.Registry, err = Modules(r.Registry, j.Files, dirs)
+	j.Registry, err = Modules(c.Registry, j.Files, j.Modules)
 	return j, err
 }
 
@@ -100,7 +113,7 @@ func (r *Runner) resumed(ctx context.Context, was *journal.Resumed, o Resuming) 
 func (r *Runner) bundled(run journal.Status) (fs.FS, error) {
 	b, err := (&bundle.Store{Dir: r.StateDir}).Open(run.Execution)
 	if err != nil {
-		return nil, &Error{Err: fmt.Errorf("what came for run %s cannot be read: %w", run.Run, err), Hint: "apply the site again: what is done already is not done twice"}
+		return nil, &machine.Error{Err: fmt.Errorf("what came for run %s cannot be read: %w", run.Run, err), Hint: "apply the site again: what is done already is not done twice"}
 	}
 	return b.Files, nil
 }
@@ -125,18 +138,8 @@ func (r *Runner) needsFiles(was *journal.Resumed) bool {
 	return false
 }
 
-// PlacesOf gives the places of declarations that were recorded or saved.
-func PlacesOf(sources map[string]journal.Source) map[string]diag.Range {
-	places := make(map[string]diag.Range, len(sources))
-	for address, place := range sources {
-		at := diag.Pos{Line: place.Line, Column: place.Column}
-		places[address] = diag.Range{File: place.File, Start: at, End: at}
-	}
-	return places
-}
-
 // Modules gives the program's modules, and those that files bring along.
-func Modules(registry *states.Registry, files fs.FS, dirs []planfile.Modules) (*states.Registry, error) {
+func Modules(registry *states.Registry, files fs.FS, dirs []machine.Modules) (*states.Registry, error) {
 	var own []*states.Module
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -146,7 +149,7 @@ func Modules(registry *states.Registry, files fs.FS, dirs []planfile.Modules) (*
 		}
 		set, list := custom.Load(below, custom.Dir, custom.Options{Registry: registry, Name: dir.Dir})
 		if list.HasErrors() {
-			return nil, &Error{Err: fmt.Errorf("a module of the plan cannot be used: %w", list.Err()), Hint: "plan again with this version"}
+			return nil, &machine.Error{Err: fmt.Errorf("a module of the plan cannot be used: %w", list.Err()), Hint: "plan again with this version"}
 		}
 		for _, m := range set.Modules() {
 			if !seen[m.Name] {
@@ -158,8 +161,8 @@ func Modules(registry *states.Registry, files fs.FS, dirs []planfile.Modules) (*
 	return registry.With(own...), nil
 }
 
-// Digests tells a site's own modules from others, for those that go on with a run.
-func Digests(files fs.FS, dirs []planfile.Modules) ([]journal.Modules, error) {
+// digests tells a site's own modules from others, for those that go on with a run.
+func digests(files fs.FS, dirs []machine.Modules) ([]journal.Modules, error) {
 	var list []journal.Modules
 	for _, m := range dirs {
 		digest, err := digestOf(files, m.Files)

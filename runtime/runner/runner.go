@@ -1,19 +1,20 @@
-// Package runner acts on the machine that it runs on: it plans and applies jobs, and
-// tells what runs have done. The command line calls it for this machine; Serve lets
-// a controller call it over a connection. Both ways take the same steps, in the same
-// folders, with the same events.
+// Package runner is the machine that it runs on, as the machine package has it: it plans
+// and applies jobs, and tells what runs have done. The command line calls it for this
+// machine; Serve lets a controller call it over a connection. Both ways take the same
+// steps, in the same folders, with the same events.
 package runner
 
 import (
 	"context"
 	"io/fs"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -25,15 +26,10 @@ type Runner struct {
 	Registry *states.Registry // the modules that come with the program
 	Program  string           // its version
 
-	// Who acts, for the records and for who finds the machine locked.
-	User    string
-	From    string
-	Command string
+	Caller machine.Caller // who asks, unless a controller does
 	// Login is the account that a controller has logged in with; empty: none has.
 	Login string
 
-	// Note is told what people should know; nil: nobody.
-	Note func(Note)
 	// Detach is called when a run is to begin that outlives its connection, and what it
 	// gives once that does; nil: nothing has to be done for that.
 	Detach func() (done func())
@@ -42,9 +38,9 @@ type Runner struct {
 	Executable string
 	// ResumeArgv is what goes on with a run once the machine has started anew.
 	ResumeArgv func(run string) []string
-	// BecomeMethod and BecomePassword are for parts that act as another account.
-	BecomeMethod   string
-	BecomePassword string
+	// Files opens the site or the saved plan that a run was begun with, where Resume wants
+	// it; nil, or an answer that is nil: only what came in a bundle can be opened.
+	Files func(context.Context, journal.Status) (fs.FS, error)
 
 	// busy is set once a request is known, and so is what the end of a context ends; nil:
 	// nobody asks.
@@ -55,45 +51,19 @@ type Runner struct {
 	intercept func(journal.Op) error
 	// accounts are the other accounts of a run; nil: become's. For tests.
 	accounts func(become.Options) accounts
+
+	mu    sync.Mutex
+	calls map[*call]func() // in progress, and what cancels them
 }
+
+var (
+	_ machine.Machine   = (*Runner)(nil)
+	_ machine.Inventory = (*Runner)(nil)
+)
 
 // accounts is what parts act as other accounts by.
 type accounts interface {
 	As(ctx context.Context, user string) (host.Host, error)
 	Hurry()
 	Close() error
-}
-
-// Note is something that people should know, in one line.
-type Note struct {
-	Kind string
-	Text string
-}
-
-// Kinds of notes.
-const (
-	NoteRecords  = "records"  // something of the records is lost, or cannot be read
-	NoteWaiting  = "waiting"  // another apply is being waited for
-	NoteObstacle = "obstacle" // of a plan: it cannot be applied for now
-	NoteReboot   = "reboot"   // the machine starts anew now, and the run goes on after that
-)
-
-// Job is what the machine is to do, and all that it needs for it.
-type Job struct {
-	Run       *states.StateRun
-	Registry  *states.Registry                 // with the site's own modules; nil: the Runner's
-	Files     fs.FS                            // what parts name
-	Origin    string                           // where the site lies
-	Execution string                           // of the controller; empty: none
-	Places    map[string]diag.Range            // of declarations, by address
-	Recorded  func() map[string]journal.Source // the same with their lines, for the records; nil: none
-	Modules   []journal.Modules
-	Plan      string         // the saved plan that is carried out; empty: none
-	Rows      []states.Event // what was consented to: it does that or nothing; nil: anything
-	// Observe adds to the rows of a plan what a consent to them must be about; see
-	// planfile.Observe.
-	Observe  bool
-	Parallel int
-	// LockTimeout is how long to wait for another apply.
-	LockTimeout time.Duration
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/user"
 	goruntime "runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -46,8 +48,7 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 		}
 		return err
 	}
-	own := *r
-	s := &session{Runner: &own, conn: c, out: newQueue(c)}
+	s := &session{call: &call{Runner: r}, conn: c, out: newQueue(c)}
 	s.take(&q)
 	serving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -71,16 +72,8 @@ func (r *Runner) hello(o wire.Opening) (*wire.Hello, error) {
 	if o.Digest != "" {
 		wait.Go(func() { wrong = checkSelf(o.Digest) })
 	}
-	var over map[string]any
-	if r.Login != "" {
-		over = map[string]any{"login": r.Login}
-	}
-	facts := host.NewFacts(r.Host, over)
-	names := o.Facts
-	if slices.Contains(names, "*") {
-		names = facts.Names()
-	}
-	h.Facts, h.Errors = tell(facts, names)
+	facts := r.facts(o.Facts)
+	h.Facts, h.Errors = encode(facts)
 	if o.Site != "" {
 		h.Have = (&bundle.Store{Dir: r.StateDir}).Have(o.Site)
 	}
@@ -88,26 +81,60 @@ func (r *Runner) hello(o wire.Opening) (*wire.Hello, error) {
 	return h, wrong
 }
 
-// tell gives facts, and why some cannot be told.
-func tell(facts *host.Facts, names []string) (map[string]json.RawMessage, map[string]string) {
-	told, errs := map[string]json.RawMessage{}, map[string]string{}
+// Ping tells who acts here.
+func (r *Runner) Ping(context.Context) (*machine.Identity, error) {
+	h, err := r.hello(wire.Opening{})
+	if err != nil {
+		return nil, err
+	}
+	return &machine.Identity{Program: h.Program, OS: h.OS, Arch: h.Arch, User: h.User, UID: h.UID, Now: h.Now}, nil
+}
+
+// Facts tells facts by their names.
+func (r *Runner) Facts(_ context.Context, names []string) (*machine.Facts, error) {
+	return r.facts(names), nil
+}
+
+func (r *Runner) facts(names []string) *machine.Facts {
+	var known map[string]any
+	if r.Login != "" {
+		known = map[string]any{"login": r.Login}
+	}
+	facts := host.NewFacts(r.Host, known)
+	if slices.Contains(names, machine.AllFacts) {
+		names = facts.Names()
+	}
+	f := &machine.Facts{Values: map[string]any{}, Errors: map[string]string{}}
 	for _, name := range names {
 		value, err := facts.Fact(name)
-		if err == nil {
-			told[name], err = json.Marshal(value)
-		}
 		if err != nil {
-			delete(told, name)
-			errs[name] = err.Error()
+			f.Errors[name] = err.Error()
+			continue
 		}
+		f.Values[name] = value
 	}
-	return told, errs
+	return f
+}
+
+// encode gives facts as they are sent.
+func encode(f *machine.Facts) (values map[string]json.RawMessage, errs map[string]string) {
+	values, errs = map[string]json.RawMessage{}, maps.Clone(f.Errors)
+	for name, value := range f.Values {
+		data, err := json.Marshal(value)
+		if err != nil {
+			errs[name] = err.Error()
+			continue
+		}
+		values[name] = data
+	}
+	return values, errs
 }
 
 // session is one request on its way.
 type session struct {
-	*Runner
+	*call
 	conn   *wire.Conn
+	become machine.Become // for parts of a run
 	out    *queue
 	cancel context.CancelCauseFunc
 
@@ -121,9 +148,21 @@ const maxWho = 200
 
 // take takes over what a request says of who asks.
 func (s *session) take(q *wire.Request) {
-	s.User, s.From, s.Command = cut(q.User), cut(q.From), cut(q.Command)
-	s.BecomeMethod, s.BecomePassword = q.BecomeMethod, q.BecomePassword
-	s.Note = func(n Note) { s.out.write(wire.KindNote, []byte(n.Text)) }
+	s.caller = machine.Caller{User: cut(q.User), From: cut(q.From), Command: cut(q.Command)}
+	s.become = machine.Become{Method: q.BecomeMethod, Password: q.BecomePassword}
+	s.observer = machine.Observer{
+		Event:  s.event,
+		Note:   func(n machine.Note) { s.out.write(wire.KindNote, []byte(n.Text)) },
+		Output: func(stream string, data []byte) { s.out.write(outputKind(stream), append([]byte{}, data...)) },
+	}
+}
+
+// outputKind is that of frames with what a program prints.
+func outputKind(stream string) wire.Kind {
+	if stream == "stderr" {
+		return wire.KindStderr
+	}
+	return wire.KindStdout
 }
 
 func cut(text string) string {
@@ -179,7 +218,7 @@ func (s *session) listen() {
 func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 	do, known := s.operations()[q.Op]
 	if !known {
-		return wire.End{Failure: &states.Failure{Code: "unsupported", Message: fmt.Sprintf("this runner knows no request %.40q", q.Op),
+		return wire.End{Failure: &states.Failure{Code: machine.CodeUnsupported, Message: fmt.Sprintf("this runner knows no request %.40q", q.Op),
 			Hint: "it is of version " + s.Program}}
 	}
 	if q.Op != wire.OpPlan && q.Op != wire.OpApply { // those read their bundle first
@@ -188,9 +227,9 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 	end := wire.End{}
 	if err := fault.Do(func() error { return do(ctx, q, &end) }); err != nil {
 		end.Failure = failureOf(err)
-		if e, ok := errors.AsType[*Error](err); ok && len(e.Differences) > 0 {
+		if e, ok := errors.AsType[*machine.Error](err); ok && len(e.Differences) > 0 {
 			if err := s.data(e.Differences); err != nil {
-				s.note(NoteRecords, "the differences: "+err.Error())
+				s.note(machine.NoteRecords, "the differences: "+err.Error())
 			}
 		}
 	}
@@ -200,17 +239,17 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 // failureOf is an error for the other side, with texts that somebody can read.
 func failureOf(err error) *states.Failure {
 	f := &states.Failure{Message: err.Error()}
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*machine.Error](err); ok {
 		f.Code, f.Hint = e.Code, e.Hint
 	}
 	switch _, broken := errors.AsType[*planfile.DamagedError](err); {
 	case f.Code != "":
 	case fault.In(err) != nil:
-		f.Code = "fault"
+		f.Code = machine.CodeFault
 	case broken:
-		f.Code = wire.CodeDamaged
+		f.Code = machine.CodeDamaged
 	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):
-		f.Code = wire.CodeInterrupted
+		f.Code = machine.CodeInterrupted
 	}
 	f.Message, f.Hint = diag.Bounded(f.Message), diag.Bounded(f.Hint)
 	return f

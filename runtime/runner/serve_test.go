@@ -14,19 +14,20 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
-// machine is a tree of files, on which a runner acts, and where its records are.
-type machine struct {
+// testMachine is a tree of files, on which a runner acts, and where its records are.
+type testMachine struct {
 	*testing.T
 	runner *runner.Runner
 	root   string
 }
 
-func newMachine(t *testing.T) *machine {
+func newMachine(t *testing.T) *testMachine {
 	t.Helper()
 	root := t.TempDir()
 	h, err := host.NewLocal(host.LocalOptions{Root: root})
@@ -36,7 +37,7 @@ func newMachine(t *testing.T) *machine {
 	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &machine{t, &runner.Runner{Host: h, Root: root, StateDir: t.TempDir(), Registry: modules.Standard(), Program: "test"}, root}
+	return &testMachine{t, &runner.Runner{Host: h, Root: root, StateDir: t.TempDir(), Registry: modules.Standard(), Program: "test"}, root}
 }
 
 // files is a bundle with n files; the first one comes from the site.
@@ -73,7 +74,7 @@ type heard struct {
 }
 
 // ask sends a request, with a bundle where there is one, and hears to the end.
-func (m *machine) ask(q wire.Request, b *bundle.Bundle) *heard {
+func (m *testMachine) ask(q wire.Request, b *bundle.Bundle) *heard {
 	m.Helper()
 	c, hello, err := runner.Local(m.runner)(m.Context(), wire.Opening{Facts: []string{"hostname"}, Site: "shop"})
 	if err != nil {
@@ -175,7 +176,7 @@ func TestServePlansAndApplies(t *testing.T) {
 		t.Errorf("hello: %+v", second.hello)
 	}
 	status := m.ask(wire.Request{Op: wire.OpStatus, ID: "20260101-000000"}, nil)
-	var now runner.Standing
+	var now machine.Status
 	if err := json.Unmarshal(status.data, &now); err != nil || now.Status == nil || now.Run != first.run || now.Execution != "20260101-000000-abcdef" {
 		t.Errorf("status: %s, %v, %+v", status.data, err, status.end)
 	}

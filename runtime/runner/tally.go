@@ -4,26 +4,27 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
 // tally tells from events how far a run is.
 type tally struct {
 	ended map[string]states.Outcome // by address: one that was resumed may have ended before
-	begun map[string]Current
+	begun map[string]machine.Current
 }
 
 func (t *tally) add(ev *states.Event) {
 	if t.ended == nil {
-		t.ended, t.begun = map[string]states.Outcome{}, map[string]Current{}
+		t.ended, t.begun = map[string]states.Outcome{}, map[string]machine.Current{}
 	}
 	switch ev.Type {
 	case states.EventResume:
 		clear(t.begun)
 	case states.EventBegin:
-		t.begun[ev.Address] = Current{ev.Address, ev.Time}
+		t.begun[ev.Address] = machine.Current{Address: ev.Address, Since: ev.Time}
 	case states.EventConfirm:
-		if t.begun[ev.Address] = (Current{ev.Address, ev.Time}); ev.Outcome != "" {
+		if t.begun[ev.Address] = (machine.Current{Address: ev.Address, Since: ev.Time}); ev.Outcome != "" {
 			delete(t.begun, ev.Address)
 		}
 	case states.EventPart:
@@ -46,12 +47,12 @@ func (t *tally) counts() *states.Counts {
 	return c
 }
 
-func (t *tally) progress(parts int) *Progress {
-	p := &Progress{Ended: len(t.ended), Parts: parts, Now: []Current{}}
+func (t *tally) progress(parts int) *machine.Progress {
+	p := &machine.Progress{Ended: len(t.ended), Parts: parts, Now: []machine.Current{}}
 	for _, c := range t.begun {
 		p.Now = append(p.Now, c)
 	}
-	slices.SortFunc(p.Now, func(a, b Current) int {
+	slices.SortFunc(p.Now, func(a, b machine.Current) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Address, b.Address))
 	})
 	return p

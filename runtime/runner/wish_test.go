@@ -13,13 +13,13 @@ func TestWishBeforeItIsKnown(t *testing.T) {
 	s, run, signals := underWay(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errCancelled)
-	w := &wish{made: make(chan struct{})}
-	if ctx = s.passes(ctx, func() { w.make(s) }); ctx.Err() != nil {
+	w := newWish()
+	if ctx = s.passes(ctx, func() { w.make(s.call) }); ctx.Err() != nil {
 		t.Error(ctx.Err())
 	}
-	w.about(s, run.ID())
+	w.about(s.call, run.ID())
 	<-signals
-	w.make(s) // impatient
+	w.make(s.call) // impatient
 	<-signals
 	if s.cancel(errLost); context.Cause(ctx) != errLost {
 		t.Errorf("the end of the connection does not end it: %v", context.Cause(ctx))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -54,13 +55,13 @@ func TestCancelledElsewhere(t *testing.T) {
 			}
 			var cancelled heard
 			cancelled.listen(t, again.Conn)
-			if f := cancelled.end.Failure; f == nil || f.Code != wire.CodeInterrupted || cancelled.run != "" {
+			if f := cancelled.end.Failure; f == nil || f.Code != machine.CodeInterrupted || cancelled.run != "" {
 				t.Errorf("who cancels: %q, %+v", cancelled.run, cancelled.end)
 			}
 			h.listen(t, dead.Conn) // it does not wait any longer
 			open <- struct{}{}
 			before.listen(t, first.Conn)
-			if f := h.end.Failure; h.run != "" || f == nil || f.Code != wire.CodeInterrupted || !strings.Contains(f.Message, "cancelled") {
+			if f := h.end.Failure; h.run != "" || f == nil || f.Code != machine.CodeInterrupted || !strings.Contains(f.Message, "cancelled") {
 				t.Errorf("it was begun as run %q: %+v", h.run, h.end)
 			}
 			if list := m.runs(execution); len(list) > 0 != (c.resumes) {
@@ -71,7 +72,7 @@ func TestCancelledElsewhere(t *testing.T) {
 }
 
 // cutShort leaves a run that somebody may go on with.
-func (m *machine) cutShort(execution string) {
+func (m *testMachine) cutShort(execution string) {
 	m.Helper()
 	l := m.request(wire.Request{Op: wire.OpApply}, waiting(execution, 1))
 	var h heard

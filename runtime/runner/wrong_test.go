@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/runner"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -66,13 +67,13 @@ func TestWrongRequests(t *testing.T) {
 		{"no JSON", request(`{"op`), "cannot be read", ""},
 		{"another frame", frames(t, wire.Frame{Kind: wire.KindCancel}), "where a 'Q' was due", ""},
 		{"too large a frame", []byte{0xff, 0xff, 0xff, 0xff, 'Q'}, "too large", ""},
-		{"an unknown run", request(`{"op": "attach", "id": "20260101-000000-abcdef"}`), "no such run", wire.CodeNotFound},
-		{"a path as an ID", request(`{"op": "logs", "id": "../../etc/passwd"}`), "no such run", wire.CodeNotFound},
+		{"an unknown run", request(`{"op": "attach", "id": "20260101-000000-abcdef"}`), "no such run", machine.CodeNotFound},
+		{"a path as an ID", request(`{"op": "logs", "id": "../../etc/passwd"}`), "no such run", machine.CodeNotFound},
 		{"no command", request(`{"op": "exec", "exec": {"argv": []}}`), "no command", ""},
 		{"no reason", request(`{"op": "hold", "hold": {"reason": " "}}`), "needs a reason", ""},
 		{"nothing to clean", request(`{"op": "clean"}`), "not said what is to go", ""},
-		{"no bundle", append(request(`{"op": "apply"}`), frames(t, wire.Frame{Kind: wire.KindCancel})...), "", wire.CodeDamaged},
-		{"a bundle of rubbish", append(request(`{"op": "apply"}`), frames(t, wire.Frame{Kind: wire.KindBundle, Data: []byte("rubbish")}, wire.Frame{Kind: wire.KindSent})...), "", wire.CodeDamaged},
+		{"no bundle", append(request(`{"op": "apply"}`), frames(t, wire.Frame{Kind: wire.KindCancel})...), "", machine.CodeDamaged},
+		{"a bundle of rubbish", append(request(`{"op": "apply"}`), frames(t, wire.Frame{Kind: wire.KindBundle, Data: []byte("rubbish")}, wire.Frame{Kind: wire.KindSent})...), "", machine.CodeDamaged},
 	} {
 		m := newMachine(t)
 		m.runner.StateDir = filepath.Join(t.TempDir(), "state")
@@ -121,17 +122,16 @@ func TestRecordsOverTheWire(t *testing.T) {
 		wants   string
 	}{
 		{wire.Request{Op: wire.OpPing}, ""},
-		{wire.Request{Op: wire.OpFacts, Names: []string{"uid"}}, `{"uid":`},
 		{wire.Request{Op: wire.OpStatus}, `"run":"` + run},
 		{wire.Request{Op: wire.OpHistory}, `[{"format":`},
 		{wire.Request{Op: wire.OpManaged}, `"key":"/etc/f1"`},
 		{wire.Request{Op: wire.OpLogs, ID: run}, `[]`},
-		{wire.Request{Op: wire.OpHold, Hold: &wire.Hold{Reason: "a test"}, User: "alice", From: "desk"}, `"by":"alice from desk"`},
+		{wire.Request{Op: wire.OpHold, Hold: &machine.HoldRequest{Reason: "a test"}, User: "alice", From: "desk"}, `"by":"alice from desk"`},
 		{wire.Request{Op: wire.OpRelease}, `"reason":"a test"`},
 		{wire.Request{Op: wire.OpRelease}, `null`},
 		{wire.Request{Op: wire.OpForget, Names: []string{"file.f1"}}, `"key":"/etc/f1"`},
 		{wire.Request{Op: wire.OpClean, ID: run}, `{"removed":["` + run},
-		{wire.Request{Op: wire.OpClean, Clean: &wire.Clean{}}, `{"removed":["`},
+		{wire.Request{Op: wire.OpClean, Clean: &machine.Cleaning{}}, `{"removed":["`},
 	} {
 		h := m.ask(c.request, nil)
 		if h.end.Failure != nil || !strings.Contains(string(h.data), c.wants) {
@@ -141,9 +141,9 @@ func TestRecordsOverTheWire(t *testing.T) {
 			t.Errorf("logs: %d events", len(h.events))
 		}
 	}
-	held := m.ask(wire.Request{Op: wire.OpHold, Hold: &wire.Hold{Reason: "another"}}, nil)
+	held := m.ask(wire.Request{Op: wire.OpHold, Hold: &machine.HoldRequest{Reason: "another"}}, nil)
 	refused := m.ask(wire.Request{Op: wire.OpApply}, files("20260101-000001-abcdef", 2))
-	if f := refused.end.Failure; held.end.Failure != nil || f == nil || f.Code != wire.CodeLocked || !strings.Contains(f.Message, "another") {
+	if f := refused.end.Failure; held.end.Failure != nil || f == nil || f.Code != machine.CodeLocked || !strings.Contains(f.Message, "another") {
 		t.Errorf("on hold: %+v", refused.end)
 	}
 }
@@ -156,7 +156,7 @@ func TestExec(t *testing.T) {
 	if m.runner.Host, err = host.NewLocal(host.LocalOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	h := m.ask(wire.Request{Op: wire.OpExec, Exec: &wire.Exec{Argv: []string{"/bin/sh", "-c", "echo out; exit 3"}, Dir: "/"}}, nil)
+	h := m.ask(wire.Request{Op: wire.OpExec, Exec: &machine.Exec{Argv: []string{"/bin/sh", "-c", "echo out; exit 3"}, Dir: "/"}}, nil)
 	if h.stdout != "out\n" || h.end.ExitCode != 3 || h.end.Failure != nil {
 		t.Errorf("%q, %+v", h.stdout, h.end)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -48,14 +49,13 @@ const (
 	OpResume  Op = "resume"  // a run goes on where it ended: as apply; see Request.Execution
 	OpAttach  Op = "attach"  // events of a run from After on, until it ends; End.Result
 	OpPing    Op = "ping"    // nothing
-	OpFacts   Op = "facts"   // Data: further facts by name, those of Names
 	OpExec    Op = "exec"    // Stdout, Stderr; End.ExitCode
-	OpStatus  Op = "status"  // Data: a runner.Standing
-	OpManaged Op = "managed" // Data: []runner.ManagedSite
-	OpHistory Op = "history" // Data: []runner.Past
-	OpLogs    Op = "logs"    // events; Data: []runner.Output; with Follow as attach
-	OpClean   Op = "clean"   // Data: a runner.Cleaned
-	OpHold    Op = "hold"    // Data: a journal.Hold
+	OpStatus  Op = "status"  // Data: a machine.Status
+	OpManaged Op = "managed" // Data: []machine.ManagedSite
+	OpHistory Op = "history" // Data: []machine.PastRun
+	OpLogs    Op = "logs"    // events; Data: []machine.Output; with Follow as attach
+	OpClean   Op = "clean"   // Data: a machine.Cleaned
+	OpHold    Op = "hold"    // Data: a machine.Held
 	OpRelease Op = "release" // Data: a journal.Hold, or null
 	OpForget  Op = "forget"  // Data: what is let go of
 )
@@ -76,7 +76,7 @@ type Request struct {
 	Host   string   `json:"host,omitempty"`
 	After  int64    `json:"after,omitempty"`  // the seq of the last event that was seen
 	Follow bool     `json:"follow,omitempty"` // logs: until the run ends
-	Names  []string `json:"names,omitempty"`  // facts; addresses to forget
+	Names  []string `json:"names,omitempty"`  // addresses to forget
 
 	// Of resume: the execution that goes on, and how many invocations run at once.
 	Execution string `json:"execution,omitempty"`
@@ -86,35 +86,13 @@ type Request struct {
 	Site        string        `json:"site,omitempty"`
 	LockTimeout time.Duration `json:"lock_timeout,omitempty"`
 
-	Exec  *Exec  `json:"exec,omitempty"`
-	Clean *Clean `json:"clean,omitempty"`
-	Hold  *Hold  `json:"hold,omitempty"`
+	Exec  *machine.Exec        `json:"exec,omitempty"`
+	Clean *machine.Cleaning    `json:"clean,omitempty"`
+	Hold  *machine.HoldRequest `json:"hold,omitempty"`
 
 	// BecomeMethod and BecomePassword are for parts that act as another account.
 	BecomeMethod   string `json:"become_method,omitempty"`
 	BecomePassword string `json:"become_password,omitempty"`
-}
-
-// Exec is a command to run.
-type Exec struct {
-	Argv  []string `json:"argv"`
-	User  string   `json:"user,omitempty"`
-	Dir   string   `json:"dir,omitempty"`
-	Stdin []byte   `json:"stdin,omitempty"` // what the program reads: it has to fit into the frame
-}
-
-// Clean says which records go, where no ID does.
-type Clean struct {
-	Keep      int           `json:"keep"` // of the latest; negative: all that are not too old
-	OlderThan time.Duration `json:"older_than,omitempty"`
-	// Runners removes cached runners that were not used for so long; 0: none.
-	Runners time.Duration `json:"runners,omitempty"`
-}
-
-// Hold is a wish that nobody applies.
-type Hold struct {
-	Reason string        `json:"reason"`
-	For    time.Duration `json:"for,omitempty"` // 0: until it is released
 }
 
 // Started says that a run has begun.
@@ -128,29 +106,9 @@ type End struct {
 	// Failure is why nothing came of it; nil: what was asked for was done, whatever
 	// its Result.
 	Failure  *states.Failure `json:"failure,omitempty"`
-	Result   *Result         `json:"result,omitempty"`
+	Result   *machine.Result `json:"result,omitempty"`
 	ExitCode int             `json:"exit_code,omitempty"` // of a program
 }
-
-// Result is how a plan or an apply ended, as runtime.Result has it.
-type Result struct {
-	Run         string         `json:"run,omitempty"`
-	Counts      states.Counts  `json:"counts"`
-	Failed      bool           `json:"failed,omitempty"`
-	Interrupted bool           `json:"interrupted,omitempty"`
-	Rebooting   bool           `json:"rebooting,omitempty"`
-	Report      *states.Report `json:"report,omitempty"`
-}
-
-// Codes of a Failure that a controller tells apart.
-const (
-	CodeLocked      = "locked"      // another apply runs, or applies are on hold
-	CodeStale       = "stale"       // the machine is not as it was when the plan was shown
-	CodeDamaged     = "damaged"     // what came is not what was sent
-	CodeInterrupted = "interrupted" // it was cancelled
-	CodeNotFound    = "not_found"   // there is no such run
-	CodeNeeded      = "needed"      // clean: what is asked to go is needed still
-)
 
 // FailedError is a Failure that the other side reports.
 type FailedError struct{ Failure states.Failure }

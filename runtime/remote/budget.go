@@ -1,10 +1,10 @@
-package fleet
+package remote
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/tenetcm/tenet/runtime/bundle"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -31,21 +31,14 @@ type budget struct {
 	notes int
 }
 
-// allow gives a machine what the parts of its run have to tell.
-func (b *budget) allow(op wire.Op, sent *bundle.Bundle) {
-	b.parts = 0
-	switch {
-	case sent == nil && op != wire.OpPlan:
-		b.parts = unknownParts
-		return
-	case sent == nil || sent.Run == nil:
-		return
-	}
-	for _, list := range [][]states.Invocation{sent.Run.Invocations, sent.Run.Handlers} {
+// partsOf counts the parts that a job has to tell of.
+func partsOf(j *machine.Job) (n int) {
+	for _, list := range [][]states.Invocation{j.Run.Invocations, j.Run.Handlers} {
 		for i := range list {
-			b.parts += len(list[i].Parts)
+			n += len(list[i].Parts)
 		}
 	}
+	return n
 }
 
 // spend counts a frame. The error is for a machine that says too much.

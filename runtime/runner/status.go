@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,20 +11,15 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
 // AdHoc is the place of what is declared on a command line.
 const AdHoc = "the command line"
 
-// NoRecords is how a machine stands before the first run.
-func NoRecords() *Standing {
-	return &Standing{Owed: []states.Debt{}, Unknown: []states.Begun{}, Unconfirmed: []journal.Unconfirmed{}}
-}
-
 func (r *Runner) nothing() error {
-	return &Error{Code: wire.CodeNotFound, Err: &NothingError{r.StateDir}}
+	return &machine.Error{Code: machine.CodeNotFound, Err: &machine.NothingError{Dir: r.StateDir}}
 }
 
 // found gives the folder, which has records.
@@ -49,7 +45,7 @@ func (r *Runner) run(id string) (*journal.Folder, journal.Status, error) {
 func (r *Runner) Find(id string) (journal.Status, error) {
 	folder, err := r.existing()
 	if err == nil && folder == nil {
-		err = &Error{Code: wire.CodeNotFound, Err: fmt.Errorf("%w: %s", journal.ErrNoRun, id)}
+		err = &machine.Error{Code: machine.CodeNotFound, Err: fmt.Errorf("%w: %s", journal.ErrNoRun, id)}
 	}
 	if err != nil {
 		return journal.Status{}, err
@@ -85,17 +81,17 @@ func noRun(err error) error {
 	}
 	code := ""
 	if errors.Is(err, journal.ErrNoRun) {
-		code = wire.CodeNotFound
+		code = machine.CodeNotFound
 	}
-	return &Error{Code: code, Err: err, Hint: "tenet history lists the runs"}
+	return &machine.Error{Code: code, Err: err, Hint: "tenet history lists the runs"}
 }
 
 // Status tells how a run stands, by its ID, that of its execution, or the beginning of
 // one; empty: the machine. It takes no lock, and what it reads is whole, also while a
-// run is in progress. Without any records the error is a *NothingError if a run is
-// meant, and the Standing is that of NoRecords else.
-func (r *Runner) Status(id string) (*Standing, error) {
-	now := NoRecords()
+// run is in progress. Without any records the error is a *machine.NothingError if a run is
+// meant, and the Status is that of NewStatus else.
+func (r *Runner) Status(_ context.Context, id string) (*machine.Status, error) {
+	now := machine.NewStatus()
 	folder, err := r.existing()
 	if folder == nil && err == nil && id != "" {
 		err = r.nothing()
@@ -112,7 +108,7 @@ func (r *Runner) Status(id string) (*Standing, error) {
 	}
 	ledger, err := folder.Ledger()
 	if err != nil {
-		return nil, &Error{Err: err, Hint: elsewhere}
+		return nil, &machine.Error{Err: err, Hint: elsewhere}
 	}
 	// What was asked for is one run: then what others have left is of no account.
 	other := func(of string) bool { return id != "" && of != run.Run }
@@ -132,16 +128,14 @@ func (r *Runner) Status(id string) (*Standing, error) {
 		now.Failures = failures(list)
 	}
 	if now.Status != nil && run.Counts == nil {
-		if err := now.follow(folder); err != nil {
-			return nil, err
-		}
+		progress(now, folder)
 	}
 	return now, nil
 }
 
-// follow tells from its events how far a run has come that has no end: it is in
+// progress tells from its events how far a run has come that has no end: it is in
 // progress, or was killed.
-func (now *Standing) follow(folder *journal.Folder) error {
+func progress(now *machine.Status, folder *journal.Folder) {
 	t := tally{}
 	for ev, err := range folder.Events(now.Run) {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -157,12 +151,11 @@ func (now *Standing) follow(folder *journal.Folder) error {
 	if now.State == journal.Running {
 		now.Progress = t.progress(now.Parts)
 	}
-	return nil
 }
 
 // failures gives, by site, the latest runs of sites that did not end well.
-func failures(list []journal.Status) map[string]*Failure {
-	latest := map[string]*Failure{}
+func failures(list []journal.Status) map[string]*machine.Failure {
+	latest := map[string]*machine.Failure{}
 	for i := range list {
 		run := &list[i]
 		site := journal.Identity(run.Site, run.Origin)
@@ -173,7 +166,7 @@ func failures(list []journal.Status) map[string]*Failure {
 			continue
 		}
 		if delete(latest, site); run.State == journal.Failed || run.State == journal.Interrupted {
-			latest[site] = &Failure{run, !run.Forgotten}
+			latest[site] = &machine.Failure{Status: run, GoesOn: !run.Forgotten}
 		}
 	}
 	if f := latest[AdHoc]; f != nil && f.Status != &list[len(list)-1] { // what came after it was for that, maybe
@@ -183,8 +176,8 @@ func failures(list []journal.Status) map[string]*Failure {
 }
 
 // History lists the runs, oldest first, and what each has left undone.
-func (r *Runner) History() ([]Past, error) {
-	list := []Past{}
+func (r *Runner) History(context.Context) ([]machine.PastRun, error) {
+	list := []machine.PastRun{}
 	folder, err := r.existing()
 	if err != nil || folder == nil {
 		return list, err
@@ -195,11 +188,11 @@ func (r *Runner) History() ([]Past, error) {
 	}
 	left, err := folder.Ledger()
 	if err != nil {
-		return nil, &Error{Err: err, Hint: elsewhere}
+		return nil, &machine.Error{Err: err, Hint: elsewhere}
 	}
 	undone := undoneOf(left)
 	for _, run := range all {
-		list = append(list, Past{run, undone[run.Run]})
+		list = append(list, machine.PastRun{Status: run, Undone: undone[run.Run]})
 	}
 	return list, nil
 }
@@ -232,7 +225,7 @@ func field[T any](list []T, of func(T) string) (out []string) {
 }
 
 // Outputs gives what a run's programs have printed.
-func (r *Runner) Outputs(id string) ([]Output, error) {
+func (r *Runner) Outputs(id string) ([]machine.Output, error) {
 	folder, run, err := r.run(id)
 	if err != nil {
 		return nil, err
@@ -241,7 +234,7 @@ func (r *Runner) Outputs(id string) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []Output{}
+	list := []machine.Output{}
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -251,18 +244,18 @@ func (r *Runner) Outputs(id string) ([]Output, error) {
 		if err != nil {
 			title = filepath.Base(name)
 		}
-		list = append(list, Output{title, string(data)})
+		list = append(list, machine.Output{Name: title, Text: string(data)})
 	}
 	return list, nil
 }
 
 // Managed lists what sites have created here; nil: there are no records.
-func (r *Runner) Managed() ([]ManagedSite, error) {
+func (r *Runner) Managed(context.Context) ([]machine.ManagedSite, error) {
 	folder, err := r.existing()
 	if err != nil || folder == nil {
 		return nil, err
 	}
-	list := []ManagedSite{}
+	list := []machine.ManagedSite{}
 	managed, err := folder.Managed()
 	if err != nil {
 		return nil, err
@@ -273,7 +266,7 @@ func (r *Runner) Managed() ([]ManagedSite, error) {
 			return nil, managed.Err()
 		}
 		if entries := holding.Entries(); len(entries) > 0 {
-			list = append(list, ManagedSite{name, entries})
+			list = append(list, machine.ManagedSite{Site: name, Resources: entries})
 		}
 	}
 	return list, nil

@@ -1,42 +1,14 @@
-package runner
+package machine
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Error is why something was not done.
-type Error struct {
-	Code string // one of the wire package's, or empty
-	Err  error
-	Hint string
-	// Differences from what was consented to, where Code is wire.CodeStale.
-	Differences []planfile.Difference
-}
-
-// CodeUsage is the code of an Error about what was asked for.
-const CodeUsage = "usage"
-
-// Error gives the message.
-func (e *Error) Error() string { return e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// NothingError says that there are no records at all.
-type NothingError struct{ Dir string }
-
-// Error says where they have been sought.
-func (e *NothingError) Error() string {
-	return fmt.Sprintf("nothing has been applied yet: no run is recorded in %s", e.Dir)
-}
-
-// Standing is how a run stands, and what runs have left to do.
-type Standing struct {
+// Status is how a run stands, and what runs have left to do.
+type Status struct {
 	*journal.Status                       // nil: nothing has been applied yet
 	Progress        *Progress             `json:"progress,omitempty"`
 	Applying        *journal.LockedError  `json:"applying,omitempty"`
@@ -48,6 +20,11 @@ type Standing struct {
 	// Failures are, by site, the latest runs of sites that did not end well; of the
 	// machine alone.
 	Failures map[string]*Failure `json:"failures,omitempty"`
+}
+
+// NewStatus is that of a machine before its first run.
+func NewStatus() *Status {
+	return &Status{Owed: []states.Debt{}, Unknown: []states.Begun{}, Unconfirmed: []journal.Unconfirmed{}}
 }
 
 // Progress is how far a run is that has no end, as its events say.
@@ -69,16 +46,40 @@ type Failure struct {
 	GoesOn bool `json:"goes_on,omitempty"` // as far as its status and those of others say
 }
 
-// Past is a run that there was, and what it has left undone, in words.
-type Past struct {
+// PastRun is a run that there was, and what it has left undone, in words.
+type PastRun struct {
 	journal.Status
 	Undone []string `json:"undone,omitempty"` // such as "2 owed"
+}
+
+// LogRequest says of which run to tell.
+type LogRequest struct {
+	Run    RunRef
+	Follow bool // until the run ends
 }
 
 // Output is what a part's program has printed on a stream.
 type Output struct {
 	Name string `json:"name"` // the part's address and the stream
 	Text string `json:"text"`
+}
+
+// Forgetting is what to let go of.
+type Forgetting struct {
+	Addresses []string // of declarations, or TYPE["KEY"] of what a site has created
+	// Site lets go, as journal.Identity names it; it may be empty where one site alone
+	// has what is named.
+	Site        string
+	LockTimeout time.Duration
+}
+
+// Cleaning says which records are to go.
+type Cleaning struct {
+	ID        string        `json:"-"`    // of a run or an execution; empty: as the others say
+	Keep      int           `json:"keep"` // of the latest; negative: all that are not too old
+	OlderThan time.Duration `json:"older_than,omitempty"`
+	// Runners removes cached runners that were not used for so long; 0: none.
+	Runners time.Duration `json:"runners,omitempty"`
 }
 
 // Cleaned is what was removed.
@@ -88,7 +89,7 @@ type Cleaned struct {
 	Runners []string               `json:"runners,omitempty"` // of the cache
 }
 
-// ManagedSite is what one site has created on this machine.
+// ManagedSite is what one site has created on a machine.
 type ManagedSite struct {
 	Site      string             `json:"site"`
 	Resources []*journal.Created `json:"resources"`
