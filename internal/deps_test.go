@@ -67,20 +67,23 @@ var imports = []struct {
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
-	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "lang/secrets"}, []string{"*"}},
+	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/secrets"}, []string{"*"}},
 	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
-	// Ways to other machines. What is said, what is carried, who acts on it there, how it
-	// is reached, and many of it.
-	{"runtime/wire", []string{"runtime/fault", "states"}, []string{"*"}},
-	{"runtime/bundle", []string{"runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/planfile", "runtime/wire"}, []string{"*"}},
+	// What can be asked of a machine, and what it answers: data, of which the records are a part.
+	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal"}, []string{"*"}},
+	// Ways to machines. What is said on a connection, what is carried over it, the machine in
+	// this process, one behind a connection, how that is made, and many machines.
+	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},
+	{"runtime/bundle", []string{"runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/machine", "runtime/planfile", "runtime/wire"}, []string{"*"}},
 	// How one account acts as another, here and on other machines.
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
-		"runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
+		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/wire", "runtime/bundle"}, []string{"*"}},
+	{"runtime/remote", []string{"runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
+	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/machine"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 )
 
@@ -156,7 +157,7 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 
 // changedMeanwhile refuses what was shown if the apply that was waited for has changed
 // the machine, and shows the difference.
-func (s *client) changedMeanwhile(differences []planfile.Difference) error {
+func (s *client) changedMeanwhile(differences []machine.Difference) error {
 	return errors.Join(s.showStale(differences),
 		&status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"})
 }

@@ -8,12 +8,9 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/modules"
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/runner"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -44,7 +41,7 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 	}
 	r := &runner.Runner{
 		Host: h, StateDir: dir, Root: s.globals.Root, Registry: modules.Standard(), Program: version(),
-		User: s.user(), From: s.from(), Command: s.command, Note: s.note,
+		Caller: s.caller(), Files: s.filesOf,
 	}
 	if program, err := os.Executable(); err == nil {
 		r.Executable = program
@@ -55,26 +52,13 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 	return r, nil
 }
 
-// acting is this machine for a run, whose parts may act as other accounts.
-func (s *client) acting(ctx context.Context, h *host.Local) (*runner.Runner, error) {
-	password, err := s.becomePassword(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.runner(h)
-	if err == nil {
-		r.BecomeMethod, r.BecomePassword = s.globals.BecomeMethod, password
-	}
-	return r, err
-}
-
 // note tells what people should know.
-func (s *client) note(n runner.Note) {
+func (s *client) note(n machine.Note) {
 	text := ui.Clean(n.Text)
 	switch {
-	case n.Kind == runner.NoteRecords:
+	case n.Kind == machine.NoteRecords:
 		text = "tenet: " + text
-	case n.Kind == runner.NoteWaiting && s.globals.Quiet:
+	case n.Kind == machine.NoteWaiting && s.globals.Quiet:
 		return
 	}
 	fmt.Fprintln(s.Err, text)
@@ -82,58 +66,78 @@ func (s *client) note(n runner.Note) {
 
 // ran gives an error of the runner its exit status.
 func (s *client) ran(err error) error {
-	e, ok := errors.AsType[*runner.Error](err)
+	e, ok := errors.AsType[*machine.Error](err)
 	if !ok {
 		return failed(err)
 	}
-	if e.Code == wire.CodeInterrupted {
+	if e.Code == machine.CodeInterrupted {
 		return &status{code: exitInterrupted, err: errInterrupted}
 	}
-	if _, ok := errors.AsType[*runner.NothingError](err); ok {
+	if _, ok := errors.AsType[*machine.NothingError](err); ok {
 		return s.nothingYet()
 	}
 	if err == error(e) {
 		err = e.Err
 	}
 	code := exitFailed
-	if e.Code == runner.CodeUsage {
+	if e.Code == machine.CodeUsage {
 		code = exitUsage
 	}
 	return &status{code: code, err: err, hint: e.Hint}
 }
 
-// job is what a site is for the runner.
-func (s *client) job(c *site) *runner.Job {
-	return &runner.Job{
-		Run: c.run, Registry: c.registry(), Files: c.sources, Origin: c.origin, Places: c.places, Recorded: c.recorded,
-		Plan: c.plan, Rows: c.rows, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
+// job is what a site is for a machine.
+func (s *client) job(ctx context.Context, c *site) (*machine.Job, error) {
+	password, err := s.becomePassword(ctx)
+	if err != nil {
+		return nil, err
 	}
+	j := c.job()
+	j.Parallel, j.LockTimeout = s.globals.Parallel, s.lockTimeout
+	j.Become = machine.Become{Method: s.globals.BecomeMethod, Password: password}
+	return j, nil
+}
+
+// job is what the site is for a machine, but for what flags say.
+func (c *site) job() *machine.Job {
+	j := &machine.Job{
+		Run: c.run, Registry: c.registry(), Files: c.sources, Origin: c.origin, Places: c.places, Line: c.lines(), Plan: c.plan, Rows: c.rows,
+	}
+	for _, m := range c.modules {
+		j.Modules = append(j.Modules, machine.Modules(m))
+	}
+	return j
 }
 
 // showPlan plans and shows it.
-func (s *client) showPlan(ctx context.Context, c *site) (*runtime.Result, error) {
-	local, err := s.acting(ctx, c.host)
+func (s *client) showPlan(ctx context.Context, c *site) (*machine.Result, error) {
+	local, err := s.runner(c.host)
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.job(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	r := s.renderer(c)
-	result, err := local.Plan(ctx, s.job(c), r.Event)
+	result, err := local.Plan(ctx, j, machine.Observer{Event: r.Event, Note: s.note})
 	return result, s.ran(errors.Join(err, unread(r.Close())))
 }
 
 // apply carries the run out, records it, and shows it by the renderer that show
 // gives.
-func (s *client) apply(ctx context.Context, c *site, show func(*site) ui.Renderer) (*runtime.Result, error) {
-	local, err := s.acting(ctx, c.host)
+func (s *client) apply(ctx context.Context, c *site, show func(*site) ui.Renderer) (*machine.Result, error) {
+	local, err := s.runner(c.host)
 	if err != nil {
 		return nil, err
 	}
-	j, v := s.job(c), s.view(local)
-	if j.Modules, err = c.digests(); err != nil {
-		return nil, failed(err)
+	j, err := s.job(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	result, err := local.Apply(ctx, j, func(string) { v.renderer = show(c) }, v.event)
-	if e, ok := errors.AsType[*runner.Error](err); ok && e.Code == wire.CodeStale {
+	v := s.view(func(machine.Started) ui.Renderer { return show(c) })
+	result, err := local.Apply(ctx, j, v.observer())
+	if e, ok := errors.AsType[*machine.Error](err); ok && e.Code == machine.CodeStale {
 		return nil, c.stale(e.Differences)
 	}
 	return result, s.ran(v.end(err))
@@ -141,23 +145,29 @@ func (s *client) apply(ctx context.Context, c *site, show func(*site) ui.Rendere
 
 // view shows a run of this machine once it has begun, and until the machine starts anew.
 type view struct {
-	renderer ui.Renderer
+	client   *client
+	show     func(machine.Started) ui.Renderer
+	renderer ui.Renderer // nil: nothing has begun
 	closed   bool
 	err      error
 }
 
-func (s *client) view(local *runner.Runner) *view {
-	v := &view{}
-	local.Note = func(n runner.Note) {
-		if n.Kind == runner.NoteReboot {
-			v.close()
-		}
-		s.note(n)
-	}
-	return v
+func (s *client) view(show func(machine.Started) ui.Renderer) *view {
+	return &view{client: s, show: show}
 }
 
-func (v *view) event(ev states.Event) { v.renderer.Event(ev) }
+func (v *view) observer() machine.Observer {
+	return machine.Observer{
+		Started: func(begun machine.Started) { v.renderer = v.show(begun) },
+		Event:   func(ev states.Event) { v.renderer.Event(ev) },
+		Note: func(n machine.Note) {
+			if n.Kind == machine.NoteReboot {
+				v.close()
+			}
+			v.client.note(n)
+		},
+	}
+}
 
 func (v *view) close() {
 	if v.renderer != nil && !v.closed {
@@ -173,32 +183,10 @@ func (v *view) end(err error) error {
 	return err
 }
 
-// recorded gives the places of declarations for records.
-func (c *site) recorded() map[string]journal.Source {
-	sources := make(map[string]journal.Source, len(c.places))
-	lines := c.lines()
-	for address, place := range c.places {
-		sources[address] = journal.Source{
-			File: place.File, Line: place.Start.Line, Column: place.Start.Column,
-			Text: lines(place.File, place.Start.Line),
-		}
-	}
-	return sources
-}
-
-// digests tells the site's own modules from others.
-func (c *site) digests() ([]journal.Modules, error) {
-	var dirs []planfile.Modules
-	for _, m := range c.modules {
-		dirs = append(dirs, planfile.Modules(m))
-	}
-	return runner.Digests(c.sources, dirs)
-}
-
 const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
 
 // exitCode is the status for a run that ended.
-func exitCode(r *runtime.Result, detailed bool) error {
+func exitCode(r *machine.Result, detailed bool) error {
 	switch {
 	case r.Rebooting: // which was said
 		return &status{code: exitInterrupted}

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/runner"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 type cleanCmd struct {
@@ -15,7 +17,18 @@ type cleanCmd struct {
 	OlderThan *span  `help:"Without an ID: remove those that were started longer ago, but for the latest." placeholder:"30d"`
 }
 
-// Run removes records of runs. What is needed still stays, and is named.
+// unusedRunners is how long a runner that nobody uses stays on a host.
+const unusedRunners = 30 * day
+
+// hostCleaned is what was removed from a host, as JSON.
+type hostCleaned struct {
+	Host string `json:"host"`
+	*machine.Cleaned
+}
+
+// Run removes records of runs: of one, of an execution, or of all that are not to be kept.
+// What is needed still stays, and is named. From hosts go runners that nobody uses, too, and
+// from here the record of an execution that is gone from all its hosts.
 func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 	switch {
 	case cmd.Keep != nil && *cmd.Keep < 0:
@@ -25,34 +38,47 @@ func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 	case cmd.ID != "" && (cmd.Keep != nil || cmd.OlderThan != nil):
 		return usage("leave one out", "an ID names one run, and --keep and --older-than choose among all")
 	}
-	local, err := s.runner(nil)
+	t, x, err := s.recordTargets(ctx, cmd.ID)
 	if err != nil {
 		return err
 	}
-	hosts, x, err := s.about(ctx, cmd.ID)
+	which := cmd.which()
+	if t.named {
+		which.Runners = unusedRunners
+	}
+	list, err := ask(ctx, s, t, askOne("clean", false, func(ctx context.Context, m *fleet.Member) (*machine.Cleaned, error) {
+		return m.Clean(ctx, which)
+	}))
 	if err != nil {
 		return err
 	}
-	if hosts != nil {
-		return s.cleanHosts(ctx, cmd.ID, cmd.which(), hosts, x)
-	}
-	if cmd.ID != "" {
-		out, err := local.Clean(cmd.ID)
-		if err != nil {
-			return s.ran(err)
+	if x != nil {
+		for _, a := range list { // where there is nothing of it, it is clean
+			if f := a.failure(); f != nil && f.Code == machine.CodeNotFound {
+				a.outcome = fleet.Outcome{Machine: a.host.Name, Status: fleet.Done}
+				a.value = &machine.Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
+			}
 		}
-		return s.showCleaned(out)
 	}
-	out, err := local.CleanOld(cmd.which())
-	if out == nil {
-		return s.ran(err)
+	if err := s.forgetExecution(x, t, common(list)); err != nil {
+		return err
 	}
-	return errors.Join(s.ran(err), s.showCleaned(out))
+	if s.globals.JSON {
+		return s.printAnswers(t, common(list), func(i int) (any, any) {
+			return list[i].value, hostCleaned{list[i].host.Name, list[i].value}
+		})
+	}
+	for _, a := range list {
+		if a.value != nil {
+			err = errors.Join(err, s.showCleaned(t, a))
+		}
+	}
+	return errors.Join(unread(err), s.concluded(t, common(list)))
 }
 
-// which says which records go, where no ID does.
-func (cmd *cleanCmd) which() wire.Clean {
-	c := wire.Clean{Keep: 1}
+// which says which records go.
+func (cmd *cleanCmd) which() machine.Cleaning {
+	c := machine.Cleaning{ID: cmd.ID, Keep: 1}
 	if cmd.OlderThan != nil {
 		c.Keep, c.OlderThan = -1, time.Duration(*cmd.OlderThan)
 	}
@@ -62,19 +88,41 @@ func (cmd *cleanCmd) which() wire.Clean {
 	return c
 }
 
-func (s *client) showCleaned(c *runner.Cleaned) error {
-	if s.globals.JSON {
-		return s.printJSON(c)
+func (s *client) showCleaned(t *targets, a *answer[*machine.Cleaned]) (err error) {
+	if !t.named {
+		for _, id := range a.value.Removed {
+			err = errors.Join(err, s.print("removed", id))
+		}
+		for _, k := range a.value.Kept {
+			err = errors.Join(err, s.tell("kept    %s", k.Run+": "+ui.Clean(k.Reason())))
+		}
+		return err
 	}
-	for _, id := range c.Removed {
-		if err := s.print("removed", id); err != nil {
-			return err
+	for _, run := range a.value.Removed {
+		err = errors.Join(err, s.print(a.host.Name+": removed", ui.Line(run)))
+	}
+	for _, k := range a.value.Kept {
+		err = errors.Join(err, s.tell("%s: kept    %s", a.host.Name, ui.Line(k.Error())))
+	}
+	for _, r := range a.value.Runners {
+		err = errors.Join(err, s.tell("%s: removed the runner %s", a.host.Name, ui.Line(r)))
+	}
+	return err
+}
+
+// forgetExecution removes the record of an execution that is gone from all its hosts.
+func (s *client) forgetExecution(x *fleet.Record, t *targets, list []*reply) error {
+	if x == nil || len(list)+len(t.absent) != len(x.Hosts) {
+		return nil
+	}
+	for _, a := range list {
+		if a.failure() != nil {
+			return nil
 		}
 	}
-	for _, k := range c.Kept {
-		if err := s.tell("kept    %s", k.Run+": "+ui.Clean(k.Reason())); err != nil {
-			return err
-		}
+	executions, err := s.executions()
+	if err != nil {
+		return err
 	}
-	return nil
+	return failed(executions.Remove(x.ID))
 }

@@ -70,7 +70,7 @@ type grammar struct {
 	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine or on hosts, or how a run ended."`
 	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
 	Hold       holdCmd       `cmd:"" help:"Let nobody apply here, or on hosts, for now; plans still work."`
-	Release    releaseCmd    `cmd:"" help:"Let applies start again."`
+	Unhold     unholdCmd     `cmd:"" help:"Let applies start again."`
 	Forget     forgetCmd     `cmd:"" help:"Let go of what a site has created, and of what a handler is owed."`
 	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
 	Runner     runnerCmd     `cmd:"" help:"Build what acts on hosts."`

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -60,7 +60,7 @@ func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 		}
 	}
 	end := convergence{Type: "convergence", Limit: limit, Changing: []changing{}}
-	var result *runtime.Result
+	var result *machine.Result
 	var last, before []changing
 	var changed bool
 	var err error
@@ -117,7 +117,7 @@ func (s *client) tell(format string, args ...any) error {
 }
 
 // converged tells how it ended.
-func (s *client) converged(end convergence, result *runtime.Result, changes bool) error {
+func (s *client) converged(end convergence, result *machine.Result, changes bool) error {
 	if s.globals.JSON {
 		if err := s.printLine(end); err != nil {
 			return err

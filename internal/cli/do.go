@@ -24,7 +24,7 @@ type doCmd struct {
 // Run applies one part.
 func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
-	if s.onHosts() {
+	if s.selectsHosts() {
 		return s.doOnHosts(ctx, cmd)
 	}
 	h, err := s.newHost()

@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/fault"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 type execCmd struct {
@@ -17,7 +21,8 @@ type execCmd struct {
 	Argv  []string `arg:"" passthrough:"" help:"Program and arguments, behind --."`
 }
 
-// Run runs a command on this machine, and shows what it prints as it comes.
+// Run runs a command, and shows what it prints as it comes: of several hosts a line at a
+// time behind the host's name.
 func (cmd *execCmd) Run(ctx runContext, s *client) error {
 	argv := cmd.Argv
 	if len(argv) > 0 && argv[0] == "--" {
@@ -33,35 +38,73 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 			return err
 		}
 	}
-	if s.onHosts() {
-		return s.execHosts(ctx, cmd, argv, in)
-	}
-	h, err := s.newHost()
+	t, err := s.targets(ctx)
 	if err != nil {
 		return err
 	}
-	c := host.Command{Argv: argv, Dir: cmd.Dir, User: cmd.User, Stdin: in}
-	show := &output{to: map[string]io.Writer{"stdout": s.Out, "stderr": s.Err}}
-	if !s.globals.JSON {
-		c.Watch, c.MaxOutput = show.write, 1
+	what := machine.Exec{Argv: argv, User: cmd.User, Dir: cmd.Dir, Stdin: in}
+	q := execQuestion{
+		Question: fleet.Question[int]{Task: "exec", Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ int64) (int, error) {
+			return m.Exec(ctx, what, o)
+		}},
+		cancel: ctx.Done(),
 	}
-	result, err := h.Run(ctx, c)
+	if t.named {
+		q.judged = func(o fleet.Outcome, _ int) fleet.Outcome { return execMeaning(ctx, argv[0], o) }
+	}
+	show := s.execOutput(&q, t)
+	// Machines are told at Ctrl-C, and their answers are waited for.
+	list, err := ask(context.WithoutCancel(ctx), s, t, q)
+	if err != nil {
+		return err
+	}
+	if err := show(); err != nil {
+		return err
+	}
+	return s.execEnded(ctx, t, argv[0], list)
+}
+
+// execQuestion asks for the exit status of a program.
+type execQuestion = question[int]
+
+// execOutput has what programs print shown. The result gives the error of that.
+func (s *client) execOutput(q *execQuestion, t *targets) func() error {
 	switch {
-	case ctx.Err() != nil:
-		return &status{code: exitInterrupted, err: errInterrupted}
-	case err != nil:
-		return failed(err)
 	case s.globals.JSON:
-		err = s.printJSON(map[string]any{
-			"exit_code": result.ExitCode, "stdout": string(result.Stdout), "stderr": string(result.Stderr), "truncated": result.Truncated,
-		})
-	default:
-		err = failed(unread(show.failure()))
+		return s.execJSON(q, t)
+	case !t.named:
+		show := &output{to: s.streams()}
+		q.output = func(_, stream string, data []byte) { show.write(stream, data) }
+		return func() error { return failed(unread(show.failure())) }
 	}
-	if err == nil && result.ExitCode != 0 {
-		err = failed(fmt.Errorf("%s ended with exit status %d", argv[0], result.ExitCode))
+	show := &prefixed{to: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
+	q.output = show.write
+	q.ended = func(a *answer[int]) { show.flush(a.host.Name) }
+	return func() error { return failed(unread(show.failure())) }
+}
+
+// execJSON keeps what programs print until they have ended.
+func (s *client) execJSON(q *execQuestion, t *targets) func() error {
+	var shown error
+	kept := map[string]*execution{}
+	for _, h := range t.hosts {
+		kept[h.Name] = &execution{}
 	}
-	return err
+	q.output = func(host, stream string, data []byte) { kept[host].add(stream, data) }
+	q.ended = func(a *answer[int]) { // as they come, so that no more is kept than has to be
+		name := a.host.Name
+		switch replied := a.replied(); {
+		case shown != nil:
+		case t.named && replied:
+			shown = s.printLine(hostExecution{name, kept[name].ended(a.value)})
+		case t.named:
+			shown = s.printLine(hostError{name, a.failure()})
+		case replied:
+			shown = s.printJSON(kept[name].ended(a.value))
+		}
+		delete(kept, name)
+	}
+	return func() error { return shown }
 }
 
 // maxInput is how much of standard input a command gets: it is kept once here, and
@@ -116,4 +159,86 @@ func (o *output) failure() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
+}
+
+// execMeaning says of a host where a program did not end by itself what became of it.
+func execMeaning(ctx context.Context, program string, o fleet.Outcome) fleet.Outcome {
+	said := o.Refused() // by the host
+	switch {
+	case o.Status != fleet.Interrupted && (o.Status != fleet.Spared || ctx.Err() == nil):
+		return o
+	case said && ctx.Err() != nil:
+		o.Err = errors.New(program + " was interrupted, and has ended")
+	case said: // not by us
+		o.Status = fleet.Failed
+		o.Err = &status{err: errors.New(program + " was ended by somebody there, or since the host goes down"), hint: "see there who has ended the runner"}
+	default:
+		o.Err = errors.New(program + " was not started: interrupted before that")
+	}
+	return o
+}
+
+// execEnded tells on which machines the program failed, and where it did not run.
+func (s *client) execEnded(ctx context.Context, t *targets, program string, list []*answer[int]) error {
+	var ends grouping
+	var codes []int
+	for _, a := range list {
+		if a.replied() && a.value != 0 {
+			ends.add(a.host.Name, fmt.Sprintf("%s ended with exit status %d", program, a.value))
+			codes = append(codes, exitFailed)
+		}
+	}
+	if ctx.Err() != nil {
+		codes = append(codes, exitInterrupted)
+	}
+	if !t.named {
+		switch {
+		case ctx.Err() != nil:
+			return &status{code: exitInterrupted, err: errInterrupted}
+		case len(ends.order) > 0:
+			return failed(errors.New(ends.order[0]))
+		}
+	}
+	if !s.globals.JSON {
+		for _, text := range ends.order {
+			fmt.Fprintln(s.Err, s.title(ends.hosts[text]), ui.Line(text))
+		}
+	}
+	return s.concluded(t, common(list), codes...)
+}
+
+// hostExecution is how a program ended on a host, as JSON.
+type hostExecution struct {
+	Host string `json:"host"`
+	*execution
+}
+
+// execution is how a program ended, as JSON.
+type execution struct {
+	ExitCode  int    `json:"exit_code"`
+	Stdout    string `json:"stdout"`
+	Stderr    string `json:"stderr"`
+	Truncated bool   `json:"truncated"`
+
+	stdout, stderr []byte
+}
+
+// maxKept is how much is kept of what a program prints on a host, for each stream: as
+// much as of one on this machine.
+const maxKept = 1 << 20
+
+func (e *execution) add(stream string, data []byte) {
+	to := &e.stdout
+	if stream == "stderr" {
+		to = &e.stderr
+	}
+	if room := maxKept - len(*to); len(data) > room {
+		data, e.Truncated = data[:room], true
+	}
+	*to = append(*to, data...)
+}
+
+func (e *execution) ended(code int) *execution {
+	e.ExitCode, e.Stdout, e.Stderr = code, string(e.stdout), string(e.stderr)
+	return e
 }

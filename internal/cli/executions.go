@@ -14,7 +14,6 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/runner"
 )
 
 // executions are the records of what was done from here on hosts.
@@ -24,21 +23,6 @@ func (s *client) executions() (*fleet.Executions, error) {
 		return nil, err
 	}
 	return &fleet.Executions{Dir: filepath.Join(dir, "executions")}, nil
-}
-
-// about finds out which machines a command about records is about: hosts that -l and -i
-// select, hosts of the execution that an ID names, or, where m is nil, this machine.
-func (s *client) about(ctx context.Context, id string) (m *meant, x *fleet.Record, err error) {
-	if x, err = s.execution(id); err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case s.globals.Inventory == "" && x != nil:
-		m, err = s.fleetOfExecution(ctx, x)
-	case s.onHosts():
-		m, err = s.fleetOf(ctx)
-	}
-	return m, x, err
 }
 
 // named gives what ID is meant: "last" is the last execution that was begun here, and where
@@ -84,9 +68,9 @@ func untouched(h *fleet.RecordHost) bool {
 	return false
 }
 
-// fleetOfExecution gives the hosts of an execution, as they were reached then; those that
+// executionTargets gives the hosts of an execution, as they were reached then; those that
 // --limit names of them. Those without any trace of it are not asked.
-func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant, error) {
+func (s *client) executionTargets(ctx context.Context, x *fleet.Record) (*targets, error) {
 	hosts := make([]lang.Host, 0, len(x.Hosts))
 	for _, h := range x.Hosts {
 		hosts = append(hosts, lang.Host{
@@ -106,18 +90,18 @@ func (s *client) fleetOfExecution(ctx context.Context, x *fleet.Record) (*meant,
 	}
 	var rest []string
 	hosts = slices.DeleteFunc(hosts, func(h lang.Host) bool {
-		none := untouched(thenOf(x, h.Name))
+		none := untouched(recordHost(x, h.Name))
 		if none {
 			rest = append(rest, h.Name)
 		}
 		return none
 	})
-	machines, err := s.machines(ctx, hosts, s.noteHost)
-	return &meant{hosts: hosts, machines: machines, untouched: rest}, err
+	members, err := s.members(ctx, hosts, "", s.noteHost)
+	return &targets{hosts: hosts, members: members, named: true, absent: rest}, err
 }
 
-// thenOf gives what the record of an execution has of a host; nil without either.
-func thenOf(x *fleet.Record, host string) *fleet.RecordHost {
+// recordHost gives what the record of an execution has of a host; nil without either.
+func recordHost(x *fleet.Record, host string) *fleet.RecordHost {
 	if x == nil {
 		return nil
 	}
@@ -131,13 +115,13 @@ func thenOf(x *fleet.Record, host string) *fleet.RecordHost {
 
 // learnEnds records how an execution has ended on hosts that its controller has left, by what they say
 // now, and gives its record as it is then. One that cannot be replaced is told, and harms nothing else.
-func (s *client) learnEnds(x *fleet.Record, list []*answer, found []*runner.Standing) *fleet.Record {
+func (s *client) learnEnds(x *fleet.Record, list []*statusAnswer) *fleet.Record {
 	ends := map[string]fleet.HostEnd{}
-	for i, a := range list {
-		if found[i] == nil || found[i].Status == nil || thenOf(x, a.host.Name) == nil {
+	for _, a := range list {
+		if a.value == nil || a.value.Status == nil || recordHost(x, a.host.Name) == nil {
 			continue
 		}
-		if end, ok := endOf(found[i].Status, x.ID); ok {
+		if end, ok := endOf(a.value.Status, x.ID); ok {
 			ends[a.host.Name] = end
 		}
 	}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -15,27 +17,41 @@ type forgetCmd struct {
 	Addresses []string `arg:"" name:"addr" help:"The address of a declaration, or TYPE[\"KEY\"] of what it has created."`
 }
 
-// Run lets go of what a site has created on this machine, and of what handlers
-// are owed. The machine stays as it is.
+// Run lets go of what a site has created, and of what handlers are owed. Machines stay as
+// they are.
 func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
-	if s.onHosts() {
-		return s.forgetHosts(ctx, cmd)
-	}
-	local, err := s.runner(nil)
+	t, err := s.targets(ctx)
 	if err != nil {
 		return err
 	}
-	err = local.Forget(ctx, runner.Forgetting{Addresses: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}, func(ev states.Event) error {
-		if s.globals.JSON {
-			return s.printLine(ev)
+	f := machine.Forgetting{Addresses: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}
+	list, err := ask(ctx, s, t, question[[]states.Event]{Question: fleet.Question[[]states.Event]{Task: "forget",
+		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ int64) ([]states.Event, error) {
+			return m.Forget(ctx, f, o)
+		}}})
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if f := a.failure(); f != nil && t.named && s.globals.JSON {
+			err = errors.Join(err, s.printLine(hostError{a.host.Name, f}))
 		}
-		if s.globals.Quiet {
-			return nil
+		for _, ev := range a.value {
+			if t.named {
+				ev.Host = a.host.Name
+			}
+			switch {
+			case s.globals.JSON:
+				err = errors.Join(err, s.printLine(ev))
+			case t.named:
+				err = errors.Join(err, s.tell("%s: %s", a.host.Name, ui.Line(ev.Reason)))
+			default:
+				err = errors.Join(err, s.tell("%s", ui.Clean(ev.Reason)))
+			}
 		}
-		return unread(s.print(ui.Clean(ev.Reason)))
-	})
-	if several, ok := errors.AsType[*runner.SeveralError](err); ok {
+	}
+	if several, ok := errors.AsType[*machine.SeveralError](list[0].outcome.Err); ok && !t.named {
 		return usage("name one by --site", "%w", several)
 	}
-	return s.ran(err)
+	return errors.Join(err, s.concluded(t, common(list)))
 }

@@ -1,18 +1,27 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 type holdCmd struct {
 	Reason []string `arg:"" help:"Why nobody is to apply here for now."`
-	For    span     `help:"For how long (default: until tenet release)." placeholder:"DURATION"`
+	For    span     `help:"For how long (default: until tenet unhold)." placeholder:"DURATION"`
+}
+
+// hostHold is a hold on a host, as JSON.
+type hostHold struct {
+	Host string        `json:"host"`
+	Hold *journal.Hold `json:"hold"`
 }
 
 // Run keeps applies from starting.
@@ -21,51 +30,105 @@ func (cmd *holdCmd) Run(ctx runContext, s *client) error {
 	if reason == "" {
 		return usage("tenet hold REASON tells everybody why", "a hold needs a reason")
 	}
-	if s.onHosts() {
-		return s.holdHosts(ctx, &wire.Hold{Reason: reason, For: time.Duration(cmd.For)})
-	}
-	local, err := s.runner(nil)
+	t, err := s.targets(ctx)
 	if err != nil {
 		return err
 	}
-	h, applying, err := local.Hold(wire.Hold{Reason: reason, For: time.Duration(cmd.For)})
+	list, err := ask(ctx, s, t, askOne("hold", false, func(ctx context.Context, m *fleet.Member) (*machine.Held, error) {
+		return m.Hold(ctx, machine.HoldRequest{Reason: reason, For: time.Duration(cmd.For)})
+	}))
 	if err != nil {
-		return s.ran(err)
+		return err
 	}
 	if s.globals.JSON {
-		return s.printJSON(h)
+		return s.printAnswers(t, common(list), func(i int) (any, any) {
+			return list[i].value.Hold, hostHold{list[i].host.Name, list[i].value.Hold}
+		})
 	}
-	if err := s.tell("%s", ui.Clean((&journal.HeldError{Hold: *h}).Error())); err != nil {
-		return err
-	}
-	if applying != nil {
-		return s.tell("%s, and goes on", ui.Clean(applying.Error()))
-	}
-	return nil
+	return errors.Join(s.showHolds(t, list), s.concluded(t, common(list)))
 }
 
-type releaseCmd struct{}
+func (s *client) showHolds(t *targets, list []*answer[*machine.Held]) (err error) {
+	var same grouping
+	for _, a := range list {
+		if !a.replied() {
+			continue
+		}
+		if applying := a.value.Applying; applying != nil && t.named {
+			s.noteHost(a.host.Name, applying.Error()+", and goes on")
+		}
+		if !t.named {
+			err = s.tell("%s", ui.Clean((&journal.HeldError{Hold: *a.value.Hold}).Error()))
+			if applying := a.value.Applying; applying != nil {
+				err = errors.Join(err, s.tell("%s, and goes on", ui.Clean(applying.Error())))
+			}
+			return err
+		}
+		same.add(a.host.Name, "on hold: "+a.value.Reason+untilWhen(a.value.Until))
+	}
+	return s.tellGroups(&same)
+}
+
+// tellGroups tells what hosts have in common.
+func (s *client) tellGroups(same *grouping) (err error) {
+	for _, text := range same.order {
+		err = errors.Join(err, s.tell("%s %s", s.title(same.hosts[text]), ui.Line(text)))
+	}
+	return err
+}
+
+func untilWhen(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return ", until " + when(t)
+}
+
+type unholdCmd struct{}
+
+// unheld is a hold that was ended, as JSON.
+type unheld struct {
+	Released *journal.Hold `json:"released"` // nil: there was none
+}
+
+// hostUnheld is one on a host.
+type hostUnheld struct {
+	Host string `json:"host"`
+	unheld
+}
 
 // Run lets applies start again.
-func (cmd *releaseCmd) Run(ctx runContext, s *client) error {
-	if s.onHosts() {
-		return s.holdHosts(ctx, nil)
-	}
-	local, err := s.runner(nil)
+func (cmd *unholdCmd) Run(ctx runContext, s *client) error {
+	t, err := s.targets(ctx)
 	if err != nil {
 		return err
 	}
-	was, err := local.Release()
+	list, err := ask(ctx, s, t, askOne("unhold", false, func(ctx context.Context, m *fleet.Member) (*journal.Hold, error) { return m.Unhold(ctx) }))
 	if err != nil {
-		return s.ran(err)
+		return err
 	}
-	switch {
-	case s.globals.JSON:
-		return s.printJSON(map[string]any{"released": was})
-	case was == nil:
-		return s.tell("nothing was on hold")
+	if s.globals.JSON {
+		return s.printAnswers(t, common(list), func(i int) (any, any) {
+			return unheld{list[i].value}, hostUnheld{list[i].host.Name, unheld{list[i].value}}
+		})
 	}
-	return s.tell("released, after it was on hold since %s: %s", when(was.Since), ui.Clean(was.Reason))
+	var same grouping
+	for _, a := range list {
+		if !a.replied() {
+			continue
+		}
+		text := "nothing was on hold"
+		if was := a.value; was != nil {
+			text = fmt.Sprintf("released, after it was on hold since %s: %s", when(was.Since), was.Reason)
+		}
+		same.add(a.host.Name, text)
+	}
+	if !t.named && len(same.order) > 0 {
+		err = s.tell("%s", ui.Clean(same.order[0]))
+	} else {
+		err = s.tellGroups(&same)
+	}
+	return errors.Join(err, s.concluded(t, common(list)))
 }
 
 // mayApply refuses while applies are on hold.

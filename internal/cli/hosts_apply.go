@@ -10,7 +10,6 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -27,7 +26,7 @@ func (s *client) planHosts(ctx context.Context, cmd *planCmd, c *site, hosts []l
 	if cmd.Save != "" {
 		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save)
 	} else {
-		outcomes, err = v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+		outcomes, err = v.plan(ctx)
 	}
 	if err != nil {
 		return err
@@ -54,14 +53,14 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 // applyAll applies on all hosts, or, unless yes is given, on those on which somebody
 // consents to what there is to do.
 func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
-	machines, looked := v.machines, []fleet.Outcome(nil)
+	members, looked := v.members, []fleet.Outcome(nil)
 	if !yes {
-		machines, looked, err = v.consent(ctx, "%s?")
-		if err != nil || len(machines) == 0 {
+		members, looked, err = v.consent(ctx, "%s?")
+		if err != nil || len(members) == 0 {
 			return errors.Join(err, v.ended(looked, false))
 		}
 	}
-	outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout, looked...)
+	outcomes, err := v.execute(ctx, fleet.Apply(v.facts, v.prepare), members, rollout, looked...)
 	if err != nil {
 		return err
 	}
@@ -69,13 +68,13 @@ func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *lan
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
-func (v *several) begin(machines []*fleet.Machine, looked []fleet.Outcome) (*fleet.Execution, error) {
+func (v *several) begin(members []*fleet.Member, looked []fleet.Outcome) (*fleet.Execution, error) {
 	dir, err := v.stateDir()
 	if err != nil {
 		return nil, err
 	}
 	r := fleet.Record{Command: v.command, Site: v.name, Origin: v.site.origin, User: v.user()}
-	for _, m := range machines {
+	for _, m := range members {
 		r.Hosts = append(r.Hosts, v.recordOf(v.hostOf(m.Name)))
 	}
 	for _, o := range looked {
@@ -86,7 +85,7 @@ func (v *several) begin(machines []*fleet.Machine, looked []fleet.Outcome) (*fle
 		}
 	}
 	for _, o := range v.others {
-		host := *thenOf(v.resumes, o.Machine)
+		host := *recordHost(v.resumes, o.Machine)
 		host.Status = o.Status
 		r.Hosts = append(r.Hosts, host)
 	}
@@ -137,15 +136,15 @@ func (v *several) tellLeft(outcomes []fleet.Outcome) {
 	}
 }
 
-// execute does on machines what changes them, as one execution, which is recorded.
+// execute does on members what changes them, as one execution, which is recorded.
 // Looked is how it ended with hosts that were only looked at: what went wrong there is
 // recorded, too.
-func (v *several) execute(ctx context.Context, op wire.Op, machines []*fleet.Machine, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
-	x, err := v.begin(machines, looked)
+func (v *several) execute(ctx context.Context, task fleet.Task, members []*fleet.Member, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
+	x, err := v.begin(members, looked)
 	if err != nil {
 		return nil, err
 	}
-	outcomes, err := v.run(ctx, op, machines, fleet.Options{Rollout: rollout, Execution: x})
+	outcomes, err := v.run(ctx, task, members, fleet.Options{Rollout: rollout, Execution: x})
 	if closed := x.Close(); closed != nil {
 		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
 	}
@@ -174,7 +173,7 @@ func (v *several) tellSpared(outcomes []fleet.Outcome) {
 		hosts = fmt.Sprint(rest, " hosts")
 	}
 	hint := "hint: -l @%s:%s takes the %s on which it is not done\n"
-	if v.op == wire.OpResume { // what was not begun does not go on
+	if v.resuming { // what was not begun does not go on
 		hint = "hint: tenet apply -l @%s:%s applies the site on the %s on which it is not done\n"
 	}
 	fmt.Fprintf(v.Err, hint, restOf, v.execution, hosts)
@@ -183,35 +182,35 @@ func (v *several) tellSpared(outcomes []fleet.Outcome) {
 // consent shows the plan of all hosts and asks: question has a place for what is to be done
 // where. It gives those on which there is
 // something to do, none where nobody wants that, and how it ended with the others.
-func (v *several) consent(ctx context.Context, question string) ([]*fleet.Machine, []fleet.Outcome, error) {
+func (v *several) consent(ctx context.Context, question string) ([]*fleet.Member, []fleet.Outcome, error) {
 	v.keep = true
 	defer func() { v.keep = false }()
-	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	var machines []*fleet.Machine
+	var members []*fleet.Member
 	var rest []fleet.Outcome
 	v.rows = map[string][]states.Event{}
 	for i, o := range outcomes {
-		if o.Status != fleet.Done || o.End == nil || o.End.Result == nil || o.End.Result.Counts.Changed == 0 {
+		if o.Status != fleet.Done || o.Result == nil || o.Result.Counts.Changed == 0 {
 			rest = append(rest, o)
 			continue
 		}
-		machines = append(machines, v.machines[i])
+		members = append(members, v.members[i])
 		v.rows[o.Machine] = v.events[o.Machine]
 	}
 	v.events = nil
-	if len(machines) == 0 || v.wasInterrupted() {
+	if len(members) == 0 || v.wasInterrupted() {
 		return nil, rest, nil
 	}
 	what := "Apply this"
-	if n := len(outcomes) - len(machines); n > 0 {
-		what = fmt.Sprintf("Apply this on %s of %d", people(len(machines), "host", "hosts"), len(outcomes))
+	if n := len(outcomes) - len(members); n > 0 {
+		what = fmt.Sprintf("Apply this on %s of %d", people(len(members), "host", "hosts"), len(outcomes))
 	}
 	yes, err := v.ask(ctx, bufio.NewReader(v.In), fmt.Sprintf(question, what))
 	if err != nil || !yes {
 		return nil, nil, err
 	}
-	return machines, rest, nil
+	return members, rest, nil
 }

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
 )
 
 // both prepares an apply on two hosts that are both this machine, by somebody who
@@ -140,7 +137,7 @@ func TestQuestionsHoldTheTable(t *testing.T) {
 	out := &bytes.Buffer{}
 	s := &client{Environment: Environment{In: out, Out: out, Err: out}, globals: &Globals{}}
 	v := &several{client: s, site: &site{}}
-	if _, err := v.run(t.Context(), wire.OpPlan, nil, fleet.Options{}); err != nil {
+	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s.aside == nil {

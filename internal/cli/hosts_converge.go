@@ -9,7 +9,6 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -31,29 +30,29 @@ func (c *converger) note(ev *states.Event) { noteChange(&c.last, c.handlers, ev)
 // that is wanted.
 func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.Rollout) error {
 	limit := *cmd.UntilConverged
-	machines, looked := v.machines, []fleet.Outcome(nil)
+	members, looked := v.members, []fleet.Outcome(nil)
 	if !cmd.Yes {
 		var err error
-		machines, looked, err = v.consent(ctx, fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
-		if err != nil || len(machines) == 0 {
+		members, looked, err = v.consent(ctx, fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
+		if err != nil || len(members) == 0 {
 			return cmp.Or(err, v.ended(looked, false))
 		}
 	}
-	all := machines
+	all := members
 	v.converging = map[string]*converger{}
 	for _, m := range all {
 		v.converging[m.Name] = &converger{end: convergence{Type: "convergence", Host: m.Name, Limit: limit, Changing: []changing{}}}
 	}
 	for run := 1; ; run++ {
-		outcomes, err := v.execute(ctx, wire.OpApply, machines, rollout, looked...)
+		outcomes, err := v.execute(ctx, fleet.Apply(v.facts, v.prepare), members, rollout, looked...)
 		if err != nil {
 			return err
 		}
-		machines = v.unsettled(machines, outcomes)
-		if len(machines) == 0 || run == limit || v.wasInterrupted() {
+		members = v.unsettled(members, outcomes)
+		if len(members) == 0 || run == limit || v.wasInterrupted() {
 			break
 		}
-		if err := v.tell("\nAgain, run %d of %d at most, on %s:", run+1, limit, people(len(machines), "host", "hosts")); err != nil {
+		if err := v.tell("\nAgain, run %d of %d at most, on %s:", run+1, limit, people(len(members), "host", "hosts")); err != nil {
 			return err
 		}
 		v.rows = nil // what was consented to is done
@@ -62,19 +61,19 @@ func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.
 	return v.allConverged(all, looked, cmd.DetailedExitcode)
 }
 
-// unsettled takes note of how a run ended on machines, and gives those on which another one
+// unsettled takes note of how a run ended on members, and gives those on which another one
 // may lead further: on no other where a rollout was stopped.
-func (v *several) unsettled(machines []*fleet.Machine, outcomes []fleet.Outcome) []*fleet.Machine {
-	var again []*fleet.Machine
+func (v *several) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) []*fleet.Member {
+	var again []*fleet.Member
 	stopped := false
-	for i, m := range machines {
+	for i, m := range members {
 		o, c := outcomes[i], v.converging[m.Name]
 		c.outcome = o
 		stopped = stopped || o.Status == fleet.Spared
-		if o.End == nil || o.End.Result == nil || o.Status != fleet.Done && o.Status != fleet.Failed {
+		if o.Result == nil || o.Status != fleet.Done && o.Status != fleet.Failed {
 			continue // no run, or none that has ended
 		}
-		r := o.End.Result
+		r := o.Result
 		c.end.Runs++
 		c.failed, c.changed = r.Failed, c.changed || r.Counts.Changed > 0
 		c.end.Converged = o.Status == fleet.Done && !r.Failed && r.Counts.Changed == 0
@@ -92,11 +91,11 @@ func (v *several) unsettled(machines []*fleet.Machine, outcomes []fleet.Outcome)
 
 // allConverged tells how it ended, hosts alike together, and gives the exit status. How it
 // ended with a host where no run did was told before.
-func (v *several) allConverged(machines []*fleet.Machine, looked []fleet.Outcome, detailed bool) error {
+func (v *several) allConverged(members []*fleet.Member, looked []fleet.Outcome, detailed bool) error {
 	outcomes := looked
 	var codes []int
-	var good, bad alike
-	for _, m := range machines {
+	var good, bad grouping
+	for _, m := range members {
 		c := v.converging[m.Name]
 		outcomes = append(outcomes, c.outcome)
 		if detailed && c.changed {

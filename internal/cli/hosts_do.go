@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -21,7 +20,7 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 			return err
 		}
 	}
-	m, err := s.fleetOf(ctx)
+	m, err := s.declaredTargets(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,8 +30,8 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 	}
 	m.site.origin = adHoc
 	v := &several{client: s, site: m.site, hosts: m.hosts, origin: adHoc, from: from, facts: []string{"home"}}
-	v.runOf = func(ctx context.Context, name string, hello *wire.Hello) (*site, error) {
-		return v.partFor(ctx, cmd, name, hello)
+	v.runOf = func(ctx context.Context, name string, told *machine.Facts) (*site, error) {
+		return v.partFor(ctx, cmd, name, told)
 	}
 	if err := v.reach(ctx); err != nil {
 		return err
@@ -40,7 +39,7 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 	if !cmd.Plan {
 		return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, nil)
 	}
-	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,8 +47,8 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 }
 
 // partFor makes the run of the only part for a host.
-func (v *several) partFor(ctx context.Context, cmd *doCmd, name string, hello *wire.Hello) (*site, error) {
-	facts, err := v.factsFrom(hello)
+func (v *several) partFor(ctx context.Context, cmd *doCmd, name string, told *machine.Facts) (*site, error) {
+	facts, err := v.factsFrom(told)
 	if err != nil {
 		return nil, err
 	}

@@ -10,24 +10,25 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // farFacts are the facts of hosts as these tell them. They are asked, all at once, when
 // the first fact is wanted: many sites want none.
 type farFacts struct {
-	tell  func() (map[string]*answer, error)
+	tell  func() (map[string]*factsAnswer, error)
 	asked atomic.Bool
 }
 
 func (s *client) farFacts(ctx context.Context, c *site, hosts []lang.Host) *farFacts {
 	f := &farFacts{}
-	f.tell = sync.OnceValues(func() (answers map[string]*answer, err error) {
+	f.tell = sync.OnceValues(func() (answers map[string]*factsAnswer, err error) {
 		f.asked.Store(true)
-		var list []*answer
+		var list []*factsAnswer
 		s.away(func() { list, err = s.factsFor(ctx, c, hosts) })
-		answers = map[string]*answer{}
+		answers = map[string]*factsAnswer{}
 		for _, a := range list {
 			answers[a.host.Name] = a
 		}
@@ -51,7 +52,7 @@ func (f *farFacts) of(name string) func(fact string) (any, error) {
 		if why := a.failure(); why != nil {
 			return nil, errors.New(name + ": " + ui.Line(why.Message))
 		}
-		return a.facts().Fact(fact)
+		return a.value.Fact(fact)
 	}
 }
 
@@ -73,15 +74,18 @@ func (c *site) silence(err error) error {
 	return &status{code: statusOf(&answers[name].outcome), err: fmt.Errorf("%s did not tell its facts", name), hint: why.Hint}
 }
 
+// factsAnswer is what a host knows of itself.
+type factsAnswer = answer[*machine.Facts]
+
 // factsFor asks hosts for the facts that a site may want.
-func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*answer, error) {
-	machines, err := s.machines(ctx, hosts, s.noteHost)
+func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*factsAnswer, error) {
+	members, err := s.members(ctx, hosts, "", s.noteHost)
 	if err != nil {
 		return nil, err
 	}
-	return s.askHosts(ctx, &meant{site: c, hosts: hosts, machines: machines}, question{
-		opening: wire.Opening{Facts: c.lang.FactNames()}, request: &wire.Request{Op: wire.OpPing},
-	})
+	names := c.lang.FactNames()
+	return ask(ctx, s, &targets{site: c, hosts: hosts, members: members, named: true},
+		askOne("facts", true, func(ctx context.Context, m *fleet.Member) (*machine.Facts, error) { return m.Facts(ctx, names) }))
 }
 
 // settleFacts lets a site that is evaluated for a host which SSH reaches have that host's

@@ -12,14 +12,12 @@ import (
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
-// factsFrom gives the facts that a host gave in its Hello, and those of --facts in their
-// place.
-func (v *several) factsFrom(hello *wire.Hello) (func(name string) (any, error), error) {
-	told := &told{facts: hello.Facts, errors: hello.Errors}
+// factsFrom gives the facts that a host told, and those of --facts in their place.
+func (v *several) factsFrom(told *machine.Facts) (func(name string) (any, error), error) {
 	known := host.NewFacts(nil, nil)
 	own := func(name string) (any, error) {
 		if !slices.Contains(known.Names(), name) {
@@ -152,11 +150,11 @@ func (v *several) showFindings() error {
 	return nil
 }
 
-// siteTrouble is troubleOf, where it may be the site that is wrong for a host.
-func siteTrouble(o *fleet.Outcome) *states.Failure {
+// siteFailure is failureOf, where it may be the site that is wrong for a host.
+func siteFailure(o *fleet.Outcome) *states.Failure {
 	list, ok := errors.AsType[diag.List](o.Err)
 	if !ok {
-		return troubleOf(o)
+		return failureOf(o)
 	}
 	f := &states.Failure{Code: ui.CodeSite}
 	for _, d := range list {
@@ -173,7 +171,7 @@ func (v *several) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) e
 	for i := range outcomes {
 		o := &outcomes[i]
 		codes = append(codes, statusOf(o))
-		if o.End != nil && o.End.Result != nil && detailed && o.End.Result.Counts.Changed > 0 {
+		if o.Result != nil && detailed && o.Result.Counts.Changed > 0 {
 			codes = append(codes, exitChanges)
 		}
 	}

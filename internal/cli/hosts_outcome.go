@@ -7,43 +7,40 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/ssh"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
-// troubleOf tells why an outcome is not as it should be; nil: it is.
-func troubleOf(o *fleet.Outcome) *states.Failure {
+// failureOf tells why an outcome is not as it should be; nil: it is.
+func failureOf(o *fleet.Outcome) *states.Failure {
 	if o.Err == nil {
-		if o.End == nil {
-			return nil
-		}
-		return o.End.Failure
+		return nil
 	}
 	f := &states.Failure{Message: o.Err.Error()}
 	if e, ok := errors.AsType[*ssh.Error](o.Err); ok {
 		f.Code, f.Hint = e.Code, e.Hint
-	} else if e, ok := errors.AsType[*wire.FailedError](o.Err); ok {
-		f = &e.Failure
+	} else if e, ok := errors.AsType[*machine.Error](o.Err); ok {
+		return &states.Failure{Code: e.Code, Message: e.Error(), Hint: e.Hint}
 	} else if st, ok := errors.AsType[*status](o.Err); ok {
 		f.Hint = st.hint
 	} else if e, ok := errors.AsType[*fleet.NoWordError](o.Err); ok {
-		f.Hint = noWordHint(e.Op, o.Machine)
+		f.Hint = noWordHint(e.Task, o.Machine)
 	}
 	f.Code = cmp.Or(f.Code, string(o.Status))
 	return f
 }
 
 // noWordHint says what to do where it is not known whether a host has done what it was asked.
-func noWordHint(op wire.Op, host string) string {
-	switch op {
-	case wire.OpExec:
+func noWordHint(task, host string) string {
+	switch task {
+	case "exec":
 		return "the program ends once the host sees that; look there how far it came. What is to go on by itself can be a part: tenet do -l " + host + " command NAME shell=…"
-	case wire.OpClean:
+	case "clean":
 		return "tenet history -l " + host + " lists the runs that are left; clean once more"
-	case wire.OpHold, wire.OpRelease:
+	case "hold", "unhold":
 		return "tenet status -l " + host + " tells whether it is on hold; asking once more does no harm"
-	case wire.OpForget:
+	case "forget":
 		return "tenet status --managed -l " + host + " lists what is left; forget once more"
 	}
 	return ""
@@ -57,7 +54,7 @@ func statusOf(o *fleet.Outcome) int {
 	case fleet.Wrong:
 		return exitSite
 	case fleet.Interrupted:
-		if o.End == nil { // by this program; else the host says so: its runner was killed, or it lost power
+		if !o.Refused() && o.Result == nil { // by this program; else the host says so: its runner was killed, or it lost power
 			return exitInterrupted
 		}
 	case fleet.Unreachable, fleet.Left:

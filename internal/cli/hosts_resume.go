@@ -1,17 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // lastRun stands for the latest run of a machine, whatever its ID.
@@ -19,12 +17,12 @@ const lastRun = "last"
 
 // resumeHosts lets hosts go on, each with its own run: that of an execution, or its last
 // one. It is an execution of its own.
-func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fleet.Record) error {
+func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, t *targets, x *fleet.Record) error {
 	rollout, err := cmd.rollingOut.alone()
 	if err != nil {
 		return err
 	}
-	if len(m.hosts) == 0 {
+	if len(t.hosts) == 0 {
 		none := nothingThere(x)
 		none.hint = fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID)
 		return none
@@ -33,7 +31,7 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 	if err != nil {
 		return failed(err)
 	}
-	v := &several{client: s, site: &site{saved: map[string]journal.Source{}}, hosts: m.hosts, from: from, facts: []string{}, resumes: x}
+	v := &several{client: s, site: &site{saved: map[string]journal.Source{}}, hosts: t.hosts, from: from, resuming: true, resumes: x}
 	id := cmd.Resume
 	switch {
 	case x != nil:
@@ -41,31 +39,29 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, m *meant, x *fl
 	case id == lastRun:
 		id = ""
 	}
-	v.asks = func(_ context.Context, machine *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-		q := &wire.Request{
-			Op: wire.OpResume, ID: id, Execution: v.execution, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
-			User: s.user(), From: from, Command: s.command,
-			BecomeMethod: cmp.Or(s.globals.BecomeMethod, v.hostOf(machine.Name).BecomeMethod),
+	how := func(m *fleet.Member) machine.Resumption {
+		r := machine.Resumption{
+			Run: machine.RunRef{ID: id}, Execution: v.execution, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
+			Become: v.become(m.Name, mayBecome(recordHost(x, m.Name))),
 		}
 		if x != nil {
-			q.Host = machine.Name
+			r.Run.Host = m.Name
 		}
-		v.password(q, machine.Name, hello, mayBecome(thenOf(x, machine.Name)))
-		return q, nil, nil
+		return r
 	}
 	v.judged = func(o fleet.Outcome) fleet.Outcome {
-		if f := troubleOf(&o); f != nil && f.Code == wire.CodeNotFound && x != nil {
-			o.Status, o.Err, o.End = fleet.Spared, nothingThere(x), nil
+		if f := failureOf(&o); f != nil && f.Code == machine.CodeNotFound && x != nil {
+			o.Status, o.Err, o.Result = fleet.Spared, nothingThere(x), nil
 		}
 		return o
 	}
 	if err := v.reach(ctx); err != nil {
 		return err
 	}
-	for _, name := range m.untouched {
+	for _, name := range t.absent {
 		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Spared, Err: nothingThere(x)})
 	}
-	outcomes, err := v.execute(ctx, wire.OpResume, v.machines, rollout)
+	outcomes, err := v.execute(ctx, fleet.Resume(how), v.members, rollout)
 	if err != nil {
 		return err
 	}

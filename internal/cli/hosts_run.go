@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,33 +13,28 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/planfile"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
 // several is a plan or an apply of a site on its hosts.
 type several struct {
 	*client
-	site     *site // loaded, and evaluated for each host with what it says of itself
-	hosts    []lang.Host
-	machines []*fleet.Machine
-	name     string // of the site; empty: it has none
-	origin   string // as hosts are told
-	from     string // this machine
+	site    *site // loaded, and evaluated for each host with what it says of itself
+	hosts   []lang.Host
+	members []*fleet.Member
+	name    string // of the site; empty: it has none
+	origin  string // as hosts are told
+	from    string // this machine
 	// runOf makes what a host is to do, of what it says of itself. It may give nil:
 	// nothing.
-	runOf func(ctx context.Context, name string, hello *wire.Hello) (*site, error)
-	// asks gives what a host is asked; nil: prepare does.
-	asks func(ctx context.Context, m *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error)
+	runOf func(ctx context.Context, name string, facts *machine.Facts) (*site, error)
 	// judged tells what an outcome means here; nil: refusedHere does.
 	judged func(fleet.Outcome) fleet.Outcome
 	facts  []string
 	view   *ui.Fleet // of what goes on; nil: nothing does
-	op     wire.Op
 	// others is how it ended with hosts that belong to what goes on, and are left alone.
 	others []fleet.Outcome
 	// execution is what all hosts know it by; rows is what each was shown to do.
@@ -52,12 +46,14 @@ type several struct {
 	// converging is how hosts fare that are applied until nothing changes; nil: none are.
 	converging map[string]*converger
 
-	mu      sync.Mutex
-	found   findings
-	nothing map[string]error          // hosts of which nothing is selected, and why
-	keep    bool                      // their events
-	hidden  bool                      // nothing of what goes on is shown
-	events  map[string][]states.Event // of each host, where they are kept
+	mu       sync.Mutex
+	found    findings
+	nothing  map[string]error          // hosts of which nothing is selected, and why
+	planning bool                      // nothing is changed
+	resuming bool                      // runs go on
+	keep     bool                      // their events
+	hidden   bool                      // nothing of what goes on is shown
+	events   map[string][]states.Event // of each host, where they are kept
 }
 
 // several makes ready for hosts of a site.
@@ -80,7 +76,7 @@ func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*seve
 
 // reach makes machines of the hosts.
 func (v *several) reach(ctx context.Context) (err error) {
-	v.machines, err = v.client.machines(ctx, v.hosts, func(host, text string) {
+	v.members, err = v.client.members(ctx, v.hosts, journal.Identity(v.name, v.origin), func(host, text string) {
 		v.mu.Lock()
 		view := v.view
 		v.mu.Unlock()
@@ -91,13 +87,20 @@ func (v *several) reach(ctx context.Context) (err error) {
 	return err
 }
 
+// plan shows what an apply would do on the hosts.
+func (v *several) plan(ctx context.Context) ([]fleet.Outcome, error) {
+	v.planning = true
+	defer func() { v.planning = false }()
+	return v.run(ctx, fleet.Plan(v.facts, v.prepare), v.members, fleet.Options{})
+}
+
 // run does something on the hosts, and shows it; keep keeps what each says.
-func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine, o fleet.Options) ([]fleet.Outcome, error) {
+func (v *several) run(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options) ([]fleet.Outcome, error) {
 	v.mu.Lock()
-	v.op, v.found, v.nothing = op, findings{}, map[string]error{}
+	v.found, v.nothing = findings{}, map[string]error{}
 	v.events = map[string][]states.Event{}
-	names := make([]string, 0, len(machines))
-	for _, m := range machines {
+	names := make([]string, 0, len(members))
+	for _, m := range members {
 		names = append(names, m.Name)
 	}
 	for i := range v.others {
@@ -109,15 +112,7 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	ctx, cancelled, done := v.interruptible(ctx)
 	defer done()
 	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &keeping{v.view, v}
-	task := fleet.Task{
-		Opening:  wire.Opening{Facts: v.facts, Site: journal.Identity(v.name, v.origin)},
-		Prepare:  v.asks,
-		Registry: func(*fleet.Machine) *states.Registry { return v.registry() },
-	}
-	if task.Prepare == nil {
-		task.Prepare = v.prepare
-	}
-	outcomes, err := fleet.Run(ctx, machines, task, o)
+	outcomes, err := fleet.Run(ctx, members, task, o)
 	if err != nil {
 		v.view.Settle()
 		return nil, failed(err)
@@ -136,14 +131,6 @@ func (v *several) run(ctx context.Context, op wire.Op, machines []*fleet.Machine
 	return outcomes, v.nowhere(outcomes)
 }
 
-// registry holds the modules that runs may use.
-func (v *several) registry() *states.Registry {
-	if v.site.lang == nil { // a saved plan has brought them
-		return v.site.registry()
-	}
-	return v.site.lang.Registry()
-}
-
 // nowhere reports that nothing was selected on any host.
 func (v *several) nowhere(outcomes []fleet.Outcome) error {
 	v.mu.Lock()
@@ -158,9 +145,9 @@ func (v *several) nowhere(outcomes []fleet.Outcome) error {
 func (v *several) newView(names []string) *ui.Fleet {
 	g := v.globals
 	o := ui.FleetOptions{
-		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.op == wire.OpPlan, Execution: v.execution,
+		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.planning, Execution: v.execution,
 		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
-		Line: v.site.line, Trouble: siteTrouble,
+		Line: v.site.line, Trouble: siteFailure,
 	}
 	if v.hidden {
 		o.Out, o.Err = io.Discard, io.Discard
@@ -195,8 +182,21 @@ func (k *keeping) Event(machine string, ev states.Event) {
 	k.Fleet.Event(machine, ev)
 }
 
-// Ended shows how it ended with a host.
-func (k *keeping) Ended(machine string, o fleet.Outcome) { k.Fleet.Ended(machine, k.v.meaning(o)) }
+// Ended shows how it ended with a host, and how that differs from what was shown of it.
+func (k *keeping) Ended(name string, o fleet.Outcome) {
+	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 {
+		var text strings.Builder
+		var rows []any
+		for _, d := range e.Differences {
+			shown, row := k.v.stale(d)
+			row.Host = name
+			text.WriteString(shown)
+			rows = append(rows, row)
+		}
+		k.Differs(name, text.String(), rows)
+	}
+	k.Fleet.Ended(name, k.v.meaning(o))
+}
 
 // meaning tells what an outcome means for what is done here.
 func (v *several) meaning(o fleet.Outcome) fleet.Outcome {
@@ -214,66 +214,36 @@ func refusedHere(o fleet.Outcome) fleet.Outcome {
 	return o
 }
 
-// Data shows how a host differs from what was shown of it.
-func (k *keeping) Data(machine string, data json.RawMessage) {
-	var differences []planfile.Difference
-	if err := json.Unmarshal(data, &differences); err != nil {
-		k.Note(machine, "what differs there cannot be read: "+err.Error())
-		return
-	}
-	var text strings.Builder
-	var rows []any
-	for _, d := range differences {
-		if d.Planned == nil && d.Now == nil { // no runner of ours says so
-			continue
-		}
-		shown, row := k.v.stale(d)
-		row.Host = machine
-		text.WriteString(shown)
-		rows = append(rows, row)
-	}
-	k.Differs(machine, text.String(), rows)
-}
-
-// prepare evaluates the site for a host that was reached, and makes the bundle. The
-// host gets its own run, and nothing of others.
-func (v *several) prepare(ctx context.Context, m *fleet.Machine, hello *wire.Hello) (*wire.Request, *bundle.Bundle, error) {
-	c, err := v.runOf(ctx, m.Name, hello)
+// prepare evaluates the site for a host that was reached, and makes its job. The host gets
+// its own run, and nothing of others.
+func (v *several) prepare(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
+	c, err := v.runOf(ctx, m.Name, facts)
 	if err != nil || c == nil {
-		return nil, nil, err
+		return nil, err
 	}
 	v.view.Prepared(m.Name, c.run)
 	if known := v.converging[m.Name]; known != nil {
 		known.handlers = handlersOf(c.run)
 	}
-	b := &bundle.Bundle{
-		Execution: v.execution, Origin: v.origin, Run: c.run, Places: c.recorded(), Files: c.sources,
-		Parallel: v.globals.Parallel, LockTimeout: v.lockTimeout,
+	j := c.job()
+	j.Execution, j.Origin, j.Plan, j.Rows, j.Observe = v.execution, v.origin, "", nil, true
+	j.Parallel, j.LockTimeout = v.globals.Parallel, v.lockTimeout
+	if !v.planning {
+		j.Rows = v.rows[m.Name]
 	}
-	if v.op == wire.OpApply {
-		b.Rows = v.rows[m.Name]
-	}
-	for _, list := range c.modules {
-		b.Modules = append(b.Modules, planfile.Modules(list))
-	}
-	q := &wire.Request{
-		Op: v.op, User: v.user(), From: v.from, Command: v.command,
-		BecomeMethod: cmp.Or(v.globals.BecomeMethod, v.hostOf(m.Name).BecomeMethod),
-	}
-	v.password(q, m.Name, hello, becomes(c.run))
-	return q, b, nil
+	j.Become = v.become(m.Name, becomes(c.run))
+	return j, nil
 }
 
-// password adds the password for sudo or doas, where parts act as other accounts: no
-// other host learns it, and none on which root acts.
-func (v *several) password(q *wire.Request, host string, hello *wire.Hello, becomes bool) {
-	if !becomes {
-		return
+// become is how parts act as other accounts on a host. The password goes along only where
+// they do: no other host learns it.
+func (v *several) become(host string, needed bool) machine.Become {
+	b := machine.Become{Method: cmp.Or(v.globals.BecomeMethod, v.hostOf(host).BecomeMethod)}
+	if needed {
+		v.record.Becomes(host)
+		b.Password = v.becomePass
 	}
-	v.record.Becomes(host)
-	if hello.UID != 0 {
-		q.BecomePassword = v.becomePass
-	}
+	return b
 }
 
 // becomes reports whether parts act as other accounts.
@@ -289,11 +259,11 @@ func becomes(run *states.StateRun) bool {
 }
 
 // runFor evaluates the site for one host. It gives nil where nothing of it is selected.
-func (v *several) runFor(ctx context.Context, name string, hello *wire.Hello) (*site, error) {
+func (v *several) runFor(ctx context.Context, name string, told *machine.Facts) (*site, error) {
 	c := *v.site
 	c.target.Host = name
 	c.declared = v.hostOf(name)
-	facts, err := v.factsFrom(hello)
+	facts, err := v.factsFrom(told)
 	if err != nil {
 		return nil, err
 	}

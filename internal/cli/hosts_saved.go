@@ -9,20 +9,19 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
 // identifying are the facts by which a saved plan knows its machine.
 func identifying() []string { return []string{"hostname", "machine_id"} }
 
-// hostHello tells on which machine a host's Hello was said.
-func hostHello(name string, hello *wire.Hello) (planfile.Host, error) {
+// savedHost tells by its facts which machine a host is.
+func savedHost(name string, facts *machine.Facts) (planfile.Host, error) {
 	h := planfile.Host{Name: name}
-	told := &told{facts: hello.Facts, errors: hello.Errors}
 	for fact, to := range map[string]*string{"hostname": &h.Hostname, "machine_id": &h.Machine} {
-		value, err := told.Fact(fact)
+		value, err := facts.Fact(fact)
 		if err != nil {
 			return h, err
 		}
@@ -33,29 +32,29 @@ func hostHello(name string, hello *wire.Hello) (planfile.Host, error) {
 
 // planAndSave shows the plan of the one host, and saves it.
 func (v *several) planAndSave(ctx context.Context, path, out string) ([]fleet.Outcome, error) {
-	if !slices.Contains(v.facts, allFacts) {
+	if !slices.Contains(v.facts, machine.AllFacts) {
 		v.facts = append(slices.Clone(v.facts), identifying()...)
 	}
 	var c *site
 	var here planfile.Host
 	runOf := v.runOf
-	v.runOf = func(ctx context.Context, name string, hello *wire.Hello) (_ *site, err error) {
-		if here, err = hostHello(name, hello); err == nil {
-			c, err = runOf(ctx, name, hello)
+	v.runOf = func(ctx context.Context, name string, facts *machine.Facts) (_ *site, err error) {
+		if here, err = savedHost(name, facts); err == nil {
+			c, err = runOf(ctx, name, facts)
 		}
 		return c, err
 	}
 	v.keep = true
-	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := &outcomes[0]
-	if o.Status != fleet.Done || o.End == nil || o.End.Result == nil {
+	if o.Status != fleet.Done || o.Result == nil {
 		return outcomes, errors.Join(v.ended(outcomes, false), errors.New("the plan is not saved, since it fails"))
 	}
 	c.origin = v.origin
-	return outcomes, v.saveRows(ctx, c, path, out, here, v.events[o.Machine], o.End.Result.Counts)
+	return outcomes, v.saveRows(ctx, c, path, out, here, v.events[o.Machine], o.Result.Counts)
 }
 
 // applyThere does what a saved plan says on the host that it was made for, which a site
@@ -75,8 +74,8 @@ func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.P
 	}
 	v := &several{client: s, site: c, hosts: []lang.Host{*host}, name: plan.Run.Site, origin: plan.Origin, from: from,
 		facts: identifying(), rows: map[string][]states.Event{host.Name: plan.Rows}}
-	v.runOf = func(_ context.Context, name string, hello *wire.Hello) (*site, error) {
-		here, err := hostHello(name, hello)
+	v.runOf = func(_ context.Context, name string, facts *machine.Facts) (*site, error) {
+		here, err := savedHost(name, facts)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +101,7 @@ func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.P
 func (v *several) planThere(ctx context.Context) ([]states.Event, error) {
 	v.keep, v.hidden = true, true
 	defer func() { v.keep, v.hidden = false, false }()
-	outcomes, err := v.run(ctx, wire.OpPlan, v.machines, fleet.Options{})
+	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +109,7 @@ func (v *several) planThere(ctx context.Context) ([]states.Event, error) {
 	if o.Status == fleet.Interrupted {
 		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
-	if f := troubleOf(o); f != nil {
+	if f := failureOf(o); f != nil {
 		return nil, &status{code: statusOf(o), err: fmt.Errorf("%s: %s", o.Machine, f.Message), hint: f.Hint}
 	}
 	return v.events[o.Machine], nil

@@ -43,7 +43,7 @@ func (s *client) within(hosts []lang.Host, groups []string) ([]lang.Host, error)
 		}
 		groups = append(slices.Clip(groups), group)
 		for i := range marked {
-			then := thenOf(x, marked[i].Name)
+			then := recordHost(x, marked[i].Name)
 			if then != nil && (way == string(then.Status) || way == restOf && then.Status != fleet.Done) {
 				marked[i].Groups = append(slices.Clip(marked[i].Groups), group)
 			}

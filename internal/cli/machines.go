@@ -10,63 +10,19 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/runtime/ssh"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
-// meant is the hosts that a command is about.
-type meant struct {
-	site     *site            // that declares them, loaded but not evaluated
-	hosts    []lang.Host      // selected, in its order
-	machines []*fleet.Machine // the same
-	// untouched are hosts of an execution that never came to it.
-	untouched []string
-}
-
-// names are those of the hosts.
-func (m *meant) names() []string {
-	names := make([]string, 0, len(m.hosts))
-	for i := range m.hosts {
-		names = append(names, m.hosts[i].Name)
-	}
-	return names
-}
-
-// onHosts reports whether a command is about hosts of a site, and not about this
-// machine.
-func (s *client) onHosts() bool { return s.globals.Limit != "" || s.globals.Inventory != "" }
-
-// fleetOf gives the hosts that --limit and --inventory select.
-func (s *client) fleetOf(ctx context.Context) (*meant, error) {
-	path := s.globals.Inventory
-	if path == "" {
-		path = "."
-	}
-	s.secretsHidden = true
-	c, err := s.loadBy(ctx, path, s.openInventory)
-	if err != nil {
-		return nil, err
-	}
-	if found := c.lang.Found(); found.HasErrors() { // a host may be meant that is not as it is written
-		return nil, s.diagnose(c, found)
-	}
-	hosts, err := s.selected(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if len(hosts) == 0 {
-		return nil, usage("declare some: host \"web1\" {}; without -i and -l the command is about this machine", "%s declares no hosts", path)
-	}
-	machines, err := s.machines(ctx, hosts, s.noteHost)
-	return &meant{site: c, hosts: hosts, machines: machines}, err
-}
-
-// machines are hosts as a fleet reaches them. Note is told what people should know of
-// one; it may be called for several at a time.
-func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host, text string)) ([]*fleet.Machine, error) {
+// members are hosts as a fleet reaches them, for runs of the site that is named as
+// journal.Identity does; empty: for none. Note is told what people should know of one; it
+// may be called for several at a time.
+func (s *client) members(ctx context.Context, hosts []lang.Host, site string, note func(host, text string)) ([]*fleet.Member, error) {
 	password, err := s.becomePassword(ctx)
 	if err != nil {
 		return nil, err
@@ -75,23 +31,35 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*fleet.Machine, 0, len(hosts))
-	var unsaid []func() // what finds out through what machines are reached
+	list := make([]*fleet.Member, 0, len(hosts))
+	gates := &remote.Gates{}
+	var unknown []func() // what finds out through what machines are reached
 	for _, h := range hosts {
-		m := &fleet.Machine{Name: h.Name, Groups: h.Groups}
+		m := &fleet.Member{Name: h.Name, Groups: h.Groups}
 		switch h.Executor {
 		case "local":
-			m.Dial, m.InProcess = s.dialLocal, true
+			own, err := s.newHost()
+			if err != nil {
+				return nil, err
+			}
+			if m.Machine, err = s.runner(own); err != nil {
+				return nil, err
+			}
+			m.InProcess = true
 		case "ssh":
 			if s.globals.Root != "" {
 				return nil, usage("leave it out", "--root is a tree of this machine, and %s is another one", h.Name)
 			}
 			to := s.sshHost(h, password)
-			if m.Via = via(slices.Concat(s.globals.SSHOption, to.Options)); m.Via == "" {
-				unsaid = append(unsaid, func() { m.Via = client.JumpHosts(ctx, to) })
+			gate := via(slices.Concat(s.globals.SSHOption, to.Options))
+			if gate == "" {
+				unknown = append(unknown, func() { gate = client.JumpHosts(ctx, to) })
 			}
-			m.Dial = func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
-				return client.Dial(ctx, to, o)
+			m.Machine = &remote.Machine{
+				Name: h.Name, Caller: s.caller(), Site: site, Registry: modules.Standard(),
+				Dial: gates.Dial(func() string { return gate }, func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+					return client.Dial(ctx, to, o)
+				}),
 			}
 		default:
 			return nil, usage(`give it executor = "ssh", or leave it out by --limit`, "%s is reached by %s, which is not possible yet", h.Name, h.Executor)
@@ -99,10 +67,15 @@ func (s *client) machines(ctx context.Context, hosts []lang.Host, note func(host
 		list = append(list, m)
 	}
 	// Where so few are reached, it does not matter.
-	if len(unsaid) > fleet.Handshakes && ssh.HasJumpHosts(s.getenv("HOME")) {
-		each(unsaid)
+	if len(unknown) > remote.Handshakes && ssh.HasJumpHosts(s.getenv("HOME")) {
+		each(unknown)
 	}
 	return list, nil
+}
+
+// caller is who asks machines.
+func (s *client) caller() machine.Caller {
+	return machine.Caller{User: s.user(), From: s.from(), Command: s.command}
 }
 
 // each calls functions, as many at a time as there are processors.
@@ -169,17 +142,4 @@ func via(options []string) string {
 		}
 	}
 	return ""
-}
-
-// dialLocal starts a runner for this machine, in this process.
-func (s *client) dialLocal(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
-	h, err := s.newHost()
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := s.runner(h)
-	if err != nil {
-		return nil, nil, err
-	}
-	return runner.Local(r)(ctx, o)
 }

@@ -1,30 +1,59 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// showManaged lists what sites have created here.
-func (s *client) showManaged(local *runner.Runner) error {
-	list, err := local.Managed()
+// hostManaged is what sites have created on a host, as JSON.
+type hostManaged struct {
+	Host  string                `json:"host"`
+	Sites []machine.ManagedSite `json:"sites"`
+}
+
+// showManaged lists what sites have created on machines.
+func (s *client) showManaged(ctx context.Context, t *targets) error {
+	list, err := ask(ctx, s, t, askOne("managed", true, func(ctx context.Context, m *fleet.Member) ([]machine.ManagedSite, error) {
+		inventory, ok := m.Machine.(machine.Inventory)
+		if !ok {
+			return nil, &machine.Error{Code: machine.CodeUnsupported, Err: errors.New("it cannot list what sites have created")}
+		}
+		return inventory.Managed(ctx)
+	}))
 	if err != nil {
-		return s.ran(err)
-	}
-	if list == nil && !s.globals.JSON {
-		return s.nothingYet()
+		return err
 	}
 	if s.globals.JSON {
-		return s.printJSON(append([]runner.ManagedSite{}, list...))
+		return s.printAnswers(t, common(list), func(i int) (any, any) {
+			sites := append([]machine.ManagedSite{}, list[i].value...)
+			return sites, hostManaged{list[i].host.Name, sites}
+		})
 	}
-	return s.printManaged(list)
+	for _, a := range list {
+		switch {
+		case !a.replied():
+		case !t.named && a.value == nil:
+			return s.nothingYet()
+		case !t.named:
+			err = s.printManaged(a.value)
+		case len(a.value) > 0:
+			err = errors.Join(s.print(a.host.Name+":"), s.printManaged(a.value))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.concluded(t, common(list))
 }
 
 // printManaged prints it for people.
-func (s *client) printManaged(list []runner.ManagedSite) error {
+func (s *client) printManaged(list []machine.ManagedSite) error {
 	var out strings.Builder
 	for _, site := range list {
 		fmt.Fprintf(&out, "%s\n", ui.Line(site.Site))

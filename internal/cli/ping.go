@@ -9,7 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 type pingCmd struct {
@@ -47,28 +48,40 @@ type pong struct {
 	Time     float64 `json:"time"`    // seconds that the answer took
 }
 
+// pingAnswer is who answers on a host, and when that was heard.
+type pingAnswer = answer[*heardIdentity]
+
+// heardIdentity is who answers, by our clock.
+type heardIdentity struct {
+	*machine.Identity
+	at time.Time
+}
+
 // Run asks hosts whether they can be used: whether they are reached, let us in, let
 // us become who acts there, and whether the runner starts.
 func (cmd *pingCmd) Run(ctx runContext, s *client) error {
-	m, err := s.fleetOf(ctx)
+	t, err := s.declaredTargets(ctx)
 	if err != nil {
 		return err
 	}
-	q := question{request: &wire.Request{Op: wire.OpPing}}
-	list, err := s.askHosts(ctx, m, q)
+	q := askOne("ping", true, func(ctx context.Context, m *fleet.Member) (*heardIdentity, error) {
+		who, err := m.Ping(ctx)
+		return &heardIdentity{who, time.Now()}, err
+	})
+	list, err := ask(ctx, s, t, q)
 	if err == nil && cmd.Wait.span > 0 {
-		err = s.awaitHosts(ctx, m, q, list, time.Duration(cmd.Wait.span))
+		err = s.awaitHosts(ctx, t, q, list, time.Duration(cmd.Wait.span))
 	}
 	if err != nil {
 		return err
 	}
 	if s.globals.JSON {
-		return s.printAnswers(list, func(i int) (any, error) { return list[i].pong(), nil })
+		return s.printAnswers(t, common(list), func(i int) (any, any) { return nil, pongOf(list[i]) })
 	}
 	if err := s.printPongs(list); err != nil {
 		return err
 	}
-	return s.concluded(list)
+	return s.concluded(t, common(list))
 }
 
 // betweenPings is how long to wait before hosts are asked again.
@@ -76,14 +89,14 @@ const betweenPings = 2 * time.Second
 
 // awaitHosts asks those hosts again that gave no answer, until they do or it takes too
 // long. A changed host key is not waited for: no time cures it.
-func (s *client) awaitHosts(ctx context.Context, m *meant, q question, list []*answer, patience time.Duration) error {
+func (s *client) awaitHosts(ctx context.Context, t *targets, q question[*heardIdentity], list []*pingAnswer, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	waited := -1
 	for {
-		missing, indexes := &meant{site: m.site}, []int(nil)
+		missing, indexes := &targets{site: t.site, named: true}, []int(nil)
 		for i, a := range list {
 			if f := a.failure(); f != nil && f.Code != "host_key" {
-				missing.hosts, missing.machines = append(missing.hosts, m.hosts[i]), append(missing.machines, m.machines[i])
+				missing.hosts, missing.members = append(missing.hosts, t.hosts[i]), append(missing.members, t.members[i])
 				indexes = append(indexes, i)
 			}
 		}
@@ -99,27 +112,28 @@ func (s *client) awaitHosts(ctx context.Context, m *meant, q question, list []*a
 			return &status{code: exitInterrupted, err: errInterrupted}
 		case <-time.After(betweenPings):
 		}
-		again, err := s.askHosts(ctx, missing, q)
+		again, err := ask(ctx, s, missing, q)
 		if err != nil {
 			return err
 		}
 		for i, a := range again {
 			list[indexes[i]] = a
+			a.host = &t.hosts[indexes[i]]
 		}
 	}
 }
 
-// pong is what a host said of itself.
-func (a *answer) pong() pong {
-	h := a.hello
+// pongOf is what a host said of itself.
+func pongOf(a *pingAnswer) pong {
+	h := a.value
 	return pong{Host: a.host.Name, Executor: a.host.Executor, User: h.User, UID: h.UID, OS: h.OS, Arch: h.Arch, Program: h.Program,
-		Clock: a.clock().Seconds(), Time: a.outcome.Duration.Round(time.Millisecond).Seconds()}
+		Clock: clockOf(a).Seconds(), Time: a.outcome.Duration.Round(time.Millisecond).Seconds()}
 }
 
-// clock is how far the host's clock is ahead of ours, as far as that can be told: it
+// clockOf is how far the host's clock is ahead of ours, as far as that can be told: it
 // was sent some time before it was heard.
-func (a *answer) clock() time.Duration {
-	return a.hello.Now.Sub(a.heard).Round(10 * time.Millisecond)
+func clockOf(a *pingAnswer) time.Duration {
+	return a.value.Now.Sub(a.value.at).Round(10 * time.Millisecond)
 }
 
 // clockOff is how far a clock may be off before that is worth a word: certificates,
@@ -127,7 +141,7 @@ func (a *answer) clock() time.Duration {
 const clockOff = 10 * time.Second
 
 // printPongs prints a table, and the sum.
-func (s *client) printPongs(list []*answer) error {
+func (s *client) printPongs(list []*pingAnswer) error {
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	if !s.globals.Quiet {
 		fmt.Fprintln(out, "HOST\tSTATE\tACTS AS\tSYSTEM\tTENET\tCLOCK\tTIME")
@@ -140,15 +154,15 @@ func (s *client) printPongs(list []*answer) error {
 			continue
 		}
 		answered++
-		if a.clock().Abs() > clockOff {
+		if clockOf(a).Abs() > clockOff {
 			wrong = append(wrong, a.host.Name)
 		}
 		if s.globals.Quiet {
 			continue
 		}
-		h := a.hello
+		h := a.value
 		clock := "0s" // less than a second may be the way there
-		if off := a.clock().Truncate(time.Second); off != 0 {
+		if off := clockOf(a).Truncate(time.Second); off != 0 {
 			clock = fmt.Sprintf("%+.0fs", off.Seconds())
 		}
 		fmt.Fprintf(out, "%s\tok\t%s\t%s/%s\t%s\t%s\t%s\n", a.host.Name, ui.Line(h.User), ui.Line(h.OS), ui.Line(h.Arch), ui.Line(h.Program), clock, took)

@@ -1,6 +1,6 @@
 package cli
 
-import "github.com/tenetcm/tenet/runtime"
+import "github.com/tenetcm/tenet/runtime/machine"
 
 // siteArg is the site that a command is about.
 type siteArg struct {
@@ -38,7 +38,7 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	c.forgetPlanner()
-	var result *runtime.Result
+	var result *machine.Result
 	if cmd.Save != "" {
 		result, err = s.savePlan(ctx, c, cmd.Site, cmd.Save)
 	} else {

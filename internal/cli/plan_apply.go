@@ -10,6 +10,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -83,14 +84,14 @@ func (s *client) mustFit(ctx context.Context, c *site, rows []states.Event) erro
 }
 
 // fitsNoMore shows and refuses what differs from a saved plan.
-func (s *client) fitsNoMore(differences []planfile.Difference) error {
+func (s *client) fitsNoMore(differences []machine.Difference) error {
 	if err := s.showStale(differences); err != nil {
 		return err
 	}
 	return staleError(differences, "plan again, or apply what still fits with --partial")
 }
 
-func staleError(differences []planfile.Difference, hint string) error {
+func staleError(differences []machine.Difference, hint string) error {
 	return &status{code: exitFailed, hint: hint,
 		err: fmt.Errorf("the plan does not fit this machine any more (%s), and nothing was applied", counted(len(differences), "difference"))}
 }
@@ -155,14 +156,14 @@ type staleRow struct {
 }
 
 // stale is a row that differs, for people and for programs.
-func (s *client) stale(d planfile.Difference) (string, staleRow) {
+func (s *client) stale(d machine.Difference) (string, staleRow) {
 	diff := runtime.Diff(ui.Rows(d.Planned, d.Now))
 	return ui.Stale(d.Address(), d.Planned, d.Now, diff, s.color(s.Out)),
 		staleRow{Type: "stale", Address: d.Address(), Planned: rowOf(d.Planned), Now: rowOf(d.Now), Diff: diff}
 }
 
 // showStale shows what differs, row by row.
-func (s *client) showStale(differences []planfile.Difference) error {
+func (s *client) showStale(differences []machine.Difference) error {
 	var out strings.Builder
 	for _, d := range differences {
 		text, row := s.stale(d)

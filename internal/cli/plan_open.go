@@ -13,7 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
-	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/runner"
 )
@@ -98,7 +98,8 @@ func (s *client) planned(plan *planfile.Plan, file string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &site{host: h, run: plan.Run, sources: plan.Files, origin: plan.Origin, saved: plan.Places, places: runner.PlacesOf(plan.Places)}
+	c := &site{host: h, run: plan.Run, sources: plan.Files, origin: plan.Origin, saved: plan.Places}
+	c.places, _ = machine.PlacesOf(plan.Places)
 	for _, m := range plan.Modules {
 		c.modules = append(c.modules, lang.ModuleFiles(m))
 	}
@@ -107,19 +108,6 @@ func (s *client) planned(plan *planfile.Plan, file string) (*site, error) {
 	}
 	c.own, err = runner.Modules(modules.Standard(), plan.Files, plan.Modules)
 	return c, s.ran(err)
-}
-
-// savedLines gives the lines of places that were saved with them.
-func savedLines(places map[string]journal.Source) func(file string, number int) string {
-	type line struct {
-		file   string
-		number int
-	}
-	texts := make(map[line]string, len(places))
-	for _, p := range places {
-		texts[line{p.File, p.Line}] = p.Text
-	}
-	return func(file string, number int) string { return texts[line{file, number}] }
 }
 
 // onlySite refuses flags that say what is to be planned, but --limit where it selects

@@ -13,14 +13,14 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/secrets"
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
 
 // savePlan shows the plan of the site at path, and saves it.
-func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runtime.Result, error) {
+func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*machine.Result, error) {
 	events, result, err := s.planEvents(ctx, c, s.renderer(c))
 	switch {
 	case err != nil:
@@ -41,11 +41,11 @@ func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*runt
 // saveRows saves a plan of the site at path, by its rows.
 func (s *client) saveRows(ctx context.Context, c *site, path, out string, h planfile.Host, rows []states.Event, counts states.Counts) error {
 	plan := &planfile.Plan{
-		Program: version(), Created: time.Now(), Host: h, Run: c.run, Places: c.recorded(),
+		Program: version(), Created: time.Now(), Host: h, Run: c.run, Places: c.job().Sources(),
 		Rows: rows, Counts: counts, Files: c.sources, Origin: c.origin,
 	}
 	for _, m := range c.modules {
-		plan.Modules = append(plan.Modules, planfile.Modules(m))
+		plan.Modules = append(plan.Modules, machine.Modules(m))
 	}
 	keys, err := s.readers(ctx, c, path)
 	if err != nil {
@@ -82,20 +82,23 @@ func maySave(out string) error {
 
 // planEvents plans, with what earlier runs have left, shows it if there is a renderer,
 // and gives all events, as they are saved and compared.
-func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *runtime.Result, error) {
-	local, err := s.acting(ctx, c.host)
+func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *machine.Result, error) {
+	local, err := s.runner(c.host)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := s.job(c)
+	j, err := s.job(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
 	j.Observe = true
 	var events []states.Event
-	result, err := local.Plan(ctx, j, func(ev states.Event) {
+	result, err := local.Plan(ctx, j, machine.Observer{Note: s.note, Event: func(ev states.Event) {
 		if r != nil {
 			r.Event(ev)
 		}
 		events = append(events, ev)
-	})
+	}})
 	if r != nil {
 		err = errors.Join(err, unread(r.Close()))
 	}

@@ -86,12 +86,12 @@ func (s *client) checkHosts() error {
 	name := strings.TrimPrefix(s.command, "tenet ")
 	name, _, _ = strings.Cut(name, " ")
 	switch name {
-	case "ping", "facts", "exec", "do", "history", "status", "logs", "hold", "release", "forget", "clean":
+	case "ping", "facts", "exec", "do", "history", "status", "logs", "hold", "unhold", "forget", "clean":
 		return nil
 	case "apply": // of a saved plan for another machine
 		return nil
 	case "import":
-		if s.onHosts() {
+		if s.selectsHosts() {
 			return usage("log in there, and import as root", "import is about this machine: what stands on another one cannot be asked for yet")
 		}
 	}

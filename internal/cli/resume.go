@@ -5,17 +5,18 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // resume goes on with a run where it ended, or with those of hosts.
 func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
-	hosts, x, err := s.about(ctx, cmd.Resume)
+	hosts, x, err := s.recordTargets(ctx, cmd.Resume)
 	if err != nil {
 		return err
 	}
-	if hosts != nil {
+	if hosts.named {
 		if err := s.mayResume(cmd, true); err != nil {
 			return err
 		}
@@ -29,7 +30,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	local, err := s.acting(ctx, h)
+	local, err := s.runner(h)
 	if err != nil {
 		return err
 	}
@@ -44,9 +45,6 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return s.ran(err)
 	}
-	if err := local.Arrived(run.Run); err != nil { // it may have been meant by other words
-		return failed(err)
-	}
 	if err := s.sameRoot(run.Root); err != nil {
 		return err
 	}
@@ -54,11 +52,18 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if local.Host, err = s.newHost(); err != nil {
 		return err
 	}
-	v := s.view(local)
-	result, err := local.Resume(ctx, runner.Resuming{Run: run.Run, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout, Files: s.filesOf},
-		func(_ string, _ int64, j *runner.Job) {
-			v.renderer = s.renderer(&site{host: local.Host, run: j.Run, origin: j.Origin, saved: j.Recorded(), places: j.Places})
-		}, v.event)
+	password, err := s.becomePassword(ctx)
+	if err != nil {
+		return err
+	}
+	v := s.view(func(begun machine.Started) ui.Renderer {
+		j := begun.Job
+		return s.renderer(&site{host: local.Host, run: j.Run, origin: j.Origin, saved: j.Sources(), places: j.Places})
+	})
+	result, err := local.Resume(ctx, machine.Resumption{
+		Run: machine.RunRef{ID: run.Run}, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
+		Become: machine.Become{Method: s.globals.BecomeMethod, Password: password},
+	}, v.observer())
 	if err := s.ran(v.end(err)); err != nil {
 		return err
 	}
@@ -110,6 +115,9 @@ func (s *client) filesOf(ctx context.Context, run journal.Status) (fs.FS, error)
 			return nil, err
 		}
 		return plan.Files, nil
+	}
+	if !filepath.IsAbs(run.Origin) { // what it needs has come in a bundle
+		return nil, nil
 	}
 	site, err := s.openSite(ctx, run.Origin)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/planfile"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/stdlib"
 )
@@ -52,7 +52,7 @@ type site struct {
 	// rows, unless they are nil, must be what a plan says with the lock held, or
 	// nothing is applied; stale is told what differs.
 	rows  []states.Event
-	stale func([]planfile.Difference) error
+	stale func([]machine.Difference) error
 }
 
 // registry holds the modules that the site may use.
@@ -292,7 +292,8 @@ func (c *site) line(place string) string {
 // lines gives what finds the line of a place quickly, again and again.
 func (c *site) lines() func(file string, number int) string {
 	if c.saved != nil {
-		return savedLines(c.saved)
+		_, line := machine.PlacesOf(c.saved)
+		return line
 	}
 	split := map[string][]string{}
 	return func(file string, number int) string {

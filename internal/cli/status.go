@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -16,58 +19,110 @@ type statusCmd struct {
 	Managed bool `help:"List what sites have created on this machine."`
 }
 
-// standing is how a run stands, for people.
-type standing struct{ *runner.Standing }
+// shownStatus is how a run stands, for people.
+type shownStatus struct{ *machine.Status }
 
-// Run shows how a run stands. Without an ID it is about the machine: the latest
-// run, and what all have left.
+// statusAnswer is how a machine stands.
+type statusAnswer = answer[*machine.Status]
+
+// Run shows how a run, or an execution, stands. Without an ID it is about machines: the
+// latest run, and what all have left.
 func (cmd *statusCmd) Run(ctx runContext, s *client) error {
-	local, err := s.runner(nil)
-	if err != nil {
+	if _, err := s.stateDir(); err != nil {
 		return err
 	}
 	if cmd.Managed && cmd.ID != "" {
 		return usage("leave out the ID", "--managed is about all runs")
 	}
+	var err error
 	if cmd.ID, err = s.named(cmd.ID); err != nil {
 		return err
 	}
-	switch hosts, x, err := s.about(ctx, cmd.ID); {
-	case err != nil:
+	t, x, err := s.recordTargets(ctx, cmd.ID)
+	if err != nil {
 		return err
-	case hosts != nil && cmd.Managed:
-		return s.managedOfHosts(ctx, hosts)
-	case hosts != nil:
-		return s.statusOfHosts(ctx, cmd.ID, hosts, x)
 	}
 	if cmd.Managed {
-		return s.showManaged(local)
+		return s.showManaged(ctx, t)
 	}
-	found, err := local.Status(cmd.ID)
+	list, err := ask(ctx, s, t, askOne("status", true, func(ctx context.Context, m *fleet.Member) (*machine.Status, error) { return m.Status(ctx, cmd.ID) }))
 	if err != nil {
-		return s.ran(err)
+		return err
 	}
+	for _, name := range t.absent {
+		list = append(list, &statusAnswer{reply: reply{host: &lang.Host{Name: name}, outcome: fleet.Outcome{Machine: name, Status: fleet.Done}, skipped: true}})
+	}
+	for _, a := range list {
+		if notBegun(&a.reply, x) { // it is no failure of the question
+			a.outcome.Err, a.outcome.Status, a.value = nil, fleet.Done, nil
+		}
+		if a.failure() != nil {
+			a.value = nil
+		}
+	}
+	x = s.learnEnds(x, list)
 	if s.globals.JSON {
-		found.Failures = nil // they are for advice
-		return s.printJSON(found)
+		return s.printStatusJSON(t, list, x)
 	}
-	if found.Status == nil && found.Hold == nil && found.Applying == nil {
+	if !t.named {
+		return s.showStatus(list[0], cmd.ID == "")
+	}
+	if x != nil {
+		if err := s.printExecution(x); err != nil {
+			return err
+		}
+	}
+	if err := s.printStatuses(list, x, cmd.ID == ""); err != nil {
+		return err
+	}
+	return s.concluded(t, common(list))
+}
+
+// showStatus shows how this machine stands, or a run of it.
+func (s *client) showStatus(a *statusAnswer, whole bool) error {
+	if a.value == nil {
+		return s.concludedHere(&a.reply)
+	}
+	if a.value.Status == nil && a.value.Hold == nil && a.value.Applying == nil {
 		return s.nothingYet()
 	}
 	var out strings.Builder
-	standing{found}.write(&out, cmd.ID == "", s.globals.Verbose)
-	_, err = fmt.Fprint(s.Out, out.String())
-	return failed(err)
+	shownStatus{a.value}.write(&out, whole, s.globals.Verbose)
+	return s.printText(out.String())
+}
+
+// hostStatus is how a host stands, as JSON.
+type hostStatus struct {
+	Host string `json:"host"` // as the site names it
+	*machine.Status
+}
+
+// hostSkipped is a host on which nothing of an execution was begun, as JSON.
+type hostSkipped struct {
+	Host      string       `json:"host"`
+	Execution string       `json:"execution"`
+	NotBegun  fleet.Status `json:"not_begun"` // why, as far as it is known
+}
+
+func (s *client) printStatusJSON(t *targets, list []*statusAnswer, x *fleet.Record) error {
+	return s.printAnswers(t, common(list), func(i int) (any, any) {
+		now, name := list[i].value, list[i].host.Name
+		if now == nil {
+			return nil, hostSkipped{name, x.ID, recordHost(x, name).Status}
+		}
+		now.Failures = nil // they are for advice
+		return now, hostStatus{name, now}
+	})
 }
 
 // write writes it for people; of the machine, also what to do.
-func (now standing) write(out *strings.Builder, machine, verbose bool) {
+func (now shownStatus) write(out *strings.Builder, machine, verbose bool) {
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
 			fmt.Fprintf(out, "%-11s %s\n", name, ui.Line(text))
 		}
 	}
-	if now.Status == nil {
+	if now.Status.Status == nil {
 		line("run", "none yet")
 	} else {
 		now.writeRun(line, out, verbose)
@@ -79,7 +134,7 @@ func (now standing) write(out *strings.Builder, machine, verbose bool) {
 		line("hold", "%s", (&journal.HeldError{Hold: *now.Hold}).Error())
 	}
 	here := ""
-	if now.Status != nil {
+	if now.Status.Status != nil {
 		here = journal.Identity(now.Site, now.Origin)
 	}
 	of := func(site string) string {
@@ -108,7 +163,7 @@ func (now standing) write(out *strings.Builder, machine, verbose bool) {
 }
 
 // writeRun writes what the run itself says.
-func (now standing) writeRun(line func(name, format string, args ...any), out *strings.Builder, verbose bool) {
+func (now shownStatus) writeRun(line func(name, format string, args ...any), out *strings.Builder, verbose bool) {
 	line("run", "%s", now.Run)
 	line("execution", "%s", now.Execution)
 	line("site", "%s", now.what())

@@ -11,14 +11,14 @@ import (
 
 // next says whether all is well on the machine, and else what to do. Empty: whoever
 // applies now is to be awaited.
-func (now standing) next() (advice []string) {
+func (now shownStatus) next() (advice []string) {
 	if now.Applying != nil {
 		return nil
 	}
 	if now.Hold != nil {
-		advice = append(advice, "tenet release lets applies start again")
+		advice = append(advice, "tenet unhold lets applies start again")
 	}
-	if now.Status == nil {
+	if now.Status.Status == nil {
 		return advice
 	}
 	if now.State == journal.Rebooting {
@@ -65,7 +65,7 @@ func (now standing) next() (advice []string) {
 }
 
 // what tells which site a run is of, and where that lies.
-func (now standing) what() string {
+func (now shownStatus) what() string {
 	text := cmp.Or(now.Site, now.Origin)
 	if now.Site != "" && now.Origin != "" {
 		text += "  (" + now.Origin + ")"

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/watch"
 )
 
@@ -233,14 +233,18 @@ func refusal(err error) string {
 }
 
 // carry plans or applies.
-func (w *watcher) carry(ctx context.Context, c *site, p *page) (*runtime.Result, error) {
+func (w *watcher) carry(ctx context.Context, c *site, p *page) (*machine.Result, error) {
 	if w.cmd.PlanOnly {
 		local, err := w.runner(c.host)
 		if err != nil {
 			return nil, err
 		}
+		j, err := w.job(ctx, c)
+		if err != nil {
+			return nil, err
+		}
 		p.open(c)
-		result, err := local.Plan(ctx, w.job(c), p.Event)
+		result, err := local.Plan(ctx, j, machine.Observer{Event: p.Event, Note: w.note})
 		return result, w.ran(err)
 	}
 	return w.apply(ctx, c, p.open)

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -79,7 +80,7 @@ func TestHostileEvents(t *testing.T) {
 					f.Event("m", ev)
 				}
 				f.Note("m", hostile)
-				o := fleet.Outcome{Machine: "m", Status: fleet.Failed, End: &wire.End{Failure: failure, Result: &wire.Result{Run: hostile}}}
+				o := fleet.Outcome{Machine: "m", Status: fleet.Failed, Err: &machine.Error{Code: failure.Code, Err: errors.New(failure.Message), Hint: failure.Hint}, Result: &machine.Result{Run: hostile}}
 				f.Ended("m", o)
 				if err := f.Close([]fleet.Outcome{o}); err != nil {
 					t.Error(err)

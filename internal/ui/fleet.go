@@ -1,12 +1,10 @@
 package ui
 
 import (
-	"encoding/json"
 	"io"
 	"sync"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -130,9 +128,6 @@ func (f *Fleet) Note(machine, text string) {
 // Output is told what a program prints: nothing that is shown here has any.
 func (f *Fleet) Output(string, string, []byte) {}
 
-// Data is told an answer: nothing that is shown here asks for one.
-func (f *Fleet) Data(string, json.RawMessage) {}
-
 // Differs shows how a machine is not as it was when its plan was shown: text for people,
 // and rows for programs.
 func (f *Fleet) Differs(machine, text string, rows []any) {
@@ -181,12 +176,4 @@ func (f *Fleet) Close(outcomes []fleet.Outcome) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.form.close(outcomes)
-}
-
-// result is what came of a machine's run; nil: it is not known.
-func result(o *fleet.Outcome) *wire.Result {
-	if o.End == nil {
-		return nil
-	}
-	return o.End.Result
 }

@@ -70,7 +70,7 @@ func (j *fleetJSON) differs(_, _ string, rows []any) {
 
 func (j *fleetJSON) endOf(kind string, o *fleet.Outcome) hostEnd {
 	e := hostEnd{Type: kind, Host: o.Machine, Status: o.Status, Run: o.Run, Error: j.options.Trouble(o), Duration: o.Duration}
-	if r := result(o); r != nil {
+	if r := o.Result; r != nil {
 		e.Counts, e.Interrupted, e.Rebooting = &r.Counts, r.Interrupted, r.Rebooting
 	}
 	return e
@@ -82,7 +82,7 @@ func (j *fleetJSON) close(outcomes []fleet.Outcome) error {
 		o := &outcomes[i]
 		end.Status[o.Status]++
 		end.Hosts = append(end.Hosts, j.endOf("", o))
-		if r := result(o); r != nil {
+		if r := o.Result; r != nil {
 			addCounts(&end.Counts, &r.Counts)
 		}
 	}

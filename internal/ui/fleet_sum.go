@@ -53,7 +53,7 @@ func (f *fleetText) sums(outcomes []fleet.Outcome) {
 	idle := 0
 	for i := range outcomes {
 		o := &outcomes[i]
-		r := result(o)
+		r := o.Result
 		switch {
 		case r == nil || o.Status != fleet.Done && o.Status != fleet.Failed:
 			rows = append(rows, []string{o.Machine, fate(o.Status)})
@@ -119,7 +119,7 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 		o := &outcomes[i]
 		ways[o.Status]++
 		bad = bad || o.Status != fleet.Done
-		if r := result(o); r != nil {
+		if r := o.Result; r != nil {
 			known++
 			addCounts(&counts, &r.Counts)
 		}

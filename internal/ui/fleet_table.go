@@ -278,7 +278,7 @@ func (t *table) fate(h *tableHost) string {
 	if why := t.trouble(h.outcome); why != nil {
 		return because(h.outcome.Status, Line(why.Message))
 	}
-	r := result(h.outcome)
+	r := h.outcome.Result
 	switch {
 	case r != nil && t.plan && r.Counts.Changed == 0:
 		return "nothing to do"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -49,7 +49,7 @@ func TestTableLines(t *testing.T) {
 	tab.state("web2", fleet.Running)
 	tab.event("web2", &states.Event{Type: states.EventPart, Address: "file.a", Outcome: states.Failed})
 	tab.ended("db1", &fleet.Outcome{Status: fleet.Done, Duration: 90 * time.Millisecond,
-		End: &wire.End{Result: &wire.Result{Counts: states.Counts{Changed: 2, Unchanged: 1}}}})
+		Result: &machine.Result{Counts: states.Counts{Changed: 2, Unchanged: 1}}})
 	tab.state("mail", fleet.Connecting)
 	tab.note("mail", "the runner is \x1b[31mcopied")
 	tab.ended("gone", &fleet.Outcome{Status: fleet.Unreachable, Err: fmt.Errorf("it does not answer within 15s, and this is a long line")})

@@ -196,7 +196,7 @@ func (f *fleetText) ended(machine string, o fleet.Outcome) {
 	line := h.take()
 	if why := f.options.Trouble(&o); why != nil {
 		line += f.red("✗ ") + because(o.Status, Line(why.Message)) + "\n"
-	} else if r := result(&o); r != nil {
+	} else if r := o.Result; r != nil {
 		line += f.dim(applied(&r.Counts, len(h.text.orphans))+" in "+short(o.Duration)) + "\n"
 	} else {
 		line += fate(o.Status) + "\n"

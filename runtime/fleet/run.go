@@ -216,7 +216,9 @@ func (d *drive) note(machine, text string) {
 }
 
 func (d *drive) event(machine string, ev states.Event) {
-	ev.Host = machine
+	if machine != "" {
+		ev.Host = machine
+	}
 	d.tell(func(l Listener) { l.Event(machine, ev) })
 }
 

@@ -7,6 +7,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,6 +218,9 @@ func (m *Machine) Logs(ctx context.Context, r machine.LogRequest, o machine.Obse
 	if _, err := m.ask(ctx, x); err != nil {
 		return nil, err
 	}
+	if x.data == nil { // nothing was printed
+		return nil, nil
+	}
 	return decode[[]machine.Output](m, x)
 }
 
@@ -254,7 +258,7 @@ func (m *Machine) Exec(ctx context.Context, e machine.Exec, o machine.Observer) 
 func (m *Machine) Hold(ctx context.Context, h machine.HoldRequest) (*machine.Held, error) {
 	held, err := data[machine.Held](ctx, m, &wire.Request{Op: wire.OpHold, Hold: &h})
 	if err == nil && held.Hold == nil {
-		return nil, &machine.Error{Err: errors.New("its answer tells of no hold"), Machine: m.Name}
+		return nil, &machine.Error{Err: fmt.Errorf("the answer of %s tells of no hold", cmp.Or(m.Name, "the machine")), Machine: m.Name}
 	}
 	return held, err
 }
@@ -290,7 +294,7 @@ func data[T any](ctx context.Context, m *Machine, q *wire.Request) (*T, error) {
 // decode reads the value that was asked for.
 func decode[T any](m *Machine, x *exchange) (v T, err error) {
 	if err = x.decode(&v); err != nil {
-		err = &machine.Error{Err: fmt.Errorf("its answer cannot be read: %w", err), Machine: m.Name}
+		err = &machine.Error{Err: fmt.Errorf("the answer of %s cannot be read: %w", cmp.Or(m.Name, "the machine"), err), Machine: m.Name}
 	}
 	return v, err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )

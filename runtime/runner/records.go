@@ -156,4 +156,4 @@ func (r *Runner) mayApply(folder *journal.Folder) error {
 }
 
 // endsHold is what helps against a hold. Who reads it may be on another machine.
-const endsHold = "tenet release ends the hold, and tenet release -l HOST one that is reached"
+const endsHold = "tenet unhold ends the hold, and tenet unhold -l HOST one that is reached"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/wire"
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // What became of a program tells who has ended it, and what did not end it stays as it is.
@@ -14,18 +14,18 @@ func TestExecMeaning(t *testing.T) {
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	cut := errors.New("the connection broke")
-	said := &wire.End{ExitCode: 1}
+	said := &machine.Error{Code: machine.CodeInterrupted, Err: errors.New("ended")}
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		is   fleet.Outcome
 		want fleet.Status
 		text string // "": as it was
 	}{
-		"done":              {t.Context(), fleet.Outcome{Status: fleet.Done, End: said}, fleet.Done, ""},
+		"done":              {t.Context(), fleet.Outcome{Status: fleet.Done}, fleet.Done, ""},
 		"left":              {interrupted, fleet.Outcome{Status: fleet.Left, Err: cut}, fleet.Left, ""},
 		"spared":            {t.Context(), fleet.Outcome{Status: fleet.Spared, Err: cut}, fleet.Spared, ""},
-		"ended by Ctrl-C":   {interrupted, fleet.Outcome{Status: fleet.Interrupted, End: said}, fleet.Interrupted, "uptime was interrupted, and has ended"},
-		"ended by somebody": {t.Context(), fleet.Outcome{Status: fleet.Interrupted, End: said}, fleet.Failed, "uptime was ended by somebody there, or since the host goes down"},
+		"ended by Ctrl-C":   {interrupted, fleet.Outcome{Status: fleet.Interrupted, Err: said}, fleet.Interrupted, "uptime was interrupted, and has ended"},
+		"ended by somebody": {t.Context(), fleet.Outcome{Status: fleet.Interrupted, Err: said}, fleet.Failed, "uptime was ended by somebody there, or since the host goes down"},
 		"not begun":         {interrupted, fleet.Outcome{Status: fleet.Interrupted, Err: cut}, fleet.Interrupted, "uptime was not started: interrupted before that"},
 		"its turn not come": {interrupted, fleet.Outcome{Status: fleet.Spared, Err: cut}, fleet.Spared, "uptime was not started: interrupted before that"},
 	} {
@@ -33,9 +33,9 @@ func TestExecMeaning(t *testing.T) {
 		switch {
 		case got.Status != c.want:
 			t.Errorf("%s: %s", name, got.Status)
-		case c.text == "" && (got.Err != c.is.Err || got.End != c.is.End):
+		case c.text == "" && got.Err != c.is.Err:
 			t.Errorf("%s: %+v", name, got)
-		case c.text != "" && (got.Err == nil || got.Err.Error() != c.text || got.End != nil):
+		case c.text != "" && (got.Err == nil || got.Err.Error() != c.text):
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
