@@ -59,7 +59,7 @@ const maxPassword = 4 << 10
 // of Names or empty. Nil: nothing.
 func Check(method, user, password string) *Refusal {
 	if _, known := Find(method); method != "" && !known {
-		return &Refusal{Message: fmt.Sprintf("become by %q is not possible", method), Hint: strings.Join(Names(), " and ") + " are known"}
+		return &Refusal{Message: fmt.Sprintf("%q is no way to become another account", method), Hint: "write " + strings.Join(Names(), " or ")}
 	}
 	switch {
 	case strings.HasPrefix(user, "-"):

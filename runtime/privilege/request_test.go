@@ -12,7 +12,7 @@ func TestCheck(t *testing.T) {
 		{"", "root", "", ""},
 		{"sudo", "app", "geheim 7b", ""},
 		{"doas", "app", strings.Repeat("x", maxPassword-1), ""},
-		{"su", "app", "", `become by "su" is not possible`},
+		{"su", "app", "", `"su" is no way to become another account`},
 		{"", "-i", "", "begins with a dash"},
 		{"", "app", "geheim\n", "more than one line"},
 		{"", "app", "ge\x00heim", "more than one line"},
