@@ -125,10 +125,10 @@ func (h *mortal) TempName() string {
 	return h.names.TempName()
 }
 
-func (h *mortal) Still() host.Host                      { return host.StillByPath(h) }
+func (h *mortal) NoFollow() host.Host                   { return host.NoFollowByPath(h) }
 func (h *mortal) OpenDir(path string) (host.Dir, error) { return host.DirByPath(h, path) }
-func (h *mortal) OpenStill(path string) (io.ReadCloser, host.Info, error) {
-	return h.Still().OpenStill(path)
+func (h *mortal) OpenNoFollow(path string) (io.ReadCloser, host.Info, error) {
+	return h.NoFollow().OpenNoFollow(path)
 }
 
 // read counts an operation that only looks.

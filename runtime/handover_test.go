@@ -18,7 +18,7 @@ type held struct {
 	t *testing.T
 }
 
-func (h *held) Still() host.Host           { return &held{h.Host.Still(), h.t} }
+func (h *held) NoFollow() host.Host        { return &held{h.Host.NoFollow(), h.t} }
 func (h *held) ForRun(id string) host.Host { return &held{h.Host.ForRun(id), h.t} }
 
 func (h *held) SetMeta(path string, m host.Meta) error {

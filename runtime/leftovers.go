@@ -114,7 +114,7 @@ func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string
 	if !below {
 		dir = nearest(a.host, dir)
 	}
-	dir, h := path.Dir(host.Resolve(a.host, path.Join(dir, "x"))), a.host.Still()
+	dir, h := path.Dir(host.Resolve(a.host, path.Join(dir, "x"))), a.host.NoFollow()
 	var left []string
 	var err error
 	if below {

@@ -29,7 +29,7 @@ func (m *meddling) step() {
 	m.act(m.done)
 }
 
-func (h *meddled) Still() host.Host                  { return &meddled{h.Host.Still(), h.meddle} }
+func (h *meddled) NoFollow() host.Host               { return &meddled{h.Host.NoFollow(), h.meddle} }
 func (h *meddled) ForRun(id string) host.Host        { return &meddled{h.Host.ForRun(id), h.meddle} }
 func (h *meddled) Remove(path string) error          { h.meddle.step(); return h.Host.Remove(path) }
 func (h *meddled) Actor() (int, int)                 { return h.Host.Actor() }
@@ -59,9 +59,9 @@ func (h *meddled) Open(path string) (io.ReadCloser, error) {
 	return h.Host.Open(path)
 }
 
-func (h *meddled) OpenStill(path string) (io.ReadCloser, host.Info, error) {
+func (h *meddled) OpenNoFollow(path string) (io.ReadCloser, host.Info, error) {
 	h.meddle.step()
-	return h.Host.OpenStill(path)
+	return h.Host.OpenNoFollow(path)
 }
 
 func (h *meddled) WriteFile(ctx context.Context, path string, c host.Content, m host.Meta) error {

@@ -106,7 +106,7 @@ type faulty struct {
 }
 
 func (f *faulty) OpenDir(path string) (host.Dir, error) { return host.DirByPath(f, path) }
-func (f *faulty) Still() host.Host                      { return host.StillByPath(f) }
+func (f *faulty) NoFollow() host.Host                   { return host.NoFollowByPath(f) }
 func (f *faulty) ForRun(string) host.Host               { return f }
 
 // WriteFile is host.Writer.WriteFile.

@@ -254,14 +254,14 @@ type givenAway struct {
 
 func (g *givenAway) ForRun(string) host.Host { return g }
 
-func (g *givenAway) Still() host.Host { return &givenAwayStill{g.Local.Still(), g} }
+func (g *givenAway) NoFollow() host.Host { return &givenAwayNoFollow{g.Local.NoFollow(), g} }
 
-type givenAwayStill struct {
+type givenAwayNoFollow struct {
 	host.Host
 	m *givenAway
 }
 
-func (s *givenAwayStill) OpenDir(path string) (host.Dir, error) {
+func (s *givenAwayNoFollow) OpenDir(path string) (host.Dir, error) {
 	d, err := s.Host.OpenDir(path)
 	return &givenAwayDir{d, s.m, strings.TrimSuffix(path, "/.") == "/home/app"}, err
 }
@@ -308,7 +308,7 @@ type moving struct {
 
 func (m *moving) ForRun(string) host.Host { return m }
 
-func (m *moving) Still() host.Host { return &movingStill{m.Local.Still(), m} }
+func (m *moving) NoFollow() host.Host { return &movingNoFollow{m.Local.NoFollow(), m} }
 
 func (m *moving) ReadDir(path string) ([]host.Entry, error) { return m.listed(m.Local, path) }
 
@@ -321,12 +321,12 @@ func (m *moving) listed(h host.Host, path string) ([]host.Entry, error) {
 	return entries, err
 }
 
-type movingStill struct {
+type movingNoFollow struct {
 	host.Host
 	m *moving
 }
 
-func (s *movingStill) ReadDir(path string) ([]host.Entry, error) { return s.m.listed(s.Host, path) }
+func (s *movingNoFollow) ReadDir(path string) ([]host.Entry, error) { return s.m.listed(s.Host, path) }
 
 // What a dead run has left in a folder of somebody else is removed there or nowhere.
 func TestNothingIsCleanedElsewhere(t *testing.T) {

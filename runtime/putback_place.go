@@ -25,7 +25,7 @@ var errNoPlace = errors.New("the directory that it was in is not there")
 // it was when the path was kept, or one that nobody else can have put there. Who opens it
 // closes it.
 func (u *undo) place(h host.Host, f journal.Former) (host.Place, error) {
-	at, err := host.OpenPlace(h.Still(), f.Path)
+	at, err := host.OpenPlace(h.NoFollow(), f.Path)
 	switch {
 	case host.IsLink(err):
 		return host.Place{}, errMoved

@@ -157,7 +157,7 @@ type keptBad struct {
 }
 
 func (h *keptBad) ForRun(id string) host.Host { return &keptBad{h.Host.ForRun(id), h.why} }
-func (h *keptBad) Still() host.Host           { return &keptBad{h.Host.Still(), h.why} }
+func (h *keptBad) NoFollow() host.Host        { return &keptBad{h.Host.NoFollow(), h.why} }
 
 func (h *keptBad) OpenDir(path string) (host.Dir, error) {
 	if info, err := h.Lstat("/conf"); err == nil && info.Size == int64(len("bad")) { // what is to be put back

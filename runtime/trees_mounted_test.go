@@ -15,7 +15,7 @@ import (
 // mounted is a host with file systems mounted on all that is called mnt.
 type mounted struct{ *host.Memory }
 
-func (m mounted) Still() host.Host           { return m }
+func (m mounted) NoFollow() host.Host        { return m }
 func (m mounted) ForRun(id string) host.Host { return m }
 
 func (m mounted) Lstat(path string) (host.Info, error) {

@@ -30,7 +30,7 @@ var errDoomed = errors.New("the process is dead")
 // ForRun is the same: it must not lead to the host within.
 func (m *doomed) ForRun(string) host.Host { return m }
 
-func (m *doomed) Still() host.Host                      { return host.StillByPath(m) }
+func (m *doomed) NoFollow() host.Host                   { return host.NoFollowByPath(m) }
 func (m *doomed) OpenDir(path string) (host.Dir, error) { return host.DirByPath(m, path) }
 
 func (m *doomed) WriteFile(ctx context.Context, path string, c host.Content, meta host.Meta) error {

@@ -27,7 +27,7 @@ func open(h host.Host, a AuthorizedKeys) (place, error) {
 		folder, err := home.Open(h, a.User, folder)
 		return own{folder}, err
 	}
-	c := central{host.Still(h), path.Clean(*a.Path)}
+	c := central{host.NoFollow(h), path.Clean(*a.Path)}
 	return c, c.trusted(h)
 }
 

@@ -12,7 +12,7 @@ import (
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.EquipLinks(host.NewMemoryLinks(
+	h.SetLinks(host.NewMemoryLinks(
 		host.Link{Name: "br1", Kind: "bridge", Up: new(true), MAC: "02:00:00:00:00:01", Options: map[string]string{"stp": "true"}},
 		host.Link{Name: "br2", Kind: "bridge", Up: new(false)},
 		host.Link{Name: "port1", Kind: "veth", Master: new("br1")},

@@ -12,7 +12,7 @@ import (
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.EquipLinks(host.NewMemoryLinks(
+	h.SetLinks(host.NewMemoryLinks(
 		host.Link{Name: "br1", Kind: "bridge"}, host.Link{Name: "br2", Kind: "bridge"},
 		host.Link{Name: "port1", Kind: "veth", Master: new("br1")}, host.Link{Name: "eth0", Addresses: []string{"192.0.2.1/24"}},
 	))

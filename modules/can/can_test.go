@@ -13,7 +13,7 @@ import (
 // newHost has a device that was never set up, one that is, and a virtual one.
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.EquipLinks(host.NewMemoryLinks(
+	h.SetLinks(host.NewMemoryLinks(
 		host.Link{Name: "can0", Kind: "can"},
 		host.Link{Name: "can1", Kind: "can", Up: new(true), Options: map[string]string{
 			"bitrate": "499999", "sample_point": "0.875", "listen_only": "true", "restart_ms": "100"}},

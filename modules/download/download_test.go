@@ -187,7 +187,7 @@ func TestDownloadOfVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		counter := &asked{Network: n}
-		h.Connect(counter)
+		h.SetNetwork(counter)
 		carryOut := func(url string) (changed bool, bytes int) {
 			counter.bytes = 0
 			m, ctx := download.Module, t.Context()

@@ -12,7 +12,7 @@ import (
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.EquipLinks(host.NewMemoryLinks(
+	h.SetLinks(host.NewMemoryLinks(
 		host.Link{Name: "gre0", Kind: "gre"}, host.Link{Name: "eth0"},
 		host.Link{Name: "g1", Kind: "gretap", Up: new(true), Options: map[string]string{
 			"local": "192.0.2.1", "remote": "192.0.2.2", "ttl": "64", "key": "17"}},
@@ -25,7 +25,7 @@ func plain(t *testing.T) host.Host {
 	h := fake.Host(t)
 	links := host.NewMemoryLinks()
 	links.Kinds = []string{"bridge"}
-	h.EquipLinks(links)
+	h.SetLinks(links)
 	return h
 }
 

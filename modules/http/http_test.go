@@ -97,7 +97,7 @@ func (broken) Dial(context.Context, string, string) (io.ReadWriteCloser, error) 
 // that only reads can be made again.
 func TestLostAnswer(t *testing.T) {
 	h := fake.Host(t)
-	h.Connect(broken{})
+	h.SetNetwork(broken{})
 	for method, unknown := range map[string]bool{"GET": false, "POST": true} {
 		want, err := http.Module.Decode(map[string]any{"url": site, "method": method}, nil)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.EquipLinks(host.NewMemoryLinks(
+	h.SetLinks(host.NewMemoryLinks(
 		host.Link{Name: "lo", Up: new(true), MTU: new(65536), Passing: []string{"127.0.0.1/8", "::1/128"}},
 		host.Link{Name: "eth0", Up: new(true), Addresses: []string{"192.0.2.1/24", "2001:db8::1/64", "10.0.0.1 peer 10.0.0.2/32"},
 			Passing: []string{"198.51.100.9/24", "fe80::1/64"}},

@@ -20,5 +20,5 @@ func (b *builder) devices(devices map[string]host.Link) {
 		l.Name = name
 		list = append(list, l)
 	}
-	b.h.EquipLinks(host.NewMemoryLinks(list...))
+	b.h.SetLinks(host.NewMemoryLinks(list...))
 }

@@ -9,28 +9,14 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// equipment is what a simulated machine has beside its files: all of it stands in
-// its tree, too.
-type equipment struct{ h *host.Memory }
-
-// Init is Equipment.Init: systemd, where it runs; its files where it does not. Each
-// account has one of its own.
-func (e equipment) Init(_ context.Context, user string) (host.Init, error) {
-	files, err := host.UnitFiles(e.h, user)
-	if err != nil || !Exists(e.h, "/run/systemd/system") {
+// initOf is the machine's systemd, or an account's own, where systemd runs; its unit
+// files where it does not. All of it stands in the machine's tree.
+func initOf(h *host.Memory, user string) (host.Init, error) {
+	files, err := host.UnitFiles(h, user)
+	if err != nil || !Exists(h, "/run/systemd/system") {
 		return files, err
 	}
-	return &initSystem{files, e.h, user}, nil
-}
-
-// Links is Equipment.Links.
-func (equipment) Links(context.Context) (host.Links, error) {
-	return nil, fmt.Errorf("network devices: %w", host.ErrUnsupported)
-}
-
-// Network is Equipment.Network.
-func (equipment) Network() (host.Network, error) {
-	return nil, fmt.Errorf("a network: %w", host.ErrUnsupported)
+	return &initSystem{files, h, user}, nil
 }
 
 // initSystem is a systemd that runs. A unit is its file: it fails to start where

@@ -43,7 +43,7 @@ type network struct {
 // Connect gives the machine a network of these answers and ports, and of nothing
 // else. Of several answers that fit, the first one counts.
 func Connect(h *host.Memory, answers []Answer, ports []Port) {
-	h.Connect(&network{h, answers, ports})
+	h.SetNetwork(&network{h, answers, ports})
 }
 
 // refused says that nobody is there.

@@ -32,7 +32,7 @@ func AddSystemd(ctx context.Context, h *host.Memory) error {
 		b.must(MakeDirectory(h, strings.TrimSuffix(dir, "/"), nil))
 	}
 	s := &suite{h: h}
-	h.Equip(equipment{h})
+	h.SetInit(func(_ context.Context, user string) (host.Init, error) { return initOf(h, user) })
 	b.must(WriteFile(ctx, h, bootID, "simulated-1\n", host.Meta{Mode: new(fs.FileMode(0o444))}))
 	s.handle("systemctl", "--root= --no-pager --property= --full --lines= --quiet -q --now --system --message=", 1, systemctl)
 	return b.err
@@ -174,7 +174,7 @@ func systemctl(p *program) (host.Result, error) {
 
 // process lets a unit do something, by the init system of the machine.
 func (p *program) process(verb, unit string) (host.Result, error) {
-	i, err := equipment{p.h}.Init(p.ctx, "")
+	i, err := initOf(p.h, "")
 	if err == nil {
 		err = i.Do(p.ctx, host.Verb(verb), unit)
 	}

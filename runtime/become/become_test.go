@@ -164,15 +164,15 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestStill: no link is followed where none must be.
-func TestStill(t *testing.T) {
+// TestNoFollow: no link is followed where none must be.
+func TestNoFollow(t *testing.T) {
 	h := served(t, local(t, ""))
 	dir := t.TempDir()
 	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "link", "x")
-	if err := host.Still(h).WriteFile(t.Context(), path, host.Text("x"), host.Meta{}); !host.IsLink(err) {
+	if err := host.NoFollow(h).WriteFile(t.Context(), path, host.Text("x"), host.Meta{}); !host.IsLink(err) {
 		t.Errorf("through a link: %v", err)
 	}
 	if err := h.WriteFile(t.Context(), path, host.Text("x"), host.Meta{}); err != nil {

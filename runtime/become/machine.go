@@ -15,10 +15,10 @@ import (
 type machine struct {
 	host.Limited // in what is not about the account
 	*link
-	here  host.Host
-	hello hello
-	run   string
-	still bool
+	here     host.Host
+	hello    hello
+	run      string
+	noFollow bool
 }
 
 // ask makes a call that is about a path.
@@ -27,7 +27,7 @@ func (m *machine) ask(ctx context.Context, c call) (*reply, []byte, error) {
 }
 
 func (m *machine) callWith(ctx context.Context, c call, t callOptions) (*reply, []byte, error) {
-	c.Run, c.Part, c.Still = m.run, host.PartOf(ctx), m.still
+	c.Run, c.Part, c.NoFollow = m.run, host.PartOf(ctx), m.noFollow
 	return m.call(ctx, &c, t)
 }
 
@@ -38,10 +38,10 @@ func (m *machine) ForRun(id string) host.Host {
 	return &other
 }
 
-// Still is host.Stiller.Still.
-func (m *machine) Still() host.Host {
+// NoFollow is host.NoFollower.NoFollow.
+func (m *machine) NoFollow() host.Host {
 	other := *m
-	other.still = true
+	other.noFollow = true
 	return &other
 }
 
@@ -116,8 +116,8 @@ func (m *machine) Open(path string) (io.ReadCloser, error) {
 	return m.newFile(m.ask(context.Background(), call{Op: "open", Path: text(path)}))
 }
 
-// OpenStill is host.StillOpener.OpenStill.
-func (m *machine) OpenStill(path string) (io.ReadCloser, host.Info, error) {
+// OpenNoFollow is host.NoFollowOpener.OpenNoFollow.
+func (m *machine) OpenNoFollow(path string) (io.ReadCloser, host.Info, error) {
 	r, data, err := m.ask(context.Background(), call{Op: "open_still", Path: text(path)})
 	f, err := m.newFile(r, data, err)
 	return f, r.Info.host(), err

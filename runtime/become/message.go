@@ -76,12 +76,12 @@ func (t *text) UnmarshalJSON(data []byte) error {
 
 // call asks for something to be done: a method of the host, or of what it has opened.
 type call struct {
-	Op    string `json:"op"`
-	Run   string `json:"run,omitempty"`   // see host.Runner
-	Part  string `json:"part,omitempty"`  // see host.WithPart
-	Still bool   `json:"still,omitempty"` // see host.Stiller
-	Dir   uint64 `json:"dir,omitempty"`   // the directory that Path is a name in
-	File  uint64 `json:"file,omitempty"`
+	Op       string `json:"op"`
+	Run      string `json:"run,omitempty"`       // see host.Runner
+	Part     string `json:"part,omitempty"`      // see host.WithPart
+	NoFollow bool   `json:"no_follow,omitempty"` // see host.NoFollower
+	Dir      uint64 `json:"dir,omitempty"`       // the directory that Path is a name in
+	File     uint64 `json:"file,omitempty"`
 
 	Path    text         `json:"path,omitempty"`
 	Target  text         `json:"target,omitempty"`

@@ -233,8 +233,8 @@ func (s *server) answer(ctx context.Context, r *request) (*reply, []byte) {
 		ctx = host.WithPart(ctx, r.call.Part)
 	}
 	h := s.forRun(r.call.Run)
-	if r.call.Still {
-		h = host.Still(h)
+	if r.call.NoFollow {
+		h = host.NoFollow(h)
 	}
 	out := &reply{}
 	for _, group := range []func(context.Context, host.Host, *reply) ([]byte, error){r.look, r.write, r.open, r.directory, r.machine} {

@@ -19,7 +19,7 @@ func (r *request) open(_ context.Context, h host.Host, out *reply) ([]byte, erro
 		}
 		return r.firstPiece(f, out)
 	case "open_still":
-		f, i, err := host.OpenStill(h, path)
+		f, i, err := host.OpenNoFollow(h, path)
 		if err != nil {
 			return nil, err
 		}

@@ -13,11 +13,11 @@ import (
 // answers for it.
 //
 // A wrapper that changes what a method does is met at all ways to it only if it changes
-// OpenDir, Still and ForRun alike, as Watched does: use that.
+// OpenDir, NoFollow and ForRun alike, as Watched does: use that.
 type Capabilities interface {
 	DirOpener
-	StillOpener
-	Stiller
+	NoFollowOpener
+	NoFollower
 	Machine
 	Clock
 	Actor
@@ -43,8 +43,8 @@ type planner interface {
 
 // Limited has the Capabilities of a host that lacks them, for one that is written from
 // scratch to embed: no init system, devices or network, this machine's clock, root as the
-// acting user, who may do everything. OpenDir, OpenStill, Still and ForRun it has not,
-// since they depend on the host: see DirByPath, OpenStillByPath and StillByPath.
+// acting user, who may do everything. OpenDir, OpenNoFollow, NoFollow and ForRun it has not,
+// since they depend on the host: see DirByPath and NoFollowByPath.
 type Limited struct{}
 
 // Init is Machine.Init.

@@ -18,13 +18,13 @@ var wrappers = map[string]struct {
 	"watched": {func(h host.Host) host.Host {
 		return host.Watched(h, host.Watcher{Change: func(host.Place) error { return nil }, Run: func() {}})
 	}, nil},
-	"by path": {host.StillByPath, []string{"Still", "OpenStill", "OpenDir"}},
+	"by path": {host.NoFollowByPath, []string{"NoFollow", "OpenNoFollow", "OpenDir"}},
 	"shadow": {func(h host.Host) host.Host { return host.NewShadow(h) }, []string{
-		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "Still", "OpenStill"}},
+		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 	"traced": {func(h host.Host) host.Host { return host.NewShadow(h).Traced(&host.Trace{}) }, []string{
-		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "Still", "OpenStill"}},
+		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 	"opaque": {func(h host.Host) host.Host { return host.NewShadow(h).View(true) }, []string{
-		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "Still", "OpenStill"}},
+		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 }
 
 // No wrapper forgets what the host below it can do.

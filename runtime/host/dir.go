@@ -53,7 +53,7 @@ func OpenDir(r Reader, path string) (Dir, error) {
 	if o, ok := r.(DirOpener); ok {
 		return o.OpenDir(path)
 	}
-	return openByPath(&pathDir{r: stillReader{r}}, Resolve(r, path))
+	return openByPath(&pathDir{r: noFollowReader{r}}, Resolve(r, path))
 }
 
 // DirByPath opens a directory of a host on which nobody else acts, such as one in memory:
@@ -62,7 +62,7 @@ func DirByPath(h Host, path string) (Dir, error) {
 	if _, err := h.Lstat(path); err != nil { // which tells what is not to be followed
 		return nil, err
 	}
-	straight := h.Still()
+	straight := h.NoFollow()
 	return openByPath(&pathDir{r: straight, w: straight}, Resolve(h, path))
 }
 

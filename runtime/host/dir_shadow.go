@@ -18,7 +18,7 @@ func (s *Shadow) openDir(view Host, path string) (Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	straight := view.Still()
+	straight := view.NoFollow()
 	return &shadowDir{pathDir: pathDir{r: straight, w: straight, path: Resolve(s, path)}, shadow: s, base: base}, nil
 }
 

@@ -26,7 +26,7 @@ func linksOf(t *testing.T, h host.Host) host.Links {
 func TestLinks(t *testing.T) {
 	machine := func() *host.Memory {
 		m := host.NewMemory()
-		m.EquipLinks(newLinks())
+		m.SetLinks(newLinks())
 		return m
 	}
 	for name, open := range map[string]func() host.Host{
@@ -48,7 +48,7 @@ func TestLinks(t *testing.T) {
 func TestShadowOfLinks(t *testing.T) {
 	base := newLinks()
 	m := host.NewMemory()
-	m.EquipLinks(base)
+	m.SetLinks(base)
 	shadow := host.NewShadow(m)
 	links := linksOf(t, shadow)
 	if err := links.Add(t.Context(), host.Link{Name: "br0", Kind: "bridge"}); err != nil {

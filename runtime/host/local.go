@@ -25,8 +25,8 @@ type Local struct {
 
 	// componentwise is set where the kernel does not offer openat2.
 	componentwise bool
-	// of is set in a view that follows no symbolic link: whose view it is.
-	of *Local
+	// origin is set in a view that follows no symbolic link: whose view it is.
+	origin *Local
 
 	files  *accounts
 	others *otherAccounts
@@ -78,8 +78,8 @@ func NewLocal(o LocalOptions) (*Local, error) {
 
 // ForRun is Runner.ForRun. Its Sync is about its own writes.
 func (l *Local) ForRun(id string) Host {
-	if l.of != nil {
-		return l.of.ForRun(id).Still()
+	if l.origin != nil {
+		return l.origin.ForRun(id).NoFollow()
 	}
 	return &Local{root: l.root, dir: l.dir, env: l.env, grace: l.grace, runID: id,
 		componentwise: l.componentwise, files: l.files, others: l.others, buses: l.buses, kept: l.kept, written: map[uint64]string{}}
@@ -102,8 +102,8 @@ func (l *Local) machine() (Reader, bool) {
 // Sync makes all earlier writes durable: one syncfs for each file system that
 // was written to.
 func (l *Local) Sync() error {
-	if l.of != nil {
-		return l.of.Sync()
+	if l.origin != nil {
+		return l.origin.Sync()
 	}
 	l.mu.Lock()
 	written := l.written
@@ -134,8 +134,8 @@ func (l *Local) syncDevice(device uint64, dir string) error {
 
 // wrote notes that a directory was written to.
 func (l *Local) wrote(device uint64, path string) {
-	if l.of != nil {
-		l.of.wrote(device, path)
+	if l.origin != nil {
+		l.origin.wrote(device, path)
 		return
 	}
 	l.mu.Lock()

@@ -32,7 +32,7 @@ func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 func (l *Local) openAt(path string, flags int) (int, error) {
 	flags |= unix.O_CLOEXEC
 	switch {
-	case l.of != nil:
+	case l.origin != nil:
 		return l.openStill(path, flags)
 	case l.root == nil && strings.HasPrefix(path, "/proc/"): // whose links are the kernel's
 		return again(func() (int, error) { return unix.Open(path, flags, 0) })
@@ -41,7 +41,7 @@ func (l *Local) openAt(path string, flags int) (int, error) {
 	if err != unix.ELOOP && err != unix.ENOTDIR && err != unix.EINVAL {
 		return fd, err
 	}
-	// There is a link on the way, or what openStill does not know how to go.
+	// There is a link on the way, or what openNoFollow does not know how to go.
 	root, err := l.openRoot()
 	if err != nil {
 		return -1, err
@@ -58,8 +58,8 @@ func (l *Local) openAt(path string, flags int) (int, error) {
 	return again(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_NOFOLLOW, 0) })
 }
 
-// OpenStill is StillOpener.OpenStill.
-func (l *Local) OpenStill(path string) (io.ReadCloser, Info, error) {
+// OpenNoFollow is NoFollowOpener.OpenNoFollow.
+func (l *Local) OpenNoFollow(path string) (io.ReadCloser, Info, error) {
 	clean, err := checkPath("open", path)
 	if err != nil {
 		return nil, Info{}, err
@@ -76,7 +76,7 @@ func (l *Local) OpenStill(path string) (io.ReadCloser, Info, error) {
 	return f, info, pathError("open", path, err)
 }
 
-// openStill opens a path on which there is no symbolic link; one is ELOOP, or ENOTDIR
+// openNoFollow opens a path on which there is no symbolic link; one is ELOOP, or ENOTDIR
 // where the kernel does not offer openat2. With O_PATH and O_NOFOLLOW the last name
 // may be one, which is opened itself.
 func (l *Local) openStill(path string, flags int) (int, error) {

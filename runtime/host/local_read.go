@@ -13,7 +13,7 @@ import (
 
 // stat fills st with what stands at a path.
 func (l *Local) stat(path string, follow bool, st *unix.Stat_t) error {
-	if l.root == nil && l.of == nil {
+	if l.root == nil && l.origin == nil {
 		flags := unix.AT_SYMLINK_NOFOLLOW
 		if follow {
 			flags = 0

@@ -12,14 +12,6 @@ import (
 // system, of the kernel and of the network, without a program in between. What a host
 // lacks is an error that wraps ErrUnsupported and names it.
 type Machine interface {
-	Equipment
-	// Tune writes a file of the kernel in place, such as one below /proc/sys or
-	// /sys. The file must be there.
-	Tune(path, value string) error
-}
-
-// Equipment is what a Machine has beside its files.
-type Equipment interface {
 	// Init reaches the init system: that of the machine, or, where user is not
 	// empty, the one that runs this account's own services.
 	Init(ctx context.Context, user string) (Init, error)
@@ -27,6 +19,9 @@ type Equipment interface {
 	Links(ctx context.Context) (Links, error)
 	// Network opens connections to others.
 	Network() (Network, error)
+	// Tune writes a file of the kernel in place, such as one below /proc/sys or
+	// /sys. The file must be there.
+	Tune(path, value string) error
 }
 
 // ErrUnsupported is wrapped where a host has no such ability.

@@ -25,14 +25,14 @@ type Memory struct {
 
 // memoryState is what the views of a Memory have in common beside its files.
 type memoryState struct {
-	guard     sync.RWMutex
-	programs  map[string]Program
-	uid, gid  int
-	equipment Equipment // nil: none
-	network   Network   // nil: the equipment's
-	clock     time.Time // zero: this machine's
-	slept     time.Duration
-	links     Links // nil: those of the equipment
+	guard    sync.RWMutex
+	programs map[string]Program
+	uid, gid int
+	init     func(ctx context.Context, user string) (Init, error) // nil: there is none
+	links    Links                                                // nil: there are none
+	network  Network                                              // nil: there is none
+	clock    time.Time                                            // zero: this machine's
+	slept    time.Duration
 }
 
 // Program is a program of a Memory host.
@@ -87,17 +87,17 @@ func (m *Memory) ForRun(id string) Host { return &Memory{m.tree, m.accounts, m.m
 // TempName is Namer.TempName.
 func (m *Memory) TempName() string { return tempName(m.run) }
 
-// Still is Stiller.Still.
-func (m *Memory) Still() Host {
-	return &Memory{m.tree.still(nil), m.accounts, m.memoryState, m.run}
+// NoFollow is NoFollower.NoFollow.
+func (m *Memory) NoFollow() Host {
+	return &Memory{m.tree.noFollow(nil), m.accounts, m.memoryState, m.run}
 }
 
 // OpenDir is DirOpener.OpenDir.
 func (m *Memory) OpenDir(path string) (Dir, error) { return DirByPath(m, path) }
 
-// OpenStill is StillOpener.OpenStill.
-func (m *Memory) OpenStill(path string) (io.ReadCloser, Info, error) {
-	return openStill(m.Still(), path)
+// OpenNoFollow is NoFollowOpener.OpenNoFollow.
+func (m *Memory) OpenNoFollow(path string) (io.ReadCloser, Info, error) {
+	return openNoFollow(m.NoFollow(), path)
 }
 
 // Sync is Syncer.Sync: nothing outlives the program.

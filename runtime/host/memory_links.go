@@ -177,6 +177,22 @@ func (m *MemoryLinks) fits(l Link) error {
 	return nil
 }
 
+// Links is Machine.Links: a shadow of the base's.
+func (s *Shadow) Links(ctx context.Context) (Links, error) {
+	s.trace.look("/sys", "/proc")
+	s.trace.act()
+	s.linksMu.Lock()
+	defer s.linksMu.Unlock()
+	if s.links == nil {
+		base, err := LinksOf(ctx, s.host)
+		if err != nil {
+			return nil, err
+		}
+		s.links = &shadowLinks{base: base}
+	}
+	return s.links, nil
+}
+
 // shadowLinks are the devices of a Shadow: the base's, until something changes here.
 type shadowLinks struct {
 	base Links

@@ -214,7 +214,7 @@ func TestShadowNetwork(t *testing.T) {
 	} {
 		m := host.NewMemory()
 		base := &replies{}
-		m.Connect(base)
+		m.SetNetwork(base)
 		if err := m.Add("/etc/ssl/certs/old.pem", ""); err != nil {
 			t.Fatal(err)
 		}

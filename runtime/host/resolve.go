@@ -36,25 +36,25 @@ func Way(h Reader, name string) (to string, links []string) {
 	return path.Join(append([]string{at}, rest...)...), links
 }
 
-// StillOpener opens what somebody else may change while it is looked at.
-type StillOpener interface {
-	// OpenStill opens a regular file by a path that Resolve has given, and describes
+// NoFollowOpener opens what somebody else may change while it is looked at.
+type NoFollowOpener interface {
+	// OpenNoFollow opens a regular file by a path that Resolve has given, and describes
 	// what it has opened. A symbolic link on the way, which has come there since,
 	// is an error.
-	OpenStill(path string) (io.ReadCloser, Info, error)
+	OpenNoFollow(path string) (io.ReadCloser, Info, error)
 }
 
-// OpenStill opens a file as StillOpener does. What is no StillOpener is read by the
+// OpenNoFollow opens a file as NoFollowOpener does. What is no NoFollowOpener is read by the
 // path, after a look at the way to it.
-func OpenStill(h Reader, path string) (io.ReadCloser, Info, error) {
-	if s, ok := h.(StillOpener); ok {
-		return s.OpenStill(path)
+func OpenNoFollow(h Reader, path string) (io.ReadCloser, Info, error) {
+	if s, ok := h.(NoFollowOpener); ok {
+		return s.OpenNoFollow(path)
 	}
-	return openStill(stillReader{h}, path)
+	return openNoFollow(noFollowReader{h}, path)
 }
 
-// openStill opens a file of a host that follows no symbolic link.
-func openStill(h Reader, path string) (io.ReadCloser, Info, error) {
+// openNoFollow opens a file of a host that follows no symbolic link.
+func openNoFollow(h Reader, path string) (io.ReadCloser, Info, error) {
 	info, err := h.Lstat(path)
 	if err != nil {
 		return nil, Info{}, err

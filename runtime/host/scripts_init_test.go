@@ -135,7 +135,7 @@ func TestScripts(t *testing.T) {
 // A plan on scripts knows what it has done itself, and lets no program run.
 func TestPlanOnScripts(t *testing.T) {
 	_, h, said := scripted(t, "sysv")
-	h.Equip(equipped{host.Scripts("sysv", h)})
+	h.SetInit(func(context.Context, string) (host.Init, error) { return host.Scripts("sysv", h), nil })
 	shadow := host.NewShadow(h)
 	i, err := host.InitOf(t.Context(), shadow, "")
 	if err != nil {
@@ -157,13 +157,6 @@ func TestPlanOnScripts(t *testing.T) {
 		t.Error("what was started may have changed anything")
 	}
 }
-
-// equipped has one init system.
-type equipped struct{ init host.Init }
-
-func (e equipped) Init(context.Context, string) (host.Init, error) { return e.init, nil }
-func (e equipped) Links(context.Context) (host.Links, error)       { return nil, host.ErrUnsupported }
-func (e equipped) Network() (host.Network, error)                  { return nil, host.ErrUnsupported }
 
 // Below a root, where nothing runs, services are their files; a plan is like that.
 func TestInitBelowRoot(t *testing.T) {

@@ -49,17 +49,17 @@ func (s *Shadow) As(base Host) *Shadow {
 	return other
 }
 
-// Still is Stiller.Still.
-func (s *Shadow) Still() Host { return s.still() }
+// NoFollow is NoFollower.NoFollow.
+func (s *Shadow) NoFollow() Host { return s.noFollow() }
 
-func (s *Shadow) still() *Shadow {
-	base := s.host.Still()
-	return &Shadow{tree: s.tree.still(base), host: base, accounts: s.accounts, untraced: s.untraced, shadowMachine: s.shadowMachine}
+func (s *Shadow) noFollow() *Shadow {
+	base := s.host.NoFollow()
+	return &Shadow{tree: s.tree.noFollow(base), host: base, accounts: s.accounts, untraced: s.untraced, shadowMachine: s.shadowMachine}
 }
 
-// OpenStill is StillOpener.OpenStill.
-func (s *Shadow) OpenStill(path string) (io.ReadCloser, Info, error) {
-	return openStill(s.still(), path)
+// OpenNoFollow is NoFollowOpener.OpenNoFollow.
+func (s *Shadow) OpenNoFollow(path string) (io.ReadCloser, Info, error) {
+	return openNoFollow(s.noFollow(), path)
 }
 
 // ForRun is Runner.ForRun: nothing of it outlives the program.
@@ -214,12 +214,12 @@ func (v opaqueView) Symlink(target, path string, m Meta) error {
 	return v.symlink(target, path, m, true)
 }
 
-// Still is Stiller.Still.
-func (v opaqueView) Still() Host { return opaqueView{v.still()} }
+// NoFollow is NoFollower.NoFollow.
+func (v opaqueView) NoFollow() Host { return opaqueView{v.noFollow()} }
 
-// OpenStill is StillOpener.OpenStill.
-func (v opaqueView) OpenStill(path string) (io.ReadCloser, Info, error) {
-	return openStill(v.still(), path)
+// OpenNoFollow is NoFollowOpener.OpenNoFollow.
+func (v opaqueView) OpenNoFollow(path string) (io.ReadCloser, Info, error) {
+	return openNoFollow(v.noFollow(), path)
 }
 
 // ForRun is Runner.ForRun.

@@ -24,8 +24,8 @@ type tree struct {
 	*overlay
 }
 
-// still gives the tree, over base, as one that follows no symbolic link.
-func (t *tree) still(base Reader) *tree {
+// noFollow gives the tree, over base, as one that follows no symbolic link.
+func (t *tree) noFollow(base Reader) *tree {
 	return &tree{base: base, actor: t.actor, straight: true, rights: t.rights, trace: t.trace, overlay: t.overlay}
 }
 

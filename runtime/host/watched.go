@@ -105,8 +105,8 @@ func (w *watched) OpenDir(path string) (Dir, error) {
 	return &watchedDir{d, w.watcher, path}, nil
 }
 
-// Still is Stiller.Still.
-func (w *watched) Still() Host { return &watched{w.Host.Still(), w.watcher} }
+// NoFollow is NoFollower.NoFollow.
+func (w *watched) NoFollow() Host { return &watched{w.Host.NoFollow(), w.watcher} }
 
 // ForRun is Runner.ForRun.
 func (w *watched) ForRun(id string) Host { return &watched{w.Host.ForRun(id), w.watcher} }

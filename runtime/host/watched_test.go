@@ -77,10 +77,10 @@ func TestWatched(t *testing.T) {
 func TestWatchedWays(t *testing.T) {
 	for name, way := range map[string]func(host.Host) host.Host{
 		"itself": func(h host.Host) host.Host { return h },
-		"still":  host.Still,
+		"still":  host.NoFollow,
 		"run":    func(h host.Host) host.Host { return h.ForRun("r") },
-		"both":   func(h host.Host) host.Host { return h.ForRun("r").Still() },
-		"twice":  func(h host.Host) host.Host { return h.Still().ForRun("r").Still() },
+		"both":   func(h host.Host) host.Host { return h.ForRun("r").NoFollow() },
+		"twice":  func(h host.Host) host.Host { return h.NoFollow().ForRun("r").NoFollow() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []string

@@ -149,7 +149,7 @@ func (b *Backup) write(former Former, blocks []string) error {
 // placeOf opens a place by the path without links under which it is kept. If that leads
 // to another directory, somebody is moving them just now.
 func placeOf(h host.Host, path string, at host.Place) (host.Place, error) {
-	straight, err := host.OpenPlace(h.Still(), path)
+	straight, err := host.OpenPlace(h.NoFollow(), path)
 	if err != nil {
 		return host.Place{}, err
 	}

@@ -164,14 +164,14 @@ type swapping struct {
 	swap func()
 }
 
-func (s *swapping) Still() host.Host { return &swappingStill{s.Local.Still(), s.swap} }
+func (s *swapping) NoFollow() host.Host { return &swappingNoFollow{s.Local.NoFollow(), s.swap} }
 
-type swappingStill struct {
+type swappingNoFollow struct {
 	host.Host
 	swap func()
 }
 
-func (s *swappingStill) OpenDir(path string) (host.Dir, error) {
+func (s *swappingNoFollow) OpenDir(path string) (host.Dir, error) {
 	d, err := s.Host.OpenDir(path)
 	return &swappingDir{d, s.swap}, err
 }

@@ -38,7 +38,7 @@ func Open(h host.Host, user, name string) (*Folder, error) {
 	if _, err := Real(h, u); err != nil {
 		return nil, err
 	}
-	f := &Folder{host: host.Still(h), user: u, path: host.Resolve(h, path.Join(u.Home, name))}
+	f := &Folder{host: host.NoFollow(h), user: u, path: host.Resolve(h, path.Join(u.Home, name))}
 	info, err := f.host.Lstat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

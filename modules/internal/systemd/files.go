@@ -38,7 +38,7 @@ func PlaceOf(h host.Host, user *string) (Place, error) {
 		return Place{}, err
 	}
 	return Place{
-		host: host.Still(h), Dir: path.Join(own, ".config/systemd/user"), home: own,
+		host: host.NoFollow(h), Dir: path.Join(own, ".config/systemd/user"), home: own,
 		meta: host.Meta{Mode: new(fs.FileMode(0o644)), UID: &u.UID, GID: &u.GID},
 	}, nil
 }

@@ -17,7 +17,7 @@ type swapping struct {
 	then  func()
 }
 
-func (s *swapping) Still() host.Host { return host.StillByPath(s) }
+func (s *swapping) NoFollow() host.Host { return host.NoFollowByPath(s) }
 
 func (s *swapping) Lstat(name string) (host.Info, error) {
 	info, err := s.Memory.Lstat(name)

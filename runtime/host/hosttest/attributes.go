@@ -86,7 +86,7 @@ func ways() map[string]func(*testing.T, host.Host, string, host.Meta) error {
 	}
 	return map[string]func(*testing.T, host.Host, string, host.Meta) error{
 		"by path": by, "in an open directory": in,
-		"without links": func(t *testing.T, h host.Host, dir string, m host.Meta) error { return by(t, h.Still(), dir, m) },
+		"without links": func(t *testing.T, h host.Host, dir string, m host.Meta) error { return by(t, h.NoFollow(), dir, m) },
 		"watched": func(t *testing.T, h host.Host, dir string, m host.Meta) error {
 			return by(t, host.Watched(h, host.Watcher{Change: func(host.Place) error { return nil }}), dir, m)
 		},

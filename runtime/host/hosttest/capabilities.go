@@ -97,12 +97,12 @@ func (p *peculiar) OpenDir(path string) (host.Dir, error) {
 	return p.Memory.OpenDir(path)
 }
 
-func (p *peculiar) OpenStill(path string) (io.ReadCloser, host.Info, error) {
-	p.ask("OpenStill")
-	return p.Memory.OpenStill("/f")
+func (p *peculiar) OpenNoFollow(path string) (io.ReadCloser, host.Info, error) {
+	p.ask("OpenNoFollow")
+	return p.Memory.OpenNoFollow("/f")
 }
 
-func (p *peculiar) Still() host.Host { p.ask("Still"); return p }
+func (p *peculiar) NoFollow() host.Host { p.ask("NoFollow"); return p }
 
 func (p *peculiar) ForRun(id string) host.Host { p.ask("ForRun"); return p }
 

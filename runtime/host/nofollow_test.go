@@ -12,10 +12,10 @@ import (
 )
 
 // Where a path leads through a link nothing is read, and nothing is changed.
-func TestStill(t *testing.T) {
+func TestNoFollow(t *testing.T) {
 	for _, kind := range []string{"openat2", "componentwise", "machine", "memory", "shadow"} {
 		t.Run(kind, func(t *testing.T) {
-			h, at := stillHost(t, kind)
+			h, at := noFollowHostAt(t, kind)
 			must := func(err error) {
 				t.Helper()
 				if err != nil {
@@ -27,7 +27,7 @@ func TestStill(t *testing.T) {
 			must(h.Symlink("real", at+"/link", host.Meta{}))
 			must(h.Symlink("file", at+"/real/name", host.Meta{}))
 
-			s := host.Still(h)
+			s := host.NoFollow(h)
 			for what, err := range map[string]error{
 				"lstat": second(s.Lstat(at + "/link/file")), "readdir": second(s.ReadDir(at + "/link")),
 				"readlink": second(s.ReadLink(at + "/link/name")), "open": second(s.Open(at + "/link/file")), "open a link": second(s.Open(at + "/real/name")),
@@ -59,7 +59,7 @@ func TestStill(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func stillHost(t *testing.T, kind string) (h host.Host, at string) {
+func noFollowHostAt(t *testing.T, kind string) (h host.Host, at string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
