@@ -102,7 +102,7 @@ func compile(tb testing.TB, text string) *states.StateRun {
 	if list.HasErrors() {
 		tb.Fatal(list)
 	}
-	declarations, list := site.For(tb.Context(), lang.Target{Host: "bench"})
+	declarations, list := site.Evaluate(tb.Context(), lang.Target{Host: "bench"})
 	if list.HasErrors() {
 		tb.Fatal(list)
 	}

@@ -33,7 +33,7 @@ func compile(t *testing.T, example string, vars ...lang.Var) *graph.Result {
 	if hosts, _, _ := site.Hosts(t.Context(), lang.Target{Vars: vars}); len(hosts) > 0 {
 		name = hosts[0].Name
 	}
-	declarations, list := site.For(t.Context(), lang.Target{
+	declarations, list := site.Evaluate(t.Context(), lang.Target{
 		Host: name,
 		Vars: vars,
 		Facts: func(name string) (any, error) {

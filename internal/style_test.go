@@ -104,7 +104,7 @@ func exportedIn(decl *ast.GenDecl, spec ast.Spec) map[string]bool {
 func TestEntryPointsHaveExamples(t *testing.T) {
 	missing := map[string]bool{}
 	for _, name := range []string{
-		"lang.Load", "lang.Site_For_mistakes", "lang.Format", "lang/secrets.Parse", "lang/secrets.Store_Check",
+		"lang.Load", "lang.Site_Evaluate_mistakes", "lang.Format", "lang/secrets.Parse", "lang/secrets.Store_Check",
 		"graph.Compile", "graph.Result_Select", "graph.Why",
 		"runtime.Plan", "runtime.Apply", "runtime/journal.Folder_Start", "runtime/watch.Loop",
 		"runtime/ssh.Client_Dial", "runtime/ssh.Quote",

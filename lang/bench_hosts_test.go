@@ -47,7 +47,7 @@ func BenchmarkPeers(b *testing.B) {
 		}
 		b.Run(file, func(b *testing.B) {
 			for b.Loop() {
-				if d, list := site.For(context.Background(), lang.Target{Host: "web7"}); len(list) > 0 || len(d.List) != 100 {
+				if d, list := site.Evaluate(context.Background(), lang.Target{Host: "web7"}); len(list) > 0 || len(d.List) != 100 {
 					b.Fatal(list.Error())
 				}
 			}
@@ -63,7 +63,7 @@ func BenchmarkHosts(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				if _, list := site.For(context.Background(), lang.Target{Host: "web7"}); len(list) > 0 {
+				if _, list := site.Evaluate(context.Background(), lang.Target{Host: "web7"}); len(list) > 0 {
 					b.Fatal(list.Error())
 				}
 			}

@@ -32,7 +32,7 @@ func benchmarkSite(b *testing.B, text string, declarations int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s, list := lang.Load(site, lang.Options{Registry: registry()})
-		d, more := s.For(context.Background(), lang.Target{Host: "h"})
+		d, more := s.Evaluate(context.Background(), lang.Target{Host: "h"})
 		if len(list)+len(more) > 0 {
 			b.Fatal(list, more)
 		}
@@ -61,7 +61,7 @@ func benchmarkScript(b *testing.B, n int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s, list := lang.Load(site, lang.Options{Registry: registry()})
-		d, more := s.For(context.Background(), lang.Target{Host: "h"})
+		d, more := s.Evaluate(context.Background(), lang.Target{Host: "h"})
 		if len(list)+len(more) > 0 {
 			b.Fatal(list, more)
 		}

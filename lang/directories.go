@@ -298,10 +298,10 @@ func (d *directories) openDirectory(name string) (fs.FS, error) {
 		return fs.Sub(d.options.Standard, below)
 	}
 	if strings.HasPrefix(name+"/", parentName+"/") {
-		if d.options.Outside == nil {
+		if d.options.OpenOutside == nil {
 			return nil, errors.New("it is outside of the site, where nothing can be read here")
 		}
-		return d.options.Outside(swapLeading(name, parentName, ".."))
+		return d.options.OpenOutside(swapLeading(name, parentName, ".."))
 	}
 	return fs.Sub(d.site, name)
 }

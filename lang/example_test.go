@@ -24,7 +24,7 @@ file "/etc/motd" {
 		fmt.Println(problems.Err())
 		return
 	}
-	declared, problems := site.For(context.Background(), lang.Target{
+	declared, problems := site.Evaluate(context.Background(), lang.Target{
 		Host:  "web1",
 		Facts: facts,
 		Vars:  []lang.Var{{Name: "name", Value: "web1.example.test"}},
@@ -70,14 +70,14 @@ output "path" {
 
 // Mistakes are collected: those that Load finds, and those that show only when
 // the site is evaluated.
-func ExampleSite_For_mistakes() {
+func ExampleSite_Evaluate_mistakes() {
 	files := fstest.MapFS{"site.hcl": {Data: []byte(`file "/etc/motd" {
   contnt = "x"
   mode   = 0644
 }
 `)}}
 	site, _ := lang.Load(files, lang.Options{Registry: registry()})
-	_, problems := site.For(context.Background(), lang.Target{Host: "web1"})
+	_, problems := site.Evaluate(context.Background(), lang.Target{Host: "web1"})
 	fmt.Println(problems.Err())
 	// Output:
 	// site.hcl:2:3: a file has no attribute "contnt" (did you mean "content"?)
@@ -108,7 +108,7 @@ func ExampleSite_Variables() {
 	}
 	for _, v := range values {
 		fmt.Printf("%s (%s) = %v, from %s\n", v.Name, v.Type, v.Value, v.From.Range)
-		for _, o := range v.Overrode {
+		for _, o := range v.Overridden {
 			fmt.Printf("  instead of %v, from %s\n", o.Value, o.Range)
 		}
 	}

@@ -33,7 +33,7 @@ func asks(t *testing.T, what string, files fs.FS, targets ...lang.Target) int {
 			}
 			return facts(name)
 		}
-		site.For(t.Context(), target)
+		site.Evaluate(t.Context(), target)
 	}
 	return asked
 }

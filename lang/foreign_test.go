@@ -55,7 +55,7 @@ func TestLoadTolerates(t *testing.T) {
 		"comments":        "# a\n// b\n/* c */\nfile \"/a\" { # d\n  content = \"x\" // e\n}\n",
 	} {
 		site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(source)}}, lang.Options{Registry: registry()})
-		d, more := site.For(t.Context(), lang.Target{Host: "h"})
+		d, more := site.Evaluate(t.Context(), lang.Target{Host: "h"})
 		if len(list)+len(more) > 0 || len(d.List) != 1 {
 			t.Errorf("%s: %v, %v", name, list, more)
 		}

@@ -48,7 +48,7 @@ func seeds(f *testing.F, ending string) {
 func load(t *testing.T, name string, src []byte) {
 	files := fstest.MapFS{name: {Data: src}, "x.tmpl": {Data: []byte("${x}")}}
 	site, list := lang.Load(files, lang.Options{Registry: registry(), MaxSteps: 1_000_000})
-	d, more := site.For(context.Background(), lang.Target{Host: "h", Facts: facts})
+	d, more := site.Evaluate(context.Background(), lang.Target{Host: "h", Facts: facts})
 	if d == nil && !more.HasErrors() {
 		t.Errorf("declarations %v, errors %v", d, more)
 	}

@@ -32,7 +32,7 @@ func fixedWork(t *testing.T, n int, content string) float64 {
 		t.Fatal(list.Error())
 	}
 	return testing.AllocsPerRun(3, func() {
-		d, list := site.For(context.Background(), lang.Target{Host: "web7"})
+		d, list := site.Evaluate(context.Background(), lang.Target{Host: "web7"})
 		if len(list) > 0 || len(d.List) != 100 {
 			t.Fatal(list.Error())
 		}

@@ -185,7 +185,7 @@ func TestRolloutRefuses(t *testing.T) {
 		"}\nrollout {": "the rollout is described twice",
 	} {
 		site, _ := lang.Load(fstest.MapFS{"a.hcl": {Data: []byte(hosts + "rollout {\n" + source + "\n}\n")}}, lang.Options{Registry: registry()})
-		_, list := site.For(t.Context(), lang.Target{Host: "web1"})
+		_, list := site.Evaluate(t.Context(), lang.Target{Host: "web1"})
 		if len(list) == 0 { // what is no error is said once, and not for each host
 			_, _, list = site.Hosts(t.Context(), lang.Target{})
 		}
@@ -201,7 +201,7 @@ func TestRolloutRefuses(t *testing.T) {
 		`rollout("x")`:                           "rollout() takes",
 	} {
 		site, _ := lang.Load(fstest.MapFS{"a.star": {Data: []byte("host(\"web1\")\n" + source + "\n")}}, lang.Options{Registry: registry()})
-		_, list := site.For(t.Context(), lang.Target{Host: "web1"})
+		_, list := site.Evaluate(t.Context(), lang.Target{Host: "web1"})
 		if len(list) == 0 || !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return strings.Contains(d.Error(), want) && d.Hint != "" }) {
 			t.Errorf("%s: %v, want %s", source, list, want)
 		}
@@ -213,6 +213,6 @@ func TestRolloutRefuses(t *testing.T) {
 		t.Errorf("%+v, %v", r, list)
 	}
 	site, _ = lang.Load(fstest.MapFS{"a.hcl": {Data: []byte("rollout {\n}\n")}}, lang.Options{Registry: registry()})
-	_, list = site.For(t.Context(), lang.Target{})
+	_, list = site.Evaluate(t.Context(), lang.Target{})
 	one(t, list, "the site declares a rollout, but no hosts")
 }

@@ -104,7 +104,7 @@ func TestInventoriesJoinWhatIsDeclared(t *testing.T) {
 		for name, want := range map[string]string{
 			"web1": "web1 line declared 1 3", "web2": "web2 ini declared - 3", "app1": "app1 own declared group 3"} {
 			target.Host = name
-			d, list := site.For(t.Context(), target)
+			d, list := site.Evaluate(t.Context(), target)
 			if len(list) > 0 {
 				t.Fatalf("%s, %s: %s", language, name, list.Error())
 			}
@@ -127,7 +127,7 @@ func TestInventoryHidden(t *testing.T) {
 		site, _ := lang.Load(inventorySite(language), lang.Options{Registry: modules.Standard()})
 		for _, host := range []string{"web1", "unknown"} {
 			target.Host = host
-			if _, list := site.For(t.Context(), target); len(list) > 0 {
+			if _, list := site.Evaluate(t.Context(), target); len(list) > 0 {
 				t.Errorf("%s, %s: %s", language, host, list.Error())
 			}
 		}

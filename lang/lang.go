@@ -1,6 +1,6 @@
 // Package lang turns the sources of a site into declarations. It works in two
 // phases: Load reads and checks everything that can be known without a host,
-// and Site.For evaluates the site for one host.
+// and Site.Evaluate evaluates it for one host.
 //
 // The package reads through the given fs.FS alone, prints nothing and keeps
 // no state of its own; a Site may be used by several goroutines.
@@ -32,10 +32,10 @@ type Options struct {
 	// Standard holds the components that "std/NAME" means, each a directory;
 	// nil: those of package stdlib.
 	Standard fs.FS
-	// Outside opens the directory of a component that is outside of the site,
+	// OpenOutside opens the directory of a component that is outside of the site,
 	// by its path from the site's directory: "../common/nginx". Nil: a site
 	// reads nothing outside of itself.
-	Outside func(path string) (fs.FS, error)
+	OpenOutside func(path string) (fs.FS, error)
 	// MaxNesting is how deep brackets, operators and conditionals may nest;
 	// 0: DefaultMaxNesting.
 	MaxNesting int
@@ -72,11 +72,11 @@ type Site struct {
 	broken  bool      // a file could not be read or parsed
 }
 
-// For evaluates the site for one target. Mistakes that Load found are in the
+// Evaluate evaluates the site for one target. Mistakes that Load found are in the
 // list too, together with all that evaluation finds, so that one run can report
 // everything. When the list holds an error the Declarations are nil or
 // incomplete, and good for nothing but looking for more mistakes.
-func (s *Site) For(ctx context.Context, t Target) (*states.Declarations, diag.List) {
+func (s *Site) Evaluate(ctx context.Context, t Target) (*states.Declarations, diag.List) {
 	if s.broken {
 		return nil, s.list
 	}
@@ -85,8 +85,8 @@ func (s *Site) For(ctx context.Context, t Target) (*states.Declarations, diag.Li
 	return d, list
 }
 
-// Found lists the mistakes that Load has found, whatever the target.
-func (s *Site) Found() diag.List { return s.list }
+// Diagnostics lists the mistakes that Load has found, whatever the target.
+func (s *Site) Diagnostics() diag.List { return s.list }
 
 // Variables evaluates the site's variables for one target, sorted by name. A
 // variable without a usable value is left out; the list says why.

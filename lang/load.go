@@ -15,7 +15,7 @@ import (
 
 // Load reads the site in the root of the given file system and checks what
 // does not depend on a host. All that is wrong is in the list; the Site is
-// never nil, so that For can report what else is wrong.
+// never nil, so that Evaluate can report what else is wrong.
 func Load(site fs.FS, o Options) (*Site, diag.List) {
 	if o.Standard == nil {
 		o.Standard = stdlib.FS

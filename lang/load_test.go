@@ -49,7 +49,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			site, list := lang.Load(fstest.MapFS{tt.name: {Data: []byte(tt.source)}}, lang.Options{Registry: registry()})
 			one(t, list, tt.want)
-			if d, list := site.For(context.Background(), lang.Target{}); !list.HasErrors() {
+			if d, list := site.Evaluate(context.Background(), lang.Target{}); !list.HasErrors() {
 				t.Errorf("For gives %v, %v", d, list)
 			}
 		})
@@ -85,7 +85,7 @@ func TestLoadFiles(t *testing.T) {
 	}
 	options := lang.Options{Registry: registry(), Files: []string{"b.hcl"}}
 	site, list := lang.Load(files, options)
-	d, more := site.For(context.Background(), lang.Target{Host: "h"})
+	d, more := site.Evaluate(context.Background(), lang.Target{Host: "h"})
 	if len(list)+len(more) > 0 || len(d.List) != 1 || d.List[0].Address != `file["/b"]` {
 		t.Errorf("got %v, %v, %v", d, list, more)
 	}
@@ -202,7 +202,7 @@ func TestVarsRefused(t *testing.T) {
 		"list=[file.x.y.z]": `--var list:1:2: --var list cannot refer to file`,
 	} {
 		name, text, _ := strings.Cut(value, "=")
-		_, list := site.For(context.Background(), lang.Target{Vars: []lang.Var{{Name: name, Value: text}}})
+		_, list := site.Evaluate(context.Background(), lang.Target{Vars: []lang.Var{{Name: name, Value: text}}})
 		one(t, list, want)
 	}
 }
@@ -214,11 +214,11 @@ func TestParallel(t *testing.T) {
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	want, _ := site.For(context.Background(), lang.Target{Host: "h"})
+	want, _ := site.Evaluate(context.Background(), lang.Target{Host: "h"})
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			got, _ := site.For(context.Background(), lang.Target{Host: "h"})
+			got, _ := site.Evaluate(context.Background(), lang.Target{Host: "h"})
 			if !reflect.DeepEqual(got, want) {
 				t.Error("the declarations differ")
 			}
@@ -230,7 +230,7 @@ func TestParallel(t *testing.T) {
 func TestWithoutFacts(t *testing.T) {
 	site, _ := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte("file \"/a\" {\n  content = fact.os.id\n}\nfile \"~/b\" {}\n")}},
 		lang.Options{Registry: registry()})
-	_, list := site.For(context.Background(), lang.Target{})
+	_, list := site.Evaluate(context.Background(), lang.Target{})
 	if len(list) != 2 {
 		t.Fatal(list)
 	}

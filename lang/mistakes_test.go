@@ -83,7 +83,7 @@ func mistake(a *txtar.Archive) (wrong, fixed fstest.MapFS) {
 func judge(t *testing.T, site fs.FS) (diag.List, func(string) ([]byte, bool)) {
 	t.Helper()
 	loaded, _ := lang.Load(site, lang.Options{Registry: modules.Standard()})
-	_, list := loaded.For(t.Context(), lang.Target{Host: "web1", Facts: debian})
+	_, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian})
 	return list, loaded.Source
 }
 

@@ -97,7 +97,7 @@ func readPair(t *testing.T, a *txtar.Archive) pair {
 func run(t rapid.TB, files fstest.MapFS, target lang.Target) string {
 	t.Helper()
 	site, _ := lang.Load(files, lang.Options{Registry: modules.Standard(), Standard: stdlib.FS})
-	declared, list := site.For(context.Background(), target)
+	declared, list := site.Evaluate(context.Background(), target)
 	if list.HasErrors() {
 		t.Fatalf("%s: %s", target.Host, list.Error())
 	}

@@ -181,7 +181,7 @@ func TestRandomExpressions(t *testing.T) {
 			"site.star": "value = " + x.star + "\ncommand(\"c\", argv = [\"c\"], env = {\"V\": jsonencode(value)})\noutput(\"o\", value)\n",
 		} {
 			site, list := lang.Load(fstest.MapFS{"names.hcl": host, name: {Data: []byte(text)}}, lang.Options{Registry: registry})
-			declared, more := site.For(context.Background(), target)
+			declared, more := site.Evaluate(context.Background(), target)
 			list = append(list, more...)
 			if !list.HasErrors() {
 				compiled, more := graph.Compile(declared, graph.Options{Registry: registry})
@@ -213,7 +213,7 @@ func evaluated(t *rapid.T, run *states.StateRun) (list diag.List) {
 		case 2:
 			return cty.UnknownVal(v.Type()), err
 		case 3:
-			return v.Mark(expr.Found), err
+			return v.Mark(expr.SecretFound), err
 		}
 		return v, err
 	}

@@ -25,7 +25,7 @@ func loads(t *testing.T, name, source string, more map[string]string) {
 		t.Fatalf("%s: %s", name, list.Error())
 	}
 	target := lang.Target{Host: "web1", Facts: debian}
-	if _, list := site.For(t.Context(), target); len(list) > 0 {
+	if _, list := site.Evaluate(t.Context(), target); len(list) > 0 {
 		t.Errorf("%s: %s", name, list.Error())
 	}
 	formatted, list := lang.Format("site.hcl", []byte(source))
@@ -104,7 +104,7 @@ file "/a" {
 }
 `
 	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(source)}}, lang.Options{Registry: registry()})
-	d, more := site.For(t.Context(), lang.Target{Host: "web1", Facts: debian})
+	d, more := site.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian})
 	if list = slices.Concat(list, more); len(list) > 0 {
 		t.Fatal(diag.List(list).Error())
 	}

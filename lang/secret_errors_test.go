@@ -50,7 +50,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 		sites["hosts"] = "host \"a\" {\n  address = " + value + "\n  vars = " + value + "\n  labels = " + value + "\n  roles = " + value + "\n}\nhost_group \"g\" {\n  hosts = " + value + "\n}\nrollout {\n  batch = " + value + "\n}\n"
 		for what, text := range sites {
 			site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(text)}}, lang.Options{Registry: registry})
-			declared, more := site.For(context.Background(), target)
+			declared, more := site.Evaluate(context.Background(), target)
 			list = append(list, more...)
 			_, _, hosts := site.Hosts(context.Background(), target)
 			_, outputs := site.Outputs(context.Background(), target)

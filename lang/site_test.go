@@ -97,7 +97,7 @@ func TestSites(t *testing.T) {
 			}
 			site, target := archive(a)
 			loaded, _ := lang.Load(site, lang.Options{Registry: registry()})
-			got, list := loaded.For(context.Background(), target)
+			got, list := loaded.Evaluate(context.Background(), target)
 			if expected := expectations(a); len(expected) > 0 {
 				checkErrors(t, list, expected)
 				return

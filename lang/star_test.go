@@ -32,7 +32,7 @@ func TestHostsOfScripts(t *testing.T) {
 		t.Error(hosts, list)
 	}
 	for host, want := range map[string]string{"a": "2", "b": "3"} {
-		d, list := site.For(t.Context(), lang.Target{Host: host, Facts: facts})
+		d, list := site.Evaluate(t.Context(), lang.Target{Host: host, Facts: facts})
 		if len(list) > 0 || len(d.List) != 1 || d.List[0].Parts[0].Values["content"] != want {
 			t.Error(host, d, list)
 		}
@@ -42,7 +42,7 @@ func TestHostsOfScripts(t *testing.T) {
 	if _, _, list := site.Hosts(t.Context(), lang.Target{}); len(list) > 0 {
 		t.Error(list)
 	}
-	_, list = site.For(t.Context(), lang.Target{Host: "a"})
+	_, list = site.Evaluate(t.Context(), lang.Target{Host: "a"})
 	one(t, list, "site.star:2:7: index 1 out of range")
 }
 
@@ -61,14 +61,14 @@ func TestParallelScripts(t *testing.T) {
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	want, list := site.For(t.Context(), lang.Target{Host: "h"})
+	want, list := site.Evaluate(t.Context(), lang.Target{Host: "h"})
 	if len(list) > 0 || len(want.List) < 6 {
 		t.Fatal(want, list)
 	}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			got, _ := site.For(t.Context(), lang.Target{Host: "h"})
+			got, _ := site.Evaluate(t.Context(), lang.Target{Host: "h"})
 			if !reflect.DeepEqual(got, want) {
 				t.Error("the declarations differ")
 			}
@@ -83,7 +83,7 @@ func TestScriptsStop(t *testing.T) {
 		lang.Options{Registry: registry(), MaxSteps: 1 << 50})
 	ctx, cancel := context.WithTimeout(t.Context(), 50_000_000)
 	defer cancel()
-	d, list := site.For(ctx, lang.Target{Host: "h"})
+	d, list := site.Evaluate(ctx, lang.Target{Host: "h"})
 	if d != nil {
 		t.Error(d)
 	}

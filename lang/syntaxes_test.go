@@ -26,7 +26,7 @@ func TestSyntaxes(t *testing.T) {
 	for _, f := range a.Files {
 		_, name, _ := strings.Cut(f.Name, "/")
 		site, _ := lang.Load(fstest.MapFS{name: {Data: f.Data}}, lang.Options{Registry: registry()})
-		d, list := site.For(context.Background(), lang.Target{Host: "h", Facts: facts})
+		d, list := site.Evaluate(context.Background(), lang.Target{Host: "h", Facts: facts})
 		if len(list) > 0 {
 			t.Fatalf("%s: %v", f.Name, list)
 		}
@@ -81,7 +81,7 @@ func TestPartsOfJSON(t *testing.T) {
 {"file": []}
 ]}}}`
 	loaded, _ := lang.Load(fstest.MapFS{"a.hcl.json": {Data: []byte(site)}}, lang.Options{Registry: registry()})
-	_, list := loaded.For(t.Context(), lang.Target{Host: "web1", Facts: facts})
+	_, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: facts})
 	var got []string
 	for _, d := range list {
 		got = append(got, fmt.Sprintf("%d:%d: %s", d.Range.Start.Line, d.Range.Start.Column, d.Summary))

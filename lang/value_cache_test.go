@@ -37,7 +37,7 @@ func TestChainOfLocals(t *testing.T) {
 	if len(list) > 0 {
 		t.Fatal(list.Error())
 	}
-	if d, list := site.For(t.Context(), lang.Target{Host: "web"}); len(list) > 0 || len(d.List) != 1 {
+	if d, list := site.Evaluate(t.Context(), lang.Target{Host: "web"}); len(list) > 0 || len(d.List) != 1 {
 		t.Fatal(list.Error())
 	}
 }
@@ -75,7 +75,7 @@ func TestKeptValuesAreThoseOfTheHost(t *testing.T) {
 // outcomeOf is all that a site gives for a target, as text. Which of several wrong elements
 // a conversion names in the detail is the map's choice.
 func outcomeOf(t *rapid.T, site *lang.Site, target lang.Target) string {
-	declared, list := site.For(context.Background(), target)
+	declared, list := site.Evaluate(context.Background(), target)
 	for i := range list {
 		list[i].Detail = ""
 	}

@@ -19,7 +19,7 @@ func contradictions(t *testing.T, text string) []diag.Diagnostic {
 	if mistakes.HasErrors() {
 		t.Fatal(mistakes)
 	}
-	declared, mistakes := site.For(t.Context(), lang.Target{Host: "x"})
+	declared, mistakes := site.Evaluate(t.Context(), lang.Target{Host: "x"})
 	if mistakes.HasErrors() {
 		t.Fatal(mistakes)
 	}

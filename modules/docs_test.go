@@ -73,7 +73,7 @@ func TestExamplesLoad(t *testing.T) {
 			if list.HasErrors() {
 				t.Fatal(list.Err())
 			}
-			d, list := site.For(t.Context(), lang.Target{Host: "example"})
+			d, list := site.Evaluate(t.Context(), lang.Target{Host: "example"})
 			if list.HasErrors() {
 				t.Fatal(list.Err())
 			}

@@ -57,7 +57,7 @@ func plan(t *testing.T, h host.Host, text string) map[string]string {
 	if mistakes.HasErrors() {
 		t.Fatal(mistakes)
 	}
-	declared, mistakes := site.For(t.Context(), lang.Target{Host: "x"})
+	declared, mistakes := site.Evaluate(t.Context(), lang.Target{Host: "x"})
 	if mistakes.HasErrors() {
 		t.Fatal(mistakes)
 	}

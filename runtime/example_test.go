@@ -29,7 +29,7 @@ func ExampleApply() {
 	if mistakes.HasErrors() {
 		panic(mistakes)
 	}
-	declared, mistakes := site.For(ctx, lang.Target{Host: "example"})
+	declared, mistakes := site.Evaluate(ctx, lang.Target{Host: "example"})
 	if mistakes.HasErrors() {
 		panic(mistakes)
 	}

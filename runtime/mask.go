@@ -88,7 +88,7 @@ func (m *masker) watched(v cty.Value) cty.Value {
 		return v
 	}
 	if m.finds(plain) {
-		return v.Mark(expr.Found)
+		return v.Mark(expr.SecretFound)
 	}
 	return v
 }
@@ -127,7 +127,7 @@ func (m *masker) error(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := diag.Bounded(journal.Line(m.text(err.Error()))); text != err.Error() {
+	if text := diag.Shorten(journal.Line(m.text(err.Error()))); text != err.Error() {
 		return &maskedError{text, err}
 	}
 	return err

@@ -18,7 +18,7 @@ func errHidden(attribute string) error {
 // refusals gives what a module says against the part's values, but not against one with a
 // secret, of which it may quote a piece that is not recognised.
 func (s *step) refusals(err error) error {
-	errs := slices.Clone(expr.Joined(err))
+	errs := slices.Clone(expr.JoinedErrors(err))
 	hidden := false
 	for i, err := range errs {
 		wrong, ok := errors.AsType[*states.AttributeError](err)
@@ -44,8 +44,8 @@ func (s *step) holdsSecret(attribute string) bool {
 // boundTexts cuts what an event says, which may quote a whole file or all that a program
 // has printed. Its secrets are hidden by then: half of one would not be recognised.
 func boundTexts(ev *states.Event) {
-	ev.Reason = diag.Bounded(ev.Reason)
+	ev.Reason = diag.Shorten(ev.Reason)
 	if f := ev.Error; f != nil {
-		f.Message, f.Hint = diag.Bounded(f.Message), diag.Bounded(f.Hint)
+		f.Message, f.Hint = diag.Shorten(f.Message), diag.Shorten(f.Hint)
 	}
 }

@@ -208,7 +208,7 @@ func (l *left) value(ref *states.Expr) (cty.Value, error) {
 // evaluate gives the value of an expression of a part or guard, by its address
 // and its name there.
 func (e *engine) evaluate(x *states.Expr, address, name string, own cty.Value) (cty.Value, error) {
-	v, list := expr.Evaluate(x, expr.Evaluation{Result: e.resultOf, Own: own, Places: e.places(x, address, name)})
+	v, list := expr.Evaluate(x, expr.Evaluation{Result: e.resultOf, OwnResult: own, Places: e.places(x, address, name)})
 	if !list.HasErrors() {
 		return v, nil
 	}
@@ -299,7 +299,7 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 	}
 	plain, sensitive := expr.Split(v)
 	secret := sensitive || s.hides(a.Name)
-	if (sensitive || expr.IsFound(v) && !a.Key) && !slices.Contains(s.part.Sensitive, a.Name) {
+	if (sensitive || expr.IsSecretFound(v) && !a.Key) && !slices.Contains(s.part.Sensitive, a.Name) {
 		s.part.Sensitive = append(s.part.Sensitive, a.Name)
 		slices.Sort(s.part.Sensitive)
 	}

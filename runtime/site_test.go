@@ -31,7 +31,7 @@ func compileFiles(t failer, registry *states.Registry, files fs.FS) *graph.Resul
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	declarations, diags := loaded.For(context.Background(), lang.Target{Host: "host"})
+	declarations, diags := loaded.Evaluate(context.Background(), lang.Target{Host: "host"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

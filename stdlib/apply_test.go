@@ -31,7 +31,7 @@ func compileSite(t *testing.T, h host.Host, text string) *states.StateRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declarations, list := site.For(t.Context(), lang.Target{Host: "host", Facts: facts.Fact})
+	declarations, list := site.Evaluate(t.Context(), lang.Target{Host: "host", Facts: facts.Fact})
 	if len(list) > 0 {
 		t.Fatal(list)
 	}

@@ -64,7 +64,7 @@ func evaluate(t *testing.T, component string, h host.Host, given vars) (*states.
 	for name, value := range given {
 		target.Vars = append(target.Vars, lang.Var{Name: name, Value: value})
 	}
-	return site.For(t.Context(), target)
+	return site.Evaluate(t.Context(), target)
 }
 
 // outcome is how a plan or an apply ended.

@@ -45,7 +45,7 @@ func declared(t T, files fstest.MapFS) (*lang.Site, *states.Declarations) {
 	if problems.HasErrors() {
 		t.Fatalf("%v\n%s", problems.Err(), files["site.hcl"])
 	}
-	d, problems := site.For(context.Background(), lang.Target{Host: "host"})
+	d, problems := site.Evaluate(context.Background(), lang.Target{Host: "host"})
 	if problems.HasErrors() {
 		t.Fatalf("%v", problems.Err())
 	}

@@ -58,7 +58,7 @@ type several struct {
 
 // several makes ready for hosts of a site.
 func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*several, error) {
-	if found := c.lang.Found(); found.HasErrors() { // whatever the hosts say of themselves
+	if found := c.lang.Diagnostics(); found.HasErrors() { // whatever the hosts say of themselves
 		return nil, s.diagnose(c, found)
 	}
 	if s.globals.Facts != "" && len(hosts) > 1 {

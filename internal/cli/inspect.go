@@ -169,7 +169,7 @@ func (s *client) printInspected(found inspected) error {
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, v := range found.Variables {
 		fmt.Fprintf(out, "var.%s\t= %s\t%s\n", v.Name, shown(v.Sensitive, v.Value), from(v.From))
-		for _, o := range v.Overrode {
+		for _, o := range v.Overridden {
 			fmt.Fprintf(out, "\t  %s\t%s\n", shown(v.Sensitive || o.Sensitive, o.Value), from(o))
 		}
 	}

@@ -136,7 +136,7 @@ func (cmd *secretListCmd) Run(_ runContext, s *client) error {
 		}
 		list = append(list, found...)
 		for _, key := range file.Names() {
-			all = append(all, listed{secrets.Qualified(name, key), name, file.Place(key).Start.Line})
+			all = append(all, listed{secrets.QualifiedName(name, key), name, file.Place(key).Start.Line})
 		}
 		if to, err := dir.recipients(name); err == nil && !found.HasErrors() {
 			list.Add(differing(name, file, to)...)

@@ -81,7 +81,7 @@ func (e *editing) open(ctx context.Context) error {
 		return e.diagnoseSecrets(e.dir, diag.From(err))
 	}
 	for name := range e.was {
-		e.lines[name] = file.Encrypted(name)
+		e.lines[name] = file.EncryptedLine(name)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (e *editing) store(ctx context.Context, now map[string]string) (diag.List, 
 			return err
 		}
 		for _, name := range slices.Concat(changed, removed) {
-			if file.Encrypted(name) != e.lines[name] {
+			if file.EncryptedLine(name) != e.lines[name] {
 				list.Add(diag.Diagnostic{Summary: name + " was changed meanwhile by somebody else",
 					Hint: "take your change of it out, and start anew"})
 			}

@@ -39,7 +39,7 @@ func openSecrets(name string) (*secretsDir, error) {
 		if err == nil && filepath.Base(abs) == "secrets" {
 			d.path, d.only = filepath.Dir(abs), "secrets/"+d.only
 		}
-		if _, _, err := secrets.Locate(secrets.Qualified(d.only, "x")); err != nil || !strings.HasPrefix(d.only, "secrets") {
+		if _, _, err := secrets.Locate(secrets.QualifiedName(d.only, "x")); err != nil || !strings.HasPrefix(d.only, "secrets") {
 			return nil, usage("secrets are in secrets.age of a site, and in secrets/NAME.age", "%s is no file of secrets", name)
 		}
 	} else if info, err := os.Stat(name); err == nil && !info.IsDir() {
@@ -81,7 +81,7 @@ func (d *secretsDir) read(name string) (*secrets.File, diag.List, error) {
 	data, err := secrets.ReadFile(d.root.FS(), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, &explained{diag.Diagnostic{Severity: diag.Error, Summary: "there is no " + name,
-			Hint: "tenet secret set " + secrets.Qualified(name, "NAME") + " makes it"}, err}
+			Hint: "tenet secret set " + secrets.QualifiedName(name, "NAME") + " makes it"}, err}
 	}
 	if err != nil {
 		return nil, nil, err

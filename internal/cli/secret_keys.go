@@ -64,7 +64,7 @@ func (s *client) identities(ctx context.Context) func() ([]secrets.Identity, err
 			case err != nil && given:
 				list.Add(diag.From(err)...)
 			case err != nil: // it is said where no other opens a file
-				ids = append(ids, secrets.Unusable(name, err))
+				ids = append(ids, secrets.UnusableIdentity(name, err))
 			default:
 				ids = append(ids, id)
 			}

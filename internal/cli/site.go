@@ -114,7 +114,7 @@ func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) 
 	if err != nil {
 		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err)}
 	}
-	options.Outside = func(path string) (fs.FS, error) {
+	options.OpenOutside = func(path string) (fs.FS, error) {
 		outside, err := os.OpenRoot(filepath.Join(dir, filepath.FromSlash(path)))
 		if err != nil {
 			return nil, err
@@ -216,7 +216,7 @@ func (s *client) declarations(ctx context.Context, c *site) (*states.Declaration
 // may be called for several hosts at a time.
 func (s *client) evaluated(ctx context.Context, c *site) (*states.Declarations, diag.List) {
 	stop := s.limited()
-	declarations, diags := c.lang.For(ctx, c.target)
+	declarations, diags := c.lang.Evaluate(ctx, c.target)
 	stop()
 	if diags.HasErrors() && declarations != nil {
 		diags = append(diags, graph.Cycles(declarations)...).Sorted()

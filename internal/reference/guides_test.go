@@ -35,7 +35,7 @@ func TestFromOtherTools(t *testing.T) {
 		target := lang.Target{Host: "web1", Facts: func(name string) (any, error) {
 			return map[string]any{"os": map[string]any{"id": "debian", "family": "debian"}, "cpus": 2}[name], nil
 		}}
-		d, more := site.For(t.Context(), target)
+		d, more := site.Evaluate(t.Context(), target)
 		if len(list)+len(more) > 0 || len(d.List) == 0 {
 			t.Errorf("%s\n%s", m[2], more.Error())
 		}

@@ -67,7 +67,7 @@ func TestSiteSchemaFitsSites(t *testing.T) {
 	schema := compiled(t, reference.SiteSchema(modules.Standard()))
 	for _, source := range right {
 		site, list := lang.Load(fstest.MapFS{"site.hcl.json": {Data: []byte(source)}}, lang.Options{Registry: modules.Standard()})
-		if _, list2 := site.For(t.Context(), lang.Target{Host: "web1"}); len(list)+len(list2) > 0 {
+		if _, list2 := site.Evaluate(t.Context(), lang.Target{Host: "web1"}); len(list)+len(list2) > 0 {
 			t.Errorf("%s: %s", source, list2.Error())
 		}
 		if err := fits(t, schema, source); err != nil {
@@ -85,7 +85,7 @@ func TestSiteSchemaFitsSites(t *testing.T) {
 			t.Errorf("the schema takes %s", wrong)
 		}
 		site, list := lang.Load(fstest.MapFS{"site.hcl.json": {Data: []byte(wrong)}}, lang.Options{Registry: modules.Standard()})
-		if _, list2 := site.For(t.Context(), lang.Target{Host: "h"}); !list.HasErrors() && !list2.HasErrors() {
+		if _, list2 := site.Evaluate(t.Context(), lang.Target{Host: "h"}); !list.HasErrors() && !list2.HasErrors() {
 			t.Errorf("the language takes %s", wrong)
 		}
 	}

@@ -38,7 +38,7 @@ func (r *running) compile(ctx context.Context) bool {
 	if !ok {
 		return false
 	}
-	declarations, list := r.o.Site.For(ctx, target)
+	declarations, list := r.o.Site.Evaluate(ctx, target)
 	var result *graph.Result
 	if !list.HasErrors() {
 		var more diag.List

@@ -157,5 +157,5 @@ func From(err error) List {
 	if errors.As(err, &d) {
 		return List{d.shortened()}
 	}
-	return List{{Severity: Error, Summary: Bounded(err.Error())}}
+	return List{{Severity: Error, Summary: Shorten(err.Error())}}
 }

@@ -16,8 +16,8 @@ import (
 // that an expression of its own.
 type deferredMark struct{ tree *states.Expr }
 
-// Deferred makes a value that only the host will know.
-func Deferred(tree *states.Expr, t cty.Type) cty.Value {
+// DeferredValue makes a value that only the host will know.
+func DeferredValue(tree *states.Expr, t cty.Type) cty.Value {
 	return cty.UnknownVal(t).Mark(deferredMark{tree})
 }
 
@@ -88,7 +88,7 @@ func settleParts(v cty.Value, tree *states.Expr) (cty.Value, hcl.Diagnostics) {
 		if tree == nil {
 			return v.WithMarks(marks), nil
 		}
-		return Deferred(tree, t).WithMarks(marks), nil
+		return DeferredValue(tree, t).WithMarks(marks), nil
 	case v.IsNull() || !v.CanIterateElements() || v.LengthInt() == 0:
 		return v.WithMarks(marks), nil
 	case t.IsObjectType() || t.IsMapType():

@@ -23,8 +23,8 @@ type Evaluation struct {
 	// known yet, an unknown value. Its error is an error of the expression,
 	// which try() catches.
 	Result func(ref *states.Expr) (cty.Value, error)
-	// Own is the result of the part's own act; the zero value: there is none.
-	Own cty.Value
+	// OwnResult is the result of the part's own act; the zero value: there is none.
+	OwnResult cty.Value
 	// Places tells where nodes stand in the sources, see states.Expr.Places.
 	// Without it the expression's own ranges count.
 	Places map[int]diag.Range
@@ -116,10 +116,10 @@ func (b *builder) node(x *states.Expr, args []hclsyntax.Expression, at hcl.Range
 	case states.ExprRef:
 		return &resultExpr{none, x, b.evaluation.Result}, nil
 	case states.ExprResult:
-		if b.evaluation.Own == cty.NilVal {
+		if b.evaluation.OwnResult == cty.NilVal {
 			return nil, errors.New("result is known only after the part's own act")
 		}
-		return &hclsyntax.LiteralValueExpr{Val: b.evaluation.Own, SrcRange: at}, nil
+		return &hclsyntax.LiteralValueExpr{Val: b.evaluation.OwnResult, SrcRange: at}, nil
 	case states.ExprLocal:
 		return &hclsyntax.ScopeTraversalExpr{Traversal: hcl.Traversal{hcl.TraverseRoot{Name: x.Name, SrcRange: at}}, SrcRange: at}, nil
 	case states.ExprItem:

@@ -150,7 +150,7 @@ func FuzzEvaluate(f *testing.F) {
 		begun := time.Now()
 		all := values()
 		for _, known := range []bool{true, false} {
-			v, list := expr.Evaluate(&again, expr.Evaluation{Own: all["object"], Result: func(ref *states.Expr) (cty.Value, error) {
+			v, list := expr.Evaluate(&again, expr.Evaluation{OwnResult: all["object"], Result: func(ref *states.Expr) (cty.Value, error) {
 				v, ok := all[ref.Name]
 				switch {
 				case !ok:

@@ -160,7 +160,7 @@ func convertDeferred(v, converted cty.Value) (cty.Value, error) {
 		if err != nil {
 			return cty.DynamicVal, err
 		}
-		return Deferred(x, t).WithMarks(marks), nil
+		return DeferredValue(x, t).WithMarks(marks), nil
 	}
 	if t.IsObjectType() || t.IsMapType() {
 		of, to := plain.AsValueMap(), converted.AsValueMap()

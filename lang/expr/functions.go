@@ -117,7 +117,7 @@ func typeName(t cty.Type) string {
 // RefResolver makes the function that computed references call: its arguments
 // are the steps, strings for names and one-element tuples for keys. It gives the
 // reference, or the result that they name.
-func RefResolver(resolve func([]Step) (Named, error)) function.Function {
+func RefResolver(resolve func([]Step) (Resolution, error)) function.Function {
 	return function.New(&function.Spec{
 		VarParam: &function.Parameter{Name: "steps", Type: cty.DynamicPseudoType, AllowMarked: true},
 		Type:     function.StaticReturnType(cty.DynamicPseudoType),

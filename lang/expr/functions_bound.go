@@ -143,9 +143,9 @@ func textSize(v cty.Value) int {
 // as the source of a file.
 const MaxText = maxBytes
 
-// TooLong reports a text that is larger than may be: one made of such ones would
+// CheckLength reports a text that is larger than may be: one made of such ones would
 // take all memory at once.
-func TooLong(v cty.Value) error {
+func CheckLength(v cty.Value) error {
 	v, _ = v.Unmark()
 	if v.Type() != cty.String || !v.IsKnown() || v.IsNull() || len(v.AsString()) <= MaxText {
 		return nil

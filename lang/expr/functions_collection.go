@@ -224,7 +224,7 @@ func sensitivity(mark bool) function.Function {
 			}
 			v, marks := args[0].UnmarkDeep()
 			delete(marks, Sensitive)
-			delete(marks, Found) // what is withheld stays so
+			delete(marks, SecretFound) // what is withheld stays so
 			return v.WithMarks(marks), nil
 		},
 	})

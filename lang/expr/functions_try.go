@@ -80,7 +80,7 @@ func marksOf(v cty.Value) cty.ValueMarks {
 	_, all := v.UnmarkDeep()
 	for m := range all {
 		_, late := m.(deferredMark)
-		if late || m == Sensitive || m == Found || m == Withheld {
+		if late || m == Sensitive || m == SecretFound || m == Withheld {
 			marks[m] = struct{}{}
 		}
 	}

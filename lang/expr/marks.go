@@ -8,10 +8,10 @@ type mark string
 // computed from such a value carries it too.
 const Sensitive = mark("sensitive")
 
-// Found is the mark of a result in whose text a run's secret was found, and of
+// SecretFound is the mark of a result in whose text a run's secret was found, and of
 // what is computed from it. It is hidden like what is sensitive; but since it may
 // be there by chance, it may stand in guards and keys, where its text is masked.
-const Found = mark("found")
+const SecretFound = mark("found")
 
 // Withheld is the further mark of values that are not known because a secret
 // that they were computed from was not opened; see Target.SecretsHidden.
@@ -28,9 +28,9 @@ func IsWithheld(v cty.Value) bool {
 	return withheld
 }
 
-// IsFound reports whether a value, or a part of it, has the mark Found.
-func IsFound(v cty.Value) bool {
-	_, found := marksOf(v)[Found]
+// IsSecretFound reports whether a value, or a part of it, has the mark SecretFound.
+func IsSecretFound(v cty.Value) bool {
+	_, found := marksOf(v)[SecretFound]
 	return found
 }
 

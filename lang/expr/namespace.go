@@ -129,8 +129,8 @@ func StepValue(v cty.Value) (Step, error) {
 	return Step{Key: v.AsString(), Index: true}, nil
 }
 
-// Named is what the steps of a reference name.
-type Named struct {
+// Resolution is what the steps of a reference name.
+type Resolution struct {
 	Ref    states.Ref
 	Result string // the attribute of the part that is asked for; empty: none, the reference itself
 	// Many says that the part has several instances and none is named: the
@@ -143,28 +143,28 @@ type Named struct {
 
 // Find finds what the steps name. self is the declaration in which the
 // reference stands, nil where there is none. The error is a *diag.HintError.
-func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
+func (n *Namespace) Find(steps []Step, self *Entry) (Resolution, error) {
 	root, rest := steps[0].Key, steps[1:]
 	if root == "self" {
 		if self == nil || self.Parts == nil {
-			return Named{}, &diag.HintError{Message: "self is known only within a state",
+			return Resolution{}, &diag.HintError{Message: "self is known only within a state",
 				Hint: "name the declaration by its full address; what is known about the host is fact.NAME, such as fact.ipv4"}
 		}
-		return n.findPart(Named{Ref: states.Ref{Self: true}}, self, "self", rest)
+		return n.findPart(Resolution{Ref: states.Ref{Self: true}}, self, "self", rest)
 	}
 	if len(rest) == 0 {
-		return Named{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", root),
+		return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", root),
 			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
 	}
 	name, rest := rest[0].Key, rest[1:]
 	entry := n.roots[root][name]
 	if entry == nil {
-		return Named{}, n.undefined(root, name)
+		return Resolution{}, n.undefined(root, name)
 	}
-	found := Named{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
+	found := Resolution{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
 	if len(rest) > 0 && rest[0].Index {
 		if !entry.Instances && !entry.OpenParts {
-			return Named{}, &diag.HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
+			return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s has no instances", entry.Base),
 				Hint: "it has no for_each; leave the key out"}
 		}
 		found.Ref.Address, found.Many = states.InstanceAddress(entry.Base, rest[0].Key), false
@@ -180,12 +180,12 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Named, error) {
 	case n.isType(root):
 		return n.result(found, root, rest)
 	}
-	return Named{}, &diag.HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
+	return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
 		Hint: "only parts have results; refer to a part of one of its members"}
 }
 
 // find finds what the steps name in a component.
-func (c *ComponentEntry) find(in Named, steps []Step) (Named, error) {
+func (c *ComponentEntry) find(in Resolution, steps []Step) (Resolution, error) {
 	if !steps[0].Index && c.Names.IsRoot(steps[0].Key) && steps[0].Key != "self" {
 		inner, err := c.Names.Find(steps, nil)
 		switch {
@@ -201,14 +201,14 @@ func (c *ComponentEntry) find(in Named, steps []Step) (Named, error) {
 		inner.Ref.Address = in.Ref.Address + "." + inner.Ref.Address
 		return inner, err
 	}
-	return Named{}, &diag.HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
+	return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
 		Hint: cmp.Or(diag.DidYouMean(steps[0].Key, c.Outputs), diag.Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
 }
 
 // openRef takes a reference as it is written, for an evaluation to check.
-func openRef(steps []Step) (Named, error) {
+func openRef(steps []Step) (Resolution, error) {
 	if len(steps) < 2 {
-		return Named{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
+		return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
 			Hint: fmt.Sprintf("name one of them: %s.NAME", steps[0].Key)}
 	}
 	key := func(address string, rest []Step) (string, []Step) {
@@ -217,7 +217,7 @@ func openRef(steps []Step) (Named, error) {
 		}
 		return address, rest
 	}
-	open := Named{Open: true, kind: states.KindAny}
+	open := Resolution{Open: true, kind: states.KindAny}
 	address, rest := key(states.LabelAddress(steps[0].Key, steps[1].Key), steps[2:])
 	open.Ref.Address = address
 	switch steps[0].Key {
@@ -257,7 +257,7 @@ func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
 	return found.Ref, err
 }
 
-func (n *Namespace) findPart(found Named, e *Entry, owner string, steps []Step) (Named, error) {
+func (n *Namespace) findPart(found Resolution, e *Entry, owner string, steps []Step) (Resolution, error) {
 	if len(steps) < 2 {
 		return found, &diag.HintError{Message: fmt.Sprintf("%s is followed by a part's type and label", owner),
 			Hint: fmt.Sprintf("write %s.TYPE.LABEL", owner)}
@@ -290,7 +290,7 @@ func (n *Namespace) findPart(found Named, e *Entry, owner string, steps []Step) 
 }
 
 // result looks for the attribute of a part that the next step names.
-func (n *Namespace) result(found Named, typ string, steps []Step) (Named, error) {
+func (n *Namespace) result(found Resolution, typ string, steps []Step) (Resolution, error) {
 	found.Result, found.Rest, found.kind = steps[0].Key, steps[1:], states.KindAny
 	if n.Modules == nil {
 		return found, nil

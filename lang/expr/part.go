@@ -178,7 +178,7 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		err = in.Module.Check(resource)
 	}
 	var list diag.List
-	for _, err := range Joined(err) {
+	for _, err := range JoinedErrors(err) {
 		if len(part.Results) > 0 && !isKeyMistake(err, part, in.Module) {
 			continue // it may be about what only the host knows
 		}
@@ -194,7 +194,7 @@ func (p *Parts) check(part *states.PartDeclaration, in PartInput) diag.List {
 		if !open && (slices.Contains(part.Sensitive, name) || name == "" && len(part.Sensitive) > 0) {
 			err = errHidden()
 		}
-		list.Add(in.valueDiagnostic(name, Hidden(err, in.sensitiveTexts()), at))
+		list.Add(in.valueDiagnostic(name, HideReason(err, in.sensitiveTexts()), at))
 	}
 	return list
 }
@@ -207,8 +207,8 @@ func (in *PartInput) sensitiveTexts() (texts []string) {
 	return texts
 }
 
-// Joined gives the errors that errors.Join made one of; of nil, none.
-func Joined(err error) []error {
+// JoinedErrors gives the errors that errors.Join made one of; of nil, none.
+func JoinedErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -252,9 +252,9 @@ func Diagnose(err error, at diag.Range) diag.Diagnostic {
 	return d
 }
 
-// LeftOut makes the declaration of a part that when leaves out: nothing about
+// OmittedPart makes the declaration of a part that when leaves out: nothing about
 // it is evaluated but its address and options.
-func (p *Parts) LeftOut(in PartInput, o states.Options) states.PartDeclaration {
+func (p *Parts) OmittedPart(in PartInput, o states.Options) states.PartDeclaration {
 	part := header(in)
 	part.Options = o
 	return part

@@ -26,7 +26,7 @@ func (r *residual) loop(x *hclsyntax.ForExpr, s scope) *states.Expr {
 		if err != nil {
 			panic("eval: a name is too large: " + err.Error())
 		}
-		return Deferred(name, cty.DynamicPseudoType)
+		return DeferredValue(name, cty.DynamicPseudoType)
 	}
 	inner := loopScope(x, s, local("k"), local("v"))
 	inner.loops++

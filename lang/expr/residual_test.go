@@ -67,7 +67,7 @@ func later(text string, late map[string]bool, t interface{ Fatalf(string, ...any
 			t.Fatalf("%v", err)
 		}
 		plain, _ := expr.Split(all[name])
-		ctx.Variables[name] = expr.Deferred(ref, plain.Type())
+		ctx.Variables[name] = expr.DeferredValue(ref, plain.Type())
 	}
 	x := parse(t, text)
 	if _, diags := x.Value(ctx); diags.HasErrors() {

@@ -28,7 +28,7 @@ func ResultType(kind states.Kind) cty.Type {
 }
 
 // Value is the result that the steps name, which only the host will know.
-func (n Named) Value(at diag.Range) (cty.Value, error) {
+func (n Resolution) Value(at diag.Range) (cty.Value, error) {
 	ref := n.Ref
 	ref.Range = at
 	x, err := states.Expr{Kind: states.ExprRef, Name: n.Result, Ref: ref, Flag: n.Many, Range: at}.New()
@@ -45,7 +45,7 @@ func (n Named) Value(at diag.Range) (cty.Value, error) {
 			return cty.DynamicVal, err
 		}
 	}
-	v := Deferred(x, t)
+	v := DeferredValue(x, t)
 	for _, step := range n.Rest {
 		if v, err = stepInto(v, step, at); err != nil {
 			return cty.DynamicVal, err
@@ -90,7 +90,7 @@ func Relocate(v cty.Value, absolute func(states.Ref) states.Ref) cty.Value {
 	if err != nil {
 		panic("eval: an address makes a result too large: " + err.Error())
 	}
-	return Deferred(moved, v.Type())
+	return DeferredValue(moved, v.Type())
 }
 
 // OwnResult is what result stands for in the conditions of a part: what its own
@@ -106,7 +106,7 @@ func OwnResult(m *states.Module, at diag.Range) (cty.Value, error) {
 			types[a.Name] = ResultType(a.Kind)
 		}
 	}
-	return Deferred(x, cty.Object(types)), nil
+	return DeferredValue(x, cty.Object(types)), nil
 }
 
 // Results gives the values of an attribute of a part, as they come from its

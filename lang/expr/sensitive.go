@@ -30,9 +30,9 @@ func SensitiveTexts(v cty.Value) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Hidden is the error, or one that says that the reason is hidden where it quotes one of
+// HideReason is the error, or one that says that the reason is hidden where it quotes one of
 // the sensitive texts, however short they are.
-func Hidden(err error, sensitive []string) error {
+func HideReason(err error, sensitive []string) error {
 	if err == nil || !slices.ContainsFunc(sensitive, func(text string) bool { return strings.Contains(err.Error(), text) }) {
 		return err
 	}

@@ -65,8 +65,8 @@ type VariableValue struct {
 	Description string           `json:"description,omitempty"`
 	Sensitive   bool             `json:"sensitive,omitempty"`
 	From        VariableSource   `json:"from"`
-	Overrode    []VariableSource `json:"overrode,omitempty"` // highest precedence first
-	Merged      bool             `json:"merged,omitempty"`   // the value joins From with all in Overrode
+	Overridden  []VariableSource `json:"overrode,omitempty"` // highest precedence first
+	Merged      bool             `json:"merged,omitempty"`   // the value joins From with all in Overridden
 }
 
 // VariableSource is one way in which a variable got a value.

@@ -42,8 +42,8 @@ func (v *Variable) IsLiteral() bool {
 	return v.Type == cty.DynamicPseudoType || v.Type.IsPrimitiveType()
 }
 
-// Given is a value of a variable on one level.
-type Given struct {
+// Assignment is a value of a variable on one level.
+type Assignment struct {
 	Level string
 	Value cty.Value
 	Range diag.Range // where it stands; a Range without lines names the level for people
@@ -52,7 +52,7 @@ type Given struct {
 // Resolve gives the variable's value from all that was given for it, lowest
 // precedence first. Nothing given is an error. The second result is the value
 // that won; with Merge, all that are objects take part.
-func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
+func (v *Variable) Resolve(given []Assignment) (cty.Value, *diag.Diagnostic) {
 	if len(given) == 0 {
 		return cty.DynamicVal, &diag.Diagnostic{Severity: diag.Error,
 			Summary: fmt.Sprintf("the variable %q has no value", v.Name),
@@ -88,9 +88,9 @@ func (v *Variable) Resolve(given []Given) (cty.Value, *diag.Diagnostic) {
 
 // dropNulls drops the null values of a variable that has none: a level that says
 // null says nothing. Where all do, the last stays, and is refused.
-func (v *Variable) dropNulls(given []Given) []Given {
-	isNull := func(g Given) bool { return g.Value.IsKnown() && g.Value.IsNull() }
-	if !v.NoNull || !slices.ContainsFunc(given, isNull) || !slices.ContainsFunc(given, func(g Given) bool { return !isNull(g) }) {
+func (v *Variable) dropNulls(given []Assignment) []Assignment {
+	isNull := func(g Assignment) bool { return g.Value.IsKnown() && g.Value.IsNull() }
+	if !v.NoNull || !slices.ContainsFunc(given, isNull) || !slices.ContainsFunc(given, func(g Assignment) bool { return !isNull(g) }) {
 		return given
 	}
 	return slices.DeleteFunc(slices.Clone(given), isNull)
@@ -111,7 +111,7 @@ func (v *Variable) convert(value cty.Value) (cty.Value, error) {
 
 // mergeAssignments joins maps and objects key by key; a level that is none, or null,
 // replaces those before.
-func mergeAssignments(given []Given) cty.Value {
+func mergeAssignments(given []Assignment) cty.Value {
 	var merged map[string]cty.Value
 	marks := cty.ValueMarks{}
 	for _, g := range given {
@@ -141,7 +141,7 @@ func mergeAssignments(given []Given) cty.Value {
 }
 
 // Describe tells where a variable's value came from.
-func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, error) {
+func (v *Variable) Describe(value cty.Value, given []Assignment) (VariableValue, error) {
 	out := VariableValue{Name: v.Name, Type: TypeName(v.Type), Description: v.Description, Sensitive: v.Sensitive}
 	given = v.dropNulls(given)
 	plain, sensitive := Split(value)
@@ -165,7 +165,7 @@ func (v *Variable) Describe(value cty.Value, given []Given) (VariableValue, erro
 		if i == len(given)-1 {
 			out.From = source
 		} else {
-			out.Overrode = append(out.Overrode, source)
+			out.Overridden = append(out.Overridden, source)
 		}
 	}
 	out.Merged = v.Merge && len(given) > 1

@@ -64,9 +64,9 @@ func (s *Vault) take(v cty.Value, own bool) {
 	}
 }
 
-// Used counts the secrets that were asked for, and what was computed from sensitive
+// UseCount counts the secrets that were asked for, and what was computed from sensitive
 // values: where it stays the same, there were none.
-func (s *Vault) Used() int { return len(s.asked) + len(s.texts) }
+func (s *Vault) UseCount() int { return len(s.asked) + len(s.texts) }
 
 // UseVault says where secret() finds its values; without, it finds none. It is
 // to be called before the functions are asked for.

@@ -85,7 +85,7 @@ func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
 
 func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 	x := newExpressions(of, p, prefix)
-	e := &evaluator{expressions: x, variables: &variableValues{expressions: x, assignments: map[string][]expr.Given{}}, expandedComponents: map[string]bool{}}
+	e := &evaluator{expressions: x, variables: &variableValues{expressions: x, assignments: map[string][]expr.Assignment{}}, expandedComponents: map[string]bool{}}
 	x.component = e.componentValue
 	return e
 }

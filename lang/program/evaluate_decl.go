@@ -130,7 +130,7 @@ func (e *expressions) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
 func (e *expressions) wrongValue(a *syntax.Attribute, err error, hint string) {
-	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), rangeOf(a.Range()))
+	d := expr.Diagnose(expr.HideReason(err, e.sensitive[a]), rangeOf(a.Range()))
 	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
 		d.Hint = hint
@@ -144,7 +144,7 @@ func (e *expressions) wrongElement(a *syntax.Attribute, i int, err error) {
 	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		src = list.Exprs[i].Range()
 	}
-	d := expr.Diagnose(expr.Hidden(err, e.sensitive[a]), rangeOf(src))
+	d := expr.Diagnose(expr.HideReason(err, e.sensitive[a]), rangeOf(src))
 	d.Summary = a.Name + ": " + d.Summary
 	e.list.Add(d)
 }
@@ -167,7 +167,7 @@ func (e optionValues) options(given []option, guards []guard, ctx *hcl2.EvalCont
 		if v, ok := e.requireKnown(o.attr, v); !ok {
 			continue
 		} else if err := o.Set(&out, v); err != nil {
-			for _, err := range expr.Joined(err) {
+			for _, err := range expr.JoinedErrors(err) {
 				e.wrongValue(o.attr, err, "see the options in the language's description")
 			}
 		}

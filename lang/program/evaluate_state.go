@@ -49,7 +49,7 @@ func (e *evaluator) paramDefault(p *param) cty.Value {
 }
 
 func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
-	converted, err := p.convert.Resolve([]expr.Given{{Value: v, Range: rangeOf(src)}})
+	converted, err := p.convert.Resolve([]expr.Assignment{{Value: v, Range: rangeOf(src)}})
 	if err != nil {
 		err.Summary = fmt.Sprintf("the value of param %q does not fit its type", p.name)
 		err.Hint = strings.Replace(err.Hint, "variable's", "param's", 1)
@@ -115,7 +115,7 @@ func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 				Name: a.Name, Value: e.deferrable(a.Expr, ctx), Range: rangeOf(a.Range())})
 		}
 	} else {
-		return e.parts.LeftOut(input, options)
+		return e.parts.OmittedPart(input, options)
 	}
 	made, _, list := e.parts.Part(input)
 	e.list.Add(list...)

@@ -40,7 +40,7 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 // variableValues evaluates the variables of one directory.
 type variableValues struct {
 	*expressions
-	assignments map[string][]expr.Given // by variable
+	assignments map[string][]expr.Assignment // by variable
 	// instance is the component's, nil for the site; inputs are the values that it
 	// gives.
 	instance *instance
@@ -62,7 +62,7 @@ func (e *variableValues) evaluate() {
 
 // inputDiagnostic says of a component's variable without a value who should give
 // it one.
-func (e *variableValues) inputDiagnostic(d diag.Diagnostic, v *variable, given []expr.Given) diag.Diagnostic {
+func (e *variableValues) inputDiagnostic(d diag.Diagnostic, v *variable, given []expr.Assignment) diag.Diagnostic {
 	if e.instance == nil || len(given) > 0 {
 		return d
 	}
@@ -96,8 +96,8 @@ func (p *Program) anySensitive() bool {
 	return false
 }
 
-func allKnown(given []expr.Given) bool {
-	return !slices.ContainsFunc(given, func(g expr.Given) bool {
+func allKnown(given []expr.Assignment) bool {
+	return !slices.ContainsFunc(given, func(g expr.Assignment) bool {
 		return !g.Value.IsWhollyKnown() && !expr.IsWithheld(g.Value) && !expr.IsDeferred(g.Value)
 	})
 }
@@ -160,7 +160,7 @@ func (e *variableValues) collect() {
 }
 
 func (e *variableValues) assign(name, level string, v cty.Value, r diag.Range) {
-	e.assignments[name] = append(e.assignments[name], expr.Given{Level: level, Value: v, Range: r})
+	e.assignments[name] = append(e.assignments[name], expr.Assignment{Level: level, Value: v, Range: r})
 }
 
 // valueFile takes the values of a file.

@@ -54,7 +54,7 @@ func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 }
 
 func (e *expressions) resolver(self *expr.Entry) function.Function {
-	return expr.RefResolver(func(steps []expr.Step) (expr.Named, error) {
+	return expr.RefResolver(func(steps []expr.Step) (expr.Resolution, error) {
 		found, err := e.site.names.Find(steps, self)
 		found.Ref = e.withPrefix(found.Ref)
 		return found, err

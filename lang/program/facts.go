@@ -42,17 +42,17 @@ func (p *Program) factNames(names, seen map[string]bool) bool {
 			return false
 		}
 	}
-	var asked []syntax.Asked
+	var asked []syntax.Requests
 	for _, l := range p.libraries {
 		if p.dir.Library != nil {
-			asked = append(asked, p.dir.Library.Asked(l.source))
+			asked = append(asked, p.dir.Library.Requests(l.source))
 		}
 	}
 	if p.dir.Scripts != nil {
-		asked = append(asked, p.dir.Scripts.Asked(""))
+		asked = append(asked, p.dir.Scripts.Requests(""))
 	}
 	for _, a := range asked {
-		if a.Any || !p.scriptFacts(a, names, seen) {
+		if a.Unbounded || !p.scriptFacts(a, names, seen) {
 			return false
 		}
 	}
@@ -60,7 +60,7 @@ func (p *Program) factNames(names, seen map[string]bool) bool {
 }
 
 // scriptFacts adds the facts that scripts name, and their components.
-func (p *Program) scriptFacts(a syntax.Asked, names, seen map[string]bool) bool {
+func (p *Program) scriptFacts(a syntax.Requests, names, seen map[string]bool) bool {
 	for _, name := range a.Facts {
 		names[name] = true
 	}

@@ -94,7 +94,7 @@ func (e hostReader) allHosts() []*groupEntry {
 			return known.groups
 		}
 	}
-	before, secrets := len(e.list), e.vault.Used()
+	before, secrets := len(e.list), e.vault.UseCount()
 	external := e.externalInventory()
 	for _, g := range e.site.groups {
 		e.hosts.groupNames = append(e.hosts.groupNames, g.name)
@@ -112,7 +112,7 @@ func (e hostReader) allHosts() []*groupEntry {
 	}
 	e.hosts.lists = e.listsOfHosts()
 	e.hosts.rollout = e.evaluateRollout()
-	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.Used() == secrets {
+	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.UseCount() == secrets {
 		e.site.inventoryCache.storeHosts(key, &cachedHosts{e.hosts, groups, slices.Clone(found)})
 	}
 	return groups

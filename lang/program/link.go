@@ -191,13 +191,13 @@ func (l *linker) attribute(a *syntax.Attribute, s scope) {
 func (l *linker) expression(e *syntax.Expression, s scope) {
 	if literal, ok := e.Expression.(*hclsyntax.LiteralValueExpr); ok && literal.Val.Type() != cty.Number {
 		l.lintLiteral(literal)
-		e.Fixed = !literal.Val.ContainsMarked()
+		e.SameForAllHosts = !literal.Val.ContainsMarked()
 		return
 	}
 	w := &walker{linker: l, scope: s, to: e}
 	hclsyntax.Walk(e.Expression, w) // its diagnostics are the walker's: none
-	if e.Fixed = !w.varies; e.Fixed && w.works {
-		e.Kept = &atomic.Pointer[syntax.Kept]{}
+	if e.SameForAllHosts = !w.varies; e.SameForAllHosts && w.works {
+		e.Cache = &atomic.Pointer[syntax.CachedValue]{}
 	}
 }
 

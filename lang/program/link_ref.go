@@ -83,7 +83,7 @@ func (w *walker) undeclaredOutput(component string, step hcl2.Traverser) bool {
 }
 
 // result links a result of a part, which takes so many steps of the traversal.
-func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Named, used int) error {
+func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Resolution, used int) error {
 	found.Rest = nil // the traversal goes on there by itself
 	v, err := found.Value(rangeOf(n.SrcRange))
 	if err != nil {

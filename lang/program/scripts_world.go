@@ -55,7 +55,7 @@ func (e *evaluator) declareVariable(b *syntax.Block) {
 		}
 	}
 	order := levels()
-	slices.SortStableFunc(e.variables.assignments[v.Name], func(a, b expr.Given) int {
+	slices.SortStableFunc(e.variables.assignments[v.Name], func(a, b expr.Assignment) int {
 		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
 	})
 	e.variables.resolveOrUnknown(v, e.scripts.blind)

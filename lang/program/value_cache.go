@@ -13,14 +13,14 @@ import (
 // every host it takes what another evaluation has found.
 func (e *expressions) cachedValue(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List) {
 	// While there are no lists, hosts are still being evaluated.
-	if x.Kept == nil || e.hosts.lists == nil || e.scripts != nil || !e.isSameForAllHosts(x) {
+	if x.Cache == nil || e.hosts.lists == nil || e.scripts != nil || !e.isSameForAllHosts(x) {
 		return compute(x, ctx)
 	}
-	if known := x.Kept.Load(); known != nil && known.Hosts == e.hosts.lists {
+	if known := x.Cache.Load(); known != nil && known.Hosts == e.hosts.lists {
 		return known.Value, known.List
 	}
 	v, list := compute(x, ctx)
-	x.Kept.Store(&syntax.Kept{Hosts: e.hosts.lists, Value: v, List: list})
+	x.Cache.Store(&syntax.CachedValue{Hosts: e.hosts.lists, Value: v, List: list})
 	return v, list
 }
 
@@ -28,7 +28,7 @@ func (e *expressions) cachedValue(x *syntax.Expression, ctx *hcl2.EvalContext) (
 // Then nothing in it is sensitive: what is sensitive is evaluated for each host, whose vault
 // remembers what is computed of it.
 func (e *expressions) isSameForAllHosts(x *syntax.Expression) bool {
-	if !x.Fixed {
+	if !x.SameForAllHosts {
 		return false
 	}
 	for i := range x.Needs {
@@ -62,7 +62,7 @@ func compute(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List)
 	if diags.HasErrors() {
 		return cty.DynamicVal, list
 	}
-	if err := expr.TooLong(v); err != nil {
+	if err := expr.CheckLength(v); err != nil {
 		return cty.DynamicVal, append(list, expr.Diagnose(err, rangeOf(x.Range())))
 	}
 	if x.Indexed {

@@ -42,9 +42,9 @@ func weigh(v starlark.Value) int64 {
 	return MaxValue - w.left
 }
 
-// Bounded refuses a value that holds too much, or is nested too deep, for Go
+// CheckValue refuses a value that holds too much, or is nested too deep, for Go
 // code that walks through all of it.
-func Bounded(v starlark.Value) error { return checkSize(weigh(v), "the value") }
+func CheckValue(v starlark.Value) error { return checkSize(weigh(v), "the value") }
 
 func (w *weigher) add(v starlark.Value) bool {
 	w.left -= slot
@@ -94,7 +94,7 @@ func (w *weigher) leave() { w.deep-- }
 // Admit counts a value that a function of the client has made, as those of
 // Starlark are counted.
 func Admit(thread *starlark.Thread, v starlark.Value) error {
-	if err := Bounded(v); err != nil {
+	if err := CheckValue(v); err != nil {
 		return err
 	}
 	return charge(thread, weigh(v))

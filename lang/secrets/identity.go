@@ -21,9 +21,9 @@ type Identity struct {
 	identity age.Identity
 }
 
-// Unusable stands for a key that cannot be used, where others are tried: that is
+// UnusableIdentity stands for a key that cannot be used, where others are tried: that is
 // said if none of them opens a file.
-func Unusable(name string, why error) Identity { return Identity{name, unusableIdentity{why}} }
+func UnusableIdentity(name string, why error) Identity { return Identity{name, unusableIdentity{why}} }
 
 type unusableIdentity struct{ why error }
 

@@ -205,9 +205,9 @@ func (e *NotFound) Error() string {
 func (e *NotFound) Names() []string { return e.Others }
 
 func (f *File) notFound(name string) *NotFound {
-	e := &NotFound{Secret: Qualified(f.name, name), File: f.name}
+	e := &NotFound{Secret: QualifiedName(f.name, name), File: f.name}
 	for _, other := range f.Names() {
-		e.Others = append(e.Others, Qualified(f.name, other))
+		e.Others = append(e.Others, QualifiedName(f.name, other))
 	}
 	return e
 }

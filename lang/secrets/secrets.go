@@ -109,8 +109,8 @@ func Locate(secret string) (file, name string, err error) {
 	return "secrets.age", name, nil
 }
 
-// Qualified is the inverse of Locate.
-func Qualified(file, name string) string {
+// QualifiedName is the inverse of Locate.
+func QualifiedName(file, name string) string {
 	if file == "secrets.age" {
 		return name
 	}
@@ -147,9 +147,9 @@ func (f *File) Place(name string) diag.Range {
 	return diag.Range{}
 }
 
-// Encrypted is the line of a value, which changes whenever the value is set; ""
+// EncryptedLine is the line of a value, which changes whenever the value is set; ""
 // if there is none.
-func (f *File) Encrypted(name string) string {
+func (f *File) EncryptedLine(name string) string {
 	if l := f.line(name); l != nil {
 		return l.text
 	}

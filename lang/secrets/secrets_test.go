@@ -176,11 +176,11 @@ func TestRekeyLocksOut(t *testing.T) {
 		t.Error("bob opens the new file")
 	}
 	for _, name := range []string{"db", "mail"} {
-		if made.Encrypted(name) == old.Encrypted(name) {
+		if made.EncryptedLine(name) == old.EncryptedLine(name) {
 			t.Errorf("%s was not encrypted anew", name)
 		}
 		// A new line in an old file: what bob can do with the key he has.
-		f := parse(t, strings.Replace(string(old.Bytes()), old.Encrypted(name), made.Encrypted(name), 1))
+		f := parse(t, strings.Replace(string(old.Bytes()), old.EncryptedLine(name), made.EncryptedLine(name), 1))
 		key, err := f.Open([]secrets.Identity{bob.id})
 		if err != nil {
 			t.Fatal(err)
@@ -353,8 +353,8 @@ func TestLocate(t *testing.T) {
 		if got := strings.TrimSpace(file + " " + name); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", secret, got, err)
 		}
-		if err == nil && secrets.Qualified(file, name) != secret {
-			t.Errorf("%q: %q", secret, secrets.Qualified(file, name))
+		if err == nil && secrets.QualifiedName(file, name) != secret {
+			t.Errorf("%q: %q", secret, secrets.QualifiedName(file, name))
 		}
 		if d, ok := err.(diag.Diagnostic); err != nil && (!ok || d.Hint == "") {
 			t.Errorf("%q: %#v", secret, err)

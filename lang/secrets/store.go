@@ -117,7 +117,7 @@ func (s *Store) load(path string) *storedFile {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &storedFile{err: diag.Diagnostic{Severity: diag.Error, Summary: "there are no secrets in " + path + ", since there is no such file",
-			Hint: "tenet secret set " + Qualified(path, "NAME") + " makes it"}}
+			Hint: "tenet secret set " + QualifiedName(path, "NAME") + " makes it"}}
 	case err != nil:
 		return &storedFile{err: err}
 	}

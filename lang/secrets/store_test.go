@@ -116,7 +116,7 @@ func FuzzParse(f *testing.F) {
 			_, _ = key.Values()
 		}
 		for _, name := range file.Names() {
-			if !secrets.ValidName(name) || !file.Has(name) || file.Encrypted(name) == "" {
+			if !secrets.ValidName(name) || !file.Has(name) || file.EncryptedLine(name) == "" {
 				t.Errorf("name %q", name)
 			}
 		}

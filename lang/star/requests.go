@@ -10,24 +10,24 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
-// Asked gives what the scripts, or a file of functions, may ask for.
-func (s *Scripts) Asked(library string) syntax.Asked {
+// Requests gives what the scripts, or a file of functions, may ask for.
+func (s *Scripts) Requests(library string) syntax.Requests {
 	files := s.ordered
 	if library != "" {
 		p := newParser(s.options)
 		if _, err := p.load(&file{}, libraryName(library)); err != nil {
-			return syntax.Asked{} // it does not run
+			return syntax.Requests{} // it does not run
 		}
 		files = nil
 		for _, f := range p.files {
 			files = append(files, f)
 		}
 	}
-	var out syntax.Asked
+	var out syntax.Requests
 	for _, f := range files {
 		out.Facts = append(out.Facts, f.requests.Facts...)
 		out.Sources = append(out.Sources, f.requests.Sources...)
-		out.Any = out.Any || f.requests.Any
+		out.Unbounded = out.Unbounded || f.requests.Unbounded
 	}
 	slices.Sort(out.Facts)
 	slices.Sort(out.Sources)
@@ -45,8 +45,8 @@ func libraryName(name string) string {
 
 // requestsIn finds what a script names. The names fact and component on their own,
 // by which they may be handed on to anything, mean any.
-func requestsIn(tree starsyntax.Node) syntax.Asked {
-	var out syntax.Asked
+func requestsIn(tree starsyntax.Node) syntax.Requests {
+	var out syntax.Requests
 	var visit func(n starsyntax.Node) bool
 	visit = func(n starsyntax.Node) bool {
 		switch n := n.(type) {
@@ -60,7 +60,7 @@ func requestsIn(tree starsyntax.Node) syntax.Asked {
 		case *starsyntax.CallExpr:
 			return !requestsOfCall(n, &out, visit)
 		case *starsyntax.Ident:
-			out.Any = out.Any || n.Name == "fact" || n.Name == "component"
+			out.Unbounded = out.Unbounded || n.Name == "fact" || n.Name == "component"
 		}
 		return true
 	}
@@ -70,7 +70,7 @@ func requestsIn(tree starsyntax.Node) syntax.Asked {
 
 // requestsOfCall looks at component(…), getattr(fact, …) and the names of keywords;
 // false: there is nothing special about it.
-func requestsOfCall(call *starsyntax.CallExpr, out *syntax.Asked, visit func(starsyntax.Node) bool) bool {
+func requestsOfCall(call *starsyntax.CallExpr, out *syntax.Requests, visit func(starsyntax.Node) bool) bool {
 	args := call.Args
 	switch {
 	case isName(call.Fn, "component"):
@@ -82,7 +82,7 @@ func requestsOfCall(call *starsyntax.CallExpr, out *syntax.Asked, visit func(sta
 			}
 		}
 		if source == "" {
-			out.Any = true
+			out.Unbounded = true
 		} else {
 			out.Sources = append(out.Sources, source)
 		}

@@ -128,7 +128,7 @@ type file struct {
 	calls       map[point]*starsyntax.CallExpr
 	staticCalls []*starsyntax.CallExpr // of words, in their order
 	loads       map[string]*file       // by the names in its load statements
-	requests    syntax.Asked
+	requests    syntax.Requests
 }
 
 // point is a place in a file.

@@ -23,18 +23,18 @@ type Scripts interface {
 	// they will happen or not: with the label and those attributes that are
 	// literals. The expression of an attribute that is not is no literal.
 	Calls(word string) []*Block
-	// Asked gives what the scripts may ask for, as it is written; of a file of
+	// Requests gives what the scripts may ask for, as it is written; of a file of
 	// functions, if one is named as Functions does.
-	Asked(library string) Asked
+	Requests(library string) Requests
 }
 
-// Asked is what scripts may ask for while they run: more than they do ask for,
+// Requests is what scripts may ask for while they run: more than they do ask for,
 // and never less.
-type Asked struct {
+type Requests struct {
 	Facts   []string // top-level facts
 	Sources []string // of components
-	// Any says that it cannot be seen which facts, or which components.
-	Any bool
+	// Unbounded says that it cannot be seen which facts, or which components.
+	Unbounded bool
 }
 
 // Script is what one file declares: a body of the shape of a site's file.

@@ -60,15 +60,15 @@ type Expression struct {
 	Bad   bool // linking reported a mistake; it has no value
 	// Indexed says that it holds an index whose key is computed.
 	Indexed bool
-	// Fixed says that its value depends on nothing but what it needs and the hosts of the
+	// SameForAllHosts says that its value depends on nothing but what it needs and the hosts of the
 	// site: neither on a file nor on a secret, and on nothing around it.
-	Fixed bool
-	// Kept is what a fixed one that takes some work gave last; nil: it takes none.
-	Kept *atomic.Pointer[Kept]
+	SameForAllHosts bool
+	// Cache is what a fixed one that takes some work gave last; nil: it takes none.
+	Cache *atomic.Pointer[CachedValue]
 }
 
-// Kept is what an expression gave while the hosts of the site were these.
-type Kept struct {
+// CachedValue is what an expression gave while the hosts of the site were these.
+type CachedValue struct {
 	Hosts *expr.HostLists
 	Value cty.Value
 	List  diag.List // what was found wrong

@@ -17,7 +17,7 @@ import (
 
 // toPlain turns a value into plain data (see states.Attribute.Normalize).
 func toPlain(v starlark.Value) (any, error) {
-	if err := sandbox.Bounded(v); err != nil {
+	if err := sandbox.CheckValue(v); err != nil {
 		return nil, err
 	}
 	return plain(v)
@@ -250,7 +250,7 @@ func shown(v starlark.Value) (string, error) {
 	if text, ok := starlark.AsString(v); ok {
 		return text, nil
 	}
-	if err := sandbox.Bounded(v); err != nil {
+	if err := sandbox.CheckValue(v); err != nil {
 		return "", err
 	}
 	text := v.String()

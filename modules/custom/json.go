@@ -16,7 +16,7 @@ import (
 func jsonModule() starlark.Value {
 	members := starlark.StringDict{}
 	for name, check := range map[string]func(starlark.Value) error{
-		"encode": sandbox.Bounded, "decode": checkJSON, "indent": checkJSON,
+		"encode": sandbox.CheckValue, "decode": checkJSON, "indent": checkJSON,
 	} {
 		original := json.Module.Members[name].(*starlark.Builtin)
 		members[name] = starlark.NewBuiltin("json."+name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -155,7 +155,7 @@ func resourceOf(schema *states.Schema, v starlark.Value) (states.Values, error) 
 			return maps.Clone(v.values), nil
 		}
 	case *starlark.Dict:
-		if err := sandbox.Bounded(v); err != nil {
+		if err := sandbox.CheckValue(v); err != nil {
 			return nil, err
 		}
 		values := map[string]any{}

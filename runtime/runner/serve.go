@@ -251,7 +251,7 @@ func failureOf(err error) *states.Failure {
 	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):
 		f.Code = machine.CodeInterrupted
 	}
-	f.Message, f.Hint = diag.Bounded(f.Message), diag.Bounded(f.Hint)
+	f.Message, f.Hint = diag.Shorten(f.Message), diag.Shorten(f.Hint)
 	return f
 }
 

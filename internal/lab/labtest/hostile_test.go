@@ -114,7 +114,7 @@ func (e example) values(t *testing.T, m *states.Module) map[string]any {
 	}
 	site, mistakes := lang.Load(files, lang.Options{Registry: modules.Standard()})
 	facts := host.NewFacts(host.NewMemory(), nil)
-	d, more := site.For(t.Context(), lang.Target{Host: "host", Facts: facts.Fact})
+	d, more := site.Evaluate(t.Context(), lang.Target{Host: "host", Facts: facts.Fact})
 	if mistakes.HasErrors() || more.HasErrors() {
 		t.Fatalf("%s: %v %v", m.Name, mistakes, more)
 	}

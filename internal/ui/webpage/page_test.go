@@ -37,7 +37,7 @@ func planOf(t *testing.T, example string, m simulated.Machine) webpage.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declarations, list := site.For(t.Context(), lang.Target{Host: "web1", Facts: facts.Fact})
+	declarations, list := site.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: facts.Fact})
 	if len(list) > 0 {
 		t.Fatal(list)
 	}

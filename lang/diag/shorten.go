@@ -9,10 +9,10 @@ import (
 // whole file, or all that a program has printed.
 const MaxText = 4 << 10
 
-// Bounded gives a text of at most MaxText bytes: the beginning and the end of a longer one,
+// Shorten gives a text of at most MaxText bytes: the beginning and the end of a longer one,
 // and how much is left out between them. Secrets have to be hidden before, since half of
 // one is not recognised.
-func Bounded(text string) string {
+func Shorten(text string) string {
 	if len(text) <= MaxText {
 		return text
 	}
@@ -22,6 +22,6 @@ func Bounded(text string) string {
 
 // shortened is the diagnostic with texts that somebody can read.
 func (d Diagnostic) shortened() Diagnostic {
-	d.Summary, d.Detail, d.Hint = Bounded(d.Summary), Bounded(d.Detail), Bounded(d.Hint)
+	d.Summary, d.Detail, d.Hint = Shorten(d.Summary), Shorten(d.Detail), Shorten(d.Hint)
 	return d
 }
