@@ -38,7 +38,7 @@ func (p *planner) orderAccounts() {
 			for _, name := range p.needs(f.d, part) {
 				for _, h := range holders[name] {
 					pair := [2]*states.PartDeclaration{part, h.part}
-					if !p.besideHolder(i, part, h) && !warned[pair] {
+					if !p.orderHolder(i, part, h) && !warned[pair] {
 						warned[pair] = true
 						p.warnAccount(f.d, part, name, h)
 					}
@@ -76,17 +76,17 @@ func (p *planner) needs(d *decl, part *states.PartDeclaration) []string {
 	return needed
 }
 
-// besideHolder orders a part of final i and the holder of an account that it needs. It
+// orderHolder orders a part of final i and the holder of an account that it needs. It
 // returns false where the part is to come before what sets the account up.
-func (p *planner) besideHolder(i int, part *states.PartDeclaration, h holder) bool {
+func (p *planner) orderHolder(i int, part *states.PartDeclaration, h holder) bool {
 	switch {
 	case h.part == part:
 		return true
 	case h.takes:
-		p.after(i, h.final)
+		p.insertAfter(i, h.final)
 		return true
 	case i != h.final:
-		return p.after(h.final, i)
+		return p.insertAfter(h.final, i)
 	}
 	d := p.finals[i].d
 	ordered := p.isParallel(d) && len(part.Options.Require) > 0 // by what it says itself

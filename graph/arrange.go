@@ -30,7 +30,7 @@ func (p *planner) arrange() {
 	p.drawTail()
 	p.drawSettled()
 	if p.sortNodes() {
-		p.turn()
+		p.reverseAbsent()
 	}
 }
 
@@ -48,8 +48,8 @@ func (d *decl) list(in place) []*decl {
 	return [][]*decl{d.members, d.rescue, d.always}[in]
 }
 
-// held gives the nodes directly in one of a block's lists.
-func (p *planner) held(b *decl, in place) []int {
+// listNodes gives the nodes directly in one of a block's lists.
+func (p *planner) listNodes(b *decl, in place) []int {
 	var out []int
 	for _, m := range b.list(in) {
 		if in == memberList || !m.isState() {
@@ -67,14 +67,14 @@ func (p *planner) held(b *decl, in place) []int {
 	return out
 }
 
-// within gives all nodes in a list of a block, those of nested blocks included.
-func (p *planner) within(b *decl, in place) []int {
+// allNodes gives all nodes in a list of a block, those of nested blocks included.
+func (p *planner) allNodes(b *decl, in place) []int {
 	var out []int
-	for _, i := range p.held(b, in) {
+	for _, i := range p.listNodes(b, in) {
 		out = append(out, i)
 		if inner := p.nodes[i].d; inner.isBlock() {
 			for list := range alwaysList + 1 {
-				out = append(out, p.within(inner, list)...)
+				out = append(out, p.allNodes(inner, list)...)
 			}
 		}
 	}
@@ -86,17 +86,17 @@ func (p *planner) drawBlocks() {
 		if !b.isBlock() || b.base < 0 {
 			continue
 		}
-		before := p.held(b, memberList)
+		before := p.listNodes(b, memberList)
 		for _, list := range []place{rescueList, alwaysList} {
 			if len(b.list(list)) > 0 {
 				ended := p.order.add()
 				for _, i := range before {
 					p.order.edge(i, ended)
 				}
-				for _, i := range p.within(b, list) {
+				for _, i := range p.allNodes(b, list) {
 					p.order.edge(ended, i)
 				}
-				before = append(before, p.held(b, list)...)
+				before = append(before, p.listNodes(b, list)...)
 			}
 		}
 		for _, i := range before {
@@ -152,7 +152,7 @@ func (p *planner) drawSettled() {
 
 // contents gives all nodes directly in a block.
 func (p *planner) contents(b *decl) []int {
-	return slices.Concat(p.held(b, memberList), p.held(b, rescueList), p.held(b, alwaysList))
+	return slices.Concat(p.listNodes(b, memberList), p.listNodes(b, rescueList), p.listNodes(b, alwaysList))
 }
 
 // sortNodes finds a first order. It prefers waves and points of time, so that
@@ -173,7 +173,7 @@ func (p *planner) sortNodes() bool {
 			links[i] = append(links[i], p.explain(from, i))
 		}
 	}
-	p.reportCycles("requirements and notifications", links, sortLinks(links).left, p.nodeName)
+	p.reportCycles("requirements and notifications", links, sortLinks(links).cyclic, p.nodeName)
 	return false
 }
 
@@ -210,9 +210,9 @@ func (p *planner) nodeName(i int) (string, diag.Range) {
 	return "the end of a block's members", diag.Range{}
 }
 
-// turn reverses the requirements among what is taken away: what was set up
+// reverseAbsent reverses the requirements among what is taken away: what was set up
 // last goes first. One that would close a cycle stays.
-func (p *planner) turn() {
+func (p *planner) reverseAbsent() {
 	for i, n := range p.nodes {
 		for _, e := range n.reverse {
 			if p.order.insert(i, e.to) {

@@ -81,7 +81,7 @@ func (p *planner) checkNesting() bool {
 			}
 		}
 	}
-	left := sortLinks(holds).left
+	left := sortLinks(holds).cyclic
 	p.reportCycles("blocks", holds, left, func(i int) (string, diag.Range) { return p.decls[i].Address, p.decls[i].Range })
 	return len(left) == 0
 }

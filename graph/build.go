@@ -47,7 +47,7 @@ func (p *planner) build() *Result {
 			r.Run.Handlers = append(r.Run.Handlers, p.idleHandler(r, d))
 		}
 	}
-	r.Run.LeftOut = p.leftOut(func(d *decl) bool { return d.invoked() || p.isIdle(d) })
+	r.Run.LeftOut = p.leftOut(func(d *decl) bool { return d.isInvoked() || p.isIdle(d) })
 	r.Run.Revision = Revision(r.Run)
 	return r
 }
@@ -95,7 +95,7 @@ func (p *planner) addresses(list []int) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	list = p.soft.sorted(slices.Clone(list))
+	list = p.soft.inPosition(slices.Clone(list))
 	list = slices.Compact(list)
 	out := make([]string, len(list))
 	for k, i := range list {
@@ -117,7 +117,7 @@ func PartID(host, address string) string {
 func (p *planner) invocation(r *Result, i int) states.Invocation {
 	f := p.finals[i]
 	d := f.d
-	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.around(f)...)
+	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.blockAround(f)...)
 	inv.Handler = f.handler
 	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.told)
 	if d.confirms != nil { // it checks what is there, whatever holds for those that made it
@@ -130,24 +130,24 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	}
 	f.after = slices.DeleteFunc(f.after, func(a int) bool {
 		return slices.Contains(f.requires, a) ||
-			slices.ContainsFunc(f.notified, func(n notified) bool { return n.from == a })
+			slices.ContainsFunc(f.notified, func(n notificationCause) bool { return n.from == a })
 	})
 	inv.After = p.addresses(f.after)
-	inv.Rescues, inv.Finishes = p.standsIn(f)
+	inv.Rescues, inv.Finishes = p.listBlock(f)
 	return inv
 }
 
-// around gives the block in one of whose lists an invocation of a state stands.
-func (p *planner) around(f *final) []*decl {
+// blockAround gives the block in one of whose lists an invocation of a state stands.
+func (p *planner) blockAround(f *final) []*decl {
 	if len(f.nodes) > 0 && p.nodes[f.nodes[0]].pin != nil {
 		return []*decl{p.nodes[f.nodes[0]].pin.block}
 	}
 	return nil
 }
 
-// standsIn gives the block in whose rescue or always list an invocation
+// listBlock gives the block in whose rescue or always list an invocation
 // stands, itself or by a block that holds it.
-func (p *planner) standsIn(f *final) (rescues, finishes string) {
+func (p *planner) listBlock(f *final) (rescues, finishes string) {
 	if pin := p.nodes[f.nodes[0]].pin; pin != nil {
 		if pin.finishes {
 			return "", pin.block.Address
@@ -166,7 +166,7 @@ func (p *planner) standsIn(f *final) (rescues, finishes string) {
 	return "", ""
 }
 
-func (p *planner) notification(n notified) states.Notification {
+func (p *planner) notification(n notificationCause) states.Notification {
 	address := p.finals[n.from].address
 	if n.part != "" {
 		address += "." + n.part
@@ -177,14 +177,14 @@ func (p *planner) notification(n notified) states.Notification {
 func (p *planner) block(i int) states.Block {
 	f := p.finals[i]
 	d := f.d
-	members := p.addresses(p.toFinals(p.held(d, memberList)))
+	members := p.addresses(p.toFinals(p.listNodes(d, memberList)))
 	if members == nil {
 		members = []string{}
 	}
 	return states.Block{
 		Address: f.address, Requires: p.addresses(f.requires), Members: members,
-		Rescue:    p.addresses(p.toFinals(p.held(d, rescueList))),
-		Always:    p.addresses(p.toFinals(p.held(d, alwaysList))),
+		Rescue:    p.addresses(p.toFinals(p.listNodes(d, rescueList))),
+		Always:    p.addresses(p.toFinals(p.listNodes(d, alwaysList))),
 		Recovered: d.Recovered, IgnoreFailure: d.Options.IgnoreFailure,
 		Confirm: d.Options.Confirm,
 	}
@@ -197,13 +197,13 @@ func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
 	inv.Handler = true
 	var known []int
 	var idle []string
-	for _, req := range effective(d.requires) {
+	for _, req := range effectiveRequires(d.requires) {
 		if req.to.base < 0 {
 			idle = append(idle, req.to.Address)
 			continue
 		}
 		known = append(known, p.finalOf[req.to.base])
-		known = append(known, p.toFinals(p.settled(req.to.base))...)
+		known = append(known, p.toFinals(p.settledWaves(req.to.base))...)
 	}
 	slices.Sort(known)
 	inv.Requires = append(p.addresses(known), idle...)
@@ -248,7 +248,7 @@ func (p *planner) describe(r *Result, d *decl, at int, address string, wave int,
 		r.Sources[x.Address] = part.Range
 		inv.Parts = append(inv.Parts, x)
 	}
-	if !inv.Parallel && d.turned() {
+	if !inv.Parallel && d.isReversed() {
 		slices.Reverse(inv.Parts)
 	}
 	return inv

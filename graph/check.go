@@ -34,7 +34,7 @@ func (p *planner) checkDeclared() {
 			}
 		}
 	}
-	p.reportCycles("requirements", requires, sortLinks(requires).left, address)
+	p.reportCycles("requirements", requires, sortLinks(requires).cyclic, address)
 
 	notifies := make([][]link, n)
 	for i, d := range p.decls {
@@ -43,40 +43,40 @@ func (p *planner) checkDeclared() {
 		}
 	}
 	sorted := sortLinks(notifies)
-	p.reportCycles("notifications", notifies, sorted.left, address)
-	for _, i := range slices.Backward(sorted.done) {
+	p.reportCycles("notifications", notifies, sorted.cyclic, address)
+	for _, i := range slices.Backward(sorted.ordered) {
 		p.handlers = append(p.handlers, p.decls[i])
 	}
 }
 
-// sorting is the outcome of a topological sort: each after what it links to.
-type sorting struct{ done, left []int }
+// linkOrder is the outcome of a topological sort: each after what it links to.
+type linkOrder struct{ ordered, cyclic []int }
 
 // sortLinks is Kahn's algorithm, linear: it yields what is on no cycle and
 // leads to none first, and leaves the rest.
-func sortLinks(links [][]link) sorting {
+func sortLinks(links [][]link) linkOrder {
 	users := make([][]int, len(links))
 	waiting := make([]int, len(links))
-	var s sorting
+	var s linkOrder
 	for i, list := range links {
 		waiting[i] = len(list)
 		for _, l := range list {
 			users[l.to] = append(users[l.to], i)
 		}
 		if len(list) == 0 {
-			s.done = append(s.done, i)
+			s.ordered = append(s.ordered, i)
 		}
 	}
-	for next := 0; next < len(s.done); next++ {
-		for _, u := range users[s.done[next]] {
+	for next := 0; next < len(s.ordered); next++ {
+		for _, u := range users[s.ordered[next]] {
 			if waiting[u]--; waiting[u] == 0 {
-				s.done = append(s.done, u)
+				s.ordered = append(s.ordered, u)
 			}
 		}
 	}
 	for i, w := range waiting {
 		if w > 0 {
-			s.left = append(s.left, i)
+			s.cyclic = append(s.cyclic, i)
 		}
 	}
 	return s

@@ -10,23 +10,23 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// claimed is a claim, and the part that makes it.
-type claimed struct {
+// claimOf is a claim, and the part that makes it.
+type claimOf struct {
 	states.Claim
 	wish
 }
 
-// about is one side of a claim's pair.
-type about struct {
+// subject is one side of a claim's pair.
+type subject struct {
 	relation, name string
 	is             bool // the second side
 }
 
 // claims are what the parts of a site claim, by both sides of their pairs.
 type claims struct {
-	by    map[about][]claimed
-	order []about
-	said  map[[2]*states.PartDeclaration]bool
+	by     map[subject][]claimOf
+	order  []subject
+	warned map[[2]*states.PartDeclaration]bool
 }
 
 // add notes what a part claims.
@@ -36,17 +36,17 @@ func (c *claims) add(m *states.Module, w wish) {
 	}
 	for _, claim := range m.Claims(w.part.Values, w.d.ensureOf(w.part) == states.Absent) {
 		if !claim.OnlyIs {
-			c.put(about{claim.Relation, claim.Of, false}, claimed{claim, w})
+			c.put(subject{claim.Relation, claim.Of, false}, claimOf{claim, w})
 		}
 		if claim.Is != "" && !claim.OnlyOf && !claim.Within {
-			c.put(about{claim.Relation, claim.Is, true}, claimed{claim, w})
+			c.put(subject{claim.Relation, claim.Is, true}, claimOf{claim, w})
 		}
 	}
 }
 
-func (c *claims) put(a about, one claimed) {
+func (c *claims) put(a subject, one claimOf) {
 	if c.by == nil {
-		c.by, c.said = map[about][]claimed{}, map[[2]*states.PartDeclaration]bool{}
+		c.by, c.warned = map[subject][]claimOf{}, map[[2]*states.PartDeclaration]bool{}
 	}
 	if c.by[a] == nil {
 		c.order = append(c.order, a)
@@ -54,9 +54,9 @@ func (c *claims) put(a about, one claimed) {
 	c.by[a] = append(c.by[a], one)
 }
 
-// contradictClaims warns of parts of different types or keys that claim the contrary of
+// warnClaimConflicts warns of parts of different types or keys that claim the contrary of
 // one another; of each that excludes others, once.
-func (p *planner) contradictClaims(c *claims) {
+func (p *planner) warnClaimConflicts(c *claims) {
 	for _, a := range c.order {
 		all := c.by[a]
 		if len(all) == 1 {
@@ -70,24 +70,24 @@ func (p *planner) contradictClaims(c *claims) {
 			if compared++; compared > maxCompared {
 				break
 			}
-			if k := slices.IndexFunc(all, func(other claimed) bool { return excluded(a, all, one, other) }); k >= 0 {
+			if k := slices.IndexFunc(all, func(other claimOf) bool { return isExcluded(a, all, one, other) }); k >= 0 {
 				first, second := all[min(i, k)], all[max(i, k)]
-				if pair := [2]*states.PartDeclaration{first.part, second.part}; !c.said[pair] {
-					c.said[pair] = true
-					p.warnClaims(first, second)
+				if pair := [2]*states.PartDeclaration{first.part, second.part}; !c.warned[pair] {
+					c.warned[pair] = true
+					p.warnClaimConflict(first, second)
 				}
 			}
 		}
 	}
 }
 
-// excluded reports whether what another part claims is not so if one is right, which
+// isExcluded reports whether what another part claims is not so if one is right, which
 // excludes all that its part does not claim.
-func excluded(a about, all []claimed, one, other claimed) bool {
+func isExcluded(a subject, all []claimOf, one, other claimOf) bool {
 	if one.part == other.part || one.part.Type == other.part.Type && one.part.Key == other.part.Key {
 		return false
 	}
-	says := func(c claimed) string {
+	says := func(c claimOf) string {
 		if a.is {
 			return c.Of
 		}
@@ -109,7 +109,7 @@ func isWithin(c states.Claim, text, says string) bool {
 	return strings.Contains(text, says)
 }
 
-func (p *planner) warnClaims(a, b claimed) {
+func (p *planner) warnClaimConflict(a, b claimOf) {
 	first, second := partAddress(a.d, a.d.Address, a.part), partAddress(b.d, b.d.Address, b.part)
 	p.diags.Add(diag.Diagnostic{
 		Severity: diag.Warning,

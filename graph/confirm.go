@@ -38,25 +38,25 @@ func (p *planner) linkConfirms() {
 	}
 }
 
-// confirmLate lets the check of a block wait for the handlers that the block
+// waitForHandlers lets the check of a block wait for the handlers that the block
 // may notify. It gives way as all waits do.
-func (p *planner) confirmLate(i int) {
+func (p *planner) waitForHandlers(i int) {
 	b := p.nodes[i].d.confirms
 	if b == nil {
 		return
 	}
-	for _, w := range p.tellsBefore(b, p.settled) {
+	for _, w := range p.wavesBefore(b, p.settledWaves) {
 		p.order.insert(w, i)
 	}
 }
 
-// confirmLateMerged notes those waits in the merged graph.
-func (p *planner) confirmLateMerged(i int) {
+// waitForMergedHandlers notes those waits in the merged graph.
+func (p *planner) waitForMergedHandlers(i int) {
 	n := p.nodes[i]
 	if n.d.confirms == nil {
 		return
 	}
-	list := p.tellsBefore(n.d.confirms, func(x int) []int { return p.settledMerged(p.order.find(x)) })
+	list := p.wavesBefore(n.d.confirms, func(x int) []int { return p.settledWavesMerged(p.order.find(x)) })
 	for k, w := range list {
 		list[k] = p.order.find(w)
 	}
@@ -70,10 +70,10 @@ func (p *planner) confirmLateMerged(i int) {
 	}
 }
 
-// tellsBefore lists the waves that a block and what it holds may cause, and
+// wavesBefore lists the waves that a block and what it holds may cause, and
 // those that they cause in their turn; but not what the block notifies of its
 // failure: of that its check speaks, too.
-func (p *planner) tellsBefore(b *decl, settled func(int) []int) []int {
+func (p *planner) wavesBefore(b *decl, settled func(int) []int) []int {
 	var list []int
 	for _, w := range p.nodes[b.base].causes {
 		onChange := slices.ContainsFunc(p.nodes[w].sources, func(c cause) bool {

@@ -119,7 +119,7 @@ func (p *planner) requireNodes(i int) {
 		}
 		list = uniqueRequires(list)
 	}
-	for _, r := range effective(list) {
+	for _, r := range effectiveRequires(list) {
 		switch {
 		case !p.invocable(r.to, r.at):
 		case r.to.Defer && !n.tail:
@@ -139,8 +139,8 @@ func (p *planner) requireNodes(i int) {
 	}
 }
 
-// effective replaces what is left out by what it requires itself.
-func effective(list []require) []require {
+// effectiveRequires replaces what is left out by what it requires itself.
+func effectiveRequires(list []require) []require {
 	if !slices.ContainsFunc(list, func(r require) bool { return r.to.out || r.to.isBlock() }) {
 		return list
 	}
@@ -210,5 +210,5 @@ func leaves(d *decl) []*decl {
 			out = append(out, leaves(m)...)
 		}
 	}
-	return unique(out)
+	return uniqueDecls(out)
 }

@@ -13,13 +13,13 @@ type final struct {
 	handler  bool // runs only when notified
 	requires []int
 	after    []int
-	notified []notified
+	notified []notificationCause
 	wave     int // from 1; 0: the only one
 	address  string
 }
 
-// notified is one notification of a final.
-type notified struct {
+// notificationCause is one notification of a final.
+type notificationCause struct {
 	from int
 	*note
 }
@@ -95,7 +95,7 @@ func (p *planner) connect(i int) {
 		}
 		for _, c := range n.sources {
 			for k := range c.notes {
-				f.notified = append(f.notified, notified{p.finalOf[c.from], &c.notes[k]})
+				f.notified = append(f.notified, notificationCause{p.finalOf[c.from], &c.notes[k]})
 			}
 		}
 	}
@@ -107,13 +107,13 @@ func (p *planner) connect(i int) {
 	slices.Sort(f.requires)
 	f.requires = slices.Compact(f.requires)
 	sortNotified(f.notified)
-	f.notified = slices.CompactFunc(f.notified, func(a, b notified) bool {
+	f.notified = slices.CompactFunc(f.notified, func(a, b notificationCause) bool {
 		return a.from == b.from && a.part == b.part && a.on == b.on
 	})
 }
 
-func sortNotified(list []notified) {
-	slices.SortStableFunc(list, func(a, b notified) int {
+func sortNotified(list []notificationCause) {
+	slices.SortStableFunc(list, func(a, b notificationCause) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.part, b.part), cmp.Compare(a.on, b.on))
 	})
 }
@@ -132,10 +132,10 @@ func (p *planner) toFinals(nodes []int) []int {
 // members, and its always list after both.
 func (p *planner) finishBlock(i int) {
 	b := p.finals[i].d
-	before := p.toFinals(p.held(b, memberList))
+	before := p.toFinals(p.listNodes(b, memberList))
 	for _, list := range []place{rescueList, alwaysList} {
-		p.bundle(before, p.toFinals(p.within(b, list)))
-		before = append(before, p.toFinals(p.held(b, list))...)
+		p.bundle(before, p.toFinals(p.allNodes(b, list)))
+		before = append(before, p.toFinals(p.listNodes(b, list))...)
 	}
 	for _, m := range before {
 		p.soft.edge(m, i)

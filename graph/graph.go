@@ -53,14 +53,14 @@ func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Resu
 		return nil, p.diags.Sorted()
 	}
 	for _, step := range []func(){
-		p.expand,     // a node for each invocation, a wave for each notification
-		p.arrange,    // hard edges in a topological order
-		p.wait,       // waits for what is notified, as far as they go
-		p.merge,      // waves of one handler, level by level
-		p.waitAgain,  // for what the merged waves notify
-		p.finish,     // invocations, with their direct predecessors
-		p.soften,     // order among what touches the same thing
-		p.contradict, // parts that undo each other
+		p.expand,          // a node for each invocation, a wave for each notification
+		p.arrange,         // hard edges in a topological order
+		p.wait,            // waits for what is notified, as far as they go
+		p.merge,           // waves of one handler, level by level
+		p.waitMerged,      // for what the merged waves notify
+		p.finish,          // invocations, with their direct predecessors
+		p.orderImplicitly, // order among what touches the same thing
+		p.warnConflicts,   // parts that undo each other
 	} {
 		step()
 		if p.diags.HasErrors() {
@@ -112,9 +112,9 @@ type planner struct {
 	settle []int // of each node: its settled point, or itself
 	gate   int   // what the tail waits for; -1 without a tail
 
-	// waitAgain
+	// waitMerged
 	merged   [][]int       // of each node that stands for several: those
-	closures map[int][]int // see settledMerged
+	closures map[int][]int // see settledWavesMerged
 
 	// finish
 	finals  []*final

@@ -63,15 +63,15 @@ func (p *planner) listen(h *decl, refs []states.Ref, on string) {
 			continue
 		}
 		for _, d := range p.lookup(r) {
-			for _, part := range listened(d, r.Part) {
+			for _, part := range listenedParts(d, r.Part) {
 				d.notes = append(d.notes, note{handler: h, part: part, on: on, at: r.Range, heard: true})
 			}
 		}
 	}
 }
 
-// listened gives the parts of d, or of the runs of d, that a name means.
-func listened(d *decl, name string) []string {
+// listenedParts gives the parts of d, or of the runs of d, that a name means.
+func listenedParts(d *decl, name string) []string {
 	if name == "" || d.TopLevel {
 		return []string{""}
 	}

@@ -195,9 +195,9 @@ func (p *planner) partRequires(d *decl, part *states.PartDeclaration, invocation
 	return set(out)
 }
 
-// turned reports whether a state is taken away as a whole: not by what each
+// isReversed reports whether a state is taken away as a whole: not by what each
 // part says, but by what they inherit. What was set up last goes first then.
-func (d *decl) turned() bool {
+func (d *decl) isReversed() bool {
 	if !d.absent {
 		return false
 	}

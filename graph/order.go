@@ -132,7 +132,7 @@ func (o *order) insert(x, y int) bool {
 			return false
 		}
 		before, _ := o.search(o.pred, []int{x}, func(at int) int { return cmp.Compare(o.position[y], at) })
-		o.place(append(o.sorted(before), o.sorted(behind)...))
+		o.place(append(o.inPosition(before), o.inPosition(behind)...))
 	}
 	o.edge(x, y)
 	return true
@@ -164,7 +164,7 @@ func (o *order) search(edges [][]int, start []int, side func(at int) int) ([]int
 	return found, false
 }
 
-func (o *order) sorted(nodes []int) []int {
+func (o *order) inPosition(nodes []int) []int {
 	slices.SortFunc(nodes, func(a, b int) int { return cmp.Compare(o.position[a], o.position[b]) })
 	return nodes
 }
@@ -185,11 +185,11 @@ func (o *order) place(nodes []int) {
 // merge makes one node of several of which none reaches another, and returns
 // it. Only nodes between the first and the last of them change places.
 func (o *order) merge(group []int) int {
-	o.sorted(group)
+	o.inPosition(group)
 	first, last := o.position[group[0]], o.position[group[len(group)-1]]
 	before, _ := o.search(o.pred, slices.Clone(group), func(at int) int { return sign(at > first) })
 	behind, _ := o.search(o.succ, slices.Clone(group), func(at int) int { return sign(at < last) })
-	before, behind = o.sorted(before[len(group):]), o.sorted(behind[len(group):])
+	before, behind = o.inPosition(before[len(group):]), o.inPosition(behind[len(group):])
 	o.place(slices.Concat(before, group, behind))
 	rep := group[0]
 	for _, x := range group[1:] {

@@ -31,7 +31,7 @@ func (p *planner) checkParts(d *decl) {
 			for _, other := range found {
 				k := partIndex(d, other)
 				if k > i && !p.isParallel(d) {
-					p.reportLate(d, part, other, r.Range)
+					p.reportOrder(d, part, other, r.Range)
 				}
 				links[i] = append(links[i], link{to: k, verb: "requires", at: r.Range})
 			}
@@ -39,7 +39,7 @@ func (p *planner) checkParts(d *decl) {
 	}
 	p.checkResults(d, links)
 	if p.isParallel(d) {
-		p.reportCycles("requirements", links, sortLinks(links).left, func(i int) (string, diag.Range) {
+		p.reportCycles("requirements", links, sortLinks(links).cyclic, func(i int) (string, diag.Range) {
 			return partAddress(d, d.Address, &d.Parts[i]), d.Parts[i].Range
 		})
 	}
@@ -93,9 +93,9 @@ func partIndex(d *decl, part *states.PartDeclaration) int {
 	return -1
 }
 
-// reportLate reports a part that requires one behind it, in a state whose parts
+// reportOrder reports a part that requires one behind it, in a state whose parts
 // run in order.
-func (p *planner) reportLate(d *decl, part, other *states.PartDeclaration, at diag.Range) {
+func (p *planner) reportOrder(d *decl, part, other *states.PartDeclaration, at diag.Range) {
 	p.diags.Add(diag.Diagnostic{
 		Summary: fmt.Sprintf("%s requires %s, which runs after it", part.Address, other.Address), Range: at,
 		Detail:  fmt.Sprintf("The parts of %s run in the order of their declaration.", d.Address),

@@ -63,40 +63,40 @@ func (p *planner) orderPaths() {
 func (p *planner) orderBelow(tree map[string]*pathNode, name string, u int) {
 	for dir, ok := parent(name); ok; dir, ok = parent(dir) {
 		if n := tree[dir]; n != nil {
-			p.afterKept(n, u)
-			p.beforeTaken(n, u)
-			p.besideGuards(n, u)
+			p.putAfterCreator(n, u)
+			p.putBeforeRemover(n, u)
+			p.putBetweenGuards(n, u)
 		}
 	}
 }
 
-// afterKept puts u behind the last that sets the directory up.
-func (p *planner) afterKept(n *pathNode, u int) {
+// putAfterCreator puts u behind the last that sets the directory up.
+func (p *planner) putAfterCreator(n *pathNode, u int) {
 	for k, d := range slices.Backward(n.users) {
-		if n.uses[k] == keeps && p.after(d, u) {
+		if n.uses[k] == keeps && p.insertAfter(d, u) {
 			return
 		}
 	}
 }
 
-// beforeTaken puts u before the first that removes the directory.
-func (p *planner) beforeTaken(n *pathNode, u int) {
+// putBeforeRemover puts u before the first that removes the directory.
+func (p *planner) putBeforeRemover(n *pathNode, u int) {
 	for k, d := range n.users {
-		if n.uses[k] == takes && p.after(u, d) {
+		if n.uses[k] == takes && p.insertAfter(u, d) {
 			return
 		}
 	}
 }
 
-// besideGuards puts u between the guards declared before and after it.
-func (p *planner) besideGuards(n *pathNode, u int) {
+// putBetweenGuards puts u between the guards declared before and after it.
+func (p *planner) putBetweenGuards(n *pathNode, u int) {
 	for k, d := range slices.Backward(n.users) {
-		if n.uses[k] == looks && d <= u && p.after(d, u) {
+		if n.uses[k] == looks && d <= u && p.insertAfter(d, u) {
 			break
 		}
 	}
 	for k, d := range n.users {
-		if n.uses[k] == looks && d >= u && p.after(u, d) {
+		if n.uses[k] == looks && d >= u && p.insertAfter(u, d) {
 			break
 		}
 	}
@@ -134,7 +134,7 @@ func (d *decl) touches(registry *states.Registry) []touch {
 		m := registry.Lookup(part.Type)
 		if m != nil {
 			for _, dir := range m.Places(part.Values) {
-				add(d.inside(dir), u)
+				add(d.privatePath(dir), u)
 			}
 		}
 		guards(part.Options.Guards)
@@ -149,6 +149,6 @@ func (d *decl) touches(registry *states.Registry) []touch {
 	return slices.CompactFunc(out, func(a, b touch) bool { return a.path == b.path })
 }
 
-// inside names something in a directory that nobody else can name: who works there
+// privatePath names something in a directory that nobody else can name: who works there
 // comes after who sets the directory up, and no other order follows from it.
-func (d *decl) inside(dir string) string { return dir + "/\x00" + strconv.Itoa(d.index) }
+func (d *decl) privatePath(dir string) string { return dir + "/\x00" + strconv.Itoa(d.index) }

@@ -161,7 +161,7 @@ func (p *planner) lookup(r states.Ref) []*decl {
 	if r.Part == "" {
 		return found
 	}
-	with := slices.DeleteFunc(slices.Clone(found), func(d *decl) bool { return len(listened(d, r.Part)) == 0 })
+	with := slices.DeleteFunc(slices.Clone(found), func(d *decl) bool { return len(listenedParts(d, r.Part)) == 0 })
 	// Who is left out may come without its parts.
 	out := slices.ContainsFunc(found, func(d *decl) bool {
 		return d.out || slices.ContainsFunc(d.runs, func(r *decl) bool { return r.out })
@@ -187,11 +187,11 @@ func (p *planner) units(r states.Ref) []*decl {
 		}
 		out = append(out, d.runs...)
 	}
-	return unique(out)
+	return uniqueDecls(out)
 }
 
-// unique sorts by declaration and drops repeats.
-func unique(list []*decl) []*decl {
+// uniqueDecls sorts by declaration and drops repeats.
+func uniqueDecls(list []*decl) []*decl {
 	if len(list) < 2 {
 		return list
 	}
@@ -323,7 +323,7 @@ func (p *planner) settleEnsure(d *decl) {
 		}
 	}
 	if d.ensure == states.Absent {
-		p.leaveStayingOut(d, whole)
+		p.leaveOutRetained(d, whole)
 	}
 }
 
@@ -354,10 +354,10 @@ func (p *planner) inheritEnsure(d *decl) {
 	}
 }
 
-// leaveStayingOut leaves out the parts that stay though what holds them is taken
+// leaveOutRetained leaves out the parts that stay though what holds them is taken
 // away: those that are to be retained, and in a whole component those that cannot
 // be absent, such as acts, which leave nothing to be removed.
-func (p *planner) leaveStayingOut(d *decl, whole bool) {
+func (p *planner) leaveOutRetained(d *decl, whole bool) {
 	stays := func(part *states.PartDeclaration) bool {
 		m := p.registry.Lookup(part.Type)
 		return part.Options.Ensure == "" && !part.Options.LeftOut &&

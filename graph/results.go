@@ -64,7 +64,7 @@ func (p *planner) checkResults(d *decl, links [][]link) {
 						Hint:   "in changed_if and failed_if, result is that of the part itself",
 					})
 				case k > i && !p.isParallel(d):
-					p.reportLate(d, part, other, r.Range)
+					p.reportOrder(d, part, other, r.Range)
 				default:
 					links[i] = append(links[i], link{to: k, verb: "uses a result of", at: r.Range})
 				}
@@ -231,7 +231,7 @@ func (p *planner) before(at int, owners []*decl) []int {
 		}
 	}
 	slices.Sort(list)
-	list = p.soft.sorted(slices.Compact(list))
+	list = p.soft.inPosition(slices.Compact(list))
 	if at < 0 || len(list) == 1 && slices.Contains(p.finals[at].requires, list[0]) {
 		return list
 	}

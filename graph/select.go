@@ -63,8 +63,8 @@ type selector struct {
 	idle     map[string]*decl // addresses of lazy states without an invocation
 	named    map[int]bool     // targets
 	keep     []bool
-	notified [][]notified // of each final, by whom that is kept
-	forced   map[int]bool // waves that are targets
+	notified [][]notificationCause // of each final, by whom that is kept
+	forced   map[int]bool          // waves that are targets
 	by       Selection
 	excludes []string       // addresses
 	dropped  map[*decl]bool // by them
@@ -125,13 +125,13 @@ func (x *selector) take(s Selection) (idle []string) {
 			if f.handler && (k == 0 || x.plan.finals[found[k-1]].d != f.d) {
 				x.forced[i] = true // its first wave runs though nobody notifies it
 			}
-			x.with(i)
+			x.keepNeeded(i)
 		}
 	}
 	x.checkTags(s.Tags)
 	for i, f := range x.plan.finals {
-		if f.d.hasTag(s.Tags, x.plan.around(f)...) {
-			x.with(i)
+		if f.d.hasTag(s.Tags, x.plan.blockAround(f)...) {
+			x.keepNeeded(i)
 		}
 	}
 	return idle
@@ -202,8 +202,8 @@ func (x *selector) find(address string) []int {
 	return nil
 }
 
-// with keeps a final, all that it requires, and the handlers that these notify.
-func (x *selector) with(i int) {
+// keepNeeded keeps a final, all that it requires, and the handlers that these notify.
+func (x *selector) keepNeeded(i int) {
 	p := x.plan
 	queue := []int{i}
 	for len(queue) > 0 {
@@ -292,7 +292,7 @@ func (x *selector) drop(exclude []string) {
 	}
 	x.indexUsers()
 	x.excludes = x.inEach(exclude)
-	queue := x.excluded(x.excludes)
+	queue := x.excludedFinals(x.excludes)
 	named := make(map[int]bool, len(queue))
 	for _, i := range queue {
 		named[i] = true
@@ -321,8 +321,8 @@ func (x *selector) drop(exclude []string) {
 	}
 }
 
-// excluded gives the finals that addresses mean, with all that is in blocks.
-func (x *selector) excluded(addresses []string) []int {
+// excludedFinals gives the finals that addresses mean, with all that is in blocks.
+func (x *selector) excludedFinals(addresses []string) []int {
 	p := x.plan
 	var out []int
 	for _, address := range addresses {
@@ -330,7 +330,7 @@ func (x *selector) excluded(addresses []string) []int {
 			out = append(out, i)
 			if d := p.finals[i].d; d.isBlock() {
 				for list := range alwaysList + 1 {
-					out = append(out, p.toFinals(p.within(d, list))...)
+					out = append(out, p.toFinals(p.allNodes(d, list))...)
 				}
 			}
 		}

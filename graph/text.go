@@ -113,10 +113,10 @@ func owners(run *states.StateRun) map[string]string {
 
 func (t *tree) root(address string) {
 	t.out.WriteString(address + "\n")
-	t.under(address, "", 1)
+	t.writeBelow(address, "", 1)
 }
 
-func (t *tree) under(address, indent string, depth int) {
+func (t *tree) writeBelow(address, indent string, depth int) {
 	t.shown[address] = true
 	list := t.children[address]
 	for i, c := range list {
@@ -141,7 +141,7 @@ func (t *tree) under(address, indent string, depth int) {
 		}
 		t.out.WriteString(line + "\n")
 		if !again {
-			t.under(c.address, indent+deeper+" ", depth+1)
+			t.writeBelow(c.address, indent+deeper+" ", depth+1)
 		}
 	}
 }

@@ -13,17 +13,17 @@ import (
 // gives way; so what is inserted first wins: declaration order.
 func (p *planner) wait() {
 	for _, i := range p.byDeclaration() {
-		p.confirmLate(i)
+		p.waitForHandlers(i)
 		for _, e := range p.nodes[i].requires {
 			if p.settle[e.to] == e.to {
 				continue
 			}
-			waves := p.settled(e.to)
-			if !slices.ContainsFunc(waves, p.ownOf(i, e.by)) && p.order.insert(p.settle[e.to], i) {
+			waves := p.settledWaves(e.to)
+			if !slices.ContainsFunc(waves, p.ignoredWaves(i, e.by)) && p.order.insert(p.settle[e.to], i) {
 				continue
 			}
 			for _, w := range waves {
-				if !p.ownOf(i, e.by)(w) {
+				if !p.ignoredWaves(i, e.by)(w) {
 					p.order.insert(w, i)
 				} else if e.by != nil {
 					p.precede(i, w)
@@ -43,10 +43,10 @@ func (p *planner) precede(i, wave int) {
 	}
 }
 
-// ownOf tells the waves that node i does not wait for, though what it requires may notify
+// ignoredWaves tells the waves that node i does not wait for, though what it requires may notify
 // them: those of its own handler and, where a component requires it as a whole, those of
 // handlers in that component.
-func (p *planner) ownOf(i int, by *decl) func(w int) bool {
+func (p *planner) ignoredWaves(i int, by *decl) func(w int) bool {
 	n := p.nodes[i]
 	return func(w int) bool {
 		h := p.nodes[w].d
@@ -54,9 +54,9 @@ func (p *planner) ownOf(i int, by *decl) func(w int) bool {
 	}
 }
 
-// waitAgain notes the waits of the merged graph. Merging keeps those that were
+// waitMerged notes the waits of the merged graph. Merging keeps those that were
 // inserted; it may make room for others, and the rest gives way for good.
-func (p *planner) waitAgain() {
+func (p *planner) waitMerged() {
 	p.closures = make(map[int][]int)
 	p.merged = make([][]int, len(p.nodes))
 	for i := range p.nodes {
@@ -66,11 +66,11 @@ func (p *planner) waitAgain() {
 	warned := make(map[[3]*decl]bool)
 	for _, i := range p.byDeclaration() {
 		n := p.nodes[i]
-		p.confirmLateMerged(i)
+		p.waitForMergedHandlers(i)
 		for k := range n.requires {
 			e := &n.requires[k]
-			own := p.ownOf(i, e.by)
-			for _, w := range p.settledMerged(p.order.find(e.to)) {
+			own := p.ignoredWaves(i, e.by)
+			for _, w := range p.settledWavesMerged(p.order.find(e.to)) {
 				if own(w) {
 					continue
 				}
@@ -94,23 +94,23 @@ func (p *planner) byDeclaration() []int {
 	return list
 }
 
-// settled lists the waves that settling waits for: those that node i causes,
+// settledWaves lists the waves that settling waits for: those that node i causes,
 // and that they cause in their turn.
-func (p *planner) settled(i int) []int {
+func (p *planner) settledWaves(i int) []int {
 	n := p.nodes[i]
 	if n.closure == nil && p.settle[i] != i {
-		n.closure = p.gather(i, []int{i}, p.settled)
+		n.closure = p.gather(i, []int{i}, p.settledWaves)
 	}
 	return n.closure
 }
 
-// settledMerged is settled for the merged node i: for all that were merged into
+// settledWavesMerged is settled for the merged node i: for all that were merged into
 // it.
-func (p *planner) settledMerged(i int) []int {
+func (p *planner) settledWavesMerged(i int) []int {
 	if list, known := p.closures[i]; known {
 		return list
 	}
-	list := p.gather(i, p.merged[i], func(x int) []int { return p.settledMerged(p.order.find(x)) })
+	list := p.gather(i, p.merged[i], func(x int) []int { return p.settledWavesMerged(p.order.find(x)) })
 	for k, w := range list {
 		list[k] = p.order.find(w)
 	}

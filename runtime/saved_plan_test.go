@@ -133,7 +133,7 @@ func byHand(t *rapid.T, h host.Host) {
 func TestPartOfAPlanOwes(t *testing.T) {
 	p := newPast(t)
 	run := compile(t, modules.Standard(), conf+"file \"/stale\" {}\n"+strings.Replace(handler, "lazy = true", "lazy = true\n require = [file[\"/stale\"]]", 1)).Run
-	rest, _ := graph.Without(run, []string{"file[\"/stale\"]"})
+	rest, _ := graph.Remove(run, []string{"file[\"/stale\"]"})
 	p.carry(t, runtime.Apply, rest)
 	p.didRun(t)
 	p.owes(t, "state.h by file[\"/conf\"] changed")

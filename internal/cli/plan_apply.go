@@ -126,15 +126,15 @@ func (s *client) reduce(c *site, plan *planfile.Plan, again func() ([]states.Eve
 // leftOut is what was left out of a plan, for programs.
 type leftOut struct {
 	Type string `json:"type"` // "left_out"
-	graph.Left
+	graph.Removal
 }
 
 // showLeft shows what is left out.
-func (s *client) showLeft(left []graph.Left) error {
+func (s *client) showLeft(left []graph.Removal) error {
 	for _, l := range left {
 		var err error
 		if why := cmp.Or(l.Why, "it is not what was planned"); s.globals.JSON {
-			err = s.printLine(leftOut{"left_out", graph.Left{Address: l.Address, Why: why}})
+			err = s.printLine(leftOut{"left_out", graph.Removal{Address: l.Address, Why: why}})
 		} else {
 			err = unread(s.print(ui.Clean("left out: " + l.Address + ", " + why)))
 		}

@@ -12,8 +12,8 @@ import (
 // Rest is what is left of a plan that does not fit any more.
 type Rest struct {
 	Run  *states.StateRun
-	Rows []states.Event // what a plan of it says now
-	Left []graph.Left   // what was left out; empty: the plan fits
+	Rows []states.Event  // what a plan of it says now
+	Left []graph.Removal // what was left out; empty: the plan fits
 }
 
 // StaleError says that nothing of a plan can be done.
@@ -62,14 +62,14 @@ func (p *Plan) Reduce(plan func(*states.StateRun) ([]states.Event, error), stale
 			return rest, nil
 		}
 		gone = append(gone, more...)
-		if rest.Run, rest.Left = graph.Without(p.Run, gone); len(rest.Run.Invocations) == 0 {
+		if rest.Run, rest.Left = graph.Remove(p.Run, gone); len(rest.Run.Invocations) == 0 {
 			return nil, &StaleError{differences, "nothing of it is left"}
 		}
 	}
 }
 
 // remaining gives the rows of a plan without those of what is left out.
-func remaining(rows []states.Event, left []graph.Left) []states.Event {
+func remaining(rows []states.Event, left []graph.Removal) []states.Event {
 	gone := map[string]bool{}
 	for _, l := range left {
 		gone[l.Address] = true

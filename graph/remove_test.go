@@ -12,9 +12,9 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// leftOf writes what Without leaves out, and what it leaves.
+// leftOf writes what Remove leaves out, and what it leaves.
 func leftOf(run *states.StateRun, addresses ...string) string {
-	rest, left := graph.Without(run, addresses)
+	rest, left := graph.Remove(run, addresses)
 	var out, kept []string
 	for _, l := range left {
 		out = append(out, strings.TrimSuffix(l.Address+": "+l.Why, ": "))
@@ -25,7 +25,7 @@ func leftOf(run *states.StateRun, addresses ...string) string {
 	return strings.Join(out, "; ") + " | " + strings.Join(kept, " ")
 }
 
-func TestWithout(t *testing.T) {
+func TestRemove(t *testing.T) {
 	s := newSite()
 	s.state("a", parts(resource("file", "/a", "")), notify("state.h"))
 	s.state("b", parts(resource("file", "/b", "")), notify("state.h", "state.g"))
@@ -48,7 +48,7 @@ func TestWithout(t *testing.T) {
 	want(t, leftOf(run, "state.m"),
 		"state.m; state.n: it is in block.x; state.e: it requires block.x; block.x: it is confirmed as a whole | state.a state.b state.h state.c state.d state.g")
 
-	rest, _ := graph.Without(run, []string{"state.b"})
+	rest, _ := graph.Remove(run, []string{"state.b"})
 	want(t, leftOutOf(rest), `state.b.file["/b"]=file /b`)
 	if len(rest.Handlers) != 1 || rest.Handlers[0].Address != "state.g" || !rest.Handlers[0].LeftOut {
 		t.Errorf("the handlers are %+v", rest.Handlers)
@@ -60,13 +60,13 @@ func TestWithout(t *testing.T) {
 
 // What is left notifies handlers that are left out, or waves of them: it owes them
 // that.
-func TestWithoutAHandler(t *testing.T) {
+func TestRemoveAHandler(t *testing.T) {
 	s := newSite()
 	s.state("a", parts(resource("file", "/a", "")), notify("state.h"))
 	s.state("b", parts(resource("file", "/b", "")))
 	s.state("h", lazy, parts(command("h")), require("state.b"))
 	run := s.compile(t).Run
-	rest, _ := graph.Without(run, []string{"state.b"})
+	rest, _ := graph.Remove(run, []string{"state.b"})
 	if h := rest.Handlers; len(h) != 1 || !h[0].LeftOut || len(h[0].NotifiedBy) != 1 || h[0].NotifiedBy[0].Address != "state.a" {
 		t.Errorf("the handlers are %+v", h)
 	}
@@ -76,7 +76,7 @@ func TestWithoutAHandler(t *testing.T) {
 	s.state("b", parts(resource("file", "/b", "")), notify("state.h"), require("state.a"))
 	s.state("h", lazy, parts(command("h")))
 	run = s.compile(t).Run
-	rest, _ = graph.Without(run, []string{"state.h#2"})
+	rest, _ = graph.Remove(run, []string{"state.h#2"})
 	if h := rest.Handlers; len(h) != 1 || h[0].Address != "state.h" || len(h[0].NotifiedBy) != 1 || h[0].NotifiedBy[0].Address != "state.b" {
 		t.Errorf("the handlers are %+v", h)
 	}
@@ -111,7 +111,7 @@ func before(run *states.StateRun) map[string]map[string]bool {
 
 // What is left keeps its order, though what stood between is gone, and names
 // nothing that is not there.
-func TestWithoutKeepsTheOrder(t *testing.T) {
+func TestRemoveKeepsTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := &states.StateRun{}
 		n := rapid.IntRange(1, 12).Draw(t, "invocations")
@@ -136,7 +136,7 @@ func TestWithoutKeepsTheOrder(t *testing.T) {
 			drop = append(drop, name(rapid.IntRange(0, n-1).Draw(t, "drop")))
 		}
 		was := before(run)
-		rest, left := graph.Without(run, drop)
+		rest, left := graph.Remove(run, drop)
 		is := before(rest)
 		there := map[string]bool{}
 		for _, inv := range rest.Invocations {
@@ -154,7 +154,7 @@ func TestWithoutKeepsTheOrder(t *testing.T) {
 			t.Errorf("%d left out and %d left of %d", len(left), len(rest.Invocations), n)
 		}
 		for _, d := range drop {
-			if !slices.ContainsFunc(left, func(l graph.Left) bool { return l.Address == d && l.Why == "" }) {
+			if !slices.ContainsFunc(left, func(l graph.Removal) bool { return l.Address == d && l.Why == "" }) {
 				t.Errorf("%s is not left out", d)
 			}
 		}

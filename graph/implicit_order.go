@@ -10,10 +10,10 @@ import (
 // nearBudget bounds the search for a path that makes an `after` needless.
 const nearBudget = 64
 
-// soften orders what declares no order but must not run at the same time, or
+// orderImplicitly orders what declares no order but must not run at the same time, or
 // is expected to run in the order of its file. Each of these edges gives way
 // to all before it: requirements, then accounts, then paths, then keys, then files.
-func (p *planner) soften() {
+func (p *planner) orderImplicitly() {
 	p.sortFinals()
 	p.orderAccounts()
 	p.orderPaths()
@@ -38,18 +38,18 @@ func (p *planner) sortFinals() []int {
 	return sorted
 }
 
-// inOrder gives the finals in the order of the run.
-func (p *planner) inOrder() []int {
+// runOrder gives the finals in the order of the run.
+func (p *planner) runOrder() []int {
 	list := make([]int, len(p.finals))
 	for i := range list {
 		list[i] = i
 	}
-	return p.soft.sorted(list)
+	return p.soft.inPosition(list)
 }
 
-// after lets one final wait for the end of another. It returns false where
+// insertAfter lets one final wait for the end of another. It returns false where
 // that would close a cycle.
-func (p *planner) after(from, to int) bool {
+func (p *planner) insertAfter(from, to int) bool {
 	if from == to || p.soft.reaches(from, to, nearBudget) {
 		return true
 	}
@@ -70,7 +70,7 @@ type line []int
 // order.
 func (p *planner) join(l *line, u int) int {
 	at := len(*l)
-	for at > 0 && !p.after((*l)[at-1], u) {
+	for at > 0 && !p.insertAfter((*l)[at-1], u) {
 		at--
 	}
 	*l = slices.Insert(*l, at, u)
@@ -179,12 +179,12 @@ func (p *planner) follow(before, group []int) []int {
 			p.soft.insert(a, j)
 		}
 	}
-	for _, b := range p.soft.sorted(slices.Clone(group)) {
-		if bundled && p.after(j, b) {
+	for _, b := range p.soft.inPosition(slices.Clone(group)) {
+		if bundled && p.insertAfter(j, b) {
 			continue
 		}
 		for _, a := range from {
-			if !p.after(a, b) && !slices.Contains(next, a) {
+			if !p.insertAfter(a, b) && !slices.Contains(next, a) {
 				next = append(next, a)
 			}
 		}

@@ -23,7 +23,7 @@ func (x *selector) run(full *states.StateRun) *states.StateRun {
 	}
 	kept := func(address string) bool { return x.keep[number[address]] }
 	for _, j := range b.joins() {
-		out.Joins = append(out.Joins, states.Join{Address: p.joinNames[j], After: p.addresses(b.through(j))})
+		out.Joins = append(out.Joins, states.Join{Address: p.joinNames[j], After: p.addresses(b.keptBefore(j))})
 	}
 	for _, inv := range full.Invocations {
 		i := number[inv.Address]
@@ -70,7 +70,7 @@ func (x *selector) keepBlocks() {
 	var settle func(i int)
 	settle = func(i int) {
 		d := p.finals[i].d
-		held := p.toFinals(p.held(d, memberList))
+		held := p.toFinals(p.listNodes(d, memberList))
 		some := len(held) == 0 && x.keep[i]
 		for _, m := range held {
 			if p.finals[m].d.isBlock() {
@@ -86,7 +86,7 @@ func (x *selector) keepBlocks() {
 			return
 		}
 		for _, list := range []place{rescueList, alwaysList} {
-			for _, m := range p.toFinals(p.within(d, list)) {
+			for _, m := range p.toFinals(p.allNodes(d, list)) {
 				x.keep[m] = false
 			}
 		}
@@ -101,9 +101,9 @@ func (x *selector) keepBlocks() {
 // dropIdle leaves out waves that nothing kept notifies, unless they are targets.
 func (x *selector) dropIdle() {
 	p := x.plan
-	for _, i := range p.inOrder() {
+	for _, i := range p.runOrder() {
 		f := p.finals[i]
-		told := slices.ContainsFunc(f.notified, func(n notified) bool { return x.keep[n.from] })
+		told := slices.ContainsFunc(f.notified, func(n notificationCause) bool { return x.keep[n.from] })
 		x.keep[i] = x.keep[i] && (told || !f.handler || x.named[i])
 	}
 }
@@ -112,7 +112,7 @@ func (x *selector) dropIdle() {
 // hands what it is told to the next one of its handler, if there is one.
 func (x *selector) moveNotifications() {
 	p := x.plan
-	x.notified = make([][]notified, len(p.finals))
+	x.notified = make([][]notificationCause, len(p.finals))
 	var next *final
 	var last int
 	for i, f := range slices.Backward(p.finals) {
@@ -136,7 +136,7 @@ func (x *selector) moveNotifications() {
 	}
 }
 
-func (x *selector) notifications(list []notified) []states.Notification {
+func (x *selector) notifications(list []notificationCause) []states.Notification {
 	sortNotified(list)
 	var out []states.Notification
 	for _, n := range list {
@@ -151,16 +151,16 @@ func (x *selector) afterOf(i int, b *bridge) []int {
 	f := x.plan.finals[i]
 	var own []int
 	for _, a := range f.after {
-		if b.kept(a) {
+		if b.isKept(a) {
 			own = append(own, a)
 		}
 	}
 	for _, a := range x.plan.soft.pred[i] {
-		own = append(own, b.beyond(a)...)
+		own = append(own, b.otherKeptBefore(a)...)
 	}
 	return slices.DeleteFunc(own, func(a int) bool {
 		return slices.Contains(f.requires, a) ||
-			slices.ContainsFunc(x.notified[i], func(n notified) bool { return n.from == a })
+			slices.ContainsFunc(x.notified[i], func(n notificationCause) bool { return n.from == a })
 	})
 }
 
@@ -169,7 +169,7 @@ func (x *selector) afterOf(i int, b *bridge) []int {
 func (x *selector) handlers(kept func(string) bool) (out []states.Invocation, declared map[*decl]bool) {
 	p := x.plan
 	invoked := make(map[*decl]bool)
-	told := make(map[*decl][]notified)
+	told := make(map[*decl][]notificationCause)
 	for i, f := range p.finals {
 		if x.keep[i] {
 			invoked[f.d] = true
@@ -205,25 +205,25 @@ type bridge struct {
 
 func newBridge(x *selector) *bridge { return &bridge{x: x, known: make(map[int][]int)} }
 
-// kept reports whether a final is kept, or a join still has something before it.
-func (b *bridge) kept(i int) bool {
+// isKept reports whether a final is kept, or a join still has something before it.
+func (b *bridge) isKept(i int) bool {
 	if i < len(b.x.plan.finals) {
 		return b.x.keep[i]
 	}
-	return len(b.through(i)) > 0
+	return len(b.keptBefore(i)) > 0
 }
 
-// through gives what is kept before a node, without what lies before that.
-func (b *bridge) through(i int) []int {
+// keptBefore gives what is kept before a node, without what lies before that.
+func (b *bridge) keptBefore(i int) []int {
 	if list, ok := b.known[i]; ok {
 		return list
 	}
 	var list []int
 	for _, a := range b.x.plan.soft.pred[i] {
-		if b.kept(a) {
+		if b.isKept(a) {
 			list = append(list, a)
 		}
-		list = append(list, b.beyond(a)...)
+		list = append(list, b.otherKeptBefore(a)...)
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -231,20 +231,20 @@ func (b *bridge) through(i int) []int {
 	return list
 }
 
-// beyond gives what else is before something that comes after node a: what lies
+// otherKeptBefore gives what else is before something that comes after node a: what lies
 // before a that is not kept, or before those members of block a that are not,
 // since a block waits for its members alone.
-func (b *bridge) beyond(a int) []int {
+func (b *bridge) otherKeptBefore(a int) []int {
 	p := b.x.plan
-	if !b.kept(a) {
-		return b.through(a)
+	if !b.isKept(a) {
+		return b.keptBefore(a)
 	}
 	if a >= len(p.finals) || !p.finals[a].d.isBlock() {
 		return nil
 	}
 	var list []int
 	for _, m := range p.soft.pred[a] {
-		list = append(list, b.beyond(m)...)
+		list = append(list, b.otherKeptBefore(m)...)
 	}
 	return list
 }
@@ -254,9 +254,9 @@ func (b *bridge) joins() []int {
 	p := b.x.plan
 	var out []int
 	for j := len(p.finals); j < len(p.soft.succ); j++ {
-		if b.kept(j) {
+		if b.isKept(j) {
 			out = append(out, j)
 		}
 	}
-	return p.soft.sorted(out)
+	return p.soft.inPosition(out)
 }

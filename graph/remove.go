@@ -8,25 +8,25 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// Left is an invocation or a block that Without has left out.
-type Left struct {
+// Removal is an invocation or a block that Remove has left out.
+type Removal struct {
 	Address string `json:"address"`
 	Why     string `json:"why,omitempty"` // empty: it was to be left out
 }
 
-// Without gives a run without some of its invocations, and without what requires
+// Remove gives a run without some of its invocations, and without what requires
 // them, is guarded by what they would change, or is a handler that nothing else
 // notifies. The order among the rest stays as it is. A block goes on without
 // one of its members, unless it has a check to confirm it; what requires the
 // block does not. Handlers that are left out stay in StateRun.Handlers, and all
 // resources are among those left out.
-func Without(run *states.StateRun, addresses []string) (*states.StateRun, []Left) {
-	w := &without{run: run, gone: map[string]string{}, incomplete: map[string]bool{}, owner: owners(run)}
+func Remove(run *states.StateRun, addresses []string) (*states.StateRun, []Removal) {
+	w := &remover{run: run, removed: map[string]string{}, incomplete: map[string]bool{}, owner: owners(run)}
 	for _, a := range addresses {
-		w.gone[a] = ""
+		w.removed[a] = ""
 	}
-	for before := -1; before != len(w.gone)+len(w.incomplete); {
-		before = len(w.gone) + len(w.incomplete)
+	for before := -1; before != len(w.removed)+len(w.incomplete); {
+		before = len(w.removed) + len(w.incomplete)
 		for i := range run.Blocks {
 			w.block(&run.Blocks[i])
 		}
@@ -34,61 +34,61 @@ func Without(run *states.StateRun, addresses []string) (*states.StateRun, []Left
 			w.invocation(&run.Invocations[i])
 		}
 	}
-	return w.rest(), w.left()
+	return w.remaining(), w.removals()
 }
 
-// without works out what is left out of a run.
-type without struct {
+// remover works out what is left out of a run.
+type remover struct {
 	run        *states.StateRun
-	gone       map[string]string // address → why
+	removed    map[string]string // address → why
 	incomplete map[string]bool   // blocks without some of their members
 	owner      map[string]string
 }
 
-func (w *without) drop(address, format string, args ...any) {
-	if _, gone := w.gone[address]; !gone {
-		w.gone[address] = fmt.Sprintf(format, args...)
+func (w *remover) drop(address, format string, args ...any) {
+	if _, gone := w.removed[address]; !gone {
+		w.removed[address] = fmt.Sprintf(format, args...)
 	}
 }
 
-func (w *without) isGone(address string) bool {
-	_, gone := w.gone[address]
+func (w *remover) isRemoved(address string) bool {
+	_, gone := w.removed[address]
 	return gone
 }
 
-// fails reports whether a requirement of what has this address can be met no more.
-func (w *without) fails(address string) bool { return w.isGone(address) || w.incomplete[address] }
+// isUnmet reports whether a requirement of what has this address can be met no more.
+func (w *remover) isUnmet(address string) bool { return w.isRemoved(address) || w.incomplete[address] }
 
-// held lists all that stands in a block.
-func held(b *states.Block) []string { return slices.Concat(b.Members, b.Rescue, b.Always) }
+// blockContents lists all that stands in a block.
+func blockContents(b *states.Block) []string { return slices.Concat(b.Members, b.Rescue, b.Always) }
 
 // block decides about a block, and what is in it.
-func (w *without) block(b *states.Block) {
-	if slices.ContainsFunc(held(b), w.fails) {
+func (w *remover) block(b *states.Block) {
+	if slices.ContainsFunc(blockContents(b), w.isUnmet) {
 		w.incomplete[b.Address] = true
 	}
-	if k := slices.IndexFunc(b.Requires, w.fails); k >= 0 {
+	if k := slices.IndexFunc(b.Requires, w.isUnmet); k >= 0 {
 		w.drop(b.Address, "it requires %s", b.Requires[k])
 	}
-	if len(b.Members) > 0 && !slices.ContainsFunc(b.Members, func(m string) bool { return !w.isGone(m) }) {
+	if len(b.Members) > 0 && !slices.ContainsFunc(b.Members, func(m string) bool { return !w.isRemoved(m) }) {
 		w.drop(b.Address, "nothing is left of it")
 	}
 	if b.Confirm != nil && w.incomplete[b.Address] {
 		w.drop(b.Address, "it is confirmed as a whole")
 	}
-	if w.isGone(b.Address) {
-		for _, m := range held(b) {
+	if w.isRemoved(b.Address) {
+		for _, m := range blockContents(b) {
 			w.drop(m, "it is in %s", b.Address)
 		}
 	}
 }
 
-func (w *without) invocation(inv *states.Invocation) {
-	if k := slices.IndexFunc(inv.Requires, w.fails); k >= 0 {
+func (w *remover) invocation(inv *states.Invocation) {
+	if k := slices.IndexFunc(inv.Requires, w.isUnmet); k >= 0 {
 		w.drop(inv.Address, "it requires %s", inv.Requires[k])
 	}
 	for _, block := range []string{inv.Rescues, inv.Finishes, inv.Confirms} {
-		if block != "" && w.isGone(block) {
+		if block != "" && w.isRemoved(block) {
 			w.drop(inv.Address, "it belongs to %s", block)
 		}
 	}
@@ -97,22 +97,22 @@ func (w *without) invocation(inv *states.Invocation) {
 		guards = append(guards, inv.Parts[i].Guards...)
 	}
 	for _, g := range guards {
-		if k := slices.IndexFunc(g.WouldChange, w.fails); k >= 0 {
+		if k := slices.IndexFunc(g.WouldChange, w.isUnmet); k >= 0 {
 			w.drop(inv.Address, "its guard asks whether %s would change", g.WouldChange[k])
 		}
 	}
-	told := func(n states.Notification) bool { return !w.isGone(w.owner[n.Address]) }
+	told := func(n states.Notification) bool { return !w.isRemoved(w.owner[n.Address]) }
 	if inv.Handler && !inv.Always && len(inv.NotifiedBy) > 0 && !slices.ContainsFunc(inv.NotifiedBy, told) {
 		w.drop(inv.Address, "nothing else notifies it")
 	}
 }
 
-// left lists what is left out, in the order of the run.
-func (w *without) left() []Left {
-	var list []Left
+// removals lists what is left out, in the order of the run.
+func (w *remover) removals() []Removal {
+	var list []Removal
 	add := func(address string) {
-		if why, gone := w.gone[address]; gone {
-			list = append(list, Left{address, why})
+		if why, gone := w.removed[address]; gone {
+			list = append(list, Removal{address, why})
 		}
 	}
 	for i := range w.run.Invocations {
@@ -127,8 +127,8 @@ func (w *without) left() []Left {
 	return list
 }
 
-// rest writes the run that is left.
-func (w *without) rest() *states.StateRun {
+// remaining writes the run that is left.
+func (w *remover) remaining() *states.StateRun {
 	out := *w.run
 	out.Invocations, out.Blocks = nil, nil
 	out.Joins, out.Handlers, out.LeftOut = slices.Clone(out.Joins), slices.Clone(out.Handlers), slices.Clone(out.LeftOut)
@@ -145,7 +145,7 @@ func (w *without) rest() *states.StateRun {
 	}
 	kept := map[string]bool{}
 	for _, inv := range w.run.Invocations {
-		if w.isGone(inv.Address) {
+		if w.isRemoved(inv.Address) {
 			continue
 		}
 		inv.After = through(inv.After)
@@ -162,26 +162,26 @@ func (w *without) rest() *states.StateRun {
 		kept[states.WithoutWave(inv.Address)] = true
 	}
 	for _, b := range w.run.Blocks {
-		if !w.isGone(b.Address) {
+		if !w.isRemoved(b.Address) {
 			b.Members, b.Rescue, b.Always = w.keep(b.Members), w.keep(b.Rescue), w.keep(b.Always)
 			out.Blocks = append(out.Blocks, b)
 		}
 	}
-	w.leaveOut(&out, kept)
+	w.updateLeftOut(&out, kept)
 	out.Revision = Revision(&out)
 	return &out
 }
 
 // joins puts a join in the place of all that is left out, so that what came
 // before it still comes before what came after it. It gives their names.
-func (w *without) joins(out *states.StateRun) map[string]string {
+func (w *remover) joins(out *states.StateRun) map[string]string {
 	names := map[string]string{}
 	add := func(address string, after []string) {
 		names[address] = fmt.Sprintf("join#left%d", len(names)+1)
 		out.Joins = append(out.Joins, states.Join{Address: names[address], After: after})
 	}
 	for i := range w.run.Invocations {
-		if inv := &w.run.Invocations[i]; w.isGone(inv.Address) {
+		if inv := &w.run.Invocations[i]; w.isRemoved(inv.Address) {
 			after := slices.Concat(inv.Requires, inv.After)
 			for _, n := range inv.NotifiedBy {
 				after = append(after, w.owner[n.Address])
@@ -190,26 +190,26 @@ func (w *without) joins(out *states.StateRun) map[string]string {
 		}
 	}
 	for i := range w.run.Blocks {
-		if b := &w.run.Blocks[i]; w.isGone(b.Address) {
-			add(b.Address, slices.Concat(b.Requires, held(b)))
+		if b := &w.run.Blocks[i]; w.isRemoved(b.Address) {
+			add(b.Address, slices.Concat(b.Requires, blockContents(b)))
 		}
 	}
 	return names
 }
 
-// leaveOut says what is declared and not in the run.
-func (w *without) leaveOut(out *states.StateRun, kept map[string]bool) {
+// updateLeftOut says what is declared and not in the run.
+func (w *remover) updateLeftOut(out *states.StateRun, kept map[string]bool) {
 	for i := range out.Handlers {
-		out.Handlers[i].LeftOut = out.Handlers[i].LeftOut || w.isGone(out.Handlers[i].Address)
+		out.Handlers[i].LeftOut = out.Handlers[i].LeftOut || w.isRemoved(out.Handlers[i].Address)
 	}
 	idle := map[string]int{} // where a handler stands in out.Handlers
 	for _, inv := range w.run.Invocations {
 		handler := states.WithoutWave(inv.Address)
-		if !w.isGone(inv.Address) {
+		if !w.isRemoved(inv.Address) {
 			continue
 		}
 		if inv.Handler || inv.Always {
-			told := slices.DeleteFunc(slices.Clone(inv.NotifiedBy), func(n states.Notification) bool { return w.isGone(w.owner[n.Address]) })
+			told := slices.DeleteFunc(slices.Clone(inv.NotifiedBy), func(n states.Notification) bool { return w.isRemoved(w.owner[n.Address]) })
 			if at, there := idle[handler]; there {
 				out.Handlers[at].NotifiedBy = append(out.Handlers[at].NotifiedBy, told...)
 			} else if !kept[handler] || len(told) > 0 { // what still notifies it owes it that
@@ -239,6 +239,6 @@ func leftOutHandler(wave states.Invocation, told []states.Notification) states.I
 	return idle
 }
 
-func (w *without) keep(list []string) []string {
-	return filter(list, func(a string) bool { return !w.isGone(a) })
+func (w *remover) keep(list []string) []string {
+	return filter(list, func(a string) bool { return !w.isRemoved(a) })
 }

@@ -19,9 +19,9 @@ type wish struct {
 	part *states.PartDeclaration
 }
 
-// contradict warns of parts that want the same resource differently, when
+// warnConflicts warns of parts that want the same resource differently, when
 // neither a guard nor `when` tells them apart: each run would undo the other.
-func (p *planner) contradict() {
+func (p *planner) warnConflicts() {
 	type thing struct{ kind, key string }
 	wishes := make(map[thing][]wish)
 	var claimed claims
@@ -39,20 +39,20 @@ func (p *planner) contradict() {
 			t, w := thing{part.Type, part.Key}, wish{f.d, part}
 			claimed.add(m, w)
 			known := wishes[t]
-			at := slices.IndexFunc(known, func(k wish) bool { return contradicts(m, k, w) != "" })
+			at := slices.IndexFunc(known, func(k wish) bool { return conflict(m, k, w) != "" })
 			if at >= 0 {
-				p.warnContradiction(known[at], w, contradicts(m, known[at], w))
+				p.warnConflict(known[at], w, conflict(m, known[at], w))
 			}
 			if len(known) < maxCompared {
 				wishes[t] = append(known, w)
 			}
 		}
 	}
-	p.contradictClaims(&claimed)
+	p.warnClaimConflicts(&claimed)
 }
 
-// contradicts names what two wishes differ in: "ensure", an attribute, or "".
-func contradicts(m *states.Module, a, b wish) string {
+// conflict names what two wishes differ in: "ensure", an attribute, or "".
+func conflict(m *states.Module, a, b wish) string {
 	if !reflect.DeepEqual(conditions(a), conditions(b)) {
 		return ""
 	}
@@ -98,7 +98,7 @@ func conditions(w wish) []states.GuardDeclaration {
 	return out
 }
 
-func (p *planner) warnContradiction(a, b wish, in string) {
+func (p *planner) warnConflict(a, b wish, in string) {
 	first, second := partAddress(a.d, a.d.Address, a.part), partAddress(b.d, b.d.Address, b.part)
 	p.diags.Add(diag.Diagnostic{
 		Severity: diag.Warning,

@@ -7,8 +7,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// invoked reports whether a declaration has an invocation, or is a block.
-func (d *decl) invoked() bool { return d.base >= 0 || len(d.waves)+len(d.fixed) > 0 }
+// isInvoked reports whether a declaration has an invocation, or is a block.
+func (d *decl) isInvoked() bool { return d.base >= 0 || len(d.waves)+len(d.fixed) > 0 }
 
 // isIdle reports whether a lazy state could be called, and nothing does.
 func (p *planner) isIdle(d *decl) bool {
@@ -46,7 +46,7 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 		for i := range d.Parts {
 			part := &d.Parts[i]
 			m := p.registry.Lookup(part.Type)
-			if in && !part.Options.LeftOut || m == nil || m.IsAct() && !p.unselected(d, part) {
+			if in && !part.Options.LeftOut || m == nil || m.IsAct() && !p.isUnselected(d, part) {
 				continue
 			}
 			out = append(out, states.Resource{Type: part.Type, Key: part.Key, Address: partAddress(d, d.Address, part)})
@@ -56,10 +56,10 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 	return out
 }
 
-// unselected reports whether a part that is not in the run would be, but for the
+// isUnselected reports whether a part that is not in the run would be, but for the
 // selection.
-func (p *planner) unselected(d *decl, part *states.PartDeclaration) bool {
-	return !part.Options.LeftOut && (d.invoked() || p.isIdle(d))
+func (p *planner) isUnselected(d *decl, part *states.PartDeclaration) bool {
+	return !part.Options.LeftOut && (d.isInvoked() || p.isIdle(d))
 }
 
 // isLeftOut reports whether the selection leaves out a lazy state that nothing in
@@ -88,5 +88,5 @@ func (x *selector) isDropped(d *decl, seen map[*decl]bool) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(effective(d.requires), func(r require) bool { return x.isDropped(r.to, seen) })
+	return slices.ContainsFunc(effectiveRequires(d.requires), func(r require) bool { return x.isDropped(r.to, seen) })
 }
