@@ -84,6 +84,8 @@ var imports = []struct {
 	{"runtime/ssh", []string{"runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/machine"}, []string{"*"}},
+	// A site on machines: the language and the ways to machines meet here.
+	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.

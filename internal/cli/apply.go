@@ -77,14 +77,14 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if cmd.rollingOut.given() {
 		return usage("leave it out", "a rollout is over several hosts, and this is about one machine")
 	}
-	if err := s.compileChosen(ctx, c); err != nil {
+	j, err := s.jobHere(ctx, c)
+	if err != nil {
 		return err
 	}
-	c.forgetPlanner()
 	if cmd.UntilConverged != nil {
-		return s.converge(ctx, cmd, c)
+		return s.converge(ctx, cmd, j)
 	}
-	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
+	return s.confirmAndApply(ctx, j, cmd.Yes, cmd.DetailedExitcode)
 }
 
 // mayAsk reports wrong usage where nobody could answer the command; look is how
@@ -99,17 +99,17 @@ func (s *client) mayAsk(yes bool, command, look string) error {
 }
 
 // confirmAndApply shows the plan and asks, unless that is not wanted.
-func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed bool) error {
+func (s *client) confirmAndApply(ctx context.Context, j *machine.Job, yes, detailed bool) error {
 	if err := s.mayApply(); err != nil { // before anybody is asked
 		return err
 	}
 	if !yes {
-		todo, err := s.confirm(ctx, c, "Apply this?")
+		todo, err := s.confirm(ctx, j, "Apply this?")
 		if err != nil || !todo {
 			return err
 		}
 	}
-	result, err := s.apply(ctx, c, s.renderer)
+	result, err := s.apply(ctx, j, s.renderer, s.changedMeanwhile)
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,9 @@ func (s *client) confirmAndApply(ctx context.Context, c *site, yes, detailed boo
 
 // confirm shows the plan and asks. What was shown is what is applied: it plans
 // again after the answer, and asks again if the machine has changed meanwhile.
-func (s *client) confirm(ctx context.Context, c *site, question string) (todo bool, err error) {
+func (s *client) confirm(ctx context.Context, j *machine.Job, question string) (todo bool, err error) {
 	answers := bufio.NewReader(s.In)
-	shown, result, err := s.planEvents(ctx, c, s.renderer(c))
+	shown, result, err := s.planEvents(ctx, j, s.renderer(j))
 	for {
 		switch {
 		case err != nil:
@@ -133,7 +133,7 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 		if yes, err := s.ask(ctx, answers, question); err != nil || !yes {
 			return false, err
 		}
-		now, _, err := s.planEvents(ctx, c, nil)
+		now, _, err := s.planEvents(ctx, j, nil)
 		if err != nil {
 			return false, err
 		}
@@ -143,12 +143,12 @@ func (s *client) confirm(ctx context.Context, c *site, question string) (todo bo
 		}
 		if len(differences) == 0 {
 			if s.lockTimeout > 0 {
-				c.rows, c.stale = shown, s.changedMeanwhile
+				j.Rows = shown
 			}
 			return true, nil
 		}
 		fmt.Fprintln(s.Out, "The machine has changed meanwhile. This is the plan now:")
-		shown, result, err = s.planEvents(ctx, c, s.renderer(c))
+		shown, result, err = s.planEvents(ctx, j, s.renderer(j))
 		if err != nil {
 			return false, err
 		}

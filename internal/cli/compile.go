@@ -11,15 +11,15 @@ type compileCmd struct{ siteArg }
 
 // Run prints a StateRun: the addresses in order, or all of it as JSON.
 func (cmd *compileCmd) Run(ctx runContext, s *client) error {
-	c, err := s.compile(ctx, cmd.Site)
+	_, c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
 	if s.globals.JSON {
-		return failed(graph.JSON(s.Out, c.run))
+		return failed(graph.JSON(s.Out, c.Run))
 	}
 	var out strings.Builder
-	for _, inv := range c.run.Invocations {
+	for _, inv := range c.Run.Invocations {
 		fmt.Fprintln(&out, inv.Address)
 		if s.globals.Verbose {
 			for _, p := range inv.Parts {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // answers is somebody at the terminal: each answer may do something first.
@@ -21,7 +23,7 @@ func (a *answers) Read(p []byte) (int, error) {
 }
 
 // asked prepares an apply of one file, path, by somebody who answers.
-func asked(t *testing.T, path string, in *answers) (*client, *site, *bytes.Buffer) {
+func asked(t *testing.T, path string, in *answers) (*client, *machine.Job, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("file %q {\n  content = \"wanted\\n\"\n}\n", path)
@@ -30,12 +32,11 @@ func asked(t *testing.T, path string, in *answers) (*client, *site, *bytes.Buffe
 	}
 	out := &bytes.Buffer{}
 	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}}
-	c, err := s.compile(t.Context(), dir)
+	_, c, err := s.compile(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err, out)
 	}
-	c.forgetPlanner()
-	return s, c, out
+	return s, c.Job(), out
 }
 
 // What was shown is applied: if the machine changes between the question and

@@ -136,7 +136,7 @@ func TestQuestionsHoldTheTable(t *testing.T) {
 	t.Parallel()
 	out := &bytes.Buffer{}
 	s := &client{Environment: Environment{In: out, Out: out, Err: out}, globals: &Globals{}}
-	v := &several{client: s, site: &site{}}
+	v := &fleetRun{client: s, site: &site{}}
 	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}

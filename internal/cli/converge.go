@@ -48,13 +48,13 @@ type changing struct {
 // converge applies the site until a run changes nothing. A run that failed may
 // succeed the next time, as what it waits for may have come, and counts like
 // one that changed something.
-func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
+func (s *client) converge(ctx context.Context, cmd *applyCmd, j *machine.Job) error {
 	limit := *cmd.UntilConverged
 	if err := s.mayApply(); err != nil { // before anybody is asked
 		return err
 	}
 	if !cmd.Yes {
-		todo, err := s.confirm(ctx, c, fmt.Sprintf("Apply this, and again until nothing changes (%d times at most)?", limit))
+		todo, err := s.confirm(ctx, j, fmt.Sprintf("Apply this, and again until nothing changes (%d times at most)?", limit))
 		if err != nil || !todo {
 			return err
 		}
@@ -67,9 +67,9 @@ func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 	for {
 		end.Runs++
 		before, last = last, nil
-		result, err = s.apply(ctx, c, func(c *site) ui.Renderer {
-			return &noting{Renderer: s.renderer(c), list: &last, handlers: handlersOf(c.run)}
-		})
+		result, err = s.apply(ctx, j, func(j *machine.Job) ui.Renderer {
+			return &noting{Renderer: s.renderer(j), list: &last, handlers: handlersOf(j.Run)}
+		}, s.changedMeanwhile)
 		switch {
 		case err != nil:
 			return err
@@ -84,7 +84,7 @@ func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 		if err := s.tell("\nAgain, run %d of %d at most:", end.Runs+1, limit); err != nil {
 			return err
 		}
-		if c, err = s.again(ctx, cmd.Site); err != nil {
+		if j, err = s.again(ctx, cmd.Site); err != nil {
 			return err
 		}
 	}
@@ -95,17 +95,17 @@ func (s *client) converge(ctx context.Context, cmd *applyCmd, c *site) error {
 }
 
 // again compiles the site anew: facts may have changed with the machine.
-func (s *client) again(ctx context.Context, path string) (*site, error) {
+func (s *client) again(ctx context.Context, path string) (*machine.Job, error) {
 	s.said.again()
-	c, err := s.compile(ctx, path)
+	c, compiled, err := s.compile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.reachable(); err != nil {
 		return nil, err
 	}
-	c.forgetPlanner()
-	return c, nil
+	j := compiled.Job()
+	return j, s.complete(ctx, j)
 }
 
 // tell prints a line for people, unless they want none.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -35,29 +38,53 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	c, declarations, err := cmd.site(ctx, localhost, func() (string, error) {
-		home, err := facts.Fact("home")
-		return fmt.Sprint(home), err
-	})
+	j, err := cmd.job(ctx, s, localhost, facts.Fact)
 	if err == nil && !cmd.Plan {
 		err = s.mayAsk(cmd.Yes, "do", "--plan")
+	}
+	if err == nil {
+		err = s.complete(ctx, j)
 	}
 	if err != nil {
 		return err
 	}
-	c.host = h
-	if err := s.plan(c, declarations); err != nil {
-		return err
-	}
-	c.forgetPlanner()
 	if cmd.Plan {
-		result, err := s.showPlan(ctx, c)
+		result, err := s.showPlan(ctx, j)
 		if err != nil {
 			return err
 		}
 		return exitCode(result, cmd.DetailedExitcode)
 	}
-	return s.confirmAndApply(ctx, c, cmd.Yes, cmd.DetailedExitcode)
+	return s.confirmAndApply(ctx, j, cmd.Yes, cmd.DetailedExitcode)
+}
+
+// job is one of nothing but the part.
+func (cmd *doCmd) job(ctx context.Context, s *client, host string, facts func(name string) (any, error)) (*machine.Job, error) {
+	part, sources, err := cmd.part(ctx, func() (string, error) {
+		home, err := facts("home")
+		return fmt.Sprint(home), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	stop := s.limited()
+	defer stop()
+	result, diags := graph.Compile(&states.Declarations{Host: host, List: []states.Declaration{{
+		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
+	}}}, graph.Options{Registry: modules.Standard()})
+	if err := s.show(diags, nil); err != nil {
+		return nil, err
+	}
+	// As a target it runs, whatever its type: nothing here would notify a handler.
+	run, diags := result.Select(graph.Selection{Targets: slices.Concat([]string{part.Address}, s.globals.Target), Tags: s.globals.Tags, Exclude: s.globals.Exclude})
+	if diags.HasErrors() {
+		wrong := &status{code: exitUsage, err: diags.Err()}
+		if len(s.globals.Target)+len(s.globals.Exclude) > 0 {
+			wrong.hint = "tenet compile lists the addresses"
+		}
+		return nil, wrong
+	}
+	return &machine.Job{Run: run, Registry: modules.Standard(), Files: sources, Origin: adHoc, Places: result.Sources}, s.show(diags, nil)
 }
 
 // part makes the declaration of the arguments, and the file system of the

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -17,7 +15,7 @@ import (
 )
 
 // factsFrom gives the facts that a host told, and those of --facts in their place.
-func (v *several) factsFrom(told *machine.Facts) (func(name string) (any, error), error) {
+func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error), error) {
 	known := host.NewFacts(nil, nil)
 	own := func(name string) (any, error) {
 		if !slices.Contains(known.Names(), name) {
@@ -37,35 +35,6 @@ func (v *several) factsFrom(told *machine.Facts) (func(name string) (any, error)
 	}, err
 }
 
-// usedSecrets notes which files of secrets one host needs.
-type usedSecrets struct {
-	get   func(name string) (string, error)
-	mu    sync.Mutex
-	files map[string]bool
-}
-
-func (u *usedSecrets) value(name string) (string, error) {
-	if file, _, err := secrets.Locate(name); err == nil {
-		u.mu.Lock()
-		u.files[file] = true
-		u.mu.Unlock()
-	}
-	return u.get(name)
-}
-
-// digests leaves out the files that only other hosts need.
-func (u *usedSecrets) digests(all map[string]string) map[string]string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	own := map[string]string{}
-	for file, digest := range all {
-		if u.files[file] {
-			own[file] = digest
-		}
-	}
-	return own
-}
-
 // findings are the diagnostics of hosts: what is said of several of them is said once.
 type findings struct {
 	list  []*finding
@@ -80,7 +49,7 @@ type finding struct {
 }
 
 // find notes what the evaluation for a host has found.
-func (v *several) find(name string, diags diag.List) {
+func (v *fleetRun) find(name string, diags diag.List) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f := &v.found
@@ -112,7 +81,7 @@ type hostDiagnostic struct {
 
 // showFindings prints the diagnostics of hosts. A line names those hosts, unless it is
 // all.
-func (v *several) showFindings() error {
+func (v *fleetRun) showFindings() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	order := map[string]int{}
@@ -143,7 +112,7 @@ func (v *several) showFindings() error {
 		if title != "" && !v.said.all(byHosts[title]) {
 			fmt.Fprintln(v.Err, ui.Clean(title))
 		}
-		if err := v.diagnose(v.site, byHosts[title].Sorted()); err != nil && !byHosts[title].HasErrors() {
+		if err := v.show(byHosts[title].Sorted(), v.source()); err != nil && !byHosts[title].HasErrors() {
 			return err
 		}
 	}
@@ -167,7 +136,7 @@ func siteFailure(o *fleet.Outcome) *states.Failure {
 }
 
 // ended gives the exit status of what was done on hosts. Codes are further ones.
-func (v *several) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
+func (v *fleetRun) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
 	for i := range outcomes {
 		o := &outcomes[i]
 		codes = append(codes, statusOf(o))
@@ -182,4 +151,12 @@ func (v *several) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) e
 		return &status{code: code}
 	}
 	return nil
+}
+
+// source gives the text of files that diagnostics may name.
+func (v *fleetRun) source() func(file string) ([]byte, bool) {
+	if v.site == nil {
+		return nil
+	}
+	return v.site.source
 }

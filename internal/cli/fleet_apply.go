@@ -18,7 +18,7 @@ func (s *client) planHosts(ctx context.Context, cmd *planCmd, c *site, hosts []l
 	if cmd.Save != "" && len(hosts) > 1 {
 		return usage("name one with --limit", "-o saves the plan of one host, and these are %d", len(hosts))
 	}
-	v, err := s.several(ctx, c, hosts)
+	v, err := s.fleetRun(ctx, c, hosts)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 	if err != nil {
 		return err
 	}
-	v, err := s.several(ctx, c, hosts)
+	v, err := s.fleetRun(ctx, c, hosts)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts [
 
 // applyAll applies on all hosts, or, unless yes is given, on those on which somebody
 // consents to what there is to do.
-func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
+func (v *fleetRun) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
 	members, looked := v.members, []fleet.Outcome(nil)
 	if !yes {
 		members, looked, err = v.consent(ctx, "%s?")
@@ -68,12 +68,12 @@ func (v *several) applyAll(ctx context.Context, yes, detailed bool, rollout *lan
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
-func (v *several) begin(members []*fleet.Member, looked []fleet.Outcome) (*fleet.Execution, error) {
+func (v *fleetRun) begin(members []*fleet.Member, looked []fleet.Outcome) (*fleet.Execution, error) {
 	dir, err := v.stateDir()
 	if err != nil {
 		return nil, err
 	}
-	r := fleet.Record{Command: v.command, Site: v.name, Origin: v.site.origin, User: v.user()}
+	r := fleet.Record{Command: v.command, Site: v.name, Origin: v.place, User: v.user()}
 	for _, m := range members {
 		r.Hosts = append(r.Hosts, v.recordOf(v.hostOf(m.Name)))
 	}
@@ -110,7 +110,7 @@ type executionLine struct {
 }
 
 // recordOf is a host as it is reached, for records.
-func (v *several) recordOf(h *lang.Host) fleet.RecordHost {
+func (v *fleetRun) recordOf(h *lang.Host) fleet.RecordHost {
 	r := fleet.RecordHost{Name: h.Name, Executor: h.Executor}
 	if h.Executor != "ssh" {
 		return r
@@ -124,7 +124,7 @@ func (v *several) recordOf(h *lang.Host) fleet.RecordHost {
 
 // tellLeft says how to hear of hosts again where something goes on that nobody looks
 // after any more.
-func (v *several) tellLeft(outcomes []fleet.Outcome) {
+func (v *fleetRun) tellLeft(outcomes []fleet.Outcome) {
 	left := 0
 	for i := range outcomes {
 		if outcomes[i].Status == fleet.Left {
@@ -139,7 +139,7 @@ func (v *several) tellLeft(outcomes []fleet.Outcome) {
 // execute does on members what changes them, as one execution, which is recorded.
 // Looked is how it ended with hosts that were only looked at: what went wrong there is
 // recorded, too.
-func (v *several) execute(ctx context.Context, task fleet.Task, members []*fleet.Member, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
+func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*fleet.Member, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
 	x, err := v.begin(members, looked)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (v *several) execute(ctx context.Context, task fleet.Task, members []*fleet
 }
 
 // tellSpared says how to go on with the hosts whose turn did not come.
-func (v *several) tellSpared(outcomes []fleet.Outcome) {
+func (v *fleetRun) tellSpared(outcomes []fleet.Outcome) {
 	spared, rest := false, 0
 	for i := range outcomes {
 		spared = spared || outcomes[i].Status == fleet.Spared
@@ -182,7 +182,7 @@ func (v *several) tellSpared(outcomes []fleet.Outcome) {
 // consent shows the plan of all hosts and asks: question has a place for what is to be done
 // where. It gives those on which there is
 // something to do, none where nobody wants that, and how it ended with the others.
-func (v *several) consent(ctx context.Context, question string) ([]*fleet.Member, []fleet.Outcome, error) {
+func (v *fleetRun) consent(ctx context.Context, question string) ([]*fleet.Member, []fleet.Outcome, error) {
 	v.keep = true
 	defer func() { v.keep = false }()
 	outcomes, err := v.plan(ctx)

@@ -28,7 +28,7 @@ func (c *converger) note(ev *states.Event) { noteChange(&c.last, c.handlers, ev)
 // convergeAll applies on all hosts, and again on those where the run before has changed
 // something, or failed. Each time is an execution by itself, and goes batch by batch where
 // that is wanted.
-func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.Rollout) error {
+func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.Rollout) error {
 	limit := *cmd.UntilConverged
 	members, looked := v.members, []fleet.Outcome(nil)
 	if !cmd.Yes {
@@ -63,7 +63,7 @@ func (v *several) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.
 
 // unsettled takes note of how a run ended on members, and gives those on which another one
 // may lead further: on no other where a rollout was stopped.
-func (v *several) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) []*fleet.Member {
+func (v *fleetRun) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) []*fleet.Member {
 	var again []*fleet.Member
 	stopped := false
 	for i, m := range members {
@@ -91,7 +91,7 @@ func (v *several) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) [
 
 // allConverged tells how it ended, hosts alike together, and gives the exit status. How it
 // ended with a host where no run did was told before.
-func (v *several) allConverged(members []*fleet.Member, looked []fleet.Outcome, detailed bool) error {
+func (v *fleetRun) allConverged(members []*fleet.Member, looked []fleet.Outcome, detailed bool) error {
 	outcomes := looked
 	var codes []int
 	var good, bad grouping

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"os"
 
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
-	"github.com/tenetcm/tenet/states"
 )
 
 // doOnHosts applies one part on hosts, as apply does with a site.
@@ -24,14 +22,13 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 	if err != nil {
 		return err
 	}
-	from, err := os.Hostname()
-	if err != nil {
-		return failed(err)
-	}
-	m.site.origin = adHoc
-	v := &several{client: s, site: m.site, hosts: m.hosts, origin: adHoc, from: from, facts: []string{"home"}}
-	v.runOf = func(ctx context.Context, name string, told *machine.Facts) (*site, error) {
-		return v.partFor(ctx, cmd, name, told)
+	v := &fleetRun{client: s, site: m.site, hosts: m.hosts, origin: adHoc, place: adHoc, facts: []string{"home"}}
+	v.jobOf = func(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
+		facts, err := v.factsFrom(known)
+		if err != nil {
+			return nil, err
+		}
+		return cmd.job(ctx, s, m.Name, facts)
 	}
 	if err := v.reach(ctx); err != nil {
 		return err
@@ -44,40 +41,4 @@ func (s *client) doOnHosts(ctx context.Context, cmd *doCmd) error {
 		return err
 	}
 	return v.ended(outcomes, cmd.DetailedExitcode)
-}
-
-// partFor makes the run of the only part for a host.
-func (v *several) partFor(ctx context.Context, cmd *doCmd, name string, told *machine.Facts) (*site, error) {
-	facts, err := v.factsFrom(told)
-	if err != nil {
-		return nil, err
-	}
-	c, declarations, err := cmd.site(ctx, name, func() (string, error) {
-		home, err := facts("home")
-		return fmt.Sprint(home), err
-	})
-	if err != nil {
-		return nil, err
-	}
-	diags, err := v.compiled(c, declarations)
-	if err == nil && diags.HasErrors() {
-		err = diags
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.forgetPlanner()
-	return c, nil
-}
-
-// site is a site of nothing but the part.
-func (cmd *doCmd) site(ctx context.Context, host string, home func() (string, error)) (*site, *states.Declarations, error) {
-	part, sources, err := cmd.part(ctx, home)
-	if err != nil {
-		return nil, nil, err
-	}
-	// As a target it runs, whatever its type: nothing here would notify a handler.
-	return &site{sources: sources, origin: adHoc, targets: []string{part.Address}}, &states.Declarations{Host: host, List: []states.Declaration{{
-		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
-	}}}, nil
 }

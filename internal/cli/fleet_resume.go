@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
@@ -27,15 +25,11 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, t *targets, x *
 		none.hint = fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID)
 		return none
 	}
-	from, err := os.Hostname()
-	if err != nil {
-		return failed(err)
-	}
-	v := &several{client: s, site: &site{saved: map[string]journal.Source{}}, hosts: t.hosts, from: from, resuming: true, resumes: x}
+	v := &fleetRun{client: s, hosts: t.hosts, resuming: true, resumes: x}
 	id := cmd.Resume
 	switch {
 	case x != nil:
-		id, v.name, v.site.origin = x.ID, x.Site, x.Origin
+		id, v.name, v.place = x.ID, x.Site, x.Origin
 	case id == lastRun:
 		id = ""
 	}

@@ -19,18 +19,18 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// several is a plan or an apply of a site on its hosts.
-type several struct {
+// fleetRun is a plan or an apply of a site on its hosts.
+type fleetRun struct {
 	*client
 	site    *site // loaded, and evaluated for each host with what it says of itself
 	hosts   []lang.Host
 	members []*fleet.Member
-	name    string // of the site; empty: it has none
-	origin  string // as hosts are told
-	from    string // this machine
-	// runOf makes what a host is to do, of what it says of itself. It may give nil:
-	// nothing.
-	runOf func(ctx context.Context, name string, facts *machine.Facts) (*site, error)
+	name    string                               // of the site; empty: it has none
+	origin  string                               // as hosts are told
+	place   string                               // the same as this machine knows it
+	line    func(file string, number int) string // of what is applied; nil: none is known
+	// jobOf makes what a host is to do, of what it knows of itself; nil: nothing.
+	jobOf fleet.Prepare
 	// judged tells what an outcome means here; nil: refusedHere does.
 	judged func(fleet.Outcome) fleet.Outcome
 	facts  []string
@@ -56,9 +56,9 @@ type several struct {
 	events   map[string][]states.Event // of each host, where they are kept
 }
 
-// several makes ready for hosts of a site.
-func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*several, error) {
-	if found := c.lang.Diagnostics(); found.HasErrors() { // whatever the hosts say of themselves
+// fleetRun makes ready for hosts of a site.
+func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fleetRun, error) {
+	if found := c.Diagnostics(); found.HasErrors() { // whatever the hosts say of themselves
 		return nil, s.diagnose(c, found)
 	}
 	if s.globals.Facts != "" && len(hosts) > 1 {
@@ -68,14 +68,14 @@ func (s *client) several(ctx context.Context, c *site, hosts []lang.Host) (*seve
 	if err != nil {
 		return nil, failed(err)
 	}
-	v := &several{client: s, site: c, hosts: hosts, name: c.lang.Name(), origin: name + ":" + c.origin, from: name, facts: c.lang.FactNames()}
-	v.runOf = v.runFor
+	v := &fleetRun{client: s, site: c, hosts: hosts, name: c.Name(), origin: name + ":" + c.Origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
+	v.jobOf = v.jobOfSite
 	s.many = len(hosts) > 1
 	return v, v.reach(ctx)
 }
 
 // reach makes machines of the hosts.
-func (v *several) reach(ctx context.Context) (err error) {
+func (v *fleetRun) reach(ctx context.Context) (err error) {
 	v.members, err = v.client.members(ctx, v.hosts, journal.Identity(v.name, v.origin), func(host, text string) {
 		v.mu.Lock()
 		view := v.view
@@ -88,14 +88,14 @@ func (v *several) reach(ctx context.Context) (err error) {
 }
 
 // plan shows what an apply would do on the hosts.
-func (v *several) plan(ctx context.Context) ([]fleet.Outcome, error) {
+func (v *fleetRun) plan(ctx context.Context) ([]fleet.Outcome, error) {
 	v.planning = true
 	defer func() { v.planning = false }()
 	return v.run(ctx, fleet.Plan(v.facts, v.prepare), v.members, fleet.Options{})
 }
 
 // run does something on the hosts, and shows it; keep keeps what each says.
-func (v *several) run(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options) ([]fleet.Outcome, error) {
+func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options) ([]fleet.Outcome, error) {
 	v.mu.Lock()
 	v.found, v.nothing = findings{}, map[string]error{}
 	v.events = map[string][]states.Event{}
@@ -132,7 +132,7 @@ func (v *several) run(ctx context.Context, task fleet.Task, members []*fleet.Mem
 }
 
 // nowhere reports that nothing was selected on any host.
-func (v *several) nowhere(outcomes []fleet.Outcome) error {
+func (v *fleetRun) nowhere(outcomes []fleet.Outcome) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.nothing) == 0 || len(v.nothing) < len(outcomes) {
@@ -142,12 +142,12 @@ func (v *several) nowhere(outcomes []fleet.Outcome) error {
 }
 
 // newView shows what goes on in the form that the flags ask for.
-func (v *several) newView(names []string) *ui.Fleet {
+func (v *fleetRun) newView(names []string) *ui.Fleet {
 	g := v.globals
 	o := ui.FleetOptions{
 		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.planning, Execution: v.execution,
 		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
-		Line: v.site.line, Trouble: siteFailure,
+		Line: placeLine(v.line), Trouble: siteFailure,
 	}
 	if v.hidden {
 		o.Out, o.Err = io.Discard, io.Discard
@@ -162,7 +162,7 @@ func (v *several) newView(names []string) *ui.Fleet {
 // keeping keeps events beside showing them.
 type keeping struct {
 	*ui.Fleet
-	v *several
+	v *fleetRun
 }
 
 // Event keeps an event, where that is asked for, and shows it.
@@ -199,7 +199,7 @@ func (k *keeping) Ended(name string, o fleet.Outcome) {
 }
 
 // meaning tells what an outcome means for what is done here.
-func (v *several) meaning(o fleet.Outcome) fleet.Outcome {
+func (v *fleetRun) meaning(o fleet.Outcome) fleet.Outcome {
 	if v.judged != nil {
 		return v.judged(o)
 	}
@@ -216,28 +216,27 @@ func refusedHere(o fleet.Outcome) fleet.Outcome {
 
 // prepare evaluates the site for a host that was reached, and makes its job. The host gets
 // its own run, and nothing of others.
-func (v *several) prepare(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
-	c, err := v.runOf(ctx, m.Name, facts)
-	if err != nil || c == nil {
+func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
+	j, err := v.jobOf(ctx, m, facts)
+	if err != nil || j == nil {
 		return nil, err
 	}
-	v.view.Prepared(m.Name, c.run)
+	v.view.Prepared(m.Name, j.Run)
 	if known := v.converging[m.Name]; known != nil {
-		known.handlers = handlersOf(c.run)
+		known.handlers = handlersOf(j.Run)
 	}
-	j := c.job()
 	j.Execution, j.Origin, j.Plan, j.Rows, j.Observe = v.execution, v.origin, "", nil, true
 	j.Parallel, j.LockTimeout = v.globals.Parallel, v.lockTimeout
 	if !v.planning {
 		j.Rows = v.rows[m.Name]
 	}
-	j.Become = v.become(m.Name, becomes(c.run))
+	j.Become = v.become(m.Name, becomes(j.Run))
 	return j, nil
 }
 
 // become is how parts act as other accounts on a host. The password goes along only where
 // they do: no other host learns it.
-func (v *several) become(host string, needed bool) machine.Become {
+func (v *fleetRun) become(host string, needed bool) machine.Become {
 	b := machine.Become{Method: cmp.Or(v.globals.BecomeMethod, v.hostOf(host).BecomeMethod)}
 	if needed {
 		v.record.Becomes(host)
@@ -258,47 +257,30 @@ func becomes(run *states.StateRun) bool {
 	return false
 }
 
-// runFor evaluates the site for one host. It gives nil where nothing of it is selected.
-func (v *several) runFor(ctx context.Context, name string, told *machine.Facts) (*site, error) {
-	c := *v.site
-	c.target.Host = name
-	c.declared = v.hostOf(name)
-	facts, err := v.factsFrom(told)
+// jobOfSite evaluates the site for one host. It gives nil where nothing of it is selected.
+func (v *fleetRun) jobOfSite(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
+	facts, err := v.factsFrom(known)
 	if err != nil {
 		return nil, err
 	}
-	c.target.Facts = facts
-	used := &usedSecrets{get: c.target.Secrets, files: map[string]bool{}}
-	if c.target.Secrets != nil {
-		c.target.Secrets = used.value
-	}
-	declarations, diags := v.evaluated(ctx, &c)
+	compiled, diags, wrong := v.compiled(ctx, v.site, m.Name, facts)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if diags.HasErrors() {
-		v.find(name, diags)
-		return nil, diags
-	}
-	declarations.SecretFiles = used.digests(v.site.secrets.Digests())
-	c.forgetSyntax(declarations)
-	more, wrong := v.compiled(&c, declarations)
-	diags = append(diags, more...)
-	v.find(name, diags)
+	v.find(m.Name, diags)
 	switch {
 	case diags.HasErrors():
 		return nil, diags
 	case wrong != nil: // an address or a tag that is of other hosts
 		v.mu.Lock()
-		v.nothing[name] = wrong
+		v.nothing[m.Name] = wrong
 		v.mu.Unlock()
 		return nil, nil
 	}
-	c.forgetPlanner()
-	return &c, nil
+	return compiled.Job(), nil
 }
 
-func (v *several) hostOf(name string) *lang.Host {
+func (v *fleetRun) hostOf(name string) *lang.Host {
 	i := slices.IndexFunc(v.hosts, func(h lang.Host) bool { return h.Name == name })
 	return &v.hosts[i]
 }

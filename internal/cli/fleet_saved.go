@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/tenetcm/tenet/lang"
@@ -31,18 +30,18 @@ func savedHost(name string, facts *machine.Facts) (planfile.Host, error) {
 }
 
 // planAndSave shows the plan of the one host, and saves it.
-func (v *several) planAndSave(ctx context.Context, path, out string) ([]fleet.Outcome, error) {
+func (v *fleetRun) planAndSave(ctx context.Context, path, out string) ([]fleet.Outcome, error) {
 	if !slices.Contains(v.facts, machine.AllFacts) {
 		v.facts = append(slices.Clone(v.facts), identifying()...)
 	}
-	var c *site
+	var j *machine.Job
 	var here planfile.Host
-	runOf := v.runOf
-	v.runOf = func(ctx context.Context, name string, facts *machine.Facts) (_ *site, err error) {
-		if here, err = savedHost(name, facts); err == nil {
-			c, err = runOf(ctx, name, facts)
+	jobOf := v.jobOf
+	v.jobOf = func(ctx context.Context, m *fleet.Member, facts *machine.Facts) (_ *machine.Job, err error) {
+		if here, err = savedHost(m.Name, facts); err == nil {
+			j, err = jobOf(ctx, m, facts)
 		}
-		return c, err
+		return j, err
 	}
 	v.keep = true
 	outcomes, err := v.plan(ctx)
@@ -53,8 +52,9 @@ func (v *several) planAndSave(ctx context.Context, path, out string) ([]fleet.Ou
 	if o.Status != fleet.Done || o.Result == nil {
 		return outcomes, errors.Join(v.ended(outcomes, false), errors.New("the plan is not saved, since it fails"))
 	}
-	c.origin = v.origin
-	return outcomes, v.saveRows(ctx, c, path, out, here, v.events[o.Machine], o.Result.Counts)
+	c := *v.site
+	c.declared = &v.hosts[0]
+	return outcomes, v.saveRows(ctx, &c, j, path, out, here, v.events[o.Machine], o.Result.Counts)
 }
 
 // applyThere does what a saved plan says on the host that it was made for, which a site
@@ -64,32 +64,29 @@ func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.P
 	if err != nil {
 		return err
 	}
-	c, err := s.planned(plan, cmd.Site)
+	j, err := s.plannedJob(ctx, plan, cmd.Site)
 	if err != nil {
 		return err
 	}
-	from, err := os.Hostname()
-	if err != nil {
-		return failed(err)
-	}
-	v := &several{client: s, site: c, hosts: []lang.Host{*host}, name: plan.Run.Site, origin: plan.Origin, from: from,
+	v := &fleetRun{client: s, hosts: []lang.Host{*host}, name: plan.Run.Site, origin: plan.Origin, place: plan.Origin, line: j.Line,
 		facts: identifying(), rows: map[string][]states.Event{host.Name: plan.Rows}}
-	v.runOf = func(_ context.Context, name string, facts *machine.Facts) (*site, error) {
-		here, err := savedHost(name, facts)
+	v.jobOf = func(_ context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
+		here, err := savedHost(m.Name, facts)
 		if err != nil {
 			return nil, err
 		}
 		if why := plan.Host.Differs(here); why != "" {
 			return nil, &status{code: exitFailed, err: errors.New("the plan is refused: " + why), hint: "apply it where it was made for"}
 		}
-		return c, nil
+		one := *j
+		return &one, nil
 	}
 	if err := v.reach(ctx); err != nil {
 		return err
 	}
 	rest := &planfile.Rest{}
 	if cmd.Partial {
-		if rest, err = s.reduce(c, plan, func() ([]states.Event, error) { return v.planThere(ctx) }); err != nil {
+		if rest, err = s.reduce(j, plan, func() ([]states.Event, error) { return v.planThere(ctx) }); err != nil {
 			return err
 		}
 		v.rows[host.Name] = rest.Rows
@@ -98,7 +95,7 @@ func (s *client) applyThere(ctx context.Context, cmd *applyCmd, plan *planfile.P
 }
 
 // planThere plans on the only host, and shows nothing of it.
-func (v *several) planThere(ctx context.Context) ([]states.Event, error) {
+func (v *fleetRun) planThere(ctx context.Context) ([]states.Event, error) {
 	v.keep, v.hidden = true, true
 	defer func() { v.keep, v.hidden = false, false }()
 	outcomes, err := v.plan(ctx)

@@ -14,7 +14,7 @@ type graphCmd struct {
 
 // Run draws the graph of a site.
 func (cmd *graphCmd) Run(ctx runContext, s *client) error {
-	c, err := s.compile(ctx, cmd.Site)
+	_, c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
@@ -24,5 +24,5 @@ func (cmd *graphCmd) Run(ctx runContext, s *client) error {
 	if s.globals.JSON {
 		draw = graph.JSON
 	}
-	return failed(draw(s.Out, c.run))
+	return failed(draw(s.Out, c.Run))
 }

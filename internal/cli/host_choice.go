@@ -22,8 +22,8 @@ func (s *client) choose(ctx context.Context, c *site) error {
 		return nil
 	case 1:
 		c.declared = &hosts[0]
-		c.target.Host = hosts[0].Name
-		s.settleFacts(c, s.farFacts(ctx, c, hosts))
+		c.Target.Host = hosts[0].Name
+		s.settleFacts(c, s.remoteFacts(ctx, c, hosts))
 		return nil
 	}
 	names := make([]string, 0, len(hosts))
@@ -47,7 +47,7 @@ func (s *client) chosen(ctx context.Context, path string) (*site, []lang.Host, e
 	if len(hosts) > 1 || hosts[0].Executor != "local" {
 		return c, hosts, nil
 	}
-	c.declared, c.target.Host = &hosts[0], hosts[0].Name
+	c.declared, c.Target.Host = &hosts[0], hosts[0].Name
 	return c, nil, nil
 }
 
@@ -55,7 +55,7 @@ func (s *client) chosen(ctx context.Context, path string) (*site, []lang.Host, e
 // site declares none.
 func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
 	stop := s.limited()
-	hosts, groups, diags := c.lang.Hosts(ctx, c.target)
+	hosts, groups, diags := c.Hosts(ctx, c.Target)
 	stop()
 	if err := s.diagnose(c, diags); err != nil || s.globals.Limit == "" {
 		return hosts, err

@@ -102,7 +102,7 @@ func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *i
 		found.Hosts, err = s.selected(ctx, c)
 		return err
 	}
-	roles, diags := c.lang.Roles(ctx, c.target)
+	roles, diags := c.Roles(ctx, c.Target)
 	found.Roles = roles
 	return s.diagnose(c, diags)
 }
@@ -136,17 +136,14 @@ func (s *client) inspectHosts(ctx context.Context, cmd *inspectCmd) error {
 
 // inspectHost looks at what the site is for the host that was chosen.
 func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, c *site) (*inspected, error) {
-	declarations, err := s.declarations(ctx, c)
+	compiled, err := s.compileFor(ctx, c)
 	if err != nil {
 		return nil, c.silence(err)
-	}
-	if err := s.plan(c, declarations); err != nil {
-		return nil, err
 	}
 	found := &inspected{}
 	if cmd.What != "states" {
 		stop := s.limited()
-		values, diags := c.lang.Variables(ctx, c.target)
+		values, diags := c.Variables(ctx, c.Target)
 		stop()
 		if err := s.diagnose(c, diags); err != nil {
 			return nil, err
@@ -156,9 +153,9 @@ func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, c *site) (*in
 	if cmd.What == "vars" {
 		return found, nil
 	}
-	for _, inv := range append(c.run.Invocations, c.run.Handlers...) {
+	for _, inv := range append(compiled.Run.Invocations, compiled.Run.Handlers...) {
 		found.States = append(found.States, inspectedState{
-			Address: inv.Address, Declared: c.result.Sources[inv.Address].String(),
+			Address: inv.Address, Declared: compiled.Result.Sources[inv.Address].String(),
 			Parts: len(inv.Parts), Handler: inv.Handler,
 		})
 	}

@@ -22,12 +22,12 @@ const inventoryTime = 30 * time.Second
 
 // useInventories lets a site ask the programs of its inventories, in its directory.
 func (s *client) useInventories(c *site) {
-	dir := c.origin
+	dir := c.Origin
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
-	c.target.InventoryHidden = s.inventoryHidden
-	c.target.Inventory = func(ctx context.Context, argv []string) (out []byte, err error) {
+	c.Target.InventoryHidden = s.inventoryHidden
+	c.Target.Inventory = func(ctx context.Context, argv []string) (out []byte, err error) {
 		s.away(func() { out, err = s.runInventory(ctx, dir, argv) })
 		return out, err
 	}

@@ -15,21 +15,21 @@ import (
 )
 
 // renderer shows a run in the form that the flags ask for.
-func (s *client) renderer(c *site) ui.Renderer {
-	r := s.lasting(c)
+func (s *client) renderer(j *machine.Job) ui.Renderer {
+	r := s.lasting(j)
 	if width, tty := terminal(s.Err); tty && !s.globals.Quiet && !s.globals.JSON {
-		r = ui.Progress(s.Err, width, c.run, r)
+		r = ui.Progress(s.Err, width, j.Run, r)
 	}
 	return r
 }
 
 // lasting is the renderer without what is shown for a moment only.
-func (s *client) lasting(c *site) ui.Renderer {
+func (s *client) lasting(j *machine.Job) ui.Renderer {
 	if s.globals.JSON {
 		return ui.JSON(s.Out)
 	}
 	return ui.Text(s.Out, ui.TextOptions{
-		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: c.run, Line: c.line,
+		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: j.Run, Line: placeLine(j.Line),
 	})
 }
 
@@ -50,6 +50,15 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 		}
 	}
 	return r, nil
+}
+
+// runnerHere is this machine, with its host.
+func (s *client) runnerHere() (*runner.Runner, error) {
+	h, err := s.newHost()
+	if err != nil {
+		return nil, err
+	}
+	return s.runner(h)
 }
 
 // note tells what people should know.
@@ -86,59 +95,46 @@ func (s *client) ran(err error) error {
 	return &status{code: code, err: err, hint: e.Hint}
 }
 
-// job is what a site is for a machine.
-func (s *client) job(ctx context.Context, c *site) (*machine.Job, error) {
-	password, err := s.becomePassword(ctx)
+// jobHere is what a site is for this machine, or the host that was chosen.
+func (s *client) jobHere(ctx context.Context, c *site) (*machine.Job, error) {
+	compiled, err := s.compileFor(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	j := c.job()
-	j.Parallel, j.LockTimeout = s.globals.Parallel, s.lockTimeout
-	j.Become = machine.Become{Method: s.globals.BecomeMethod, Password: password}
-	return j, nil
+	j := compiled.Job()
+	return j, s.complete(ctx, j)
 }
 
-// job is what the site is for a machine, but for what flags say.
-func (c *site) job() *machine.Job {
-	j := &machine.Job{
-		Run: c.run, Registry: c.registry(), Files: c.sources, Origin: c.origin, Places: c.places, Line: c.lines(), Plan: c.plan, Rows: c.rows,
-	}
-	for _, m := range c.modules {
-		j.Modules = append(j.Modules, machine.Modules(m))
-	}
-	return j
+// complete adds to a job what flags say.
+func (s *client) complete(ctx context.Context, j *machine.Job) error {
+	password, err := s.becomePassword(ctx)
+	j.Parallel, j.LockTimeout = s.globals.Parallel, s.lockTimeout
+	j.Become = machine.Become{Method: s.globals.BecomeMethod, Password: password}
+	return err
 }
 
 // showPlan plans and shows it.
-func (s *client) showPlan(ctx context.Context, c *site) (*machine.Result, error) {
-	local, err := s.runner(c.host)
+func (s *client) showPlan(ctx context.Context, j *machine.Job) (*machine.Result, error) {
+	local, err := s.runnerHere()
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.job(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	r := s.renderer(c)
+	r := s.renderer(j)
 	result, err := local.Plan(ctx, j, machine.Observer{Event: r.Event, Note: s.note})
 	return result, s.ran(errors.Join(err, unread(r.Close())))
 }
 
-// apply carries the run out, records it, and shows it by the renderer that show
-// gives.
-func (s *client) apply(ctx context.Context, c *site, show func(*site) ui.Renderer) (*machine.Result, error) {
-	local, err := s.runner(c.host)
+// apply carries a job out, records it, and shows it by the renderer that show gives. Stale
+// is told where the machine is not as it was shown; nil: nothing was shown.
+func (s *client) apply(ctx context.Context, j *machine.Job, show func(*machine.Job) ui.Renderer, stale func([]machine.Difference) error) (*machine.Result, error) {
+	local, err := s.runnerHere()
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.job(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	v := s.view(func(machine.Started) ui.Renderer { return show(c) })
+	v := s.view(func(machine.Started) ui.Renderer { return show(j) })
 	result, err := local.Apply(ctx, j, v.observer())
-	if e, ok := errors.AsType[*machine.Error](err); ok && e.Code == machine.CodeStale {
-		return nil, c.stale(e.Differences)
+	if e, ok := errors.AsType[*machine.Error](err); ok && e.Code == machine.CodeStale && stale != nil {
+		return nil, stale(e.Differences)
 	}
 	return result, s.ran(v.end(err))
 }

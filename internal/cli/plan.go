@@ -34,15 +34,15 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	if hosts != nil {
 		return s.planHosts(ctx, cmd, c, hosts)
 	}
-	if err := s.compileChosen(ctx, c); err != nil {
+	j, err := s.jobHere(ctx, c)
+	if err != nil {
 		return err
 	}
-	c.forgetPlanner()
 	var result *machine.Result
 	if cmd.Save != "" {
-		result, err = s.savePlan(ctx, c, cmd.Site, cmd.Save)
+		result, err = s.savePlan(ctx, c, j, cmd.Site, cmd.Save)
 	} else {
-		result, err = s.showPlan(ctx, c)
+		result, err = s.showPlan(ctx, j)
 	}
 	if err == nil {
 		err = s.noteObstacles()

@@ -30,11 +30,11 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if s.globals.Inventory != "" {
 		return s.applyThere(ctx, cmd, plan)
 	}
-	c, err := s.planned(plan, cmd.Site)
+	j, err := s.plannedJob(ctx, plan, cmd.Site)
 	if err != nil {
 		return err
 	}
-	if err := s.elsewhereThan(plan, c); err != nil {
+	if err := s.elsewhereThan(plan); err != nil {
 		return err
 	}
 	applying, err := s.applying()
@@ -46,16 +46,16 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	// apply runs, what is here now means nothing.
 	rest := &planfile.Rest{Run: plan.Run, Rows: plan.Rows}
 	if cmd.Partial {
-		if rest, err = s.reduce(c, plan, func() ([]states.Event, error) { return s.planAgain(ctx, c) }); err != nil {
+		if rest, err = s.reduce(j, plan, func() ([]states.Event, error) { return s.planAgain(ctx, j) }); err != nil {
 			return err
 		}
 	} else if applying == nil {
-		if err := s.mustFit(ctx, c, rest.Rows); err != nil {
+		if err := s.mustFit(ctx, j, rest.Rows); err != nil {
 			return err
 		}
 	}
-	c.rows, c.stale = rest.Rows, s.fitsNoMore
-	result, err := s.apply(ctx, c, s.renderer)
+	j.Rows = rest.Rows
+	result, err := s.apply(ctx, j, s.renderer, s.fitsNoMore)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func orLeftOut(err error, rest *planfile.Rest) error {
 }
 
 // mustFit plans again, and shows and refuses what differs from the rows.
-func (s *client) mustFit(ctx context.Context, c *site, rows []states.Event) error {
-	events, err := s.planAgain(ctx, c)
+func (s *client) mustFit(ctx context.Context, j *machine.Job, rows []states.Event) error {
+	events, err := s.planAgain(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -97,8 +97,8 @@ func staleError(differences []machine.Difference, hint string) error {
 }
 
 // planAgain plans what a saved plan holds.
-func (s *client) planAgain(ctx context.Context, c *site) ([]states.Event, error) {
-	events, result, err := s.planEvents(ctx, c, nil)
+func (s *client) planAgain(ctx context.Context, j *machine.Job) ([]states.Event, error) {
+	events, result, err := s.planEvents(ctx, j, nil)
 	if err == nil && result.Interrupted {
 		err = &status{code: exitInterrupted, err: errInterrupted}
 	}
@@ -107,9 +107,9 @@ func (s *client) planAgain(ctx context.Context, c *site) ([]states.Event, error)
 
 // reduce leaves out of a plan what does not fit any more, shows it, and gives the
 // rows that are to be carried out; again plans it where it is to be carried out.
-func (s *client) reduce(c *site, plan *planfile.Plan, again func() ([]states.Event, error)) (*planfile.Rest, error) {
+func (s *client) reduce(j *machine.Job, plan *planfile.Plan, again func() ([]states.Event, error)) (*planfile.Rest, error) {
 	rest, err := plan.Reduce(func(run *states.StateRun) ([]states.Event, error) {
-		c.run = run
+		j.Run = run
 		return again()
 	}, s.showStale)
 	var wrong *planfile.StaleError
@@ -119,7 +119,7 @@ func (s *client) reduce(c *site, plan *planfile.Plan, again func() ([]states.Eve
 	if err != nil {
 		return nil, err
 	}
-	c.run = rest.Run
+	j.Run = rest.Run
 	return rest, s.showLeft(rest.Left)
 }
 

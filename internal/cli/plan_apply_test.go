@@ -29,8 +29,8 @@ func TestPlanIsComparedWithTheLockHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.rows, c.stale = rows, s.fitsNoMore
-	_, err = s.apply(t.Context(), c, s.renderer)
+	c.Rows = rows
+	_, err = s.apply(t.Context(), c, s.renderer, s.fitsNoMore)
 	if err == nil || !strings.Contains(err.Error(), "nothing was applied") {
 		t.Errorf("applied: %v", err)
 	}

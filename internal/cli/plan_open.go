@@ -92,22 +92,18 @@ func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, err
 	return plan, nil
 }
 
-// planned makes of a saved plan in a file what is known of a site.
-func (s *client) planned(plan *planfile.Plan, file string) (*site, error) {
-	h, err := s.newHost()
-	if err != nil {
-		return nil, err
-	}
-	c := &site{host: h, run: plan.Run, sources: plan.Files, origin: plan.Origin, saved: plan.Places}
-	c.places, _ = machine.PlacesOf(plan.Places)
-	for _, m := range plan.Modules {
-		c.modules = append(c.modules, lang.ModuleFiles(m))
-	}
-	if c.plan, err = filepath.Abs(file); err != nil {
+// plannedJob makes a job of a saved plan in a file.
+func (s *client) plannedJob(ctx context.Context, plan *planfile.Plan, file string) (*machine.Job, error) {
+	j := &machine.Job{Run: plan.Run, Files: plan.Files, Modules: plan.Modules, Origin: plan.Origin, Rows: plan.Rows}
+	j.Places, j.Line = machine.PlacesOf(plan.Places)
+	var err error
+	if j.Plan, err = filepath.Abs(file); err != nil {
 		return nil, failed(err)
 	}
-	c.own, err = runner.Modules(modules.Standard(), plan.Files, plan.Modules)
-	return c, s.ran(err)
+	if j.Registry, err = runner.Modules(modules.Standard(), plan.Files, plan.Modules); err != nil {
+		return nil, s.ran(err)
+	}
+	return j, s.complete(ctx, j)
 }
 
 // onlySite refuses flags that say what is to be planned, but --limit where it selects
@@ -129,8 +125,8 @@ func (s *client) onlySite(what, hint string, hosts bool) error {
 }
 
 // elsewhereThan refuses a plan that was made for another machine.
-func (s *client) elsewhereThan(plan *planfile.Plan, c *site) error {
-	here, err := s.hereIs(c)
+func (s *client) elsewhereThan(plan *planfile.Plan) error {
+	here, err := s.hereIs(plan.Run.Host)
 	if err != nil {
 		return err
 	}

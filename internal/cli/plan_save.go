@@ -20,8 +20,8 @@ import (
 )
 
 // savePlan shows the plan of the site at path, and saves it.
-func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*machine.Result, error) {
-	events, result, err := s.planEvents(ctx, c, s.renderer(c))
+func (s *client) savePlan(ctx context.Context, c *site, j *machine.Job, path, out string) (*machine.Result, error) {
+	events, result, err := s.planEvents(ctx, j, s.renderer(j))
 	switch {
 	case err != nil:
 		return nil, err
@@ -31,27 +31,24 @@ func (s *client) savePlan(ctx context.Context, c *site, path, out string) (*mach
 		return nil, &status{code: exitFailed, err: errors.New("the plan is not saved, since it fails"),
 			hint: "put right what failed, and plan again"}
 	}
-	here, err := s.hereIs(c)
+	here, err := s.hereIs(j.Run.Host)
 	if err != nil {
 		return nil, err
 	}
-	return result, s.saveRows(ctx, c, path, out, here, events, result.Counts)
+	return result, s.saveRows(ctx, c, j, path, out, here, events, result.Counts)
 }
 
 // saveRows saves a plan of the site at path, by its rows.
-func (s *client) saveRows(ctx context.Context, c *site, path, out string, h planfile.Host, rows []states.Event, counts states.Counts) error {
+func (s *client) saveRows(ctx context.Context, c *site, j *machine.Job, path, out string, h planfile.Host, rows []states.Event, counts states.Counts) error {
 	plan := &planfile.Plan{
-		Program: version(), Created: time.Now(), Host: h, Run: c.run, Places: c.job().Sources(),
-		Rows: rows, Counts: counts, Files: c.sources, Origin: c.origin,
+		Program: version(), Created: time.Now(), Host: h, Run: j.Run, Places: j.Sources(),
+		Rows: rows, Counts: counts, Files: j.Files, Origin: j.Origin, Modules: j.Modules,
 	}
-	for _, m := range c.modules {
-		plan.Modules = append(plan.Modules, machine.Modules(m))
-	}
-	keys, err := s.readers(ctx, c, path)
+	keys, err := s.readers(ctx, c, j.Run, path)
 	if err != nil {
 		return err
 	}
-	data, err := plan.Bytes(c.registry(), keys)
+	data, err := plan.Bytes(j.Registry, keys)
 	if err == nil {
 		err = writePrivate(ctx, out, data)
 	}
@@ -82,18 +79,15 @@ func maySave(out string) error {
 
 // planEvents plans, with what earlier runs have left, shows it if there is a renderer,
 // and gives all events, as they are saved and compared.
-func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]states.Event, *machine.Result, error) {
-	local, err := s.runner(c.host)
+func (s *client) planEvents(ctx context.Context, j *machine.Job, r ui.Renderer) ([]states.Event, *machine.Result, error) {
+	local, err := s.runnerHere()
 	if err != nil {
 		return nil, nil, err
 	}
-	j, err := s.job(ctx, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	j.Observe = true
+	observed := *j
+	observed.Observe = true
 	var events []states.Event
-	result, err := local.Plan(ctx, j, machine.Observer{Note: s.note, Event: func(ev states.Event) {
+	result, err := local.Plan(ctx, &observed, machine.Observer{Note: s.note, Event: func(ev states.Event) {
 		if r != nil {
 			r.Event(ev)
 		}
@@ -107,22 +101,26 @@ func (s *client) planEvents(ctx context.Context, c *site, r ui.Renderer) ([]stat
 
 // hereIs tells on which machine this is: by its facts, or by those that the
 // command line gives in their place.
-func (s *client) hereIs(c *site) (planfile.Host, error) {
-	h := planfile.Host{Name: c.run.Host}
-	facts, err := s.facts(c.host)
+func (s *client) hereIs(name string) (planfile.Host, error) {
+	h := planfile.Host{Name: name}
+	here, err := s.newHost()
 	if err != nil {
 		return h, err
 	}
-	name, err := facts.Fact("hostname")
+	facts, err := s.facts(here)
+	if err != nil {
+		return h, err
+	}
+	hostname, err := facts.Fact("hostname")
 	if err != nil {
 		return h, failed(err)
 	}
-	h.Hostname, _ = name.(string)
+	h.Hostname, _ = hostname.(string)
 	if facts.Given("machine_id") { // given
 		id, _ := facts.Fact("machine_id")
 		h.Machine, _ = id.(string)
 	} else if s.globals.Facts == "" {
-		h.Machine = machineID(c.host)
+		h.Machine = machineID(here)
 	}
 	if s.globals.Root != "" {
 		if h.Root, err = filepath.Abs(s.globals.Root); err != nil {
@@ -153,8 +151,8 @@ func machineID(h host.Reader) string {
 // readers gives those for whom a plan is to be encrypted: nobody, if there is
 // nothing to hide; else those who may read the files that its secrets are from,
 // or may read secrets of the site.
-func (s *client) readers(ctx context.Context, c *site, path string) ([]*secrets.File, error) {
-	if !planfile.Secret(c.run) {
+func (s *client) readers(ctx context.Context, c *site, run *states.StateRun, path string) ([]*secrets.File, error) {
+	if !planfile.Secret(run) {
 		return nil, nil
 	}
 	if c.secrets != nil {

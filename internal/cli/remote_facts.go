@@ -15,15 +15,15 @@ import (
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// farFacts are the facts of hosts as these tell them. They are asked, all at once, when
+// remoteFacts are the facts of hosts as these tell them. They are asked, all at once, when
 // the first fact is wanted: many sites want none.
-type farFacts struct {
+type remoteFacts struct {
 	tell  func() (map[string]*factsAnswer, error)
 	asked atomic.Bool
 }
 
-func (s *client) farFacts(ctx context.Context, c *site, hosts []lang.Host) *farFacts {
-	f := &farFacts{}
+func (s *client) remoteFacts(ctx context.Context, c *site, hosts []lang.Host) *remoteFacts {
+	f := &remoteFacts{}
 	f.tell = sync.OnceValues(func() (answers map[string]*factsAnswer, err error) {
 		f.asked.Store(true)
 		var list []*factsAnswer
@@ -38,7 +38,7 @@ func (s *client) farFacts(ctx context.Context, c *site, hosts []lang.Host) *farF
 }
 
 // of gives the facts of a host.
-func (f *farFacts) of(name string) func(fact string) (any, error) {
+func (f *remoteFacts) of(name string) func(fact string) (any, error) {
 	known := host.NewFacts(nil, nil)
 	return func(fact string) (any, error) {
 		if !slices.Contains(known.Names(), fact) {
@@ -83,30 +83,29 @@ func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*f
 	if err != nil {
 		return nil, err
 	}
-	names := c.lang.FactNames()
+	names := c.FactNames()
 	return ask(ctx, s, &targets{site: c, hosts: hosts, members: members, named: true},
 		askOne("facts", true, func(ctx context.Context, m *fleet.Member) (*machine.Facts, error) { return m.Facts(ctx, names) }))
 }
 
 // settleFacts lets a site that is evaluated for a host which SSH reaches have that host's
 // facts.
-func (s *client) settleFacts(c *site, far *farFacts) {
+func (s *client) settleFacts(c *site, far *remoteFacts) {
 	if s.globals.Facts == "" && c.declared.Executor == "ssh" {
 		c.far = far
-		c.target.Facts = far.of(c.declared.Name)
+		c.Target.Facts = far.of(c.declared.Name)
 	}
 }
 
 // inspectSeveral shows variables and states of several hosts, each under its name.
 func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, hosts []lang.Host) error {
-	far := s.farFacts(ctx, c, hosts)
+	far := s.remoteFacts(ctx, c, hosts)
 	var codes []int
 	title := "%s:"
 	for i := range hosts {
-		one := *c
-		one.declared, one.target.Host = &hosts[i], hosts[i].Name
-		s.settleFacts(&one, far)
-		found, err := s.inspectHost(ctx, cmd, &one)
+		one := c.forHost(&hosts[i])
+		s.settleFacts(one, far)
+		found, err := s.inspectHost(ctx, cmd, one)
 		if st, ok := errors.AsType[*status](err); ok && st.code != exitInterrupted {
 			fmt.Fprintln(s.Err, ui.Line(hosts[i].Name+": "+st.Error()))
 			codes = append(codes, st.code)

@@ -57,8 +57,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 		return err
 	}
 	v := s.view(func(begun machine.Started) ui.Renderer {
-		j := begun.Job
-		return s.renderer(&site{host: local.Host, run: j.Run, origin: j.Origin, saved: j.Sources(), places: j.Places})
+		return s.renderer(begun.Job)
 	})
 	result, err := local.Resume(ctx, machine.Resumption{
 		Run: machine.RunRef{ID: run.Run}, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,

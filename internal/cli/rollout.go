@@ -63,7 +63,7 @@ func (r *rollingOut) over(out *lang.Rollout) error {
 // rollout is how the site and the flags want an apply to go; nil: to all hosts at once.
 func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) (*lang.Rollout, error) {
 	stop := s.limited()
-	wanted, diags := c.lang.Rollout(ctx, c.target, hosts)
+	wanted, diags := c.Rollout(ctx, c.Target, hosts)
 	stop()
 	if err := s.diagnose(c, diags); err != nil {
 		return nil, err

@@ -27,14 +27,15 @@ func (s *client) useSecrets(ctx context.Context, c *site, path string) error {
 		return err
 	}
 	c.secrets = &secrets.Store{Site: dir.root.FS(), Identities: s.identities(ctx)}
+	c.SecretFiles = c.secrets.Digests
 	// A passphrase takes its time by design, the more so on a small machine.
-	c.target.Secrets = func(name string) (value string, err error) {
+	c.Target.Secrets = func(name string) (value string, err error) {
 		s.away(func() { value, err = c.secrets.Value(name) })
 		return value, err
 	}
-	c.target.SecretsHidden = s.secretsHidden
+	c.Target.SecretsHidden = s.secretsHidden
 	if s.secretsHidden {
-		c.target.Secrets = c.secrets.Check
+		c.Target.Secrets = c.secrets.Check
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/internal/ui/webpage"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
@@ -87,9 +88,9 @@ func (cmd *showCmd) Run(ctx runContext, s *client) error {
 
 // showRows shows a saved plan as tenet plan did.
 func (s *client) showRows(plan *planfile.Plan) error {
-	c := &site{saved: plan.Places}
+	_, line := machine.PlacesOf(plan.Places)
 	r := ui.Text(s.Out, ui.TextOptions{
-		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: plan.Run, Line: c.line,
+		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: plan.Run, Line: placeLine(line),
 	})
 	r.Event(states.Event{Type: states.EventRun, Mode: "plan", Host: plan.Run.Host, Site: plan.Run.Site})
 	for _, ev := range plan.Rows {

@@ -15,7 +15,7 @@ type interrupts struct {
 
 // interruptible lets the first Ctrl-C end what the hosts do, and the second leave them to
 // it. Any other signal leaves them at once: they go on.
-func (v *several) interruptible(ctx context.Context) (_ context.Context, cancelled <-chan struct{}, done func()) {
+func (v *fleetRun) interruptible(ctx context.Context) (_ context.Context, cancelled <-chan struct{}, done func()) {
 	ctx, leave := context.WithCancelCause(ctx)
 	cancel := make(chan struct{})
 	handle := func(sig os.Signal) {
@@ -38,4 +38,4 @@ func (v *several) interruptible(ctx context.Context) (_ context.Context, cancell
 }
 
 // wasInterrupted reports whether a signal has ended it.
-func (v *several) wasInterrupted() bool { return v.interrupts.signals.Load() > 0 }
+func (v *fleetRun) wasInterrupted() bool { return v.interrupts.signals.Load() > 0 }

@@ -64,7 +64,7 @@ func (s *client) declaredTargets(ctx context.Context) (*targets, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found := c.lang.Diagnostics(); found.HasErrors() { // a host may be meant that is not as it is written
+	if found := c.Diagnostics(); found.HasErrors() { // a host may be meant that is not as it is written
 		return nil, s.diagnose(c, found)
 	}
 	hosts, err := s.selected(ctx, c)

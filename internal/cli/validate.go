@@ -30,19 +30,16 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	}
 	found := validated{Valid: true, Hosts: len(hosts)}
 	if len(hosts) == 0 {
-		hosts = []lang.Host{{Name: c.target.Host}} // this machine
+		hosts = []lang.Host{{Name: c.Target.Host}} // this machine
 	}
 	for _, h := range hosts {
-		c.target.Host = h.Name
-		declarations, err := s.declarations(ctx, c)
-		if err == nil {
-			err = s.plan(c, declarations)
-		}
+		c.Target.Host = h.Name
+		compiled, err := s.compileFor(ctx, c)
 		if err != nil {
 			return err
 		}
-		found.Invocations += len(c.run.Invocations)
-		for _, inv := range c.run.Invocations {
+		found.Invocations += len(compiled.Run.Invocations)
+		for _, inv := range compiled.Run.Invocations {
 			found.Parts += len(inv.Parts)
 		}
 	}

@@ -165,14 +165,14 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 	if err == nil && hosts != nil {
 		err = notWatched(hosts)
 	}
+	var j *machine.Job
 	if err == nil {
-		err = w.compileChosen(ctx, c)
+		j, err = w.jobHere(ctx, c)
 	}
 	if err != nil {
 		return roundEnd{Outcome: roundWrong, Reason: reasonOf(err, "the site is wrong")}, err
 	}
-	c.forgetPlanner()
-	result, err := w.carry(ctx, c, p)
+	result, err := w.carry(ctx, j, p)
 	if reason := refusal(err); reason != "" {
 		return roundEnd{Outcome: roundSkipped, Reason: reason}, nil
 	}
@@ -233,21 +233,17 @@ func refusal(err error) string {
 }
 
 // carry plans or applies.
-func (w *watcher) carry(ctx context.Context, c *site, p *page) (*machine.Result, error) {
+func (w *watcher) carry(ctx context.Context, j *machine.Job, p *page) (*machine.Result, error) {
 	if w.cmd.PlanOnly {
-		local, err := w.runner(c.host)
+		local, err := w.runnerHere()
 		if err != nil {
 			return nil, err
 		}
-		j, err := w.job(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		p.open(c)
+		p.open(j)
 		result, err := local.Plan(ctx, j, machine.Observer{Event: p.Event, Note: w.note})
 		return result, w.ran(err)
 	}
-	return w.apply(ctx, c, p.open)
+	return w.apply(ctx, j, p.open, nil)
 }
 
 // busy tells who applies now, so that a look would see things half done.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/watch"
 	"github.com/tenetcm/tenet/states"
 )
@@ -25,8 +26,8 @@ type page struct {
 }
 
 // open begins to show a run.
-func (p *page) open(c *site) ui.Renderer {
-	p.inner = p.lasting(c)
+func (p *page) open(j *machine.Job) ui.Renderer {
+	p.inner = p.lasting(j)
 	return p
 }
 

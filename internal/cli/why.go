@@ -9,11 +9,11 @@ type whyCmd struct {
 
 // Run explains why something runs.
 func (cmd *whyCmd) Run(ctx runContext, s *client) error {
-	c, err := s.compile(ctx, cmd.Site)
+	_, c, err := s.compile(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
-	explanation, err := graph.Why(c.result, cmd.Address)
+	explanation, err := graph.Why(c.Result, cmd.Address)
 	if err != nil {
 		return usage("tenet compile lists the addresses", "%w", err)
 	}

@@ -94,7 +94,7 @@ func (s *Site) evaluate(ctx context.Context, host string, facts func(name string
 		t.Secrets = used.value
 	}
 	stop := s.limit()
-	d, diags := s.For(ctx, t)
+	d, diags := s.Site.Evaluate(ctx, t)
 	stop()
 	if diags.HasErrors() {
 		if d != nil {
@@ -137,9 +137,10 @@ func (s *Site) prune(c *Compiled) diag.List {
 
 // Job is what the site is for the machine. Who gives it to one adds what is not of the site.
 func (c *Compiled) Job() *machine.Job {
+	texts := c.texts // the job outlives the rest
 	j := &machine.Job{
 		Run: c.Run, Registry: c.site.Registry(), Files: c.site.Files(), Origin: c.site.Origin,
-		Places: c.Result.Sources, Line: c.Line(),
+		Places: c.Result.Sources, Line: Lines(func(file string) string { return string(texts[file]) }),
 	}
 	for _, m := range c.site.ModuleFiles() {
 		j.Modules = append(j.Modules, machine.Modules(m))
@@ -147,14 +148,17 @@ func (c *Compiled) Job() *machine.Job {
 	return j
 }
 
-// Line gives what finds the text of a line of the site, quickly again and again; empty
-// where there is none.
-func (c *Compiled) Line() func(file string, number int) string {
+// Lines gives what finds the line of a file, without space around it, quickly again and
+// again; empty where there is none. Text gives that of a file.
+func Lines(text func(file string) string) func(file string, number int) string {
+	var mu sync.Mutex
 	split := map[string][]string{}
 	return func(file string, number int) string {
+		mu.Lock()
+		defer mu.Unlock()
 		lines, known := split[file]
 		if !known {
-			lines = strings.Split(string(c.texts[file]), "\n")
+			lines = strings.Split(text(file), "\n")
 			split[file] = lines
 		}
 		if number < 1 || number > len(lines) {
