@@ -32,13 +32,15 @@ var imports = []struct {
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	{"runtime/host", []string{"runtime/fault"}, []string{"runtime/host/hosttest"}},
+	// What hosts say about themselves.
+	{"runtime/host/facts", []string{"runtime/host"}, nil},
 	{"runtime/host/...", []string{"runtime/host"}, nil},
 	{"states", []string{"lang/diag", "runtime/host"}, nil},
 	{"states/conformance", []string{"states", "runtime/host"}, []string{"*"}},
 	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
 	// A machine for tests: no module, and only their own tables of accounts and mounts.
-	{"modules/simulated", []string{"runtime/host", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
+	{"modules/simulated", []string{"runtime/host", "runtime/host/facts", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
 	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
@@ -79,7 +81,7 @@ var imports = []struct {
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/journal",
+	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},

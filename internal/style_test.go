@@ -108,7 +108,7 @@ func TestEntryPointsHaveExamples(t *testing.T) {
 		"graph.Compile", "graph.Result_Select", "graph.Why",
 		"runtime.Plan", "runtime.Apply", "runtime/journal.Folder_Start", "runtime/watch.Loop",
 		"runtime/ssh.Client_Dial", "runtime/ssh.Quote",
-		"runtime/host.NewLocal", "runtime/host.Memory_Handle", "runtime/host.NewShadow", "runtime/host.NewFacts",
+		"runtime/host.NewLocal", "runtime/host.Memory_Handle", "runtime/host.NewShadow", "runtime/host/facts.New",
 		"states.Define", "modules.Standard", "modules/simulated.New",
 	} {
 		missing[name] = true

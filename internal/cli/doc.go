@@ -15,7 +15,7 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/custom"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/stdlib"
 )
@@ -154,7 +154,7 @@ func listOf(ctx context.Context, name string, registry *states.Registry) *topic 
 	case "functions":
 		return &topic{kind: name, name: name, page: reference.Functions(lang.Functions()), data: lang.Functions()}
 	case "facts":
-		return &topic{kind: name, name: name, page: reference.Facts(host.FactDocs()), data: host.FactDocs()}
+		return &topic{kind: name, name: name, page: reference.Facts(facts.Docs()), data: facts.Docs()}
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func componentData(all []reference.Named) []any {
 
 func overview(registry *states.Registry, components []reference.Named) any {
 	return map[string]any{"modules": schemas(registry), "components": componentData(components), "words": syntax.WordDocs(),
-		"options": expr.OptionDocs(), "functions": lang.Functions(), "facts": host.FactDocs()}
+		"options": expr.OptionDocs(), "functions": lang.Functions(), "facts": facts.Docs()}
 }
 
 // standardComponents describes the components that are part of the program,

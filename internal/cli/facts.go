@@ -12,7 +12,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
@@ -20,8 +20,8 @@ type factsCmd struct {
 	Names []string `arg:"" optional:"" help:"Facts to show, such as os or os.id (default: all)."`
 }
 
-// facts are what is known about a machine.
-type facts interface {
+// factSource gives what is known about a machine.
+type factSource interface {
 	Names() []string
 	Fact(name string) (any, error)
 }
@@ -31,15 +31,15 @@ func noFact(name string, names []string) error {
 }
 
 // factAt gives a fact, or what it holds under names behind dots.
-func factAt(facts facts, path string) (any, error) {
+func factAt(known factSource, path string) (any, error) {
 	name, rest, _ := strings.Cut(path, ".")
-	if slices.Contains(facts.Names(), path) { // one with a dot in its name
+	if slices.Contains(known.Names(), path) { // one with a dot in its name
 		name, rest = path, ""
 	}
-	if !slices.Contains(facts.Names(), name) {
-		return nil, noFact(name, facts.Names())
+	if !slices.Contains(known.Names(), name) {
+		return nil, noFact(name, known.Names())
 	}
-	value, err := facts.Fact(name)
+	value, err := known.Fact(name)
 	for rest != "" && err == nil {
 		within, _ := value.(map[string]any)
 		var key string
@@ -113,7 +113,7 @@ func (cmd *factsCmd) Run(ctx runContext, s *client) error {
 }
 
 // overlay puts the facts that the command line gives in the place of a machine's.
-func overlay(f *machine.Facts, given *host.Facts) {
+func overlay(f *machine.Facts, given *facts.Facts) {
 	for _, name := range given.Names() {
 		if given.Given(name) {
 			delete(f.Errors, name)

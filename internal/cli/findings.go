@@ -9,14 +9,14 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
 // factsFrom gives the facts that a host told, and those of --facts in their place.
 func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error), error) {
-	known := host.NewFacts(nil, nil)
+	known := facts.New(nil, nil)
 	own := func(name string) (any, error) {
 		if !slices.Contains(known.Names(), name) {
 			return known.Fact(name) // an error that lists them

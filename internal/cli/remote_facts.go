@@ -11,7 +11,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
@@ -39,7 +39,7 @@ func (s *client) remoteFacts(ctx context.Context, c *site, hosts []lang.Host) *r
 
 // of gives the facts of a host.
 func (f *remoteFacts) of(name string) func(fact string) (any, error) {
-	known := host.NewFacts(nil, nil)
+	known := facts.New(nil, nil)
 	return func(fact string) (any, error) {
 		if !slices.Contains(known.Names(), fact) {
 			return known.Fact(fact)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 )
 
 // target is this machine, with the values that the command line gives.
@@ -45,9 +46,9 @@ func (s *client) target(h host.Host) (lang.Target, error) {
 }
 
 // facts are the machine's, or those of --facts.
-func (s *client) facts(h host.Host) (*host.Facts, error) {
+func (s *client) facts(h host.Host) (*facts.Facts, error) {
 	if s.globals.Facts == "" {
-		return host.NewFacts(h, nil), nil
+		return facts.New(h, nil), nil
 	}
 	f, err := os.Open(s.globals.Facts)
 	if err != nil {
@@ -63,5 +64,5 @@ func (s *client) facts(h host.Host) (*host.Facts, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, usage("", "--facts: %s holds more than one JSON value", s.globals.Facts)
 	}
-	return host.NewFacts(h, given), nil
+	return facts.New(h, given), nil
 }

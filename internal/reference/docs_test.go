@@ -13,7 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/modules"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/stdlib"
 )
 
@@ -42,7 +42,7 @@ func golden(t *testing.T, name string, page reference.Page) {
 // The pages about the language say what the program says.
 func TestLanguagePages(t *testing.T) {
 	golden(t, "functions.md", reference.Functions(lang.Functions()))
-	golden(t, "facts.md", reference.Facts(host.FactDocs()))
+	golden(t, "facts.md", reference.Facts(facts.Docs()))
 	golden(t, "options.md", reference.Options(expr.OptionDocs()))
 	golden(t, "words.md", reference.Words(syntax.WordDocs()))
 }

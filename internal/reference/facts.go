@@ -1,9 +1,9 @@
 package reference
 
-import "github.com/tenetcm/tenet/runtime/host"
+import "github.com/tenetcm/tenet/runtime/host/facts"
 
 // Facts is the page of all facts.
-func Facts(docs []host.FactDoc) Page {
+func Facts(docs []facts.Doc) Page {
 	p := Page{Title: "Facts", Summary: "What is known about a machine, as fact.NAME; tenet facts shows the values. " +
 		"Each is gathered when it is named first, and then once; one that nobody names costs nothing. " +
 		"Nothing that changes by itself from minute to minute is a fact, such as free memory: plans would differ from one to the next."}

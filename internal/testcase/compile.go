@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/modules/simulated"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -142,7 +143,7 @@ func (r *running) secret(name string) (string, error) {
 }
 
 func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
-	known := host.NewFacts(machine, nil).Names()
+	known := facts.New(machine, nil).Names()
 	hint := ""
 	for name := range the[map[string]any](r.c.block, "facts") {
 		if !slices.Contains(known, name) && hint == "" {

@@ -4,13 +4,14 @@ import (
 	"maps"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 )
 
 // Facts are what the machine says about itself, the same on whatever computer
 // this runs. The given values are merged over them, objects key by key.
-func Facts(h host.Host, given map[string]any) (*host.Facts, error) {
+func Facts(h host.Host, given map[string]any) (*facts.Facts, error) {
 	fixed := map[string]any{"arch": "amd64", "ipv4": "192.0.2.10", "ipv6": "2001:db8::10"}
-	own := host.NewFacts(h, fixed)
+	own := facts.New(h, fixed)
 	over := maps.Clone(fixed)
 	for name, value := range given {
 		have, err := own.Fact(name)
@@ -19,7 +20,7 @@ func Facts(h host.Host, given map[string]any) (*host.Facts, error) {
 		}
 		over[name] = merge(have, value)
 	}
-	return host.NewFacts(h, over), nil
+	return facts.New(h, over), nil
 }
 
 // merge puts b over a: objects key by key, anything else as a whole.

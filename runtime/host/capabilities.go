@@ -35,6 +35,17 @@ type Capabilities interface {
 	machined
 }
 
+// machined is about hosts that act on a machine that runs, of which they may be but a
+// tree below a root; see RunningMachine.
+type machined interface {
+	machine() (r Reader, real bool)
+}
+
+// RunningMachine gives the files of the machine that runs, such as /proc, where the host
+// is a tree of files below a root; nil: that machine and the host are one. Whether it is
+// real says whether the kernel may be asked besides.
+func RunningMachine(h Host) (r Reader, real bool) { return h.machine() }
+
 // planner is about what a plan knows; see Obscure and Foreseen.
 type planner interface {
 	obscure(path string) error

@@ -59,16 +59,3 @@ func ExampleNewLocal() {
 	fmt.Println(info.Kind, err)
 	// Output: directory <nil>
 }
-
-// Facts are gathered when they are asked for.
-func ExampleNewFacts() {
-	machine := host.NewMemory()
-	if err := machine.Add("/etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n"); err != nil {
-		panic(err)
-	}
-	facts := host.NewFacts(machine, map[string]any{"hostname": "web1"})
-	os, err := facts.Fact("os")
-	name, _ := facts.Fact("hostname")
-	fmt.Println(os.(map[string]any)["family"], name, err)
-	// Output: debian web1 <nil>
-}

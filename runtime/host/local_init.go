@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 )
@@ -20,7 +21,7 @@ func (l *Local) Init(ctx context.Context, user string) (Init, error) {
 		switch {
 		case exists(l, "/run/openrc/softlevel"):
 			system = "openrc"
-		case strings.TrimSpace(text(l, "/proc/1/comm")) == "init" && exists(l, "/etc/init.d"):
+		case isSysV(l) && exists(l, "/etc/init.d"):
 			system = "sysv"
 		}
 	}
@@ -55,6 +56,18 @@ func initSystem(h Reader) string {
 		}
 	}
 	return ""
+}
+
+// isSysV reports whether the machine's first process calls itself as that of SysV does.
+func isSysV(r Reader) bool {
+	name, err := readText(func() (io.ReadCloser, error) { return r.Open("/proc/1/comm") })
+	return err == nil && strings.TrimSpace(name) == "init"
+}
+
+// exists reports whether something stands at the path.
+func exists(r Reader, path string) bool {
+	_, err := r.Lstat(path)
+	return err == nil
 }
 
 // ErrLost is wrapped where the connection to what was asked to do something is lost

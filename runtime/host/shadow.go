@@ -77,6 +77,13 @@ func (s *Shadow) Abandoned(run, part string) []int { return s.host.Abandoned(run
 // EndAbandoned is ErrUnforeseeable: nothing is ended.
 func (s *Shadow) EndAbandoned(run, part string) error { return ErrUnforeseeable }
 
+func (s *Shadow) machine() (Reader, bool) {
+	if r, live := s.host.machine(); r != nil {
+		return r, live
+	}
+	return s, false
+}
+
 // Fork makes a shadow of this shadow: what is written there is not seen here.
 func (s *Shadow) Fork() *Shadow { return NewShadow(s) }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fault"
-	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
@@ -100,13 +100,13 @@ func (r *Runner) facts(names []string) *machine.Facts {
 	if r.Login != "" {
 		known = map[string]any{"login": r.Login}
 	}
-	facts := host.NewFacts(r.Host, known)
+	gathered := facts.New(r.Host, known)
 	if slices.Contains(names, machine.AllFacts) {
-		names = facts.Names()
+		names = gathered.Names()
 	}
 	f := &machine.Facts{Values: map[string]any{}, Errors: map[string]string{}}
 	for _, name := range names {
-		value, err := facts.Fact(name)
+		value, err := gathered.Fact(name)
 		if err != nil {
 			f.Errors[name] = err.Error()
 			continue

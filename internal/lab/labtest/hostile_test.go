@@ -16,6 +16,7 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -113,8 +114,8 @@ func (e example) values(t *testing.T, m *states.Module) map[string]any {
 		files[name] = &fstest.MapFile{Data: []byte(content)}
 	}
 	site, mistakes := lang.Load(files, lang.Options{Registry: modules.Standard()})
-	facts := host.NewFacts(host.NewMemory(), nil)
-	d, more := site.Evaluate(t.Context(), lang.Target{Host: "host", Facts: facts.Fact})
+	known := facts.New(host.NewMemory(), nil)
+	d, more := site.Evaluate(t.Context(), lang.Target{Host: "host", Facts: known.Fact})
 	if mistakes.HasErrors() || more.HasErrors() {
 		t.Fatalf("%s: %v %v", m.Name, mistakes, more)
 	}

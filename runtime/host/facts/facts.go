@@ -1,4 +1,6 @@
-package host
+// Package facts is what a host says about itself: its distribution, name, addresses,
+// accounts and the like, as plain values by their names.
+package facts
 
 import (
 	"fmt"
@@ -7,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // Facts are what a host says about itself, as plain values (string, bool,
@@ -19,22 +23,22 @@ import (
 // addresses) is that of the machine which the program runs on, also where a
 // Local has a root; of a Memory host it is what its tree says.
 type Facts struct {
-	host Host
+	host host.Host
 	// machine reads /proc, /sys and /run of the running machine.
-	machine Reader
-	live    bool // the machine is real: the kernel may be asked
-	gather  map[string]func() (any, error)
-	given   map[string]any
+	machine   host.Reader
+	live      bool // the machine is real: the kernel may be asked
+	gather    map[string]func() (any, error)
+	overrides map[string]any
 }
 
-// NewFacts makes the facts of a host. Overrides replace facts by their names. Without a
+// New makes the facts of a host. Overrides replace facts by their names. Without a
 // host (nil) they can be asked for their names alone.
-func NewFacts(h Host, overrides map[string]any) *Facts {
+func New(h host.Host, overrides map[string]any) *Facts {
 	if h == nil {
-		h = NewMemory()
+		h = host.NewMemory()
 	}
-	f := &Facts{host: h, given: overrides}
-	if f.machine, f.live = h.machine(); f.machine == nil {
+	f := &Facts{host: h, overrides: overrides}
+	if f.machine, f.live = host.RunningMachine(h); f.machine == nil {
 		f.machine = h
 	}
 	f.gather = map[string]func() (any, error){
@@ -81,25 +85,12 @@ func NewFacts(h Host, overrides map[string]any) *Facts {
 	return f
 }
 
-// machined is about hosts that act on a real machine. The Reader has that machine's
-// own root; nil: there is no other machine than the host.
-type machined interface {
-	machine() (r Reader, live bool)
-}
-
-func (s *Shadow) machine() (Reader, bool) {
-	if r, live := s.host.machine(); r != nil {
-		return r, live
-	}
-	return s, false
-}
-
 // Names lists the facts, sorted.
 func (f *Facts) Names() []string { return slices.Sorted(maps.Keys(f.gather)) }
 
 // Given reports whether a fact is one of the overrides.
 func (f *Facts) Given(name string) bool {
-	_, given := f.given[name]
+	_, given := f.overrides[name]
 	return given
 }
 
@@ -117,12 +108,17 @@ func (f *Facts) Fact(name string) (any, error) {
 }
 
 // text reads a small file; "" if it cannot be read.
-func text(r Reader, path string) string {
-	s, err := readText(func() (io.ReadCloser, error) { return r.Open(path) })
+func text(r host.Reader, path string) string {
+	f, err := r.Open(path)
 	if err != nil {
 		return ""
 	}
-	return s
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 // word is the text without the space around it; nil for none.
@@ -134,7 +130,7 @@ func word(s string) any {
 }
 
 // exists reports whether something stands at the path.
-func exists(r Reader, path string) bool {
+func exists(r host.Reader, path string) bool {
 	_, err := r.Lstat(path)
 	return err == nil
 }

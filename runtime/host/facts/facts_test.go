@@ -1,4 +1,4 @@
-package host_test
+package facts_test
 
 import (
 	"encoding/json"
@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 )
 
-func factsOf(t *testing.T, files map[string]string, overrides map[string]any) *host.Facts {
+func factsOf(t *testing.T, files map[string]string, overrides map[string]any) *facts.Facts {
 	t.Helper()
 	m := host.NewMemory()
 	for path, text := range files {
@@ -19,7 +20,16 @@ func factsOf(t *testing.T, files map[string]string, overrides map[string]any) *h
 			t.Fatal(err)
 		}
 	}
-	return host.NewFacts(m, overrides)
+	return facts.New(m, overrides)
+}
+
+func local(t *testing.T, root string) *host.Local {
+	t.Helper()
+	h, err := host.NewLocal(host.LocalOptions{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 func TestFacts(t *testing.T) {
@@ -152,7 +162,7 @@ func TestFactOverride(t *testing.T) {
 // A fact is gathered once: what is changed later is not seen.
 func TestFactOnce(t *testing.T) {
 	m := host.NewMemory()
-	f := host.NewFacts(m, nil)
+	f := facts.New(m, nil)
 	for _, name := range []string{"first", "second"} {
 		if err := m.Add("/etc/hostname", name); err != nil {
 			t.Fatal(err)
@@ -167,7 +177,7 @@ func TestFactOnce(t *testing.T) {
 func TestFactsOfThisMachine(t *testing.T) {
 	l := local(t, "")
 	for _, h := range []host.Host{l, host.NewShadow(l), local(t, t.TempDir())} {
-		f := host.NewFacts(h, nil)
+		f := facts.New(h, nil)
 		for _, name := range f.Names() {
 			v, err := f.Fact(name)
 			if err != nil {
@@ -212,7 +222,7 @@ func FuzzParseOSRelease(f *testing.F) {
 	f.Add("ID=debian\nNAME=\"Debian \\\"x\\\"\"\n#c\nA='b c'\n")
 	f.Add("=\nX\nA=\"\\")
 	f.Fuzz(func(t *testing.T, text string) {
-		for name := range host.ParseOSRelease(text) {
+		for name := range facts.ParseOSRelease(text) {
 			if name == "" || strings.ContainsAny(name, " \t\n=") {
 				t.Errorf("a value named %q", name)
 			}
@@ -220,7 +230,7 @@ func FuzzParseOSRelease(f *testing.F) {
 		if strings.ContainsAny(text, "'\n\r") || strings.TrimSpace(text) != text {
 			return
 		}
-		if got := host.ParseOSRelease("A='" + text + "'")["A"]; got != text {
+		if got := facts.ParseOSRelease("A='" + text + "'")["A"]; got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	})
@@ -229,9 +239,9 @@ func FuzzParseOSRelease(f *testing.F) {
 // Every fact is described, and is what its description says; an override, too, is
 // one.
 func TestFactDocs(t *testing.T) {
-	f := host.NewFacts(local(t, ""), nil)
+	f := facts.New(local(t, ""), nil)
 	var names []string
-	for _, d := range host.FactDocs() {
+	for _, d := range facts.Docs() {
 		names = append(names, d.Name)
 		if !strings.HasSuffix(strings.TrimRight(d.Doc, "…"), ".") && !strings.HasSuffix(d.Doc, "…") {
 			t.Errorf("%s: %q is no sentence", d.Name, d.Doc)
@@ -253,7 +263,7 @@ func TestFactDocs(t *testing.T) {
 
 // A controller asks which facts there are without having a host.
 func TestNamesOfFactsWithoutAHost(t *testing.T) {
-	if names := host.NewFacts(nil, nil).Names(); !slices.Contains(names, "hostname") {
+	if names := facts.New(nil, nil).Names(); !slices.Contains(names, "hostname") {
 		t.Errorf("there is no hostname among %q", names)
 	}
 }

@@ -1,15 +1,15 @@
-package host
+package facts
 
-// FactDoc describes a fact.
-type FactDoc struct {
+// Doc describes a fact.
+type Doc struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // in the words of the language
 	Doc  string `json:"doc"`
 }
 
-// FactDocs describes the facts, sorted by name.
-func FactDocs() []FactDoc {
-	return []FactDoc{
+// Docs describes the facts, sorted by name.
+func Docs() []Doc {
+	return []Doc{
 		{"apparmor", "bool", "Whether the kernel confines programs by AppArmor."},
 		{"arch", "string", `The architecture, by its name in Go: "amd64", "arm64", "arm", "riscv64", …`},
 		{"boot_id", "string", "Differs from boot to boot. Null where the kernel gives none."},
