@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -45,14 +46,19 @@ func SplitSource(file string, src []byte, size, limit int) (pieces [][]byte, too
 	return append(n.pieces, src[n.cut:]), nil
 }
 
+// StatementSize gives the size of what stands before the first end of a line where nothing is
+// open, with that end; the whole, where there is none.
+func StatementSize(src []byte) int {
+	n := nesting{src: src, limit: math.MaxInt, size: 1}
+	for n.at < len(src) && len(n.pieces) == 0 {
+		n.step()
+	}
+	return min(n.at, len(src)) // after an escape at the end it is beyond
+}
+
 func (n *nesting) run(file string) *diag.Diagnostic {
 	for n.at < len(n.src) && n.depth <= n.limit && n.top().chain <= MaxChain {
-		switch n.top().mode {
-		case inQuotes, inHeredoc, inTemplate:
-			n.text()
-		default:
-			n.code()
-		}
+		n.step()
 	}
 	at := min(n.at, len(n.src)-1)
 	switch {
@@ -62,6 +68,16 @@ func (n *nesting) run(file string) *diag.Diagnostic {
 		return chainError(placeOf(file, n.src, at-1))
 	}
 	return nil
+}
+
+// step goes over what comes next.
+func (n *nesting) step() {
+	switch n.top().mode {
+	case inQuotes, inHeredoc, inTemplate:
+		n.text()
+	default:
+		n.code()
+	}
 }
 
 // nesting counts how deep the parser's recursion is.

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -40,10 +39,8 @@ func Parse(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit in
 	if err != nil {
 		return nil, diag.List{*err}
 	}
-	if len(pieces) > 1 {
-		if b := parsePieces(name, pieces); b != nil {
-			return b, nil
-		}
+	if b := parsePieces(name, pieces); b != nil {
+		return b, nil
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos)
 	list := advise(name, src, diags)
@@ -51,40 +48,6 @@ func Parse(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit in
 		return nil, list
 	}
 	return prune(nativeBody(file.Body.(*hclsyntax.Body)), list), list
-}
-
-// pieceSize is how much is parsed at a time, in bytes.
-const pieceSize = 8 << 10
-
-// parsePieces parses a source in pieces. It gives nil when anything is wrong:
-// then the whole source is parsed, for the right diagnostics.
-func parsePieces(name string, pieces [][]byte) *syntax.Body {
-	var all *syntax.Body
-	start := hcl2.InitialPos
-	seen := map[string]bool{}
-	for _, piece := range pieces {
-		file, diags := hclsyntax.ParseConfig(piece, name, start)
-		if len(diags) > 0 {
-			return nil
-		}
-		b := nativeBody(file.Body.(*hclsyntax.Body))
-		for _, a := range b.Attributes {
-			if seen[a.Name] {
-				return nil
-			}
-			seen[a.Name] = true
-		}
-		if all == nil {
-			all = b
-		} else {
-			all.Attributes = append(all.Attributes, b.Attributes...)
-			all.Blocks = append(all.Blocks, b.Blocks...)
-		}
-		start.Line += bytes.Count(piece, []byte("\n"))
-		start.Byte += len(piece)
-	}
-	all.Src.End = start
-	return all
 }
 
 // dropNoise drops what the parser says about a line after the scanner has
