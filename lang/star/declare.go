@@ -110,7 +110,7 @@ func (r *run) params(fn *starlark.Function) []*syntax.Block {
 		name, pos := fn.Param(i)
 		var src hcl2.Range
 		if f := r.files[pos.Filename()]; f != nil {
-			src = f.at(pos)
+			src = f.rangeAt(pos)
 			src.End.Column, src.End.Byte = src.Start.Column+len(name), src.Start.Byte+len(name)
 		}
 		p := &syntax.Block{Type: "param", TypeRange: src, Header: src, Labels: []string{name},
@@ -136,7 +136,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 		}
 		kwargs = append(kwargs, starlark.Tuple{starlark.String(name), v})
 	}
-	r.making, r.made, r.late = owner, nil, nil
+	r.making, r.newParts, r.pending = owner, nil, nil
 	defer func() { r.making = nil }()
 	out := &syntax.Body{Src: b.Body.Src}
 	if r.ended || r.ctx.Err() != nil {
@@ -145,8 +145,8 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 	stop := r.watch()
 	v, err := starlark.Call(r.thread, fn, nil, kwargs)
 	stop()
-	if r.stopped != nil {
-		err = r.stopped.err
+	if r.stopReason != nil {
+		err = r.stopReason.err
 	}
 	if err != nil {
 		r.fail(nil, err)
@@ -155,7 +155,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 	if err := r.take(owner, out, v, place{src: b.Header}, 0); err != nil {
 		r.list.Add(r.report(err, nil)...)
 	}
-	for _, p := range r.made {
+	for _, p := range r.newParts {
 		if p.ownerName == "" {
 			r.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is not among the parts that the function gives", p), Range: expr.Range(p.block.Header),
 				Hint: "put it into the list that it returns"})

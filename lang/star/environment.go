@@ -22,8 +22,8 @@ func deferredFunctions() []string { return []string{"hosts", "secret"} }
 // namespaces are names with attributes.
 func namespaces() []string { return []string{"fact", "host", "local", "var"} }
 
-// predeclared lists all names that a script may use beside Starlark's own.
-func predeclared(registry *states.Registry) []string {
+// predeclaredNames lists all names that a script may use beside Starlark's own.
+func predeclaredNames(registry *states.Registry) []string {
 	names := slices.Concat(slices.Collect(maps.Keys(words())), deferredFunctions(), namespaces(), slices.Collect(maps.Keys(operators())), []string{"if_", "result"})
 	for _, f := range expr.FunctionDocs() {
 		names = append(names, scriptName(f.Name))

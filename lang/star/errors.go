@@ -40,7 +40,7 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		if f == nil {
 			continue // a function of the language
 		}
-		src := expr.Range(f.at(frame.Pos))
+		src := expr.Range(f.rangeAt(frame.Pos))
 		if call := f.calls[point{frame.Pos.Line, frame.Pos.Col}]; call != nil {
 			src = expr.Range(f.span(call))
 		}
@@ -127,7 +127,7 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 		e.Pos.Line--
 		e.Pos.Col = int32(len([]rune(codeOf(f.line(int(e.Pos.Line)))))) + 1
 	}
-	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: expr.Range(f.at(e.Pos))}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: expr.Range(f.rangeAt(e.Pos))}
 	line := f.line(int(e.Pos.Line))
 	if strings.Contains(e.Msg, `\ufeff`) {
 		d.Summary, d.Hint = "the file begins with a byte order mark", "save it as UTF-8 without one"
@@ -191,7 +191,7 @@ func foreignName(name string) (foreign.Advice, bool) {
 
 // resolveError explains a name that is not known, and the like.
 func (f *file) resolveError(e resolve.Error, known map[string]bool) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: expr.Range(f.at(e.Pos)), Hint: "docs/starlark.md describes the language"}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Msg, Range: expr.Range(f.rangeAt(e.Pos)), Hint: "docs/starlark.md describes the language"}
 	m := regexp.MustCompile(`^undefined: (\S+)`).FindStringSubmatch(e.Msg)
 	if m == nil {
 		switch {

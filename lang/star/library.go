@@ -92,12 +92,12 @@ func deferredArgumentError(fn *starlark.Function, i int) error {
 // callPlain calls a function, and gives what it returns.
 func (r *run) callPlain(fn *starlark.Function, args starlark.Tuple) (cty.Value, error) {
 	before := len(r.list)
-	defer func() { r.list, r.stopped = r.list[:before], nil; r.thread.Uncancel() }()
+	defer func() { r.list, r.stopReason = r.list[:before], nil; r.thread.Uncancel() }()
 	stop := r.watch()
 	v, err := starlark.Call(r.thread, fn, args, nil)
 	stop()
-	if r.stopped != nil {
-		err = r.stopped.err
+	if r.stopReason != nil {
+		err = r.stopReason.err
 	}
 	if err == nil {
 		var b protoExpression

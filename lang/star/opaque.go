@@ -238,8 +238,8 @@ func (r *run) scriptValue(v cty.Value, what, root string, names ...string) (star
 
 // stopForOpaque ends the script because of an opaque value.
 func (r *run) stopForOpaque(err error) {
-	if r.stopped == nil {
-		r.stopped = &stopError{err: err, stack: r.thread.CallStack()}
+	if r.stopReason == nil {
+		r.stopReason = &stopError{err: err, stack: r.thread.CallStack()}
 		r.thread.Cancel(err.Error())
 	}
 }

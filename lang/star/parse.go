@@ -44,7 +44,7 @@ func newParser(o Options) *parser {
 func (p *parser) names() map[string]bool {
 	if p.known == nil {
 		p.known = map[string]bool{}
-		for _, name := range predeclared(p.options.Registry) {
+		for _, name := range predeclaredNames(p.options.Registry) {
 			p.known[name] = true
 		}
 		for name := range sandbox.Environment(nil) {
@@ -215,8 +215,8 @@ func (f *file) span(n starsyntax.Node) hcl2.Range {
 	return hcl2.Range{Filename: f.name, Start: f.pos(start), End: f.pos(end)}
 }
 
-// at is the range of one character.
-func (f *file) at(p starsyntax.Position) hcl2.Range {
+// rangeAt is the range of one character.
+func (f *file) rangeAt(p starsyntax.Position) hcl2.Range {
 	start := f.pos(p)
 	end := start
 	end.Column++
@@ -255,7 +255,7 @@ func checkNesting(f *file, limit int) *diag.Diagnostic {
 	if x == nil {
 		return nil
 	}
-	d := &diag.Diagnostic{Severity: diag.Error, Range: expr.Range(f.at(x.Position)),
+	d := &diag.Diagnostic{Severity: diag.Error, Range: expr.Range(f.rangeAt(x.Position)),
 		Summary: fmt.Sprintf("the source nests deeper than %d levels", limit),
 		Detail:  "Brackets, indentation, operators and conditionals within one another are limited.",
 		Hint:    "give parts of the expression names, or move them into functions"}

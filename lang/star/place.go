@@ -19,8 +19,8 @@ func (p place) withNode(node starsyntax.Expr) place {
 	return place{src: p.file.span(node), file: p.file, node: node}
 }
 
-// unparenthesized takes off brackets.
-func unparenthesized(node starsyntax.Expr) starsyntax.Expr {
+// innerExpr takes off brackets.
+func innerExpr(node starsyntax.Expr) starsyntax.Expr {
 	for {
 		paren, ok := node.(*starsyntax.ParenExpr)
 		if !ok {
@@ -32,7 +32,7 @@ func unparenthesized(node starsyntax.Expr) starsyntax.Expr {
 
 // element is the place of an element of a list that is written out.
 func (p place) element(i, length int) place {
-	switch node := unparenthesized(p.node).(type) {
+	switch node := innerExpr(p.node).(type) {
 	case *starsyntax.ListExpr:
 		if len(node.List) == length {
 			return p.withNode(node.List[i])
@@ -47,7 +47,7 @@ func (p place) element(i, length int) place {
 
 // entry is the place of a value in a dict that is written out.
 func (p place) entry(key string) place {
-	node, ok := unparenthesized(p.node).(*starsyntax.DictExpr)
+	node, ok := innerExpr(p.node).(*starsyntax.DictExpr)
 	if !ok {
 		return place{src: p.src, file: p.file}
 	}
@@ -56,7 +56,7 @@ func (p place) entry(key string) place {
 		if !ok {
 			continue
 		}
-		if literal, ok := unparenthesized(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
+		if literal, ok := innerExpr(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
 			return p.withNode(entry.Value)
 		}
 	}
@@ -65,10 +65,10 @@ func (p place) entry(key string) place {
 
 // key is the place of a key of a dict that is written out.
 func (p place) key(key string) hcl2.Range {
-	if node, ok := unparenthesized(p.node).(*starsyntax.DictExpr); ok {
+	if node, ok := innerExpr(p.node).(*starsyntax.DictExpr); ok {
 		for _, e := range node.List {
 			if entry, ok := e.(*starsyntax.DictEntry); ok {
-				if literal, ok := unparenthesized(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
+				if literal, ok := innerExpr(entry.Key).(*starsyntax.Literal); ok && literal.Value == key {
 					return p.file.span(entry.Key)
 				}
 			}

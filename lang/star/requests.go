@@ -12,7 +12,7 @@ import (
 
 // Requests gives what the scripts, or a file of functions, may ask for.
 func (s *Scripts) Requests(library string) syntax.Requests {
-	files := s.ordered
+	files := s.sortedFiles
 	if library != "" {
 		p := newParser(s.options)
 		if _, err := p.load(&file{}, libraryName(library)); err != nil {
@@ -77,7 +77,7 @@ func requestsOfCall(call *starsyntax.CallExpr, out *syntax.Requests, visit func(
 		source := ""
 		for _, arg := range args {
 			if pair, ok := keyword(arg); ok && isName(pair.X, "source") {
-				literal, isLiteral := unparenthesized(pair.Y).(*starsyntax.Literal)
+				literal, isLiteral := innerExpr(pair.Y).(*starsyntax.Literal)
 				source, _ = literalText(literal, isLiteral)
 			}
 		}
@@ -87,7 +87,7 @@ func requestsOfCall(call *starsyntax.CallExpr, out *syntax.Requests, visit func(
 			out.Sources = append(out.Sources, source)
 		}
 	case isName(call.Fn, "getattr") && len(args) > 1 && isName(args[0], "fact"):
-		literal, ok := unparenthesized(args[1]).(*starsyntax.Literal)
+		literal, ok := innerExpr(args[1]).(*starsyntax.Literal)
 		name, ok := literalText(literal, ok)
 		if !ok {
 			return false
@@ -112,6 +112,6 @@ func keyword(arg starsyntax.Expr) (*starsyntax.BinaryExpr, bool) {
 }
 
 func isName(e starsyntax.Expr, name string) bool {
-	ident, ok := unparenthesized(e).(*starsyntax.Ident)
+	ident, ok := innerExpr(e).(*starsyntax.Ident)
 	return ok && ident.Name == name
 }

@@ -25,24 +25,24 @@ type run struct {
 	env     starlark.StringDict
 	tables  map[string]map[string]function.Function // functions, by directory
 
-	loaded  map[*file]starlark.StringDict // what was run; nil: it failed
-	order   []*file                       // what was run, in the order of names once finished
-	bodies  map[*file]*syntax.Body
-	running []*file // whose top level runs, outermost first
-	items   map[*file][]item
-	made    []*part // by the function of a state that runs
+	globals  map[*file]starlark.StringDict // what was run; nil: it failed
+	order    []*file                       // what was run, in the order of names once finished
+	bodies   map[*file]*syntax.Body
+	running  []*file // whose top level runs, outermost first
+	items    map[*file][]item
+	newParts []*part // by the function of a state that runs
 
 	// library says that what runs declares nothing: a file of functions.
 	library bool
 	// making is the state whose function runs, nil outside.
 	making *state
 
-	late    []pendingAttribute
-	stopped *stopError
-	ended   bool                // a limit is reached
-	unknown map[*file]diag.List // see syntax.Script.Unknown
-	lacking bool                // the world did not know a value
-	list    diag.List
+	pending    []pendingAttribute
+	stopReason *stopError
+	ended      bool                // a limit is reached
+	unknown    map[*file]diag.List // see syntax.Script.Unknown
+	lacking    bool                // the world did not know a value
+	list       diag.List
 }
 
 // item is a block that a file declares, and its part if it is one.
@@ -61,7 +61,7 @@ type pendingAttribute struct {
 
 func newRun(ctx context.Context, o Options, files map[string]*file, w syntax.World) *run {
 	r := &run{options: o, files: files, world: w, ctx: ctx, tables: map[string]map[string]function.Function{},
-		loaded: map[*file]starlark.StringDict{}, bodies: map[*file]*syntax.Body{}, items: map[*file][]item{}, unknown: map[*file]diag.List{}}
+		globals: map[*file]starlark.StringDict{}, bodies: map[*file]*syntax.Body{}, items: map[*file][]item{}, unknown: map[*file]diag.List{}}
 	// The context ends it by watch, which lasts no longer than what runs.
 	r.thread, _ = sandbox.NewThread(context.Background(), "site", sandbox.Limits{Steps: o.MaxSteps})
 	r.thread.Load = r.load
@@ -76,10 +76,10 @@ func (r *run) watch() (stop func() bool) {
 
 // exec runs a file once.
 func (r *run) exec(f *file) (starlark.StringDict, bool) {
-	if globals, done := r.loaded[f]; done {
+	if globals, done := r.globals[f]; done {
 		return globals, globals != nil
 	}
-	r.loaded[f] = nil
+	r.globals[f] = nil
 	if f.program == nil || r.ctx.Err() != nil || r.ended {
 		return nil, false
 	}
@@ -93,13 +93,13 @@ func (r *run) exec(f *file) (starlark.StringDict, bool) {
 	stop()
 	globals.Freeze()
 	r.running = r.running[:len(r.running)-1]
-	if r.stopped != nil {
-		err = r.stopped.err
+	if r.stopReason != nil {
+		err = r.stopReason.err
 	}
 	if err != nil {
 		r.fail(f, err)
 	} else {
-		r.loaded[f] = globals
+		r.globals[f] = globals
 	}
 	r.endOfFile(f)
 	return globals, err == nil
@@ -117,9 +117,9 @@ func (r *run) fail(f *file, err error) {
 			r.unknown[f] = r.diagnosticsSince(before)
 		}
 	}()
-	if r.stopped != nil {
-		r.list.Add(r.report(r.stopped.err, r.stopped.stack)...)
-		r.stopped = nil
+	if r.stopReason != nil {
+		r.list.Add(r.report(r.stopReason.err, r.stopReason.stack)...)
+		r.stopReason = nil
 		r.thread.Uncancel()
 		return
 	}
@@ -161,14 +161,14 @@ func (r *run) endOfFile(f *file) {
 
 // finish completes the expressions, once it is known where all parts are.
 func (r *run) finish() {
-	for _, l := range r.late {
+	for _, l := range r.pending {
 		var in *state
 		if l.part != nil {
 			in = l.part.owner
 		}
 		l.to.Expr.Expression = l.value.expression(in, l.src)
 	}
-	r.late = nil
+	r.pending = nil
 	slices.SortFunc(r.order, func(a, b *file) int { return compare(a.name, b.name) })
 }
 
@@ -197,7 +197,7 @@ func (r *run) call() *call {
 	}
 	c.node = c.file.calls[point{frame.Pos.Line, frame.Pos.Col}]
 	if c.node == nil {
-		c.whole = c.file.at(frame.Pos)
+		c.whole = c.file.rangeAt(frame.Pos)
 		c.word = c.whole
 	} else {
 		c.whole, c.word = c.file.span(c.node), c.file.span(c.node.Fn)
@@ -205,7 +205,7 @@ func (r *run) call() *call {
 	for i := 2; i < r.thread.CallStackDepth(); i++ {
 		frame := r.thread.CallFrame(i)
 		if f := r.files[frame.Pos.Filename()]; f != nil {
-			src := f.at(frame.Pos)
+			src := f.rangeAt(frame.Pos)
 			if node := f.calls[point{frame.Pos.Line, frame.Pos.Col}]; node != nil {
 				src = f.span(node)
 			}

@@ -53,10 +53,10 @@ type Source struct {
 // Scripts are the parsed scripts of one directory. They do not change, and may
 // be run by several goroutines at once.
 type Scripts struct {
-	options Options
-	roots   []*file
-	files   map[string]*file // by name, what is loaded included
-	ordered []*file          // the same, sorted
+	options     Options
+	roots       []*file
+	files       map[string]*file // by name, what is loaded included
+	sortedFiles []*file          // the same, sorted
 }
 
 var _ syntax.Scripts = (*Scripts)(nil)
@@ -87,7 +87,7 @@ func Parse(sources []Source, o Options) (*Scripts, diag.List) {
 		s.roots = append(s.roots, f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
-		s.ordered = append(s.ordered, s.files[name])
+		s.sortedFiles = append(s.sortedFiles, s.files[name])
 	}
 	return s, p.list.Sorted()
 }
@@ -109,7 +109,7 @@ func (s *Scripts) Run(ctx context.Context, w syntax.World) ([]syntax.Script, dia
 // Texts gives the text of each file, with those that are loaded, for snippets.
 func (s *Scripts) Texts() map[string][]byte {
 	out := map[string][]byte{}
-	for _, f := range s.ordered {
+	for _, f := range s.sortedFiles {
 		out[f.name] = f.src
 	}
 	return out

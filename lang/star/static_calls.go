@@ -15,7 +15,7 @@ import (
 // Calls gives the calls of a word as they are written in all files.
 func (s *Scripts) Calls(word string) []*syntax.Block {
 	var out []*syntax.Block
-	for _, f := range s.ordered {
+	for _, f := range s.sortedFiles {
 		for _, node := range f.staticCalls {
 			if node.Fn.(*starsyntax.Ident).Name == word {
 				out = append(out, f.staticBlock(word, node))
@@ -32,7 +32,7 @@ func (f *file) staticBlock(word string, node *starsyntax.CallExpr) *syntax.Block
 	for i, arg := range node.Args {
 		pair, keyword := arg.(*starsyntax.BinaryExpr)
 		if !keyword || pair.Op != starsyntax.EQ {
-			literal, ok := unparenthesized(arg).(*starsyntax.Literal)
+			literal, ok := innerExpr(arg).(*starsyntax.Literal)
 			if text, isText := literalText(literal, ok); i == 0 && isText {
 				b.Labels, b.LabelRanges = []string{text}, []hcl2.Range{f.span(arg)}
 			}
@@ -55,7 +55,7 @@ func literalText(literal *starsyntax.Literal, ok bool) (string, bool) {
 
 // literalExpression is the expression of a literal, or one that cannot be computed.
 func literalExpression(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
-	switch node := unparenthesized(node).(type) {
+	switch node := innerExpr(node).(type) {
 	case *starsyntax.Literal:
 		if s, ok := literalText(node, true); ok {
 			if v, err := expr.Value(s); err == nil {

@@ -48,8 +48,8 @@ func declareVariable(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tup
 
 // finishBlock completes what cannot depend on parts.
 func (r *run) finishBlock() {
-	for i := range r.late {
-		if l := &r.late[i]; l.to.Expr.Expression == nil && l.part == nil {
+	for i := range r.pending {
+		if l := &r.pending[i]; l.to.Expr.Expression == nil && l.part == nil {
 			l.to.Expr.Expression = l.value.expression(nil, l.src)
 		}
 	}

@@ -105,7 +105,7 @@ func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Ra
 	if value.make == nil {
 		a.Expr.Expression = value.expression(nil, at.src)
 	} else {
-		r.late = append(r.late, pendingAttribute{a, value, p, at.src})
+		r.pending = append(r.pending, pendingAttribute{a, value, p, at.src})
 	}
 	b.Body.Attributes = append(b.Body.Attributes, a)
 }
@@ -233,7 +233,7 @@ func module(m *states.Module) word {
 			return nil, err
 		}
 		if r.making != nil {
-			r.made = append(r.made, p)
+			r.newParts = append(r.newParts, p)
 		} else {
 			r.addItem(item{b, p})
 		}
