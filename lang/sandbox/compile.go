@@ -52,7 +52,7 @@ func Compile(name string, src []byte, o Options) (*Program, diag.List) {
 			Summary: "the source is not UTF-8 text", Hint: "save it as UTF-8"}}
 	}
 	if x := CheckNesting(name, src, maxNesting); x != nil {
-		return nil, diag.List{{Severity: diag.Error, Range: p.src.at(x.Position),
+		return nil, diag.List{{Severity: diag.Error, Range: p.src.rangeAt(x.Position),
 			Summary: fmt.Sprintf("brackets or operators nest deeper than %d, or follow each other %d times", maxNesting, MaxChain),
 			Hint:    "give the inner parts names"}}
 	}
@@ -102,7 +102,7 @@ func (p *Program) Loads() []syntax.Position {
 }
 
 // At gives the range of a position in the program's source.
-func (p *Program) At(pos syntax.Position) diag.Range { return p.src.at(pos) }
+func (p *Program) At(pos syntax.Position) diag.Range { return p.src.rangeAt(pos) }
 
 // Diagnose turns an error of parsing, resolving or executing into diagnostics
 // with their places. Diagnostics that the error wraps are kept.

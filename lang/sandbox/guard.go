@@ -77,7 +77,7 @@ func (g *guard) assign(s *syntax.AssignStmt) {
 			Summary: "this cannot be done in place",
 			Detail:  "What it changes is computed, and would have to be computed twice.",
 			Hint:    "write it out: x = x " + op.String() + " y",
-			Range:   g.src.at(s.OpPos),
+			Range:   g.src.rangeAt(s.OpPos),
 		})
 	default:
 		s.RHS = call(op.String()+"=", s.OpPos, s.RHS)

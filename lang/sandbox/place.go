@@ -28,8 +28,8 @@ func newSource(name string, text []byte) *source {
 	return s
 }
 
-// at gives the range of the word or sign at a position.
-func (s *source) at(pos syntax.Position) diag.Range {
+// rangeAt gives the range of the word or sign at a position.
+func (s *source) rangeAt(pos syntax.Position) diag.Range {
 	line := int(pos.Line)
 	if line < 1 || line > len(s.lines) {
 		return diag.Range{File: s.name}
@@ -64,7 +64,7 @@ func (s *source) point(offset int) diag.Range {
 // not at hand.
 func (s *source) atPosition(pos syntax.Position) diag.Range {
 	if pos.Filename() == s.name {
-		return s.at(pos)
+		return s.rangeAt(pos)
 	}
 	at := diag.Pos{Line: int(pos.Line), Column: int(pos.Col)}
 	return diag.Range{File: pos.Filename(), Start: at, End: at}
@@ -72,7 +72,7 @@ func (s *source) atPosition(pos syntax.Position) diag.Range {
 
 // mistake makes a diagnostic of what the parser or the resolver says.
 func (s *source) mistake(pos syntax.Position, text string) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: removePrefix(text), Range: s.at(pos)}
+	d := diag.Diagnostic{Severity: diag.Error, Summary: removePrefix(text), Range: s.rangeAt(pos)}
 	if message, hint := SplitSuggestion(text); hint != "" {
 		d.Summary, d.Hint = removePrefix(message), hint
 	} else {

@@ -46,7 +46,7 @@ func (e *LimitError) Error() string { return e.Message }
 // meter counts what a thread has made.
 type meter struct {
 	used, limit int64
-	stopped     error // why the thread was cancelled
+	err         error // why the thread was cancelled
 }
 
 const meterKey = "sandbox.meter"
@@ -69,11 +69,11 @@ func NewThread(ctx context.Context, name string, l Limits) (thread *starlark.Thr
 			return nil, fmt.Errorf("nothing can be loaded here")
 		},
 		OnMaxSteps: func(t *starlark.Thread) {
-			m.stopped = &LimitError{
+			m.err = &LimitError{
 				Message: fmt.Sprintf("it was stopped after %d steps", steps),
 				Hint:    "look for a loop that goes on for too long",
 			}
-			t.Cancel(m.stopped.Error())
+			t.Cancel(m.err.Error())
 		},
 	}
 	thread.SetLocal(meterKey, m)
@@ -88,8 +88,8 @@ func Cause(ctx context.Context, thread *starlark.Thread, err error) error {
 	if err == nil {
 		return nil
 	}
-	if m, ok := thread.Local(meterKey).(*meter); ok && m.stopped != nil {
-		return &stopError{at: err, why: m.stopped}
+	if m, ok := thread.Local(meterKey).(*meter); ok && m.err != nil {
+		return &stopError{at: err, why: m.err}
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
@@ -112,11 +112,11 @@ func charge(thread *starlark.Thread, size int64) error {
 	if m.used += size; m.used <= m.limit {
 		return nil
 	}
-	m.stopped = &LimitError{
+	m.err = &LimitError{
 		Message: fmt.Sprintf("it was stopped after it had made %d MiB of values", m.limit>>20),
 		Hint:    "look for what is built up again and again; collect pieces in a list, and join them once",
 	}
-	return m.stopped
+	return m.err
 }
 
 // tooLarge refuses a value.

@@ -25,8 +25,8 @@ func shallowSize(v starlark.Value) int64 {
 // weigher adds up a value with all that it holds, as often as it holds it, as
 // functions that walk through it would.
 type weigher struct {
-	left int64 // before it is too much
-	deep int
+	budget int64 // before it is too much
+	deep   int
 }
 
 // maxDepth is how deep values may be nested for a function that walks through.
@@ -35,11 +35,11 @@ const maxDepth = 500
 // weigh gives the size of a value with all that it holds, and MaxValue+1 when
 // it is larger, or nested too deep.
 func weigh(v starlark.Value) int64 {
-	w := weigher{left: MaxValue}
+	w := weigher{budget: MaxValue}
 	if !w.add(v) {
 		return MaxValue + 1
 	}
-	return MaxValue - w.left
+	return MaxValue - w.budget
 }
 
 // CheckValue refuses a value that holds too much, or is nested too deep, for Go
@@ -47,14 +47,14 @@ func weigh(v starlark.Value) int64 {
 func CheckValue(v starlark.Value) error { return checkSize(weigh(v), "the value") }
 
 func (w *weigher) add(v starlark.Value) bool {
-	w.left -= slot
+	w.budget -= slot
 	switch v := v.(type) {
 	case starlark.String, starlark.Bytes, starlark.Int:
-		w.left -= shallowSize(v)
+		w.budget -= shallowSize(v)
 	case starlark.IterableMapping:
 		return w.addMapping(v)
 	case starlark.Sequence:
-		w.left -= slot * int64(v.Len())
+		w.budget -= slot * int64(v.Len())
 		if !w.enter() {
 			return false
 		}
@@ -65,7 +65,7 @@ func (w *weigher) add(v starlark.Value) bool {
 			}
 		}
 	}
-	return w.left >= 0
+	return w.budget >= 0
 }
 
 func (w *weigher) addMapping(v starlark.IterableMapping) bool {
@@ -73,7 +73,7 @@ func (w *weigher) addMapping(v starlark.IterableMapping) bool {
 		return false
 	}
 	defer w.leave()
-	if s, ok := v.(starlark.Sequence); ok && slot*int64(s.Len()) > w.left {
+	if s, ok := v.(starlark.Sequence); ok && slot*int64(s.Len()) > w.budget {
 		return false
 	}
 	for _, item := range v.Items() {
@@ -81,12 +81,12 @@ func (w *weigher) addMapping(v starlark.IterableMapping) bool {
 			return false
 		}
 	}
-	return w.left >= 0
+	return w.budget >= 0
 }
 
 func (w *weigher) enter() bool {
 	w.deep++
-	return w.left >= 0 && w.deep <= maxDepth
+	return w.budget >= 0 && w.deep <= maxDepth
 }
 
 func (w *weigher) leave() { w.deep-- }
@@ -123,7 +123,7 @@ func admit(thread *starlark.Thread, v starlark.Value) error {
 }
 
 func admitTuple(t starlark.Tuple) error {
-	w := weigher{left: MaxValue}
+	w := weigher{budget: MaxValue}
 	if !w.addTuple(t) {
 		return tooLarge("a tuple")
 	}
@@ -132,7 +132,7 @@ func admitTuple(t starlark.Tuple) error {
 
 // addTuple adds up what hashing a tuple looks at.
 func (w *weigher) addTuple(t starlark.Tuple) bool {
-	w.left -= slot * int64(len(t)+1)
+	w.budget -= slot * int64(len(t)+1)
 	if !w.enter() {
 		return false
 	}
@@ -144,8 +144,8 @@ func (w *weigher) addTuple(t starlark.Tuple) bool {
 				return false
 			}
 		case starlark.String, starlark.Bytes:
-			w.left -= shallowSize(v)
+			w.budget -= shallowSize(v)
 		}
 	}
-	return w.left >= 0
+	return w.budget >= 0
 }
