@@ -18,7 +18,7 @@ import (
 func Parse(name string, data []byte) (*File, diag.List) {
 	p := parser{file: &File{name: name}}
 	if len(data) > MaxFile {
-		p.errorAt(p.at(""), fmt.Sprintf("%s is larger than %d MiB", name, MaxFile>>20), "divide it: secrets/NAME.age for each group")
+		p.errorAt(p.lineRange(""), fmt.Sprintf("%s is larger than %d MiB", name, MaxFile>>20), "divide it: secrets/NAME.age for each group")
 		return p.file, p.list
 	}
 	text := strings.TrimSuffix(string(data), "\n")
@@ -46,8 +46,8 @@ type parser struct {
 	conflict bool     // within the markers of a merge
 }
 
-// at is the place of a line.
-func (p *parser) at(line string) diag.Range {
+// lineRange is the place of a line.
+func (p *parser) lineRange(line string) diag.Range {
 	start := diag.Pos{Line: max(p.number, 1), Column: 1, Byte: p.offset}
 	end := start
 	// Nobody needs the end of a long line, and columns count characters.
@@ -70,15 +70,15 @@ func (p *parser) reportForeign(text string) bool {
 	case isOurs && version == "1":
 		return false
 	case isOurs:
-		p.errorAt(p.at(first), fmt.Sprintf("%s has the format tenet.secrets/%s, which this version does not know", p.file.name, quote(version)),
+		p.errorAt(p.lineRange(first), fmt.Sprintf("%s has the format tenet.secrets/%s, which this version does not know", p.file.name, quote(version)),
 			"a newer tenet wrote it; use that one")
 	case strings.HasPrefix(text, magic[:len(magic)-1]) || strings.HasPrefix(text, "-----BEGIN AGE"):
-		p.errorAt(p.at(""), p.file.name+" is one whole age file; tenet keeps each value in a line of its own",
+		p.errorAt(p.lineRange(""), p.file.name+" is one whole age file; tenet keeps each value in a line of its own",
 			"move it away, and set the values with tenet secret set NAME")
 	case isMarker(first):
-		p.errorAt(p.at(first), "a merge has left its conflict markers", conflictHint)
+		p.errorAt(p.lineRange(first), "a merge has left its conflict markers", conflictHint)
 	default:
-		p.errorAt(p.at(""), fmt.Sprintf("%s does not begin with \"# %s\"", p.file.name, Format),
+		p.errorAt(p.lineRange(""), fmt.Sprintf("%s does not begin with \"# %s\"", p.file.name, Format),
 			"such files are made by tenet secret set NAME")
 	}
 	return true
@@ -103,7 +103,7 @@ func (p *parser) line(line string) {
 	case isMarker(text):
 		// One message for each conflict.
 		if opens := strings.HasPrefix(text, "<"); opens || !p.conflict {
-			p.errorAt(p.at(line), "a merge has left its conflict markers", conflictHint)
+			p.errorAt(p.lineRange(line), "a merge has left its conflict markers", conflictHint)
 		}
 		p.conflict = !strings.HasPrefix(text, ">")
 	case text == "" || strings.HasPrefix(text, "#"):
@@ -126,7 +126,7 @@ func (p *parser) line(line string) {
 
 func (p *parser) headerLine(text, line string) {
 	name, value, ok := strings.Cut(text, " = ")
-	at := p.at(line)
+	at := p.lineRange(line)
 	switch {
 	case !ok:
 		p.errorAt(at, "the line is not NAME = VALUE", historyHint)
@@ -157,11 +157,11 @@ const historyHint = "take the line from the history of the repository"
 func (p *parser) value(text, line string) *valueLine {
 	name, value, ok := strings.Cut(text, " = ")
 	if !ok || !ValidName(name) {
-		p.errorAt(p.at(line), "the line is not NAME = VALUE, with a name of letters, digits, \"_\" and \"-\"",
+		p.errorAt(p.lineRange(line), "the line is not NAME = VALUE, with a name of letters, digits, \"_\" and \"-\"",
 			"remove it, or take it from the history of the repository")
 		return nil
 	}
-	made := &valueLine{name: name, text: line, at: p.at(line)}
+	made := &valueLine{name: name, text: line, at: p.lineRange(line)}
 	var err error
 	switch made.data, err = decode(value); {
 	case err != nil:
