@@ -57,8 +57,8 @@ func (s *source) bounds(number int) (from, to int) {
 	return from, to
 }
 
-// at gives the place of one character, by line and column as parsers count them.
-func (s *source) at(line, column int) diag.Range {
+// rangeAt gives the place of one character, by line and column as parsers count them.
+func (s *source) rangeAt(line, column int) diag.Range {
 	from, to := s.bounds(line)
 	for range column - 1 {
 		if from >= to {

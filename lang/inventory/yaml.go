@@ -18,9 +18,9 @@ import (
 type yamlReader struct {
 	*problems
 	*source
-	nodes   int
-	within  int // aliases
-	aliased int // nodes that aliases gave again
+	nodes      int
+	aliasDepth int // aliases
+	aliasNodes int // nodes that aliases gave again
 }
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp {
@@ -66,23 +66,23 @@ func (r *yamlReader) convert(y *yaml.Node, depth int) (*node, error) {
 	if r.nodes++; r.nodes > maxNodes {
 		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
 	}
-	if r.within > 0 {
-		if r.aliased++; r.aliased > maxAliased {
+	if r.aliasDepth > 0 {
+		if r.aliasNodes++; r.aliasNodes > maxAliased {
 			return nil, fmt.Errorf("its aliases stand for more than %d values", maxAliased)
 		}
 	}
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it nests deeper than %d levels", maxDepth)
 	}
-	n := &node{src: r.at(y.Line, y.Column)}
+	n := &node{src: r.rangeAt(y.Line, y.Column)}
 	var err error
 	switch y.Kind {
 	case yaml.DocumentNode:
 		return r.convert(y.Content[0], depth)
 	case yaml.AliasNode:
-		r.within++
+		r.aliasDepth++
 		n, err := r.convert(y.Alias, depth+1)
-		r.within--
+		r.aliasDepth--
 		return n, err
 	case yaml.SequenceNode:
 		n.kind = listKind
@@ -123,7 +123,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) error {
 		if err != nil {
 			return err
 		}
-		src := r.at(k.Line, k.Column)
+		src := r.rangeAt(k.Line, k.Column)
 		if n.put(name, src, v) {
 			r.warn(src, "leave one of them out", "%q is given twice; the last counts", name)
 		}
