@@ -25,7 +25,7 @@ type HostLists struct {
 	mu           sync.Mutex
 	objects      []cty.Value // of the hosts; nil: nobody has asked yet
 	lists        map[string]hostList
-	cached       int // hosts in these lists
+	cacheSize    int // hosts in these lists
 	computations int // lists, for tests
 }
 
@@ -53,7 +53,7 @@ func (l *HostLists) find(pattern string) (cty.Value, error) {
 	}
 	list, n := l.compute(pattern)
 	l.computations++
-	if l.cached += n + 1; l.cached <= maxCachedHosts {
+	if l.cacheSize += n + 1; l.cacheSize <= maxCachedHosts {
 		l.lists[pattern] = list
 	}
 	return list.value, list.err

@@ -159,7 +159,7 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Resolution, error) {
 	name, rest := rest[0].Key, rest[1:]
 	entry := n.roots[root][name]
 	if entry == nil {
-		return Resolution{}, n.undefined(root, name)
+		return Resolution{}, n.undefinedError(root, name)
 	}
 	found := Resolution{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
 	if len(rest) > 0 && rest[0].Index {
@@ -326,7 +326,7 @@ func partHint(base string, e *Entry) string {
 // PartName is the address of a part within its state.
 func PartName(typ, label string) string { return states.LabelAddress(typ, label) }
 
-func (n *Namespace) undefined(root, name string) error {
+func (n *Namespace) undefinedError(root, name string) error {
 	address := states.LabelAddress(root, name)
 	names := slices.Sorted(maps.Keys(n.roots[root]))
 	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
