@@ -160,7 +160,7 @@ func (e *evaluator) expandComponent(d *declaration) {
 	}
 	e.expandedComponents[d.base] = true
 	e.expand(d)
-	for _, in := range e.expanded[e.prefix+d.base] {
+	for _, in := range e.instancesByBase[e.prefix+d.base] {
 		if e.optionsOf(in).LeftOut {
 			e.markEmpty(in.decl.component, in.address+".")
 			e.omittedPrefixes = append(e.omittedPrefixes, in.address+".")
@@ -239,7 +239,7 @@ func (e *evaluator) componentValue(name string) cty.Value {
 // host does not have gives what it would give if it were left out.
 func (e *evaluator) outputInstances(d *declaration) []*instance {
 	if e.appliesToHost(d) {
-		return e.expanded[e.prefix+d.base]
+		return e.instancesByBase[e.prefix+d.base]
 	}
 	var out []*instance
 	if d.group != nil {

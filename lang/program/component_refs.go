@@ -10,7 +10,7 @@ import (
 // componentRefs lets references through components name all their instances.
 type componentRefs struct {
 	*evaluation
-	found map[string][]string // the addresses that one without keys means
+	addressesOf map[string][]string // the addresses that one without keys means
 }
 
 // replace lets references that lead through a component with instances,
@@ -73,7 +73,7 @@ func (c componentRefs) replaceList(list *[]states.Ref) {
 // addresses gives the addresses that an address without the keys of components
 // means, sorted.
 func (c componentRefs) addresses(address string) []string {
-	if all, done := c.found[address]; done {
+	if all, done := c.addressesOf[address]; done {
 		return all
 	}
 	var all []string
@@ -83,7 +83,7 @@ func (c componentRefs) addresses(address string) []string {
 				all = append(all, base)
 			}
 		}
-		for _, list := range c.expanded {
+		for _, list := range c.instancesByBase {
 			for _, in := range list {
 				if states.InEach(address, in.address) {
 					all = append(all, in.address)
@@ -92,6 +92,6 @@ func (c componentRefs) addresses(address string) []string {
 		}
 	}
 	slices.Sort(all)
-	c.found[address] = slices.Compact(all)
-	return c.found[address]
+	c.addressesOf[address] = slices.Compact(all)
+	return c.addressesOf[address]
 }

@@ -25,7 +25,7 @@ type evaluation struct {
 
 	bases           map[string]*declaration // all that is declared
 	instances       map[string]*instance    // by address
-	expanded        map[string][]*instance
+	instancesByBase map[string][]*instance
 	out             []states.Declaration
 	empty           []string // see states.Declarations.Empty
 	omittedPrefixes []string // what addresses begin with that mean nothing: see isOmitted
@@ -54,7 +54,7 @@ func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarat
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	total := 0
-	for _, list := range e.expanded {
+	for _, list := range e.instancesByBase {
 		total += len(list)
 	}
 	e.out = make([]states.Declaration, 0, total)
@@ -62,7 +62,7 @@ func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarat
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	e.checkSecrets()
-	instances := componentRefs{evaluation: e.evaluation, found: map[string][]string{}}
+	instances := componentRefs{evaluation: e.evaluation, addressesOf: map[string][]string{}}
 	instances.replace()
 	referenceCheck{e.evaluation}.check()
 	moved := e.renames()
@@ -79,7 +79,7 @@ func (e *evaluator) findings() diag.List {
 
 func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
 	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
-		instances: map[string]*instance{}, expanded: map[string][]*instance{}, doubtful: map[string]bool{},
+		instances: map[string]*instance{}, instancesByBase: map[string][]*instance{}, doubtful: map[string]bool{},
 		vault: expr.NewVault(t), sensitive: map[*syntax.Attribute][]string{}}, p, "")
 }
 
@@ -107,7 +107,7 @@ func (e *evaluator) expandAll() {
 			continue
 		}
 		e.componentValue(d.entry.Base[len("component."):])
-		for _, in := range e.expanded[e.prefix+d.base] {
+		for _, in := range e.instancesByBase[e.prefix+d.base] {
 			if in.inner != nil {
 				in.inner.expandAll()
 			}

@@ -19,13 +19,13 @@ import (
 // declaration evaluates all instances of a declaration.
 func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
 	base := e.prefix + d.base
-	if len(e.expanded[base]) == 0 {
+	if len(e.instancesByBase[base]) == 0 {
 		e.empty = append(e.empty, base)
 		if d.component != nil {
 			e.markEmpty(d.component, base+".")
 		}
 	}
-	for _, in := range e.expanded[base] {
+	for _, in := range e.instancesByBase[base] {
 		d := in.decl // those of scripts have one each
 		before := len(e.list)
 		scope := e.root

@@ -65,8 +65,8 @@ func (e *evaluator) runTarget(d *declaration, ctx *hcl2.EvalContext) (target *in
 	case target != nil, base != nil && base.kind != states.StateKind:
 		e.errorAt(d.state.Range(), "name the state itself", "%s is no state", refs[0].Address)
 	case e.doubtful[refs[0].Address] || referenceCheck{e.evaluation}.isDoubtful(refs[0].Address):
-	case len(e.expanded[refs[0].Address]) > 0:
-		e.errorAt(d.state.Range(), fmt.Sprintf("name one: %s", e.expanded[refs[0].Address][0].address),
+	case len(e.instancesByBase[refs[0].Address]) > 0:
+		e.errorAt(d.state.Range(), fmt.Sprintf("name one: %s", e.instancesByBase[refs[0].Address][0].address),
 			"%s has several instances, and a run names one", refs[0].Address)
 	case e.isOmitted(refs[0].Address):
 		return nil, refs[0].Address

@@ -89,8 +89,8 @@ type externalHosts struct {
 	groups []string
 }
 
-// undeclared gives the names of those that are not declared.
-func (o *externalHosts) undeclared(declared []*hostDecl) []string {
+// undeclaredNames gives the names of those that are not declared.
+func (o *externalHosts) undeclaredNames(declared []*hostDecl) []string {
 	known := make(map[string]bool, len(declared))
 	for _, d := range declared {
 		known[d.name] = true

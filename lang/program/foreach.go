@@ -152,6 +152,6 @@ func (e *evaluator) expand(d *declaration) {
 			in.address = states.InstanceAddress(base, turn.key)
 		}
 		e.instances[in.address] = in
-		e.expanded[base] = append(e.expanded[base], in)
+		e.instancesByBase[base] = append(e.instancesByBase[base], in)
 	}
 }

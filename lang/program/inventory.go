@@ -106,7 +106,7 @@ func (e hostReader) allHosts() []*groupEntry {
 	for _, d := range e.site.hosts {
 		e.hosts.entries = append(e.hosts.entries, e.hostOf(d, groups, external.byName[d.name]))
 	}
-	for _, name := range external.undeclared(e.site.hosts) {
+	for _, name := range external.undeclaredNames(e.site.hosts) {
 		h := external.byName[name]
 		e.hosts.entries = append(e.hosts.entries, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
 	}

@@ -47,7 +47,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		}
 		found = w.scope.params.param(name) != nil
 	case "each":
-		if !w.each(n, &name, &used) {
+		if !w.linkEach(n, &name, &used) {
 			return
 		}
 		found = true
@@ -79,9 +79,9 @@ func undeclaredHint(root, name string, names []string) string {
 	return fmt.Sprintf("declare it in the state: param %q { … }", name)
 }
 
-// each checks each.key, each.value and each.parent.key; name becomes the path
+// linkEach checks each.key, each.value and each.parent.key; name becomes the path
 // behind each, and used the steps that it takes.
-func (w *walker) each(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) bool {
+func (w *walker) linkEach(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) bool {
 	if !w.scope.each {
 		w.errorAt(n.SrcRange, "each is known only where for_each is given", "add for_each, or name the value itself")
 		return false

@@ -49,7 +49,7 @@ func (e *evaluator) renames() []states.Moved {
 		}
 	}
 	for _, d := range e.site.declarations {
-		for _, in := range e.expanded[e.prefix+d.base] {
+		for _, in := range e.instancesByBase[e.prefix+d.base] {
 			if in.inner != nil {
 				out = append(out, in.inner.renames()...)
 			}

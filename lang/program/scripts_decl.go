@@ -108,7 +108,7 @@ func (e *evaluator) expandGroup(first *declaration) {
 		turn := &each{*d.key, cty.StringVal(*d.key)}
 		in := &instance{decl: d, address: states.InstanceAddress(base, turn.key), each: turn, owner: e}
 		e.instances[in.address] = in
-		e.expanded[base] = append(e.expanded[base], in)
+		e.instancesByBase[base] = append(e.instancesByBase[base], in)
 	}
 }
 
