@@ -90,7 +90,7 @@ type List []Diagnostic
 // Add appends diagnostics; one without a severity is an error.
 func (l *List) Add(ds ...Diagnostic) {
 	for _, d := range ds {
-		d = d.shortened()
+		d = d.shorten()
 		if d.Severity == "" {
 			d.Severity = Error
 		}
@@ -155,7 +155,7 @@ func From(err error) List {
 	}
 	var d Diagnostic
 	if errors.As(err, &d) {
-		return List{d.shortened()}
+		return List{d.shorten()}
 	}
 	return List{{Severity: Error, Summary: Shorten(err.Error())}}
 }

@@ -20,8 +20,8 @@ func Shorten(text string) string {
 	return fmt.Sprintf("%s … %d bytes more … %s", strings.ToValidUTF8(text[:kept], ""), len(text)-2*kept, strings.ToValidUTF8(text[len(text)-kept:], ""))
 }
 
-// shortened is the diagnostic with texts that somebody can read.
-func (d Diagnostic) shortened() Diagnostic {
+// shorten is the diagnostic with texts that somebody can read.
+func (d Diagnostic) shorten() Diagnostic {
 	d.Summary, d.Detail, d.Hint = Shorten(d.Summary), Shorten(d.Detail), Shorten(d.Hint)
 	return d
 }
