@@ -58,7 +58,7 @@ func (p *planner) listNodes(b *decl, in place) []int {
 			}
 			continue
 		}
-		for _, i := range m.fixed {
+		for _, i := range m.pinNodes {
 			if pin := p.nodes[i].pin; pin.block == b && pin.finishes == (in == alwaysList) {
 				out = append(out, i)
 			}

@@ -97,7 +97,7 @@ func (p *planner) chain(b *decl) {
 			continue
 		}
 		if last != nil {
-			m.chained = append(m.chained, require{to: last, at: b.Range})
+			m.chainRequires = append(m.chainRequires, require{to: last, at: b.Range})
 		}
 		last = m
 	}

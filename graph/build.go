@@ -125,14 +125,14 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 		inv.Options.Locks = nil
 	}
 	inv.Requires = p.addresses(f.requires)
-	for _, n := range f.notified {
+	for _, n := range f.causes {
 		inv.NotifiedBy = append(inv.NotifiedBy, p.notification(n))
 	}
-	f.after = slices.DeleteFunc(f.after, func(a int) bool {
+	f.predecessors = slices.DeleteFunc(f.predecessors, func(a int) bool {
 		return slices.Contains(f.requires, a) ||
-			slices.ContainsFunc(f.notified, func(n notificationCause) bool { return n.from == a })
+			slices.ContainsFunc(f.causes, func(n notificationCause) bool { return n.from == a })
 	})
-	inv.After = p.addresses(f.after)
+	inv.After = p.addresses(f.predecessors)
 	inv.Rescues, inv.Finishes = p.listBlock(f)
 	return inv
 }

@@ -54,7 +54,7 @@ func (p *planner) expand() {
 		}
 		for i := range d.pins {
 			if pin := &d.pins[i]; !d.out && !pin.block.out && p.invocable(d, pin.block.Range) {
-				d.fixed = append(d.fixed, p.add(node{d: d, pin: pin}))
+				d.pinNodes = append(d.pinNodes, p.add(node{d: d, pin: pin}))
 			}
 		}
 	}

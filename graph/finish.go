@@ -8,14 +8,14 @@ import (
 // final is an invocation or block of the StateRun: one node, or several merged
 // waves. Its number is its place in finals: by declaration, then by order.
 type final struct {
-	d        *decl
-	nodes    []int
-	handler  bool // runs only when notified
-	requires []int
-	after    []int
-	notified []notificationCause
-	wave     int // from 1; 0: the only one
-	address  string
+	d            *decl
+	nodes        []int
+	handler      bool // runs only when notified
+	requires     []int
+	predecessors []int
+	causes       []notificationCause
+	wave         int // from 1; 0: the only one
+	address      string
 }
 
 // notificationCause is one notification of a final.
@@ -42,10 +42,10 @@ func (p *planner) finish() {
 		for _, r := range f.requires {
 			p.soft.edge(r, i)
 		}
-		for _, n := range f.notified {
+		for _, n := range f.causes {
 			p.soft.edge(n.from, i)
 		}
-		for _, a := range f.after {
+		for _, a := range f.predecessors {
 			p.soft.edge(a, i)
 		}
 	}
@@ -55,7 +55,7 @@ func (p *planner) finish() {
 		}
 	}
 	p.finishTail()
-	p.order, p.closures, p.merged = nil, nil, nil // a Result keeps the plan
+	p.order, p.closures, p.mergedNodes = nil, nil, nil // a Result keeps the plan
 }
 
 // number collects the nodes that were not merged into others, with those that
@@ -72,7 +72,7 @@ func (p *planner) number() {
 		return cmp.Or(cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index), cmp.Compare(p.order.position[a], p.order.position[b]))
 	})
 	for k, i := range reps {
-		f := &final{d: p.nodes[i].d, handler: true, nodes: p.merged[i]}
+		f := &final{d: p.nodes[i].d, handler: true, nodes: p.mergedNodes[i]}
 		for _, x := range f.nodes {
 			p.finalOf[x] = k
 			f.handler = f.handler && p.nodes[x].wave
@@ -95,19 +95,19 @@ func (p *planner) connect(i int) {
 		}
 		for _, c := range n.sources {
 			for k := range c.notes {
-				f.notified = append(f.notified, notificationCause{p.finalOf[c.from], &c.notes[k]})
+				f.causes = append(f.causes, notificationCause{p.finalOf[c.from], &c.notes[k]})
 			}
 		}
 	}
 	for _, x := range f.nodes {
-		f.after = append(f.after, p.toFinals(p.nodes[x].after)...)
+		f.predecessors = append(f.predecessors, p.toFinals(p.nodes[x].after)...)
 	}
-	slices.Sort(f.after)
-	f.after = slices.Compact(f.after)
+	slices.Sort(f.predecessors)
+	f.predecessors = slices.Compact(f.predecessors)
 	slices.Sort(f.requires)
 	f.requires = slices.Compact(f.requires)
-	sortNotified(f.notified)
-	f.notified = slices.CompactFunc(f.notified, func(a, b notificationCause) bool {
+	sortNotified(f.causes)
+	f.causes = slices.CompactFunc(f.causes, func(a, b notificationCause) bool {
 		return a.from == b.from && a.part == b.part && a.on == b.on
 	})
 }
@@ -149,7 +149,7 @@ func (p *planner) bundle(before, behind []int) {
 		for _, to := range behind {
 			for _, from := range before {
 				p.soft.edge(from, to)
-				p.finals[to].after = append(p.finals[to].after, from)
+				p.finals[to].predecessors = append(p.finals[to].predecessors, from)
 			}
 		}
 		return
@@ -161,7 +161,7 @@ func (p *planner) bundle(before, behind []int) {
 	}
 	for _, to := range behind {
 		p.soft.edge(j, to)
-		p.finals[to].after = append(p.finals[to].after, j)
+		p.finals[to].predecessors = append(p.finals[to].predecessors, j)
 	}
 }
 

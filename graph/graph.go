@@ -113,8 +113,8 @@ type planner struct {
 	gate   int   // what the tail waits for; -1 without a tail
 
 	// waitMerged
-	merged   [][]int       // of each node that stands for several: those
-	closures map[int][]int // see settledWavesMerged
+	mergedNodes [][]int       // of each node that stands for several: those
+	closures    map[int][]int // see settledWavesMerged
 
 	// finish
 	finals  []*final

@@ -57,7 +57,7 @@ func (p *planner) insertAfter(from, to int) bool {
 		return false
 	}
 	if to < len(p.finals) {
-		p.finals[to].after = append(p.finals[to].after, from)
+		p.finals[to].predecessors = append(p.finals[to].predecessors, from)
 	}
 	return true
 }

@@ -8,11 +8,11 @@ import (
 )
 
 // isInvoked reports whether a declaration has an invocation, or is a block.
-func (d *decl) isInvoked() bool { return d.base >= 0 || len(d.waves)+len(d.fixed) > 0 }
+func (d *decl) isInvoked() bool { return d.base >= 0 || len(d.waves)+len(d.pinNodes) > 0 }
 
 // isIdle reports whether a lazy state could be called, and nothing does.
 func (p *planner) isIdle(d *decl) bool {
-	return d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.fixed) == 0
+	return d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.pinNodes) == 0
 }
 
 // notifies tells what an idle handler notifies, should it run.

@@ -157,7 +157,7 @@ func (p *planner) linkRequires(d *decl) {
 }
 
 func (p *planner) ownRequires(d *decl) []require {
-	list := append(p.refs(d, d.Options.Require), d.chained...)
+	list := append(p.refs(d, d.Options.Require), d.chainRequires...)
 	return append(list, p.resultRequires(d, nil, d.Options.Guards)...)
 }
 

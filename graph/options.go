@@ -159,7 +159,7 @@ func (p *planner) guards(out []states.Guard, d *decl, at int, list []states.Guar
 		var would []int
 		for _, r := range g.WouldChange {
 			for _, d := range p.units(r) {
-				for _, i := range slices.Concat(d.waves, d.fixed, baseOnly(d)) {
+				for _, i := range slices.Concat(d.waves, d.pinNodes, baseOnly(d)) {
 					would = append(would, p.finalOf[i])
 				}
 			}

@@ -34,7 +34,7 @@ func Remove(run *states.StateRun, addresses []string) (*states.StateRun, []Remov
 			w.invocation(&run.Invocations[i])
 		}
 	}
-	return w.remaining(), w.removals()
+	return w.remainingRun(), w.removals()
 }
 
 // remover works out what is left out of a run.
@@ -127,8 +127,8 @@ func (w *remover) removals() []Removal {
 	return list
 }
 
-// remaining writes the run that is left.
-func (w *remover) remaining() *states.StateRun {
+// remainingRun writes the run that is left.
+func (w *remover) remainingRun() *states.StateRun {
 	out := *w.run
 	out.Invocations, out.Blocks = nil, nil
 	out.Joins, out.Handlers, out.LeftOut = slices.Clone(out.Joins), slices.Clone(out.Handlers), slices.Clone(out.LeftOut)

@@ -29,16 +29,16 @@ type decl struct {
 	confirms                *decl   // that check: the block
 	pins                    []pin   // states: the same, one invocation each
 
-	chained  []require // what `ordered` adds
-	requires []require // own, of its parts, of its state, of its blocks
-	notes    []note    // sorted by handler
+	chainRequires []require // what `ordered` adds
+	requires      []require // own, of its parts, of its state, of its blocks
+	notes         []note    // sorted by handler
 
-	named map[string][]*states.PartDeclaration // see partsNamed
+	partsByName map[string][]*states.PartDeclaration // see partsNamed
 
-	base  int   // node of the default or requested invocation, of the run or block; -1: none
-	waves []int // nodes that may be merged: waves, and base
-	told  bool  // something notifies it
-	fixed []int // nodes of pins
+	base     int   // node of the default or requested invocation, of the run or block; -1: none
+	waves    []int // nodes that may be merged: waves, and base
+	told     bool  // something notifies it
+	pinNodes []int // nodes of pins
 }
 
 // require is one resolved requirement.
@@ -218,17 +218,17 @@ const manyParts = 16
 
 // byName finds parts by address and by base; it is made once.
 func (d *decl) byName() map[string][]*states.PartDeclaration {
-	if d.named == nil {
-		d.named = make(map[string][]*states.PartDeclaration, len(d.Parts))
+	if d.partsByName == nil {
+		d.partsByName = make(map[string][]*states.PartDeclaration, len(d.Parts))
 		for i := range d.Parts {
 			part := &d.Parts[i]
-			d.named[part.Address] = append(d.named[part.Address], part)
+			d.partsByName[part.Address] = append(d.partsByName[part.Address], part)
 			if part.Base != part.Address {
-				d.named[part.Base] = append(d.named[part.Base], part)
+				d.partsByName[part.Base] = append(d.partsByName[part.Base], part)
 			}
 		}
 	}
-	return d.named
+	return d.partsByName
 }
 
 func partNames(d *decl) []string {

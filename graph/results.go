@@ -132,7 +132,7 @@ func (p *planner) results(d *decl, at int, address string, list map[string]*stat
 	}
 	out := make(map[string]*states.Expr, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		x, err := list[name].Rewrite(func(ref *states.Expr) (*states.Expr, error) { return p.found(d, at, address, ref) })
+		x, err := list[name].Rewrite(func(ref *states.Expr) (*states.Expr, error) { return p.resultAddresses(d, at, address, ref) })
 		if err != nil {
 			p.diags.Add(diag.Diagnostic{Summary: err.Error(), Range: list[name].Range, Hint: "compute less of it on the host, or in several parts"})
 			continue
@@ -142,9 +142,9 @@ func (p *planner) results(d *decl, at int, address string, list map[string]*stat
 	return out
 }
 
-// found gives the addresses for one reference to a result; for one to all
+// resultAddresses gives the addresses for one reference to a result; for one to all
 // instances, an object of them by key.
-func (p *planner) found(d *decl, at int, address string, ref *states.Expr) (*states.Expr, error) {
+func (p *planner) resultAddresses(d *decl, at int, address string, ref *states.Expr) (*states.Expr, error) {
 	byKey := map[string][]string{}
 	add := func(owner *decl, part *states.PartDeclaration, invocation string) {
 		key := ""
@@ -162,7 +162,7 @@ func (p *planner) found(d *decl, at int, address string, ref *states.Expr) (*sta
 			add(d, part, address)
 		}
 	} else {
-		for _, i := range p.before(at, p.units(ref.Ref)) {
+		for _, i := range p.endedBefore(at, p.units(ref.Ref)) {
 			f := p.finals[i]
 			for _, part := range ownParts(f.d, ref.Ref) {
 				add(f.d, part, f.address)
@@ -172,7 +172,7 @@ func (p *planner) found(d *decl, at int, address string, ref *states.Expr) (*sta
 	one := func(from []string) (*states.Expr, error) {
 		made := *ref
 		made.Flag, made.From = false, from
-		made.Ref = states.Ref{Address: named(d, ref.Ref)}
+		made.Ref = states.Ref{Address: addressOf(d, ref.Ref)}
 		if ref.Flag && len(from) > 0 {
 			made.Ref.Address = states.WithoutWave(from[0])
 		}
@@ -197,8 +197,8 @@ func (p *planner) found(d *decl, at int, address string, ref *states.Expr) (*sta
 	return object.New()
 }
 
-// named is what a reference names, as an address without waves.
-func named(d *decl, r states.Ref) string {
+// addressOf is what a reference names, as an address without waves.
+func addressOf(d *decl, r states.Ref) string {
 	switch {
 	case r.Self:
 		return d.Address + "." + r.Part
@@ -221,12 +221,12 @@ func instanceKey(base, address string) string {
 	return key
 }
 
-// before gives the invocations of declarations that have ended when a final
+// endedBefore gives the invocations of declarations that have ended when a final
 // starts, in the order of the run.
-func (p *planner) before(at int, owners []*decl) []int {
+func (p *planner) endedBefore(at int, owners []*decl) []int {
 	var list []int
 	for _, owner := range owners {
-		for _, i := range slices.Concat(owner.waves, owner.fixed, baseOnly(owner)) {
+		for _, i := range slices.Concat(owner.waves, owner.pinNodes, baseOnly(owner)) {
 			list = append(list, p.finalOf[i])
 		}
 	}

@@ -63,7 +63,7 @@ type selector struct {
 	idle     map[string]*decl // addresses of lazy states without an invocation
 	named    map[int]bool     // targets
 	keep     []bool
-	notified [][]notificationCause // of each final, by whom that is kept
+	causes   [][]notificationCause // of each final, by whom that is kept
 	forced   map[int]bool          // waves that are targets
 	by       Selection
 	excludes []string       // addresses
@@ -98,7 +98,7 @@ func (x *selector) index() {
 		}
 	}
 	for _, d := range p.decls {
-		if d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.fixed)+len(d.runs) == 0 {
+		if d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.pinNodes)+len(d.runs) == 0 {
 			x.idle[d.Address] = d
 			x.idle[d.Base] = d
 		}

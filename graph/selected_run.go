@@ -31,7 +31,7 @@ func (x *selector) run(full *states.StateRun) *states.StateRun {
 			continue
 		}
 		inv.Requires = filter(inv.Requires, kept)
-		inv.NotifiedBy = x.notifications(x.notified[i])
+		inv.NotifiedBy = x.notifications(x.causes[i])
 		inv.After = p.addresses(x.afterOf(i, b))
 		if x.forced[i] {
 			inv.Handler, inv.Always = false, true
@@ -103,7 +103,7 @@ func (x *selector) dropIdle() {
 	p := x.plan
 	for _, i := range p.runOrder() {
 		f := p.finals[i]
-		told := slices.ContainsFunc(f.notified, func(n notificationCause) bool { return x.keep[n.from] })
+		told := slices.ContainsFunc(f.causes, func(n notificationCause) bool { return x.keep[n.from] })
 		x.keep[i] = x.keep[i] && (told || !f.handler || x.named[i])
 	}
 }
@@ -112,13 +112,13 @@ func (x *selector) dropIdle() {
 // hands what it is told to the next one of its handler, if there is one.
 func (x *selector) moveNotifications() {
 	p := x.plan
-	x.notified = make([][]notificationCause, len(p.finals))
+	x.causes = make([][]notificationCause, len(p.finals))
 	var next *final
 	var last int
 	for i, f := range slices.Backward(p.finals) {
-		for _, n := range f.notified {
+		for _, n := range f.causes {
 			if x.keep[n.from] {
-				x.notified[i] = append(x.notified[i], n)
+				x.causes[i] = append(x.causes[i], n)
 			}
 		}
 		if p.nodes[f.nodes[0]].pin != nil {
@@ -130,8 +130,8 @@ func (x *selector) moveNotifications() {
 		if x.keep[i] {
 			next, last = f, i
 		} else if next != nil && len(f.d.waves) > 1 {
-			x.notified[last] = append(x.notified[last], x.notified[i]...)
-			x.notified[i] = nil
+			x.causes[last] = append(x.causes[last], x.causes[i]...)
+			x.causes[i] = nil
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (x *selector) notifications(list []notificationCause) []states.Notification
 func (x *selector) afterOf(i int, b *bridge) []int {
 	f := x.plan.finals[i]
 	var own []int
-	for _, a := range f.after {
+	for _, a := range f.predecessors {
 		if b.isKept(a) {
 			own = append(own, a)
 		}
@@ -160,7 +160,7 @@ func (x *selector) afterOf(i int, b *bridge) []int {
 	}
 	return slices.DeleteFunc(own, func(a int) bool {
 		return slices.Contains(f.requires, a) ||
-			slices.ContainsFunc(x.notified[i], func(n notificationCause) bool { return n.from == a })
+			slices.ContainsFunc(x.causes[i], func(n notificationCause) bool { return n.from == a })
 	})
 }
 
@@ -174,14 +174,14 @@ func (x *selector) handlers(kept func(string) bool) (out []states.Invocation, de
 		if x.keep[i] {
 			invoked[f.d] = true
 		} else {
-			told[f.d] = append(told[f.d], x.notified[i]...)
+			told[f.d] = append(told[f.d], x.causes[i]...)
 		}
 	}
 	unused := &Result{Sources: make(map[string]diag.Range)}
 	declared = invoked
 	var idle []*decl
 	for _, d := range p.decls {
-		if !d.isState() || d.out || d.NeedsRun || invoked[d] || !d.lazy && len(told[d]) == 0 || len(d.fixed) > 0 && len(d.waves) == 0 {
+		if !d.isState() || d.out || d.NeedsRun || invoked[d] || !d.lazy && len(told[d]) == 0 || len(d.pinNodes) > 0 && len(d.waves) == 0 {
 			continue
 		}
 		inv := p.idleHandler(unused, d)
@@ -199,11 +199,11 @@ func (x *selector) handlers(kept func(string) bool) (out []states.Invocation, de
 
 // bridge finds the order among what is kept by way of what is not.
 type bridge struct {
-	x     *selector
-	known map[int][]int
+	x       *selector
+	results map[int][]int
 }
 
-func newBridge(x *selector) *bridge { return &bridge{x: x, known: make(map[int][]int)} }
+func newBridge(x *selector) *bridge { return &bridge{x: x, results: make(map[int][]int)} }
 
 // isKept reports whether a final is kept, or a join still has something before it.
 func (b *bridge) isKept(i int) bool {
@@ -215,7 +215,7 @@ func (b *bridge) isKept(i int) bool {
 
 // keptBefore gives what is kept before a node, without what lies before that.
 func (b *bridge) keptBefore(i int) []int {
-	if list, ok := b.known[i]; ok {
+	if list, ok := b.results[i]; ok {
 		return list
 	}
 	var list []int
@@ -227,7 +227,7 @@ func (b *bridge) keptBefore(i int) []int {
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
-	b.known[i] = list
+	b.results[i] = list
 	return list
 }
 

@@ -58,10 +58,10 @@ func (p *planner) ignoredWaves(i int, by *decl) func(w int) bool {
 // inserted; it may make room for others, and the rest gives way for good.
 func (p *planner) waitMerged() {
 	p.closures = make(map[int][]int)
-	p.merged = make([][]int, len(p.nodes))
+	p.mergedNodes = make([][]int, len(p.nodes))
 	for i := range p.nodes {
 		rep := p.order.find(i)
-		p.merged[rep] = append(p.merged[rep], i)
+		p.mergedNodes[rep] = append(p.mergedNodes[rep], i)
 	}
 	warned := make(map[[3]*decl]bool)
 	for _, i := range p.byDeclaration() {
@@ -110,7 +110,7 @@ func (p *planner) settledWavesMerged(i int) []int {
 	if list, known := p.closures[i]; known {
 		return list
 	}
-	list := p.gather(i, p.merged[i], func(x int) []int { return p.settledWavesMerged(p.order.find(x)) })
+	list := p.gather(i, p.mergedNodes[i], func(x int) []int { return p.settledWavesMerged(p.order.find(x)) })
 	for k, w := range list {
 		list[k] = p.order.find(w)
 	}

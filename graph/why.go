@@ -68,7 +68,7 @@ func (e *Explanation) explain(r *Result, found []int) {
 				requiredBy = append(requiredBy, i)
 			}
 		}
-		for _, n := range f.notified {
+		for _, n := range f.causes {
 			if about[n.from] {
 				notifies = append(notifies, i)
 			}
@@ -76,8 +76,8 @@ func (e *Explanation) explain(r *Result, found []int) {
 		if !about[i] {
 			continue
 		}
-		requires, after = append(requires, f.requires...), append(after, f.after...)
-		for _, n := range f.notified {
+		requires, after = append(requires, f.requires...), append(after, f.predecessors...)
+		for _, n := range f.causes {
 			e.NotifiedBy = append(e.NotifiedBy, p.notification(n))
 		}
 		for _, b := range f.d.blocks {
