@@ -35,7 +35,7 @@ type directories struct {
 	options Options
 
 	mu          sync.Mutex
-	opened      map[string]*program.Directory
+	directories map[string]*program.Directory
 	places      map[string]fs.FileInfo // what tells the opened apart, by the same names
 	sources     map[string][]byte      // the text of all sources, by name
 	custom      map[string]customModule
@@ -44,7 +44,7 @@ type directories struct {
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
-	return &directories{site: site, options: o, opened: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{}}
+	return &directories{site: site, options: o, directories: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{}}
 }
 
 // Open opens a file of the site or of a component.
@@ -106,7 +106,7 @@ func (d *directories) OpenFile(name string) (io.ReadCloser, error) {
 func (d *directories) find(op, name string) (fs.FS, string, error) {
 	for dir := path.Dir(name); strings.HasPrefix(name, "@") && dir != "."; dir = path.Dir(dir) {
 		d.mu.Lock()
-		in := d.opened[dir]
+		in := d.directories[dir]
 		d.mu.Unlock()
 		if in != nil {
 			return in.FS, strings.TrimPrefix(name, dir+"/"), nil
@@ -183,7 +183,7 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 	}
 	place, err := fs.Stat(files, ".")
 	d.mu.Lock()
-	d.opened[name] = out
+	d.directories[name] = out
 	if err == nil { // else it is none other that can be told
 		d.places[name] = place
 	}
@@ -208,7 +208,7 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 		return nil, err
 	}
 	d.mu.Lock()
-	known := d.opened[name]
+	known := d.directories[name]
 	d.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -249,7 +249,7 @@ func (d *directories) sameDirectory(files fs.FS) *program.Directory {
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.places)) {
 		if os.SameFile(info, d.places[name]) {
-			return d.opened[name]
+			return d.directories[name]
 		}
 	}
 	return nil
