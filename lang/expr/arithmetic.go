@@ -113,7 +113,10 @@ func (r replacer) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-func (r replacer) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
+func (r replacer) Exit(n hclsyntax.Node) hcl.Diagnostics {
+	SpellNumbers(n)
+	return nil
+}
 
 func canonicalResult(f function.Function) function.Function {
 	return function.New(&function.Spec{

@@ -74,6 +74,9 @@ func plainNumber(v cty.Value) (any, error) {
 		return nil, err
 	}
 	n := v.AsBigFloat()
+	if text, ok := integerText(n); ok {
+		return json.Number(text), nil
+	}
 	if n.IsInt() && n.MantExp(nil) <= maxIntegerBits {
 		return json.Number(n.Text('f', 0)), nil
 	}

@@ -93,6 +93,8 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 	switch x := x.(type) {
 	case *hclsyntax.ParenthesesExpr:
 		return r.expression(x.Expression, s)
+	case *spelled:
+		return r.expression(x.Expression, s)
 	case *hclsyntax.TemplateWrapExpr:
 		return r.expression(x.Wrapped, s)
 	case *hclsyntax.ObjectConsKeyExpr:

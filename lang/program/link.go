@@ -258,6 +258,7 @@ func (w *walker) Exit(n hclsyntax.Node) hcl2.Diagnostics {
 		w.locals = w.locals[:len(w.locals)-1]
 	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
 		w.texts--
+		expr.SpellNumbers(n)
 	}
 	return nil
 }
