@@ -169,7 +169,7 @@ func (e *evaluator) expandComponent(d *declaration) {
 		inner := newEvaluator(e.evaluation, in.decl.component, in.address+".")
 		in.inner, inner.variables.instance = inner, in
 		e.takeInputs(inner, in)
-		inner.begin(false)
+		inner.preparation().begin(false)
 	}
 }
 

@@ -65,7 +65,7 @@ type State struct {
 func (p *Program) Describe(ctx context.Context) Description {
 	if p.dir.Scripts != nil {
 		e := newEvaluation(ctx, p, expr.Target{})
-		e.begin(false)
+		e.preparation().begin(false)
 		p = e.site
 	}
 	var out Description

@@ -48,7 +48,7 @@ type evaluator struct {
 // holds an error.
 func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarations, diag.List) {
 	e := newEvaluation(ctx, p, t)
-	e.begin(true)
+	e.preparation().begin(true)
 	e.expandAll()
 	if err := ctx.Err(); err != nil {
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}

@@ -34,7 +34,7 @@ func (e *evaluator) run(out *states.Declaration, in *instance, ctx *hcl2.EvalCon
 	ensure := cmp.Or(out.Options.Ensure, of.Ensure)
 	owner := target.owner
 	part := &instance{decl: target.decl, address: in.address, each: target.each, owner: owner}
-	out.Parts = owner.stateParts(part, values, ensure)
+	out.Parts = partValues{owner.expressions}.stateParts(part, values, ensure)
 	out.Parallel = owner.flag(target.decl.parallel, owner.context(target), false)
 	in.parts = part.parts
 }
@@ -90,12 +90,12 @@ func (e *evaluator) runParams(d *declaration, target *instance, ctx *hcl2.EvalCo
 			}
 			values[p.name] = cty.DynamicVal
 			if p.attr != nil {
-				values[p.name] = target.owner.paramDefault(p)
+				values[p.name] = partValues{target.owner.expressions}.paramDefault(p)
 			}
 		case !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v):
 			values[p.name] = cty.DynamicVal
 		default:
-			values[p.name] = e.paramValue(p, v, src[p.name])
+			values[p.name] = partValues{e.expressions}.paramValue(p, v, src[p.name])
 		}
 	}
 	return values

@@ -22,7 +22,7 @@ func (e *evaluator) state(out *states.Declaration, in *instance) {
 		if p.attr == nil {
 			out.NeedsRun = true
 		}
-		values[p.name] = e.paramDefault(p)
+		values[p.name] = partValues{e.expressions}.paramDefault(p)
 	}
 	if out.Options.LeftOut {
 		in.parts, e.doubtful[in.address] = nil, true
@@ -31,13 +31,16 @@ func (e *evaluator) state(out *states.Declaration, in *instance) {
 	if out.NeedsRun && d.generate != nil {
 		return // a function cannot be called without values
 	}
-	out.Parts = e.stateParts(in, values, out.Options.Ensure)
+	out.Parts = partValues{e.expressions}.stateParts(in, values, out.Options.Ensure)
 	if out.NeedsRun {
 		out.Parts = nil // they were only checked
 	}
 }
 
-func (e *evaluator) paramDefault(p *param) cty.Value {
+// partValues evaluates params, and the parts of a state with them.
+type partValues struct{ *expressions }
+
+func (e partValues) paramDefault(p *param) cty.Value {
 	if p.attr == nil {
 		return cty.UnknownVal(p.convert.Type)
 	}
@@ -48,7 +51,7 @@ func (e *evaluator) paramDefault(p *param) cty.Value {
 	return e.paramValue(p, v, p.attr.Range())
 }
 
-func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
+func (e partValues) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value {
 	converted, err := p.convert.Resolve([]expr.Assignment{{Value: v, Range: rangeOf(src)}})
 	if err != nil {
 		err.Summary = fmt.Sprintf("the value of param %q does not fit its type", p.name)
@@ -60,7 +63,7 @@ func (e *evaluator) paramValue(p *param, v cty.Value, src hcl2.Range) cty.Value 
 }
 
 // stateParts evaluates the parts of a state with these params.
-func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure states.Ensure) []states.PartDeclaration {
+func (e partValues) stateParts(in *instance, params map[string]cty.Value, ensure states.Ensure) []states.PartDeclaration {
 	d := e.generateParts(in, params)
 	ctx := e.root.NewChild()
 	ctx.Variables = make(map[string]cty.Value, len(params)+2)
@@ -95,7 +98,7 @@ func (e *evaluator) stateParts(in *instance, params map[string]cty.Value, ensure
 }
 
 // part evaluates one instance of a part.
-func (e *evaluator) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
+func (e partValues) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContext, ensure states.Ensure) states.PartDeclaration {
 	input := expr.PartInput{Module: p.module, Label: p.label, Range: rangeOf(p.src), Dir: ".", Doubtful: p.doubtful}
 	// A part at top level has the loop of its declaration, and no other.
 	if turn != nil || in.each != nil && !in.decl.topLevel {
@@ -141,7 +144,7 @@ func partContext(ctx *hcl2.EvalContext, own, parent *each) *hcl2.EvalContext {
 }
 
 // checkAbsent reports a part that shall be absent though its type cannot be.
-func (e *evaluator) checkAbsent(p *part, in *instance, own, inherited states.Ensure) {
+func (e partValues) checkAbsent(p *part, in *instance, own, inherited states.Ensure) {
 	why := p.module.NoAbsent
 	if why == "" || own != states.Absent && (own != "" || inherited != states.Absent) {
 		return

@@ -18,7 +18,7 @@ import (
 // Variables gives the program's variables for a target, sorted by name.
 func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.VariableValue, diag.List) {
 	e := newEvaluation(ctx, p, t)
-	e.begin(true)
+	e.preparation().begin(true)
 	p = e.site
 	var out []expr.VariableValue
 	for _, name := range p.variableNames() {

@@ -41,7 +41,7 @@ func (x *each) set(ctx *hcl2.EvalContext, prefix string) {
 
 // forEach gives the turns of a for_each, ordered by key: none is one turn
 // without each. ok is false when it could not be evaluated.
-func (e *evaluator) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns []*each, ok bool) {
+func (e *expressions) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns []*each, ok bool) {
 	if a == nil {
 		return []*each{nil}, true
 	}

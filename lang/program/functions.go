@@ -45,7 +45,7 @@ func (d *decoder) functions(b *syntax.Block) {
 }
 
 // loadFunctions makes the functions of scripts known to expressions, as NAME::fn.
-func (e *evaluator) loadFunctions() {
+func (e preparation) loadFunctions() {
 	for _, name := range slices.Sorted(maps.Keys(e.site.libraries)) {
 		l := e.site.libraries[name]
 		if e.site.dir.Library == nil {

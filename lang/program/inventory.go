@@ -336,7 +336,7 @@ func (e *evaluation) listsOfHosts() *expr.HostLists {
 // Roles describes the roles, sorted by name.
 func (p *Program) Roles(ctx context.Context, t expr.Target) ([]site.Role, diag.List) {
 	e := newEvaluation(ctx, p, t)
-	e.takeInventory()
+	e.preparation().takeInventory()
 	p = e.site
 	hosts, _, list := e.hostsFound()
 	var out []site.Role
@@ -364,7 +364,7 @@ func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []site.Host, 
 		return nil, nil, nil
 	}
 	e := newEvaluation(ctx, p, t)
-	e.takeInventory()
+	e.preparation().takeInventory()
 	return e.hostsFound()
 }
 

@@ -13,7 +13,7 @@ import (
 // name.
 func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValue, diag.List) {
 	e := newEvaluation(ctx, p, t)
-	e.begin(true)
+	e.preparation().begin(true)
 	e.expandAll()
 	p = e.site
 	var all []expr.OutputValue

@@ -172,7 +172,7 @@ func (e hostReader) stageHosts(d *stageDecl) []site.Host {
 // has none.
 func (p *Program) Rollout(ctx context.Context, t expr.Target, hosts []site.Host) (*site.Rollout, diag.List) {
 	e := newEvaluation(ctx, p, t)
-	e.takeInventory()
+	e.preparation().takeInventory()
 	r, list := e.hosts.rollout, onlyErrors(e.findings()) // Hosts has warned
 	if r == nil || hosts == nil {
 		return r, list

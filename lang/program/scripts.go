@@ -53,10 +53,19 @@ func (e *variableValues) reportUndeclared(name string, src hcl2.Range) bool {
 	return false
 }
 
+// preparation evaluates what comes before the declarations of a directory: hosts,
+// functions and variables, and its scripts, where there are some.
+type preparation struct {
+	*expressions
+	variables *variableValues
+}
+
+func (e *evaluator) preparation() preparation { return preparation{e.expressions, e.variables} }
+
 // begin evaluates what comes first: hosts, and variables. Where there are
 // scripts they run here, and the evaluator goes on with a program of its own,
 // which has what they declare. need says that the host must be declared.
-func (e *evaluator) begin(need bool) {
+func (e preparation) begin(need bool) {
 	if e.site.dir.Scripts == nil {
 		e.loadFunctions()
 		if e.prefix == "" {
@@ -72,7 +81,7 @@ func (e *evaluator) begin(need bool) {
 }
 
 // takeInventory finds the hosts that a site declares, whatever the host.
-func (e *evaluator) takeInventory() {
+func (e preparation) takeInventory() {
 	if e.site.dir.Scripts == nil {
 		hostReader{e.expressions}.inventory(false)
 		return
@@ -123,7 +132,7 @@ func (d *decoder) staticSite() {
 
 // decodeRest finds the declarations in all files, scripts among the others by
 // their names.
-func (e *evaluator) decodeRest(scripts []syntax.Script) {
+func (e preparation) decodeRest(scripts []syntax.Script) {
 	d := &decoder{shapes: e.site.shapes, site: e.site, variables: true}
 	all := append(e.site.bodies, scripts...)
 	slices.SortStableFunc(all, func(a, b syntax.Script) int { return cmp.Compare(a.Name, b.Name) })
@@ -139,7 +148,7 @@ func (e *evaluator) decodeRest(scripts []syntax.Script) {
 	e.list.Add(d.list...)
 }
 
-func (e *evaluator) link(what func(*linker)) {
+func (e *expressions) link(what func(*linker)) {
 	l := newLinker(e.site, e.site.broken)
 	what(l)
 	e.scriptSecrets = append(e.scriptSecrets, l.secrets...)
@@ -149,7 +158,7 @@ func (e *evaluator) link(what func(*linker)) {
 // runScripts runs the scripts, and makes a program of all that the directory
 // declares. blind: only hosts, groups and roles are looked for, so that what
 // fails for the lack of a value is no mistake as long as none of them is missed.
-func (e *evaluator) runScripts(blind bool) {
+func (e preparation) runScripts(blind bool) {
 	before := len(e.list)
 	e.site = e.site.reparse(&e.list)
 	e.scripts.blind = blind

@@ -113,7 +113,7 @@ func (e *evaluator) expandGroup(first *declaration) {
 }
 
 // partTurns gives the instances of a part.
-func (e *evaluator) partTurns(p *part, ctx *hcl2.EvalContext) ([]*each, bool) {
+func (e partValues) partTurns(p *part, ctx *hcl2.EvalContext) ([]*each, bool) {
 	if p.key != nil {
 		return []*each{{*p.key, cty.StringVal(*p.key)}}, true
 	}
@@ -122,7 +122,7 @@ func (e *evaluator) partTurns(p *part, ctx *hcl2.EvalContext) ([]*each, bool) {
 
 // generateParts gives a state with its parts, which a function may have to make for
 // these params.
-func (e *evaluator) generateParts(in *instance, params map[string]cty.Value) *declaration {
+func (e partValues) generateParts(in *instance, params map[string]cty.Value) *declaration {
 	d := in.decl
 	if d.generate == nil {
 		return d

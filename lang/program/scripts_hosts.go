@@ -10,10 +10,10 @@ import (
 
 // findHosts evaluates the hosts, groups and roles of a site with scripts. Where
 // these declare some they run for it once, with what is known then.
-func (e *evaluator) findHosts(need bool) {
+func (e preparation) findHosts(need bool) {
 	scripts := e.site.dir.Scripts
 	written := slices.Concat(hostCalls(scripts), scripts.Calls("role"))
-	x := newEvaluation(e.ctx, e.site, e.target)
+	x := newEvaluation(e.ctx, e.site, e.target).preparation()
 	if len(written) == 0 {
 		x.site = x.site.reparse(&x.list)
 		x.decodeRest(nil)
@@ -44,7 +44,7 @@ func hostWords() []string { return []string{"host", "host_group", "inventory", "
 
 // addRoles declares the roles that a script would have declared had it not
 // ended before, so that hosts may name them.
-func (e *evaluator) addRoles(calls []*syntax.Block) {
+func (e preparation) addRoles(calls []*syntax.Block) {
 	for _, b := range calls {
 		if name, ok := label(b); ok && e.site.roles[name] == nil {
 			e.site.roles[name] = &role{name: name, src: b.Header}
@@ -60,7 +60,7 @@ func isUncertain(found []syntax.Script, d diag.Diagnostic) bool {
 
 // missedHosts gives what is wrong with a blind run: nothing, if it came to all hosts
 // and groups; the run for a host says what else is wrong.
-func (e *evaluator) missedHosts(found []syntax.Script, list diag.List) diag.List {
+func (e preparation) missedHosts(found []syntax.Script, list diag.List) diag.List {
 	done := map[diag.Range]bool{}
 	stopped := map[string]diag.Diagnostic{}
 	for _, s := range found {

@@ -15,7 +15,7 @@ import (
 )
 
 // world is what scripts see of an evaluation.
-type world struct{ e *evaluator }
+type world struct{ e preparation }
 
 // Variable declares a variable of a script.
 func (w *world) Variable(b *syntax.Block) (cty.Value, diag.List) {
@@ -32,7 +32,7 @@ func (w *world) Variable(b *syntax.Block) (cty.Value, diag.List) {
 	return v, list
 }
 
-func (e *evaluator) declareVariable(b *syntax.Block) {
+func (e preparation) declareVariable(b *syntax.Block) {
 	d := &decoder{shapes: e.site.shapes, site: e.site}
 	known := e.site.variables[b.Labels[0]]
 	d.variable(b)
