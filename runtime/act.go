@@ -27,7 +27,7 @@ func (s *step) attempt(parent context.Context) {
 		s.act(ctx)
 		return
 	}
-	err := s.follow(ctx)
+	err := s.writeManifest(ctx)
 	if err == nil {
 		err = s.engine.announce(s)
 	}
@@ -35,7 +35,7 @@ func (s *step) attempt(parent context.Context) {
 		s.fail(err)
 		return
 	}
-	s.concluded(ctx, s.write(ctx))
+	s.conclude(ctx, s.write(ctx))
 }
 
 // moduleLocks are apart from the locks that a site names. A resource has those of
@@ -59,7 +59,7 @@ func (e *engine) announce(steps ...*step) error {
 		return nil
 	}
 	for _, s := range steps {
-		s.begun = true
+		s.isAnnounced = true
 	}
 	return e.recorder.begin(steps...)
 }
@@ -80,20 +80,20 @@ func (s *step) write(ctx context.Context) (err error) {
 	return s.module.Write(ctx, s.host, s.have, s.want)
 }
 
-// concluded reads a resource back after its act has ended with err.
-func (s *step) concluded(ctx context.Context, err error) {
-	defer s.catch()
+// conclude reads a resource back after its act has ended with err.
+func (s *step) conclude(ctx context.Context, err error) {
+	defer s.catchPanic()
 	if s.engine.planning() && errors.Is(err, host.ErrUnforeseeable) {
 		s.engine.predicted[s.identity()] = s.want
-		s.outcome, s.unforeseen = states.Changed, true
-		s.uncertain(err)
+		s.outcome, s.isUnforeseeable = states.Changed, true
+		s.takeReason(err)
 		return
 	}
 	// The truth is worth a look even if time is up or Ctrl-C was pressed.
 	have, readErr := s.module.Read(context.WithoutCancel(ctx), s.host, s.reference())
 	if err == nil {
 		if err = readErr; err == nil {
-			err = s.stillDiffers(have)
+			err = s.checkReadBack(have)
 		}
 	}
 	if err == nil {
@@ -101,21 +101,21 @@ func (s *step) concluded(ctx context.Context, err error) {
 		s.have = have
 		return
 	}
-	var late *timeoutError
-	if errors.As(context.Cause(ctx), &late) {
-		s.touched = true
+	var timeout *timeoutError
+	if errors.As(context.Cause(ctx), &timeout) {
+		s.hasPartialChange = true
 		err = causeOf(ctx, err)
 	}
 	s.fail(err)
 	switch {
 	case readErr != nil:
-		s.touched = true // nobody can tell
+		s.hasPartialChange = true // nobody can tell
 	case s.have == nil || have == nil:
-		s.touched = s.touched || (s.have == nil) != (have == nil)
+		s.hasPartialChange = s.hasPartialChange || (s.have == nil) != (have == nil)
 	default:
-		s.touched = s.touched || len(s.module.Diff(s.have, have)) > 0
+		s.hasPartialChange = s.hasPartialChange || len(s.module.Diff(s.have, have)) > 0
 	}
-	s.have, s.seen = have, readErr == nil
+	s.have, s.isHaveKnown = have, readErr == nil
 }
 
 // reference is what Read is asked for: the wanted resource or, for one that
@@ -143,27 +143,27 @@ func (s *step) act(ctx context.Context) {
 	switch {
 	case errors.Is(err, host.ErrUnanswerable) && s.engine.planning():
 		s.outcome = states.Changed
-		if s.maybe == "" && s.node.taint == nil {
-			s.maybe = dependsOnEarlier
+		if s.doubt == "" && s.node.uncertainty == nil {
+			s.doubt = dependsOnEarlier
 		}
 		return
 	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():
-		s.outcome, s.unforeseen = states.Changed, true
-		if s.part.Results[states.ChangedIf] != nil && s.maybe == "" && s.node.taint == nil {
-			s.maybe = "if its changed_if holds"
+		s.outcome, s.isUnforeseeable = states.Changed, true
+		if s.part.Results[states.ChangedIf] != nil && s.doubt == "" && s.node.uncertainty == nil {
+			s.doubt = "if its changed_if holds"
 		}
-		s.uncertain(err)
+		s.takeReason(err)
 		return
-	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.maybe == "":
-		s.outcome, s.unforeseen, s.maybe = states.Changed, true, unreadable
+	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.doubt == "":
+		s.outcome, s.isUnforeseeable, s.doubt = states.Changed, true, unreadable
 		return
-	case s.nothingThere(err):
+	case s.endNeedless(err):
 		return
 	case err != nil && !errors.Is(err, host.ErrUnforeseeable):
 		s.fail(causeOf(ctx, err))
 		return
 	case err == nil && (s.engine.planning() || !changed):
-		s.acted(changed, out)
+		s.concludeAct(changed, out)
 		return
 	}
 	if err = s.mayReboot(); err == nil {
@@ -174,67 +174,67 @@ func (s *step) act(ctx context.Context) {
 		return
 	}
 	if changed, out, err = s.actAnnounced(ctx); err == nil {
-		s.acted(changed, out)
+		s.concludeAct(changed, out)
 		return
 	}
 	if errors.Is(err, states.ErrRebooting) {
 		s.engine.recorder.stop(states.ErrRebooting) // it has no end yet
 		return
 	}
-	s.out = out
-	var late *timeoutError
+	s.actOutput = out
+	var timeout *timeoutError
 	switch cause := context.Cause(ctx); {
-	case errors.As(cause, &late):
-		s.touched = true
+	case errors.As(cause, &timeout):
+		s.hasPartialChange = true
 		s.fail(causeOf(ctx, err))
 	case cause != nil:
 		s.outcome, s.err = states.Unknown, causeOf(ctx, err)
 	case errors.Is(err, states.ErrUnknown):
 		s.outcome, s.err = states.Unknown, err
 	default:
-		s.touched = s.needless(ctx)
+		s.hasPartialChange = s.isNeedless(ctx)
 		s.fail(err)
 	}
 }
 
-// nothingThere ends the act of a handler that was notified of something which is not on
+// endNeedless ends the act of a handler that was notified of something which is not on
 // the host: its notifier came before what it is for. A plan that cannot know whether that
 // comes until then says so.
-func (s *step) nothingThere(err error) bool {
+func (s *step) endNeedless(err error) bool {
 	missing, ok := errors.AsType[*states.MissingError](err)
 	if !ok || s.node.inv == nil || !s.node.inv.Handler || s.node.inv.Always {
 		return false
 	}
 	why := "nothing to do: " + missing.Error()
-	if s.maybe == "" && s.node.taint != nil {
-		s.maybe = s.node.taint.reason()
+	if s.doubt == "" && s.node.uncertainty != nil {
+		s.doubt = s.node.uncertainty.reason()
 	}
-	if s.engine.planning() && s.maybe != "" {
-		s.maybe += "; as things are there is " + why
-		s.outcome, s.unforeseen = states.Changed, true
+	if s.engine.planning() && s.doubt != "" {
+		s.doubt += "; as things are there is " + why
+		s.outcome, s.isUnforeseeable = states.Changed, true
 		return true
 	}
 	s.outcome, s.reason = states.Unchanged, why
-	s.engine.recorder.say(s, why)
+	s.engine.recorder.recordNote(s, why)
 	return true
 }
 
-// needless reports whether an act that has failed would not be done again, since
+// isNeedless reports whether an act that has failed would not be done again, since
 // what it is for is there, or whether nobody can tell. No later run will notify
 // that, if this one does not.
-func (s *step) needless(ctx context.Context) bool {
+func (s *step) isNeedless(ctx context.Context) bool {
 	_, _, err := s.module.Act(context.WithoutCancel(ctx), host.NewShadow(s.host), s.want)
 	return !errors.Is(err, host.ErrUnforeseeable)
 }
 
-// acted ends an act that went well.
-func (s *step) acted(changed bool, out any) {
-	s.out = out
+// concludeAct ends an act that went well.
+func (s *step) concludeAct(changed bool, out any) {
+	s.actOutput = out
 	changed, ok := s.judge(changed, out)
 	if !ok {
 		return
 	}
-	if changed && !s.begun { // a command that only reads, by its changed_if
+	if changed && !s.isAnnounced { // a command that only reads, by its changed_if
 		if err := s.engine.announce(s); err != nil {
 			s.fail(err)
 			return
@@ -242,7 +242,7 @@ func (s *step) acted(changed bool, out any) {
 	}
 	s.outcome = states.Unchanged
 	// Needless now may be what an attempt before has done.
-	if changed || s.tried {
+	if changed || s.hadAttempt {
 		s.outcome = states.Changed
 	}
 }
@@ -266,7 +266,7 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	release()
 	for _, s := range steps {
 		if s.outcome != "" {
-			s.tryAgain(ctx)
+			s.retryFailed(ctx)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 func (e *engine) announceAll(ctx context.Context, steps []*step) []*step {
 	var acting []*step
 	for _, s := range steps {
-		if err := s.follow(ctx); err != nil {
+		if err := s.writeManifest(ctx); err != nil {
 			s.fail(err)
 			continue
 		}
@@ -298,7 +298,7 @@ func (e *engine) actInTurn(ctx context.Context, steps []*step) {
 			return // the rest is pending
 		}
 		s.started = time.Now()
-		s.concluded(ctx, s.write(ctx))
+		s.conclude(ctx, s.write(ctx))
 	}
 }
 
@@ -322,7 +322,7 @@ func (e *engine) actAtOnce(ctx context.Context, steps []*step) {
 		e.noteTogether(steps)
 	}
 	for k, s := range steps {
-		s.concluded(ctx, errs[k])
+		s.conclude(ctx, errs[k])
 	}
 }
 

@@ -15,33 +15,33 @@ import (
 
 // actors are the accounts that parts act as, each with the machine as it acts on it.
 type actors struct {
-	mu     sync.Mutex
-	of     map[string]*actor
-	others []host.Host // that were used in an apply
+	mu        sync.Mutex
+	byAccount map[string]*actor
+	used      []host.Host // that were used in an apply
 }
 
 // actor is one account.
 type actor struct {
-	once   sync.Once
-	host   host.Host    // the machine itself
-	shadow *host.Shadow // of a plan
-	absent bool         // a plan makes it: nobody can act as it yet
-	err    error
+	once      sync.Once
+	host      host.Host    // the machine itself
+	shadow    *host.Shadow // of a plan
+	isMissing bool         // a plan makes it: nobody can act as it yet
+	err       error
 }
 
-// acting gives the machine as an account acts on it; empty: as who runs the program.
-func (e *engine) acting(ctx context.Context, user string) *actor {
+// actorOf gives the machine as an account acts on it; empty: as who runs the program.
+func (e *engine) actorOf(ctx context.Context, user string) *actor {
 	if user == "" {
 		return &actor{host: e.options.Host, shadow: e.shadow}
 	}
 	e.actors.mu.Lock()
-	if e.actors.of == nil {
-		e.actors.of = map[string]*actor{}
+	if e.actors.byAccount == nil {
+		e.actors.byAccount = map[string]*actor{}
 	}
-	a := e.actors.of[user]
+	a := e.actors.byAccount[user]
 	if a == nil {
 		a = &actor{}
-		e.actors.of[user] = a
+		e.actors.byAccount[user] = a
 	}
 	e.actors.mu.Unlock()
 	a.once.Do(func() {
@@ -51,8 +51,8 @@ func (e *engine) acting(ctx context.Context, user string) *actor {
 		if a.err != nil && ctx.Err() != nil { // another time it may go well
 			e.actors.mu.Lock()
 			defer e.actors.mu.Unlock()
-			if e.actors.of[user] == a {
-				delete(e.actors.of, user)
+			if e.actors.byAccount[user] == a {
+				delete(e.actors.byAccount, user)
 			}
 		}
 	})
@@ -71,7 +71,7 @@ func (e *engine) become(ctx context.Context, a *actor, user string) {
 	}
 	if errors.Is(err, fs.ErrNotExist) && e.planning() {
 		if _, made := e.shadow.User(user); made == nil {
-			a.absent = true
+			a.isMissing = true
 			return
 		}
 	}
@@ -102,14 +102,14 @@ func (e *engine) become(ctx context.Context, a *actor, user string) {
 	a.host = h
 	e.actors.mu.Lock()
 	defer e.actors.mu.Unlock()
-	e.actors.others = append(e.actors.others, h)
+	e.actors.used = append(e.actors.used, h)
 }
 
 // view is the host as somebody sees it: in a plan the shadow, which knows whether
 // something before it could not be foreseen, and tells the trace what is looked at.
-func (a *actor) view(t *taint, trace *host.Trace) host.Host {
+func (a *actor) view(t *uncertainty, trace *host.Trace) host.Host {
 	if a.shadow != nil {
-		return a.shadow.Traced(trace).View(t != nil || a.absent)
+		return a.shadow.Traced(trace).View(t != nil || a.isMissing)
 	}
 	return a.host
 }
@@ -117,7 +117,7 @@ func (a *actor) view(t *taint, trace *host.Trace) host.Host {
 // syncActors makes durable what was written as other accounts.
 func (e *engine) syncActors() error {
 	e.actors.mu.Lock()
-	others := e.actors.others
+	others := e.actors.used
 	e.actors.mu.Unlock()
 	var errs []error
 	for _, h := range others {

@@ -20,10 +20,10 @@ import (
 // change of a path, how that was. A block whose check does not pass is put back; so
 // is one whose run ends before that, and one that a run left which was killed.
 
-// confirms are the blocks of a run that are to be confirmed.
-type confirms struct {
+// confirmations are the blocks of a run that are to be confirmed.
+type confirmations struct {
 	blocks map[*node]*confirmation // none in a plan
-	opened []*confirmation         // guarded by the recorder, in their order
+	open   []*confirmation         // guarded by the recorder, in their order
 	backup *journal.Backup
 	temp   string // where the backups are without a journal
 }
@@ -31,16 +31,16 @@ type confirms struct {
 // confirmation is one such block.
 type confirmation struct {
 	block, check *node
-	opened       bool // something in it is about to act, or has
-	settled      bool // its check has passed, or it has been put back
-	failed       bool
+	isOpen       bool // something in it is about to act, or has
+	isSettled    bool // its check has passed, or it has been put back
+	hasFailed    bool
 
 	mu       sync.Mutex
 	programs map[string]bool // parts that have started one
 }
 
-// awaitConfirms finds the blocks that are to be confirmed.
-func (e *engine) awaitConfirms() error {
+// findConfirmations finds the blocks that are to be confirmed.
+func (e *engine) findConfirmations() error {
 	for _, n := range e.nodes {
 		if n.inv == nil || n.inv.Confirms == "" || e.planning() {
 			continue
@@ -82,8 +82,8 @@ func (e *engine) makeBackup() error {
 	return err
 }
 
-// around lists the blocks around a node that are to be confirmed.
-func (c *confirms) around(n *node) (list []*confirmation) {
+// confirmationsAround lists the blocks around a node that are to be confirmed.
+func (c *confirmations) confirmationsAround(n *node) (list []*confirmation) {
 	if len(c.blocks) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (c *confirms) around(n *node) (list []*confirmation) {
 		if found := c.blocks[b]; found != nil && !slices.Contains(list, found) {
 			list = append(list, found)
 		}
-		for _, outer := range c.around(b) {
+		for _, outer := range c.confirmationsAround(b) {
 			if !slices.Contains(list, outer) {
 				list = append(list, outer)
 			}
@@ -103,9 +103,9 @@ func (c *confirms) around(n *node) (list []*confirmation) {
 // hostOf is the host as a part acts on it. Where a block around it is to be
 // confirmed, what it is about to change is kept first.
 func (e *engine) hostOf(ctx context.Context, n *node, p *states.Part, a *actor, trace *host.Trace) host.Host {
-	around := e.confirms.around(n)
+	around := e.confirms.confirmationsAround(n)
 	if len(around) == 0 {
-		return a.view(n.taint, trace)
+		return a.view(n.uncertainty, trace)
 	}
 	blocks := make([]string, len(around))
 	for k, c := range around {
@@ -123,16 +123,16 @@ func (e *engine) hostOf(ctx context.Context, n *node, p *states.Part, a *actor, 
 	})
 }
 
-// opens records that blocks around a node, which is about to act, wait for their
+// openConfirmations records that blocks around a node, which is about to act, wait for their
 // checks from now on. It reports whether that is news, which must be durable
 // before the act. The lock is held.
-func (r *recorder) opens(n *node) (news bool) {
-	for _, c := range r.engine.confirms.around(n) {
-		if c.opened {
+func (r *recorder) openConfirmations(n *node) (news bool) {
+	for _, c := range r.engine.confirms.confirmationsAround(n) {
+		if c.isOpen {
 			continue
 		}
-		c.opened, news = true, true
-		r.engine.confirms.opened = append(r.engine.confirms.opened, c)
+		c.isOpen, news = true, true
+		r.engine.confirms.open = append(r.engine.confirms.open, c)
 		r.emitLocked(states.Event{Type: states.EventConfirm, Address: c.block.address})
 	}
 	return news
@@ -147,7 +147,7 @@ func (e *engine) confirm(ctx context.Context, n *node) {
 	}
 	c := e.confirms.blocks[e.nodes[n.inv.Confirms]]
 	e.recorder.mu.Lock()
-	opened := c.opened
+	opened := c.isOpen
 	e.recorder.mu.Unlock()
 	if !opened {
 		return
@@ -158,7 +158,7 @@ func (e *engine) confirm(ctx context.Context, n *node) {
 	}
 	want := c.block.block.Confirm
 	e.recorder.emit(states.Event{Type: states.EventConfirm, Address: c.block.address, Reason: e.recorder.mask.text("it stays " + ifPasses(want))})
-	why := e.unheard(c)
+	why := e.unreachedHandler(c)
 	if why == nil {
 		why = e.check(ctx, want)
 	}
@@ -169,10 +169,10 @@ func (e *engine) confirm(ctx context.Context, n *node) {
 	e.rollBack(ctx, c, why)
 }
 
-// unheard gives an error if a handler that the check waits for has failed, or was not
+// unreachedHandler gives an error if a handler that the check waits for has failed, or was not
 // reached: what it has not picked up a check tells nothing of, and a later run would
 // bring it into force without one.
-func (e *engine) unheard(c *confirmation) error {
+func (e *engine) unreachedHandler(c *confirmation) error {
 	e.recorder.mu.Lock()
 	owed := slices.Clone(e.debts.ledger.Ledger.Debts)
 	e.recorder.mu.Unlock()
@@ -189,11 +189,11 @@ func ifPasses(c *states.Confirm) string {
 // confirmed.
 func (e *engine) foretellConfirm(n *node) {
 	b := e.nodes[n.inv.Confirms]
-	if b == nil || b.block == nil || b.block.Confirm == nil || b.sent.change == never {
+	if b == nil || b.block == nil || b.block.Confirm == nil || b.notification.change == never {
 		return
 	}
 	e.recorder.emit(states.Event{
-		Type: states.EventConfirm, Address: b.address, Certain: new(b.sent.change == surely),
+		Type: states.EventConfirm, Address: b.address, Certain: new(b.notification.change == surely),
 		Reason: e.recorder.mask.text("its changes stay " + ifPasses(b.block.Confirm) + ", else they are put back"),
 	})
 }
@@ -201,23 +201,23 @@ func (e *engine) foretellConfirm(n *node) {
 // hasChanged reports whether anything in a block has been changed, be it that it
 // failed over it, or that nobody knows.
 func (e *engine) hasChanged(block *node) bool {
-	for _, n := range e.within(block) {
-		if n.sent.change == surely {
+	for _, n := range e.nodesWithin(block) {
+		if n.notification.change == surely {
 			return true
 		}
 	}
 	return false
 }
 
-// within lists the nodes in a block, its rescue and always lists and what they
+// nodesWithin lists the nodes in a block, its rescue and always lists and what they
 // hold included, and the block itself.
-func (e *engine) within(block *node) []*node {
+func (e *engine) nodesWithin(block *node) []*node {
 	list := []*node{block}
 	for _, address := range slices.Concat(block.block.Members, block.block.Rescue, block.block.Always) {
 		switch n := e.nodes[address]; {
 		case n == nil:
 		case n.block != nil:
-			list = append(list, e.within(n)...)
+			list = append(list, e.nodesWithin(n)...)
 		default:
 			list = append(list, n)
 		}
@@ -272,7 +272,7 @@ func lastLine(output string) string {
 // settle records how the check of a block has ended.
 func (e *engine) settle(c *confirmation, ev states.Event) {
 	ev.Type, ev.Address = states.EventConfirm, c.block.address
-	c.settled = true
+	c.isSettled = true
 	e.recorder.emitDurably(ev)
 }
 
@@ -290,22 +290,22 @@ func (r *recorder) syncAll() {
 	if r.engine.options.Journal == nil || r.err != nil {
 		return
 	}
-	r.acted = true
+	r.needsSync = true
 	if err := r.durable(); err != nil {
-		r.broken(err)
+		r.stopRun(err)
 	}
 }
 
-// endConfirms puts back what a run has changed that ends before the checks of it
+// endConfirmations puts back what a run has changed that ends before the checks of it
 // have passed, the last first, and forgets the backups.
-func (e *engine) endConfirms(ctx context.Context) {
-	list := e.confirms.opened
+func (e *engine) endConfirmations(ctx context.Context) {
+	list := e.confirms.open
 	for _, c := range slices.Backward(list) {
-		if !c.settled && !c.failed {
+		if !c.isSettled && !c.hasFailed {
 			e.rollBack(ctx, c, context.Cause(ctx))
 		}
 	}
-	all := !slices.ContainsFunc(list, func(c *confirmation) bool { return !c.settled })
+	all := !slices.ContainsFunc(list, func(c *confirmation) bool { return !c.isSettled })
 	if b := e.confirms.backup; len(list) > 0 && all && e.recorder.err == nil {
 		e.recorder.fail(b.Remove())
 	}
@@ -319,11 +319,11 @@ func (r *recorder) fail(err error) {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.broken(err)
+		r.stopRun(err)
 	}
 }
 
-// unconfirmed reports whether a block was not confirmed, and nobody excuses it.
-func (c *confirms) unconfirmed() bool {
-	return slices.ContainsFunc(c.opened, func(c *confirmation) bool { return c.failed && !c.check.excused() })
+// hasUnconfirmed reports whether a block was not confirmed, and nobody excuses it.
+func (c *confirmations) hasUnconfirmed() bool {
+	return slices.ContainsFunc(c.open, func(c *confirmation) bool { return c.hasFailed && !c.check.isExcused() })
 }

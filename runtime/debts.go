@@ -15,17 +15,17 @@ import (
 type notice struct {
 	handler string // without wave
 	part    string // empty: whichever part of the node it is
-	on      string // states.OnChange or OnFailure
+	event   string // states.OnChange or OnFailure
 }
 
 // debts is what handlers are owed.
 type debts struct {
 	ledger *journal.Replay          // of all sites, as the run goes; an apply's alone
-	owed   map[string][]states.Debt // from earlier runs, by handler, until a wave takes it
+	open   map[string][]states.Debt // from earlier runs, by handler, until a wave takes it
 }
 
-// inherit begins with what earlier runs have left.
-func (e *engine) inherit() {
+// inheritDebts begins with what earlier runs have left.
+func (e *engine) inheritDebts() {
 	past := e.options.Past
 	if past == nil {
 		past = &journal.Ledger{Format: journal.LedgerFormat}
@@ -34,17 +34,17 @@ func (e *engine) inherit() {
 	if j := e.options.Journal; j != nil {
 		id = j.ID()
 	}
-	e.past = past.Of(site)
-	e.debts.owed = map[string][]states.Debt{}
+	e.earlierActs = past.Of(site)
+	e.debts.open = map[string][]states.Debt{}
 	if !e.planning() {
 		e.debts.ledger = journal.NewReplay(past.Clone(), site, id)
 	}
-	for _, d := range e.past.Debts {
+	for _, d := range e.earlierActs.Debts {
 		d.Handler = states.Renamed(d.Handler, e.run.Moved)
-		if e.accounted(d) {
+		if e.isAccountedFor(d) {
 			continue
 		}
-		e.debts.owed[d.Handler] = append(e.debts.owed[d.Handler], d)
+		e.debts.open[d.Handler] = append(e.debts.open[d.Handler], d)
 	}
 }
 
@@ -65,25 +65,25 @@ func declared(run *states.StateRun) (handlers, parts map[string]bool) {
 
 // announceDebts tells, at the start of a run, what earlier ones have left.
 func (e *engine) announceDebts() {
-	if e.past.Empty() {
+	if e.earlierActs.Empty() {
 		return
 	}
 	handlers, parts := declared(e.run)
-	for _, d := range e.past.Debts {
+	for _, d := range e.earlierActs.Debts {
 		was := d
 		d.Handler, d.Notifier = states.Renamed(d.Handler, e.run.Moved), states.Renamed(d.Notifier, e.run.Moved)
 		ev := states.Event{Address: d.Handler, Run: d.Run, Owed: []states.Debt{was}}
 		switch {
 		case !handlers[d.Handler]:
-			delete(e.debts.owed, d.Handler)
-			ev.Type, ev.Reason = states.EventDropped, "dropped, for it is no longer declared: "+because(ev.Owed)
+			delete(e.debts.open, d.Handler)
+			ev.Type, ev.Reason = states.EventDropped, "dropped, for it is no longer declared: "+debtReason(ev.Owed)
 			e.recorder.emit(ev)
 		case d.Handler != was.Handler || d.Notifier != was.Notifier:
 			ev.Type, ev.Owed = states.EventOwed, []states.Debt{was, d}
 			e.recorder.emit(ev)
 		}
 	}
-	for _, b := range e.past.Unknown {
+	for _, b := range e.earlierActs.Unknown {
 		ev := states.Event{Type: states.EventUnknown, Address: states.Renamed(b.Address, e.run.Moved), ID: b.ID, Part: b.Type, Key: b.Key, Run: b.Run}
 		ev.Reason = "run " + b.Run + " began it, and nobody saw it end; "
 		switch {
@@ -106,8 +106,8 @@ func isLeftOut(run *states.StateRun, address string) bool {
 	})
 }
 
-// because tells why a handler is owed.
-func because(list []states.Debt) string {
+// debtReason tells why a handler is owed.
+func debtReason(list []states.Debt) string {
 	d := list[0]
 	text := fmt.Sprintf("owed since run %s: %s", d.Run, d.Cause())
 	if more := len(list) - 1; more > 0 {
@@ -116,69 +116,69 @@ func because(list []states.Debt) string {
 	return text
 }
 
-// takes gives why the handler of a wave is owed something that its notifiers in
+// takeDebts gives why the handler of a wave is owed something that its notifiers in
 // this run do not account for; the wave takes it over. Empty: it is not.
-func (e *engine) takes(n *node) []states.Debt {
-	if len(n.sources) == 0 && !n.inv.Handler && e.past.Empty() {
+func (e *engine) takeDebts(n *node) []states.Debt {
+	if len(n.sources) == 0 && !n.inv.Handler && e.earlierActs.Empty() {
 		return nil
 	}
 	handler := states.WithoutWave(n.address)
 	e.recorder.mu.Lock()
 	defer e.recorder.mu.Unlock()
-	list := e.debts.owed[handler]
-	delete(e.debts.owed, handler)
+	list := e.debts.open[handler]
+	delete(e.debts.open, handler)
 	return list
 }
 
-// unaccounted leaves out of what a handler is owed what this run owes it by itself, if
+// unaccountedDebts leaves out of what a handler is owed what this run owes it by itself, if
 // something in this run calls it: it goes on, and the part that the process before left open
 // has been carried out since.
-func (e *engine) unaccounted(owed []states.Debt, called bool) []states.Debt {
+func (e *engine) unaccountedDebts(owed []states.Debt, called bool) []states.Debt {
 	id := e.recorder.runID()
 	return slices.DeleteFunc(slices.Clone(owed), func(d states.Debt) bool { return called && id != "" && d.Run == id })
 }
 
-// begins records that a handler's wave starts, with what it takes over.
-func (e *engine) begins(n *node, owed []states.Debt) {
+// recordHandlerStart records that a handler's wave starts, with what it takes over.
+func (e *engine) recordHandlerStart(n *node, owed []states.Debt) {
 	if e.planning() && len(owed) == 0 || len(n.sources) == 0 && !n.inv.Handler && len(owed) == 0 {
 		return
 	}
-	n.started = true
+	n.isStartRecorded = true
 	e.recorder.emit(states.Event{Type: states.EventStart, Address: n.address, Owed: owed})
 }
 
-// mayOwe lists the handlers that a part may notify, by itself, its invocation or
+// possibleDebts lists the handlers that a part may notify, by itself, its invocation or
 // a block around it.
-func (n *node) mayOwe(part string) []string {
+func (n *node) possibleDebts(part string) []string {
 	out := n.collect(part, func(notice) bool { return true })
 	for _, b := range n.blocks {
-		out = unite(out, b.mayOwe(""))
+		out = unite(out, b.possibleDebts(""))
 	}
 	return out
 }
 
-// owes lists the handlers that a part's end notifies.
-func (n *node) owes(part string, was sent) []string {
+// debtsOf lists the handlers that a part's end notifies.
+func (n *node) debtsOf(part string, was notification) []string {
 	if was.change != surely && was.failure != surely {
 		return nil
 	}
 	return n.collect(part, func(t notice) bool {
-		if t.on == states.OnFailure {
+		if t.event == states.OnFailure {
 			return was.failure == surely
 		}
 		return was.change == surely
 	})
 }
 
-// owesAround lists the handlers that the blocks around a node notify since it has
+// debtsOfBlocks lists the handlers that the blocks around a node notify since it has
 // failed and nothing excuses that. Those of a block that another one inside it may
 // rescue are left to that block's end.
-func (n *node) owesAround() (out []string) {
+func (n *node) debtsOfBlocks() (out []string) {
 	for _, b := range n.blocks {
 		out = append(out, b.notifyFailure()...)
 		rescue := len(b.block.Rescue) > 0 && slices.Contains(b.block.Members, n.address)
 		if !rescue && !b.block.IgnoreFailure {
-			out = append(out, b.owesAround()...)
+			out = append(out, b.debtsOfBlocks()...)
 		}
 	}
 	return out
@@ -198,27 +198,27 @@ func (n *node) collect(part string, fits func(notice) bool) (out []string) {
 		}
 	}
 	for _, b := range n.blocks {
-		out = unite(out, b.collect("", func(t notice) bool { return t.on == states.OnChange && fits(t) }))
+		out = unite(out, b.collect("", func(t notice) bool { return t.event == states.OnChange && fits(t) }))
 	}
 	return out
 }
 
-// owesAsBlock lists the handlers that the end of a block notifies: those on
+// debtsAsBlock lists the handlers that the end of a block notifies: those on
 // failure, for changes were told by its parts.
-func (n *node) owesAsBlock() []string {
-	if n.sent.failure != surely {
+func (n *node) debtsAsBlock() []string {
+	if n.notification.failure != surely {
 		return nil
 	}
 	if n.blockedBy == "" {
 		return n.notifyFailure()
 	}
-	return unite(n.notifyFailure(), n.owesAround())
+	return unite(n.notifyFailure(), n.debtsOfBlocks())
 }
 
 // notifyFailure lists the handlers that the node notifies when it fails.
 func (n *node) notifyFailure() (out []string) {
 	for _, t := range n.notices {
-		if t.on == states.OnFailure && !slices.Contains(out, t.handler) {
+		if t.event == states.OnFailure && !slices.Contains(out, t.handler) {
 			out = append(out, t.handler)
 		}
 	}

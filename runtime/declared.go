@@ -11,30 +11,30 @@ import (
 
 // declaredResources is what a run's site declares, in the run or left out of it.
 type declaredResources struct {
-	present map[states.Resource]bool // by type and key
-	absent  map[states.Resource]bool
-	leftOut []string        // addresses of whose parts no more is known
-	late    map[string]bool // addresses of parts whose keys only the host knows
-	any     map[string]bool // types of which such a part may be any
+	present      map[states.Resource]bool // by type and key
+	absent       map[states.Resource]bool
+	excluded     []string        // addresses of whose parts no more is known
+	unknownKeys  map[string]bool // addresses of parts whose keys only the host knows
+	unknownTypes map[string]bool // types of which such a part may be any
 
 	// By path, the part that is wanted there.
-	stand   map[string]string // as all that is at the path
-	touched map[string]string // as something else
-	within  map[string]string // somewhere below it
+	wholeAt    map[string]string // as all that is at the path
+	partsAt    map[string]string // as something else
+	partsBelow map[string]string // somewhere below it
 
 	// What an orphan that has made many things is not to remove: these paths, those
 	// above them, and all below some: below theirs, which other sites hold, also where the
 	// orphan is below it.
-	taken, over, whole, theirs map[string]bool
+	keptPaths, keptParents, keptTrees, foreignTrees map[string]bool
 }
 
 // declares gives what the run's site declares. reports may tell keys that the
 // host has computed meanwhile.
 func (e *engine) declares(holding *journal.Holding, reports map[string]*partState) *declaredResources {
 	d := &declaredResources{
-		present: map[states.Resource]bool{}, absent: map[states.Resource]bool{}, late: map[string]bool{}, any: map[string]bool{},
-		stand: map[string]string{}, touched: map[string]string{}, within: map[string]string{},
-		taken: map[string]bool{}, over: map[string]bool{}, whole: map[string]bool{}, theirs: map[string]bool{},
+		present: map[states.Resource]bool{}, absent: map[states.Resource]bool{}, unknownKeys: map[string]bool{}, unknownTypes: map[string]bool{},
+		wholeAt: map[string]string{}, partsAt: map[string]string{}, partsBelow: map[string]string{},
+		keptPaths: map[string]bool{}, keptParents: map[string]bool{}, keptTrees: map[string]bool{}, foreignTrees: map[string]bool{},
 	}
 	byAddress := map[string]bool{}
 	for _, c := range holding.Entries() {
@@ -51,7 +51,7 @@ func (e *engine) declares(holding *journal.Holding, reports map[string]*partStat
 	}
 	for _, r := range run.LeftOut {
 		if r.Key == "" {
-			d.leftOut = append(d.leftOut, r.Address)
+			d.excluded = append(d.excluded, r.Address)
 			continue
 		}
 		d.present[states.Resource{Type: r.Type, Key: r.Key}] = true
@@ -65,11 +65,11 @@ func (d *declaredResources) add(m *states.Module, p *states.Part, report *partSt
 	name := states.Resource{Type: p.Type, Key: p.Key}
 	address := states.WithoutWave(p.Address)
 	if m != nil && slices.ContainsFunc(m.Keys(), func(key string) bool { return p.Results[key] != nil }) {
-		d.late[address] = true
+		d.unknownKeys[address] = true
 		if report != nil && report.key != "" {
 			name.Key = report.key
 		} else if !byAddress[p.Type+" "+address] {
-			d.any[p.Type] = true // it may have been another part's before
+			d.unknownTypes[p.Type] = true // it may have been another part's before
 		}
 	}
 	if p.Ensure == states.Absent {
@@ -80,24 +80,24 @@ func (d *declaredResources) add(m *states.Module, p *states.Part, report *partSt
 	if m == nil {
 		return
 	}
-	alone := standsAlone(m)
+	alone := onlyPathKey(m)
 	d.take(m, name.Key, m.Paths(p.Values))
 	for _, at := range m.Paths(p.Values) {
 		at = path.Clean(at)
 		if alone != "" && p.Values[alone] == at {
-			d.stand[at] = address
+			d.wholeAt[at] = address
 		} else {
-			d.touched[at] = address
+			d.partsAt[at] = address
 		}
-		for dir := path.Dir(at); d.within[dir] == ""; dir = path.Dir(dir) {
-			d.within[dir] = address
+		for dir := path.Dir(at); d.partsBelow[dir] == ""; dir = path.Dir(dir) {
+			d.partsBelow[dir] = address
 		}
 	}
 }
 
-// standsAlone gives the path that is a module's only key: what it declares is all
+// onlyPathKey gives the path that is a module's only key: what it declares is all
 // that is at that path. Empty: there is none.
-func standsAlone(m *states.Module) string {
+func onlyPathKey(m *states.Module) string {
 	keys := m.Keys()
 	if len(keys) != 1 || !m.Attribute(keys[0]).Path {
 		return ""
@@ -108,32 +108,32 @@ func standsAlone(m *states.Module) string {
 // has reports whether something is declared still.
 func (d *declaredResources) has(c *journal.Created) bool {
 	name := states.Resource{Type: c.Type, Key: c.Key}
-	return d.present[name] || d.absent[name] || d.any[c.Type] || d.late[c.Address] ||
-		slices.ContainsFunc(d.leftOut, func(address string) bool { return states.Within(c.Address, address) })
+	return d.present[name] || d.absent[name] || d.unknownTypes[c.Type] || d.unknownKeys[c.Address] ||
+		slices.ContainsFunc(d.excluded, func(address string) bool { return states.Within(c.Address, address) })
 }
 
 // inTheWay tells why something that is not declared is to stay for what is. What
 // is covered is part of something that is declared as a whole. What is not removed as
 // a whole leaves what is in it.
 func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created, whole bool) (why string, covered bool) {
-	alone := standsAlone(m) != ""
+	alone := onlyPathKey(m) != ""
 	for _, at := range m.Paths(c.Values) {
 		at = path.Clean(at)
 		switch {
-		case !alone && d.stand[at] != "":
+		case !alone && d.wholeAt[at] != "":
 			return "", true
-		case alone && d.touched[at] != "":
-			why = cmp.Or(why, d.touched[at]+" needs it")
-		case alone && whole && d.stand[at] == "" && d.within[at] != "":
-			why = cmp.Or(why, d.within[at]+" is in it")
+		case alone && d.partsAt[at] != "":
+			why = cmp.Or(why, d.partsAt[at]+" needs it")
+		case alone && whole && d.wholeAt[at] == "" && d.partsBelow[at] != "":
+			why = cmp.Or(why, d.partsBelow[at]+" is in it")
 		}
 	}
 	return why, false
 }
 
-// standsAt reports whether something that is declared stands where a resource did.
-func (d *declaredResources) standsAt(m *states.Module, c *journal.Created) bool {
-	return slices.ContainsFunc(m.Paths(c.Values), func(at string) bool { return d.stand[path.Clean(at)] != "" })
+// isAt reports whether something that is declared stands where a resource did.
+func (d *declaredResources) isAt(m *states.Module, c *journal.Created) bool {
+	return slices.ContainsFunc(m.Paths(c.Values), func(at string) bool { return d.wholeAt[path.Clean(at)] != "" })
 }
 
 // take notes the paths of something that somebody declares, or holds.
@@ -141,34 +141,34 @@ func (d *declaredResources) take(m *states.Module, key string, paths []string) {
 	if m == nil {
 		return
 	}
-	if standsAlone(m) != "" && path.IsAbs(key) {
+	if onlyPathKey(m) != "" && path.IsAbs(key) {
 		paths = append(slices.Clone(paths), key)
-		d.whole[path.Clean(key)] = d.whole[path.Clean(key)] || m.Makes != nil
+		d.keptTrees[path.Clean(key)] = d.keptTrees[path.Clean(key)] || m.Makes != nil
 	}
 	for _, at := range paths {
 		at = path.Clean(at)
-		d.taken[at] = true
-		for at != "/" && !d.over[path.Dir(at)] {
+		d.keptPaths[at] = true
+		for at != "/" && !d.keptParents[path.Dir(at)] {
 			at = path.Dir(at)
-			d.over[at] = true
+			d.keptParents[at] = true
 		}
 	}
 }
 
-// spares reports whether something below the path of an orphan stays, whoever has
+// isKept reports whether something below the path of an orphan stays, whoever has
 // made it, since it is somebody else's, too.
-func (d *declaredResources) spares(root, name string) bool {
+func (d *declaredResources) isKept(root, name string) bool {
 	at := path.Join(root, name)
-	if at == root && d.over[root] || at != root && (d.taken[at] || d.over[at]) {
+	if at == root && d.keptParents[root] || at != root && (d.keptPaths[at] || d.keptParents[at]) {
 		return true
 	}
 	for ; len(at) > len(root); at = path.Dir(at) {
-		if d.whole[at] {
+		if d.keptTrees[at] {
 			return true
 		}
 	}
-	for at != "/" && !d.theirs[at] {
+	for at != "/" && !d.foreignTrees[at] {
 		at = path.Dir(at)
 	}
-	return d.theirs[at]
+	return d.foreignTrees[at]
 }

@@ -15,7 +15,7 @@ type effect struct {
 	part       string // its address
 	invocation string
 	identity   string // of the resource that it leaves as it is wanted; empty: of none
-	how        string // see taint
+	how        string // see uncertainty
 
 	anything bool     // it may touch whatever there is
 	paths    []string // else all that it touches is at or below these
@@ -25,15 +25,15 @@ type effect struct {
 // apply may come to it in the first place, so a plan that finds another one
 // is made again, with that one known from its start.
 type effects struct {
-	known     []*effect
-	byPart    map[string]*effect
-	changes   []*effect         // of which the plan is certain: only who looks at everything asks for them
-	changing  map[string]bool   // the parts of these
-	behind    map[string]bits   // by invocation, what an apply does before it
-	within    map[string][]bits // likewise of the parts of one
-	questions []question        // which were answered by no
-	programs  []question        // those of them that a program answers
-	again     bool              // one of these answers was wrong
+	known        []*effect
+	byPart       map[string]*effect
+	changes      []*effect         // of which the plan is certain: only who looks at everything asks for them
+	changing     map[string]bool   // the parts of these
+	nodesBefore  map[string]bits   // by invocation, what an apply does before it
+	partsBefore  map[string][]bits // likewise of the parts of one
+	questions    []question        // which were answered by no
+	programs     []question        // those of them that a program answers
+	isIncomplete bool              // one of these answers was wrong
 }
 
 // question is whether what something looks at is certain.
@@ -46,8 +46,8 @@ type question struct {
 	scope    string // the block whose members all get the same answer, before any of them acts; empty: none
 }
 
-// foreseen begins a plan with the effects that the one before has found.
-func (f *effects) foreseen() *effects {
+// next begins a plan with the effects that the one before has found.
+func (f *effects) next() *effects {
 	next := &effects{byPart: map[string]*effect{}, changes: f.changes, changing: f.changing}
 	for _, x := range f.known {
 		next.known = append(next.known, x)
@@ -56,21 +56,21 @@ func (f *effects) foreseen() *effects {
 	return next
 }
 
-// doubt gives the effect that makes it uncertain what a part finds, the nearest in
+// nearestEffect gives the effect that makes it uncertain what a part finds, the nearest in
 // StateRun order; nil: there is none.
-func (e *engine) doubt(q question) (nearest *effect) {
+func (e *engine) nearestEffect(q question) (nearest *effect) {
 	if !e.planning() {
 		return nil
 	}
 	for _, x := range e.effects.known {
-		if (nearest == nil || e.nearer(q.node, x, nearest)) && e.mayPrecede(x, &q) && e.couldTouch(x, &q) {
+		if (nearest == nil || e.isNearer(q.node, x, nearest)) && e.mayPrecede(x, &q) && e.couldTouch(x, &q) {
 			nearest = x
 		}
 	}
 	if nearest == nil && q.program {
 		nearest = e.changeBefore(q)
 	}
-	if nearest == nil && !e.effects.again {
+	if nearest == nil && !e.effects.isIncomplete {
 		e.effects.questions = append(e.effects.questions, q)
 		if q.program {
 			e.effects.programs = append(e.effects.programs, q)
@@ -79,9 +79,9 @@ func (e *engine) doubt(q question) (nearest *effect) {
 	return nearest
 }
 
-// nearer reports whether an effect is the better reason: it may touch anything, or is
+// isNearer reports whether an effect is the better reason: it may touch anything, or is
 // certain to come first rather than only possible, or closer.
-func (e *engine) nearer(n *node, x, than *effect) bool {
+func (e *engine) isNearer(n *node, x, than *effect) bool {
 	if x.anything != than.anything {
 		return x.anything
 	}
@@ -95,14 +95,14 @@ func (e *engine) nearer(n *node, x, than *effect) bool {
 	return at < before
 }
 
-// because is the effect as the reason why what somebody looks at is not certain; empty:
+// effectReason is the effect as the reason why what somebody looks at is not certain; empty:
 // there is none.
-func (e *engine) because(x *effect, q *question) string {
+func (e *engine) effectReason(x *effect, q *question) string {
 	if x == nil {
 		return ""
 	}
-	if at := e.nodes[x.invocation]; at == q.node && !at.inv.Parallel || e.behind(q.node).has(at.order) {
-		return (&taint{by: x.part, how: x.how}).reason()
+	if at := e.nodes[x.invocation]; at == q.node && !at.inv.Parallel || e.nodesBefore(q.node).has(at.order) {
+		return (&uncertainty{by: x.part, how: x.how}).reason()
 	}
 	return x.part + ", " + x.how + ", may come before it"
 }
@@ -116,21 +116,21 @@ func asThingsAre(outcome, reason string) string {
 	return outcome + " as things are; " + reason
 }
 
-// hasEffects tells the engine what the part may touch that nobody knows. One that is not
+// addEffects tells the engine what the part may touch that nobody knows. One that is not
 // certain since a program may come first ends as it is wanted all the same, and does more than
 // the plan says only after that program: it makes nothing uncertain that the program does not.
-func (s *step) hasEffects() {
+func (s *step) addEffects() {
 	if s.outcome == states.Changed && (s.module == nil || !s.module.IsAct()) {
 		s.engine.addChange(&effect{part: s.part.Address, invocation: s.node.address, how: changing})
 	}
 	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain}
 	switch {
-	case s.unforeseen:
+	case s.isUnforeseeable:
 		x.how = unforeseeable
-		if s.maybe == "" && !s.module.IsAct() {
+		if s.doubt == "" && !s.module.IsAct() {
 			x.identity = s.identity()
 		}
-	case s.maybe == "" || s.outcome == states.Failed || s.shaken:
+	case s.doubt == "" || s.outcome == states.Failed || s.isDoubtGeneral:
 		return
 	}
 	x.paths, x.anything = s.reach()
@@ -143,7 +143,7 @@ func (s *step) hasEffects() {
 // change anything.
 func (s *step) reach() (paths []string, anything bool) {
 	if s.module == nil || s.module.IsAct() {
-		return nil, s.module == nil || s.outcome != states.Changed || s.unforeseen // else it only reads
+		return nil, s.module == nil || s.outcome != states.Changed || s.isUnforeseeable // else it only reads
 	}
 	written, all := s.trace.Written()
 	paths = append(written, s.module.Paths(s.part.Values)...)
@@ -151,8 +151,8 @@ func (s *step) reach() (paths []string, anything bool) {
 		paths = append(paths, host.Resolve(s.engine.options.Host, p))
 	}
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
-	incomplete := s.unforeseen || s.outcome != states.Changed || s.module.Batch != nil
-	return paths, !all || incomplete && (s.lateKey() || len(s.module.Paths(s.part.Values)) == 0)
+	incomplete := s.isUnforeseeable || s.outcome != states.Changed || s.module.Batch != nil
+	return paths, !all || incomplete && (s.hasUnknownKey() || len(s.module.Paths(s.part.Values)) == 0)
 }
 
 // couldTouch reports whether an act could have touched what a part looks at, if it is
@@ -199,13 +199,13 @@ func (e *engine) mayPrecede(x *effect, q *question) bool {
 	case at == q.node:
 		return e.mayPrecedeWithin(at, x.part, q.part)
 	}
-	return !e.behind(at).has(q.node.order) && !e.inOneCall(at, q.node)
+	return !e.nodesBefore(at).has(q.node.order) && !e.inOneCall(at, q.node)
 }
 
 // mayPrecedeWithin is mayPrecede of two parts of one invocation. Its guards, which are no
 // part, come first.
 func (e *engine) mayPrecedeWithin(n *node, act, part string) bool {
-	parts := ordered(n.inv.Parts)
+	parts := inRequiredOrder(n.inv.Parts)
 	index := func(address string) int {
 		return slices.IndexFunc(parts, func(p *states.Part) bool { return p.Address == address })
 	}
@@ -213,17 +213,17 @@ func (e *engine) mayPrecedeWithin(n *node, act, part string) bool {
 	if p < 0 || !n.inv.Parallel {
 		return a < p
 	}
-	return !e.waits(n, parts)[a].has(p)
+	return !e.partsBefore(n, parts)[a].has(p)
 }
 
-// waits gives, for each part of an invocation whose parts go side by side, those that are
+// partsBefore gives, for each part of an invocation whose parts go side by side, those that are
 // over by the time that it starts.
-func (e *engine) waits(n *node, parts []*states.Part) []bits {
-	if known, ok := e.effects.within[n.address]; ok {
+func (e *engine) partsBefore(n *node, parts []*states.Part) []bits {
+	if known, ok := e.effects.partsBefore[n.address]; ok {
 		return known
 	}
 	sets, at := make([]bits, len(parts)), map[string]int{}
-	for k, list := range e.sameThing(parts) {
+	for k, list := range e.conflictingParts(parts) {
 		sets[k] = make(bits, len(parts)/64+1)
 		for _, r := range parts[k].Requires {
 			if before, ok := at[r]; ok {
@@ -238,10 +238,10 @@ func (e *engine) waits(n *node, parts []*states.Part) []bits {
 		}
 		at[parts[k].Address] = k
 	}
-	if e.effects.within == nil {
-		e.effects.within = map[string][]bits{}
+	if e.effects.partsBefore == nil {
+		e.effects.partsBefore = map[string][]bits{}
 	}
-	e.effects.within[n.address] = sets
+	e.effects.partsBefore[n.address] = sets
 	return sets
 }
 
@@ -277,9 +277,9 @@ func (b bits) unite(o bits) {
 	}
 }
 
-// behind gives all that is over by the time that an invocation starts.
-func (e *engine) behind(n *node) bits {
-	if set, ok := e.effects.behind[n.address]; ok {
+// nodesBefore gives all that is over by the time that an invocation starts.
+func (e *engine) nodesBefore(n *node) bits {
+	if set, ok := e.effects.nodesBefore[n.address]; ok {
 		return set
 	}
 	set, rest := make(bits, len(e.nodes)/64+1), []*node{n}
@@ -293,10 +293,10 @@ func (e *engine) behind(n *node) bits {
 			}
 		}
 	}
-	if e.effects.behind == nil {
-		e.effects.behind = map[string]bits{}
+	if e.effects.nodesBefore == nil {
+		e.effects.nodesBefore = map[string]bits{}
 	}
-	e.effects.behind[n.address] = set
+	e.effects.nodesBefore[n.address] = set
 	return set
 }
 
@@ -322,9 +322,9 @@ func (e *engine) addEffect(x *effect) {
 	e.effects.byPart[x.part] = x
 	for k := range e.effects.questions {
 		q := &e.effects.questions[k]
-		if e.effects.again {
+		if e.effects.isIncomplete {
 			return
 		}
-		e.effects.again = e.mayPrecede(x, q) && e.couldTouch(x, q)
+		e.effects.isIncomplete = e.mayPrecede(x, q) && e.couldTouch(x, q)
 	}
 }

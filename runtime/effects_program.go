@@ -13,7 +13,7 @@ import (
 // there is none.
 func (e *engine) changeBefore(q question) (nearest *effect) {
 	for _, x := range e.effects.changes {
-		if (nearest == nil || e.nearer(q.node, x, nearest)) && e.mayPrecede(x, &q) {
+		if (nearest == nil || e.isNearer(q.node, x, nearest)) && e.mayPrecede(x, &q) {
 			nearest = x
 		}
 	}
@@ -32,7 +32,7 @@ func (e *engine) addChange(x *effect) {
 	}
 	f.changing[x.part] = true
 	f.changes = append(f.changes, x)
-	f.again = f.again || slices.ContainsFunc(f.programs, func(q question) bool { return e.mayPrecede(x, &q) })
+	f.isIncomplete = f.isIncomplete || slices.ContainsFunc(f.programs, func(q question) bool { return e.mayPrecede(x, &q) })
 }
 
 // isWithin reports whether an invocation is a member of a block, or of one in it.
@@ -49,14 +49,14 @@ func (e *engine) whyUnsure(q question, command []string, known string) string {
 	looked, all := q.trace.Looked()
 	if q.program = len(command) > 0 && (!all || slices.Contains(looked, "/")); !q.program {
 		if known == "" {
-			known = e.because(e.doubt(q), &q)
+			known = e.effectReason(e.nearestEffect(q), &q)
 		}
 		return known
 	}
 	const after = "after "
 	runs, cause := "its guard runs "+command[0], ""
 	if known == "" || strings.HasPrefix(known, after) {
-		cause = cmp.Or(e.because(e.doubt(q), &q), known)
+		cause = cmp.Or(e.effectReason(e.nearestEffect(q), &q), known)
 	}
 	switch {
 	case cause == "":

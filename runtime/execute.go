@@ -15,7 +15,7 @@ import (
 func (e *engine) execute(ctx context.Context, nodes []*node) {
 	var runs []*invocation
 	for _, n := range nodes {
-		n.taint = e.inherited(n)
+		n.uncertainty = e.nearestUncertainty(n)
 		if n.inv == nil {
 			e.endGroup(n)
 			continue
@@ -42,14 +42,14 @@ func (e *engine) execute(ctx context.Context, nodes []*node) {
 		for _, i := range runs {
 			steps = append(steps, e.newStep(i, &i.node.inv.Parts[0]))
 		}
-		e.together(ctx, steps)
+		e.actOnSteps(ctx, steps)
 	case runs[0].node.inv.Parallel:
 		e.parallel(ctx, runs[0])
 	default:
 		e.sequence(ctx, runs[0])
 	}
 	for _, i := range runs {
-		i.end()
+		i.settle()
 	}
 }
 
@@ -58,13 +58,13 @@ type invocation struct {
 	engine *engine
 	node   *node
 	mu     sync.Mutex
-	// maybe is why its rows are not certain, beside what it inherits: a
+	// doubt is why its rows are not certain, beside what it inherits: a
 	// handler that may be notified, a guard that cannot be known.
-	maybe  string
-	owed   string // why it runs though nothing in this run calls it
-	failed string // the part that ended it
-	counts states.Counts
-	parts  map[string]states.Outcome
+	doubt      string
+	debtReason string // why it runs though nothing in this run calls it
+	failedPart string // the part that ended it
+	counts     states.Counts
+	parts      map[string]states.Outcome
 }
 
 // start decides whether an invocation runs. If not, it has ended.
@@ -78,19 +78,19 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 			return nil
 		}
 	}
-	i := &invocation{engine: e, node: n, owed: n.why, parts: map[string]states.Outcome{}}
-	reason, runs := e.called(n)
-	owed := e.takes(n)
+	i := &invocation{engine: e, node: n, debtReason: n.callReason, parts: map[string]states.Outcome{}}
+	reason, runs := e.isCalled(n)
+	owed := e.takeDebts(n)
 	if !runs && len(owed) == 0 {
 		e.stopBefore(n, states.Idle, "", "")
 		return nil
 	}
-	if unaccounted := e.unaccounted(owed, runs); len(unaccounted) > 0 {
-		i.owed, reason = because(unaccounted), ""
+	if unaccounted := e.unaccountedDebts(owed, runs); len(unaccounted) > 0 {
+		i.debtReason, reason = debtReason(unaccounted), ""
 	}
-	i.maybe = reason
-	e.begins(n, owed)
-	if e.passed(n) {
+	i.doubt = reason
+	e.recordHandlerStart(n, owed)
+	if e.hasPassedGuards(n) {
 		return i
 	}
 	d := e.decide(ctx, n, "", account(n.inv), n.inv.Guards)
@@ -98,7 +98,7 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	case d.err != nil && ctx.Err() != nil:
 		return nil // pending
 	case d.err != nil && d.uncertain():
-		e.skip(n, decision{skip: true, reason: "its guard cannot be decided: " + d.err.Error(), maybe: d.maybe})
+		e.skip(n, decision{skip: true, reason: "its guard cannot be decided: " + d.err.Error(), doubt: d.doubt})
 		return nil
 	case d.err != nil:
 		e.failBefore(n, d.err)
@@ -106,15 +106,15 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	case d.skip:
 		e.skip(n, d)
 		return nil
-	case d.uncertain() && i.maybe == "":
-		i.maybe = d.maybe
+	case d.uncertain() && i.doubt == "":
+		i.doubt = d.doubt
 	}
 	return i
 }
 
-// called tells whether a handler, a rescue or a plain invocation is to run, in
+// isCalled tells whether a handler, a rescue or a plain invocation is to run, in
 // a plan with the reason why that is not certain.
-func (e *engine) called(n *node) (maybe string, runs bool) {
+func (e *engine) isCalled(n *node) (doubt string, runs bool) {
 	if n.rescues != nil {
 		return "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
 			m := e.nodes[a]
@@ -127,7 +127,7 @@ func (e *engine) called(n *node) (maybe string, runs bool) {
 	likely := never
 	var by []string
 	for _, s := range n.sources {
-		l := s.sent()
+		l := s.notification()
 		if l == perhaps {
 			by = append(by, cmp.Or(s.part, s.node.address))
 		}
@@ -151,10 +151,10 @@ func isFailure(o states.Outcome) bool {
 // stopBefore ends an invocation none of whose parts ran.
 func (e *engine) stopBefore(n *node, outcome states.Outcome, reason, blockedBy string) {
 	for k := range n.inv.Parts {
-		e.recorder.part(&step{engine: e, part: &n.inv.Parts[k], node: n, outcome: outcome, reason: reason})
+		e.recorder.recordPart(&step{engine: e, part: &n.inv.Parts[k], node: n, outcome: outcome, reason: reason})
 	}
 	n.outcome, n.blockedBy = outcome, blockedBy
-	e.recorder.invocation(n, reason)
+	e.recorder.recordInvocation(n, reason)
 }
 
 // skip ends an invocation whose guard says no. Where a plan is not certain of that, what the
@@ -164,16 +164,16 @@ func (e *engine) skip(n *node, d decision) {
 		e.stopBefore(n, states.Skipped, d.reason, "")
 		return
 	}
-	n.sent, n.parts = sent{change: perhaps}, map[string]sent{}
+	n.notification, n.parts = notification{change: perhaps}, map[string]notification{}
 	for k := range n.inv.Parts {
 		p := &n.inv.Parts[k]
-		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), outcome: states.Skipped, reason: d.reason, maybe: d.maybe}
-		n.taint, n.parts[p.Address] = s.taints(), s.sends()
-		s.hasEffects()
-		e.recorder.part(s)
+		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), outcome: states.Skipped, reason: d.reason, doubt: d.doubt}
+		n.uncertainty, n.parts[p.Address] = s.uncertainty(), s.notification()
+		s.addEffects()
+		e.recorder.recordPart(s)
 	}
 	n.outcome = states.Skipped
-	e.recorder.invocation(n, d.reason)
+	e.recorder.recordInvocation(n, d.reason)
 }
 
 // failBefore ends an invocation whose guard could not be decided.
@@ -183,13 +183,13 @@ func (e *engine) failBefore(n *node, err error) {
 		if k == 0 {
 			s.outcome, s.reason, s.err = states.Failed, "", err
 		}
-		e.recorder.part(s)
+		e.recorder.recordPart(s)
 	}
-	n.outcome, n.sent = states.Failed, sent{failure: surely}
+	n.outcome, n.notification = states.Failed, notification{failure: surely}
 	if !n.inv.Options.IgnoreFailure {
 		n.blockedBy = n.address
 	}
-	e.recorder.invocation(n, "")
+	e.recorder.recordInvocation(n, "")
 }
 
 // sequence runs the parts in order; the first that fails ends it. Neighbours
@@ -197,8 +197,8 @@ func (e *engine) failBefore(n *node, err error) {
 func (e *engine) sequence(ctx context.Context, i *invocation) {
 	parts := pointers(i.node.inv.Parts)
 	for len(parts) > 0 {
-		if i.failed != "" || ctx.Err() != nil {
-			i.leave(parts, ctx.Err())
+		if i.failedPart != "" || ctx.Err() != nil {
+			i.leaveParts(parts, ctx.Err())
 			return
 		}
 		count := e.callSize(parts)
@@ -206,7 +206,7 @@ func (e *engine) sequence(ctx context.Context, i *invocation) {
 		for _, p := range parts[:count] {
 			steps = append(steps, e.newStep(i, p))
 		}
-		e.together(ctx, steps)
+		e.actOnSteps(ctx, steps)
 		parts = parts[count:]
 	}
 }
@@ -236,12 +236,12 @@ func hasOwnPace(p *states.Part) bool {
 	return p.Options.Timeout != 0 || p.Options.Become != "" || len(p.Results) > 0
 }
 
-// leave records the parts that were not reached.
-func (i *invocation) leave(parts []*states.Part, cancelled error) {
+// leaveParts records the parts that were not reached.
+func (i *invocation) leaveParts(parts []*states.Part, cancelled error) {
 	if cancelled != nil {
 		return // they are pending, and the next apply does them
 	}
 	for _, p := range parts {
-		i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + i.failed})
+		i.engine.recorder.recordPart(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + i.failedPart})
 	}
 }

@@ -59,7 +59,7 @@ func failure(err error, source string) *states.Failure {
 	var coded *codedError
 	var attribute *states.AttributeError
 	var advice *states.AdviceError
-	var late *timeoutError
+	var timeout *timeoutError
 	var account accountError
 	var panicked *fault.Error
 	switch {
@@ -70,7 +70,7 @@ func failure(err error, source string) *states.Failure {
 		f.Source = cmp.Or(coded.source, source)
 	case errors.As(err, &account):
 		f.Code, f.Hint = account.Code(), account.Hint()
-	case errors.As(err, &late):
+	case errors.As(err, &timeout):
 		f.Code, f.Hint = "timeout", "raise timeout, or find out what it waits for"
 	case errors.Is(err, context.Canceled):
 		f.Code, f.Message = "interrupted", "the run was interrupted"
@@ -92,7 +92,7 @@ func failure(err error, source string) *states.Failure {
 
 // lackRights names the cure where a right is missing.
 func (s *step) lackRights(f *states.Failure) {
-	if f.Code != "invalid" && s.rootless() {
+	if f.Code != "invalid" && s.needsRoot() {
 		f.Code, f.Hint = "permission", "only root may do it: run tenet as root"
 	}
 	if f.Code == "permission" && s.part.Options.Become == "" && s.engine.options.Become != nil {

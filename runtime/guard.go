@@ -18,17 +18,17 @@ import (
 type decision struct {
 	skip   bool
 	reason string // why it is skipped
-	maybe  string // why a plan cannot know
+	doubt  string // why a plan cannot know
 	err    error
 }
 
-func (d decision) uncertain() bool { return d.maybe != "" }
+func (d decision) uncertain() bool { return d.doubt != "" }
 
 // guards remembers decisions by scope, so that a block's guard holds for all of
 // its members alike.
 type guards struct {
-	mu      sync.Mutex
-	decided map[string]*scopedDecision
+	mu        sync.Mutex
+	decisions map[string]*scopedDecision
 }
 
 type scopedDecision struct {
@@ -49,7 +49,7 @@ func (e *engine) decide(ctx context.Context, n *node, part, user string, list []
 		case d.err != nil && unsure.skip:
 			return unsure // an apply likely never comes to this guard
 		case d.err != nil:
-			d.maybe = unsure.maybe // or perhaps never does
+			d.doubt = unsure.doubt // or perhaps never does
 			return d
 		case d.skip && !d.uncertain():
 			return d
@@ -67,14 +67,14 @@ func (e *engine) scoped(ctx context.Context, n *node, part, user string, g *stat
 		return e.ask(ctx, n, part, user, g)
 	}
 	e.guards.mu.Lock()
-	if e.guards.decided == nil {
-		e.guards.decided = map[string]*scopedDecision{}
+	if e.guards.decisions == nil {
+		e.guards.decisions = map[string]*scopedDecision{}
 	}
 	key := guardKey(g)
-	d := e.guards.decided[key]
+	d := e.guards.decisions[key]
 	if d == nil {
 		d = &scopedDecision{}
-		e.guards.decided[key] = d
+		e.guards.decisions[key] = d
 	}
 	e.guards.mu.Unlock()
 	d.once.Do(func() { d.decision = e.ask(ctx, n, "", user, g) })
@@ -104,9 +104,9 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	if g.Results["when"] != nil {
 		name = "when"
 	}
-	c, late, err := e.computed(g)
-	if late != "" {
-		return decision{skip: false, maybe: late}
+	c, unknown, err := e.computeGuard(g)
+	if unknown != "" {
+		return decision{skip: false, doubt: unknown}
 	}
 	if err != nil {
 		return decision{err: err}
@@ -117,16 +117,16 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	}
 	holds, what, maybe, err := e.holds(ctx, n, user, c, q.trace)
 	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
-		return decision{maybe: "its guard " + dependsOnEarlierGuard}
+		return decision{doubt: "its guard " + dependsOnEarlierGuard}
 	}
 	if errors.Is(err, fs.ErrPermission) && e.planning() {
-		return decision{maybe: "its guard: " + unreadable}
+		return decision{doubt: "its guard: " + unreadable}
 	}
 	if err != nil {
 		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
 	}
 	maybe = e.whyUnsure(q, c.Command, maybe)
-	d = decision{skip: holds == g.Unless, maybe: maybe}
+	d = decision{skip: holds == g.Unless, doubt: maybe}
 	if d.skip {
 		d.reason = name + ": " + what
 		if name == "when" {
@@ -139,15 +139,15 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 // holds reports whether all conditions of a guard hold, in a plan with the
 // reason why that is not certain. what names the condition that decided.
 func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGuard, trace *host.Trace) (holds bool, what, maybe string, err error) {
-	a := e.acting(ctx, user)
+	a := e.actorOf(ctx, user)
 	if a.err != nil {
 		return false, "", "", a.err
 	}
-	h := a.view(n.taint, trace)
+	h := a.view(n.uncertainty, trace)
 	var names []string
 	if g.When != nil {
-		if n.taint != nil {
-			maybe = n.taint.reason()
+		if n.uncertainty != nil {
+			maybe = n.uncertainty.reason()
 		}
 		return *g.When, "", maybe, nil
 	}
@@ -159,12 +159,12 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		if c.path == "" {
 			continue
 		}
-		there, err := exists(h, c.path)
+		there, err := pathExists(h, c.path)
 		if err != nil {
 			return false, "", "", err
 		}
-		if n.taint != nil {
-			maybe = n.taint.reason()
+		if n.uncertainty != nil {
+			maybe = n.uncertainty.reason()
 		}
 		if there != c.want {
 			return false, c.path + map[bool]string{true: " exists", false: " is missing"}[there], maybe, nil
@@ -179,8 +179,8 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		switch {
 		case errors.Is(err, host.ErrUnforeseeable):
 			reason := "after earlier changes"
-			if n.taint != nil {
-				reason = n.taint.reason()
+			if n.uncertainty != nil {
+				reason = n.uncertainty.reason()
 			}
 			// Either answer may come; the plan goes on as if it ran.
 			return !g.Unless, g.Command[0], reason, nil
@@ -200,8 +200,8 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		case maybe != "" || !e.planning():
 		case perhaps != "":
 			maybe = perhaps
-		case n.taint != nil:
-			maybe = n.taint.reason()
+		case n.uncertainty != nil:
+			maybe = n.uncertainty.reason()
 		}
 		if !changes {
 			return false, strings.Join(g.WouldChange, ", ") + " would not change", maybe, nil
@@ -211,8 +211,8 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 	return true, strings.Join(names, ", "), maybe, nil
 }
 
-// exists follows no link at the path itself: a dangling one exists.
-func exists(h host.Host, path string) (bool, error) {
+// pathExists follows no link at the path itself: a dangling one exists.
+func pathExists(h host.Host, path string) (bool, error) {
 	_, err := h.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -224,11 +224,11 @@ func exists(h host.Host, path string) (bool, error) {
 // maybe counts as a change; perhaps says so.
 func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string, trace *host.Trace) (changes bool, perhaps string, err error) {
 	run := e.subset(addresses)
-	o := Options{Host: e.acting(ctx, "").view(n.taint, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
+	o := Options{Host: e.actorOf(ctx, "").view(n.uncertainty, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
 	if e.options.Become != nil {
 		o.Become = func(ctx context.Context, user string) (host.Host, error) {
-			a := e.acting(ctx, user)
-			return a.view(n.taint, trace), a.err
+			a := e.actorOf(ctx, user)
+			return a.view(n.uncertainty, trace), a.err
 		}
 	}
 	certain := false

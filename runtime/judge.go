@@ -14,7 +14,7 @@ import (
 // changed something, and whether it has failed after all. ok is false when the
 // step has its outcome.
 func (s *step) judge(changed bool, out any) (verdict, ok bool) {
-	own, given := s.own(out)
+	own, given := s.ownResult(out)
 	if !given {
 		return changed, true // it did not run
 	}
@@ -25,25 +25,25 @@ func (s *step) judge(changed bool, out any) (verdict, ok bool) {
 	failed, knownToo, errToo := s.condition(states.FailedIf, false, own)
 	if err = journal.Join(err, errToo); err == nil && failed && knownToo {
 		err = &codedError{code: "failed_if", err: errors.New("its failed_if holds"),
-			hint: "look at what it printed: tenet logs", source: s.place(states.FailedIf)}
+			hint: "look at what it printed: tenet logs", source: s.conditionSource(states.FailedIf)}
 	}
 	switch {
 	case err != nil:
-		s.touched = s.touched || changed
+		s.hasPartialChange = s.hasPartialChange || changed
 		s.fail(err)
 		return changed, false
 	case !known || !knownToo: // a plan, of a command that only reads
-		s.outcome, s.unforeseen = states.Changed, true
-		if s.maybe == "" && s.node.taint == nil {
-			s.maybe = "its conditions are known only after apply"
+		s.outcome, s.isUnforeseeable = states.Changed, true
+		if s.doubt == "" && s.node.uncertainty == nil {
+			s.doubt = "its conditions are known only after apply"
 		}
 		return changed, false
 	}
 	return changed, true
 }
 
-// own is what an act has observed, as result in its conditions.
-func (s *step) own(out any) (v cty.Value, given bool) {
+// ownResult is what an act has observed, as result in its conditions.
+func (s *step) ownResult(out any) (v cty.Value, given bool) {
 	if s.part.Results[states.ChangedIf] == nil && s.part.Results[states.FailedIf] == nil || out == nil {
 		return cty.NilVal, false
 	}
@@ -80,13 +80,13 @@ func (s *step) condition(name string, otherwise bool, own cty.Value) (holds, kno
 		return otherwise, false, nil
 	}
 	if holds, err = expr.Bool(v); err != nil {
-		return otherwise, true, s.misplaced(name, err)
+		return otherwise, true, s.locateError(name, err)
 	}
 	return holds, true, nil
 }
 
-// place is where the expression of an attribute stands, or "".
-func (s *step) place(name string) string {
+// conditionSource is where the expression of an attribute stands, or "".
+func (s *step) conditionSource(name string) string {
 	if at, ok := s.engine.places(s.part.Results[name], s.part.Address, name)[0]; ok {
 		return at.String()
 	}

@@ -29,9 +29,9 @@ const abandonedGrace = 10 * time.Second
 func (e *engine) cleanUp(ctx context.Context) {
 	runs := map[string]*states.StateRun{}
 	cleaned := map[string]bool{}
-	for _, b := range e.past.Unknown {
+	for _, b := range e.earlierActs.Unknown {
 		if _, known := runs[b.Run]; !known {
-			runs[b.Run] = e.earlier(b.Run)
+			runs[b.Run] = e.earlierRun(b.Run)
 		}
 		dirs := e.namedDirs(b, runs[b.Run])
 		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
@@ -44,8 +44,8 @@ func (e *engine) cleanUp(ctx context.Context) {
 	e.endAbandoned(ctx)
 }
 
-// earlier gives what an earlier run was to do; nil: nobody knows any more.
-func (e *engine) earlier(id string) *states.StateRun {
+// earlierRun gives what an earlier run was to do; nil: nobody knows any more.
+func (e *engine) earlierRun(id string) *states.StateRun {
 	if e.options.Runs == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (e *engine) namedDirs(b states.Begun, run *states.StateRun) map[string]bool
 				dirs[path.Dir(p)] = dirs[path.Dir(p)]
 			}
 		}
-		if root, ok := values[standsAlone(m)].(string); ok && m.Makes != nil && strings.HasPrefix(root, "/") {
+		if root, ok := values[onlyPathKey(m)].(string); ok && m.Makes != nil && strings.HasPrefix(root, "/") {
 			dirs[path.Clean(root)] = true
 		}
 	}
@@ -104,9 +104,9 @@ func partsOf(run *states.StateRun) (parts []*states.Part) {
 // removeLeftovers removes the temporary files of a run in a directory, or below it as
 // well, as the account that has made them.
 func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string, below bool, user string) {
-	a := e.acting(ctx, user)
+	a := e.actorOf(ctx, user)
 	if a.err != nil {
-		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", a.err)
+		e.recordCleanup(b, dir, "it may hold temporary files that run "+b.Run+" has left", a.err)
 		return
 	}
 	// The directory may be another's, who moves it between a look and a removal: after the
@@ -115,17 +115,17 @@ func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string
 		dir = nearest(a.host, dir)
 	}
 	dir, h := path.Dir(host.Resolve(a.host, path.Join(dir, "x"))), a.host.NoFollow()
-	var left []string
+	var names []string
 	var err error
 	if below {
-		left, err = host.LeftoversBelow(ctx, h, dir, b.Run)
+		names, err = host.LeftoversBelow(ctx, h, dir, b.Run)
 	} else {
-		left, err = host.Leftovers(h, dir, b.Run)
+		names, err = host.Leftovers(h, dir, b.Run)
 	}
 	if err != nil && !(e.planning() && errors.Is(err, fs.ErrPermission)) {
-		e.cleaned(b, dir, "it may hold temporary files that run "+b.Run+" has left", err)
+		e.recordCleanup(b, dir, "it may hold temporary files that run "+b.Run+" has left", err)
 	}
-	for _, name := range left {
+	for _, name := range names {
 		reason := "a temporary file that run " + b.Run + " has left"
 		var err error
 		if !e.planning() {
@@ -133,7 +133,7 @@ func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string
 				continue
 			}
 		}
-		e.cleaned(b, name, reason, err)
+		e.recordCleanup(b, name, reason, err)
 	}
 }
 
@@ -155,7 +155,7 @@ func (e *engine) endAbandoned(ctx context.Context) {
 	h := e.options.Host
 	running := map[int]states.Begun{} // by its place in e.past.Unknown
 	look := func() map[int]states.Begun {
-		for i, b := range e.past.Unknown {
+		for i, b := range e.earlierActs.Unknown {
 			delete(running, i)
 			if b.ID != "" && b.Boot == journal.BootID() && len(h.Abandoned(b.Run, b.ID)) > 0 {
 				running[i] = b
@@ -178,12 +178,12 @@ func (e *engine) endAbandoned(ctx context.Context) {
 		if !e.planning() {
 			err = h.EndAbandoned(b.Run, b.ID)
 		}
-		e.cleaned(b, what, "a program that run "+b.Run+" has left running", err)
+		e.recordCleanup(b, what, "a program that run "+b.Run+" has left running", err)
 	}
 }
 
-// cleaned tells of one trace that is gone, or that could not be removed.
-func (e *engine) cleaned(b states.Begun, what, reason string, err error) {
+// recordCleanup tells of one trace that is gone, or that could not be removed.
+func (e *engine) recordCleanup(b states.Begun, what, reason string, err error) {
 	ev := states.Event{
 		Type: states.EventCleaned, Address: b.Address, ID: b.ID, Part: b.Type,
 		Key: what, Run: b.Run, Reason: reason,

@@ -45,7 +45,7 @@ func newMasker(run *states.StateRun, registry *states.Registry) *masker {
 				part := &list[i].Parts[k]
 				module := registry.Lookup(part.Type)
 				for _, name := range part.Sensitive {
-					if module == nil || !commonplace(module.Attribute(name)) {
+					if module == nil || !isCommonplace(module.Attribute(name)) {
 						m.forms.addSecret(part.Values[name])
 					}
 				}
@@ -60,9 +60,9 @@ func newMasker(run *states.StateRun, registry *states.Registry) *masker {
 	return m
 }
 
-// commonplace reports whether an attribute's values are a few that everything
+// isCommonplace reports whether an attribute's values are a few that everything
 // has. A secret in one is among the run's secrets all the same.
-func commonplace(a *states.Attribute) bool {
+func isCommonplace(a *states.Attribute) bool {
 	return a != nil && (a.Kind == states.KindMode || a.Kind == states.KindDuration || len(a.Enum) > 0)
 }
 
@@ -73,10 +73,10 @@ func (m *masker) add(v any) {
 	m.forms.addSecret(v)
 }
 
-// watched prepares a result for being computed with: a sensitive one is hidden
+// watch prepares a result for being computed with: a sensitive one is hidden
 // from now on wherever it turns up; one that holds a secret is marked, as what a
 // program prints or a module observes may.
-func (m *masker) watched(v cty.Value) cty.Value {
+func (m *masker) watch(v cty.Value) cty.Value {
 	plain, sensitive := expr.Split(v)
 	if !plain.IsWhollyKnown() {
 		return v
@@ -118,7 +118,7 @@ func (m *masker) text(s string) string {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.forms.torn(m.forms.mask(s))
+	return m.forms.maskTorn(m.forms.mask(s))
 }
 
 // error makes one line of the text of an error, without secrets, that somebody can read. Its
@@ -189,23 +189,23 @@ func (m *masker) changes(s *step) []states.Change {
 	out := make([]states.Change, 0, len(s.changes))
 	for _, c := range s.changes {
 		attribute := s.module.Attribute(c.Attribute)
-		late := c.To == states.KnownAfterApply
-		if attribute != nil && attribute.Key && !late && (c.From == nil || c.To == nil) {
+		isUnknown := c.To == states.KnownAfterApply
+		if attribute != nil && attribute.Key && !isUnknown && (c.From == nil || c.To == nil) {
 			continue // the event names it; what is there only once, such as a hostname, may have had another
 		}
 		if s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, c.Attribute) || attribute != nil && attribute.Sensitive {
-			c.From, c.To, c.Diff = hidden(c.From), hidden(c.To), ""
+			c.From, c.To, c.Diff = maskedValue(c.From), maskedValue(c.To), ""
 			out = append(out, c)
 			continue
 		}
 		if c.From != nil && s.hidFormerly(attribute) {
-			c.From, c.To, c.Diff = journal.Masked, m.value(shown(c.To)), ""
+			c.From, c.To, c.Diff = journal.Masked, m.value(displayValue(c.To)), ""
 			out = append(out, c)
 			continue
 		}
 		from, isContent := c.From.(host.Content)
 		to, isAlso := c.To.(host.Content)
-		if late {
+		if isUnknown {
 			if isContent {
 				c.From = summary(from)
 			}
@@ -228,11 +228,11 @@ func (m *masker) changes(s *step) []states.Change {
 // hidFormerly reports whether what is on the machine in an attribute may be a secret that
 // an earlier run has put there, though what is wanted there now is none.
 func (s *step) hidFormerly(a *states.Attribute) bool {
-	return a != nil && !a.Key && !commonplace(a) && s.engine.options.Sensitive.Hides(s.part, a.Name)
+	return a != nil && !a.Key && !isCommonplace(a) && s.engine.options.Sensitive.Hides(s.part, a.Name)
 }
 
-// shown is a value as a change without a diff shows it.
-func shown(v any) any {
+// displayValue is a value as a change without a diff shows it.
+func displayValue(v any) any {
 	if content, ok := v.(host.Content); ok {
 		return summary(content)
 	}
@@ -260,7 +260,7 @@ func (m *masker) value(v any) any {
 	return v
 }
 
-func hidden(v any) any {
+func maskedValue(v any) any {
 	if v == nil {
 		return nil
 	}

@@ -88,14 +88,14 @@ func (f *forms) longest(s string) int {
 }
 
 // mask hides them, also where they are wrapped into lines.
-func (f *forms) mask(s string) string { return unwrapped(f.replace(s, journal.Masked), f) }
+func (f *forms) mask(s string) string { return maskWrapped(f.replace(s, journal.Masked), f) }
 
 // cutLength is the length from which a text may have been cut at its end.
 const cutLength = 1 << 16
 
-// torn masks the beginning of a secret at the end of a long text, where what was
+// maskTorn masks the beginning of a secret at the end of a long text, where what was
 // kept of it may have ended.
-func (f *forms) torn(s string) string {
+func (f *forms) maskTorn(s string) string {
 	if len(s) < cutLength {
 		return s
 	}

@@ -175,9 +175,9 @@ func urlForms(s string) []string {
 // hexadecimal.
 const minWrapped = 32
 
-// unwrapped masks blocks of base64 or hexadecimal that are wrapped into lines,
+// maskWrapped masks blocks of base64 or hexadecimal that are wrapped into lines,
 // where a secret may go on from one line to the next.
-func unwrapped(s string, f *forms) string {
+func maskWrapped(s string, f *forms) string {
 	if strings.Count(s, "\n") == 0 {
 		return s
 	}

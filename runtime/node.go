@@ -9,33 +9,33 @@ import (
 
 // node is an invocation, a block or a join in the DAG on its way.
 type node struct {
-	order    int // in the StateRun; blocks and joins follow
-	address  string
-	inv      *states.Invocation // nil for blocks and joins
-	block    *states.Block
-	requires []*node // must go
-	before   []*node // all predecessors, requires included
-	next     []*node
-	waiting  int // predecessors that have not ended
-	sources  []source
-	notices  []notice // what it may notify
-	blocks   []*node  // that it is a member, rescue or always of, innermost first
-	rescues  *node
-	why      string // beside what it does, for its rows
+	order      int // in the StateRun; blocks and joins follow
+	address    string
+	inv        *states.Invocation // nil for blocks and joins
+	block      *states.Block
+	requires   []*node // must go
+	before     []*node // all predecessors, requires included
+	next       []*node
+	waiting    int // predecessors that have not ended
+	sources    []source
+	notices    []notice // what it may notify
+	blocks     []*node  // that it is a member, rescue or always of, innermost first
+	rescues    *node
+	callReason string // beside what it does, for its rows
 
-	started bool     // its start was recorded: it is a handler that was called
-	durable []string // handlers whose debt to it is on disk, should it be lost now
+	isStartRecorded bool     // its start was recorded: it is a handler that was called
+	durable         []string // handlers whose debt to it is on disk, should it be lost now
 
-	over  bool // an earlier process of the run has seen it end, and that stands
-	quiet bool // so did the records: there is no event of its end
+	isFromEarlierProcess bool // an earlier process of the run has seen it end, and that stands
+	isRecorded           bool // so did the records: there is no event of its end
 
 	// Set when it has ended.
-	outcome   states.Outcome
-	blockedBy string // why what requires it cannot go; empty: it goes
-	sent      sent
-	parts     map[string]sent // of parts, by address
-	fresh     map[string]bool // parts that this process has carried out, if it goes on with a run
-	taint     *taint          // what those that depend on it inherit (plans)
+	outcome      states.Outcome
+	blockedBy    string // why what requires it cannot go; empty: it goes
+	notification notification
+	parts        map[string]notification // of parts, by address
+	fresh        map[string]bool         // parts that this process has carried out, if it goes on with a run
+	uncertainty  *uncertainty            // what those that depend on it inherit (plans)
 }
 
 // source is one notifier of a handler's wave.
@@ -45,9 +45,9 @@ type source struct {
 	on   string
 }
 
-// sent is what the source says to the handler.
-func (s *source) sent() likelihood {
-	was := s.node.sent
+// notification is what the source says to the handler.
+func (s *source) notification() likelihood {
+	was := s.node.notification
 	if s.part != "" {
 		was = s.node.parts[s.part]
 	}
@@ -66,10 +66,10 @@ const (
 	surely
 )
 
-// sent is what an invocation or a part notifies.
-type sent struct{ change, failure likelihood }
+// notification is what an invocation or a part notifies.
+type notification struct{ change, failure likelihood }
 
-func (s *sent) add(o sent) {
+func (s *notification) add(o notification) {
 	s.change = max(s.change, o.change)
 	s.failure = max(s.failure, o.failure)
 }
@@ -106,13 +106,13 @@ func (e *engine) build() error {
 			return err
 		}
 	}
-	if err := nested(e.run); err != nil {
+	if err := checkNesting(e.run); err != nil {
 		return err
 	}
 	if err := e.connect(parts); err != nil {
 		return err
 	}
-	return e.ends()
+	return e.checkCycles()
 }
 
 // connect adds the edges that the run names.
@@ -120,7 +120,7 @@ func (e *engine) connect(parts map[string]*node) error {
 	for i := range e.run.Invocations {
 		inv := &e.run.Invocations[i]
 		n := e.nodes[inv.Address]
-		if err := e.edges(n, inv.Requires, inv.After); err != nil {
+		if err := e.addEdges(n, inv.Requires, inv.After); err != nil {
 			return err
 		}
 		for _, by := range inv.NotifiedBy {
@@ -136,9 +136,9 @@ func (e *engine) connect(parts map[string]*node) error {
 			s.node.notices = append(s.node.notices, notice{states.WithoutWave(inv.Address), s.part, s.on})
 		}
 	}
-	e.excluded(parts)
+	e.noteExcluded(parts)
 	for i := range e.run.Joins {
-		if err := e.edges(e.nodes[e.run.Joins[i].Address], nil, e.run.Joins[i].After); err != nil {
+		if err := e.addEdges(e.nodes[e.run.Joins[i].Address], nil, e.run.Joins[i].After); err != nil {
 			return err
 		}
 	}
@@ -157,9 +157,9 @@ func (e *engine) connect(parts map[string]*node) error {
 	return nil
 }
 
-// excluded notes what handlers would be notified of that the selection leaves
+// noteExcluded notes what handlers would be notified of that the selection leaves
 // out: they are owed it.
-func (e *engine) excluded(parts map[string]*node) {
+func (e *engine) noteExcluded(parts map[string]*node) {
 	for i := range e.run.Handlers {
 		inv := &e.run.Handlers[i]
 		for _, by := range inv.NotifiedBy {
@@ -172,7 +172,7 @@ func (e *engine) excluded(parts map[string]*node) {
 	}
 }
 
-func (e *engine) edges(n *node, requires, after []string) error {
+func (e *engine) addEdges(n *node, requires, after []string) error {
 	for i, address := range slices.Concat(requires, after) {
 		p := e.nodes[address]
 		if p == nil {
@@ -190,7 +190,7 @@ func (e *engine) edges(n *node, requires, after []string) error {
 // block for all.
 func (e *engine) connectBlock(b *states.Block) error {
 	block := e.nodes[b.Address]
-	if err := e.edges(block, b.Requires, nil); err != nil {
+	if err := e.addEdges(block, b.Requires, nil); err != nil {
 		return err
 	}
 	var before []*node

@@ -20,17 +20,17 @@ import (
 
 // orphans are what is found of that before a run.
 type orphans struct {
-	list   []*orphan
-	forget []*journal.Created  // what the site lets go of
-	reads  bool                // what the site holds was read
-	site   *states.StateRun    // without what removes them
-	many   map[string]*removal // of those that have made many things, by the address of what removes them
+	list      []*orphan
+	forgotten []*journal.Created  // what the site lets go of
+	hasRead   bool                // what the site holds was read
+	site      *states.StateRun    // without what removes them
+	removals  map[string]*removal // of those that have made many things, by the address of what removes them
 }
 
 // orphan is one resource that is no longer declared.
 type orphan struct {
-	entry *journal.Created
-	why   string // it is not removed; empty: it may be
+	entry      *journal.Created
+	keepReason string // it is not removed; empty: it may be
 
 	removal *removal // of one that has made many things
 }
@@ -38,8 +38,8 @@ type orphan struct {
 // address is that of the part that removes it.
 func (o *orphan) address() string { return "orphan." + states.LabelAddress(o.entry.Type, o.entry.Key) }
 
-// was tells what it was.
-func (o *orphan) was() string {
+// description tells what it was.
+func (o *orphan) description() string {
 	return fmt.Sprintf("was %s, created by run %s", o.entry.Address, o.entry.Run)
 }
 
@@ -69,7 +69,7 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	if m.Settled(e.run.Site, e.run.Revision) {
 		return m.Err()
 	}
-	e.orphans.reads, e.orphans.many = true, map[string]*removal{}
+	e.orphans.hasRead, e.orphans.removals = true, map[string]*removal{}
 	holding, others := m.Holding(e.run.Site), m.Others(e.run.Site)
 	if err := m.Err(); err != nil {
 		return err
@@ -81,15 +81,15 @@ func (e *engine) findOrphans(ctx context.Context) error {
 		return nil
 	}
 	declared := e.declares(holding, nil)
-	e.takeHeld(declared, entries, others)
+	e.noteHeldPaths(declared, entries, others)
 	for _, c := range entries {
 		if c.Claim || declared.has(c) {
 			continue
 		}
-		switch held := heldBy(others, c); {
+		switch held := holderKind(others, c); {
 		case held == "claimed":
 		case held != "": // it has been created anew by the other site
-			e.orphans.forget = append(e.orphans.forget, c)
+			e.orphans.forgotten = append(e.orphans.forgotten, c)
 		default:
 			e.judgeOrphan(ctx, c, declared)
 		}
@@ -98,9 +98,9 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	return nil
 }
 
-// takeHeld notes the paths of what is held, and not to be removed with an orphan: by
+// noteHeldPaths notes the paths of what is held, and not to be removed with an orphan: by
 // other sites, or since it is declared, though perhaps by what does not run now.
-func (e *engine) takeHeld(declared *declaredResources, entries []*journal.Created, others []*journal.Holding) {
+func (e *engine) noteHeldPaths(declared *declaredResources, entries []*journal.Created, others []*journal.Holding) {
 	held := slices.DeleteFunc(slices.Clone(entries), func(c *journal.Created) bool { return !declared.has(c) })
 	own := len(held)
 	for _, other := range others {
@@ -112,14 +112,14 @@ func (e *engine) takeHeld(declared *declaredResources, entries []*journal.Create
 			continue
 		}
 		declared.take(m, c.Key, m.Paths(c.Values))
-		if i >= own && m.Makes != nil && standsAlone(m) != "" {
-			declared.theirs[path.Clean(c.Key)] = true
+		if i >= own && m.Makes != nil && onlyPathKey(m) != "" {
+			declared.foreignTrees[path.Clean(c.Key)] = true
 		}
 	}
 }
 
-// heldBy tells how another site holds a resource: "created", "claimed" or not.
-func heldBy(others []*journal.Holding, c *journal.Created) (how string) {
+// holderKind tells how another site holds a resource: "created", "claimed" or not.
+func holderKind(others []*journal.Holding, c *journal.Created) (how string) {
 	for _, o := range others {
 		switch other := o.Entry(c.Type, c.Key); {
 		case other != nil && !other.Claim:
@@ -139,60 +139,60 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 	var err error
 	switch {
 	case m == nil:
-		o.why = "there is no module " + c.Type + " any more"
+		o.keepReason = "there is no module " + c.Type + " any more"
 	case m.Remove == nil:
-		o.why = fmt.Sprintf("a part of type %s cannot be absent: %s", c.Type, m.NoAbsent)
+		o.keepReason = fmt.Sprintf("a part of type %s cannot be absent: %s", c.Type, m.NoAbsent)
 	default:
 		if want, err = m.Decode(c.Values, nil); err == nil {
 			err = m.Check(want)
 		}
 		if err != nil {
-			o.why = "the module " + c.Type + " does not take its values any more: " + err.Error()
+			o.keepReason = "the module " + c.Type + " does not take its values any more: " + err.Error()
 		}
 	}
-	on := e.acting(ctx, "").view(nil, nil)
-	if o.why == "" {
-		o.why = ledElsewhere(on, m.Paths(c.Values))
+	on := e.actorOf(ctx, "").view(nil, nil)
+	if o.keepReason == "" {
+		o.keepReason = redirectedPath(on, m.Paths(c.Values))
 	}
-	if o.why == "" && m.Makes != nil {
-		if o.removal, o.why = e.remover(m, c, declared); o.removal == nil && isGone(on, m.Paths(c.Values)) {
-			e.orphans.forget = append(e.orphans.forget, c)
+	if o.keepReason == "" && m.Makes != nil {
+		if o.removal, o.keepReason = e.remover(m, c, declared); o.removal == nil && isGone(on, m.Paths(c.Values)) {
+			e.orphans.forgotten = append(e.orphans.forgotten, c)
 			return
 		}
 	}
-	if o.why == "" {
-		there, err := o.look(ctx, m, on, want)
+	if o.keepReason == "" {
+		there, err := o.compare(ctx, m, on, want)
 		var onHost *fs.PathError // not that something else is there: to prune will fail
 		switch {
 		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
-			if !errors.As(err, &onHost) && fault.In(err) == nil && declared.standsAt(m, c) {
-				e.orphans.forget = append(e.orphans.forget, c) // it was removed, and this put in its place
+			if !errors.As(err, &onHost) && fault.In(err) == nil && declared.isAt(m, c) {
+				e.orphans.forgotten = append(e.orphans.forgotten, c) // it was removed, and this put in its place
 				return
 			}
-			o.why = "it cannot be looked at: " + err.Error()
+			o.keepReason = "it cannot be looked at: " + err.Error()
 		case err == nil && !there: // somebody else has removed it
-			e.orphans.forget = append(e.orphans.forget, c)
+			e.orphans.forgotten = append(e.orphans.forgotten, c)
 			return
 		default:
 			var covered bool
-			if o.why, covered = declared.inTheWay(m, c, o.removal == nil); covered {
-				e.orphans.forget = append(e.orphans.forget, c)
+			if o.keepReason, covered = declared.inTheWay(m, c, o.removal == nil); covered {
+				e.orphans.forgotten = append(e.orphans.forgotten, c)
 				return
 			}
 		}
 	}
 	if o.removal != nil {
-		e.orphans.many[o.address()] = o.removal
+		e.orphans.removals[o.address()] = o.removal
 	}
 	e.orphans.list = append(e.orphans.list, o)
 }
 
-// look reports whether anything of an orphan is there.
-func (o *orphan) look(ctx context.Context, m *states.Module, h host.Host, want any) (there bool, err error) {
+// compare reports whether anything of an orphan is there.
+func (o *orphan) compare(ctx context.Context, m *states.Module, h host.Host, want any) (there bool, err error) {
 	defer fault.Catch(&err)
 	if o.removal != nil {
-		left, err := o.removal.look(ctx, h)
-		return left != nil && left.any, err
+		found, err := o.removal.compare(ctx, h)
+		return found != nil && found.isThere, err
 	}
 	have, err := m.Read(ctx, h, want)
 	return have != nil, err
@@ -211,7 +211,7 @@ func isGone(h host.Host, paths []string) bool {
 // many things, the one that knows which.
 func (e *engine) moduleOf(p *states.Part) *states.Module {
 	m := e.options.Registry.Lookup(p.Type)
-	if r := e.orphans.many[p.Address]; r != nil {
+	if r := e.orphans.removals[p.Address]; r != nil {
 		return r.module(m)
 	}
 	return m
@@ -268,7 +268,7 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 	types, places := map[string]bool{}, map[string]bool{}
 	last := ""
 	for _, o := range e.orphans.list {
-		if o.why != "" {
+		if o.keepReason != "" {
 			continue
 		}
 		inv := states.Invocation{Address: o.address(), State: o.address(), Parts: []states.Part{o.part(run.Host)}}
@@ -306,18 +306,18 @@ func (e *engine) announceOrphans() {
 	for _, o := range e.orphans.list {
 		ev := states.Event{
 			Type: states.EventOrphan, Address: o.entry.Address, ID: o.entry.ID, Part: o.entry.Type, Key: o.entry.Key,
-			Run: o.entry.Run, Reason: e.recorder.mask.text(o.why),
+			Run: o.entry.Run, Reason: e.recorder.mask.text(o.keepReason),
 		}
-		if e.run.Prune && o.why == "" {
+		if e.run.Prune && o.keepReason == "" {
 			ev.Action = states.Remove
-			e.nodes[o.address()].why = o.was()
+			e.nodes[o.address()].callReason = o.description()
 		}
 		e.recorder.emit(ev)
 	}
 	if e.planning() {
 		return
 	}
-	for _, c := range e.orphans.forget {
+	for _, c := range e.orphans.forgotten {
 		e.recorder.emit(states.Event{Type: states.EventForgotten, Address: c.Address, Part: c.Type, Key: c.Key})
 	}
 }
@@ -326,7 +326,7 @@ func (e *engine) announceOrphans() {
 // whether all that it holds is declared.
 func (e *engine) settleManaged() {
 	m := e.managed()
-	if m == nil || e.planning() || !e.orphans.reads {
+	if m == nil || e.planning() || !e.orphans.hasRead {
 		return
 	}
 	holding, others := m.Holding(e.run.Site), m.Others(e.run.Site)
@@ -348,10 +348,10 @@ func (e *engine) settleManaged() {
 	}
 }
 
-// creates gives the values by which a part that is about to be created is found
+// creationOf gives the values by which a part that is about to be created is found
 // again once it is no longer declared; nil if it is not the site's to remove.
-func (r *recorder) creates(s *step) map[string]any {
-	if s.engine.managed() == nil || s.action != states.Create && !s.news || s.module.IsAct() {
+func (r *recorder) creationOf(s *step) map[string]any {
+	if s.engine.managed() == nil || s.action != states.Create && !s.isFirstManifest || s.module.IsAct() {
 		return nil
 	}
 	values := s.module.Remembered(s.part.Values)

@@ -14,8 +14,8 @@ import (
 // it requires, which must succeed, and after those before it that touch the
 // same thing. One at a time they go in their order.
 func (e *engine) parallel(ctx context.Context, i *invocation) {
-	parts := ordered(i.node.inv.Parts)
-	after := e.sameThing(parts)
+	parts := inRequiredOrder(i.node.inv.Parts)
+	after := e.conflictingParts(parts)
 	slots := make(chan struct{}, e.options.Parallel)
 	done := make(map[string]chan struct{}, len(parts))
 	for _, p := range parts {
@@ -34,7 +34,7 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 				<-ended
 			}
 			if isFailure(i.outcomeOf(r)) {
-				i.leaveOne(p, r)
+				i.leavePart(p, r)
 				return
 			}
 		}
@@ -44,7 +44,7 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 			// The invocation holds the locks against others, not its parts
 			// against one another.
 			defer e.locks.acquire(prefixed("part:"+i.node.address+":", p.Options.Locks))()
-			e.together(ctx, []*step{e.newStep(i, p)})
+			e.actOnSteps(ctx, []*step{e.newStep(i, p)})
 		}
 	}
 	if e.options.Parallel == 1 { // as in every plan
@@ -60,10 +60,10 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 	all.Wait()
 }
 
-// sameThing lists, for each part, those before it that name the same or nested
+// conflictingParts lists, for each part, those before it that name the same or nested
 // paths, or the same resource: what they do to it must not be mixed. The same holds
 // for those that set an account up and those that need it.
-func (e *engine) sameThing(parts []*states.Part) [][]int {
+func (e *engine) conflictingParts(parts []*states.Part) [][]int {
 	after := make([][]int, len(parts))
 	at := map[string][]int{}    // by path, who names it
 	below := map[string][]int{} // by path, who names something below it
@@ -75,8 +75,8 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 		if m == nil {
 			continue
 		}
-		if isLate(m, p) { // it may touch anything
-			after[k] = before(k)
+		if hasComputedPath(m, p) { // it may touch anything
+			after[k] = numbersBelow(k)
 			anything = append(anything, k)
 			continue
 		}
@@ -98,7 +98,7 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 			after[k] = append(append(after[k], holders[account]...), users[account]...)
 			holders[account] = append(holders[account], k)
 		}
-		for _, touched := range touchedPaths(m, p) {
+		for _, touched := range pathsOf(m, p) {
 			touched = path.Clean(touched)
 			after[k] = append(append(after[k], at[touched]...), below[touched]...)
 			at[touched] = append(at[touched], k)
@@ -112,8 +112,8 @@ func (e *engine) sameThing(parts []*states.Part) [][]int {
 	return after
 }
 
-// isLate reports whether a key or a path that a part names depends on results.
-func isLate(m *states.Module, p *states.Part) bool {
+// hasComputedPath reports whether a key or a path that a part names depends on results.
+func hasComputedPath(m *states.Module, p *states.Part) bool {
 	for name := range p.Results {
 		if a := m.Attribute(name); a != nil && (a.Key || a.Path) {
 			return true
@@ -122,8 +122,8 @@ func isLate(m *states.Module, p *states.Part) bool {
 	return slices.ContainsFunc(p.Guards, func(g states.Guard) bool { return g.Results["exists"] != nil || g.Results["missing"] != nil })
 }
 
-// before lists all numbers below k.
-func before(k int) []int {
+// numbersBelow lists all numbers below k.
+func numbersBelow(k int) []int {
 	list := make([]int, k)
 	for i := range list {
 		list[i] = i
@@ -131,8 +131,8 @@ func before(k int) []int {
 	return list
 }
 
-// touchedPaths are the paths that a part names, those of its guards included.
-func touchedPaths(m *states.Module, p *states.Part) []string {
+// pathsOf are the paths that a part names, those of its guards included.
+func pathsOf(m *states.Module, p *states.Part) []string {
 	paths := m.Paths(p.Values)
 	for _, g := range p.Guards {
 		for _, path := range []string{g.Exists, g.Missing} {
@@ -150,15 +150,15 @@ func (i *invocation) outcomeOf(part string) states.Outcome {
 	return i.parts[part]
 }
 
-func (i *invocation) leaveOne(p *states.Part, by string) {
+func (i *invocation) leavePart(p *states.Part, by string) {
 	i.mu.Lock()
 	i.parts[p.Address] = states.Blocked
 	i.mu.Unlock()
-	i.engine.recorder.part(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + by})
+	i.engine.recorder.recordPart(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + by})
 }
 
-// ordered gives the parts in their order, each after what it requires.
-func ordered(parts []states.Part) []*states.Part {
+// inRequiredOrder gives the parts in their order, each after what it requires.
+func inRequiredOrder(parts []states.Part) []*states.Part {
 	out := make([]*states.Part, 0, len(parts))
 	index := make(map[string]*states.Part, len(parts))
 	for _, p := range pointers(parts) {

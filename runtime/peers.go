@@ -81,7 +81,7 @@ func (e *engine) collectPaths() []string {
 		}
 	}
 	for _, r := range e.run.LeftOut {
-		if m := e.options.Registry.Lookup(r.Type); m != nil && standsAlone(m) != "" && path.IsAbs(r.Key) {
+		if m := e.options.Registry.Lookup(r.Type); m != nil && onlyPathKey(m) != "" && path.IsAbs(r.Key) {
 			paths = append(paths, r.Key)
 		}
 	}
@@ -95,11 +95,11 @@ func (e *engine) collectPaths() []string {
 // inPart is the context of what is done for a part.
 func (e *engine) inPart(ctx context.Context, s *step) context.Context {
 	ctx = host.WithPart(ctx, s.part.ID)
-	return states.WithSay(ctx, func(text string) { e.recorder.say(s, text) })
+	return states.WithSay(ctx, func(text string) { e.recorder.recordNote(s, text) })
 }
 
-// say passes on what an act that takes long tells the user.
-func (r *recorder) say(s *step, text string) {
+// recordNote passes on what an act that takes long tells the user.
+func (r *recorder) recordNote(s *step, text string) {
 	if r.engine.planning() {
 		return
 	}
@@ -111,11 +111,11 @@ func (r *recorder) say(s *step, text string) {
 // noteOnce passes on, what a part leaves alone.
 func (r *recorder) noteOnce(s *step, text string) {
 	r.mu.Lock()
-	known := r.notes[[2]string{s.part.Address, text}]
-	if r.notes == nil {
-		r.notes = map[[2]string]bool{}
+	known := r.shownNotes[[2]string{s.part.Address, text}]
+	if r.shownNotes == nil {
+		r.shownNotes = map[[2]string]bool{}
 	}
-	r.notes[[2]string{s.part.Address, text}] = true
+	r.shownNotes[[2]string{s.part.Address, text}] = true
 	r.mu.Unlock()
 	if known {
 		return

@@ -22,7 +22,7 @@ func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Conte
 	if f.Older && !u.isOf(f) {
 		return false, fmt.Errorf("the record of it, by an older version, has no digest, and %s has no such path: put it back by hand", f.Part)
 	}
-	a := u.engine.acting(ctx, accountOf(u.run, f.Part))
+	a := u.engine.actorOf(ctx, accountOf(u.run, f.Part))
 	if a.err != nil {
 		return false, a.err
 	}
@@ -34,11 +34,11 @@ func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Conte
 		return false, err
 	}
 	defer at.Dir.Close()
-	p := &putting{Former: f, host: a.host, at: at, content: content}
+	p := &restoration{Former: f, host: a.host, at: at, content: content}
 	changed, err = p.do(ctx)
-	if p.fresh && f.Kind == host.Directory {
+	if p.isNew && f.Kind == host.Directory {
 		if made, lost := at.Dir.Lstat(at.Name); lost == nil {
-			u.remade[f.ID.File()] = journal.IDOf(made)
+			u.restoredDirs[f.ID.File()] = journal.IDOf(made)
 		}
 	}
 	return changed, err
@@ -65,16 +65,16 @@ func isNoDirectory(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// putting is one path that is put back.
-type putting struct {
+// restoration is one path that is put back.
+type restoration struct {
 	journal.Former
 	host    host.Host
 	at      host.Place
 	content host.Content
-	fresh   bool // nothing is there, or not any more
+	isNew   bool // nothing is there, or not any more
 }
 
-func (p *putting) do(ctx context.Context) (changed bool, err error) {
+func (p *restoration) do(ctx context.Context) (changed bool, err error) {
 	now, err := p.at.Dir.Lstat(p.at.Name)
 	if isNoDirectory(err) {
 		now, err = host.Info{Kind: journal.Absent}, nil
@@ -85,18 +85,18 @@ func (p *putting) do(ctx context.Context) (changed bool, err error) {
 	if same, err := p.isAsItWas(ctx, now); same || err != nil {
 		return false, err
 	}
-	p.fresh = now.Kind == journal.Absent
+	p.isNew = now.Kind == journal.Absent
 	// What stands in the way of another kind goes first; a file or a link is
 	// replaced by the other in one step.
 	replaces := func(k host.Kind) bool { return k == host.Regular || k == host.Symlink }
-	if !p.fresh && now.Kind != p.Kind && !(replaces(now.Kind) && replaces(p.Kind)) {
+	if !p.isNew && now.Kind != p.Kind && !(replaces(now.Kind) && replaces(p.Kind)) {
 		if err := canWrite(ctx, p.Former, p.content); err != nil {
 			return false, err
 		}
 		if err := p.at.Dir.Remove(p.at.Name); err != nil {
 			return false, err
 		}
-		changed, p.fresh = true, true
+		changed, p.isNew = true, true
 	}
 	err = p.write(ctx, host.Meta{Mode: &p.Mode, UID: &p.UID, GID: &p.GID})
 	if errors.Is(err, fs.ErrPermission) { // who may not give files away gets the content back at least
@@ -108,25 +108,25 @@ func (p *putting) do(ctx context.Context) (changed bool, err error) {
 }
 
 // write writes what was at the place; nothing of another kind is in its way.
-func (p *putting) write(ctx context.Context, meta host.Meta) error {
+func (p *restoration) write(ctx context.Context, meta host.Meta) error {
 	dir, name := p.at.Dir, p.at.Name
 	switch p.Kind {
 	case journal.Absent:
 		return nil
 	case host.Regular:
-		if ofKernel(p.Path) {
+		if isKernelFile(p.Path) {
 			return tune(p.host, p.Path, p.content)
 		}
 		return dir.WriteFile(ctx, name, p.content, meta, false)
 	case host.Symlink:
 		return dir.Symlink(p.Target, name, meta)
 	case host.Directory:
-		if p.fresh {
+		if p.isNew {
 			return dir.Mkdir(name, meta)
 		}
 		return dir.SetMeta(name, meta)
 	}
-	if p.fresh {
+	if p.isNew {
 		return fmt.Errorf("a %s was there, which cannot be made anew", p.Kind)
 	}
 	return dir.SetMeta(name, meta)
@@ -164,8 +164,8 @@ func holds(ctx context.Context, r io.ReadCloser, content host.Content) (bool, er
 	return size == content.Size() && hex.EncodeToString(digest.Sum(nil)) == content.Sum(), err
 }
 
-// ofKernel tells the files that a kernel shows, in whose place no other can be put.
-func ofKernel(name string) bool {
+// isKernelFile tells the files that a kernel shows, in whose place no other can be put.
+func isKernelFile(name string) bool {
 	return strings.HasPrefix(name, "/proc/") || strings.HasPrefix(name, "/sys/")
 }
 
@@ -182,7 +182,7 @@ func tune(h host.Host, name string, content host.Content) error {
 }
 
 // isAsItWas compares what is at the place with what was.
-func (p *putting) isAsItWas(ctx context.Context, now host.Info) (bool, error) {
+func (p *restoration) isAsItWas(ctx context.Context, now host.Info) (bool, error) {
 	if now.Kind != p.Kind || p.Kind == journal.Absent {
 		return now.Kind == p.Kind, nil
 	}
@@ -194,7 +194,7 @@ func (p *putting) isAsItWas(ctx context.Context, now host.Info) (bool, error) {
 		target, err := p.at.Dir.ReadLink(p.at.Name)
 		return target == p.Target, err
 	case host.Regular:
-		if now.Size != p.Size && !ofKernel(p.Path) {
+		if now.Size != p.Size && !isKernelFile(p.Path) {
 			return false, nil
 		}
 		there, _, err := p.at.Dir.Open(p.at.Name)

@@ -48,7 +48,7 @@ func (u *undo) place(h host.Host, f journal.Former) (host.Place, error) {
 // isSame reports whether a directory is the one that a path was kept in, or what this undo
 // has made in the place of that.
 func (u *undo) isSame(f journal.Former, now host.Info) bool {
-	if again, ok := u.remade[f.Dir.File()]; ok && f.Dir != (journal.DirID{}) {
+	if again, ok := u.restoredDirs[f.Dir.File()]; ok && f.Dir != (journal.DirID{}) {
 		return again.Is(now, journal.BootID())
 	}
 	return f.Dir.Is(now, f.Boot)
@@ -83,9 +83,9 @@ func isOwn(dir host.Info, uid int) bool {
 	return (dir.UID == 0 || dir.UID == uid) && (dir.Mode&0o022 == 0 || dir.Mode&fs.ModeSticky != 0)
 }
 
-// ledElsewhere says why what stands at some paths is not to be removed: somebody else has, or
+// redirectedPath says why what stands at some paths is not to be removed: somebody else has, or
 // may have, put a link on the way to it since it was made.
-func ledElsewhere(h host.Host, paths []string) string {
+func redirectedPath(h host.Host, paths []string) string {
 	for _, name := range paths {
 		if link := linkOfOthers(h, name); link != "" {
 			return "the link " + link + " on the way to it was put there by somebody else, or may have been; remove what is meant by hand, and let go of it with tenet forget"

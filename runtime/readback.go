@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stillDiffers tells how a resource that was read back is not as wanted.
-func (s *step) stillDiffers(have any) error {
+// checkReadBack tells how a resource that was read back is not as wanted.
+func (s *step) checkReadBack(have any) error {
 	if s.want == nil {
 		if have == nil {
 			return nil
@@ -24,7 +24,7 @@ func (s *step) stillDiffers(have any) error {
 	}
 	var names []string
 	for _, c := range changes {
-		if !s.untouched(c.Attribute) {
+		if !s.isUnchangedAttribute(c.Attribute) {
 			names = append(names, c.Attribute)
 		}
 	}
@@ -36,13 +36,13 @@ func (s *step) stillDiffers(have any) error {
 		err: fmt.Errorf("%s still differs after it was written", strings.Join(names, ", "))}
 }
 
-// untouched reports whether an attribute of a resource that was there is left as it is:
+// isUnchangedAttribute reports whether an attribute of a resource that was there is left as it is:
 // Fill took it from what was there, and another part may have changed it meanwhile.
-func (s *step) untouched(attribute string) bool {
-	if s.have == nil || s.asked == nil || s.module.Attribute(attribute) == nil || s.part.Results[attribute] != nil {
+func (s *step) isUnchangedAttribute(attribute string) bool {
+	if s.have == nil || s.readRequest == nil || s.module.Attribute(attribute) == nil || s.part.Results[attribute] != nil {
 		return false
 	}
-	return s.module.Encode(s.asked)[attribute] == nil
+	return s.module.Encode(s.readRequest)[attribute] == nil
 }
 
 const foughtOver = "something else changes it at the same time, or the module has a bug"

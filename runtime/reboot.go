@@ -13,8 +13,8 @@ import (
 // and with something in place that goes on with the run afterwards. Its end is not
 // recorded by this process: the next one tells by the boot that it has happened.
 
-// alone lets a part whose module reboots run beside no other one.
-func (e *engine) alone(p *states.Part) (leave func()) {
+// runAlone lets a part whose module reboots run beside no other one.
+func (e *engine) runAlone(p *states.Part) (leave func()) {
 	if e.planning() {
 		return func() {}
 	}

@@ -17,15 +17,15 @@ type recorder struct {
 	stop   context.CancelCauseFunc
 	mask   *masker
 
-	mu      sync.Mutex
-	seq     int64
-	counts  states.Counts
-	reports map[string]*partState // by address
-	acted   bool                  // since the host was last synced
-	changed bool                  // anything, ever
-	made    bool                  // a resource, since the journal was last synced
-	err     error                 // of the journal; nothing new is begun after it
-	notes   map[[2]string]bool    // that were told, by address and text
+	mu             sync.Mutex
+	seq            int64
+	counts         states.Counts
+	reports        map[string]*partState // by address
+	needsSync      bool                  // since the host was last synced
+	hasChanged     bool                  // anything, ever
+	hasNewResource bool                  // a resource, since the journal was last synced
+	err            error                 // of the journal; nothing new is begun after it
+	shownNotes     map[[2]string]bool    // that were told, by address and text
 }
 
 func newRecorder(e *engine, stop context.CancelCauseFunc) *recorder {
@@ -50,8 +50,8 @@ func (r *recorder) start() {
 		Type: states.EventRun, Format: states.EventFormat, Mode: mode,
 		Host: run.Host, Site: run.Site, Revision: run.Revision,
 	}
-	if r.engine.resumed != nil {
-		ev = r.goesOn()
+	if r.engine.resumption != nil {
+		ev = r.resumeEvent()
 	}
 	if ev.Run = r.runID(); ev.Run != "" {
 		ev.Boot, ev.Origin = journal.BootID(), r.engine.options.Origin
@@ -74,7 +74,7 @@ func (r *recorder) emitLocked(ev states.Event) time.Time {
 	boundTexts(&ev)
 	if j := r.engine.options.Journal; j != nil && r.err == nil {
 		if err := j.Append(ev); err != nil {
-			r.broken(err)
+			r.stopRun(err)
 		}
 	}
 	if l := r.engine.debts.ledger; l != nil {
@@ -86,8 +86,8 @@ func (r *recorder) emitLocked(ev states.Event) time.Time {
 	return ev.Time
 }
 
-// broken stops the run: what cannot be recorded must not be done.
-func (r *recorder) broken(err error) {
+// stopRun stops the run: what cannot be recorded must not be done.
+func (r *recorder) stopRun(err error) {
 	r.err = err
 	r.stop(err)
 }
@@ -103,15 +103,15 @@ func (r *recorder) begin(steps ...*step) error {
 	}
 	durable := false
 	for _, s := range steps {
-		durable = r.opens(s.node) || durable
+		durable = r.openConfirmations(s.node) || durable
 		ev := r.event(states.EventBegin, s)
-		ev.Action, ev.Handlers = s.action, s.node.mayOwe(s.part.Address)
-		if made := r.creates(s); made != nil {
-			r.made = true
-			s.created = made
+		ev.Action, ev.Handlers = s.action, s.node.possibleDebts(s.part.Address)
+		if made := r.creationOf(s); made != nil {
+			r.hasNewResource = true
+			s.creation = made
 			ev.Resource, ev.Requires = made, requirements(s)
 		}
-		if ev.Made = s.made; ev.Resource == nil && s.news { // which nobody can name without a secret
+		if ev.Made = s.manifest; ev.Resource == nil && s.isFirstManifest { // which nobody can name without a secret
 			ev.Made = ""
 		}
 		r.emitLocked(ev)
@@ -125,15 +125,15 @@ func (r *recorder) begin(steps ...*step) error {
 			err = j.Flush()
 		}
 		if err != nil {
-			r.broken(err)
+			r.stopRun(err)
 		}
 	}
 	for _, s := range steps {
 		if durable && r.err == nil {
-			s.node.durable = s.node.mayOwe(s.part.Address)
+			s.node.durable = s.node.possibleDebts(s.part.Address)
 		}
 	}
-	r.acted, r.changed = true, true
+	r.needsSync, r.hasChanged = true, true
 	return r.err
 }
 
@@ -149,8 +149,8 @@ func subset(a, b []string) bool {
 
 // durable syncs first what was done, then the records that say so.
 func (r *recorder) durable() error {
-	if r.made { // what it has created the site must know of, or it could never remove it
-		r.made = false
+	if r.hasNewResource { // what it has created the site must know of, or it could never remove it
+		r.hasNewResource = false
 		if err := r.engine.options.Journal.Sync(); err != nil {
 			return err
 		}
@@ -164,16 +164,16 @@ func (r *recorder) durable() error {
 
 // syncHost makes durable what was done on the host since the last time.
 func (r *recorder) syncHost() error {
-	if !r.acted || r.engine.options.Journal == nil {
+	if !r.needsSync || r.engine.options.Journal == nil {
 		return nil
 	}
-	if r.made {
+	if r.hasNewResource {
 		return r.durable()
 	}
 	if err := journal.Join(r.engine.options.Host.Sync(), r.engine.syncActors()); err != nil {
 		return err
 	}
-	r.acted = false
+	r.needsSync = false
 	return nil
 }
 
@@ -194,10 +194,10 @@ func (r *recorder) key(p *states.Part) string {
 	return r.mask.text(p.Key)
 }
 
-// retry records a failed attempt that is made again.
-func (r *recorder) retry(s *step) {
+// recordRetry records a failed attempt that is made again.
+func (r *recorder) recordRetry(s *step) {
 	ev := r.event(states.EventRetry, s)
-	ev.Attempt, ev.Error = s.attempts, r.failure(s)
+	ev.Attempt, ev.Error = s.attempts, r.failureOf(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Retried++
@@ -212,14 +212,14 @@ func (r *recorder) runID() string {
 	return ""
 }
 
-func (r *recorder) failure(s *step) *states.Failure {
+func (r *recorder) failureOf(s *step) *states.Failure {
 	if s.err == nil {
 		return nil
 	}
 	f := failure(s.err, r.source(s.part.Address, s.node.address))
 	s.lackRights(f)
 	if s.part.Options.Sensitive {
-		f.Message = saidHidden
+		f.Message = hiddenMessage
 	}
 	f.Message, f.Hint = r.mask.part(s, f.Message), r.mask.part(s, f.Hint)
 	return f
@@ -237,11 +237,11 @@ func (r *recorder) source(addresses ...string) string {
 	return ""
 }
 
-// part records how a part ended.
-func (r *recorder) part(s *step) {
-	r.engine.keep(s)
+// recordPart records how a part ended.
+func (r *recorder) recordPart(s *step) {
+	r.engine.keepResult(s)
 	ev := r.event(states.EventPart, s)
-	ev.Error, ev.Reason = r.failure(s), s.reason
+	ev.Error, ev.Reason = r.failureOf(s), s.reason
 	if s.outcome != states.Blocked { // whose reason is an address
 		ev.Reason = r.mask.part(s, s.reason)
 	}
@@ -250,8 +250,8 @@ func (r *recorder) part(s *step) {
 	case planned:
 		r.foretell(s, &ev)
 	default:
-		if ev.Outcome = s.outcome; s.maybe != "" && s.outcome == states.Skipped {
-			ev.Certain, ev.Reason = new(false), r.mask.part(s, "skipped as things are, "+s.reason+"; "+s.maybe)
+		if ev.Outcome = s.outcome; s.doubt != "" && s.outcome == states.Skipped {
+			ev.Certain, ev.Reason = new(false), r.mask.part(s, "skipped as things are, "+s.reason+"; "+s.doubt)
 		}
 		if s.outcome == states.Changed || s.outcome == states.Failed || s.outcome == states.Unknown {
 			ev.Action = s.action
@@ -263,31 +263,31 @@ func (r *recorder) part(s *step) {
 	if !s.started.IsZero() {
 		ev.Duration = time.Since(s.started)
 	}
-	ev.Output = r.output(s)
+	ev.Output = r.outputOf(s)
 	if s.attempts > 1 {
 		ev.Attempt = s.attempts
 	}
-	if s.outcome == states.Failed && (s.have != nil || !s.seen) {
-		ev.Resource = s.created // it failed, and is there all the same
+	if s.outcome == states.Failed && (s.have != nil || !s.isHaveKnown) {
+		ev.Resource = s.creation // it failed, and is there all the same
 	}
 	if !r.engine.planning() {
-		ev.Owes = s.node.owes(s.part.Address, s.sends())
+		ev.Owes = s.node.debtsOf(s.part.Address, s.notification())
 		if isFailure(s.outcome) && s.outcome != states.Blocked && !s.part.Options.IgnoreFailure && !s.node.inv.Options.IgnoreFailure {
-			ev.Owes = unite(ev.Owes, s.node.owesAround())
+			ev.Owes = unite(ev.Owes, s.node.debtsOfBlocks())
 		}
 	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.begun { // another part's begin may have synced while this one acted
-		r.acted = true
+	if s.isAnnounced { // another part's begin may have synced while this one acted
+		r.needsSync = true
 	}
-	if s.begun && !subset(s.node.durable, ev.Owes) {
+	if s.isAnnounced && !subset(s.node.durable, ev.Owes) {
 		s.node.durable = nil // what was written down ahead has proved not to be owed
 	}
 	r.count(&ev)
 	ev.Time = r.emitLocked(ev)
-	r.note(s, &ev)
+	r.updateReport(s, &ev)
 }
 
 // count adds a part to the sums.
@@ -332,10 +332,10 @@ func (r *recorder) count(ev *states.Event) {
 	}
 }
 
-// invocation records the end of a block, or of an invocation of several parts:
+// recordInvocation records the end of a block, or of an invocation of several parts:
 // that of one part is told by the part's own event.
-func (r *recorder) invocation(n *node, reason string) {
-	if n.quiet || n.inv != nil && len(n.inv.Parts) == 1 && !n.started {
+func (r *recorder) recordInvocation(n *node, reason string) {
+	if n.isRecorded || n.inv != nil && len(n.inv.Parts) == 1 && !n.isStartRecorded {
 		return
 	}
 	ev := states.Event{Type: states.EventInvocation, Address: n.address, Outcome: n.outcome, Reason: reason}
@@ -346,25 +346,25 @@ func (r *recorder) invocation(n *node, reason string) {
 		ev.Reason = "by " + n.blockedBy
 	}
 	if n.block != nil && !r.engine.planning() {
-		ev.Owes = n.owesAsBlock()
+		ev.Owes = n.debtsAsBlock()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n.started { // what it did is to outlast a loss of power if the record that it has paid does
+	if n.isStartRecorded { // what it did is to outlast a loss of power if the record that it has paid does
 		if err := r.syncHost(); err != nil {
-			r.broken(err)
+			r.stopRun(err)
 			return
 		}
 	}
 	r.emitLocked(ev)
 }
 
-// output keeps what an act printed, and gives what it says to the user.
-func (r *recorder) output(s *step) string {
-	if s.out == nil || s.part.Options.Sensitive {
+// outputOf keeps what an act printed, and gives what it says to the user.
+func (r *recorder) outputOf(s *step) string {
+	if s.actOutput == nil || s.part.Options.Sensitive {
 		return ""
 	}
-	values := s.module.Encode(s.out)
+	values := s.module.Encode(s.actOutput)
 	for _, stream := range []string{"stdout", "stderr"} {
 		text, _ := values[stream].(string)
 		if j := r.engine.options.Journal; j != nil && text != "" {
@@ -387,9 +387,9 @@ func (r *recorder) finish(interrupted bool) *Result {
 	result := &Result{Counts: r.counts, Interrupted: interrupted, Failed: r.runFailed()}
 	result.Report = r.report()
 	counts := r.counts
-	if j := r.engine.options.Journal; j != nil && r.changed && r.err == nil {
+	if j := r.engine.options.Journal; j != nil && r.hasChanged && r.err == nil {
 		if err := r.durable(); err != nil {
-			r.broken(err)
+			r.stopRun(err)
 		}
 	}
 	r.emitLocked(states.Event{Type: states.EventSummary, Counts: &counts})

@@ -9,32 +9,32 @@ import (
 
 // partState is what a part's end says for the report.
 type partState struct {
-	node    *node
-	act     bool
-	state   string
-	reason  string
-	changed bool
-	ignored bool
-	outcome states.Outcome
-	failure *states.Failure
-	key     string // as it is shown; it may have been computed here
-	time    time.Time
-	order   int64 // of its end among all
+	node       *node
+	isAct      bool
+	state      string
+	reason     string
+	hasChanged bool
+	isIgnored  bool
+	outcome    states.Outcome
+	failure    *states.Failure
+	key        string // as it is shown; it may have been computed here
+	time       time.Time
+	order      int64 // of its end among all
 }
 
-// note remembers the part's end. The recorder's lock is held.
-func (r *recorder) note(s *step, ev *states.Event) {
+// updateReport remembers the part's end. The recorder's lock is held.
+func (r *recorder) updateReport(s *step, ev *states.Event) {
 	p := &partState{
 		node: s.node, key: ev.Key, outcome: s.outcome, reason: ev.Reason, failure: ev.Error, time: ev.Time,
-		order: r.seq, changed: s.outcome == states.Changed || s.touched, state: pending,
-		act: s.module != nil && s.module.IsAct(), ignored: s.part.Options.IgnoreFailure,
+		order: r.seq, hasChanged: s.outcome == states.Changed || s.hasPartialChange, state: pending,
+		isAct: s.module != nil && s.module.IsAct(), isIgnored: s.part.Options.IgnoreFailure,
 	}
 	switch {
 	case s.outcome == states.Failed, s.outcome == states.Unknown:
 		p.state = failed
-	case p.act && s.invocation != nil:
+	case p.isAct && s.invocation != nil:
 		p.state = done
-	case s.seen && s.outcome == states.Unchanged, s.outcome == states.Changed && !r.engine.planning():
+	case s.isHaveKnown && s.outcome == states.Unchanged, s.outcome == states.Changed && !r.engine.planning():
 		p.state = string(states.Present)
 		if s.want == nil {
 			p.state = string(states.Absent)
@@ -61,24 +61,24 @@ const (
 // runFailed reports whether a failure is excused by nobody.
 func (r *recorder) runFailed() bool {
 	for _, p := range r.reports {
-		if isFailure(p.outcome) && !p.ignored && !p.node.excused() {
+		if isFailure(p.outcome) && !p.isIgnored && !p.node.isExcused() {
 			return true
 		}
 	}
-	return r.engine.confirms.unconfirmed()
+	return r.engine.confirms.hasUnconfirmed()
 }
 
 // foretell makes an event the row of a plan.
 func (r *recorder) foretell(s *step, ev *states.Event) {
-	ev.Action, ev.Certain = states.NoChange, new(s.maybe == "")
+	ev.Action, ev.Certain = states.NoChange, new(s.doubt == "")
 	switch s.outcome {
 	case states.Failed:
 		ev.Action, ev.Outcome = "", states.Failed
 	case states.Changed:
 		ev.Action = s.action
 	}
-	if s.maybe != "" {
-		ev.Reason = r.mask.part(s, strings.TrimPrefix(s.reason+"; "+s.maybe, "; "))
+	if s.doubt != "" {
+		ev.Reason = r.mask.part(s, strings.TrimPrefix(s.reason+"; "+s.doubt, "; "))
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *recorder) row(part *states.Part) (states.PartReport, *partState) {
 	}
 	row.Key = state.key
 	row.State, row.Reason, row.Error = state.state, state.reason, state.failure
-	row.Changed, row.Timestamp = state.changed, state.time
+	row.Changed, row.Timestamp = state.hasChanged, state.time
 	return row, state
 }
 

@@ -18,23 +18,23 @@ import (
 
 // results keeps what parts have left, for expressions of those that come after.
 type results struct {
-	named  map[string]bool // the parts that something names; all others are not kept
-	own    map[string]bool // the parts of this run, if it is planned within another
-	mu     sync.Mutex
-	byPart map[string]*left
+	referenced map[string]bool // the parts that something names; all others are not kept
+	ownParts   map[string]bool // the parts of this run, if it is planned within another
+	mu         sync.Mutex
+	byPart     map[string]*partResult
 }
 
 // collect finds out which parts' results are named at all; within says that the
 // run is planned within another.
 func (r *results) collect(run *states.StateRun, within bool) {
-	r.named, r.own, r.byPart = map[string]bool{}, map[string]bool{}, map[string]*left{}
+	r.referenced, r.ownParts, r.byPart = map[string]bool{}, map[string]bool{}, map[string]*partResult{}
 	add := func(list map[string]*states.Expr) {
 		if len(list) == 0 {
 			return
 		}
 		for _, ref := range states.ResultRefs(list) {
-			for _, address := range from(ref) {
-				r.named[address] = true
+			for _, address := range referencedParts(ref) {
+				r.referenced[address] = true
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func (r *results) collect(run *states.StateRun, within bool) {
 		}
 		for k := range inv.Parts {
 			if within {
-				r.own[inv.Parts[k].Address] = true
+				r.ownParts[inv.Parts[k].Address] = true
 			}
 			add(inv.Parts[k].Results)
 			for _, g := range inv.Parts[k].Guards {
@@ -55,72 +55,72 @@ func (r *results) collect(run *states.StateRun, within bool) {
 	}
 }
 
-// from lists the parts in the run of which a reference may mean one.
-func from(ref *states.Expr) []string {
+// referencedParts lists the parts in the run of which a reference may mean one.
+func referencedParts(ref *states.Expr) []string {
 	if ref.Resolved {
 		return ref.From
 	}
 	return []string{ref.Ref.Address}
 }
 
-// left is what a part has left.
-type left struct {
-	module    *states.Module
-	values    map[string]any // nil: nothing
-	none      string         // why there is nothing
-	late      bool           // of a plan: only an apply will know it, but for the keys
-	sensitive func(attribute string) bool
+// partResult is what a part has left.
+type partResult struct {
+	module        *states.Module
+	values        map[string]any // nil: nothing
+	missingReason string         // why there is nothing
+	isUnknown     bool           // of a plan: only an apply will know it, but for the keys
+	sensitive     func(attribute string) bool
 }
 
-// lookBack looks at a resource that was changed as a run does that finds it so:
+// readResult looks at a resource that was changed as a run does that finds it so:
 // what Fill has added to the wanted one is not looked at there, and must not
 // make a difference to what a result is.
-func (s *step) lookBack(ctx context.Context) {
-	defer s.catch()
-	if !s.engine.results.named[s.part.Address] || s.outcome != states.Changed || s.unforeseen || s.want == nil || s.asked == nil {
+func (s *step) readResult(ctx context.Context) {
+	defer s.catchPanic()
+	if !s.engine.results.referenced[s.part.Address] || s.outcome != states.Changed || s.isUnforeseeable || s.want == nil || s.readRequest == nil {
 		return
 	}
-	if have, err := s.module.Read(context.WithoutCancel(ctx), s.host, s.asked); err == nil {
-		s.left = have
+	if have, err := s.module.Read(context.WithoutCancel(ctx), s.host, s.readRequest); err == nil {
+		s.resultSource = have
 	}
 }
 
-// keep remembers what a part has left, now that it has ended.
-func (e *engine) keep(s *step) {
-	if !e.results.named[s.part.Address] {
+// keepResult remembers what a part has left, now that it has ended.
+func (e *engine) keepResult(s *step) {
+	if !e.results.referenced[s.part.Address] {
 		return
 	}
-	l := &left{module: s.module, sensitive: s.hides}
+	l := &partResult{module: s.module, sensitive: s.hides}
 	resource := s.have
 	switch {
 	case s.module == nil:
 	case s.module.IsAct():
-		resource = s.out
-	case s.left != nil:
-		resource = s.left
+		resource = s.actOutput
+	case s.resultSource != nil:
+		resource = s.resultSource
 	}
 	switch {
-	case e.planning() && s.outcome == states.Skipped && s.maybe != "":
-		l.late = true
+	case e.planning() && s.outcome == states.Skipped && s.doubt != "":
+		l.isUnknown = true
 	case s.outcome == states.Skipped:
-		l.none = "it was skipped (" + s.reason + ")"
+		l.missingReason = "it was skipped (" + s.reason + ")"
 	case s.outcome == states.Idle:
-		l.none = "nobody has notified it"
+		l.missingReason = "nobody has notified it"
 	case s.outcome == states.Blocked:
-		l.none = "it was blocked"
-	case e.planning() && (s.maybe != "" || s.unforeseen):
-		l.late = true
-		if s.maybe == "" { // it will be there, and be what its keys say
+		l.missingReason = "it was blocked"
+	case e.planning() && (s.doubt != "" || s.isUnforeseeable):
+		l.isUnknown = true
+		if s.doubt == "" { // it will be there, and be what its keys say
 			l.values = s.part.Values
 		}
 	case s.module == nil || s.outcome == states.Unknown:
-		l.none = "nobody knows how it ended"
+		l.missingReason = "nobody knows how it ended"
 	case isNone(resource) && s.outcome == states.Failed:
-		l.none = "it failed"
+		l.missingReason = "it failed"
 	case isNone(resource) && s.module.IsAct():
-		l.none = "it has observed nothing"
+		l.missingReason = "it has observed nothing"
 	case isNone(resource):
-		l.none = "it is absent"
+		l.missingReason = "it is absent"
 	default:
 		l.values = s.module.Encode(resource)
 	}
@@ -140,7 +140,7 @@ func (s *step) hides(attribute string) bool {
 	return s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, attribute) || a != nil && a.Sensitive
 }
 
-func (r *results) find(address string) *left {
+func (r *results) find(address string) *partResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byPart[address]
@@ -149,10 +149,10 @@ func (r *results) find(address string) *left {
 // resultOf gives the value that a reference names: of the last of its parts that
 // has one. In a plan it may be unknown.
 func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
-	candidates, why := from(ref), "it is left out of this run"
+	candidates, why := referencedParts(ref), "it is left out of this run"
 	for k, address := range slices.Backward(candidates) {
 		l := e.results.find(address)
-		if l == nil && e.options.outer != nil && !e.results.own[address] {
+		if l == nil && e.options.outer != nil && !e.results.ownParts[address] {
 			if l = e.options.outer.find(address); l == nil {
 				return cty.DynamicVal, nil // it runs later, and before what is planned here
 			}
@@ -162,16 +162,16 @@ func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
 			if k == len(candidates)-1 {
 				why = "it has not run"
 			}
-		case l.none != "":
+		case l.missingReason != "":
 			if k == len(candidates)-1 {
-				why = l.none
+				why = l.missingReason
 			}
 		default:
 			v, err := l.value(ref)
 			if err != nil {
 				return v, err
 			}
-			return e.recorder.mask.watched(v), nil
+			return e.recorder.mask.watch(v), nil
 		}
 	}
 	return cty.DynamicVal, &diag.HintError{
@@ -179,7 +179,7 @@ func (e *engine) resultOf(ref *states.Expr) (cty.Value, error) {
 		Hint:    fmt.Sprintf("give another value for that case: try(%s.%s, null)", ref.Ref.Address, ref.Name)}
 }
 
-func (l *left) value(ref *states.Expr) (cty.Value, error) {
+func (l *partResult) value(ref *states.Expr) (cty.Value, error) {
 	if l.module == nil {
 		return cty.DynamicVal, nil
 	}
@@ -187,7 +187,7 @@ func (l *left) value(ref *states.Expr) (cty.Value, error) {
 	if a == nil {
 		return cty.DynamicVal, fmt.Errorf("a %s has no attribute %q", l.module.Name, ref.Name)
 	}
-	if l.late && (!a.Key || l.values == nil || l.values[ref.Name] == nil) {
+	if l.isUnknown && (!a.Key || l.values == nil || l.values[ref.Name] == nil) {
 		v := cty.UnknownVal(expr.ResultType(a.Kind))
 		if l.sensitive(ref.Name) {
 			v = v.Mark(expr.Sensitive)
@@ -255,7 +255,7 @@ func (s *step) compute() error {
 	if part.Values == nil {
 		part.Values = map[string]any{}
 	}
-	s.part, s.late = &part, nil
+	s.part, s.unknownUntilApply = &part, nil
 	for _, name := range slices.Sorted(maps.Keys(part.Results)) {
 		a := s.module.Attribute(name)
 		if a == nil {
@@ -269,18 +269,18 @@ func (s *step) compute() error {
 			return err
 		}
 	}
-	s.private()
-	if s.lateKey() {
+	s.restrictMode()
+	if s.hasUnknownKey() {
 		return nil
 	}
 	part.Key = s.module.Key(part.Values)
 	return nil
 }
 
-// private gives a file whose content turned out to be sensitive a mode that lets
+// restrictMode gives a file whose content turned out to be sensitive a mode that lets
 // nobody but its owner read it, unless one is given, as lang/expr does for what is
 // known to be.
-func (s *step) private() {
+func (s *step) restrictMode() {
 	mode := s.module.Attribute("mode")
 	if mode == nil || mode.Kind != states.KindMode || s.part.Values["mode"] != nil || s.part.Results["mode"] != nil {
 		return
@@ -305,11 +305,11 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 	}
 	hidden := s.hides(a.Name)
 	if sensitive && a.Key {
-		return s.misplaced(a.Name, &states.AttributeError{Attribute: a.Name, Message: "a sensitive value cannot name a resource",
+		return s.locateError(a.Name, &states.AttributeError{Attribute: a.Name, Message: "a sensitive value cannot name a resource",
 			Hint: "the key of a part is shown everywhere; use a value that may be"})
 	}
 	if !plain.IsWhollyKnown() {
-		s.late = append(s.late, a.Name)
+		s.unknownUntilApply = append(s.unknownUntilApply, a.Name)
 		return nil
 	}
 	value, err := expr.Plain(plain)
@@ -323,7 +323,7 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 		err = errHidden(a.Name)
 	}
 	if err != nil {
-		return s.misplaced(a.Name, err)
+		return s.locateError(a.Name, err)
 	}
 	if value != nil { // null is not given
 		s.part.Values[a.Name] = value
@@ -331,9 +331,9 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 	return nil
 }
 
-// misplaced gives an error about a computed attribute the place of its
+// locateError gives an error about a computed attribute the place of its
 // expression.
-func (s *step) misplaced(name string, err error) error {
+func (s *step) locateError(name string, err error) error {
 	coded := &codedError{code: "invalid", err: err, hint: "the value is computed on the host, of what parts before have left there"}
 	if wrong, ok := err.(*states.AttributeError); ok && wrong.Hint != "" {
 		coded.hint = wrong.Hint
@@ -341,11 +341,11 @@ func (s *step) misplaced(name string, err error) error {
 	if !strings.HasPrefix(err.Error(), name+": ") {
 		coded.err = fmt.Errorf("%s: %w", name, err)
 	}
-	coded.source = s.place(name)
+	coded.source = s.conditionSource(name)
 	return coded
 }
 
-// lateKey reports whether a plan does not know which resource it is.
-func (s *step) lateKey() bool {
-	return slices.ContainsFunc(s.late, func(name string) bool { return s.module.Attribute(name).Key })
+// hasUnknownKey reports whether a plan does not know which resource it is.
+func (s *step) hasUnknownKey() bool {
+	return slices.ContainsFunc(s.unknownUntilApply, func(name string) bool { return s.module.Attribute(name).Key })
 }

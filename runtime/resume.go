@@ -13,14 +13,14 @@ import (
 // as it ended; what was begun, and not seen to end, is tried again and counts as
 // changed; all else is carried out.
 
-// over gives how a part has ended before, if that stands: it ended well, or in a
+// earlierEnd gives how a part has ended before, if that stands: it ended well, or in a
 // block that was rescued, or nobody has notified it and nobody may do so now. That of
 // a handler does not if something has called it since. Nil: it is carried out.
-func (e *engine) over(n *node, p *states.Part) *states.Event {
-	if e.resumed == nil || e.resumed.Begun[p.Address] != nil {
+func (e *engine) earlierEnd(n *node, p *states.Part) *states.Event {
+	if e.resumption == nil || e.resumption.Begun[p.Address] != nil {
 		return nil
 	}
-	ev := e.resumed.Parts[p.Address]
+	ev := e.resumption.Parts[p.Address]
 	if ev == nil {
 		return nil
 	}
@@ -31,12 +31,12 @@ func (e *engine) over(n *node, p *states.Part) *states.Event {
 		}
 		return ev
 	case states.Idle:
-		if slices.ContainsFunc(n.sources, func(s source) bool { return !s.node.over }) {
+		if slices.ContainsFunc(n.sources, func(s source) bool { return !s.node.isFromEarlierProcess }) {
 			return nil
 		}
 		return ev
 	}
-	if e.mended(n) {
+	if e.isRescuedBefore(n) {
 		return ev
 	}
 	return nil
@@ -46,22 +46,22 @@ func (e *engine) over(n *node, p *states.Part) *states.Event {
 // what came after that end: it has not picked that up.
 func (e *engine) calledSince(n *node, end *states.Event) bool {
 	return slices.ContainsFunc(n.sources, func(s source) bool {
-		if s.sent() != surely {
+		if s.notification() != surely {
 			return false
 		}
 		nodes := []*node{s.node}
 		if s.node.block != nil {
-			nodes = e.within(s.node)
+			nodes = e.nodesWithin(s.node)
 		}
 		return slices.ContainsFunc(nodes, func(by *node) bool {
 			if by.inv != nil && by.parts == nil { // its guard has failed
-				return by.sent.failure == surely
+				return by.notification.failure == surely
 			}
 			for part, was := range by.parts {
-				if s.part != "" && s.part != part || was == (sent{}) {
+				if s.part != "" && s.part != part || was == (notification{}) {
 					continue
 				}
-				if before := e.resumed.Parts[part]; by.fresh[part] || before != nil && before.Seq > end.Seq {
+				if before := e.resumption.Parts[part]; by.fresh[part] || before != nil && before.Seq > end.Seq {
 					return true
 				}
 			}
@@ -70,39 +70,39 @@ func (e *engine) calledSince(n *node, end *states.Event) bool {
 	})
 }
 
-// mended reports whether a block around the node has been rescued before: its
+// isRescuedBefore reports whether a block around the node has been rescued before: its
 // failures stand.
-func (e *engine) mended(n *node) bool {
+func (e *engine) isRescuedBefore(n *node) bool {
 	return slices.ContainsFunc(n.blocks, func(b *node) bool {
-		return e.resumed.Ended[b.address] == states.Rescued || e.mended(b)
+		return e.resumption.Ended[b.address] == states.Rescued || e.isRescuedBefore(b)
 	})
 }
 
-// wasBegun gives the beginning of a part whose end nobody saw; nil: it has none.
-func (e *engine) wasBegun(p *states.Part) *states.Event {
-	if e.resumed == nil {
+// earlierBegin gives the beginning of a part whose end nobody saw; nil: it has none.
+func (e *engine) earlierBegin(p *states.Part) *states.Event {
+	if e.resumption == nil {
 		return nil
 	}
-	return e.resumed.Begun[p.Address]
+	return e.resumption.Begun[p.Address]
 }
 
 // takeOverAll ends an invocation all of whose parts have ended before, and returns
 // whether that is so.
 func (e *engine) takeOverAll(n *node) bool {
-	if e.resumed == nil || len(n.inv.Parts) == 0 {
+	if e.resumption == nil || len(n.inv.Parts) == 0 {
 		return false
 	}
 	for k := range n.inv.Parts {
-		if e.over(n, &n.inv.Parts[k]) == nil {
+		if e.earlierEnd(n, &n.inv.Parts[k]) == nil {
 			return false
 		}
 	}
-	_, told := e.resumed.Ended[n.address]
-	first := e.over(n, &n.inv.Parts[0])
+	_, told := e.resumption.Ended[n.address]
+	first := e.earlierEnd(n, &n.inv.Parts[0])
 	if (len(n.sources) > 0 || n.inv.Handler) && first.Outcome != states.Idle && !told {
-		e.begins(n, e.takes(n)) // so that what it was owed is paid
+		e.recordHandlerStart(n, e.takeDebts(n)) // so that what it was owed is paid
 	}
-	n.over, n.quiet = true, told
+	n.isFromEarlierProcess, n.isRecorded = true, told
 	i := &invocation{engine: e, node: n, parts: map[string]states.Outcome{}}
 	for k := range n.inv.Parts {
 		e.takeOver(e.newStep(i, &n.inv.Parts[k]))
@@ -113,38 +113,38 @@ func (e *engine) takeOverAll(n *node) bool {
 	case states.Blocked:
 		n.outcome, n.blockedBy = states.Blocked, strings.TrimPrefix(first.Reason, "by ")
 	default:
-		i.end()
+		i.settle()
 	}
 	return true
 }
 
 // takeOver ends a part as it has ended before, and returns whether it has.
 func (e *engine) takeOver(s *step) bool {
-	ev := e.over(s.node, s.part)
+	ev := e.earlierEnd(s.node, s.part)
 	if ev == nil {
 		return false
 	}
 	s.outcome, s.reason, s.action, s.attempts = ev.Outcome, ev.Reason, ev.Action, ev.Attempt
 	s.module = e.options.Registry.Lookup(s.part.Type)
-	s.seen, s.want = true, s.part // that there is something wanted is all that counts now
+	s.isHaveKnown, s.want = true, s.part // that there is something wanted is all that counts now
 	if s.part.Ensure == states.Absent {
 		s.want = nil
 	}
-	e.keepAgain(s)
-	e.recorder.tookOver(s, ev)
-	s.over = true
-	s.invocation.partEnded(s)
+	e.keepEarlierResult(s)
+	e.recorder.recordTakeover(s, ev)
+	s.isFromEarlierProcess = true
+	s.invocation.addPart(s)
 	return true
 }
 
-// keepAgain remembers what a part has left in an earlier process.
-func (e *engine) keepAgain(s *step) {
-	if !e.results.named[s.part.Address] {
+// keepEarlierResult remembers what a part has left in an earlier process.
+func (e *engine) keepEarlierResult(s *step) {
+	if !e.results.referenced[s.part.Address] {
 		return
 	}
-	l := &left{module: s.module, none: "what it has left is not recorded"}
-	if r, ok := e.resumed.Results[s.part.Address]; ok {
-		l.values, l.none = r.Values, r.None
+	l := &partResult{module: s.module, missingReason: "what it has left is not recorded"}
+	if r, ok := e.resumption.Results[s.part.Address]; ok {
+		l.values, l.missingReason = r.Values, r.None
 		l.sensitive = func(name string) bool { return slices.Contains(r.Sensitive, name) || s.hides(name) }
 		for _, name := range r.Sensitive {
 			e.recorder.mask.add(r.Values[name])
@@ -156,8 +156,8 @@ func (e *engine) keepAgain(s *step) {
 }
 
 // record keeps what a part has left for a process that goes on with the run.
-func (l *left) record(j *journal.Run, address string) error {
-	r := journal.Result{Address: address, Values: l.values, None: l.none}
+func (l *partResult) record(j *journal.Run, address string) error {
+	r := journal.Result{Address: address, Values: l.values, None: l.missingReason}
 	for name := range l.values {
 		if l.sensitive(name) {
 			r.Sensitive = append(r.Sensitive, name)
@@ -167,75 +167,75 @@ func (l *left) record(j *journal.Run, address string) error {
 	return j.Result(r)
 }
 
-// tookOver counts and reports a part that has ended before, without an event.
-func (r *recorder) tookOver(s *step, ev *states.Event) {
+// recordTakeover counts and reports a part that has ended before, without an event.
+func (r *recorder) recordTakeover(s *step, ev *states.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count(ev)
-	r.note(s, ev)
+	r.updateReport(s, ev)
 	r.reports[s.part.Address].order = ev.Seq
-	r.changed = r.changed || ev.Outcome == states.Changed
+	r.hasChanged = r.hasChanged || ev.Outcome == states.Changed
 }
 
-// passed reports whether the guards of an invocation have let it through before.
-func (e *engine) passed(n *node) bool {
-	if e.resumed == nil {
+// hasPassedGuards reports whether the guards of an invocation have let it through before.
+func (e *engine) hasPassedGuards(n *node) bool {
+	if e.resumption == nil {
 		return false
 	}
 	return slices.ContainsFunc(n.inv.Parts, func(p states.Part) bool {
-		ev := e.resumed.Parts[p.Address]
-		return e.resumed.Begun[p.Address] != nil || ev != nil && (ev.Outcome == states.Changed || ev.Outcome == states.Unchanged)
+		ev := e.resumption.Parts[p.Address]
+		return e.resumption.Begun[p.Address] != nil || ev != nil && (ev.Outcome == states.Changed || ev.Outcome == states.Unchanged)
 	})
 }
 
-// decidedBefore gives blocks' guards the decisions that they have made before, as
+// inheritDecisions gives blocks' guards the decisions that they have made before, as
 // far as these can be told: they are made once a run.
-func (e *engine) decidedBefore() {
-	if e.resumed == nil {
+func (e *engine) inheritDecisions() {
+	if e.resumption == nil {
 		return
 	}
-	e.guards.decided = map[string]*scopedDecision{}
+	e.guards.decisions = map[string]*scopedDecision{}
 	set := func(g *states.Guard, d decision) {
 		made := &scopedDecision{decision: d}
 		made.once.Do(func() {})
-		e.guards.decided[guardKey(g)] = made
+		e.guards.decisions[guardKey(g)] = made
 	}
 	var skipped []*states.Invocation
 	for i := range e.run.Invocations {
 		inv := &e.run.Invocations[i]
-		if e.passed(e.nodes[inv.Address]) {
+		if e.hasPassedGuards(e.nodes[inv.Address]) {
 			for k := range inv.Guards {
 				if isShared(&inv.Guards[k]) {
 					set(&inv.Guards[k], decision{})
 				}
 			}
-		} else if len(inv.Parts) > 0 && e.resumed.Parts[inv.Parts[0].Address] != nil && e.resumed.Parts[inv.Parts[0].Address].Outcome == states.Skipped {
+		} else if len(inv.Parts) > 0 && e.resumption.Parts[inv.Parts[0].Address] != nil && e.resumption.Parts[inv.Parts[0].Address].Outcome == states.Skipped {
 			skipped = append(skipped, inv)
 		}
 	}
 	for _, inv := range skipped {
 		open := slices.DeleteFunc(slices.Clone(inv.Guards), func(g states.Guard) bool {
-			return e.guards.decided[guardKey(&g)] != nil
+			return e.guards.decisions[guardKey(&g)] != nil
 		})
 		if len(open) == 1 && isShared(&open[0]) {
-			set(&open[0], decision{skip: true, reason: e.resumed.Parts[inv.Parts[0].Address].Reason})
+			set(&open[0], decision{skip: true, reason: e.resumption.Parts[inv.Parts[0].Address].Reason})
 		}
 	}
 }
 
-// accounted reports whether a debt is one that this run's own notifications bring
+// isAccountedFor reports whether a debt is one that this run's own notifications bring
 // about again: the wave that they call pays it.
-func (e *engine) accounted(d states.Debt) bool {
-	if e.resumed == nil {
+func (e *engine) isAccountedFor(d states.Debt) bool {
+	if e.resumption == nil {
 		return false
 	}
-	for address, ev := range e.resumed.Parts {
+	for address, ev := range e.resumption.Parts {
 		well := ev.Outcome == states.Changed || ev.Outcome == states.Unchanged
 		if well && states.WithoutWave(address) == d.Notifier && slices.Contains(ev.Owes, d.Handler) {
 			return true
 		}
 	}
-	for address, ev := range e.resumed.Begun {
+	for address, ev := range e.resumption.Begun {
 		if states.WithoutWave(address) == d.Notifier && slices.Contains(ev.Handlers, d.Handler) {
 			return true
 		}
@@ -247,9 +247,9 @@ func (e *engine) accounted(d states.Debt) bool {
 		})
 }
 
-// goesOn is the first event of a process that goes on with a run.
-func (r *recorder) goesOn() states.Event {
-	before := r.engine.resumed
+// resumeEvent is the first event of a process that goes on with a run.
+func (r *recorder) resumeEvent() states.Event {
+	before := r.engine.resumption
 	r.seq, r.counts.Retried = before.Last, before.Retried
 	done := 0
 	for _, ev := range before.Parts {

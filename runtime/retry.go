@@ -13,47 +13,47 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// persist acts, and tries again as often as the part allows. What an earlier
+// actWithRetries acts, and tries again as often as the part allows. What an earlier
 // process has begun may prove to be done.
-func (s *step) persist(ctx context.Context) {
-	defer s.catch()
-	if begun, unknown := s.engine.pastAct(s); unknown && s.recovers(ctx, begun) {
+func (s *step) actWithRetries(ctx context.Context) {
+	defer s.catchPanic()
+	if begun, unknown := s.engine.interruptedAct(s); unknown && s.recoverAct(ctx, begun) {
 		if s.outcome == states.Changed {
 			s.reason = "run " + begun.Run + " began it, and it is done"
 		}
 		return
 	}
 	s.attempt(ctx)
-	s.tryAgain(ctx)
+	s.retryFailed(ctx)
 }
 
-// tryAgain makes the attempts after the first, if that one has failed. Each
+// retryFailed makes the attempts after the first, if that one has failed. Each
 // looks anew at what is there.
-func (s *step) tryAgain(ctx context.Context) {
-	defer s.catch()
-	retry := s.retry()
-	pauses := s.pauses(retry)
+func (s *step) retryFailed(ctx context.Context) {
+	defer s.catchPanic()
+	retry := s.retryOptions()
+	pauses := s.newPauses(retry)
 	for s.attempts = 1; ; s.attempts++ {
 		allowed := retry.Attempts
 		if s.outcome == states.Unknown {
 			if allowed == 0 {
 				allowed = unknownAttempts
 			}
-			if ctx.Err() == nil && s.recovers(ctx, s.asBegun()) {
+			if ctx.Err() == nil && s.recoverAct(ctx, s.asBegun()) {
 				return
 			}
 		}
 		again := s.outcome == states.Failed || s.outcome == states.Unknown
-		if !again || s.attempts >= allowed || ctx.Err() != nil || s.engine.planning() || s.final() {
+		if !again || s.attempts >= allowed || ctx.Err() != nil || s.engine.planning() || s.isFinal() {
 			return
 		}
-		s.engine.recorder.retry(s)
+		s.engine.recorder.recordRetry(s)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pauses.next()):
 		}
-		if s.again(ctx) {
+		if s.prepareAttempt(ctx) {
 			s.attempt(ctx)
 		}
 	}
@@ -63,9 +63,9 @@ func (s *step) tryAgain(ctx context.Context) {
 // that failed cleanly or timed out is made once. Both without a retry option.
 const unknownAttempts = 3
 
-// final reports whether another attempt would fail in the same way, and nobody has
+// isFinal reports whether another attempt would fail in the same way, and nobody has
 // asked for one.
-func (s *step) final() bool {
+func (s *step) isFinal() bool {
 	advice, ok := errors.AsType[*states.AdviceError](s.err)
 	if !ok || !advice.Final {
 		return false
@@ -74,9 +74,9 @@ func (s *step) final() bool {
 	return own == nil || usual != nil && *own == *usual
 }
 
-// retry is the part's option, or else its module's; without attempts there is
+// retryOptions is the part's option, or else its module's; without attempts there is
 // none.
-func (s *step) retry() states.Retry {
+func (s *step) retryOptions() states.Retry {
 	switch {
 	case s.part.Options.Retry != nil:
 		return *s.part.Options.Retry
@@ -98,7 +98,7 @@ type pauses struct {
 // longestPause is what delays do not grow beyond by themselves.
 const longestPause = 24 * time.Hour
 
-func (s *step) pauses(retry states.Retry) *pauses {
+func (s *step) newPauses(retry states.Retry) *pauses {
 	seed := sha256.Sum256([]byte(s.engine.recorder.runID() + "\x00" + s.part.Address))
 	source := rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:16]))
 	return &pauses{retry: retry, delay: retry.Delay, random: rand.New(source)}
@@ -119,21 +119,21 @@ func (p *pauses) next() time.Duration {
 	return time.Duration(now)
 }
 
-// pastAct gives how an earlier process began what this part does and nobody saw
+// interruptedAct gives how an earlier process began what this part does and nobody saw
 // end. Only the first of several waves of a handler gets it.
-func (e *engine) pastAct(s *step) (begun states.Begun, unknown bool) {
-	if e.planning() || e.past.Empty() || s.module.Recover == nil {
+func (e *engine) interruptedAct(s *step) (begun states.Begun, unknown bool) {
+	if e.planning() || e.earlierActs.Empty() || s.module.Recover == nil {
 		return begun, false
 	}
 	address := states.WithoutWave(s.part.Address)
 	e.recorder.mu.Lock()
 	defer e.recorder.mu.Unlock()
-	for _, b := range e.past.Unknown {
-		if states.Renamed(b.Address, e.run.Moved) == address && b.Type == s.part.Type && !e.recovered[b.Address] {
-			if e.recovered == nil {
-				e.recovered = map[string]bool{}
+	for _, b := range e.earlierActs.Unknown {
+		if states.Renamed(b.Address, e.run.Moved) == address && b.Type == s.part.Type && !e.recoveredActs[b.Address] {
+			if e.recoveredActs == nil {
+				e.recoveredActs = map[string]bool{}
 			}
-			e.recovered[b.Address] = true
+			e.recoveredActs[b.Address] = true
 			return b, true
 		}
 	}
@@ -149,10 +149,10 @@ func (s *step) asBegun() states.Begun {
 	}
 }
 
-// recovers lets the module tell how an act ended that nobody saw end, and returns
+// recoverAct lets the module tell how an act ended that nobody saw end, and returns
 // whether the part has ended with that: the act was done, and counts as changed, or
 // the module cannot look. Else it is made again.
-func (s *step) recovers(ctx context.Context, begun states.Begun) bool {
+func (s *step) recoverAct(ctx context.Context, begun states.Begun) bool {
 	if s.module.Recover == nil || !s.module.IsAct() || s.engine.planning() {
 		return false
 	}
@@ -171,10 +171,10 @@ func (s *step) recovers(ctx context.Context, begun states.Begun) bool {
 	return true
 }
 
-// lookTwice lets the module say whether a resource is well that reads as wanted, and
+// recheck lets the module say whether a resource is well that reads as wanted, and
 // that an earlier process began and nobody saw end. If it is not, that stays so.
-func (s *step) lookTwice(ctx context.Context) {
-	begun, unknown := s.engine.pastAct(s)
+func (s *step) recheck(ctx context.Context) {
+	begun, unknown := s.engine.interruptedAct(s)
 	if !unknown || s.want == nil {
 		return
 	}
@@ -183,18 +183,18 @@ func (s *step) lookTwice(ctx context.Context) {
 	}
 }
 
-// again forgets a failed attempt and looks at the resource as it is now. It
+// prepareAttempt forgets a failed attempt and looks at the resource as it is now. It
 // returns whether there is still something to do.
-func (s *step) again(ctx context.Context) bool {
-	s.outcome, s.err, s.changes, s.tried = "", nil, nil, s.begun
+func (s *step) prepareAttempt(ctx context.Context) bool {
+	s.outcome, s.err, s.changes, s.hadAttempt = "", nil, nil, s.isAnnounced
 	if s.module.IsAct() {
 		return true
 	}
 	if err := s.decode(); err != nil {
 		return s.fail(err)
 	}
-	todo := s.look(ctx) // that too may fail, and be tried again
-	if s.outcome == states.Unchanged && s.touched {
+	todo := s.compare(ctx) // that too may fail, and be tried again
+	if s.outcome == states.Unchanged && s.hasPartialChange {
 		s.outcome = states.Changed // by the attempt before, after all
 	}
 	return todo

@@ -8,14 +8,14 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// forbidden is why another user would have to apply what this one plans. A plan
+// rightsDoubt is why another user would have to apply what this one plans. A plan
 // by a user without rights is a common thing, and is not to claim what this
 // user cannot do.
-func (s *step) forbidden() string {
-	if s.actor == nil || s.actor.absent || s.actor.shadow == nil {
+func (s *step) rightsDoubt() string {
+	if s.actor == nil || s.actor.isMissing || s.actor.shadow == nil {
 		return ""
 	}
-	if s.rootless() {
+	if s.needsRoot() {
 		return "only root may do it; run as root to know"
 	}
 	shadow := s.actor.shadow
@@ -23,13 +23,13 @@ func (s *step) forbidden() string {
 	case s.refusal != "":
 		return s.refusal
 	case s.outcome == states.Failed && errors.Is(s.err, fs.ErrPermission) && !privileged:
-		return "what it needs is denied to " + s.who() + "; run as root to know"
+		return "what it needs is denied to " + s.actorName() + "; run as root to know"
 	case privileged || s.writes > 0 || s.module == nil || s.module.IsAct():
 		return ""
 	}
 	for _, path := range s.module.Paths(s.part.Values) { // what it writes is not foreseen
 		if r := shadow.Refuses(path); r != nil {
-			return r.Reason(s.who())
+			return r.Reason(s.actorName())
 		}
 	}
 	return ""
@@ -44,29 +44,29 @@ func (s *step) noteRefusals() {
 	refused, writes := s.actor.shadow.Refusals()
 	s.writes += writes
 	if len(refused) > 0 && s.refusal == "" {
-		s.refusal = refused[0].Reason(s.who())
+		s.refusal = refused[0].Reason(s.actorName())
 	}
 }
 
-// rootless reports whether the part is one for root, and somebody else acts.
-func (s *step) rootless() bool {
+// needsRoot reports whether the part is one for root, and somebody else acts.
+func (s *step) needsRoot() bool {
 	if s.module == nil || !s.module.Root {
 		return false
 	}
-	uid, _ := s.machine().Actor()
+	uid, _ := s.actorHost().Actor()
 	return uid != 0
 }
 
-// machine is the one that the part acts on, as it is.
-func (s *step) machine() host.Host {
+// actorHost is the one that the part acts on, as it is.
+func (s *step) actorHost() host.Host {
 	if s.actor != nil {
 		return s.actor.host
 	}
 	return s.engine.options.Host
 }
 
-// who acts.
-func (s *step) who() string {
+// actorName acts.
+func (s *step) actorName() string {
 	if user := s.part.Options.Become; user != "" {
 		return user
 	}

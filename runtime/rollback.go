@@ -27,16 +27,16 @@ func (e *engine) rollBack(ctx context.Context, c *confirmation, why error) {
 		ctx, done = context.WithTimeout(ctx, rollbackLimit)
 		defer done()
 	}
-	u := &undo{engine: e, run: e.run, block: c.block.address, backup: e.confirms.backup, ours: true, ran: e.hasRun}
+	u := &undo{engine: e, run: e.run, block: c.block.address, backup: e.confirms.backup, isOwnSite: true, hasRun: e.hasRun}
 	u.restore(ctx)
 	u.handlers(ctx)
-	c.failed, c.check.outcome, c.check.sent = true, states.Failed, sent{failure: surely}
+	c.hasFailed, c.check.outcome, c.check.notification = true, states.Failed, notification{failure: surely}
 	if !c.check.inv.Options.IgnoreFailure {
 		c.check.blockedBy = c.check.address
 	}
-	e.recorder.undone(u)
-	ev := u.event(e, why, interrupted, e.stays(c))
-	ev.Owes = c.check.owesAsBlock()
+	e.recorder.recordUndo(u)
+	ev := u.event(e, why, interrupted, e.unrestorableParts(c))
+	ev.Owes = c.check.debtsAsBlock()
 	if ev.Outcome != "" {
 		e.settleWithin(c)
 		e.settle(c, ev)
@@ -51,11 +51,11 @@ func (e *engine) rollBack(ctx context.Context, c *confirmation, why error) {
 // before, and theirs would bring back what that had changed.
 func (e *engine) settleWithin(outer *confirmation) {
 	e.recorder.mu.Lock()
-	opened := slices.Clone(e.confirms.opened)
+	opened := slices.Clone(e.confirms.open)
 	e.recorder.mu.Unlock()
-	within := e.within(outer.block)
+	within := e.nodesWithin(outer.block)
 	for _, c := range opened {
-		if c != outer && !c.settled && slices.Contains(within, c.block) {
+		if c != outer && !c.isSettled && slices.Contains(within, c.block) {
 			e.settle(c, states.Event{Outcome: states.Failed, Reason: "put back with " + outer.block.address})
 		}
 	}
@@ -64,17 +64,17 @@ func (e *engine) settleWithin(outer *confirmation) {
 // hasRun reports whether a wave of a handler has run.
 func (e *engine) hasRun(handler string) bool {
 	for _, n := range e.nodes {
-		if n.started && states.WithoutWave(n.address) == handler {
+		if n.isStartRecorded && states.WithoutWave(n.address) == handler {
 			return true
 		}
 	}
 	return false
 }
 
-// stays lists the parts of a block whose effects are no files, and are not
+// unrestorableParts lists the parts of a block whose effects are no files, and are not
 // undone.
-func (e *engine) stays(c *confirmation) (parts []string) {
-	for _, n := range e.within(c.block) {
+func (e *engine) unrestorableParts(c *confirmation) (parts []string) {
+	for _, n := range e.nodesWithin(c.block) {
 		if n.inv == nil {
 			continue
 		}
@@ -94,50 +94,50 @@ func (e *engine) stays(c *confirmation) (parts []string) {
 
 // undo is a block that is put back.
 type undo struct {
-	engine *engine
-	run    *states.StateRun // of which it is
-	block  string
-	backup *journal.Backup
-	ours   bool                      // it is of this site, whose debts are kept here
-	former string                    // its run, where that is an earlier one
-	late   bool                      // its run is over; nobody knows how far it was put back
-	ran    func(handler string) bool // whether it has run since, so that it must again
+	engine        *engine
+	run           *states.StateRun // of which it is
+	block         string
+	backup        *journal.Backup
+	isOwnSite     bool                      // it is of this site, whose debts are kept here
+	earlierRun    string                    // its run, where that is an earlier one
+	isInterrupted bool                      // its run is over; nobody knows how far it was put back
+	hasRun        func(handler string) bool // whether it has run since, so that it must again
 
-	paths    map[string]bool
-	parts    map[string]bool // whose changes are undone
-	again    []string        // handlers
-	kept     []string        // directories that others use by now
-	unrun    []string        // handlers whose secrets nobody knows any more
-	problems []error
-	remade   map[host.FileID]journal.DirID // directories that were put back, by what they were
-	reason   string                        // why the engine says that they run
+	paths           map[string]bool
+	parts           map[string]bool // whose changes are undone
+	handlersAgain   []string        // handlers
+	keptDirs        []string        // directories that others use by now
+	skippedHandlers []string        // handlers whose secrets nobody knows any more
+	problems        []error
+	restoredDirs    map[host.FileID]journal.DirID // directories that were put back, by what they were
+	reason          string                        // why the engine says that they run
 }
 
 // restore puts back the paths, the last that was changed first. What something
 // that is put back later stands in the way of is tried again after that. All of it
 // is durable on return.
 func (u *undo) restore(ctx context.Context) {
-	u.paths, u.parts, u.remade = map[string]bool{}, map[string]bool{}, map[host.FileID]journal.DirID{}
+	u.paths, u.parts, u.restoredDirs = map[string]bool{}, map[string]bool{}, map[host.FileID]journal.DirID{}
 	pending := u.backup.Of(u.block)
 	slices.Reverse(pending)
-	if u.late { // nobody knows how far it came, nor which handlers have run
+	if u.isInterrupted { // nobody knows how far it came, nor which handlers have run
 		for _, former := range pending {
 			for _, part := range u.partsAt(former) {
-				u.calls(u.toRun(part))
+				u.addHandlers(u.handlersToRun(part))
 			}
 		}
 	}
 	for progress := true; progress && len(pending) > 0; {
-		progress, u.kept, u.problems = false, nil, nil
+		progress, u.keptDirs, u.problems = false, nil, nil
 		pending = slices.DeleteFunc(pending, func(former journal.Former) bool {
 			changed, err := u.putBack(ctx, former, u.backup.Content(former))
 			if changed {
 				progress = true
-				u.restored(former)
+				u.recordRestored(former)
 			}
 			switch {
 			case former.Kind == journal.Absent && errors.Is(err, syscall.ENOTEMPTY):
-				u.kept = append(u.kept, former.Path)
+				u.keptDirs = append(u.keptDirs, former.Path)
 			case err != nil:
 				u.problems = append(u.problems, fmt.Errorf("%s: %w", former.Path, err))
 			}
@@ -150,34 +150,34 @@ func (u *undo) restore(ctx context.Context) {
 	u.engine.recorder.syncAll()
 }
 
-// calls notes handlers that are to run again.
-func (u *undo) calls(handlers []string) {
+// addHandlers notes handlers that are to run again.
+func (u *undo) addHandlers(handlers []string) {
 	for _, h := range handlers {
-		if !slices.Contains(u.again, h) {
-			u.again = append(u.again, h)
+		if !slices.Contains(u.handlersAgain, h) {
+			u.handlersAgain = append(u.handlersAgain, h)
 		}
 	}
 }
 
-// toRun lists the handlers that a part notifies, and that have run.
-func (u *undo) toRun(part string) []string {
-	return slices.DeleteFunc(u.handlersOf(part), func(handler string) bool { return !u.ran(handler) })
+// handlersToRun lists the handlers that a part notifies, and that have run.
+func (u *undo) handlersToRun(part string) []string {
+	return slices.DeleteFunc(u.handlersOf(part), func(handler string) bool { return !u.hasRun(handler) })
 }
 
-// restored records that a path is as it was, for each of the parts that may have
+// recordRestored records that a path is as it was, for each of the parts that may have
 // changed it.
-func (u *undo) restored(former journal.Former) {
+func (u *undo) recordRestored(former journal.Former) {
 	u.paths[former.Path] = true
 	for _, part := range u.partsAt(former) {
-		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: u.engine.recorder.mask.text(former.Path), ID: u.id(part), Run: u.former}
-		again := u.toRun(part)
-		u.calls(again)
-		if u.ours {
+		ev := states.Event{Type: states.EventRestored, Address: u.block, Key: u.engine.recorder.mask.text(former.Path), ID: u.id(part), Run: u.earlierRun}
+		again := u.handlersToRun(part)
+		u.addHandlers(again)
+		if u.isOwnSite {
 			ev.Owes = again
 		}
 		u.parts[part] = true
 		u.engine.recorder.emit(ev)
-		if r := u.engine.resumed; r != nil && u.ours {
+		if r := u.engine.resumption; r != nil && u.isOwnSite {
 			r.PutBack(&ev)
 		}
 	}
@@ -241,14 +241,14 @@ func (u *undo) handlersOf(part string) (handlers []string) {
 	return handlers
 }
 
-// undone takes note that parts are no longer as they were made.
-func (r *recorder) undone(u *undo) {
+// recordUndo takes note that parts are no longer as they were made.
+func (r *recorder) recordUndo(u *undo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Failed++
 	for part := range u.parts {
 		if p := r.reports[part]; p != nil {
-			p.state, p.changed, p.reason = pending, false, "put back, since "+u.block+" was not confirmed"
+			p.state, p.hasChanged, p.reason = pending, false, "put back, since "+u.block+" was not confirmed"
 		}
 	}
 }
@@ -256,17 +256,17 @@ func (r *recorder) undone(u *undo) {
 // handlers runs the handlers again that have picked up what is undone, so that
 // they pick up what is there now: one more wave of each.
 func (u *undo) handlers(ctx context.Context) {
-	if len(u.again) == 0 {
+	if len(u.handlersAgain) == 0 {
 		return
 	}
 	run := *u.run
 	run.Invocations, run.Blocks, run.Joins, run.Handlers, run.Moved = u.waves(), nil, nil, nil, nil
 	site := journal.Identity(run.Site, u.engine.options.Origin)
 	past := &journal.Ledger{Format: journal.LedgerFormat}
-	for _, handler := range u.again {
+	for _, handler := range u.handlersAgain {
 		d := states.Debt{Site: site, Handler: handler, Notifier: u.block, Since: time.Now().UTC(), Why: states.Changed}
 		past.Debts = append(past.Debts, d)
-		u.reason = because([]states.Debt{d})
+		u.reason = debtReason([]states.Debt{d})
 	}
 	o := u.engine.options
 	o.Journal, o.Past, o.Parallel, o.locks, o.outer = nil, past, 1, u.engine.locks, &u.engine.results
@@ -287,7 +287,7 @@ func (u *undo) forward(ev states.Event) {
 	}
 	switch ev.Type {
 	case states.EventBegin, states.EventStart, states.EventPart, states.EventInvocation, states.EventRetry, states.EventSaid:
-		if u.ours {
+		if u.isOwnSite {
 			u.engine.recorder.emit(ev)
 		} else if show := u.engine.options.Events; show != nil {
 			show(ev) // another site's, whose records are not ours to keep
@@ -304,9 +304,9 @@ func isForgotten(p states.Part) bool {
 // waves makes one more wave of each handler that is to run again, and of those
 // that these notify, one after the other.
 func (u *undo) waves() []states.Invocation {
-	a := &appender{run: u.run, idle: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
+	a := &appender{run: u.run, idleHandlers: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
 	taken := []*states.StateRun{u.run}
-	if u.late {
+	if u.isInterrupted {
 		taken = append(taken, u.engine.run)
 	}
 	for _, run := range taken { // whose numbers are
@@ -316,13 +316,13 @@ func (u *undo) waves() []states.Invocation {
 		}
 	}
 	for i := range u.run.Handlers {
-		a.idle[u.run.Handlers[i].Address] = &u.run.Handlers[i]
+		a.idleHandlers[u.run.Handlers[i].Address] = &u.run.Handlers[i]
 	}
-	for _, handler := range u.again {
+	for _, handler := range u.handlersAgain {
 		h := *a.waves[handler][0]
 		h.Address = handler
-		if u.late && slices.ContainsFunc(h.Parts, isForgotten) {
-			u.unrun = append(u.unrun, handler)
+		if u.isInterrupted && slices.ContainsFunc(h.Parts, isForgotten) {
+			u.skippedHandlers = append(u.skippedHandlers, handler)
 			continue
 		}
 		a.add(&h, nil)

@@ -33,11 +33,11 @@ func (u *undo) event(e *engine, why error, interrupted bool, stays []string) sta
 	if some := firstOf(stays); some != "" {
 		f.Message += "; undone as far as it is a file, but not what else its program did: " + some
 	}
-	if len(u.kept) > 0 {
-		f.Message += "; not removed, since not empty: " + strings.Join(u.kept, ", ")
+	if len(u.keptDirs) > 0 {
+		f.Message += "; not removed, since not empty: " + strings.Join(u.keptDirs, ", ")
 	}
-	if len(u.unrun) > 0 {
-		f.Message += "; not run again, since their secrets are not on record: " + strings.Join(u.unrun, ", ")
+	if len(u.skippedHandlers) > 0 {
+		f.Message += "; not run again, since their secrets are not on record: " + strings.Join(u.skippedHandlers, ", ")
 	}
 	ev := states.Event{Outcome: states.Failed, Reason: text}
 	if len(u.problems) > 0 {

@@ -88,11 +88,11 @@ func Plan(ctx context.Context, run *states.StateRun, o Options) (*Result, error)
 	}
 	o.Journal, o.Parallel = nil, 1
 	tell := o.Events
-	for known := (&effects{}).foreseen(); ; known = known.foreseen() {
+	for known := (&effects{}).next(); ; known = known.next() {
 		var events []states.Event
 		o.Events = func(ev states.Event) { events = append(events, ev) }
 		result, err := carryOut(ctx, run, o, host.NewShadow(o.Host), known)
-		if known.again && err == nil && ctx.Err() == nil {
+		if known.isIncomplete && err == nil && ctx.Err() == nil {
 			continue
 		}
 		for _, ev := range events {
@@ -135,25 +135,25 @@ func (o *Options) check() error {
 
 // engine is one run on its way.
 type engine struct {
-	options  Options
-	shadow   *host.Shadow // of a plan; nil in an apply
-	run      *states.StateRun
-	nodes    map[string]*node
-	recorder *recorder
-	guards   guards
-	results  results
-	peers    peers
-	past     *journal.Ledger // of this site
-	debts    debts
-	orphans  orphans
-	locks    *lockSet
-	confirms confirms
-	resumed  *journal.Resumed // what was done before this process; nil: nothing
-	acts     sync.RWMutex     // see alone
-	actors   actors
-	// recovered are parts that an earlier run has begun, and of which a step has
+	options     Options
+	shadow      *host.Shadow // of a plan; nil in an apply
+	run         *states.StateRun
+	nodes       map[string]*node
+	recorder    *recorder
+	guards      guards
+	results     results
+	peers       peers
+	earlierActs *journal.Ledger // of this site
+	debts       debts
+	orphans     orphans
+	locks       *lockSet
+	confirms    confirmations
+	resumption  *journal.Resumed // what was done before this process; nil: nothing
+	acts        sync.RWMutex     // see runAlone
+	actors      actors
+	// recoveredActs are parts that an earlier run has begun, and of which a step has
 	// taken that over.
-	recovered map[string]bool
+	recoveredActs map[string]bool
 	// predicted holds what a plan takes for granted, by type and key: the
 	// wanted resource of a part whose act cannot be foreseen, nil for removed.
 	predicted map[string]any
@@ -171,20 +171,20 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	defer func() { err = e.masked(run, err) }()
 	e.peers.paths = sync.OnceValue(e.collectPaths)
 	if o.Journal != nil {
-		e.resumed = o.Journal.Resumed()
+		e.resumption = o.Journal.Resumed()
 	}
-	e.inherit()
+	e.inheritDebts()
 	if err := e.findOrphans(ctx); err != nil {
 		return nil, err
 	}
-	if e.run, err = withOwed(e.withOrphans(run), e.debts.owed); err != nil {
+	if e.run, err = withOwed(e.withOrphans(run), e.debts.open); err != nil {
 		return nil, err
 	}
 	e.results.collect(e.run, o.outer != nil)
 	if err := e.build(); err != nil {
 		return nil, err
 	}
-	if err := e.awaitConfirms(); err != nil {
+	if err := e.findConfirmations(); err != nil {
 		return nil, err
 	}
 	if o.Journal != nil && shadow == nil {
@@ -193,7 +193,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ctx = states.WithDeclared(states.WithPeers(ctx, e.peersOf), e.declaredBelow)
-	e.decidedBefore()
+	e.inheritDecisions()
 	e.recorder = newRecorder(e, stop)
 	e.recorder.start()
 	e.announceDebts()
@@ -203,7 +203,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	stopped := fault.Do(func() error { e.schedule(ctx); return nil })
 	rebooting := errors.Is(context.Cause(ctx), states.ErrRebooting)
 	if !rebooting { // what was not confirmed yet is, or put back, after that
-		e.endConfirms(ctx)
+		e.endConfirmations(ctx)
 	}
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)

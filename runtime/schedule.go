@@ -29,18 +29,18 @@ func (q *queue) Pop() any {
 
 // scheduler hands out nodes as they become ready.
 type scheduler struct {
-	mu    sync.Mutex
-	wake  *sync.Cond
-	ready queue
-	left  int // nodes that have not ended
-	stop  bool
+	mu        sync.Mutex
+	wake      *sync.Cond
+	ready     queue
+	remaining int // nodes that have not ended
+	isStopped bool
 }
 
 // schedule runs every node, up to Options.Parallel at a time, and returns when
 // all have ended or, after ctx has, when those that were running have. A panic that is
 // no part's goes up to the caller then.
 func (e *engine) schedule(ctx context.Context) {
-	s := &scheduler{left: len(e.nodes)}
+	s := &scheduler{remaining: len(e.nodes)}
 	s.wake = sync.NewCond(&s.mu)
 	for _, n := range e.nodes {
 		if n.waiting == 0 {
@@ -51,7 +51,7 @@ func (e *engine) schedule(ctx context.Context) {
 	release := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.stop = true
+		s.isStopped = true
 		s.wake.Broadcast()
 	})
 	defer release()
@@ -100,10 +100,10 @@ func (s *scheduler) work(ctx context.Context, e *engine) {
 func (s *scheduler) take(ctx context.Context, e *engine) (nodes []*node, inTurn bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.ready) == 0 && s.left > 0 && !s.stop {
+	for len(s.ready) == 0 && s.remaining > 0 && !s.isStopped {
 		s.wake.Wait()
 	}
-	if s.stop || s.left == 0 || ctx.Err() != nil {
+	if s.isStopped || s.remaining == 0 || ctx.Err() != nil {
 		return nil, false
 	}
 	first := heap.Pop(&s.ready).(*node)
@@ -153,7 +153,7 @@ func (s *scheduler) end(ctx context.Context, nodes []*node) {
 		return
 	}
 	for _, n := range nodes {
-		s.left--
+		s.remaining--
 		for _, next := range n.next {
 			if next.waiting--; next.waiting == 0 {
 				heap.Push(&s.ready, next)
@@ -174,7 +174,7 @@ func (e *engine) batchType(n *node) string {
 	switch {
 	case m == nil || hasOwnPace(p):
 		return ""
-	case m.Batch != nil && len(e.confirms.around(n)) > 0: // whose host is its own
+	case m.Batch != nil && len(e.confirms.confirmationsAround(n)) > 0: // whose host is its own
 		return ""
 	case m.Batch != nil:
 		return p.Type

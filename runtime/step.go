@@ -25,108 +25,108 @@ type step struct {
 	host       host.Host  // as the actor sees it
 	trace      host.Trace // of a plan: what it looks at
 
-	late       []string // of a plan: attributes that only an apply will know
-	asked      any      // the wanted resource as Read is asked for it, before Fill
-	have, want any      // want is nil for absent; both are the module's resources
-	left       any      // what a result is read from, where that is not have
-	seen       bool
-	unseen     bool // looking at it failed
-	changes    []states.Change
-	out        any // what an act observed
-	action     states.Action
+	unknownUntilApply []string // of a plan: attributes that only an apply will know
+	readRequest       any      // the wanted resource as Read is asked for it, before Fill
+	have, want        any      // want is nil for absent; both are the module's resources
+	resultSource      any      // what a result is read from, where that is not have
+	isHaveKnown       bool
+	hasReadFailed     bool // looking at it failed
+	changes           []states.Change
+	actOutput         any // what an act observed
+	action            states.Action
 
-	over       bool           // an earlier process of the run has seen it end
-	attempts   int            // that were made
-	created    map[string]any // how what it makes is found again; see recorder.creates
-	news       bool           // of many things it makes some, and the site had none of them before
-	made       string         // the list of what it will have made of many things; see follow
-	begun      bool           // the act was announced, and may have had effects
-	tried      bool           // so was an attempt before
-	touched    bool           // something changed, though the part failed
-	unforeseen bool           // a plan cannot know what the act does
-	maybe      string         // why a plan's row is not certain
-	refusal    string         // why the acting user may not do what a plan has done on the shadow
-	writes     int            // how often a plan has written to the shadow for it
-	shaken     bool           // since an act that may touch anything may come before it, and for no other reason
-	outcome    states.Outcome
-	reason     string
-	err        error
-	started    time.Time
+	isFromEarlierProcess bool           // an earlier process of the run has seen it end
+	attempts             int            // that were made
+	creation             map[string]any // how what it makes is found again; see recorder.creates
+	isFirstManifest      bool           // of many things it makes some, and the site had none of them before
+	manifest             string         // the list of what it will have made of many things; see follow
+	isAnnounced          bool           // the act was announced, and may have had effects
+	hadAttempt           bool           // so was an attempt before
+	hasPartialChange     bool           // something changed, though the part failed
+	isUnforeseeable      bool           // a plan cannot know what the act does
+	doubt                string         // why a plan's row is not certain
+	refusal              string         // why the acting user may not do what a plan has done on the shadow
+	writes               int            // how often a plan has written to the shadow for it
+	isDoubtGeneral       bool           // since an act that may touch anything may come before it, and for no other reason
+	outcome              states.Outcome
+	reason               string
+	err                  error
+	started              time.Time
 }
 
 func (e *engine) newStep(i *invocation, p *states.Part) *step {
-	return &step{engine: e, invocation: i, node: i.node, part: p, reason: i.owed, started: time.Now()}
+	return &step{engine: e, invocation: i, node: i.node, part: p, reason: i.debtReason, started: time.Now()}
 }
 
-// together carries out steps whose module takes several in one call, or one.
-func (e *engine) together(ctx context.Context, steps []*step) {
-	defer e.alone(steps[0].part)()
+// actOnSteps carries out steps whose module takes several in one call, or one.
+func (e *engine) actOnSteps(ctx context.Context, steps []*step) {
+	defer e.runAlone(steps[0].part)()
 	var acting []*step
 	steps = slices.DeleteFunc(steps, e.takeOver)
 	for _, s := range steps {
 		if s.prepare(ctx) {
 			acting = append(acting, s)
-		} else if s.unseen {
-			s.tryAgain(ctx)
+		} else if s.hasReadFailed {
+			s.retryFailed(ctx)
 		}
 	}
 	if len(acting) > 1 {
 		e.actTogether(ctx, acting)
 	} else {
 		for _, s := range acting {
-			s.persist(ctx)
+			s.actWithRetries(ctx)
 		}
 	}
 	for _, s := range steps {
-		if s.outcome == "" || s.cutShort(ctx) {
+		if s.outcome == "" || s.isCutShort(ctx) {
 			continue // pending: the next apply does it
 		}
 		s.settleCertainty()
-		s.lookBack(ctx)
-		e.recorder.part(s)
-		s.invocation.partEnded(s)
+		s.readResult(ctx)
+		e.recorder.recordPart(s)
+		s.invocation.addPart(s)
 	}
 }
 
-// cutShort reports whether the part failed only because the run was stopped,
+// isCutShort reports whether the part failed only because the run was stopped,
 // and has changed nothing.
-func (s *step) cutShort(ctx context.Context) bool {
-	return s.outcome == states.Failed && !s.touched && ctx.Err() != nil &&
+func (s *step) isCutShort(ctx context.Context) bool {
+	return s.outcome == states.Failed && !s.hasPartialChange && ctx.Err() != nil &&
 		(errors.Is(s.err, context.Canceled) || errors.Is(s.err, context.Cause(ctx)))
 }
 
 // prepare decides the guards and looks at the resource. It returns whether the
 // part has to act; if not, it has ended.
 func (s *step) prepare(ctx context.Context) (acts bool) {
-	defer s.catch()
-	s.maybe = s.invocation.maybe
-	s.actor = s.engine.acting(ctx, s.part.Options.Become)
+	defer s.catchPanic()
+	s.doubt = s.invocation.doubt
+	s.actor = s.engine.actorOf(ctx, s.part.Options.Become)
 	switch {
 	case s.actor.err != nil:
 		return s.fail(s.actor.err)
-	case s.actor.absent && s.maybe == "":
-		s.maybe = "it acts as " + s.part.Options.Become + ", an account that this run makes"
+	case s.actor.isMissing && s.doubt == "":
+		s.doubt = "it acts as " + s.part.Options.Become + ", an account that this run makes"
 	}
 	s.noteRefusals() // of who came before
 	s.refusal, s.writes = "", 0
 	s.host = s.engine.hostOf(ctx, s.node, s.part, s.actor, &s.trace)
-	begun := s.engine.wasBegun(s.part)
+	begun := s.engine.earlierBegin(s.part)
 	d := decision{} // one that let it through before
 	if begun == nil {
 		d = s.engine.decide(ctx, s.node, s.part.Address, s.part.Options.Become, s.part.Guards)
 	}
 	switch {
 	case d.err != nil:
-		s.maybe = cmp.Or(s.maybe, d.maybe)
+		s.doubt = cmp.Or(s.doubt, d.doubt)
 		return s.fail(d.err)
 	case d.skip:
 		s.outcome, s.reason, s.module = states.Skipped, d.reason, s.engine.moduleOf(s.part)
-		s.maybe = d.maybe // what is certain is that it is skipped, or that it may not be
+		s.doubt = d.doubt // what is certain is that it is skipped, or that it may not be
 		return false
-	case d.uncertain() && s.maybe == "":
-		s.maybe = d.maybe
+	case d.uncertain() && s.doubt == "":
+		s.doubt = d.doubt
 	}
-	if err := s.find(); err != nil {
+	if err := s.findModule(); err != nil {
 		return s.fail(err)
 	}
 	if err := s.compute(); err != nil {
@@ -136,33 +136,33 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 		return s.fail(err)
 	}
 	switch {
-	case len(s.late) > 0:
-		return s.lookLate(ctx)
+	case len(s.unknownUntilApply) > 0:
+		return s.planUnknown(ctx)
 	case s.module.IsAct():
-		s.tried = begun != nil
+		s.hadAttempt = begun != nil
 		return true
 	}
-	todo := s.look(ctx)
+	todo := s.compare(ctx)
 	if s.outcome == states.Unchanged {
-		s.lookTwice(ctx)
+		s.recheck(ctx)
 	}
 	if begun != nil {
-		s.settleBegun(begun)
+		s.settleInterrupted(begun)
 	}
 	return todo
 }
 
-// settleBegun makes of a resource that is as it should be one that was changed: by
+// settleInterrupted makes of a resource that is as it should be one that was changed: by
 // the process before, which did not see it end.
-func (s *step) settleBegun(begun *states.Event) {
-	s.touched = true
+func (s *step) settleInterrupted(begun *states.Event) {
+	s.hasPartialChange = true
 	if s.outcome == states.Unchanged {
 		s.outcome, s.action = states.Changed, begun.Action
 	}
 }
 
-// find finds the part's module.
-func (s *step) find() error {
+// findModule finds the part's module.
+func (s *step) findModule() error {
 	s.module = s.engine.moduleOf(s.part)
 	if s.module == nil {
 		return &codedError{code: "unknown_type", err: fmt.Errorf("there is no module %q", s.part.Type)}
@@ -173,7 +173,7 @@ func (s *step) find() error {
 // decode makes the module's resource of the part's values.
 func (s *step) decode() error {
 	want, err := s.module.Decode(s.part.Values, s.engine.options.Site)
-	if err == nil && len(s.late) == 0 {
+	if err == nil && len(s.unknownUntilApply) == 0 {
 		err = s.refusals(s.module.Check(want))
 	}
 	if err == nil && s.part.Ensure == states.Absent && (s.module.IsAct() || s.module.Remove == nil) {
@@ -183,14 +183,14 @@ func (s *step) decode() error {
 	return err
 }
 
-// look reads the resource and compares. It returns whether there is something
+// compare reads the resource and compares. It returns whether there is something
 // to do; if not, the part has ended.
-func (s *step) look(ctx context.Context) bool {
+func (s *step) compare(ctx context.Context) bool {
 	if err := s.observe(ctx); err != nil {
 		if s.engine.planning() && (errors.Is(err, host.ErrUnforeseeable) || errors.Is(err, fs.ErrPermission)) {
-			return s.lookInVain(err)
+			return s.assumeWanted(err)
 		}
-		s.unseen = true
+		s.hasReadFailed = true
 		return s.fail(err)
 	}
 	if s.part.Ensure == states.Absent {
@@ -224,49 +224,49 @@ func (s *step) observe(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.asked = s.want
+	s.readRequest = s.want
 	if predicted, ok := s.engine.predicted[s.identity()]; ok {
-		if predicted == (obscured{}) {
+		if predicted == (unknownContent{}) {
 			return fmt.Errorf("%w: an earlier step makes it what only an apply will know", host.ErrUnforeseeable)
 		}
-		s.have, s.seen = predicted, true
+		s.have, s.isHaveKnown = predicted, true
 		return nil
 	}
 	s.have, err = s.module.Read(ctx, s.host, s.want)
-	s.seen = err == nil
+	s.isHaveKnown = err == nil
 	return err
 }
 
-// lookInVain is a row of a plan on something that cannot be looked at now. It
+// assumeWanted is a row of a plan on something that cannot be looked at now. It
 // takes the wanted state for granted.
-func (s *step) lookInVain(err error) bool {
+func (s *step) assumeWanted(err error) bool {
 	s.action = states.Update
 	if s.part.Ensure == states.Absent {
 		s.action, s.want = states.Remove, nil
 	}
-	s.outcome, s.unforeseen = states.Changed, true
-	s.uncertain(err)
+	s.outcome, s.isUnforeseeable = states.Changed, true
+	s.takeReason(err)
 	switch {
-	case s.maybe != "":
+	case s.doubt != "":
 	case errors.Is(err, fs.ErrPermission):
-		s.maybe = unreadable
-	case s.node.taint == nil:
-		s.maybe = dependsOnEarlier
+		s.doubt = unreadable
+	case s.node.uncertainty == nil:
+		s.doubt = dependsOnEarlier
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return false // nobody knows how it ends; who looks at it next is refused, too, or is root
 	}
 	s.engine.predicted[s.identity()] = s.want
 	if s.want != nil { // what it does not say nobody knows
-		s.engine.predicted[s.identity()] = obscured{}
+		s.engine.predicted[s.identity()] = unknownContent{}
 	}
 	return false
 }
 
-// uncertain takes over the reason that a module gives why a plan's row is not certain.
-func (s *step) uncertain(err error) {
-	if u, ok := errors.AsType[*states.UncertainError](err); ok && s.maybe == "" && s.node.taint == nil {
-		s.maybe = u.Reason
+// takeReason takes over the reason that a module gives why a plan's row is not certain.
+func (s *step) takeReason(err error) {
+	if u, ok := errors.AsType[*states.UncertainError](err); ok && s.doubt == "" && s.node.uncertainty == nil {
+		s.doubt = u.Reason
 	}
 }
 
@@ -286,42 +286,42 @@ func (s *step) fail(err error) bool {
 
 // catch, which is deferred, makes a panic the failure of the step: what it had begun may have
 // changed anything.
-func (s *step) catch() {
+func (s *step) catchPanic() {
 	if e := fault.Of(recover()); e != nil {
-		s.touched = s.touched || s.begun
+		s.hasPartialChange = s.hasPartialChange || s.isAnnounced
 		s.fail(e)
 	}
 }
 
 // settleCertainty gives the rows of a plan the reason why they are not certain, and
-// lets what cannot be foreseen taint what follows.
+// makes what follows what cannot be foreseen uncertain.
 func (s *step) settleCertainty() {
 	acts := s.outcome == states.Changed || s.outcome == states.Failed
-	if s.outcome == states.Skipped && s.maybe != "" {
-		s.hasEffects()
+	if s.outcome == states.Skipped && s.doubt != "" {
+		s.addEffects()
 		return
 	}
 	if !s.engine.planning() || !acts && s.outcome != states.Unchanged {
-		s.maybe = ""
+		s.doubt = ""
 		return
 	}
 	q := question{node: s.node, part: s.part.Address, identity: s.identity(), trace: &s.trace}
-	cause := s.engine.doubt(q)
-	defer s.hasEffects()
+	cause := s.engine.nearestEffect(q)
+	defer s.addEffects()
 	if !acts {
-		s.maybe, s.shaken = asThingsAre("unchanged", s.engine.because(cause, &q)), cause != nil && cause.anything
+		s.doubt, s.isDoubtGeneral = asThingsAre("unchanged", s.engine.effectReason(cause, &q)), cause != nil && cause.anything
 		return
 	}
-	if s.maybe == "" && s.node.taint != nil {
-		s.maybe = s.node.taint.reason()
+	if s.doubt == "" && s.node.uncertainty != nil {
+		s.doubt = s.node.uncertainty.reason()
 	}
-	if s.maybe == "" {
-		s.maybe = s.forbidden()
+	if s.doubt == "" {
+		s.doubt = s.rightsDoubt()
 	}
-	if s.outcome == states.Failed && s.maybe != "" && fault.In(s.err) == nil {
+	if s.outcome == states.Failed && s.doubt != "" && fault.In(s.err) == nil {
 		// It may go well by then; what it wants is taken for granted.
-		s.maybe += s.wouldFail(s.err)
-		s.err, s.outcome, s.unforeseen = nil, states.Changed, true
+		s.doubt += s.describeFailure(s.err)
+		s.err, s.outcome, s.isUnforeseeable = nil, states.Changed, true
 		if s.action == "" {
 			s.action = states.Update
 			if s.module != nil && s.module.IsAct() {
@@ -329,18 +329,18 @@ func (s *step) settleCertainty() {
 			}
 		}
 	}
-	if s.maybe == "" && cause != nil {
-		s.maybe, s.shaken = s.engine.because(cause, &q), cause.anything
+	if s.doubt == "" && cause != nil {
+		s.doubt, s.isDoubtGeneral = s.engine.effectReason(cause, &q), cause.anything
 	}
 }
 
-// wouldFail says so of a part that is not certain.
-func (s *step) wouldFail(err error) string {
+// describeFailure says so of a part that is not certain.
+func (s *step) describeFailure(err error) string {
 	if s.part.Options.Sensitive {
-		return "; as things are it would fail: " + saidHidden
+		return "; as things are it would fail: " + hiddenMessage
 	}
 	return "; as things are it would fail: " + err.Error()
 }
 
-// saidHidden is the message of a sensitive part that fails.
-const saidHidden = "what it said is sensitive, and hidden"
+// hiddenMessage is the message of a sensitive part that fails.
+const hiddenMessage = "what it said is sensitive, and hidden"

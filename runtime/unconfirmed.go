@@ -31,16 +31,16 @@ func (e *engine) settlePast(ctx context.Context) {
 	}
 }
 
-func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
-	ev := states.Event{Type: states.EventConfirm, Address: left.Block, Run: left.Run, Site: left.Site}
-	run, backup, err := e.options.Journal.Former(left.Run)
+func (e *engine) settleOne(ctx context.Context, former journal.Unconfirmed) {
+	ev := states.Event{Type: states.EventConfirm, Address: former.Block, Run: former.Run, Site: former.Site}
+	run, backup, err := e.options.Journal.Former(former.Run)
 	var block *states.Block
 	if err == nil {
-		i := slices.IndexFunc(run.Blocks, func(b states.Block) bool { return b.Address == left.Block && b.Confirm != nil })
+		i := slices.IndexFunc(run.Blocks, func(b states.Block) bool { return b.Address == former.Block && b.Confirm != nil })
 		if i >= 0 {
 			block = &run.Blocks[i]
 		} else {
-			err = fmt.Errorf("run %s has no such block to confirm", left.Run)
+			err = fmt.Errorf("run %s has no such block to confirm", former.Run)
 		}
 	}
 	if err != nil {
@@ -51,10 +51,10 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 	for _, secret := range run.Secrets {
 		e.recorder.mask.add(secret)
 	}
-	u := &undo{engine: e, run: e.present(run), block: left.Block, backup: backup, late: true, former: left.Run, ran: func(string) bool { return true },
-		ours: left.Site == journal.Identity(e.run.Site, e.options.Origin)}
+	u := &undo{engine: e, run: e.present(run), block: former.Block, backup: backup, isInterrupted: true, earlierRun: former.Run, hasRun: func(string) bool { return true },
+		isOwnSite: former.Site == journal.Identity(e.run.Site, e.options.Origin)}
 	// As long as nobody has picked up what was changed, a check tells nothing of it.
-	why := u.notPickedUp(left.Site, e.options.Past.Debts)
+	why := u.notPickedUp(former.Site, e.options.Past.Debts)
 	if why == nil {
 		why = e.check(ctx, block.Confirm)
 	}
@@ -64,14 +64,14 @@ func (e *engine) settleOne(ctx context.Context, left journal.Unconfirmed) {
 		interrupted := ctx.Err() != nil
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 		defer done()
-		e.cleanUpAfter(ctx, left, u.run, backup)
+		e.cleanUpAfter(ctx, former, u.run, backup)
 		u.restore(ctx)
 		u.handlers(ctx)
 		told := u.event(e, why, interrupted, nil)
 		ev.Outcome, ev.Reason, ev.Error = told.Outcome, told.Reason, told.Error
 	}
 	e.recorder.emitDurably(ev)
-	if ev.Outcome != "" && !e.waitsFor(left.Run) {
+	if ev.Outcome != "" && !e.waitsFor(former.Run) {
 		e.recorder.fail(backup.Remove())
 	}
 }
@@ -129,18 +129,18 @@ func handlersBefore(run *states.StateRun, block string) map[string]bool {
 
 // cleanUpAfter removes the temporary files beside the paths that are to be put back
 // of processes that died over it: of the run, or of those that came after it.
-func (e *engine) cleanUpAfter(ctx context.Context, left journal.Unconfirmed, past *states.StateRun, backup *journal.Backup) {
-	runs, err := e.options.Journal.Since(left.Run)
+func (e *engine) cleanUpAfter(ctx context.Context, former journal.Unconfirmed, past *states.StateRun, backup *journal.Backup) {
+	runs, err := e.options.Journal.Since(former.Run)
 	if err != nil {
 		return // they stay; the paths are what matters
 	}
 	dirs := map[string]string{} // with who has written there
-	for _, former := range backup.Of(left.Block) {
+	for _, former := range backup.Of(former.Block) {
 		dirs[path.Dir(former.Path)] = accountOf(past, former.Part)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		for _, run := range runs {
-			e.removeLeftovers(ctx, states.Begun{Address: left.Block, Run: run}, dir, false, dirs[dir])
+			e.removeLeftovers(ctx, states.Begun{Address: former.Block, Run: run}, dir, false, dirs[dir])
 		}
 	}
 }

@@ -18,16 +18,16 @@ import (
 // list, and removes them by that once the part is not declared any more: as long as
 // they are as it left them.
 
-// follow writes down what a part that is about to act will have made of many things.
+// writeManifest writes down what a part that is about to act will have made of many things.
 // Nothing is, where the part is not the site's to remove, or makes one thing.
-func (s *step) follow(ctx context.Context) (err error) {
+func (s *step) writeManifest(ctx context.Context) (err error) {
 	defer fault.Catch(&err)
 	e := s.engine
 	if e.planning() || s.module.Makes == nil || s.want == nil || s.part.Options.Sensitive || e.options.Journal == nil {
 		return nil
 	}
-	digest, known := e.recorder.madeBefore(s)
-	if !known && digest == held {
+	digest, known := e.recorder.earlierManifest(s)
+	if !known && digest == notOwned {
 		return nil
 	}
 	var before []states.Made
@@ -44,32 +44,32 @@ func (s *step) follow(ctx context.Context) (err error) {
 	if !known && len(after) == 0 { // all of it was in place
 		return nil
 	}
-	s.news = s.news || !known
-	if s.made, err = e.options.Journal.KeepMade(after); err != nil {
+	s.isFirstManifest = s.isFirstManifest || !known
+	if s.manifest, err = e.options.Journal.KeepMade(after); err != nil {
 		e.recorder.fail(err)
 	}
 	return err
 }
 
-// held stands for no list, of a part that is not the site's.
-const held = "-"
+// notOwned stands for no list, of a part that is not the site's.
+const notOwned = "-"
 
-// madeBefore gives the list of what the part had made before. Unless it is known that
+// earlierManifest gives the list of what the part had made before. Unless it is known that
 // it had, there is one as soon as it makes something, or never (held).
-func (r *recorder) madeBefore(s *step) (digest string, known bool) {
+func (r *recorder) earlierManifest(s *step) (digest string, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := s.engine.managed()
 	if m == nil {
-		return held, false
+		return notOwned, false
 	}
-	if s.made != "" { // in an attempt before
-		return s.made, true
+	if s.manifest != "" { // in an attempt before
+		return s.manifest, true
 	}
 	site := s.engine.run.Site
 	holding, others := m.Holding(site), m.Others(site)
 	if m.Err() != nil { // told when the run is recorded
-		return held, false
+		return notOwned, false
 	}
 	name := states.Resource{Type: s.part.Type, Key: r.key(s.part)}
 	switch c := holding.Entry(name.Type, name.Key); {
@@ -78,9 +78,9 @@ func (r *recorder) madeBefore(s *step) (digest string, known bool) {
 	case s.action == states.Create:
 		return "", false
 	case c != nil:
-		return held, false
-	case heldBy(others, &journal.Created{Type: name.Type, Key: name.Key}) != "":
-		return held, false
+		return notOwned, false
+	case holderKind(others, &journal.Created{Type: name.Type, Key: name.Key}) != "":
+		return notOwned, false
 	}
 	return "", false
 }
@@ -88,17 +88,17 @@ func (r *recorder) madeBefore(s *step) (digest string, known bool) {
 // remains are the things that a part which is no longer declared has made, as far as
 // they are there.
 type remains struct {
-	gone  []states.Made // that can be removed
-	stays []any         // the names of those that were changed
-	any   bool          // one of them is there as it was left, be it a directory with something else in it
+	removable    []states.Made // that can be removed
+	changedNames []any         // the names of those that were changed
+	isThere      bool          // one of them is there as it was left, be it a directory with something else in it
 }
 
 // removal is how such a part is removed.
 type removal struct {
-	root   string
-	list   map[string]states.Made
-	above  map[string]bool // directories of what is listed
-	spared func(name string) bool
+	root    string
+	list    map[string]states.Made
+	parents map[string]bool // directories of what is listed
+	isKept  func(name string) bool
 }
 
 // remover gives the module that removes what an orphan has made; nil with the reason
@@ -112,12 +112,12 @@ func (e *engine) remover(m *states.Module, c *journal.Created, declared *declare
 		return nil, "the list of what it has made cannot be read: " + err.Error()
 	}
 	root, _ := c.Values[m.Keys()[0]].(string)
-	r := &removal{root: path.Clean(root), list: make(map[string]states.Made, len(list)), above: map[string]bool{}}
-	r.spared = func(name string) bool { return declared.spares(r.root, name) }
+	r := &removal{root: path.Clean(root), list: make(map[string]states.Made, len(list)), parents: map[string]bool{}}
+	r.isKept = func(name string) bool { return declared.isKept(r.root, name) }
 	for _, made := range list {
 		r.list[made.Name] = made
-		for dir := path.Dir(made.Name); !r.above[dir]; dir = path.Dir(dir) {
-			r.above[dir] = true
+		for dir := path.Dir(made.Name); !r.parents[dir]; dir = path.Dir(dir) {
+			r.parents[dir] = true
 		}
 	}
 	return r, ""
@@ -128,31 +128,31 @@ func (r *removal) module(m *states.Module) *states.Module {
 	only := *m
 	only.Complete, only.Foresee, only.Batch, only.Recover, only.Makes = nil, nil, nil, nil, nil
 	only.Read = func(ctx context.Context, h host.Host, _ any) (any, error) {
-		have, err := r.look(ctx, h)
-		if err != nil || have == nil || len(have.gone) == 0 {
+		have, err := r.compare(ctx, h)
+		if err != nil || have == nil || len(have.removable) == 0 {
 			return nil, err
 		}
 		return have, nil
 	}
 	only.Diff = func(have, _ any) []states.Change {
-		left, ok := have.(*remains)
+		found, ok := have.(*remains)
 		if !ok {
 			return nil
 		}
-		return left.changes()
+		return found.changes()
 	}
 	only.Remove = func(ctx context.Context, h host.Host, have any) error {
-		left, ok := have.(*remains)
+		found, ok := have.(*remains)
 		if !ok {
 			return errors.New("it is not known what is to be removed")
 		}
-		return r.remove(ctx, h, left)
+		return r.remove(ctx, h, found)
 	}
 	return &only
 }
 
-// look compares what is there with the list; nil: nothing is.
-func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
+// compare compares what is there with the list; nil: nothing is.
+func (r *removal) compare(ctx context.Context, h host.Host) (*remains, error) {
 	d, err := host.OpenDir(h, r.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -172,19 +172,19 @@ func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
 	}
 	seen, err := host.ReadTree(ctx, d, host.TreeOptions{
 		Skip: func(name string, kind host.Kind) bool {
-			if _, listed := r.list[name]; listed || r.above[name] && kind == host.Directory {
+			if _, listed := r.list[name]; listed || r.parents[name] && kind == host.Directory {
 				return false
 			}
 			stays(name)
 			return true
 		},
-		Enter: func(name string) bool { return r.above[name] || r.list[name].Kind == host.Directory },
+		Enter: func(name string) bool { return r.parents[name] || r.list[name].Kind == host.Directory },
 		Sum:   func(name string, _ int64) bool { return r.list[name].Kind == host.Regular },
 	})
 	if err != nil {
 		return nil, err
 	}
-	left := &remains{}
+	found := &remains{}
 	var ours []states.Made
 	for i := range seen {
 		e := &seen[i]
@@ -193,26 +193,26 @@ func (r *removal) look(ctx context.Context, h host.Host) (*remains, error) {
 		case e.Mount && e.Name != ".":
 			states.NoteMount(ctx, path.Join(r.root, e.Name))
 			stays(e.Name)
-		case !listed || r.spared(e.Name):
+		case !listed || r.isKept(e.Name):
 			stays(e.Name)
 		case same && !e.Mount: // a directory that has become a mount is not as it was left
 			ours = append(ours, made)
 		default:
-			left.stays = append(left.stays, e.Name)
+			found.changedNames = append(found.changedNames, e.Name)
 			stays(e.Name)
 		}
 	}
 	for _, made := range ours {
 		if made.Kind != host.Directory || !keeps[made.Name] {
-			left.gone = append(left.gone, made)
+			found.removable = append(found.removable, made)
 		}
 	}
-	left.any = len(ours) > 0
-	return left, nil
+	found.isThere = len(ours) > 0
+	return found, nil
 }
 
 // remove takes away what look has found to be as it was left.
-func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error {
+func (r *removal) remove(ctx context.Context, h host.Host, found *remains) error {
 	at, err := host.OpenPlace(h, r.root)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error 
 	}
 	var names []string
 	whole := false
-	for _, made := range left.gone {
+	for _, made := range found.removable {
 		if made.Name == "." {
 			whole = true
 			continue
@@ -241,9 +241,9 @@ func (r *removal) remove(ctx context.Context, h host.Host, left *remains) error 
 const shownNames = 20
 
 // changes shows what goes, and what stays because somebody has changed it.
-func (left *remains) changes() []states.Change {
+func (r *remains) changes() []states.Change {
 	var gone []any
-	for _, made := range left.gone {
+	for _, made := range r.removable {
 		if made.Name != "." {
 			gone = append(gone, made.Name)
 		}
@@ -252,8 +252,8 @@ func (left *remains) changes() []states.Change {
 	if len(gone) > 0 {
 		out = append(out, states.Change{Attribute: "removed", From: shorten(gone)})
 	}
-	if len(left.stays) > 0 {
-		out = append(out, states.Change{Attribute: "changed since, and stays", To: shorten(left.stays)})
+	if len(r.changedNames) > 0 {
+		out = append(out, states.Change{Attribute: "changed since, and stays", To: shorten(r.changedNames)})
 	}
 	return out
 }

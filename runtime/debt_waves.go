@@ -18,13 +18,13 @@ func withOwed(run *states.StateRun, owed map[string][]states.Debt) (*states.Stat
 	if len(owed) == 0 {
 		return run, nil
 	}
-	a := &appender{run: run, idle: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
+	a := &appender{run: run, idleHandlers: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
 	for i := range run.Invocations {
 		handler := states.WithoutWave(run.Invocations[i].Address)
 		a.waves[handler] = append(a.waves[handler], &run.Invocations[i])
 	}
 	for i := range run.Handlers {
-		a.idle[run.Handlers[i].Address] = &run.Handlers[i]
+		a.idleHandlers[run.Handlers[i].Address] = &run.Handlers[i]
 	}
 	for i := range run.Handlers {
 		if h := &run.Handlers[i]; !h.LeftOut && owed[h.Address] != nil {
@@ -34,39 +34,39 @@ func withOwed(run *states.StateRun, owed map[string][]states.Debt) (*states.Stat
 	if len(a.out) == 0 || a.err != nil {
 		return run, a.err
 	}
-	return a.extended(), nil
+	return a.extendedRun(), nil
 }
 
 // appender adds invocations at the end of a run.
 type appender struct {
-	run   *states.StateRun
-	idle  map[string]*states.Invocation   // by handler
-	waves map[string][]*states.Invocation // of the run, by handler
-	added map[string]bool
-	open  []string // handlers, each notified by the one before
-	out   []states.Invocation
-	err   error
+	run          *states.StateRun
+	idleHandlers map[string]*states.Invocation   // by handler
+	waves        map[string][]*states.Invocation // of the run, by handler
+	added        map[string]bool
+	chain        []string // handlers, each notified by the one before
+	out          []states.Invocation
+	err          error
 }
 
 // add appends a handler, and then what it notifies. Notifications have no cycle,
 // unless the run comes from a file.
 func (a *appender) add(h *states.Invocation, by []states.Notification) {
-	if slices.Contains(a.open, h.Address) {
+	if slices.Contains(a.chain, h.Address) {
 		a.err = fmt.Errorf("the run goes in a circle: %s notifies itself", h.Address)
 		return
 	}
-	a.open = append(a.open, h.Address)
-	defer func() { a.open = a.open[:len(a.open)-1] }()
+	a.chain = append(a.chain, h.Address)
+	defer func() { a.chain = a.chain[:len(a.chain)-1] }()
 	inv := *h
 	if waves := a.waves[h.Address]; len(waves) > 0 || a.added[h.Address] {
-		inv = a.another(h)
+		inv = a.nextWave(h)
 	}
 	a.added[h.Address] = true
 	inv.Handler, inv.Always, inv.NotifiedBy, inv.Notifies = true, false, by, nil
 	a.out = append(a.out, inv)
 	for _, n := range a.notifies(h) {
 		told := []states.Notification{{Address: inv.Address, On: n.On}}
-		if next := a.idle[n.Address]; next != nil && !next.LeftOut {
+		if next := a.idleHandlers[n.Address]; next != nil && !next.LeftOut {
 			a.add(next, told)
 		} else if waves := a.waves[n.Address]; len(waves) > 0 {
 			next := *waves[0]
@@ -95,8 +95,8 @@ func (a *appender) notifies(h *states.Invocation) []states.Notification {
 	return out
 }
 
-// another makes one more wave of a handler that the run has waves of.
-func (a *appender) another(h *states.Invocation) states.Invocation {
+// nextWave makes one more wave of a handler that the run has waves of.
+func (a *appender) nextWave(h *states.Invocation) states.Invocation {
 	inv, number := *h, 1+len(a.waves[h.Address])
 	for i := range a.out {
 		if states.WithoutWave(a.out[i].Address) == h.Address {
@@ -117,8 +117,8 @@ func (a *appender) another(h *states.Invocation) states.Invocation {
 	return inv
 }
 
-// extended gives the run with what was added.
-func (a *appender) extended() *states.StateRun {
+// extendedRun gives the run with what was added.
+func (a *appender) extendedRun() *states.StateRun {
 	run := *a.run
 	run.Invocations = slices.Clone(run.Invocations)
 	run.Handlers = slices.DeleteFunc(slices.Clone(run.Handlers), func(h states.Invocation) bool { return a.added[h.Address] && !h.LeftOut })

@@ -12,21 +12,21 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// lookLate is the row of a plan on a part some of whose attributes only an apply
+// planUnknown is the row of a plan on a part some of whose attributes only an apply
 // will know. It shows what is known of it, and is not certain.
-func (s *step) lookLate(ctx context.Context) bool {
-	if s.part.Ensure == states.Absent && !s.lateKey() {
-		s.late = nil // what it would be does not matter
-		return s.look(ctx)
+func (s *step) planUnknown(ctx context.Context) bool {
+	if s.part.Ensure == states.Absent && !s.hasUnknownKey() {
+		s.unknownUntilApply = nil // what it would be does not matter
+		return s.compare(ctx)
 	}
-	reason := strings.Join(s.late, ", ") + verb(s.late) + "known only after apply"
-	if s.maybe == "" {
-		s.maybe = reason
+	reason := strings.Join(s.unknownUntilApply, ", ") + verb(s.unknownUntilApply) + "known only after apply"
+	if s.doubt == "" {
+		s.doubt = reason
 	}
-	s.outcome, s.unforeseen, s.action = states.Changed, true, states.Execute
+	s.outcome, s.isUnforeseeable, s.action = states.Changed, true, states.Execute
 	switch {
 	case s.module.IsAct():
-	case s.lateKey():
+	case s.hasUnknownKey():
 		s.action = states.Update
 		if s.part.Ensure == states.Absent {
 			s.action = states.Remove
@@ -37,12 +37,12 @@ func (s *step) lookLate(ctx context.Context) bool {
 			}
 		}
 	default:
-		if err := s.compareLate(ctx); err != nil {
+		if err := s.compareKnown(ctx); err != nil {
 			s.action = states.Update
 		}
 	}
-	for _, name := range s.late {
-		s.addLate(name)
+	for _, name := range s.unknownUntilApply {
+		s.addUnknownChange(name)
 	}
 	return false
 }
@@ -63,12 +63,12 @@ func verb(names []string) string {
 	return " is "
 }
 
-// compareLate compares what is known of the part with what is there. The error
+// compareKnown compares what is known of the part with what is there. The error
 // says that it cannot be looked at.
-func (s *step) compareLate(ctx context.Context) error {
+func (s *step) compareKnown(ctx context.Context) error {
 	if err := s.observe(ctx); err != nil {
 		if !errors.Is(err, host.ErrUnforeseeable) && !errors.Is(err, fs.ErrPermission) {
-			s.maybe += s.wouldFail(err)
+			s.doubt += s.describeFailure(err)
 		}
 		return err
 	}
@@ -78,17 +78,17 @@ func (s *step) compareLate(ctx context.Context) error {
 	if s.have == nil {
 		s.action = states.Create
 	}
-	s.obscure(ctx)
+	s.hideContent(ctx)
 	return nil
 }
 
-// obscured stands among predictions for what only an apply will know.
-type obscured struct{}
+// unknownContent stands among predictions for what only an apply will know.
+type unknownContent struct{}
 
-// obscure lets nobody behind this part take what it writes for what is there
+// hideContent lets nobody behind this part take what it writes for what is there
 // now.
-func (s *step) obscure(ctx context.Context) {
-	s.engine.predicted[s.identity()] = obscured{}
+func (s *step) hideContent(ctx context.Context) {
+	s.engine.predicted[s.identity()] = unknownContent{}
 	unknown := host.Flow(func() (io.ReadCloser, error) { return nil, host.ErrUnforeseeable })
 	hasContent := slices.ContainsFunc(s.module.Attributes, func(a states.Attribute) bool { return a.Kind == states.KindContent })
 	for _, path := range s.module.Paths(s.part.Values) {
@@ -100,8 +100,8 @@ func (s *step) obscure(ctx context.Context) {
 	}
 }
 
-// addLate says of an attribute that only an apply will know it.
-func (s *step) addLate(name string) {
+// addUnknownChange says of an attribute that only an apply will know it.
+func (s *step) addUnknownChange(name string) {
 	c := states.Change{Attribute: name, To: states.KnownAfterApply}
 	if s.have != nil {
 		c.From = contentOf(s.module.Attribute(name), s.module.Encode(s.have)[name])

@@ -7,9 +7,9 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// nested reports a block that is within itself: what is in it could not be
+// checkNesting reports a block that is within itself: what is in it could not be
 // listed. The planner makes no such run, but one may have come from a file.
-func nested(run *states.StateRun) error {
+func checkNesting(run *states.StateRun) error {
 	const open, done = 1, 2
 	blocks := make(map[string]*states.Block, len(run.Blocks))
 	for i := range run.Blocks {
@@ -43,9 +43,9 @@ func nested(run *states.StateRun) error {
 	return nil
 }
 
-// ends reports a circle among the nodes, which would wait for each other without
+// checkCycles reports a cycle among the nodes, which would wait for each other without
 // end.
-func (e *engine) ends() error {
+func (e *engine) checkCycles() error {
 	waiting := make([]int, len(e.nodes)) // by order
 	var ready []*node
 	for _, n := range e.nodes {
@@ -53,8 +53,8 @@ func (e *engine) ends() error {
 			ready = append(ready, n)
 		}
 	}
-	left := len(e.nodes)
-	for ; len(ready) > 0; left-- {
+	remaining := len(e.nodes)
+	for ; len(ready) > 0; remaining-- {
 		n := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
 		for _, next := range n.next {
@@ -63,7 +63,7 @@ func (e *engine) ends() error {
 			}
 		}
 	}
-	if left == 0 {
+	if remaining == 0 {
 		return nil
 	}
 	var in []string

@@ -6,8 +6,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// partEnded adds a part's end to its invocation.
-func (i *invocation) partEnded(s *step) {
+// addPart adds a part's end to its invocation.
+func (i *invocation) addPart(s *step) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	n := i.node
@@ -34,39 +34,39 @@ func (i *invocation) partEnded(s *step) {
 	case states.Unchanged:
 		i.counts.Unchanged++
 	}
-	if isFailure(outcome) && !ignored && i.failed == "" {
-		i.failed = s.part.Address
+	if isFailure(outcome) && !ignored && i.failedPart == "" {
+		i.failedPart = s.part.Address
 	}
-	was := s.sends()
-	n.sent.add(was)
+	was := s.notification()
+	n.notification.add(was)
 	if n.parts == nil {
-		n.parts = map[string]sent{}
+		n.parts = map[string]notification{}
 	}
 	n.parts[s.part.Address] = was
-	if i.engine.resumed != nil && !s.over {
+	if i.engine.resumption != nil && !s.isFromEarlierProcess {
 		if n.fresh == nil {
 			n.fresh = map[string]bool{}
 		}
 		n.fresh[s.part.Address] = true
 	}
-	if t := s.taints(); t != nil {
-		n.taint = t
+	if t := s.uncertainty(); t != nil {
+		n.uncertainty = t
 	}
 }
 
-// sends tells what the part notifies: the table in docs/language.md.
-func (s *step) sends() sent {
+// notification tells what the part notifies: the table in docs/language.md.
+func (s *step) notification() notification {
 	likely := surely
-	if s.maybe != "" {
+	if s.doubt != "" {
 		likely = perhaps
 	}
-	var out sent
+	var out notification
 	switch {
-	case s.outcome == states.Changed, s.outcome == states.Failed && s.touched:
+	case s.outcome == states.Changed, s.outcome == states.Failed && s.hasPartialChange:
 		out.change = likely
 	case s.outcome == states.Unknown:
 		out.change = likely
-	case (s.outcome == states.Unchanged || s.outcome == states.Skipped) && s.maybe != "":
+	case (s.outcome == states.Unchanged || s.outcome == states.Skipped) && s.doubt != "":
 		out.change = perhaps
 	}
 	if s.outcome == states.Failed || s.outcome == states.Unknown {
@@ -75,10 +75,10 @@ func (s *step) sends() sent {
 	return out
 }
 
-// end settles an invocation whose parts have ended.
-func (i *invocation) end() {
+// settle settles an invocation whose parts have ended.
+func (i *invocation) settle() {
 	n := i.node
-	if len(i.parts) < len(n.inv.Parts) && i.failed == "" {
+	if len(i.parts) < len(n.inv.Parts) && i.failedPart == "" {
 		return // interrupted
 	}
 	switch c := i.counts; {
@@ -96,7 +96,7 @@ func (i *invocation) end() {
 	if !n.inv.Options.IgnoreFailure {
 		n.blockedBy = i.firstFailed()
 	}
-	i.engine.recorder.invocation(n, "")
+	i.engine.recorder.recordInvocation(n, "")
 }
 
 // firstFailed names the first part, in the parts' order, that failed; empty:
@@ -113,38 +113,38 @@ func (i *invocation) firstFailed() string {
 
 // endGroup settles a block or a join, all of whose predecessors have ended.
 func (e *engine) endGroup(n *node) {
-	n.over = e.resumed != nil && !slices.ContainsFunc(n.before, func(p *node) bool { return !p.over })
+	n.isFromEarlierProcess = e.resumption != nil && !slices.ContainsFunc(n.before, func(p *node) bool { return !p.isFromEarlierProcess })
 	if n.block == nil {
 		n.outcome = states.Unchanged
 		return
 	}
-	n.outcome = e.worst(n.block.Members, n)
-	if isFailure(n.outcome) && len(n.block.Rescue) > 0 && !isFailure(e.worst(n.block.Rescue, n)) && n.outcome != states.Blocked {
+	n.outcome = e.worstOutcome(n.block.Members, n)
+	if isFailure(n.outcome) && len(n.block.Rescue) > 0 && !isFailure(e.worstOutcome(n.block.Rescue, n)) && n.outcome != states.Blocked {
 		n.outcome = states.Rescued
 	}
-	if always := e.worst(n.block.Always, n); isFailure(always) && n.outcome != states.Failed && n.outcome != states.Unknown {
+	if always := e.worstOutcome(n.block.Always, n); isFailure(always) && n.outcome != states.Failed && n.outcome != states.Unknown {
 		n.outcome = always
 	}
 	if isFailure(n.outcome) && !n.block.IgnoreFailure {
 		n.blockedBy = n.address
 	}
 	if n.outcome == states.Failed || n.outcome == states.Unknown || n.outcome == states.Rescued {
-		n.sent.failure = surely
+		n.notification.failure = surely
 	}
-	n.quiet = n.over && e.resumed.Ended[n.address] == n.outcome
-	e.recorder.invocation(n, "")
+	n.isRecorded = n.isFromEarlierProcess && e.resumption.Ended[n.address] == n.outcome
+	e.recorder.recordInvocation(n, "")
 }
 
-// worst gives the outcome of several members together, and lets the block
+// worstOutcome gives the outcome of several members together, and lets the block
 // notify the changes that they made.
-func (e *engine) worst(members []string, block *node) states.Outcome {
+func (e *engine) worstOutcome(members []string, block *node) states.Outcome {
 	rank := map[states.Outcome]int{
 		states.Changed: 1, states.Blocked: 2, states.Failed: 3, states.Unknown: 4,
 	}
 	worst := states.Unchanged
 	for _, address := range members {
 		m := e.nodes[address]
-		block.sent.change = max(block.sent.change, m.sent.change)
+		block.notification.change = max(block.notification.change, m.notification.change)
 		outcome := m.outcome
 		if isFailure(outcome) && m.blockedBy == "" { // ignored
 			outcome = states.Unchanged
@@ -156,13 +156,13 @@ func (e *engine) worst(members []string, block *node) states.Outcome {
 	return worst
 }
 
-// excused reports whether a failure of the node is no failure of the run.
-func (n *node) excused() bool {
+// isExcused reports whether a failure of the node is no failure of the run.
+func (n *node) isExcused() bool {
 	if n.inv != nil && n.inv.Options.IgnoreFailure {
 		return true
 	}
 	for _, b := range n.blocks {
-		if b.block.IgnoreFailure || b.outcome == states.Rescued && b.block.Recovered || b.excused() {
+		if b.block.IgnoreFailure || b.outcome == states.Rescued && b.block.Recovered || b.isExcused() {
 			return true
 		}
 	}

@@ -21,9 +21,9 @@ type computedGuard struct {
 	When *bool
 }
 
-// computed gives a guard the conditions that depend on results; late says why a
+// computeGuard gives a guard the conditions that depend on results; late says why a
 // plan cannot know them.
-func (e *engine) computed(g *states.Guard) (c *computedGuard, late string, err error) {
+func (e *engine) computeGuard(g *states.Guard) (c *computedGuard, unknown string, err error) {
 	c = &computedGuard{Guard: *g}
 	for _, name := range slices.Sorted(maps.Keys(g.Results)) {
 		v, err := e.evaluate(g.Results[name], g.Scope, name, cty.NilVal)

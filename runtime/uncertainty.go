@@ -1,0 +1,54 @@
+package runtime
+
+// uncertainty is why something that follows is not certain: a part whose effect
+// cannot be foreseen, or that is not certain itself.
+type uncertainty struct {
+	by       string // the part's address
+	how      string // what it is
+	distance int    // in nodes
+}
+
+const (
+	unforeseeable = "whose effects cannot be foreseen"
+	uncertain     = "which is not certain"
+	changing      = "which changes the host"
+)
+
+// reason is the uncertainty as the reason of a row.
+func (t *uncertainty) reason() string { return "after " + t.by + ", " + t.how }
+
+// nearestUncertainty gives the nearest uncertainty among the node's ancestors; of equally near
+// ones, the last in StateRun order.
+func (e *engine) nearestUncertainty(n *node) *uncertainty {
+	if !e.planning() {
+		return nil
+	}
+	var nearest *uncertainty
+	order := -1
+	for _, p := range n.before {
+		if p.uncertainty == nil {
+			continue
+		}
+		if nearest == nil || p.uncertainty.distance < nearest.distance ||
+			p.uncertainty.distance == nearest.distance && p.order > order {
+			nearest, order = p.uncertainty, p.order
+		}
+	}
+	if nearest == nil {
+		return nil
+	}
+	return &uncertainty{by: nearest.by, how: nearest.how, distance: nearest.distance + 1}
+}
+
+// uncertainty gives what follows the part inherits from it, nil for nothing new.
+func (s *step) uncertainty() *uncertainty {
+	switch {
+	case !s.engine.planning():
+		return nil
+	case s.isUnforeseeable:
+		return &uncertainty{by: s.part.Address, how: unforeseeable}
+	case s.doubt != "" && !s.isDoubtGeneral: // by an act that may touch anything, others are shaken themselves
+		return &uncertainty{by: s.part.Address, how: uncertain}
+	}
+	return nil
+}
