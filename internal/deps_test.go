@@ -31,21 +31,23 @@ var imports = []struct {
 	{"lang/diag", nil, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
-	{"runtime/host", []string{"runtime/fault"}, []string{"runtime/host/hosttest"}},
+	// Network devices: of the kernel, in memory, and as a plan would change them.
+	{"runtime/host/links", nil, nil},
+	{"runtime/host", []string{"runtime/fault", "runtime/host/links"}, []string{"runtime/host/hosttest"}},
 	// What hosts say about themselves.
 	{"runtime/host/facts", []string{"runtime/host"}, nil},
-	{"runtime/host/...", []string{"runtime/host"}, nil},
+	{"runtime/host/...", []string{"runtime/host", "runtime/host/links"}, nil},
 	{"states", []string{"lang/diag", "runtime/host"}, nil},
-	{"states/conformance", []string{"states", "runtime/host"}, []string{"*"}},
+	{"states/conformance", []string{"states", "runtime/host", "runtime/host/links"}, []string{"*"}},
 	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
 	// A machine for tests: no module, and only their own tables of accounts and mounts.
-	{"modules/simulated", []string{"runtime/host", "runtime/host/facts", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
+	{"modules/simulated", []string{"runtime/host", "runtime/host/facts", "runtime/host/links", "modules/internal/accounts", "modules/internal/fstab"}, []string{"*"}},
 	{"modules/internal/fake", []string{"runtime/host", "modules/simulated"}, nil},
-	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "modules/internal/...", "lang/diag"}, nil},
+	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/expr", "lang/sandbox"}, []string{"*"}},
-	{"modules/*", []string{"runtime/fault", "states", "runtime/host", "modules/internal/..."}, []string{"states/statestest"}},
+	{"modules/*", []string{"runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	// What people write who know other tools: data, of use wherever a mistake
 	// is found.
@@ -80,7 +82,7 @@ var imports = []struct {
 	// How one account acts as another, here and on other machines.
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
-	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/privilege", "runtime/wire"}, []string{"*"}},
+	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/device"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -101,7 +102,7 @@ func write(ctx context.Context, h host.Host, have *Bridge, want Bridge) error {
 	if created {
 		have = &Bridge{}
 	}
-	l := host.Link{Up: want.Up, Options: map[string]string{}}
+	l := links.Link{Up: want.Up, Options: map[string]string{}}
 	if differs(have.STP, want.STP) {
 		l.Options["stp"] = strconv.FormatBool(*want.STP)
 	}
@@ -120,12 +121,12 @@ func write(ctx context.Context, h host.Host, have *Bridge, want Bridge) error {
 	}
 	// The kernel looks at the delay before it ends the protocol that limits it.
 	if l.Options["stp"] == "false" && l.Options["forward_delay"] != "" {
-		off := host.Link{Options: map[string]string{"stp": "false"}}
-		if err := device.Put(ctx, h, &host.Link{Name: want.Name}, off); err != nil {
+		off := links.Link{Options: map[string]string{"stp": "false"}}
+		if err := device.Put(ctx, h, &links.Link{Name: want.Name}, off); err != nil {
 			return err
 		}
 	}
-	return device.Put(ctx, h, &host.Link{Name: want.Name}, l)
+	return device.Put(ctx, h, &links.Link{Name: want.Name}, l)
 }
 
 func differs[T comparable](have, want *T) bool {
@@ -137,7 +138,7 @@ func remove(ctx context.Context, h host.Host, have Bridge) error {
 }
 
 func list(ctx context.Context, h host.Host, _ []string) ([]Bridge, error) {
-	names, err := device.List(ctx, h, func(l host.Link) bool { return l.Kind == "bridge" })
+	names, err := device.List(ctx, h, func(l links.Link) bool { return l.Kind == "bridge" })
 	var out []Bridge
 	for _, name := range names {
 		out = append(out, Bridge{Name: name})

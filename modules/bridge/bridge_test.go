@@ -6,34 +6,35 @@ import (
 	"github.com/tenetcm/tenet/modules/bridge"
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.SetLinks(host.NewMemoryLinks(
-		host.Link{Name: "br1", Kind: "bridge", Up: new(true), MAC: "02:00:00:00:00:01", Options: map[string]string{"stp": "true"}},
-		host.Link{Name: "br2", Kind: "bridge", Up: new(false)},
-		host.Link{Name: "port1", Kind: "veth", Master: new("br1")},
-		host.Link{Name: "eth0"},
+	h.SetLinks(links.NewMemory(
+		links.Link{Name: "br1", Kind: "bridge", Up: new(true), MAC: "02:00:00:00:00:01", Options: map[string]string{"stp": "true"}},
+		links.Link{Name: "br2", Kind: "bridge", Up: new(false)},
+		links.Link{Name: "port1", Kind: "veth", Master: new("br1")},
+		links.Link{Name: "eth0"},
 	))
 	return h
 }
 
 // holds wants a device to be as said.
-func holds(name string, is func(host.Link) bool) func(*testing.T, host.Host, map[string]any) {
+func holds(name string, is func(links.Link) bool) func(*testing.T, host.Host, map[string]any) {
 	return func(t *testing.T, h host.Host, _ map[string]any) {
 		t.Helper()
-		links, err := host.LinksOf(t.Context(), h)
+		devices, err := host.LinksOf(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := links.List(t.Context())
+		list, err := devices.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l, err := host.FindLink(list, name); err != nil || !is(l) {
+		if l, err := links.Find(list, name); err != nil || !is(l) {
 			t.Errorf("%s is %+v, %v", name, l, err)
 		}
 	}
@@ -52,12 +53,12 @@ func TestBridge(t *testing.T) {
 		Cases: []statestest.Case{
 			{
 				Name: "create", Values: v("br0"), Action: states.Create, Changes: []string{"up"},
-				Check: holds("br0", func(l host.Link) bool { return l.Kind == "bridge" && *l.Up && l.Options["stp"] == "false" }),
+				Check: holds("br0", func(l links.Link) bool { return l.Kind == "bridge" && *l.Up && l.Options["stp"] == "false" }),
 			}, {
 				Name:   "create with all attributes",
 				Values: v("br0", "up", false, "stp", true, "forward_delay", "4s", "vlan_filtering", true, "mac", "02:00:00:00:00:07"),
 				Action: states.Create, Changes: []string{"up", "stp", "forward_delay", "vlan_filtering", "mac"},
-				Check: holds("br0", func(l host.Link) bool {
+				Check: holds("br0", func(l links.Link) bool {
 					return !*l.Up && l.MAC == "02:00:00:00:00:07" && l.Options["stp"] == "true" && l.Options["forward_delay"] == "4s" &&
 						l.Options["vlan_filtering"] == "true"
 				}),
@@ -66,16 +67,16 @@ func TestBridge(t *testing.T) {
 			{Name: "unmanaged", Values: v("br1")},
 			{
 				Name: "down", Values: v("br2"), Action: states.Update, Changes: []string{"up"},
-				Check: holds("br2", func(l host.Link) bool { return *l.Up }),
+				Check: holds("br2", func(l links.Link) bool { return *l.Up }),
 			},
 			{
 				Name: "change", Values: v("br1", "stp", false, "forward_delay", "0s", "up", false, "mac", "02:00:00:00:00:02", "vlan_filtering", true),
 				Action: states.Update, Changes: []string{"up", "stp", "forward_delay", "vlan_filtering", "mac"},
-				Check: holds("port1", func(l host.Link) bool { return *l.Master == "br1" }),
+				Check: holds("port1", func(l links.Link) bool { return *l.Master == "br1" }),
 			}, {
 				Name: "absent", Values: v("br1"), Ensure: states.Absent, Action: states.Remove,
 				Changes: []string{"up", "stp", "forward_delay", "vlan_filtering", "mac"},
-				Check:   holds("port1", func(l host.Link) bool { return *l.Master == "" }),
+				Check:   holds("port1", func(l links.Link) bool { return *l.Master == "" }),
 			},
 			{Name: "absent already", Values: v("br0"), Ensure: states.Absent},
 			{Name: "no bridge", Values: v("eth0"), Fails: "is there, and is no bridge but a real device"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/device"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -72,15 +73,15 @@ func write(ctx context.Context, h host.Host, _ *Port, want Port) error {
 	if master == nil {
 		return fmt.Errorf("this host has no bridge %s", *want.Bridge)
 	}
-	return device.Put(ctx, h, &host.Link{Name: want.Port}, host.Link{Master: want.Bridge})
+	return device.Put(ctx, h, &links.Link{Name: want.Port}, links.Link{Master: want.Bridge})
 }
 
 func remove(ctx context.Context, h host.Host, have Port) error {
-	return device.Put(ctx, h, &host.Link{Name: have.Port}, host.Link{Master: new("")})
+	return device.Put(ctx, h, &links.Link{Name: have.Port}, links.Link{Master: new("")})
 }
 
 func list(ctx context.Context, h host.Host, _ []string) ([]Port, error) {
-	names, err := device.List(ctx, h, func(l host.Link) bool { return *l.Master != "" })
+	names, err := device.List(ctx, h, func(l links.Link) bool { return *l.Master != "" })
 	var out []Port
 	for _, name := range names {
 		out = append(out, Port{Port: name})

@@ -6,15 +6,16 @@ import (
 	"github.com/tenetcm/tenet/modules/bridgeport"
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.SetLinks(host.NewMemoryLinks(
-		host.Link{Name: "br1", Kind: "bridge"}, host.Link{Name: "br2", Kind: "bridge"},
-		host.Link{Name: "port1", Kind: "veth", Master: new("br1")}, host.Link{Name: "eth0", Addresses: []string{"192.0.2.1/24"}},
+	h.SetLinks(links.NewMemory(
+		links.Link{Name: "br1", Kind: "bridge"}, links.Link{Name: "br2", Kind: "bridge"},
+		links.Link{Name: "port1", Kind: "veth", Master: new("br1")}, links.Link{Name: "eth0", Addresses: []string{"192.0.2.1/24"}},
 	))
 	return h
 }

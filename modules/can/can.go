@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/device"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -111,7 +112,7 @@ type option struct {
 	value string
 }
 
-// options are those of a real device, as host.Link has them.
+// options are those of a real device, as links.Link has them.
 func (c CAN) options() []option {
 	return []option{
 		number("bitrate", c.Bitrate), point("sample_point", c.SamplePoint),
@@ -192,15 +193,15 @@ func write(ctx context.Context, h host.Host, have *CAN, want CAN) error {
 	case have == nil && !virtual:
 		return fmt.Errorf("this host has no CAN device %s: is its driver loaded? (virtual = true makes a device without a bus)", want.Name)
 	case have == nil:
-		return device.Put(ctx, h, nil, host.Link{Name: want.Name, Kind: "vcan", Up: want.Up})
+		return device.Put(ctx, h, nil, links.Link{Name: want.Name, Kind: "vcan", Up: want.Up})
 	case *have.Virtual != virtual:
 		return &states.AttributeError{Attribute: "virtual", Message: fmt.Sprintf("%s is there, and a real device cannot become a virtual one, nor the other way round", want.Name)}
 	}
-	l := host.Link{Up: want.Up, Options: map[string]string{}}
+	l := links.Link{Up: want.Up, Options: map[string]string{}}
 	if !virtual {
 		l.Options = changed(have.options(), want.options())
 	}
-	return device.Put(ctx, h, &host.Link{Name: want.Name}, l)
+	return device.Put(ctx, h, &links.Link{Name: want.Name}, l)
 }
 
 // changed are the options that differ; a bit rate always goes with its sample point.
@@ -231,7 +232,7 @@ func remove(ctx context.Context, h host.Host, have CAN) error {
 }
 
 func list(ctx context.Context, h host.Host, _ []string) ([]CAN, error) {
-	names, err := device.List(ctx, h, func(l host.Link) bool { return l.Kind == "can" || l.Kind == "vcan" })
+	names, err := device.List(ctx, h, func(l links.Link) bool { return l.Kind == "can" || l.Kind == "vcan" })
 	var out []CAN
 	for _, name := range names {
 		out = append(out, CAN{Name: name})

@@ -6,6 +6,7 @@ import (
 	"github.com/tenetcm/tenet/modules/can"
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
@@ -13,11 +14,11 @@ import (
 // newHost has a device that was never set up, one that is, and a virtual one.
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.SetLinks(host.NewMemoryLinks(
-		host.Link{Name: "can0", Kind: "can"},
-		host.Link{Name: "can1", Kind: "can", Up: new(true), Options: map[string]string{
+	h.SetLinks(links.NewMemory(
+		links.Link{Name: "can0", Kind: "can"},
+		links.Link{Name: "can1", Kind: "can", Up: new(true), Options: map[string]string{
 			"bitrate": "499999", "sample_point": "0.875", "listen_only": "true", "restart_ms": "100"}},
-		host.Link{Name: "vcan1", Kind: "vcan", Up: new(true)}, host.Link{Name: "vcan2", Kind: "vcan", Up: new(false)}, host.Link{Name: "eth0"},
+		links.Link{Name: "vcan1", Kind: "vcan", Up: new(true)}, links.Link{Name: "vcan2", Kind: "vcan", Up: new(false)}, links.Link{Name: "eth0"},
 	))
 	return h
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/device"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -120,7 +121,7 @@ func write(ctx context.Context, h host.Host, have *GRE, want GRE) error {
 	if want.Local == nil || want.Remote == nil {
 		return &states.AttributeError{Attribute: "remote", Message: "both ends are required for a tunnel that is to be there"}
 	}
-	l := host.Link{Name: want.Name, Kind: want.kind(), Up: want.Up,
+	l := links.Link{Name: want.Name, Kind: want.kind(), Up: want.Up,
 		Options: map[string]string{"local": *want.Local, "remote": *want.Remote}}
 	if want.TTL != nil {
 		l.Options["ttl"] = strconv.Itoa(*want.TTL)
@@ -131,7 +132,7 @@ func write(ctx context.Context, h host.Host, have *GRE, want GRE) error {
 	switch {
 	case have == nil:
 	case have.kind() == l.Kind:
-		return device.Put(ctx, h, &host.Link{Name: want.Name}, host.Link{Up: l.Up, Options: l.Options})
+		return device.Put(ctx, h, &links.Link{Name: want.Name}, links.Link{Up: l.Up, Options: l.Options})
 	default:
 		if err := device.Delete(ctx, h, want.Name); err != nil {
 			return err
@@ -145,7 +146,7 @@ func remove(ctx context.Context, h host.Host, have GRE) error {
 }
 
 func list(ctx context.Context, h host.Host, _ []string) ([]GRE, error) {
-	names, err := device.List(ctx, h, func(l host.Link) bool {
+	names, err := device.List(ctx, h, func(l links.Link) bool {
 		// The kernel's own fallback devices (gre0 and the like) have no remote end.
 		return l.Options["remote"] != ""
 	})

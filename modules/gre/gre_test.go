@@ -6,15 +6,16 @@ import (
 	"github.com/tenetcm/tenet/modules/gre"
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.SetLinks(host.NewMemoryLinks(
-		host.Link{Name: "gre0", Kind: "gre"}, host.Link{Name: "eth0"},
-		host.Link{Name: "g1", Kind: "gretap", Up: new(true), Options: map[string]string{
+	h.SetLinks(links.NewMemory(
+		links.Link{Name: "gre0", Kind: "gre"}, links.Link{Name: "eth0"},
+		links.Link{Name: "g1", Kind: "gretap", Up: new(true), Options: map[string]string{
 			"local": "192.0.2.1", "remote": "192.0.2.2", "ttl": "64", "key": "17"}},
 	))
 	return h
@@ -23,7 +24,7 @@ func newHost(t *testing.T) host.Host {
 // plain is a machine whose kernel knows no tunnels.
 func plain(t *testing.T) host.Host {
 	h := fake.Host(t)
-	links := host.NewMemoryLinks()
+	links := links.NewMemory()
 	links.Kinds = []string{"bridge"}
 	h.SetLinks(links)
 	return h
@@ -41,12 +42,12 @@ func TestGRE(t *testing.T) {
 	const a, b = "192.0.2.1", "192.0.2.2"
 	is := func(name, kind string) func(*testing.T, host.Host, map[string]any) {
 		return func(t *testing.T, h host.Host, _ map[string]any) {
-			links, err := host.LinksOf(t.Context(), h)
+			devices, err := host.LinksOf(t.Context(), h)
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := links.List(t.Context())
-			if l, _ := host.FindLink(list, name); err != nil || l.Kind != kind {
+			list, err := devices.List(t.Context())
+			if l, _ := links.Find(list, name); err != nil || l.Kind != kind {
 				t.Errorf("%s is %+v, %v", name, l, err)
 			}
 		}
@@ -61,9 +62,9 @@ func TestGRE(t *testing.T) {
 		{Name: "nothing to do", Values: v("g1", a, b, "ttl", 64, "key", "17", "frames", true)},
 		{Name: "change", Values: v("g1", a, "192.0.2.3", "ttl", 32, "key", "", "up", false), Action: states.Update, Changes: []string{"remote", "ttl", "key", "up"}, Check: is("g1", "gretap")},
 		{Name: "down", Values: v("g1", a, b), Action: states.Update, Changes: []string{"up"}, Check: is("g1", "gretap"), Prepare: func(t *testing.T, h host.Host) {
-			links, err := host.LinksOf(t.Context(), h)
+			devices, err := host.LinksOf(t.Context(), h)
 			if err == nil {
-				err = links.Change(t.Context(), host.Link{Name: "g1"}, host.Link{Up: new(false)})
+				err = devices.Change(t.Context(), links.Link{Name: "g1"}, links.Link{Up: new(false)})
 			}
 			if err != nil {
 				t.Fatal(err)

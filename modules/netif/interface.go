@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/device"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -116,9 +117,9 @@ func read(ctx context.Context, h host.Host, want Interface) (*Interface, error) 
 }
 
 func write(ctx context.Context, h host.Host, have *Interface, want Interface) error {
-	l := host.Link{Addresses: want.Addresses, Up: want.Up}
+	l := links.Link{Addresses: want.Addresses, Up: want.Up}
 	if want.MTU != nil && *want.MTU != *have.MTU {
 		l.MTU = want.MTU
 	}
-	return device.Put(ctx, h, &host.Link{Name: want.Name}, l)
+	return device.Put(ctx, h, &links.Link{Name: want.Name}, l)
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/modules/netif"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
 
 func newHost(t *testing.T) host.Host {
 	h := fake.Host(t)
-	h.SetLinks(host.NewMemoryLinks(
-		host.Link{Name: "lo", Up: new(true), MTU: new(65536), Passing: []string{"127.0.0.1/8", "::1/128"}},
-		host.Link{Name: "eth0", Up: new(true), Addresses: []string{"192.0.2.1/24", "2001:db8::1/64", "10.0.0.1 peer 10.0.0.2/32"},
+	h.SetLinks(links.NewMemory(
+		links.Link{Name: "lo", Up: new(true), MTU: new(65536), Passing: []string{"127.0.0.1/8", "::1/128"}},
+		links.Link{Name: "eth0", Up: new(true), Addresses: []string{"192.0.2.1/24", "2001:db8::1/64", "10.0.0.1 peer 10.0.0.2/32"},
 			Passing: []string{"198.51.100.9/24", "fe80::1/64"}},
-		host.Link{Name: "eth1"},
+		links.Link{Name: "eth1"},
 	))
 	return h
 }
@@ -28,12 +29,12 @@ func TestInterface(t *testing.T) {
 	}
 	addresses := func(name string, lasting, passing []string) func(*testing.T, host.Host, map[string]any) {
 		return func(t *testing.T, h host.Host, _ map[string]any) {
-			links, err := host.LinksOf(t.Context(), h)
+			devices, err := host.LinksOf(t.Context(), h)
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := links.List(t.Context())
-			l, _ := host.FindLink(list, name)
+			list, err := devices.List(t.Context())
+			l, _ := links.Find(list, name)
 			if err != nil || !slices.Equal(l.Addresses, lasting) || !slices.Equal(l.Passing, passing) {
 				t.Errorf("%s has %q and %q, %v", name, l.Addresses, l.Passing, err)
 			}

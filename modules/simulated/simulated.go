@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Machine describes what is on a machine, beside a plain Debian. The zero
@@ -36,7 +37,7 @@ type Machine struct {
 	Answers     []Answer  // what is on the network; of several that fit, the first one counts
 	Ports       []Port    // where somebody listens, beside those
 	// Devices are the network devices by name, beside lo.
-	Devices   map[string]host.Link
+	Devices   map[string]links.Link
 	NoApt     bool // there is no package manager
 	NoSystemd bool // systemd does not run, and there is no systemctl
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -35,11 +36,11 @@ func kernel(ctx context.Context, h host.Host, want Sysctl) (*string, error) {
 // missing says that the kernel does not have a parameter: not yet, perhaps.
 func missing(ctx context.Context, h host.Host, key string) error {
 	if device := deviceOf(key); device != "" {
-		links, err := host.LinksOf(ctx, h)
+		devices, err := host.LinksOf(ctx, h)
 		if err == nil {
-			var all []host.Link
-			all, err = links.List(ctx)
-			if slices.ContainsFunc(all, func(l host.Link) bool { return l.Name == device }) {
+			var all []links.Link
+			all, err = devices.List(ctx)
+			if slices.ContainsFunc(all, func(l links.Link) bool { return l.Name == device }) {
 				return &states.UncertainError{Reason: "the kernel has no " + key + " before the device " + device + " is set up"}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/modules/systemdunit"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 	"github.com/tenetcm/tenet/states/statestest"
 )
@@ -184,9 +185,9 @@ func (c *counting) Init(ctx context.Context, user string) (host.Init, error) {
 	i, err := host.InitOf(ctx, c.Host, user)
 	return countingInit{i, c}, err
 }
-func (c *counting) Links(ctx context.Context) (host.Links, error) { return nil, host.ErrUnsupported }
-func (c *counting) Network() (host.Network, error)                { return nil, host.ErrUnsupported }
-func (c *counting) Tune(string, string) error                     { return host.ErrUnsupported }
+func (c *counting) Links(ctx context.Context) (links.Devices, error) { return nil, host.ErrUnsupported }
+func (c *counting) Network() (host.Network, error)                   { return nil, host.ErrUnsupported }
+func (c *counting) Tune(string, string) error                        { return host.ErrUnsupported }
 
 type countingInit struct {
 	host.Init

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
 
@@ -83,16 +84,16 @@ type call struct {
 	Dir      uint64 `json:"dir,omitempty"`       // the directory that Path is a name in
 	File     uint64 `json:"file,omitempty"`
 
-	Path    text         `json:"path,omitempty"`
-	Target  text         `json:"target,omitempty"`
-	Meta    host.Meta    `json:"meta"`
-	Content *content     `json:"content,omitempty"`
-	Fresh   bool         `json:"fresh,omitempty"`
-	N       int          `json:"n,omitempty"`
-	Command *command     `json:"command,omitempty"`
-	Verb    host.Verb    `json:"verb,omitempty"`
-	User    string       `json:"user,omitempty"`
-	Links   [2]host.Link `json:"links,omitzero"`
+	Path    text          `json:"path,omitempty"`
+	Target  text          `json:"target,omitempty"`
+	Meta    host.Meta     `json:"meta"`
+	Content *content      `json:"content,omitempty"`
+	Fresh   bool          `json:"fresh,omitempty"`
+	N       int           `json:"n,omitempty"`
+	Command *command      `json:"command,omitempty"`
+	Verb    host.Verb     `json:"verb,omitempty"`
+	User    string        `json:"user,omitempty"`
+	Links   [2]links.Link `json:"links,omitzero"`
 }
 
 // content is that of a file. What is inline follows the call.
@@ -129,7 +130,7 @@ type reply struct {
 	Stdout   int            `json:"stdout,omitempty"` // how much of what follows it is; the rest is stderr
 	Cut      bool           `json:"cut,omitempty"`    // host.Result.Truncated
 	Services []host.Service `json:"services,omitempty"`
-	Links    []host.Link    `json:"links,omitempty"`
+	Links    []links.Link   `json:"links,omitempty"`
 }
 
 // info is a host.Info.

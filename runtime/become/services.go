@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Network is host.Machine.Network: no account has one of its own.
@@ -56,7 +57,7 @@ func (s *services) Refresh(ctx context.Context) error {
 }
 
 // Links is host.Machine.Links.
-func (m *machine) Links(ctx context.Context) (host.Links, error) {
+func (m *machine) Links(ctx context.Context) (links.Devices, error) {
 	if _, _, err := m.ask(ctx, call{Op: "links"}); err != nil {
 		return nil, err
 	}
@@ -66,25 +67,25 @@ func (m *machine) Links(ctx context.Context) (host.Links, error) {
 // devices are the network devices, as the other process reaches them.
 type devices struct{ *machine }
 
-// List is host.Links.List.
-func (d *devices) List(ctx context.Context) ([]host.Link, error) {
+// List is links.Devices.List.
+func (d *devices) List(ctx context.Context) ([]links.Link, error) {
 	r, _, err := d.ask(ctx, call{Op: "links"})
 	return r.Links, err
 }
 
-// Add is host.Links.Add.
-func (d *devices) Add(ctx context.Context, l host.Link) error {
-	_, _, err := d.ask(ctx, call{Op: "link_add", Links: [2]host.Link{l}})
+// Add is links.Devices.Add.
+func (d *devices) Add(ctx context.Context, l links.Link) error {
+	_, _, err := d.ask(ctx, call{Op: "link_add", Links: [2]links.Link{l}})
 	return err
 }
 
-// Change is host.Links.Change.
-func (d *devices) Change(ctx context.Context, have, want host.Link) error {
-	_, _, err := d.ask(ctx, call{Op: "link_change", Links: [2]host.Link{have, want}})
+// Change is links.Devices.Change.
+func (d *devices) Change(ctx context.Context, have, want links.Link) error {
+	_, _, err := d.ask(ctx, call{Op: "link_change", Links: [2]links.Link{have, want}})
 	return err
 }
 
-// Delete is host.Links.Delete.
+// Delete is links.Devices.Delete.
 func (d *devices) Delete(ctx context.Context, name string) error {
 	_, _, err := d.ask(ctx, call{Op: "link_delete", Path: text(name)})
 	return err

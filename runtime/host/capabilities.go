@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Capabilities are what a host answers beside files, programs and accounts. They are
@@ -62,7 +64,7 @@ type Limited struct{}
 func (Limited) Init(context.Context, string) (Init, error) { return nil, lacks("an init system") }
 
 // Links is Machine.Links.
-func (Limited) Links(context.Context) (Links, error) { return nil, lacks("network devices") }
+func (Limited) Links(context.Context) (links.Devices, error) { return nil, lacks("network devices") }
 
 // Network is Machine.Network.
 func (Limited) Network() (Network, error) { return nil, lacks("a network") }

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/host/hosttest"
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // The kernel itself passes the suite, in a network namespace of its own: the test
@@ -23,17 +23,17 @@ func TestLocalLinks(t *testing.T) {
 		}
 		return
 	}
-	hosttest.RunLinks(t, false, func(t *testing.T) (host.Links, string) {
-		links := linksOf(t, local(t, ""))
-		list, err := links.List(t.Context())
+	hosttest.RunLinks(t, false, func(t *testing.T) (links.Devices, string) {
+		devices := linksOf(t, local(t, ""))
+		list, err := devices.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := host.FindLink(list, "port0"); err != nil {
-			if err := links.Add(t.Context(), host.Link{Name: "port0", Kind: "veth"}); err != nil {
+		if _, err := links.Find(list, "port0"); err != nil {
+			if err := devices.Add(t.Context(), links.Link{Name: "port0", Kind: "veth"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return links, "port0"
+		return devices, "port0"
 	})
 }

@@ -6,21 +6,22 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/host/hosttest"
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
-func newLinks() *host.MemoryLinks {
-	links := host.NewMemoryLinks(host.Link{Name: "lo", Up: new(true)}, host.Link{Name: "port0", Kind: "veth"})
-	links.Kinds = []string{"bridge"}
-	return links
+func newLinks() *links.Memory {
+	devices := links.NewMemory(links.Link{Name: "lo", Up: new(true)}, links.Link{Name: "port0", Kind: "veth"})
+	devices.Kinds = []string{"bridge"}
+	return devices
 }
 
-func linksOf(t *testing.T, h host.Host) host.Links {
+func linksOf(t *testing.T, h host.Host) links.Devices {
 	t.Helper()
-	links, err := host.LinksOf(t.Context(), h)
+	devices, err := host.LinksOf(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return links
+	return devices
 }
 
 func TestLinks(t *testing.T) {
@@ -39,7 +40,7 @@ func TestLinks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := open()
 			_, real := h.(*host.Memory)
-			hosttest.RunLinks(t, !real, func(t *testing.T) (host.Links, string) { return linksOf(t, open()), "port0" })
+			hosttest.RunLinks(t, !real, func(t *testing.T) (links.Devices, string) { return linksOf(t, open()), "port0" })
 		})
 	}
 }
@@ -50,20 +51,20 @@ func TestShadowOfLinks(t *testing.T) {
 	m := host.NewMemory()
 	m.SetLinks(base)
 	shadow := host.NewShadow(m)
-	links := linksOf(t, shadow)
-	if err := links.Add(t.Context(), host.Link{Name: "br0", Kind: "bridge"}); err != nil {
+	devices := linksOf(t, shadow)
+	if err := devices.Add(t.Context(), links.Link{Name: "br0", Kind: "bridge"}); err != nil {
 		t.Fatal(err)
 	}
 	fork := linksOf(t, shadow.Fork())
-	if err := fork.Change(t.Context(), host.Link{Name: "port0"}, host.Link{Master: new("br0")}); err != nil {
+	if err := fork.Change(t.Context(), links.Link{Name: "port0"}, links.Link{Master: new("br0")}); err != nil {
 		t.Fatal(err)
 	}
-	for want, l := range map[int]host.Links{2: base, 3: links} {
+	for want, l := range map[int]links.Devices{2: base, 3: devices} {
 		list, err := l.List(t.Context())
 		if err != nil || len(list) != want {
 			t.Errorf("%d devices, want %d; %v", len(list), want, err)
 		}
-		if port, err := host.FindLink(list, "port0"); err != nil || *port.Master != "" {
+		if port, err := links.Find(list, "port0"); err != nil || *port.Master != "" {
 			t.Errorf("the port is %+v, %v", port, err)
 		}
 	}

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"context"
 	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Tune is Machine.Tune. The value is written at once, as the kernel wants it.
@@ -24,4 +27,12 @@ func (l *Local) Tune(path, value string) error {
 		_, err = unix.Write(fd, []byte(value))
 	}
 	return pathError("write", path, errors.Join(err, unix.Close(fd)))
+}
+
+// Links is Machine.Links. A tree below a root has none: devices are the kernel's.
+func (l *Local) Links(context.Context) (links.Devices, error) {
+	if l.root != nil {
+		return nil, lacks("network devices below a root")
+	}
+	return links.Local{}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Machine is what a host is beyond files and programs: what can be asked of an init
@@ -16,7 +18,7 @@ type Machine interface {
 	// empty, the one that runs this account's own services.
 	Init(ctx context.Context, user string) (Init, error)
 	// Links reaches the network devices.
-	Links(ctx context.Context) (Links, error)
+	Links(ctx context.Context) (links.Devices, error)
 	// Network opens connections to others.
 	Network() (Network, error)
 	// Tune writes a file of the kernel in place, such as one below /proc/sys or
@@ -24,8 +26,9 @@ type Machine interface {
 	Tune(path, value string) error
 }
 
-// ErrUnsupported is wrapped where a host has no such ability.
-var ErrUnsupported = errors.New("this host does not offer it")
+// ErrUnsupported is wrapped where a host has no such ability. It is an
+// errors.ErrUnsupported, as which packages below this one know it, without its words.
+var ErrUnsupported = fmt.Errorf("this host does not offer it%.0w", errors.ErrUnsupported)
 
 // InitOf reaches a host's init system; see Machine.
 func InitOf(ctx context.Context, h Host, user string) (Init, error) {
@@ -33,7 +36,7 @@ func InitOf(ctx context.Context, h Host, user string) (Init, error) {
 }
 
 // LinksOf reaches a host's network devices; see Machine.
-func LinksOf(ctx context.Context, h Host) (Links, error) {
+func LinksOf(ctx context.Context, h Host) (links.Devices, error) {
 	return h.Links(ctx)
 }
 
@@ -96,43 +99,6 @@ type Service struct {
 
 // Runs reports whether the service runs.
 func (s Service) Runs() bool { return s.Active == "active" || s.Active == "reloading" }
-
-// Links are the network devices of a machine.
-type Links interface {
-	// List gives all devices, by their index.
-	List(ctx context.Context) ([]Link, error)
-	// Add makes a device of Kind; what Link leaves open is the kernel's choice.
-	Add(ctx context.Context, l Link) error
-	// Change gives a device what the second Link holds and the first one, as it
-	// was listed, does not.
-	Change(ctx context.Context, have, want Link) error
-	// Delete removes a device.
-	Delete(ctx context.Context, name string) error
-}
-
-// Link is one network device. In a wish, nil and empty leave things as they are.
-type Link struct {
-	Name   string
-	Kind   string // bridge, gre, can, veth, …; empty: a real device
-	Up     *bool  // as somebody has set it, whether or not there is a carrier
-	MTU    *int
-	MAC    string
-	Master *string // the bridge that it is a port of; "": of none
-	// Addresses are those that somebody has given it to stay, with the length of
-	// the prefix, such as 192.0.2.1/24 or 192.0.2.1 peer 192.0.2.2/32; nil in a wish:
-	// as they are. An IPv6 address may be lost as a device goes down: then the
-	// wish brings it back.
-	Addresses []string
-	// Passing are the others, which List tells and nobody sets: those with a
-	// lifetime (DHCP, router advertisements), and those that the kernel makes
-	// (link-local, loopback).
-	Passing []string
-	// Options are those of its kind: of a bridge stp, forward_delay, vlan_filtering;
-	// of gre, gretap, ip6gre and ip6gretap local, remote, ttl, key ("": none); of can
-	// bitrate, sample_point, data_bitrate, data_sample_point, fd, listen_only,
-	// loopback, restart_ms.
-	Options map[string]string
-}
 
 // Network opens connections from a host to others.
 type Network interface {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Memory is a host that lives in memory, for tests: a tree of files that is
@@ -29,7 +31,7 @@ type memoryState struct {
 	programs map[string]Program
 	uid, gid int
 	init     func(ctx context.Context, user string) (Init, error) // nil: there is none
-	links    Links                                                // nil: there are none
+	links    links.Devices                                        // nil: there are none
 	network  Network                                              // nil: there is none
 	clock    time.Time                                            // zero: this machine's
 	slept    time.Duration

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"syscall"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // SetInit gives a Memory an init system, or one for each account: it is asked as
@@ -25,14 +27,14 @@ func (m *Memory) Init(ctx context.Context, user string) (Init, error) {
 }
 
 // SetLinks gives a Memory network devices.
-func (m *Memory) SetLinks(l Links) {
+func (m *Memory) SetLinks(l links.Devices) {
 	m.guard.Lock()
 	defer m.guard.Unlock()
 	m.links = l
 }
 
 // Links is Machine.Links.
-func (m *Memory) Links(context.Context) (Links, error) {
+func (m *Memory) Links(context.Context) (links.Devices, error) {
 	m.guard.RLock()
 	defer m.guard.RUnlock()
 	if m.links == nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Shadow is a copy-on-write view of another host, on which a plan is carried
@@ -27,7 +29,7 @@ type Shadow struct {
 // shadowMachine is what was done here to what a machine has beside its files.
 type shadowMachine struct {
 	linksMu  sync.Mutex
-	links    *shadowLinks // nil: nobody has asked for them
+	links    *links.Overlay // nil: nobody has asked for them
 	services shadowServices
 }
 

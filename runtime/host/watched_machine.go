@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"syscall"
+
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Init is Machine.Init; the watcher is told before a service is touched.
@@ -12,7 +14,7 @@ func (w *watched) Init(ctx context.Context, user string) (Init, error) {
 }
 
 // Links is Machine.Links; the watcher is told before a device is touched.
-func (w *watched) Links(ctx context.Context) (Links, error) {
+func (w *watched) Links(ctx context.Context) (links.Devices, error) {
 	l, err := LinksOf(ctx, w.Host)
 	return watchedLinks{l, w.watcher}, err
 }
@@ -38,21 +40,21 @@ func (w watchedInit) Refresh(ctx context.Context) error {
 }
 
 type watchedLinks struct {
-	Links
+	links.Devices
 	watcher Watcher
 }
 
-func (w watchedLinks) Add(ctx context.Context, l Link) error {
+func (w watchedLinks) Add(ctx context.Context, l links.Link) error {
 	w.watcher.Run()
-	return w.Links.Add(ctx, l)
+	return w.Devices.Add(ctx, l)
 }
 
-func (w watchedLinks) Change(ctx context.Context, have, want Link) error {
+func (w watchedLinks) Change(ctx context.Context, have, want links.Link) error {
 	w.watcher.Run()
-	return w.Links.Change(ctx, have, want)
+	return w.Devices.Change(ctx, have, want)
 }
 
 func (w watchedLinks) Delete(ctx context.Context, name string) error {
 	w.watcher.Run()
-	return w.Links.Delete(ctx, name)
+	return w.Devices.Delete(ctx, name)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -258,13 +259,13 @@ func addContent(t T, text *strings.Builder, h host.Reader, name string, size int
 // addLinks describes the network devices of a host that has them.
 func addLinks(t T, h host.Host, tree map[string]string) {
 	t.Helper()
-	links, err := host.LinksOf(t.Context(), h)
+	devices, err := host.LinksOf(t.Context(), h)
 	if errors.Is(err, host.ErrUnsupported) {
 		return
 	}
-	var list []host.Link
+	var list []links.Link
 	if err == nil {
-		list, err = links.List(t.Context())
+		list, err = devices.List(t.Context())
 	}
 	if err != nil {
 		t.Fatalf("%v", err)

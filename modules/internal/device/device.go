@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -60,16 +61,16 @@ func MAC(attribute string, mac *string) error {
 }
 
 // Find gives a device; nil: there is none of this name.
-func Find(ctx context.Context, h host.Host, name string) (*host.Link, error) {
-	links, err := host.LinksOf(ctx, h)
+func Find(ctx context.Context, h host.Host, name string) (*links.Link, error) {
+	devices, err := host.LinksOf(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	list, err := links.List(ctx)
+	list, err := devices.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l, err := host.FindLink(list, name)
+	l, err := links.Find(list, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -78,7 +79,7 @@ func Find(ctx context.Context, h host.Host, name string) (*host.Link, error) {
 
 // FindKind gives a device of one of these kinds; nil: there is none of this name. It
 // is an error if it is of another kind.
-func FindKind(ctx context.Context, h host.Host, name string, kinds ...string) (*host.Link, error) {
+func FindKind(ctx context.Context, h host.Host, name string, kinds ...string) (*links.Link, error) {
 	l, err := Find(ctx, h, name)
 	if err != nil || l == nil {
 		return nil, err
@@ -96,33 +97,33 @@ func FindKind(ctx context.Context, h host.Host, name string, kinds ...string) (*
 }
 
 // Put makes a device as wished: a new one where have is nil.
-func Put(ctx context.Context, h host.Host, have *host.Link, want host.Link) error {
-	links, err := host.LinksOf(ctx, h)
+func Put(ctx context.Context, h host.Host, have *links.Link, want links.Link) error {
+	devices, err := host.LinksOf(ctx, h)
 	if err != nil {
 		return err
 	}
 	if have == nil {
-		return links.Add(ctx, want)
+		return devices.Add(ctx, want)
 	}
-	return links.Change(ctx, *have, want)
+	return devices.Change(ctx, *have, want)
 }
 
 // Delete removes a device.
 func Delete(ctx context.Context, h host.Host, name string) error {
-	links, err := host.LinksOf(ctx, h)
+	devices, err := host.LinksOf(ctx, h)
 	if err != nil {
 		return err
 	}
-	return links.Delete(ctx, name)
+	return devices.Delete(ctx, name)
 }
 
 // List names the devices for which is says so.
-func List(ctx context.Context, h host.Host, is func(host.Link) bool) ([]string, error) {
-	links, err := host.LinksOf(ctx, h)
+func List(ctx context.Context, h host.Host, is func(links.Link) bool) ([]string, error) {
+	devices, err := host.LinksOf(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	list, err := links.List(ctx)
+	list, err := devices.List(ctx)
 	var names []string
 	for _, l := range list {
 		if is(l) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
 // Capabilities demands that a wrapper hands on all that the wrapped host can do: each
@@ -111,7 +112,7 @@ func (p *peculiar) Init(context.Context, string) (host.Init, error) {
 	return peculiarInit{}, nil
 }
 
-func (p *peculiar) Links(context.Context) (host.Links, error) {
+func (p *peculiar) Links(context.Context) (links.Devices, error) {
 	p.ask("Links")
 	return nil, errPeculiar
 }

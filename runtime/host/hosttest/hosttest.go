@@ -18,7 +18,7 @@ type Open func(t *testing.T) (h host.Host, dir string)
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
 	for _, group := range []map[string]func(*tester){
-		writing(), replacing(), opening(), directories(), links(), meta(), removing(), paths(), rights(),
+		writing(), replacing(), opening(), directories(), symlinks(), meta(), removing(), paths(), rights(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

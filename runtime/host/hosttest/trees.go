@@ -102,8 +102,8 @@ func removing() map[string]func(*tester) {
 	}
 }
 
-// links tests Symlink, ReadLink and what is reached through links.
-func links() map[string]func(*tester) {
+// symlinks tests Symlink, ReadLink and what is reached through links.
+func symlinks() map[string]func(*tester) {
 	return map[string]func(*tester){
 		"symlink": func(x *tester) {
 			x.symlink("../some//where/", "l")

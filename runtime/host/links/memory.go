@@ -1,4 +1,4 @@
-package host
+package links
 
 import (
 	"cmp"
@@ -11,18 +11,18 @@ import (
 	"sync"
 )
 
-// MemoryLinks are the network devices of a Memory, or of a Shadow: what a kernel
+// Memory are the network devices of a Memory, or of a Shadow: what a kernel
 // would do, without one.
-type MemoryLinks struct {
+type Memory struct {
 	mu   sync.Mutex
 	list []Link
 	// Kinds are those that this kernel can make; nil: any.
 	Kinds []string
 }
 
-// NewMemoryLinks makes a machine's devices; each is as Links.List would give it.
-func NewMemoryLinks(list ...Link) *MemoryLinks {
-	m := &MemoryLinks{}
+// NewMemory makes a machine's devices; each is as Devices.List would give it.
+func NewMemory(list ...Link) *Memory {
+	m := &Memory{}
 	for _, l := range list {
 		m.list = append(m.list, complete(l.clone()))
 	}
@@ -74,8 +74,8 @@ func defaultsOf(kind string) linkDefaults {
 	return linkDefaults{1500, false, nil}
 }
 
-// List is Links.List.
-func (m *MemoryLinks) List(context.Context) ([]Link, error) {
+// List is Devices.List.
+func (m *Memory) List(context.Context) ([]Link, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]Link, len(m.list))
@@ -85,33 +85,33 @@ func (m *MemoryLinks) List(context.Context) ([]Link, error) {
 	return out, nil
 }
 
-// Add is Links.Add.
-func (m *MemoryLinks) Add(_ context.Context, l Link) error {
+// Add is Devices.Add.
+func (m *Memory) Add(_ context.Context, l Link) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.find(l.Name) >= 0 {
-		return &LinkError{"add", l.Name, linkExists()}
+		return &Error{"add", l.Name, linkExists()}
 	}
 	if l.Kind == "" || l.Kind == "can" || m.Kinds != nil && !slices.Contains(m.Kinds, l.Kind) {
-		return &LinkError{"add", l.Name, noSuchKind(l.Kind)}
+		return &Error{"add", l.Name, noSuchKind(l.Kind)}
 	}
 	if err := m.fits(l); err != nil {
-		return &LinkError{"add", l.Name, err}
+		return &Error{"add", l.Name, err}
 	}
 	m.list = append(m.list, complete(l.clone()))
 	return nil
 }
 
-// Change is Links.Change.
-func (m *MemoryLinks) Change(_ context.Context, have, want Link) error {
+// Change is Devices.Change.
+func (m *Memory) Change(_ context.Context, have, want Link) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := m.find(have.Name)
 	if i < 0 {
-		return &LinkError{"change", have.Name, noSuchLink()}
+		return &Error{"change", have.Name, noSuchLink()}
 	}
 	if err := m.fits(want); err != nil {
-		return &LinkError{"change", have.Name, err}
+		return &Error{"change", have.Name, err}
 	}
 	l, want := &m.list[i], want.clone()
 	l.Up, l.MTU, l.MAC = cmp.Or(want.Up, l.Up), cmp.Or(want.MTU, l.MTU), cmp.Or(want.MAC, l.MAC)
@@ -138,16 +138,16 @@ func (l *Link) address(want []string) {
 	}
 }
 
-// Delete is Links.Delete. The ports of a bridge stay.
-func (m *MemoryLinks) Delete(_ context.Context, name string) error {
+// Delete is Devices.Delete. The ports of a bridge stay.
+func (m *Memory) Delete(_ context.Context, name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := m.find(name)
 	switch {
 	case i < 0:
-		return &LinkError{"delete", name, noSuchLink()}
+		return &Error{"delete", name, noSuchLink()}
 	case m.list[i].Kind == "" || m.list[i].Kind == "can":
-		return &LinkError{"delete", name, errRealLink}
+		return &Error{"delete", name, errRealLink}
 	}
 	m.list = slices.Delete(m.list, i, i+1)
 	for k := range m.list {
@@ -158,12 +158,12 @@ func (m *MemoryLinks) Delete(_ context.Context, name string) error {
 	return nil
 }
 
-func (m *MemoryLinks) find(name string) int {
+func (m *Memory) find(name string) int {
 	return slices.IndexFunc(m.list, func(l Link) bool { return l.Name == name })
 }
 
 // fits refuses what a kernel would: a bridge that is none, an address that is none.
-func (m *MemoryLinks) fits(l Link) error {
+func (m *Memory) fits(l Link) error {
 	if l.Master != nil && *l.Master != "" {
 		if i := m.find(*l.Master); i < 0 || m.list[i].Kind != "bridge" {
 			return noSuchMaster(*l.Master)
@@ -175,82 +175,4 @@ func (m *MemoryLinks) fits(l Link) error {
 		}
 	}
 	return nil
-}
-
-// Links is Machine.Links: a shadow of the base's.
-func (s *Shadow) Links(ctx context.Context) (Links, error) {
-	s.trace.look("/sys", "/proc")
-	s.trace.act()
-	s.linksMu.Lock()
-	defer s.linksMu.Unlock()
-	if s.links == nil {
-		base, err := LinksOf(ctx, s.host)
-		if err != nil {
-			return nil, err
-		}
-		s.links = &shadowLinks{base: base}
-	}
-	return s.links, nil
-}
-
-// shadowLinks are the devices of a Shadow: the base's, until something changes here.
-type shadowLinks struct {
-	base Links
-	mu   sync.Mutex
-	here *MemoryLinks // nil: nothing has changed
-}
-
-func (s *shadowLinks) changed() *MemoryLinks {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.here
-}
-
-// own copies the base's devices before the first change.
-func (s *shadowLinks) own(ctx context.Context) (*MemoryLinks, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.here == nil {
-		list, err := s.base.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.here = NewMemoryLinks(list...)
-	}
-	return s.here, nil
-}
-
-// List is Links.List.
-func (s *shadowLinks) List(ctx context.Context) ([]Link, error) {
-	if here := s.changed(); here != nil {
-		return here.List(ctx)
-	}
-	return s.base.List(ctx)
-}
-
-// Add is Links.Add, in memory.
-func (s *shadowLinks) Add(ctx context.Context, l Link) error {
-	here, err := s.own(ctx)
-	if err != nil {
-		return err
-	}
-	return here.Add(ctx, l)
-}
-
-// Change is Links.Change, in memory.
-func (s *shadowLinks) Change(ctx context.Context, have, want Link) error {
-	here, err := s.own(ctx)
-	if err != nil {
-		return err
-	}
-	return here.Change(ctx, have, want)
-}
-
-// Delete is Links.Delete, in memory.
-func (s *shadowLinks) Delete(ctx context.Context, name string) error {
-	here, err := s.own(ctx)
-	if err != nil {
-		return err
-	}
-	return here.Delete(ctx, name)
 }

@@ -1,4 +1,4 @@
-package host
+package links
 
 import (
 	"bytes"
@@ -12,19 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// localLinks are the devices of the running machine, by rtnetlink (rtnetlink(7)).
-type localLinks struct{}
+// Local are the devices of the running machine, by rtnetlink (rtnetlink(7)).
+type Local struct{}
 
-// Links is Machine.Links. A tree below a root has none: devices are the kernel's.
-func (l *Local) Links(context.Context) (Links, error) {
-	if l.root != nil {
-		return nil, lacks("network devices below a root")
-	}
-	return localLinks{}, nil
-}
-
-// List is Links.List.
-func (localLinks) List(ctx context.Context) ([]Link, error) {
+// List is Devices.List.
+func (Local) List(ctx context.Context) ([]Link, error) {
 	found, err := listLinks(ctx)
 	if err != nil {
 		return nil, err
@@ -114,15 +106,15 @@ func parseLink(message []byte) (l indexed, master int32, err error) {
 	return l, int32(number32(attributes[unix.IFLA_MASTER].Value)), nil
 }
 
-// Add is Links.Add. A device that cannot get all that it is to have is taken away
+// Add is Devices.Add. A device that cannot get all that it is to have is taken away
 // again.
-func (ls localLinks) Add(ctx context.Context, l Link) error {
+func (ls Local) Add(ctx context.Context, l Link) error {
 	request := nl.NewNetlinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
 	if err := setLink(ctx, request, 0, l); err != nil {
-		return &LinkError{"add", l.Name, err}
+		return &Error{"add", l.Name, err}
 	}
 	if err := execute(request, l.Kind); err != nil {
-		return &LinkError{"add", l.Name, err}
+		return &Error{"add", l.Name, err}
 	}
 	if l.Addresses == nil {
 		return nil
@@ -133,10 +125,10 @@ func (ls localLinks) Add(ctx context.Context, l Link) error {
 	return nil
 }
 
-// Change is Links.Change.
-func (localLinks) Change(ctx context.Context, have, want Link) error {
+// Change is Devices.Change.
+func (Local) Change(ctx context.Context, have, want Link) error {
 	if err := change(ctx, have.Name, want); err != nil {
-		return &LinkError{"change", have.Name, err}
+		return &Error{"change", have.Name, err}
 	}
 	return nil
 }
@@ -207,8 +199,8 @@ func newHead(index int32) *nl.IfInfomsg {
 	return head
 }
 
-// Delete is Links.Delete.
-func (localLinks) Delete(ctx context.Context, name string) error {
+// Delete is Devices.Delete.
+func (Local) Delete(ctx context.Context, name string) error {
 	found, err := lookUp(ctx, name)
 	if err == nil && (found.Kind == "" || found.Kind == "can") {
 		err = errRealLink
@@ -219,7 +211,7 @@ func (localLinks) Delete(ctx context.Context, name string) error {
 		err = execute(request, found.Kind)
 	}
 	if err != nil {
-		return &LinkError{"delete", name, err}
+		return &Error{"delete", name, err}
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
-package host
+// Package links is the network devices of a machine: by rtnetlink, in memory, and as a
+// plan would change them.
+package links
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,18 +12,55 @@ import (
 	"strings"
 )
 
-// LinkError says what cannot be done with a network device, and why.
-type LinkError struct {
+// Devices are the network devices of a machine.
+type Devices interface {
+	// List gives all devices, by their index.
+	List(ctx context.Context) ([]Link, error)
+	// Add makes a device of Kind; what Link leaves open is the kernel's choice.
+	Add(ctx context.Context, l Link) error
+	// Change gives a device what the second Link holds and the first one, as it
+	// was listed, does not.
+	Change(ctx context.Context, have, want Link) error
+	// Delete removes a device.
+	Delete(ctx context.Context, name string) error
+}
+
+// Link is one network device. In a wish, nil and empty leave things as they are.
+type Link struct {
+	Name   string
+	Kind   string // bridge, gre, can, veth, …; empty: a real device
+	Up     *bool  // as somebody has set it, whether or not there is a carrier
+	MTU    *int
+	MAC    string
+	Master *string // the bridge that it is a port of; "": of none
+	// Addresses are those that somebody has given it to stay, with the length of
+	// the prefix, such as 192.0.2.1/24 or 192.0.2.1 peer 192.0.2.2/32; nil in a wish:
+	// as they are. An IPv6 address may be lost as a device goes down: then the
+	// wish brings it back.
+	Addresses []string
+	// Passing are the others, which List tells and nobody sets: those with a
+	// lifetime (DHCP, router advertisements), and those that the kernel makes
+	// (link-local, loopback).
+	Passing []string
+	// Options are those of its kind: of a bridge stp, forward_delay, vlan_filtering;
+	// of gre, gretap, ip6gre and ip6gretap local, remote, ttl, key ("": none); of can
+	// bitrate, sample_point, data_bitrate, data_sample_point, fd, listen_only,
+	// loopback, restart_ms.
+	Options map[string]string
+}
+
+// Error says what cannot be done with a network device, and why.
+type Error struct {
 	Op   string // "add", "change" or "delete"
 	Name string
 	Err  error
 }
 
 // Error names the device.
-func (e *LinkError) Error() string { return fmt.Sprintf("network device %s: %v", e.Name, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("network device %s: %v", e.Name, e.Err) }
 
 // Unwrap gives the reason.
-func (e *LinkError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // missing is an fs.ErrNotExist or fs.ErrExist in the words of network devices.
 type missing struct {
@@ -42,11 +82,11 @@ func noSuchMaster(name string) error {
 // errRealLink is why a device of no kind cannot be deleted.
 var errRealLink = errors.New("it is a real device, and cannot be deleted")
 
-// FindLink looks a device up by its name. What is not there is fs.ErrNotExist.
-func FindLink(list []Link, name string) (Link, error) {
+// Find looks a device up by its name. What is not there is fs.ErrNotExist.
+func Find(list []Link, name string) (Link, error) {
 	i := slices.IndexFunc(list, func(l Link) bool { return l.Name == name })
 	if i < 0 {
-		return Link{}, &LinkError{"find", name, noSuchLink()}
+		return Link{}, &Error{"find", name, noSuchLink()}
 	}
 	return list[i], nil
 }

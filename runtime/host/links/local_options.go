@@ -1,7 +1,8 @@
-package host
+package links
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"net/netip"
@@ -22,8 +23,8 @@ type unable string
 
 func (e unable) Error() string { return string(e) }
 
-// Is makes it an ErrUnsupported.
-func (e unable) Is(target error) bool { return target == ErrUnsupported }
+// Is makes it an errors.ErrUnsupported, whatever else wraps that.
+func (e unable) Is(target error) bool { return errors.Is(target, errors.ErrUnsupported) }
 
 // noSuchKind says which module of the kernel may be missing.
 func noSuchKind(kind string) error {
