@@ -69,6 +69,8 @@ func (s *client) note(n machine.Note) {
 		text = "tenet: " + text
 	case n.Kind == machine.NoteWaiting && s.globals.Quiet:
 		return
+	case n.Kind == machine.NoteObstacle: // it is told beneath the plan: see noteObstacles
+		return
 	}
 	fmt.Fprintln(s.Err, text)
 }

@@ -41,6 +41,17 @@ func (e *NeededError) Reason() string {
 	return text
 }
 
+// InProgressError says that a run's record cannot be removed since the run goes on.
+type InProgressError struct {
+	Run string
+	PID int
+}
+
+// Error names the run and its process.
+func (e *InProgressError) Error() string {
+	return fmt.Sprintf("run %s is in progress (process %d)", e.Run, e.PID)
+}
+
 // needs lists what a Ledger names of a run.
 func (l *Ledger) needs(run string) (what []string) {
 	for _, d := range l.Debts {
@@ -68,7 +79,7 @@ func (f *Folder) Clean(id string) (removed string, err error) {
 		return "", err
 	}
 	if holder := f.Holder(); holder != nil && holder.Run == id {
-		return "", inProgress(holder)
+		return "", &InProgressError{Run: holder.Run, PID: holder.PID}
 	}
 	l, err := f.settled()
 	if err != nil {
@@ -166,13 +177,9 @@ func (f *Folder) removeRun(id string) error {
 	}
 	// Somebody may have begun to go on with it; who does so now, finds it gone.
 	if holder := f.Holder(); holder != nil && holder.Run == id && holder.PID != os.Getpid() {
-		return Join(inProgress(holder), f.disk.rename(aside, f.path(id)))
+		return Join(&InProgressError{Run: holder.Run, PID: holder.PID}, f.disk.rename(aside, f.path(id)))
 	}
 	return f.disk.remove(aside)
-}
-
-func inProgress(holder *LockedError) error {
-	return fmt.Errorf("run %s is in progress (process %d)", holder.Run, holder.PID)
 }
 
 // settled gives what runs have left, once the ends of all are taken note of, and what

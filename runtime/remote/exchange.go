@@ -116,7 +116,7 @@ func (m *Machine) talk(l *line, x *exchange) (*wire.End, error) {
 // quick tells what a machine does at once.
 func quick(op wire.Op) bool {
 	switch op {
-	case wire.OpPing, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease:
+	case wire.OpCancel, wire.OpPing, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease:
 		return true
 	}
 	return false

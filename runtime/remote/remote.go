@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -164,27 +163,18 @@ func (m *Machine) Resume(ctx context.Context, r machine.Resumption, o machine.Ob
 // Cancel ends what the machine is asked to do now, over the same connection, or a run over
 // another one.
 func (m *Machine) Cancel(ctx context.Context, run machine.RunRef) error {
+	if run.ID != "" {
+		beside := &Machine{Name: m.Name, Dial: m.Dial, Caller: m.Caller}
+		_, err := beside.ask(ctx, &exchange{request: &wire.Request{Op: wire.OpCancel, ID: run.ID, Host: run.Host}})
+		return err
+	}
 	m.mu.Lock()
 	l := m.busy
 	m.mu.Unlock()
 	if l != nil {
 		l.cancel()
-		return nil
 	}
-	if run.ID == "" {
-		return nil
-	}
-	conn, hello, err := m.Dial(ctx, wire.Opening{})
-	if err != nil {
-		return err
-	}
-	l = &line{conn: conn, hello: hello, since: time.Now(), keep: true}
-	l.cancel() // once it is asked
-	_, err = m.on(ctx, l, &exchange{request: &wire.Request{Op: wire.OpAttach, ID: run.ID, Host: run.Host, After: run.After}, acts: true, numbered: true})
-	if e, ok := errors.AsType[*machine.Error](err); ok && e.Code == machine.CodeInterrupted {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // Status tells how a run stands, or the machine.

@@ -29,6 +29,13 @@ type before struct {
 }
 
 func (c *call) plan(ctx context.Context, j *machine.Job) (*machine.Result, error) {
+	obstacles, err := c.Obstacles()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range obstacles {
+		c.note(machine.NoteObstacle, text)
+	}
 	b, err := c.remember()
 	if err != nil {
 		return nil, err
@@ -143,7 +150,7 @@ func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, erro
 			return nil, journal.Join(err, ended, removed)
 		}
 	}
-	c.carriesOut(record.ID(), j.Execution)
+	c.isAbout(subject{run: record.ID(), execution: j.Execution, host: j.Run.Host})
 	c.observer.TellStarted(machine.Started{Run: record.ID(), Job: j})
 	return resultOf(c.carry(ctx, j, record, b))
 }

@@ -4,58 +4,31 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
-
-// call is one request on its way.
-type call struct {
-	*Runner
-	caller   machine.Caller
-	observer machine.Observer
-	// What it carries out, once that is known; Runner.mu is held for both.
-	run, execution string
-}
 
 // begin begins a call, which Cancel ends from now on, until done is called.
 func (r *Runner) begin(ctx context.Context, o machine.Observer) (_ context.Context, c *call, done func()) {
 	c = &call{Runner: r, caller: r.Caller, observer: o}
 	ctx, cancel := context.WithCancelCause(ctx)
-	unregister := r.register(c, func() { cancel(errCancelled) })
+	unregister := c.register(func() { cancel(errCancelled) })
+	o.TellSent()
 	return ctx, c, func() {
 		unregister()
 		cancel(nil)
 	}
 }
 
-// register has Cancel call cancel for a call, until done is called.
-func (r *Runner) register(c *call, cancel func()) (done func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.calls == nil {
-		r.calls = map[*call]func(){}
-	}
-	r.calls[c] = cancel
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.calls, c)
-	}
-}
-
-// carriesOut notes which run the call is about.
-func (c *call) carriesOut(run, execution string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.run, c.execution = run, execution
-}
-
 func (c *call) note(kind, text string) { c.observer.TellNote(machine.Note{Kind: kind, Text: text}) }
 
 // Cancel ends a run, here or in another process, or keeps an execution from beginning.
 func (r *Runner) Cancel(_ context.Context, run machine.RunRef) error {
-	if r.cancelCalls(run.ID) || run.ID == "" {
+	if run.ID == "" {
+		r.cancelCalls(func(subject) bool { return true })
+		return nil
+	}
+	if r.cancelNamed(run) {
 		return nil
 	}
 	found, err := r.FindBegun(run.ID, run.Host)
@@ -66,29 +39,9 @@ func (r *Runner) Cancel(_ context.Context, run machine.RunRef) error {
 		return nil // it does not begin any more
 	}
 	if err != nil {
-		return err
+		return asError(err)
 	}
-	return r.interrupt(found.Run)
-}
-
-// cancelCalls cancels the calls that carry a run or an execution out; all, where none is
-// named. It reports whether there were any.
-func (r *Runner) cancelCalls(id string) (found bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for c, cancel := range r.calls {
-		if id == "" || c.run == id || c.execution == id {
-			cancel()
-			found = true
-		}
-	}
-	return found
-}
-
-// notFound reports whether an error says that there is no such run.
-func notFound(err error) bool {
-	e, ok := errors.AsType[*machine.Error](err)
-	return ok && e.Code == machine.CodeNotFound
+	return asError(r.interrupt(found.Run))
 }
 
 // Plan tells what Apply would do. Who may not read the records gets a plan without
@@ -96,14 +49,19 @@ func notFound(err error) bool {
 func (r *Runner) Plan(ctx context.Context, j *machine.Job, o machine.Observer) (*machine.Result, error) {
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
-	return c.plan(ctx, j)
+	result, err := c.plan(ctx, j)
+	return result, asError(err)
 }
 
 // Apply carries a job out, and records it.
 func (r *Runner) Apply(ctx context.Context, j *machine.Job, o machine.Observer) (*machine.Result, error) {
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
-	return c.apply(ctx, j)
+	result, err := c.apply(ctx, j)
+	if result == nil {
+		err = c.notBegun(ctx, err, j.Execution, j.Run.Host)
+	}
+	return c.orBegun(ctx, result, err)
 }
 
 // Resume goes on with a run where it ended. The site, or what else its files are of, is
@@ -112,14 +70,41 @@ func (r *Runner) Apply(ctx context.Context, j *machine.Job, o machine.Observer) 
 func (r *Runner) Resume(ctx context.Context, how machine.Resumption, o machine.Observer) (*machine.Result, error) {
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
-	return c.resume(ctx, how)
+	result, err := c.resume(ctx, how)
+	if result == nil && err != nil {
+		err = c.notResumed(ctx, err, how)
+	}
+	return c.orBegun(ctx, result, err)
+}
+
+// orBegun gives the end of a call, or follows the run that was begun before for the same
+// execution. A wish to cancel ends that.
+func (c *call) orBegun(ctx context.Context, result *machine.Result, err error) (*machine.Result, error) {
+	begun, ok := errors.AsType[*journal.BegunError](err)
+	if !ok {
+		return result, asError(err)
+	}
+	w := newWish()
+	following, letGo := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer letGo(nil)
+	defer context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); cause != errCancelled {
+			letGo(cause)
+			return
+		}
+		w.make(c)
+	})()
+	result, err = c.follow(following, machine.RunRef{ID: begun.Run, After: begun.After}, w)
+	return result, asError(err)
 }
 
 // Follow tells the events of a run from a number on, until it ends, and how.
 func (r *Runner) Follow(ctx context.Context, run machine.RunRef, o machine.Observer) (*machine.Result, error) {
-	c, w := &call{Runner: r, caller: r.Caller, observer: o, run: run.ID}, newWish()
-	defer r.register(c, func() { fault.Go(func() { w.make(c) }) })()
-	return c.follow(ctx, run, w)
+	c, w := &call{Runner: r, caller: r.Caller, observer: o}, newWish()
+	defer c.register(func() { w.make(c) })()
+	o.TellSent()
+	result, err := c.follow(ctx, run, w)
+	return result, asError(err)
 }
 
 // Logs tells the events of a run, and gives what its programs have printed.
@@ -128,6 +113,7 @@ func (r *Runner) Logs(ctx context.Context, l machine.LogRequest, o machine.Obser
 	if err != nil {
 		return nil, err
 	}
+	o.TellSent()
 	for ev, err := range r.Events(ctx, run.Run, l.Run.After, l.Follow) {
 		if err != nil {
 			return nil, err
@@ -135,36 +121,4 @@ func (r *Runner) Logs(ctx context.Context, l machine.LogRequest, o machine.Obser
 		o.TellEvent(ev)
 	}
 	return r.Outputs(run.Run)
-}
-
-// interruption is the error for a call whose context ended.
-func interruption(ctx context.Context) error {
-	err := context.Cause(ctx)
-	if err == nil || errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted")
-	}
-	return &machine.Error{Code: machine.CodeInterrupted, Err: err}
-}
-
-// refusal adds to why nothing is applied what to do about it.
-func refusal(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*journal.LockedError](err); ok {
-		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: "wait until it has ended, as --lock-timeout 5m does, or end it"}
-	}
-	if _, ok := errors.AsType[*journal.HeldError](err); ok {
-		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
-	}
-	if _, ok := errors.AsType[*journal.BegunError](err); ok {
-		return &machine.Error{Err: err, Hint: "tenet status tells how it stands"}
-	}
-	if _, ok := errors.AsType[*journal.WithdrawnError](err); ok {
-		return &machine.Error{Code: machine.CodeInterrupted, Err: err}
-	}
-	if ctx.Err() != nil { // it has waited
-		return interruption(ctx)
-	}
-	if not, ok := errors.AsType[*journal.NotResumableError](err); ok {
-		return &machine.Error{Err: err, Hint: not.Hint}
-	}
-	return &machine.Error{Err: err, Hint: elsewhere}
 }

@@ -21,6 +21,7 @@ const arriving = 15 * time.Second
 // ended. A wish to cancel goes to the process that carries it out, or keeps it from
 // beginning.
 func (c *call) follow(ctx context.Context, which machine.RunRef, w *wish) (*machine.Result, error) {
+	c.isAbout(subject{execution: which.ID, host: which.Host, follows: true})
 	run, err := c.await(ctx, which, w)
 	if err != nil {
 		return nil, err
@@ -126,8 +127,20 @@ func (r *Runner) notBegun(ctx context.Context, err error, execution, host string
 	return was
 }
 
-// interrupt asks the process that carries a run out to end it.
+// notResumed is the same of a run that does not go on.
+func (r *Runner) notResumed(ctx context.Context, err error, how machine.Resumption) error {
+	was, wrong := r.FindBegun(how.Run.ID, how.Run.Host)
+	if wrong != nil {
+		return err
+	}
+	return r.notBegun(ctx, err, how.Execution, was.Host)
+}
+
+// interrupt asks who carries a run out to end it: a call of this process, or another one.
 func (r *Runner) interrupt(run string) error {
+	if r.cancelRun(run) {
+		return nil
+	}
 	holder, err := r.Holder()
 	if err == nil && (holder == nil || holder.Run != run) {
 		return nil // it has ended

@@ -19,7 +19,8 @@ import (
 func (r *Runner) Forget(ctx context.Context, f machine.Forgetting, o machine.Observer) ([]states.Event, error) {
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
-	return c.forget(ctx, &forgetting{f})
+	events, err := c.forget(ctx, &forgetting{f})
+	return events, asError(err)
 }
 
 // forgetting is what to let go of.

@@ -21,6 +21,12 @@ type operation func(ctx context.Context, q *wire.Request, end *wire.End) error
 func (s *session) operations() map[wire.Op]operation {
 	return map[wire.Op]operation{
 		wire.OpPlan: s.servePlan, wire.OpApply: s.serveApply, wire.OpResume: s.serveResume, wire.OpAttach: s.serveFollow,
+		wire.OpCancel: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
+			if q.ID == "" {
+				return errors.New("no run is named")
+			}
+			return s.Cancel(ctx, machine.RunRef{ID: q.ID, Host: q.Host})
+		},
 		wire.OpPing: func(context.Context, *wire.Request, *wire.End) error { return nil },
 		wire.OpExec: s.serveExec, wire.OpLogs: s.serveLogs,
 		wire.OpStatus: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
@@ -65,13 +71,6 @@ func (s *session) servePlan(ctx context.Context, q *wire.Request, end *wire.End)
 		return err
 	}
 	s.listen()
-	obstacles, err := s.Obstacles()
-	if err != nil {
-		return err
-	}
-	for _, text := range obstacles {
-		s.note(machine.NoteObstacle, text)
-	}
 	j.Observe = true
 	end.Result, err = s.plan(ctx, j)
 	return err
@@ -122,13 +121,12 @@ func (s *session) sayStarted(what machine.Started) {
 // serveResume goes on with a run where it ended.
 func (s *session) serveResume(ctx context.Context, q *wire.Request, end *wire.End) (err error) {
 	s.detaches()
-	end.Result, err = s.resume(ctx, machine.Resumption{
+	how := machine.Resumption{
 		Run: machine.RunRef{ID: q.ID, Host: q.Host}, Execution: q.Execution, Parallel: q.Parallel, LockTimeout: q.LockTimeout, Become: s.become,
-	})
+	}
+	end.Result, err = s.resume(ctx, how)
 	if end.Result == nil && err != nil {
-		if was, wrong := s.FindBegun(q.ID, q.Host); wrong == nil {
-			err = s.notBegun(ctx, err, q.Execution, was.Host)
-		}
+		err = s.notResumed(ctx, err, how)
 	}
 	if begun, ok := errors.AsType[*journal.BegunError](err); ok {
 		return s.followBegun(ctx, begun, end)
@@ -193,15 +191,16 @@ func (s *session) receive(q *wire.Request) (*machine.Job, error) {
 
 // Exec runs a program, and passes on what it prints as it comes.
 func (r *Runner) Exec(ctx context.Context, e machine.Exec, o machine.Observer) (int, error) {
-	if len(e.Argv) == 0 {
-		return 0, errors.New("there is no command to run")
-	}
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
-	return c.exec(ctx, e)
+	status, err := c.exec(ctx, e)
+	return status, asError(err)
 }
 
 func (c *call) exec(ctx context.Context, e machine.Exec) (int, error) {
+	if len(e.Argv) == 0 {
+		return 0, errors.New("there is no command to run")
+	}
 	result, err := c.Host.Run(ctx, host.Command{
 		Argv: e.Argv, User: e.User, Dir: e.Dir, Stdin: e.Stdin, MaxOutput: 1,
 		Watch: func(stream string, data []byte) { c.observer.TellOutput(stream, data) },
@@ -213,7 +212,7 @@ func (c *call) exec(ctx context.Context, e machine.Exec) (int, error) {
 }
 
 func (s *session) serveExec(ctx context.Context, q *wire.Request, end *wire.End) (err error) {
-	if q.Exec == nil || len(q.Exec.Argv) == 0 {
+	if q.Exec == nil {
 		return errors.New("there is no command to run")
 	}
 	end.ExitCode, err = s.exec(ctx, *q.Exec)

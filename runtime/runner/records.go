@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.
 	switch {
 	case err != nil:
 		return nil, err
+	case folder == nil && which.ID != "":
+		return nil, noRun(fmt.Errorf("%w: %s", journal.ErrNoRun, which.ID))
 	case folder == nil:
 	case which.ID != "":
 		var id string
@@ -35,9 +38,9 @@ func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.
 		err = journal.Join(err, gone)
 	}
 	if err != nil && which.ID != "" {
-		return nil, err
+		return nil, asError(err)
 	}
-	return out, err
+	return out, asError(err)
 }
 
 // cleanRun removes the record of a run, or of an execution, and gives its ID.
@@ -55,6 +58,8 @@ func (r *Runner) cleanRun(folder *journal.Folder, id string) (string, error) {
 	e := &machine.Error{Err: err}
 	if _, ok := errors.AsType[*journal.NeededError](err); ok {
 		e.Code, e.Hint = machine.CodeNeeded, "the next apply of its site deals with it; tenet status lists what is left"
+	} else if _, ok := errors.AsType[*journal.InProgressError](err); ok {
+		e.Code, e.Hint = machine.CodeLocked, "wait until it has ended, or end it"
 	} else if errors.Is(err, journal.ErrNoRun) {
 		e.Code, e.Hint = machine.CodeNotFound, "tenet history lists the runs"
 	}

@@ -68,7 +68,7 @@ func (c *call) resumeRun(ctx context.Context, id string, how machine.Resumption)
 	if err != nil {
 		return nil, journal.Join(err, record.Finish(journal.End{State: journal.Interrupted, Err: err}))
 	}
-	c.carriesOut(record.ID(), how.Execution)
+	c.isAbout(subject{run: record.ID(), execution: how.Execution, host: j.Run.Host})
 	c.observer.TellStarted(machine.Started{Run: record.ID(), After: record.Resumed().Last, Job: j})
 	return resultOf(c.carry(ctx, j, record, b))
 }

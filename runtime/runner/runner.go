@@ -18,7 +18,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// Runner is the machine, and where its records are.
+// Runner is the machine, and where its records are. One value serves all that happens in
+// a process: Cancel sends a run that it does not carry out itself a signal to its process.
 type Runner struct {
 	Host     *host.Local
 	StateDir string

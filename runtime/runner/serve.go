@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -22,7 +23,6 @@ import (
 	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
-	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -53,6 +53,7 @@ func Serve(ctx context.Context, c *wire.Conn, o wire.Opening, r *Runner) error {
 	serving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.cancel = cancel
+	defer s.register(s.end)()
 	defer c.Beat(cmp.Or(r.beat, wire.BeatEvery))()
 	end := s.serve(serving, &q)
 	return journal.Join(s.say(wire.KindEnd, end), s.out.close(ctx))
@@ -107,6 +108,9 @@ func (r *Runner) facts(names []string) *machine.Facts {
 	f := &machine.Facts{Values: map[string]any{}, Errors: map[string]string{}}
 	for _, name := range names {
 		value, err := gathered.Fact(name)
+		if err == nil {
+			value, err = plain(value)
+		}
 		if err != nil {
 			f.Errors[name] = err.Error()
 			continue
@@ -114,6 +118,18 @@ func (r *Runner) facts(names []string) *machine.Facts {
 		f.Values[name] = value
 	}
 	return f
+}
+
+// plain gives a value as JSON knows it, with json.Number.
+func plain(value any) (out any, err error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	err = d.Decode(&out)
+	return out, err
 }
 
 // encode gives facts as they are sent.
@@ -201,17 +217,22 @@ func (s *session) listen() {
 			if f.Kind != wire.KindCancel {
 				continue // nothing else is to come, and what does is for nobody
 			}
-			s.mu.Lock()
-			pass := s.pass
-			if pass == nil {
-				s.cancel(errCancelled)
-			}
-			s.mu.Unlock()
-			if pass != nil {
-				pass()
-			}
+			s.end()
 		}
 	})
+}
+
+// end ends what is carried out, as the controller wishes, or hands that wish on.
+func (s *session) end() {
+	s.mu.Lock()
+	pass := s.pass
+	if pass == nil {
+		s.cancel(errCancelled)
+	}
+	s.mu.Unlock()
+	if pass != nil {
+		pass()
+	}
 }
 
 // serve does what is asked for, and tells how it ended.
@@ -239,17 +260,8 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 // failureOf is an error for the other side, with texts that somebody can read.
 func failureOf(err error) *states.Failure {
 	f := &states.Failure{Message: err.Error()}
-	if e, ok := errors.AsType[*machine.Error](err); ok {
+	if e, ok := errors.AsType[*machine.Error](asError(err)); ok {
 		f.Code, f.Hint = e.Code, e.Hint
-	}
-	switch _, broken := errors.AsType[*planfile.DamagedError](err); {
-	case f.Code != "":
-	case fault.In(err) != nil:
-		f.Code = machine.CodeFault
-	case broken:
-		f.Code = machine.CodeDamaged
-	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):
-		f.Code = machine.CodeInterrupted
 	}
 	f.Message, f.Hint = diag.Shorten(f.Message), diag.Shorten(f.Hint)
 	return f

@@ -48,6 +48,7 @@ const (
 	OpApply   Op = "apply"   // Started, events; End.Result
 	OpResume  Op = "resume"  // a run goes on where it ended: as apply; see Request.Execution
 	OpAttach  Op = "attach"  // events of a run from After on, until it ends; End.Result
+	OpCancel  Op = "cancel"  // ends a run, or keeps an execution from beginning: nothing
 	OpPing    Op = "ping"    // nothing
 	OpExec    Op = "exec"    // Stdout, Stderr; End.ExitCode
 	OpStatus  Op = "status"  // Data: a machine.Status
@@ -71,7 +72,7 @@ type Request struct {
 
 	// ID is of a run or an execution, or its beginning; empty: the latest.
 	ID string `json:"id,omitempty"`
-	// Host is of attach to an execution and of resume of one: which one, where a machine is
+	// Host is of attach to an execution, and of resume and cancel of one: which one, where a machine is
 	// several of its hosts.
 	Host   string   `json:"host,omitempty"`
 	After  int64    `json:"after,omitempty"`  // the seq of the last event that was seen

@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/planfile"
+)
+
+// asError makes any error one that a machine gives, with the code that it has whatever way
+// leads to the machine; nil stays nil.
+func asError(err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*machine.Error](err)
+	if !ok {
+		return &machine.Error{Code: codeOf(err), Err: err}
+	}
+	if code := codeOf(err); e.Code == "" && code != "" {
+		return &machine.Error{Code: code, Err: err, Hint: e.Hint, Machine: e.Machine}
+	}
+	return err
+}
+
+// codeOf is the code of an error that has none of its own.
+func codeOf(err error) string {
+	_, broken := errors.AsType[*planfile.DamagedError](err)
+	switch {
+	case fault.In(err) != nil:
+		return machine.CodeFault
+	case broken:
+		return machine.CodeDamaged
+	case errors.Is(err, errCancelled), errors.Is(err, errLost), errors.Is(err, context.Canceled):
+		return machine.CodeInterrupted
+	}
+	return ""
+}
+
+// notFound reports whether an error says that there is no such run.
+func notFound(err error) bool {
+	e, ok := errors.AsType[*machine.Error](err)
+	return ok && e.Code == machine.CodeNotFound
+}
+
+// interruption is the error for a call whose context ended.
+func interruption(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
+	return &machine.Error{Code: machine.CodeInterrupted, Err: err}
+}
+
+// refusal adds to why nothing is applied what to do about it.
+func refusal(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*journal.LockedError](err); ok {
+		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: "wait until it has ended, as --lock-timeout 5m does, or end it"}
+	}
+	if _, ok := errors.AsType[*journal.HeldError](err); ok {
+		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
+	}
+	if _, ok := errors.AsType[*journal.BegunError](err); ok {
+		return &machine.Error{Err: err, Hint: "tenet status tells how it stands"}
+	}
+	if _, ok := errors.AsType[*journal.WithdrawnError](err); ok {
+		return &machine.Error{Code: machine.CodeInterrupted, Err: err}
+	}
+	if ctx.Err() != nil { // it has waited
+		return interruption(ctx)
+	}
+	if not, ok := errors.AsType[*journal.NotResumableError](err); ok {
+		return &machine.Error{Err: err, Hint: not.Hint}
+	}
+	return &machine.Error{Err: err, Hint: elsewhere}
+}
