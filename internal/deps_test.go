@@ -75,6 +75,8 @@ var imports = []struct {
 	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
 	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal"}, []string{"*"}},
+	// The suite that every machine passes, for go test alone.
+	{"runtime/machine/machinetest", []string{"runtime/fault", "runtime/machine", "runtime/journal", "states"}, nil},
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
 	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},

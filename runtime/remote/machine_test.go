@@ -1,0 +1,67 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/machine/machinetest"
+	"github.com/tenetcm/tenet/runtime/remote"
+	"github.com/tenetcm/tenet/runtime/runner"
+	"github.com/tenetcm/tenet/runtime/wire"
+)
+
+// A machine behind a connection is one like any other: where what it does ends with the
+// connection, and where it goes on without it.
+func TestMachine(t *testing.T) {
+	for name, dial := range map[string]func(*testing.T, *runner.Runner) remote.Dial{
+		"in this process": func(_ *testing.T, r *runner.Runner) remote.Dial { return runner.Local(r) },
+		"by itself":       independent,
+	} {
+		t.Run(name, func(t *testing.T) {
+			machinetest.Run(t, func(t *testing.T) machinetest.Subject {
+				h, err := host.NewLocal(host.LocalOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := &runner.Runner{Host: h, StateDir: t.TempDir() + "/state", Registry: modules.Standard(), Program: "test"}
+				another := func() machine.Machine {
+					return &remote.Machine{Name: "subject", Dial: dial(t, r), Caller: machine.Caller{User: "alice"}, Registry: modules.Standard()}
+				}
+				return machinetest.Subject{
+					Machine: another(), Another: another, Dir: t.TempDir(), Files: machinetest.LocalFiles{}, Outlives: name == "by itself",
+				}
+			})
+		})
+	}
+}
+
+// independent dials a runner that goes on when its connection breaks, as one does that is a
+// process of its own. The test waits for its end.
+func independent(t *testing.T, r *runner.Runner) remote.Dial {
+	return func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+		toRunner, fromController := io.Pipe()
+		toController, fromRunner := io.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			err := runner.Serve(context.WithoutCancel(ctx), wire.New(toRunner, fromRunner, nil), o, r)
+			served <- errors.Join(fromRunner.Close(), err)
+		}()
+		c := wire.New(toController, fromController, func() error {
+			return errors.Join(fromController.Close(), toController.Close())
+		})
+		t.Cleanup(func() {
+			c.Close()
+			<-served // whose error is of the connection
+		})
+		var hello wire.Hello
+		if err := c.Expect(wire.KindHello, &hello); err != nil {
+			return nil, nil, err
+		}
+		return c, &hello, nil
+	}
+}
