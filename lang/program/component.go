@@ -274,7 +274,7 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 		return cty.DynamicVal // what is not declared may be, once that is mended
 	}
 	for name, out := range in.inner.site.outputs {
-		v := in.inner.deferrable(out.value.Expr, in.inner.root)
+		v := in.inner.deferrableValue(out.value.Expr, in.inner.root)
 		if out.sensitive {
 			v = v.Mark(expr.Sensitive)
 		}

@@ -159,7 +159,7 @@ func (e optionValues) options(given []option, guards []guard, ctx *hcl2.EvalCont
 			o.AddRefs(&out, e.refs(o.attr, ctx))
 			continue
 		}
-		v := e.deferrable(o.attr.Expr, ctx)
+		v := e.deferrableValue(o.attr.Expr, ctx)
 		if expr.IsDeferred(v) && o.Name == "when" {
 			e.deferWhen(&out, o.attr, v)
 			continue

@@ -35,7 +35,7 @@ func (e optionValues) guardCondition(g *states.GuardDeclaration, a *syntax.Attri
 	if a == nil {
 		return cty.DynamicVal, false
 	}
-	v = e.deferrable(a.Expr, ctx)
+	v = e.deferrableValue(a.Expr, ctx)
 	if !expr.IsDeferred(v) {
 		return v, (v.IsWhollyKnown() || expr.IsWithheld(v)) && !v.IsNull()
 	}

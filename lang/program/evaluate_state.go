@@ -44,7 +44,7 @@ func (e partValues) paramDefault(p *param) cty.Value {
 	if p.attr == nil {
 		return cty.UnknownVal(p.convert.Type)
 	}
-	v := e.deferrable(p.attr.Expr, e.root)
+	v := e.deferrableValue(p.attr.Expr, e.root)
 	if !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v) {
 		return v
 	}
@@ -110,12 +110,12 @@ func (e partValues) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	case in.decl.topLevel && in.each != nil:
 		input.Key = &in.each.key
 	}
-	options := optionValues{e.expressions}.options(p.options, p.guards, ctx)
+	options := optionValues(e).options(p.options, p.guards, ctx)
 	input.Sensitive = options.Sensitive
 	if !options.LeftOut {
 		for _, a := range p.attributes {
 			input.Attributes = append(input.Attributes, expr.Attribute{
-				Name: a.Name, Value: e.deferrable(a.Expr, ctx), Range: rangeOf(a.Range())})
+				Name: a.Name, Value: e.deferrableValue(a.Expr, ctx), Range: rangeOf(a.Range())})
 		}
 	} else {
 		return e.parts.OmittedPart(input, options)

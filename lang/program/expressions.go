@@ -86,15 +86,15 @@ func (e *expressions) value(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Val
 	return v
 }
 
-// deferrable evaluates an expression that may depend on results. What is known only
+// deferrableValue evaluates an expression that may depend on results. What is known only
 // on the host is unknown, and carries how it is computed.
-func (e *expressions) deferrable(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
+func (e *expressions) deferrableValue(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 	v, diags := expr.Settle(e.evaluate(x, ctx), x.Expression, ctx)
 	e.list.Add(expr.FromHCL(diags)...)
 	return v
 }
 
-// evaluate gives the value of an expression as it is, for value and deferrable.
+// evaluate gives the value of an expression as it is, for value and deferrableValue.
 func (e *expressions) evaluate(x *syntax.Expression, ctx *hcl2.EvalContext) cty.Value {
 	if x.Bad {
 		return cty.DynamicVal
@@ -167,7 +167,7 @@ func (e *expressions) local(name string) cty.Value {
 		return cty.DynamicVal
 	}
 	e.visiting = append(e.visiting, key)
-	v := e.deferrable(e.site.locals[name].expr, e.root)
+	v := e.deferrableValue(e.site.locals[name].expr, e.root)
 	e.visiting = e.visiting[:len(e.visiting)-1]
 	e.root.Variables[key] = v
 	return v

@@ -45,7 +45,7 @@ func (e *expressions) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns
 	if a == nil {
 		return []*each{nil}, true
 	}
-	v := e.deferrable(a.Expr, ctx)
+	v := e.deferrableValue(a.Expr, ctx)
 	if v.IsKnown() && v.IsNull() {
 		return []*each{nil}, true
 	}

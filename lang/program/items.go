@@ -48,11 +48,11 @@ func (e *expressions) items(a *syntax.Attribute, ctx *hcl2.EvalContext, example 
 				continue
 			}
 			seen[key.AsString()] = x.KeyExpr.Range()
-			list = append(list, item{key.AsString(), e.deferrable(part(x.ValueExpr), ctx), x.KeyExpr.Range(), x.ValueExpr.Range()})
+			list = append(list, item{key.AsString(), e.deferrableValue(part(x.ValueExpr), ctx), x.KeyExpr.Range(), x.ValueExpr.Range()})
 		}
 		return list, true
 	}
-	v := e.deferrable(a.Expr, ctx)
+	v := e.deferrableValue(a.Expr, ctx)
 	if !v.IsKnown() {
 		e.requireKnown(a, v)
 		return nil, false

@@ -20,7 +20,7 @@ func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValu
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		declared := p.outputs[name]
 		out := expr.OutputValue{Name: name, Sensitive: declared.sensitive}
-		v, sensitive := expr.Split(e.deferrable(declared.value.Expr, e.root))
+		v, sensitive := expr.Split(e.deferrableValue(declared.value.Expr, e.root))
 		out.Sensitive = out.Sensitive || sensitive
 		out.Known = v.IsWhollyKnown()
 		if out.Known && !out.Sensitive {
