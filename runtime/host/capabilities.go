@@ -61,16 +61,18 @@ type planner interface {
 type Limited struct{}
 
 // Init is Machine.Init.
-func (Limited) Init(context.Context, string) (Init, error) { return nil, lacks("an init system") }
+func (Limited) Init(context.Context, string) (Init, error) { return nil, lackError("an init system") }
 
 // Links is Machine.Links.
-func (Limited) Links(context.Context) (links.Devices, error) { return nil, lacks("network devices") }
+func (Limited) Links(context.Context) (links.Devices, error) {
+	return nil, lackError("network devices")
+}
 
 // Network is Machine.Network.
-func (Limited) Network() (Network, error) { return nil, lacks("a network") }
+func (Limited) Network() (Network, error) { return nil, lackError("a network") }
 
 // Tune is Machine.Tune.
-func (Limited) Tune(string, string) error { return lacks("a kernel") }
+func (Limited) Tune(string, string) error { return lackError("a kernel") }
 
 // Now is Clock.Now.
 func (Limited) Now() time.Time { return time.Now() }
@@ -85,7 +87,7 @@ func (Limited) Actor() (uid, gid int) { return 0, 0 }
 func (Limited) Credentials() Credentials { return Credentials{Privileged: true} }
 
 // Access is Permissions.Access.
-func (Limited) Access(string) Access { return everything() }
+func (Limited) Access(string) Access { return fullAccess() }
 
 // TempName is Namer.TempName.
 func (Limited) TempName() string { return tempName("") }

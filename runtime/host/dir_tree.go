@@ -118,7 +118,7 @@ func (d *sharedDir) Close() error {
 }
 
 func (d *sharedDir) knownSum(name string) (string, int64, bool) {
-	if k, ok := d.DirReader.(knower); ok {
+	if k, ok := d.DirReader.(sumKnower); ok {
 		return k.knownSum(name)
 	}
 	return "", 0, false
@@ -144,7 +144,7 @@ func (r *treeReader) walk(ctx context.Context, root DirReader) {
 	for todo := []string{"."}; len(todo) > 0; {
 		dir := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if ctx.Err() != nil || r.failed() {
+		if ctx.Err() != nil || r.hasFailed() {
 			return
 		}
 		d, err := c.To(dir)
@@ -179,7 +179,7 @@ func (r *treeReader) directory(ctx context.Context, d *sharedDir, dir string) (b
 		r.running.Go(func() {
 			defer func() { r.free <- buf }()
 			defer d.leave()
-			r.add(r.look(ctx, d, path, part, buf))
+			r.add(r.describe(ctx, d, path, part, buf))
 		})
 	}
 	for _, e := range slices.Backward(list) {
@@ -205,15 +205,15 @@ func (r *treeReader) add(entries []TreeEntry, err error) {
 	}
 }
 
-func (r *treeReader) failed() bool {
+func (r *treeReader) hasFailed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.errs) > 0
 }
 
-// look describes some of the things in a directory. What has gone meanwhile is
+// describe describes some of the things in a directory. What has gone meanwhile is
 // left out.
-func (r *treeReader) look(ctx context.Context, d DirReader, path string, list []Entry, buf []byte) ([]TreeEntry, error) {
+func (r *treeReader) describe(ctx context.Context, d DirReader, path string, list []Entry, buf []byte) ([]TreeEntry, error) {
 	out := make([]TreeEntry, 0, len(list))
 	for _, l := range list {
 		if ctx.Err() != nil {
@@ -248,14 +248,14 @@ func (r *treeReader) entry(ctx context.Context, d DirReader, path string, l Entr
 	return e, err
 }
 
-// knower is offered by directories that know digests without reading.
-type knower interface {
+// sumKnower is offered by directories that know digests without reading.
+type sumKnower interface {
 	knownSum(name string) (sum string, size int64, known bool)
 }
 
 // read describes a regular file, and reads it.
 func (r *treeReader) read(ctx context.Context, d DirReader, path, name string, buf []byte) (TreeEntry, error) {
-	if k, ok := d.(knower); ok {
+	if k, ok := d.(sumKnower); ok {
 		if sum, size, known := k.knownSum(name); known {
 			info, err := d.Lstat(name)
 			e := entryOf(path, info)

@@ -39,34 +39,34 @@ func Kept[T any](h Reader, key string, paths []string, make func() (T, error)) (
 // on for months must not gather what nobody asks for any more.
 const keptLimit = 64
 
-// keptThings is what a Local remembers, by key.
-type keptThings struct {
+// answerCache is what a Local remembers, by key.
+type answerCache struct {
 	mu     sync.Mutex
-	things map[string]*keptThing
+	things map[string]*cachedAnswer
 }
 
-type keptThing struct {
+type cachedAnswer struct {
 	mu    sync.Mutex // held while it is made, so that it is made once
 	stamp string     // of the paths; empty: nothing is kept
 	value any
 }
 
-func (k *keptThings) get(key string) *keptThing {
+func (k *answerCache) get(key string) *cachedAnswer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t := k.things[key]
 	if t == nil {
 		if len(k.things) >= keptLimit || k.things == nil {
-			k.things = map[string]*keptThing{}
+			k.things = map[string]*cachedAnswer{}
 		}
-		t = &keptThing{}
+		t = &cachedAnswer{}
 		k.things[key] = t
 	}
 	return t
 }
 
 func (l *Local) keep(key string, paths []string, make func() (any, error)) (any, error) {
-	t := l.kept.get(key)
+	t := l.cache.get(key)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stamp, ok := l.stampOf(paths)

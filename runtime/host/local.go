@@ -28,10 +28,10 @@ type Local struct {
 	// origin is set in a view that follows no symbolic link: whose view it is.
 	origin *Local
 
-	files  *accounts
-	others *otherAccounts
-	buses  *buses
-	kept   *keptThings
+	files         *accounts
+	otherAccounts *otherAccounts
+	buses         *buses
+	cache         *answerCache
 
 	mu      sync.Mutex
 	written map[uint64]string // device → a directory on it that was written to
@@ -51,7 +51,7 @@ type LocalOptions struct {
 
 // NewLocal makes a Local. The error says why the root cannot be used.
 func NewLocal(o LocalOptions) (*Local, error) {
-	l := &Local{dir: "/", env: o.Env, grace: o.Grace, others: &otherAccounts{}, buses: &buses{}, kept: &keptThings{}, written: map[uint64]string{}}
+	l := &Local{dir: "/", env: o.Env, grace: o.Grace, otherAccounts: &otherAccounts{}, buses: &buses{}, cache: &answerCache{}, written: map[uint64]string{}}
 	if l.grace == 0 {
 		l.grace = 2 * time.Second
 	}
@@ -82,7 +82,7 @@ func (l *Local) ForRun(id string) Host {
 		return l.origin.ForRun(id).NoFollow()
 	}
 	return &Local{root: l.root, dir: l.dir, env: l.env, grace: l.grace, runID: id,
-		componentwise: l.componentwise, files: l.files, others: l.others, buses: l.buses, kept: l.kept, written: map[uint64]string{}}
+		componentwise: l.componentwise, files: l.files, otherAccounts: l.otherAccounts, buses: l.buses, cache: l.cache, written: map[uint64]string{}}
 }
 
 // TempName is Namer.TempName.
@@ -96,7 +96,7 @@ func (l *Local) machine() (Reader, bool) {
 	if l.root == nil {
 		return l, true
 	}
-	return &Local{dir: "/", kept: &keptThings{}}, true
+	return &Local{dir: "/", cache: &answerCache{}}, true
 }
 
 // Sync makes all earlier writes durable: one syncfs for each file system that
@@ -132,10 +132,10 @@ func (l *Local) syncDevice(device uint64, dir string) error {
 	return nil
 }
 
-// wrote notes that a directory was written to.
-func (l *Local) wrote(device uint64, path string) {
+// noteWritten notes that a directory was written to.
+func (l *Local) noteWritten(device uint64, path string) {
 	if l.origin != nil {
-		l.origin.wrote(device, path)
+		l.origin.noteWritten(device, path)
 		return
 	}
 	l.mu.Lock()

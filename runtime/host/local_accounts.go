@@ -48,10 +48,10 @@ func (l *Local) getent(database, key string) string {
 	if l.root != nil || key == "" {
 		return ""
 	}
-	l.others.mu.Lock()
-	defer l.others.mu.Unlock()
+	l.otherAccounts.mu.Lock()
+	defer l.otherAccounts.mu.Unlock()
 	id := database + "\x00" + key
-	if line, known := l.others.answers[id]; known {
+	if line, known := l.otherAccounts.answers[id]; known {
 		return line
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -64,10 +64,10 @@ func (l *Local) getent(database, key string) string {
 	if result.ExitCode == 0 {
 		line = string(result.Stdout)
 	}
-	if l.others.answers == nil {
-		l.others.answers = map[string]string{}
+	if l.otherAccounts.answers == nil {
+		l.otherAccounts.answers = map[string]string{}
 	}
-	l.others.answers[id] = line
+	l.otherAccounts.answers[id] = line
 	return line
 }
 

@@ -35,7 +35,7 @@ func canStay(attribute string) bool {
 // isRefused tells what is said of an attribute that one may not, or cannot, give: a label of
 // another policy, or one of a file system that is reached through a network or a program.
 func isRefused(err error) bool {
-	return unsupported(err) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EINVAL)
+	return isUnsupportedCall(err) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EINVAL)
 }
 
 // keepAttributes gives a new file the attributes of the one that it replaces, as far as this
@@ -54,7 +54,7 @@ func keepAttributes(ctx context.Context, dir int, name string, fd int, c Content
 		return err
 	}
 	if !slices.Contains(names, accessList) { // the directory may have given it one
-		if err := unix.Fremovexattr(fd, accessList); err != nil && err != unix.ENODATA && !unsupported(err) {
+		if err := unix.Fremovexattr(fd, accessList); err != nil && err != unix.ENODATA && !isUnsupportedCall(err) {
 			return fmt.Errorf("the access control list that the directory gives could not be taken away: %w", err)
 		}
 	}
@@ -96,27 +96,27 @@ func takeAccess(dir int, name string, fd int) error {
 	return err
 }
 
-// attributed is a file whose attributes are read, whoever may read its content.
-type attributed struct {
+// attributeFile is a file whose attributes are read, whoever may read its content.
+type attributeFile struct {
 	fd   int
 	name string // by which it is found as long as it is open
 }
 
-func openAttributes(dir int, name string) (*attributed, error) {
+func openAttributes(dir int, name string) (*attributeFile, error) {
 	fd, err := again(func() (int, error) {
 		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &attributed{fd: fd, name: procPath(fd)}, nil
+	return &attributeFile{fd: fd, name: procPath(fd)}, nil
 }
 
-func (a *attributed) Close() error { return unix.Close(a.fd) }
+func (a *attributeFile) Close() error { return unix.Close(a.fd) }
 
 // withoutForeignList leaves the access control list out of the names of attributes that a new
 // file is to get, where the new file takes the former one over and that names others.
-func (a *attributed) withoutForeignList(names []string, fd int) ([]string, error) {
+func (a *attributeFile) withoutForeignList(names []string, fd int) ([]string, error) {
 	var is, now unix.Stat_t
 	if err := cmp.Or(unix.Fstat(a.fd, &is), unix.Fstat(fd, &now)); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (a *attributed) withoutForeignList(names []string, fd int) ([]string, error
 }
 
 // holds reports whether the file has a content.
-func (a *attributed) holds(ctx context.Context, c Content) (bool, error) {
+func (a *attributeFile) holds(ctx context.Context, c Content) (bool, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(a.fd, &st); err != nil || st.Size != c.Size() {
 		return false, err
@@ -151,7 +151,7 @@ func attributeNames(name string) ([]string, error) {
 	for {
 		size, err := unix.Listxattr(name, nil)
 		if err != nil || size == 0 {
-			return nil, orNone(err)
+			return nil, ignoreUnsupported(err)
 		}
 		buf := make([]byte, size)
 		size, err = unix.Listxattr(name, buf)
@@ -159,17 +159,17 @@ func attributeNames(name string) ([]string, error) {
 			continue
 		}
 		if err != nil {
-			return nil, orNone(err)
+			return nil, ignoreUnsupported(err)
 		}
 		// An overlay counts attributes of its own in the size, and lists none of them.
 		return strings.FieldsFunc(string(buf[:size]), func(r rune) bool { return r == 0 }), nil
 	}
 }
 
-// orNone takes it for none that a file system has no attributes, or that /proc is not there
+// ignoreUnsupported takes it for none that a file system has no attributes, or that /proc is not there
 // to ask it by.
-func orNone(err error) error {
-	if unsupported(err) || err == unix.ENOENT || err == unix.ENODATA {
+func ignoreUnsupported(err error) error {
+	if isUnsupportedCall(err) || err == unix.ENOENT || err == unix.ENODATA {
 		return nil
 	}
 	return err

@@ -151,16 +151,16 @@ func (d *localDir) Enter(name string) (Dir, error) {
 	return newLocalDir(d.l, fd, below)
 }
 
-// written notes that the directory was written to.
-func (d *localDir) written(op, name string, err error) error {
+// noteWritten notes that the directory was written to.
+func (d *localDir) noteWritten(op, name string, err error) error {
 	if !d.wrote.Swap(true) {
-		d.l.wrote(d.dev, joinPath(d.path, name))
+		d.l.noteWritten(d.dev, joinPath(d.path, name))
 	}
 	return d.error(op, name, err)
 }
 
-// now tells what has a name; Kind "" is nothing.
-func (d *localDir) now(op, name string, st *unix.Stat_t) (Kind, error) {
+// stat tells what has a name; Kind "" is nothing.
+func (d *localDir) stat(op, name string, st *unix.Stat_t) (Kind, error) {
 	if err := checkName(op, name); err != nil {
 		return "", err
 	}
@@ -184,17 +184,17 @@ func (d *localDir) WriteFile(ctx context.Context, name string, c Content, m Meta
 			return err
 		}
 		m.Mode = or(m.Mode, 0o644)
-		return d.written("write", name, writeTemp(ctx, d.fd, d.l.TempName(), name, c, m, fresh))
+		return d.noteWritten("write", name, writeTemp(ctx, d.fd, d.l.TempName(), name, c, m, fresh))
 	}
 	var st unix.Stat_t
-	kind, err := d.now("write", name, &st)
+	kind, err := d.stat("write", name, &st)
 	if err == nil {
-		err = d.error("write", name, replaceable(kind))
+		err = d.error("write", name, checkReplaceable(kind))
 	}
 	if err != nil {
 		return err
 	}
-	return d.written("write", name, writeOver(ctx, d.fd, d.l.TempName(), name, c, m, &st, kind))
+	return d.noteWritten("write", name, writeOver(ctx, d.fd, d.l.TempName(), name, c, m, &st, kind))
 }
 
 // Mkdir is DirWriter.Mkdir.
@@ -202,7 +202,7 @@ func (d *localDir) Mkdir(name string, m Meta) error {
 	if err := checkName("mkdir", name); err != nil {
 		return err
 	}
-	return d.written("mkdir", name, mkdirAt(d.fd, d.l.TempName(), name, m))
+	return d.noteWritten("mkdir", name, mkdirAt(d.fd, d.l.TempName(), name, m))
 }
 
 // Symlink is DirWriter.Symlink.
@@ -211,14 +211,14 @@ func (d *localDir) Symlink(target, name string, m Meta) error {
 		return err
 	}
 	var st unix.Stat_t
-	kind, err := d.now("symlink", name, &st)
+	kind, err := d.stat("symlink", name, &st)
 	if err == nil {
-		err = d.error("symlink", name, replaceable(kind))
+		err = d.error("symlink", name, checkReplaceable(kind))
 	}
 	if err != nil {
 		return err
 	}
-	return d.written("symlink", name, symlinkAt(d.fd, d.l.TempName(), target, name, m))
+	return d.noteWritten("symlink", name, symlinkAt(d.fd, d.l.TempName(), target, name, m))
 }
 
 // SetMeta is DirWriter.SetMeta.
@@ -228,13 +228,13 @@ func (d *localDir) SetMeta(name string, m Meta) error {
 			return err
 		}
 	}
-	return d.written("chown", name, changeMeta(d.fd, name, m))
+	return d.noteWritten("chown", name, changeMeta(d.fd, name, m))
 }
 
 // Remove is DirWriter.Remove.
 func (d *localDir) Remove(name string) error {
 	var st unix.Stat_t
-	kind, err := d.now("remove", name, &st)
+	kind, err := d.stat("remove", name, &st)
 	flags := 0
 	switch {
 	case err != nil:
@@ -244,5 +244,5 @@ func (d *localDir) Remove(name string) error {
 	case kind == Directory:
 		flags = unix.AT_REMOVEDIR
 	}
-	return d.written("remove", name, unix.Unlinkat(d.fd, name, flags))
+	return d.noteWritten("remove", name, unix.Unlinkat(d.fd, name, flags))
 }

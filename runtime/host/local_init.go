@@ -36,9 +36,9 @@ func (l *Local) Init(ctx context.Context, user string) (Init, error) {
 	s := newScripts(system, l)
 	switch {
 	case l.root != nil:
-		s.down = &NotRunning{system, "this is a tree below --root"}
+		s.stoppedReason = &NotRunning{system, "this is a tree below --root"}
 	case system == "openrc" && !exists(l, "/run/openrc/softlevel"):
-		s.down = &NotRunning{system, "/run/openrc/softlevel is not there"}
+		s.stoppedReason = &NotRunning{system, "/run/openrc/softlevel is not there"}
 	}
 	return s, nil
 }
@@ -87,5 +87,5 @@ func (e *ServiceError) Error() string { return e.Name + ": " + e.Err.Error() }
 // Unwrap gives the reason.
 func (e *ServiceError) Unwrap() error { return e.Err }
 
-// mayNot is the error that the acting user may not do something.
-func mayNot(err error) error { return fmt.Errorf("%w (%w)", err, fs.ErrPermission) }
+// forbiddenError is the error that the acting user may not do something.
+func forbiddenError(err error) error { return fmt.Errorf("%w (%w)", err, fs.ErrPermission) }

@@ -105,7 +105,7 @@ func (l list) withoutNames() list {
 // readList reads a list of what is found by a name; what has none has an empty one.
 func readList(name, attribute string) (list, error) {
 	data, err := attributeOf(func(buf []byte) (int, error) { return unix.Getxattr(name, attribute, buf) })
-	if err == unix.ENODATA || unsupported(err) {
+	if err == unix.ENODATA || isUnsupportedCall(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func dropNames(name string, isDir bool) error {
 		}
 	}
 	if err == nil && isDir {
-		if err = unix.Removexattr(name, defaultList); err == unix.ENODATA || unsupported(err) {
+		if err = unix.Removexattr(name, defaultList); err == unix.ENODATA || isUnsupportedCall(err) {
 			err = nil
 		}
 	}
@@ -149,8 +149,8 @@ func dropNames(name string, isDir bool) error {
 // TakesOver reports whether what another account than root has made becomes somebody else's.
 func (m Meta) TakesOver(is Info) bool { return m.UID != nil && *m.UID != is.UID && is.UID != 0 }
 
-// keptWithout is the mode that a file keeps whose list goes: the bits of the group were the mask.
-func keptWithout(dir int, name string, mode fs.FileMode) (fs.FileMode, error) {
+// modeWithoutList is the mode that a file keeps whose list goes: the bits of the group were the mask.
+func modeWithoutList(dir int, name string, mode fs.FileMode) (fs.FileMode, error) {
 	from, err := openAttributes(dir, name)
 	if err != nil {
 		return 0, err

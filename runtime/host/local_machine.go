@@ -32,7 +32,7 @@ func (l *Local) Tune(path, value string) error {
 // Links is Machine.Links. A tree below a root has none: devices are the kernel's.
 func (l *Local) Links(context.Context) (links.Devices, error) {
 	if l.root != nil {
-		return nil, lacks("network devices below a root")
+		return nil, lackError("network devices below a root")
 	}
 	return links.Local{}, nil
 }

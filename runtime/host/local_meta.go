@@ -46,7 +46,7 @@ func changeMeta(dir int, name string, m Meta) error {
 	}
 	err = unix.Fchmodat(fd, "", toUnix(*m.Mode), unix.AT_EMPTY_PATH)
 	// Before Linux 6.6 there is no such call, and some containers say EPERM of what they do not know.
-	if unsupported(err) || err == unix.EINVAL || err == unix.EPERM {
+	if isUnsupportedCall(err) || err == unix.EINVAL || err == unix.EPERM {
 		err = unix.Chmod(procPath(fd), toUnix(*m.Mode))
 	}
 	return err

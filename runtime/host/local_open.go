@@ -51,7 +51,7 @@ func (l *Local) openAt(path string, flags int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	defer leave(root, dir)
+	defer closeUnlessRoot(root, dir)
 	if name == "" {
 		name = "."
 	}
@@ -89,7 +89,7 @@ func (l *Local) openStill(path string, flags int) (int, error) {
 		for tries := 0; err == unix.EAGAIN && tries < 128; tries++ { // something is moved on the way
 			fd, err = again(func() (int, error) { return unix.Openat2(at, path, &how) })
 		}
-		if !unsupported(err) && err != unix.EPERM { // which some containers say of calls that they do not know
+		if !isUnsupportedCall(err) && err != unix.EPERM { // which some containers say of calls that they do not know
 			return fd, err
 		}
 	}
@@ -147,7 +147,7 @@ func (l *Local) openRoot() (int, error) {
 func (l *Local) walk(root int, path string, follow bool) (dir int, name string, err error) {
 	return walker[int]{
 		root:     root,
-		leave:    func(fd int) { leave(root, fd) },
+		leave:    func(fd int) { closeUnlessRoot(root, fd) },
 		describe: func(fd int) (Info, error) { return describeAt(fd, "") },
 		actor:    os.Geteuid(),
 		enter: func(dir int, name string) (int, Kind, error) {
@@ -168,8 +168,8 @@ func (l *Local) walk(root int, path string, follow bool) (dir int, name string, 
 	}.walk(path, follow)
 }
 
-// leave closes a descriptor of walk, but for the root.
-func leave(root, fd int) {
+// closeUnlessRoot closes a descriptor of walk, but for the root.
+func closeUnlessRoot(root, fd int) {
 	if fd != root {
 		unix.Close(fd)
 	}
@@ -202,8 +202,8 @@ func kindOf(mode uint32) Kind {
 	return Other
 }
 
-// unsupported reports whether an error says that the kernel does not know a
+// isUnsupportedCall reports whether an error says that the kernel does not know a
 // call or a flag.
-func unsupported(err error) bool {
+func isUnsupportedCall(err error) bool {
 	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
 }

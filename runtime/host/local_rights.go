@@ -8,14 +8,14 @@ import (
 
 // Credentials is Permissions.Credentials.
 func (l *Local) Credentials() Credentials {
-	c := Credentials{UID: os.Geteuid(), GID: os.Getegid(), Privileged: privileged()}
+	c := Credentials{UID: os.Geteuid(), GID: os.Getegid(), Privileged: isPrivileged()}
 	c.Confined = l.root != nil && c.UID != 0
 	c.Groups, _ = os.Getgroups() // without, less is certain
 	return c
 }
 
-// privileged reports whether the kernel lets the process act on what is others'.
-func privileged() bool {
+// isPrivileged reports whether the kernel lets the process act on what is others'.
+func isPrivileged() bool {
 	const needed = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
@@ -28,7 +28,7 @@ func privileged() bool {
 func (l *Local) Access(path string) Access {
 	clean, err := checkPath("access", path)
 	if err != nil {
-		return everything() // not for want of rights
+		return fullAccess() // not for want of rights
 	}
 	fd, err := l.openAt(clean, unix.O_PATH|unix.O_NOFOLLOW)
 	switch err {
@@ -36,7 +36,7 @@ func (l *Local) Access(path string) Access {
 	case unix.EACCES:
 		return Access{}
 	default:
-		return everything()
+		return fullAccess()
 	}
 	defer unix.Close(fd)
 	access := Access{Names: true}

@@ -23,7 +23,7 @@ func describeAt(dir int, name string) (Info, error) {
 	switch {
 	case err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0:
 		return infoOfStatx(&st), nil
-	case err == nil || unsupported(err) || err == unix.EPERM: // which some containers say of calls that they do not know
+	case err == nil || isUnsupportedCall(err) || err == unix.EPERM: // which some containers say of calls that they do not know
 		return describeOld(dir, name, flags)
 	}
 	return Info{}, err

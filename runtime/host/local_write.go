@@ -13,9 +13,9 @@ import (
 // The Writer of a Local. All goes through a descriptor of the parent
 // directory, so that what is moved or linked meanwhile cannot lead elsewhere.
 
-// inParent opens the directory of a path and calls write with it. What stands
+// withParent opens the directory of a path and calls write with it. What stands
 // at the name now is given too; Kind "" is nothing.
-func (l *Local) inParent(op, path string, errRoot error, write func(dir int, name string, now *unix.Stat_t, kind Kind) error) error {
+func (l *Local) withParent(op, path string, errRoot error, write func(dir int, name string, now *unix.Stat_t, kind Kind) error) error {
 	clean, err := checkWritable(op, path, errRoot)
 	if err != nil {
 		return err
@@ -44,14 +44,14 @@ func (l *Local) inParent(op, path string, errRoot error, write func(dir int, nam
 	if err := unix.Fstat(dir, &st); err != nil {
 		return pathError(op, path, err)
 	}
-	l.wrote(st.Dev, clean)
+	l.noteWritten(st.Dev, clean)
 	return nil
 }
 
 // WriteFile is Writer.WriteFile.
 func (l *Local) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
-	return l.inParent("write", path, syscall.EISDIR, func(dir int, name string, now *unix.Stat_t, kind Kind) error {
-		if err := replaceable(kind); err != nil {
+	return l.withParent("write", path, syscall.EISDIR, func(dir int, name string, now *unix.Stat_t, kind Kind) error {
+		if err := checkReplaceable(kind); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -68,7 +68,7 @@ func writeOver(ctx context.Context, dir int, temp, name string, c Content, m Met
 		mode = withoutSetID(fromUnix(now.Mode))
 		if m.Mode == nil && m.TakesOver(infoOf(now)) {
 			var err error
-			if mode, err = keptWithout(dir, name, mode); err != nil {
+			if mode, err = modeWithoutList(dir, name, mode); err != nil {
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Met
 	if err != nil {
 		return err
 	}
-	err = fillNew(ctx, fd, c, m, func() error {
+	err = writeNewFile(ctx, fd, c, m, func() error {
 		switch {
 		case over == Regular:
 			if err := keepAttributes(ctx, dir, name, fd, c); err != nil {
@@ -110,7 +110,7 @@ func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Met
 	switch {
 	case err != nil:
 	case over == fresh:
-		err = appear(dir, temp, name)
+		err = publish(dir, temp, name)
 	default:
 		err = unix.Renameat(dir, temp, dir, name)
 	}
@@ -125,7 +125,7 @@ func writeTemp(ctx context.Context, dir int, temp, name string, c Content, m Met
 func dropCapability(dir int, name string, fd int) error {
 	const capability = "security.capability"
 	if _, err := unix.Fgetxattr(fd, capability, nil); err != nil {
-		return orNone(err)
+		return ignoreUnsupported(err)
 	}
 	var was, is unix.Stat_t
 	if err := errors.Join(unix.Fstatat(dir, name, &was, unix.AT_SYMLINK_NOFOLLOW), unix.Fstat(fd, &is)); err != nil {
@@ -144,9 +144,9 @@ func createAt(dir int, name string) (fd int, err error) {
 	})
 }
 
-// fillNew writes a new file, gives it its owner, attributes and mode, and closes it.
-func fillNew(ctx context.Context, fd int, c Content, m Meta, attribute func() error) error {
-	attributes, err := fill(ctx, fd, c)
+// writeNewFile writes a new file, gives it its owner, attributes and mode, and closes it.
+func writeNewFile(ctx context.Context, fd int, c Content, m Meta, attribute func() error) error {
+	attributes, err := writeContent(ctx, fd, c)
 	if err == nil && (m.UID != nil || m.GID != nil) {
 		err = unix.Fchown(fd, *or(m.UID, -1), *or(m.GID, -1))
 	}
@@ -169,8 +169,8 @@ func fillNew(ctx context.Context, fd int, c Content, m Meta, attribute func() er
 	return err
 }
 
-// fill writes content to a file, and gives the attributes that come with it.
-func fill(ctx context.Context, fd int, c Content) (attributes map[string][]byte, err error) {
+// writeContent writes content to a file, and gives the attributes that come with it.
+func writeContent(ctx context.Context, fd int, c Content) (attributes map[string][]byte, err error) {
 	if s, ok := c.Inline(); ok {
 		return nil, writeAll(fd, []byte(s))
 	}
@@ -179,7 +179,7 @@ func fill(ctx context.Context, fd int, c Content) (attributes map[string][]byte,
 		return nil, err
 	}
 	defer r.Close()
-	if err := pour(fd, r, c); err != nil || !c.restored {
+	if err := copyContent(fd, r, c); err != nil || !c.restored {
 		return nil, err
 	}
 	if checked, ok := r.(*checkedReader); ok {
@@ -188,8 +188,8 @@ func fill(ctx context.Context, fd int, c Content) (attributes map[string][]byte,
 	return nil, nil
 }
 
-// pour copies what is read of content to a file.
-func pour(fd int, r io.Reader, c Content) error {
+// copyContent copies what is read of content to a file.
+func copyContent(fd int, r io.Reader, c Content) error {
 	size := int64(64 << 10)
 	if c.sum != unseen {
 		size = min(c.Size()+1, size)
@@ -243,7 +243,7 @@ func writeAll(fd int, p []byte) error {
 
 // Mkdir is Writer.Mkdir.
 func (l *Local) Mkdir(path string, m Meta) error {
-	return l.inParent("mkdir", path, syscall.EEXIST, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+	return l.withParent("mkdir", path, syscall.EEXIST, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
 		if kind != "" {
 			return syscall.EEXIST
 		}
@@ -261,7 +261,7 @@ func mkdirAt(dir int, temp, name string, m Meta) error {
 	m.Mode = or(m.Mode, 0o755)
 	err := setMetaAt(dir, temp, m, Directory)
 	if err == nil {
-		err = appear(dir, temp, name)
+		err = publish(dir, temp, name)
 	}
 	if err != nil {
 		_ = unix.Unlinkat(dir, temp, unix.AT_REMOVEDIR)
@@ -269,10 +269,10 @@ func mkdirAt(dir int, temp, name string, m Meta) error {
 	return err
 }
 
-// appear gives what has a temporary name its own, which nothing has.
-func appear(dir int, temp, name string) error {
+// publish gives what has a temporary name its own, which nothing has.
+func publish(dir int, temp, name string) error {
 	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
-	if err != unix.EINVAL && !unsupported(err) {
+	if err != unix.EINVAL && !isUnsupportedCall(err) {
 		return err
 	}
 	// The file system cannot promise that.
@@ -292,8 +292,8 @@ func (l *Local) Symlink(target, path string, m Meta) error {
 	if err := checkTarget(target, path); err != nil {
 		return err
 	}
-	return l.inParent("symlink", path, syscall.EISDIR, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
-		if err := replaceable(kind); err != nil {
+	return l.withParent("symlink", path, syscall.EISDIR, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+		if err := checkReplaceable(kind); err != nil {
 			return err
 		}
 		return symlinkAt(dir, l.TempName(), target, name, m)
@@ -317,7 +317,7 @@ func symlinkAt(dir int, temp, target, name string, m Meta) error {
 
 // SetMeta is Writer.SetMeta.
 func (l *Local) SetMeta(path string, m Meta) error {
-	return l.inParent("chown", path, nil, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+	return l.withParent("chown", path, nil, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
 		if kind == "" {
 			return syscall.ENOENT
 		}
@@ -344,7 +344,7 @@ func setMetaAt(dir int, name string, m Meta, kind Kind) error {
 // no call for that, so there the file is held open while it is named.
 func chmodAt(dir int, name string, mode uint32) error {
 	err := unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
-	if !unsupported(err) && err != unix.EPERM { // which some containers say of calls that they do not know
+	if !isUnsupportedCall(err) && err != unix.EPERM { // which some containers say of calls that they do not know
 		return err
 	}
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -357,7 +357,7 @@ func chmodAt(dir int, name string, mode uint32) error {
 
 // Remove is Writer.Remove.
 func (l *Local) Remove(path string) error {
-	return l.inParent("remove", path, syscall.EBUSY, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
+	return l.withParent("remove", path, syscall.EBUSY, func(dir int, name string, _ *unix.Stat_t, kind Kind) error {
 		flags := 0
 		switch kind {
 		case "":

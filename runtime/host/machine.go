@@ -50,7 +50,7 @@ func Tune(h Host, path, value string) error {
 	return h.Tune(path, value)
 }
 
-func lacks(what string) error { return fmt.Errorf("%s: %w", what, ErrUnsupported) }
+func lackError(what string) error { return fmt.Errorf("%s: %w", what, ErrUnsupported) }
 
 // Init is an init system and the services that it runs. Names are whole, such as
 // nginx.service where the init system is systemd, and nginx elsewhere.

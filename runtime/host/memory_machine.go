@@ -21,7 +21,7 @@ func (m *Memory) Init(ctx context.Context, user string) (Init, error) {
 	of := m.init
 	m.guard.RUnlock()
 	if of == nil {
-		return nil, lacks("an init system")
+		return nil, lackError("an init system")
 	}
 	return of(ctx, user)
 }
@@ -38,7 +38,7 @@ func (m *Memory) Links(context.Context) (links.Devices, error) {
 	m.guard.RLock()
 	defer m.guard.RUnlock()
 	if m.links == nil {
-		return nil, lacks("network devices")
+		return nil, lackError("network devices")
 	}
 	return m.links, nil
 }
@@ -55,7 +55,7 @@ func (m *Memory) Network() (Network, error) {
 	m.guard.RLock()
 	defer m.guard.RUnlock()
 	if m.network == nil {
-		return nil, lacks("a network")
+		return nil, lackError("a network")
 	}
 	return m.network, nil
 }

@@ -45,7 +45,7 @@ func (n localNetwork) Fetch(ctx context.Context, r Request) (*Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	patience := cmp.Or(r.Timeout, headerTimeout)
-	late := time.AfterFunc(patience, func() { cancel(&silence{patience}) })
+	late := time.AfterFunc(patience, func() { cancel(&silenceError{patience}) })
 	response, err := (&http.Client{Transport: transport, CheckRedirect: r.redirect}).Do(request.WithContext(ctx))
 	if err != nil {
 		late.Stop()
@@ -113,7 +113,7 @@ func (n localNetwork) transport(r Request) (*http.Transport, error) {
 		t.Proxy = http.ProxyURL(proxy)
 	}
 	if strings.HasPrefix(strings.ToLower(r.URL), "https:") || r.Reads && !r.Stay {
-		roots, err := n.local.roots(r.CA)
+		roots, err := n.local.rootCertificates(r.CA)
 		if err != nil {
 			return nil, err
 		}

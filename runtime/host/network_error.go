@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// silence is the cause of a context that a server's silence ended.
-type silence struct{ after time.Duration }
+// silenceError is the cause of a context that a server's silence ended.
+type silenceError struct{ patience time.Duration }
 
-func (e *silence) Error() string { return fmt.Sprintf("nothing has come for %s", e.after) }
+func (e *silenceError) Error() string { return fmt.Sprintf("nothing has come for %s", e.patience) }
 
 // NetworkError says in plain words why nobody could be reached, or trusted.
 type NetworkError struct {
@@ -58,7 +58,7 @@ func explainFetch(ctx context.Context, r Request, err error) error {
 		err = inner.Err
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		if _, quiet := errors.AsType[*silence](cause); !quiet {
+		if _, quiet := errors.AsType[*silenceError](cause); !quiet {
 			return cause
 		}
 		return &NetworkError{what, cause.Error(), cause}

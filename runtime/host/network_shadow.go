@@ -29,22 +29,22 @@ type shadowNetwork struct {
 	base   Network
 }
 
-// nearby is offered by networks that know which names and addresses are the
+// addressOwner is offered by networks that know which names and addresses are the
 // machine's own.
-type nearby interface {
+type addressOwner interface {
 	Near(ctx context.Context, name string) bool
 }
 
-// answers is an error where somebody on the other side may answer otherwise by
+// checkAnswerable is an error where somebody on the other side may answer otherwise by
 // the time of an apply: the machine itself, whose services follow from all that was
 // changed here. By what names are found, and who is trusted, any answer changes.
-func (n shadowNetwork) answers(ctx context.Context, name string) error {
+func (n shadowNetwork) checkAnswerable(ctx context.Context, name string) error {
 	for _, path := range []string{"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl/certs"} {
 		if n.shadow.Changed(path) {
 			return fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
 		}
 	}
-	near, known := n.base.(nearby)
+	near, known := n.base.(addressOwner)
 	if !n.shadow.Changed("/") || !isLoopback(name) && !(known && near.Near(ctx, name)) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (n shadowNetwork) Fetch(ctx context.Context, r Request) (*Response, error) 
 		return nil, ErrUnforeseeable
 	}
 	if u, err := url.Parse(r.URL); err == nil {
-		if err := n.answers(ctx, u.Hostname()); err != nil {
+		if err := n.checkAnswerable(ctx, u.Hostname()); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +67,7 @@ func (n shadowNetwork) Fetch(ctx context.Context, r Request) (*Response, error) 
 // Dial is Network.Dial.
 func (n shadowNetwork) Dial(ctx context.Context, network, address string) (io.ReadWriteCloser, error) {
 	if name, _, err := net.SplitHostPort(address); err == nil {
-		if err := n.answers(ctx, name); err != nil {
+		if err := n.checkAnswerable(ctx, name); err != nil {
 			return nil, err
 		}
 	}

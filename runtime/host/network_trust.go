@@ -24,10 +24,10 @@ func rootFiles() []string {
 	}
 }
 
-// roots gives the certificates that are trusted: the given ones (PEM) or those of
+// rootCertificates gives the certificates that are trusted: the given ones (PEM) or those of
 // the host as its files are now, not as they were when the program started. A
 // tree below a root without any has those of the machine.
-func (l *Local) roots(given []byte) (*x509.CertPool, error) {
+func (l *Local) rootCertificates(given []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if len(given) > 0 {
 		if !pool.AppendCertsFromPEM(given) {

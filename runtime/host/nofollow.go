@@ -33,7 +33,7 @@ func (l *Local) NoFollow() Host {
 		return l
 	}
 	return &Local{root: l.root, dir: l.dir, env: l.env, grace: l.grace, runID: l.runID,
-		componentwise: l.componentwise, origin: l, files: l.files, others: l.others, buses: l.buses, kept: &keptThings{}}
+		componentwise: l.componentwise, origin: l, files: l.files, otherAccounts: l.otherAccounts, buses: l.buses, cache: &answerCache{}}
 }
 
 // checkWay is an error where a path has a symbolic link on its way, or, if so wanted,

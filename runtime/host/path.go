@@ -73,11 +73,11 @@ func pathError(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: path, Err: cause(err)}
+	return &fs.PathError{Op: op, Path: path, Err: withoutPath(err)}
 }
 
-// cause takes the path off an error.
-func cause(err error) error {
+// withoutPath takes the path off an error.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

@@ -29,7 +29,7 @@ func (f *family) end(grace time.Duration) error {
 	f.signal(syscall.SIGCONT) // a stopped one must wake up to end
 	deadline := time.Now().Add(grace)
 	for wait := time.Millisecond; time.Now().Before(deadline); wait = min(2*wait, 50*time.Millisecond) {
-		if len(f.alive()) == 0 {
+		if len(f.runningMembers()) == 0 {
 			return nil
 		}
 		time.Sleep(min(wait, time.Until(deadline)))
@@ -38,15 +38,17 @@ func (f *family) end(grace time.Duration) error {
 	// uninterruptible sleep it stays for longer.
 	for deadline = time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		f.signal(syscall.SIGKILL)
-		if len(f.alive()) == 0 {
+		if len(f.runningMembers()) == 0 {
 			return nil
 		}
 	}
-	return fmt.Errorf("processes %v cannot be killed", f.alive())
+	return fmt.Errorf("processes %v cannot be killed", f.runningMembers())
 }
 
 // Abandoned is Abandoned.Abandoned.
-func (l *Local) Abandoned(run, part string) []int { return newFamily(0, partMark(run, part)).alive() }
+func (l *Local) Abandoned(run, part string) []int {
+	return newFamily(0, partMark(run, part)).runningMembers()
+}
 
 // EndAbandoned is Abandoned.EndAbandoned.
 func (l *Local) EndAbandoned(run, part string) error {
@@ -68,7 +70,7 @@ type process struct {
 
 // signal sends a signal to all that are alive.
 func (f *family) signal(s syscall.Signal) {
-	alive := f.alive()
+	alive := f.runningMembers()
 	// The whole group at once first, so that none sees another end.
 	if f.head != 0 {
 		_ = syscall.Kill(-f.head, s)
@@ -78,14 +80,14 @@ func (f *family) signal(s syscall.Signal) {
 	}
 }
 
-// alive lists the members that run now.
-func (f *family) alive() []int {
-	all := processes()
-	spared := lineage(all)
+// runningMembers lists the members that run now.
+func (f *family) runningMembers() []int {
+	all := listProcesses()
+	spared := ancestors(all)
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
-			if f.members[p.pid] != p.start && !spared[p.pid] && f.belongs(p) {
+			if f.members[p.pid] != p.start && !spared[p.pid] && f.isMember(p) {
 				f.members[p.pid] = p.start
 				grown = true
 			}
@@ -100,7 +102,7 @@ func (f *family) alive() []int {
 	return alive
 }
 
-func (f *family) belongs(p process) bool {
+func (f *family) isMember(p process) bool {
 	if _, seen := f.members[f.head]; f.head != 0 && (p.pid == f.head && !seen || p.session == f.head) {
 		return true
 	}
@@ -112,9 +114,9 @@ func (f *family) belongs(p process) bool {
 		func(v []byte) bool { return bytes.HasPrefix(v, f.mark) })
 }
 
-// lineage is this process and those that it comes from: they never belong, even
+// ancestors is this process and those that it comes from: they never belong, even
 // if one of them was started by a part.
-func lineage(all []process) map[int]bool {
+func ancestors(all []process) map[int]bool {
 	parents := make(map[int]int, len(all))
 	for _, p := range all {
 		parents[p.pid] = p.parent
@@ -126,8 +128,8 @@ func lineage(all []process) map[int]bool {
 	return spared
 }
 
-// processes lists what runs; zombies do not.
-func processes() []process {
+// listProcesses lists what runs; zombies do not.
+func listProcesses() []process {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil

@@ -47,21 +47,21 @@ type Access struct {
 	List string `json:"list,omitempty"`
 }
 
-// everything is the answer of who knows nothing.
-func everything() Access { return Access{Names: true} }
+// fullAccess is the answer of who knows nothing.
+func fullAccess() Access { return Access{Names: true} }
 
-// in reports whether the account is in a group.
-func (c Credentials) in(gid int) bool { return gid == c.GID || slices.Contains(c.Groups, gid) }
+// isInGroup reports whether the account is in a group.
+func (c Credentials) isInGroup(gid int) bool { return gid == c.GID || slices.Contains(c.Groups, gid) }
 
-// may reports whether the mode grants all of these bits, such as 0o3 to make names
+// hasAccess reports whether the mode grants all of these bits, such as 0o3 to make names
 // in a directory.
-func (c Credentials) may(info Info, bits fs.FileMode) bool {
+func (c Credentials) hasAccess(info Info, bits fs.FileMode) bool {
 	switch granted := info.Mode.Perm(); {
 	case c.Privileged:
 		return true
 	case info.UID == c.UID:
 		return granted>>6&bits == bits
-	case c.in(info.GID):
+	case c.isInGroup(info.GID):
 		return granted>>3&bits == bits
 	default:
 		return granted&bits == bits

@@ -14,9 +14,9 @@ import (
 // scripts is an init system whose services are scripts in /etc/init.d: OpenRC or
 // SysV. They are started by programs; how they are enabled stands in links.
 type scripts struct {
-	h      Host
-	system string
-	down   error // why nothing can be started; nil: it can
+	h             Host
+	system        string
+	stoppedReason error // why nothing can be started; nil: it can
 }
 
 func newScripts(system string, h Host) *scripts { return &scripts{h: h, system: system} }
@@ -32,7 +32,7 @@ func (s *scripts) Refresh(context.Context) error { return nil }
 // Services is Init.Services.
 func (s *scripts) Services(ctx context.Context) ([]Service, error) {
 	entries, err := s.h.ReadDir(scriptDir)
-	if isGone(err) {
+	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *scripts) Service(ctx context.Context, name string) (Service, error) {
 		return out, &notKnown{name}
 	}
 	f, err := s.h.Open(path.Join(scriptDir, name))
-	if isGone(err) {
+	if isMissing(err) {
 		return out, &notKnown{name}
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *scripts) Service(ctx context.Context, name string) (Service, error) {
 	if on {
 		out.Enablement = "enabled"
 	}
-	if s.down != nil {
+	if s.stoppedReason != nil {
 		return out, nil
 	}
 	r, err := s.h.Query(ctx, Query{Command: Command{Argv: s.argv(name, "status")}, Reads: []string{path.Join(scriptDir, name)}})
@@ -139,10 +139,10 @@ func (s *scripts) Do(ctx context.Context, verb Verb, name string) error {
 		if err != nil {
 			return err
 		}
-		argvs = s.enabling(verb == Enable, name, levels)
+		argvs = s.enableCommands(verb == Enable, name, levels)
 	default:
-		if s.down != nil {
-			return s.down
+		if s.stoppedReason != nil {
+			return s.stoppedReason
 		}
 	}
 	var said []byte
@@ -166,10 +166,10 @@ func (s *scripts) Do(ctx context.Context, verb Verb, name string) error {
 	return err
 }
 
-// enabling are the programs that let a service start at boot, or no more. A script
+// enableCommands are the programs that let a service start at boot, or no more. A script
 // without links is enabled by its defaults; links that stop it tell the package that
 // it comes from to leave it so.
-func (s *scripts) enabling(on bool, name string, levels []string) [][]string {
+func (s *scripts) enableCommands(on bool, name string, levels []string) [][]string {
 	switch {
 	case s.system == "openrc" && on:
 		return [][]string{{"rc-update", "--nocolor", "add", name, "default"}}
@@ -194,14 +194,14 @@ func enabledOpenRC(h Reader, name string) (bool, error) {
 // levelsOf lists the runlevels of OpenRC that a service is in.
 func levelsOf(h Reader, name string) (in []string, err error) {
 	levels, err := h.ReadDir("/etc/runlevels")
-	if err != nil && !isGone(err) {
+	if err != nil && !isMissing(err) {
 		return nil, err
 	}
 	for _, level := range levels {
 		_, err := h.Lstat(path.Join("/etc/runlevels", level.Name, name))
 		if err == nil {
 			in = append(in, level.Name)
-		} else if !isGone(err) {
+		} else if !isMissing(err) {
 			return nil, err
 		}
 	}
@@ -214,7 +214,7 @@ func enabledSysV(h Reader, name string) (bool, error) {
 	for _, level := range []string{"S", "2", "3", "4", "5"} {
 		for _, dir := range []string{"/etc/rc" + level + ".d", "/etc/rc.d/rc" + level + ".d"} {
 			entries, err := h.ReadDir(dir)
-			if err != nil && !isGone(err) {
+			if err != nil && !isMissing(err) {
 				return false, err
 			}
 			for _, e := range entries {

@@ -37,7 +37,7 @@ type shadowMachine struct {
 // is never written to.
 func NewShadow(base Host) *Shadow {
 	s := &Shadow{tree: newTree(base, base.Actor), host: base, shadowMachine: &shadowMachine{}}
-	s.note(base)
+	s.noteRefusals(base)
 	s.accounts = newTreeAccounts(s.tree)
 	return s
 }
@@ -47,7 +47,7 @@ func NewShadow(base Host) *Shadow {
 func (s *Shadow) As(base Host) *Shadow {
 	other := &Shadow{tree: &tree{base: base, actor: base.Actor, overlay: s.overlay}, host: base, shadowMachine: s.shadowMachine}
 	other.accounts = newTreeAccounts(other.tree)
-	other.note(base)
+	other.noteRefusals(base)
 	return other
 }
 
@@ -97,7 +97,7 @@ func (s *Shadow) Actor() (uid, gid int) { return s.tree.actor() }
 // put back counts. A service that was started or stopped here may have changed
 // anything.
 func (s *Shadow) Changed(path string) bool {
-	return s.changed(path) || path == "/" && s.services.acted()
+	return s.changed(path) || path == "/" && s.services.hasActed()
 }
 
 // View gives the host that a part acts on in a plan. An opaque one is for a

@@ -60,13 +60,13 @@ type shadowServices struct {
 	of map[string]*shadowInit // by the account
 }
 
-// acted reports whether a service was started or stopped here, so that what programs
+// hasActed reports whether a service was started or stopped here, so that what programs
 // say of the base is not what they would say then.
-func (s *shadowServices) acted() bool {
+func (s *shadowServices) hasActed() bool {
 	s.Lock()
 	defer s.Unlock()
 	for _, i := range s.of {
-		if i.acted() {
+		if i.hasActed() {
 			return true
 		}
 	}
@@ -94,7 +94,7 @@ func (i *shadowInit) Refresh(context.Context) error { return nil }
 func (i *shadowInit) Services(ctx context.Context) ([]Service, error) {
 	names := map[string]bool{}
 	lists := []Init{i.base}
-	if i.files != nil && i.files.touched() {
+	if i.files != nil && i.files.hasChanges() {
 		lists = append(lists, i.files)
 	}
 	for _, list := range lists {
@@ -127,7 +127,7 @@ func (i *shadowInit) Service(ctx context.Context, name string) (Service, error) 
 		return s, err
 	}
 	if i.files != nil {
-		s, err = i.overlaid(ctx, s, err)
+		s, err = i.overlay(ctx, s, err)
 	}
 	if err != nil {
 		return s, err
@@ -147,9 +147,9 @@ func (i *shadowInit) Service(ctx context.Context, name string) (Service, error) 
 	return s, nil
 }
 
-// overlaid puts what the files here say over what the base says.
-func (i *shadowInit) overlaid(ctx context.Context, s Service, missing error) (Service, error) {
-	text, links := i.files.touchedBy(s.Name)
+// overlay puts what the files here say over what the base says.
+func (i *shadowInit) overlay(ctx context.Context, s Service, missing error) (Service, error) {
+	text, links := i.files.changesOf(s.Name)
 	if !text && !links {
 		return s, missing
 	}
@@ -171,19 +171,19 @@ func (i *shadowInit) overlaid(ctx context.Context, s Service, missing error) (Se
 }
 
 // runs reports whether the base's init system can start something.
-func (i *shadowInit) runs() bool { return !offline(i.base) }
+func (i *shadowInit) runs() bool { return !isOffline(i.base) }
 
-// offline reports whether an init system is known by its files alone.
-func offline(i Init) bool {
+// isOffline reports whether an init system is known by its files alone.
+func isOffline(i Init) bool {
 	switch i := i.(type) {
 	case *unitFiles:
 		return true
 	case *scripts:
-		return i.down != nil
+		return i.stoppedReason != nil
 	case *shadowInit:
-		return offline(i.base)
+		return isOffline(i.base)
 	case watchedInit:
-		return offline(i.Init)
+		return isOffline(i.Init)
 	}
 	return false
 }
@@ -192,7 +192,7 @@ func offline(i Init) bool {
 func (i *shadowInit) Do(ctx context.Context, verb Verb, name string) error {
 	switch verb {
 	case Enable, Disable, Mask, Unmask:
-		return i.note(ctx, verb, name)
+		return i.setEnablement(ctx, verb, name)
 	}
 	if !i.runs() {
 		return i.base.Do(ctx, verb, name)
@@ -215,8 +215,8 @@ func (i *shadowInit) Do(ctx context.Context, verb Verb, name string) error {
 	return fmt.Errorf("%w: what %s does as it is told to %s", ErrUnforeseeable, name, verb)
 }
 
-// note keeps how a service is enabled now.
-func (i *shadowInit) note(ctx context.Context, verb Verb, name string) error {
+// setEnablement keeps how a service is enabled now.
+func (i *shadowInit) setEnablement(ctx context.Context, verb Verb, name string) error {
 	s, err := i.Service(ctx, name)
 	if s.Enablement == "generated" && (verb == Enable || verb == Disable) {
 		return fmt.Errorf("%w: the script of %s", ErrUnforeseeable, name)
@@ -240,8 +240,8 @@ func (i *shadowInit) note(ctx context.Context, verb Verb, name string) error {
 	return nil
 }
 
-// acted reports whether anything was started or stopped here.
-func (i *shadowInit) acted() bool {
+// hasActed reports whether anything was started or stopped here.
+func (i *shadowInit) hasActed() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return len(i.active) > 0
@@ -259,15 +259,15 @@ func cannotMask(system string) error {
 	return fmt.Errorf("%s cannot mask a service: %w", system, ErrUnsupported)
 }
 
-// touched reports whether a Shadow's own unit files may differ from its base's.
-func (u *unitFiles) touched() bool {
+// hasChanges reports whether a Shadow's own unit files may differ from its base's.
+func (u *unitFiles) hasChanges() bool {
 	s, ok := u.h.(*Shadow)
 	return ok && slices.ContainsFunc(u.dirs, s.changed)
 }
 
-// touchedBy reports whether a Shadow has changed what a unit is, and how it may be
+// changesOf reports whether a Shadow has changed what a unit is, and how it may be
 // enabled.
-func (u *unitFiles) touchedBy(name string) (text, links bool) {
+func (u *unitFiles) changesOf(name string) (text, links bool) {
 	s, ok := u.h.(*Shadow)
 	if !ok {
 		return true, true
@@ -281,6 +281,6 @@ func (u *unitFiles) touchedBy(name string) (text, links bool) {
 			text = text || s.changed(path.Join(dir, n))
 		}
 	}
-	links = s.changed(u.config) || s.changed(u.fleeting) || u.user != nil && s.changed("/etc/systemd/user")
+	links = s.changed(u.config) || s.changed(u.runtimeConfig) || u.user != nil && s.changed("/etc/systemd/user")
 	return text, links
 }

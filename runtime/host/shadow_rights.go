@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// note makes the shadow note what the acting user of a host may not do.
-func (s *Shadow) note(base Host) {
+// noteRefusals makes the shadow note what the acting user of a host may not do.
+func (s *Shadow) noteRefusals(base Host) {
 	s.tree.rights = &rights{of: sync.OnceValue(base.Credentials), base: base, refuse: func(r *Refusal) error {
 		s.refusals = append(s.refusals, r)
 		return nil
@@ -70,7 +70,7 @@ func (s *Shadow) Access(path string) Access { return s.tree.accessAt(path) }
 func (t *tree) accessAt(path string) Access {
 	clean, err := checkPath("access", path)
 	if err != nil || t.rights == nil {
-		return everything()
+		return fullAccess()
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -79,7 +79,7 @@ func (t *tree) accessAt(path string) Access {
 	case errors.Is(err, fs.ErrPermission):
 		return Access{}
 	case err != nil:
-		return everything()
+		return fullAccess()
 	}
 	return t.access(at)
 }

@@ -38,7 +38,7 @@ func (s *systemdInit) System() string { return "systemd" }
 // Services is Init.Services: what is loaded, and what has a file.
 func (s *systemdInit) Services(ctx context.Context) ([]Service, error) {
 	known := map[string]Service{}
-	err := s.with(ctx, func(c *bus) error {
+	err := s.withBus(ctx, func(c *bus) error {
 		units, err := c.ListUnitsByPatternsContext(ctx, nil, []string{"*.service"})
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *systemdInit) Services(ctx context.Context) ([]Service, error) {
 
 // Service is Init.Service.
 func (s *systemdInit) Service(ctx context.Context, name string) (out Service, err error) {
-	err = s.with(ctx, func(c *bus) error {
+	err = s.withBus(ctx, func(c *bus) error {
 		out, err = s.ask(ctx, c, name)
 		return err
 	})
@@ -124,7 +124,7 @@ func (s *systemdInit) askWithin(ctx context.Context, c *bus, name string) (Servi
 	case isError(err, "org.freedesktop.DBus.Error.FileNotFound", "org.freedesktop.systemd1.NoSuchUnit"):
 		out.Enablement, err = "", nil
 	case err == nil && state == "generated":
-		state, err = generated(s.host, name)
+		state, err = generatedState(s.host, name)
 	}
 	if err == nil {
 		out.Enablement = state
@@ -139,8 +139,8 @@ func (c *bus) fileState(ctx context.Context, name string) (state string, err err
 	return state, err
 }
 
-// generated tells whether a script of old, for which systemd makes a unit, is enabled.
-func generated(h Reader, name string) (string, error) {
+// generatedState tells whether a script of old, for which systemd makes a unit, is enabled.
+func generatedState(h Reader, name string) (string, error) {
 	script := strings.TrimSuffix(name, ".service")
 	if !exists(h, "/etc/init.d/"+script) {
 		return "generated", nil
@@ -157,16 +157,16 @@ func generated(h Reader, name string) (string, error) {
 
 // Refresh is Init.Refresh.
 func (s *systemdInit) Refresh(ctx context.Context) error {
-	return explain(s.with(ctx, func(c *bus) error { return c.ReloadContext(ctx) }), "")
+	return explain(s.withBus(ctx, func(c *bus) error { return c.ReloadContext(ctx) }), "")
 }
 
 // Do is Init.Do. What systemd has read of the unit is brought up to date before; a
 // service counts as started when it still runs a moment later.
 func (s *systemdInit) Do(ctx context.Context, verb Verb, name string) error {
-	err := s.with(ctx, func(c *bus) error {
+	err := s.withBus(ctx, func(c *bus) error {
 		switch verb {
 		case Enable, Disable, Mask, Unmask:
-			return s.note(ctx, c, verb, name)
+			return s.setEnablement(ctx, c, verb, name)
 		}
 		now, err := s.ask(ctx, c, name)
 		switch {
@@ -187,7 +187,7 @@ func (s *systemdInit) Do(ctx context.Context, verb Verb, name string) error {
 			err = s.job(ctx, c, verb, name)
 		}
 		if err == nil && starts {
-			err = s.stays(ctx, c, name)
+			err = s.checkStays(ctx, c, name)
 		}
 		return err
 	})
@@ -198,8 +198,8 @@ func (s *systemdInit) Do(ctx context.Context, verb Verb, name string) error {
 	return err
 }
 
-// note enables, disables, masks and unmasks, and lets systemd know of it.
-func (s *systemdInit) note(ctx context.Context, c *bus, verb Verb, name string) (err error) {
+// setEnablement enables, disables, masks and unmasks, and lets systemd know of it.
+func (s *systemdInit) setEnablement(ctx context.Context, c *bus, verb Verb, name string) (err error) {
 	state, err := c.fileState(ctx, name)
 	if err == nil && state == "generated" && (verb == Enable || verb == Disable) {
 		return s.byProgram(ctx, verb, name)
@@ -280,7 +280,7 @@ func explain(err error, name string) error {
 	case isError(err, "org.freedesktop.systemd1.UnitMasked"):
 		return &maskedError{name}
 	case isError(err, "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"):
-		return mayNot(err)
+		return forbiddenError(err)
 	case isLost(err):
 		return fmt.Errorf("systemd: %w", ErrLost)
 	}

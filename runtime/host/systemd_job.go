@@ -21,7 +21,7 @@ func (s *systemdInit) job(ctx context.Context, c *bus, verb Verb, name string) e
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.lost:
+	case <-c.disconnected:
 		return fmt.Errorf("%s %s: %w", verb, name, ErrLost)
 	case how := <-result:
 		if how == "done" || how == "skipped" && verb != Reload {
@@ -50,7 +50,7 @@ const (
 	pause = 100 * time.Millisecond
 )
 
-func (s *systemdInit) stays(ctx context.Context, c *bus, name string) error {
+func (s *systemdInit) checkStays(ctx context.Context, c *bus, name string) error {
 	for look := range looks {
 		if look > 0 {
 			select {

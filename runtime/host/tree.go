@@ -71,7 +71,7 @@ type place struct {
 func newTree(base Reader, actor func() (uid, gid int)) *tree {
 	root := &node{kind: Directory, base: "/"}
 	if base == nil {
-		root = newDirectory(Info{Kind: Directory, Mode: 0o755, ModTime: now()})
+		root = newDirectory(Info{Kind: Directory, Mode: 0o755, ModTime: changeTime()})
 	}
 	return &tree{base: base, actor: actor, overlay: &overlay{root: root}}
 }
@@ -164,7 +164,7 @@ func (t *tree) enter(dir *place, name string) (*place, error) {
 	path := joinPath(dir.base, name)
 	info, err := t.base.Lstat(path)
 	if err != nil {
-		return nil, cause(err)
+		return nil, withoutPath(err)
 	}
 	return &place{parent: dir, name: name, base: path, info: &info}, nil
 }
@@ -184,7 +184,7 @@ func (t *tree) link(at *place) (string, error) {
 		return at.node.target, nil
 	}
 	target, err := t.base.ReadLink(at.base)
-	return target, cause(err)
+	return target, withoutPath(err)
 }
 
 // describe gives what Lstat says of a place.
@@ -198,7 +198,7 @@ func (t *tree) describe(at *place) (Info, error) {
 		return *at.info, nil
 	}
 	info, err := t.base.Lstat(at.base)
-	return info, cause(err)
+	return info, withoutPath(err)
 }
 
 // grow gives the node of a directory; it makes those that are missing on the
@@ -233,7 +233,7 @@ func (t *tree) remove(dir *place, name string) error {
 	case err == nil:
 		t.put(dir, name, &node{})
 	case !errors.Is(err, fs.ErrNotExist):
-		return cause(err)
+		return withoutPath(err)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// now is the time of a change, without the monotonic part.
-func now() time.Time { return time.Now().Round(0) }
+// changeTime is the time of a change, without the monotonic part.
+func changeTime() time.Time { return time.Now().Round(0) }
 
 // Lstat is Reader.Lstat.
 func (t *tree) Lstat(path string) (Info, error) {
@@ -67,7 +67,7 @@ func (t *tree) list(dir *place) ([]Entry, error) {
 	if dir.base != "" {
 		var err error
 		if below, err = t.base.ReadDir(dir.base); err != nil {
-			return nil, cause(err)
+			return nil, withoutPath(err)
 		}
 	}
 	if dir.node == nil {

@@ -20,12 +20,12 @@ type rights struct {
 
 // access says what a place allows: by what was made of it here, or by the base.
 func (t *tree) access(at *place) Access {
-	a := everything()
+	a := fullAccess()
 	if at.base != "" && t.rights.base != nil {
 		a = t.rights.base.Access(at.base)
 	}
 	if at.node != nil && at.node.own {
-		a.Names = t.rights.of().may(at.node.info, 0o3)
+		a.Names = t.rights.of().hasAccess(at.node.info, 0o3)
 		if a.List != "" { // which goes where it is taken over here
 			if was, err := t.base.Lstat(at.base); err != nil || (Meta{UID: &at.node.info.UID}).TakesOver(was) {
 				a.List = ""
@@ -41,7 +41,7 @@ func (t *tree) search(dir *place) error { return t.permit(dir, 0o1) }
 
 // permit is an error where the mode that something got here denies these bits.
 func (t *tree) permit(at *place, bits fs.FileMode) error {
-	if t.rights == nil || at.node == nil || !at.node.own || t.rights.of().may(at.node.info, bits) {
+	if t.rights == nil || at.node == nil || !at.node.own || t.rights.of().hasAccess(at.node.info, bits) {
 		return nil
 	}
 	return syscall.EACCES
@@ -66,17 +66,17 @@ func (t *tree) mayReplace(path string, dir, at *place) *Refusal {
 	parent, _ := splitPath(path)
 	switch {
 	case in.ReadOnly:
-		return readOnly(path)
+		return readOnlyRefusal(path)
 	case in.Immutable:
-		return flagged(path, "the directory "+parent, "immutable", "i", parent)
+		return flagRefusal(path, "the directory "+parent, "immutable", "i", parent)
 	case !in.Names:
 		return &Refusal{Path: path, Denied: "write " + path}
 	case in.AppendOnly:
-		return flagged(path, "the directory "+parent, "append-only", "a", parent)
+		return flagRefusal(path, "the directory "+parent, "append-only", "a", parent)
 	case at == nil:
 		return nil
 	}
-	if r := t.fixed(path, at); r != nil {
+	if r := t.flagRefusalAt(path, at); r != nil {
 		return r
 	}
 	c := t.rights.of()
@@ -90,24 +90,24 @@ func (t *tree) mayReplace(path string, dir, at *place) *Refusal {
 	return &Refusal{Path: path, Denied: fmt.Sprintf("replace or remove %s, which belongs to another account in a sticky directory", path)}
 }
 
-// fixed says why nobody may change what is at a place.
-func (t *tree) fixed(path string, at *place) *Refusal {
+// flagRefusalAt says why nobody may change what is at a place.
+func (t *tree) flagRefusalAt(path string, at *place) *Refusal {
 	switch a := t.access(at); {
 	case a.ReadOnly:
-		return readOnly(path)
+		return readOnlyRefusal(path)
 	case a.Immutable:
-		return flagged(path, path, "immutable", "i", path)
+		return flagRefusal(path, path, "immutable", "i", path)
 	case a.AppendOnly:
-		return flagged(path, path, "append-only", "a", path)
+		return flagRefusal(path, path, "append-only", "a", path)
 	}
 	return nil
 }
 
-func flagged(path, what, flag, letter, of string) *Refusal {
+func flagRefusal(path, what, flag, letter, of string) *Refusal {
 	return &Refusal{Path: path, Obstacle: fmt.Sprintf("%s is %s (chattr -%s %s makes it changeable)", what, flag, letter, of)}
 }
 
-func readOnly(path string) *Refusal {
+func readOnlyRefusal(path string) *Refusal {
 	return &Refusal{Path: path, Obstacle: path + " is on a file system that is mounted read-only (mount it read-write first)"}
 }
 
@@ -123,7 +123,7 @@ func (t *tree) mayMake(path string, dir, at *place, now Info, m Meta) *Refusal {
 			return &Refusal{Path: path, Denied: fmt.Sprintf("replace %s, which belongs to another account and stays its", path)}
 		}
 	}
-	return c.mayGive(path, now, m)
+	return c.refusalToGive(path, now, m)
 }
 
 // maySet says why owner and mode of what is at a place may not be changed.
@@ -134,15 +134,15 @@ func (t *tree) maySet(path string, at *place, now Info, m Meta) *Refusal {
 	if m == (Meta{}) {
 		return nil
 	}
-	if r := t.fixed(path, at); r != nil {
+	if r := t.flagRefusalAt(path, at); r != nil {
 		return r
 	}
-	return t.rights.of().mayGive(path, now, m)
+	return t.rights.of().refusalToGive(path, now, m)
 }
 
-// mayGive says why the account may not give something that is there another owner or
+// refusalToGive says why the account may not give something that is there another owner or
 // mode. The kernel asks who owns it even where the new owner is the one it has.
-func (c Credentials) mayGive(path string, now Info, m Meta) *Refusal {
+func (c Credentials) refusalToGive(path string, now Info, m Meta) *Refusal {
 	if c.Privileged {
 		return nil
 	}
@@ -155,9 +155,9 @@ func (c Credentials) mayGive(path string, now Info, m Meta) *Refusal {
 		return refused("change owner or mode of " + path + ", which belongs to another account")
 	case m.UID != nil && *m.UID != now.UID:
 		return refused(fmt.Sprintf("give %s to another owner", path))
-	case group != now.GID && !c.in(group):
+	case group != now.GID && !c.isInGroup(group):
 		return refused(fmt.Sprintf("give %s to a group that it is not in", path))
-	case m.Mode != nil && *m.Mode&fs.ModeSetgid != 0 && !c.in(group):
+	case m.Mode != nil && *m.Mode&fs.ModeSetgid != 0 && !c.isInGroup(group):
 		return refused(fmt.Sprintf("set the setgid bit of %s, whose group it is not in", path))
 	}
 	return nil

@@ -57,7 +57,7 @@ func (t *tree) imply(w *walker[*place]) {
 // fresh describes something new in a directory: of the acting user, and of
 // the directory's group where that says so.
 func (t *tree) fresh(dir *place, kind Kind, mode fs.FileMode) Info {
-	info := Info{Kind: kind, Mode: mode, ModTime: now()}
+	info := Info{Kind: kind, Mode: mode, ModTime: changeTime()}
 	info.UID, info.GID = t.actor()
 	if in, err := t.describe(dir); err == nil && in.Mode&fs.ModeSetgid != 0 {
 		info.GID = in.GID
@@ -87,7 +87,7 @@ func (t *tree) writeFile(ctx context.Context, path string, c Content, m Meta, im
 		info := t.fresh(dir, Regular, 0o644)
 		made, given := info, m
 		if at != nil {
-			if err := replaceable(at.kind()); err != nil {
+			if err := checkReplaceable(at.kind()); err != nil {
 				return err
 			}
 			if at.kind() == Regular {
@@ -109,9 +109,9 @@ func (t *tree) writeFile(ctx context.Context, path string, c Content, m Meta, im
 	})
 }
 
-// replaceable says why a file or a link cannot be put in place of what is
+// checkReplaceable says why a file or a link cannot be put in place of what is
 // there.
-func replaceable(kind Kind) error {
+func checkReplaceable(kind Kind) error {
 	switch kind {
 	case Directory:
 		return syscall.EISDIR
@@ -144,7 +144,7 @@ func (t *tree) symlink(target, path string, m Meta, implied bool) error {
 	}
 	return t.change("symlink", path, implied, syscall.EISDIR, func(dir *place, name string, at *place) error {
 		if at != nil {
-			if err := replaceable(at.kind()); err != nil {
+			if err := checkReplaceable(at.kind()); err != nil {
 				return err
 			}
 		}

@@ -18,22 +18,22 @@ type trust struct {
 	by     int    // that account
 }
 
-func (t *trust) ours(uid int) bool { return uid == 0 || uid == t.actor }
+func (t *trust) isTrusted(uid int) bool { return uid == 0 || uid == t.actor }
 
 // follow refuses a link, or takes note of who decides about it.
 func (t *trust) follow(name, target string, in, link Info) error {
 	const others = 0o022
-	if t.ours(in.UID) && (t.ours(link.UID) || in.Mode&others == 0) {
+	if t.isTrusted(in.UID) && (t.isTrusted(link.UID) || in.Mode&others == 0) {
 		return nil
 	}
 	by := in.UID
-	if t.ours(in.UID) {
+	if t.isTrusted(in.UID) {
 		by = link.UID
 	}
 	if t.link == "" {
 		t.link, t.target, t.by = name, target, by
 	}
-	if by != t.by || link.UID != by && !t.ours(link.UID) {
+	if by != t.by || link.UID != by && !t.isTrusted(link.UID) {
 		return t.refuse()
 	}
 	return nil

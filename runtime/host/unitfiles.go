@@ -23,7 +23,7 @@ import (
 func UnitFiles(h Host, user string) (Init, error) {
 	if user == "" {
 		return &unitFiles{
-			h: h, config: "/etc/systemd/system", fleeting: "/run/systemd/system", dirs: []string{
+			h: h, config: "/etc/systemd/system", runtimeConfig: "/run/systemd/system", dirs: []string{
 				"/etc/systemd/system", "/run/systemd/transient", "/run/systemd/system", "/run/systemd/generator",
 				"/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/generator.late",
 			},
@@ -36,7 +36,7 @@ func UnitFiles(h Host, user string) (Init, error) {
 	own := path.Join(u.Home, ".config/systemd/user")
 	run := fmt.Sprintf("/run/user/%d/systemd/", u.UID)
 	return &unitFiles{
-		h: h, user: &u, config: own, fleeting: run + "user", dirs: []string{
+		h: h, user: &u, config: own, runtimeConfig: run + "user", dirs: []string{
 			own, "/etc/systemd/user", run + "transient", run + "user", "/run/systemd/user", run + "generator",
 			path.Join(u.Home, ".local/share/systemd/user"),
 			"/usr/local/lib/systemd/user", "/usr/lib/systemd/user", "/lib/systemd/user", run + "generator.late",
@@ -65,11 +65,11 @@ func (e *NotRunning) Is(target error) bool { return target == ErrUnsupported }
 
 // unitFiles is the Init of UnitFiles.
 type unitFiles struct {
-	h        Host
-	user     *User    // nil: the machine's own
-	config   string   // where what is enabled and masked is noted
-	fleeting string   // the same until the next start
-	dirs     []string // where unit files are, the first one counts
+	h             Host
+	user          *User    // nil: the machine's own
+	config        string   // where what is enabled and masked is noted
+	runtimeConfig string   // the same until the next start
+	dirs          []string // where unit files are, the first one counts
 }
 
 // System is Init.System.
@@ -121,9 +121,9 @@ func (u *unitFiles) Service(_ context.Context, name string) (Service, error) {
 		return s, nil
 	}
 	s.Load = "loaded"
-	s.Type = f.last("Service", "Type", "simple")
+	s.Type = f.lastValue("Service", "Type", "simple")
 	if f.unit["Service.BusName"] != nil {
-		s.Type = f.last("Service", "Type", "dbus")
+		s.Type = f.lastValue("Service", "Type", "dbus")
 	}
 	s.CanReload = len(f.unit["Service.ExecReload"]) > 0
 	s.Enablement, err = u.enablement(f)
@@ -164,8 +164,8 @@ type unitFile struct {
 	unit  unitText
 }
 
-// last gives the value of a key that is given last.
-func (f *unitFile) last(section, key, otherwise string) string {
+// lastValue gives the value of a key that is given last.
+func (f *unitFile) lastValue(section, key, otherwise string) string {
 	if values := f.unit[section+"."+key]; len(values) > 0 {
 		return values[len(values)-1]
 	}
@@ -219,7 +219,7 @@ func (u *unitFiles) fragment(name string) (*unitFile, error) {
 	for _, dir := range u.dirs {
 		at := path.Join(dir, name)
 		info, err := u.h.Lstat(at)
-		if isGone(err) {
+		if isMissing(err) {
 			continue
 		}
 		if err != nil {
@@ -227,7 +227,7 @@ func (u *unitFiles) fragment(name string) (*unitFile, error) {
 		}
 		f := &unitFile{name: name, path: at, dir: dir}
 		mask := "masked"
-		if dir == u.fleeting {
+		if dir == u.runtimeConfig {
 			mask = "masked-runtime"
 		}
 		switch info.Kind {
@@ -273,7 +273,7 @@ func (u *unitFiles) dropIns(name string) ([]string, error) {
 	var texts []string
 	for _, file := range sortedKeys(where) {
 		text, err := u.read(where[file])
-		if err != nil && !isGone(err) && !errors.Is(err, errSpecial) {
+		if err != nil && !isMissing(err) && !errors.Is(err, errSpecial) {
 			return nil, err
 		}
 		texts = append(texts, text)
@@ -306,13 +306,13 @@ func (u *unitFiles) read(at string) (string, error) {
 // list lists a directory that need not be there.
 func (u *unitFiles) list(dir string) ([]Entry, error) {
 	entries, err := u.h.ReadDir(dir)
-	if isGone(err) || errors.Is(err, syscall.ENOTDIR) {
+	if isMissing(err) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	return entries, err
 }
 
-// isGone reports whether nothing can be at a path.
-func isGone(err error) bool {
+// isMissing reports whether nothing can be at a path.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// wanted are the directories beside a unit's file that hold who wants it, and the
+// wantDirs are the directories beside a unit's file that hold who wants it, and the
 // settings that make links in them.
-func wanted() map[string]string {
+func wantDirs() map[string]string {
 	return map[string]string{".wants": "WantedBy", ".requires": "RequiredBy", ".upholds": "UpheldBy"}
 }
 
@@ -69,13 +69,13 @@ func (u *unitFiles) linksTo(dir, name string) (links []string, err error) {
 		switch {
 		case e.Kind == Symlink:
 			target, err := u.h.ReadLink(at)
-			if err != nil && !isGone(err) {
+			if err != nil && !isMissing(err) {
 				return nil, err
 			}
 			if to := path.Base(target); target != "/dev/null" && (to == name || e.Name == name) {
 				links = append(links, at)
 			}
-		case e.Kind == Directory && wanted()[path.Ext(e.Name)] != "":
+		case e.Kind == Directory && wantDirs()[path.Ext(e.Name)] != "":
 			inside, err := u.list(at)
 			if err != nil {
 				return nil, err
@@ -101,7 +101,7 @@ func (u *unitFiles) rules(f *unitFile) (map[string]string, error) {
 			name = strings.Replace(name, "@", "@"+instances[len(instances)-1], 1)
 		}
 	}
-	for suffix, key := range wanted() {
+	for suffix, key := range wantDirs() {
 		targets, err := f.words(key)
 		if err != nil {
 			return nil, err
@@ -184,7 +184,7 @@ func (u *unitFiles) disable(name string) error {
 		}
 	}
 	for _, name := range names {
-		for _, dir := range []string{u.config, u.fleeting} {
+		for _, dir := range []string{u.config, u.runtimeConfig} {
 			links, err := u.linksTo(dir, name)
 			if err != nil {
 				return err
@@ -211,7 +211,7 @@ func (u *unitFiles) mask(name string) error {
 		fallthrough
 	case err == nil:
 		return fmt.Errorf("%s cannot be masked: its file %s stands where the mask would be", name, at)
-	case !isGone(err):
+	case !isMissing(err):
 		return err
 	}
 	return u.symlink("/dev/null", at)
@@ -219,13 +219,13 @@ func (u *unitFiles) mask(name string) error {
 
 // unmask takes such links away.
 func (u *unitFiles) unmask(name string) error {
-	for _, dir := range []string{u.config, u.fleeting} {
+	for _, dir := range []string{u.config, u.runtimeConfig} {
 		at := path.Join(dir, name)
 		target, err := u.h.ReadLink(at)
 		if err == nil && target == "/dev/null" {
 			err = u.h.Remove(at)
 		}
-		if err != nil && !isGone(err) && !errors.Is(err, syscall.EINVAL) { // EINVAL: no link
+		if err != nil && !isMissing(err) && !errors.Is(err, syscall.EINVAL) { // EINVAL: no link
 			return err
 		}
 	}

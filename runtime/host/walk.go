@@ -128,11 +128,11 @@ func (w walker[T]) release(at T) {
 func (w walker[T]) trusts(dir, link T, name, target string, trust *trust) error {
 	in, err := w.describe(dir)
 	if err != nil {
-		return cause(err)
+		return withoutPath(err)
 	}
 	is, err := w.describe(link)
 	if err != nil {
-		return cause(err)
+		return withoutPath(err)
 	}
 	return trust.follow(name, target, in, is)
 }
@@ -144,7 +144,7 @@ func (w walker[T]) reached(dir T, name string, follow bool, trust *trust) error 
 	}
 	in, err := w.describe(dir)
 	if err != nil {
-		return cause(err)
+		return withoutPath(err)
 	}
 	own := in.UID == trust.by
 	if name != "" && follow {
@@ -153,7 +153,7 @@ func (w walker[T]) reached(dir T, name string, follow bool, trust *trust) error 
 			is, derr := w.describe(at)
 			w.release(at)
 			if derr != nil {
-				return cause(derr)
+				return withoutPath(derr)
 			}
 			// What goes on below a directory goes by that one, whoever has the one around it.
 			own = is.UID == trust.by || own && kind != Directory

@@ -28,22 +28,22 @@ type watched struct {
 	watcher Watcher
 }
 
-// ours reports whether a name has the form that TempName gives, in whatever run.
-func ours(name string) bool {
+// isTempName reports whether a name has the form that TempName gives, in whatever run.
+func isTempName(name string) bool {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	return ok && isRandom(rest[strings.LastIndexByte(rest, '-')+1:])
 }
 
 // tell tells of a place that is about to be changed.
 func (w Watcher) tell(at Place) error {
-	if ours(at.Name) {
+	if isTempName(at.Name) {
 		return nil
 	}
 	return w.Change(at)
 }
 
-// in opens the place of a path, tells of it, and lets it be changed there.
-func (w *watched) in(op, path string, errRoot error, change func(at Place) error) error {
+// change opens the place of a path, tells of it, and lets it be changed there.
+func (w *watched) change(op, path string, errRoot error, change func(at Place) error) error {
 	clean, err := checkWritable(op, path, errRoot)
 	if err != nil {
 		return err
@@ -62,27 +62,27 @@ func (w *watched) in(op, path string, errRoot error, change func(at Place) error
 
 // WriteFile is Writer.WriteFile.
 func (w *watched) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
-	return w.in("write", path, syscall.EISDIR, func(at Place) error { return at.Dir.WriteFile(ctx, at.Name, c, m, false) })
+	return w.change("write", path, syscall.EISDIR, func(at Place) error { return at.Dir.WriteFile(ctx, at.Name, c, m, false) })
 }
 
 // Mkdir is Writer.Mkdir.
 func (w *watched) Mkdir(path string, m Meta) error {
-	return w.in("mkdir", path, syscall.EEXIST, func(at Place) error { return at.Dir.Mkdir(at.Name, m) })
+	return w.change("mkdir", path, syscall.EEXIST, func(at Place) error { return at.Dir.Mkdir(at.Name, m) })
 }
 
 // Symlink is Writer.Symlink.
 func (w *watched) Symlink(target, path string, m Meta) error {
-	return w.in("symlink", path, syscall.EISDIR, func(at Place) error { return at.Dir.Symlink(target, at.Name, m) })
+	return w.change("symlink", path, syscall.EISDIR, func(at Place) error { return at.Dir.Symlink(target, at.Name, m) })
 }
 
 // SetMeta is Writer.SetMeta.
 func (w *watched) SetMeta(path string, m Meta) error {
-	return w.in("chown", path, nil, func(at Place) error { return at.Dir.SetMeta(at.Name, m) })
+	return w.change("chown", path, nil, func(at Place) error { return at.Dir.SetMeta(at.Name, m) })
 }
 
 // Remove is Writer.Remove.
 func (w *watched) Remove(path string) error {
-	return w.in("remove", path, syscall.EBUSY, func(at Place) error { return at.Dir.Remove(at.Name) })
+	return w.change("remove", path, syscall.EBUSY, func(at Place) error { return at.Dir.Remove(at.Name) })
 }
 
 // Run is Processes.Run.

@@ -21,7 +21,7 @@ func (w *watched) Links(ctx context.Context) (links.Devices, error) {
 
 // Tune is Machine.Tune.
 func (w *watched) Tune(path, value string) error {
-	return w.in("write", path, syscall.EISDIR, func(Place) error { return w.Host.Tune(path, value) })
+	return w.change("write", path, syscall.EISDIR, func(Place) error { return w.Host.Tune(path, value) })
 }
 
 type watchedInit struct {
