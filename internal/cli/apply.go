@@ -3,15 +3,12 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/fault"
-	"github.com/tenetcm/tenet/runtime/machine"
-	"github.com/tenetcm/tenet/runtime/planfile"
 )
 
 // locking says how long to wait for another apply.
@@ -67,24 +64,18 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if cmd.UntilConverged != nil {
 		s.said = &said{}
 	}
-	c, hosts, err := s.chosen(ctx, cmd.Site)
+	v, err := s.siteRun(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
-	if hosts != nil {
-		return s.applyHosts(ctx, cmd, c, hosts)
-	}
-	if cmd.rollingOut.given() {
-		return usage("leave it out", "a rollout is over several hosts, and this is about one machine")
-	}
-	j, err := s.jobHere(ctx, c)
+	rollout, err := s.rollout(ctx, cmd, v)
 	if err != nil {
 		return err
 	}
 	if cmd.UntilConverged != nil {
-		return s.converge(ctx, cmd, j)
+		return v.convergeAll(ctx, cmd, rollout)
 	}
-	return s.confirmAndApply(ctx, j, cmd.Yes, cmd.DetailedExitcode)
+	return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, rollout)
 }
 
 // mayAsk reports wrong usage where nobody could answer the command; look is how
@@ -96,70 +87,6 @@ func (s *client) mayAsk(yes bool, command, look string) error {
 		return nil
 	}
 	return usage("give --yes, or look first with "+look, "%s asks before it changes anything, and there is no terminal to ask on", command)
-}
-
-// confirmAndApply shows the plan and asks, unless that is not wanted.
-func (s *client) confirmAndApply(ctx context.Context, j *machine.Job, yes, detailed bool) error {
-	if err := s.mayApply(); err != nil { // before anybody is asked
-		return err
-	}
-	if !yes {
-		todo, err := s.confirm(ctx, j, "Apply this?")
-		if err != nil || !todo {
-			return err
-		}
-	}
-	result, err := s.apply(ctx, j, s.renderer, s.changedMeanwhile)
-	if err != nil {
-		return err
-	}
-	return exitCode(result, detailed)
-}
-
-// confirm shows the plan and asks. What was shown is what is applied: it plans
-// again after the answer, and asks again if the machine has changed meanwhile.
-func (s *client) confirm(ctx context.Context, j *machine.Job, question string) (todo bool, err error) {
-	answers := bufio.NewReader(s.In)
-	shown, result, err := s.planEvents(ctx, j, s.renderer(j))
-	for {
-		switch {
-		case err != nil:
-			return false, err
-		case result.Failed || result.Interrupted:
-			return false, exitCode(result, false)
-		case result.Counts.Changed == 0:
-			return false, nil
-		}
-		if yes, err := s.ask(ctx, answers, question); err != nil || !yes {
-			return false, err
-		}
-		now, _, err := s.planEvents(ctx, j, nil)
-		if err != nil {
-			return false, err
-		}
-		differences, err := planfile.Compare(shown, now)
-		if err != nil {
-			return false, failed(err)
-		}
-		if len(differences) == 0 {
-			if s.lockTimeout > 0 {
-				j.Rows = shown
-			}
-			return true, nil
-		}
-		fmt.Fprintln(s.Out, "The machine has changed meanwhile. This is the plan now:")
-		shown, result, err = s.planEvents(ctx, j, s.renderer(j))
-		if err != nil {
-			return false, err
-		}
-	}
-}
-
-// changedMeanwhile refuses what was shown if the apply that was waited for has changed
-// the machine, and shows the difference.
-func (s *client) changedMeanwhile(differences []machine.Difference) error {
-	return errors.Join(s.showStale(differences),
-		&status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"})
 }
 
 // ask waits for an answer, or for the end of ctx.

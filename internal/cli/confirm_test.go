@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // answers is somebody at the terminal: each answer may do something first.
@@ -23,7 +21,7 @@ func (a *answers) Read(p []byte) (int, error) {
 }
 
 // asked prepares an apply of one file, path, by somebody who answers.
-func asked(t *testing.T, path string, in *answers) (*client, *machine.Job, *bytes.Buffer) {
+func asked(t *testing.T, path string, in *answers) (*fleetRun, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("file %q {\n  content = \"wanted\\n\"\n}\n", path)
@@ -32,11 +30,11 @@ func asked(t *testing.T, path string, in *answers) (*client, *machine.Job, *byte
 	}
 	out := &bytes.Buffer{}
 	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}}
-	_, c, err := s.compile(t.Context(), dir)
+	v, err := s.siteRun(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err, out)
 	}
-	return s, c.Job(), out
+	return v, out
 }
 
 // What was shown is applied: if the machine changes between the question and
@@ -52,10 +50,12 @@ func TestConfirmAsksAgainWhenTheMachineHasChanged(t *testing.T) {
 		},
 		func() string { return "yes\n" },
 	}
-	s, c, out := asked(t, path, in)
-	todo, err := s.confirm(t.Context(), c, "Apply this?")
-	if err != nil || !todo || len(*in) != 0 {
-		t.Errorf("confirm: %t, %v, %d questions not asked", todo, err, len(*in))
+	v, out := asked(t, path, in)
+	if err := v.applyAll(t.Context(), false, false, nil); err != nil || len(*in) != 0 {
+		t.Errorf("%v, %d questions not asked", err, len(*in))
+	}
+	if text, err := os.ReadFile(path); string(text) != "wanted\n" {
+		t.Errorf("applied: %q, %v", text, err)
 	}
 	first, second, _ := strings.Cut(out.String(), "The machine has changed meanwhile.")
 	if !strings.Contains(first, "+ file[") || !strings.Contains(second, "~ file[") || !strings.Contains(second, "-other") {
@@ -71,9 +71,9 @@ func TestConfirmEndsWhenNothingIsLeftToDo(t *testing.T) {
 		}
 		return "y\n"
 	}}
-	s, c, out := asked(t, path, in)
-	if todo, err := s.confirm(t.Context(), c, "Apply this?"); err != nil || todo {
-		t.Errorf("confirm: %t, %v\n%s", todo, err, out)
+	v, out := asked(t, path, in)
+	if err := v.applyAll(t.Context(), false, false, nil); err != nil || !strings.Contains(out.String(), "This is the plan now:") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -84,9 +84,9 @@ func TestConfirmIsInterruptible(t *testing.T) {
 		<-t.Context().Done() // nobody answers
 		return "y\n"
 	}}
-	s, c, _ := asked(t, filepath.Join(t.TempDir(), "file"), in)
-	todo, err := s.confirm(ctx, c, "Apply this?")
-	if st, ok := errors.AsType[*status](err); todo || !ok || st.code != exitInterrupted {
-		t.Errorf("confirm: %t, %v", todo, err)
+	v, _ := asked(t, filepath.Join(t.TempDir(), "file"), in)
+	err := v.applyAll(ctx, false, false, nil)
+	if st, ok := errors.AsType[*status](err); !ok || st.code != exitInterrupted {
+		t.Errorf("%v", err)
 	}
 }

@@ -31,11 +31,11 @@ file "f" {
 	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}, lockTimeout: time.Minute}
 	s.globals.Forks = 1
 	return func() error {
-		c, hosts, err := s.chosen(t.Context(), dir)
+		v, err := s.siteRun(t.Context(), dir)
 		if err != nil {
 			return err
 		}
-		return s.applyHosts(t.Context(), &applyCmd{}, c, hosts)
+		return v.applyAll(t.Context(), false, false, nil)
 	}, dir, out
 }
 

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -45,69 +42,6 @@ type changing struct {
 	handler bool
 }
 
-// converge applies the site until a run changes nothing. A run that failed may
-// succeed the next time, as what it waits for may have come, and counts like
-// one that changed something.
-func (s *client) converge(ctx context.Context, cmd *applyCmd, j *machine.Job) error {
-	limit := *cmd.UntilConverged
-	if err := s.mayApply(); err != nil { // before anybody is asked
-		return err
-	}
-	if !cmd.Yes {
-		todo, err := s.confirm(ctx, j, fmt.Sprintf("Apply this, and again until nothing changes (%d times at most)?", limit))
-		if err != nil || !todo {
-			return err
-		}
-	}
-	end := convergence{Type: "convergence", Limit: limit, Changing: []changing{}}
-	var result *machine.Result
-	var last, before []changing
-	var changed bool
-	var err error
-	for {
-		end.Runs++
-		before, last = last, nil
-		result, err = s.apply(ctx, j, func(j *machine.Job) ui.Renderer {
-			return &noting{Renderer: s.renderer(j), list: &last, handlers: handlersOf(j.Run)}
-		}, s.changedMeanwhile)
-		switch {
-		case err != nil:
-			return err
-		case result.Interrupted:
-			return exitCode(result, false)
-		}
-		changed = changed || result.Counts.Changed > 0
-		end.Converged = !result.Failed && result.Counts.Changed == 0
-		if end.Converged || end.Runs == limit {
-			break
-		}
-		if err := s.tell("\nAgain, run %d of %d at most:", end.Runs+1, limit); err != nil {
-			return err
-		}
-		if j, err = s.again(ctx, cmd.Site); err != nil {
-			return err
-		}
-	}
-	if !end.Converged {
-		end.Changing = still(before, last, end.Runs)
-	}
-	return s.converged(end, result, changed && cmd.DetailedExitcode)
-}
-
-// again compiles the site anew: facts may have changed with the machine.
-func (s *client) again(ctx context.Context, path string) (*machine.Job, error) {
-	s.said.again()
-	c, compiled, err := s.compile(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.reachable(); err != nil {
-		return nil, err
-	}
-	j := compiled.Job()
-	return j, s.complete(ctx, j)
-}
-
 // tell prints a line for people, unless they want none.
 func (s *client) tell(format string, args ...any) error {
 	if s.globals.JSON || s.globals.Quiet {
@@ -117,7 +51,7 @@ func (s *client) tell(format string, args ...any) error {
 }
 
 // converged tells how it ended.
-func (s *client) converged(end convergence, result *machine.Result, changes bool) error {
+func (s *client) converged(end convergence, failed, changes bool) error {
 	if s.globals.JSON {
 		if err := s.printLine(end); err != nil {
 			return err
@@ -130,7 +64,7 @@ func (s *client) converged(end convergence, result *machine.Result, changes bool
 	case end.Converged:
 		return s.tell("converged after %s", runs)
 	}
-	text, hint := end.explain(runs, result.Failed)
+	text, hint := end.explain(runs, failed)
 	return &status{code: exitFailed, err: errors.New(text), hint: hint}
 }
 
@@ -205,19 +139,6 @@ func still(before, last []changing, runs int) []changing {
 		return causes
 	}
 	return list
-}
-
-// noting shows a run, and notes what it changes.
-type noting struct {
-	ui.Renderer
-	list     *[]changing
-	handlers map[string]bool
-}
-
-// Event notes what was changed, and hands the event on.
-func (n *noting) Event(ev states.Event) {
-	noteChange(n.list, n.handlers, &ev)
-	n.Renderer.Event(ev)
 }
 
 // noteChange adds to a list what an event says was changed.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
@@ -27,35 +29,44 @@ type doCmd struct {
 // Run applies one part.
 func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
-	if s.selectsHosts() {
-		return s.doOnHosts(ctx, cmd)
-	}
-	h, err := s.newHost()
-	if err != nil {
+	// What is wrong with it is wrong whatever a host's home is.
+	if _, _, err := cmd.part(ctx, func() (string, error) { return "/", nil }); err != nil {
 		return err
 	}
-	facts, err := s.facts(h)
-	if err != nil {
-		return err
-	}
-	j, err := cmd.job(ctx, s, localhost, facts.Fact)
-	if err == nil && !cmd.Plan {
-		err = s.mayAsk(cmd.Yes, "do", "--plan")
-	}
-	if err == nil {
-		err = s.complete(ctx, j)
-	}
-	if err != nil {
-		return err
-	}
-	if cmd.Plan {
-		result, err := s.showPlan(ctx, j)
-		if err != nil {
+	if !cmd.Plan {
+		if err := s.mayAsk(cmd.Yes, "do", "--plan"); err != nil {
 			return err
 		}
-		return exitCode(result, cmd.DetailedExitcode)
 	}
-	return s.confirmAndApply(ctx, j, cmd.Yes, cmd.DetailedExitcode)
+	t, err := s.targets(ctx)
+	if err != nil {
+		return err
+	}
+	v := &fleetRun{client: s, named: t.named, site: t.site, hosts: t.hosts, members: t.members, origin: adHoc, place: adHoc, facts: []string{"home"}}
+	if v.named {
+		err = v.reach(ctx)
+	} else {
+		v.facts = nil
+		_, err = s.becomePassword(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	v.jobOf = func(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
+		facts, err := v.factsFrom(known)
+		if err != nil {
+			return nil, err
+		}
+		return cmd.job(ctx, s, cmp.Or(m.Name, localhost), facts)
+	}
+	if !cmd.Plan {
+		return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, nil)
+	}
+	outcomes, err := v.plan(ctx)
+	if err != nil {
+		return err
+	}
+	return v.ended(outcomes, cmd.DetailedExitcode)
 }
 
 // job is one of nothing but the part.

@@ -16,6 +16,17 @@ import (
 
 // factsFrom gives the facts that a host told, and those of --facts in their place.
 func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error), error) {
+	if !v.named { // they are gathered when they are wanted
+		h, err := v.newHost()
+		if err != nil {
+			return nil, err
+		}
+		here, err := v.client.facts(h)
+		if err != nil {
+			return nil, err
+		}
+		return here.Fact, nil
+	}
 	known := facts.New(nil, nil)
 	own := func(name string) (any, error) {
 		if !slices.Contains(known.Names(), name) {
@@ -137,6 +148,9 @@ func siteFailure(o *fleet.Outcome) *states.Failure {
 
 // ended gives the exit status of what was done on hosts. Codes are further ones.
 func (v *fleetRun) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
+	if !v.named {
+		return v.endedHere(outcomes, detailed, codes...)
+	}
 	for i := range outcomes {
 		o := &outcomes[i]
 		codes = append(codes, statusOf(o))
@@ -159,4 +173,39 @@ func (v *fleetRun) source() func(file string) ([]byte, bool) {
 		return nil
 	}
 	return v.site.source
+}
+
+// endedHere is ended for this machine.
+func (v *fleetRun) endedHere(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
+	if len(outcomes) == 0 { // nobody wanted it
+		return nil
+	}
+	o := &outcomes[0]
+	e, refused := errors.AsType[*machine.Error](o.Err)
+	switch st, ok := errors.AsType[*status](o.Err); {
+	case ok:
+		return st
+	case refused && e.Code == machine.CodeStale:
+		return v.staleHere(e.Differences)
+	case o.Status == fleet.Interrupted && !refused && o.Result == nil:
+		return &status{code: exitInterrupted, err: errInterrupted}
+	case o.Err != nil:
+		return v.ran(o.Err)
+	case o.Result != nil:
+		if err := exitCode(o.Result, detailed); err != nil {
+			return err
+		}
+	}
+	if code := worst(codes); code != exitDone {
+		return &status{code: code}
+	}
+	return nil
+}
+
+// staleHere refuses what does not fit this machine any more; what differs was shown.
+func (v *fleetRun) staleHere(differences []machine.Difference) error {
+	if v.saved {
+		return staleError(differences, "plan again, or apply what still fits with --partial")
+	}
+	return &status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"}
 }

@@ -10,61 +10,58 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
-// planHosts shows what an apply would do on hosts.
-func (s *client) planHosts(ctx context.Context, cmd *planCmd, c *site, hosts []lang.Host) error {
-	if cmd.Save != "" && len(hosts) > 1 {
-		return usage("name one with --limit", "-o saves the plan of one host, and these are %d", len(hosts))
-	}
-	v, err := s.fleetRun(ctx, c, hosts)
+// siteRun loads a site, and makes ready for the machines that it is about.
+func (s *client) siteRun(ctx context.Context, path string) (*fleetRun, error) {
+	c, hosts, err := s.chosen(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var outcomes []fleet.Outcome
-	if cmd.Save != "" {
-		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save)
-	} else {
-		outcomes, err = v.plan(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	return v.ended(outcomes, cmd.DetailedExitcode)
+	return s.fleetRun(ctx, c, hosts)
 }
 
-// applyHosts brings hosts into the declared state.
-func (s *client) applyHosts(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) error {
-	rollout, err := s.rollout(ctx, cmd, c, hosts)
-	if err != nil {
-		return err
-	}
-	v, err := s.fleetRun(ctx, c, hosts)
-	if err != nil {
-		return err
-	}
-	if cmd.UntilConverged != nil {
-		return v.convergeAll(ctx, cmd, rollout)
-	}
-	return v.applyAll(ctx, cmd.Yes, cmd.DetailedExitcode, rollout)
-}
-
-// applyAll applies on all hosts, or, unless yes is given, on those on which somebody
+// applyAll applies on all machines, or, unless yes is given, on those on which somebody
 // consents to what there is to do.
 func (v *fleetRun) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
-	members, looked := v.members, []fleet.Outcome(nil)
-	if !yes {
-		members, looked, err = v.consent(ctx, "%s?")
-		if err != nil || len(members) == 0 {
-			return errors.Join(err, v.ended(looked, false))
+	answers := bufio.NewReader(v.In)
+	for {
+		members, looked := v.members, []fleet.Outcome(nil)
+		if !yes {
+			members, looked, err = v.consent(ctx, answers, "%s?")
+			if err != nil || len(members) == 0 {
+				return errors.Join(err, v.ended(looked, false))
+			}
+		}
+		outcomes, err := v.execute(ctx, fleet.Apply(v.facts, v.prepare), members, rollout, looked...)
+		if err != nil {
+			return err
+		}
+		if again, err := v.asksAgain(outcomes, yes); err != nil || !again {
+			return errors.Join(err, v.ended(append(looked, outcomes...), detailed))
 		}
 	}
-	outcomes, err := v.execute(ctx, fleet.Apply(v.facts, v.prepare), members, rollout, looked...)
-	if err != nil {
-		return err
+}
+
+// mayBegin refuses while this machine is on hold. Others tell of that themselves.
+func (v *fleetRun) mayBegin() error {
+	if v.named {
+		return nil
 	}
-	return v.ended(append(looked, outcomes...), detailed)
+	return v.mayApply()
+}
+
+// asksAgain reports whether this machine was not as it was shown, so that what is to be done
+// there is shown, and asked for, once more. Who has waited for another apply is told.
+func (v *fleetRun) asksAgain(outcomes []fleet.Outcome, yes bool) (bool, error) {
+	e, ok := outcomes[0].Err.(*machine.Error)
+	if v.named || yes || !ok || e.Code != machine.CodeStale || v.lockTimeout > 0 {
+		return false, nil
+	}
+	_, err := fmt.Fprintln(v.Out, "The machine has changed meanwhile. This is the plan now:")
+	return true, failed(unread(err))
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
@@ -140,6 +137,9 @@ func (v *fleetRun) tellLeft(outcomes []fleet.Outcome) {
 // Looked is how it ended with hosts that were only looked at: what went wrong there is
 // recorded, too.
 func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*fleet.Member, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
+	if !v.named {
+		return v.run(ctx, task, members, fleet.Options{})
+	}
 	x, err := v.begin(members, looked)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (v *fleetRun) tellSpared(outcomes []fleet.Outcome) {
 // consent shows the plan of all hosts and asks: question has a place for what is to be done
 // where. It gives those on which there is
 // something to do, none where nobody wants that, and how it ended with the others.
-func (v *fleetRun) consent(ctx context.Context, question string) ([]*fleet.Member, []fleet.Outcome, error) {
+func (v *fleetRun) consent(ctx context.Context, answers *bufio.Reader, question string) ([]*fleet.Member, []fleet.Outcome, error) {
 	v.keep = true
 	defer func() { v.keep = false }()
 	outcomes, err := v.plan(ctx)
@@ -208,7 +208,10 @@ func (v *fleetRun) consent(ctx context.Context, question string) ([]*fleet.Membe
 	if n := len(outcomes) - len(members); n > 0 {
 		what = fmt.Sprintf("Apply this on %s of %d", people(len(members), "host", "hosts"), len(outcomes))
 	}
-	yes, err := v.ask(ctx, bufio.NewReader(v.In), fmt.Sprintf(question, what))
+	if err := v.mayBegin(); err != nil { // before anybody is asked
+		return nil, nil, err
+	}
+	yes, err := v.ask(ctx, answers, fmt.Sprintf(question, what))
 	if err != nil || !yes {
 		return nil, nil, err
 	}

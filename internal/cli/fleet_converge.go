@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -33,7 +34,7 @@ func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang
 	members, looked := v.members, []fleet.Outcome(nil)
 	if !cmd.Yes {
 		var err error
-		members, looked, err = v.consent(ctx, fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
+		members, looked, err = v.consent(ctx, bufio.NewReader(v.In), fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
 		if err != nil || len(members) == 0 {
 			return cmp.Or(err, v.ended(looked, false))
 		}
@@ -48,11 +49,18 @@ func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang
 		if err != nil {
 			return err
 		}
+		if err := v.brokeHere(outcomes); err != nil {
+			return err
+		}
 		members = v.unsettled(members, outcomes)
 		if len(members) == 0 || run == limit || v.wasInterrupted() {
 			break
 		}
-		if err := v.tell("\nAgain, run %d of %d at most, on %s:", run+1, limit, people(len(members), "host", "hosts")); err != nil {
+		again := fmt.Sprintf("\nAgain, run %d of %d at most", run+1, limit)
+		if v.named {
+			again += ", on " + people(len(members), "host", "hosts")
+		}
+		if err := v.tell("%s:", again); err != nil {
 			return err
 		}
 		v.rows = nil // what was consented to is done
@@ -92,6 +100,10 @@ func (v *fleetRun) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) 
 // allConverged tells how it ended, hosts alike together, and gives the exit status. How it
 // ended with a host where no run did was told before.
 func (v *fleetRun) allConverged(members []*fleet.Member, looked []fleet.Outcome, detailed bool) error {
+	if !v.named {
+		c := v.converging[members[0].Name]
+		return v.converged(c.end, c.failed, c.changed && detailed)
+	}
 	outcomes := looked
 	var codes []int
 	var good, bad grouping
@@ -131,4 +143,13 @@ func (v *fleetRun) allConverged(members []*fleet.Member, looked []fleet.Outcome,
 		}
 	}
 	return v.ended(outcomes, false, codes...)
+}
+
+// brokeHere is why there is no other run on this machine; nil: there may be.
+func (v *fleetRun) brokeHere(outcomes []fleet.Outcome) error {
+	o := &outcomes[0]
+	if v.named || o.Err == nil && o.Result != nil && !o.Result.Interrupted && !o.Result.Rebooting {
+		return nil
+	}
+	return v.ended(outcomes, false)
 }

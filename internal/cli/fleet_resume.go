@@ -25,7 +25,7 @@ func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, t *targets, x *
 		none.hint = fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID)
 		return none
 	}
-	v := &fleetRun{client: s, hosts: t.hosts, resuming: true, resumes: x}
+	v := &fleetRun{client: s, named: true, hosts: t.hosts, resuming: true, resumes: x}
 	id := cmd.Resume
 	switch {
 	case x != nil:

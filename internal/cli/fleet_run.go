@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -19,9 +18,10 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// fleetRun is a plan or an apply of a site on its hosts.
+// fleetRun is a plan or an apply on machines: of a site on its hosts, or on this machine.
 type fleetRun struct {
 	*client
+	named   bool  // machines are told apart by their names; else it is this one
 	site    *site // loaded, and evaluated for each host with what it says of itself
 	hosts   []lang.Host
 	members []*fleet.Member
@@ -34,7 +34,7 @@ type fleetRun struct {
 	// judged tells what an outcome means here; nil: refusedHere does.
 	judged func(fleet.Outcome) fleet.Outcome
 	facts  []string
-	view   *ui.Fleet // of what goes on; nil: nothing does
+	view   display // of what goes on; nil: nothing does
 	// others is how it ended with hosts that belong to what goes on, and are left alone.
 	others []fleet.Outcome
 	// execution is what all hosts know it by; rows is what each was shown to do.
@@ -51,6 +51,7 @@ type fleetRun struct {
 	nothing  map[string]error          // hosts of which nothing is selected, and why
 	planning bool                      // nothing is changed
 	resuming bool                      // runs go on
+	saved    bool                      // it is a saved plan that is carried out
 	keep     bool                      // their events
 	hidden   bool                      // nothing of what goes on is shown
 	events   map[string][]states.Event // of each host, where they are kept
@@ -58,6 +59,9 @@ type fleetRun struct {
 
 // fleetRun makes ready for hosts of a site.
 func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fleetRun, error) {
+	if hosts == nil {
+		return s.runHere(ctx, c)
+	}
 	if found := c.Diagnostics(); found.HasErrors() { // whatever the hosts say of themselves
 		return nil, s.diagnose(c, found)
 	}
@@ -68,10 +72,22 @@ func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fle
 	if err != nil {
 		return nil, failed(err)
 	}
-	v := &fleetRun{client: s, site: c, hosts: hosts, name: c.Name(), origin: name + ":" + c.Origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
+	v := &fleetRun{client: s, named: true, site: c, hosts: hosts, name: c.Name(), origin: name + ":" + c.Origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
 	v.jobOf = v.jobOfSite
 	s.many = len(hosts) > 1
 	return v, v.reach(ctx)
+}
+
+// runHere makes ready for a site on this machine, whose host is chosen where it declares any.
+func (s *client) runHere(ctx context.Context, c *site) (*fleetRun, error) {
+	t, err := s.thisMachine()
+	if err != nil {
+		return nil, err
+	}
+	v := &fleetRun{client: s, site: c, hosts: t.hosts, members: t.members, origin: c.Origin, place: c.Origin}
+	v.jobOf = v.jobOfSite
+	_, err = s.becomePassword(ctx)
+	return v, err
 }
 
 // reach makes machines of the hosts.
@@ -81,7 +97,7 @@ func (v *fleetRun) reach(ctx context.Context) (err error) {
 		view := v.view
 		v.mu.Unlock()
 		if view != nil {
-			view.Note(host, text)
+			view.Note(host, machine.Note{Text: text})
 		}
 	})
 	return err
@@ -109,8 +125,12 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	v.view = v.newView(names)
 	v.mu.Unlock()
 	v.aside = v.view.Aside // secrets are opened as hosts are evaluated
-	ctx, cancelled, done := v.interruptible(ctx)
-	defer done()
+	var cancelled <-chan struct{}
+	if v.named {
+		var done func()
+		ctx, cancelled, done = v.interruptible(ctx)
+		defer done()
+	}
 	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &keeping{v.view, v}
 	outcomes, err := fleet.Run(ctx, members, task, o)
 	if err != nil {
@@ -142,16 +162,18 @@ func (v *fleetRun) nowhere(outcomes []fleet.Outcome) error {
 }
 
 // newView shows what goes on in the form that the flags ask for.
-func (v *fleetRun) newView(names []string) *ui.Fleet {
+func (v *fleetRun) newView(names []string) display {
 	g := v.globals
+	switch {
+	case v.hidden:
+		return hiddenDisplay{}
+	case !v.named:
+		return &hereDisplay{client: v.client, planning: v.planning, show: v.renderer}
+	}
 	o := ui.FleetOptions{
 		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.planning, Execution: v.execution,
 		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
 		Line: placeLine(v.line), Trouble: siteFailure,
-	}
-	if v.hidden {
-		o.Out, o.Err = io.Discard, io.Discard
-		return ui.NewFleet(o)
 	}
 	if _, tty := terminal(v.Err); tty {
 		o.Screen = func() (int, int) { return screen(v.Err) }
@@ -161,7 +183,7 @@ func (v *fleetRun) newView(names []string) *ui.Fleet {
 
 // keeping keeps events beside showing them.
 type keeping struct {
-	*ui.Fleet
+	display
 	v *fleetRun
 }
 
@@ -179,12 +201,12 @@ func (k *keeping) Event(machine string, ev states.Event) {
 	if c := k.v.converging[machine]; c != nil {
 		c.note(&ev)
 	}
-	k.Fleet.Event(machine, ev)
+	k.display.Event(machine, ev)
 }
 
 // Ended shows how it ended with a host, and how that differs from what was shown of it.
 func (k *keeping) Ended(name string, o fleet.Outcome) {
-	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 {
+	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 && (k.v.named || k.v.saved || k.v.lockTimeout > 0) {
 		var text strings.Builder
 		var rows []any
 		for _, d := range e.Differences {
@@ -195,7 +217,7 @@ func (k *keeping) Ended(name string, o fleet.Outcome) {
 		}
 		k.Differs(name, text.String(), rows)
 	}
-	k.Fleet.Ended(name, k.v.meaning(o))
+	k.display.Ended(name, k.v.meaning(o))
 }
 
 // meaning tells what an outcome means for what is done here.
@@ -222,10 +244,16 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 		return nil, err
 	}
 	v.view.Prepared(m.Name, j.Run)
+	if here, ok := v.view.(*hereDisplay); ok {
+		here.job = j
+	}
 	if known := v.converging[m.Name]; known != nil {
 		known.handlers = handlersOf(j.Run)
 	}
-	j.Execution, j.Origin, j.Plan, j.Rows, j.Observe = v.execution, v.origin, "", nil, true
+	j.Execution, j.Origin, j.Rows, j.Observe = v.execution, v.origin, nil, v.named || v.keep
+	if v.named { // the file is of another machine
+		j.Plan = ""
+	}
 	j.Parallel, j.LockTimeout = v.globals.Parallel, v.lockTimeout
 	if !v.planning {
 		j.Rows = v.rows[m.Name]
@@ -259,6 +287,9 @@ func becomes(run *states.StateRun) bool {
 
 // jobOfSite evaluates the site for one host. It gives nil where nothing of it is selected.
 func (v *fleetRun) jobOfSite(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
+	if !v.named {
+		return v.jobHere(ctx, v.site)
+	}
 	facts, err := v.factsFrom(known)
 	if err != nil {
 		return nil, err

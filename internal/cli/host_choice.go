@@ -73,15 +73,6 @@ func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
 	return found, nil
 }
 
-// reachable reports a host that is not this machine.
-func (c *site) reachable() error {
-	if c.declared == nil || c.declared.Executor == "local" {
-		return nil
-	}
-	return usage(`give the host executor = "local" where it is this machine`,
-		"%s is another machine, which is reached by %s", c.declared.Name, c.declared.Executor)
-}
-
 // hostTable gives what is known of hosts, a heading first. What none of them has is left
 // out; what one lacks is ssh's own, or nobody's, and a dash.
 func hostTable(hosts []lang.Host) [][]string {

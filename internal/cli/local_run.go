@@ -99,6 +99,11 @@ func (s *client) ran(err error) error {
 
 // jobHere is what a site is for this machine, or the host that was chosen.
 func (s *client) jobHere(ctx context.Context, c *site) (*machine.Job, error) {
+	facts, err := s.facts(c.host) // they may have changed with the machine
+	if err != nil {
+		return nil, err
+	}
+	c.Target.Facts = facts.Fact
 	compiled, err := s.compileFor(ctx, c)
 	if err != nil {
 		return nil, err
@@ -113,17 +118,6 @@ func (s *client) complete(ctx context.Context, j *machine.Job) error {
 	j.Parallel, j.LockTimeout = s.globals.Parallel, s.lockTimeout
 	j.Become = machine.Become{Method: s.globals.BecomeMethod, Password: password}
 	return err
-}
-
-// showPlan plans and shows it.
-func (s *client) showPlan(ctx context.Context, j *machine.Job) (*machine.Result, error) {
-	local, err := s.runnerHere()
-	if err != nil {
-		return nil, err
-	}
-	r := s.renderer(j)
-	result, err := local.Plan(ctx, j, machine.Observer{Event: r.Event, Note: s.note})
-	return result, s.ran(errors.Join(err, unread(r.Close())))
 }
 
 // apply carries a job out, records it, and shows it by the renderer that show gives. Stale

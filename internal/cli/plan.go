@@ -1,6 +1,6 @@
 package cli
 
-import "github.com/tenetcm/tenet/runtime/machine"
+import "github.com/tenetcm/tenet/runtime/fleet"
 
 // siteArg is the site that a command is about.
 type siteArg struct {
@@ -27,28 +27,24 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 			return err
 		}
 	}
-	c, hosts, err := s.chosen(ctx, cmd.Site)
+	v, err := s.siteRun(ctx, cmd.Site)
 	if err != nil {
 		return err
 	}
-	if hosts != nil {
-		return s.planHosts(ctx, cmd, c, hosts)
+	if cmd.Save != "" && len(v.hosts) > 1 {
+		return usage("name one with --limit", "-o saves the plan of one host, and these are %d", len(v.hosts))
 	}
-	j, err := s.jobHere(ctx, c)
-	if err != nil {
-		return err
-	}
-	var result *machine.Result
+	var outcomes []fleet.Outcome
 	if cmd.Save != "" {
-		result, err = s.savePlan(ctx, c, j, cmd.Site, cmd.Save)
+		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save)
 	} else {
-		result, err = s.showPlan(ctx, j)
+		outcomes, err = v.plan(ctx)
 	}
-	if err == nil {
+	if err == nil && !v.named && outcomes[0].Result != nil {
 		err = s.noteObstacles()
 	}
 	if err != nil {
 		return err
 	}
-	return exitCode(result, cmd.DetailedExitcode)
+	return v.ended(outcomes, cmd.DetailedExitcode)
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
@@ -27,39 +29,62 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	if s.globals.Inventory != "" {
-		return s.applyThere(ctx, cmd, plan)
-	}
 	j, err := s.plannedJob(ctx, plan, cmd.Site)
 	if err != nil {
 		return err
 	}
-	if err := s.elsewhereThan(plan); err != nil {
-		return err
-	}
-	applying, err := s.applying()
+	v, err := s.plannedRun(ctx, plan, j)
 	if err != nil {
 		return err
 	}
-	// First without the lock, so that nothing is recorded of a plan that is
-	// refused; then again with it, so that nothing comes between. While another
-	// apply runs, what is here now means nothing.
+	// The lock is held when it is compared with a plan as it is now, so that nothing comes
+	// between; of a plan that is refused nothing is recorded.
 	rest := &planfile.Rest{Run: plan.Run, Rows: plan.Rows}
 	if cmd.Partial {
-		if rest, err = s.reduce(j, plan, func() ([]states.Event, error) { return s.planAgain(ctx, j) }); err != nil {
-			return err
-		}
-	} else if applying == nil {
-		if err := s.mustFit(ctx, j, rest.Rows); err != nil {
+		if rest, err = s.reduce(j, plan, func() ([]states.Event, error) { return v.planHidden(ctx) }); err != nil {
 			return err
 		}
 	}
-	j.Rows = rest.Rows
-	result, err := s.apply(ctx, j, s.renderer, s.fitsNoMore)
+	v.rows = map[string][]states.Event{v.hosts[0].Name: rest.Rows}
+	return orLeftOut(v.applyAll(ctx, true, cmd.DetailedExitcode, nil), rest)
+}
+
+// plannedRun makes ready for a saved plan, on this machine or on the host that it was made
+// for, which a site says how to reach.
+func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine.Job) (*fleetRun, error) {
+	v := &fleetRun{client: s, saved: true, name: plan.Run.Site, origin: plan.Origin, place: plan.Origin, line: j.Line}
+	if s.globals.Inventory == "" {
+		t, err := s.thisMachine()
+		if err != nil {
+			return nil, err
+		}
+		if err := s.elsewhereThan(plan); err != nil {
+			return nil, err
+		}
+		v.hosts, v.members = t.hosts, t.members
+		v.jobOf = func(context.Context, *fleet.Member, *machine.Facts) (*machine.Job, error) {
+			one := *j
+			return &one, nil
+		}
+		return v, nil
+	}
+	host, err := s.hostNamed(ctx, plan.Host.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return orLeftOut(exitCode(result, cmd.DetailedExitcode), rest)
+	v.named, v.hosts, v.facts = true, []lang.Host{*host}, identifying()
+	v.jobOf = func(_ context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
+		here, err := savedHost(m.Name, facts)
+		if err != nil {
+			return nil, err
+		}
+		if why := plan.Host.Differs(here); why != "" {
+			return nil, &status{code: exitFailed, err: errors.New("the plan is refused: " + why), hint: "apply it where it was made for"}
+		}
+		one := *j
+		return &one, nil
+	}
+	return v, v.reach(ctx)
 }
 
 // orLeftOut is the exit status of an apply, or that something of its plan was left out.
@@ -70,39 +95,9 @@ func orLeftOut(err error, rest *planfile.Rest) error {
 	return &status{code: exitFailed, err: fmt.Errorf("%d of the plan left out", len(rest.Left)), hint: "plan again for the rest"}
 }
 
-// mustFit plans again, and shows and refuses what differs from the rows.
-func (s *client) mustFit(ctx context.Context, j *machine.Job, rows []states.Event) error {
-	events, err := s.planAgain(ctx, j)
-	if err != nil {
-		return err
-	}
-	differences, err := planfile.Compare(rows, events)
-	if err != nil || len(differences) == 0 {
-		return failed(err)
-	}
-	return s.fitsNoMore(differences)
-}
-
-// fitsNoMore shows and refuses what differs from a saved plan.
-func (s *client) fitsNoMore(differences []machine.Difference) error {
-	if err := s.showStale(differences); err != nil {
-		return err
-	}
-	return staleError(differences, "plan again, or apply what still fits with --partial")
-}
-
 func staleError(differences []machine.Difference, hint string) error {
 	return &status{code: exitFailed, hint: hint,
 		err: fmt.Errorf("the plan does not fit this machine any more (%s), and nothing was applied", counted(len(differences), "difference"))}
-}
-
-// planAgain plans what a saved plan holds.
-func (s *client) planAgain(ctx context.Context, j *machine.Job) ([]states.Event, error) {
-	events, result, err := s.planEvents(ctx, j, nil)
-	if err == nil && result.Interrupted {
-		err = &status{code: exitInterrupted, err: errInterrupted}
-	}
-	return events, err
 }
 
 // reduce leaves out of a plan what does not fit any more, shows it, and gives the

@@ -13,24 +13,20 @@ import (
 // nothing is applied, nor is there a run to go on with.
 func TestPlanIsComparedWithTheLockHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	s, c, out := asked(t, path, &answers{})
-	s.globals.StateDir = t.TempDir()
-	rows, _, err := s.planEvents(t.Context(), c, nil)
-	if err != nil {
+	v, out := asked(t, path, &answers{})
+	v.keep = true
+	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.mustFit(t.Context(), c, rows); err != nil {
-		t.Fatalf("it does not fit at once: %v", err)
-	}
+	v.rows, v.saved = v.events, true
 	if err := os.WriteFile(path, []byte("by hand\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	folder, err := journal.Open(s.globals.StateDir)
+	folder, err := journal.Open(v.globals.StateDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Rows = rows
-	_, err = s.apply(t.Context(), c, s.renderer, s.fitsNoMore)
+	err = v.applyAll(t.Context(), true, false, nil)
 	if err == nil || !strings.Contains(err.Error(), "nothing was applied") {
 		t.Errorf("applied: %v", err)
 	}

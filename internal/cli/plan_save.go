@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,25 +17,6 @@ import (
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
-
-// savePlan shows the plan of the site at path, and saves it.
-func (s *client) savePlan(ctx context.Context, c *site, j *machine.Job, path, out string) (*machine.Result, error) {
-	events, result, err := s.planEvents(ctx, j, s.renderer(j))
-	switch {
-	case err != nil:
-		return nil, err
-	case result.Interrupted:
-		return nil, &status{code: exitInterrupted, err: errors.New("interrupted: the plan is not saved")}
-	case result.Failed:
-		return nil, &status{code: exitFailed, err: errors.New("the plan is not saved, since it fails"),
-			hint: "put right what failed, and plan again"}
-	}
-	here, err := s.hereIs(j.Run.Host)
-	if err != nil {
-		return nil, err
-	}
-	return result, s.saveRows(ctx, c, j, path, out, here, events, result.Counts)
-}
 
 // saveRows saves a plan of the site at path, by its rows.
 func (s *client) saveRows(ctx context.Context, c *site, j *machine.Job, path, out string, h planfile.Host, rows []states.Event, counts states.Counts) error {
@@ -75,28 +55,6 @@ func maySave(out string) error {
 		return nil // what else is wrong is told when it is written
 	}
 	return usage("give another name, or remove it first", "-o: %s is there, and is no saved plan", out)
-}
-
-// planEvents plans, with what earlier runs have left, shows it if there is a renderer,
-// and gives all events, as they are saved and compared.
-func (s *client) planEvents(ctx context.Context, j *machine.Job, r ui.Renderer) ([]states.Event, *machine.Result, error) {
-	local, err := s.runnerHere()
-	if err != nil {
-		return nil, nil, err
-	}
-	observed := *j
-	observed.Observe = true
-	var events []states.Event
-	result, err := local.Plan(ctx, &observed, machine.Observer{Note: s.note, Event: func(ev states.Event) {
-		if r != nil {
-			r.Event(ev)
-		}
-		events = append(events, ev)
-	}})
-	if r != nil {
-		err = errors.Join(err, unread(r.Close()))
-	}
-	return events, result, s.ran(err)
 }
 
 // hereIs tells on which machine this is: by its facts, or by those that the

@@ -61,11 +61,17 @@ func (r *rollingOut) over(out *lang.Rollout) error {
 }
 
 // rollout is how the site and the flags want an apply to go; nil: to all hosts at once.
-func (s *client) rollout(ctx context.Context, cmd *applyCmd, c *site, hosts []lang.Host) (*lang.Rollout, error) {
+func (s *client) rollout(ctx context.Context, cmd *applyCmd, v *fleetRun) (*lang.Rollout, error) {
+	if !v.named {
+		if cmd.rollingOut.given() {
+			return nil, usage("leave it out", "a rollout is over several hosts, and this is about one machine")
+		}
+		return nil, nil
+	}
 	stop := s.limited()
-	wanted, diags := c.Rollout(ctx, c.Target, hosts)
+	wanted, diags := v.site.Rollout(ctx, v.site.Target, v.hosts)
 	stop()
-	if err := s.diagnose(c, diags); err != nil {
+	if err := s.diagnose(v.site, diags); err != nil {
 		return nil, err
 	}
 	if wanted == nil {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/tenetcm/tenet/runtime/machine"
 )
 
 // interrupts is what signals do while hosts are at work.
@@ -23,7 +25,7 @@ func (v *fleetRun) interruptible(ctx context.Context) (_ context.Context, cancel
 		switch {
 		case n == 1 && sig == syscall.SIGINT:
 			close(cancel)
-			v.view.Note("", "interrupted: ending what runs on the hosts; once more leaves them to it")
+			v.view.Note("", machine.Note{Text: "interrupted: ending what runs on the hosts; once more leaves them to it"})
 		case n <= 2:
 			leave(errInterrupted)
 		default:

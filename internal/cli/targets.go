@@ -179,7 +179,7 @@ func (a *asking) Event(host string, ev states.Event) {
 }
 
 // Note shows what people should know of a machine.
-func (a *asking) Note(host, text string) { a.note(host, text) }
+func (a *asking) Note(host string, n machine.Note) { a.note(host, n.Text) }
 
 // Output hands on what a program prints.
 func (a *asking) Output(host, stream string, data []byte) {

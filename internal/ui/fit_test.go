@@ -79,7 +79,7 @@ func TestHostileEvents(t *testing.T) {
 				for _, ev := range events {
 					f.Event("m", ev)
 				}
-				f.Note("m", hostile)
+				f.Note("m", machine.Note{Text: hostile})
 				o := fleet.Outcome{Machine: "m", Status: fleet.Failed, Err: &machine.Error{Code: failure.Code, Err: errors.New(failure.Message), Hint: failure.Hint}, Result: &machine.Result{Run: hostile}}
 				f.Ended("m", o)
 				if err := f.Close([]fleet.Outcome{o}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -113,15 +114,15 @@ func (f *Fleet) Event(machine string, ev states.Event) {
 }
 
 // Note takes a line for people about a machine, or about all where it has no name.
-func (f *Fleet) Note(machine, text string) {
+func (f *Fleet) Note(name string, n machine.Note) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if machine == "" && f.table != nil {
+	if name == "" && f.table != nil {
 		f.table.erase()
 	}
-	f.form.note(machine, text)
+	f.form.note(name, n.Text)
 	if f.table != nil {
-		f.table.note(machine, text)
+		f.table.note(name, n.Text)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -81,7 +82,7 @@ func (a archive) fleet(form string) string {
 			f.Ended(l.Host, *l.Ended)
 			outcomes = append(outcomes, *l.Ended)
 		default:
-			f.Note(l.Host, l.Note)
+			f.Note(l.Host, machine.Note{Text: l.Note})
 		}
 	}
 	slices.SortStableFunc(outcomes, func(a, b fleet.Outcome) int { return slices.Index(hosts, a.Machine) - slices.Index(hosts, b.Machine) })

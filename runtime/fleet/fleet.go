@@ -60,7 +60,7 @@ type Listener interface {
 	// State is told that a machine has come to another state.
 	State(machine string, s State)
 	Event(machine string, ev states.Event)             // its Host is the machine
-	Note(machine, text string)                         // machine is empty where it is about all of them
+	Note(machine string, n machine.Note)               // machine is empty where it is about all of them
 	Output(machine string, stream string, data []byte) // "stdout" or "stderr"
 	Ended(machine string, o Outcome)
 }

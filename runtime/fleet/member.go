@@ -163,7 +163,7 @@ func (m *member) observer() machine.Observer {
 			}
 			m.event(m.Name, ev)
 		},
-		Note:   func(n machine.Note) { m.note(m.Name, n.Text) },
+		Note:   func(n machine.Note) { m.hand(m.Name, n) },
 		Output: func(stream string, data []byte) { m.output(m.Name, stream, data) },
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -211,15 +212,17 @@ func (d *drive) state(machine string, s State) {
 	d.tell(func(l Listener) { l.State(machine, s) })
 }
 
-func (d *drive) note(machine, text string) {
-	d.tell(func(l Listener) { l.Note(machine, text) })
+func (d *drive) note(name, text string) { d.hand(name, machine.Note{Text: text}) }
+
+func (d *drive) hand(name string, n machine.Note) {
+	d.tell(func(l Listener) { l.Note(name, n) })
 }
 
-func (d *drive) event(machine string, ev states.Event) {
-	if machine != "" {
-		ev.Host = machine
+func (d *drive) event(name string, ev states.Event) {
+	if name != "" {
+		ev.Host = name
 	}
-	d.tell(func(l Listener) { l.Event(machine, ev) })
+	d.tell(func(l Listener) { l.Event(name, ev) })
 }
 
 func (d *drive) output(machine, stream string, data []byte) {

@@ -1,6 +1,9 @@
 package fleet
 
-import "github.com/tenetcm/tenet/states"
+import (
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/states"
+)
 
 // Silence is a Listener that nobody hears, to embed in one that is about some things only.
 type Silence struct{}
@@ -12,7 +15,7 @@ func (Silence) State(string, State) {}
 func (Silence) Event(string, states.Event) {}
 
 // Note tells nobody.
-func (Silence) Note(string, string) {}
+func (Silence) Note(string, machine.Note) {}
 
 // Output tells nobody.
 func (Silence) Output(string, string, []byte) {}

@@ -254,9 +254,9 @@ func (s *seen) Event(m string, ev states.Event) {
 	}
 }
 
-func (s *seen) Note(m, text string) {
+func (s *seen) Note(m string, n machine.Note) {
 	defer s.alone()()
-	s.notes[m] = append(s.notes[m], text)
+	s.notes[m] = append(s.notes[m], n.Text)
 }
 
 func (s *seen) Output(m, stream string, data []byte) {
