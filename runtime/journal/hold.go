@@ -98,5 +98,17 @@ func (f *Folder) mayStart() error {
 	if err == nil && h != nil {
 		return &HeldError{*h}
 	}
-	return err
+	if err != nil {
+		return &UnreadableHoldError{err}
+	}
+	return nil
 }
+
+// UnreadableHoldError says that it cannot be read whether applies are on hold: then they are.
+type UnreadableHoldError struct{ Err error }
+
+// Error says why.
+func (e *UnreadableHoldError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UnreadableHoldError) Unwrap() error { return e.Err }

@@ -136,9 +136,6 @@ func (r *Runner) registry(j *machine.Job) *states.Registry {
 
 func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, error) {
 	folder, err := c.open()
-	if err == nil {
-		err = c.mayApply(folder)
-	}
 	if err != nil {
 		return nil, err
 	}

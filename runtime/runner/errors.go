@@ -63,6 +63,9 @@ func refusal(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*journal.HeldError](err); ok {
 		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 	}
+	if _, ok := errors.AsType[*journal.UnreadableHoldError](err); ok {
+		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
+	}
 	if _, ok := errors.AsType[*journal.BegunError](err); ok {
 		return &machine.Error{Err: err, Hint: "tenet status tells how it stands"}
 	}
