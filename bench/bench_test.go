@@ -22,7 +22,7 @@ const files = 1000
 // sites are those of many files, by what they are called here.
 func sites() map[string]func(string, int) string {
 	return map[string]func(string, int) string{
-		"loop": bench.LoopSite, "blocks": bench.BlockSite, "script": bench.ScriptSite,
+		"loop": bench.LoopSite, "blocks": bench.BlockSite, "script": bench.ScriptSite, "inline": bench.InlineSite,
 	}
 }
 

@@ -77,6 +77,69 @@ file "%[1]s" {
 	return b.String()
 }
 
+// InlineSite is the same site, each file in a block of its own with its whole content.
+func InlineSite(dir string, n int) string {
+	return eachFile(n, func(name string) string {
+		return fmt.Sprintf("  path    = %q\n  content = %q\n", dir+"/"+name, Content(name))
+	})
+}
+
+// SourceSite is the same site, each file in a block of its own that names a file of the site in
+// its directory "source", see Sources.
+func SourceSite(dir string, n int) string {
+	return eachFile(n, func(name string) string {
+		return fmt.Sprintf("  path   = %q\n  source = %q\n", dir+"/"+name, "source/"+name)
+	})
+}
+
+// Sources are the files that SourceSite names, by their paths in the site.
+func Sources(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		files["source/"+Name(i)] = Content(Name(i))
+	}
+	return files
+}
+
+// TemplateSite is a site of n files, each made of a small template of its own, see Templates.
+func TemplateSite(dir string, n int) string {
+	return eachFile(n, func(name string) string {
+		return fmt.Sprintf("  path    = %q\n  content = template(%q, { name = %q, port = 8000 })\n", dir+"/"+name, "templates/"+name, name)
+	})
+}
+
+// TemplateLines is how many lines of a template have numbers in them.
+const TemplateLines = 20
+
+// Templates are the files that TemplateSite names, by their paths in the site.
+func Templates(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		files["templates/"+Name(i)] = fmt.Sprintf("# ${name}\n%%{ for i in range(%d) ~}\nline ${i} of ${name} at ${i * 2 + port}\n%%{ endfor ~}\n", TemplateLines)
+	}
+	return files
+}
+
+// Rendered is what the template of that name makes.
+func Rendered(name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", name)
+	for i := range TemplateLines {
+		fmt.Fprintf(&b, "line %d of %s at %d\n", i, name, i*2+8000)
+	}
+	return b.String()
+}
+
+// eachFile gives each file a block, with these lines and the mode.
+func eachFile(n int, lines func(name string) string) string {
+	var b strings.Builder
+	for i := range n {
+		name := Name(i)
+		fmt.Fprintf(&b, "file %q {\n%s  mode = \"%04o\"\n}\n\n", name, lines(name), Mode)
+	}
+	return b.String()
+}
+
 // PackageSite is a site of n packages, spread over all that DpkgStatus makes.
 func PackageSite(n, installed int) string {
 	var b strings.Builder

@@ -82,7 +82,7 @@ func peakBelow(mb int64) wanted {
 	}
 }
 
-func (l *lab) cases() []bcase { return append(l.localCases(), l.sshCases()...) }
+func (l *lab) cases() []bcase { return slices.Concat(l.localCases(), l.blockCases(), l.sshCases()) }
 
 func (l *lab) localCases() []bcase {
 	return []bcase{
@@ -180,7 +180,7 @@ func (l *lab) files(dir string, n int, cold bool) ([]program, error) {
 	after := func() error { _, _, err := timed(dir, check); return err }
 	inputs := map[string]string{
 		"site.hcl":     bench.LoopSite(files, n),
-		"policy.cf":    cfenginePolicy(files, n),
+		"policy.cf":    cfenginePolicy(files, n, paddedContent),
 		"playbook.yml": ansiblePlaybook(files, n),
 	}
 	if err := writeAll(dir, inputs); err != nil {
