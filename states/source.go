@@ -1,6 +1,7 @@
 package states
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -29,11 +30,13 @@ func (s Source) Content() (host.Content, error) {
 	if err != nil {
 		return host.Content{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, host.InlineLimit+1))
+	var data bytes.Buffer
+	data.Grow(int(max(s.Size, 0)) + bytes.MinRead) // it says its end in what is left
+	_, err = data.ReadFrom(io.LimitReader(f, host.InlineLimit+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return host.Content{}, err
 	}
-	c := host.Text(string(data))
+	c := host.Text(data.String())
 	if c.Sum() != s.SHA256 {
 		return host.Content{}, fmt.Errorf("%s has changed since the site was loaded", s.Path)
 	}

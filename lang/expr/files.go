@@ -35,6 +35,8 @@ type Files struct {
 	templates     map[string]*template
 	pureFunctions map[string]function.Function // those that read no files
 	vault         *Vault
+	folders       map[string]bool // directories that are no symbolic links
+	buffer        []byte          // for copies
 }
 
 // NewFiles makes the files of a site.
@@ -46,6 +48,7 @@ func NewFiles(site fs.FS) *Files {
 		sources:   map[string]map[string]any{},
 		trees:     map[string]map[string]any{},
 		templates: map[string]*template{},
+		folders:   map[string]bool{},
 		vault:     NewVault(Target{}),
 	}
 }
@@ -96,12 +99,19 @@ func (f *Files) follow(site fs.ReadLinkFS, name, clean string) (string, error) {
 		if rest := strings.Join(rest, "/"); strings.HasPrefix(step, "..") && (step == ".." || step[2] == '/') {
 			return "", errOutside(path.Join(name, rest))
 		}
+		if len(rest) > 0 && f.folders[step] {
+			done = step
+			continue
+		}
 		info, err := site.Lstat(step)
 		if err != nil {
 			return "", f.explainMissing(name, step, err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			done = step
+			if info.IsDir() {
+				f.folders[step] = true
+			}
 			continue
 		}
 		target, err := site.ReadLink(step)
@@ -147,29 +157,34 @@ func (f *Files) explainMissing(name, step string, err error) error {
 	return &diag.HintError{Message: fmt.Sprintf("there is no file %q in the site", name), Hint: hint}
 }
 
-// open opens a regular file of the site.
-func (f *Files) open(dir, name string) (fs.File, string, error) {
-	at, err := f.Locate(dir, name)
-	if err != nil {
-		return nil, "", err
-	}
+// open opens the regular file of the site that a name was located at.
+func (f *Files) open(name, at string) (fs.File, error) {
 	info, err := fs.Stat(f.site, at)
 	if err != nil {
-		return nil, "", f.explainMissing(name, at, err)
+		return nil, f.explainMissing(name, at, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, "", fmt.Errorf("%q is no regular file", name)
+		return nil, fmt.Errorf("%q is no regular file", name)
 	}
 	file, err := f.site.Open(at)
 	if err != nil {
-		return nil, "", f.explainMissing(name, at, err)
+		return nil, f.explainMissing(name, at, err)
 	}
-	return file, at, nil
+	return file, nil
 }
 
 // Bytes reads a file, relative to dir.
 func (f *Files) Bytes(dir, name string) ([]byte, error) {
-	file, _, err := f.open(dir, name)
+	at, err := f.Locate(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return f.bytes(name, at)
+}
+
+// bytes reads the file that a name was located at.
+func (f *Files) bytes(name, at string) ([]byte, error) {
+	file, err := f.open(name, at)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +205,7 @@ func (f *Files) Text(dir, name string) (text, at string, err error) {
 	if text, ok := f.texts[at]; ok {
 		return text, at, nil
 	}
-	data, err := f.Bytes(dir, name)
+	data, err := f.bytes(name, at)
 	if err != nil {
 		return "", "", err
 	}
@@ -230,12 +245,15 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 	if s := f.sources[at]; s != nil {
 		return s, nil
 	}
-	file, at, err := f.open(dir, name)
+	file, err := f.open(name, at)
 	if err != nil {
 		return nil, err
 	}
+	if f.buffer == nil {
+		f.buffer = make([]byte, 32<<10)
+	}
 	sum := sha256.New()
-	size, err := io.Copy(sum, file)
+	size, err := io.CopyBuffer(sum, file, f.buffer)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
 	}
