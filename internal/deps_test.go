@@ -185,7 +185,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		}
 		may := imports[k].may
 		if f.test {
-			may = slices.Concat(may, imports[k].tests, []string{f.dir, "internal/often"})
+			may = slices.Concat(may, imports[k].tests, []string{f.dir, "internal/rapidtest"})
 		}
 		for _, name := range f.imports() {
 			name, own := strings.CutPrefix(name, project)

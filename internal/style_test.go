@@ -166,7 +166,7 @@ func TestErrorsOfRunsAreJoinedToOneLine(t *testing.T) {
 	}
 }
 
-// A property that fails leaves nothing by which later runs fail: see often.Main.
+// A property that fails leaves nothing by which later runs fail: see rapidtest.Main.
 func TestPropertiesLeaveNothing(t *testing.T) {
 	random, careful := map[string]bool{}, map[string]bool{}
 	for _, f := range files(t) {
@@ -189,7 +189,7 @@ func TestPropertiesLeaveNothing(t *testing.T) {
 	}
 	for dir, uses := range random {
 		if uses && !careful[dir] {
-			t.Errorf("%s has random tests, and no TestMain that calls often.Main", dir)
+			t.Errorf("%s has random tests, and no TestMain that calls rapidtest.Main", dir)
 		}
 	}
 }

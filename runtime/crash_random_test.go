@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 )
 
 // randomSite draws a site: states, some in blocks, whose files, links and commands
@@ -183,7 +183,7 @@ func drawFate(t *rapid.T) *fate {
 
 // Whatever the site, and however one process after the other ends.
 func TestAnySiteAnyEnd(t *testing.T) {
-	often.For(t, "50")
+	rapidtest.For(t, "50")
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawCrashSite(t)
 		s := r.site

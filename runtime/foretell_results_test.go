@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -147,7 +147,7 @@ func shuffled(t *rapid.T, run *states.StateRun) *states.StateRun {
 func TestCertainRowsHold(t *testing.T) {
 	registry := modules.Standard()
 	certain, unchanged, maybes := 0, 0, 0
-	often.For(t, "2000")
+	rapidtest.For(t, "2000")
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		tame(site)

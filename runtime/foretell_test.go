@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
@@ -207,7 +207,7 @@ func story(t *rapid.T, how carryOut, run *states.StateRun, o runtime.Options) (m
 func TestPlanForetellsApply(t *testing.T) {
 	registry := modules.Standard()
 	compiled, settled, failed := 0, 0, 0
-	often.For(t, "1000")
+	rapidtest.For(t, "1000")
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
 		compiledSite, diags := graph.Compile(site, graph.Options{Registry: registry})

@@ -4,11 +4,11 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 )
 
 // TestMain collects garbage less often: these tests make much of it and keep little.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	often.Main(m, "")
+	rapidtest.Main(m, "")
 }

@@ -6,14 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 )
 
 // TestTreesProperty: whatever versions of a tree are applied one after the other,
 // whatever people do between, and wherever an apply dies, in the end no file is there
 // that the site has made and nobody has touched since, and all that others have.
 func TestTreesProperty(t *testing.T) {
-	often.For(t, "30")
+	rapidtest.For(t, "30")
 	files := []string{"a", "d/b", "d/e/c", "f"}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newManaged(t)

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -338,7 +338,7 @@ func (m *model) apply(site string, declared []string, prune, dies bool) {
 // whatever people do between, what a site has created and nobody declares is gone
 // after it was pruned, and nothing else.
 func TestOrphansProperty(t *testing.T) {
-	often.For(t, "20")
+	rapidtest.For(t, "20")
 	paths := []string{"/p", "/q", "/r"}
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newManaged(t)

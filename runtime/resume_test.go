@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -160,7 +160,7 @@ func interrupted(t interrupter, h host.Host, run *states.StateRun, folder *journ
 // A run that is interrupted, however often, and goes on, leaves the host as it
 // would be, and reports and counts as if nothing had happened.
 func TestResumedRunIsAsUndisturbed(t *testing.T) {
-	often.For(t, "120")
+	rapidtest.For(t, "120")
 	resumes, runs := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry())

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -191,7 +191,7 @@ func planAsPlainUser(t *testing.T) {
 func planOverOwned(t *testing.T, make func([]owned) (host.Host, error)) {
 	registry := modules.Standard()
 	var rows tally
-	often.For(t, "1000")
+	rapidtest.For(t, "1000")
 	rapid.Check(t, func(t *rapid.T) {
 		site, tree := drawOwnedSite(t, registry, os.Getuid() != 0), drawOwned(t, true)
 		compiled, _ := graph.Compile(site, graph.Options{Registry: registry})

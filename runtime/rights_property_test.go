@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -76,7 +76,7 @@ func told(ev states.Event) string {
 func TestPlanOfPlainUserHolds(t *testing.T) {
 	registry := modules.Standard()
 	var rows tally
-	often.For(t, "2000")
+	rapidtest.For(t, "2000")
 	rapid.Check(t, func(t *rapid.T) {
 		site, tree := drawOwnedSite(t, registry, true), drawOwned(t, false)
 		compiled, _ := graph.Compile(site, graph.Options{Registry: registry})

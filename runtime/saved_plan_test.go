@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -35,7 +35,7 @@ func rowsOf(t *rapid.T, run *states.StateRun, o runtime.Options) ([]states.Event
 func TestSavedPlans(t *testing.T) {
 	registry := modules.Standard()
 	fitted, reduced, nothing := 0, 0, 0
-	often.For(t, "200")
+	rapidtest.For(t, "200")
 	check := func(t *rapid.T) {
 		compiled, _ := graph.Compile(drawSite(t, registry), graph.Options{Registry: registry})
 		if compiled == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tenetcm/tenet/internal/adopt"
+	"github.com/tenetcm/tenet/internal/importer"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
@@ -25,7 +25,7 @@ type importCmd struct {
 // Run declares what stands on this machine.
 func (cmd *importCmd) Run(ctx runContext, s *client) error {
 	if cmd.Star {
-		cmd.Language = string(adopt.Starlark)
+		cmd.Language = string(importer.Starlark)
 	}
 	h, err := s.newHost()
 	if err != nil {
@@ -49,14 +49,14 @@ func (cmd *importCmd) one(ctx runContext, s *client, h *host.Local) error {
 	if err != nil {
 		return err
 	}
-	part, err := adopt.Read(ctx, h, module, keys, adopt.Options{})
+	part, err := importer.Read(ctx, h, module, keys, importer.Options{})
 	if err != nil {
 		return unimportable(module, keys, err)
 	}
 	if s.globals.JSON {
 		return s.printJSON(part)
 	}
-	text, err := cmd.text(adopt.Language(cmd.Language).Print(part))
+	text, err := cmd.text(importer.Language(cmd.Language).Print(part))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (cmd *importCmd) one(ctx runContext, s *client, h *host.Local) error {
 // text lays out what was written.
 func (cmd *importCmd) text(text string) ([]byte, error) {
 	name := "import.hcl"
-	if cmd.Language == string(adopt.Starlark) {
+	if cmd.Language == string(importer.Starlark) {
 		name = "import.star"
 	}
 	out, diags := lang.Format(name, []byte(text))
@@ -144,9 +144,9 @@ func unimportable(m *states.Module, keys map[string]any, err error) error {
 	}
 	st := &status{code: exitFailed, err: fmt.Errorf("%s: %w", what, err)}
 	wrong, isWrong := errors.AsType[*states.AttributeError](err)
-	left, isLeft := errors.AsType[*adopt.LeftOut](err)
+	left, isLeft := errors.AsType[*importer.LeftOut](err)
 	switch {
-	case errors.Is(err, adopt.ErrNotThere):
+	case errors.Is(err, importer.ErrNotThere):
 		st.err = fmt.Errorf("%s is not on this machine", what)
 		st.hint = "tenet import --all lists what is there"
 	case isWrong:

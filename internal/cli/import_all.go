@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/internal/adopt"
+	"github.com/tenetcm/tenet/internal/importer"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -23,18 +23,18 @@ const inlineInFiles = 8 << 10
 // all declares what somebody has set up on this machine.
 func (cmd *importCmd) all(ctx runContext, s *client, h *host.Local) error {
 	registry := modules.Standard()
-	types, err := adopt.Types(registry, cmd.All)
+	types, err := importer.Types(registry, cmd.All)
 	if err != nil {
-		return usage("packages, services, users, groups, files, "+strings.Join(adopt.Listed(registry), ", "), "%w", err)
+		return usage("packages, services, users, groups, files, "+strings.Join(importer.Listed(registry), ", "), "%w", err)
 	}
 	if err := cmd.checkPaths(h); err != nil {
 		return err
 	}
-	options := adopt.Options{}
+	options := importer.Options{}
 	if cmd.Out != "" {
-		options = adopt.Options{Inline: inlineInFiles, Files: true}
+		options = importer.Options{Inline: inlineInFiles, Files: true}
 	}
-	found, err := adopt.All(ctx, h, types, cmd.Args, options)
+	found, err := importer.All(ctx, h, types, cmd.Args, options)
 	if err != nil {
 		return failed(err)
 	}
@@ -47,7 +47,7 @@ func (cmd *importCmd) all(ctx runContext, s *client, h *host.Local) error {
 	var text strings.Builder
 	text.WriteString(found.Remarks())
 	for _, a := range found.Areas {
-		text.WriteString("\n" + adopt.Language(cmd.Language).Text(a))
+		text.WriteString("\n" + importer.Language(cmd.Language).Text(a))
 	}
 	out, err := cmd.text(strings.TrimLeft(text.String(), "\n"))
 	if err == nil {
@@ -81,9 +81,9 @@ func (cmd *importCmd) checkPaths(h host.Host) error {
 
 // write puts the site into a directory. It writes nothing where one of its files, or
 // another state file, is there already.
-func (cmd *importCmd) write(s *client, h *host.Local, found *adopt.Site) error {
-	language := adopt.Language(cmd.Language)
-	ext := map[adopt.Language]string{adopt.HCL: ".hcl", adopt.Starlark: ".star"}[language]
+func (cmd *importCmd) write(s *client, h *host.Local, found *importer.Site) error {
+	language := importer.Language(cmd.Language)
+	ext := map[importer.Language]string{importer.HCL: ".hcl", importer.Starlark: ".star"}[language]
 	heading := "# What is set up on this machine, as tenet import found it.\n#\n#     tenet plan      shows what is different since\n"
 	if remarks := found.Remarks(); remarks != "" {
 		heading += "\n" + remarks
@@ -127,7 +127,7 @@ func (cmd *importCmd) write(s *client, h *host.Local, found *adopt.Site) error {
 }
 
 // tell says what was written, and what was not.
-func (cmd *importCmd) tell(s *client, found *adopt.Site, written []string) error {
+func (cmd *importCmd) tell(s *client, found *importer.Site, written []string) error {
 	if s.globals.Quiet {
 		return nil
 	}

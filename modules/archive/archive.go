@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/tenetcm/tenet/modules/internal/below"
 	"github.com/tenetcm/tenet/modules/internal/check"
+	"github.com/tenetcm/tenet/modules/internal/treesync"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -31,12 +31,12 @@ type Archive struct {
 	Creates  *string        `state:"creates,in,widens" doc:"Absolute path: while something is there, the archive counts as unpacked, and is not looked at."`
 	Limit    *int           `state:"limit,in" doc:"How many bytes all its files together may have; 8 GiB if not given. More is an error."`
 
-	skip     bool             // creates is there
-	declared []string         // what other parts have below the directory, relative to it
-	listed   []host.TreeEntry // what shall be below the directory
-	places   map[string]int   // of each regular file, its place in the archive
-	found    *below.Found     // what Read found
-	names    below.Accounts   // the owners of that
+	skip     bool              // creates is there
+	declared []string          // what other parts have below the directory, relative to it
+	listed   []host.TreeEntry  // what shall be below the directory
+	places   map[string]int    // of each regular file, its place in the archive
+	found    *treesync.Found   // what Read found
+	names    treesync.Accounts // the owners of that
 }
 
 const doc = `The files of an archive, unpacked below a directory.
@@ -85,7 +85,7 @@ func validate(want Archive) error {
 	return errors.Join(
 		check.Path("path", want.Path), check.OptionalPath("file", want.File), check.OptionalPath("creates", want.Creates),
 		check.Account("owner", want.Owner), check.Account("group", want.Group),
-		below.ValidatePatterns("exclude", want.Exclude),
+		treesync.ValidatePatterns("exclude", want.Exclude),
 	)
 }
 
@@ -109,8 +109,8 @@ func complete(ctx context.Context, h host.Host, want *Archive) error {
 }
 
 // below gives what shall stand below the directory.
-func (a *Archive) below(h host.Host) below.Wanted {
-	w := below.Wanted{
+func (a *Archive) below(h host.Host) treesync.Wanted {
+	w := treesync.Wanted{
 		Path: a.Path, Entries: a.listed, Owner: a.Owner, Group: a.Group, FileMode: a.FileMode, DirMode: a.DirMode,
 		Exclude: a.Exclude, Purge: a.Purge != nil && *a.Purge,
 	}
@@ -124,7 +124,7 @@ func (a *Archive) below(h host.Host) below.Wanted {
 func diff(have *Archive, want Archive) []states.Change {
 	switch {
 	case have == nil:
-		return below.Created(want.below(nil))
+		return treesync.Created(want.below(nil))
 	case have.skip:
 		return nil
 	}
@@ -138,7 +138,7 @@ func read(ctx context.Context, h host.Host, want Archive) (*Archive, error) {
 	if err := want.load(ctx, h); err != nil {
 		return nil, err
 	}
-	found, names, err := below.Look(ctx, h, want.below(h))
+	found, names, err := treesync.Look(ctx, h, want.below(h))
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -157,15 +157,15 @@ func write(ctx context.Context, h host.Host, have *Archive, want Archive) error 
 	if err != nil {
 		return err
 	}
-	return below.Write(ctx, h, want.below(h), found)
+	return treesync.Write(ctx, h, want.below(h), found)
 }
 
 // differs is what Write has to do.
-func (a *Archive) differs(ctx context.Context, h host.Host, have *Archive) (*below.Found, error) {
+func (a *Archive) differs(ctx context.Context, h host.Host, have *Archive) (*treesync.Found, error) {
 	if have != nil {
 		return have.found, nil
 	}
-	return below.Compare(ctx, h, a.below(h))
+	return treesync.Compare(ctx, h, a.below(h))
 }
 
 func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]states.Making, error) {
@@ -180,5 +180,5 @@ func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]sta
 }
 
 func remove(ctx context.Context, h host.Host, have Archive) error {
-	return below.Remove(ctx, h, have.Path, have.found)
+	return treesync.Remove(ctx, h, have.Path, have.found)
 }

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/modules/internal/below"
+	"github.com/tenetcm/tenet/modules/internal/treesync"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -159,7 +159,7 @@ func (l *listing) check() error {
 				continue
 			}
 			if above.Kind != host.Directory {
-				return fmt.Errorf("%s is a %s, and something lies below it", below.Shown(name), above.Kind)
+				return fmt.Errorf("%s is a %s, and something lies below it", treesync.Shown(name), above.Kind)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/tenetcm/tenet/modules/internal/later"
+	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -228,7 +228,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Certificate) error {
 		return setMetas(ctx, h, *want, p)
 	}
 	if p.key == nil {
-		err = h.WriteFile(ctx, *want.PrivateKey, later.Content(nil), p.keyMeta)
+		err = h.WriteFile(ctx, *want.PrivateKey, deferred.Content(nil), p.keyMeta)
 	} else {
 		err = owner.SetMeta(ctx, h, *want.PrivateKey, p.keyMeta, nil)
 	}
@@ -237,7 +237,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Certificate) error {
 	}
 	known := *want
 	known.due, known.keyFits = nil, true
-	return h.WriteFile(ctx, want.Path, later.Content(known), p.meta)
+	return h.WriteFile(ctx, want.Path, deferred.Content(known), p.meta)
 }
 
 func remove(_ context.Context, h host.Host, have Certificate) error {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tenetcm/tenet/modules/internal/later"
+	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -31,7 +31,7 @@ func loadAuthority(h host.Reader, want Certificate) (*authority, error) {
 		return nil, nil
 	}
 	text, err := readText(h, *want.CA)
-	if _, ok := later.About[Certificate](err); ok {
+	if _, ok := deferred.About[Certificate](err); ok {
 		return &authority{}, nil
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tenetcm/tenet/modules/internal/later"
+	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -50,7 +50,7 @@ func read(_ context.Context, h host.Host, want Certificate) (*Certificate, error
 // a plan knows of it.
 func parse(h host.Host, want Certificate) (have *Certificate, public any, err error) {
 	text, err := readText(h, want.Path)
-	if known, ok := later.About[Certificate](err); ok {
+	if known, ok := deferred.About[Certificate](err); ok {
 		return &known, nil, nil
 	}
 	if err != nil {

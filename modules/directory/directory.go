@@ -12,9 +12,9 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
-	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/modules/internal/trees"
+	"github.com/tenetcm/tenet/modules/internal/unmanaged"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -69,7 +69,7 @@ var Module = states.Define(states.Type[Directory]{
 	New:      Directory{Mode: new(fs.FileMode(0o755))},
 	Validate: validate, Claims: claim.Kind("a directory"), Complete: complete, Extra: differencesBelow,
 	Read: read, Write: write, Remove: remove,
-	Import: imported, List: found.List(host.Directory, func(path string) Directory { return Directory{Path: path} }),
+	Import: imported, List: unmanaged.List(host.Directory, func(path string) Directory { return Directory{Path: path} }),
 })
 
 func validate(want Directory) error {

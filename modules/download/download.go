@@ -13,7 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
-	"github.com/tenetcm/tenet/modules/internal/later"
+	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/modules/internal/web"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -121,7 +121,7 @@ func read(ctx context.Context, h host.Host, want Download) (*Download, error) {
 		return have, nil
 	}
 	sum, err := digestAt(ctx, h, want.Path, algorithmOf(*want.Checksum))
-	if foreseen, ok := later.About[string](err); ok {
+	if foreseen, ok := deferred.About[string](err); ok {
 		sum, err = foreseen, nil
 	}
 	have.Checksum = &sum
@@ -246,7 +246,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Download) error {
 	if want.Checksum != nil {
 		about = *want.Checksum
 	}
-	err = h.WriteFile(ctx, want.Path, later.Content(about), meta)
+	err = h.WriteFile(ctx, want.Path, deferred.Content(about), meta)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
 	}

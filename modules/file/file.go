@@ -10,8 +10,8 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
-	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/modules/internal/unmanaged"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -59,7 +59,7 @@ var Module = states.Define(states.Type[File]{
 	Validate: validate, Complete: complete, Claims: claim.File("source"),
 	Extra: func(have, _ File) []states.Change { return have.lost },
 	Read:  read, Write: write, Remove: remove, Recover: recovered,
-	Import: imported, List: found.List(host.Regular, func(path string) File { return File{Path: path} }),
+	Import: imported, List: unmanaged.List(host.Regular, func(path string) File { return File{Path: path} }),
 })
 
 func validate(want File) error {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
-	"github.com/tenetcm/tenet/modules/internal/found"
 	"github.com/tenetcm/tenet/modules/internal/owner"
+	"github.com/tenetcm/tenet/modules/internal/unmanaged"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -42,7 +42,7 @@ const example = `symlink "/etc/nginx/sites-enabled/blog" {
 var Module = states.Define(states.Type[Symlink]{
 	Name: "symlink", Doc: doc, Example: example,
 	Validate: validate, Claims: claim.Kind("a symbolic link"), Read: read, Write: write, Remove: remove,
-	Import: imported, List: found.List(host.Symlink, func(path string) Symlink { return Symlink{Path: path} }),
+	Import: imported, List: unmanaged.List(host.Symlink, func(path string) Symlink { return Symlink{Path: path} }),
 })
 
 func validate(want Symlink) error {

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/tenetcm/tenet/modules/internal/below"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
+	"github.com/tenetcm/tenet/modules/internal/treesync"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -25,10 +25,10 @@ type Tree struct {
 	Exclude  []string     `state:"exclude,in,widens" doc:"Patterns of what is neither copied nor removed: \"*.bak\" is a name anywhere, \"cache/*.tmp\" a path from the directory."`
 	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and neither in the source nor declared by another part, with all that is below it."`
 
-	wanted   []host.TreeEntry // of the source
-	declared []string         // what other parts have below the directory, relative to it
-	found    *below.Found     // what Read found
-	names    below.Accounts   // the owners of that
+	wanted   []host.TreeEntry  // of the source
+	declared []string          // what other parts have below the directory, relative to it
+	found    *treesync.Found   // what Read found
+	names    treesync.Accounts // the owners of that
 }
 
 const doc = `A directory of the site, copied to the host with all that is below it.
@@ -65,7 +65,7 @@ func validate(want Tree) error {
 	}
 	return errors.Join(
 		check.Path("path", want.Path), check.Account("owner", want.Owner), check.Account("group", want.Group),
-		below.ValidatePatterns("exclude", want.Exclude),
+		treesync.ValidatePatterns("exclude", want.Exclude),
 	)
 }
 
@@ -83,8 +83,8 @@ func (t *Tree) load() (err error) {
 }
 
 // below gives what shall stand below the directory.
-func (t *Tree) below() below.Wanted {
-	w := below.Wanted{
+func (t *Tree) below() treesync.Wanted {
+	w := treesync.Wanted{
 		Path: t.Path, Entries: t.wanted, Owner: t.Owner, Group: t.Group, FileMode: t.FileMode, DirMode: t.DirMode,
 		Exclude: t.Exclude, Purge: t.Purge != nil && *t.Purge,
 	}
@@ -97,7 +97,7 @@ func (t *Tree) below() below.Wanted {
 
 func diff(have *Tree, want Tree) []states.Change {
 	if have == nil {
-		return below.Created(want.below())
+		return treesync.Created(want.below())
 	}
 	return have.found.Changes(have.names, want.below())
 }
@@ -106,7 +106,7 @@ func read(ctx context.Context, h host.Host, want Tree) (*Tree, error) {
 	if err := want.load(); err != nil {
 		return nil, err
 	}
-	found, names, err := below.Look(ctx, h, want.below())
+	found, names, err := treesync.Look(ctx, h, want.below())
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -122,15 +122,15 @@ func write(ctx context.Context, h host.Host, have *Tree, want Tree) error {
 	if err != nil {
 		return err
 	}
-	return below.Write(ctx, h, want.below(), found)
+	return treesync.Write(ctx, h, want.below(), found)
 }
 
 // differs is what Write has to do.
-func (t *Tree) differs(ctx context.Context, h host.Host, have *Tree) (*below.Found, error) {
+func (t *Tree) differs(ctx context.Context, h host.Host, have *Tree) (*treesync.Found, error) {
 	if have != nil {
 		return have.found, nil
 	}
-	return below.Compare(ctx, h, t.below())
+	return treesync.Compare(ctx, h, t.below())
 }
 
 func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.Making, error) {
@@ -145,5 +145,5 @@ func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.Ma
 }
 
 func remove(ctx context.Context, h host.Host, have Tree) error {
-	return below.Remove(ctx, h, have.Path, have.found)
+	return treesync.Remove(ctx, h, have.Path, have.found)
 }

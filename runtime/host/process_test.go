@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "program" {
 		os.Exit(program(os.Args[2], os.Args[3:]))
 	}
-	often.Main(m, "")
+	rapidtest.Main(m, "")
 }
 
 func program(name string, args []string) int {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	often.Main(m, "")
+	rapidtest.Main(m, "")
 }
 
 // applyUntilKilled begins a run, and then a program that has all that is open, as between

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 2 && os.Args[1] == "runner":
 		os.Exit(serve(os.Args[3:]))
 	}
-	often.Main(m, "")
+	rapidtest.Main(m, "")
 }
 
 // client runs the remote command on this machine. Options that OpenSSH does not have

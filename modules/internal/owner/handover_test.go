@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"testing"
 
+	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/modules/internal/fake"
-	"github.com/tenetcm/tenet/modules/internal/later"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -41,7 +41,7 @@ func TestOtherHandovers(t *testing.T) {
 	fake.Dir(t, m, "/srv/dir", 0o755)
 	fake.Link(t, m, "/nowhere", "/srv/link")
 	h := host.NewShadow(m)
-	if err := h.WriteFile(t.Context(), "/srv/later", later.Content("about"), host.Meta{}); err != nil {
+	if err := h.WriteFile(t.Context(), "/srv/later", deferred.Content("about"), host.Meta{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"/srv/dir", "/srv/link", "/srv/later"} {
@@ -54,7 +54,7 @@ func TestOtherHandovers(t *testing.T) {
 		}
 	}
 	_, err := h.Open("/srv/later")
-	if about, ok := later.About[string](err); !ok || about != "about" {
+	if about, ok := deferred.About[string](err); !ok || about != "about" {
 		t.Errorf("what is known of it is lost: %v", err)
 	}
 }

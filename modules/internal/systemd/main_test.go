@@ -3,7 +3,7 @@ package systemd
 import (
 	"testing"
 
-	"github.com/tenetcm/tenet/internal/often"
+	"github.com/tenetcm/tenet/internal/rapidtest"
 )
 
-func TestMain(m *testing.M) { often.Main(m, "") }
+func TestMain(m *testing.M) { rapidtest.Main(m, "") }

@@ -1,7 +1,7 @@
-// Package below keeps what stands below a directory: it compares many files, links
+// Package treesync keeps what stands below a directory: it compares many files, links
 // and directories with those that are wanted, and writes only what differs. No
 // symbolic link below the directory is followed.
-package below
+package treesync
 
 import (
 	"context"

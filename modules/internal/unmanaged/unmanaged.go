@@ -1,6 +1,6 @@
-// Package found lists the files of a host that somebody has set up: those that no
+// Package unmanaged lists the files of a host that somebody has set up: those that no
 // package has brought as they are, and that no program makes of others.
-package found
+package unmanaged
 
 import (
 	"context"

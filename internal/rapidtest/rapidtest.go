@@ -1,7 +1,7 @@
-// Package often says how many cases the random tests of a package try, unless the command
+// Package rapidtest says how many cases the random tests of a package try, unless the command
 // line says how many: rapid's hundred are too few where a case costs nothing, and too many
 // where it costs much.
-package often
+package rapidtest
 
 import (
 	"flag"

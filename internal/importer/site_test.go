@@ -1,4 +1,4 @@
-package adopt_test
+package importer_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tenetcm/tenet/internal/adopt"
+	"github.com/tenetcm/tenet/internal/importer"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/simulated"
@@ -16,18 +16,18 @@ import (
 )
 
 // whole writes a site as tenet import does.
-func whole(t T, h host.Host, l adopt.Language, words, paths []string) (fstest.MapFS, *adopt.Site) {
+func whole(t T, h host.Host, l importer.Language, words, paths []string) (fstest.MapFS, *importer.Site) {
 	t.Helper()
-	types, err := adopt.Types(modules.Standard(), words)
+	types, err := importer.Types(modules.Standard(), words)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	found, err := adopt.All(t.Context(), h, types, paths, adopt.Options{Inline: 100, Files: true})
+	found, err := importer.All(t.Context(), h, types, paths, importer.Options{Inline: 100, Files: true})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	ext := ".hcl"
-	if l == adopt.Starlark {
+	if l == importer.Starlark {
 		ext = ".star"
 	}
 	files := fstest.MapFS{"site" + ext: {Data: []byte(found.Remarks())}}
@@ -80,7 +80,7 @@ func TestMachinePlansAsItIs(t *testing.T) {
 	})
 }
 
-func partsOf(s *adopt.Site) int {
+func partsOf(s *importer.Site) int {
 	n := 0
 	for _, a := range s.Areas {
 		n += len(a.Parts)
@@ -95,7 +95,7 @@ func TestMachineInOrder(t *testing.T) {
 		Files:    map[string]simulated.File{"/srv/a/ü": {Content: "a\n"}, "/srv/a/ö": {Content: "b\n"}, "/srv/id_rsa": {Content: "-----BEGIN PRIVATE KEY-----\n"}},
 		Packages: map[string]simulated.Package{"web": {Installed: "1", Available: []string{"1"}}},
 	})
-	files, found := whole(t, h, adopt.HCL, []string{"files", "packages"}, []string{"/srv"})
+	files, found := whole(t, h, importer.HCL, []string{"files", "packages"}, []string{"/srv"})
 	var names []string
 	for _, a := range found.Areas {
 		names = append(names, a.Name)
@@ -131,7 +131,7 @@ func TestSourcesComeFirst(t *testing.T) {
 	if err := simulated.WriteFile(t.Context(), h, "/etc/sudoers.d/web", "web ALL=(root) PASSWD: ALL, NOPASSWD: /bin/true\n", host.Meta{Mode: fileMode(0o440)}); err != nil {
 		t.Fatal(err)
 	}
-	files, found := whole(t, h, adopt.HCL, []string{"packages", "files", "apt_repository"}, []string{"/etc"})
+	files, found := whole(t, h, importer.HCL, []string{"packages", "files", "apt_repository"}, []string{"/etc"})
 	if found.Areas[0].Name != "sources" || found.Areas[1].Name != "packages" || len(found.Areas[0].Require) > 0 || found.Areas[1].Require[0] != "state.sources" {
 		t.Errorf("%+v, %+v", found.Areas[0], found.Areas[1])
 	}
@@ -154,11 +154,11 @@ func TestPasswordIsNamed(t *testing.T) {
 		"deploy": {UID: new(1500), Password: "$6$salt$TOPSECRET"}, "plain": {UID: new(1501), Password: "*"},
 	}})
 	for name, secret := range map[string]bool{"deploy": true, "plain": false} {
-		p, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("user"), map[string]any{"name": name}, adopt.Options{})
+		p, err := importer.Read(t.Context(), h, modules.Standard().Lookup("user"), map[string]any{"name": name}, importer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := adopt.HCL.Print(p)
+		text := importer.HCL.Print(p)
 		if strings.Contains(text, "TOPSECRET") || strings.Contains(text, "password is left out") != secret {
 			t.Errorf("%s:\n%s", name, text)
 		}
@@ -190,8 +190,8 @@ func TestPasswordsInPrivateFiles(t *testing.T) {
 		if err := simulated.WriteFile(t.Context(), h, "/etc/app.env", text, host.Meta{Mode: fileMode(0o600)}); err != nil {
 			t.Fatal(err)
 		}
-		part, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/etc/app.env"}, adopt.Options{})
-		if _, left := errors.AsType[*adopt.LeftOut](err); left != secret || !left && err != nil {
+		part, err := importer.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/etc/app.env"}, importer.Options{})
+		if _, left := errors.AsType[*importer.LeftOut](err); left != secret || !left && err != nil {
 			t.Errorf("%q: %v, %v", text, part, err)
 		}
 		if err != nil && (strings.Contains(err.Error(), "TOPSECRET") || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), " _")) {

@@ -1,9 +1,9 @@
-// Package adopt declares what stands on a machine already, so that a site can begin
+// Package importer declares what stands on a machine already, so that a site can begin
 // with it: one part, or all that somebody has set up. What it gives plans as "no
 // change" on that machine.
 //
 // Secrets are never given: what has one is named instead.
-package adopt
+package importer
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package later is content that only an apply will know, and what a plan knows of
+// Package deferred is content that only an apply will know, and what a plan knows of
 // it nevertheless.
-package later
+package deferred
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package below
+package treesync
 
 import (
 	"fmt"

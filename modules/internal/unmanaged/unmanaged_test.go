@@ -1,4 +1,4 @@
-package found_test
+package unmanaged_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenetcm/tenet/modules/internal/fake"
-	"github.com/tenetcm/tenet/modules/internal/found"
+	"github.com/tenetcm/tenet/modules/internal/unmanaged"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -31,17 +31,17 @@ func TestBelow(t *testing.T) {
 		host.Directory: "[/etc/web/sub /usr/lib /usr/lib/web]",
 		host.Symlink:   "[/etc/web/other]",
 	} {
-		names, err := found.Below(t.Context(), h, []string{"/etc", "/usr/lib", "/etc/web"}, kind)
+		names, err := unmanaged.Below(t.Context(), h, []string{"/etc", "/usr/lib", "/etc/web"}, kind)
 		if err != nil || fmt.Sprint(names) != want {
 			t.Errorf("%s: %v, %v; want %s", kind, names, err, want)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if names, err := found.Below(ended, h, []string{"/etc"}, host.Regular); err == nil {
+	if names, err := unmanaged.Below(ended, h, []string{"/etc"}, host.Regular); err == nil {
 		t.Errorf("what was cut short is taken for the whole: %v", names)
 	}
-	if names, err := found.Below(t.Context(), h, []string{"/etc/web/sub/x", "/nowhere"}, host.Regular); err == nil || len(names) != 1 {
+	if names, err := unmanaged.Below(t.Context(), h, []string{"/etc/web/sub/x", "/nowhere"}, host.Regular); err == nil || len(names) != 1 {
 		t.Errorf("%v, %v", names, err)
 	}
 }

@@ -1,4 +1,4 @@
-package adopt_test
+package importer_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/graph"
-	"github.com/tenetcm/tenet/internal/adopt"
+	"github.com/tenetcm/tenet/internal/importer"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/modules/simulated"
@@ -78,10 +78,10 @@ func differences(t T, h host.Host, files fstest.MapFS) (rows []string, parts int
 	return rows, parts
 }
 
-func laidOut(t T, l adopt.Language, text string) fstest.MapFS {
+func laidOut(t T, l importer.Language, text string) fstest.MapFS {
 	t.Helper()
 	name := "site.hcl"
-	if l == adopt.Starlark {
+	if l == importer.Starlark {
 		name = "site.star"
 	}
 	out, problems := lang.Format(name, []byte(text))
@@ -91,7 +91,7 @@ func laidOut(t T, l adopt.Language, text string) fstest.MapFS {
 	return fstest.MapFS{name: {Data: out}}
 }
 
-var languages = []adopt.Language{adopt.HCL, adopt.Starlark}
+var languages = []importer.Language{importer.HCL, importer.Starlark}
 
 // texts are what breaks out of quotes and heredocs, if anything does.
 func texts() *rapid.Generator[string] {
@@ -106,7 +106,7 @@ func texts() *rapid.Generator[string] {
 func TestPrintRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Map(texts(), func(s string) string { return strings.ReplaceAll(norm(s), "\x00", "0") })
-		values := []adopt.Value{{Name: "stdin", Value: text.Draw(t, "stdin")}}
+		values := []importer.Value{{Name: "stdin", Value: text.Draw(t, "stdin")}}
 		argv := []any{"x"}
 		for _, s := range rapid.SliceOfN(text, 0, 5).Draw(t, "argv") {
 			argv = append(argv, s)
@@ -115,9 +115,9 @@ func TestPrintRoundTrip(t *testing.T) {
 		for _, s := range rapid.SliceOfN(text, 0, 3).Draw(t, "env") {
 			env["k_"+strings.NewReplacer("=", "_", "\x00", "_").Replace(s)] = s
 		}
-		values = append(values, adopt.Value{Name: "argv", Value: argv}, adopt.Value{Name: "env", Value: env}, adopt.Value{Name: "plan", Value: rapid.Bool().Draw(t, "plan")})
+		values = append(values, importer.Value{Name: "argv", Value: argv}, importer.Value{Name: "env", Value: env}, importer.Value{Name: "plan", Value: rapid.Bool().Draw(t, "plan")})
 		for _, l := range languages {
-			_, d := declared(t, laidOut(t, l, l.Print(&adopt.Part{Type: "command", Label: "x", Values: values, Notes: []string{text.Draw(t, "note")}})))
+			_, d := declared(t, laidOut(t, l, l.Print(&importer.Part{Type: "command", Label: "x", Values: values, Notes: []string{text.Draw(t, "note")}})))
 			for _, v := range values {
 				if have := d.List[0].Parts[0].Values[v.Name]; !reflect.DeepEqual(have, v.Value) {
 					t.Fatalf("%s: %s is %q, want %q", l, v.Name, have, v.Value)
@@ -135,7 +135,7 @@ func TestUnsafeTextsAreNoStateFile(t *testing.T) {
 		if err := simulated.WriteFile(t.Context(), h, "/srv/x", "a"+unsafe+"b\n", host.Meta{Mode: fileMode(0o644)}); err != nil {
 			t.Fatal(err)
 		}
-		part, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/srv/x"}, adopt.Options{Files: true})
+		part, err := importer.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/srv/x"}, importer.Options{Files: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestUnsafeTextsAreNoStateFile(t *testing.T) {
 // norm makes a text that the language can hold.
 func norm(s string) string {
 	s = strings.ToValidUTF8(s, "?")
-	if !adopt.Sayable(s) {
+	if !importer.Sayable(s) {
 		return strings.Map(func(r rune) rune {
 			if r > 0x7f {
 				return -1
@@ -176,8 +176,8 @@ func TestFilePlansAsItIs(t *testing.T) {
 		if err := simulated.WriteFile(t.Context(), h, name, content, host.Meta{Mode: fileMode(mode), UID: new(rapid.SampledFrom([]int{0, 33, 4242}).Draw(t, "uid"))}); err != nil {
 			t.Fatalf("%v", err)
 		}
-		part, err := adopt.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": name}, adopt.Options{Files: true})
-		if _, left := errors.AsType[*adopt.LeftOut](err); left && !adopt.Sayable(name) {
+		part, err := importer.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": name}, importer.Options{Files: true})
+		if _, left := errors.AsType[*importer.LeftOut](err); left && !importer.Sayable(name) {
 			return
 		}
 		if err != nil {
