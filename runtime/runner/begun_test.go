@@ -135,20 +135,6 @@ func TestHalfOpenWhileItWaits(t *testing.T) {
 	}
 }
 
-// What an execution has begun on one of two hosts that are one machine is not taken for
-// what it does on the other.
-func TestAttachByHost(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.ask(wire.Request{Op: wire.OpApply}, files(execution, 1))
-	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web1"}, nil); h.end.Failure != nil || len(h.events) == 0 {
-		t.Errorf("web1: %+v", h.end)
-	}
-	if h := m.ask(wire.Request{Op: wire.OpAttach, ID: execution, Host: "web2"}, nil); h.end.Failure == nil || h.end.Failure.Code != machine.CodeNotFound {
-		t.Errorf("web2: %+v", h.end)
-	}
-}
-
 // A run whose process has died is not begun anew either: it is told that it is over. What
 // it needs stays, so that it can go on; and a hold keeps nobody from hearing that.
 func TestBegunByTheDead(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -199,25 +197,6 @@ func TestStalledConnection(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	gates(m)
-	l := m.request(wire.Request{Op: wire.OpApply}, waiting("20260101-000000-abcdef", 2))
-	var h heard
-	l.until(t, &h, 2)
-	if err := l.Write(wire.KindCancel, nil); err != nil {
-		t.Fatal(err)
-	}
-	h.listen(t, l.Conn)
-	if r := h.end.Result; r == nil || !r.Interrupted {
-		t.Errorf("end: %+v", h.end)
-	}
-	if status, err := m.runner.Find(""); err != nil || status.State != journal.Interrupted {
-		t.Errorf("status: %+v, %v", status, err)
-	}
-}
-
 // A connection that breaks before the run is recorded takes the run with it.
 func TestCutBeforeTheRun(t *testing.T) {
 	t.Parallel()
@@ -259,28 +238,6 @@ func TestCutBeforeTheRun(t *testing.T) {
 	h.listen(t, other.Conn)
 	if _, err := m.runner.Find("20260101-000001-abcdef"); !errors.Is(err, journal.ErrNoRun) {
 		t.Errorf("it was begun: %v", err)
-	}
-}
-
-// What was consented to is done, or nothing.
-func TestStaleRows(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	plan := m.ask(wire.Request{Op: wire.OpPlan}, files("", 2))
-	if err := os.WriteFile(filepath.Join(m.root, "etc/f1"), []byte("by hand\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b := files("20260101-000000-abcdef", 2)
-	b.Rows = plan.events
-	h := m.ask(wire.Request{Op: wire.OpApply}, b)
-	if f := h.end.Failure; f == nil || f.Code != machine.CodeStale || h.run != "" || !strings.Contains(string(h.data), "/etc/f1") || strings.Contains(string(h.data), "/etc/f0") {
-		t.Errorf("%+v, run %q, %s", h.end, h.run, h.data)
-	}
-	if runs, err := m.runner.History(t.Context()); err != nil || len(runs) > 0 {
-		t.Errorf("it is recorded: %+v, %v", runs, err)
-	}
-	if text, err := os.ReadFile(filepath.Join(m.root, "etc/f1")); err != nil || string(text) != "by hand\n" {
-		t.Errorf("%q, %v", text, err)
 	}
 }
 

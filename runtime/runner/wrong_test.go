@@ -148,20 +148,6 @@ func TestRecordsOverTheWire(t *testing.T) {
 	}
 }
 
-// A command's output comes as it is printed, and its exit status last.
-func TestExec(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	var err error
-	if m.runner.Host, err = host.NewLocal(host.LocalOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	h := m.ask(wire.Request{Op: wire.OpExec, Exec: &machine.Exec{Argv: []string{"/bin/sh", "-c", "echo out; exit 3"}, Dir: "/"}}, nil)
-	if h.stdout != "out\n" || h.end.ExitCode != 3 || h.end.Failure != nil {
-		t.Errorf("%q, %+v", h.stdout, h.end)
-	}
-}
-
 // Whatever comes, a runner ends, and says so where somebody listens.
 func FuzzServe(f *testing.F) {
 	seed := func(op string) []byte {
