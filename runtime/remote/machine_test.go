@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 
 	"github.com/tenetcm/tenet/modules"
@@ -29,8 +30,9 @@ func TestMachine(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := &runner.Runner{Host: h, StateDir: t.TempDir() + "/state", Registry: modules.Standard(), Program: "test"}
+				way := dial(t, r)
 				another := func() machine.Machine {
-					return &remote.Machine{Name: "subject", Dial: dial(t, r), Caller: machine.Caller{User: "alice"}, Registry: modules.Standard()}
+					return &remote.Machine{Name: "subject", Dial: way, Caller: machine.Caller{User: "alice"}, Registry: modules.Standard()}
 				}
 				return machinetest.Subject{
 					Machine: another(), Another: another, Dir: t.TempDir(), Files: machinetest.LocalFiles{}, Outlives: name == "by itself",
@@ -43,21 +45,20 @@ func TestMachine(t *testing.T) {
 // independent dials a runner that goes on when its connection breaks, as one does that is a
 // process of its own. The test waits for its end.
 func independent(t *testing.T, r *runner.Runner) remote.Dial {
+	var serving sync.WaitGroup
+	t.Cleanup(serving.Wait)
 	return func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 		toRunner, fromController := io.Pipe()
 		toController, fromRunner := io.Pipe()
-		served := make(chan error, 1)
-		go func() {
-			err := runner.Serve(context.WithoutCancel(ctx), wire.New(toRunner, fromRunner, nil), o, r)
-			served <- errors.Join(fromRunner.Close(), err)
-		}()
+		serving.Go(func() {
+			// Its error is of the connection, whose other end has it as well.
+			_ = runner.Serve(context.WithoutCancel(ctx), wire.New(toRunner, fromRunner, nil), o, r)
+			fromRunner.Close()
+		})
 		c := wire.New(toController, fromController, func() error {
 			return errors.Join(fromController.Close(), toController.Close())
 		})
-		t.Cleanup(func() {
-			c.Close()
-			<-served // whose error is of the connection
-		})
+		t.Cleanup(func() { c.Close() })
 		var hello wire.Hello
 		if err := c.Expect(wire.KindHello, &hello); err != nil {
 			return nil, nil, err

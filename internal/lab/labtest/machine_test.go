@@ -75,7 +75,7 @@ type hostFiles struct {
 
 // Read implements machinetest.Files.
 func (f hostFiles) Read(name string) ([]byte, error) {
-	r, err := f.host.Exec(f.Context(), "cat", name)
+	r, err := f.host.Exec(context.WithoutCancel(f.Context()), "cat", name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -89,5 +89,5 @@ func (f hostFiles) Read(name string) ([]byte, error) {
 
 // Write implements machinetest.Files.
 func (f hostFiles) Write(name string, data []byte) error {
-	return f.host.Copy(f.Context(), fstest.MapFS{path.Base(name): {Data: data, Mode: 0o600}}, path.Dir(name))
+	return f.host.Copy(context.WithoutCancel(f.Context()), fstest.MapFS{path.Base(name): {Data: data, Mode: 0o600}}, path.Dir(name))
 }

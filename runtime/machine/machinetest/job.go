@@ -44,8 +44,11 @@ func (s *suite) sourceFile(name string) states.Part {
 	}})
 }
 
-// gate is a part that waits until a file is there; see open.
+// gate is a part that waits until a file is there; see open. It is open once the test has
+// ended, however: the machine need not outlast a failure.
 func (s *suite) gate(name string) states.Part {
+	s.Helper()
+	s.Cleanup(func() { s.open(name) })
 	return part("wait_for", name, name, map[string]any{"path": s.path(name + ".open"), "every": "10ms", "within": "10m"})
 }
 
