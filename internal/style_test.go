@@ -181,7 +181,7 @@ func TestPropertiesLeaveNothing(t *testing.T) {
 			ast.Inspect(fn, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Main" {
 					x, named := s.X.(*ast.Ident)
-					careful[f.dir] = careful[f.dir] || named && x.Name == "often"
+					careful[f.dir] = careful[f.dir] || named && x.Name == "rapidtest"
 				}
 				return true
 			})
