@@ -44,7 +44,7 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 	}
 	what := machine.Exec{Argv: argv, User: cmd.User, Dir: cmd.Dir, Stdin: in}
 	q := execQuestion{
-		Question: fleet.Question[int]{Task: "exec", Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ int64) (int, error) {
+		Question: fleet.Question[int]{Task: "exec", Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ machine.RunRef) (int, error) {
 			return m.Exec(ctx, what, o)
 		}},
 		cancel: ctx.Done(),

@@ -63,7 +63,7 @@ func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang
 		if err := v.tell("%s:", again); err != nil {
 			return err
 		}
-		v.rows = nil // what was consented to is done
+		v.rows, v.shown = nil, nil // what was consented to is done
 		v.said.again()
 	}
 	return v.allConverged(all, looked, cmd.DetailedExitcode)

@@ -42,6 +42,7 @@ type fleetRun struct {
 	record    *fleet.Execution // nil: nothing is recorded
 	resumes   *fleet.Record    // the execution that goes on; nil: none, or hosts' last runs
 	rows      map[string][]states.Event
+	shown     *machine.Job // of this machine; nil: none yet
 
 	// converging is how hosts fare that are applied until nothing changes; nil: none are.
 	converging map[string]*converger
@@ -206,7 +207,7 @@ func (k *keeping) Event(machine string, ev states.Event) {
 
 // Ended shows how it ended with a host, and how that differs from what was shown of it.
 func (k *keeping) Ended(name string, o fleet.Outcome) {
-	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 && (k.v.named || k.v.saved || k.v.lockTimeout > 0) {
+	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 && (k.v.named || k.v.saved || k.v.lockTimeout > 0 || k.v.converging != nil) {
 		var text strings.Builder
 		var rows []any
 		for _, d := range e.Differences {
@@ -239,7 +240,7 @@ func refusedHere(o fleet.Outcome) fleet.Outcome {
 // prepare evaluates the site for a host that was reached, and makes its job. The host gets
 // its own run, and nothing of others.
 func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
-	j, err := v.jobOf(ctx, m, facts)
+	j, err := v.jobFor(ctx, m, facts)
 	if err != nil || j == nil {
 		return nil, err
 	}
@@ -258,8 +259,24 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 	if !v.planning {
 		j.Rows = v.rows[m.Name]
 	}
-	j.Become = v.become(m.Name, becomes(j.Run))
+	j.Become = v.become(m.Name, !v.named || becomes(j.Run))
 	return j, nil
+}
+
+// jobFor makes the job of a machine. That of this machine stays what was shown of it: a site
+// that is evaluated again may say something else.
+func (v *fleetRun) jobFor(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
+	if v.named {
+		return v.jobOf(ctx, m, facts)
+	}
+	if v.shown == nil {
+		var err error
+		if v.shown, err = v.jobOf(ctx, m, facts); err != nil || v.shown == nil {
+			return nil, err
+		}
+	}
+	j := *v.shown
+	return &j, nil
 }
 
 // become is how parts act as other accounts on a host. The password goes along only where

@@ -71,7 +71,7 @@ func (v *fleetRun) planAndSave(ctx context.Context, path, out string) ([]fleet.O
 // planHidden plans on the only machine, and shows nothing of it.
 func (v *fleetRun) planHidden(ctx context.Context) ([]states.Event, error) {
 	v.keep, v.hidden = true, true
-	defer func() { v.keep, v.hidden = false, false }()
+	defer func() { v.keep, v.hidden, v.shown = false, false, nil }() // the next job may be another
 	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
 	}
 	f := machine.Forgetting{Addresses: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}
 	list, err := ask(ctx, s, t, question[[]states.Event]{Question: fleet.Question[[]states.Event]{Task: "forget",
-		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ int64) ([]states.Event, error) {
+		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ machine.RunRef) ([]states.Event, error) {
 			return m.Forget(ctx, f, o)
 		}}})
 	if err != nil {

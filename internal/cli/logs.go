@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,8 +41,9 @@ func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	q := logQuestion{Question: fleet.Question[[]machine.Output]{Task: "logs", Resumable: true,
-		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, after int64) ([]machine.Output, error) {
-			return m.Logs(ctx, machine.LogRequest{Run: machine.RunRef{ID: cmd.ID, After: after}, Follow: cmd.Follow}, o)
+		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, run machine.RunRef) ([]machine.Output, error) {
+			run.ID = cmp.Or(run.ID, cmd.ID)
+			return m.Logs(ctx, machine.LogRequest{Run: run, Follow: cmd.Follow}, o)
 		}}}
 	var done func(list logAnswers) error
 	switch {

@@ -48,14 +48,8 @@ type pong struct {
 	Time     float64 `json:"time"`    // seconds that the answer took
 }
 
-// pingAnswer is who answers on a host, and when that was heard.
-type pingAnswer = answer[*heardIdentity]
-
-// heardIdentity is who answers, by our clock.
-type heardIdentity struct {
-	*machine.Identity
-	at time.Time
-}
+// pingAnswer is who answers on a host.
+type pingAnswer = answer[*machine.Identity]
 
 // Run asks hosts whether they can be used: whether they are reached, let us in, let
 // us become who acts there, and whether the runner starts.
@@ -64,10 +58,7 @@ func (cmd *pingCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	q := askOne("ping", true, func(ctx context.Context, m *fleet.Member) (*heardIdentity, error) {
-		who, err := m.Ping(ctx)
-		return &heardIdentity{who, time.Now()}, err
-	})
+	q := askOne("ping", true, func(ctx context.Context, m *fleet.Member) (*machine.Identity, error) { return m.Ping(ctx) })
 	list, err := ask(ctx, s, t, q)
 	if err == nil && cmd.Wait.span > 0 {
 		err = s.awaitHosts(ctx, t, q, list, time.Duration(cmd.Wait.span))
@@ -89,7 +80,7 @@ const betweenPings = 2 * time.Second
 
 // awaitHosts asks those hosts again that gave no answer, until they do or it takes too
 // long. A changed host key is not waited for: no time cures it.
-func (s *client) awaitHosts(ctx context.Context, t *targets, q question[*heardIdentity], list []*pingAnswer, patience time.Duration) error {
+func (s *client) awaitHosts(ctx context.Context, t *targets, q question[*machine.Identity], list []*pingAnswer, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	waited := -1
 	for {
@@ -133,7 +124,7 @@ func pongOf(a *pingAnswer) pong {
 // clockOf is how far the host's clock is ahead of ours, as far as that can be told: it
 // was sent some time before it was heard.
 func clockOf(a *pingAnswer) time.Duration {
-	return a.value.Now.Sub(a.value.at).Round(10 * time.Millisecond)
+	return a.value.Now.Sub(a.value.Heard).Round(10 * time.Millisecond)
 }
 
 // clockOff is how far a clock may be off before that is worth a word: certificates,

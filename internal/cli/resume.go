@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -115,10 +117,14 @@ func (s *client) filesOf(ctx context.Context, run journal.Status) (fs.FS, error)
 		}
 		return plan.Files, nil
 	}
-	if !filepath.IsAbs(run.Origin) { // what it needs has come in a bundle
+	origin := run.Origin
+	if name, err := os.Hostname(); err == nil { // as other machines are told
+		origin = strings.TrimPrefix(origin, name+":")
+	}
+	if !filepath.IsAbs(origin) { // what it needs has come in a bundle
 		return nil, nil
 	}
-	site, err := s.openSite(ctx, run.Origin)
+	site, err := s.openSite(ctx, origin)
 	if err != nil {
 		return nil, err
 	}

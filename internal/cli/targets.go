@@ -191,5 +191,7 @@ func (a *asking) Output(host, stream string, data []byte) {
 // askOne makes a question of what takes no observer.
 func askOne[T any](name string, repeatable bool, f func(ctx context.Context, m *fleet.Member) (T, error)) question[T] {
 	return question[T]{Question: fleet.Question[T]{Task: name, Repeatable: repeatable,
-		Ask: func(ctx context.Context, m *fleet.Member, _ machine.Observer, _ int64) (T, error) { return f(ctx, m) }}}
+		Ask: func(ctx context.Context, m *fleet.Member, _ machine.Observer, _ machine.RunRef) (T, error) {
+			return f(ctx, m)
+		}}}
 }

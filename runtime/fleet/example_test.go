@@ -16,7 +16,7 @@ func ExampleAsk() {
 	_, machines := machines(3, nil) // simulated; remote.Machine with ssh.Client.Dial is a real one
 	answers, err := fleet.Ask(context.Background(), machines, fleet.Question[*machine.Identity]{
 		Task: "ping", Repeatable: true,
-		Ask: func(ctx context.Context, m *fleet.Member, _ machine.Observer, _ int64) (*machine.Identity, error) {
+		Ask: func(ctx context.Context, m *fleet.Member, _ machine.Observer, _ machine.RunRef) (*machine.Identity, error) {
 			return m.Ping(ctx)
 		},
 	}, fleet.Options{Forks: 2})

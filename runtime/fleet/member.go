@@ -74,6 +74,9 @@ func (m *member) attempt(ctx context.Context) *Outcome {
 	}
 	switch refused, ok := errors.AsType[*machine.Error](err); {
 	case ok:
+		if err != error(refused) { // it is not all that went wrong
+			refused = &machine.Error{Code: refused.Code, Err: err, Hint: refused.Hint, Machine: refused.Machine, Differences: refused.Differences}
+		}
 		return m.ended(result, refused)
 	case err == nil:
 		return m.ended(result, nil)
@@ -103,14 +106,19 @@ func (m *member) call(ctx context.Context) (*machine.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var mu sync.Mutex
-	sent, cancelled := false, false
+	sent, cancelled, over, continues := false, false, false, m.continues
+	defer func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+	}()
 	cancel := func() {
 		// If it fails, the connection is broken: who listens on it sees that.
 		_ = m.Machine.Cancel(context.WithoutCancel(ctx), machine.RunRef{})
 	}
 	c := &Call{Member: m.Member, Run: m.at, m: m, Observer: m.observer()}
 	c.Observer.Sent = func() {
-		if !m.continues {
+		if !continues {
 			m.state(m.Name, Running)
 		}
 		mu.Lock()
@@ -128,12 +136,13 @@ func (m *member) call(ctx context.Context) (*machine.Result, error) {
 		}
 		mu.Lock()
 		cancelled = true
-		asked := sent
+		asked, ended := sent, over
 		mu.Unlock()
 		switch {
+		case ended:
 		case asked:
 			cancel()
-		case !m.continues:
+		case !continues:
 			end(cause)
 		}
 	})()
@@ -148,7 +157,9 @@ func (m *member) observer() machine.Observer {
 	return machine.Observer{
 		Started: func(s machine.Started) {
 			m.begun = surely
-			m.at.After = max(m.at.After, s.After)
+			if m.run == "" && m.task.Name == "resume" { // those before were told in their time
+				m.at.After = max(m.at.After, s.After)
+			}
 			m.named(s.Run)
 		},
 		Event: func(ev states.Event) {

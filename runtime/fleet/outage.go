@@ -100,7 +100,7 @@ func (m *member) broken(err *machine.ConnectionError) *Outcome {
 		}
 	}
 	switch {
-	case m.begun != nothing && m.task.Continue != nil:
+	case m.begun != nothing && m.task.Continue != nil && !(m.task.begins && m.at.ID == ""):
 		return m.lost(err.Err)
 	case m.begun != nothing:
 		return &Outcome{Status: Left, Err: &NoWordError{m.task.Name}}
@@ -153,7 +153,7 @@ func (m *member) ended(result *machine.Result, refused *machine.Error) *Outcome 
 	switch {
 	case m.begun == perhaps && m.at.ID != "" && m.continues && code == machine.CodeNotFound:
 		return m.afresh()
-	case m.task.begins && m.begun != surely && result == nil && code == machine.CodeInterrupted:
+	case m.task.begins && !m.InProcess && m.begun != surely && result == nil && code == machine.CodeInterrupted:
 		return m.afresh() // it was cut off before it had all that it needs to begin
 	case result != nil && result.Rebooting && m.task.Continue != nil && !m.InProcess:
 		return m.lost(errors.New("the machine starts anew"))
@@ -184,7 +184,7 @@ func (m *member) afresh() *Outcome {
 // status reads it from an end.
 func status(result *machine.Result, refused *machine.Error) Status {
 	switch {
-	case refused != nil && refused.Code == machine.CodeInterrupted, result != nil && result.Interrupted:
+	case refused != nil && refused.Code == machine.CodeInterrupted, result != nil && (result.Interrupted || result.Rebooting):
 		return Interrupted
 	case refused != nil, result != nil && result.Failed:
 		return Failed

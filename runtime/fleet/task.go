@@ -117,8 +117,9 @@ type Answer[T any] struct {
 // Question is what machines are asked.
 type Question[T any] struct {
 	Task string // a verb, for errors: "clean"
-	// Ask asks a machine; after is the last event that was told.
-	Ask func(ctx context.Context, m *Member, o machine.Observer, after int64) (T, error)
+	// Ask asks a machine. Run is what it has told of, and the last event that was told, where the
+	// rest is asked for.
+	Ask func(ctx context.Context, m *Member, o machine.Observer, run machine.RunRef) (T, error)
 	// Repeatable says that asking once more does no harm, and Resumable that what is asked
 	// goes on behind an event.
 	Repeatable, Resumable bool
@@ -134,7 +135,7 @@ func Ask[T any](ctx context.Context, members []*Member, q Question[T], o Options
 		answers[m.Name] = &Answer[T]{}
 	}
 	ask := func(ctx context.Context, c *Call) (_ *machine.Result, err error) {
-		answers[c.Name].Value, err = q.Ask(ctx, c.Member, c.Observer, c.Run.After)
+		answers[c.Name].Value, err = q.Ask(ctx, c.Member, c.Observer, c.Run)
 		return nil, err
 	}
 	task := Task{Name: q.Task, Ask: ask, Repeatable: q.Repeatable}

@@ -17,6 +17,7 @@ type Identity struct {
 	User    string // who acts
 	UID     int
 	Now     time.Time // its clock
+	Heard   time.Time // when that was heard, by the caller's
 }
 
 // AllFacts stands for every fact.

@@ -44,6 +44,7 @@ type Machine struct {
 	// budget is what the machine may say of the run that it was asked for last, over
 	// however many connections.
 	budget
+	execution string // that was asked for last
 }
 
 var (
@@ -113,11 +114,11 @@ func (m *Machine) Ping(ctx context.Context) (*machine.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	hello := l.hello
+	hello, heard := l.hello, l.since
 	if _, err := m.on(ctx, l, &exchange{request: &wire.Request{Op: wire.OpPing}}); err != nil {
 		return nil, err
 	}
-	return &machine.Identity{Program: hello.Program, OS: hello.OS, Arch: hello.Arch, User: hello.User, UID: hello.UID, Now: hello.Now}, nil
+	return &machine.Identity{Program: hello.Program, OS: hello.OS, Arch: hello.Arch, User: hello.User, UID: hello.UID, Now: hello.Now, Heard: heard}, nil
 }
 
 // Plan tells what Apply would do.
@@ -131,7 +132,7 @@ func (m *Machine) Apply(ctx context.Context, j *machine.Job, o machine.Observer)
 }
 
 func (m *Machine) job(ctx context.Context, op wire.Op, j *machine.Job, o machine.Observer) (*machine.Result, error) {
-	m.budget = budget{parts: max(1, partsOf(j))}
+	m.renew(max(1, partsOf(j)), j.Execution)
 	end, err := m.ask(ctx, &exchange{
 		request: &wire.Request{Op: op, BecomeMethod: j.Become.Method, BecomePassword: j.Become.Password},
 		job:     j, observer: o, acts: true,
@@ -150,7 +151,7 @@ func (m *Machine) Follow(ctx context.Context, run machine.RunRef, o machine.Obse
 
 // Resume goes on with a run where it ended.
 func (m *Machine) Resume(ctx context.Context, r machine.Resumption, o machine.Observer) (*machine.Result, error) {
-	m.budget = budget{parts: unknownParts}
+	m.renew(unknownParts, r.Execution)
 	end, err := m.ask(ctx, &exchange{
 		request: &wire.Request{
 			Op: wire.OpResume, ID: r.Run.ID, Host: r.Run.Host, Execution: r.Execution, Parallel: r.Parallel, LockTimeout: r.LockTimeout,
@@ -260,6 +261,16 @@ func (m *Machine) Unhold(ctx context.Context) (*journal.Hold, error) {
 		return nil, err
 	}
 	return *was, nil
+}
+
+// renew lets the machine say what so many parts have to tell. What is asked for once more,
+// as an execution is whose connection broke, adds to what was said before.
+func (m *Machine) renew(parts int, execution string) {
+	if execution != "" && execution == m.execution {
+		m.parts = parts
+		return
+	}
+	m.budget, m.execution = budget{parts: parts}, execution
 }
 
 // known prepares for what a run that began at another time has to tell, unless that is

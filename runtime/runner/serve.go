@@ -88,7 +88,7 @@ func (r *Runner) Ping(context.Context) (*machine.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &machine.Identity{Program: h.Program, OS: h.OS, Arch: h.Arch, User: h.User, UID: h.UID, Now: h.Now}, nil
+	return &machine.Identity{Program: h.Program, OS: h.OS, Arch: h.Arch, User: h.User, UID: h.UID, Now: h.Now, Heard: h.Now}, nil
 }
 
 // Facts tells facts by their names.
