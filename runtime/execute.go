@@ -151,7 +151,7 @@ func isFailure(o states.Outcome) bool {
 // stopBefore ends an invocation none of whose parts ran.
 func (e *engine) stopBefore(n *node, outcome states.Outcome, reason, blockedBy string) {
 	for k := range n.inv.Parts {
-		e.recorder.recordPart(&step{engine: e, part: &n.inv.Parts[k], node: n, ending: ending{outcome: outcome, reason: reason}})
+		e.recorder.recordPart(&step{engine: e, part: &n.inv.Parts[k], node: n, outcome: outcome, reason: reason})
 	}
 	n.outcome, n.blockedBy = outcome, blockedBy
 	e.recorder.recordInvocation(n, reason)
@@ -167,8 +167,8 @@ func (e *engine) skip(n *node, d decision) {
 	n.notification, n.parts = notification{change: perhaps}, map[string]notification{}
 	for k := range n.inv.Parts {
 		p := &n.inv.Parts[k]
-		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), intent: intent{doubt: d.doubt}, ending: ending{outcome: states.Skipped, reason: d.reason}}
-		n.uncertainty, n.parts[p.Address] = s.uncertainty(), s.notification(s.doubt)
+		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), outcome: states.Skipped, reason: d.reason, doubt: d.doubt}
+		n.uncertainty, n.parts[p.Address] = s.uncertainty(), s.notification()
 		s.addEffects()
 		e.recorder.recordPart(s)
 	}
@@ -179,7 +179,7 @@ func (e *engine) skip(n *node, d decision) {
 // failBefore ends an invocation whose guard could not be decided.
 func (e *engine) failBefore(n *node, err error) {
 	for k := range n.inv.Parts {
-		s := &step{engine: e, part: &n.inv.Parts[k], node: n, ending: ending{outcome: states.Blocked, reason: "by its guard"}}
+		s := &step{engine: e, part: &n.inv.Parts[k], node: n, outcome: states.Blocked, reason: "by its guard"}
 		if k == 0 {
 			s.outcome, s.reason, s.err = states.Failed, "", err
 		}
@@ -242,6 +242,6 @@ func (i *invocation) leaveParts(parts []*states.Part, cancelled error) {
 		return // they are pending, and the next apply does them
 	}
 	for _, p := range parts {
-		i.engine.recorder.recordPart(&step{engine: i.engine, part: p, node: i.node, ending: ending{outcome: states.Blocked, reason: "by " + i.failedPart}})
+		i.engine.recorder.recordPart(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + i.failedPart})
 	}
 }

@@ -37,7 +37,7 @@ func (i *invocation) addPart(s *step) {
 	if isFailure(outcome) && !ignored && i.failedPart == "" {
 		i.failedPart = s.part.Address
 	}
-	was := s.notification(s.doubt)
+	was := s.notification()
 	n.notification.add(was)
 	if n.parts == nil {
 		n.parts = map[string]notification{}
@@ -54,22 +54,22 @@ func (i *invocation) addPart(s *step) {
 	}
 }
 
-// notification tells what a part notifies that has ended so, in a plan with a doubt: the table in docs/language.md.
-func (e ending) notification(doubt string) notification {
+// notification tells what the part notifies: the table in docs/language.md.
+func (s *step) notification() notification {
 	likely := surely
-	if doubt != "" {
+	if s.doubt != "" {
 		likely = perhaps
 	}
 	var out notification
 	switch {
-	case e.outcome == states.Changed, e.outcome == states.Failed && e.hasPartialChange:
+	case s.outcome == states.Changed, s.outcome == states.Failed && s.hasPartialChange:
 		out.change = likely
-	case e.outcome == states.Unknown:
+	case s.outcome == states.Unknown:
 		out.change = likely
-	case (e.outcome == states.Unchanged || e.outcome == states.Skipped) && doubt != "":
+	case (s.outcome == states.Unchanged || s.outcome == states.Skipped) && s.doubt != "":
 		out.change = perhaps
 	}
-	if e.outcome == states.Failed || e.outcome == states.Unknown {
+	if s.outcome == states.Failed || s.outcome == states.Unknown {
 		out.failure = likely
 	}
 	return out

@@ -25,53 +25,37 @@ type step struct {
 	host       host.Host  // as the actor sees it
 	trace      host.Trace // of a plan: what it looks at
 
-	observation
-	intent
-	ending
+	unknownUntilApply []string // of a plan: attributes that only an apply will know
+	readRequest       any      // the wanted resource as Read is asked for it, before Fill
+	have, want        any      // want is nil for absent; both are the module's resources
+	resultSource      any      // what a result is read from, where that is not have
+	isHaveKnown       bool
+	hasReadFailed     bool // looking at it failed
+	changes           []states.Change
+	actOutput         any // what an act observed
+	action            states.Action
 
 	isFromEarlierProcess bool           // an earlier process of the run has seen it end
 	attempts             int            // that were made
-	creation             map[string]any // how what it makes is found again; see recorder.creationOf
+	creation             map[string]any // how what it makes is found again; see recorder.creates
 	isFirstManifest      bool           // of many things it makes some, and the site had none of them before
-	manifest             string         // the list of what it will have made of many things; see writeManifest
+	manifest             string         // the list of what it will have made of many things; see follow
 	isAnnounced          bool           // the act was announced, and may have had effects
 	hadAttempt           bool           // so was an attempt before
+	hasPartialChange     bool           // something changed, though the part failed
+	isUnforeseeable      bool           // a plan cannot know what the act does
+	doubt                string         // why a plan's row is not certain
 	refusal              string         // why the acting user may not do what a plan has done on the shadow
 	writes               int            // how often a plan has written to the shadow for it
+	isDoubtGeneral       bool           // since an act that may touch anything may come before it, and for no other reason
+	outcome              states.Outcome
+	reason               string
+	err                  error
 	started              time.Time
 }
 
-// observation is what was found of the part's resource.
-type observation struct {
-	readRequest   any // the wanted resource as Read is asked for it, before Fill
-	have          any // the module's resource; nil: nothing is there
-	isHaveKnown   bool
-	hasReadFailed bool // looking at it failed
-}
-
-// intent is what is to be done, and how far a plan can know that.
-type intent struct {
-	unknownUntilApply []string // of a plan: attributes that only an apply will know
-	want              any      // the module's resource; nil for absent
-	changes           []states.Change
-	action            states.Action
-	isUnforeseeable   bool   // a plan cannot know what the act does
-	doubt             string // why a plan's row is not certain
-	isDoubtGeneral    bool   // since an act that may touch anything may come before it, and for no other reason
-}
-
-// ending is how the part ended.
-type ending struct {
-	outcome          states.Outcome // empty: it has not ended
-	reason           string
-	err              error
-	hasPartialChange bool // something changed, though the part failed
-	actOutput        any  // what an act observed
-	resultSource     any  // what a result is read from, where that is not have
-}
-
 func (e *engine) newStep(i *invocation, p *states.Part) *step {
-	return &step{engine: e, invocation: i, node: i.node, part: p, ending: ending{reason: i.debtReason}, started: time.Now()}
+	return &step{engine: e, invocation: i, node: i.node, part: p, reason: i.debtReason, started: time.Now()}
 }
 
 // actOnSteps carries out steps whose module takes several in one call, or one.
@@ -106,9 +90,9 @@ func (e *engine) actOnSteps(ctx context.Context, steps []*step) {
 
 // isCutShort reports whether the part failed only because the run was stopped,
 // and has changed nothing.
-func (e ending) isCutShort(ctx context.Context) bool {
-	return e.outcome == states.Failed && !e.hasPartialChange && ctx.Err() != nil &&
-		(errors.Is(e.err, context.Canceled) || errors.Is(e.err, context.Cause(ctx)))
+func (s *step) isCutShort(ctx context.Context) bool {
+	return s.outcome == states.Failed && !s.hasPartialChange && ctx.Err() != nil &&
+		(errors.Is(s.err, context.Canceled) || errors.Is(s.err, context.Cause(ctx)))
 }
 
 // prepare decides the guards and looks at the resource. It returns whether the
