@@ -159,7 +159,7 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 		full := path.Join(name, base)
 		data, err := reader.Bytes(".", base)
 		if err != nil {
-			found := expr.Diagnose(err, diag.Range{File: full})
+			found := diag.Diagnose(err, diag.Range{File: full})
 			found.Hint = cmp.Or(found.Hint, "check that it is a file, and may be read")
 			list.Add(found)
 			continue

@@ -183,16 +183,13 @@ func (s *Site) Files() fs.FS { return s.files }
 func Functions() []FunctionDoc { return expr.FunctionDocs() }
 
 // SelectHosts gives the hosts that a pattern names, such as "web*,!web3,@db". The
-// error has a hint, see Diagnose.
+// error has a hint, see diag.HintOf.
 func SelectHosts(hosts []Host, groups []string, pattern string) ([]Host, error) {
 	return site.SelectHosts(hosts, groups, pattern)
 }
 
 // Orders lists the orders in which hosts may take their turns.
 func Orders() []string { return site.Orders() }
-
-// Diagnose makes a diagnostic of an error, with its hint if it has one.
-func Diagnose(err error, at diag.Range) diag.Diagnostic { return expr.Diagnose(err, at) }
 
 // SourceNames lists the files that were read as sources of the site, sorted: its
 // own, and those of its components and scripts in directories below. Components

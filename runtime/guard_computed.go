@@ -1,7 +1,7 @@
 package runtime
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,10 +42,7 @@ func (e *engine) computeGuard(g *states.Guard) (c *computedGuard, unknown string
 			err = c.set(name, v)
 		}
 		if err != nil {
-			hint := "the value is computed on the host, of what parts before have left there"
-			if own, ok := errors.AsType[*diag.HintError](err); ok && own.Hint != "" {
-				hint = own.Hint
-			}
+			hint := cmp.Or(diag.HintOf(err), "the value is computed on the host, of what parts before have left there")
 			coded := &codedError{code: "invalid", err: fmt.Errorf("%s: %w", name, err), hint: hint}
 			if at, ok := e.places(g.Results[name], g.Scope, name)[0]; ok {
 				coded.source = at.String()

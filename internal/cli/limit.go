@@ -51,7 +51,7 @@ func (s *client) within(hosts []lang.Host, groups []string) ([]lang.Host, error)
 	}
 	found, err := lang.SelectHosts(marked, groups, s.globals.Limit)
 	if err != nil {
-		return nil, usage(lang.Diagnose(err, diag.Range{}).Hint, "--limit: %w", err)
+		return nil, usage(diag.HintOf(err), "--limit: %w", err)
 	}
 	return slices.DeleteFunc(slices.Clone(hosts), func(h lang.Host) bool {
 		return !slices.ContainsFunc(found, func(f lang.Host) bool { return f.Name == h.Name })

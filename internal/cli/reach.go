@@ -50,8 +50,8 @@ func (r *reaching) check() error {
 	for _, option := range r.SSHOption {
 		if err := langsite.CheckSSHOption(option); err != nil {
 			hint := "write --ssh-option NAME=VALUE, such as ProxyJump=gate"
-			if e, ok := errors.AsType[*diag.HintError](err); ok && strings.Contains(option, "=") {
-				hint = e.Hint
+			if strings.Contains(option, "=") {
+				hint = diag.HintOf(err)
 			}
 			return usage(hint, "--ssh-option: %w", err)
 		}

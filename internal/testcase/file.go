@@ -86,7 +86,7 @@ func Read(site fs.FS, only ...string) (*Cases, diag.List) {
 		src, err := files.Bytes(Dir, name)
 		at := path.Join(Dir, name)
 		if err != nil {
-			list.Add(expr.Diagnose(err, diag.Range{File: at}))
+			list.Add(diag.Diagnose(err, diag.Range{File: at}))
 			continue
 		}
 		cases.sources[at] = src

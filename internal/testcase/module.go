@@ -100,7 +100,7 @@ func (r *running) attributes(m *states.Module, b *block) map[string]any {
 		if s, isPath := v.(string); isPath && a.Kind == states.KindSource {
 			source, err := expr.NewFiles(r.site()).Source(Dir, s)
 			if err != nil {
-				r.diagnostics.Add(expr.Diagnose(err, f.at))
+				r.diagnostics.Add(diag.Diagnose(err, f.at))
 				continue
 			}
 			v = source

@@ -36,11 +36,7 @@ func (d *decoder) value(e hclsyntax.Expression, k kind) (any, bool) {
 	}
 	out, err := convertTo(v, k)
 	if err != nil {
-		hint := ""
-		if hinted, ok := errors.AsType[*diag.HintError](err); ok {
-			hint = hinted.Hint
-		}
-		d.errorf(e.Range(), hint, "%s", err)
+		d.errorf(e.Range(), diag.HintOf(err), "%s", err)
 		return nil, false
 	}
 	return out, true

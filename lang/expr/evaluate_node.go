@@ -35,7 +35,7 @@ func (r *resultExpr) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 func problem(err error, at hcl.Range) *hcl.Diagnostic {
-	d := Diagnose(err, Range(at))
+	d := diag.Diagnose(err, Range(at))
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: d.Summary, Subject: &at, Extra: hintExtra{d.Hint}}
 }
 

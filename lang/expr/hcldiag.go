@@ -113,15 +113,10 @@ func callDiagnostics(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra
 		}
 		return l
 	}
-	d := diag.Diagnostic{Severity: diag.Error, Summary: name + "(): " + err.Error(), Range: at}
-	if name == RefFunction {
-		d.Summary = err.Error()
-	}
-	var hinted *diag.HintError
-	if errors.As(err, &hinted) {
-		d.Hint = hinted.Hint
-	} else if name != RefFunction {
-		d.Hint = "see the function's description: tenet doc " + name
+	d := diag.Diagnose(err, at)
+	if name != RefFunction {
+		d.Summary = name + "(): " + d.Summary
+		d.Hint = cmp.Or(d.Hint, "see the function's description: tenet doc "+name)
 	}
 	return diag.List{d}
 }

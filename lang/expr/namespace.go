@@ -2,7 +2,6 @@ package expr
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -192,7 +191,7 @@ func (c *ComponentEntry) find(in Resolution, steps []Step) (Resolution, error) {
 		case err != nil && c.Open:
 			inner, err = openRef(steps)
 		case err != nil:
-			err = &diag.HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: HintOf(err)}
+			err = &diag.HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: diag.HintOf(err)}
 		}
 		if err == nil && in.Many && inner.Result != "" {
 			err = &diag.HintError{Message: fmt.Sprintf("%s has several instances", in.Ref.Address),
@@ -237,14 +236,6 @@ func openRef(steps []Step) (Resolution, error) {
 		open.Result, open.Rest = rest[0].Key, rest[1:]
 	}
 	return open, nil
-}
-
-// HintOf gives the advice of a *diag.HintError, or "".
-func HintOf(err error) string {
-	if hinted, ok := errors.AsType[*diag.HintError](err); ok {
-		return hinted.Hint
-	}
-	return ""
 }
 
 // Resolve is Find for references that are no results.

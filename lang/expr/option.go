@@ -254,11 +254,7 @@ func setRetry(o *states.Options, v cty.Value) error {
 			continue
 		}
 		if err := setRetryField(retry, name, given[name]); err != nil {
-			hint := example
-			if inner, ok := errors.AsType[*diag.HintError](err); ok {
-				hint = inner.Hint
-			}
-			wrong = append(wrong, &diag.HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
+			wrong = append(wrong, &diag.HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: cmp.Or(diag.HintOf(err), example)})
 		}
 	}
 	o.Retry = retry

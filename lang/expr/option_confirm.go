@@ -26,11 +26,7 @@ func setConfirm(o *states.Options, v cty.Value) error {
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if err := setConfirmField(confirm, name, given[name]); err != nil {
-			hint := example
-			if inner, ok := errors.AsType[*diag.HintError](err); ok {
-				hint = inner.Hint
-			}
-			wrong = append(wrong, &diag.HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: hint})
+			wrong = append(wrong, &diag.HintError{Message: fmt.Sprintf("%s: %v", name, err), Hint: cmp.Or(diag.HintOf(err), example)})
 		}
 	}
 	for _, name := range ConfirmNames() {

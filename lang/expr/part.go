@@ -221,7 +221,7 @@ func JoinedErrors(err error) []error {
 // valueDiagnostic reports a wrong value of an attribute, or of the part where name is
 // empty.
 func (in *PartInput) valueDiagnostic(name string, err error, at diag.Range) diag.Diagnostic {
-	d := Diagnose(err, at)
+	d := diag.Diagnose(err, at)
 	if wrong, ok := errors.AsType[*states.AttributeError](err); ok {
 		d.Summary, d.Hint = wrong.Message, wrong.Hint
 	}
@@ -241,15 +241,6 @@ func (in *PartInput) attributeHint(a *states.Attribute) string {
 		first, _, _ := strings.Cut(a.Doc, ". ")
 		return fmt.Sprintf("%s: %s (%s)", a.Name, strings.TrimSuffix(first, "."), page)
 	}
-}
-
-// Diagnose makes a diagnostic of an error, with its hint if it has one.
-func Diagnose(err error, at diag.Range) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: err.Error(), Range: at}
-	if hinted, ok := errors.AsType[*diag.HintError](err); ok {
-		d.Hint = hinted.Hint
-	}
-	return d
 }
 
 // OmittedPart makes the declaration of a part that when leaves out: nothing about

@@ -1,7 +1,7 @@
 package expr
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -69,14 +69,10 @@ func (v *Variable) Resolve(given []Assignment) (cty.Value, *diag.Diagnostic) {
 	}
 	converted, err := v.convert(value)
 	if err != nil {
-		hint := "the type stands in the variable's declaration"
-		if with, ok := errors.AsType[*diag.HintError](err); ok && with.Hint != "" {
-			hint = with.Hint
-		}
 		return cty.DynamicVal, &diag.Diagnostic{Severity: diag.Error,
 			Summary: fmt.Sprintf("the value of variable %q does not fit its type", v.Name),
 			Detail:  fmt.Sprintf("It must be %s: %s.", TypeName(v.Type), errorText(err)),
-			Hint:    hint,
+			Hint:    cmp.Or(diag.HintOf(err), "the type stands in the variable's declaration"),
 			Range:   winner.Range, Private: v.Sensitive,
 			Related: []diag.Related{{Message: "declared here", Range: v.Range}}}
 	}

@@ -120,7 +120,7 @@ func (s *Vault) Check(name string, at diag.Range) diag.List {
 	if source, ok := errors.AsType[*SourceError](err); ok {
 		return addCallPlace(source.List, at)
 	}
-	d := Diagnose(err, at)
+	d := diag.Diagnose(err, at)
 	d.Summary = "secret(): " + d.Summary
 	d.Hint = cmp.Or(d.Hint, "see the function's description: tenet doc secret")
 	return diag.List{d}

@@ -174,7 +174,7 @@ func (t *tree) ownSetting(h *Host, name string, v value) {
 		return
 	}
 	if err != nil {
-		t.list.Add(expr.Diagnose(err, v.src))
+		t.list.Add(diag.Diagnose(err, v.src))
 	}
 }
 
@@ -208,7 +208,7 @@ func (t *tree) ownList(h *Host, name string, v value) {
 	}
 	for _, option := range names {
 		if err := site.CheckSSHOption(option); err != nil {
-			t.list.Add(expr.Diagnose(err, v.src))
+			t.list.Add(diag.Diagnose(err, v.src))
 		}
 	}
 	h.SSHOptions = append(names, h.SSHOptions...)

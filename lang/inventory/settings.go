@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/site"
 )
 
@@ -82,7 +81,7 @@ func (t *tree) port(text string, v value) int {
 
 func (s *settings) check(err error, v value) {
 	if err != nil {
-		s.list.Add(expr.Diagnose(err, v.src))
+		s.list.Add(diag.Diagnose(err, v.src))
 	}
 }
 
@@ -128,7 +127,7 @@ func (s *settings) sshOptions() {
 		}
 		for _, option := range options {
 			if err := site.CheckSSHOption(option); err != nil {
-				d := expr.Diagnose(err, v.src)
+				d := diag.Diagnose(err, v.src)
 				d.Severity, d.Detail = diag.Warning, "It is left out."
 				s.list.Add(d)
 				continue

@@ -114,7 +114,7 @@ func (d *decoder) open(source string, src hcl2.Range) *Program {
 	}
 	dir, err := d.site.options.Open(d.site.dir.Name, source)
 	if err != nil {
-		d.list.Add(expr.Diagnose(err, rangeOf(src)))
+		d.list.Add(diag.Diagnose(err, rangeOf(src)))
 		return nil
 	}
 	if i := slices.Index(d.site.ancestors, dir.Name); i >= 0 {

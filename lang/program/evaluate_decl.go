@@ -130,7 +130,7 @@ func (e *expressions) flag(a *syntax.Attribute, ctx *hcl2.EvalContext, otherwise
 // wrongValue reports the value of an attribute; hint serves if the error has
 // none.
 func (e *expressions) wrongValue(a *syntax.Attribute, err error, hint string) {
-	d := expr.Diagnose(expr.HideReason(err, e.sensitive[a]), rangeOf(a.Range()))
+	d := diag.Diagnose(expr.HideReason(err, e.sensitive[a]), rangeOf(a.Range()))
 	d.Summary = a.Name + ": " + d.Summary
 	if d.Hint == "" {
 		d.Hint = hint
@@ -144,7 +144,7 @@ func (e *expressions) wrongElement(a *syntax.Attribute, i int, err error) {
 	if list, ok := a.Expr.Expression.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		src = list.Exprs[i].Range()
 	}
-	d := expr.Diagnose(expr.HideReason(err, e.sensitive[a]), rangeOf(src))
+	d := diag.Diagnose(expr.HideReason(err, e.sensitive[a]), rangeOf(src))
 	d.Summary = a.Name + ": " + d.Summary
 	e.list.Add(d)
 }
@@ -200,7 +200,7 @@ func (e *expressions) refs(a *syntax.Attribute, ctx *hcl2.EvalContext) []states.
 		v := e.value(&syntax.Expression{Expression: x, Needs: a.Expr.Needs, Bad: a.Expr.Bad}, ctx)
 		refs, err := expr.Refs(v, rangeOf(x.Range()))
 		if err != nil {
-			d := expr.Diagnose(err, rangeOf(x.Range()))
+			d := diag.Diagnose(err, rangeOf(x.Range()))
 			d.Summary = a.Name + ": " + d.Summary
 			e.list.Add(d)
 		}

@@ -29,7 +29,7 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 		}
 		described, err := v.Describe(value, given)
 		if err != nil {
-			e.list.Add(expr.Diagnose(err, v.Range))
+			e.list.Add(diag.Diagnose(err, v.Range))
 			continue
 		}
 		out = append(out, described)
@@ -192,7 +192,7 @@ func (e *variableValues) assignText(level, source, name, text string) {
 	if v.IsLiteral() {
 		value, err := expr.Value(text)
 		if err != nil {
-			e.list.Add(expr.Diagnose(&diag.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
+			e.list.Add(diag.Diagnose(&diag.HintError{Message: fmt.Sprintf("the value of variable %q %v", name, err),
 				Hint: "give it as UTF-8 text in normal form C"}, r))
 		}
 		e.assign(name, level, value, r)

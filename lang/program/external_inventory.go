@@ -222,7 +222,7 @@ func (e hostReader) cachedResult(key string, read func() (found *inventoryResult
 // runInventory asks a program for hosts.
 func (e hostReader) runInventory(d *inventoryDecl, argv []string) (found *inventoryResult, final bool) {
 	failed := func(err error, hint string) *inventoryResult {
-		said := expr.Diagnose(err, rangeOf(d.command.Range()))
+		said := diag.Diagnose(err, rangeOf(d.command.Range()))
 		said.Summary = fmt.Sprintf("the inventory %s: %s", argv[0], said.Summary)
 		said.Hint = cmp.Or(said.Hint, hint)
 		out := &inventoryResult{}

@@ -51,7 +51,7 @@ func (e *expressions) forEach(a *syntax.Attribute, ctx *hcl2.EvalContext) (turns
 	}
 	items, err := turnsOf(v)
 	if err != nil {
-		e.list.Add(expr.Diagnose(err, rangeOf(a.Range())))
+		e.list.Add(diag.Diagnose(err, rangeOf(a.Range())))
 		return nil, false
 	}
 	if items == nil {

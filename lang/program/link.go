@@ -218,7 +218,7 @@ type walker struct {
 func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	w.arithmetic.Replace(n)
 	if err := expr.TooLarge(n); err != nil {
-		w.errorAt(n.Range(), err.Error(), expr.HintOf(err))
+		w.errorAt(n.Range(), err.Error(), diag.HintOf(err))
 	}
 	w.lint(n)
 	switch n := n.(type) {

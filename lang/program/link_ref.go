@@ -33,7 +33,7 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		}
 	}
 	if err != nil {
-		d := expr.Diagnose(err, rangeOf(n.SrcRange))
+		d := diag.Diagnose(err, rangeOf(n.SrcRange))
 		w.errorAt(n.SrcRange, d.Summary, d.Hint)
 		return
 	}

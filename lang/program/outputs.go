@@ -26,7 +26,7 @@ func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValu
 		if out.Known && !out.Sensitive {
 			plain, err := expr.Plain(v)
 			if err != nil {
-				e.list.Add(expr.Diagnose(err, rangeOf(declared.src)))
+				e.list.Add(diag.Diagnose(err, rangeOf(declared.src)))
 				continue
 			}
 			out.Value = plain

@@ -63,7 +63,7 @@ func compute(x *syntax.Expression, ctx *hcl2.EvalContext) (cty.Value, diag.List)
 		return cty.DynamicVal, list
 	}
 	if err := expr.CheckLength(v); err != nil {
-		return cty.DynamicVal, append(list, expr.Diagnose(err, rangeOf(x.Range())))
+		return cty.DynamicVal, append(list, diag.Diagnose(err, rangeOf(x.Range())))
 	}
 	if x.Indexed {
 		v = expr.MarkIndexed(x.Expression, ctx, v)

@@ -131,11 +131,8 @@ func (p *Program) Diagnose(err error) diag.List {
 
 // failure describes what went wrong while the program ran.
 func (p *Program) failure(err error) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Summary: Message(err)}
-	var limit *LimitError
-	if errors.As(err, &limit) {
-		d.Hint = limit.Hint
-	}
+	d := diag.Diagnose(err, diag.Range{})
+	d.Summary = Message(err)
 	for i, frame := range Frames(err) {
 		at := p.src.atPosition(frame.Pos)
 		if i == 0 {

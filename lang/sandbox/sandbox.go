@@ -16,6 +16,8 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // Limits bound what one thread may do. Zero fields mean the defaults.
@@ -36,12 +38,6 @@ const (
 // MaxValue is the size of the largest value that one operation may make or
 // look through, in bytes; an element of a list or a dict counts 16.
 const MaxValue = 16 << 20
-
-// LimitError says which limit ended a computation.
-type LimitError struct{ Message, Hint string }
-
-// Error gives the limit.
-func (e *LimitError) Error() string { return e.Message }
 
 // meter counts what a thread has made.
 type meter struct {
@@ -69,7 +65,7 @@ func NewThread(ctx context.Context, name string, l Limits) (thread *starlark.Thr
 			return nil, fmt.Errorf("nothing can be loaded here")
 		},
 		OnMaxSteps: func(t *starlark.Thread) {
-			m.err = &LimitError{
+			m.err = &diag.HintError{
 				Message: fmt.Sprintf("it was stopped after %d steps", steps),
 				Hint:    "look for a loop that goes on for too long",
 			}
@@ -112,7 +108,7 @@ func charge(thread *starlark.Thread, size int64) error {
 	if m.used += size; m.used <= m.limit {
 		return nil
 	}
-	m.err = &LimitError{
+	m.err = &diag.HintError{
 		Message: fmt.Sprintf("it was stopped after it had made %d MiB of values", m.limit>>20),
 		Hint:    "look for what is built up again and again; collect pieces in a list, and join them once",
 	}
@@ -121,7 +117,7 @@ func charge(thread *starlark.Thread, size int64) error {
 
 // tooLarge refuses a value.
 func tooLarge(what string) error {
-	return &LimitError{
+	return &diag.HintError{
 		Message: fmt.Sprintf("%s would be larger than %d MiB", what, MaxValue>>20),
 		Hint:    "a value of this size is hardly meant; handle less at a time",
 	}

@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
@@ -245,7 +246,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	var limit *sandbox.LimitError
+	var limit *diag.HintError
 	p, _ := sandbox.Compile("a.star", []byte("x = [i for i in range(10000)]\n"), sandbox.Options{})
 	thread, stop := sandbox.NewThread(t.Context(), "", sandbox.Limits{Steps: 1000})
 	defer stop()

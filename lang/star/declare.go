@@ -132,7 +132,7 @@ func (r *run) generate(b *syntax.Block, owner *state, fn *starlark.Function, par
 		name, _ := fn.Param(i)
 		v, err := r.scriptValue(params[name], "the param "+name, "param", name)
 		if err != nil {
-			return nil, diag.List{expr.Diagnose(err, expr.Range(b.Header))}
+			return nil, diag.List{diag.Diagnose(err, expr.Range(b.Header))}
 		}
 		kwargs = append(kwargs, starlark.Tuple{starlark.String(name), v})
 	}

@@ -63,11 +63,9 @@ func (r *run) report(err error, stack starlark.CallStack) diag.List {
 		}
 		return list
 	}
-	d := expr.Diagnose(cmp.Or(cause(err), err), at)
-	if limit, ok := errors.AsType[*sandbox.LimitError](err); ok {
-		d.Summary, d.Hint = limit.Message, limit.Hint
-	} else if hinted, ok := errors.AsType[*diag.HintError](err); ok {
-		d.Summary, d.Hint = hinted.Message, hinted.Hint
+	d := diag.Diagnose(cmp.Or(cause(err), err), at)
+	if hinted, ok := errors.AsType[*diag.HintError](err); ok {
+		d.Summary, d.Hint = hinted.Error(), hinted.Hint
 	}
 	d.Summary, d.Hint = clarify(d.Summary, d.Hint)
 	d.Related = related

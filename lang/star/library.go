@@ -21,7 +21,7 @@ func (s *Scripts) Functions(ctx context.Context, name string, w syntax.World) (m
 	p := newParser(s.options)
 	f, err := p.load(&file{}, libraryName(name))
 	if err != nil {
-		return nil, diag.List{expr.Diagnose(err, diag.Range{})}
+		return nil, diag.List{diag.Diagnose(err, diag.Range{})}
 	}
 	if len(p.list) > 0 {
 		return nil, p.list.Sorted()

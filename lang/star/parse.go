@@ -126,7 +126,7 @@ func (p *parser) loads(f *file, tree *starsyntax.File) {
 		loaded, err := p.load(f, load.ModuleName())
 		switch {
 		case err != nil:
-			p.list.Add(expr.Diagnose(err, expr.Range(at)))
+			p.list.Add(diag.Diagnose(err, expr.Range(at)))
 		case slices.Contains(p.chain, loaded.name):
 			circle := append(p.chain[slices.Index(p.chain, loaded.name):], loaded.name)
 			p.list.Add(diag.Diagnostic{Summary: "files load one another: " + strings.Join(circle, " → "), Range: expr.Range(at),

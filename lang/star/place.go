@@ -5,7 +5,6 @@ import (
 	starsyntax "go.starlark.net/syntax"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // place is where a value stands, as far as it is written out there.
@@ -150,7 +149,7 @@ func (p *placedError) Unwrap() error { return p.err }
 
 // innerPlace says where within a value an error lies.
 func innerPlace(err error, what string, at place) error {
-	d := expr.Diagnose(err, diag.Range{})
+	d := diag.Diagnose(err, diag.Range{})
 	wrapped := &diag.HintError{Message: what + ": " + d.Summary, Hint: d.Hint}
 	if len(d.Summary) > 120 { // deep within
 		wrapped.Message = d.Summary

@@ -96,7 +96,7 @@ func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Ra
 		if already, ok := err.(*placedError); ok {
 			at.src, err = already.at, already.err
 		}
-		d := expr.Diagnose(err, expr.Range(at.src))
+		d := diag.Diagnose(err, expr.Range(at.src))
 		err = &placedError{&diag.HintError{Message: name + ": " + d.Summary, Hint: d.Hint}, at.src}
 		r.list.Add(r.report(err, r.thread.CallStack())...)
 		value = literal(cty.DynamicVal)

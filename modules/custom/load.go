@@ -50,7 +50,7 @@ func (l *loader) load(name string) *library {
 	if err != nil {
 		lib.missing = err
 		if len(l.loading) == 0 {
-			d := expr.Diagnose(err, diag.Range{File: file})
+			d := diag.Diagnose(err, diag.Range{File: file})
 			d.Hint = cmp.Or(d.Hint, "check that it is a file, and may be read")
 			l.list.Add(d)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/sandbox"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -89,10 +90,7 @@ func (m *module) explain(name string, err, cause error) error {
 // error that knows the place, if one does.
 func (m *module) bug(name string, err, where error) error {
 	e := &BugError{Module: m.schema.Name, Function: name, Message: sandbox.Message(err), err: err}
-	var limit *sandbox.LimitError
-	if errors.As(err, &limit) {
-		e.Hint = limit.Hint
-	}
+	e.Hint = diag.HintOf(err)
 	var attribute *states.AttributeError
 	if errors.As(err, &attribute) {
 		e.Message = fmt.Sprintf("attribute %q: %s", attribute.Attribute, attribute.Message)
@@ -177,7 +175,7 @@ func (m *module) nothing(name string, v starlark.Value, err error) error {
 	if name == "validate" {
 		hint = "say what is wrong with wrong(ATTRIBUTE, MESSAGE)"
 	}
-	return m.bug(name, &sandbox.LimitError{Message: "it returns nothing, not a value of type " + v.Type(), Hint: hint}, nil)
+	return m.bug(name, &diag.HintError{Message: "it returns nothing, not a value of type " + v.Type(), Hint: hint}, nil)
 }
 
 // complete is Complete: the function returns a dict of what it adds.
