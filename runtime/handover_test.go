@@ -11,46 +11,46 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// held is a host on which the account of each file has it open for writing: to give a file
+// busyFiles is a host on which the account of each file has it open for writing: to give a file
 // of that account away, and not to write it anew, is an error.
-type held struct {
+type busyFiles struct {
 	host.Host
 	t *testing.T
 }
 
-func (h *held) NoFollow() host.Host        { return &held{h.Host.NoFollow(), h.t} }
-func (h *held) ForRun(id string) host.Host { return &held{h.Host.ForRun(id), h.t} }
+func (h *busyFiles) NoFollow() host.Host        { return &busyFiles{h.Host.NoFollow(), h.t} }
+func (h *busyFiles) ForRun(id string) host.Host { return &busyFiles{h.Host.ForRun(id), h.t} }
 
-func (h *held) SetMeta(path string, m host.Meta) error {
+func (h *busyFiles) SetMeta(path string, m host.Meta) error {
 	h.check(path, m, h.Lstat)
 	return h.Host.SetMeta(path, m)
 }
 
-func (h *held) OpenDir(path string) (host.Dir, error) {
+func (h *busyFiles) OpenDir(path string) (host.Dir, error) {
 	d, err := h.Host.OpenDir(path)
-	return &heldDir{d, h}, err
+	return &busyDir{d, h}, err
 }
 
-func (h *held) check(name string, m host.Meta, lstat func(string) (host.Info, error)) {
+func (h *busyFiles) check(name string, m host.Meta, lstat func(string) (host.Info, error)) {
 	info, err := lstat(name)
 	if err == nil && info.Kind == host.Regular && info.UID != 0 && m.UID != nil && *m.UID != info.UID {
 		h.t.Errorf("%s is given away by the user %d, who has it open", name, info.UID)
 	}
 }
 
-type heldDir struct {
+type busyDir struct {
 	host.Dir
-	h *held
+	h *busyFiles
 }
 
-func (d *heldDir) SetMeta(name string, m host.Meta) error {
+func (d *busyDir) SetMeta(name string, m host.Meta) error {
 	d.h.check(name, m, d.Lstat)
 	return d.Dir.SetMeta(name, m)
 }
 
-func (d *heldDir) Enter(name string) (host.Dir, error) {
+func (d *busyDir) Enter(name string) (host.Dir, error) {
 	below, err := d.Dir.Enter(name)
-	return &heldDir{below, d.h}, err
+	return &busyDir{below, d.h}, err
 }
 
 // handovers are parts with an owner, and the files that are theirs then.
@@ -80,7 +80,7 @@ func TestHandover(t *testing.T) {
 			if err := simulated.WriteFile(t.Context(), m, "/srv/old", "old", host.Meta{}); err != nil {
 				t.Fatal(err)
 			}
-			h := &held{m, t}
+			h := &busyFiles{m, t}
 			for _, uid := range []int{4711, 0, 4711, 4712} {
 				files := swappedFiles(t, fmt.Sprintf("%s%s\n owner = %q\n}\n", shop, c.part, fmt.Sprint(uid)))
 				before := contents(m, c.files)

@@ -20,8 +20,8 @@ func (a *answers) Read(p []byte) (int, error) {
 	return copy(p, answer()), nil
 }
 
-// asked prepares an apply of one file, path, by somebody who answers.
-func asked(t *testing.T, path string, in *answers) (*fleetRun, *bytes.Buffer) {
+// newFileRun prepares an apply of one file, path, by somebody who answers.
+func newFileRun(t *testing.T, path string, in *answers) (*fleetRun, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("file %q {\n  content = \"wanted\\n\"\n}\n", path)
@@ -50,7 +50,7 @@ func TestConfirmAsksAgainWhenTheMachineHasChanged(t *testing.T) {
 		},
 		func() string { return "yes\n" },
 	}
-	v, out := asked(t, path, in)
+	v, out := newFileRun(t, path, in)
 	if err := v.applyAll(t.Context(), false, false, nil); err != nil || len(*in) != 0 {
 		t.Errorf("%v, %d questions not asked", err, len(*in))
 	}
@@ -71,7 +71,7 @@ func TestConfirmEndsWhenNothingIsLeftToDo(t *testing.T) {
 		}
 		return "y\n"
 	}}
-	v, out := asked(t, path, in)
+	v, out := newFileRun(t, path, in)
 	if err := v.applyAll(t.Context(), false, false, nil); err != nil || !strings.Contains(out.String(), "This is the plan now:") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -84,7 +84,7 @@ func TestConfirmIsInterruptible(t *testing.T) {
 		<-t.Context().Done() // nobody answers
 		return "y\n"
 	}}
-	v, _ := asked(t, filepath.Join(t.TempDir(), "file"), in)
+	v, _ := newFileRun(t, filepath.Join(t.TempDir(), "file"), in)
 	err := v.applyAll(ctx, false, false, nil)
 	if st, ok := errors.AsType[*status](err); !ok || st.code != exitInterrupted {
 		t.Errorf("%v", err)

@@ -16,7 +16,7 @@ const lastRun = "last"
 // resumeHosts lets hosts go on, each with its own run: that of an execution, or its last
 // one. It is an execution of its own.
 func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, t *targets, x *fleet.Record) error {
-	rollout, err := cmd.rollingOut.alone()
+	rollout, err := cmd.rollingOut.withoutSite()
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func nothingThere(x *fleet.Record) *status {
 	return &status{code: exitFailed, err: errors.New("nothing of execution " + x.ID + " was begun there"), hint: "apply the site there"}
 }
 
-// alone is a rollout of which no site says anything; nil: all hosts at once.
-func (r *rollingOut) alone() (*lang.Rollout, error) {
+// withoutSite is the rollout that flags alone ask for; nil: all hosts at once.
+func (r *rollingOut) withoutSite() (*lang.Rollout, error) {
 	if !r.given() {
 		return nil, nil
 	}

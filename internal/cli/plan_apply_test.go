@@ -13,7 +13,7 @@ import (
 // nothing is applied, nor is there a run to go on with.
 func TestPlanIsComparedWithTheLockHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	v, out := asked(t, path, &answers{})
+	v, out := newFileRun(t, path, &answers{})
 	v.keep = true
 	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)

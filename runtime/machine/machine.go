@@ -104,7 +104,7 @@ type Note struct {
 const (
 	NoteRecords  = "records"  // something of the records is lost, or cannot be read
 	NoteWaiting  = "waiting"  // another apply is being waited for
-	NoteObstacle = "obstacle" // of a plan: it cannot be applied for now
+	NoteObstacle = "obstacle" // of a plan: a hold, or another apply, keeps it from being applied
 	NoteReboot   = "reboot"   // the machine starts anew now, and the run goes on after that
 )
 

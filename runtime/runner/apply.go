@@ -81,23 +81,23 @@ func (c *call) remember() (b before, err error) {
 	if b.past, err = folder.Ledger(); err != nil {
 		return b, &machine.Error{Err: err, Hint: elsewhere}
 	}
-	c.lost(b.past)
+	c.reportDamage(b.past)
 	if b.sensitive, err = folder.Sensitive(); err != nil {
 		return b, &machine.Error{Err: err}
 	}
-	b.managed, err = holds(folder.Managed)
+	b.managed, err = managedBySites(folder.Managed)
 	return b, err
 }
 
-// lost says what of the records could not be read.
-func (c *call) lost(past *journal.Ledger) {
+// reportDamage says what of the records could not be read.
+func (c *call) reportDamage(past *journal.Ledger) {
 	for _, text := range past.Damaged {
 		c.note(machine.NoteRecords, "the records are damaged: "+text)
 	}
 }
 
-// holds looks up what sites have created here.
-func holds(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
+// managedBySites looks up what sites have created here.
+func managedBySites(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
 	m, err := managed()
 	if err != nil && !errors.Is(err, journal.ErrNewer) {
 		return nil, &machine.Error{Err: err, Hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
@@ -187,8 +187,8 @@ func (c *call) record(ctx context.Context, j *machine.Job, folder *journal.Folde
 		return nil, before{}, refusal(ctx, err)
 	}
 	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
-	c.lost(b.past)
-	if b.managed, err = holds(record.Managed); err == nil {
+	c.reportDamage(b.past)
+	if b.managed, err = managedBySites(record.Managed); err == nil {
 		err = c.outrun(j, folder)
 	}
 	if err != nil {

@@ -62,8 +62,8 @@ func (c *call) resumeRun(ctx context.Context, id string, how machine.Resumption)
 	j, err := c.resumed(ctx, record.Resumed(), how)
 	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	if err == nil {
-		c.lost(b.past)
-		b.managed, err = holds(record.Managed)
+		c.reportDamage(b.past)
+		b.managed, err = managedBySites(record.Managed)
 	}
 	if err != nil {
 		return nil, journal.Join(err, record.Finish(journal.End{State: journal.Interrupted, Err: err}))
