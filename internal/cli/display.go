@@ -15,7 +15,7 @@ import (
 type display interface {
 	fleet.Listener
 	// Prepared says what a machine is to do.
-	Prepared(name string, run *states.StateRun)
+	Prepared(name string, j *machine.Job)
 	// Differs shows how a machine is not as it was when its plan was shown.
 	Differs(name, text string, rows []any)
 	// Aside calls what asks on the terminal, with what is drawn there out of its way.
@@ -39,8 +39,8 @@ type hereDisplay struct {
 	err      error
 }
 
-// Prepared is of no account: the job says it.
-func (d *hereDisplay) Prepared(string, *states.StateRun) {}
+// Prepared keeps the job for who shows it.
+func (d *hereDisplay) Prepared(_ string, j *machine.Job) { d.job = j }
 
 // Event shows an event.
 func (d *hereDisplay) Event(_ string, ev states.Event) {
@@ -95,7 +95,7 @@ func (d *hereDisplay) Close([]fleet.Outcome) error {
 type hiddenDisplay struct{ fleet.Silence }
 
 // Prepared shows nothing.
-func (hiddenDisplay) Prepared(string, *states.StateRun) {}
+func (hiddenDisplay) Prepared(string, *machine.Job) {}
 
 // Differs shows nothing.
 func (hiddenDisplay) Differs(string, string, []any) {}

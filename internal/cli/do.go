@@ -42,7 +42,7 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	v := &fleetRun{client: s, named: t.named, site: t.site, hosts: t.hosts, members: t.members, origin: adHoc, place: adHoc, facts: []string{"home"}}
+	v := &fleetRun{client: s, newRenderer: s.renderer, named: t.named, site: t.site, hosts: t.hosts, members: t.members, origin: adHoc, place: adHoc, facts: []string{"home"}}
 	if v.named {
 		err = v.reach(ctx)
 	} else {

@@ -10,56 +10,57 @@ import (
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// lastRun stands for the latest run of a machine, whatever its ID.
-const lastRun = "last"
-
-// resumeHosts lets hosts go on, each with its own run: that of an execution, or its last
-// one. It is an execution of its own.
-func (s *client) resumeHosts(ctx context.Context, cmd *applyCmd, t *targets, x *fleet.Record) error {
-	rollout, err := cmd.rollingOut.withoutSite()
-	if err != nil {
+// prepareHosts makes ready for the hosts whose runs go on.
+func (v *fleetRun) prepareHosts(ctx context.Context, cmd *applyCmd, t *targets) error {
+	if err := v.mayResume(cmd, true); err != nil {
 		return err
 	}
+	x := v.resumes
 	if len(t.hosts) == 0 {
 		none := nothingThere(x)
 		none.hint = fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID)
 		return none
 	}
-	v := &fleetRun{client: s, named: true, hosts: t.hosts, resuming: true, resumes: x}
-	id := cmd.Resume
-	switch {
-	case x != nil:
-		id, v.name, v.place = x.ID, x.Site, x.Origin
-	case id == lastRun:
-		id = ""
-	}
-	how := func(m *fleet.Member) machine.Resumption {
-		r := machine.Resumption{
-			Run: machine.RunRef{ID: id}, Execution: v.execution, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
-			Become: v.become(m.Name, mayBecome(recordHost(x, m.Name))),
+	if x != nil {
+		v.name, v.place = x.Site, x.Origin
+		v.judged = func(o fleet.Outcome) fleet.Outcome {
+			if f := failureOf(&o); f != nil && f.Code == machine.CodeNotFound {
+				o.Status, o.Err, o.Result = fleet.Spared, nothingThere(x), nil
+			}
+			return o
 		}
-		if x != nil {
-			r.Run.Host = m.Name
-		}
-		return r
-	}
-	v.judged = func(o fleet.Outcome) fleet.Outcome {
-		if f := failureOf(&o); f != nil && f.Code == machine.CodeNotFound && x != nil {
-			o.Status, o.Err, o.Result = fleet.Spared, nothingThere(x), nil
-		}
-		return o
-	}
-	if err := v.reach(ctx); err != nil {
-		return err
 	}
 	for _, name := range t.absent {
 		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Spared, Err: nothingThere(x)})
 	}
-	outcomes, err := v.execute(ctx, fleet.Resume(how), v.members, rollout)
-	if err != nil {
-		return err
+	return v.reach(ctx)
+}
+
+// resumption is the task to go on with runs: those of an execution, a run by its ID, or the
+// last one of each machine.
+func (v *fleetRun) resumption(id string) fleet.Task {
+	task := fleet.Resume(func(m *fleet.Member) machine.Resumption {
+		r := machine.Resumption{
+			Run: machine.RunRef{ID: id}, Execution: v.execution, Parallel: v.globals.Parallel, LockTimeout: v.lockTimeout,
+			Become: v.become(m.Name, mayBecome(recordHost(v.resumes, m.Name))),
+		}
+		if v.resumes != nil {
+			r.Run.Host = m.Name
+		}
+		return r
+	})
+	resume := task.Ask
+	task.Ask = func(ctx context.Context, c *fleet.Call) (*machine.Result, error) {
+		started := c.Observer.Started
+		c.Observer.Started = func(begun machine.Started) {
+			if begun.Job != nil { // else the machine alone knows it
+				v.view.Prepared(c.Name, begun.Job)
+			}
+			started(begun)
+		}
+		return resume(ctx, c)
 	}
-	return v.ended(outcomes, cmd.DetailedExitcode)
+	return task
 }
 
 // mayBecome reports whether parts of a run may act as other accounts, as far as is known

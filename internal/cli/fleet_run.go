@@ -32,9 +32,10 @@ type fleetRun struct {
 	// jobOf makes what a host is to do, of what it knows of itself; nil: nothing.
 	jobOf fleet.Prepare
 	// judged tells what an outcome means here; nil: refusedHere does.
-	judged func(fleet.Outcome) fleet.Outcome
-	facts  []string
-	view   display // of what goes on; nil: nothing does
+	judged      func(fleet.Outcome) fleet.Outcome
+	facts       []string
+	view        display                        // of what goes on; nil: nothing does
+	newRenderer func(*machine.Job) ui.Renderer // of this machine
 	// others is how it ended with hosts that belong to what goes on, and are left alone.
 	others []fleet.Outcome
 	// execution is what all hosts know it by; rows is what each was shown to do.
@@ -61,7 +62,7 @@ type fleetRun struct {
 // fleetRun makes ready for hosts of a site.
 func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fleetRun, error) {
 	if hosts == nil {
-		return s.runHere(ctx, c)
+		return s.siteHere(ctx, c)
 	}
 	if found := c.Diagnostics(); found.HasErrors() { // whatever the hosts say of themselves
 		return nil, s.diagnose(c, found)
@@ -79,13 +80,13 @@ func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fle
 	return v, v.reach(ctx)
 }
 
-// runHere makes ready for a site on this machine, whose host is chosen where it declares any.
-func (s *client) runHere(ctx context.Context, c *site) (*fleetRun, error) {
+// siteHere makes ready for a site on this machine, whose host is chosen where it declares any.
+func (s *client) siteHere(ctx context.Context, c *site) (*fleetRun, error) {
 	t, err := s.thisMachine()
 	if err != nil {
 		return nil, err
 	}
-	v := &fleetRun{client: s, site: c, hosts: t.hosts, members: t.members, origin: c.Origin, place: c.Origin}
+	v := &fleetRun{client: s, newRenderer: s.renderer, site: c, hosts: t.hosts, members: t.members, origin: c.Origin, place: c.Origin}
 	v.jobOf = v.jobOfSite
 	_, err = s.becomePassword(ctx)
 	return v, err
@@ -147,7 +148,7 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 		return nil, err
 	}
 	if err := unread(v.view.Close(outcomes)); err != nil {
-		return nil, failed(fmt.Errorf("what was done could not be shown: %w", err))
+		return outcomes, failed(fmt.Errorf("what was done could not be shown: %w", err))
 	}
 	return outcomes, v.nowhere(outcomes)
 }
@@ -169,7 +170,7 @@ func (v *fleetRun) newView(names []string) display {
 	case v.hidden:
 		return hiddenDisplay{}
 	case !v.named:
-		return &hereDisplay{client: v.client, planning: v.planning, show: v.renderer}
+		return &hereDisplay{client: v.client, planning: v.planning, show: v.newRenderer}
 	}
 	o := ui.FleetOptions{
 		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.planning, Execution: v.execution,
@@ -244,10 +245,7 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 	if err != nil || j == nil {
 		return nil, err
 	}
-	v.view.Prepared(m.Name, j.Run)
-	if here, ok := v.view.(*hereDisplay); ok {
-		here.job = j
-	}
+	v.view.Prepared(m.Name, j)
 	if known := v.converging[m.Name]; known != nil {
 		known.handlers = handlersOf(j.Run)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/runner"
-	"github.com/tenetcm/tenet/states"
 )
 
 // renderer shows a run in the form that the flags ask for.
@@ -50,15 +49,6 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 		}
 	}
 	return r, nil
-}
-
-// runnerHere is this machine, with its host.
-func (s *client) runnerHere() (*runner.Runner, error) {
-	h, err := s.newHost()
-	if err != nil {
-		return nil, err
-	}
-	return s.runner(h)
 }
 
 // note tells what people should know.
@@ -117,61 +107,6 @@ func (s *client) complete(ctx context.Context, j *machine.Job) error {
 	password, err := s.becomePassword(ctx)
 	j.Parallel, j.LockTimeout = s.globals.Parallel, s.lockTimeout
 	j.Become = machine.Become{Method: s.globals.BecomeMethod, Password: password}
-	return err
-}
-
-// apply carries a job out, records it, and shows it by the renderer that show gives. Stale
-// is told where the machine is not as it was shown; nil: nothing was shown.
-func (s *client) apply(ctx context.Context, j *machine.Job, show func(*machine.Job) ui.Renderer, stale func([]machine.Difference) error) (*machine.Result, error) {
-	local, err := s.runnerHere()
-	if err != nil {
-		return nil, err
-	}
-	v := s.view(func(machine.Started) ui.Renderer { return show(j) })
-	result, err := local.Apply(ctx, j, v.observer())
-	if e, ok := errors.AsType[*machine.Error](err); ok && e.Code == machine.CodeStale && stale != nil {
-		return nil, stale(e.Differences)
-	}
-	return result, s.ran(v.end(err))
-}
-
-// view shows a run of this machine once it has begun, and until the machine starts anew.
-type view struct {
-	client   *client
-	show     func(machine.Started) ui.Renderer
-	renderer ui.Renderer // nil: nothing has begun
-	closed   bool
-	err      error
-}
-
-func (s *client) view(show func(machine.Started) ui.Renderer) *view {
-	return &view{client: s, show: show}
-}
-
-func (v *view) observer() machine.Observer {
-	return machine.Observer{
-		Started: func(begun machine.Started) { v.renderer = v.show(begun) },
-		Event:   func(ev states.Event) { v.renderer.Event(ev) },
-		Note: func(n machine.Note) {
-			if n.Kind == machine.NoteReboot {
-				v.close()
-			}
-			v.client.note(n)
-		},
-	}
-}
-
-func (v *view) close() {
-	if v.renderer != nil && !v.closed {
-		v.closed, v.err = true, unread(v.renderer.Close())
-	}
-}
-
-// end adds to how a run ended that it could not be shown.
-func (v *view) end(err error) error {
-	if v.close(); v.err != nil {
-		return errors.Join(err, fmt.Errorf("the run is recorded, but could not be shown: %w", v.err))
-	}
 	return err
 }
 

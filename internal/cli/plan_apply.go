@@ -52,7 +52,7 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 // plannedRun makes ready for a saved plan, on this machine or on the host that it was made
 // for, which a site says how to reach.
 func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine.Job) (*fleetRun, error) {
-	v := &fleetRun{client: s, saved: true, name: plan.Run.Site, origin: plan.Origin, place: plan.Origin, line: j.Line}
+	v := &fleetRun{client: s, newRenderer: s.renderer, saved: true, name: plan.Run.Site, origin: plan.Origin, place: plan.Origin, line: j.Line}
 	if s.globals.Inventory == "" {
 		t, err := s.thisMachine()
 		if err != nil {

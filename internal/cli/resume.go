@@ -7,68 +7,77 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// resume goes on with a run where it ended, or with those of hosts.
+// lastRun stands for the latest run of a machine, whatever its ID.
+const lastRun = "last"
+
+// resume lets machines go on, each with its own run where it ended: that of an execution, or
+// its last one. On hosts it is an execution of its own.
 func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
-	hosts, x, err := s.recordTargets(ctx, cmd.Resume)
+	t, x, err := s.recordTargets(ctx, cmd.Resume)
 	if err != nil {
 		return err
-	}
-	if hosts.named {
-		if err := s.mayResume(cmd, true); err != nil {
-			return err
-		}
-		return s.resumeHosts(ctx, cmd, hosts, x)
 	}
 	id := cmd.Resume
-	if id == lastRun {
+	switch {
+	case x != nil:
+		id = x.ID
+	case id == lastRun:
 		id = ""
 	}
-	h, err := s.newHost()
+	v := &fleetRun{client: s, newRenderer: s.renderer, named: t.named, hosts: t.hosts, resuming: true, resumes: x}
+	if t.named {
+		err = v.prepareHosts(ctx, cmd, t)
+	} else {
+		id, err = v.prepareHere(ctx, cmd, id)
+	}
 	if err != nil {
 		return err
 	}
-	local, err := s.runner(h)
+	rollout, err := cmd.rollingOut.withoutSite()
 	if err != nil {
 		return err
+	}
+	outcomes, err := v.execute(ctx, v.resumption(id), v.members, rollout)
+	if err != nil {
+		return err
+	}
+	return v.ended(outcomes, cmd.DetailedExitcode)
+}
+
+// prepareHere makes ready to go on with a run of this machine, and gives its ID.
+func (v *fleetRun) prepareHere(ctx context.Context, cmd *applyCmd, id string) (string, error) {
+	h, err := v.newHost()
+	if err != nil {
+		return "", err
+	}
+	local, err := v.runner(h)
+	if err != nil {
+		return "", err
 	}
 	// Whatever comes of it, it is not tried again at each start of the machine.
 	if err := local.Arrived(id); err != nil {
-		return failed(err)
+		return "", failed(err)
 	}
-	if err := s.mayResume(cmd, false); err != nil {
-		return err
+	if err := v.mayResume(cmd, false); err != nil {
+		return "", err
 	}
 	run, err := local.Find(id)
 	if err != nil {
-		return s.ran(err)
+		return "", v.ran(err)
 	}
-	if err := s.sameRoot(run.Root); err != nil {
-		return err
+	if err := v.sameRoot(run.Root); err != nil {
+		return "", err
 	}
-	local.Root = s.globals.Root
-	if local.Host, err = s.newHost(); err != nil {
-		return err
-	}
-	password, err := s.becomePassword(ctx)
+	t, err := v.thisMachine() // on that root
 	if err != nil {
-		return err
+		return "", err
 	}
-	v := s.view(func(begun machine.Started) ui.Renderer {
-		return s.renderer(begun.Job)
-	})
-	result, err := local.Resume(ctx, machine.Resumption{
-		Run: machine.RunRef{ID: run.Run}, Parallel: s.globals.Parallel, LockTimeout: s.lockTimeout,
-		Become: machine.Become{Method: s.globals.BecomeMethod, Password: password},
-	}, v.observer())
-	if err := s.ran(v.end(err)); err != nil {
-		return err
-	}
-	return exitCode(result, cmd.DetailedExitcode)
+	v.members = t.members
+	_, err = v.becomePassword(ctx)
+	return run.Run, err
 }
 
 // mayResume refuses what says something else than the run itself. Of hosts some may be

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
-	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/watch"
 )
 
@@ -165,43 +165,62 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 	if err == nil && hosts != nil {
 		err = notWatched(hosts)
 	}
-	var j *machine.Job
+	var v *fleetRun
 	if err == nil {
-		j, err = w.jobHere(ctx, c)
+		v, err = w.siteHere(ctx, c)
 	}
 	if err != nil {
 		return roundEnd{Outcome: roundWrong, Reason: reasonOf(err, "the site is wrong")}, err
 	}
-	result, err := w.carry(ctx, j, p)
-	if reason := refusal(err); reason != "" {
+	v.newRenderer, v.judged = p.open, func(o fleet.Outcome) fleet.Outcome { return o }
+	var outcomes []fleet.Outcome
+	if w.cmd.PlanOnly {
+		outcomes, err = v.plan(ctx)
+	} else {
+		outcomes, err = v.execute(ctx, fleet.Apply(nil, v.prepare), v.members, nil)
+	}
+	if err == nil {
+		err = v.ended(outcomes, false)
+	}
+	return w.judge(outcomes, err, p)
+}
+
+// judge tells how a round ended by its outcome, if there is one, and what an apply or a plan
+// would have ended the program with.
+func (w *watcher) judge(outcomes []fleet.Outcome, err error, p *page) (roundEnd, error) {
+	var o fleet.Outcome
+	if len(outcomes) > 0 {
+		o = outcomes[0]
+	}
+	if reason := refusal(o.Err); reason != "" {
 		return roundEnd{Outcome: roundSkipped, Reason: reason}, nil
 	}
-	if err != nil || result.Interrupted {
+	end := roundEnd{Run: o.Run}
+	switch {
+	case o.Status == fleet.Wrong:
+		return roundEnd{Outcome: roundWrong, Reason: reasonOf(err, "the site is wrong")}, err
+	case o.Result == nil || o.Err != nil || o.Result.Interrupted:
 		w.drift.Forget()
-		end := roundEnd{Outcome: roundFailed}
-		if result != nil {
-			end.Run = result.Report.Run
-		}
-		if err != nil {
+		end.Outcome = roundFailed
+		if err != nil && !(o.Result != nil && o.Result.Interrupted) {
 			end.Reason = err.Error()
-			return end, err
 		}
-		return end, exitCode(result, false)
+		return end, err
 	}
-	end := roundEnd{Run: result.Report.Run, Outcome: roundUnchanged}
+	end.Outcome = roundUnchanged
 	if w.cmd.PlanOnly {
 		end.Drifted = new(w.drift.Len())
 	}
 	p.gone(w.drift.End())
 	switch {
-	case result.Failed:
+	case o.Result.Failed:
 		end.Outcome = roundFailed
 	case w.cmd.PlanOnly && *end.Drifted > 0:
 		end.Outcome = roundDrifted
-	case !w.cmd.PlanOnly && result.Counts.Changed > 0:
+	case !w.cmd.PlanOnly && o.Result.Counts.Changed > 0:
 		end.Outcome = roundChanged
 	}
-	return end, exitCode(result, false)
+	return end, err
 }
 
 // notWatched refuses hosts that are not this machine alone.
@@ -230,20 +249,6 @@ func refusal(err error) string {
 		return held.Error()
 	}
 	return ""
-}
-
-// carry plans or applies.
-func (w *watcher) carry(ctx context.Context, j *machine.Job, p *page) (*machine.Result, error) {
-	if w.cmd.PlanOnly {
-		local, err := w.runnerHere()
-		if err != nil {
-			return nil, err
-		}
-		p.open(j)
-		result, err := local.Plan(ctx, j, machine.Observer{Event: p.Event, Note: w.note})
-		return result, w.ran(err)
-	}
-	return w.apply(ctx, j, p.open, nil)
 }
 
 // busy tells who applies now, so that a look would see things half done.

@@ -89,8 +89,16 @@ func (p *page) gone(list []watch.Gone) {
 	}
 }
 
-// Close tells the first error of writing.
+// Close ends what is shown of an apply. Of a plan, more is shown: see end.
 func (p *page) Close() error {
+	if p.plan {
+		return nil
+	}
+	return p.close()
+}
+
+// close tells the first error of writing.
+func (p *page) close() error {
 	if p.err == nil && p.inner != nil {
 		p.err = p.inner.Close()
 	}
@@ -100,7 +108,7 @@ func (p *page) Close() error {
 // end tells how the round ended. Of an apply the sum has been shown. An error of
 // writing ends a watch that only looks; what applies goes on.
 func (p *page) end(end roundEnd) error {
-	shown := p.Close() // with what comes last
+	shown := p.close() // with what comes last
 	if p.globals.JSON {
 		p.keep(0, p.printLine(end))
 	} else if text := end.text(); text != "" {

@@ -81,12 +81,12 @@ func (f *Fleet) locked(call func()) {
 }
 
 // Prepared tells what a machine is about to do.
-func (f *Fleet) Prepared(machine string, run *states.StateRun) {
+func (f *Fleet) Prepared(name string, j *machine.Job) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.form.prepared(machine, run)
+	f.form.prepared(name, j.Run)
 	if f.table != nil {
-		f.table.prepared(machine, run)
+		f.table.prepared(name, j.Run)
 	}
 }
 

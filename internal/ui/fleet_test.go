@@ -71,7 +71,7 @@ func (a archive) fleet(form string) string {
 			for _, address := range l.Prepared {
 				run.Invocations = append(run.Invocations, states.Invocation{Address: address, Handler: true})
 			}
-			f.Prepared(l.Host, run)
+			f.Prepared(l.Host, &machine.Job{Run: run})
 		case l.State != "":
 			f.State(l.Host, l.State)
 		case l.Event != nil:
