@@ -10,10 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
-	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -42,64 +40,6 @@ type Environment struct {
 	// WorkFactor is the cost of new passphrases, see secrets.Recipients; 0: as strong as
 	// they should be.
 	WorkFactor int
-}
-
-// grammar is the whole command line.
-type grammar struct {
-	Globals
-
-	Init       initCmd       `cmd:"" help:"Write a small site, or a component, to begin with."`
-	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
-	Apply      applyCmd      `cmd:"" help:"Bring this machine, or hosts, into the declared state."`
-	Show       showCmd       `cmd:"" help:"Show a saved plan."`
-	Watch      watchCmd      `cmd:"" help:"Apply a site, or look for what has drifted, now and at intervals."`
-	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
-	Test       testCmd       `cmd:"" help:"Test sites on simulated machines."`
-	Fmt        fmtCmd        `cmd:"" help:"Rewrite state files in the canonical layout."`
-	Compile    compileCmd    `cmd:"" help:"Print what a site compiles to, in the order in which it runs."`
-	Graph      graphCmd      `cmd:"" help:"Draw the graph of a site."`
-	Inspect    inspectCmd    `cmd:"" help:"Show a site's variables and states, and where they come from."`
-	Why        whyCmd        `cmd:"" help:"Explain why something runs, and when."`
-	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine, or about hosts."`
-	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
-	Import     importCmd     `cmd:"" help:"Declare what stands on this machine already."`
-	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc, here or on hosts."`
-	Ping       pingCmd       `cmd:"" help:"Tell whether hosts can be reached and used."`
-	Exec       execCmd       `cmd:"" help:"Run a command on this machine, or on hosts."`
-	History    historyCmd    `cmd:"" help:"List the runs on this machine, or on hosts."`
-	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine or on hosts, or how a run ended."`
-	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
-	Hold       holdCmd       `cmd:"" help:"Let nobody apply here, or on hosts, for now; plans still work."`
-	Unhold     unholdCmd     `cmd:"" help:"Let applies start again."`
-	Forget     forgetCmd     `cmd:"" help:"Let go of what a site has created, and of what a handler is owed."`
-	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
-	Runner     runnerCmd     `cmd:"" help:"Build what acts on hosts."`
-	Secret     secretCmd     `cmd:"" help:"Keep the secrets of a site, encrypted."`
-	Version    versionCmd    `cmd:"" help:"Show the version."`
-	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
-}
-
-// Globals are the flags of every command.
-type Globals struct {
-	Limit       string        `short:"l" help:"Take these hosts of the site: names, globs, @GROUP, @rest:EXECUTION, !NOT, with commas." placeholder:"HOSTS" group:"selection"`
-	Tags        []string      `help:"Take what carries one of these tags, with all it requires." placeholder:"TAG" group:"selection"`
-	Target      []string      `help:"Take what has this address, with all it requires." placeholder:"ADDR" sep:"none" group:"selection"`
-	Exclude     []string      `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
-	Var         []string      `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
-	VarFile     []string      `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
-	Facts       string        `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
-	Identity    []string      `name:"identity" help:"Open secrets with the private key in this file." placeholder:"FILE" sep:"none" group:"values"`
-	EvalTimeout time.Duration `help:"How long the evaluation of a site may take." default:"10s" placeholder:"DURATION" group:"values"`
-	EvalMemory  string        `help:"How much memory the evaluation of a site may take." default:"1GiB" placeholder:"SIZE" group:"values"`
-	StateDir    string        `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
-	Root        string        `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
-	Parallel    int           `help:"How many invocations run at once." placeholder:"N" group:"host"`
-	reaching
-	JSON    bool        `name:"json" help:"Print JSON." group:"output"`
-	Quiet   bool        `short:"q" help:"Print failures and the sum only." group:"output"`
-	NoColor bool        `help:"Print no colours." group:"output"`
-	Version versionFlag `help:"Show the version." group:"output"`
-	Verbose bool        `short:"v" help:"Print what stays as it is, too." group:"output"`
 }
 
 // status is an error that carries the exit status. Nothing is printed for one
@@ -143,37 +83,10 @@ func Main(args []string, env Environment) (exit int) {
 	if runs(args) {
 		return serveHost(args[1:], env)
 	}
+	args = spelled(args)
 	g := &grammar{}
 	exited := -1
-	parser, err := kong.New(g,
-		kong.Name("tenet"),
-		kong.Description("Brings machines into a declared state and keeps them there."),
-		kong.Writers(env.Out, env.Err),
-		kong.Exit(func(code int) { exited = code }),
-		kong.KindMapper(reflect.String, kong.MapperFunc(decodeText)),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.ExplicitGroups([]kong.Group{
-			{Key: "selection", Title: "Selection:"}, {Key: "values", Title: "Values:"},
-			{Key: "host", Title: "Host:"},
-			{Key: "hosts", Title: "Hosts:"}, {Key: "output", Title: "Output:"},
-		}),
-	)
-	if err != nil {
-		panic("cli: the grammar is wrong: " + err.Error())
-	}
-	switch {
-	case len(args) == 0:
-		args = []string{"--help"}
-	case args[0] == "test":
-		args = slices.Clone(args)
-		for i, arg := range args {
-			if arg == "-update" { // as go test has it
-				args[i] = "--update"
-			}
-		}
-	case args[0] == "help":
-		args = append(slices.Clone(args[1:]), "--help")
-	}
+	parser := newParser(g, args, env, func(code int) { exited = code })
 	s := &client{Environment: env, globals: &g.Globals, model: parser.Model}
 	parsed, err := parser.Parse(args)
 	switch {
