@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
@@ -45,7 +46,7 @@ func (g *schemas) body(word string, in *syntax.Shape, module *states.Module) Sch
 		properties[name] = s
 	}
 	if in.Parts {
-		properties["parts"] = g.define("parts_of."+letters.ReplaceAllString(in.Word(), "_"), func() Schema { return g.parts(in) })
+		properties["parts"] = g.define("parts_of."+letters().ReplaceAllString(in.Word(), "_"), func() Schema { return g.parts(in) })
 	}
 	out := Schema{"type": "object", "properties": properties, "additionalProperties": false}
 	switch {
@@ -59,7 +60,7 @@ func (g *schemas) body(word string, in *syntax.Shape, module *states.Module) Sch
 	return out
 }
 
-var letters = regexp.MustCompile(`[^a-z]+`)
+var letters = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z]+`) })
 
 // ref gives a reference to the definition of a block's body.
 func (g *schemas) ref(in *syntax.Shape, name string) Schema {
@@ -68,7 +69,7 @@ func (g *schemas) ref(in *syntax.Shape, name string) Schema {
 	if _, word := in.Blocks[name]; word {
 		module = nil
 	}
-	id := letters.ReplaceAllString(inside.Word(), "_") + "." + name
+	id := letters().ReplaceAllString(inside.Word(), "_") + "." + name
 	if inside == g.shapes.TopPart {
 		id = "top_" + id
 	}

@@ -3,6 +3,7 @@ package reference
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -102,11 +103,11 @@ func (t *Table) text(width int) string {
 	return strings.Join(lines, "\n")
 }
 
-var link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`) })
 
 // plain takes the signs of Markdown off that no terminal shows.
 func plain(text string) string {
-	text = link.ReplaceAllString(text, "$1")
+	text = link().ReplaceAllString(text, "$1")
 	return strings.NewReplacer("`", "", `\|`, "|", "<br>", " ").Replace(text)
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -74,14 +75,14 @@ func cappedProduct(factors ...int) int {
 	return product
 }
 
-var formatNumbers = regexp.MustCompile(`[0-9]+`)
+var formatNumbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
 
 func formatSize(args []cty.Value) int {
 	if len(args) == 0 || args[0].Type() != cty.String {
 		return 0
 	}
 	size := 0
-	for _, text := range formatNumbers.FindAllString(args[0].AsString(), -1) {
+	for _, text := range formatNumbers().FindAllString(args[0].AsString(), -1) {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return 2 * maxBytes

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/states"
 )
 
-var address = regexp.MustCompile(`^[A-Za-z][\w-]*(\.[A-Za-z][\w-]*|\[[^\]]*\])+$`)
+var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w-]*(\.[A-Za-z][\w-]*|\[[^\]]*\])+$`) })
 
 // RefAddress is the address that text most likely means which stands where a
 // reference should: an address in quotes, the words of a handler's name
@@ -31,7 +32,7 @@ func RefAddress(text string) string {
 func refHint(text string) string {
 	first, rest, several := strings.Cut(strings.TrimSpace(text), " ")
 	switch rest = strings.TrimSpace(rest); {
-	case address.MatchString(text):
+	case address().MatchString(text):
 		return "write it without quotes: " + text
 	case several && states.IsIdentifier(first) && rest != "":
 		return fmt.Sprintf("write a reference, without quotes: %s, and declare that: %s %q {}", states.LabelAddress(first, rest), first, rest)

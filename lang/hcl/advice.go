@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 
@@ -117,7 +118,7 @@ func wholeLine(name string, src []byte, number int) diag.Range {
 	return diag.Range{File: name, Start: start, End: end}
 }
 
-var heredoc = regexp.MustCompile(`<<-?([A-Za-z_][\w-]*)[ \t]*\r?$`)
+var heredoc = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?([A-Za-z_][\w-]*)[ \t]*\r?$`) })
 
 // openHeredoc says where the heredoc starts that has no end; the parser names
 // only the end of the file.
@@ -126,7 +127,7 @@ func openHeredoc(name string, src []byte, d diag.Diagnostic) diag.Diagnostic {
 	var almost string // the first line that only looks like the end
 	for i, line := range strings.Split(string(src), "\n") {
 		if marker == "" {
-			if m := heredoc.FindStringSubmatch(line); m != nil {
+			if m := heredoc().FindStringSubmatch(line); m != nil {
 				number, from, marker, almost = i+1, strings.LastIndex(line, "<<"), m[1], ""
 			}
 			continue

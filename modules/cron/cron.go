@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -58,12 +59,12 @@ var Module = states.Define(states.Type[Cron]{
 })
 
 var (
-	fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`) })
+	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 )
 
 func validate(want Cron) error {
-	if !fileName.MatchString(want.Name) || len(want.Name) > 200 {
+	if !fileName().MatchString(want.Name) || len(want.Name) > 200 {
 		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("cron passes over a file named %.60q", want.Name),
 			Hint: "use letters, digits, - and _"}
 	}
@@ -81,7 +82,7 @@ func validate(want Cron) error {
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		value := want.Env[name]
 		both := strings.Contains(value, `"`) && strings.Contains(value, "'")
-		if !variable.MatchString(name) || !isLine(value) || both || len(name)+len(value) > maxLine-3 {
+		if !variable().MatchString(name) || !isLine(value) || both || len(name)+len(value) > maxLine-3 {
 			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that can stand in a line of cron's", name),
 				Hint: "a value is one line, and cannot hold both kinds of quotes"}
 		}
@@ -119,7 +120,7 @@ func (c *Cron) parse() {
 	for line := range strings.Lines(strings.TrimPrefix(c.text, header)) {
 		line = strings.TrimSuffix(line, "\n")
 		name, value, _ := strings.Cut(line, "=")
-		if variable.MatchString(name) && len(value) > 1 {
+		if variable().MatchString(name) && len(value) > 1 {
 			if c.Env == nil {
 				c.Env = map[string]string{}
 			}
@@ -211,7 +212,7 @@ func list(ctx context.Context, h host.Host, _ []string) ([]Cron, error) {
 	}
 	var keys []Cron
 	for _, e := range entries {
-		if e.Kind != host.Regular || !fileName.MatchString(e.Name) {
+		if e.Kind != host.Regular || !fileName().MatchString(e.Name) {
 			continue
 		}
 		have, err := read(ctx, h, Cron{Name: e.Name})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -136,10 +137,10 @@ func (f *tomlFile) get(names []string) (any, bool, error) {
 	return v, found, nil
 }
 
-var bareTOML = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareTOML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 
 func tomlName(name string) (string, error) {
-	if bareTOML.MatchString(name) {
+	if bareTOML().MatchString(name) {
 		return name, nil
 	}
 	return tomlText(name)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -128,13 +129,13 @@ func masked(h host.Reader, unit string) bool {
 // wants is the link that enables a unit.
 func wants(unit, text string) string {
 	target := "multi-user.target"
-	if m := wantedBy.FindStringSubmatch(text); m != nil {
+	if m := wantedBy().FindStringSubmatch(text); m != nil {
 		target = m[1]
 	}
 	return adminDir + target + ".wants/" + unit
 }
 
-var wantedBy = regexp.MustCompile(`(?m)^(?:Wanted|Required)By=(\S+)`)
+var wantedBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:Wanted|Required)By=(\S+)`) })
 
 func systemctl(p *program) (host.Result, error) {
 	if len(p.args) == 1 && p.args[0] == "daemon-reload" {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/modules/internal/process"
@@ -103,13 +104,13 @@ func (w *whole) put(text string) {
 	w.to = w.lines
 }
 
-var place = regexp.MustCompile(`(?m)^stdin:(\d+):`)
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^stdin:(\d+):`) })
 
 // places names the files in the place of lines on standard input, as far as that can
 // be told.
 func (w *whole) places(said, file string) string {
-	return place.ReplaceAllStringFunc(said, func(at string) string {
-		n, err := strconv.Atoi(place.FindStringSubmatch(at)[1])
+	return place().ReplaceAllStringFunc(said, func(at string) string {
+		n, err := strconv.Atoi(place().FindStringSubmatch(at)[1])
 		switch {
 		case err == nil && n > w.from && n <= w.to:
 			return fmt.Sprintf("%s:%d:", file, n-w.from)

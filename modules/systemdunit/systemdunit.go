@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
@@ -69,17 +70,19 @@ var Module = states.Define(states.Type[Unit]{
 	Foresee: foresee, Batch: batch, List: list, Recover: recovered,
 })
 
-var dynamicPattern = regexp.MustCompile(`(?m)^[ \t]*DynamicUser[ \t]*=[ \t]*(yes|true|on|1)`)
-var accountPattern = regexp.MustCompile(`(?m)^[ \t]*(User|Group)[ \t]*=[ \t]*([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*$`)
+var dynamicPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*DynamicUser[ \t]*=[ \t]*(yes|true|on|1)`) })
+var accountPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*(User|Group)[ \t]*=[ \t]*([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*$`)
+})
 
 // needs gives the accounts that a service runs as: it cannot start without them.
 func needs(values map[string]any) []string {
 	text, _ := values["content"].(string)
-	if dynamicPattern.MatchString(text) {
+	if dynamicPattern().MatchString(text) {
 		return nil // systemd makes them
 	}
 	var accounts []string
-	for _, m := range accountPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range accountPattern().FindAllStringSubmatch(text, -1) {
 		accounts = append(accounts, strings.ToLower(m[1])+" "+m[2])
 	}
 	return accounts

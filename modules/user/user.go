@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
@@ -68,7 +69,7 @@ var Module = states.Define(states.Type[User]{
 // never is the value of expires for an account without a last day.
 const never = "never"
 
-var hashPattern = regexp.MustCompile(`^(\*|\$[0-9a-z]+\$[^:\s]+)$`)
+var hashPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\*|\$[0-9a-z]+\$[^:\s]+)$`) })
 
 func validate(want User) error {
 	mistake := func(attribute, message, hint string) error {
@@ -77,7 +78,7 @@ func validate(want User) error {
 	if want.UID != nil && (*want.UID < 0 || int64(*want.UID) > 1<<32-2) {
 		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "write one from 0 to 4294967294; people mostly have 1000 and more")
 	}
-	if want.Password != nil && !hashPattern.MatchString(*want.Password) {
+	if want.Password != nil && !hashPattern().MatchString(*want.Password) {
 		return &states.AttributeError{Attribute: "password", Message: "it is no hash of a password", Hint: "make one with: openssl passwd -6", Open: true}
 	}
 	if want.Expires != nil && *want.Expires != never {

@@ -40,7 +40,7 @@ func (s *scripts) Services(ctx context.Context) ([]Service, error) {
 	}
 	var out []Service
 	for _, e := range entries {
-		if e.Kind == Directory || !scriptName.MatchString(e.Name) || slices.Contains([]string{"README", "skeleton", "functions", "functions.sh"}, e.Name) {
+		if e.Kind == Directory || !scriptName().MatchString(e.Name) || slices.Contains([]string{"README", "skeleton", "functions", "functions.sh"}, e.Name) {
 			continue
 		}
 		one, err := s.Service(ctx, e.Name)
@@ -54,7 +54,7 @@ func (s *scripts) Services(ctx context.Context) ([]Service, error) {
 
 var (
 	// scriptName leaves out what cannot be told from an option or a path.
-	scriptName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+	scriptName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`) })
 	// openrcReload and sysvReload tell scripts that can reload.
 	openrcReload = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^\s*extra(?:_started)?_commands=.*\breload\b`)
@@ -67,7 +67,7 @@ var (
 // Service is Init.Service.
 func (s *scripts) Service(ctx context.Context, name string) (Service, error) {
 	out := Service{Name: name, Load: "loaded", Enablement: "disabled"}
-	if !scriptName.MatchString(name) {
+	if !scriptName().MatchString(name) {
 		return out, &notKnown{name}
 	}
 	f, err := s.h.Open(path.Join(scriptDir, name))

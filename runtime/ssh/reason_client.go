@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/runtime/privilege"
 )
@@ -75,11 +76,13 @@ func (h *Host) knownHostsName() string {
 
 // clientWarning is what the client says by itself though nothing is the matter: it is not the host's
 // reason for anything.
-var clientWarning = regexp.MustCompile(`(?m)^(?:Warning: (?:Permanently added|Identity file) |\*\* (?:WARNING: connection|This session|The server) ).*\n?`)
+var clientWarning = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:Warning: (?:Permanently added|Identity file) |\*\* (?:WARNING: connection|This session|The server) ).*\n?`)
+})
 
 // clientFailure explains what the client says of a connection that was not made.
 func (a *attempt) clientFailure(text string) *Error {
-	text = clientWarning.ReplaceAllString(text, "")
+	text = clientWarning().ReplaceAllString(text, "")
 	for _, s := range signs(a.host) {
 		found := s.pattern.FindStringSubmatch(text)
 		if found == nil {

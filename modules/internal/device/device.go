@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -38,7 +39,7 @@ func Name(attribute, name string) error {
 	return e
 }
 
-var macPattern = regexp.MustCompile(`^([0-9a-f]{2}:){5}[0-9a-f]{2}$`)
+var macPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{2}:){5}[0-9a-f]{2}$`) })
 
 // MAC checks a hardware address that need not be given: of one device, and as Linux
 // writes it.
@@ -48,7 +49,7 @@ func MAC(attribute string, mac *string) error {
 	}
 	e := &states.AttributeError{Attribute: attribute}
 	switch small := strings.ToLower(*mac); {
-	case !macPattern.MatchString(small):
+	case !macPattern().MatchString(small):
 		e.Message = fmt.Sprintf("%q is no hardware address such as 02:00:00:00:00:01", *mac)
 	case small != *mac:
 		e.Message, e.Hint = fmt.Sprintf("%q is not how Linux writes this address", *mac), "write "+small
