@@ -72,7 +72,7 @@ func (s *client) concluded(t *targets, list []*reply, codes ...int) error {
 // concludedHere is concluded for this machine.
 func (s *client) concludedHere(a *reply, codes ...int) error {
 	switch {
-	case (a.outcome.Status == fleet.Interrupted || a.outcome.Status == fleet.Spared) && !a.outcome.Refused():
+	case (a.outcome.Status == fleet.Interrupted || a.outcome.Status == fleet.Skipped) && !a.outcome.Refused():
 		return &status{code: exitInterrupted, err: errInterrupted}
 	case a.outcome.Err != nil:
 		if _, shown := errors.AsType[*status](a.outcome.Err); shown {

@@ -165,7 +165,7 @@ func (o *output) failure() error {
 func execMeaning(ctx context.Context, program string, o fleet.Outcome) fleet.Outcome {
 	said := o.Refused() // by the host
 	switch {
-	case o.Status != fleet.Interrupted && (o.Status != fleet.Spared || ctx.Err() == nil):
+	case o.Status != fleet.Interrupted && (o.Status != fleet.Skipped || ctx.Err() == nil):
 		return o
 	case said && ctx.Err() != nil:
 		o.Err = errors.New(program + " was interrupted, and has ended")

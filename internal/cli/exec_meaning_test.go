@@ -22,12 +22,12 @@ func TestExecMeaning(t *testing.T) {
 		text string // "": as it was
 	}{
 		"done":              {t.Context(), fleet.Outcome{Status: fleet.Done}, fleet.Done, ""},
-		"left":              {interrupted, fleet.Outcome{Status: fleet.Left, Err: cut}, fleet.Left, ""},
-		"spared":            {t.Context(), fleet.Outcome{Status: fleet.Spared, Err: cut}, fleet.Spared, ""},
+		"detached":          {interrupted, fleet.Outcome{Status: fleet.Detached, Err: cut}, fleet.Detached, ""},
+		"skipped":           {t.Context(), fleet.Outcome{Status: fleet.Skipped, Err: cut}, fleet.Skipped, ""},
 		"ended by Ctrl-C":   {interrupted, fleet.Outcome{Status: fleet.Interrupted, Err: said}, fleet.Interrupted, "uptime was interrupted, and has ended"},
 		"ended by somebody": {t.Context(), fleet.Outcome{Status: fleet.Interrupted, Err: said}, fleet.Failed, "uptime was ended by somebody there, or since the host goes down"},
 		"not begun":         {interrupted, fleet.Outcome{Status: fleet.Interrupted, Err: cut}, fleet.Interrupted, "uptime was not started: interrupted before that"},
-		"its turn not come": {interrupted, fleet.Outcome{Status: fleet.Spared, Err: cut}, fleet.Spared, "uptime was not started: interrupted before that"},
+		"its turn not come": {interrupted, fleet.Outcome{Status: fleet.Skipped, Err: cut}, fleet.Skipped, "uptime was not started: interrupted before that"},
 	} {
 		got := execMeaning(c.ctx, "uptime", c.is)
 		switch {

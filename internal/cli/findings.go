@@ -187,7 +187,7 @@ func (v *fleetRun) endedHere(outcomes []fleet.Outcome, detailed bool, codes ...i
 		return st
 	case refused && e.Code == machine.CodeStale:
 		return v.staleHere(e.Differences)
-	case (o.Status == fleet.Interrupted || o.Status == fleet.Spared) && !refused && o.Result == nil:
+	case (o.Status == fleet.Interrupted || o.Status == fleet.Skipped) && !refused && o.Result == nil:
 		return &status{code: exitInterrupted, err: errInterrupted}
 	case o.Err != nil:
 		return v.ran(o.Err)

@@ -119,17 +119,17 @@ func (v *fleetRun) recordOf(h *lang.Host) fleet.RecordHost {
 	return r
 }
 
-// tellLeft says how to hear of hosts again where something goes on that nobody looks
+// hintDetached says how to hear of hosts again where something goes on that nobody looks
 // after any more.
-func (v *fleetRun) tellLeft(outcomes []fleet.Outcome) {
-	left := 0
+func (v *fleetRun) hintDetached(outcomes []fleet.Outcome) {
+	detached := 0
 	for i := range outcomes {
-		if outcomes[i].Status == fleet.Left {
-			left++
+		if outcomes[i].Status == fleet.Detached {
+			detached++
 		}
 	}
-	if left > 0 && !v.globals.JSON {
-		fmt.Fprintf(v.Err, "hint: tenet status %s asks %s how it ended\n", v.execution, people(left, "host", "hosts"))
+	if detached > 0 && !v.globals.JSON {
+		fmt.Fprintf(v.Err, "hint: tenet status %s asks %s how it ended\n", v.execution, people(detached, "host", "hosts"))
 	}
 }
 
@@ -151,21 +151,21 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 	if err != nil {
 		return nil, err
 	}
-	v.tellLeft(outcomes)
-	v.tellSpared(append(slices.Clone(looked), outcomes...))
+	v.hintDetached(outcomes)
+	v.hintSkipped(append(slices.Clone(looked), outcomes...))
 	return outcomes, nil
 }
 
-// tellSpared says how to go on with the hosts whose turn did not come.
-func (v *fleetRun) tellSpared(outcomes []fleet.Outcome) {
-	spared, rest := false, 0
+// hintSkipped says how to go on with the hosts whose turn did not come.
+func (v *fleetRun) hintSkipped(outcomes []fleet.Outcome) {
+	skipped, rest := false, 0
 	for i := range outcomes {
-		spared = spared || outcomes[i].Status == fleet.Spared
+		skipped = skipped || outcomes[i].Status == fleet.Skipped
 		if outcomes[i].Status != fleet.Done {
 			rest++
 		}
 	}
-	if !spared || v.globals.JSON {
+	if !skipped || v.globals.JSON {
 		return
 	}
 	hosts := "host"

@@ -77,7 +77,7 @@ func (v *fleetRun) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) 
 	for i, m := range members {
 		o, c := outcomes[i], v.converging[m.Name]
 		c.outcome = o
-		stopped = stopped || o.Status == fleet.Spared
+		stopped = stopped || o.Status == fleet.Skipped
 		if o.Result == nil || o.Status != fleet.Done && o.Status != fleet.Failed {
 			continue // no run, or none that has ended
 		}

@@ -25,13 +25,13 @@ func (v *fleetRun) prepareHosts(ctx context.Context, cmd *applyCmd, t *targets) 
 		v.name, v.place = x.Site, x.Origin
 		v.judged = func(o fleet.Outcome) fleet.Outcome {
 			if f := failureOf(&o); f != nil && f.Code == machine.CodeNotFound {
-				o.Status, o.Err, o.Result = fleet.Spared, nothingThere(x), nil
+				o.Status, o.Err, o.Result = fleet.Skipped, nothingThere(x), nil
 			}
 			return o
 		}
 	}
 	for _, name := range t.absent {
-		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Spared, Err: nothingThere(x)})
+		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Skipped, Err: nothingThere(x)})
 	}
 	return v.reach(ctx)
 }

@@ -232,7 +232,7 @@ func (v *fleetRun) meaning(o fleet.Outcome) fleet.Outcome {
 
 // refusedHere tells what was refused for a host from a site that is wrong for it.
 func refusedHere(o fleet.Outcome) fleet.Outcome {
-	if st, ok := errors.AsType[*status](o.Err); ok && o.Status == fleet.Wrong && st.code == exitFailed {
+	if st, ok := errors.AsType[*status](o.Err); ok && o.Status == fleet.Invalid && st.code == exitFailed {
 		o.Status = fleet.Failed
 	}
 	return o

@@ -51,13 +51,13 @@ func statusOf(o *fleet.Outcome) int {
 	switch o.Status {
 	case fleet.Done:
 		return exitDone
-	case fleet.Wrong:
+	case fleet.Invalid:
 		return exitSite
 	case fleet.Interrupted:
 		if !o.Refused() && o.Result == nil { // by this program; else the host says so: its runner was killed, or it lost power
 			return exitInterrupted
 		}
-	case fleet.Unreachable, fleet.Left:
+	case fleet.Unreachable, fleet.Detached:
 		if e, ok := errors.AsType[*ssh.Error](o.Err); ok && e.Reached {
 			return exitFailed
 		}

@@ -23,10 +23,10 @@ func notBegun(a *reply, x *fleet.Record) bool {
 // printExecution prints what was done, and when.
 func (s *client) printExecution(x *fleet.Record) error {
 	ended := "no end on record: it goes on, or nobody here saw it"
-	left := slices.ContainsFunc(x.Hosts, func(h fleet.RecordHost) bool { return h.Status == fleet.Left })
+	detached := slices.ContainsFunc(x.Hosts, func(h fleet.RecordHost) bool { return h.Status == fleet.Detached })
 	switch {
-	case left && !x.Ended.IsZero():
-		ended = "left to its hosts " + when(x.Ended)
+	case detached && !x.Ended.IsZero():
+		ended = "detached from its hosts " + when(x.Ended)
 	case !x.Ended.IsZero():
 		ended = "ended " + when(x.Ended)
 	}

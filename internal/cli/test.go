@@ -51,7 +51,7 @@ func (cmd *testCmd) Run(ctx runContext, s *client) error {
 	}
 	sum := testcase.SumOf(all)
 	switch {
-	case sum.Wrong > 0:
+	case sum.Invalid > 0:
 		return &status{code: exitSite}
 	case sum.Failed > 0:
 		return &status{code: exitFailed}
@@ -93,7 +93,7 @@ func sumText(all []testcase.Tested) string {
 	for _, count := range []struct {
 		n    int
 		word string
-	}{{sum.Passed, "passed"}, {sum.Failed, "failed"}, {sum.Wrong - mistakes, "wrong"}} {
+	}{{sum.Passed, "passed"}, {sum.Failed, "failed"}, {sum.Invalid - mistakes, "invalid"}} {
 		if count.n > 0 {
 			words += fmt.Sprintf(", %d %s", count.n, count.word)
 		}

@@ -63,7 +63,7 @@ func (t *shownTests) result(r testcase.Result) {
 		t.title()
 		t.line("  " + t.mark(false) + " " + name)
 		t.details(r.Text(t.dir))
-	case r.Outcome == testcase.Wrong:
+	case r.Outcome == testcase.Invalid:
 		t.title()
 		t.line("  " + t.mark(false) + " " + name + "  cannot be tested")
 		t.details(t.diagnostics(r.Diagnostics))

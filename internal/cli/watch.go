@@ -129,7 +129,7 @@ const (
 	roundFailed    = "failed"  // something failed
 	roundDrifted   = "drifted" // --plan-only: something is not as declared
 	roundSkipped   = "skipped" // somebody else applies, or nobody may
-	roundWrong     = "wrong"   // the site is
+	roundInvalid   = "wrong"   // the site is
 )
 
 // round is one of many. An error ends the watch.
@@ -170,7 +170,7 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 		v, err = w.siteHere(ctx, c)
 	}
 	if err != nil {
-		return roundEnd{Outcome: roundWrong, Reason: reasonOf(err, "the site is wrong")}, err
+		return roundEnd{Outcome: roundInvalid, Reason: reasonOf(err, "the site is wrong")}, err
 	}
 	v.newRenderer, v.judged = p.open, func(o fleet.Outcome) fleet.Outcome { return o }
 	var outcomes []fleet.Outcome
@@ -197,8 +197,8 @@ func (w *watcher) judge(outcomes []fleet.Outcome, err error, p *page) (roundEnd,
 	}
 	end := roundEnd{Run: o.Run}
 	switch {
-	case o.Status == fleet.Wrong:
-		return roundEnd{Outcome: roundWrong, Reason: reasonOf(err, "the site is wrong")}, err
+	case o.Status == fleet.Invalid:
+		return roundEnd{Outcome: roundInvalid, Reason: reasonOf(err, "the site is wrong")}, err
 	case o.Result == nil || o.Err != nil || o.Result.Interrupted:
 		w.drift.Forget()
 		end.Outcome = roundFailed

@@ -127,7 +127,7 @@ func (e roundEnd) text() string {
 	switch {
 	case e.Outcome == roundSkipped:
 		return "skipped: " + reason
-	case e.Outcome == roundWrong:
+	case e.Outcome == roundInvalid:
 		return "nothing was done: " + reason
 	case e.Outcome == roundFailed && reason != "":
 		return "failed: " + reason

@@ -29,7 +29,7 @@ type Sum struct {
 	Cases    int           `json:"cases"`
 	Passed   int           `json:"passed"`
 	Failed   int           `json:"failed"`
-	Wrong    int           `json:"wrong"`
+	Invalid  int           `json:"invalid"`
 	Duration time.Duration `json:"duration"` // nanoseconds
 }
 
@@ -41,7 +41,7 @@ func SumOf(all []Tested) Sum {
 			s.add(r)
 		}
 		if t.Mistakes.HasErrors() {
-			s.Wrong++
+			s.Invalid++
 		}
 	}
 	return s
@@ -56,7 +56,7 @@ func (s *Sum) add(r Result) {
 	case Failed:
 		s.Failed++
 	default:
-		s.Wrong++
+		s.Invalid++
 	}
 }
 
@@ -164,10 +164,10 @@ type junitMessage struct {
 // site. A case that is wrong, or whose site is, counts as an error.
 func JUnit(w io.Writer, all []Tested) error {
 	sum := SumOf(all)
-	doc := junitSuites{Tests: sum.Cases, Failures: sum.Failed, Errors: sum.Wrong, Time: seconds(sum.Duration)}
+	doc := junitSuites{Tests: sum.Cases, Failures: sum.Failed, Errors: sum.Invalid, Time: seconds(sum.Duration)}
 	for _, t := range all {
 		one := SumOf([]Tested{t})
-		suite := junitSuite{Name: t.Site, Tests: one.Cases, Failures: one.Failed, Errors: one.Wrong, Time: seconds(one.Duration)}
+		suite := junitSuite{Name: t.Site, Tests: one.Cases, Failures: one.Failed, Errors: one.Invalid, Time: seconds(one.Duration)}
 		for _, r := range t.Results {
 			suite.Cases = append(suite.Cases, junitOf(t.Dir, r))
 		}
@@ -196,7 +196,7 @@ func junitOf(dir string, r Result) junitCase {
 	switch r.Outcome {
 	case Failed:
 		c.Failure = &junitMessage{Message: r.Failures[0].Message, Text: "\n" + ui.Clean(r.Text(dir))}
-	case Wrong:
+	case Invalid:
 		c.Error = junitMistakes(r.Diagnostics)
 	}
 	return c

@@ -38,9 +38,9 @@ type Outcome string
 
 // The outcomes.
 const (
-	Passed Outcome = "passed"
-	Failed Outcome = "failed" // something is not as expected
-	Wrong  Outcome = "wrong"  // the site or the case has mistakes: see Diagnostics
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"  // something is not as expected
+	Invalid Outcome = "invalid" // the site or the case has mistakes: see Diagnostics
 )
 
 // Result is how a case ended, and why.
@@ -76,7 +76,7 @@ func Run(ctx context.Context, c *Case, o Options) Result {
 	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Notes: r.notes, Updated: r.updated}
 	switch {
 	case r.diagnostics.HasErrors():
-		result.Outcome = Wrong
+		result.Outcome = Invalid
 	case len(r.failures) > 0:
 		result.Outcome = Failed
 	}

@@ -14,11 +14,11 @@ func fate(s fleet.Status) string {
 	switch s {
 	case fleet.Unreachable:
 		return "could not be reached"
-	case fleet.Left:
-		return "left: what runs there goes on"
-	case fleet.Wrong:
+	case fleet.Detached:
+		return "detached: what runs there goes on"
+	case fleet.Invalid:
 		return "the site is wrong for it"
-	case fleet.Spared:
+	case fleet.Skipped:
 		return "not begun"
 	}
 	return string(s)
@@ -140,7 +140,7 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 	case known > 0:
 		parts = append(parts, applied(&counts, orphans))
 	}
-	for _, s := range []fleet.Status{fleet.Failed, fleet.Unreachable, fleet.Wrong, fleet.Interrupted, fleet.Left, fleet.Spared} {
+	for _, s := range []fleet.Status{fleet.Failed, fleet.Unreachable, fleet.Invalid, fleet.Interrupted, fleet.Detached, fleet.Skipped} {
 		if n := ways[s]; n > 0 {
 			parts = append(parts, fmt.Sprint(n, " ", summed(s, n)))
 		}
@@ -164,13 +164,13 @@ func summed(s fleet.Status, n int) string {
 		return hosts + " failed"
 	case fleet.Unreachable:
 		return hosts + " could not be reached"
-	case fleet.Wrong:
+	case fleet.Invalid:
 		return hosts + " for which the site is wrong"
 	case fleet.Interrupted:
 		return hosts + " interrupted"
-	case fleet.Left:
-		return hosts + " left, where it goes on"
-	case fleet.Spared:
+	case fleet.Detached:
+		return hosts + " detached, where it goes on"
+	case fleet.Skipped:
 		return hosts + " not begun"
 	}
 	return hosts + " " + string(s)

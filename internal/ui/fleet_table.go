@@ -196,7 +196,7 @@ const (
 
 func (h *tableHost) rank() int {
 	switch {
-	case h.failed > 0 || h.outcome != nil && h.outcome.Status != fleet.Done && h.outcome.Status != fleet.Spared:
+	case h.failed > 0 || h.outcome != nil && h.outcome.Status != fleet.Done && h.outcome.Status != fleet.Skipped:
 		return broken
 	case h.outcome != nil:
 		return over

@@ -57,7 +57,7 @@ func TestBundleThatCannotBeSent(t *testing.T) {
 		j := job()
 		j.Files, j.Modules = fstest.MapFS{}, []machine.Modules{{Dir: ".", Files: []string{"gone.star"}}}
 		o := mustRun(t, list, fleet.Apply(nil, same(j)), fleet.Options{})[0]
-		if o.Status != fleet.Wrong || !errors.Is(o.Err, fs.ErrNotExist) || all[0].connections != 1 {
+		if o.Status != fleet.Invalid || !errors.Is(o.Err, fs.ErrNotExist) || all[0].connections != 1 {
 			t.Errorf("%+v after %d connections", o, all[0].connections)
 		}
 	})

@@ -76,7 +76,7 @@ func TestCancel(t *testing.T) {
 		s := newSeen(t)
 		outcomes := mustRun(t, list, task, fleet.Options{Forks: 5, Cancelled: cancelled, Listener: s})
 		equal(t, "statuses", statuses(outcomes), []fleet.Status{
-			fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Done, fleet.Spared,
+			fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Done, fleet.Skipped,
 		})
 		for i, want := range []bool{false, false, true, true, true, false} {
 			if all[i].wasCancelled() != want {
@@ -98,7 +98,7 @@ func TestContextEnds(t *testing.T) {
 			t.Error(err, time.Since(begun))
 		}
 		equal(t, "statuses", statuses(outcomes), []fleet.Status{
-			fleet.Interrupted, fleet.Interrupted, fleet.Left, fleet.Left, fleet.Left, fleet.Spared,
+			fleet.Interrupted, fleet.Interrupted, fleet.Detached, fleet.Detached, fleet.Detached, fleet.Skipped,
 		})
 		time.Sleep(time.Hour) // what goes on there ends
 		for _, m := range all {
@@ -122,7 +122,7 @@ func TestCancelAndLeave(t *testing.T) {
 			t.Error(err)
 		}
 		equal(t, "statuses", statuses(outcomes), []fleet.Status{
-			fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Left, fleet.Left, fleet.Spared,
+			fleet.Interrupted, fleet.Interrupted, fleet.Interrupted, fleet.Detached, fleet.Detached, fleet.Skipped,
 		})
 		time.Sleep(time.Hour)
 		if !all[4].wasCancelled() {
@@ -153,12 +153,12 @@ func TestSilence(t *testing.T) {
 			{wire.OpPing, 4 * time.Minute, fleet.Done, ""},
 			{wire.OpPing, time.Hour, fleet.Failed, ""},
 			{wire.OpStatus, time.Hour, fleet.Failed, ""},
-			{wire.OpHold, time.Hour, fleet.Left, ""},
+			{wire.OpHold, time.Hour, fleet.Detached, ""},
 			{wire.OpPlan, time.Hour, fleet.Done, fleet.Failed},
-			{wire.OpApply, time.Hour, fleet.Done, fleet.Left},
-			{wire.OpAttach, time.Hour, fleet.Done, fleet.Left},
-			{wire.OpExec, time.Hour, fleet.Done, fleet.Left},
-			{wire.OpForget, time.Hour, fleet.Done, fleet.Left}, // it may wait for another apply
+			{wire.OpApply, time.Hour, fleet.Done, fleet.Detached},
+			{wire.OpAttach, time.Hour, fleet.Done, fleet.Detached},
+			{wire.OpExec, time.Hour, fleet.Done, fleet.Detached},
+			{wire.OpForget, time.Hour, fleet.Done, fleet.Detached}, // it may wait for another apply
 		} {
 			silent(t, test.op, hang(test.after), false, test.want)
 			silent(t, test.op, hang(test.after), true, cmp.Or(test.mute, test.want))
@@ -169,7 +169,7 @@ func TestSilence(t *testing.T) {
 			return errCut
 		}
 		outcomes := mustRun(t, list, apply(), fleet.Options{})
-		if outcomes[0].Status != fleet.Left || all[0].attempts != 1 {
+		if outcomes[0].Status != fleet.Detached || all[0].attempts != 1 {
 			t.Errorf("%+v after %d attempts", outcomes[0], all[0].attempts)
 		}
 		time.Sleep(time.Hour)
@@ -225,7 +225,7 @@ func TestStalled(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Left, fleet.Done, fleet.Interrupted})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Detached, fleet.Done, fleet.Interrupted})
 		if !errors.Is(outcomes[0].Err, context.DeadlineExceeded) {
 			t.Error(outcomes[0].Err)
 		}

@@ -164,7 +164,7 @@ func TestLostForGood(t *testing.T) {
 		begun := time.Now()
 		o := mustRun(t, list, apply(), fleet.Options{Listener: s, Patience: 5 * time.Minute})[0]
 		var lost *fleet.LostError
-		if o.Status != fleet.Left || o.Run != "r0" || o.Result != nil || !errors.As(o.Err, &lost) || !strings.Contains(o.Err.Error(), "no route to host") {
+		if o.Status != fleet.Detached || o.Run != "r0" || o.Result != nil || !errors.As(o.Err, &lost) || !strings.Contains(o.Err.Error(), "no route to host") {
 			t.Errorf("%+v", o)
 		}
 		if long := time.Since(begun); long < 5*time.Minute || long > 5*time.Minute+20*time.Second {
@@ -190,7 +190,7 @@ func TestNotAgain(t *testing.T) {
 		s := newSeen(t)
 		outcomes := mustRun(t, list, apply(), fleet.Options{Listener: s, Patience: fleet.NotAgain})
 		for i, want := range []string{"the connection broke", "the machine starts anew"} {
-			if o := outcomes[i]; o.Status != fleet.Left || o.Run != all[i].run || o.Err == nil || o.Err.Error() != want || all[i].attempts != 1 {
+			if o := outcomes[i]; o.Status != fleet.Detached || o.Run != all[i].run || o.Err == nil || o.Err.Error() != want || all[i].attempts != 1 {
 				t.Errorf("%+v after %d attempts", o, all[i].attempts)
 			}
 		}
@@ -228,7 +228,7 @@ func TestFlapping(t *testing.T) {
 		})
 		s := newSeen(t)
 		outcomes := mustRun(t, list, apply(), fleet.Options{Listener: s})
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Left, fleet.Done})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Detached, fleet.Done})
 		equal(t, "events", s.seqs["m0"], upTo(1000))
 		equal(t, "events", s.seqs["m2"], upTo(1000))
 	})
@@ -292,7 +292,7 @@ func TestRebootForGood(t *testing.T) {
 		})
 		begun := time.Now()
 		outcomes := mustRun(t, list, apply(), fleet.Options{Patience: 10 * time.Minute})
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Left})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Detached})
 		if long := time.Since(begun); long < 10*time.Minute || long > 15*time.Minute {
 			t.Errorf("given up after %s", long)
 		}
@@ -337,7 +337,7 @@ func TestGap(t *testing.T) {
 		})
 		s := newSeen(t)
 		outcomes := mustRun(t, list, apply(), fleet.Options{Listener: s})
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Left, fleet.Left})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Detached, fleet.Detached})
 		equal(t, "events", s.seqs["m0"], upTo(3))
 		equal(t, "events", s.seqs["m1"], upTo(1))
 		var gap *remote.GapError
@@ -358,9 +358,9 @@ func TestCutRequests(t *testing.T) {
 		{wire.OpPlan, 3, fleet.Unreachable},
 		{wire.OpPing, 1, fleet.Done},
 		{wire.OpExec, 0, fleet.Done},
-		{wire.OpExec, 1, fleet.Left},
-		{wire.OpExec, 2, fleet.Left},
-		{wire.OpClean, 1, fleet.Left},
+		{wire.OpExec, 1, fleet.Detached},
+		{wire.OpExec, 2, fleet.Detached},
+		{wire.OpClean, 1, fleet.Detached},
 		{wire.OpLogs, 2, fleet.Done},
 		{wire.OpAttach, 3, fleet.Done},
 	} {

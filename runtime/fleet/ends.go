@@ -19,7 +19,7 @@ type HostEnd struct {
 }
 
 // open reports whether it is not known how it ended with a machine.
-func (h *RecordHost) open() bool { return h.Status == "" || h.Status == Left }
+func (h *RecordHost) open() bool { return h.Status == "" || h.Status == Detached }
 
 // LearnEnds adds to the record of an execution how it ended on machines, by their names, where that
 // was not known; what is known stays. It gives the record as it is then. Once the last end is known,

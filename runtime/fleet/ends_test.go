@@ -16,7 +16,7 @@ import (
 func leaves(t *testing.T, e *fleet.Executions) *fleet.Execution {
 	t.Helper()
 	r := record(4)
-	for i, status := range []fleet.Status{fleet.Done, fleet.Left, fleet.Failed, ""} {
+	for i, status := range []fleet.Status{fleet.Done, fleet.Detached, fleet.Failed, ""} {
 		r.Hosts[i].Status = status
 	}
 	x, err := e.New(r)

@@ -15,8 +15,24 @@ import (
 	"time"
 )
 
-// RecordFormat is the version of the records of executions.
-const RecordFormat = "tenet.execution/1"
+// RecordFormat is the version of the records of executions that are written.
+const RecordFormat = "tenet.execution/2"
+
+// formatOne is the version before, in which three statuses had other names.
+const formatOne = "tenet.execution/1"
+
+// statusOfOne gives a status that format one has written its name of today.
+func statusOfOne(s Status) Status {
+	switch s {
+	case "left":
+		return Detached
+	case "wrong":
+		return Invalid
+	case "spared":
+		return Skipped
+	}
+	return s
+}
 
 // How long records are kept, and how many.
 const (
@@ -205,6 +221,12 @@ func (e *Executions) read(id string) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("the record of execution %s is damaged: %w", id, err)
+	}
+	if r.Format == formatOne {
+		r.Format = RecordFormat
+		for i := range r.Hosts {
+			r.Hosts[i].Status = statusOfOne(r.Hosts[i].Status)
+		}
 	}
 	if r.Format != RecordFormat || r.ID != id {
 		return nil, fmt.Errorf("%s is not the record of execution %s that this version of tenet writes (%s)", name, id, RecordFormat)

@@ -222,3 +222,25 @@ func TestIsExecution(t *testing.T) {
 		}
 	}
 }
+
+// What an older version has written is read, with the statuses as they are called now.
+func TestRecordOfFormatOne(t *testing.T) {
+	e := &fleet.Executions{Dir: t.TempDir()}
+	const id = "20260102-030405-abcdef"
+	text := `{"format":"tenet.execution/1","id":"` + id + `","hosts":[{"name":"a","status":"left"},{"name":"b","status":"spared"},{"name":"c","status":"wrong"},{"name":"d","status":"done"},{"name":"e"}]}`
+	if err := os.WriteFile(filepath.Join(e.Dir, id+".json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Load(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []fleet.Status{fleet.Detached, fleet.Skipped, fleet.Invalid, fleet.Done, ""} {
+		if r.Hosts[i].Status != want {
+			t.Errorf("%s is %q, not %q", r.Hosts[i].Name, r.Hosts[i].Status, want)
+		}
+	}
+	if r.Format != fleet.RecordFormat {
+		t.Error(r.Format)
+	}
+}

@@ -41,7 +41,7 @@ func TestFaultOfOne(t *testing.T) {
 		}
 	}
 	outcomes := mustRun(t, list, task, fleet.Options{Forks: 2, Listener: panickingListener{newSeen(t)}})
-	equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Failed, fleet.Left, fleet.Done})
+	equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Failed, fleet.Detached, fleet.Done})
 	for _, i := range []int{1, 2} {
 		if fault.In(outcomes[i].Err) == nil {
 			t.Errorf("%+v", outcomes[i])

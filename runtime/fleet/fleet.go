@@ -87,10 +87,10 @@ const (
 	Done        Status = "done"
 	Failed      Status = "failed"
 	Unreachable Status = "unreachable" // before anything was begun
-	Left        Status = "left"        // it is not known how it ended: a run goes on there
-	Wrong       Status = "wrong"       // the site is wrong for it
+	Detached    Status = "detached"    // it is not known how it ended: a run goes on there
+	Invalid     Status = "invalid"     // the site is wrong for it
 	Interrupted Status = "interrupted"
-	Spared      Status = "spared" // its turn did not come: too many had failed, or it was interrupted
+	Skipped     Status = "skipped" // its turn did not come: too many had failed, or it was interrupted
 )
 
 // Outcome is how it ended with a machine.

@@ -106,7 +106,7 @@ func TestEndlessRun(t *testing.T) {
 	})
 	o := mustRun(t, list, fleet.Apply(nil, same(sized(1))), fleet.Options{})[0]
 	var wrong *wire.ProtocolError
-	if o.Status != fleet.Left || !errors.As(o.Err, &wrong) || !strings.Contains(wrong.Message, "more than 256 MiB") {
+	if o.Status != fleet.Detached || !errors.As(o.Err, &wrong) || !strings.Contains(wrong.Message, "more than 256 MiB") {
 		t.Errorf("%+v", o)
 	}
 	if o := mustRun(t, list, ask(wire.OpExec), fleet.Options{})[0]; o.Status != fleet.Done {

@@ -87,9 +87,9 @@ func (m *member) attempt(ctx context.Context) *Outcome {
 	_, absurd := errors.AsType[*machine.JobError](err) // then nothing is begun
 	switch wrong, ok := errors.AsType[*wrongError](err); {
 	case ok:
-		return &Outcome{Status: Wrong, Err: wrong.error}
+		return &Outcome{Status: Invalid, Err: wrong.error}
 	case absurd:
-		return &Outcome{Status: Wrong, Err: err}
+		return &Outcome{Status: Invalid, Err: err}
 	case broken:
 		return m.broken(lost)
 	}

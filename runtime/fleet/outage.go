@@ -91,19 +91,19 @@ func (m *member) broken(err *machine.ConnectionError) *Outcome {
 		if m.begun == nothing {
 			return &Outcome{Status: Failed, Err: err.Err}
 		}
-		return &Outcome{Status: Left, Err: err.Err}
+		return &Outcome{Status: Detached, Err: err.Err}
 	case machine.Absurd:
 		if m.absurd++; m.begun == nothing {
 			return &Outcome{Status: Failed, Err: err.Err}
 		} else if m.absurd >= nonsense {
-			return &Outcome{Status: Left, Err: err.Err}
+			return &Outcome{Status: Detached, Err: err.Err}
 		}
 	}
 	switch {
 	case m.begun != nothing && m.task.Continue != nil && !(m.task.begins && m.at.ID == ""):
 		return m.lost(err.Err)
 	case m.begun != nothing:
-		return &Outcome{Status: Left, Err: &NoWordError{m.task.Name}}
+		return &Outcome{Status: Detached, Err: &NoWordError{m.task.Name}}
 	}
 	if m.tries++; m.tries < attempts && !err.Answered {
 		return nil
@@ -120,7 +120,7 @@ func (m *member) let(ctx context.Context) *Outcome {
 	case cause != nil && m.InProcess:
 		return &Outcome{Status: Interrupted, Err: cause}
 	case cause != nil:
-		return &Outcome{Status: Left, Err: cause}
+		return &Outcome{Status: Detached, Err: cause}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (m *member) let(ctx context.Context) *Outcome {
 // lost counts the time without a connection; nil: it is not over.
 func (m *member) lost(err error) *Outcome {
 	if m.options.Patience == NotAgain {
-		return &Outcome{Status: Left, Err: err}
+		return &Outcome{Status: Detached, Err: err}
 	}
 	switch why := err.Error(); {
 	case m.since.IsZero():
@@ -139,7 +139,7 @@ func (m *member) lost(err error) *Outcome {
 		m.note(m.Name, "no connection yet: "+why)
 	}
 	if long := time.Since(m.since); long >= m.options.Patience {
-		return &Outcome{Status: Left, Err: &LostError{long, err}}
+		return &Outcome{Status: Detached, Err: &LostError{long, err}}
 	}
 	return nil
 }

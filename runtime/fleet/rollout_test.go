@@ -210,7 +210,7 @@ func TestRolloutStops(t *testing.T) {
 			got := ""
 			for _, o := range outcomes {
 				got += string(o.Status[:1])
-				if o.Status == fleet.Spared && !strings.Contains(o.Err.Error(), "failed") {
+				if o.Status == fleet.Skipped && !strings.Contains(o.Err.Error(), "failed") {
 					t.Error(o.Err)
 				}
 			}
@@ -238,7 +238,7 @@ func TestPause(t *testing.T) {
 		if long := time.Since(begun); long != 90*time.Second {
 			t.Error(long)
 		}
-		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Done, fleet.Spared})
+		equal(t, "statuses", statuses(outcomes), []fleet.Status{fleet.Done, fleet.Done, fleet.Skipped})
 		equal(t, "notes", s.notes[""], []string{
 			"batch 1 of 3: 1 host", "pausing for 1m0s before batch 2 of 3", "batch 2 of 3: 1 host", "pausing for 1m0s before batch 3 of 3",
 		})

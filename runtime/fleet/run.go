@@ -107,7 +107,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 			d.note("", fmt.Sprintf("%s: %s", b.where(), plural(len(b.Machines), "host")))
 		}
 		for _, o := range d.batch(ctx, b, enough, of) {
-			if o.Status != Done && o.Status != Spared {
+			if o.Status != Done && o.Status != Skipped {
 				failed++
 			}
 		}
@@ -117,9 +117,9 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 	}
 }
 
-// batch does one batch, so many machines at a time; they are spared if there is a reason
+// batch does one batch, so many machines at a time; they are skipped if there is a reason
 // for it.
-func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string) (*Member, *Outcome)) []*Outcome {
+func (d *drive) batch(ctx context.Context, b Batch, skip error, of func(string) (*Member, *Outcome)) []*Outcome {
 	outcomes := make([]*Outcome, len(b.Machines))
 	var next atomic.Int64
 	var workers fault.Group
@@ -128,7 +128,7 @@ func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string)
 			for i := next.Add(1) - 1; i < int64(len(b.Machines)); i = next.Add(1) - 1 {
 				m, out := of(b.Machines[i])
 				outcomes[i] = out
-				d.machine(ctx, m, spare, out)
+				d.machine(ctx, m, skip, out)
 			}
 		})
 	}
@@ -137,13 +137,13 @@ func (d *drive) batch(ctx context.Context, b Batch, spare error, of func(string)
 }
 
 // machine does all that is to be done on one.
-func (d *drive) machine(ctx context.Context, m *Member, spare error, out *Outcome) {
+func (d *drive) machine(ctx context.Context, m *Member, skip error, out *Outcome) {
 	begun := time.Now()
-	if spare == nil && d.fresh.Err() != nil {
-		spare = errCancelled
+	if skip == nil && d.fresh.Err() != nil {
+		skip = errCancelled
 	}
-	if spare != nil {
-		*out = Outcome{Machine: m.Name, Status: Spared, Err: spare}
+	if skip != nil {
+		*out = Outcome{Machine: m.Name, Status: Skipped, Err: skip}
 	} else {
 		one := &member{drive: d, Member: m}
 		err := fault.Do(func() error {
@@ -153,7 +153,7 @@ func (d *drive) machine(ctx context.Context, m *Member, spare error, out *Outcom
 		if err != nil { // the others go on
 			*out = Outcome{Status: Failed, Err: err}
 			if one.begun != nothing {
-				out.Status = Left
+				out.Status = Detached
 			}
 		}
 		out.Machine, out.Run, out.Duration = m.Name, one.run, time.Since(begun)

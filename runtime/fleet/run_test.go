@@ -122,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 			{func(m *simulated) { m.refuse = func(int) error { return &dialError{text: "no route to host"} } }, fleet.Unreachable},
 			{func(m *simulated) { m.refuse = func(int) error { return errors.New("no way") } }, fleet.Unreachable},
 			{func(m *simulated) { m.refuse = func(int) error { return &dialError{text: "no sudo", answered: true} } }, fleet.Failed},
-			{func(m *simulated) { m.name = "wrong" }, fleet.Wrong},
+			{func(m *simulated) { m.name = "wrong" }, fleet.Invalid},
 		}
 		_, list := machines(len(plan), func(i int, m *simulated) { plan[i].change(m) })
 		s := newSeen(t)
