@@ -47,7 +47,7 @@ var imports = []struct {
 	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/expr", "lang/sandbox"}, []string{"*"}},
-	{"modules/*", []string{"runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/..."}, []string{"states/statestest"}},
+	{"modules/*", []string{"lang/diag", "runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	// What people write who know other tools: data, of use wherever a mistake
 	// is found.

@@ -55,7 +55,7 @@ func registry() *states.Registry {
 			Validate: func(f file) error {
 				var path, content error
 				if f.Path == "" || f.Path[0] != '/' {
-					path = &states.AttributeError{Attribute: "path", Message: "the path is not absolute", Hint: "begin it with /"}
+					path = states.InvalidAttribute("path", "the path is not absolute", "begin it with /")
 				}
 				if f.Content != nil && f.Source != nil {
 					content = errors.New("content and source exclude each other")

@@ -2,10 +2,10 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -36,7 +36,11 @@ func TestWhatAnActMaySay(t *testing.T) {
 				return &states.UncertainError{Reason: "nobody knows"}
 			}
 			states.Say(ctx, "waits for somebody")
-			return &states.AdviceError{Err: errors.New("it is broken"), Hint: "mend it", Final: want.Name != "c"}
+			broken := &diag.HintError{Message: "it is broken", Hint: "mend it"}
+			if want.Name == "c" {
+				return broken
+			}
+			return &states.FinalError{Err: broken}
 		},
 	})
 	registry := states.NewRegistry(module)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
@@ -58,7 +59,6 @@ func failure(err error, source string) *states.Failure {
 	f := &states.Failure{Code: "error", Message: err.Error(), Source: source}
 	var coded *codedError
 	var attribute *states.AttributeError
-	var advice *states.AdviceError
 	var timeout *timeoutError
 	var account accountError
 	var panicked *fault.Error
@@ -76,8 +76,8 @@ func failure(err error, source string) *states.Failure {
 		f.Code, f.Message = "interrupted", "the run was interrupted"
 	case errors.As(err, &attribute):
 		f.Code, f.Hint = "invalid", attribute.Hint
-	case errors.As(err, &advice):
-		f.Hint = advice.Hint
+	case diag.HintOf(err) != "":
+		f.Hint = diag.HintOf(err)
 	case errors.Is(err, fs.ErrPermission):
 		f.Code, f.Hint = "permission", "run tenet as a user who may do this, such as root"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -12,7 +12,7 @@ import (
 
 // errHidden is all that is said against a value with a secret.
 func errHidden(attribute string) error {
-	return &states.AttributeError{Attribute: attribute, Message: "the sensitive value is not allowed here; it and the reason are hidden"}
+	return states.InvalidAttribute(attribute, "the sensitive value is not allowed here; it and the reason are hidden", "")
 }
 
 // refusals gives what a module says against the part's values, but not against one with a

@@ -305,8 +305,8 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 	}
 	hidden := s.hides(a.Name)
 	if sensitive && a.Key {
-		return s.locateError(a.Name, &states.AttributeError{Attribute: a.Name, Message: "a sensitive value cannot name a resource",
-			Hint: "the key of a part is shown everywhere; use a value that may be"})
+		return s.locateError(a.Name, states.InvalidAttribute(a.Name, "a sensitive value cannot name a resource",
+			"the key of a part is shown everywhere; use a value that may be"))
 	}
 	if !plain.IsWhollyKnown() {
 		s.unknownUntilApply = append(s.unknownUntilApply, a.Name)

@@ -66,8 +66,7 @@ const unknownAttempts = 3
 // isFinal reports whether another attempt would fail in the same way, and nobody has
 // asked for one.
 func (s *step) isFinal() bool {
-	advice, ok := errors.AsType[*states.AdviceError](s.err)
-	if !ok || !advice.Final {
+	if _, final := errors.AsType[*states.FinalError](s.err); !final {
 		return false
 	}
 	own, usual := s.part.Options.Retry, s.module.Retry // the usual one stands in a compiled run, too

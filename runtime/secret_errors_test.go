@@ -137,8 +137,8 @@ func quoting(wrong *bool) *states.Registry {
 			if !*wrong {
 				return nil
 			}
-			return errors.Join(&states.AttributeError{Attribute: "text", Message: "it is wrong"},
-				&states.AttributeError{Attribute: "other", Message: "it is not as in\n" + want.Text + "\nat all"})
+			return errors.Join(states.InvalidAttribute("text", "it is wrong", ""),
+				states.InvalidAttribute("other", "it is not as in\n"+want.Text+"\nat all", ""))
 		},
 		Read:   func(context.Context, host.Host, quotedSecret) (*quotedSecret, error) { return nil, nil },
 		Write:  func(context.Context, host.Host, *quotedSecret, quotedSecret) error { return nil },

@@ -169,13 +169,13 @@ func (a *Attribute) Normalize(v any) (any, error) {
 		if _, number := v.(json.Number); number && a.Kind == KindMode {
 			hint = `write the mode as a string: "0644"`
 		}
-		return nil, &AttributeError{Attribute: a.Name, Message: err.Error(), Hint: hint}
+		return nil, InvalidAttribute(a.Name, err.Error(), hint)
 	}
 	if s, ok := out.(string); ok && len(a.Enum) > 0 && !slices.Contains(a.Enum, s) {
-		return nil, &AttributeError{
-			Attribute: a.Name,
-			Message:   fmt.Sprintf("%q is none of %s", s, strings.Join(a.Enum, ", ")),
-		}
+		return nil, InvalidAttribute(
+			a.Name,
+			fmt.Sprintf("%q is none of %s", s, strings.Join(a.Enum, ", ")), "",
+		)
 	}
 	return out, nil
 }

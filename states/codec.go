@@ -160,20 +160,20 @@ func eachValue(attributes []Attribute, values map[string]any, set func(i int, ca
 			continue
 		}
 		if a.Out {
-			return &AttributeError{Attribute: a.Name, Message: "it is observed, and cannot be set"}
+			return InvalidAttribute(a.Name, "it is observed, and cannot be set", "")
 		}
 		canonical, err := a.Normalize(v)
 		if err != nil {
 			return err
 		}
 		if err := set(i, canonical); err != nil {
-			return &AttributeError{Attribute: a.Name, Message: err.Error()}
+			return InvalidAttribute(a.Name, err.Error(), "")
 		}
 	}
 	if known < len(values) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if !slices.ContainsFunc(attributes, func(a Attribute) bool { return a.Name == name }) {
-				return &AttributeError{Attribute: name, Message: "there is no such attribute"}
+				return InvalidAttribute(name, "there is no such attribute", "")
 			}
 		}
 	}

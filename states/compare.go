@@ -16,7 +16,7 @@ func (c *codec[T]) checkRequired(r *T) error {
 func firstMissing(attributes []Attribute, isSet func(i int) bool) error {
 	for i, a := range attributes {
 		if a.Required && !isSet(i) {
-			return &AttributeError{Attribute: a.Name, Message: "it is required, and not given"}
+			return InvalidAttribute(a.Name, "it is required, and not given", "")
 		}
 	}
 	return nil

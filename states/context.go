@@ -104,17 +104,12 @@ func (e *MissingError) Error() string { return e.Err.Error() }
 // Unwrap gives the error.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// AdviceError is an error with advice for the user.
-type AdviceError struct {
-	Err  error
-	Hint string
-	// Final: it would fail again in the same way, so that no further attempt is
-	// made, unless the part has its own retry option.
-	Final bool
-}
+// FinalError is an error that would come again in the same way, so that no further
+// attempt is made, unless the part has its own retry option.
+type FinalError struct{ Err error }
 
-// Error gives the error without the hint, which is shown apart.
-func (e *AdviceError) Error() string { return e.Err.Error() }
+// Error gives the error.
+func (e *FinalError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error.
-func (e *AdviceError) Unwrap() error { return e.Err }
+func (e *FinalError) Unwrap() error { return e.Err }

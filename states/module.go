@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -201,16 +202,23 @@ type ItemOf[T any] struct{ Have, Want *T }
 // AttributeError is a mistake in the value of one attribute.
 type AttributeError struct {
 	Attribute string
-	Message   string
-	Hint      string
+	diag.HintError
 
 	// Open says that Message and Hint hold nothing of the value, so that they are
 	// shown where it is sensitive, too.
 	Open bool
 }
 
+// InvalidAttribute makes an AttributeError; hint may be empty.
+func InvalidAttribute(attribute, message, hint string) *AttributeError {
+	return &AttributeError{Attribute: attribute, HintError: diag.HintError{Message: message, Hint: hint}}
+}
+
 // Error gives the attribute and what is wrong with it.
 func (e *AttributeError) Error() string { return e.Attribute + ": " + e.Message }
+
+// Unwrap gives what is wrong with it, and the hint.
+func (e *AttributeError) Unwrap() error { return &e.HintError }
 
 // ErrUnknown is wrapped by an Act's error when it was begun and nobody knows
 // how it ended, as when the connection is lost to what was asked to do it.

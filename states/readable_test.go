@@ -11,7 +11,7 @@ import (
 func TestReadable(t *testing.T) {
 	long := strings.Repeat("ü", 1<<19)
 	err := readable(fmt.Errorf("x: %w", errors.Join(
-		&AttributeError{Attribute: "a", Message: long}, errors.New("other"), &AttributeError{Attribute: "b", Message: "short", Hint: long})))
+		InvalidAttribute("a", long, ""), errors.New("other"), InvalidAttribute("b", "short", long))))
 	joined := errors.Unwrap(err).Error()
 	if len(joined) > 1000 || !strings.Contains(joined, "bytes more") || !strings.Contains(joined, "b: short") || strings.Contains(joined, "\uFFFD") {
 		t.Errorf("%d bytes: %.300s", len(joined), joined)

@@ -266,19 +266,19 @@ func (s *Schema) Observe(values map[string]any) (Values, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		a := s.Attribute(name)
 		if a == nil {
-			return nil, &AttributeError{Attribute: name, Message: "there is no such attribute"}
+			return nil, InvalidAttribute(name, "there is no such attribute", "")
 		}
 		switch v := values[name].(type) {
 		case nil:
 			continue
 		case host.Content:
 			if a.Kind != KindContent {
-				return nil, &AttributeError{Attribute: name, Message: fmt.Sprintf("a %s is required, not a content", a.Kind)}
+				return nil, InvalidAttribute(name, fmt.Sprintf("a %s is required, not a content", a.Kind), "")
 			}
 			out[name] = v
 		case *Source:
 			if a.Kind != KindSource {
-				return nil, &AttributeError{Attribute: name, Message: fmt.Sprintf("a %s is required, not a source", a.Kind)}
+				return nil, InvalidAttribute(name, fmt.Sprintf("a %s is required, not a source", a.Kind), "")
 			}
 			out[name] = v
 		default:
@@ -287,7 +287,7 @@ func (s *Schema) Observe(values map[string]any) (Values, error) {
 				return nil, err
 			}
 			if out[name], err = decodeValue(a.Kind, canonical, nil); err != nil {
-				return nil, &AttributeError{Attribute: name, Message: err.Error()}
+				return nil, InvalidAttribute(name, err.Error(), "")
 			}
 		}
 	}

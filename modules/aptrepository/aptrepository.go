@@ -99,7 +99,7 @@ func complete(ctx context.Context, h host.Host, want *Repository) error {
 	}
 	text, inline := content.Inline()
 	if !inline {
-		return &states.AttributeError{Attribute: "source", Message: "the file is too large for a key"}
+		return states.InvalidAttribute("source", "the file is too large for a key", "")
 	}
 	if err := checkKey("source", text); err != nil {
 		return err
@@ -210,8 +210,8 @@ func isThere(h host.Reader, keyring string) error {
 	}
 	_, err := h.Lstat(keyring)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &states.AttributeError{Attribute: "signed_by", Message: "there is no keyring " + keyring,
-			Hint: "declare what brings it before this part, or give the key itself"}
+		return states.InvalidAttribute("signed_by", "there is no keyring "+keyring,
+			"declare what brings it before this part, or give the key itself")
 	}
 	return err
 }

@@ -34,8 +34,8 @@ var (
 
 func validName(name string) error {
 	if len(name) > 100 || !namePattern().MatchString(name) {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.100q is no name of a source", name),
-			Hint: `apt reads only files whose names are made of letters, digits, "_", "-" and "."`}
+		return states.InvalidAttribute("name", fmt.Sprintf("%.100q is no name of a source", name),
+			`apt reads only files whose names are made of letters, digits, "_", "-" and "."`)
 	}
 	return nil
 }
@@ -58,11 +58,11 @@ func validate(want Repository) error {
 	} {
 		for _, v := range list.values {
 			if len(v) > list.longest || !list.pattern.MatchString(v) {
-				return &states.AttributeError{Attribute: list.attribute, Message: fmt.Sprintf("%.100q is no %s", v, list.what)}
+				return states.InvalidAttribute(list.attribute, fmt.Sprintf("%.100q is no %s", v, list.what), "")
 			}
 		}
 		if list.values != nil && len(list.values) == 0 && list.attribute != "components" && list.attribute != "architectures" {
-			return &states.AttributeError{Attribute: list.attribute, Message: "it names none"}
+			return states.InvalidAttribute(list.attribute, "it names none", "")
 		}
 	}
 	if err := validSuites(want); err != nil {
@@ -77,10 +77,10 @@ func validSuites(want Repository) error {
 	for _, s := range want.Suites {
 		switch exact := strings.HasSuffix(s, "/"); {
 		case exact && len(want.Components) > 0:
-			return &states.AttributeError{Attribute: "components", Message: "there are none in " + s + ", which is a directory"}
+			return states.InvalidAttribute("components", "there are none in "+s+", which is a directory", "")
 		case !exact && len(want.Components) == 0:
-			return &states.AttributeError{Attribute: "components", Message: "the suite " + s + " needs them",
-				Hint: `such as ["main"]; a suite that is a directory ends in "/"`}
+			return states.InvalidAttribute("components", "the suite "+s+" needs them",
+				`such as ["main"]; a suite that is a directory ends in "/"`)
 		}
 	}
 	return nil
@@ -91,25 +91,25 @@ func validKey(want Repository) error {
 		return nil
 	}
 	if want.Source != nil {
-		return &states.AttributeError{Attribute: "source", Message: "it cannot be given beside signed_by",
-			Hint: "use signed_by for a key as text or a path of the host, source for a file of the site"}
+		return states.InvalidAttribute("source", "it cannot be given beside signed_by",
+			"use signed_by for a key as text or a path of the host, source for a file of the site")
 	}
 	text, inline := want.SignedBy.Inline()
 	switch {
 	case !inline:
-		return &states.AttributeError{Attribute: "signed_by", Message: "it is too large for a key"}
+		return states.InvalidAttribute("signed_by", "it is too large for a key", "")
 	case text == "":
 		return nil
 	case strings.HasPrefix(text, "/"):
 		if strings.ContainsAny(text, " \t\r\n,\x00") || len(text) > 4000 {
-			return &states.AttributeError{Attribute: "signed_by", Message: fmt.Sprintf("%.100q cannot stand as a path in a source of apt", text)}
+			return states.InvalidAttribute("signed_by", fmt.Sprintf("%.100q cannot stand as a path in a source of apt", text), "")
 		}
 		return check.Path("signed_by", text)
 	case !isArmored(text) && checkKey("signed_by", text) == nil: // binary
 		return nil
 	case !isArmored(text):
-		return &states.AttributeError{Attribute: "signed_by", Message: "it is neither an armored key nor an absolute path",
-			Hint: "an armored key begins with " + beginKey + "; a binary one is given as source"}
+		return states.InvalidAttribute("signed_by", "it is neither an armored key nor an absolute path",
+			"an armored key begins with "+beginKey+"; a binary one is given as source")
 	}
 	return checkKey("signed_by", text)
 }
@@ -134,7 +134,7 @@ func keyFile(name string, armored bool) string {
 // armored. It does not tell whose.
 func checkKey(attribute, text string) error {
 	wrong := func(message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
+		return states.InvalidAttribute(attribute, message, hint)
 	}
 	packets := text
 	if isArmored(text) {

@@ -64,22 +64,19 @@ var Module = states.Define(states.Type[Archive]{
 })
 
 func validate(want Archive) error {
-	wrong := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	switch {
 	case want.Path == "/":
-		return wrong("path", "/ cannot be unpacked to as a whole", "name the directory that it is about")
+		return states.InvalidAttribute("path", "/ cannot be unpacked to as a whole", "name the directory that it is about")
 	case want.Source != nil && want.File != nil:
-		return wrong("file", "it cannot be given beside source", "")
+		return states.InvalidAttribute("file", "it cannot be given beside source", "")
 	case want.Strip != nil && *want.Strip < 0:
-		return wrong("strip", "it cannot be negative", "")
+		return states.InvalidAttribute("strip", "it cannot be negative", "")
 	case want.Limit != nil && *want.Limit < 0:
-		return wrong("limit", "it cannot be negative", "")
+		return states.InvalidAttribute("limit", "it cannot be negative", "")
 	}
 	if want.Checksum != nil {
 		if _, _, ok := parseChecksum(*want.Checksum); !ok {
-			return wrong("checksum", fmt.Sprintf("%.80q is no checksum", *want.Checksum), `write "sha256:" and 64 hex digits in lower case, or "sha512:" and 128`)
+			return states.InvalidAttribute("checksum", fmt.Sprintf("%.80q is no checksum", *want.Checksum), `write "sha256:" and 64 hex digits in lower case, or "sha512:" and 128`)
 		}
 	}
 	return errors.Join(

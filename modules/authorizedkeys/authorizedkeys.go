@@ -72,8 +72,8 @@ func validate(want AuthorizedKeys) error {
 			return err
 		}
 		if strings.ContainsRune(*want.Path, '%') {
-			return &states.AttributeError{Attribute: "path", Message: "it names the file of one user, and what sshd puts for % is not known here",
-				Hint: "write the user's name in place of %u"}
+			return states.InvalidAttribute("path", "it names the file of one user, and what sshd puts for % is not known here",
+				"write the user's name in place of %u")
 		}
 	}
 	_, err := parse(want.Keys)

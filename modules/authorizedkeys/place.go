@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/home"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -53,14 +54,14 @@ const centralMode = fs.FileMode(0o644)
 // trusted holds all directories above the file to be root's alone.
 func (c central) trusted(h host.Host) error {
 	if is := host.Resolve(h, c.path); is != c.path {
-		return &states.AdviceError{Err: fmt.Errorf("a symbolic link leads from %s to %s", c.path, is), Hint: "write path without links", Final: true}
+		return &states.FinalError{Err: &diag.HintError{Err: fmt.Errorf("a symbolic link leads from %s to %s", c.path, is), Hint: "write path without links"}}
 	}
 	for dir := path.Dir(c.path); ; dir = path.Dir(dir) {
 		info, err := c.host.Lstat(dir)
 		wrong := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &states.AdviceError{Err: fmt.Errorf("the directory %s is not there: %w", dir, err),
+			return &diag.HintError{Err: fmt.Errorf("the directory %s is not there: %w", dir, err),
 				Hint: `declare it before, as directory, with owner = "root" and mode = "0755"`}
 		case err != nil:
 			return err
@@ -74,8 +75,8 @@ func (c central) trusted(h host.Host) error {
 			wrong = "has mode " + states.FormatMode(info.Mode) + ", so that sshd, which reads the keys as the user, does not come in"
 		}
 		if wrong != "" {
-			return &states.AdviceError{Err: fmt.Errorf("%s, above %s, %s", dir, c.path, wrong), Final: true,
-				Hint: "put the file where all directories are root's with mode 0755, as in /etc/ssh/authorized_keys; leave path out for the file in the user's home"}
+			return &states.FinalError{Err: &diag.HintError{Err: fmt.Errorf("%s, above %s, %s", dir, c.path, wrong),
+				Hint: "put the file where all directories are root's with mode 0755, as in /etc/ssh/authorized_keys; leave path out for the file in the user's home"}}
 		}
 		if dir == "/" {
 			return nil

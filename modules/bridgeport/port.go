@@ -49,7 +49,7 @@ func validate(want Port) error {
 		return err
 	}
 	if *want.Bridge == want.Port {
-		return &states.AttributeError{Attribute: "bridge", Message: "a bridge cannot be a port of itself", Hint: "name the device that is to be the port, and in bridge the bridge"}
+		return states.InvalidAttribute("bridge", "a bridge cannot be a port of itself", "name the device that is to be the port, and in bridge the bridge")
 	}
 	return errors.Join(err, device.Name("bridge", *want.Bridge))
 }
@@ -64,7 +64,7 @@ func read(ctx context.Context, h host.Host, want Port) (*Port, error) {
 
 func write(ctx context.Context, h host.Host, _ *Port, want Port) error {
 	if want.Bridge == nil {
-		return &states.AttributeError{Attribute: "bridge", Message: "it is required for a port that is to be there"}
+		return states.InvalidAttribute("bridge", "it is required for a port that is to be there", "")
 	}
 	master, err := device.FindKind(ctx, h, *want.Bridge, "bridge")
 	if err != nil {

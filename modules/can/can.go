@@ -66,7 +66,7 @@ func complete(_ context.Context, _ host.Host, want *CAN) error {
 
 func validate(want CAN) error {
 	mistake := func(attribute, format string, args ...any) error {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf(format, args...)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf(format, args...), "")
 	}
 	for _, a := range want.options() {
 		if a.given && want.Virtual != nil && *want.Virtual {
@@ -195,7 +195,7 @@ func write(ctx context.Context, h host.Host, have *CAN, want CAN) error {
 	case have == nil:
 		return device.Put(ctx, h, nil, links.Link{Name: want.Name, Kind: "vcan", Up: want.Up})
 	case *have.Virtual != virtual:
-		return &states.AttributeError{Attribute: "virtual", Message: fmt.Sprintf("%s is there, and a real device cannot become a virtual one, nor the other way round", want.Name)}
+		return states.InvalidAttribute("virtual", fmt.Sprintf("%s is there, and a real device cannot become a virtual one, nor the other way round", want.Name), "")
 	}
 	l := links.Link{Up: want.Up, Options: map[string]string{}}
 	if !virtual {

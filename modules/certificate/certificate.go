@@ -143,7 +143,7 @@ func prepare(h host.Host, have *Certificate, want Certificate) (*prepared, error
 		return p, err
 	}
 	if want.PrivateKey == nil {
-		return nil, &states.AttributeError{Attribute: "private_key", Message: "it is required for a certificate that is to be there"}
+		return nil, states.InvalidAttribute("private_key", "it is required for a certificate that is to be there", "")
 	}
 	for _, name := range []string{want.Path, *want.PrivateKey} {
 		if _, err := h.Lstat(path.Dir(name)); errors.Is(err, fs.ErrNotExist) {

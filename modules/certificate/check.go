@@ -15,7 +15,7 @@ import (
 
 func validate(want Certificate) error {
 	mistake := func(attribute, message string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message}
+		return states.InvalidAttribute(attribute, message, "")
 	}
 	files := []string{want.Path}
 	for _, p := range []*string{want.PrivateKey, want.CA, want.CAKey} {
@@ -28,14 +28,14 @@ func validate(want Certificate) error {
 	case len(slices.Compact(files)) != len(files):
 		return mistake("private_key", "the certificate and the keys need a file each")
 	case want.CA != nil && *want.CA == want.Path:
-		return &states.AttributeError{Attribute: "ca", Message: "it cannot be the certificate itself", Hint: "leave ca out: then it signs itself"}
+		return states.InvalidAttribute("ca", "it cannot be the certificate itself", "leave ca out: then it signs itself")
 	case (want.CA == nil) != (want.CAKey == nil):
 		return mistake("ca_key", "ca and ca_key are given together")
 	case is(want.Chain) && want.CA == nil:
-		return &states.AttributeError{Attribute: "chain", Message: "it has a meaning only beside ca", Hint: "leave it out: what signs itself has nobody behind it"}
+		return states.InvalidAttribute("chain", "it has a meaning only beside ca", "leave it out: what signs itself has nobody behind it")
 	case want.KeyMode != nil && *want.KeyMode&0o7 != 0:
-		return &states.AttributeError{Attribute: "key_mode", Message: "a private key is nothing for all users: " + states.FormatMode(*want.KeyMode) + " lets others at it",
-			Hint: `write "0600" or "0640"`}
+		return states.InvalidAttribute("key_mode", "a private key is nothing for all users: "+states.FormatMode(*want.KeyMode)+" lets others at it",
+			`write "0600" or "0640"`)
 	case want.Days != nil && (*want.Days < 1 || *want.Days > 36500):
 		return mistake("days", fmt.Sprintf("%d is not from 1 to 36500", *want.Days))
 	case want.RenewDays != nil && (*want.RenewDays < 0 || *want.RenewDays >= want.days()):
@@ -48,7 +48,7 @@ func validate(want Certificate) error {
 		}{{"days", want.Days != nil}, {"renew_days", want.RenewDays != nil}, {"ca", want.CA != nil},
 			{"usage", len(want.Usage) > 0}, {"authority", is(want.Authority)}} {
 			if a.given {
-				return &states.AttributeError{Attribute: a.name, Message: "it has no meaning for a request: who signs it decides", Hint: "leave it out, or request"}
+				return states.InvalidAttribute(a.name, "it has no meaning for a request: who signs it decides", "leave it out, or request")
 			}
 		}
 	}
@@ -72,10 +72,10 @@ func checkText(attribute string, text *string, most int) error {
 	odd := strings.ContainsFunc(*text, func(r rune) bool { return !unicode.IsPrint(r) })
 	switch {
 	case !utf8.ValidString(*text) || odd:
-		return &states.AttributeError{Attribute: attribute, Message: "it is one line of printable text"}
+		return states.InvalidAttribute(attribute, "it is one line of printable text", "")
 	case utf8.RuneCountInString(*text) > most:
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("it has more than %d characters", most),
-			Hint: "names of hosts stand in names, where they may be longer"}
+		return states.InvalidAttribute(attribute, fmt.Sprintf("it has more than %d characters", most),
+			"names of hosts stand in names, where they may be longer")
 	}
 	return nil
 }
@@ -89,15 +89,15 @@ func checkNames(want Certificate) error {
 	for _, text := range want.Addresses {
 		a, err := netip.ParseAddr(text)
 		if err != nil || a.Zone() != "" || a.Is4In6() {
-			return &states.AttributeError{Attribute: "addresses", Message: fmt.Sprintf("%.80q is no IP address", text)}
+			return states.InvalidAttribute("addresses", fmt.Sprintf("%.80q is no IP address", text), "")
 		}
 		if a.String() != text {
-			return &states.AttributeError{Attribute: "addresses", Message: fmt.Sprintf("%.80q is not the usual form of this address", text), Hint: "write " + a.String()}
+			return states.InvalidAttribute("addresses", fmt.Sprintf("%.80q is not the usual form of this address", text), "write "+a.String())
 		}
 	}
 	for _, u := range want.Usage {
 		if u != "server" && u != "client" {
-			return &states.AttributeError{Attribute: "usage", Message: fmt.Sprintf("%.80q is none of server, client", u)}
+			return states.InvalidAttribute("usage", fmt.Sprintf("%.80q is none of server, client", u), "")
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func checkNames(want Certificate) error {
 // checkDNS checks a name as it stands in certificates; a star may stand for the first
 // label.
 func checkDNS(name string) error {
-	e := &states.AttributeError{Attribute: "names", Message: fmt.Sprintf("%.80q is no DNS name", name)}
+	e := states.InvalidAttribute("names", fmt.Sprintf("%.80q is no DNS name", name), "")
 	if len(name) > 253 {
 		return e
 	}

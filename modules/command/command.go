@@ -69,20 +69,20 @@ var Module = states.Define(states.Type[Command]{
 
 func validate(want Command) error {
 	mistake := func(attribute, message string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message}
+		return states.InvalidAttribute(attribute, message, "")
 	}
 	switch {
 	case want.Argv != nil && want.Shell != nil:
-		return &states.AttributeError{Attribute: "shell", Message: "it cannot be given beside argv", Hint: "leave argv for one program with its arguments, or shell for a line with pipes and the like"}
+		return states.InvalidAttribute("shell", "it cannot be given beside argv", "leave argv for one program with its arguments, or shell for a line with pipes and the like")
 	case want.Argv == nil && want.Shell == nil:
-		return &states.AttributeError{Attribute: "argv", Message: "it is required, and not given",
-			Hint: `write argv = ["PROGRAM", "ARGUMENT"], or shell = "…" for a line of shell`}
+		return states.InvalidAttribute("argv", "it is required, and not given",
+			`write argv = ["PROGRAM", "ARGUMENT"], or shell = "…" for a line of shell`)
 	case want.Argv != nil && (len(want.Argv) == 0 || want.Argv[0] == ""):
-		return &states.AttributeError{Attribute: "argv", Message: "it names no program", Hint: `write argv = ["PROGRAM", "ARGUMENT"]`}
+		return states.InvalidAttribute("argv", "it names no program", `write argv = ["PROGRAM", "ARGUMENT"]`)
 	case slices.ContainsFunc(want.argv(), func(a string) bool { return strings.Contains(a, "\x00") }):
 		return mistake("argv", "an argument cannot contain a NUL byte")
 	case want.Reads != nil && !want.readsOnly():
-		return &states.AttributeError{Attribute: "reads", Message: "it has a meaning only beside plan = true", Hint: "add plan = true if the command changes nothing, or leave reads out"}
+		return states.InvalidAttribute("reads", "it has a meaning only beside plan = true", "add plan = true if the command changes nothing, or leave reads out")
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(want.Env[name], "\x00") {

@@ -108,25 +108,25 @@ func validate(want Container) error {
 		for _, v := range list.values {
 			size += len(v)
 			if !list.pattern.MatchString(v) {
-				return &states.AttributeError{Attribute: list.attribute, Message: fmt.Sprintf("%.100q is none of its values", v),
-					Hint: fmt.Sprintf("write it like %q", list.like)}
+				return states.InvalidAttribute(list.attribute, fmt.Sprintf("%.100q is none of its values", v),
+					fmt.Sprintf("write it like %q", list.like))
 			}
 		}
 	}
 	for _, o := range want.Options {
 		name, _, _ := strings.Cut(o, "=")
 		if slices.Contains(own(), name) {
-			return &states.AttributeError{Attribute: "options", Message: name + " is not for here", Hint: "there is an attribute for it, or it is the module's own"}
+			return states.InvalidAttribute("options", name+" is not for here", "there is an attribute for it, or it is the module's own")
 		}
 	}
 	for _, arg := range want.Command {
 		size += len(arg)
 		if strings.Contains(arg, "\x00") {
-			return &states.AttributeError{Attribute: "command", Message: "an argument cannot contain a NUL byte"}
+			return states.InvalidAttribute("command", "an argument cannot contain a NUL byte", "")
 		}
 	}
 	if size > maxArguments {
-		return &states.AttributeError{Attribute: "command", Message: fmt.Sprintf("command, options and the like have %d bytes, more than %d", size, maxArguments)}
+		return states.InvalidAttribute("command", fmt.Sprintf("command, options and the like have %d bytes, more than %d", size, maxArguments), "")
 	}
 	return errors.Join(validateEnvironment(want.Environment), validateNames(want))
 }
@@ -134,7 +134,7 @@ func validate(want Container) error {
 // validateNames checks what becomes an argument of its own.
 func validateNames(want Container) error {
 	if want.Image != nil && (len(*want.Image) > maxImage || !imagePattern().MatchString(*want.Image)) {
-		return &states.AttributeError{Attribute: "image", Message: fmt.Sprintf("%.100q is no name of an image", *want.Image)}
+		return states.InvalidAttribute("image", fmt.Sprintf("%.100q is no name of an image", *want.Image), "")
 	}
 	if want.Network != nil {
 		if err := check.Name("network", *want.Network, "._-:="); err != nil {
@@ -142,7 +142,7 @@ func validateNames(want Container) error {
 		}
 	}
 	if len(want.Name) > maxName || strings.HasPrefix(want.Name, ".") || strings.HasPrefix(want.Name, "_") {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.100q is no name of a container", want.Name)}
+		return states.InvalidAttribute("name", fmt.Sprintf("%.100q is no name of a container", want.Name), "")
 	}
 	return check.Name("name", want.Name, "._-")
 }
@@ -202,7 +202,7 @@ func read(ctx context.Context, h host.Host, want Container) (*Container, error) 
 
 func write(ctx context.Context, h host.Host, have *Container, want Container) error {
 	if want.Image == nil {
-		return &states.AttributeError{Attribute: "image", Message: "it is required for a container that is to be there"}
+		return states.InvalidAttribute("image", "it is required for a container that is to be there", "")
 	}
 	e, err := findEngine(ctx, h, want.Engine)
 	if err != nil {

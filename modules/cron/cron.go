@@ -65,26 +65,26 @@ var (
 
 func validate(want Cron) error {
 	if !fileName().MatchString(want.Name) || len(want.Name) > 200 {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("cron passes over a file named %.60q", want.Name),
-			Hint: "use letters, digits, - and _"}
+		return states.InvalidAttribute("name", fmt.Sprintf("cron passes over a file named %.60q", want.Name),
+			"use letters, digits, - and _")
 	}
 	if want.Schedule != nil {
 		if err := checkSchedule(*want.Schedule); err != nil {
-			return &states.AttributeError{Attribute: "schedule", Message: err.Error(),
-				Hint: `write five fields, such as "30 4 * * mon-fri", or @daily; see crontab(5)`}
+			return states.InvalidAttribute("schedule", err.Error(),
+				`write five fields, such as "30 4 * * mon-fri", or @daily; see crontab(5)`)
 		}
 	}
 	if c := want.Command; c != nil {
 		if !isLine(*c) || strings.TrimSpace(*c) != *c || *c == "" || len(written(*c)) > maxLine {
-			return &states.AttributeError{Attribute: "command", Message: fmt.Sprintf("it is one line of text of at most %d characters, without space around it", maxLine)}
+			return states.InvalidAttribute("command", fmt.Sprintf("it is one line of text of at most %d characters, without space around it", maxLine), "")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		value := want.Env[name]
 		both := strings.Contains(value, `"`) && strings.Contains(value, "'")
 		if !variable().MatchString(name) || !isLine(value) || both || len(name)+len(value) > maxLine-3 {
-			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that can stand in a line of cron's", name),
-				Hint: "a value is one line, and cannot hold both kinds of quotes"}
+			return states.InvalidAttribute("env", fmt.Sprintf("%.60q is no variable that can stand in a line of cron's", name),
+				"a value is one line, and cannot hold both kinds of quotes")
 		}
 	}
 	return check.Account("user", want.User)

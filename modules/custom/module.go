@@ -112,7 +112,7 @@ func unknownAttribute(schema *states.Schema, name string) error {
 	for _, a := range schema.Attributes {
 		names = append(names, a.Name)
 	}
-	e := &states.AttributeError{Attribute: name, Message: "there is no such attribute"}
+	e := states.InvalidAttribute(name, "there is no such attribute", "")
 	e.Hint = didYouMean(name, names)
 	return e
 }
@@ -190,7 +190,7 @@ func (m *module) complete(ctx context.Context, h host.Host, want states.Values) 
 	}
 	for _, key := range m.schema.Keys() {
 		if now, ok := added[key]; ok && now != want[key] {
-			return nil, m.bug("complete", &states.AttributeError{Attribute: key, Message: "a key cannot be changed"}, nil)
+			return nil, m.bug("complete", states.InvalidAttribute(key, "a key cannot be changed", ""), nil)
 		}
 	}
 	maps.Copy(want, added)
@@ -218,8 +218,8 @@ func (m *module) act(ctx context.Context, h host.Host, want states.Values) (bool
 	}
 	for _, name := range sortedKeys(observed) {
 		if !m.schema.Attribute(name).Out {
-			return false, nil, m.bug("act", &states.AttributeError{Attribute: name, Message: "it is not observed",
-				Hint: "declare it with out = True"}, nil)
+			return false, nil, m.bug("act", states.InvalidAttribute(name, "it is not observed",
+				"declare it with out = True"), nil)
 		}
 	}
 	all := maps.Clone(want)
@@ -265,7 +265,7 @@ func (m *module) change(v starlark.Value) (states.Change, error) {
 		}
 		p, err := toPlain(row[i+1])
 		if err != nil {
-			return c, &states.AttributeError{Attribute: name, Message: err.Error()}
+			return c, states.InvalidAttribute(name, err.Error(), "")
 		}
 		*side = p
 		if text, ok := p.(string); ok && m.schema.Attribute(name).Kind == states.KindContent {

@@ -170,7 +170,7 @@ func resourceOf(schema *states.Schema, v starlark.Value) (states.Values, error) 
 			}
 			p, err := observed(a, item[1])
 			if err != nil {
-				return nil, &states.AttributeError{Attribute: name, Message: err.Error()}
+				return nil, states.InvalidAttribute(name, err.Error(), "")
 			}
 			values[name] = p
 		}

@@ -74,7 +74,7 @@ var Module = states.Define(states.Type[Directory]{
 
 func validate(want Directory) error {
 	mistake := func(attribute, message string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message}
+		return states.InvalidAttribute(attribute, message, "")
 	}
 	switch {
 	case want.FileMode != nil && !isTrue(want.Recurse):

@@ -45,8 +45,8 @@ func checkSum(checksum *string) error {
 	}
 	algorithm, digits, _ := strings.Cut(*checksum, ":")
 	if n := lengths(algorithm); n == 0 || !isHex(digits, n) {
-		return &states.AttributeError{Attribute: "checksum", Message: fmt.Sprintf("%.80q is no checksum", *checksum),
-			Hint: `write "sha256:" and 64 hex digits in lower case, "sha512:" and 128, or the URL of a file of such sums`}
+		return states.InvalidAttribute("checksum", fmt.Sprintf("%.80q is no checksum", *checksum),
+			`write "sha256:" and 64 hex digits in lower case, "sha512:" and 128, or the URL of a file of such sums`)
 	}
 	return nil
 }

@@ -83,10 +83,10 @@ func validate(want Download) error {
 		}
 	}
 	if want.Path == "/" {
-		return &states.AttributeError{Attribute: "path", Message: "/ is a directory"}
+		return states.InvalidAttribute("path", "/ is a directory", "")
 	}
 	if want.MaxSize != nil && *want.MaxSize < 0 {
-		return &states.AttributeError{Attribute: "max_size", Message: "a size cannot be less than 0"}
+		return states.InvalidAttribute("max_size", "a size cannot be less than 0", "")
 	}
 	return errors.Join(
 		check.Path("path", want.Path),
@@ -108,7 +108,7 @@ func read(ctx context.Context, h host.Host, want Download) (*Download, error) {
 	case err != nil:
 		return nil, err
 	case info.Kind != host.Regular:
-		return nil, &states.AdviceError{Err: fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind), Final: true}
+		return nil, &states.FinalError{Err: fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind)}
 	}
 	have := &Download{
 		Path:  want.Path,
@@ -148,11 +148,11 @@ func write(ctx context.Context, h host.Host, have *Download, want Download) erro
 		return owner.SetMeta(ctx, h, want.Path, meta, nil)
 	}
 	if want.URL == nil {
-		return &states.AttributeError{Attribute: "url", Message: "it is required for a file that is to be fetched"}
+		return states.InvalidAttribute("url", "it is required for a file that is to be fetched", "")
 	}
 	// What is missing is known before anything is asked for.
 	if _, err := h.Lstat(path.Dir(want.Path)); errors.Is(err, fs.ErrNotExist) {
-		return &states.AdviceError{Err: fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err), Final: true}
+		return &states.FinalError{Err: fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)}
 	}
 	return want.fromAny(ctx, h, func(source string) error {
 		return want.fetch(ctx, h, source, meta)

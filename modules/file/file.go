@@ -64,16 +64,16 @@ var Module = states.Define(states.Type[File]{
 
 func validate(want File) error {
 	if want.Content != nil && want.Source != nil {
-		return &states.AttributeError{
-			Attribute: "source", Message: "it cannot be given beside content",
-			Hint: "use content for text made here, source for a file of the site",
-		}
+		return states.InvalidAttribute(
+			"source", "it cannot be given beside content",
+			"use content for text made here, source for a file of the site",
+		)
 	}
 	if want.Validate != nil && (len(want.Validate) == 0 || want.Validate[0] == "") {
-		return &states.AttributeError{Attribute: "validate", Message: "it names no program", Hint: `write validate = ["PROGRAM", "ARGUMENT", "%s"]`}
+		return states.InvalidAttribute("validate", "it names no program", `write validate = ["PROGRAM", "ARGUMENT", "%s"]`)
 	}
 	if want.Path == "/" {
-		return &states.AttributeError{Attribute: "path", Message: "/ is a directory", Hint: "name a file in it, such as /etc/motd"}
+		return states.InvalidAttribute("path", "/ is a directory", "name a file in it, such as /etc/motd")
 	}
 	return errors.Join(
 		check.Path("path", want.Path),

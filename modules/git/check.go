@@ -14,13 +14,13 @@ import (
 
 func validate(want Git) error {
 	mistake := func(attribute, message string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message}
+		return states.InvalidAttribute(attribute, message, "")
 	}
 	switch {
 	case want.Path == "/":
 		return mistake("path", "/ cannot be a checkout")
 	case want.Ref != nil && want.Commit != nil:
-		return &states.AttributeError{Attribute: "commit", Message: "it cannot be given beside ref", Hint: "leave one of them: a commit stays what it is, a ref is followed"}
+		return states.InvalidAttribute("commit", "it cannot be given beside ref", "leave one of them: a commit stays what it is, a ref is followed")
 	case want.Commit != nil && !isCommit(*want.Commit):
 		return mistake("commit", fmt.Sprintf("%.80q is no ID of a commit, which has 40 (or 64) hex digits in lower case", *want.Commit))
 	case want.Depth != nil && *want.Depth < 1:
@@ -64,7 +64,7 @@ func checkRef(ref *string) error {
 		return p == "" || strings.HasPrefix(p, ".") || strings.HasSuffix(p, ".lock")
 	})
 	if odd || bad || r == "@" || strings.HasPrefix(r, "-") || strings.Contains(r, "..") || strings.Contains(r, "@{") || strings.HasSuffix(r, ".") || len(r) > 250 {
-		return &states.AttributeError{Attribute: "ref", Message: fmt.Sprintf("%.80q is no name of a branch or tag, and no commit", r)}
+		return states.InvalidAttribute("ref", fmt.Sprintf("%.80q is no name of a branch or tag, and no commit", r), "")
 	}
 	return nil
 }
@@ -85,10 +85,10 @@ func checkURL(repository *string) error {
 		return nil
 	}
 	text := *repository
-	e := &states.AttributeError{
-		Attribute: "url", Message: fmt.Sprintf("%.80q names no repository", text),
-		Hint: "write https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH, file:///PATH or /PATH",
-	}
+	e := states.InvalidAttribute(
+		"url", fmt.Sprintf("%.80q names no repository", text),
+		"write https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH, file:///PATH or /PATH",
+	)
 	odd := strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 	switch {
 	case odd || len(text) > 2048 || strings.HasPrefix(text, "-") || namesHelper(text):

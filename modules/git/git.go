@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/trees"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -73,11 +74,11 @@ func list(names []string) string {
 
 // lost is an error where something would be.
 func lost(format string, args ...any) error {
-	return &states.AdviceError{Err: fmt.Errorf(format, args...), Hint: "save it elsewhere, or let go of it with force = true", Final: true}
+	return final(&diag.HintError{Err: fmt.Errorf(format, args...), Hint: "save it elsewhere, or let go of it with force = true"})
 }
 
 // final is an error that another attempt does not change.
-func final(err error) error { return &states.AdviceError{Err: err, Final: true} }
+func final(err error) error { return &states.FinalError{Err: err} }
 
 // differences are those that no attribute holds.
 func differences(have, want Git) []states.Change {
@@ -150,7 +151,7 @@ func read(ctx context.Context, h host.Host, want Git) (*Git, error) {
 
 func write(ctx context.Context, h host.Host, have *Git, want Git) error {
 	if want.URL == nil || want.Commit == nil {
-		return &states.AttributeError{Attribute: "url", Message: "it is required for a checkout that is to be there"}
+		return states.InvalidAttribute("url", "it is required for a checkout that is to be there", "")
 	}
 	g, err := newProgram(h, want)
 	if err != nil {

@@ -66,7 +66,7 @@ func (g GRE) kind() string {
 
 func validate(want GRE) error {
 	mistake := func(attribute, format string, args ...any) error {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf(format, args...)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf(format, args...), "")
 	}
 	ends := map[string]netip.Addr{}
 	for _, x := range []struct {
@@ -119,7 +119,7 @@ func read(ctx context.Context, h host.Host, want GRE) (*GRE, error) {
 
 func write(ctx context.Context, h host.Host, have *GRE, want GRE) error {
 	if want.Local == nil || want.Remote == nil {
-		return &states.AttributeError{Attribute: "remote", Message: "both ends are required for a tunnel that is to be there"}
+		return states.InvalidAttribute("remote", "both ends are required for a tunnel that is to be there", "")
 	}
 	l := links.Link{Name: want.Name, Kind: want.kind(), Up: want.Up,
 		Options: map[string]string{"local": *want.Local, "remote": *want.Remote}}

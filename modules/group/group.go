@@ -43,10 +43,10 @@ var Module = states.Define(states.Type[Group]{
 
 func validate(want Group) error {
 	if want.GID != nil && (*want.GID < 0 || int64(*want.GID) > 1<<32-2) {
-		return &states.AttributeError{Attribute: "gid", Message: fmt.Sprintf("%d is no number of a group", *want.GID), Hint: "write one from 0 to 4294967294"}
+		return states.InvalidAttribute("gid", fmt.Sprintf("%d is no number of a group", *want.GID), "write one from 0 to 4294967294")
 	}
 	if len(want.Name) > 32 || strings.Trim(want.Name, "0123456789") == "" && want.Name != "" {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%.40q is no name of a group: at most 32 characters, and not digits alone", want.Name)}
+		return states.InvalidAttribute("name", fmt.Sprintf("%.40q is no name of a group: at most 32 characters, and not digits alone", want.Name), "")
 	}
 	for _, m := range want.Members {
 		if err := check.Name("members", m, "._-$"); err != nil {

@@ -54,10 +54,10 @@ func validate(want Hostname) error {
 		return err
 	}
 	if len(want.Name) > maxName || strings.Contains(want.Name, "_") {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%q is no name of a machine", want.Name), Hint: "write at most 64 letters, digits, hyphens and dots"}
+		return states.InvalidAttribute("name", fmt.Sprintf("%q is no name of a machine", want.Name), "write at most 64 letters, digits, hyphens and dots")
 	}
 	if want.Pretty != nil && (len(*want.Pretty) > 1000 || strings.TrimSpace(*want.Pretty) != *want.Pretty) {
-		return &states.AttributeError{Attribute: "pretty", Message: "it is too long, or has space around it"}
+		return states.InvalidAttribute("pretty", "it is too long, or has space around it", "")
 	}
 	return check.Text("pretty", want.Pretty)
 }

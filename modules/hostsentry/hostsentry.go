@@ -43,19 +43,19 @@ func validate(want Entry) error {
 	address, err := netip.ParseAddr(want.Address)
 	switch {
 	case err != nil:
-		return &states.AttributeError{Attribute: "address", Message: fmt.Sprintf("%.60q is no IP address", want.Address), Hint: "write one such as 192.0.2.1 or 2001:db8::1; names belong in names"}
+		return states.InvalidAttribute("address", fmt.Sprintf("%.60q is no IP address", want.Address), "write one such as 192.0.2.1 or 2001:db8::1; names belong in names")
 	case address.String() != want.Address:
-		return &states.AttributeError{
-			Attribute: "address", Message: fmt.Sprintf("%q is not the shortest form of this address", want.Address),
-			Hint: "write " + address.String(),
-		}
+		return states.InvalidAttribute(
+			"address", fmt.Sprintf("%q is not the shortest form of this address", want.Address),
+			"write "+address.String(),
+		)
 	case address.Zone() != "":
 		if err := check.Name("address", address.Zone(), "._-@"); err != nil {
 			return err
 		}
 	}
 	if want.Names != nil && len(want.Names) == 0 {
-		return &states.AttributeError{Attribute: "names", Message: "an address without a name has no line", Hint: `to remove it, write ensure = "absent"`}
+		return states.InvalidAttribute("names", "an address without a name has no line", `to remove it, write ensure = "absent"`)
 	}
 	for _, name := range want.Names {
 		if err := check.HostName("names", name); err != nil {

@@ -70,7 +70,7 @@ var Module = states.Define(states.Type[HTTP]{
 
 func validate(want HTTP) error {
 	if want.Send != nil && want.JSON != nil {
-		return &states.AttributeError{Attribute: "json", Message: "it cannot be given beside send", Hint: "leave json for a value, or send for text as it is"}
+		return states.InvalidAttribute("json", "it cannot be given beside send", "leave json for a value, or send for text as it is")
 	}
 	return errors.Join(
 		web.OptionalURL("url", want.URL),

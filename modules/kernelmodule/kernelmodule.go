@@ -63,7 +63,7 @@ func validate(want KernelModule) error {
 		return e
 	}
 	if isFalse(want.Loaded) && isFalse(want.Boot) && !isTrue(want.Blacklisted) && (want.Options == nil || *want.Options == "") {
-		return &states.AttributeError{Attribute: "loaded", Message: "nothing is left that could be there", Hint: `write ensure = "absent"`}
+		return states.InvalidAttribute("loaded", "nothing is left that could be there", `write ensure = "absent"`)
 	}
 	if want.Options != nil {
 		if err := checkOptions(*want.Options); err != nil {
@@ -76,10 +76,10 @@ func validate(want KernelModule) error {
 // checkOptions takes NAME or NAME=VALUE, with one space between them.
 func checkOptions(options string) error {
 	if len(options) > 2000 {
-		return &states.AttributeError{Attribute: "options", Message: "it is too long"}
+		return states.InvalidAttribute("options", "it is too long", "")
 	}
 	if options != strings.Join(strings.Fields(options), " ") {
-		return &states.AttributeError{Attribute: "options", Message: "there is to be one space between options, and none around them", Hint: "write " + fmt.Sprintf("%.200q", strings.Join(strings.Fields(options), " "))}
+		return states.InvalidAttribute("options", "there is to be one space between options, and none around them", "write "+fmt.Sprintf("%.200q", strings.Join(strings.Fields(options), " ")))
 	}
 	for o := range strings.FieldsSeq(options) {
 		name, value, _ := strings.Cut(o, "=")
@@ -87,7 +87,7 @@ func checkOptions(options string) error {
 			return err
 		}
 		if i := strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("#\\\"'", r) }); i >= 0 {
-			return &states.AttributeError{Attribute: "options", Message: fmt.Sprintf("the value of %s cannot contain %q", name, value[i:i+1])}
+			return states.InvalidAttribute("options", fmt.Sprintf("the value of %s cannot contain %q", name, value[i:i+1]), "")
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func validate(want KnownHost) error {
 		}
 	}
 	if want.Keys != nil && len(want.Keys) == 0 {
-		return &states.AttributeError{Attribute: "keys", Message: "a host without a key is not known", Hint: `to remove it, write ensure = "absent"`}
+		return states.InvalidAttribute("keys", "a host without a key is not known", `to remove it, write ensure = "absent"`)
 	}
 	for _, text := range want.Keys {
 		e := &states.AttributeError{Attribute: "keys"}

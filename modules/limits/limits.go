@@ -80,10 +80,10 @@ func validate(want Limit) error {
 		}
 	}
 	if want.File != nil && !files().InDir(*want.File, func(name string) bool { return check.Name("file", name, "._-") == nil }) {
-		return &states.AttributeError{
-			Attribute: "file", Message: fmt.Sprintf("%q is no file of limits that is read", *want.File),
-			Hint: "write /etc/security/limits.conf, or /etc/security/limits.d/NAME.conf",
-		}
+		return states.InvalidAttribute(
+			"file", fmt.Sprintf("%q is no file of limits that is read", *want.File),
+			"write /etc/security/limits.conf, or /etc/security/limits.d/NAME.conf",
+		)
 	}
 	return nil
 }
@@ -94,12 +94,12 @@ func checkDomain(domain string) error {
 		return nil
 	}
 	if len(domain)-len(name) > 1 {
-		return &states.AttributeError{Attribute: "domain", Message: fmt.Sprintf("%q is no domain of limits.conf", domain)}
+		return states.InvalidAttribute("domain", fmt.Sprintf("%q is no domain of limits.conf", domain), "")
 	}
 	if from, to, numbers := strings.Cut(name, ":"); numbers {
 		for _, n := range []string{from, to} {
 			if _, err := strconv.ParseUint(n, 10, 32); n != "" && err != nil || from+to == "" {
-				return &states.AttributeError{Attribute: "domain", Message: fmt.Sprintf("%q is no range of numbers", domain), Hint: "write 1000:1999, 1000: or :1999"}
+				return states.InvalidAttribute("domain", fmt.Sprintf("%q is no range of numbers", domain), "write 1000:1999, 1000: or :1999")
 			}
 		}
 		return nil
@@ -116,7 +116,7 @@ func checkValue(item, value string) error {
 			return err
 		}
 		if strings.ContainsAny(value, " \t\n\r#") {
-			return &states.AttributeError{Attribute: "value", Message: "such a path cannot stand in limits.conf"}
+			return states.InvalidAttribute("value", "such a path cannot stand in limits.conf", "")
 		}
 		return nil
 	case value == "unlimited" || value == "infinity" || value == "-1" || value == "-":
@@ -125,7 +125,7 @@ func checkValue(item, value string) error {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && (n >= 0 || item == "nice" || item == "priority") && strconv.FormatInt(n, 10) == value {
 		return nil
 	}
-	return &states.AttributeError{Attribute: "value", Message: fmt.Sprintf("%q is no limit of %s", value, item), Hint: "write a number, or unlimited"}
+	return states.InvalidAttribute("value", fmt.Sprintf("%q is no limit of %s", value, item), "write a number, or unlimited")
 }
 
 func read(_ context.Context, h host.Host, want Limit) (*Limit, error) {

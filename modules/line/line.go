@@ -55,11 +55,11 @@ func validate(want Line) error {
 		return err
 	}
 	if want.Match != nil && *want.Match == "" {
-		return &states.AttributeError{Attribute: "match", Message: "it matches every line",
-			Hint: "the lines that match are removed: write an expression of those that are meant"}
+		return states.InvalidAttribute("match", "it matches every line",
+			"the lines that match are removed: write an expression of those that are meant")
 	}
 	if want.After != nil && want.Before != nil {
-		return &states.AttributeError{Attribute: "before", Message: "it cannot be given beside after"}
+		return states.InvalidAttribute("before", "it cannot be given beside after", "")
 	}
 	return errors.Join(check.Path("path", want.Path), check.Line("line", &want.Line, ""))
 }

@@ -41,13 +41,13 @@ var Module = states.Define(states.Type[Locale]{
 
 func validate(want Locale) error {
 	if len(want.Name) > 60 {
-		return &states.AttributeError{Attribute: "name", Message: "it is longer than a name of a locale can be"}
+		return states.InvalidAttribute("name", "it is longer than a name of a locale can be", "")
 	}
 	if err := check.Name("name", want.Name, "_.-@"); err != nil {
 		return err
 	}
 	if strings.Contains(want.Name, "..") || strings.HasPrefix(want.Name, ".") {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%q is no name of a locale", want.Name), Hint: "write it as in /usr/share/i18n/SUPPORTED, such as de_DE.UTF-8"}
+		return states.InvalidAttribute("name", fmt.Sprintf("%q is no name of a locale", want.Name), "write it as in /usr/share/i18n/SUPPORTED, such as de_DE.UTF-8")
 	}
 	return nil
 }

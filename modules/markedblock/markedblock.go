@@ -64,19 +64,16 @@ var Module = states.Define(states.Type[Block]{
 })
 
 func validate(want Block) error {
-	wrong := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	if err := errors.Join(check.Pattern("after", want.After), check.Pattern("before", want.Before)); err != nil {
 		return err
 	}
 	switch {
 	case want.After != nil && want.Before != nil:
-		return wrong("before", "it cannot be given beside after", "")
+		return states.InvalidAttribute("before", "it cannot be given beside after", "")
 	case strings.TrimSpace(want.Name) != want.Name:
-		return wrong("name", fmt.Sprintf("%q begins or ends with a space", want.Name), "")
+		return states.InvalidAttribute("name", fmt.Sprintf("%q begins or ends with a space", want.Name), "")
 	case want.Comment != nil && (*want.Comment == "" || strings.ContainsAny(*want.Comment, " \t")):
-		return wrong("comment", fmt.Sprintf("%q is not how a comment begins", *want.Comment), `write it without spaces, such as "#" or "//"`)
+		return states.InvalidAttribute("comment", fmt.Sprintf("%q is not how a comment begins", *want.Comment), `write it without spaces, such as "#" or "//"`)
 	}
 	if want.Content != nil {
 		if err := validateContent(want); err != nil {
@@ -88,7 +85,7 @@ func validate(want Block) error {
 		separator = *want.CommentEnd
 	}
 	if separator != "" && strings.Contains(want.Name, separator) {
-		return wrong("name", fmt.Sprintf("it cannot contain %q, which ends a comment", separator), "")
+		return states.InvalidAttribute("name", fmt.Sprintf("it cannot contain %q, which ends a comment", separator), "")
 	}
 	return errors.Join(
 		check.Path("path", want.Path), check.Line("name", &want.Name, ""),

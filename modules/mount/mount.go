@@ -62,22 +62,19 @@ var Module = states.Define(states.Type[Mount]{
 const maxText = 4095
 
 func validate(want Mount) error {
-	mistake := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	if want.Source != nil {
 		switch s := *want.Source; {
 		case s == "":
-			return mistake("source", "a source cannot be empty", "name a device, UUID=…, LABEL=…, a share or a directory; of tmpfs write \"tmpfs\"")
+			return states.InvalidAttribute("source", "a source cannot be empty", "name a device, UUID=…, LABEL=…, a share or a directory; of tmpfs write \"tmpfs\"")
 		case strings.HasPrefix(s, "#"):
-			return mistake("source", "in /etc/fstab it would be a comment", "write the path of the device, or its UUID=…")
+			return states.InvalidAttribute("source", "in /etc/fstab it would be a comment", "write the path of the device, or its UUID=…")
 		case len(s) > maxText:
-			return mistake("source", fmt.Sprintf("it has %d bytes, more than the %d that the kernel takes", len(s), maxText), "")
+			return states.InvalidAttribute("source", fmt.Sprintf("it has %d bytes, more than the %d that the kernel takes", len(s), maxText), "")
 		}
 	}
 	if want.Type != nil {
 		if *want.Type == "swap" {
-			return mistake("fstype", "swap is not mounted on a directory", "use a part of type swap")
+			return states.InvalidAttribute("fstype", "swap is not mounted on a directory", "use a part of type swap")
 		}
 		if err := check.Name("fstype", *want.Type, "._-"); err != nil {
 			return err
@@ -86,23 +83,23 @@ func validate(want Mount) error {
 	for _, o := range want.Options {
 		switch {
 		case o == "" || strings.ContainsAny(o, ", \t\n\r\x00\"") || strings.HasPrefix(o, "=") || strings.HasPrefix(o, "#"):
-			return mistake("options", fmt.Sprintf("%q is no single option", o), "give each one by itself, without commas or blanks")
+			return states.InvalidAttribute("options", fmt.Sprintf("%q is no single option", o), "give each one by itself, without commas or blanks")
 		case o == "remount" || o == "defaults":
-			return mistake("options", fmt.Sprintf("%q stands for no option of a mount", o), "leave it out")
+			return states.InvalidAttribute("options", fmt.Sprintf("%q stands for no option of a mount", o), "leave it out")
 		}
 	}
 	if n := len(strings.Join(want.Options, ",")); n > maxText {
-		return mistake("options", fmt.Sprintf("they have %d bytes, more than the %d that the kernel takes", n, maxText), "")
+		return states.InvalidAttribute("options", fmt.Sprintf("they have %d bytes, more than the %d that the kernel takes", n, maxText), "")
 	}
 	if want.Mounted != nil && want.Boot != nil && !*want.Mounted && !*want.Boot {
-		return mistake("boot", "it is to be mounted neither now nor at boot", `write ensure = "absent"`)
+		return states.InvalidAttribute("boot", "it is to be mounted neither now nor at boot", `write ensure = "absent"`)
 	}
 	for _, x := range []struct {
 		attribute string
 		n         *int
 	}{{"dump", want.Dump}, {"pass", want.Pass}} {
 		if x.n != nil && (*x.n < 0 || *x.n > 9) {
-			return mistake(x.attribute, fmt.Sprintf("%d is not between 0 and 9", *x.n), "")
+			return states.InvalidAttribute(x.attribute, fmt.Sprintf("%d is not between 0 and 9", *x.n), "")
 		}
 	}
 	return errors.Join(check.Path("path", want.Path), check.Line("source", want.Source, ""))
@@ -112,7 +109,7 @@ func validate(want Mount) error {
 func complete(_ context.Context, h host.Host, want *Mount) error {
 	running := host.Running(h)
 	if want.Mounted != nil && *want.Mounted && !running {
-		return &states.AttributeError{Attribute: "mounted", Message: "with --root nothing can be mounted, since that machine does not run"}
+		return states.InvalidAttribute("mounted", "with --root nothing can be mounted, since that machine does not run", "")
 	}
 	if want.Boot == nil {
 		want.Boot = new(true)

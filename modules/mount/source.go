@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -21,8 +22,8 @@ func sourceThere(ctx context.Context, h host.Host, want Mount) error {
 	switch {
 	case bind(want.Options):
 		if !path.IsAbs(source) {
-			return &states.AttributeError{Attribute: "source", Message: fmt.Sprintf("%q is no absolute path, and cannot be bound", source),
-				Hint: "write the path of a directory or file of this host"}
+			return states.InvalidAttribute("source", fmt.Sprintf("%q is no absolute path, and cannot be bound", source),
+				"write the path of a directory or file of this host")
 		}
 		return onHost(h, source, "file or directory", "declare it in a part that comes before this one")
 	case slices.Contains(want.Options, "loop") && path.IsAbs(source):
@@ -42,7 +43,7 @@ func onHost(h host.Reader, source, what, hint string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return &states.AdviceError{Err: fmt.Errorf("source: this host has no %s %s: %w", what, source, err), Hint: hint}
+	return &diag.HintError{Err: fmt.Errorf("source: this host has no %s %s: %w", what, source, err), Hint: hint}
 }
 
 // taggedThere looks for a device by UUID=… or its like: by the link that udev makes
@@ -64,7 +65,7 @@ func taggedThere(ctx context.Context, h host.Host, source string) error {
 	case r.ExitCode != 1:
 		return nil // found, or a question that it does not understand
 	}
-	return &states.AdviceError{Err: fmt.Errorf("source: this host has no device with %s", source), Hint: noDevice}
+	return &diag.HintError{Err: fmt.Errorf("source: this host has no device with %s", source), Hint: noDevice}
 }
 
 // helper is a program that mount(8) needs for file systems that the kernel alone
@@ -94,7 +95,7 @@ func helperThere(h host.Reader, want Mount) error {
 			return err
 		}
 	}
-	return &states.AdviceError{
+	return &diag.HintError{
 		Err: fmt.Errorf("fstype: this host has no %s, without which it cannot mount %s", need.program, *want.Type), Hint: need.hint,
 	}
 }

@@ -51,7 +51,7 @@ const minMTU, maxMTU = 68, 65536
 
 func validate(want Interface) error {
 	if want.MTU != nil && (*want.MTU < minMTU || *want.MTU > maxMTU) {
-		return &states.AttributeError{Attribute: "mtu", Message: fmt.Sprintf("%d is not between %d and %d", *want.MTU, minMTU, maxMTU)}
+		return states.InvalidAttribute("mtu", fmt.Sprintf("%d is not between %d and %d", *want.MTU, minMTU, maxMTU), "")
 	}
 	seen := map[netip.Addr]string{}
 	for _, text := range want.Addresses {
@@ -61,7 +61,7 @@ func validate(want Interface) error {
 		}
 		// Of IPv4 a device can have one address with several prefixes.
 		if seen[local] != "" && local.Is6() {
-			return &states.AttributeError{Attribute: "addresses", Message: fmt.Sprintf("%q and %q are one address", seen[local], text)}
+			return states.InvalidAttribute("addresses", fmt.Sprintf("%q and %q are one address", seen[local], text), "")
 		}
 		seen[local] = text
 	}

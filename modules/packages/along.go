@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -135,11 +136,10 @@ func (j *job) keep(chosen []int, declared []string) (rest []int) {
 			rest = append(rest, i)
 			continue
 		}
-		j.errs[i] = &states.AdviceError{
-			Err:   fmt.Errorf("%s would be removed, too, which this site declares", strings.Join(declared, ", ")),
-			Hint:  "that needs what is to be absent: keep it, or make that absent as well",
-			Final: true,
-		}
+		j.errs[i] = &states.FinalError{Err: &diag.HintError{
+			Err:  fmt.Errorf("%s would be removed, too, which this site declares", strings.Join(declared, ", ")),
+			Hint: "that needs what is to be absent: keep it, or make that absent as well",
+		}}
 	}
 	return rest
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -139,7 +140,9 @@ func explain(exit *process.ExitError) error {
 	if locked := findLock(said); locked != nil {
 		return locked
 	}
-	advice := func(err error, hint string) error { return &states.AdviceError{Err: err, Hint: hint, Final: true} }
+	advice := func(err error, hint string) error {
+		return &states.FinalError{Err: &diag.HintError{Err: err, Hint: hint}}
+	}
 	switch {
 	case strings.Contains(said, "Held packages were changed"):
 		return advice(fmt.Errorf("it, or what it needs, is on hold: only a part that gives hold changes such a package: %w", exit), "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -36,15 +37,15 @@ func (j *job) refuse(ctx context.Context) {
 	m, ok := j.manager.(unholding)
 	for i, item := range j.items {
 		if ok && item.Want != nil && isTrue(item.Want.Hold) {
-			j.errs[i] = &states.AttributeError{Attribute: "hold", Message: "this host cannot do that", Hint: m.NoHold()}
+			j.errs[i] = states.InvalidAttribute("hold", "this host cannot do that", m.NoHold())
 		}
 	}
 	for _, i := range j.due() {
 		if wish := wishOf(j.items[i]); wish.Hold == nil && j.isHeld(ctx, wish.Name) {
-			j.errs[i] = &states.AdviceError{
-				Err: fmt.Errorf("%s is on hold: only a part that gives hold changes such a package", wish.Name), Final: true,
+			j.errs[i] = &states.FinalError{Err: &diag.HintError{
+				Err:  fmt.Errorf("%s is on hold: only a part that gives hold changes such a package", wish.Name),
 				Hint: "hold = false in the part lifts the mark" + byHand(j.manager, wish.Name),
-			}
+			}}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -69,10 +70,10 @@ func (j *job) whenFree(ctx context.Context, do func() error) error {
 		}
 		left := limit - time.Since(began)
 		if left <= 0 {
-			return &states.AdviceError{
-				Err: fmt.Errorf("%w; waited for %s", locked, limit), Final: true,
+			return &states.FinalError{Err: &diag.HintError{
+				Err:  fmt.Errorf("%w; waited for %s", locked, limit),
 				Hint: "apply again when that is done, or raise lock_timeout",
-			}
+			}}
 		}
 		if locked.holder != said {
 			said = locked.holder
@@ -115,7 +116,7 @@ func (j *job) inspect(ctx context.Context) error {
 			}
 			return busy
 		}
-		return &states.AdviceError{Err: left, Hint: "run " + left.Repair + ", then apply again", Final: true}
+		return &states.FinalError{Err: &diag.HintError{Err: left, Hint: "run " + left.Repair + ", then apply again"}}
 	})
 }
 

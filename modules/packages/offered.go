@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -159,7 +160,7 @@ func (j *job) missing(ctx context.Context, wanted []int) (map[int]error, error) 
 // lacks says why what the lists have of a package is not what is wanted.
 func lacks(o offer, want Package) error {
 	final := func(hint, format string, args ...any) error {
-		return &states.AdviceError{Err: fmt.Errorf(format, args...), Hint: hint, Final: true}
+		return &states.FinalError{Err: &diag.HintError{Err: fmt.Errorf(format, args...), Hint: hint}}
 	}
 	switch {
 	case len(o.Providers) > 0:
@@ -172,11 +173,12 @@ func lacks(o offer, want Package) error {
 			return final("", "the package lists have no version of %s to install", want.Name)
 		}
 	case !slices.Contains(o.Versions, *want.Version):
-		return &states.AdviceError{
-			Err: fmt.Errorf("the package lists offer no %s %s, but %s",
-				want.Name, *want.Version, strings.Join(o.Versions, ", ")),
-			Hint: "give a version that they offer, or none", Final: !want.chosen,
+		err := &diag.HintError{Hint: "give a version that they offer, or none",
+			Message: fmt.Sprintf("the package lists offer no %s %s, but %s", want.Name, *want.Version, strings.Join(o.Versions, ", "))}
+		if want.chosen {
+			return err
 		}
+		return &states.FinalError{Err: err}
 	}
 	return nil
 }

@@ -73,10 +73,10 @@ const longest = 240
 func validate(want Package) error {
 	switch {
 	case len(want.Name) > longest || !namePattern().MatchString(want.Name) || removalPattern().MatchString(want.Name):
-		return &states.AttributeError{Attribute: "name", Message: short(want.Name) + " is no name of a package"}
+		return states.InvalidAttribute("name", short(want.Name)+" is no name of a package", "")
 	case want.Version != nil && (len(*want.Version) > longest || !versionPattern().MatchString(*want.Version)):
-		return &states.AttributeError{Attribute: "version", Message: short(*want.Version) + " is no version",
-			Hint: `write an exact version, or "latest"`}
+		return states.InvalidAttribute("version", short(*want.Version)+" is no version",
+			`write an exact version, or "latest"`)
 	}
 	return nil
 }

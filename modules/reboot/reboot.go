@@ -54,7 +54,7 @@ var Module = states.Define(states.Type[Reboot]{
 
 func validate(want Reboot) error {
 	if want.Message != nil && strings.ContainsFunc(*want.Message, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return &states.AttributeError{Attribute: "message", Message: "it is one line of text, without control characters"}
+		return states.InvalidAttribute("message", "it is one line of text, without control characters", "")
 	}
 	return nil
 }

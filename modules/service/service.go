@@ -56,10 +56,10 @@ var Module = states.Define(states.Type[Service]{
 func validate(want Service) error {
 	switch {
 	case want.Running == nil && want.Enabled == nil && want.Masked == nil:
-		return &states.AttributeError{Attribute: "running", Message: "none of running, enabled and masked is given",
-			Hint: "say what is wanted: running = true"}
+		return states.InvalidAttribute("running", "none of running, enabled and masked is given",
+			"say what is wanted: running = true")
 	case is(want.Masked, true) && (is(want.Running, true) || is(want.Enabled, true)):
-		return &states.AttributeError{Attribute: "masked", Message: "a masked unit can neither run nor be enabled", Hint: "write running = false and enabled = false beside it, or leave them out"}
+		return states.InvalidAttribute("masked", "a masked unit can neither run nor be enabled", "write running = false and enabled = false beside it, or leave them out")
 	}
 	return errors.Join(systemd.CheckName("name", want.Name), check.Account("user", want.User))
 }

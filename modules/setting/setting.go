@@ -79,30 +79,27 @@ func (s Setting) format() string {
 }
 
 func validate(want Setting) error {
-	wrong := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	if err := check.Path("path", want.Path); err != nil {
 		return err
 	}
 	format := want.format()
 	if format == "" {
-		return wrong("format", "the file's name does not tell how it is written", `give format = "ini", "json", "yaml", "toml" or "properties"`)
+		return states.InvalidAttribute("format", "the file's name does not tell how it is written", `give format = "ini", "json", "yaml", "toml" or "properties"`)
 	}
 	names, err := want.names()
 	if err != nil {
-		return wrong("key", err.Error(), `write names with a dot between them, and one with a dot in it in quotes: a."b.c"`)
+		return states.InvalidAttribute("key", err.Error(), `write names with a dot between them, and one with a dot in it in quotes: a."b.c"`)
 	}
 	if format == "ini" && len(names) > 2 {
-		return wrong("key", "an INI file has a section and a name, and nothing below", `write a section with a dot in quotes: "a.b".name`)
+		return states.InvalidAttribute("key", "an INI file has a section and a name, and nothing below", `write a section with a dot in quotes: "a.b".name`)
 	}
 	for _, name := range names {
 		if err := checkName(format, name); err != nil {
-			return wrong("key", err.Error(), "")
+			return states.InvalidAttribute("key", err.Error(), "")
 		}
 	}
 	if section, name := split(names); format == "ini" && !want.iniDialect().holds(section, name) {
-		return wrong("key", fmt.Sprintf("%q cannot be a section and a name in an INI file", want.Key), "a name is not empty, begins with none of # ; [ and has no separator in it")
+		return states.InvalidAttribute("key", fmt.Sprintf("%q cannot be a section and a name in an INI file", want.Key), "a name is not empty, begins with none of # ; [ and has no separator in it")
 	}
 	if want.Value == nil {
 		return nil
@@ -112,7 +109,7 @@ func validate(want Setting) error {
 		err = checkValue(format, value)
 	}
 	if err != nil {
-		return wrong("value", err.Error(), "")
+		return states.InvalidAttribute("value", err.Error(), "")
 	}
 	return nil
 }

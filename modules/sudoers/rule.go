@@ -44,14 +44,14 @@ func checkRule(want Sudoers) error {
 		{"hosts", want.Hosts, checkWhere}, {"commands", want.Commands, checkCommand},
 	} {
 		if a.values != nil && len(a.values) == 0 {
-			return &states.AttributeError{Attribute: a.name, Message: "an empty list allows nothing", Hint: "leave it out, or write what it allows"}
+			return states.InvalidAttribute(a.name, "an empty list allows nothing", "leave it out, or write what it allows")
 		}
 		for _, v := range a.values {
 			if err := a.check(a.name, v); err != nil {
 				return err
 			}
 			if size += len(v); size > maxRule {
-				return &states.AttributeError{Attribute: a.name, Message: "the rule is too long"}
+				return states.InvalidAttribute(a.name, "the rule is too long", "")
 			}
 		}
 	}
@@ -76,10 +76,10 @@ func checkWhere(attribute, name string) error {
 
 func checkAlias(attribute, name string) error {
 	if name != "ALL" && name == strings.ToUpper(name) && name != strings.ToLower(name) {
-		return &states.AttributeError{
-			Attribute: attribute, Message: fmt.Sprintf("sudo takes %q for an alias", name),
-			Hint: "write content, with the alias defined in it",
-		}
+		return states.InvalidAttribute(
+			attribute, fmt.Sprintf("sudo takes %q for an alias", name),
+			"write content, with the alias defined in it",
+		)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func validate(want Sudoers) error {
 		return err
 	}
 	if len(want.Name) > 200 {
-		return &states.AttributeError{Attribute: "name", Message: "it is longer than a name of a file can be"}
+		return states.InvalidAttribute("name", "it is longer than a name of a file can be", "")
 	}
 	if want.Content != nil {
 		return checkContent(want)
@@ -81,11 +81,11 @@ func checkContent(want Sudoers) error {
 		{"commands", want.Commands != nil}, {"nopasswd", want.NoPasswd != nil}, {"setenv", want.SetEnv != nil},
 	} {
 		if a.given {
-			return &states.AttributeError{Attribute: a.name, Message: "it cannot be given beside content", Hint: "write either the whole file, or the parts of a rule"}
+			return states.InvalidAttribute(a.name, "it cannot be given beside content", "write either the whole file, or the parts of a rule")
 		}
 	}
 	if text, inline := want.Content.Inline(); !inline || strings.Contains(text, "\x00") || strings.ContainsRune(text, '\r') {
-		return &states.AttributeError{Attribute: "content", Message: "it has more than 1 MiB, a NUL byte or a carriage return"}
+		return states.InvalidAttribute("content", "it has more than 1 MiB, a NUL byte or a carriage return", "")
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func complete(_ context.Context, _ host.Host, want *Sudoers) error {
 		return nil
 	}
 	if len(want.Users)+len(want.Groups) == 0 {
-		return &states.AttributeError{Attribute: "content", Message: "it is required, or users or groups with commands", Hint: `write users = ["NAME"] and commands = ["/usr/bin/PROGRAM"]`}
+		return states.InvalidAttribute("content", "it is required, or users or groups with commands", `write users = ["NAME"] and commands = ["/usr/bin/PROGRAM"]`)
 	}
 	if len(want.Commands) == 0 {
-		return &states.AttributeError{Attribute: "commands", Message: "a rule needs the commands that it allows", Hint: `write commands = ["/usr/bin/PROGRAM"], or ["ALL"] for all of them`}
+		return states.InvalidAttribute("commands", "a rule needs the commands that it allows", `write commands = ["/usr/bin/PROGRAM"], or ["ALL"] for all of them`)
 	}
 	want.Content = new(host.Text(rule(*want)))
 	return nil

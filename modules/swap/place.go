@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -26,11 +27,10 @@ func refuseShared(h host.Host, name string) error {
 				return err
 			}
 			if why := shared(h, info); why != "" {
-				return &states.AdviceError{
-					Err:   fmt.Errorf("the directory %s %s, who could put another file or device in the place of %s while it is made a swap area", dir, why, name),
-					Hint:  "name a path that root alone can change, such as /var/swapfile, or take the right to write from the others",
-					Final: true,
-				}
+				return &states.FinalError{Err: &diag.HintError{
+					Err:  fmt.Errorf("the directory %s %s, who could put another file or device in the place of %s while it is made a swap area", dir, why, name),
+					Hint: "name a path that root alone can change, such as /var/swapfile, or take the right to write from the others",
+				}}
 			}
 		}
 	}

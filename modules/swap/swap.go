@@ -56,12 +56,12 @@ const mib = 1 << 20
 
 func validate(want Swap) error {
 	mistake := func(attribute, format string, args ...any) error {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf(format, args...)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf(format, args...), "")
 	}
 	if want.Size != nil {
 		switch n, err := parseSize(*want.Size); {
 		case err != nil:
-			return &states.AttributeError{Attribute: "size", Message: err.Error(), Hint: `write it like "512M" or "2G"`}
+			return states.InvalidAttribute("size", err.Error(), `write it like "512M" or "2G"`)
 		case n < mib || n%mib != 0:
 			return mistake("size", "%s is no number of whole MiB", *want.Size)
 		}
@@ -70,7 +70,7 @@ func validate(want Swap) error {
 		return mistake("priority", "%d is not between 0 and 32767", *p)
 	}
 	if want.Active != nil && want.Boot != nil && !*want.Active && !*want.Boot {
-		return &states.AttributeError{Attribute: "boot", Message: "it is to be in use neither now nor from boot", Hint: `write ensure = "absent"`}
+		return states.InvalidAttribute("boot", "it is to be in use neither now nor from boot", `write ensure = "absent"`)
 	}
 	if len(want.Path) > maxPath {
 		return mistake("path", "it has %d bytes, more than the %d that the kernel takes", len(want.Path), maxPath)
@@ -108,7 +108,7 @@ func formatSize(n int64) string {
 func complete(_ context.Context, h host.Host, want *Swap) error {
 	running := host.Running(h)
 	if want.Active != nil && *want.Active && !running {
-		return &states.AttributeError{Attribute: "active", Message: "with --root nothing can be taken into use, since that machine does not run"}
+		return states.InvalidAttribute("active", "with --root nothing can be taken into use, since that machine does not run", "")
 	}
 	if want.Boot == nil {
 		want.Boot = new(true)

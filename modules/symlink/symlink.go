@@ -47,10 +47,10 @@ var Module = states.Define(states.Type[Symlink]{
 
 func validate(want Symlink) error {
 	if want.Target != nil && (*want.Target == "" || strings.Contains(*want.Target, "\x00")) {
-		return &states.AttributeError{Attribute: "target", Message: "a link cannot lead to an empty path or one with a NUL byte", Hint: "write the path that it is to lead to"}
+		return states.InvalidAttribute("target", "a link cannot lead to an empty path or one with a NUL byte", "write the path that it is to lead to")
 	}
 	if want.Path == "/" {
-		return &states.AttributeError{Attribute: "path", Message: "/ is a directory", Hint: "name the link itself, such as /srv/current"}
+		return states.InvalidAttribute("path", "/ is a directory", "name the link itself, such as /srv/current")
 	}
 	return errors.Join(
 		check.Path("path", want.Path),
@@ -87,7 +87,7 @@ func read(_ context.Context, h host.Host, want Symlink) (*Symlink, error) {
 
 func write(_ context.Context, h host.Host, have *Symlink, want Symlink) error {
 	if want.Target == nil {
-		return &states.AttributeError{Attribute: "target", Message: "it is required for a link that is to be there"}
+		return states.InvalidAttribute("target", "it is required for a link that is to be there", "")
 	}
 	meta, err := owner.Meta(h, want.Owner, want.Group, nil)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -51,7 +52,7 @@ func missing(ctx context.Context, h host.Host, key string) error {
 	if host.Foreseen(h, "/proc/modules") {
 		return &states.UncertainError{Reason: "the kernel has no " + key + " now; a module that it is to load before may bring it"}
 	}
-	return &states.AdviceError{
+	return &diag.HintError{
 		Err:  check.NotOnHost("parameter of the kernel", key),
 		Hint: "sysctl -a lists those that it has; load a module that brings it by a kernel_module part before; now = false sets it at boot only",
 	}
@@ -75,17 +76,17 @@ func settable(h host.Host, key, running, value string) error {
 		return err
 	}
 	if info.Mode&0o200 == 0 {
-		return &states.AdviceError{Err: fmt.Errorf("%s can only be read: the kernel lets nobody set it", key), Hint: "take this part away"}
+		return &diag.HintError{Err: fmt.Errorf("%s can only be read: the kernel lets nobody set it", key), Hint: "take this part away"}
 	}
 	if readOnly(h, name) {
-		return &states.AdviceError{
+		return &diag.HintError{
 			Err:  fmt.Errorf("%s cannot be set here: %s is mounted read-only, as in a container", key, path.Dir(name)),
 			Hint: "set it on the machine around the container, or for the next boot alone: now = false",
 		}
 	}
 	if isNumbers(running) && !isText(key) && !maybeNumbers(value) {
-		return &states.AttributeError{Attribute: "value", Message: fmt.Sprintf("%q is no number, and the kernel has the number %s for %s", value, running, key),
-			Hint: "write a number; for a switch 1 is on and 0 is off"}
+		return states.InvalidAttribute("value", fmt.Sprintf("%q is no number, and the kernel has the number %s for %s", value, running, key),
+			"write a number; for a switch 1 is on and 0 is off")
 	}
 	return nil
 }

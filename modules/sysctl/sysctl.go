@@ -100,10 +100,10 @@ func checkFile(file string) error {
 	if files().InDir(file, func(name string) bool { return check.Name("file", name, "._-") == nil }) {
 		return nil
 	}
-	return &states.AttributeError{
-		Attribute: "file", Message: fmt.Sprintf("%q is no file that is read at boot", file),
-		Hint: "write /etc/sysctl.conf, or /etc/sysctl.d/NAME.conf",
-	}
+	return states.InvalidAttribute(
+		"file", fmt.Sprintf("%q is no file that is read at boot", file),
+		"write /etc/sysctl.conf, or /etc/sysctl.d/NAME.conf",
+	)
 }
 
 func read(ctx context.Context, h host.Host, want Sysctl) (*Sysctl, error) {

@@ -71,10 +71,10 @@ func complete(_ context.Context, _ host.Host, want *Timer) error {
 		want.Enabled = new(true)
 	}
 	if want.Command == nil && want.Unit == nil {
-		return &states.AttributeError{Attribute: "command", Message: "neither command nor unit is given"}
+		return states.InvalidAttribute("command", "neither command nor unit is given", "")
 	}
 	if len(want.OnCalendar) == 0 && want.OnBoot == nil && want.Every == nil {
-		return &states.AttributeError{Attribute: "on_calendar", Message: "it is never due: none of on_calendar, on_boot and every is given"}
+		return states.InvalidAttribute("on_calendar", "it is never due: none of on_calendar, on_boot and every is given", "")
 	}
 	return nil
 }

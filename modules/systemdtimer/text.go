@@ -35,18 +35,15 @@ var (
 )
 
 func validate(want Timer) error {
-	wrong := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	if err := errors.Join(systemd.CheckUnit("name", want.Name), check.Account("user", want.User), check.Account("run_as", want.RunAs)); err != nil {
 		return err
 	}
 	if systemd.IsUnit(want.Name) || strings.HasSuffix(want.Name, "@") || len(want.Name) > 200 {
-		return wrong("name", fmt.Sprintf("%.60q is not the plain name of a timer", want.Name), "write it without .timer")
+		return states.InvalidAttribute("name", fmt.Sprintf("%.60q is not the plain name of a timer", want.Name), "write it without .timer")
 	}
 	for _, when := range want.OnCalendar {
 		if !calendar().MatchString(when) || strings.TrimSpace(when) != when || len(when) > 1000 {
-			return wrong("on_calendar", fmt.Sprintf("%.60q is no calendar expression", when), `write "daily", "Mon..Fri 04:30" or "*-*-01 00:00:00"; see systemd.time(7)`)
+			return states.InvalidAttribute("on_calendar", fmt.Sprintf("%.60q is no calendar expression", when), `write "daily", "Mon..Fri 04:30" or "*-*-01 00:00:00"; see systemd.time(7)`)
 		}
 	}
 	for _, x := range []struct {
@@ -54,23 +51,23 @@ func validate(want Timer) error {
 		d    *time.Duration
 	}{{"on_boot", want.OnBoot}, {"every", want.Every}, {"randomized_delay", want.Delay}} {
 		if x.d != nil && *x.d%time.Millisecond != 0 {
-			return wrong(x.name, "it is counted in milliseconds", "")
+			return states.InvalidAttribute(x.name, "it is counted in milliseconds", "")
 		}
 	}
 	switch {
 	case want.Every != nil && *want.Every == 0:
-		return wrong("every", "it would never end", "")
+		return states.InvalidAttribute("every", "it would never end", "")
 	case want.Command != nil && want.Unit != nil:
-		return wrong("unit", "it cannot be given beside command", "")
+		return states.InvalidAttribute("unit", "it cannot be given beside command", "")
 	case want.Command == nil && want.Unit != nil && (want.RunAs != nil || want.Dir != nil || len(want.Env) > 0):
-		return wrong("unit", "run_as, dir and env are for a command: the unit has its own", "")
+		return states.InvalidAttribute("unit", "run_as, dir and env are for a command: the unit has its own", "")
 	case want.User != nil && want.RunAs != nil:
-		return wrong("run_as", "a timer of an account's own runs as that account", "")
+		return states.InvalidAttribute("run_as", "a timer of an account's own runs as that account", "")
 	case want.Unit != nil:
 		if err := systemd.CheckUnit("unit", *want.Unit); err != nil || systemd.IsUnit(*want.Unit) {
 			return err
 		}
-		return wrong("unit", fmt.Sprintf("%q does not say what kind of unit it is", *want.Unit), fmt.Sprintf("write %q", *want.Unit+".service"))
+		return states.InvalidAttribute("unit", fmt.Sprintf("%q does not say what kind of unit it is", *want.Unit), fmt.Sprintf("write %q", *want.Unit+".service"))
 	}
 	return errors.Join(checkCommand(want), checkLine("about", want.Description))
 }
@@ -78,20 +75,20 @@ func validate(want Timer) error {
 func checkCommand(want Timer) error {
 	if want.Command != nil {
 		if len(want.Command) == 0 || !program().MatchString(want.Command[0]) || path.Clean(want.Command[0]) != want.Command[0] {
-			return &states.AttributeError{Attribute: "command", Message: "it does not begin with the absolute path of a program",
-				Hint: `write command = ["/usr/bin/true"]; a script of the shell is ["/bin/sh", "-c", "…"]`}
+			return states.InvalidAttribute("command", "it does not begin with the absolute path of a program",
+				`write command = ["/usr/bin/true"]; a script of the shell is ["/bin/sh", "-c", "…"]`)
 		}
 		size := 0
 		for _, word := range want.Command {
 			if size += len(word); !utf8.ValidString(word) || strings.Contains(word, "\x00") || size > maxCommand {
-				return &states.AttributeError{Attribute: "command", Message: fmt.Sprintf("%.40q… is no text, or too long for a unit's file", word)}
+				return states.InvalidAttribute("command", fmt.Sprintf("%.40q… is no text, or too long for a unit's file", word), "")
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		value := want.Env[name]
 		if !variable().MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") || len(name)+len(value) > maxCommand {
-			return &states.AttributeError{Attribute: "env", Message: fmt.Sprintf("%.60q is no variable that systemd could set", name)}
+			return states.InvalidAttribute("env", fmt.Sprintf("%.60q is no variable that systemd could set", name), "")
 		}
 	}
 	if want.Dir == nil {
@@ -110,7 +107,7 @@ func checkLine(attribute string, text *string) error {
 	}
 	control := strings.ContainsFunc(*text, unicode.IsControl)
 	if control || !utf8.ValidString(*text) || strings.TrimSpace(*text) != *text || *text == "" || strings.HasSuffix(*text, `\`) || len(*text) > 4096 {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%.60q is not one line of text, without space around it or a backslash at its end", *text)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf("%.60q is not one line of text, without space around it or a backslash at its end", *text), "")
 	}
 	return nil
 }

@@ -93,20 +93,20 @@ func validate(want Unit) error {
 		return err
 	}
 	if !systemd.IsUnit(want.Name) {
-		return &states.AttributeError{Attribute: "name", Message: fmt.Sprintf("%q does not say what kind of unit it is", want.Name),
-			Hint: fmt.Sprintf("write the whole name, such as %q", want.Name+".service")}
+		return states.InvalidAttribute("name", fmt.Sprintf("%q does not say what kind of unit it is", want.Name),
+			fmt.Sprintf("write the whole name, such as %q", want.Name+".service"))
 	}
 	if want.DropIn != nil {
 		if err := check.Name("drop_in", *want.DropIn, "-_."); err != nil {
 			return err
 		}
 		if strings.HasPrefix(*want.DropIn, ".") || len(*want.DropIn) > 200 || strings.HasSuffix(*want.DropIn, ".conf") {
-			return &states.AttributeError{Attribute: "drop_in", Message: fmt.Sprintf("%.200q is no name of a drop-in", *want.DropIn),
-				Hint: "write a short name without .conf"}
+			return states.InvalidAttribute("drop_in", fmt.Sprintf("%.200q is no name of a drop-in", *want.DropIn),
+				"write a short name without .conf")
 		}
 	}
 	if want.Content != nil && want.Source != nil {
-		return &states.AttributeError{Attribute: "source", Message: "it cannot be given beside content"}
+		return states.InvalidAttribute("source", "it cannot be given beside content", "")
 	}
 	if want.Content == nil {
 		return nil
@@ -117,7 +117,7 @@ func validate(want Unit) error {
 func checkText(attribute string, want Unit) error {
 	text, inline := want.Content.Inline()
 	if !inline {
-		return &states.AttributeError{Attribute: attribute, Message: "the text of a unit has at most 1 MiB"}
+		return states.InvalidAttribute(attribute, "the text of a unit has at most 1 MiB", "")
 	}
 	return systemd.CheckText(attribute, want.Name, text)
 }
@@ -133,7 +133,7 @@ func complete(_ context.Context, _ host.Host, want *Unit) error {
 		return checkText("source", *want)
 	}
 	if want.Content == nil {
-		return &states.AttributeError{Attribute: "content", Message: "neither content nor source is given"}
+		return states.InvalidAttribute("content", "neither content nor source is given", "")
 	}
 	return nil
 }

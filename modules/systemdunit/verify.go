@@ -8,10 +8,10 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/states"
 )
 
 // verify lets systemd-analyze look at the text in a directory of its own, under the
@@ -63,7 +63,7 @@ func refused(said string) error {
 	if said == "" {
 		return nil
 	}
-	return &states.AdviceError{
+	return &diag.HintError{
 		Err:  fmt.Errorf("systemd does not accept the unit:\n%s", said),
 		Hint: "correct these lines; verify = false puts the unit in place nevertheless",
 	}

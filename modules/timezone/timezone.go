@@ -49,7 +49,7 @@ func validate(want Timezone) error {
 		}
 	}
 	if len(want.Name) > 100 {
-		return &states.AttributeError{Attribute: "name", Message: "it is longer than a name of a zone can be", Hint: "timedatectl list-timezones lists them"}
+		return states.InvalidAttribute("name", "it is longer than a name of a zone can be", "timedatectl list-timezones lists them")
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ var Module = states.Define(states.Type[Tree]{
 
 func validate(want Tree) error {
 	if want.Path == "/" {
-		return &states.AttributeError{Attribute: "path", Message: "/ cannot be copied to as a whole", Hint: "name the directory that it is about"}
+		return states.InvalidAttribute("path", "/ cannot be copied to as a whole", "name the directory that it is about")
 	}
 	return errors.Join(
 		check.Path("path", want.Path), check.Account("owner", want.Owner), check.Account("group", want.Group),

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/modules/internal/home"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -87,12 +88,11 @@ func estranged(h host.Host, have *User, want User) error {
 	if owner == "" {
 		return nil
 	}
-	return &states.AdviceError{
+	return &states.FinalError{Err: &diag.HintError{
 		Err: fmt.Errorf("%s, the home directory of %s, belongs to %s", dir, want.Name, owner),
 		Hint: fmt.Sprintf("give it to the user with all that is the former owner's (%s, once the account is there), "+
 			"name another home, or write create_home = false", handover(want.Name, dir, number)),
-		Final: true,
-	}
+	}}
 }
 
 // noteStranger tells that the home directory which an account has, and keeps, is somebody

@@ -72,25 +72,24 @@ const never = "never"
 var hashPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\*|\$[0-9a-z]+\$[^:\s]+)$`) })
 
 func validate(want User) error {
-	mistake := func(attribute, message, hint string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message, Hint: hint}
-	}
 	if want.UID != nil && (*want.UID < 0 || int64(*want.UID) > 1<<32-2) {
-		return mistake("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "write one from 0 to 4294967294; people mostly have 1000 and more")
+		return states.InvalidAttribute("uid", fmt.Sprintf("%d is no number of a user", *want.UID), "write one from 0 to 4294967294; people mostly have 1000 and more")
 	}
 	if want.Password != nil && !hashPattern().MatchString(*want.Password) {
-		return &states.AttributeError{Attribute: "password", Message: "it is no hash of a password", Hint: "make one with: openssl passwd -6", Open: true}
+		e := states.InvalidAttribute("password", "it is no hash of a password", "make one with: openssl passwd -6")
+		e.Open = true
+		return e
 	}
 	if want.Expires != nil && *want.Expires != never {
 		if day, err := time.Parse(time.DateOnly, *want.Expires); err != nil || day.Unix() < 0 {
-			return mistake("expires", fmt.Sprintf("%q is no day", *want.Expires), `write "2030-12-31" or "never"`)
+			return states.InvalidAttribute("expires", fmt.Sprintf("%q is no day", *want.Expires), `write "2030-12-31" or "never"`)
 		}
 	}
 	if len(want.Name) > 32 || strings.Trim(want.Name, "0123456789") == "" && want.Name != "" || strings.Trim(want.Name, ".") == "" && want.Name != "" {
-		return mistake("name", fmt.Sprintf("%.40q is no name of a user: at most 32 characters, and not digits alone", want.Name), "")
+		return states.InvalidAttribute("name", fmt.Sprintf("%.40q is no name of a user: at most 32 characters, and not digits alone", want.Name), "")
 	}
 	if want.Comment != nil && len(*want.Comment) > 1000 {
-		return mistake("comment", "it is too long for a line of /etc/passwd", "1000 bytes fit; put the rest elsewhere")
+		return states.InvalidAttribute("comment", "it is too long for a line of /etc/passwd", "1000 bytes fit; put the rest elsewhere")
 	}
 	for _, g := range want.Groups {
 		if err := check.Name("groups", g, "._-$"); err != nil {

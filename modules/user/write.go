@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/accounts"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/states"
 )
 
 func write(ctx context.Context, h host.Host, have *User, want User) error {
@@ -114,14 +114,14 @@ func startable(h host.Reader, shell string) error {
 	info, err := h.Lstat(fstab.RealPath(h, shell))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &states.AdviceError{
+		return &diag.HintError{
 			Err:  fmt.Errorf("shell: this host has no program %s, and nobody could log in", shell),
 			Hint: "install it in a part that comes before this one or that this one requires, or name one of those in /etc/shells",
 		}
 	case err != nil:
 		return err
 	case info.Kind != host.Regular || info.Mode&0o111 == 0:
-		return &states.AdviceError{Err: fmt.Errorf("shell: %s is no program that can be started", shell), Hint: "name one of those in /etc/shells, or /usr/sbin/nologin for none"}
+		return &diag.HintError{Err: fmt.Errorf("shell: %s is no program that can be started", shell), Hint: "name one of those in /etc/shells, or /usr/sbin/nologin for none"}
 	}
 	return nil
 }

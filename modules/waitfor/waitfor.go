@@ -65,7 +65,7 @@ const (
 
 func validate(want WaitFor) error {
 	mistake := func(attribute, message string) error {
-		return &states.AttributeError{Attribute: attribute, Message: message}
+		return states.InvalidAttribute(attribute, message, "")
 	}
 	given := 0
 	for _, one := range []bool{want.Port != nil, want.Path != nil, want.URL != nil} {
@@ -74,7 +74,7 @@ func validate(want WaitFor) error {
 		}
 	}
 	if given != 1 {
-		return &states.AttributeError{Attribute: "port", Message: "exactly one of port, path and url is required", Hint: "write one, such as port = 5432, and wait for others in parts of their own"}
+		return states.InvalidAttribute("port", "exactly one of port, path and url is required", "write one, such as port = 5432, and wait for others in parts of their own")
 	}
 	switch {
 	case want.Port != nil && (*want.Port < 1 || *want.Port > 65535):

@@ -104,7 +104,7 @@ func faulty(change func(*states.Type[thing])) *states.Module {
 		Remove: func(_ context.Context, h host.Host, have thing) error { return h.Remove(have.Path) },
 		Validate: func(want thing) error {
 			if !strings.HasPrefix(want.Path, "/") || strings.Contains(want.Path, "\x00") {
-				return &states.AttributeError{Attribute: "path", Message: "it is no path"}
+				return states.InvalidAttribute("path", "it is no path", "")
 			}
 			return nil
 		},

@@ -63,11 +63,11 @@ func Pattern(attribute string, pattern *string) error {
 		return nil
 	}
 	if len(*pattern) > maxPattern {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("a pattern of %d bytes is too long; %d are allowed", len(*pattern), maxPattern)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf("a pattern of %d bytes is too long; %d are allowed", len(*pattern), maxPattern), "")
 	}
 	if _, err := regexp.Compile(*pattern); err != nil {
-		return &states.AttributeError{Attribute: attribute, Message: err.Error(),
-			Hint: "the syntax is RE2: https://github.com/google/re2/wiki/Syntax"}
+		return states.InvalidAttribute(attribute, err.Error(),
+			"the syntax is RE2: https://github.com/google/re2/wiki/Syntax")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ const maxName = 255
 // Name checks a name that is handed to programs: letters, digits and the extra
 // characters, and not one that looks like an option.
 func Name(attribute, name, extra string) error {
-	e := &states.AttributeError{Attribute: attribute, Hint: "it consists of letters and digits" + beside(extra)}
+	e := states.InvalidAttribute(attribute, "", "it consists of letters and digits"+beside(extra))
 	switch {
 	case name == "":
 		e.Message = "a name is required"
@@ -129,11 +129,11 @@ func Line(attribute string, text *string, separators string) error {
 		return nil
 	}
 	if i := strings.IndexAny(*text, "\n\r\x00"+separators); i >= 0 {
-		return &states.AttributeError{
-			Attribute: attribute,
-			Message:   fmt.Sprintf("it cannot contain %q", (*text)[i:i+1]),
-			Hint:      "it becomes one field of a line in a file: take that character out",
-		}
+		return states.InvalidAttribute(
+			attribute,
+			fmt.Sprintf("it cannot contain %q", (*text)[i:i+1]),
+			"it becomes one field of a line in a file: take that character out",
+		)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func CheckName(attribute, name string) error {
 		return err
 	}
 	if short, long := strings.CutSuffix(name, ".service"); long {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%q is named without .service", name),
-			Hint: fmt.Sprintf("write %q", short)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf("%q is named without .service", name),
+			fmt.Sprintf("write %q", short))
 	}
 	return nil
 }
@@ -33,10 +33,10 @@ func CheckName(attribute, name string) error {
 // CheckUnit says what is wrong with the name of a unit, with its kind or without.
 func CheckUnit(attribute, name string) error {
 	if len(name) > 255 {
-		return &states.AttributeError{Attribute: attribute, Message: "the name of a unit has at most 255 characters"}
+		return states.InvalidAttribute(attribute, "the name of a unit has at most 255 characters", "")
 	}
 	if strings.HasPrefix(name, ".") {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%q is no name of a unit", name)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf("%q is no name of a unit", name), "")
 	}
 	return check.Name(attribute, name, ":-_.\\@")
 }

@@ -15,7 +15,7 @@ import (
 // file, by the rules of systemd.syntax(7): its form, and its sections.
 func CheckText(attribute, unit, text string) error {
 	wrong := func(line int, format string, args ...any) error {
-		return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("line %d: ", line) + fmt.Sprintf(format, args...)}
+		return states.InvalidAttribute(attribute, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...), "")
 	}
 	section, continued, sections := "", false, sectionsOf(unit)
 	number := 0
@@ -55,7 +55,7 @@ func CheckText(attribute, unit, text string) error {
 	}
 	switch {
 	case section == "":
-		return &states.AttributeError{Attribute: attribute, Message: "it has no section, and so no setting", Hint: "begin it with [Unit]"}
+		return states.InvalidAttribute(attribute, "it has no section, and so no setting", "begin it with [Unit]")
 	case continued:
 		return wrong(number, "the last line ends in a backslash, and goes on nowhere")
 	}

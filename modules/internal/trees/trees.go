@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/states"
 )
 
 // Remove removes what is at the path with all that is below it; see host.RemoveAll.
@@ -21,7 +21,7 @@ func Remove(ctx context.Context, h host.Host, name string) error {
 	defer at.Dir.Close()
 	err = host.RemoveAll(ctx, at.Dir, at.Name)
 	if mount, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, host.ErrMount) {
-		return &states.AdviceError{Err: fmt.Errorf("%s: %w", path.Join(path.Dir(name), mount.Path), host.ErrMount), Hint: "unmount it, or leave the directory alone"}
+		return &diag.HintError{Err: fmt.Errorf("%s: %w", path.Join(path.Dir(name), mount.Path), host.ErrMount), Hint: "unmount it, or leave the directory alone"}
 	}
 	return err
 }

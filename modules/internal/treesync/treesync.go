@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -41,8 +42,8 @@ type Wanted struct {
 func ValidatePatterns(attribute string, patterns []string) error {
 	for _, p := range patterns {
 		if _, err := path.Match(strings.TrimPrefix(p, "/"), ""); err != nil || strings.Trim(p, "/") == "" || strings.HasSuffix(p, "/") {
-			return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%q is no pattern of a name or a path", p),
-				Hint: `write "*.bak" for a name anywhere, or "cache/*.tmp" for a path from the directory`}
+			return states.InvalidAttribute(attribute, fmt.Sprintf("%q is no pattern of a name or a path", p),
+				`write "*.bak" for a name anywhere, or "cache/*.tmp" for a path from the directory`)
 		}
 	}
 	return nil
@@ -196,7 +197,7 @@ func (r *reading) leaveMounts(ctx context.Context, seen []host.TreeEntry) ([]hos
 		below := func(name string) bool { return strings.HasPrefix(name, e.Name+"/") }
 		inside := slices.ContainsFunc(slices.Collect(maps.Keys(r.want)), below)
 		if want := r.want[e.Name]; inside || want != nil && want.Kind != host.Directory {
-			errs = append(errs, &states.AdviceError{
+			errs = append(errs, &diag.HintError{
 				Err:  fmt.Errorf("%s: %w", at, host.ErrMount),
 				Hint: "exclude it, and declare a part of its own for what shall be in it",
 			})

@@ -13,12 +13,12 @@ import (
 func Statuses(attribute string, expect []string) error {
 	for _, s := range expect {
 		if len(s) != 3 || s[0] < '1' || s[0] > '5' || s[1:] != "xx" && strings.Trim(s[1:], "0123456789") != "" {
-			return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%.20q is no status", s),
-				Hint: `write "204", or "2xx" for all that begin so`}
+			return states.InvalidAttribute(attribute, fmt.Sprintf("%.20q is no status", s),
+				`write "204", or "2xx" for all that begin so`)
 		}
 	}
 	if expect != nil && len(expect) == 0 {
-		return &states.AttributeError{Attribute: attribute, Message: "no status would be right", Hint: "leave it out for 2xx"}
+		return states.InvalidAttribute(attribute, "no status would be right", "leave it out for 2xx")
 	}
 	return nil
 }

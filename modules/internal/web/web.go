@@ -60,11 +60,11 @@ func Headers(attribute string, headers map[string]string) error {
 			func(s string) bool { return strings.EqualFold(s, name) })
 		switch {
 		case name == "" || odd:
-			return &states.AttributeError{Attribute: attribute, Message: fmt.Sprintf("%.80q is no name of a field", name)}
+			return states.InvalidAttribute(attribute, fmt.Sprintf("%.80q is no name of a field", name), "")
 		case broken:
-			return &states.AttributeError{Attribute: attribute, Message: "the value of " + name + " cannot contain a line break or another control character"}
+			return states.InvalidAttribute(attribute, "the value of "+name+" cannot contain a line break or another control character", "")
 		case own:
-			return &states.AttributeError{Attribute: attribute, Message: name + " is made from the request itself"}
+			return states.InvalidAttribute(attribute, name+" is made from the request itself", "")
 		}
 	}
 	return nil
