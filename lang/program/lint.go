@@ -61,7 +61,11 @@ func (l *linker) lintLiteral(n *hclsyntax.LiteralValueExpr) {
 	if l.quiet || !isScript(n.SrcRange) || n.Val.IsMarked() || n.Val.IsNull() || !n.Val.IsKnown() || n.Val.Type() != cty.String {
 		return
 	}
-	m := hclTemplate().FindStringSubmatch(n.Val.AsString())
+	text := n.Val.AsString()
+	if !strings.Contains(text, "${") {
+		return
+	}
+	m := hclTemplate().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}
@@ -72,6 +76,11 @@ func (l *linker) lintLiteral(n *hclsyntax.LiteralValueExpr) {
 // quotedValue looks for "var.name", which is text.
 func (w *walker) quotedValue(n *hclsyntax.TemplateExpr) {
 	text := plainText(n)
+	switch root, _, _ := strings.Cut(text, "."); root {
+	case "var", "local", "fact", "each", "param":
+	default:
+		return
+	}
 	m := valueName().FindStringSubmatch(text)
 	if m == nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -292,4 +293,27 @@ func (f *file) Sync() error {
 			return err
 		}
 	}
+}
+
+// directories lists the names of the directories in a directory. The system tells which
+// names are directories as it lists them; list looks at each, which an os.Root has to do.
+func (d disk) directories(path string) ([]string, error) {
+	within, err := d.root.Open(d.in(path))
+	if err != nil {
+		return nil, named(err, path)
+	}
+	fd, err := unix.FcntlInt(within.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err = Join(err, within.Close()); err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	entries, err := f.ReadDir(-1)
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, Join(err, f.Close())
 }

@@ -131,17 +131,11 @@ func (f *Folder) findExecution(id string) (string, error) {
 
 // ids lists the runs, oldest first.
 func (f *Folder) ids() ([]string, error) {
-	entries, err := f.disk.list(filepath.Join(f.dir, "runs"))
+	names, err := f.disk.directories(filepath.Join(f.dir, "runs"))
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
 	}
-	var ids []string
-	for _, e := range entries {
-		if _, ok := counter(e.Name()); ok && e.IsDir() {
-			ids = append(ids, e.Name())
-		}
-	}
-	return ids, nil
+	return slices.DeleteFunc(names, func(name string) bool { _, ok := counter(name); return !ok }), nil
 }
 
 func (f *Folder) path(id string, names ...string) string {

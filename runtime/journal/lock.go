@@ -216,7 +216,8 @@ func stands(f *os.File, path string) bool {
 // claim writes down who holds the lock, over who held it before: it is cut
 // afterwards, so that there is a whole record at any time.
 func claim(lock *file, h *holder) error {
-	h.Process = ownProcess()
+	own := ownProcess()
+	h.Process = &own
 	data, err := seal(h)
 	if err != nil {
 		return err

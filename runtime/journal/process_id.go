@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,13 +19,13 @@ type processID struct {
 	Namespace string `json:"namespace"` // in which the number is one
 }
 
-// ownProcess is the ID of this process.
-func ownProcess() *processID {
+// ownProcess is the ID of this process, which stays the same until it ends.
+var ownProcess = sync.OnceValue(func() processID {
 	p := processID{Number: os.Getpid(), Boot: BootID()}
 	p.Started, _ = startOf(p.Number)
 	p.Namespace, _ = os.Readlink("/proc/self/ns/pid")
-	return &p
-}
+	return p
+})
 
 // isDead reports whether the process has ended for certain. One of another namespace or
 // machine, or of which this machine tells nothing, may live.

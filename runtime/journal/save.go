@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -41,13 +42,15 @@ func (f *Folder) sameRun(last, now LockedError) string {
 }
 
 // BootID names the time since the kernel was started; empty where it is unknown.
-func BootID() string {
+func BootID() string { return bootID() }
+
+var bootID = sync.OnceValue(func() string {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(data))
-}
+})
 
 // save writes what the run is made of into its folder. A run.json that is the
 // same as a former one becomes a link to it: most runs of a machine are alike.
