@@ -30,9 +30,9 @@ func (s *step) writeManifest(ctx context.Context) (err error) {
 	if !known && digest == notOwned {
 		return nil
 	}
-	var before []states.Made
+	var before []states.ManifestEntry
 	if known && digest != "" {
-		if before, err = e.managed().Made(digest); err != nil {
+		if before, err = e.managed().Manifest(digest); err != nil {
 			return nil // the list stays as it is: who prunes by it is told
 		}
 	}
@@ -40,12 +40,12 @@ func (s *step) writeManifest(ctx context.Context) (err error) {
 	if err != nil { // nothing is made of which it is not known
 		return err
 	}
-	after := states.MadeAfter(before, making)
+	after := states.NextManifest(before, making)
 	if !known && len(after) == 0 { // all of it was in place
 		return nil
 	}
 	s.isFirstManifest = s.isFirstManifest || !known
-	if s.manifest, err = e.options.Journal.KeepMade(after); err != nil {
+	if s.manifest, err = e.options.Journal.KeepManifest(after); err != nil {
 		e.recorder.fail(err)
 	}
 	return err
@@ -73,8 +73,8 @@ func (r *recorder) earlierManifest(s *step) (digest string, known bool) {
 	}
 	name := states.Resource{Type: s.part.Type, Key: r.key(s.part)}
 	switch c := holding.Entry(name.Type, name.Key); {
-	case c != nil && !c.Claim && c.Made != "": // be it that all it has now is made anew
-		return c.Made, true
+	case c != nil && !c.Claim && c.Manifest != "": // be it that all it has now is made anew
+		return c.Manifest, true
 	case s.action == states.Create:
 		return "", false
 	case c != nil:
@@ -88,15 +88,15 @@ func (r *recorder) earlierManifest(s *step) (digest string, known bool) {
 // remains are the things that a part which is no longer declared has made, as far as
 // they are there.
 type remains struct {
-	removable    []states.Made // that can be removed
-	changedNames []any         // the names of those that were changed
-	isThere      bool          // one of them is there as it was left, be it a directory with something else in it
+	removable    []states.ManifestEntry // that can be removed
+	changedNames []any                  // the names of those that were changed
+	isThere      bool                   // one of them is there as it was left, be it a directory with something else in it
 }
 
 // removal is how such a part is removed.
 type removal struct {
 	root    string
-	list    map[string]states.Made
+	list    map[string]states.ManifestEntry
 	parents map[string]bool // directories of what is listed
 	isKept  func(name string) bool
 }
@@ -104,15 +104,15 @@ type removal struct {
 // remover gives the module that removes what an orphan has made; nil with the reason
 // if that is not known.
 func (e *engine) remover(m *states.Module, c *journal.Created, declared *declaredResources) (*removal, string) {
-	if c.Made == "" {
+	if c.Manifest == "" {
 		return nil, "what it has made is not recorded; remove it by hand, and let go of it with tenet forget"
 	}
-	list, err := e.managed().Made(c.Made)
+	list, err := e.managed().Manifest(c.Manifest)
 	if err != nil {
 		return nil, "the list of what it has made cannot be read: " + err.Error()
 	}
 	root, _ := c.Values[m.Keys()[0]].(string)
-	r := &removal{root: path.Clean(root), list: make(map[string]states.Made, len(list)), parents: map[string]bool{}}
+	r := &removal{root: path.Clean(root), list: make(map[string]states.ManifestEntry, len(list)), parents: map[string]bool{}}
 	r.isKept = func(name string) bool { return declared.isKept(r.root, name) }
 	for _, made := range list {
 		r.list[made.Name] = made
@@ -185,11 +185,11 @@ func (r *removal) compare(ctx context.Context, h host.Host) (*remains, error) {
 		return nil, err
 	}
 	found := &remains{}
-	var ours []states.Made
+	var ours []states.ManifestEntry
 	for i := range seen {
 		e := &seen[i]
 		made, listed := r.list[e.Name]
-		switch same := listed && made == states.MadeOf(e); {
+		switch same := listed && made == states.NewManifestEntry(e); {
 		case e.Mount && e.Name != ".":
 			states.NoteMount(ctx, path.Join(r.root, e.Name))
 			stays(e.Name)

@@ -64,8 +64,8 @@ func TestTreeThatMakesNothing(t *testing.T) {
 	mkdir(t, m, "/srv/www")
 	write(t, m, "/srv/www/a", "theirs")
 	m.withFiles(t, false, false, shop+wwwTree, www("a=a"))
-	if m.holdsType(t, "tree") || len(madeLists(t, m)) > 0 {
-		t.Errorf("held are %q, lists %q", m.holds(t, "shop"), madeLists(t, m))
+	if m.holdsType(t, "tree") || len(manifestNames(t, m)) > 0 {
+		t.Errorf("held are %q, lists %q", m.holds(t, "shop"), manifestNames(t, m))
 	}
 }
 
@@ -80,8 +80,8 @@ func TestTreeOfAVersionWithoutLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := madeLists(t, m)
-	without := regexp.MustCompile(`,"made":"`+list[0]+`"|,"sum":"[0-9a-f]*"`).ReplaceAll(data, nil)
+	list := manifestNames(t, m)
+	without := regexp.MustCompile(`,"manifest":"`+list[0]+`"|,"sum":"[0-9a-f]*"`).ReplaceAll(data, nil)
 	if bytes.Contains(without, []byte(list[0])) || bytes.Contains(without, []byte(`"sum"`)) || len(without) == len(data) {
 		t.Fatalf("no list is named: %s", data)
 	}
@@ -157,7 +157,7 @@ func TestTreeThatIsSensitive(t *testing.T) {
 	m := newManaged(t)
 	mkdir(t, m, "/srv")
 	m.withFiles(t, false, false, shop+strings.Replace(wwwTree, "}", "sensitive = true\n}", 1), www("a=a"))
-	if lists := madeLists(t, m); len(lists) > 0 {
+	if lists := manifestNames(t, m); len(lists) > 0 {
 		t.Errorf("there are lists: %q", lists)
 	}
 	o := m.withFiles(t, false, false, shop, nil)

@@ -180,8 +180,8 @@ func TestTreeThatIsNotDeclared(t *testing.T) {
 			if p, a := shownChanges(planned.parts[address]), shownChanges(o.parts[address]); p != a {
 				t.Errorf("the plan foretells %q, and %q is done", p, a)
 			}
-			if m.holdsType(t, "tree") || len(madeLists(t, m)) > 0 && c.after == "" {
-				t.Errorf("it is held still: %s, lists %v", m.holds(t, "shop"), madeLists(t, m))
+			if m.holdsType(t, "tree") || len(manifestNames(t, m)) > 0 && c.after == "" {
+				t.Errorf("it is held still: %s, lists %v", m.holds(t, "shop"), manifestNames(t, m))
 			}
 		})
 	}
@@ -210,10 +210,10 @@ func (m *managedHost) holdsType(t *testing.T, typ string) bool {
 	return false
 }
 
-// madeLists names the lists in the state folder.
-func madeLists(t *testing.T, m *managedHost) []string {
+// manifestNames names the lists in the state folder.
+func manifestNames(t *testing.T, m *managedHost) []string {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(m.folder.Dir(), "made"))
+	entries, err := os.ReadDir(filepath.Join(m.folder.Dir(), "manifests"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -305,13 +305,13 @@ func TestArchiveThatIsNotDeclared(t *testing.T) {
 func TestTreeWithoutItsList(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"lost":    os.Remove,
-		"damaged": func(path string) error { return os.WriteFile(path, []byte("tenet.made/1\n"), 0o600) },
+		"damaged": func(path string) error { return os.WriteFile(path, []byte("tenet.manifest/1\n"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newManaged(t)
 			mkdir(t, m, "/srv")
 			m.withFiles(t, false, false, shop+wwwTree, www("a=a"))
-			if err := damage(filepath.Join(m.folder.Dir(), "made", madeLists(t, m)[0])); err != nil {
+			if err := damage(filepath.Join(m.folder.Dir(), "manifests", manifestNames(t, m)[0])); err != nil {
 				t.Fatal(err)
 			}
 			m.withFiles(t, false, false, shop+wwwTree, www("a=a", "b=b"))

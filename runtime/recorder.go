@@ -111,8 +111,8 @@ func (r *recorder) begin(steps ...*step) error {
 			s.creation = made
 			ev.Resource, ev.Requires = made, requirements(s)
 		}
-		if ev.Made = s.manifest; ev.Resource == nil && s.isFirstManifest { // which nobody can name without a secret
-			ev.Made = ""
+		if ev.Manifest = s.manifest; ev.Resource == nil && s.isFirstManifest { // which nobody can name without a secret
+			ev.Manifest = ""
 		}
 		r.emitLocked(ev)
 		durable = durable || s.module.IsAct() || !subset(ev.Handlers, s.node.durable)

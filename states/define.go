@@ -42,7 +42,7 @@ func Define[T any](t Type[T]) *Module {
 		return changes
 	}
 	if t.Makes != nil {
-		m.Makes = func(ctx context.Context, h host.Host, have, want any) ([]Making, error) {
+		m.Makes = func(ctx context.Context, h host.Host, have, want any) ([]TreeChange, error) {
 			return t.Makes(ctx, h, pointer[T](have), *want.(*T))
 		}
 	}

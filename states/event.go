@@ -91,9 +91,12 @@ type Event struct {
 	// removed: keys and how-to attributes, none of them sensitive. Requires are
 	// the addresses of what its invocation required, without waves.
 	Resource map[string]any `json:"resource,omitempty"`
-	// Made names the list of the many things that a resource consists of, in the
+	// Manifest names the list of the many things that a resource consists of, in the
 	// state folder, by its SHA-256: of what the site is to have made of it once the
 	// act that begins is done.
+	Manifest string `json:"manifest,omitempty"`
+	// Made is Manifest as versions before state folders of format 3 have written it. It is
+	// only read.
 	Made     string        `json:"made,omitempty"`
 	Requires []string      `json:"requires,omitempty"`
 	Output   string        `json:"output,omitempty"` // what an act says to the user, masked

@@ -69,7 +69,7 @@ type Module struct {
 	// Makes, of a module whose one part makes many things below its path, lists what
 	// Write is about to do there, with which of it is new. What it made is removed,
 	// as long as it is as it was left, once the part is not declared any more.
-	Makes func(ctx context.Context, h host.Host, have, want any) ([]Making, error)
+	Makes func(ctx context.Context, h host.Host, have, want any) ([]TreeChange, error)
 	// Recover tells how an act ended that was begun and not seen to end: changed,
 	// or unknown, and then it is made again. Of a resource it is asked only if that
 	// reads as wanted, and more than a Read is needed to know that it is well: the
@@ -181,7 +181,7 @@ type Type[T any] struct {
 	Recover func(ctx context.Context, h host.Host, want T, begun Begun) (Outcome, error)
 	Batch   func(ctx context.Context, h host.Host, items []ItemOf[T]) []error
 	// Makes is Module.Makes.
-	Makes func(ctx context.Context, h host.Host, have *T, want T) ([]Making, error)
+	Makes func(ctx context.Context, h host.Host, have *T, want T) ([]TreeChange, error)
 	// Import replaces what Define makes of Read: a Read of a wanted resource that
 	// gives each attribute its zero value, and so manages all of them.
 	Import func(ctx context.Context, h host.Host, key T) (*T, error)

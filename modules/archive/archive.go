@@ -165,7 +165,7 @@ func (a *Archive) differs(ctx context.Context, h host.Host, have *Archive) (*tre
 	return treesync.Compare(ctx, h, a.below(h))
 }
 
-func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]states.Making, error) {
+func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]states.TreeChange, error) {
 	if err := want.load(ctx, h); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]sta
 	if err != nil {
 		return nil, err
 	}
-	return found.Making(), nil
+	return found.Writes(), nil
 }
 
 func remove(ctx context.Context, h host.Host, have Archive) error {

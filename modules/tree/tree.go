@@ -133,7 +133,7 @@ func (t *Tree) differs(ctx context.Context, h host.Host, have *Tree) (*treesync.
 	return treesync.Compare(ctx, h, t.below())
 }
 
-func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.Making, error) {
+func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.TreeChange, error) {
 	if err := want.load(); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.Ma
 	if err != nil {
 		return nil, err
 	}
-	return found.Making(), nil
+	return found.Writes(), nil
 }
 
 func remove(ctx context.Context, h host.Host, have Tree) error {

@@ -24,8 +24,11 @@ type Created struct {
 	Requires []string `json:"requires,omitempty"`
 	// Values find it again: keys and how-to attributes, none of them sensitive.
 	Values map[string]any `json:"values"`
-	// Made names the list of the things that it consists of, where these are many;
-	// see Managed.Made.
+	// Manifest names the list of the things that it consists of, where these are many;
+	// see Managed.Manifest.
+	Manifest string `json:"manifest,omitempty"`
+	// Made is Manifest as versions before state folders of format 3 have written it. It is
+	// only read.
 	Made string `json:"made,omitempty"`
 	// Claim marks what another site has created, and this one declares, too: as
 	// long as it does, it stays.
@@ -58,7 +61,7 @@ func (h *Holding) Add(run string, ev *states.Event) {
 		switch {
 		case ev.Resource != nil:
 			h.begun[ev.Address] = ev
-		case ev.Made != "":
+		case manifestOf(ev) != "":
 			h.follow(ev)
 		}
 	case states.EventPart:
@@ -87,17 +90,20 @@ func (h *Holding) part(run string, ev *states.Event) {
 	}
 }
 
+// manifestOf is the manifest that an event names, whatever version has written it.
+func manifestOf(ev *states.Event) string { return cmp.Or(ev.Manifest, ev.Made) }
+
 // follow takes note of what a part that is about to be updated will consist of.
 func (h *Holding) follow(ev *states.Event) {
 	if begun := h.begun[ev.Address]; begun != nil { // in another attempt of its creation
 		again := *begun
-		again.Made = ev.Made
+		again.Manifest = manifestOf(ev)
 		h.begun[ev.Address] = &again
 		return
 	}
 	if c := h.Entry(ev.Part, ev.Key); c != nil && !c.Claim {
 		follows := *c
-		follows.Made = ev.Made
+		follows.Manifest = manifestOf(ev)
 		h.put(&follows)
 	}
 }
@@ -129,7 +135,7 @@ func (h *Holding) settle(run string) {
 func (h *Holding) create(run string, begun *states.Event) {
 	h.put(&Created{
 		Type: begun.Part, Key: begun.Key, Address: states.WithoutWave(begun.Address), ID: begun.ID,
-		Run: run, Time: begun.Time, Order: begun.Seq, Requires: begun.Requires, Values: begun.Resource, Made: begun.Made,
+		Run: run, Time: begun.Time, Order: begun.Seq, Requires: begun.Requires, Values: begun.Resource, Manifest: manifestOf(begun),
 	})
 }
 
@@ -189,7 +195,7 @@ func (h *Holding) Claim(others []*Holding, declares func(*Created) bool) {
 		for name, c := range other.entries {
 			if !c.Claim && h.entries[name] == nil && declares(c) {
 				claim := *c
-				claim.Claim, claim.Values, claim.Requires, claim.Made = true, nil, nil, ""
+				claim.Claim, claim.Values, claim.Requires, claim.Manifest = true, nil, nil, ""
 				h.put(&claim)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Format is the version of the state folder.
-const Format = "tenet.state/2"
+const Format = "tenet.state/3"
 
 // writtenBy begins the second line of the file format.
 const writtenBy = "written by tenet "

@@ -11,7 +11,7 @@ import (
 // FuzzFolder reads, and applies on, a folder in which anything may stand: what is
 // damaged is an error or left out, never a crash.
 func FuzzFolder(f *testing.F) {
-	f.Add([]byte("tenet.state/2\n"), []byte(`{"pid":1,"run":"00000001-abcdef","settled":"00000001-abcdef"}`),
+	f.Add([]byte("tenet.state/3\n"), []byte(`{"pid":1,"run":"00000001-abcdef","settled":"00000001-abcdef"}`),
 		[]byte(`{"format":"tenet.owed/1","through":"00000001-abcdef","debts":[{"site":"/srv/site","handler":"h"}]}`),
 		[]byte(`{"run":"00000002-abcdef","state":"running","report":{}}`),
 		[]byte(`{"seq":1,"type":"run","format":"tenet.events/2"}`+"\n"+`{"seq":2,"type":"owed","address":"h"}`+"\n"+`{"seq":3,"type":"begin","handlers":["h"]}`+"\n{"),

@@ -253,7 +253,7 @@ func (m *Managed) Add(ev *states.Event) {
 		return
 	}
 	if m.read[m.site] == nil && m.index.Sites[m.site].Checked != "" {
-		begins := ev.Type == states.EventBegin && (ev.Resource != nil || ev.Made != "")
+		begins := ev.Type == states.EventBegin && (ev.Resource != nil || manifestOf(ev) != "")
 		removed := ev.Type == states.EventPart && ev.Ensure == states.Absent && ev.Outcome == states.Changed
 		if !begins && !removed && ev.Type != states.EventForgotten && ev.Type != states.EventRestored {
 			return
@@ -295,7 +295,7 @@ func (m *Managed) write() error {
 	}
 	err = m.folder.disk.replace(filepath.Join(m.folder.dir, "managed.json"), data, false)
 	if err == nil && changed {
-		err = m.sweepMade()
+		err = m.sweepManifests()
 	}
 	return err
 }

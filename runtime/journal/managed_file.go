@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -59,6 +60,7 @@ func (f *Folder) readHolding(site string) (*Holding, error) {
 	for err == nil {
 		c := &Created{}
 		if err = decode(c); err == nil {
+			c.Manifest, c.Made = cmp.Or(c.Manifest, c.Made), ""
 			h.entries[c.Resource()] = c
 		}
 	}

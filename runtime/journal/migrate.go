@@ -3,7 +3,9 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +24,7 @@ type migration struct {
 func migrations() []migration {
 	return []migration{
 		{"tenet.state/1", "tenet.state/2", fromState1},
+		{"tenet.state/2", "tenet.state/3", fromState2},
 	}
 }
 
@@ -59,6 +62,16 @@ func fromState1(_ *Folder, lock *file) error {
 		return errors.New("an older version of tenet applies on it now")
 	}
 	return err
+}
+
+// fromState2 gives the directory of manifests its name. What events and records of sites
+// called "made" is read still.
+func fromState2(f *Folder, _ *file) error {
+	err := f.disk.rename(filepath.Join(f.dir, madeDir), filepath.Join(f.dir, manifestsDir))
+	if errors.Is(err, fs.ErrNotExist) { // there are none, or it was done before
+		return nil
+	}
+	return Join(err, f.disk.sync(f.dir))
 }
 
 // eventFormat1 is the format of events without debts.

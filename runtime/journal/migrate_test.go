@@ -75,7 +75,7 @@ func TestMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := format(t, dir); got != "tenet.state/2\nwritten by tenet v9\n" {
+	if got := format(t, dir); got != "tenet.state/3\nwritten by tenet v9\n" {
 		t.Errorf("format %q", got)
 	}
 	same(t, "at the start", r.Ledger().Of("/srv/site"), leftByOld()...)
@@ -137,8 +137,8 @@ func TestMigrationBesideAnOldProgram(t *testing.T) {
 // A newer folder is refused, and who wrote it is named.
 func TestNewerFormatIsRefused(t *testing.T) {
 	for _, c := range []struct{ text, by string }{
-		{"tenet.state/3\nwritten by tenet 4.5.6\n", `tenet "4.5.6"`},
-		{"tenet.state/3\n", "an unknown version of tenet"},
+		{"tenet.state/4\nwritten by tenet 4.5.6\n", `tenet "4.5.6"`},
+		{"tenet.state/4\n", "an unknown version of tenet"},
 		{"something\nelse\n", "an unknown version of tenet"},
 	} {
 		dir := t.TempDir()

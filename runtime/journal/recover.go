@@ -40,7 +40,7 @@ func (f *Folder) recover() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.sweep(f.dir, filepath.Join(f.dir, "runs"), filepath.Join(f.dir, "managed"), filepath.Join(f.dir, "made")); err != nil {
+	if err := f.sweep(f.dir, filepath.Join(f.dir, "runs"), filepath.Join(f.dir, "managed"), f.manifestDir()); err != nil {
 		return nil, err
 	}
 	open := l.Open

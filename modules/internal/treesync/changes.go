@@ -206,14 +206,14 @@ func (f *Found) Removed() []states.Change {
 // modeOf gives a mode with which a directory can be filled.
 func writable(mode fs.FileMode) fs.FileMode { return mode | 0o700 }
 
-// Making lists what Write will do.
-func (f *Found) Making() []states.Making {
-	out := make([]states.Making, 0, len(f.changes)+1)
+// Writes lists what Write will do.
+func (f *Found) Writes() []states.TreeChange {
+	out := make([]states.TreeChange, 0, len(f.changes)+1)
 	if !f.There() {
-		out = append(out, states.Making{Name: ".", Want: &host.TreeEntry{Name: ".", Kind: host.Directory}})
+		out = append(out, states.TreeChange{Name: ".", Want: &host.TreeEntry{Name: ".", Kind: host.Directory}})
 	}
 	for _, c := range f.changes {
-		out = append(out, states.Making{Name: c.name, There: c.have != nil, Want: c.want})
+		out = append(out, states.TreeChange{Name: c.name, There: c.have != nil, Want: c.want})
 	}
 	return out
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// Made is one of the many things that a part has made below its path, as it left it.
-type Made struct {
+// ManifestEntry is one of the many things that a part has made below its path, as it left
+// it. The manifest of a part lists all of them, in the order of their names.
+type ManifestEntry struct {
 	Name   string // relative to the path, slash-separated; "." is the path itself
 	Kind   host.Kind
 	Digest string // SHA-256 of a file's content or a symbolic link's target; empty for a directory
 }
 
-// MadeOf describes an entry of a tree that was read, or is to be written.
-func MadeOf(e *host.TreeEntry) Made {
-	m := Made{Name: e.Name, Kind: e.Kind}
+// NewManifestEntry describes an entry of a tree that was read, or is to be written.
+func NewManifestEntry(e *host.TreeEntry) ManifestEntry {
+	m := ManifestEntry{Name: e.Name, Kind: e.Kind}
 	switch e.Kind {
 	case host.Regular:
 		m.Digest = e.SHA256
@@ -29,34 +30,34 @@ func MadeOf(e *host.TreeEntry) Made {
 	return m
 }
 
-// Making is one of the many things that a Write is about to do.
-type Making struct {
+// TreeChange is one of the many things that a Write is about to do.
+type TreeChange struct {
 	Name  string
 	There bool            // something stands there now
 	Want  *host.TreeEntry // what shall; nil: nothing
 }
 
-// MadeAfter gives what a part has made once its Write is done: what it had made
+// NextManifest gives what a part has made once its Write is done: what it had made
 // before, if it is still to be there, and what is made of names at which nothing
 // stood. What it finds in place and changes is not among it.
-func MadeAfter(before []Made, making []Making) []Made {
-	list := make(map[string]Made, len(before)+len(making))
+func NextManifest(before []ManifestEntry, changes []TreeChange) []ManifestEntry {
+	list := make(map[string]ManifestEntry, len(before)+len(changes))
 	for _, m := range before {
 		list[m.Name] = m
 	}
-	for _, m := range making {
+	for _, m := range changes {
 		_, own := list[m.Name]
 		switch {
 		case m.Want == nil:
 			delete(list, m.Name)
 		case own || !m.There:
-			list[m.Name] = MadeOf(m.Want)
+			list[m.Name] = NewManifestEntry(m.Want)
 		}
 	}
-	out := make([]Made, 0, len(list))
+	out := make([]ManifestEntry, 0, len(list))
 	for _, m := range list {
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b Made) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b ManifestEntry) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
