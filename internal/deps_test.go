@@ -33,7 +33,7 @@ var imports = []struct {
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
 	{"runtime/host/links", nil, nil},
-	{"runtime/host", []string{"runtime/fault", "runtime/host/links"}, []string{"runtime/host/hosttest"}},
+	{"runtime/host", []string{"lang/diag", "runtime/fault", "runtime/host/links"}, []string{"runtime/host/hosttest"}},
 	// What hosts say about themselves.
 	{"runtime/host/facts", []string{"runtime/host"}, nil},
 	{"runtime/host/...", []string{"runtime/host", "runtime/host/links"}, nil},
@@ -87,7 +87,7 @@ var imports = []struct {
 	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
-	{"runtime/ssh", []string{"runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
+	{"runtime/ssh", []string{"lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/machine"}, []string{"*"}},
 	// A site on machines: the language and the ways to machines meet here.

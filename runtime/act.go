@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -20,7 +21,7 @@ func (s *step) attempt(parent context.Context) {
 	ctx := s.engine.inPart(parent, s)
 	if d := s.part.Options.Timeout; d > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeoutCause(ctx, d, &timeoutError{d})
+		ctx, done = context.WithTimeoutCause(ctx, d, timeoutError(d))
 		defer done()
 	}
 	if s.module.IsAct() {
@@ -101,8 +102,7 @@ func (s *step) conclude(ctx context.Context, err error) {
 		s.have = have
 		return
 	}
-	var timeout *timeoutError
-	if errors.As(context.Cause(ctx), &timeout) {
+	if diag.CodeOf(context.Cause(ctx)) == codeTimeout {
 		s.hasPartialChange = true
 		err = causeOf(ctx, err)
 	}
@@ -182,9 +182,8 @@ func (s *step) act(ctx context.Context) {
 		return
 	}
 	s.actOutput = out
-	var timeout *timeoutError
 	switch cause := context.Cause(ctx); {
-	case errors.As(cause, &timeout):
+	case diag.CodeOf(cause) == codeTimeout:
 		s.hasPartialChange = true
 		s.fail(causeOf(ctx, err))
 	case cause != nil:

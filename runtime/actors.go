@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -76,20 +77,13 @@ func (e *engine) become(ctx context.Context, a *actor, user string) {
 		}
 	}
 	if e.options.Become == nil {
-		a.err = &codedError{code: "unsupported", err: fmt.Errorf("become: acting as %s is not possible here", user),
-			hint: "run tenet as " + user + ", or use the user attribute of command"}
+		a.err = &diag.HintError{Code: "unsupported", Message: fmt.Sprintf("become: acting as %s is not possible here", user),
+			Hint: "run tenet as " + user + ", or use the user attribute of command"}
 		return
 	}
 	h, err := e.options.Become(ctx, user)
 	if err != nil {
-		coded := &codedError{code: "become", err: err}
-		if hinted, ok := errors.AsType[interface {
-			error
-			Hint() string
-		}](err); ok {
-			coded.hint = hinted.Hint()
-		}
-		a.err = coded
+		a.err = &diag.HintError{Code: codeBecome, Err: err}
 		return
 	}
 	if e.planning() {

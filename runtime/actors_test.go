@@ -2,12 +2,12 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -185,14 +185,10 @@ line "/srv/a" {
 	}
 }
 
-type refusal struct{ error }
-
-func (refusal) Hint() string { return "it needs the rule" }
-
 // Who may not become the account is told so, for each part that wants it.
 func TestBecomeRefused(t *testing.T) {
 	w := newTown(t)
-	w.err = refusal{errors.New("sudo says no")}
+	w.err = &diag.HintError{Message: "sudo says no", Hint: "it needs the rule"}
 	o := w.apply(t, "file \"/srv/a\" {\n content = \"x\"\n become = \"deploy\"\n}\nfile \"/srv/b\" { content = \"x\" }\n")
 	for address, ev := range o.parts {
 		if strings.Contains(address, "/srv/b") {

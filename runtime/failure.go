@@ -11,73 +11,62 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
-// codedError is an error whose code and hint are known where it arises.
-type codedError struct {
-	code, hint string
-	source     string // file:line:column, where that is not the part's place
-	err        error
+// placedError is an error of another place than the part's.
+type placedError struct {
+	source string // file:line:column; empty: it is the part's place after all
+	err    error
 }
 
 // Error gives the text.
-func (e *codedError) Error() string { return e.err.Error() }
+func (e *placedError) Error() string { return e.err.Error() }
 
 // Unwrap gives the cause.
-func (e *codedError) Unwrap() error { return e.err }
+func (e *placedError) Unwrap() error { return e.err }
 
-// timeoutError is the cause of a context that a part's timeout ended.
-type timeoutError struct{ after time.Duration }
+// codeTimeout is that of the cause of a context that a part's timeout ended.
+const codeTimeout = "timeout"
 
-// Error gives the time.
-func (e *timeoutError) Error() string {
-	return fmt.Sprintf("it took longer than its timeout of %s; its processes were ended", e.after)
+// timeoutError says that a part took longer than it may.
+func timeoutError(after time.Duration) error {
+	return &diag.HintError{Code: codeTimeout, Hint: "raise timeout, or find out what it waits for",
+		Message: fmt.Sprintf("it took longer than its timeout of %s; its processes were ended", after)}
 }
 
-// accountError is an error of who acts as another account, or is led by one.
-type accountError interface {
-	error
-	Code() string
-	Hint() string
-}
+// codeBecome is that of errors of who acts as another account.
+const codeBecome = "become"
 
 // causeOf prefers the reason why ctx ended to the error that this led to: but for the one
-// that who was to end it then did not do so.
+// that who acts as another account did not end then, or was led elsewhere.
 func causeOf(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[accountError](err); ok {
+	cause := context.Cause(ctx)
+	if code := diag.CodeOf(err); cause == nil || (code == codeBecome || code == host.CodeLink) && !errors.Is(err, cause) {
 		return err
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
+	return cause
 }
 
 // failure describes err for events and reports.
 func failure(err error, source string) *states.Failure {
-	f := &states.Failure{Code: "error", Message: err.Error(), Source: source}
-	var coded *codedError
+	f := states.FailureOf(err)
+	f.Source = source
+	if placed, ok := errors.AsType[*placedError](err); ok {
+		f.Source = cmp.Or(placed.source, source)
+	}
 	var attribute *states.AttributeError
-	var timeout *timeoutError
-	var account accountError
 	var panicked *fault.Error
 	switch {
 	case errors.As(err, &panicked):
 		f.Code, f.Message, f.Hint = "fault", panicked.Message(), panicked.Hint()
-	case errors.As(err, &coded):
-		f.Code, f.Hint = coded.code, coded.hint
-		f.Source = cmp.Or(coded.source, source)
-	case errors.As(err, &account):
-		f.Code, f.Hint = account.Code(), account.Hint()
-	case errors.As(err, &timeout):
-		f.Code, f.Hint = "timeout", "raise timeout, or find out what it waits for"
+	case f.Code != "": // it was known where it arose
 	case errors.Is(err, context.Canceled):
-		f.Code, f.Message = "interrupted", "the run was interrupted"
+		f.Code, f.Message, f.Hint = "interrupted", "the run was interrupted", ""
 	case errors.As(err, &attribute):
-		f.Code, f.Hint = "invalid", attribute.Hint
-	case diag.HintOf(err) != "":
-		f.Hint = diag.HintOf(err)
+		f.Code = "invalid"
+	case f.Hint != "":
 	case errors.Is(err, fs.ErrPermission):
 		f.Code, f.Hint = "permission", "run tenet as a user who may do this, such as root"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -87,6 +76,7 @@ func failure(err error, source string) *states.Failure {
 	case errors.Is(err, fs.ErrNotExist):
 		f.Code = "not_found"
 	}
+	f.Code = cmp.Or(f.Code, "error")
 	return f
 }
 

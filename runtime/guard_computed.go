@@ -43,11 +43,9 @@ func (e *engine) computeGuard(g *states.Guard) (c *computedGuard, unknown string
 		}
 		if err != nil {
 			hint := cmp.Or(diag.HintOf(err), "the value is computed on the host, of what parts before have left there")
-			coded := &codedError{code: "invalid", err: fmt.Errorf("%s: %w", name, err), hint: hint}
-			if at, ok := e.places(g.Results[name], g.Scope, name)[0]; ok {
-				coded.source = at.String()
-			}
-			return nil, "", coded
+			err = &diag.HintError{Code: "invalid", Err: fmt.Errorf("%s: %w", name, err), Hint: hint}
+			at := e.places(g.Results[name], g.Scope, name)[0]
+			return nil, "", &placedError{at.String(), err}
 		}
 	}
 	return c, "", nil

@@ -1,10 +1,9 @@
 package runtime
 
 import (
-	"errors"
-
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
@@ -24,8 +23,8 @@ func (s *step) judge(changed bool, out any) (verdict, ok bool) {
 	}
 	failed, knownToo, errToo := s.condition(states.FailedIf, false, own)
 	if err = journal.Join(err, errToo); err == nil && failed && knownToo {
-		err = &codedError{code: "failed_if", err: errors.New("its failed_if holds"),
-			hint: "look at what it printed: tenet logs", source: s.conditionSource(states.FailedIf)}
+		err = &placedError{s.conditionSource(states.FailedIf),
+			&diag.HintError{Code: "failed_if", Message: "its failed_if holds", Hint: "look at what it printed: tenet logs"}}
 	}
 	switch {
 	case err != nil:

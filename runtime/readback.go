@@ -1,10 +1,11 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // checkReadBack tells how a resource that was read back is not as wanted.
@@ -13,10 +14,10 @@ func (s *step) checkReadBack(have any) error {
 		if have == nil {
 			return nil
 		}
-		return &codedError{code: "differs", err: errors.New("it is still there after it was removed"), hint: foughtOver}
+		return &diag.HintError{Code: "differs", Message: "it is still there after it was removed", Hint: foughtOver}
 	}
 	if have == nil {
-		return &codedError{code: "differs", err: errors.New("it is not there after it was written"), hint: foughtOver}
+		return &diag.HintError{Code: "differs", Message: "it is not there after it was written", Hint: foughtOver}
 	}
 	changes := s.module.Diff(have, s.want)
 	if len(changes) == 0 {
@@ -32,8 +33,8 @@ func (s *step) checkReadBack(have any) error {
 		return nil
 	}
 	slices.Sort(names)
-	return &codedError{code: "differs", hint: foughtOver,
-		err: fmt.Errorf("%s still differs after it was written", strings.Join(names, ", "))}
+	return &diag.HintError{Code: "differs", Hint: foughtOver,
+		Message: fmt.Sprintf("%s still differs after it was written", strings.Join(names, ", "))}
 }
 
 // isUnchangedAttribute reports whether an attribute of a resource that was there is left as it is:

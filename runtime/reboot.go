@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -29,8 +30,8 @@ func (e *engine) runAlone(p *states.Part) (leave func()) {
 // mayReboot refuses to start the machine anew where nothing would go on after that.
 func (s *step) mayReboot() error {
 	if s.module.Reboots && s.engine.options.Continue == nil {
-		return &codedError{code: "unsupported", err: errors.New("nothing would go on with the run once the machine has started anew"),
-			hint: "apply it on the machine itself, not on a tree of files, and with a record of the run"}
+		return &diag.HintError{Code: "unsupported", Message: "nothing would go on with the run once the machine has started anew",
+			Hint: "apply it on the machine itself, not on a tree of files, and with a record of the run"}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -217,11 +218,8 @@ func (e *engine) evaluate(x *states.Expr, address, name string, own cty.Value) (
 	if d.Detail != "" {
 		text += "; " + d.Detail
 	}
-	err := &codedError{code: "invalid", hint: d.Hint, err: fmt.Errorf("%s: %s", name, text)}
-	if !d.Range.IsZero() {
-		err.source = d.Range.String()
-	}
-	return cty.DynamicVal, err
+	err := &diag.HintError{Code: "invalid", Message: name + ": " + text, Hint: d.Hint}
+	return cty.DynamicVal, &placedError{d.Range.String(), err}
 }
 
 // places finds where the nodes of an expression stand. Nil: in the expression
@@ -334,15 +332,11 @@ func (s *step) computeOne(a *states.Attribute, x *states.Expr) error {
 // locateError gives an error about a computed attribute the place of its
 // expression.
 func (s *step) locateError(name string, err error) error {
-	coded := &codedError{code: "invalid", err: err, hint: "the value is computed on the host, of what parts before have left there"}
-	if wrong, ok := err.(*states.AttributeError); ok && wrong.Hint != "" {
-		coded.hint = wrong.Hint
-	}
+	hint := cmp.Or(diag.HintOf(err), "the value is computed on the host, of what parts before have left there")
 	if !strings.HasPrefix(err.Error(), name+": ") {
-		coded.err = fmt.Errorf("%s: %w", name, err)
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	coded.source = s.conditionSource(name)
-	return coded
+	return &placedError{s.conditionSource(name), &diag.HintError{Code: "invalid", Err: err, Hint: hint}}
 }
 
 // hasUnknownKey reports whether a plan does not know which resource it is.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -165,7 +166,7 @@ func (s *step) settleInterrupted(begun *states.Event) {
 func (s *step) findModule() error {
 	s.module = s.engine.moduleOf(s.part)
 	if s.module == nil {
-		return &codedError{code: "unknown_type", err: fmt.Errorf("there is no module %q", s.part.Type)}
+		return &diag.HintError{Code: "unknown_type", Message: fmt.Sprintf("there is no module %q", s.part.Type)}
 	}
 	return nil
 }

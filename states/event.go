@@ -1,6 +1,10 @@
 package states
 
-import "time"
+import (
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
 
 // EventFormat is the version of the events' JSON; a run's first event has it.
 const EventFormat = "tenet.events/2"
@@ -127,6 +131,11 @@ type Failure struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 	Source  string `json:"source,omitempty"` // file:line:column of the declaration
+}
+
+// FailureOf describes an error, with the hint and the code that it has.
+func FailureOf(err error) *Failure {
+	return &Failure{Code: diag.CodeOf(err), Message: err.Error(), Hint: diag.HintOf(err)}
 }
 
 // Counts is the sum of a run, by parts. A plan counts what would change as

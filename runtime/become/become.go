@@ -53,29 +53,23 @@ type account struct {
 	err     error
 }
 
-// Error is why an account cannot be acted as.
-type Error struct {
-	Message string
-	Advice  string // what helps; may be empty
-
-	kind privilege.Kind
+// becomeError makes the error that an account cannot be acted as; hint may be empty.
+func becomeError(message, hint string) error {
+	return refusalError(privilege.NewRefusal(privilege.Unexplained, message, hint))
 }
 
-// Error gives the message.
-func (e *Error) Error() string { return e.Message }
-
-// Hint gives the advice.
-func (e *Error) Hint() string { return e.Advice }
-
-// Code is a word for programs.
-func (e *Error) Code() string { return "become" }
+// refusalError is a refusal that says what it is about.
+func refusalError(r *privilege.Refusal) error {
+	r.Message = "become: " + r.Message
+	return r
+}
 
 // As gives the machine as an account acts on it. The process that does so goes on until
-// Close; ctx is only about its start. The error is an *Error, or that of ctx.
+// Close; ctx is only about its start. The error is a *privilege.Refusal, or that of ctx.
 func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 	u, err := a.Options.Host.User(user)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Message: fmt.Sprintf("become: there is no account %q on this machine", user)}
+		return nil, becomeError(fmt.Sprintf("there is no account %q on this machine", user), "")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("become: the account %s: %w", user, err)
@@ -86,7 +80,7 @@ func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
-		return nil, &Error{Message: "become: the run has ended"}
+		return nil, becomeError("the run has ended", "")
 	}
 	if a.accounts == nil {
 		a.accounts = map[string]*account{}
@@ -143,7 +137,7 @@ func (a *account) start(ctx context.Context, o Options, u host.User) {
 	a.process, a.machine, a.err = startProcess(ctx, o.Host, func(terminal bool) (*launch, error) { return o.launch(u, terminal) })
 	a.started.Store(a.err == nil)
 	if a.err == nil && a.machine.hello.UID != u.UID {
-		a.err = &Error{Message: fmt.Sprintf("become: what was started as %s acts as the user %d, which is not its number", u.Name, a.machine.hello.UID)}
+		a.err = becomeError(fmt.Sprintf("what was started as %s acts as the user %d, which is not its number", u.Name, a.machine.hello.UID), "")
 	}
 }
 
@@ -156,9 +150,9 @@ func (a *Accounts) Close() error {
 	a.mu.Unlock()
 	var errs []error
 	for _, acc := range all {
-		acc.once.Do(func() { acc.err = &Error{Message: "become: the run has ended"} })
+		acc.once.Do(func() { acc.err = becomeError("the run has ended", "") })
 		if acc.process != nil {
-			acc.machine.disconnect(&Error{Message: "become: the run has ended"})
+			acc.machine.disconnect(becomeError("the run has ended", ""))
 			errs = append(errs, acc.process.close())
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // A file system that hangs does not hold up the end of a run for ever, and what is on
@@ -15,7 +17,7 @@ func TestFlushOnAFileSystemThatHangs(t *testing.T) {
 			syncs++
 			<-hangs
 		}
-		if _, ok := errors.AsType[*Error](l.flush(sync)); !ok {
+		if _, ok := errors.AsType[*privilege.Refusal](l.flush(sync)); !ok {
 			t.Error("it is said to be durable")
 		}
 		close(hangs)

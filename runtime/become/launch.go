@@ -45,7 +45,7 @@ func (o Options) launch(u host.User, terminal bool) (*launch, error) {
 	}
 	request := privilege.Request{Login: me.Name, User: u.Name, Password: o.Password != "", Terminal: terminal, Mark: "<tenet " + nonce() + ">"}
 	if wrong := privilege.Check(o.Method, u.Name, o.Password); wrong != nil {
-		return nil, refusalError(*wrong)
+		return nil, refusalError(wrong)
 	}
 	path := ""
 	if request.Program, path = find(o.Method); path == "" {
@@ -114,7 +114,7 @@ func (o Options) byRoot(u host.User) (*launch, error) {
 }
 
 // failure explains what sudo and doas say, or else why there was no answer.
-func (l *launch) failure(text, reason string) privilege.Refusal {
+func (l *launch) failure(text, reason string) *privilege.Refusal {
 	if l.request.Program.Name != "" {
 		return l.request.Refusal(text, reason)
 	}
@@ -122,12 +122,7 @@ func (l *launch) failure(text, reason string) privilege.Refusal {
 	if why == "" {
 		why = reason
 	}
-	return privilege.Refusal{Message: fmt.Sprintf("the program cannot be started as %s: %s", l.request.User, why)}
-}
-
-// refusalError is the error of a refusal.
-func refusalError(r privilege.Refusal) *Error {
-	return &Error{Message: "become: " + r.Message, Advice: r.Hint, kind: r.Kind}
+	return privilege.NewRefusal(privilege.Unexplained, fmt.Sprintf("the program cannot be started as %s: %s", l.request.User, why), "")
 }
 
 var errNoexec = errors.New("/tmp, /var/tmp and /dev/shm do not let programs run")

@@ -106,10 +106,9 @@ func (l *link) flush(sync func()) error {
 	case <-l.durable:
 		return nil
 	case <-time.After(settleTicks * tickTime):
-		return &Error{
-			Message: fmt.Sprintf("become: what was written as %s is not on the disk after %s", l.name, settleTicks*tickTime),
-			Advice:  "a file system hangs: the state D in ps -eo pid,stat,args tells who waits for one",
-		}
+		return becomeError(
+			fmt.Sprintf("what was written as %s is not on the disk after %s", l.name, settleTicks*tickTime),
+			"a file system hangs: the state D in ps -eo pid,stat,args tells who waits for one")
 	}
 }
 

@@ -56,10 +56,9 @@ func (l *link) checkPatience(kill func(), dead func([]*call)) bool {
 		return false
 	}
 	doing := l.pendingCalls()
-	l.disconnect(&Error{
-		Message: fmt.Sprintf("become: the process that acts as %s %s: it was given up, and nothing more is done as %[1]s", l.name, why),
-		Advice:  fmt.Sprintf("that account may have stopped it, which the state T in ps -u %s -o pid,stat,args tells; or the machine is overloaded, or its file system hangs", l.name),
-	})
+	l.disconnect(becomeError(
+		fmt.Sprintf("the process that acts as %s %s: it was given up, and nothing more is done as %[1]s", l.name, why),
+		fmt.Sprintf("that account may have stopped it, which the state T in ps -u %s -o pid,stat,args tells; or the machine is overloaded, or its file system hangs", l.name)))
 	kill()
 	dead(doing)
 	return true

@@ -140,8 +140,8 @@ func TestStopped(t *testing.T) {
 				w.hurry()
 			}
 			ticks, err := w.until(t, test.most, func() error { return test.call(w) })
-			var told *Error
-			if ticks < test.most-1 || !errors.As(err, &told) || !strings.Contains(told.Message, "as alice does not answer") || !strings.Contains(told.Advice, "ps -u alice") {
+			var told *privilege.Refusal
+			if ticks < test.most-1 || !errors.As(err, &told) || !strings.Contains(told.Message, "as alice does not answer") || !strings.Contains(told.Hint, "ps -u alice") {
 				t.Errorf("after %d ticks: %v", ticks, err)
 			}
 			if _, again := w.Lstat("/"); again == nil || again.Error() != err.Error() {

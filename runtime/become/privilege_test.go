@@ -34,8 +34,8 @@ func TestPrivilege(t *testing.T) {
 			r := privilege.Request{Program: program, Login: me.Name, User: "root", Password: a.Password != "", Terminal: terminal, Mark: "<tenet " + nonce() + ">"}
 			return o.byProgram(path, r, me, host.User{Name: "root"})
 		})
-		if e, refused := errors.AsType[*Error](err); refused {
-			return privilegetest.Outcome{Message: e.Message, Hint: e.Advice}
+		if e, refused := errors.AsType[*privilege.Refusal](err); refused {
+			return privilegetest.Outcome{Message: e.Message, Hint: e.Hint}
 		}
 		if err != nil {
 			t.Fatal(err)

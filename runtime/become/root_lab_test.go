@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
 // Only root starts processes of other accounts by itself.
@@ -93,7 +94,7 @@ func TestStoppedByRoot(t *testing.T) {
 	}()
 	begun := time.Now()
 	_, err = run.Run(host.WithPart(t.Context(), "part"), host.Command{Argv: []string{"sh", "-c", "kill -STOP $PPID; exec sleep 60"}})
-	var told *Error
+	var told *privilege.Refusal
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "nobody does not answer") || time.Since(begun) > silenceTicks*tickTime/2 {
 		t.Errorf("after %s: %v", time.Since(begun), err)
 	}
@@ -128,7 +129,7 @@ func TestInterruptedByRoot(t *testing.T) {
 	if _, err := a.As(ctx, "nobody"); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	var told *Error
+	var told *privilege.Refusal
 	for range 2 { // this does
 		if _, err := a.As(t.Context(), "nobody"); !errors.As(err, &told) || !strings.Contains(err.Error(), "cannot be started as nobody") {
 			t.Errorf("later: %v", err)

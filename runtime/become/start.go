@@ -36,7 +36,7 @@ func startProcess(ctx context.Context, here *host.Local, by func(terminal bool) 
 			return nil, nil, err
 		}
 		p, m, err := l.connect(ctx, here)
-		if e, ok := errors.AsType[*Error](err); ok && e.kind == privilege.NeedsTerminal && !terminal {
+		if e, ok := errors.AsType[*privilege.Refusal](err); ok && e.Kind == privilege.NeedsTerminal && !terminal {
 			continue
 		}
 		return p, m, err

@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // trust decides which symbolic links are followed on the way of a path. A link of root's
@@ -39,28 +41,13 @@ func (t *trust) follow(name, target string, in, link Info) error {
 	return nil
 }
 
-func (t *trust) refuse() error { return &LinkRefusal{Link: t.link, Target: t.target, UID: t.by} }
+// CodeLink is the code of the error that a path leads nowhere, since another account decides
+// about a symbolic link on its way, which leads to what is not that account's own. The error
+// is a syscall.ELOOP.
+const CodeLink = "link"
 
-// LinkRefusal is why a path leads nowhere: another account decides about a symbolic link on
-// its way, which leads to what is not that account's own. It is a syscall.ELOOP.
-type LinkRefusal struct {
-	Link   string // its name
-	Target string // where it leads, as it says
-	UID    int    // of the account
-}
-
-// Error names the link.
-func (e *LinkRefusal) Error() string {
-	return fmt.Sprintf("the symbolic link %q on the way is not followed: the user %d can decide where it leads, and it does not lead to what is that user's own", e.Link, e.UID)
-}
-
-// Is makes it a syscall.ELOOP.
-func (e *LinkRefusal) Is(target error) bool { return target == syscall.ELOOP }
-
-// Code is a word for programs.
-func (e *LinkRefusal) Code() string { return "link" }
-
-// Hint says what helps.
-func (e *LinkRefusal) Hint() string {
-	return fmt.Sprintf("name the true path, to which the link leads by %q, or act as that user with become", e.Target)
+func (t *trust) refuse() error {
+	return &diag.HintError{Code: CodeLink, Err: syscall.ELOOP,
+		Message: fmt.Sprintf("the symbolic link %q on the way is not followed: the user %d can decide where it leads, and it does not lead to what is that user's own", t.link, t.by),
+		Hint:    fmt.Sprintf("name the true path, to which the link leads by %q, or act as that user with become", t.target)}
 }

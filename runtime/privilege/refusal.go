@@ -26,10 +26,17 @@ const (
 
 // Refusal is why an account cannot act as another one, and what helps.
 type Refusal struct {
-	Kind    Kind
-	Message string // one line
-	Hint    string
+	Kind           Kind
+	diag.HintError // of one line
 }
+
+// NewRefusal makes a refusal, whose code is "become"; hint may be empty.
+func NewRefusal(kind Kind, message, hint string) *Refusal {
+	return &Refusal{kind, diag.HintError{Code: "become", Message: message, Hint: hint}}
+}
+
+// Unwrap gives the message with the hint and the code.
+func (r *Refusal) Unwrap() error { return &r.HintError }
 
 // kind finds what a program says.
 func (p Program) kind(text string) Kind {
@@ -43,7 +50,7 @@ func (p Program) kind(text string) Kind {
 
 // Refusal explains what the program has said of what it does not do; reason is said
 // where that is nothing.
-func (r Request) Refusal(text, reason string) Refusal {
+func (r Request) Refusal(text, reason string) *Refusal {
 	said := LastLine(text)
 	if said == "" {
 		said = LastLine(reason)
@@ -52,7 +59,7 @@ func (r Request) Refusal(text, reason string) Refusal {
 }
 
 // PasswordRefusal explains that it does not take the password that it was given.
-func (r Request) PasswordRefusal(text string) Refusal {
+func (r Request) PasswordRefusal(text string) *Refusal {
 	if r.Program.kind(text) == Expired {
 		return r.refusal(Expired, "")
 	}
@@ -60,13 +67,13 @@ func (r Request) PasswordRefusal(text string) Refusal {
 }
 
 // Missing explains that none of the programs is there.
-func (r Request) Missing(programs ...string) Refusal {
+func (r Request) Missing(programs ...string) *Refusal {
 	names := strings.Join(programs, " or ")
 	if r.Remote {
-		return Refusal{Missing, names + " is not installed there", "install it, or log in as " + r.User}
+		return NewRefusal(Missing, names+" is not installed there", "install it, or log in as "+r.User)
 	}
-	return Refusal{Missing, fmt.Sprintf("there is no %s on this machine", names),
-		fmt.Sprintf("install it, or let tenet act as root: %s cannot become %s without it", r.Login, r.User)}
+	return NewRefusal(Missing, fmt.Sprintf("there is no %s on this machine", names),
+		fmt.Sprintf("install it, or let tenet act as root: %s cannot become %s without it", r.Login, r.User))
 }
 
 // TestCommand is what shows by hand whether the program lets the account act as root.
@@ -77,9 +84,9 @@ func (p Program) TestCommand() string { return p.Name + " true" }
 func (r Request) Rule() string { return fmt.Sprintf(r.Program.rule, r.Login, r.User) }
 
 // refusal is the text of a kind; said is the program's own.
-func (r Request) refusal(kind Kind, said string) Refusal {
+func (r Request) refusal(kind Kind, said string) *Refusal {
 	name, login, user := r.Program.Name, r.Login, r.User
-	out := Refusal{kind, fmt.Sprintf("%s does not let %s become %s", name, login, user), "it needs the rule " + r.Rule()}
+	out := NewRefusal(kind, fmt.Sprintf("%s does not let %s become %s", name, login, user), "it needs the rule "+r.Rule())
 	switch kind {
 	case WrongPassword:
 		out.Message = fmt.Sprintf("the password of %s is not the right one for %s", login, name)

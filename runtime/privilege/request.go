@@ -59,15 +59,15 @@ const maxPassword = 4 << 10
 // of Names or empty. Nil: nothing.
 func Check(method, user, password string) *Refusal {
 	if _, known := Find(method); method != "" && !known {
-		return &Refusal{Message: fmt.Sprintf("%q is no way to become another account", method), Hint: "write " + strings.Join(Names(), " or ")}
+		return NewRefusal(Unexplained, fmt.Sprintf("%q is no way to become another account", method), "write "+strings.Join(Names(), " or "))
 	}
 	switch {
 	case strings.HasPrefix(user, "-"):
-		return &Refusal{Message: fmt.Sprintf("the account %q to become begins with a dash", user), Hint: "it would pass for an option: write the account's name"}
+		return NewRefusal(Unexplained, fmt.Sprintf("the account %q to become begins with a dash", user), "it would pass for an option: write the account's name")
 	case strings.ContainsAny(password, "\n\x00"):
-		return &Refusal{Message: fmt.Sprintf("the password to become %s has more than one line", user), Hint: "type the password alone, or put it on the first line of the file"}
+		return NewRefusal(Unexplained, fmt.Sprintf("the password to become %s has more than one line", user), "type the password alone, or put it on the first line of the file")
 	case len(password) >= maxPassword:
-		return &Refusal{Message: fmt.Sprintf("the password to become %s has %d bytes, and %d are too many for one", user, len(password), maxPassword), Hint: "type the password alone, or put it on the first line of the file"}
+		return NewRefusal(Unexplained, fmt.Sprintf("the password to become %s has %d bytes, and %d are too many for one", user, len(password), maxPassword), "type the password alone, or put it on the first line of the file")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
@@ -54,7 +55,7 @@ type dialMode struct {
 // check finds what cannot be passed on as it is meant.
 func (h *Host) check() error {
 	wrong := func(hint, format string, args ...any) error {
-		return &Error{Code: codeConfig, Message: fmt.Sprintf(format, args...), Hint: hint}
+		return newError(codeConfig, fmt.Sprintf(format, args...), hint)
 	}
 	switch {
 	case h.Address == "":
@@ -67,7 +68,7 @@ func (h *Host) check() error {
 		return wrong(`write one that begins with "/"`, "the runner's cache %q is no absolute path", h.Cache)
 	}
 	if refusal := privilege.Check(h.Become.Method, h.Become.User, h.Become.Password); refusal != nil {
-		return wrong(refusal.Hint, "%s", refusal.Message)
+		return newError(codeConfig, refusal.Message, refusal.Hint)
 	}
 	for _, text := range append([]string{h.Address, h.User, h.Become.User, h.Cache}, h.Options...) {
 		if strings.ContainsAny(text, "\n\r\x00") {
@@ -237,7 +238,7 @@ func (e *versionError) Error() string { return "the runner there " + e.text }
 // startFailure explains a client that cannot be run.
 func (a *attempt) startFailure(err error) *Error {
 	program := a.client.argv(a.host, "")[0]
-	e := &Error{Code: codeClient, Message: fmt.Sprintf("the OpenSSH client cannot be started: %v", err), Hint: a.host.cure(codeClient), cause: err}
+	e := &Error{HintError: diag.HintError{Code: codeClient, Message: fmt.Sprintf("the OpenSSH client cannot be started: %v", err), Hint: a.host.cure(codeClient), Err: err}}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		e.Message = fmt.Sprintf("there is no OpenSSH client %q here", program)
 		e.Hint = "install it: the package is openssh-client, openssh-clients or openssh"

@@ -137,7 +137,7 @@ func TestHanging(t *testing.T) {
 		}
 		_, _, err := w.Dial(ctx, w.host, wire.Opening{})
 		var e *Error
-		if !errors.As(err, &e) || e.Code != want || !errors.Is(e.cause, cause) || e.Reached {
+		if !errors.As(err, &e) || e.Code != want || !errors.Is(e.Err, cause) || e.Reached {
 			t.Errorf("%s: %+v", name, e)
 		}
 		text, err := os.ReadFile(file)

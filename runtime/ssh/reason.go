@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/privilege"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -90,28 +91,28 @@ func (a *attempt) explain(err, cause error) *Error {
 	case errors.Is(cause, errTimeout):
 		return a.timeoutFailure()
 	case cause != nil:
-		return &Error{Code: codeInterrupted, Message: "interrupted before it answered", cause: context.Cause(a.ctx)}
+		return &Error{HintError: diag.HintError{Code: codeInterrupted, Message: "interrupted before it answered", Err: context.Cause(a.ctx)}}
 	case errors.As(err, &script):
 		return a.scriptFailure(script)
 	case errors.As(err, &noRunner):
-		return &Error{Code: codeArch, Message: noRunner.Error(), Hint: noRunner.Hint(), Reached: true}
+		return newHostError(codeArch, noRunner.Error(), diag.HintOf(noRunner))
 	case errors.As(err, &version):
-		return &Error{Code: codeVersion, Message: version.Error(), Hint: "build the runners anew: tenet runner build"}
+		return newError(codeVersion, version.Error(), "build the runners anew: tenet runner build")
 	case errors.As(err, &failed):
-		return &Error{Code: failed.Failure.Code, Message: failed.Failure.Message, Hint: failed.Failure.Hint, Reached: true}
+		return newHostError(failed.Failure.Code, failed.Failure.Message, failed.Failure.Hint)
 	case errors.Is(err, errNoise):
-		return &Error{Code: codeShell, Message: "its login shell prints so much that nothing else was found in it: " + privilege.LastLine(privilege.Printable(a.noise)), Reached: true}
+		return newHostError(codeShell, "its login shell prints so much that nothing else was found in it: "+privilege.LastLine(privilege.Printable(a.noise)), "")
 	case errors.As(err, &protocol), errors.Is(err, errAnswer):
-		return &Error{Code: codeProtocol, Message: "what it answers makes no sense: " + err.Error(), Reached: true}
+		return newHostError(codeProtocol, "what it answers makes no sense: "+err.Error(), "")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return a.exitFailure()
 	}
-	return &Error{Code: codeClient, Message: err.Error(), cause: err}
+	return &Error{HintError: diag.HintError{Code: codeClient, Message: err.Error(), Err: err}}
 }
 
 // timeoutFailure is for a host that does not answer.
 func (a *attempt) timeoutFailure() *Error {
-	e := &Error{Code: codeTimeout, Message: fmt.Sprintf("no answer within %s", a.client.timeout())}
+	e := newError(codeTimeout, fmt.Sprintf("no answer within %s", a.client.timeout()), "")
 	switch {
 	case a.running:
 		e.Message, e.Reached = "the runner has started there, and says nothing", true
@@ -155,27 +156,26 @@ func (a *attempt) exitFailure() *Error {
 		if said != "" {
 			message += ": " + said
 		}
-		return &Error{Code: codeShell, Message: message, Reached: true}
+		return newHostError(codeShell, message, "")
 	case cut:
-		return &Error{Code: codeCut, Message: join("the connection was cut", privilege.LastLine(text)), Retryable: true}
+		return &Error{Retryable: true, HintError: diag.HintError{Code: codeCut, Message: join("the connection was cut", privilege.LastLine(text))}}
 	case !a.running && a.login != "" && !(a.relayed && a.upload == nil && isBrokenExit(code)): // then it was the relay
 		return a.becomeFailure(a.becomeRequest().Refusal(text, ""))
 	case !a.running && !a.relayed:
-		return &Error{Code: codeShell, Message: join(fmt.Sprintf("its shell ended with status %d", code), privilege.LastLine(text))}
+		return newError(codeShell, join(fmt.Sprintf("its shell ended with status %d", code), privilege.LastLine(text)), "")
 	case a.upload == nil && isBrokenExit(code): // as long as it is not brought anew
-		return &Error{Code: codeDamaged, Message: join("the runner there does not run", privilege.LastLine(text))}
+		return newError(codeDamaged, join("the runner there does not run", privilege.LastLine(text)), "")
 	case isUnfit(code, text):
-		return &Error{Code: codeArch, Reached: true, Hint: staticHint,
-			Message: join("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", privilege.LastLine(text))}
+		return newHostError(codeArch, join("the runner that was brought cannot run there, since it is for other machines or needs libraries that are not there", privilege.LastLine(text)), staticHint)
 	case code == exitNotExecutable:
 		return a.noexecFailure(join("", privilege.LastLine(text)))
 	case code == exitDamaged:
-		return &Error{Code: codeDamaged, Message: join("the runner is not what was sent", privilege.LastLine(text)), Hint: "the host's disk or memory may be failing"}
+		return newError(codeDamaged, join("the runner is not what was sent", privilege.LastLine(text)), "the host's disk or memory may be failing")
 	}
 	if said, hint, ok := runnerMessage(text); ok {
-		return &Error{Code: codeCrashed, Message: said, Hint: hint}
+		return newError(codeCrashed, said, hint)
 	}
-	return &Error{Code: codeCrashed, Message: join(fmt.Sprintf("the runner ended with status %d before it said anything", code), privilege.LastLine(text))}
+	return newError(codeCrashed, join(fmt.Sprintf("the runner ended with status %d before it said anything", code), privilege.LastLine(text)), "")
 }
 
 // runnerMessage finds what a runner says of its end.
@@ -201,7 +201,7 @@ func join(text, more string) string {
 func (a *attempt) scriptFailure(s *scriptError) *Error {
 	text := a.p.stderr.Text()
 	said := join("", privilege.LastLine(text))
-	e := &Error{Code: codeCache, Hint: cacheHint}
+	e := newError(codeCache, "", cacheHint)
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(text, w) {
@@ -241,6 +241,5 @@ func (a *attempt) scriptFailure(s *scriptError) *Error {
 const cacheHint = "the host's option runner_cache names another folder"
 
 func (a *attempt) noexecFailure(folder string) *Error {
-	return &Error{Code: codeNoexec, Hint: cacheHint, Reached: true,
-		Message: "nothing may be run in the folder for runners, " + folder + ": its file system is mounted noexec"}
+	return newHostError(codeNoexec, "nothing may be run in the folder for runners, "+folder+": its file system is mounted noexec", cacheHint)
 }

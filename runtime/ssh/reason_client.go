@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
@@ -88,18 +89,18 @@ func (a *attempt) clientFailure(text string) *Error {
 		if found == nil {
 			continue
 		}
-		e := &Error{Code: s.code, Retryable: s.retryable, Message: s.message, Hint: cmp.Or(s.hint, a.host.cure(s.code)), Reached: s.code == codeShell}
+		e := &Error{Retryable: s.retryable, Reached: s.code == codeShell, HintError: diag.HintError{Code: s.code, Message: s.message, Hint: cmp.Or(s.hint, a.host.cure(s.code))}}
 		if strings.Contains(s.message, "%s") {
 			e.Message = fmt.Sprintf(s.message, privilege.LastLine(found[1]))
 		}
 		return e
 	}
-	return &Error{Code: codeSSH, Message: join("no connection", privilege.LastLine(text)), Hint: a.host.cure(codeSSH)}
+	return newError(codeSSH, join("no connection", privilege.LastLine(text)), a.host.cure(codeSSH))
 }
 
 // becomeFailure is a refusal of sudo or doas.
-func (a *attempt) becomeFailure(r privilege.Refusal) *Error {
-	return &Error{Code: codeBecome, Reached: true, Message: r.Message, Hint: r.Hint, terminal: r.Kind == privilege.NeedsTerminal}
+func (a *attempt) becomeFailure(r *privilege.Refusal) *Error {
+	return &Error{Reached: true, terminal: r.Kind == privilege.NeedsTerminal, HintError: r.HintError}
 }
 
 // becomeRequest is what is refused.

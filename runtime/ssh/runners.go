@@ -19,6 +19,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 )
 
@@ -112,9 +113,10 @@ func (e *NoRunnerError) Error() string {
 	return text
 }
 
-// Hint says how to build one.
-func (e *NoRunnerError) Hint() string {
-	return fmt.Sprintf("where Go and tenet's source are, tenet runner build --os %s --arch %s --out DIR builds one; then give --runner-dir DIR here", e.OS, e.Arch)
+// Unwrap adds the code, and how to build one.
+func (e *NoRunnerError) Unwrap() error {
+	return &diag.HintError{Code: codeArch, Message: e.Error(),
+		Hint: fmt.Sprintf("where Go and tenet's source are, tenet runner build --os %s --arch %s --out DIR builds one; then give --runner-dir DIR here", e.OS, e.Arch)}
 }
 
 // Find gives the runner for a system and an architecture, as Go names them but that

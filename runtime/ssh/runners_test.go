@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 func TestFind(t *testing.T) {
@@ -46,7 +48,7 @@ func TestFind(t *testing.T) {
 
 	_, err := r.Find("linux", "riscv64")
 	var none *NoRunnerError
-	if !errors.As(err, &none) || !strings.Contains(none.Hint(), "tenet runner build --os linux --arch riscv64 --out DIR") || !strings.Contains(none.Hint(), "--runner-dir DIR") {
+	if !errors.As(err, &none) || !strings.Contains(diag.HintOf(err), "tenet runner build --os linux --arch riscv64 --out DIR") || !strings.Contains(diag.HintOf(err), "--runner-dir DIR") {
 		t.Errorf("%v", err)
 	}
 	write(t, filepath.Join(first, "tenet-runner-linux-riscv64"), "")

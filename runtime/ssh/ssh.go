@@ -4,7 +4,11 @@
 // connection, and one round trip where the runner is there.
 package ssh
 
-import "time"
+import (
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+)
 
 // Host is how one host is reached.
 type Host struct {
@@ -42,19 +46,28 @@ type Error struct {
 	Reached bool
 	// Retryable says that trying again may help: the line was cut, or sshd was busy.
 	Retryable bool
-	Code      string // a word for programs: "host_key", "auth", "timeout", "refused", "become", "no_space", "noexec", "arch", "damaged", …
-	Message   string // one line, without the host's name, so that hosts with the same can be told together
-	Hint      string
+	// HintError has the code, such as "host_key", "auth", "timeout", "refused", "become", "no_space",
+	// "noexec", "arch" or "damaged", and a message of one line, without the host's name, so that
+	// hosts with the same can be told together.
+	diag.HintError
 
-	cause    error
 	terminal bool // it would help to ask on a terminal
 }
 
-// Error gives the message.
-func (e *Error) Error() string { return e.Message }
+// newError makes an error; hint may be empty.
+func newError(code, message, hint string) *Error {
+	return &Error{HintError: diag.HintError{Code: code, Message: message, Hint: hint}}
+}
 
-// Unwrap gives the cause, where there is one in Go.
-func (e *Error) Unwrap() error { return e.cause }
+// newHostError makes an error of a host that answered.
+func newHostError(code, message, hint string) *Error {
+	e := newError(code, message, hint)
+	e.Reached = true
+	return e
+}
+
+// Unwrap gives the message with the hint and the code.
+func (e *Error) Unwrap() error { return &e.HintError }
 
 // Temporary gives Again, and Answered gives Reached: a fleet asks for them.
 func (e *Error) Temporary() bool { return e.Retryable }
