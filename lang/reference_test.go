@@ -47,10 +47,10 @@ func TestOptionDocs(t *testing.T) {
 
 // Each word is described with all its attributes, and with an example that is
 // right.
-func TestWordDocs(t *testing.T) {
+func TestKeywordDocs(t *testing.T) {
 	shapes := syntax.NewShapes(modules.Standard())
 	described := map[string]bool{}
-	for _, w := range syntax.WordDocs() {
+	for _, w := range syntax.KeywordDocs() {
 		described[w.Name] = true
 		in := shapes.Root
 		if w.Name == "param" {

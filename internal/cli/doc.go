@@ -21,7 +21,7 @@ import (
 )
 
 type docCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"A type of part, word, option, function or standard component; a directory; modules, words, options, functions or components, and then a name (default: an overview)."`
+	Names []string `arg:"" optional:"" name:"name" help:"A type of part, keyword, option, function or standard component; a directory; modules, keywords, options, functions or components, and then a name (default: an overview)."`
 
 	Markdown   bool `help:"Print Markdown."`
 	JSONSchema bool `name:"json-schema" help:"Print the JSON Schema of a type's attributes, of a component's inputs, or (without a name) of state files in JSON."`
@@ -29,7 +29,7 @@ type docCmd struct {
 
 // topic is something that can be read about.
 type topic struct {
-	kind   string // "modules", "words", "options", "functions" or "components"
+	kind   string // "modules", "keywords", "options", "functions" or "components"
 	name   string
 	page   reference.Page
 	data   any
@@ -127,7 +127,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 }
 
 // isPath reports whether a name is that of a directory: one that is no plain
-// word.
+// keyword.
 func isPath(name string) bool {
 	if strings.HasPrefix(name, "std/") {
 		return false
@@ -136,7 +136,7 @@ func isPath(name string) bool {
 }
 
 func kinds() []string {
-	return []string{"modules", "components", "words", "options", "functions", "facts"}
+	return []string{"modules", "components", "keywords", "options", "functions", "facts"}
 }
 
 // listOf gives the page that lists all of a kind, nil where the name is none.
@@ -147,8 +147,8 @@ func listOf(ctx context.Context, name string, registry *states.Registry) *topic 
 	case "components":
 		all := standardComponents(ctx)
 		return &topic{kind: name, name: name, page: reference.Components(all), data: componentData(all)}
-	case "words":
-		return &topic{kind: name, name: name, page: reference.Words(syntax.WordDocs()), data: syntax.WordDocs()}
+	case "keywords":
+		return &topic{kind: name, name: name, page: reference.Keywords(syntax.KeywordDocs()), data: syntax.KeywordDocs()}
 	case "options":
 		return &topic{kind: name, name: name, page: reference.Options(expr.OptionDocs()), data: expr.OptionDocs()}
 	case "functions":
@@ -166,8 +166,8 @@ func topics(ctx context.Context, registry *states.Registry) []topic {
 		m := registry.Lookup(name)
 		all = append(all, topic{"modules", name, reference.Module(&m.Schema), m.Schema, reference.ModuleSchema(&m.Schema)})
 	}
-	for _, w := range syntax.WordDocs() {
-		all = append(all, topic{"words", w.Name, reference.Word(w), w, nil})
+	for _, w := range syntax.KeywordDocs() {
+		all = append(all, topic{"keywords", w.Name, reference.Keyword(w), w, nil})
 	}
 	for _, o := range expr.OptionDocs() {
 		all = append(all, topic{"options", o.Name, reference.Option(o), o, nil})
@@ -203,7 +203,7 @@ func componentData(all []reference.Named) []any {
 }
 
 func overview(registry *states.Registry, components []reference.Named) any {
-	return map[string]any{"modules": schemas(registry), "components": componentData(components), "words": syntax.WordDocs(),
+	return map[string]any{"modules": schemas(registry), "components": componentData(components), "keywords": syntax.KeywordDocs(),
 		"options": expr.OptionDocs(), "functions": lang.Functions(), "facts": facts.Docs()}
 }
 

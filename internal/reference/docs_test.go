@@ -44,7 +44,7 @@ func TestLanguagePages(t *testing.T) {
 	golden(t, "functions.md", reference.Functions(lang.Functions()))
 	golden(t, "facts.md", reference.Facts(facts.Docs()))
 	golden(t, "options.md", reference.Options(expr.OptionDocs()))
-	golden(t, "words.md", reference.Words(syntax.WordDocs()))
+	golden(t, "keywords.md", reference.Keywords(syntax.KeywordDocs()))
 }
 
 // The pages of the standard components say what these say.

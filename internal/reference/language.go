@@ -87,29 +87,29 @@ func Option(o expr.OptionDoc) Page {
 	return p
 }
 
-// Words is the page of the words of the language.
-func Words(docs []syntax.WordDoc) Page {
-	p := Page{Title: "Words", Summary: "The words of the language, beside the [types of parts](modules/README.md). [The language](language.md) tells how they play together."}
-	t := &Table{Head: []string{"word", ""}}
+// Keywords is the page of the keywords of the language.
+func Keywords(docs []syntax.KeywordDoc) Page {
+	p := Page{Title: "Keywords", Summary: "The keywords of the language, beside the [types of parts](modules/README.md). [The language](language.md) tells how they play together."}
+	t := &Table{Head: []string{"keyword", ""}}
 	for _, w := range docs {
 		first, _, _ := strings.Cut(w.Doc, ". ")
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("[%s](#%s)", w.Name, w.Name), strings.TrimSuffix(first, ".") + "."})
 	}
 	p.add("", Block{Table: t})
 	for _, w := range docs {
-		p.add(w.Name, wordBlocks(w)...)
+		p.add(w.Name, keywordBlocks(w)...)
 	}
 	return p
 }
 
-// Word is the page of one word.
-func Word(w syntax.WordDoc) Page {
+// Keyword is the page of one keyword.
+func Keyword(w syntax.KeywordDoc) Page {
 	p := Page{Title: w.Usage, Summary: w.Doc}
-	p.add("", wordBlocks(w)[1:]...)
+	p.add("", keywordBlocks(w)[1:]...)
 	return p
 }
 
-func wordBlocks(w syntax.WordDoc) []Block {
+func keywordBlocks(w syntax.KeywordDoc) []Block {
 	blocks := []Block{{Text: code(w.Usage) + "\n\n" + w.Doc}}
 	t := &Table{Head: []string{"in it", "type", ""}}
 	for _, a := range w.Attributes {

@@ -26,14 +26,14 @@ func Overview(registry *states.Registry, components []Named) Page {
 	if len(std.Rows) > 0 {
 		p.add("Components", Block{Table: std})
 	}
-	var words, options []string
-	for _, w := range syntax.WordDocs() {
-		words = append(words, w.Name)
+	var keywords, options []string
+	for _, w := range syntax.KeywordDocs() {
+		keywords = append(keywords, w.Name)
 	}
 	for _, o := range expr.OptionDocs() {
 		options = append(options, o.Name)
 	}
-	p.add("Words", Block{Text: strings.Join(words, ", ")})
+	p.add("Keywords", Block{Text: strings.Join(keywords, ", ")})
 	p.add("Options", Block{Text: strings.Join(options, ", ")})
 	p.add("Functions", Block{Text: fmt.Sprintf("tenet doc functions lists %d.", len(expr.FunctionDocs()))})
 	p.add("Facts", Block{Text: "tenet doc facts lists what is known about a machine; tenet facts shows it."})

@@ -1,4 +1,4 @@
-// Package reference makes the reference of modules, functions, options, words
+// Package reference makes the reference of modules, functions, options, keywords
 // of the language and components, from what these say about themselves: as
 // pages for terminals and in Markdown, and as JSON Schema. docs/ is made of it,
 // and so is what tenet doc shows.

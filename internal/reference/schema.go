@@ -27,7 +27,7 @@ func orComputed(s Schema) Schema { return Schema{"anyOf": []any{s, computed()}} 
 // editors.
 func SiteSchema(registry *states.Registry) Schema {
 	g := &schemas{shapes: syntax.NewShapes(registry), defs: Schema{}, docs: map[string]string{}, options: map[string]expr.OptionDoc{}}
-	for _, w := range syntax.WordDocs() {
+	for _, w := range syntax.KeywordDocs() {
 		g.docs[w.Name] = w.Doc
 		for _, a := range w.Attributes {
 			g.docs[w.Name+"."+a.Name] = a.Doc

@@ -16,17 +16,17 @@ import (
 type schemas struct {
 	shapes  *syntax.Shapes
 	defs    Schema
-	docs    map[string]string // of words, and of their attributes
+	docs    map[string]string // of keywords, and of their attributes
 	options map[string]expr.OptionDoc
 }
 
 // body is the schema of a body: its attributes, and the blocks in it.
-func (g *schemas) body(word string, in *syntax.Shape, module *states.Module) Schema {
+func (g *schemas) body(keyword string, in *syntax.Shape, module *states.Module) Schema {
 	properties := Schema{"//": Schema{"description": "A comment."}}
 	for _, name := range in.Attributes {
-		properties[name] = g.attribute(word, name, in)
-		if _, ok := g.options[name]; ok && g.docs[word+"."+name] == "" {
-			properties[name] = g.define("option."+name, func() Schema { return g.attribute(word, name, in) })
+		properties[name] = g.attribute(keyword, name, in)
+		if _, ok := g.options[name]; ok && g.docs[keyword+"."+name] == "" {
+			properties[name] = g.define("option."+name, func() Schema { return g.attribute(keyword, name, in) })
 		}
 	}
 	if module != nil {
@@ -54,8 +54,8 @@ func (g *schemas) body(word string, in *syntax.Shape, module *states.Module) Sch
 		out["additionalProperties"] = true
 	case module != nil:
 		out["description"] = module.Doc
-	case g.docs[word] != "":
-		out["description"] = g.docs[word]
+	case g.docs[keyword] != "":
+		out["description"] = g.docs[keyword]
 	}
 	return out
 }
@@ -66,7 +66,7 @@ var letters = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 func (g *schemas) ref(in *syntax.Shape, name string) Schema {
 	inside, _ := g.shapes.BlockOf(in, name)
 	module := g.shapes.Registry.Lookup(name)
-	if _, word := in.Blocks[name]; word {
+	if _, keyword := in.Blocks[name]; keyword {
 		module = nil
 	}
 	id := letters().ReplaceAllString(inside.Word(), "_") + "." + name
@@ -127,9 +127,9 @@ func (g *schemas) parts(in *syntax.Shape) Schema {
 		"items": Schema{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1, "maxProperties": 2}}
 }
 
-// attribute is the schema of an attribute of a word, or of an option.
-func (g *schemas) attribute(word, name string, in *syntax.Shape) Schema {
-	doc := g.docs[word+"."+name]
+// attribute is the schema of an attribute of a keyword, or of an option.
+func (g *schemas) attribute(keyword, name string, in *syntax.Shape) Schema {
+	doc := g.docs[keyword+"."+name]
 	text, list := Schema{"type": "string"}, Schema{"type": "array"}
 	s := Schema{}
 	switch {

@@ -2,8 +2,8 @@ package syntax
 
 import "slices"
 
-// WordDoc describes a word of the language for readers.
-type WordDoc struct {
+// KeywordDoc describes a keyword of the language for readers.
+type KeywordDoc struct {
 	Name  string `json:"name"`
 	Usage string `json:"usage"` // the first line of such a block
 	Doc   string `json:"doc"`   // whole sentences
@@ -23,14 +23,14 @@ type AttributeDoc struct {
 	Doc  string `json:"doc"`
 }
 
-// WordDocs describes the words of the language, in the order in which they are
+// KeywordDocs describes the keywords of the language, in the order in which they are
 // best read.
-func WordDocs() []WordDoc {
-	return slices.Concat(stateWords(), groupWords(), valueWords(), hostWords(), fleetWords())
+func KeywordDocs() []KeywordDoc {
+	return slices.Concat(stateKeywords(), groupKeywords(), valueKeywords(), hostKeywords(), fleetKeywords())
 }
 
-func stateWords() []WordDoc {
-	return []WordDoc{
+func stateKeywords() []KeywordDoc {
+	return []KeywordDoc{
 		{Name: "state", Usage: `state "NAME" { … }`, Options: "state",
 			Doc: "A named list of parts, which run in their order. The first that fails ends it. It is invoked once by itself, unless it is lazy, has a param without a default, or is named by a run.",
 			Attributes: []AttributeDoc{
@@ -86,8 +86,8 @@ run "bob" {
 	}
 }
 
-func groupWords() []WordDoc {
-	return []WordDoc{
+func groupKeywords() []KeywordDoc {
+	return []KeywordDoc{
 		{Name: "block", Usage: `block "NAME" { … }`, Options: "block",
 			Doc: "Several states, runs, parts and blocks as one, which can be required, tagged and guarded together. It fails if a member does and rescue has not succeeded.",
 			Attributes: []AttributeDoc{
@@ -145,8 +145,8 @@ moved {
 
 const references = "list of references"
 
-func valueWords() []WordDoc {
-	return []WordDoc{
+func valueKeywords() []KeywordDoc {
+	return []KeywordDoc{
 		{Name: "variable", Usage: `variable "NAME" { … }`,
 			Doc: "A value from outside: var.NAME. It comes from its default, vars.hcl and *.auto.hcl, roles, groups and hosts, TENET_VAR_NAME, --var-file and --var; the later ones count first. tenet inspect vars shows each with its origin.",
 			Attributes: []AttributeDoc{
@@ -223,7 +223,7 @@ file "/etc/motd" {
 	}
 }
 
-func hostWords() []WordDoc {
+func hostKeywords() []KeywordDoc {
 	reach := []AttributeDoc{
 		{"executor", `"local", "ssh" or "agent"`, "How it is reached."},
 		{"user", "string", "Who logs in."},
@@ -240,7 +240,7 @@ func hostWords() []WordDoc {
 		{"hosts", "list of strings", "The names of its hosts; * stands for any text."},
 		{"priority", "number", "Of two groups that give a variable different values, the one with the higher priority counts."}}, reach...)
 	group[len(group)-1].Doc = "In place of hosts: the hosts with these labels."
-	return []WordDoc{
+	return []KeywordDoc{
 		{Name: "host", Usage: `host "NAME" { … }`,
 			Doc:        "A machine. A site without hosts is for the machine on which tenet runs.",
 			Attributes: append([]AttributeDoc{{"address", "string", "Its name or address in the network; without it, its name."}}, reach...),

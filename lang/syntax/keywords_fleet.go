@@ -1,8 +1,8 @@
 package syntax
 
-// fleetWords are about all hosts together.
-func fleetWords() []WordDoc {
-	return []WordDoc{
+// fleetKeywords are about all hosts together.
+func fleetKeywords() []KeywordDoc {
+	return []KeywordDoc{
 		{Name: "inventory", Usage: "inventory { … }",
 			Doc: "More hosts and groups, from an inventory of Ansible or from a program that prints them. There may be several such blocks. They join the hosts and groups that are declared: what the site itself says about one counts.",
 			Attributes: []AttributeDoc{
