@@ -67,7 +67,7 @@ func panicking() *states.Registry {
 		_ = made.Write(ctx, h, nil, *items[0].Want)
 		panic("no batch")
 	}
-	list := []*states.Module{states.Define(made), states.Define(many), states.Define(states.Type[brokenAct]{
+	return registryWith(states.Define(made), states.Define(many), states.Define(states.Type[brokenAct]{
 		Name: "broken_act", Doc: "A test.", NoAbsent: "It acts.",
 		Act: func(ctx context.Context, h host.Host, want brokenAct) (bool, brokenAct, error) {
 			if want.In == "plan" {
@@ -79,11 +79,7 @@ func panicking() *states.Registry {
 			}
 			return false, want, err
 		},
-	})}
-	for _, name := range modules.Standard().Names() {
-		list = append(list, modules.Standard().Lookup(name))
-	}
-	return states.NewRegistry(list...)
+	}))
 }
 
 // isFault wants the event of a part to tell of a fault, without its stack.

@@ -27,13 +27,17 @@ type lost struct {
 	Name string `state:"name,key" doc:"A name."`
 }
 
-func withLost() *states.Registry {
+// registryWith has these modules besides the standard ones.
+func registryWith(list ...*states.Module) *states.Registry {
 	standard := modules.Standard()
-	var list []*states.Module
 	for _, name := range standard.Names() {
 		list = append(list, standard.Lookup(name))
 	}
-	list = append(list, states.Define(states.Type[lost]{
+	return states.NewRegistry(list...)
+}
+
+func withLost() *states.Registry {
+	return registryWith(states.Define(states.Type[lost]{
 		Name: "lost", Doc: "An act whose outcome nobody knows.", NoAbsent: "It acts.",
 		Act: func(ctx context.Context, h host.Host, want lost) (bool, lost, error) {
 			if _, err := h.Run(ctx, host.Command{Argv: []string{"good"}}); err != nil {
@@ -42,7 +46,6 @@ func withLost() *states.Registry {
 			return false, want, states.ErrUnknown
 		},
 	}))
-	return states.NewRegistry(list...)
 }
 
 // Every cell of the table of outcomes: what becomes of that which requires X,

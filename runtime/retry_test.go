@@ -77,12 +77,7 @@ type uncertain struct {
 }
 
 func withUncertain(calls *int, says func() (states.Outcome, error)) *states.Registry {
-	standard := modules.Standard()
-	var list []*states.Module
-	for _, name := range standard.Names() {
-		list = append(list, standard.Lookup(name))
-	}
-	return states.NewRegistry(append(list, states.Define(states.Type[uncertain]{
+	return registryWith(states.Define(states.Type[uncertain]{
 		Name: "uncertain", Doc: "An act that nobody sees end.", NoAbsent: "It acts.",
 		Act: func(ctx context.Context, h host.Host, want uncertain) (bool, uncertain, error) {
 			if _, err := h.Run(ctx, host.Command{Argv: []string{"good"}}); err != nil {
@@ -97,7 +92,7 @@ func withUncertain(calls *int, says func() (states.Outcome, error)) *states.Regi
 			}
 			return says()
 		},
-	}))...)
+	}))
 }
 
 func TestRecover(t *testing.T) {
