@@ -69,7 +69,7 @@ var imports = []struct {
 	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"graph", "modules", "runtime/host", "stdlib"}},
 	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
-	{"runtime/journal", []string{"runtime/fault", "states", "runtime/host"}, nil},
+	{"runtime/journal", []string{"lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/secrets"}, []string{"*"}},
 	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
@@ -88,7 +88,7 @@ var imports = []struct {
 	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/remote", []string{"runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
+	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/machine"}, []string{"*"}},
 	// A site on machines: the language and the ways to machines meet here.
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},

@@ -170,7 +170,7 @@ func TestRebootIsKnownToTheNextApply(t *testing.T) {
 		t.Errorf("%q, told %d times", row, r.told)
 	}
 	_, err := r.folder.Resume(t.Context(), "00000001", journal.Meta{})
-	if not, ok := errors.AsType[*journal.NotResumableError](err); !ok || !strings.Contains(not.Reason, "has applied the site since") {
+	if not, ok := errors.AsType[*journal.NotResumableError](err); !ok || !strings.Contains(not.Message, "has applied the site since") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -138,6 +138,11 @@ func FailureOf(err error) *Failure {
 	return &Failure{Code: diag.CodeOf(err), Message: err.Error(), Hint: diag.HintOf(err)}
 }
 
+// Err gives the error that the failure describes.
+func (f *Failure) Err() *diag.HintError {
+	return &diag.HintError{Code: f.Code, Message: f.Message, Hint: f.Hint}
+}
+
 // Counts is the sum of a run, by parts. A plan counts what would change as
 // Changed.
 type Counts struct {

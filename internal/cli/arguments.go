@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -180,9 +181,5 @@ func (a *arguments) suggest(name string) string {
 
 // wrong makes wrong usage of a mistake in a value.
 func (a *arguments) wrong(err error) error {
-	hint := a.hint()
-	if e, ok := errors.AsType[*states.AttributeError](err); ok && e.Hint != "" {
-		hint = e.Hint
-	}
-	return usage(hint, "%w", err)
+	return usage(cmp.Or(diag.HintOf(err), a.hint()), "%w", err)
 }

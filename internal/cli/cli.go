@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 )
 
@@ -46,8 +47,12 @@ type Environment struct {
 // without an error.
 type status struct {
 	code int
-	err  error
-	hint string
+	err  error // whose hint is shown as well
+}
+
+// statusWith makes a status; hint may be empty.
+func statusWith(code int, err error, hint string) *status {
+	return &status{code, &diag.HintError{Err: err, Hint: hint}}
 }
 
 // Error gives the message.
@@ -62,7 +67,7 @@ func (s *status) Error() string {
 func (s *status) Unwrap() error { return s.err }
 
 func usage(hint, format string, args ...any) error {
-	return &status{code: exitUsage, err: fmt.Errorf(format, args...), hint: hint}
+	return statusWith(exitUsage, fmt.Errorf(format, args...), hint)
 }
 
 func failed(err error) error {
@@ -142,7 +147,7 @@ func usageError(err error) error {
 			hint = "tenet plan shows what an apply would do"
 		}
 	}
-	return &status{code: exitUsage, err: err, hint: hint}
+	return statusWith(exitUsage, err, hint)
 }
 
 // runContext is a context as kong hands it to commands.
@@ -203,8 +208,8 @@ func (s *client) report(err error) int {
 	errors.As(err, &st)
 	if st.err != nil {
 		fmt.Fprintln(s.Err, "tenet: "+ui.Clean(strings.TrimPrefix(st.Error(), "tenet: ")))
-		if st.hint != "" {
-			fmt.Fprintln(s.Err, "hint: "+ui.Clean(st.hint))
+		if hint := diag.HintOf(st.err); hint != "" {
+			fmt.Fprintln(s.Err, "hint: "+ui.Clean(hint))
 		}
 	}
 	return st.code

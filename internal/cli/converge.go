@@ -65,7 +65,7 @@ func (s *client) converged(end convergence, failed, changes bool) error {
 		return s.tell("converged after %s", runs)
 	}
 	text, hint := end.explain(runs, failed)
-	return &status{code: exitFailed, err: errors.New(text), hint: hint}
+	return statusWith(exitFailed, errors.New(text), hint)
 }
 
 // explain says why it has not converged, and what may help.

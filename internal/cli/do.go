@@ -89,11 +89,7 @@ func (cmd *doCmd) job(ctx context.Context, s *client, host string, facts func(na
 	// As a target it runs, whatever its type: nothing here would notify a handler.
 	run, diags := result.Select(graph.Selection{Targets: slices.Concat([]string{part.Address}, s.globals.Target), Tags: s.globals.Tags, Exclude: s.globals.Exclude})
 	if diags.HasErrors() {
-		wrong := &status{code: exitUsage, err: diags.Err()}
-		if len(s.globals.Target)+len(s.globals.Exclude) > 0 {
-			wrong.hint = "tenet compile lists the addresses"
-		}
-		return nil, wrong
+		return nil, s.wrongSelection(diags)
 	}
 	return &machine.Job{Run: run, Registry: modules.Standard(), Files: sources, Origin: adHoc, Places: result.Sources}, s.show(diags, nil)
 }

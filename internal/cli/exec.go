@@ -171,7 +171,7 @@ func execMeaning(ctx context.Context, program string, o fleet.Outcome) fleet.Out
 		o.Err = errors.New(program + " was interrupted, and has ended")
 	case said: // not by us
 		o.Status = fleet.Failed
-		o.Err = &status{err: errors.New(program + " was ended by somebody there, or since the host goes down"), hint: "see there who has ended the runner"}
+		o.Err = statusWith(0, errors.New(program+" was ended by somebody there, or since the host goes down"), "see there who has ended the runner")
 	default:
 		o.Err = errors.New(program + " was not started: interrupted before that")
 	}

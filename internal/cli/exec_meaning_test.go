@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
@@ -14,7 +15,7 @@ func TestExecMeaning(t *testing.T) {
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	cut := errors.New("the connection broke")
-	said := &machine.Error{Code: machine.CodeInterrupted, Err: errors.New("ended")}
+	said := &machine.Error{HintError: diag.HintError{Code: machine.CodeInterrupted, Message: "ended"}}
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		is   fleet.Outcome

@@ -207,5 +207,5 @@ func (v *fleetRun) staleHere(differences []machine.Difference) error {
 	if v.saved {
 		return staleError(differences, "plan again, or apply what still fits with --partial")
 	}
-	return &status{code: exitFailed, err: errors.New("the machine has changed meanwhile, and nothing was applied"), hint: "look at the plan as it is now"}
+	return statusWith(exitFailed, errors.New("the machine has changed meanwhile, and nothing was applied"), "look at the plan as it is now")
 }

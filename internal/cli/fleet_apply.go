@@ -88,7 +88,7 @@ func (v *fleetRun) begin(members []*fleet.Member, looked []fleet.Outcome) (*flee
 	}
 	x, err := (&fleet.Executions{Dir: filepath.Join(dir, "executions")}).New(r)
 	if err != nil {
-		return nil, &status{code: exitFailed, err: fmt.Errorf("what is done on hosts cannot be recorded, and nothing was done: %w", err), hint: elsewhere}
+		return nil, statusWith(exitFailed, fmt.Errorf("what is done on hosts cannot be recorded, and nothing was done: %w", err), elsewhere)
 	}
 	v.execution, v.record = x.ID(), x
 	if v.globals.JSON {

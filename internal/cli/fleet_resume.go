@@ -17,21 +17,19 @@ func (v *fleetRun) prepareHosts(ctx context.Context, cmd *applyCmd, t *targets) 
 	}
 	x := v.resumes
 	if len(t.hosts) == 0 {
-		none := nothingThere(x)
-		none.hint = fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID)
-		return none
+		return nothingThere(x, fmt.Sprintf("tenet apply -l @%s:%s applies the site on all hosts on which it is not done", restOf, x.ID))
 	}
 	if x != nil {
 		v.name, v.place = x.Site, x.Origin
 		v.judged = func(o fleet.Outcome) fleet.Outcome {
 			if f := failureOf(&o); f != nil && f.Code == machine.CodeNotFound {
-				o.Status, o.Err, o.Result = fleet.Skipped, nothingThere(x), nil
+				o.Status, o.Err, o.Result = fleet.Skipped, nothingThere(x, "apply the site there"), nil
 			}
 			return o
 		}
 	}
 	for _, name := range t.absent {
-		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Skipped, Err: nothingThere(x)})
+		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Skipped, Err: nothingThere(x, "apply the site there")})
 	}
 	return v.reach(ctx)
 }
@@ -70,8 +68,8 @@ func mayBecome(then *fleet.RecordHost) bool {
 }
 
 // nothingThere is why a host has nothing of an execution to go on with.
-func nothingThere(x *fleet.Record) *status {
-	return &status{code: exitFailed, err: errors.New("nothing of execution " + x.ID + " was begun there"), hint: "apply the site there"}
+func nothingThere(x *fleet.Record, hint string) error {
+	return statusWith(exitFailed, errors.New("nothing of execution "+x.ID+" was begun there"), hint)
 }
 
 // withoutSite is the rollout that flags alone ask for; nil: all hosts at once.

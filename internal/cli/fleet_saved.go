@@ -83,7 +83,7 @@ func (v *fleetRun) planHidden(ctx context.Context) ([]states.Event, error) {
 	if f := failureOf(o); f != nil && !v.named {
 		return nil, v.ended(outcomes, false)
 	} else if f != nil {
-		return nil, &status{code: statusOf(o), err: fmt.Errorf("%s: %s", o.Machine, f.Message), hint: f.Hint}
+		return nil, statusWith(statusOf(o), fmt.Errorf("%s: %s", o.Machine, f.Message), f.Hint)
 	}
 	return v.events[o.Machine], nil
 }
@@ -112,7 +112,7 @@ func (v *fleetRun) notSaved(outcomes []fleet.Outcome) error {
 	case o.Status == fleet.Interrupted:
 		return &status{code: exitInterrupted, err: errors.New("interrupted: the plan is not saved")}
 	case o.Result != nil && o.Err == nil:
-		return &status{code: exitFailed, err: errors.New("the plan is not saved, since it fails"), hint: "put right what failed, and plan again"}
+		return statusWith(exitFailed, errors.New("the plan is not saved, since it fails"), "put right what failed, and plan again")
 	}
 	return v.ended(outcomes, false)
 }

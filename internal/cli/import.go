@@ -142,17 +142,15 @@ func unimportable(m *states.Module, keys map[string]any, err error) error {
 	if names := m.Keys(); len(names) > 0 {
 		what = states.LabelAddress(m.Name, fmt.Sprint(keys[names[0]]))
 	}
-	st := &status{code: exitFailed, err: fmt.Errorf("%s: %w", what, err)}
-	wrong, isWrong := errors.AsType[*states.AttributeError](err)
+	_, isWrong := errors.AsType[*states.AttributeError](err)
 	left, isLeft := errors.AsType[*importer.LeftOut](err)
 	switch {
 	case errors.Is(err, importer.ErrNotThere):
-		st.err = fmt.Errorf("%s is not on this machine", what)
-		st.hint = "tenet import --all lists what is there"
+		return statusWith(exitFailed, fmt.Errorf("%s is not on this machine", what), "tenet import --all lists what is there")
 	case isWrong:
-		st.code, st.hint = exitUsage, wrong.Hint
+		return &status{exitUsage, fmt.Errorf("%s: %w", what, err)}
 	case isLeft && left.Secret:
-		st.hint = `keep it with "tenet secret", and write the part by hand with content = secret("NAME")`
+		err = &diag.HintError{Err: err, Hint: `keep it with "tenet secret", and write the part by hand with content = secret("NAME")`}
 	}
-	return st
+	return failed(fmt.Errorf("%s: %w", what, err))
 }

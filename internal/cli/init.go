@@ -124,13 +124,12 @@ func unused(dir string, files []skeletonFile) error {
 	hint := "name another directory, or an empty one"
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &status{code: exitFailed, err: err, hint: hint}
+		return statusWith(exitFailed, err, hint)
 	}
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, ".hcl.json") || strings.HasSuffix(name, ".star") {
-			return &status{code: exitFailed, hint: hint,
-				err: fmt.Errorf("%s is there already; nothing is written", filepath.Join(dir, name))}
+			return statusWith(exitFailed, fmt.Errorf("%s is there already; nothing is written", filepath.Join(dir, name)), hint)
 		}
 	}
 	for _, f := range files {
@@ -138,10 +137,10 @@ func unused(dir string, files []skeletonFile) error {
 			full := filepath.Join(dir, filepath.FromSlash(at))
 			info, err := os.Lstat(full)
 			if err == nil && (at == f.name || !info.IsDir()) {
-				return &status{code: exitFailed, err: fmt.Errorf("%s is there already; nothing is written", full), hint: hint}
+				return statusWith(exitFailed, fmt.Errorf("%s is there already; nothing is written", full), hint)
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return &status{code: exitFailed, err: err, hint: hint}
+				return statusWith(exitFailed, err, hint)
 			}
 		}
 	}

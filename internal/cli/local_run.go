@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -67,24 +68,17 @@ func (s *client) note(n machine.Note) {
 
 // ran gives an error of the runner its exit status.
 func (s *client) ran(err error) error {
-	e, ok := errors.AsType[*machine.Error](err)
-	if !ok {
-		return failed(err)
-	}
-	if e.Code == machine.CodeInterrupted {
+	code := diag.CodeOf(err)
+	if code == machine.CodeInterrupted {
 		return &status{code: exitInterrupted, err: errInterrupted}
 	}
 	if _, ok := errors.AsType[*machine.NothingError](err); ok {
 		return s.nothingYet()
 	}
-	if err == error(e) {
-		err = e.Err
+	if code == machine.CodeUsage {
+		return &status{exitUsage, err}
 	}
-	code := exitFailed
-	if e.Code == machine.CodeUsage {
-		code = exitUsage
-	}
-	return &status{code: code, err: err, hint: e.Hint}
+	return failed(err)
 }
 
 // jobHere is what a site is for this machine, or the host that was chosen.

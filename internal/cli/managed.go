@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
@@ -22,7 +23,7 @@ func (s *client) showManaged(ctx context.Context, t *targets) error {
 	list, err := ask(ctx, s, t, askOne("managed", true, func(ctx context.Context, m *fleet.Member) ([]machine.ManagedSite, error) {
 		inventory, ok := m.Machine.(machine.Inventory)
 		if !ok {
-			return nil, &machine.Error{Code: machine.CodeUnsupported, Err: errors.New("it cannot list what sites have created")}
+			return nil, &diag.HintError{Code: machine.CodeUnsupported, Message: "it cannot list what sites have created"}
 		}
 		return inventory.Managed(ctx)
 	}))

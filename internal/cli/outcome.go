@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/fleet"
-	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/ssh"
 	"github.com/tenetcm/tenet/states"
 )
@@ -17,17 +16,13 @@ func failureOf(o *fleet.Outcome) *states.Failure {
 	if o.Err == nil {
 		return nil
 	}
-	f := &states.Failure{Message: o.Err.Error()}
-	if e, ok := errors.AsType[*ssh.Error](o.Err); ok {
-		f.Code, f.Hint = e.Code, e.Hint
-	} else if e, ok := errors.AsType[*machine.Error](o.Err); ok {
-		return &states.Failure{Code: e.Code, Message: e.Error(), Hint: e.Hint}
-	} else if st, ok := errors.AsType[*status](o.Err); ok {
-		f.Hint = st.hint
-	} else if e, ok := errors.AsType[*fleet.NoWordError](o.Err); ok {
-		f.Hint = noWordHint(e.Task, o.Machine)
+	f := states.FailureOf(o.Err)
+	if e, ok := errors.AsType[*fleet.NoWordError](o.Err); ok {
+		f.Hint = cmp.Or(f.Hint, noWordHint(e.Task, o.Machine))
 	}
-	f.Code = cmp.Or(f.Code, string(o.Status))
+	if !o.Refused() {
+		f.Code = cmp.Or(f.Code, string(o.Status))
+	}
 	return f
 }
 

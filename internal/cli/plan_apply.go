@@ -79,7 +79,7 @@ func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine
 			return nil, err
 		}
 		if why := plan.Host.Differs(here); why != "" {
-			return nil, &status{code: exitFailed, err: errors.New("the plan is refused: " + why), hint: "apply it where it was made for"}
+			return nil, statusWith(exitFailed, errors.New("the plan is refused: "+why), "apply it where it was made for")
 		}
 		one := *j
 		return &one, nil
@@ -92,12 +92,12 @@ func orLeftOut(err error, rest *planfile.Rest) error {
 	if err != nil || len(rest.Left) == 0 {
 		return err
 	}
-	return &status{code: exitFailed, err: fmt.Errorf("%d of the plan left out", len(rest.Left)), hint: "plan again for the rest"}
+	return statusWith(exitFailed, fmt.Errorf("%d of the plan left out", len(rest.Left)), "plan again for the rest")
 }
 
 func staleError(differences []machine.Difference, hint string) error {
-	return &status{code: exitFailed, hint: hint,
-		err: fmt.Errorf("the plan does not fit this machine any more (%s), and nothing was applied", counted(len(differences), "difference"))}
+	return statusWith(exitFailed,
+		fmt.Errorf("the plan does not fit this machine any more (%s), and nothing was applied", counted(len(differences), "difference")), hint)
 }
 
 // reduce leaves out of a plan what does not fit any more, shows it, and gives the

@@ -63,7 +63,7 @@ func notPlan(path string) error {
 	default:
 		err = fmt.Errorf("%s is no saved plan", path)
 	}
-	return &status{code: exitFailed, err: err, hint: hint}
+	return statusWith(exitFailed, err, hint)
 }
 
 // openPlan reads a saved plan.
@@ -81,9 +81,9 @@ func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, err
 	var wrong diag.Diagnostic
 	switch {
 	case errors.As(err, &broken):
-		return nil, &status{code: exitFailed, err: fmt.Errorf("%s is refused: %w", path, err), hint: "fetch or make it again"}
+		return nil, statusWith(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "fetch or make it again")
 	case errors.As(err, &other):
-		return nil, &status{code: exitFailed, err: fmt.Errorf("%s is refused: %w", path, err), hint: "use that version, or plan again with this one"}
+		return nil, statusWith(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "use that version, or plan again with this one")
 	case errors.As(err, &wrong):
 		return nil, s.show(diag.From(err), nil)
 	case err != nil:
@@ -138,5 +138,5 @@ func (s *client) elsewhereThan(plan *planfile.Plan) error {
 	if strings.Contains(why, "the root") {
 		hint = "--root DIR says which tree is meant"
 	}
-	return &status{code: exitFailed, err: errors.New("the plan is refused: " + why), hint: hint}
+	return statusWith(exitFailed, errors.New("the plan is refused: "+why), hint)
 }

@@ -131,8 +131,8 @@ func (s *client) readers(ctx context.Context, c *site, run *states.StateRun, pat
 			return []*secrets.File{file}, nil
 		}
 	}
-	return nil, &status{code: exitFailed, err: fmt.Errorf("the plan is not saved, since it holds sensitive values, and cannot be encrypted: %w", err),
-		hint: "write the public keys of all who may read it into " + name + " of the site, one a line"}
+	return nil, statusWith(exitFailed, fmt.Errorf("the plan is not saved, since it holds sensitive values, and cannot be encrypted: %w", err),
+		"write the public keys of all who may read it into "+name+" of the site, one a line")
 }
 
 // writePrivate puts a file at a path in one step, for its owner alone.

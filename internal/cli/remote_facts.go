@@ -71,7 +71,7 @@ func (c *site) silence(err error) error {
 	if why == nil {
 		return err
 	}
-	return &status{code: statusOf(&answers[name].outcome), err: fmt.Errorf("%s did not tell its facts", name), hint: why.Hint}
+	return statusWith(statusOf(&answers[name].outcome), fmt.Errorf("%s did not tell its facts", name), why.Hint)
 }
 
 // factsAnswer is what a host knows of itself.

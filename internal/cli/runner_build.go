@@ -62,7 +62,7 @@ func (cmd *runnerBuildCmd) Run(ctx runContext, s *client) error {
 		case err != nil && ctx.Err() != nil:
 			return &status{code: exitInterrupted, err: errInterrupted}
 		case err != nil:
-			return &status{code: exitFailed, err: err, hint: "runners may be built elsewhere, of the same source, and given by --runner-dir; Go is at https://go.dev/dl"}
+			return statusWith(exitFailed, err, "runners may be built elsewhere, of the same source, and given by --runner-dir; Go is at https://go.dev/dl")
 		}
 		out := cmd.Out
 		if out == "" && cmd.Source != "" { // where that is nobody knows the next time

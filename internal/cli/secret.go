@@ -184,7 +184,7 @@ func (cmd *secretRekeyCmd) Run(ctx runContext, s *client) error {
 	return s.locked(ctx, dir, func() error {
 		names, err := dir.files()
 		if err == nil && len(names) == 0 {
-			err = &status{code: exitFailed, err: errors.New("there are no secrets"), hint: "tenet secret set NAME stores one"}
+			err = statusWith(exitFailed, errors.New("there are no secrets"), "tenet secret set NAME stores one")
 		}
 		if err != nil {
 			return err

@@ -134,7 +134,7 @@ func (e *editing) runEditor(ctx context.Context, path string) error {
 		return &status{code: exitInterrupted, err: errInterrupted}
 	}
 	if err != nil {
-		return &status{code: exitFailed, err: fmt.Errorf("nothing was changed: the editor %q: %w", editor, err), hint: "EDITOR names the editor"}
+		return statusWith(exitFailed, fmt.Errorf("nothing was changed: the editor %q: %w", editor, err), "EDITOR names the editor")
 	}
 	return nil
 }

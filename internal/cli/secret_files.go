@@ -136,8 +136,8 @@ func (s *client) fileToSet(ctx context.Context, dir *secretsDir, name string) (*
 	}
 	added, removed := file.Differ(to)
 	if removed > 0 {
-		return nil, &status{code: exitFailed, hint: "tenet secret rekey first takes the key away from them",
-			err: fmt.Errorf("%s could read what is set in %s", people(removed, "former recipient", "former recipients"), name)}
+		return nil, statusWith(exitFailed, fmt.Errorf("%s could read what is set in %s", people(removed, "former recipient", "former recipients"), name),
+			"tenet secret rekey first takes the key away from them")
 	}
 	if added > 0 {
 		if err := s.diagnoseSecrets(dir, differing(name, file, to)); err != nil {

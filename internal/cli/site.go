@@ -40,18 +40,17 @@ func siteAt(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err),
-			hint: "give a directory with *.hcl or *.star files, or one such file"}
+		return nil, statusWith(exitSite, fmt.Errorf("the site cannot be read: %w", err), "give a directory with *.hcl or *.star files, or one such file")
 	case info.IsDir() || lang.IsSource(filepath.Base(path)):
 		return info, nil
 	case isPlanFile(path):
 		return nil, usage("tenet show FILE shows it, and tenet apply FILE does what it says", "%s is a saved plan, and this is for a site", path)
 	}
 	if err := readable(path, info); err != nil {
-		return nil, &status{code: exitSite, err: err, hint: "a saved plan is for who made it alone: look as that user"}
+		return nil, statusWith(exitSite, err, "a saved plan is for who made it alone: look as that user")
 	}
-	return nil, &status{code: exitSite, err: fmt.Errorf("%s is no source of a site, and no saved plan", path),
-		hint: "a source is a file named *.hcl, *.hcl.json or *.star; a plan that is damaged is to be fetched or made again"}
+	return nil, statusWith(exitSite, fmt.Errorf("%s is no source of a site, and no saved plan", path),
+		"a source is a file named *.hcl, *.hcl.json or *.star; a plan that is damaged is to be fetched or made again")
 }
 
 // openSite opens a site, a directory or one file of it. Nothing outside of the
@@ -116,6 +115,15 @@ func (s *client) compileFor(ctx context.Context, c *site) (*orchestrate.Compiled
 	return compiled, wrong
 }
 
+// wrongSelection is the error for --target and its like.
+func (s *client) wrongSelection(list diag.List) error {
+	hint := ""
+	if len(s.globals.Target)+len(s.globals.Exclude) > 0 {
+		hint = "tenet compile lists the addresses"
+	}
+	return statusWith(exitUsage, list.Err(), hint)
+}
+
 // compiled does what compileFor does, and prints nothing: so it may be called for several
 // hosts at a time. The error is for wrong usage.
 func (s *client) compiled(ctx context.Context, c *site, host string, facts func(name string) (any, error)) (*orchestrate.Compiled, diag.List, error) {
@@ -123,11 +131,7 @@ func (s *client) compiled(ctx context.Context, c *site, host string, facts func(
 	compiled, diags, err := c.Compile(ctx, host, facts)
 	diags = append(diags, version...)
 	if selection, ok := errors.AsType[*orchestrate.SelectionError](err); ok { // a wrong address is wrong usage, not a wrong site
-		wrong := &status{code: exitUsage, err: selection.List.Err()}
-		if len(s.globals.Target)+len(s.globals.Exclude) > 0 {
-			wrong.hint = "tenet compile lists the addresses"
-		}
-		err = wrong
+		err = s.wrongSelection(selection.List)
 	}
 	return compiled, diags, err
 }

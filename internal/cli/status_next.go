@@ -91,5 +91,5 @@ func (s *client) nothingYet() error {
 			hint = "tenet status " + list[len(list)-1].ID + " asks the hosts of the last execution, and tenet history lists all"
 		}
 	}
-	return &status{code: exitFailed, err: fmt.Errorf("nothing has been applied yet to this machine: no run is recorded in %s", dir), hint: hint}
+	return statusWith(exitFailed, fmt.Errorf("nothing has been applied yet to this machine: no run is recorded in %s", dir), hint)
 }

@@ -78,7 +78,7 @@ func findTests(paths []string) ([]testSite, error) {
 				out = append(out, standard...)
 				continue
 			}
-			return nil, &status{code: exitSite, err: err, hint: "give a directory with cases in tests/*.hcl, or a file of cases"}
+			return nil, statusWith(exitSite, err, "give a directory with cases in tests/*.hcl, or a file of cases")
 		}
 		dir := filepath.Dir(path)
 		switch {
@@ -89,8 +89,8 @@ func findTests(paths []string) ([]testSite, error) {
 			}
 			out = append(out, found...)
 			if len(found) == 0 {
-				return nil, &status{code: exitSite, err: fmt.Errorf("there are no cases in %s", path),
-					hint: "write them into tests/*.hcl beside a site; docs/testing.md shows how"}
+				return nil, statusWith(exitSite, fmt.Errorf("there are no cases in %s", path),
+					"write them into tests/*.hcl beside a site; docs/testing.md shows how")
 			}
 		case filepath.Base(dir) == testcase.Dir && strings.HasSuffix(path, ".hcl"):
 			site := filepath.Dir(dir)

@@ -2,7 +2,6 @@ package ui_test
 
 import (
 	"bytes"
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -80,7 +79,7 @@ func TestHostileEvents(t *testing.T) {
 					f.Event("m", ev)
 				}
 				f.Note("m", machine.Note{Text: hostile})
-				o := fleet.Outcome{Machine: "m", Status: fleet.Failed, Err: &machine.Error{Code: failure.Code, Err: errors.New(failure.Message), Hint: failure.Hint}, Result: &machine.Result{Run: hostile}}
+				o := fleet.Outcome{Machine: "m", Status: fleet.Failed, Err: &machine.Error{HintError: *failure.Err()}, Result: &machine.Result{Run: hostile}}
 				f.Ended("m", o)
 				if err := f.Close([]fleet.Outcome{o}); err != nil {
 					t.Error(err)

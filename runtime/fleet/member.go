@@ -72,12 +72,9 @@ func (m *member) attempt(ctx context.Context) *Outcome {
 			m.begun = perhaps
 		}
 	}
-	switch refused, ok := errors.AsType[*machine.Error](err); {
-	case ok:
-		if err != error(refused) { // it is not all that went wrong
-			refused = &machine.Error{Code: refused.Code, Err: err, Hint: refused.Hint, Machine: refused.Machine, Differences: refused.Differences}
-		}
-		return m.ended(result, refused)
+	switch _, refused := errors.AsType[*machine.Error](err); {
+	case refused:
+		return m.ended(result, machine.ErrorOf(err)) // it may be not all that went wrong
 	case err == nil:
 		return m.ended(result, nil)
 	}

@@ -318,7 +318,7 @@ func ask(op wire.Op) fleet.Task {
 		case wire.OpExec:
 			var status int
 			if status, err = c.Exec(ctx, machine.Exec{}, c.Observer); err == nil && status != 0 {
-				err = &machine.Error{Err: fmt.Errorf("status %d", status)}
+				err = machine.ErrorOf(fmt.Errorf("status %d", status))
 			}
 		case wire.OpForget:
 			_, err = c.Forget(ctx, machine.Forgetting{}, c.Observer)

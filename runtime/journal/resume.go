@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -33,16 +34,17 @@ type Resumed struct {
 
 // NotResumableError says why a run cannot go on.
 type NotResumableError struct {
-	Run    string
-	Reason string
-	Hint   string
-	Done   bool // there is nothing to go on with
+	diag.HintError
+	Run  string
+	Done bool // there is nothing to go on with
 }
 
-// Error gives the reason.
-func (e *NotResumableError) Error() string {
-	return fmt.Sprintf("run %s cannot go on: %s", e.Run, e.Reason)
+func notResumable(run, reason, hint string) *NotResumableError {
+	return &NotResumableError{Run: run, HintError: diag.HintError{Message: fmt.Sprintf("run %s cannot go on: %s", run, reason), Hint: hint}}
 }
+
+// Unwrap gives the reason with the hint.
+func (e *NotResumableError) Unwrap() error { return &e.HintError }
 
 // Resume goes on with a run that did not end, or that failed: it takes the lock, as
 // Start does, and the run's record is written on. Of m it takes who applies, in which
@@ -133,7 +135,7 @@ func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) 
 // resumable gives the status of a run that can go on.
 func (f *Folder) resumable(id string) (Status, error) {
 	refuse := func(reason, hint string) (Status, error) {
-		return Status{}, &NotResumableError{Run: id, Reason: reason, Hint: hint}
+		return Status{}, notResumable(id, reason, hint)
 	}
 	const again = "apply the site again: what is done already is not done twice"
 	s, err := f.whole(id)
@@ -143,7 +145,9 @@ func (f *Folder) resumable(id string) (Status, error) {
 	case s.Revision == "":
 		return refuse("its status was lost with its process", "apply the site again")
 	case s.State == Done:
-		return Status{}, &NotResumableError{Run: id, Reason: "it has ended, and nothing failed", Done: true}
+		e := notResumable(id, "it has ended, and nothing failed", "")
+		e.Done = true
+		return Status{}, e
 	case s.State != Interrupted && s.State != Failed && s.State != Rebooting:
 		return refuse("it is "+string(s.State), again)
 	}
@@ -169,7 +173,7 @@ func (f *Folder) resumable(id string) (Status, error) {
 // resumed reads what a run is about, and what it has done.
 func (f *Folder) resumed(s Status) (*Resumed, error) {
 	lost := func(err error) error {
-		return &NotResumableError{Run: s.Run, Reason: "its record is not whole: " + err.Error(), Hint: "apply the site again"}
+		return notResumable(s.Run, "its record is not whole: "+err.Error(), "apply the site again")
 	}
 	run, err := f.StateRun(s.Run)
 	if err != nil {

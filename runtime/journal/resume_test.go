@@ -122,7 +122,7 @@ func TestResumeIsRefused(t *testing.T) {
 		t.Helper()
 		_, err := f.Resume(t.Context(), id, journal.Meta{})
 		not, ok := errors.AsType[*journal.NotResumableError](err)
-		if !ok || !strings.Contains(not.Reason, reason) {
+		if !ok || !strings.Contains(not.Message, reason) {
 			t.Errorf("error %v, want one with %q", err, reason)
 		}
 		if f.Holder() != nil {
@@ -200,7 +200,7 @@ func TestResumeWithoutStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := f.Resume(t.Context(), id, journal.Meta{})
-	if not, ok := errors.AsType[*journal.NotResumableError](err); !ok || !strings.Contains(not.Reason, "status was lost") {
+	if not, ok := errors.AsType[*journal.NotResumableError](err); !ok || !strings.Contains(not.Message, "status was lost") {
 		t.Errorf("resumed: %v", err)
 	}
 	same(t, "left", ledger(t, f), left()...)

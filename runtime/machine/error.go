@@ -1,18 +1,19 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
-// Error is why a machine did not do what it was asked.
+// Error is why a machine did not do what it was asked. Its code is one of those below,
+// another word for programs, or empty.
 type Error struct {
-	Code    string // one of those below, another word for programs, or empty
-	Err     error  // the message, and the cause
-	Hint    string // what to do about it; empty: nothing is known
+	diag.HintError
 	Machine string // its name; empty: it has none
 	// Differences from what was consented to, where Code is CodeStale.
 	Differences []Difference
@@ -31,11 +32,21 @@ const (
 	CodeFault       = "fault"       // of the program itself
 )
 
-// Error gives the message.
-func (e *Error) Error() string { return e.Err.Error() }
+// ErrorOf makes any error a machine's, with the code and the hint that it has.
+func ErrorOf(err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if ok && err == error(e) {
+		return e
+	}
+	out := &Error{HintError: diag.HintError{Code: diag.CodeOf(err), Err: err, Hint: diag.HintOf(err)}}
+	if ok {
+		out.Machine, out.Differences = e.Machine, e.Differences
+	}
+	return out
+}
 
-// Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap gives the message with the hint and the code.
+func (e *Error) Unwrap() error { return &e.HintError }
 
 // Difference is a row that is not what was planned.
 type Difference struct {

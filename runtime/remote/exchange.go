@@ -275,10 +275,10 @@ func (m *Machine) failure(l *line, x *exchange, err error) error {
 
 // refusal is the error for what the machine says that has failed.
 func (m *Machine) refusal(x *exchange, f *states.Failure) error {
-	e := &machine.Error{Code: f.Code, Err: errors.New(f.Message), Hint: f.Hint, Machine: m.Name}
+	e := &machine.Error{HintError: *f.Err(), Machine: m.Name}
 	if f.Code == machine.CodeStale {
 		if err := x.decode(&e.Differences); err != nil {
-			e.Err = fmt.Errorf("%w; what differs there cannot be read: %w", e.Err, err)
+			e.Message, e.Err = fmt.Sprintf("%s; what differs there cannot be read: %v", e.Message, err), err
 		}
 		e.Differences = slices.DeleteFunc(e.Differences, func(d machine.Difference) bool { return d.Planned == nil && d.Now == nil })
 	}

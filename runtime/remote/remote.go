@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -249,7 +250,7 @@ func (m *Machine) Exec(ctx context.Context, e machine.Exec, o machine.Observer) 
 func (m *Machine) Hold(ctx context.Context, h machine.HoldRequest) (*machine.Held, error) {
 	held, err := data[machine.Held](ctx, m, &wire.Request{Op: wire.OpHold, Hold: &h})
 	if err == nil && held.Hold == nil {
-		return nil, &machine.Error{Err: fmt.Errorf("the answer of %s tells of no hold", cmp.Or(m.Name, "the machine")), Machine: m.Name}
+		return nil, m.answerError("tells of no hold", nil)
 	}
 	return held, err
 }
@@ -292,10 +293,15 @@ func data[T any](ctx context.Context, m *Machine, q *wire.Request) (*T, error) {
 	return &v, err
 }
 
+// answerError says what is wrong with an answer.
+func (m *Machine) answerError(what string, cause error) error {
+	return &machine.Error{Machine: m.Name, HintError: diag.HintError{Message: fmt.Sprintf("the answer of %s %s", cmp.Or(m.Name, "the machine"), what), Err: cause}}
+}
+
 // decode reads the value that was asked for.
 func decode[T any](m *Machine, x *exchange) (v T, err error) {
 	if err = x.decode(&v); err != nil {
-		err = &machine.Error{Err: fmt.Errorf("the answer of %s cannot be read: %w", cmp.Or(m.Name, "the machine"), err), Machine: m.Name}
+		err = m.answerError("cannot be read: "+err.Error(), err)
 	}
 	return v, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/bundle"
@@ -79,11 +80,11 @@ func (c *call) remember() (b before, err error) {
 	}
 	b.runs = folder.StateRun
 	if b.past, err = folder.Ledger(); err != nil {
-		return b, &machine.Error{Err: err, Hint: elsewhere}
+		return b, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	c.reportDamage(b.past)
 	if b.sensitive, err = folder.Sensitive(); err != nil {
-		return b, &machine.Error{Err: err}
+		return b, &diag.HintError{Err: err}
 	}
 	b.managed, err = managedBySites(folder.Managed)
 	return b, err
@@ -100,7 +101,7 @@ func (c *call) reportDamage(past *journal.Ledger) {
 func managedBySites(managed func() (*journal.Managed, error)) (*journal.Managed, error) {
 	m, err := managed()
 	if err != nil && !errors.Is(err, journal.ErrNewer) {
-		return nil, &machine.Error{Err: err, Hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
+		return nil, &diag.HintError{Err: err, Hint: "without that file nothing is known to have been created by the site, and nothing of it is removed"}
 	}
 	return m, err
 }
@@ -171,8 +172,8 @@ func (c *call) fits(ctx context.Context, j *machine.Job, b before) error {
 	if err != nil || len(differences) == 0 {
 		return err
 	}
-	return &machine.Error{Code: machine.CodeStale, Err: errors.New("the machine is not as it was when the plan was shown, and nothing was applied"),
-		Hint: "plan again", Differences: differences}
+	return &machine.Error{Differences: differences, HintError: diag.HintError{Code: machine.CodeStale, Hint: "plan again",
+		Message: "the machine is not as it was when the plan was shown, and nothing was applied"}}
 }
 
 // record begins the journal of an apply.
@@ -293,7 +294,7 @@ const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
 func (r *Runner) open() (*journal.Folder, error) {
 	folder, err := journal.OpenWith(r.StateDir, journal.Options{Program: r.Program, Intercept: r.intercept})
 	if err != nil {
-		return nil, &machine.Error{Err: err, Hint: elsewhere}
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	return folder, nil
 }
@@ -305,7 +306,7 @@ func (r *Runner) existing() (*journal.Folder, error) {
 	}
 	folder, err := r.open()
 	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-		return nil, &machine.Error{Err: fmt.Errorf("the state folder cannot be read: %w", path), Hint: "look as the user who applies here"}
+		return nil, &diag.HintError{Err: fmt.Errorf("the state folder cannot be read: %w", path), Hint: "look as the user who applies here"}
 	}
 	return folder, err
 }

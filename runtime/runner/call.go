@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
@@ -35,7 +36,7 @@ func (r *Runner) Cancel(_ context.Context, run machine.RunRef) error {
 	if notFound(err) {
 		found, err = r.withdraw(run.ID, run.Host)
 	}
-	if e, ok := errors.AsType[*machine.Error](err); ok && e.Code == machine.CodeInterrupted {
+	if diag.CodeOf(err) == machine.CodeInterrupted {
 		return nil // it does not begin any more
 	}
 	if err != nil {
@@ -108,7 +109,8 @@ func (r *Runner) Follow(ctx context.Context, run machine.RunRef, o machine.Obser
 }
 
 // Logs tells the events of a run, and gives what its programs have printed.
-func (r *Runner) Logs(ctx context.Context, l machine.LogRequest, o machine.Observer) ([]machine.Output, error) {
+func (r *Runner) Logs(ctx context.Context, l machine.LogRequest, o machine.Observer) (_ []machine.Output, err error) {
+	defer wrapError(&err)
 	run, err := r.Find(l.Run.ID)
 	if err != nil {
 		return nil, err

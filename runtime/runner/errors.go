@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -16,15 +17,14 @@ func asError(err error) error {
 	if err == nil {
 		return nil
 	}
-	e, ok := errors.AsType[*machine.Error](err)
-	if !ok {
-		return &machine.Error{Code: codeOf(err), Err: err}
+	if code := codeOf(err); code != "" && diag.CodeOf(err) == "" {
+		err = &diag.HintError{Code: code, Err: err}
 	}
-	if code := codeOf(err); e.Code == "" && code != "" {
-		return &machine.Error{Code: code, Err: err, Hint: e.Hint, Machine: e.Machine}
-	}
-	return err
+	return machine.ErrorOf(err)
 }
+
+// wrapError, which is deferred, is asError for what a function returns.
+func wrapError(err *error) { *err = asError(*err) }
 
 // codeOf is the code of an error that has none of its own.
 func codeOf(err error) string {
@@ -42,8 +42,7 @@ func codeOf(err error) string {
 
 // notFound reports whether an error says that there is no such run.
 func notFound(err error) bool {
-	e, ok := errors.AsType[*machine.Error](err)
-	return ok && e.Code == machine.CodeNotFound
+	return diag.CodeOf(err) == machine.CodeNotFound
 }
 
 // interruption is the error for a call whose context ended.
@@ -52,31 +51,31 @@ func interruption(ctx context.Context) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	return &machine.Error{Code: machine.CodeInterrupted, Err: err}
+	return &diag.HintError{Code: machine.CodeInterrupted, Err: err}
 }
 
 // refusal adds to why nothing is applied what to do about it.
 func refusal(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*journal.LockedError](err); ok {
-		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: "wait until it has ended, as --lock-timeout 5m does, or end it"}
+		return &diag.HintError{Code: machine.CodeLocked, Err: err, Hint: "wait until it has ended, as --lock-timeout 5m does, or end it"}
 	}
 	if _, ok := errors.AsType[*journal.HeldError](err); ok {
-		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
+		return &diag.HintError{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 	}
 	if _, ok := errors.AsType[*journal.UnreadableHoldError](err); ok {
-		return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
+		return &diag.HintError{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 	}
 	if _, ok := errors.AsType[*journal.BegunError](err); ok {
-		return &machine.Error{Err: err, Hint: "tenet status tells how it stands"}
+		return &diag.HintError{Err: err, Hint: "tenet status tells how it stands"}
 	}
 	if _, ok := errors.AsType[*journal.WithdrawnError](err); ok {
-		return &machine.Error{Code: machine.CodeInterrupted, Err: err}
+		return &diag.HintError{Code: machine.CodeInterrupted, Err: err}
 	}
 	if ctx.Err() != nil { // it has waited
 		return interruption(ctx)
 	}
-	if not, ok := errors.AsType[*journal.NotResumableError](err); ok {
-		return &machine.Error{Err: err, Hint: not.Hint}
+	if _, ok := errors.AsType[*journal.NotResumableError](err); ok {
+		return err // which has its hint
 	}
-	return &machine.Error{Err: err, Hint: elsewhere}
+	return &diag.HintError{Err: err, Hint: elsewhere}
 }

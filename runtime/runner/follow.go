@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -99,11 +100,11 @@ func (r *Runner) withdraw(execution, host string) (journal.Status, error) {
 		err = folder.Withdraw(execution, host)
 	}
 	if err != nil {
-		return journal.Status{}, &machine.Error{Err: fmt.Errorf("it may begin still, once no other apply is in its way: %w", err), Hint: "tenet status tells how it stands"}
+		return journal.Status{}, &diag.HintError{Err: fmt.Errorf("it may begin still, once no other apply is in its way: %w", err), Hint: "tenet status tells how it stands"}
 	}
 	run, err := r.FindBegun(execution, host)
 	if notFound(err) {
-		return run, &machine.Error{Code: machine.CodeInterrupted, Err: errCancelled}
+		return run, &diag.HintError{Code: machine.CodeInterrupted, Err: errCancelled}
 	}
 	return run, err
 }
@@ -176,7 +177,7 @@ func (c *call) ended(run string) (*machine.Result, error) {
 	if now.Error == "" {
 		return result, nil
 	}
-	e := &machine.Error{Err: errors.New(now.Error)}
+	e := &diag.HintError{Err: errors.New(now.Error)}
 	if result.Interrupted {
 		e.Code, e.Hint = machine.CodeInterrupted, "the next apply does what it has left undone"
 	}

@@ -3,12 +3,12 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
@@ -37,7 +37,7 @@ func (c *call) forget(ctx context.Context, f *forgetting) ([]states.Event, error
 	}
 	past, err := folder.Ledger()
 	if err != nil {
-		return nil, &machine.Error{Err: err, Hint: elsewhere}
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	j := &machine.Job{Run: &states.StateRun{Format: states.Format, Host: "localhost"}, LockTimeout: f.LockTimeout}
 	if j.Origin, err = f.whose(managed, past); err != nil {
@@ -75,17 +75,17 @@ func (f *forgetting) whose(managed *journal.Managed, past *journal.Ledger) (stri
 		}
 		maps.DeleteFunc(sites, func(site string, has bool) bool { return !has || f.Site != "" && site != f.Site })
 		if len(sites) == 0 {
-			return "", &machine.Error{Code: machine.CodeNotFound, Err: fmt.Errorf("nothing that a site has created, and no handler that is owed something, is %s", address),
+			return "", &diag.HintError{Code: machine.CodeNotFound, Err: fmt.Errorf("nothing that a site has created, and no handler that is owed something, is %s", address),
 				Hint: "tenet status --managed lists what sites have created here"}
 		}
 		all = append(all, slices.Collect(maps.Keys(sites))...)
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) == 0 {
-		return "", &machine.Error{Err: errors.New("nothing is named that is to be let go of")}
+		return "", &diag.HintError{Message: "nothing is named that is to be let go of"}
 	}
 	if len(all) > 1 {
-		return "", &machine.Error{Err: &machine.SeveralError{Sites: all}, Hint: "name one by --site"}
+		return "", &diag.HintError{Err: &machine.SeveralError{Sites: all}, Hint: "name one by --site"}
 	}
 	return all[0], nil
 }

@@ -93,7 +93,7 @@ func applyNothing(ctx context.Context, r *Runner, rows []states.Event) error {
 // What an error quotes may be long; what is sent of it is not.
 func TestFailureIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	f := failureOf(&machine.Error{Err: errors.New(long), Hint: long})
+	f := failureOf(&diag.HintError{Err: errors.New(long), Hint: long})
 	if len(f.Message) > diag.MaxText || len(f.Hint) > diag.MaxText || !strings.HasPrefix(f.Message, "xxx") {
 		t.Errorf("%d and %d bytes", len(f.Message), len(f.Hint))
 	}

@@ -88,17 +88,16 @@ func (p *Process) do(ctx context.Context, command string, args []string) (status
 
 // wrong is the error for wrong usage.
 func wrong(format string, args ...any) error {
-	return &machine.Error{Code: machine.CodeUsage, Err: fmt.Errorf(format, args...)}
+	return &diag.HintError{Code: machine.CodeUsage, Err: fmt.Errorf(format, args...)}
 }
 
 // status prints an error, and gives its exit status.
 func (p *Process) status(err error) int {
 	fmt.Fprintln(p.Err, "tenet:", strings.Map(printable, err.Error()))
-	e, ok := errors.AsType[*machine.Error](err)
-	if ok && e.Hint != "" {
-		fmt.Fprintln(p.Err, "hint:", strings.Map(printable, e.Hint))
+	if hint := diag.HintOf(err); hint != "" {
+		fmt.Fprintln(p.Err, "hint:", strings.Map(printable, hint))
 	}
-	if ok && e.Code == machine.CodeUsage {
+	if diag.CodeOf(err) == machine.CodeUsage {
 		fmt.Fprint(p.Err, usageText)
 		return exitUsage
 	}
@@ -267,7 +266,7 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 		return err
 	}
 	if run.Root != "" && run.Root != "/" {
-		return &machine.Error{Err: fmt.Errorf("run %s acts on %s, which has not started anew", run.Run, run.Root)}
+		return &diag.HintError{Err: fmt.Errorf("run %s acts on %s, which has not started anew", run.Run, run.Root)}
 	}
 	result, err := r.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: run.Run}}, machine.Observer{
 		Note: func(n machine.Note) { fmt.Fprintln(p.Err, strings.Map(printable, n.Text)) },
@@ -278,7 +277,7 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 	case result.Interrupted:
 		return errInterrupted
 	case result.Failed:
-		return &machine.Error{Err: fmt.Errorf("run %s has failed", run.Run), Hint: "tenet logs " + run.Run + " shows what"}
+		return &diag.HintError{Err: fmt.Errorf("run %s has failed", run.Run), Hint: "tenet logs " + run.Run + " shows what"}
 	}
 	return nil
 }
@@ -299,7 +298,7 @@ func (p *Process) relay(ctx context.Context, args []string) (int, error) {
 	r := privilege.Relay{Ask: args[1], Prompt: args[2], Argv: args[3:], In: p.In, Out: p.Out, Err: errs}
 	status, err := r.Run(ctx)
 	if err != nil {
-		return 0, &machine.Error{Err: err}
+		return 0, &diag.HintError{Err: err}
 	}
 	return status, nil
 }

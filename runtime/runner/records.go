@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
@@ -15,6 +16,7 @@ import (
 // Clean removes records of runs. What is needed still stays, and is named; where it was
 // asked for by its ID, that is an error.
 func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.Cleaned, err error) {
+	defer wrapError(&err)
 	out = &machine.Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
 	folder, err := r.existing()
 	switch {
@@ -38,9 +40,9 @@ func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.
 		err = journal.Join(err, gone)
 	}
 	if err != nil && which.ID != "" {
-		return nil, asError(err)
+		return nil, err
 	}
-	return out, asError(err)
+	return out, err
 }
 
 // cleanRun removes the record of a run, or of an execution, and gives its ID.
@@ -55,7 +57,7 @@ func (r *Runner) cleanRun(folder *journal.Folder, id string) (string, error) {
 	if err == nil {
 		return id, nil
 	}
-	e := &machine.Error{Err: err}
+	e := &diag.HintError{Err: err}
 	if _, ok := errors.AsType[*journal.NeededError](err); ok {
 		e.Code, e.Hint = machine.CodeNeeded, "the next apply of its site deals with it; tenet status lists what is left"
 	} else if _, ok := errors.AsType[*journal.InProgressError](err); ok {
@@ -68,14 +70,15 @@ func (r *Runner) cleanRun(folder *journal.Folder, id string) (string, error) {
 
 // Hold keeps applies from starting, and tells who applies nevertheless, since it has
 // begun before. Whoever holds it already may need it longer: then it is an error.
-func (r *Runner) Hold(_ context.Context, w machine.HoldRequest) (*machine.Held, error) {
+func (r *Runner) Hold(_ context.Context, w machine.HoldRequest) (_ *machine.Held, err error) {
+	defer wrapError(&err)
 	return r.hold(w, r.Caller)
 }
 
 func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.Held, error) {
 	reason := strings.TrimSpace(w.Reason)
 	if reason == "" {
-		return nil, &machine.Error{Err: errors.New("a hold needs a reason"), Hint: "tenet hold REASON tells everybody why"}
+		return nil, &diag.HintError{Message: "a hold needs a reason", Hint: "tenet hold REASON tells everybody why"}
 	}
 	folder, err := r.open()
 	if err == nil {
@@ -92,20 +95,21 @@ func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.He
 		h.Until = h.Since.Add(w.For)
 	}
 	if err := folder.Hold(h); err != nil {
-		return nil, &machine.Error{Err: err, Hint: elsewhere}
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	return &machine.Held{Hold: &h, Applying: folder.Holder()}, nil
 }
 
 // Unhold lets applies start again; nil: nothing was on hold.
-func (r *Runner) Unhold(context.Context) (*journal.Hold, error) {
+func (r *Runner) Unhold(context.Context) (_ *journal.Hold, err error) {
+	defer wrapError(&err)
 	folder, err := r.existing()
 	if err != nil || folder == nil {
 		return nil, err
 	}
 	was, err := folder.Release()
 	if err != nil {
-		return nil, &machine.Error{Err: err, Hint: elsewhere}
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	return was, nil
 }
@@ -157,7 +161,7 @@ func (r *Runner) mayApply(folder *journal.Folder) error {
 	if err == nil {
 		return nil
 	}
-	return &machine.Error{Code: machine.CodeLocked, Err: err, Hint: endsHold}
+	return &diag.HintError{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 }
 
 // endsHold is what helps against a hold. Who reads it may be on another machine.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/custom"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -33,7 +34,7 @@ func (c *call) resume(ctx context.Context, how machine.Resumption) (*machine.Res
 		return nil, err
 	}
 	if filepath.Clean("/"+was.Root) != filepath.Clean("/"+c.Root) {
-		return nil, &machine.Error{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
+		return nil, &diag.HintError{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
 	}
 	result, err := c.resumeRun(ctx, was.Run, how)
 	if not, ok := errors.AsType[*journal.NotResumableError](err); ok && not.Done && how.Execution != "" {
@@ -92,7 +93,7 @@ func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Re
 	case j.Execution != "":
 		j.Files, err = c.bundled(was.Status)
 	case c.Files == nil:
-		err = &machine.Error{Err: fmt.Errorf("run %s needs files of %s", was.Status.Run, j.Origin), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Status.Run}
+		err = &diag.HintError{Err: fmt.Errorf("run %s needs files of %s", was.Status.Run, j.Origin), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Status.Run}
 	}
 	if err != nil || j.Files == nil {
 		return j, err
@@ -100,7 +101,7 @@ func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Re
 	for _, m := range was.Status.Modules {
 		digest, err := digestOf(j.Files, m.Files)
 		if err != nil || digest != m.Digest {
-			return nil, &machine.Error{Err: journal.Join(fmt.Errorf("the modules in %s are not what they were when run %s was begun", filepath.Join(j.Origin, m.Dir), was.Status.Run), err),
+			return nil, &diag.HintError{Err: journal.Join(fmt.Errorf("the modules in %s are not what they were when run %s was begun", filepath.Join(j.Origin, m.Dir), was.Status.Run), err),
 				Hint: "apply the site again: what is done already is not done twice"}
 		}
 		j.Modules = append(j.Modules, machine.Modules{Dir: m.Dir, Files: m.Files})
@@ -113,7 +114,7 @@ func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Re
 func (r *Runner) bundled(run journal.Status) (fs.FS, error) {
 	b, err := (&bundle.Store{Dir: r.StateDir}).Open(run.Execution)
 	if err != nil {
-		return nil, &machine.Error{Err: fmt.Errorf("what came for run %s cannot be read: %w", run.Run, err), Hint: "apply the site again: what is done already is not done twice"}
+		return nil, &diag.HintError{Err: fmt.Errorf("what came for run %s cannot be read: %w", run.Run, err), Hint: "apply the site again: what is done already is not done twice"}
 	}
 	return b.Files, nil
 }
@@ -149,7 +150,7 @@ func Modules(registry *states.Registry, files fs.FS, dirs []machine.Modules) (*s
 		}
 		set, list := custom.Load(below, custom.Dir, custom.Options{Registry: registry, Name: dir.Dir})
 		if list.HasErrors() {
-			return nil, &machine.Error{Err: fmt.Errorf("a module of the plan cannot be used: %w", list.Err()), Hint: "plan again with this version"}
+			return nil, &diag.HintError{Err: fmt.Errorf("a module of the plan cannot be used: %w", list.Err()), Hint: "plan again with this version"}
 		}
 		for _, m := range set.Modules() {
 			if !seen[m.Name] {

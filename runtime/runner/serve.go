@@ -259,10 +259,7 @@ func (s *session) serve(ctx context.Context, q *wire.Request) wire.End {
 
 // failureOf is an error for the other side, with texts that somebody can read.
 func failureOf(err error) *states.Failure {
-	f := &states.Failure{Message: err.Error()}
-	if e, ok := errors.AsType[*machine.Error](asError(err)); ok {
-		f.Code, f.Hint = e.Code, e.Hint
-	}
+	f := states.FailureOf(asError(err))
 	f.Message, f.Hint = diag.Shorten(f.Message), diag.Shorten(f.Hint)
 	return f
 }

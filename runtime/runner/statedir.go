@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
@@ -23,7 +24,7 @@ func StateDir(given, root string, getenv func(string) string) (string, error) {
 		root = "" // it is not below that tree, or somebody has chosen that it is
 	}
 	if err := journal.CheckFolder(dir, root); err != nil {
-		return "", &machine.Error{Err: fmt.Errorf("the state folder cannot be used: %w", err), Hint: elsewhere}
+		return "", &diag.HintError{Err: fmt.Errorf("the state folder cannot be used: %w", err), Hint: elsewhere}
 	}
 	return dir, nil
 }
@@ -41,7 +42,7 @@ func stateDir(given, root string, getenv func(string) string) (string, error) {
 	case getenv("HOME") != "":
 		return filepath.Join(getenv("HOME"), ".local/state/tenet"), nil
 	}
-	return "", &machine.Error{Code: machine.CodeUsage, Err: errors.New("there is no HOME to keep the records of runs in"), Hint: "give --state-dir DIR"}
+	return "", &diag.HintError{Code: machine.CodeUsage, Message: "there is no HOME to keep the records of runs in", Hint: "give --state-dir DIR"}
 }
 
 // stateBelow is the state folder within a tree, which no symbolic link may lead
@@ -49,11 +50,11 @@ func stateDir(given, root string, getenv func(string) string) (string, error) {
 func stateBelow(dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", &machine.Error{Code: machine.CodeUsage, Err: fmt.Errorf("--root: %w", err)}
+		return "", &diag.HintError{Code: machine.CodeUsage, Err: fmt.Errorf("--root: %w", err)}
 	}
 	defer root.Close()
 	if _, err := root.Stat("var/lib/tenet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", &machine.Error{Err: fmt.Errorf("the state folder below %s cannot be used: %w", dir, err), Hint: elsewhere}
+		return "", &diag.HintError{Err: fmt.Errorf("the state folder below %s cannot be used: %w", dir, err), Hint: elsewhere}
 	}
 	return filepath.Abs(filepath.Join(dir, "var/lib/tenet"))
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
@@ -19,7 +20,7 @@ import (
 const AdHoc = "the command line"
 
 func (r *Runner) nothing() error {
-	return &machine.Error{Code: machine.CodeNotFound, Err: &machine.NothingError{Dir: r.StateDir}}
+	return &diag.HintError{Code: machine.CodeNotFound, Err: &machine.NothingError{Dir: r.StateDir}}
 }
 
 // found gives the folder, which has records.
@@ -45,7 +46,7 @@ func (r *Runner) run(id string) (*journal.Folder, journal.Status, error) {
 func (r *Runner) Find(id string) (journal.Status, error) {
 	folder, err := r.existing()
 	if err == nil && folder == nil {
-		err = &machine.Error{Code: machine.CodeNotFound, Err: fmt.Errorf("%w: %s", journal.ErrNoRun, id)}
+		err = &diag.HintError{Code: machine.CodeNotFound, Err: fmt.Errorf("%w: %s", journal.ErrNoRun, id)}
 	}
 	if err != nil {
 		return journal.Status{}, err
@@ -83,14 +84,15 @@ func noRun(err error) error {
 	if errors.Is(err, journal.ErrNoRun) {
 		code = machine.CodeNotFound
 	}
-	return &machine.Error{Code: code, Err: err, Hint: "tenet history lists the runs"}
+	return &diag.HintError{Code: code, Err: err, Hint: "tenet history lists the runs"}
 }
 
 // Status tells how a run stands, by its ID, that of its execution, or the beginning of
 // one; empty: the machine. It takes no lock, and what it reads is whole, also while a
 // run is in progress. Without any records the error is a *machine.NothingError if a run is
 // meant, and the Status is that of NewStatus else.
-func (r *Runner) Status(_ context.Context, id string) (*machine.Status, error) {
+func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err error) {
+	defer wrapError(&err)
 	now := machine.NewStatus()
 	folder, err := r.existing()
 	if folder == nil && err == nil && id != "" {
@@ -108,7 +110,7 @@ func (r *Runner) Status(_ context.Context, id string) (*machine.Status, error) {
 	}
 	ledger, err := folder.Ledger()
 	if err != nil {
-		return nil, &machine.Error{Err: err, Hint: elsewhere}
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	// What was asked for is one run: then what others have left is of no account.
 	other := func(of string) bool { return id != "" && of != run.Run }
@@ -176,7 +178,8 @@ func failures(list []journal.Status) map[string]*machine.Failure {
 }
 
 // History lists the runs, oldest first, and what each has left undone.
-func (r *Runner) History(context.Context) ([]machine.PastRun, error) {
+func (r *Runner) History(context.Context) (_ []machine.PastRun, err error) {
+	defer wrapError(&err)
 	list := []machine.PastRun{}
 	folder, err := r.existing()
 	if err != nil || folder == nil {
@@ -188,7 +191,7 @@ func (r *Runner) History(context.Context) ([]machine.PastRun, error) {
 	}
 	left, err := folder.Ledger()
 	if err != nil {
-		return nil, &machine.Error{Err: err, Hint: elsewhere}
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	undone := undoneOf(left)
 	for _, run := range all {
@@ -250,7 +253,8 @@ func (r *Runner) Outputs(id string) ([]machine.Output, error) {
 }
 
 // Managed lists what sites have created here; nil: there are no records.
-func (r *Runner) Managed(context.Context) ([]machine.ManagedSite, error) {
+func (r *Runner) Managed(context.Context) (_ []machine.ManagedSite, err error) {
+	defer wrapError(&err)
 	folder, err := r.existing()
 	if err != nil || folder == nil {
 		return nil, err

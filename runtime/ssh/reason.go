@@ -99,7 +99,7 @@ func (a *attempt) explain(err, cause error) *Error {
 	case errors.As(err, &version):
 		return newError(codeVersion, version.Error(), "build the runners anew: tenet runner build")
 	case errors.As(err, &failed):
-		return newHostError(failed.Failure.Code, failed.Failure.Message, failed.Failure.Hint)
+		return &Error{Reached: true, HintError: *failed.Failure.Err()}
 	case errors.Is(err, errNoise):
 		return newHostError(codeShell, "its login shell prints so much that nothing else was found in it: "+privilege.LastLine(privilege.Printable(a.noise)), "")
 	case errors.As(err, &protocol), errors.Is(err, errAnswer):

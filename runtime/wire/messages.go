@@ -116,3 +116,6 @@ type FailedError struct{ Failure states.Failure }
 
 // Error gives the message.
 func (e *FailedError) Error() string { return e.Failure.Message }
+
+// Unwrap gives the message with the hint and the code.
+func (e *FailedError) Unwrap() error { return e.Failure.Err() }
