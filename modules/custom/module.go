@@ -17,19 +17,15 @@ import (
 // BugError is a mistake in a module's source that showed when it ran.
 type BugError struct {
 	Module   string
-	Function string // "read", "write" …
-	Message  string
+	Function string   // "read", "write" …
+	Message  string   // with what to do about it
 	Calls    []string // "modules/x.star:3:7 in read", the innermost first
-	Hint     string
 	err      error
 }
 
 // Error gives what went wrong, and where in the module.
 func (e *BugError) Error() string {
 	text := fmt.Sprintf("module %s: %s: %s", e.Module, e.Function, e.Message)
-	if e.Hint != "" {
-		text += " (" + e.Hint + ")"
-	}
 	for i, c := range e.Calls {
 		if i == 0 {
 			text += "\nat " + c
@@ -90,12 +86,13 @@ func (m *module) explain(name string, err, cause error) error {
 // error that knows the place, if one does.
 func (m *module) bug(name string, err, where error) error {
 	e := &BugError{Module: m.schema.Name, Function: name, Message: sandbox.Message(err), err: err}
-	e.Hint = diag.HintOf(err)
 	var attribute *states.AttributeError
 	if errors.As(err, &attribute) {
 		e.Message = fmt.Sprintf("attribute %q: %s", attribute.Attribute, attribute.Message)
-		e.Hint = attribute.Hint
 		e.err = nil // the site's author cannot mend it
+	}
+	if hint := diag.HintOf(err); hint != "" {
+		e.Message += " (" + hint + ")"
 	}
 	for _, frame := range sandbox.Frames(where) {
 		e.Calls = append(e.Calls, frame.Pos.String()+" in "+frame.Name)
