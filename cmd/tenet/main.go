@@ -8,6 +8,7 @@ import (
 )
 
 func main() {
+	cli.CollectLess()
 	os.Exit(cli.Main(os.Args[1:], cli.Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
 	}))
