@@ -30,7 +30,7 @@ var arithmetic = sync.OnceValue(func() *Arithmetic {
 	a := &Arithmetic{operations: map[*hclsyntax.Operation]*hclsyntax.Operation{}}
 	for _, op := range []*hclsyntax.Operation{hclsyntax.OpAdd, hclsyntax.OpSubtract, hclsyntax.OpMultiply,
 		hclsyntax.OpDivide, hclsyntax.OpModulo, hclsyntax.OpNegate} {
-		a.operations[op] = &hclsyntax.Operation{Type: op.Type, Impl: canonicalResult(op.Impl)}
+		a.operations[op] = &hclsyntax.Operation{Type: op.Type, Impl: canonicalResult(op.Impl, exactOperation(op))}
 	}
 	return a
 })
@@ -118,11 +118,18 @@ func (r replacer) Exit(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-func canonicalResult(f function.Function) function.Function {
+// canonicalResult makes a sign's function give canonical numbers. exact does the same with whole
+// numbers, if they are not too large; nil: it does not.
+func canonicalResult(f function.Function, exact func(x, y int64) (int64, bool)) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(),
 		Type:   f.ReturnTypeForValues,
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if exact != nil {
+				if v, ok := computeExactly(args[0], args[1], exact); ok {
+					return v, nil
+				}
+			}
 			v, err := f.Call(args)
 			if err != nil || !v.IsKnown() {
 				return v, describePanic(err)

@@ -70,75 +70,6 @@ func errOutside(name string) error {
 // maxLinks bounds the symbolic links on the way to a file, as the kernel does.
 const maxLinks = 40
 
-// Locate gives the path within the site of a name relative to dir, with all
-// symbolic links followed. Paths that lead out of the site are errors.
-func (f *Files) Locate(dir, name string) (string, error) {
-	switch {
-	case name == "" || strings.ContainsRune(name, 0):
-		return "", fmt.Errorf("%q is no path", name)
-	case path.IsAbs(name):
-		return "", errOutside(name)
-	}
-	clean := path.Join(dir, name)
-	if clean == ".." || strings.HasPrefix(clean, "../") {
-		return "", errOutside(name)
-	}
-	linked, ok := f.site.(fs.ReadLinkFS)
-	if !ok {
-		return clean, nil
-	}
-	return f.follow(linked, name, clean)
-}
-
-// follow resolves the symbolic links in a clean path.
-func (f *Files) follow(site fs.ReadLinkFS, name, clean string) (string, error) {
-	done, rest := ".", strings.Split(clean, "/")
-	for links := 0; len(rest) > 0; {
-		step := path.Join(done, rest[0])
-		rest = rest[1:]
-		if rest := strings.Join(rest, "/"); strings.HasPrefix(step, "..") && (step == ".." || step[2] == '/') {
-			return "", errOutside(path.Join(name, rest))
-		}
-		if len(rest) > 0 && f.folders[step] {
-			done = step
-			continue
-		}
-		info, err := site.Lstat(step)
-		if err != nil {
-			return "", f.explainMissing(name, step, err)
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			done = step
-			if info.IsDir() {
-				f.folders[step] = true
-			}
-			continue
-		}
-		target, err := site.ReadLink(step)
-		if err != nil {
-			return "", err
-		}
-		if links++; links > maxLinks {
-			return "", fmt.Errorf("%q leads through too many symbolic links", name)
-		}
-		if path.IsAbs(target) {
-			return "", linkOutside(name, step, target)
-		}
-		if joined := path.Join(path.Dir(step), target); joined == ".." || strings.HasPrefix(joined, "../") {
-			return "", linkOutside(name, step, target)
-		}
-		done = path.Dir(step)
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return done, nil
-}
-
-func linkOutside(name, link, target string) error {
-	return &diag.HintError{
-		Message: fmt.Sprintf("%q leads out of the site: %s is a symbolic link to %s", name, link, target),
-		Hint:    "a site reads nothing but its own directory; copy the file into it, or make the link relative"}
-}
-
 // explainMissing explains an error about a path, with the nearest name beside it.
 func (f *Files) explainMissing(name, step string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -157,34 +88,18 @@ func (f *Files) explainMissing(name, step string, err error) error {
 	return &diag.HintError{Message: fmt.Sprintf("there is no file %q in the site", name), Hint: hint}
 }
 
-// open opens the regular file of the site that a name was located at.
-func (f *Files) open(name, at string) (fs.File, error) {
-	info, err := fs.Stat(f.site, at)
-	if err != nil {
-		return nil, f.explainMissing(name, at, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is no regular file", name)
-	}
-	file, err := f.site.Open(at)
-	if err != nil {
-		return nil, f.explainMissing(name, at, err)
-	}
-	return file, nil
-}
-
 // Bytes reads a file, relative to dir.
 func (f *Files) Bytes(dir, name string) ([]byte, error) {
-	at, err := f.Locate(dir, name)
+	found, err := f.locate(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	return f.bytes(name, at)
+	return f.bytes(name, found)
 }
 
-// bytes reads the file that a name was located at.
-func (f *Files) bytes(name, at string) ([]byte, error) {
-	file, err := f.open(name, at)
+// bytes reads the file that a name leads to.
+func (f *Files) bytes(name string, found location) ([]byte, error) {
+	file, err := f.open(name, found)
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +113,15 @@ func (f *Files) bytes(name, at string) ([]byte, error) {
 // Text reads a file as text, relative to dir. Bytes that are not UTF-8 in
 // normal form C are an error, since values cannot carry them.
 func (f *Files) Text(dir, name string) (text, at string, err error) {
-	at, err = f.Locate(dir, name)
+	found, err := f.locate(dir, name)
 	if err != nil {
 		return "", "", err
 	}
+	at = found.at
 	if text, ok := f.texts[at]; ok {
 		return text, at, nil
 	}
-	data, err := f.bytes(name, at)
+	data, err := f.bytes(name, found)
 	if err != nil {
 		return "", "", err
 	}
@@ -238,14 +154,15 @@ func (f *Files) Exists(dir, name string) (bool, error) {
 // Source describes a file whose bytes go to the host untouched: its path in
 // the site, SHA-256 and size, the canonical value of a source attribute.
 func (f *Files) Source(dir, name string) (map[string]any, error) {
-	at, err := f.Locate(dir, name)
+	found, err := f.locate(dir, name)
 	if err != nil {
 		return nil, err
 	}
+	at := found.at
 	if s := f.sources[at]; s != nil {
 		return s, nil
 	}
-	file, err := f.open(name, at)
+	file, err := f.open(name, found)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -340,6 +341,9 @@ func rangeFunction() function.Function {
 		VarParam:    param,
 		Type:        func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(args) },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if v, ok := shortRange(args); ok {
+				return v, nil
+			}
 			v, err := f.Call(args)
 			if err != nil && strings.HasPrefix(err.Error(), "more than 1024") {
 				return v, &diag.HintError{Message: "a range has at most 1024 numbers",
@@ -348,4 +352,21 @@ func rangeFunction() function.Function {
 			return v, err
 		},
 	})
+}
+
+// shortRange makes the most common ranges, from 0 up to a whole number, without adding and
+// comparing large floats.
+func shortRange(args []cty.Value) (list cty.Value, ok bool) {
+	if len(args) != 1 || !args[0].IsKnown() || args[0].IsNull() {
+		return list, false
+	}
+	n, accuracy := args[0].AsBigFloat().Int64()
+	if accuracy != big.Exact || n < 1 || n > 1024 {
+		return list, false
+	}
+	numbers := make([]cty.Value, n)
+	for i := range numbers {
+		numbers[i] = cty.NumberIntVal(int64(i))
+	}
+	return cty.ListVal(numbers), true
 }

@@ -31,6 +31,7 @@ type linker struct {
 	// secrets are those that expressions name literally.
 	secrets          []namedSecret
 	visitedTemplates map[string]bool // template files that lint has looked into
+	templates        *expr.Files     // those that lint reads
 }
 
 func newLinker(p *Program, quiet bool) *linker {

@@ -25,9 +25,10 @@ func (w *walker) templateFile(n *hclsyntax.FunctionCallExpr) {
 	}
 	if w.visitedTemplates == nil {
 		w.linker.visitedTemplates = map[string]bool{}
+		w.linker.templates = expr.NewFilesOf(w.site.dir.FS, w.site.dir.Name)
 	}
 	w.visitedTemplates[name] = true
-	text, file, err := expr.NewFilesOf(w.site.dir.FS, w.site.dir.Name).Text(".", name)
+	text, file, err := w.templates.Text(".", name)
 	file = path.Join(w.site.dir.Name, file) // as messages name it
 	if err != nil || !strings.Contains(text, "{{") && !strings.Contains(text, "{%") {
 		return
