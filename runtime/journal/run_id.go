@@ -35,3 +35,9 @@ func counter(id string) (int, bool) {
 	n, err := strconv.Atoi(number)
 	return n, ok && err == nil && len(number) == 8 && len(random) == 6
 }
+
+// IsRunID reports whether a text has the form of a run's ID.
+func IsRunID(s string) bool {
+	_, ok := counter(s)
+	return ok
+}

@@ -26,8 +26,8 @@ func (f *Folder) withdrawnPath(execution, host string) string {
 	return filepath.Join(f.dir, withdrawnDir, hex.EncodeToString(sum[:16]))
 }
 
-// Withdraw keeps an execution from beginning on a host of that name, and from going on
-// there, in whatever process waits to do so. What was begun before goes on: Begun tells
+// Withdraw keeps an execution from beginning on a host of that name, or of any if it is
+// empty, and from going on there, in whatever process waits to do so. What was begun before goes on: Begun tells
 // of it, if it is asked afterwards.
 func (f *Folder) Withdraw(execution, host string) error {
 	err := f.disk.mkdir(filepath.Join(f.dir, withdrawnDir))
@@ -47,14 +47,16 @@ func (f *Folder) withdrawn(execution, host string) error {
 	if execution == "" {
 		return nil
 	}
-	_, err := f.disk.root.Lstat(f.disk.in(f.withdrawnPath(execution, host)))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("whether it was cancelled cannot be read: %w", err)
+	for _, name := range []string{host, ""} {
+		_, err := f.disk.root.Lstat(f.disk.in(f.withdrawnPath(execution, name)))
+		switch {
+		case err == nil:
+			return &WithdrawnError{execution}
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("whether it was cancelled cannot be read: %w", err)
+		}
 	}
-	return &WithdrawnError{execution}
+	return nil
 }
 
 // unless ends a run that was just recorded if its execution was withdrawn meanwhile.

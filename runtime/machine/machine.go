@@ -34,8 +34,9 @@ type Runs interface {
 	// Resume goes on with a run where it ended. A Result without a run says that there
 	// was nothing to go on with.
 	Resume(ctx context.Context, r Resumption, o Observer) (*Result, error)
-	// Cancel ends a run as Ctrl-C does. Without an ID it is what this value is asked to do
-	// at present. It does not wait for the end.
+	// Cancel ends a run as Ctrl-C does, and keeps an execution from beginning that has not:
+	// on hosts of any name, if none is given. Without an ID it is what this value is asked to
+	// do at present. It does not wait for the end.
 	Cancel(ctx context.Context, run RunRef) error
 }
 

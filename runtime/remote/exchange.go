@@ -61,14 +61,8 @@ func (m *Machine) on(ctx context.Context, l *line, x *exchange) (*wire.End, erro
 	l.mu.Lock()
 	l.keep = l.keep || x.numbered
 	l.mu.Unlock()
-	m.mu.Lock()
-	m.busy = l
-	m.mu.Unlock()
-	defer func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.busy = nil
-	}()
+	m.setCancel(l.cancel)
+	defer m.setCancel(nil)
 	defer context.AfterFunc(ctx, l.close)()
 	end, err := m.talk(l, x)
 	if err != nil {

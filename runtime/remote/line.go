@@ -16,6 +16,7 @@ type line struct {
 	since time.Time
 	keep  bool // it is for a run that goes on without it
 	once  sync.Once
+	end   func() // lets go of the context that it was made with
 
 	mu        sync.Mutex
 	whole     bool // all of what is asked is sent
@@ -23,7 +24,12 @@ type line struct {
 	silent    bool // it was closed for that
 }
 
-func (l *line) close() { l.once.Do(func() { l.conn.Close() }) }
+func (l *line) close() {
+	l.once.Do(func() {
+		l.conn.Close()
+		l.end()
+	})
+}
 
 // sent says that all is sent that is to be: a cancel can follow.
 func (l *line) sent() {

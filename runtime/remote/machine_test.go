@@ -66,3 +66,26 @@ func independent(t *testing.T, r *runner.Runner) remote.Dial {
 		return c, &hello, nil
 	}
 }
+
+// A connection that is being made for a request ends when that is cancelled, and nothing is
+// asked.
+func TestCancelWhileConnecting(t *testing.T) {
+	dialing := make(chan struct{})
+	m := &remote.Machine{Name: "subject", Dial: func(ctx context.Context, _ wire.Opening) (*wire.Conn, *wire.Hello, error) {
+		close(dialing)
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	}}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := m.Status(t.Context(), "")
+		failed <- err
+	}()
+	<-dialing
+	if err := m.Cancel(t.Context(), machine.RunRef{}); err != nil {
+		t.Fatal(err)
+	}
+	if e, ok := errors.AsType[*machine.Error](<-failed); !ok || e.Code != machine.CodeInterrupted || e.Machine != "subject" {
+		t.Errorf("it ends with %+v", e)
+	}
+}

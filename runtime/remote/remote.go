@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -41,7 +42,9 @@ type Machine struct {
 
 	mu    sync.Mutex
 	ready *line // that has answered with facts, and takes a request; nil: none
-	busy  *line // on which a request is; nil: none
+	// cancel ends what the machine is asked at present, or the making of the connection for
+	// it; nil: nothing is asked.
+	cancel func()
 	// budget is what the machine may say of the run that it was asked for last, over
 	// however many connections.
 	budget
@@ -75,11 +78,35 @@ func (m *Machine) connect(ctx context.Context, o wire.Opening) (*line, error) {
 	if l := m.takeReady(); l != nil {
 		return l, nil
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	m.setCancel(func() { cancel(errCancelled) })
 	conn, hello, err := m.Dial(ctx, o)
+	if err == nil && context.Cause(ctx) == errCancelled {
+		conn.Close()
+		err = errCancelled
+	}
 	if err != nil {
+		m.setCancel(nil)
+		defer cancel(nil)
+		if context.Cause(ctx) == errCancelled {
+			return nil, &machine.Error{HintError: diag.HintError{Code: machine.CodeInterrupted, Err: errCancelled}, Machine: m.Name}
+		}
 		return nil, err
 	}
-	return &line{conn: conn, hello: hello, since: time.Now()}, nil
+	// Who dials may want the context for as long as the connection is there.
+	l := &line{conn: conn, hello: hello, since: time.Now(), end: func() { cancel(nil) }}
+	m.setCancel(l.cancel)
+	return l, nil
+}
+
+// errCancelled is why a connection was not made, or nothing was asked on it.
+var errCancelled = errors.New("it was cancelled before it was begun")
+
+// setCancel says how to end what is asked at present; nil: nothing is.
+func (m *Machine) setCancel(cancel func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cancel = cancel
 }
 
 // Facts asks for facts, and keeps the connection for the next request.
@@ -89,6 +116,7 @@ func (m *Machine) Facts(ctx context.Context, names []string) (*machine.Facts, er
 	if err != nil {
 		return nil, err
 	}
+	m.setCancel(nil) // nothing is asked until the next request
 	f := &machine.Facts{Values: map[string]any{}, Errors: maps.Clone(l.hello.Errors)}
 	if f.Errors == nil {
 		f.Errors = map[string]string{}
@@ -171,10 +199,10 @@ func (m *Machine) Cancel(ctx context.Context, run machine.RunRef) error {
 		return err
 	}
 	m.mu.Lock()
-	l := m.busy
+	cancel := m.cancel
 	m.mu.Unlock()
-	if l != nil {
-		l.cancel()
+	if cancel != nil {
+		cancel()
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func (r *Runner) begin(ctx context.Context, o machine.Observer) (_ context.Conte
 
 func (c *call) note(kind, text string) { c.observer.TellNote(machine.Note{Kind: kind, Text: text}) }
 
-// Cancel ends a run, here or in another process, or keeps an execution from beginning.
+// Cancel ends a run, here or in another process, or keeps an execution from beginning: on
+// hosts of any name, where none is given.
 func (r *Runner) Cancel(_ context.Context, run machine.RunRef) error {
 	if run.ID == "" {
 		r.cancelCalls(func(subject) bool { return true })
@@ -33,7 +34,7 @@ func (r *Runner) Cancel(_ context.Context, run machine.RunRef) error {
 		return nil
 	}
 	found, err := r.FindBegun(run.ID, run.Host)
-	if notFound(err) {
+	if notFound(err) && !journal.IsRunID(run.ID) { // an execution may begin yet
 		found, err = r.withdraw(run.ID, run.Host)
 	}
 	if diag.CodeOf(err) == machine.CodeInterrupted {
@@ -111,16 +112,17 @@ func (r *Runner) Follow(ctx context.Context, run machine.RunRef, o machine.Obser
 // Logs tells the events of a run, and gives what its programs have printed.
 func (r *Runner) Logs(ctx context.Context, l machine.LogRequest, o machine.Observer) (_ []machine.Output, err error) {
 	defer wrapError(&err)
-	run, err := r.Find(l.Run.ID)
+	ctx, c, done := r.begin(ctx, o)
+	defer done()
+	run, err := c.Find(l.Run.ID)
 	if err != nil {
 		return nil, err
 	}
-	o.TellSent()
-	for ev, err := range r.Events(ctx, run.Run, l.Run.After, l.Follow) {
+	for ev, err := range c.Events(ctx, run.Run, l.Run.After, l.Follow) {
 		if err != nil {
 			return nil, err
 		}
-		o.TellEvent(ev)
+		c.observer.TellEvent(ev)
 	}
-	return r.Outputs(run.Run)
+	return c.Outputs(run.Run)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -146,13 +147,25 @@ func (r *Runner) interrupt(run string) error {
 	if err == nil && (holder == nil || holder.Run != run) {
 		return nil // it has ended
 	}
+	ask := r.terminate
+	if ask == nil {
+		ask = terminate
+	}
 	if err == nil && holder.PID > 1 {
-		err = syscall.Kill(holder.PID, syscall.SIGTERM)
+		err = ask(holder.PID)
 	}
 	if err != nil {
 		return fmt.Errorf("the run cannot be ended: %w", err)
 	}
 	return nil
+}
+
+// terminate asks another process to end what it does.
+func terminate(pid int) error {
+	if pid == os.Getpid() { // a signal would end all else that this process does
+		return errors.New("another Runner of this process carries it out, which alone can cancel it")
+	}
+	return syscall.Kill(pid, syscall.SIGTERM)
 }
 
 func (c *call) tryInterrupt(run string) {

@@ -2,7 +2,7 @@ package runner
 
 import (
 	"os"
-	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -25,10 +25,15 @@ func underWay(t *testing.T) (s *session, run *journal.Run, signals chan os.Signa
 	if err != nil {
 		t.Fatal(err)
 	}
-	signals = make(chan os.Signal, 4) // this process has the lock
-	signal.Notify(signals, syscall.SIGTERM)
-	t.Cleanup(func() { signal.Stop(signals) })
-	c := &call{Runner: &Runner{StateDir: dir}, observer: machine.Observer{Note: func(n machine.Note) { t.Error(n.Text) }}}
+	signals = make(chan os.Signal, 4)
+	tell := func(pid int) error {
+		if pid != os.Getpid() { // which has the lock
+			t.Errorf("process %d is asked", pid)
+		}
+		signals <- syscall.SIGTERM
+		return nil
+	}
+	c := &call{Runner: &Runner{StateDir: dir, terminate: tell}, observer: machine.Observer{Note: func(n machine.Note) { t.Error(n.Text) }}}
 	return &session{call: c}, run, signals
 }
 
@@ -50,5 +55,18 @@ func TestInterrupt(t *testing.T) {
 	case <-signals:
 		t.Error("somebody is told who has nothing to do with it")
 	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+// A process does not end itself, and with it all that it does besides, since two values of
+// it share a state folder.
+func TestInterruptOfThisProcess(t *testing.T) {
+	s, run, _ := underWay(t)
+	s.terminate = nil
+	if err := s.interrupt(run.ID()); err == nil || !strings.Contains(err.Error(), "another Runner of this process") {
+		t.Error(err)
+	}
+	if err := run.Finish(journal.End{State: journal.Done}); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -201,9 +202,14 @@ func (c *call) exec(ctx context.Context, e machine.Exec) (int, error) {
 	if len(e.Argv) == 0 {
 		return 0, errors.New("there is no command to run")
 	}
+	var mu sync.Mutex // both streams are read at a time
 	result, err := c.Host.Run(ctx, host.Command{
 		Argv: e.Argv, User: e.User, Dir: e.Dir, Stdin: e.Stdin, MaxOutput: 1,
-		Watch: func(stream string, data []byte) { c.observer.TellOutput(stream, data) },
+		Watch: func(stream string, data []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			c.observer.TellOutput(stream, data)
+		},
 	})
 	if ctx.Err() != nil {
 		return 0, interruption(ctx)

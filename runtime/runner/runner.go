@@ -52,6 +52,8 @@ type Runner struct {
 	intercept func(journal.Op) error
 	// accounts are the other accounts of a run; nil: become's. For tests.
 	accounts func(become.Options) accounts
+	// terminate asks another process to end what it does; nil: terminate does. For tests.
+	terminate func(pid int) error
 
 	mu    sync.Mutex
 	calls map[*call]func() // in progress, and what cancels them

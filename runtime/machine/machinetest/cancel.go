@@ -20,7 +20,9 @@ func cancelTests() []test {
 			testCancelByName(s, func(string) machine.RunRef { return machine.RunRef{ID: execution, Host: "subject"} })
 		}},
 		{"cancel of another run", testCancelOther},
-		{"cancel before it begins", testCancelBefore},
+		{"cancel before it begins", func(s *suite) { testCancelBefore(s, machine.RunRef{ID: execution, Host: "subject"}) }},
+		{"cancel before it begins, on any host", func(s *suite) { testCancelBefore(s, machine.RunRef{ID: execution}) }},
+		{"cancel of what nobody knows", testCancelUnknown},
 		{"cancel with nothing to end", testCancelNothing},
 		{"cancel of who follows", testCancelFollower},
 		{"nothing to resume", testResumeNothing},
@@ -101,14 +103,14 @@ func testCancelOther(s *suite) {
 }
 
 // testCancelBefore keeps an execution from beginning, which waits for another apply.
-func testCancelBefore(s *suite) {
+func testCancelBefore(s *suite, named machine.RunRef) {
 	before := s.begin(s.ctx, s.Another(), s.job("20260101-000001-abcdef", s.gate("gate")))
 	before.begins(s, "wait_for.gate")
 	j := s.job(execution, s.file("a", "one\n"))
 	j.LockTimeout = limit
 	c := s.begin(s.ctx, s.Machine, j)
 	c.await(s, "that it waits", func() bool { return len(c.notes) > 0 })
-	if err := s.Another().Cancel(s.ctx, machine.RunRef{ID: execution, Host: "subject"}); err != nil {
+	if err := s.Another().Cancel(s.ctx, named); err != nil {
 		s.Fatal(err)
 	}
 	result, err := c.end(s)
@@ -120,6 +122,20 @@ func testCancelBefore(s *suite) {
 		s.Error(err)
 	}
 	s.lacks("a")
+}
+
+// testCancelUnknown cancels an execution that nobody has asked for yet, which then does not
+// begin, and a run that there never was.
+func testCancelUnknown(s *suite) {
+	if err := s.Cancel(s.ctx, machine.RunRef{ID: execution}); err != nil {
+		s.Fatal(err)
+	}
+	result, err := s.Apply(s.ctx, s.job(execution, s.file("a", "one\n")), machine.Observer{})
+	if s.refused(err, machine.CodeInterrupted); result != nil {
+		s.Errorf("it has begun: %+v", result)
+	}
+	s.lacks("a")
+	s.refused(s.Cancel(s.ctx, machine.RunRef{ID: "00000099-abcdef"}), machine.CodeNotFound)
 }
 
 func testCancelNothing(s *suite) {
