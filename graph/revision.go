@@ -3,11 +3,11 @@ package graph
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"maps"
 	"slices"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -19,8 +19,7 @@ const Hidden = "(sensitive)"
 // these, with sensitive values masked.
 func Revision(run *states.StateRun) string {
 	digest := sha256.New()
-	e := json.NewEncoder(digest)
-	e.SetEscapeHTML(false)
+	e := plainjson.NewEncoder(digest)
 	head := *run
 	head.Revision, head.Invocations, head.Handlers = "", nil, nil
 	write := func(v any) {
@@ -92,8 +91,5 @@ func maskResults(part *states.Part) map[string]*states.Expr {
 // JSON writes a run as JSON, with sensitive values masked: for people and for
 // programs that compare. The same declarations give the same bytes.
 func JSON(w io.Writer, run *states.StateRun) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(Mask(run))
+	return plainjson.WriteIndented(w, Mask(run))
 }

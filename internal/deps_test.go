@@ -29,6 +29,8 @@ var imports = []struct {
 	tests []string
 }{
 	{"lang/diag", nil, nil},
+	// JSON as it is written everywhere.
+	{"internal/plainjson", nil, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
@@ -37,7 +39,7 @@ var imports = []struct {
 	// What hosts say about themselves.
 	{"runtime/host/facts", []string{"runtime/host"}, nil},
 	{"runtime/host/...", []string{"runtime/host", "runtime/host/links"}, nil},
-	{"states", []string{"lang/diag", "runtime/host"}, nil},
+	{"states", []string{"internal/plainjson", "lang/diag", "runtime/host"}, nil},
 	{"states/conformance", []string{"states", "runtime/host", "runtime/host/links"}, []string{"*"}},
 	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
@@ -47,7 +49,7 @@ var imports = []struct {
 	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/expr", "lang/sandbox"}, []string{"*"}},
-	{"modules/*", []string{"lang/diag", "runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/..."}, []string{"states/statestest"}},
+	{"modules/*", []string{"internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	// What people write who know other tools: data, of use wherever a mistake
 	// is found.
@@ -64,14 +66,14 @@ var imports = []struct {
 	{"lang/hcl", []string{"runtime/fault", "lang/diag", "lang/expr", "lang/foreign", "lang/syntax", "states"}, nil},
 	{"lang/star", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
 	// Files of secrets, whoever asks for them: the language does by a function.
-	{"lang/secrets", []string{"lang/diag"}, nil},
+	{"lang/secrets", []string{"internal/plainjson", "lang/diag"}, nil},
 	// A site brings modules of its own along.
 	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"graph", "modules", "runtime/host", "stdlib"}},
-	{"graph", []string{"states", "lang/diag"}, []string{"runtime/host"}},
+	{"graph", []string{"internal/plainjson", "states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
-	{"runtime/journal", []string{"lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
+	{"runtime/journal", []string{"internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
-	{"runtime/planfile", []string{"states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/secrets"}, []string{"*"}},
+	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/secrets"}, []string{"*"}},
 	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
 	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal"}, []string{"*"}},
@@ -85,7 +87,7 @@ var imports = []struct {
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/runner", []string{"runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
+	{"runtime/runner", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},

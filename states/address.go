@@ -1,9 +1,9 @@
 package states
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
+
+	"github.com/tenetcm/tenet/internal/plainjson"
 )
 
 // IsIdentifier reports whether a label may stand in an address without quotes:
@@ -24,11 +24,11 @@ func LabelAddress(typ, label string) string {
 	if IsIdentifier(label) {
 		return typ + "." + label
 	}
-	return typ + "[" + quote(label) + "]"
+	return typ + "[" + plainjson.Quote(label) + "]"
 }
 
 // InstanceAddress appends an instance key: state.site["a"].
-func InstanceAddress(base, key string) string { return base + "[" + quote(key) + "]" }
+func InstanceAddress(base, key string) string { return base + "[" + plainjson.Quote(key) + "]" }
 
 // InEach reports whether an address that gives no key to some components means
 // full, which is in one of their instances: component.shop.state.vhost means
@@ -79,15 +79,4 @@ func unquotedIndex(s string, c byte) int {
 		}
 	}
 	return -1
-}
-
-// quote writes a string as JSON does, without HTML escapes.
-func quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic("states: a string cannot be encoded: " + err.Error())
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/tenetcm/tenet/internal/plainjson"
 )
 
 // MarshalJSON writes the expression; the same one always as the same bytes.
@@ -22,7 +24,7 @@ func (x *Expr) write(b *bytes.Buffer) error {
 	case ExprLiteral:
 		err = writePlain(b, x.Value)
 	case ExprRef:
-		b.WriteString(quote(refText(x.Ref)) + `,"attribute":` + quote(x.Name))
+		b.WriteString(plainjson.Quote(refText(x.Ref)) + `,"attribute":` + plainjson.Quote(x.Name))
 		if x.Resolved {
 			b.WriteString(`,"from":`)
 			err = writePlain(b, append([]string{}, x.From...))
@@ -30,13 +32,13 @@ func (x *Expr) write(b *bytes.Buffer) error {
 	case ExprResult:
 		b.WriteString("true")
 	case ExprCall, ExprOperator:
-		b.WriteString(quote(x.Name) + `,"args":`)
+		b.WriteString(plainjson.Quote(x.Name) + `,"args":`)
 		err = x.writeArgs(b)
 	case ExprGet:
-		b.WriteString(quote(x.Name) + `,"of":`)
+		b.WriteString(plainjson.Quote(x.Name) + `,"of":`)
 		err = x.Args[0].write(b)
 	case ExprLocal:
-		b.WriteString(quote(x.Name))
+		b.WriteString(plainjson.Quote(x.Name))
 	case ExprJoin, ExprConvert:
 		err = x.Args[0].write(b)
 	case ExprItem:
@@ -45,7 +47,7 @@ func (x *Expr) write(b *bytes.Buffer) error {
 		err = x.writeArgs(b)
 	}
 	if x.Kind == ExprFor {
-		b.WriteString(`,"name":` + quote(x.Name))
+		b.WriteString(`,"name":` + plainjson.Quote(x.Name))
 	}
 	if x.Kind == ExprSplat {
 		b.WriteString(`,"item":` + strconv.Itoa(x.Item))
@@ -93,14 +95,9 @@ func (x *Expr) writeArgs(b *bytes.Buffer) error {
 }
 
 func writePlain(b *bytes.Buffer, v any) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	b.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
-	return nil
+	text, err := plainjson.Marshal(v)
+	b.Write(text)
+	return err
 }
 
 // UnmarshalJSON reads an expression. What is none, or is beyond the limits, is

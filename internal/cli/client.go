@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/runner"
@@ -89,17 +89,12 @@ func (s *client) print(args ...any) error {
 
 // printJSON writes one indented JSON value to standard output.
 func (s *client) printJSON(v any) error {
-	e := json.NewEncoder(s.Out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return failed(e.Encode(v))
+	return failed(plainjson.WriteIndented(s.Out, v))
 }
 
 // printLine writes one JSON value on a line of its own.
 func (s *client) printLine(v any) error {
-	e := json.NewEncoder(s.Out)
-	e.SetEscapeHTML(false)
-	return unread(failed(e.Encode(v)))
+	return unread(failed(plainjson.NewEncoder(s.Out).Encode(v)))
 }
 
 // newHost opens the machine.

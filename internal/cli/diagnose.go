@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -27,8 +28,7 @@ func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error
 	}
 	var err error
 	if s.globals.JSON {
-		e := json.NewEncoder(ui.SafeJSON(s.Err))
-		e.SetEscapeHTML(false)
+		e := plainjson.NewEncoder(ui.SafeJSON(s.Err))
 		for _, d := range diags {
 			err = errors.Join(err, e.Encode(struct {
 				Type string `json:"type"`

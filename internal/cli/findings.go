@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -100,8 +101,7 @@ func (v *fleetRun) showFindings() error {
 		order[h.Name] = i
 	}
 	byHosts, all := map[string]diag.List{}, []string{}
-	e := json.NewEncoder(ui.SafeJSON(v.Err))
-	e.SetEscapeHTML(false)
+	e := plainjson.NewEncoder(ui.SafeJSON(v.Err))
 	for _, f := range v.found.list {
 		slices.SortFunc(f.hosts, func(a, b string) int { return order[a] - order[b] })
 		if v.globals.JSON {

@@ -1,10 +1,10 @@
 package reference
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -119,11 +119,9 @@ func attribute(a states.Attribute) string {
 
 // compactJSON writes plain data, which always is JSON.
 func compactJSON(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := plainjson.Marshal(v)
+	if err != nil {
 		panic("reference: " + err.Error())
 	}
-	return strings.TrimSpace(b.String())
+	return string(text)
 }

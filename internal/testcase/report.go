@@ -2,7 +2,6 @@ package testcase
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -99,8 +99,7 @@ func indent(text, prefix string) string {
 
 // JSON writes results as JSON lines: one for each case, and the sum.
 func JSON(w io.Writer, all []Tested) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+	e := plainjson.NewEncoder(w)
 	for _, t := range all {
 		for _, r := range t.Results {
 			err := e.Encode(struct {

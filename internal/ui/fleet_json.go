@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/states"
 )
@@ -46,9 +47,7 @@ type hostNote struct {
 }
 
 func newFleetJSON(o FleetOptions) *fleetJSON {
-	e := json.NewEncoder(o.Out)
-	e.SetEscapeHTML(false)
-	return &fleetJSON{encoder: e, options: o}
+	return &fleetJSON{encoder: plainjson.NewEncoder(o.Out), options: o}
 }
 
 func (j *fleetJSON) line(v any) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -19,9 +20,7 @@ type Renderer interface {
 
 // JSON writes events as JSON lines.
 func JSON(w io.Writer) Renderer {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return &jsonLines{encoder: e}
+	return &jsonLines{encoder: plainjson.NewEncoder(w)}
 }
 
 type jsonLines struct {

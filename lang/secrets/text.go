@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
@@ -27,13 +28,7 @@ func FormatText(values map[string]string) string {
 			}
 			out.WriteString(" <<" + marker + "\n" + value + marker)
 		default:
-			e := json.NewEncoder(&out)
-			e.SetEscapeHTML(false)
-			out.WriteString(" ")
-			if err := e.Encode(value); err != nil {
-				panic("secrets: a string is no JSON: " + err.Error())
-			}
-			continue // which has ended the line
+			out.WriteString(" " + plainjson.Quote(value))
 		}
 		out.WriteString("\n")
 	}

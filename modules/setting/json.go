@@ -2,13 +2,13 @@ package setting
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 )
 
@@ -79,8 +79,7 @@ func (f *jsonFile) get(names []string) (any, bool, error) {
 // renderJSON writes a value whose lines after the first begin with indent.
 func renderJSON(v any, indent string) (string, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
+	e := plainjson.NewEncoder(&b)
 	e.SetIndent(indent, "  ")
 	err := e.Encode(v)
 	return strings.TrimSuffix(b.String(), "\n"), err

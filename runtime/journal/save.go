@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -98,9 +99,7 @@ func writeJSON(d disk, path string, encode func(*json.Encoder, *bufio.Writer) er
 
 func encodeTo(to io.Writer, encode func(*json.Encoder, *bufio.Writer) error) error {
 	out := bufio.NewWriterSize(to, 1<<16)
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return Join(encode(e, out), out.Flush())
+	return Join(encode(plainjson.NewEncoder(out), out), out.Flush())
 }
 
 // runHead is a StateRun but for its invocations: the outer fields hide the

@@ -10,6 +10,8 @@ import (
 	"hash"
 	"io"
 	"strings"
+
+	"github.com/tenetcm/tenet/internal/plainjson"
 )
 
 // What a run writes down is acted upon by later ones: a wrong byte in it must not make
@@ -39,13 +41,11 @@ func sumText(h hash.Hash) string {
 
 // seal gives an object as a line with its digest.
 func seal(object any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(object); err != nil {
+	line, err := plainjson.Marshal(object)
+	if err != nil {
 		return nil, err
 	}
-	line := bytes.TrimSuffix(b.Bytes(), []byte("}\n"))
+	line = bytes.TrimSuffix(line, []byte("}"))
 	digest := sha256.New()
 	digest.Write(line)
 	return append(append(line, sumText(digest)...), '\n'), nil

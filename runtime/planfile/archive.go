@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tenetcm/tenet/internal/plainjson"
 )
 
 // Limits of an archive. What is larger is neither written nor read.
@@ -198,9 +200,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
+	err := plainjson.NewEncoder(&out).Encode(v)
 	return out.Bytes(), err
 }
 

@@ -1,14 +1,13 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/wire"
 )
@@ -113,13 +112,10 @@ func (q *queue) write(kind wire.Kind, data []byte) {
 
 // json adds a frame of JSON. The error is for a value that is none, or is too large.
 func (q *queue) json(kind wire.Kind, v any) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	data, err := plainjson.Marshal(v)
+	if err != nil {
 		return err
 	}
-	data := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 	if len(data) > wire.MaxFrame {
 		return fmt.Errorf("this is too much to be sent: %d MiB", len(data)>>20)
 	}
