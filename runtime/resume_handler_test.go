@@ -75,19 +75,20 @@ const chain = `
 // long as it is broken.
 type goingOn struct {
 	*testing.T
-	host   *host.Memory
-	folder *journal.Folder
-	run    *states.StateRun
-	ran    []string
-	broken bool
+	host     *host.Memory
+	registry *states.Registry
+	folder   *journal.Folder
+	run      *states.StateRun
+	ran      []string
+	broken   bool
 }
 
-func newGoingOn(t *testing.T, site string) *goingOn {
+func newGoingOn(t *testing.T, registry *states.Registry, site string) *goingOn {
 	folder, err := journal.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &goingOn{T: t, host: machine(), folder: folder, run: compile(t, modules.Standard(), site).Run, broken: true}
+	g := &goingOn{T: t, host: machine(), registry: registry, folder: folder, run: compile(t, registry, site).Run, broken: true}
 	for _, name := range []string{"late", "h", "g", "fails"} {
 		g.host.Handle(name, func(context.Context, host.Command) (host.Result, error) {
 			g.ran = append(g.ran, name)
@@ -100,14 +101,14 @@ func newGoingOn(t *testing.T, site string) *goingOn {
 	return g
 }
 
-// carry carries the run on; one that dies does so at this event of the handler.
+// carry carries the run on; one that dies does so at this event of the handler, or of the lever.
 func (g *goingOn) carry(record *journal.Run, dies string) *runtime.Result {
 	g.Helper()
 	dead := false
 	result, err := runtime.Apply(g.Context(), g.run, runtime.Options{
-		Host: g.host, Registry: modules.Standard(), Parallel: 1, Journal: record, Past: record.Ledger(), Origin: "/site",
+		Host: g.host, Registry: g.registry, Parallel: 1, Journal: record, Past: record.Ledger(), Origin: "/site",
 		Events: func(ev states.Event) {
-			if !dead && ev.Type == dies && strings.HasPrefix(ev.Address, "state.h") {
+			if !dead && ev.Type == dies && (strings.HasPrefix(ev.Address, "state.h") || ev.Part == "lever") {
 				dead = true
 				if err := errors.Join(record.Flush(), record.Abandon()); err != nil {
 					g.Error(err)
@@ -140,7 +141,7 @@ func TestResumedNotifierCallsItsHandlerAgain(t *testing.T) {
 	for name, site := range notifiers {
 		for _, dies := range []string{"", states.EventStart, states.EventPart} {
 			t.Run(fmt.Sprint(name, " ", dies), func(t *testing.T) {
-				g := newGoingOn(t, site+chain)
+				g := newGoingOn(t, modules.Standard(), site+chain)
 				record, err := g.folder.Start(t.Context(), journal.Meta{Run: g.run, Origin: "/site"})
 				if err != nil {
 					t.Fatal(err)
@@ -163,5 +164,51 @@ func TestResumedNotifierCallsItsHandlerAgain(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// lever is an act that cannot look whether it is needed in the first attempt of a second process.
+type lever struct {
+	Name string `state:"name,key" doc:"Name."`
+}
+
+// An act that an earlier process has begun, and that proves to be done, counts as changed in
+// whichever attempt that proves: its handler runs.
+func TestResumedActThatIsDoneNotifies(t *testing.T) {
+	calls := 0
+	registry := registryWith(states.Define(states.Type[lever]{
+		Name: "lever", Doc: "A test.", NoAbsent: "It acts.",
+		Act: func(ctx context.Context, h host.Host, want lever) (bool, lever, error) {
+			switch calls++; calls {
+			case 1: // on the shadow; then the process dies
+				_, err := h.Run(ctx, host.Command{Argv: []string{"good"}})
+				return true, want, err
+			case 2:
+				return false, want, errors.New("it cannot look")
+			}
+			return false, want, nil
+		},
+	}))
+	g := newGoingOn(t, registry, `
+		lever "l" {
+			retry  = { attempts = 2 }
+			notify = [state.h]
+		}
+		state "h" {
+			lazy = true
+			command "h" { argv = ["h"] }
+		}
+	`)
+	record, err := g.folder.Start(t.Context(), journal.Meta{Run: g.run, Origin: "/site"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.carry(record, states.EventBegin)
+	if calls != 1 || len(g.ran) > 0 {
+		t.Fatalf("%d calls, and ran %q", calls, g.ran)
+	}
+	g.carry(g.resume(), "")
+	if calls != 3 || !slices.Equal(g.ran, []string{"h"}) {
+		t.Errorf("%d calls, and ran %q", calls, g.ran)
 	}
 }
