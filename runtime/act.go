@@ -132,6 +132,7 @@ func (s *step) reference() any {
 // file exists, its condition is met) is neither recorded nor done.
 func (s *step) act(ctx context.Context) {
 	s.action = states.Execute
+	mayBeDone := s.isAnnounced || s.engine.earlierBegin(s.part) != nil // by an attempt before
 	stage := s.host
 	if !s.engine.planning() {
 		stage = host.NewShadow(s.host)
@@ -163,7 +164,7 @@ func (s *step) act(ctx context.Context) {
 		s.fail(causeOf(ctx, err))
 		return
 	case err == nil && (s.engine.planning() || !changed):
-		s.concludeAct(changed, out)
+		s.concludeAct(changed, out, mayBeDone)
 		return
 	}
 	if err = s.mayReboot(); err == nil {
@@ -174,7 +175,7 @@ func (s *step) act(ctx context.Context) {
 		return
 	}
 	if changed, out, err = s.actAnnounced(ctx); err == nil {
-		s.concludeAct(changed, out)
+		s.concludeAct(changed, out, mayBeDone)
 		return
 	}
 	if errors.Is(err, states.ErrRebooting) {
@@ -226,8 +227,9 @@ func (s *step) isNeedless(ctx context.Context) bool {
 	return !errors.Is(err, host.ErrUnforeseeable)
 }
 
-// concludeAct ends an act that went well.
-func (s *step) concludeAct(changed bool, out any) {
+// concludeAct ends an act that went well. That it is needless now may be what an attempt
+// before has done.
+func (s *step) concludeAct(changed bool, out any, mayBeDone bool) {
 	s.actOutput = out
 	changed, ok := s.judge(changed, out)
 	if !ok {
@@ -240,8 +242,7 @@ func (s *step) concludeAct(changed bool, out any) {
 		}
 	}
 	s.outcome = states.Unchanged
-	// Needless now may be what an attempt before has done.
-	if changed || s.hadAttempt {
+	if changed || mayBeDone {
 		s.outcome = states.Changed
 	}
 }

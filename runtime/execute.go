@@ -148,10 +148,15 @@ func isFailure(o states.Outcome) bool {
 	return o == states.Failed || o == states.Unknown || o == states.Blocked
 }
 
+// endUnrun records how a part has ended that did not run.
+func (e *engine) endUnrun(n *node, p *states.Part, end ending) {
+	e.recorder.recordPart(&step{engine: e, node: n, part: p, ending: end})
+}
+
 // stopBefore ends an invocation none of whose parts ran.
 func (e *engine) stopBefore(n *node, outcome states.Outcome, reason, blockedBy string) {
 	for k := range n.inv.Parts {
-		e.recorder.recordPart(&step{engine: e, part: &n.inv.Parts[k], node: n, outcome: outcome, reason: reason})
+		e.endUnrun(n, &n.inv.Parts[k], ending{outcome: outcome, reason: reason})
 	}
 	n.outcome, n.blockedBy = outcome, blockedBy
 	e.recorder.recordInvocation(n, reason)
@@ -167,8 +172,8 @@ func (e *engine) skip(n *node, d decision) {
 	n.notification, n.parts = notification{change: perhaps}, map[string]notification{}
 	for k := range n.inv.Parts {
 		p := &n.inv.Parts[k]
-		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), outcome: states.Skipped, reason: d.reason, doubt: d.doubt}
-		n.uncertainty, n.parts[p.Address] = s.uncertainty(), s.notification()
+		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), certainty: certainty{doubt: d.doubt}, ending: ending{outcome: states.Skipped, reason: d.reason}}
+		n.uncertainty, n.parts[p.Address] = s.uncertainty(p.Address), s.notification(s.doubt)
 		s.addEffects()
 		e.recorder.recordPart(s)
 	}
@@ -179,11 +184,11 @@ func (e *engine) skip(n *node, d decision) {
 // failBefore ends an invocation whose guard could not be decided.
 func (e *engine) failBefore(n *node, err error) {
 	for k := range n.inv.Parts {
-		s := &step{engine: e, part: &n.inv.Parts[k], node: n, outcome: states.Blocked, reason: "by its guard"}
+		end := ending{outcome: states.Blocked, reason: "by its guard"}
 		if k == 0 {
-			s.outcome, s.reason, s.err = states.Failed, "", err
+			end = ending{outcome: states.Failed, err: err}
 		}
-		e.recorder.recordPart(s)
+		e.endUnrun(n, &n.inv.Parts[k], end)
 	}
 	n.outcome, n.notification = states.Failed, notification{failure: surely}
 	if !n.inv.Options.IgnoreFailure {
@@ -242,6 +247,6 @@ func (i *invocation) leaveParts(parts []*states.Part, cancelled error) {
 		return // they are pending, and the next apply does them
 	}
 	for _, p := range parts {
-		i.engine.recorder.recordPart(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + i.failedPart})
+		i.engine.endUnrun(i.node, p, ending{outcome: states.Blocked, reason: "by " + i.failedPart})
 	}
 }

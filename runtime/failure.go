@@ -27,6 +27,15 @@ func (e *placedError) Error() string { return e.err.Error() }
 // Unwrap gives the cause.
 func (e *placedError) Unwrap() error { return e.err }
 
+// readError says that a resource cannot be looked at, which may go well another time.
+type readError struct{ err error }
+
+// Error gives the text.
+func (e *readError) Error() string { return e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *readError) Unwrap() error { return e.err }
+
 // codeTimeout is that of the cause of a context that a part's timeout ended.
 const codeTimeout = "timeout"
 

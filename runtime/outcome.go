@@ -37,39 +37,47 @@ func (i *invocation) addPart(s *step) {
 	if isFailure(outcome) && !ignored && i.failedPart == "" {
 		i.failedPart = s.part.Address
 	}
-	was := s.notification()
+	was := s.notification(s.doubt)
 	n.notification.add(was)
 	if n.parts == nil {
 		n.parts = map[string]notification{}
 	}
 	n.parts[s.part.Address] = was
-	if i.engine.resumption != nil && !s.isFromEarlierProcess {
-		if n.fresh == nil {
-			n.fresh = map[string]bool{}
-		}
-		n.fresh[s.part.Address] = true
-	}
-	if t := s.uncertainty(); t != nil {
+	if t := s.uncertainty(s.part.Address); t != nil {
 		n.uncertainty = t
 	}
 }
 
-// notification tells what the part notifies: the table in docs/language.md.
-func (s *step) notification() notification {
+// noteFresh notes that a part was carried out by this process, where the run goes on.
+func (i *invocation) noteFresh(part string) {
+	if i.engine.resumption == nil {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.node.fresh == nil {
+		i.node.fresh = map[string]bool{}
+	}
+	i.node.fresh[part] = true
+}
+
+// notification tells what a part notifies that has ended so, in a plan with a doubt: the table
+// in docs/language.md.
+func (e ending) notification(doubt string) notification {
 	likely := surely
-	if s.doubt != "" {
+	if doubt != "" {
 		likely = perhaps
 	}
 	var out notification
 	switch {
-	case s.outcome == states.Changed, s.outcome == states.Failed && s.hasPartialChange:
+	case e.outcome == states.Changed, e.outcome == states.Failed && e.hasPartialChange:
 		out.change = likely
-	case s.outcome == states.Unknown:
+	case e.outcome == states.Unknown:
 		out.change = likely
-	case (s.outcome == states.Unchanged || s.outcome == states.Skipped) && s.doubt != "":
+	case (e.outcome == states.Unchanged || e.outcome == states.Skipped) && doubt != "":
 		out.change = perhaps
 	}
-	if s.outcome == states.Failed || s.outcome == states.Unknown {
+	if e.outcome == states.Failed || e.outcome == states.Unknown {
 		out.failure = likely
 	}
 	return out

@@ -154,7 +154,7 @@ func (i *invocation) leavePart(p *states.Part, by string) {
 	i.mu.Lock()
 	i.parts[p.Address] = states.Blocked
 	i.mu.Unlock()
-	i.engine.recorder.recordPart(&step{engine: i.engine, part: p, node: i.node, outcome: states.Blocked, reason: "by " + by})
+	i.engine.endUnrun(i.node, p, ending{outcome: states.Blocked, reason: "by " + by})
 }
 
 // inRequiredOrder gives the parts in their order, each after what it requires.

@@ -271,7 +271,7 @@ func (r *recorder) recordPart(s *step) {
 		ev.Resource = s.creation // it failed, and is there all the same
 	}
 	if !r.engine.planning() {
-		ev.Owes = s.node.debtsOf(s.part.Address, s.notification())
+		ev.Owes = s.node.debtsOf(s.part.Address, s.notification(s.doubt))
 		if isFailure(s.outcome) && s.outcome != states.Blocked && !s.part.Options.IgnoreFailure && !s.node.inv.Options.IgnoreFailure {
 			ev.Owes = unite(ev.Owes, s.node.debtsOfBlocks())
 		}

@@ -132,7 +132,6 @@ func (e *engine) takeOver(s *step) bool {
 	}
 	e.keepEarlierResult(s)
 	e.recorder.recordTakeover(s, ev)
-	s.isFromEarlierProcess = true
 	s.invocation.addPart(s)
 	return true
 }

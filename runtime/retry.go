@@ -185,7 +185,7 @@ func (s *step) recheck(ctx context.Context) {
 // prepareAttempt forgets a failed attempt and looks at the resource as it is now. It
 // returns whether there is still something to do.
 func (s *step) prepareAttempt(ctx context.Context) bool {
-	s.outcome, s.err, s.changes, s.hadAttempt = "", nil, nil, s.hadAttempt || s.isAnnounced
+	s.outcome, s.err, s.changes = "", nil, nil
 	if s.module.IsAct() {
 		return true
 	}

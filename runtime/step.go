@@ -15,48 +15,82 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// step is one part on its way: guards → Read → diff → Write or Remove → Read.
+// step is one part on its way: guards → Read → diff → Write or Remove → Read. What it
+// comes to know stands in values, each of one stage and of use to those after it.
 type step struct {
 	engine     *engine
 	invocation *invocation // nil for a part that does not run
 	node       *node
 	part       *states.Part
 	module     *states.Module
-	actor      *actor
-	host       host.Host  // as the actor sees it
-	trace      host.Trace // of a plan: what it looks at
 
-	unknownUntilApply []string // of a plan: attributes that only an apply will know
-	readRequest       any      // the wanted resource as Read is asked for it, before Fill
-	have, want        any      // want is nil for absent; both are the module's resources
-	resultSource      any      // what a result is read from, where that is not have
-	isHaveKnown       bool
-	hasReadFailed     bool // looking at it failed
-	changes           []states.Change
-	actOutput         any // what an act observed
+	access
+	observation
+	intent
+	certainty
+	progress
+	ownership
+	ending
+}
+
+// access is how the part gets at the machine.
+type access struct {
+	actor *actor
+	host  host.Host  // as the actor sees it
+	trace host.Trace // of a plan: what it looks at
+	// Of a plan, what has happened to the part on the shadow.
+	refusal string // why the acting user may not do it
+	writes  int    // how often it was written to
+}
+
+// observation is what was found of the part's resource.
+type observation struct {
+	readRequest any // the wanted resource as Read is asked for it, before Fill
+	have        any // the module's resource; nil: nothing is there
+	isHaveKnown bool
+}
+
+// intent is what is to be done.
+type intent struct {
 	action            states.Action
+	want              any // the module's resource; nil for absent
+	changes           []states.Change
+	unknownUntilApply []string // of a plan: attributes that only an apply will know
+}
 
-	isFromEarlierProcess bool           // an earlier process of the run has seen it end
-	attempts             int            // that were made
-	creation             map[string]any // how what it makes is found again; see recorder.creates
-	isFirstManifest      bool           // of many things it makes some, and the site had none of them before
-	manifest             string         // the list of what it will have made of many things; see follow
-	isAnnounced          bool           // the act was announced, and may have had effects
-	hadAttempt           bool           // so was an attempt before
-	hasPartialChange     bool           // something changed, though the part failed
-	isUnforeseeable      bool           // a plan cannot know what the act does
-	doubt                string         // why a plan's row is not certain
-	refusal              string         // why the acting user may not do what a plan has done on the shadow
-	writes               int            // how often a plan has written to the shadow for it
-	isDoubtGeneral       bool           // since an act that may touch anything may come before it, and for no other reason
-	outcome              states.Outcome
-	reason               string
-	err                  error
-	started              time.Time
+// certainty is how far a plan can know that. The zero value is certain.
+type certainty struct {
+	doubt           string // why the row is not certain
+	isDoubtGeneral  bool   // since an act that may touch anything may come before it, and for no other reason
+	isUnforeseeable bool   // nobody knows what the act does
+}
+
+// progress is how far the part has got.
+type progress struct {
+	started     time.Time
+	attempts    int  // that were made
+	isAnnounced bool // an act was announced, and may have had effects
+}
+
+// ownership is what the site will own by the part.
+type ownership struct {
+	creation        map[string]any // how what is made is found again; see recorder.creationOf
+	manifest        string         // the list of what it will have made of many things; see writeManifest
+	isFirstManifest bool           // the site had none of these things before
+}
+
+// ending is how the part ended.
+type ending struct {
+	outcome          states.Outcome // empty: it has not ended
+	reason           string
+	err              error
+	hasPartialChange bool // something changed, whatever came of it then
+	actOutput        any  // what an act observed
+	resultSource     any  // what a result is read from, where that is not have
 }
 
 func (e *engine) newStep(i *invocation, p *states.Part) *step {
-	return &step{engine: e, invocation: i, node: i.node, part: p, reason: i.debtReason, started: time.Now()}
+	return &step{engine: e, invocation: i, node: i.node, part: p, ending: ending{reason: i.debtReason}, progress: progress{started: time.Now()}}
 }
 
 // actOnSteps carries out steps whose module takes several in one call, or one.
@@ -67,7 +101,7 @@ func (e *engine) actOnSteps(ctx context.Context, steps []*step) {
 	for _, s := range steps {
 		if s.prepare(ctx) {
 			acting = append(acting, s)
-		} else if s.hasReadFailed {
+		} else if _, unread := errors.AsType[*readError](s.err); unread {
 			s.retryFailed(ctx)
 		}
 	}
@@ -86,14 +120,15 @@ func (e *engine) actOnSteps(ctx context.Context, steps []*step) {
 		s.readResult(ctx)
 		e.recorder.recordPart(s)
 		s.invocation.addPart(s)
+		s.invocation.noteFresh(s.part.Address)
 	}
 }
 
 // isCutShort reports whether the part failed only because the run was stopped,
 // and has changed nothing.
-func (s *step) isCutShort(ctx context.Context) bool {
-	return s.outcome == states.Failed && !s.hasPartialChange && ctx.Err() != nil &&
-		(errors.Is(s.err, context.Canceled) || errors.Is(s.err, context.Cause(ctx)))
+func (e ending) isCutShort(ctx context.Context) bool {
+	return e.outcome == states.Failed && !e.hasPartialChange && ctx.Err() != nil &&
+		(errors.Is(e.err, context.Canceled) || errors.Is(e.err, context.Cause(ctx)))
 }
 
 // prepare decides the guards and looks at the resource. It returns whether the
@@ -140,7 +175,6 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	case len(s.unknownUntilApply) > 0:
 		return s.planUnknown(ctx)
 	case s.module.IsAct():
-		s.hadAttempt = begun != nil
 		return true
 	}
 	todo := s.compare(ctx)
@@ -191,8 +225,7 @@ func (s *step) compare(ctx context.Context) bool {
 		if s.engine.planning() && (errors.Is(err, host.ErrUnforeseeable) || errors.Is(err, fs.ErrPermission)) {
 			return s.assumeWanted(err)
 		}
-		s.hasReadFailed = true
-		return s.fail(err)
+		return s.fail(&readError{err})
 	}
 	if s.part.Ensure == states.Absent {
 		s.want = nil

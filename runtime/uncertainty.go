@@ -40,15 +40,14 @@ func (e *engine) nearestUncertainty(n *node) *uncertainty {
 	return &uncertainty{by: nearest.by, how: nearest.how, distance: nearest.distance + 1}
 }
 
-// uncertainty gives what follows the part inherits from it, nil for nothing new.
-func (s *step) uncertainty() *uncertainty {
+// uncertainty gives what follows a part that is so certain inherits from it, nil for nothing
+// new. In an apply all is certain.
+func (c certainty) uncertainty(part string) *uncertainty {
 	switch {
-	case !s.engine.planning():
-		return nil
-	case s.isUnforeseeable:
-		return &uncertainty{by: s.part.Address, how: unforeseeable}
-	case s.doubt != "" && !s.isDoubtGeneral: // by an act that may touch anything, others are shaken themselves
-		return &uncertainty{by: s.part.Address, how: uncertain}
+	case c.isUnforeseeable:
+		return &uncertainty{by: part, how: unforeseeable}
+	case c.doubt != "" && !c.isDoubtGeneral: // by an act that may touch anything, others are shaken themselves
+		return &uncertainty{by: part, how: uncertain}
 	}
 	return nil
 }
