@@ -42,15 +42,15 @@ func (s *step) attempt(parent context.Context) {
 // moduleLocks are apart from the locks that a site names. A resource has those of
 // its paths, too: of two parts that edit one file, each works on what the other has
 // left.
-func (s *step) moduleLocks() []string {
-	names := prefixed("module:", s.module.Locks)
+func (d declaration) moduleLocks() []string {
+	names := prefixed("module:", d.module.Locks)
 	for i := range names {
-		names[i] = strings.ReplaceAll(names[i], "%s", s.part.Key)
+		names[i] = strings.ReplaceAll(names[i], "%s", d.part.Key)
 	}
-	if s.module.IsAct() {
+	if d.module.IsAct() {
 		return names
 	}
-	return append(names, prefixed("module:", s.module.Paths(s.part.Values))...)
+	return append(names, prefixed("module:", d.module.Paths(d.part.Values))...)
 }
 
 // announce records that parts are about to act; what a handler may be owed, and
@@ -91,10 +91,14 @@ func (s *step) conclude(ctx context.Context, err error) {
 		return
 	}
 	// The truth is worth a look even if time is up or Ctrl-C was pressed.
-	have, readErr := s.module.Read(context.WithoutCancel(ctx), s.host, s.reference())
+	reference := s.want
+	if reference == nil { // it shall be gone
+		reference = s.have
+	}
+	have, readErr := s.module.Read(context.WithoutCancel(ctx), s.host, reference)
 	if err == nil {
 		if err = readErr; err == nil {
-			err = s.checkReadBack(have)
+			err = s.checkReadBack(s.observation, s.want, have)
 		}
 	}
 	if err == nil {
@@ -116,15 +120,6 @@ func (s *step) conclude(ctx context.Context, err error) {
 		s.hasPartialChange = s.hasPartialChange || len(s.module.Diff(s.have, have)) > 0
 	}
 	s.have, s.isHaveKnown = have, readErr == nil
-}
-
-// reference is what Read is asked for: the wanted resource or, for one that
-// shall be gone, the one that was there.
-func (s *step) reference() any {
-	if s.want == nil {
-		return s.have
-	}
-	return s.want
 }
 
 // act runs a module that acts. Before it does so on the host it does on a
@@ -192,7 +187,8 @@ func (s *step) act(ctx context.Context) {
 	case errors.Is(err, states.ErrUnknown):
 		s.outcome, s.err = states.Unknown, err
 	default:
-		s.hasPartialChange = s.isNeedless(ctx)
+		// No later run will notify what is there by now, if this one does not.
+		s.hasPartialChange = isNeedless(ctx, s.module, s.host, s.want)
 		s.fail(err)
 	}
 }
@@ -220,10 +216,9 @@ func (s *step) endNeedless(err error) bool {
 }
 
 // isNeedless reports whether an act that has failed would not be done again, since
-// what it is for is there, or whether nobody can tell. No later run will notify
-// that, if this one does not.
-func (s *step) isNeedless(ctx context.Context) bool {
-	_, _, err := s.module.Act(context.WithoutCancel(ctx), host.NewShadow(s.host), s.want)
+// what it is for is there, or whether nobody can tell.
+func isNeedless(ctx context.Context, m *states.Module, h host.Host, want any) bool {
+	_, _, err := m.Act(context.WithoutCancel(ctx), host.NewShadow(h), want)
 	return !errors.Is(err, host.ErrUnforeseeable)
 }
 

@@ -152,7 +152,7 @@ func (s *step) reach() (paths []string, anything bool) {
 	}
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	incomplete := s.isUnforeseeable || s.outcome != states.Changed || s.module.Batch != nil
-	return paths, !all || incomplete && (s.hasUnknownKey() || len(s.module.Paths(s.part.Values)) == 0)
+	return paths, !all || incomplete && (s.hasUnknownKey(s.unknownUntilApply) || len(s.module.Paths(s.part.Values)) == 0)
 }
 
 // couldTouch reports whether an act could have touched what a part looks at, if it is

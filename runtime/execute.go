@@ -150,7 +150,7 @@ func isFailure(o states.Outcome) bool {
 
 // endUnrun records how a part has ended that did not run.
 func (e *engine) endUnrun(n *node, p *states.Part, end ending) {
-	e.recorder.recordPart(&step{engine: e, node: n, part: p, ending: end})
+	e.recorder.recordPart(&step{engine: e, node: n, declaration: declaration{part: p}, ending: end})
 }
 
 // stopBefore ends an invocation none of whose parts ran.
@@ -172,7 +172,7 @@ func (e *engine) skip(n *node, d decision) {
 	n.notification, n.parts = notification{change: perhaps}, map[string]notification{}
 	for k := range n.inv.Parts {
 		p := &n.inv.Parts[k]
-		s := &step{engine: e, part: p, node: n, module: e.moduleOf(p), certainty: certainty{doubt: d.doubt}, ending: ending{outcome: states.Skipped, reason: d.reason}}
+		s := &step{engine: e, node: n, declaration: declaration{p, e.moduleOf(p)}, certainty: certainty{doubt: d.doubt}, ending: ending{outcome: states.Skipped, reason: d.reason}}
 		n.uncertainty, n.parts[p.Address] = s.uncertainty(p.Address), s.notification(s.doubt)
 		s.addEffects()
 		e.recorder.recordPart(s)

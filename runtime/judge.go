@@ -42,12 +42,12 @@ func (s *step) judge(changed bool, out any) (verdict, ok bool) {
 }
 
 // ownResult is what an act has observed, as result in its conditions.
-func (s *step) ownResult(out any) (v cty.Value, given bool) {
-	if s.part.Results[states.ChangedIf] == nil && s.part.Results[states.FailedIf] == nil || out == nil {
+func (d declaration) ownResult(out any) (v cty.Value, given bool) {
+	if d.part.Results[states.ChangedIf] == nil && d.part.Results[states.FailedIf] == nil || out == nil {
 		return cty.NilVal, false
 	}
-	encoded, values := s.module.Encode(out), map[string]cty.Value{}
-	for _, a := range s.module.Attributes {
+	encoded, values := d.module.Encode(out), map[string]cty.Value{}
+	for _, a := range d.module.Attributes {
 		if !a.Out {
 			continue
 		}
@@ -56,7 +56,7 @@ func (s *step) ownResult(out any) (v cty.Value, given bool) {
 		if err != nil {
 			v = cty.NullVal(expr.ResultType(a.Kind)) // such as text that is none
 		}
-		if s.hides(a.Name) {
+		if d.hides(a.Name) {
 			v = v.Mark(expr.Sensitive)
 		}
 		values[a.Name] = v

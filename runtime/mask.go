@@ -198,7 +198,7 @@ func (m *masker) changes(s *step) []states.Change {
 			out = append(out, c)
 			continue
 		}
-		if c.From != nil && s.hidFormerly(attribute) {
+		if c.From != nil && s.hidFormerly(s.engine.options.Sensitive, attribute) {
 			c.From, c.To, c.Diff = journal.Masked, m.value(displayValue(c.To)), ""
 			out = append(out, c)
 			continue
@@ -227,8 +227,8 @@ func (m *masker) changes(s *step) []states.Change {
 
 // hidFormerly reports whether what is on the machine in an attribute may be a secret that
 // an earlier run has put there, though what is wanted there now is none.
-func (s *step) hidFormerly(a *states.Attribute) bool {
-	return a != nil && !a.Key && !isCommonplace(a) && s.engine.options.Sensitive.Hides(s.part, a.Name)
+func (d declaration) hidFormerly(former journal.SensitiveAttributes, a *states.Attribute) bool {
+	return a != nil && !a.Key && !isCommonplace(a) && former.Hides(d.part, a.Name)
 }
 
 // displayValue is a value as a change without a diff shows it.

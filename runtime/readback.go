@@ -9,8 +9,8 @@ import (
 )
 
 // checkReadBack tells how a resource that was read back is not as wanted.
-func (s *step) checkReadBack(have any) error {
-	if s.want == nil {
+func (d declaration) checkReadBack(before observation, want, have any) error {
+	if want == nil {
 		if have == nil {
 			return nil
 		}
@@ -19,13 +19,13 @@ func (s *step) checkReadBack(have any) error {
 	if have == nil {
 		return &diag.HintError{Code: "differs", Message: "it is not there after it was written", Hint: foughtOver}
 	}
-	changes := s.module.Diff(have, s.want)
+	changes := d.module.Diff(have, want)
 	if len(changes) == 0 {
 		return nil
 	}
 	var names []string
 	for _, c := range changes {
-		if !s.isUnchangedAttribute(c.Attribute) {
+		if !d.isLeftAlone(before, c.Attribute) {
 			names = append(names, c.Attribute)
 		}
 	}
@@ -37,13 +37,13 @@ func (s *step) checkReadBack(have any) error {
 		Message: fmt.Sprintf("%s still differs after it was written", strings.Join(names, ", "))}
 }
 
-// isUnchangedAttribute reports whether an attribute of a resource that was there is left as it is:
+// isLeftAlone reports whether an attribute of a resource that was there is left as it is:
 // Fill took it from what was there, and another part may have changed it meanwhile.
-func (s *step) isUnchangedAttribute(attribute string) bool {
-	if s.have == nil || s.readRequest == nil || s.module.Attribute(attribute) == nil || s.part.Results[attribute] != nil {
+func (d declaration) isLeftAlone(o observation, attribute string) bool {
+	if o.have == nil || o.readRequest == nil || d.module.Attribute(attribute) == nil || d.part.Results[attribute] != nil {
 		return false
 	}
-	return s.module.Encode(s.readRequest)[attribute] == nil
+	return d.module.Encode(o.readRequest)[attribute] == nil
 }
 
 const foughtOver = "something else changes it at the same time, or the module has a bug"

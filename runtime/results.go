@@ -136,9 +136,9 @@ func (e *engine) keepResult(s *step) {
 func isNone(resource any) bool { return resource == nil }
 
 // hides reports whether an attribute of the part is never shown.
-func (s *step) hides(attribute string) bool {
-	a := s.module.Attribute(attribute)
-	return s.part.Options.Sensitive || slices.Contains(s.part.Sensitive, attribute) || a != nil && a.Sensitive
+func (d declaration) hides(attribute string) bool {
+	a := d.module.Attribute(attribute)
+	return d.part.Options.Sensitive || slices.Contains(d.part.Sensitive, attribute) || a != nil && a.Sensitive
 }
 
 func (r *results) find(address string) *partResult {
@@ -268,7 +268,7 @@ func (s *step) compute() error {
 		}
 	}
 	s.restrictMode()
-	if s.hasUnknownKey() {
+	if s.hasUnknownKey(s.unknownUntilApply) {
 		return nil
 	}
 	part.Key = s.module.Key(part.Values)
@@ -340,6 +340,6 @@ func (s *step) locateError(name string, err error) error {
 }
 
 // hasUnknownKey reports whether a plan does not know which resource it is.
-func (s *step) hasUnknownKey() bool {
-	return slices.ContainsFunc(s.unknownUntilApply, func(name string) bool { return s.module.Attribute(name).Key })
+func (d declaration) hasUnknownKey(unknown []string) bool {
+	return slices.ContainsFunc(unknown, func(name string) bool { return d.module.Attribute(name).Key })
 }

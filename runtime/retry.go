@@ -32,7 +32,7 @@ func (s *step) actWithRetries(ctx context.Context) {
 func (s *step) retryFailed(ctx context.Context) {
 	defer s.catchPanic()
 	retry := s.retryOptions()
-	pauses := s.newPauses(retry)
+	pauses := newPauses(retry, s.engine.recorder.runID(), s.part.Address)
 	for s.attempts = 1; ; s.attempts++ {
 		allowed := retry.Attempts
 		if s.outcome == states.Unknown {
@@ -44,7 +44,7 @@ func (s *step) retryFailed(ctx context.Context) {
 			}
 		}
 		again := s.outcome == states.Failed || s.outcome == states.Unknown
-		if !again || s.attempts >= allowed || ctx.Err() != nil || s.engine.planning() || s.isFinal() {
+		if !again || s.attempts >= allowed || ctx.Err() != nil || s.engine.planning() || s.isFinal(s.err) {
 			return
 		}
 		s.engine.recorder.recordRetry(s)
@@ -65,22 +65,22 @@ const unknownAttempts = 3
 
 // isFinal reports whether another attempt would fail in the same way, and nobody has
 // asked for one.
-func (s *step) isFinal() bool {
-	if _, final := errors.AsType[*states.FinalError](s.err); !final {
+func (d declaration) isFinal(err error) bool {
+	if _, final := errors.AsType[*states.FinalError](err); !final {
 		return false
 	}
-	own, usual := s.part.Options.Retry, s.module.Retry // the usual one stands in a compiled run, too
+	own, usual := d.part.Options.Retry, d.module.Retry // the usual one stands in a compiled run, too
 	return own == nil || usual != nil && *own == *usual
 }
 
 // retryOptions is the part's option, or else its module's; without attempts there is
 // none.
-func (s *step) retryOptions() states.Retry {
+func (d declaration) retryOptions() states.Retry {
 	switch {
-	case s.part.Options.Retry != nil:
-		return *s.part.Options.Retry
-	case s.module.Retry != nil:
-		return *s.module.Retry
+	case d.part.Options.Retry != nil:
+		return *d.part.Options.Retry
+	case d.module.Retry != nil:
+		return *d.module.Retry
 	}
 	return states.Retry{}
 }
@@ -97,8 +97,8 @@ type pauses struct {
 // longestPause is what delays do not grow beyond by themselves.
 const longestPause = 24 * time.Hour
 
-func (s *step) newPauses(retry states.Retry) *pauses {
-	seed := sha256.Sum256([]byte(s.engine.recorder.runID() + "\x00" + s.part.Address))
+func newPauses(retry states.Retry, run, part string) *pauses {
+	seed := sha256.Sum256([]byte(run + "\x00" + part))
 	source := rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:16]))
 	return &pauses{retry: retry, delay: retry.Delay, random: rand.New(source)}
 }

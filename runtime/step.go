@@ -21,9 +21,8 @@ type step struct {
 	engine     *engine
 	invocation *invocation // nil for a part that does not run
 	node       *node
-	part       *states.Part
-	module     *states.Module
 
+	declaration
 	access
 	observation
 	intent
@@ -31,6 +30,12 @@ type step struct {
 	progress
 	ownership
 	ending
+}
+
+// declaration is what is wanted of the part.
+type declaration struct {
+	part   *states.Part
+	module *states.Module // nil: it is not known, or there is none
 }
 
 // access is how the part gets at the machine.
@@ -90,7 +95,7 @@ type ending struct {
 }
 
 func (e *engine) newStep(i *invocation, p *states.Part) *step {
-	return &step{engine: e, invocation: i, node: i.node, part: p, ending: ending{reason: i.debtReason}, progress: progress{started: time.Now()}}
+	return &step{engine: e, invocation: i, node: i.node, declaration: declaration{part: p}, ending: ending{reason: i.debtReason}, progress: progress{started: time.Now()}}
 }
 
 // actOnSteps carries out steps whose module takes several in one call, or one.
@@ -162,8 +167,8 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	case d.uncertain() && s.doubt == "":
 		s.doubt = d.doubt
 	}
-	if err := s.findModule(); err != nil {
-		return s.fail(err)
+	if s.module = s.engine.moduleOf(s.part); s.module == nil {
+		return s.fail(&diag.HintError{Code: "unknown_type", Message: fmt.Sprintf("there is no module %q", s.part.Type)})
 	}
 	if err := s.compute(); err != nil {
 		return s.fail(err)
@@ -194,15 +199,6 @@ func (s *step) settleInterrupted(begun *states.Event) {
 	if s.outcome == states.Unchanged {
 		s.outcome, s.action = states.Changed, begun.Action
 	}
-}
-
-// findModule finds the part's module.
-func (s *step) findModule() error {
-	s.module = s.engine.moduleOf(s.part)
-	if s.module == nil {
-		return &diag.HintError{Code: "unknown_type", Message: fmt.Sprintf("there is no module %q", s.part.Type)}
-	}
-	return nil
 }
 
 // decode makes the module's resource of the part's values.
@@ -310,7 +306,7 @@ const (
 )
 
 // identity names the resource among all of the run.
-func (s *step) identity() string { return s.part.Type + "\x00" + s.part.Key }
+func (d declaration) identity() string { return d.part.Type + "\x00" + d.part.Key }
 
 // fail ends the step.
 func (s *step) fail(err error) bool {
@@ -369,8 +365,8 @@ func (s *step) settleCertainty() {
 }
 
 // describeFailure says so of a part that is not certain.
-func (s *step) describeFailure(err error) string {
-	if s.part.Options.Sensitive {
+func (d declaration) describeFailure(err error) string {
+	if d.part.Options.Sensitive {
 		return "; as things are it would fail: " + hiddenMessage
 	}
 	return "; as things are it would fail: " + err.Error()

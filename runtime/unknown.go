@@ -15,7 +15,7 @@ import (
 // planUnknown is the row of a plan on a part some of whose attributes only an apply
 // will know. It shows what is known of it, and is not certain.
 func (s *step) planUnknown(ctx context.Context) bool {
-	if s.part.Ensure == states.Absent && !s.hasUnknownKey() {
+	if s.part.Ensure == states.Absent && !s.hasUnknownKey(s.unknownUntilApply) {
 		s.unknownUntilApply = nil // what it would be does not matter
 		return s.compare(ctx)
 	}
@@ -26,7 +26,7 @@ func (s *step) planUnknown(ctx context.Context) bool {
 	s.outcome, s.isUnforeseeable, s.action = states.Changed, true, states.Execute
 	switch {
 	case s.module.IsAct():
-	case s.hasUnknownKey():
+	case s.hasUnknownKey(s.unknownUntilApply):
 		s.action = states.Update
 		if s.part.Ensure == states.Absent {
 			s.action = states.Remove
@@ -42,7 +42,7 @@ func (s *step) planUnknown(ctx context.Context) bool {
 		}
 	}
 	for _, name := range s.unknownUntilApply {
-		s.addUnknownChange(name)
+		s.changes = s.withUnknown(s.changes, s.have, name)
 	}
 	return false
 }
@@ -100,17 +100,17 @@ func (s *step) hideContent(ctx context.Context) {
 	}
 }
 
-// addUnknownChange says of an attribute that only an apply will know it.
-func (s *step) addUnknownChange(name string) {
+// withUnknown says among changes of an attribute that only an apply will know it.
+func (d declaration) withUnknown(changes []states.Change, have any, name string) []states.Change {
 	c := states.Change{Attribute: name, To: states.KnownAfterApply}
-	if s.have != nil {
-		c.From = contentOf(s.module.Attribute(name), s.module.Encode(s.have)[name])
+	if have != nil {
+		c.From = contentOf(d.module.Attribute(name), d.module.Encode(have)[name])
 	}
-	for i := range s.changes {
-		if s.changes[i].Attribute == name {
-			s.changes[i] = c
-			return
+	for i := range changes {
+		if changes[i].Attribute == name {
+			changes[i] = c
+			return changes
 		}
 	}
-	s.changes = append(s.changes, c)
+	return append(changes, c)
 }
