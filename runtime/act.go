@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -37,20 +36,6 @@ func (s *step) attempt(parent context.Context) {
 		return
 	}
 	s.conclude(ctx, s.write(ctx))
-}
-
-// moduleLocks are apart from the locks that a site names. A resource has those of
-// its paths, too: of two parts that edit one file, each works on what the other has
-// left.
-func (d declaration) moduleLocks() []string {
-	names := prefixed("module:", d.module.Locks)
-	for i := range names {
-		names[i] = strings.ReplaceAll(names[i], "%s", d.part.Key)
-	}
-	if d.module.IsAct() {
-		return names
-	}
-	return append(names, prefixed("module:", d.module.Paths(d.part.Values))...)
 }
 
 // announce records that parts are about to act; what a handler may be owed, and
@@ -86,8 +71,7 @@ func (s *step) conclude(ctx context.Context, err error) {
 	defer s.catchPanic()
 	if s.engine.planning() && errors.Is(err, host.ErrUnforeseeable) {
 		s.engine.predicted[s.identity()] = s.want
-		s.outcome, s.isUnforeseeable = states.Changed, true
-		s.takeReason(err)
+		s.endUnforeseen(err)
 		return
 	}
 	// The truth is worth a look even if time is up or Ctrl-C was pressed.
@@ -139,19 +123,17 @@ func (s *step) act(ctx context.Context) {
 	switch {
 	case errors.Is(err, host.ErrUnanswerable) && s.engine.planning():
 		s.outcome = states.Changed
-		if s.doubt == "" && s.node.uncertainty == nil {
-			s.doubt = dependsOnEarlier
-		}
+		s.addDoubt(dependsOnEarlier)
 		return
 	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():
-		s.outcome, s.isUnforeseeable = states.Changed, true
-		if s.part.Results[states.ChangedIf] != nil && s.doubt == "" && s.node.uncertainty == nil {
-			s.doubt = "if its changed_if holds"
+		if s.part.Results[states.ChangedIf] != nil {
+			s.addDoubt("if its changed_if holds")
 		}
-		s.takeReason(err)
+		s.endUnforeseen(err)
 		return
 	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.doubt == "":
-		s.outcome, s.isUnforeseeable, s.doubt = states.Changed, true, unreadable
+		s.doubt = unreadable
+		s.endUnforeseen(err)
 		return
 	case s.endNeedless(err):
 		return
@@ -162,7 +144,7 @@ func (s *step) act(ctx context.Context) {
 		s.concludeAct(changed, out, mayBeDone)
 		return
 	}
-	if err = s.mayReboot(); err == nil {
+	if err = mayReboot(s.module, &s.engine.options); err == nil {
 		err = s.engine.announce(s)
 	}
 	if err != nil {
@@ -207,7 +189,7 @@ func (s *step) endNeedless(err error) bool {
 	}
 	if s.engine.planning() && s.doubt != "" {
 		s.doubt += "; as things are there is " + why
-		s.outcome, s.isUnforeseeable = states.Changed, true
+		s.endUnforeseen(err)
 		return true
 	}
 	s.outcome, s.reason = states.Unchanged, why

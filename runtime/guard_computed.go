@@ -26,7 +26,7 @@ type computedGuard struct {
 func (e *engine) computeGuard(g *states.Guard) (c *computedGuard, unknown string, err error) {
 	c = &computedGuard{Guard: *g}
 	for _, name := range slices.Sorted(maps.Keys(g.Results)) {
-		v, err := e.evaluate(g.Results[name], g.Scope, name, cty.NilVal)
+		v, err := e.expressions.evaluate(g.Results[name], g.Scope, name, cty.NilVal)
 		if err != nil {
 			return nil, "", err
 		}
@@ -44,7 +44,7 @@ func (e *engine) computeGuard(g *states.Guard) (c *computedGuard, unknown string
 		if err != nil {
 			hint := cmp.Or(diag.HintOf(err), "the value is computed on the host, of what parts before have left there")
 			err = &diag.HintError{Code: "invalid", Err: fmt.Errorf("%s: %w", name, err), Hint: hint}
-			at := e.places(g.Results[name], g.Scope, name)[0]
+			at := e.expressions.places(g.Results[name], g.Scope, name)[0]
 			return nil, "", &placedError{at.String(), err}
 		}
 	}

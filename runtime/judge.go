@@ -17,13 +17,13 @@ func (s *step) judge(changed bool, out any) (verdict, ok bool) {
 	if !given {
 		return changed, true // it did not run
 	}
-	changes, known, err := s.condition(states.ChangedIf, changed, own)
+	changes, known, err := s.engine.expressions.condition(s.part, states.ChangedIf, changed, own)
 	if err == nil && known {
 		changed = changes
 	}
-	failed, knownToo, errToo := s.condition(states.FailedIf, false, own)
+	failed, knownToo, errToo := s.engine.expressions.condition(s.part, states.FailedIf, false, own)
 	if err = journal.Join(err, errToo); err == nil && failed && knownToo {
-		err = &placedError{s.conditionSource(states.FailedIf),
+		err = &placedError{s.engine.expressions.source(s.part, states.FailedIf),
 			&diag.HintError{Code: "failed_if", Message: "its failed_if holds", Hint: "look at what it printed: tenet logs"}}
 	}
 	switch {
@@ -32,10 +32,8 @@ func (s *step) judge(changed bool, out any) (verdict, ok bool) {
 		s.fail(err)
 		return changed, false
 	case !known || !knownToo: // a plan, of a command that only reads
-		s.outcome, s.isUnforeseeable = states.Changed, true
-		if s.doubt == "" && s.node.uncertainty == nil {
-			s.doubt = "its conditions are known only after apply"
-		}
+		s.endUnforeseen(nil)
+		s.addDoubt("its conditions are known only after apply")
 		return changed, false
 	}
 	return changed, true
@@ -62,32 +60,4 @@ func (d declaration) ownResult(out any) (v cty.Value, given bool) {
 		values[a.Name] = v
 	}
 	return cty.ObjectVal(values), given
-}
-
-// condition evaluates one; known is false where a plan cannot.
-func (s *step) condition(name string, otherwise bool, own cty.Value) (holds, known bool, err error) {
-	x := s.part.Results[name]
-	if x == nil {
-		return otherwise, true, nil
-	}
-	v, err := s.engine.evaluate(x, s.part.Address, name, own)
-	if err != nil {
-		return otherwise, true, err
-	}
-	v, _ = expr.Split(v)
-	if !v.IsKnown() {
-		return otherwise, false, nil
-	}
-	if holds, err = expr.Bool(v); err != nil {
-		return otherwise, true, s.locateError(name, err)
-	}
-	return holds, true, nil
-}
-
-// conditionSource is where the expression of an attribute stands, or "".
-func (s *step) conditionSource(name string) string {
-	if at, ok := s.engine.places(s.part.Results[name], s.part.Address, name)[0]; ok {
-		return at.String()
-	}
-	return ""
 }

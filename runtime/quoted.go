@@ -17,16 +17,16 @@ func errHidden(attribute string) error {
 
 // refusals gives what a module says against the part's values, but not against one with a
 // secret, of which it may quote a piece that is not recognised.
-func (s *step) refusals(err error) error {
+func (m *masker) refusals(d declaration, err error) error {
 	errs := slices.Clone(expr.JoinedErrors(err))
 	hidden := false
 	for i, err := range errs {
 		wrong, ok := errors.AsType[*states.AttributeError](err)
 		switch {
-		case ok && !wrong.Open && s.holdsSecret(wrong.Attribute):
+		case ok && !wrong.Open && m.holdsSecret(d, wrong.Attribute):
 			errs[i], hidden = errHidden(wrong.Attribute), true
-		case !ok && len(s.part.Sensitive) > 0:
-			errs[i], hidden = errHidden(s.part.Sensitive[0]), true
+		case !ok && len(d.part.Sensitive) > 0:
+			errs[i], hidden = errHidden(d.part.Sensitive[0]), true
 		}
 	}
 	if !hidden {
@@ -36,9 +36,9 @@ func (s *step) refusals(err error) error {
 }
 
 // holdsSecret reports whether a secret is in an attribute of the part.
-func (s *step) holdsSecret(attribute string) bool {
-	text, _ := s.part.Values[attribute].(string)
-	return s.hides(attribute) || s.engine.recorder.mask.text(text) != text
+func (m *masker) holdsSecret(d declaration, attribute string) bool {
+	text, _ := d.part.Values[attribute].(string)
+	return d.hides(attribute) || m.text(text) != text
 }
 
 // boundTexts cuts what an event says, which may quote a whole file or all that a program

@@ -28,8 +28,8 @@ func (e *engine) runAlone(p *states.Part) (leave func()) {
 }
 
 // mayReboot refuses to start the machine anew where nothing would go on after that.
-func (s *step) mayReboot() error {
-	if s.module.Reboots && s.engine.options.Continue == nil {
+func mayReboot(m *states.Module, o *Options) error {
+	if m.Reboots && o.Continue == nil {
 		return &diag.HintError{Code: "unsupported", Message: "nothing would go on with the run once the machine has started anew",
 			Hint: "apply it on the machine itself, not on a tree of files, and with a record of the run"}
 	}

@@ -73,18 +73,6 @@ func (d declaration) isFinal(err error) bool {
 	return own == nil || usual != nil && *own == *usual
 }
 
-// retryOptions is the part's option, or else its module's; without attempts there is
-// none.
-func (d declaration) retryOptions() states.Retry {
-	switch {
-	case d.part.Options.Retry != nil:
-		return *d.part.Options.Retry
-	case d.module.Retry != nil:
-		return *d.module.Retry
-	}
-	return states.Retry{}
-}
-
 // pauses are the times to wait between attempts: each is up to a half shorter or
 // longer than the option says, so that machines which fail together do not all
 // come back together. A run waits as it did, should it be carried out again.

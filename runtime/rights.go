@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -53,22 +52,10 @@ func (s *step) needsRoot() bool {
 	if s.module == nil || !s.module.Root {
 		return false
 	}
-	uid, _ := s.actorHost().Actor()
-	return uid != 0
-}
-
-// actorHost is the one that the part acts on, as it is.
-func (s *step) actorHost() host.Host {
+	acting := s.engine.options.Host
 	if s.actor != nil {
-		return s.actor.host
+		acting = s.actor.host
 	}
-	return s.engine.options.Host
-}
-
-// actorName acts.
-func (s *step) actorName() string {
-	if user := s.part.Options.Become; user != "" {
-		return user
-	}
-	return "this user"
+	uid, _ := acting.Actor()
+	return uid != 0
 }

@@ -142,6 +142,7 @@ type engine struct {
 	recorder    *recorder
 	guards      guards
 	results     results
+	expressions *expressions
 	peers       peers
 	earlierActs *journal.Ledger // of this site
 	debts       debts
@@ -195,6 +196,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	ctx = states.WithDeclared(states.WithPeers(ctx, e.peersOf), e.declaredBelow)
 	e.inheritDecisions()
 	e.recorder = newRecorder(e, stop)
+	e.expressions = &expressions{results: &e.results, outer: o.outer, sources: o.Sources, mask: e.recorder.mask}
 	e.recorder.start()
 	e.announceDebts()
 	e.cleanUp(ctx)

@@ -39,15 +39,3 @@ func (e *engine) nearestUncertainty(n *node) *uncertainty {
 	}
 	return &uncertainty{by: nearest.by, how: nearest.how, distance: nearest.distance + 1}
 }
-
-// uncertainty gives what follows a part that is so certain inherits from it, nil for nothing
-// new. In an apply all is certain.
-func (c certainty) uncertainty(part string) *uncertainty {
-	switch {
-	case c.isUnforeseeable:
-		return &uncertainty{by: part, how: unforeseeable}
-	case c.doubt != "" && !c.isDoubtGeneral: // by an act that may touch anything, others are shaken themselves
-		return &uncertainty{by: part, how: uncertain}
-	}
-	return nil
-}

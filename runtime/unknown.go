@@ -23,7 +23,8 @@ func (s *step) planUnknown(ctx context.Context) bool {
 	if s.doubt == "" {
 		s.doubt = reason
 	}
-	s.outcome, s.isUnforeseeable, s.action = states.Changed, true, states.Execute
+	s.endUnforeseen(nil)
+	s.action = states.Execute
 	switch {
 	case s.module.IsAct():
 	case s.hasUnknownKey(s.unknownUntilApply):
