@@ -9,6 +9,7 @@ import (
 func TestDoneInOnePlace(t *testing.T) {
 	places := map[string]string{ // by selector: the package
 		"SetEscapeHTML": "internal/plainjson", // the form of JSON
+		"Bidi_Control":  "lang/diag",          // what a terminal must not get
 	}
 	used := map[string]bool{}
 	for _, f := range files(t) {

@@ -82,12 +82,7 @@ func lastLines(said []byte) string {
 	if len(lines) > 3 {
 		lines = lines[len(lines)-3:]
 	}
-	text := strings.Map(func(r rune) rune {
-		if diag.Unsafe(r) {
-			return ' '
-		}
-		return r
-	}, strings.Join(lines, " / "))
+	text := diag.Clean(strings.Join(lines, " / "), "", ' ')
 	if len(text) > 500 {
 		text = strings.ToValidUTF8(text[len(text)-500:], "")
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -44,13 +43,7 @@ func (l Language) Print(p *Part) string {
 // comment writes lines that are not read.
 func comment(b *strings.Builder, notes ...string) {
 	for _, note := range notes {
-		note = strings.Map(func(r rune) rune {
-			if diag.Unsafe(r) && !unicode.IsSpace(r) {
-				return '\uFFFD'
-			}
-			return r
-		}, note)
-		if words := strings.Fields(note); len(words) > 0 {
+		if words := strings.Fields(diag.Clean(note, "\t\n\v\f\r\u0085", '\uFFFD')); len(words) > 0 {
 			fmt.Fprintf(b, "# %s\n", strings.Join(words, " "))
 		}
 	}

@@ -185,30 +185,8 @@ func (r Range) quotedString() string {
 	return r.String()
 }
 
-// Unsafe reports whether a terminal would take a character for something else than text:
-// controls, line ends and tabs among them, and what changes the direction of text. All that
-// shows text from elsewhere goes by it.
-func Unsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
-
-// Safe is a text without such characters, but for line ends and tabs.
-func Safe(s string) string {
-	return strings.Map(func(r rune) rune {
-		if Unsafe(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// printable keeps such characters, which may come from a source, from the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && Unsafe(r) {
-			return '·'
-		}
-		return r
-	}, s)
-}
+// printable keeps unsafe characters, which may come from a source, from the terminal.
+func printable(s string) string { return Clean(s, "\n", '·') }
 
 // head gives the text's first columns, and whether anything was cut.
 func head(s string, columns int) (string, bool) {

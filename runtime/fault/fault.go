@@ -89,12 +89,7 @@ func line(text string) string {
 	if len(text) > enough {
 		text = strings.ToValidUTF8(text[:enough], "") + "…"
 	}
-	return strings.Map(func(r rune) rune {
-		if diag.Unsafe(r) {
-			return '�'
-		}
-		return r
-	}, text)
+	return diag.Clean(text, "", '�')
 }
 
 // write keeps a text in a file of its own, for the user alone.

@@ -141,17 +141,6 @@ func LastLine(text string) string {
 
 // Printable keeps what a program says from meaning something to a terminal.
 func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\r':
-			return -1
-		case r == '\t':
-			return ' '
-		case diag.Unsafe(r):
-			return '·'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	s = strings.NewReplacer("\r", "", "\t", " ").Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	return diag.Clean(s, "\n", '·')
 }

@@ -93,9 +93,9 @@ func wrong(format string, args ...any) error {
 
 // status prints an error, and gives its exit status.
 func (p *Process) status(err error) int {
-	fmt.Fprintln(p.Err, "tenet:", strings.Map(printable, err.Error()))
+	fmt.Fprintln(p.Err, "tenet:", printable(err.Error()))
 	if hint := diag.HintOf(err); hint != "" {
-		fmt.Fprintln(p.Err, "hint:", strings.Map(printable, hint))
+		fmt.Fprintln(p.Err, "hint:", printable(hint))
 	}
 	if diag.CodeOf(err) == machine.CodeUsage {
 		fmt.Fprint(p.Err, usageText)
@@ -111,12 +111,7 @@ func (p *Process) status(err error) int {
 }
 
 // printable keeps what a terminal would take for something else away from it.
-func printable(r rune) rune {
-	if r != '\n' && diag.Unsafe(r) {
-		return '�'
-	}
-	return r
-}
+func printable(s string) string { return diag.Clean(s, "\n", '�') }
 
 var errInterrupted = errors.New("interrupted")
 
@@ -269,7 +264,7 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 		return &diag.HintError{Err: fmt.Errorf("run %s acts on %s, which has not started anew", run.Run, run.Root)}
 	}
 	result, err := r.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: run.Run}}, machine.Observer{
-		Note: func(n machine.Note) { fmt.Fprintln(p.Err, strings.Map(printable, n.Text)) },
+		Note: func(n machine.Note) { fmt.Fprintln(p.Err, printable(n.Text)) },
 	})
 	switch {
 	case err != nil:
