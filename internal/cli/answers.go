@@ -30,11 +30,11 @@ type hostError struct {
 	Error *states.Failure `json:"error"`
 }
 
-// concluded shows why machines gave no answer, those with the same reason at once, and
+// showFailures shows why machines gave no answer, those with the same reason at once, and
 // gives the exit status of all. Codes are those of machines that did, if they matter.
-func (s *client) concluded(t *targets, list []*reply, codes ...int) error {
-	if !t.named {
-		return s.concludedHere(list[0], codes...)
+func (s *client) showFailures(t *targets, list []*reply, codes ...int) error {
+	if !t.hasNames {
+		return s.failureHere(list[0], codes...)
 	}
 	reasons := map[states.Failure][]string{}
 	hints := map[states.Failure]string{} // the first host's: they may name it
@@ -69,8 +69,8 @@ func (s *client) concluded(t *targets, list []*reply, codes ...int) error {
 	return nil
 }
 
-// concludedHere is concluded for this machine.
-func (s *client) concludedHere(a *reply, codes ...int) error {
+// failureHere is the exit status for this machine.
+func (s *client) failureHere(a *reply, codes ...int) error {
 	switch {
 	case (a.outcome.Status == fleet.Interrupted || a.outcome.Status == fleet.Skipped) && !a.outcome.Refused():
 		return &status{code: exitInterrupted, err: errInterrupted}
@@ -92,9 +92,9 @@ func (s *client) printAnswers(t *targets, list []*reply, show func(i int) (answe
 	for i, a := range list {
 		var err error
 		switch failed := a.failure() != nil; {
-		case t.named && failed:
+		case t.hasNames && failed:
 			err = s.printLine(hostError{a.host.Name, a.failure()})
-		case t.named:
+		case t.hasNames:
 			_, v := show(i)
 			err = s.printLine(v)
 		case !failed:
@@ -105,16 +105,16 @@ func (s *client) printAnswers(t *targets, list []*reply, show func(i int) (answe
 			return err
 		}
 	}
-	return s.concluded(t, list)
+	return s.showFailures(t, list)
 }
 
-// grouping gathers hosts by what they have in common.
-type grouping struct {
+// hostGroups gathers hosts by what they have in common.
+type hostGroups struct {
 	order []string
 	hosts map[string][]string
 }
 
-func (g *grouping) add(host, text string) {
+func (g *hostGroups) add(host, text string) {
 	if g.hosts == nil {
 		g.hosts = map[string][]string{}
 	}
@@ -132,5 +132,5 @@ func (s *client) title(hosts []string) string {
 // printText prints text that ends with its own newline.
 func (s *client) printText(text string) error {
 	_, err := fmt.Fprint(s.Out, text)
-	return failed(unread(err))
+	return failure(unread(err))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/fault"
 )
 
-// locking says how long to wait for another apply.
-type locking struct {
+// lockFlags says how long to wait for another apply.
+type lockFlags struct {
 	LockTimeout span `help:"Wait this long for another apply to end." default:"0s" placeholder:"DURATION"`
 }
 
@@ -24,21 +24,21 @@ type consent struct {
 type applyCmd struct {
 	Site string `arg:"" optional:"" default:"." help:"Directory with state files, one such file, or a saved plan."`
 	consent
-	detailed
-	converging
-	locking
-	pruning
-	rollingOut
+	detailFlags
+	convergeFlags
+	lockFlags
+	pruneFlags
+	rolloutFlags
 	Resume  string `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
 	Partial bool   `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
 // Run applies a site, or a saved plan.
 func (cmd *applyCmd) Run(ctx runContext, s *client) error {
-	if err := cmd.converging.check(); err != nil {
+	if err := cmd.convergeFlags.check(); err != nil {
 		return err
 	}
-	if err := cmd.rollingOut.check(); err != nil {
+	if err := cmd.rolloutFlags.check(); err != nil {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
@@ -62,7 +62,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	if cmd.UntilConverged != nil {
-		s.said = &said{}
+		s.shownDiagnostics = &shownDiagnostics{}
 	}
 	v, err := s.siteRun(ctx, cmd.Site)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *client) ask(ctx context.Context, in *bufio.Reader, question string) (bo
 		return false, &status{code: exitInterrupted, err: errInterrupted}
 	case a := <-answered:
 		if a.err != nil && a.err != io.EOF {
-			return false, failed(a.err)
+			return false, failure(a.err)
 		}
 		switch strings.ToLower(strings.TrimSpace(a.text)) {
 		case "y", "yes":

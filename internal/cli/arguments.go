@@ -54,7 +54,7 @@ func (a *arguments) take(pair string) error {
 		err = a.set(attribute, plain)
 	}
 	if err != nil {
-		return a.wrong(err)
+		return a.usageError(err)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (a *arguments) suggest(name string) string {
 	return a.hint()
 }
 
-// wrong makes wrong usage of a mistake in a value.
-func (a *arguments) wrong(err error) error {
+// usageError makes wrong usage of a mistake in a value.
+func (a *arguments) usageError(err error) error {
 	return usage(cmp.Or(diag.HintOf(err), a.hint()), "%w", err)
 }

@@ -20,8 +20,8 @@ type cleanCmd struct {
 // unusedRunners is how long a runner that nobody uses stays on a host.
 const unusedRunners = 30 * day
 
-// hostCleaned is what was removed from a host, as JSON.
-type hostCleaned struct {
+// hostRemovals is what was removed from a host, as JSON.
+type hostRemovals struct {
 	Host string `json:"host"`
 	*machine.Cleaned
 }
@@ -42,8 +42,8 @@ func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	which := cmd.which()
-	if t.named {
+	which := cmd.request()
+	if t.hasNames {
 		which.Runners = unusedRunners
 	}
 	list, err := ask(ctx, s, t, askOne("clean", false, func(ctx context.Context, m *fleet.Member) (*machine.Cleaned, error) {
@@ -65,19 +65,19 @@ func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 	}
 	if s.globals.JSON {
 		return s.printAnswers(t, common(list), func(i int) (any, any) {
-			return list[i].value, hostCleaned{list[i].host.Name, list[i].value}
+			return list[i].value, hostRemovals{list[i].host.Name, list[i].value}
 		})
 	}
 	for _, a := range list {
 		if a.value != nil {
-			err = errors.Join(err, s.showCleaned(t, a))
+			err = errors.Join(err, s.showRemovals(t, a))
 		}
 	}
-	return errors.Join(unread(err), s.concluded(t, common(list)))
+	return errors.Join(unread(err), s.showFailures(t, common(list)))
 }
 
-// which says which records go.
-func (cmd *cleanCmd) which() machine.Cleaning {
+// request says which records go.
+func (cmd *cleanCmd) request() machine.Cleaning {
 	c := machine.Cleaning{ID: cmd.ID, Keep: 1}
 	if cmd.OlderThan != nil {
 		c.Keep, c.OlderThan = -1, time.Duration(*cmd.OlderThan)
@@ -88,8 +88,8 @@ func (cmd *cleanCmd) which() machine.Cleaning {
 	return c
 }
 
-func (s *client) showCleaned(t *targets, a *answer[*machine.Cleaned]) (err error) {
-	if !t.named {
+func (s *client) showRemovals(t *targets, a *answer[*machine.Cleaned]) (err error) {
+	if !t.hasNames {
 		for _, id := range a.value.Removed {
 			err = errors.Join(err, s.print("removed", id))
 		}
@@ -124,5 +124,5 @@ func (s *client) forgetExecution(x *fleet.Record, t *targets, list []*reply) err
 	if err != nil {
 		return err
 	}
-	return failed(executions.Remove(x.ID))
+	return failure(executions.Remove(x.ID))
 }

@@ -50,8 +50,8 @@ type status struct {
 	err  error // whose hint is shown as well
 }
 
-// statusWith makes a status; hint may be empty.
-func statusWith(code int, err error, hint string) *status {
+// newStatus makes a status; hint may be empty.
+func newStatus(code int, err error, hint string) *status {
 	return &status{code, &diag.HintError{Err: err, Hint: hint}}
 }
 
@@ -67,10 +67,10 @@ func (s *status) Error() string {
 func (s *status) Unwrap() error { return s.err }
 
 func usage(hint, format string, args ...any) error {
-	return statusWith(exitUsage, fmt.Errorf(format, args...), hint)
+	return newStatus(exitUsage, fmt.Errorf(format, args...), hint)
 }
 
-func failed(err error) error {
+func failure(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func Main(args []string, env Environment) (exit int) {
 	if runs(args) {
 		return serveHost(args[1:], env)
 	}
-	args = spelled(args)
+	args = spell(args)
 	g := &grammar{}
 	exited := -1
 	parser := newParser(g, args, env, func(code int) { exited = code })
@@ -111,7 +111,7 @@ func Main(args []string, env Environment) (exit int) {
 	if err := s.checkLimits(); err != nil {
 		return s.report(err)
 	}
-	if err := g.reaching.check(); err != nil {
+	if err := g.connectFlags.check(); err != nil {
 		return s.report(err)
 	}
 	if err := s.checkHosts(); err != nil {
@@ -147,7 +147,7 @@ func usageError(err error) error {
 			hint = "tenet plan shows what an apply would do"
 		}
 	}
-	return statusWith(exitUsage, err, hint)
+	return newStatus(exitUsage, err, hint)
 }
 
 // runContext is a context as kong hands it to commands.

@@ -21,13 +21,13 @@ type client struct {
 	globals *Globals
 	command string // such as "tenet apply"
 	// lockTimeout is how long to wait for another apply.
-	lockTimeout time.Duration
-	model       *kong.Application
-	dogs        dogs
-	many        bool // a site is evaluated for many hosts, which keep what they need
-	interrupts  interrupts
-	prune       bool  // runs remove what their site declares no longer
-	said        *said // diagnostics that were shown; nil: each is shown
+	lockTimeout      time.Duration
+	model            *kong.Application
+	dogs             dogs
+	forMany          bool // a site is evaluated for many hosts, which keep what they need
+	interrupts       interrupts
+	prune            bool              // runs remove what their site declares no longer
+	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	// inventoryHidden says that a site is only checked, and no program asked for hosts.
@@ -35,9 +35,9 @@ type client struct {
 	keys            []secrets.Identity // that may open secrets, once they are read
 	newPassphrase   string             // of the secrets, once it was asked for
 	becomePass      string             // for sudo or doas, likewise
-	// aside calls what asks on the terminal, with what is drawn there out of its way; nil:
+	// pauseDisplay calls what asks on the terminal, with what is drawn there out of its way; nil:
 	// nothing is.
-	aside func(call func())
+	pauseDisplay func(call func())
 }
 
 // getenv gives an environment variable, or "".
@@ -84,17 +84,17 @@ func (s *client) color(w any) bool {
 // print writes data to standard output.
 func (s *client) print(args ...any) error {
 	_, err := fmt.Fprintln(s.Out, args...)
-	return failed(err)
+	return failure(err)
 }
 
 // printJSON writes one indented JSON value to standard output.
 func (s *client) printJSON(v any) error {
-	return failed(plainjson.WriteIndented(s.Out, v))
+	return failure(plainjson.WriteIndented(s.Out, v))
 }
 
 // printLine writes one JSON value on a line of its own.
 func (s *client) printLine(v any) error {
-	return unread(failed(plainjson.NewEncoder(s.Out).Encode(v)))
+	return unread(failure(plainjson.NewEncoder(s.Out).Encode(v)))
 }
 
 // newHost opens the machine.

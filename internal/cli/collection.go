@@ -19,18 +19,18 @@ func CollectLess() {
 		return
 	}
 	debug.SetGCPercent(enoughHeap / (4 << 20) * 100)
-	collected(new(collection))
+	setCollection(new(collection))
 }
 
 // collection is garbage as soon as it is made, so that its finalizer runs after each collection.
 type collection struct{ _ *byte }
 
-// collected says when to collect again, after what is alive.
-func collected(c *collection) {
+// setCollection says when to collect again, after what is alive.
+func setCollection(c *collection) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	if n := live[0].Value.Uint64(); n > 0 {
 		debug.SetGCPercent(int(max(200, enoughHeap*100/n) - 100))
 	}
-	runtime.SetFinalizer(c, collected)
+	runtime.SetFinalizer(c, setCollection)
 }

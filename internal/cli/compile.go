@@ -16,7 +16,7 @@ func (cmd *compileCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	if s.globals.JSON {
-		return failed(graph.JSON(s.Out, c.Run))
+		return failure(graph.JSON(s.Out, c.Run))
 	}
 	var out strings.Builder
 	for _, inv := range c.Run.Invocations {
@@ -28,5 +28,5 @@ func (cmd *compileCmd) Run(ctx runContext, s *client) error {
 		}
 	}
 	_, err = s.Out.Write([]byte(out.String()))
-	return failed(err)
+	return failure(err)
 }

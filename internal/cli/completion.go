@@ -18,7 +18,7 @@ func (cmd *completionCmd) Run(_ runContext, s *client) error {
 		"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion,
 	}[cmd.Shell]
 	_, err := fmt.Fprint(s.Out, script(s.model))
-	return failed(err)
+	return failure(err)
 }
 
 // flagsOf lists a command's flags with those of every command.

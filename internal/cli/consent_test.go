@@ -140,11 +140,11 @@ func TestQuestionsHoldTheTable(t *testing.T) {
 	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s.aside == nil {
+	if s.pauseDisplay == nil {
 		t.Error("the view of the hosts is not asked to make room")
 	}
 	held := 0
-	s.aside = func(ask func()) {
+	s.pauseDisplay = func(ask func()) {
 		held++
 		ask()
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// converging says that a site is applied until nothing changes.
-type converging struct {
+// convergeFlags says that a site is applied until nothing changes.
+type convergeFlags struct {
 	UntilConverged *int `help:"Apply again until nothing changes, N times at most." placeholder:"N"`
 }
 
-func (o converging) check() error {
+func (o convergeFlags) check() error {
 	if o.UntilConverged != nil && *o.UntilConverged < 1 {
 		return usage("", "--until-converged is a number of runs from 1, not %d", *o.UntilConverged)
 	}
@@ -23,16 +23,16 @@ func (o converging) check() error {
 
 // convergence is how the runs of one apply went: its last line of JSON.
 type convergence struct {
-	Type      string     `json:"type"`           // "convergence"
-	Host      string     `json:"host,omitempty"` // of several
-	Converged bool       `json:"converged"`
-	Runs      int        `json:"runs"`
-	Limit     int        `json:"limit"`
-	Changing  []changing `json:"changing"` // what the last two runs, or the only one, have changed
+	Type      string         `json:"type"`           // "convergence"
+	Host      string         `json:"host,omitempty"` // of several
+	Converged bool           `json:"converged"`
+	Runs      int            `json:"runs"`
+	Limit     int            `json:"limit"`
+	Changing  []changingPart `json:"changing"` // what the last two runs, or the only one, have changed
 }
 
-// changing is a part that is changed by each run.
-type changing struct {
+// changingPart is a part that is changed by each run.
+type changingPart struct {
 	Address    string        `json:"address"`
 	Type       string        `json:"part_type"`
 	Key        string        `json:"key,omitempty"`
@@ -50,14 +50,14 @@ func (s *client) tell(format string, args ...any) error {
 	return unread(s.print(fmt.Sprintf(format, args...)))
 }
 
-// converged tells how it ended.
-func (s *client) converged(end convergence, failed, changes bool) error {
+// showConvergence tells how it ended.
+func (s *client) showConvergence(end convergence, failed, changes bool) error {
 	if s.globals.JSON {
 		if err := s.printLine(end); err != nil {
 			return err
 		}
 	}
-	runs := counted(end.Runs, "run")
+	runs := plural(end.Runs, "run")
 	switch {
 	case end.Converged && changes:
 		return errors.Join(s.tell("converged after %s", runs), &status{code: exitChanges})
@@ -65,7 +65,7 @@ func (s *client) converged(end convergence, failed, changes bool) error {
 		return s.tell("converged after %s", runs)
 	}
 	text, hint := end.explain(runs, failed)
-	return statusWith(exitFailed, errors.New(text), hint)
+	return newStatus(exitFailed, errors.New(text), hint)
 }
 
 // explain says why it has not converged, and what may help.
@@ -115,26 +115,26 @@ func (end convergence) explain(runs string, failed bool) (text, hint string) {
 	return text, hint
 }
 
-func counted(n int, word string) string {
+func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// still gives what the last run has changed and the one before it too. Handlers
+// persistent gives what the last run has changed and the one before it too. Handlers
 // only follow, and are named where nothing else is.
-func still(before, last []changing, runs int) []changing {
-	list := []changing{}
+func persistent(before, last []changingPart, runs int) []changingPart {
+	list := []changingPart{}
 	for _, p := range last {
-		if runs == 1 || slices.ContainsFunc(before, func(b changing) bool { return b.Address == p.Address }) {
+		if runs == 1 || slices.ContainsFunc(before, func(b changingPart) bool { return b.Address == p.Address }) {
 			list = append(list, p)
 		}
 	}
 	if len(list) == 0 { // this time these, that time others
 		list = append(list, last...)
 	}
-	causes := slices.DeleteFunc(slices.Clone(list), func(p changing) bool { return p.handler })
+	causes := slices.DeleteFunc(slices.Clone(list), func(p changingPart) bool { return p.handler })
 	if len(causes) > 0 {
 		return causes
 	}
@@ -142,11 +142,11 @@ func still(before, last []changing, runs int) []changing {
 }
 
 // noteChange adds to a list what an event says was changed.
-func noteChange(list *[]changing, handlers map[string]bool, ev *states.Event) {
+func noteChange(list *[]changingPart, handlers map[string]bool, ev *states.Event) {
 	if ev.Type != states.EventPart || ev.Outcome != states.Changed {
 		return
 	}
-	p := changing{Address: ev.Address, Type: ev.Part, Key: ev.Key, Action: ev.Action, handler: handlers[ev.Invocation]}
+	p := changingPart{Address: ev.Address, Type: ev.Part, Key: ev.Key, Action: ev.Action, handler: handlers[ev.Invocation]}
 	for _, c := range ev.Changes {
 		p.Attributes = append(p.Attributes, c.Attribute)
 	}

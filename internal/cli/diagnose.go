@@ -23,8 +23,8 @@ func (s *client) diagnoseText(name string, src []byte, diags diag.List) error {
 
 func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error {
 	wrong := diags.HasErrors()
-	if s.said != nil {
-		diags = s.said.news(diags)
+	if s.shownDiagnostics != nil {
+		diags = s.shownDiagnostics.add(diags)
 	}
 	var err error
 	if s.globals.JSON {
@@ -45,32 +45,32 @@ func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error
 	if wrong {
 		return &status{code: exitSite}
 	}
-	return failed(err)
+	return failure(err)
 }
 
-// said are the diagnostics of a site that is evaluated again and again: what was
+// shownDiagnostics are the diagnostics of a site that is evaluated again and again: what was
 // said the time before is not said again. It remembers two times.
-type said struct{ before, now map[string]bool }
+type shownDiagnostics struct{ previous, current map[string]bool }
 
-// all reports whether each of them was shown by the evaluation before.
-func (d *said) all(diags diag.List) bool {
+// wereAllShown reports whether each of them was shown by the evaluation before.
+func (d *shownDiagnostics) wereAllShown(diags diag.List) bool {
 	return d != nil && !slices.ContainsFunc(diags, func(one diag.Diagnostic) bool {
 		text, err := json.Marshal(one)
-		return err != nil || !d.before[string(text)]
+		return err != nil || !d.previous[string(text)]
 	})
 }
 
-// again begins another evaluation.
-func (d *said) again() { d.before, d.now = d.now, nil }
+// nextEvaluation begins another evaluation.
+func (d *shownDiagnostics) nextEvaluation() { d.previous, d.current = d.current, nil }
 
-// news gives the diagnostics that are new.
-func (d *said) news(diags diag.List) diag.List {
-	if d.now == nil {
-		d.now = map[string]bool{}
+// add gives the diagnostics that are new.
+func (d *shownDiagnostics) add(diags diag.List) diag.List {
+	if d.current == nil {
+		d.current = map[string]bool{}
 	}
 	return slices.DeleteFunc(slices.Clone(diags), func(one diag.Diagnostic) bool {
 		text, err := json.Marshal(one)
-		d.now[string(text)] = true
-		return err == nil && d.before[string(text)]
+		d.current[string(text)] = true
+		return err == nil && d.previous[string(text)]
 	})
 }

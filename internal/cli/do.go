@@ -22,8 +22,8 @@ type doCmd struct {
 	Values []string `arg:"" optional:"" name:"attr=value" help:"Attributes; ensure=absent removes it. Lists and maps are written as in a state file."`
 	Plan   bool     `help:"Only show what it would do."`
 	consent
-	detailed
-	locking
+	detailFlags
+	lockFlags
 }
 
 // Run applies one part.
@@ -42,8 +42,8 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	v := &fleetRun{client: s, newRenderer: s.renderer, named: t.named, site: t.site, hosts: t.hosts, members: t.members, origin: adHoc, place: adHoc, facts: []string{"home"}}
-	if v.named {
+	v := &fleetRun{client: s, newRenderer: s.renderer, hasNames: t.hasNames, site: t.site, hosts: t.hosts, members: t.members, origin: adHoc, place: adHoc, facts: []string{"home"}}
+	if v.hasNames {
 		err = v.reach(ctx)
 	} else {
 		v.facts = nil
@@ -66,7 +66,7 @@ func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	return v.ended(outcomes, cmd.DetailedExitcode)
+	return v.exitStatus(outcomes, cmd.DetailedExitcode)
 }
 
 // job is one of nothing but the part.
@@ -78,7 +78,7 @@ func (cmd *doCmd) job(ctx context.Context, s *client, host string, facts func(na
 	if err != nil {
 		return nil, err
 	}
-	stop := s.limited()
+	stop := s.limitEvaluation()
 	defer stop()
 	result, diags := graph.Compile(&states.Declarations{Host: host, List: []states.Declaration{{
 		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
@@ -119,7 +119,7 @@ func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states
 	}
 	if keys := module.Keys(); len(keys) > 0 && p.Values[keys[0]] == nil {
 		if err := a.set(module.Attribute(keys[0]), cmd.Label); err != nil {
-			return p, nil, a.wrong(err)
+			return p, nil, a.usageError(err)
 		}
 	}
 	if a.ensure == states.Absent && module.NoAbsent != "" {
@@ -130,7 +130,7 @@ func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states
 		err = module.Check(resource)
 	}
 	if err != nil {
-		return p, nil, a.wrong(err)
+		return p, nil, a.usageError(err)
 	}
 	p.Options.Ensure = a.ensure
 	p.Key, p.Paths = module.Key(p.Values), module.Paths(p.Values)

@@ -41,7 +41,7 @@ type topic struct {
 func (cmd *docCmd) Run(ctx runContext, s *client) error {
 	here, err := os.OpenRoot(".")
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	defer here.Close()
 	own, list := custom.Load(here.FS(), custom.Dir, custom.Options{Registry: modules.Standard()})
@@ -94,7 +94,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 		all := standardComponents(ctx)
 		return []topic{{page: reference.Overview(registry, all), data: overview(registry, all), schema: reference.SiteSchema(registry)}}, nil
 	case isPath(cmd.Names[0]) && len(cmd.Names) == 1:
-		return s.documented(ctx, cmd.Names[0])
+		return s.describe(ctx, cmd.Names[0])
 	}
 	name := cmd.Names[0]
 	list := listOf(ctx, name, registry)
@@ -223,8 +223,8 @@ func standardComponents(ctx context.Context) []reference.Named {
 	return all
 }
 
-// documented describes the site or component in a directory.
-func (s *client) documented(ctx context.Context, path string) ([]topic, error) {
+// describe describes the site or component in a directory.
+func (s *client) describe(ctx context.Context, path string) ([]topic, error) {
 	site, err := s.openSite(ctx, path)
 	if err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
-// limited limits the time and memory of what follows, until the result is called:
+// limitEvaluation limits the time and memory of what follows, until the result is called:
 // the evaluation of a site cannot be cancelled everywhere. It ends the program,
 // with a diagnostic.
-func (s *client) limited() (stop func()) {
+func (s *client) limitEvaluation() (stop func()) {
 	memory, _ := parseSize(s.globals.EvalMemory) // checkLimits has looked at it
-	if s.many {                                  // what other hosts are sent is not this one's
+	if s.forMany {                               // what other hosts are sent is not this one's
 		memory = cmp.Or(memory, watchdog.DefaultMemory) + watchdog.InUse()
 	}
 	dog := watchdog.Watch(watchdog.Limits{Time: s.globals.EvalTimeout, Memory: memory}, func(a watchdog.Alarm) {
@@ -52,9 +52,9 @@ type dogs struct {
 	list []*watchdog.Dog
 }
 
-// away calls f, which waits for a person or a program: that is no evaluation. Who waits for another
+// outsideEvaluation calls f, which waits for a person or a program: that is no evaluation. Who waits for another
 // one's f is not evaluating either.
-func (s *client) away(f func()) {
+func (s *client) outsideEvaluation(f func()) {
 	s.dogs.mu.Lock()
 	list := s.dogs.list
 	s.dogs.mu.Unlock()

@@ -49,8 +49,8 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 		}},
 		cancel: ctx.Done(),
 	}
-	if t.named {
-		q.judged = func(o fleet.Outcome, _ int) fleet.Outcome { return execMeaning(ctx, argv[0], o) }
+	if t.hasNames {
+		q.interpretOutcome = func(o fleet.Outcome, _ int) fleet.Outcome { return execOutcome(ctx, argv[0], o) }
 	}
 	show := s.execOutput(&q, t)
 	// Machines are told at Ctrl-C, and their answers are waited for.
@@ -61,7 +61,7 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 	if err := show(); err != nil {
 		return err
 	}
-	return s.execEnded(ctx, t, argv[0], list)
+	return s.showExecEnds(ctx, t, argv[0], list)
 }
 
 // execQuestion asks for the exit status of a program.
@@ -72,15 +72,15 @@ func (s *client) execOutput(q *execQuestion, t *targets) func() error {
 	switch {
 	case s.globals.JSON:
 		return s.execJSON(q, t)
-	case !t.named:
-		show := &output{to: s.streams()}
+	case !t.hasNames:
+		show := &output{writers: s.streams()}
 		q.output = func(_, stream string, data []byte) { show.write(stream, data) }
-		return func() error { return failed(unread(show.failure())) }
+		return func() error { return failure(unread(show.failure())) }
 	}
-	show := &prefixed{to: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
+	show := &prefixWriter{writers: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
 	q.output = show.write
-	q.ended = func(a *answer[int]) { show.flush(a.host.Name) }
-	return func() error { return failed(unread(show.failure())) }
+	q.onEnd = func(a *answer[int]) { show.flush(a.host.Name) }
+	return func() error { return failure(unread(show.failure())) }
 }
 
 // execJSON keeps what programs print until they have ended.
@@ -91,16 +91,16 @@ func (s *client) execJSON(q *execQuestion, t *targets) func() error {
 		kept[h.Name] = &execution{}
 	}
 	q.output = func(host, stream string, data []byte) { kept[host].add(stream, data) }
-	q.ended = func(a *answer[int]) { // as they come, so that no more is kept than has to be
+	q.onEnd = func(a *answer[int]) { // as they come, so that no more is kept than has to be
 		name := a.host.Name
 		switch replied := a.replied(); {
 		case shown != nil:
-		case t.named && replied:
-			shown = s.printLine(hostExecution{name, kept[name].ended(a.value)})
-		case t.named:
+		case t.hasNames && replied:
+			shown = s.printLine(hostExecution{name, kept[name].withExitCode(a.value)})
+		case t.hasNames:
 			shown = s.printLine(hostError{name, a.failure()})
 		case replied:
-			shown = s.printJSON(kept[name].ended(a.value))
+			shown = s.printJSON(kept[name].withExitCode(a.value))
 		}
 		delete(kept, name)
 	}
@@ -132,7 +132,7 @@ func (s *client) input(ctx context.Context) ([]byte, error) {
 	case r := <-done:
 		switch {
 		case r.err != nil:
-			return nil, failed(fmt.Errorf("standard input cannot be read: %w", r.err))
+			return nil, failure(fmt.Errorf("standard input cannot be read: %w", r.err))
 		case len(r.data) > maxInput:
 			return nil, usage("a file part brings more: tenet do file PATH source=FILE", "more than 1 MiB comes on standard input")
 		}
@@ -142,16 +142,16 @@ func (s *client) input(ctx context.Context) ([]byte, error) {
 
 // output writes what a program prints, and remembers the first error.
 type output struct {
-	to  map[string]io.Writer
-	mu  sync.Mutex
-	err error
+	writers map[string]io.Writer
+	mu      sync.Mutex
+	err     error
 }
 
 func (o *output) write(stream string, data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
-		_, o.err = o.to[stream].Write(data)
+		_, o.err = o.writers[stream].Write(data)
 	}
 }
 
@@ -161,8 +161,8 @@ func (o *output) failure() error {
 	return o.err
 }
 
-// execMeaning says of a host where a program did not end by itself what became of it.
-func execMeaning(ctx context.Context, program string, o fleet.Outcome) fleet.Outcome {
+// execOutcome says of a host where a program did not end by itself what became of it.
+func execOutcome(ctx context.Context, program string, o fleet.Outcome) fleet.Outcome {
 	said := o.Refused() // by the host
 	switch {
 	case o.Status != fleet.Interrupted && (o.Status != fleet.Skipped || ctx.Err() == nil):
@@ -171,16 +171,16 @@ func execMeaning(ctx context.Context, program string, o fleet.Outcome) fleet.Out
 		o.Err = errors.New(program + " was interrupted, and has ended")
 	case said: // not by us
 		o.Status = fleet.Failed
-		o.Err = statusWith(0, errors.New(program+" was ended by somebody there, or since the host goes down"), "see there who has ended the runner")
+		o.Err = newStatus(0, errors.New(program+" was ended by somebody there, or since the host goes down"), "see there who has ended the runner")
 	default:
 		o.Err = errors.New(program + " was not started: interrupted before that")
 	}
 	return o
 }
 
-// execEnded tells on which machines the program failed, and where it did not run.
-func (s *client) execEnded(ctx context.Context, t *targets, program string, list []*answer[int]) error {
-	var ends grouping
+// showExecEnds tells on which machines the program failed, and where it did not run.
+func (s *client) showExecEnds(ctx context.Context, t *targets, program string, list []*answer[int]) error {
+	var ends hostGroups
 	var codes []int
 	for _, a := range list {
 		if a.replied() && a.value != 0 {
@@ -191,12 +191,12 @@ func (s *client) execEnded(ctx context.Context, t *targets, program string, list
 	if ctx.Err() != nil {
 		codes = append(codes, exitInterrupted)
 	}
-	if !t.named {
+	if !t.hasNames {
 		switch {
 		case ctx.Err() != nil:
 			return &status{code: exitInterrupted, err: errInterrupted}
 		case len(ends.order) > 0:
-			return failed(errors.New(ends.order[0]))
+			return failure(errors.New(ends.order[0]))
 		}
 	}
 	if !s.globals.JSON {
@@ -204,7 +204,7 @@ func (s *client) execEnded(ctx context.Context, t *targets, program string, list
 			fmt.Fprintln(s.Err, s.title(ends.hosts[text]), ui.Line(text))
 		}
 	}
-	return s.concluded(t, common(list), codes...)
+	return s.showFailures(t, common(list), codes...)
 }
 
 // hostExecution is how a program ended on a host, as JSON.
@@ -223,22 +223,22 @@ type execution struct {
 	stdout, stderr []byte
 }
 
-// maxKept is how much is kept of what a program prints on a host, for each stream: as
+// maxOutput is how much is kept of what a program prints on a host, for each stream: as
 // much as of one on this machine.
-const maxKept = 1 << 20
+const maxOutput = 1 << 20
 
 func (e *execution) add(stream string, data []byte) {
 	to := &e.stdout
 	if stream == "stderr" {
 		to = &e.stderr
 	}
-	if room := maxKept - len(*to); len(data) > room {
+	if room := maxOutput - len(*to); len(data) > room {
 		data, e.Truncated = data[:room], true
 	}
 	*to = append(*to, data...)
 }
 
-func (e *execution) ended(code int) *execution {
+func (e *execution) withExitCode(code int) *execution {
 	e.ExitCode, e.Stdout, e.Stderr = code, string(e.stdout), string(e.stderr)
 	return e
 }

@@ -30,7 +30,7 @@ func TestExecMeaning(t *testing.T) {
 		"not begun":         {interrupted, fleet.Outcome{Status: fleet.Interrupted, Err: cut}, fleet.Interrupted, "uptime was not started: interrupted before that"},
 		"its turn not come": {interrupted, fleet.Outcome{Status: fleet.Skipped, Err: cut}, fleet.Skipped, "uptime was not started: interrupted before that"},
 	} {
-		got := execMeaning(c.ctx, "uptime", c.is)
+		got := execOutcome(c.ctx, "uptime", c.is)
 		switch {
 		case got.Status != c.want:
 			t.Errorf("%s: %s", name, got.Status)

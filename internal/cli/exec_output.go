@@ -12,11 +12,11 @@ import (
 // stream is one of a host.
 type stream struct{ host, name string }
 
-// prefixed writes what programs print on hosts line by line, each behind the host's
+// prefixWriter writes what programs print on hosts line by line, each behind the host's
 // name, and remembers the first error.
-type prefixed struct {
-	to    map[string]io.Writer
-	width int // of the names
+type prefixWriter struct {
+	writers map[string]io.Writer
+	width   int // of the names
 
 	mu   sync.Mutex
 	open map[stream]*bytes.Buffer // lines that have not ended
@@ -43,7 +43,7 @@ func widest(names []string) (width int) {
 	return width
 }
 
-func (p *prefixed) write(host, name string, data []byte) {
+func (p *prefixWriter) write(host, name string, data []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := stream{host, name}
@@ -62,16 +62,16 @@ func (p *prefixed) write(host, name string, data []byte) {
 }
 
 // line writes a line and begins another.
-func (p *prefixed) line(s stream, text *bytes.Buffer) {
+func (p *prefixWriter) line(s stream, text *bytes.Buffer) {
 	if p.err == nil {
 		shown := ui.Line(string(bytes.TrimSuffix(text.Bytes(), []byte("\r"))))
-		_, p.err = fmt.Fprintf(p.to[s.name], "%-*s | %s\n", p.width, s.host, shown)
+		_, p.err = fmt.Fprintf(p.writers[s.name], "%-*s | %s\n", p.width, s.host, shown)
 	}
 	text.Reset()
 }
 
 // flush shows what a host has printed last, without the end of a line.
-func (p *prefixed) flush(host string) {
+func (p *prefixWriter) flush(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, name := range []string{"stdout", "stderr"} {
@@ -83,7 +83,7 @@ func (p *prefixed) flush(host string) {
 	}
 }
 
-func (p *prefixed) failure() error {
+func (p *prefixWriter) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err

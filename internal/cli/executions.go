@@ -25,9 +25,9 @@ func (s *client) executions() (*fleet.Executions, error) {
 	return &fleet.Executions{Dir: filepath.Join(dir, "executions")}, nil
 }
 
-// named gives what ID is meant: "last" is the last execution that was begun here, and where
+// runID gives what ID is meant: "last" is the last execution that was begun here, and where
 // none was the last run, as without an ID.
-func (s *client) named(id string) (string, error) {
+func (s *client) runID(id string) (string, error) {
 	if id != lastRun {
 		return id, nil
 	}
@@ -37,7 +37,7 @@ func (s *client) named(id string) (string, error) {
 	}
 	list, err := executions.List()
 	if len(list) == 0 {
-		return "", failed(err)
+		return "", failure(err)
 	}
 	return list[len(list)-1].ID, nil // what cannot be read of older ones does not matter
 }
@@ -55,12 +55,12 @@ func (s *client) execution(id string) (*fleet.Record, error) {
 	if _, none := errors.AsType[*fleet.NotFoundError](err); none {
 		return nil, nil // of another controller, or a run's
 	}
-	return x, failed(err)
+	return x, failure(err)
 }
 
-// untouched reports whether nothing was begun on a host for sure: then there is nothing to
+// wasNotBegun reports whether nothing was begun on a host for sure: then there is nothing to
 // ask it.
-func untouched(h *fleet.RecordHost) bool {
+func wasNotBegun(h *fleet.RecordHost) bool {
 	switch h.Status {
 	case fleet.Unreachable, fleet.Skipped, fleet.Invalid:
 		return h.Run == ""
@@ -81,7 +81,7 @@ func (s *client) executionTargets(ctx context.Context, x *fleet.Record) (*target
 	}
 	if s.globals.Limit != "" {
 		var err error
-		if hosts, err = s.within(hosts, nil); err != nil {
+		if hosts, err = s.expandExecutions(hosts, nil); err != nil {
 			return nil, err
 		}
 		if len(hosts) == 0 {
@@ -90,14 +90,14 @@ func (s *client) executionTargets(ctx context.Context, x *fleet.Record) (*target
 	}
 	var rest []string
 	hosts = slices.DeleteFunc(hosts, func(h lang.Host) bool {
-		none := untouched(recordHost(x, h.Name))
+		none := wasNotBegun(recordHost(x, h.Name))
 		if none {
 			rest = append(rest, h.Name)
 		}
 		return none
 	})
 	members, err := s.members(ctx, hosts, "", s.noteHost)
-	return &targets{hosts: hosts, members: members, named: true, absent: rest}, err
+	return &targets{hosts: hosts, members: members, hasNames: true, absent: rest}, err
 }
 
 // recordHost gives what the record of an execution has of a host; nil without either.
@@ -168,13 +168,13 @@ func (s *client) showExecutions(below bool) error {
 	}
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, x := range list {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", x.ID, when(x.Started), howEnded(&x), ui.Line(x.Command), ui.Line(cmp.Or(x.Site, x.Origin)))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", x.ID, when(x.Started), endSummary(&x), ui.Line(x.Command), ui.Line(cmp.Or(x.Site, x.Origin)))
 	}
-	return failed(unread(out.Flush()))
+	return failure(unread(out.Flush()))
 }
 
-// howEnded tells in short how an execution ended on its hosts, as far as is known here.
-func howEnded(x *fleet.Record) string {
+// endSummary tells in short how an execution ended on its hosts, as far as is known here.
+func endSummary(x *fleet.Record) string {
 	sums := map[fleet.Status]int{}
 	for _, h := range x.Hosts {
 		sums[h.Status]++
@@ -188,5 +188,5 @@ func howEnded(x *fleet.Record) string {
 	if n := sums[""]; n > 0 {
 		words = append(words, fmt.Sprint(n, " not known"))
 	}
-	return counted(len(x.Hosts), "host") + ": " + strings.Join(words, ", ")
+	return plural(len(x.Hosts), "host") + ": " + strings.Join(words, ", ")
 }

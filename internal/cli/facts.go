@@ -50,7 +50,7 @@ func factAt(known factSource, path string) (any, error) {
 		}
 		value = inner
 	}
-	return value, failed(err)
+	return value, failure(err)
 }
 
 // hostFacts are the facts of a host, as JSON.
@@ -65,7 +65,7 @@ func (cmd *factsCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	if t.named && s.globals.Facts != "" && len(t.hosts) > 1 {
+	if t.hasNames && s.globals.Facts != "" && len(t.hosts) > 1 {
 		return usage("name one with --limit", "--facts are those of one machine, and these are %d hosts", len(t.hosts))
 	}
 	given, err := s.facts(nil)
@@ -109,7 +109,7 @@ func (cmd *factsCmd) Run(ctx runContext, s *client) error {
 	if err := s.printFacts(t, list, found, cmd.Names); err != nil {
 		return err
 	}
-	return s.concluded(t, common(list))
+	return s.showFailures(t, common(list))
 }
 
 // overlay puts the facts that the command line gives in the place of a machine's.
@@ -135,7 +135,7 @@ func (s *client) factsOf(t *targets, a *answer[*machine.Facts], paths []string) 
 		switch {
 		case err == nil:
 			values[path] = v
-		case !all || !t.named:
+		case !all || !t.hasNames:
 			return nil, err
 		default:
 			s.noteHost(a.host.Name, err.Error())
@@ -163,10 +163,10 @@ func (s *client) printFacts(t *targets, list []*answer[*machine.Facts], found []
 	}
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, path := range paths {
-		var same grouping
+		var same hostGroups
 		for i, values := range found {
 			if v, ok := values[path]; ok {
-				same.add(list[i].host.Name, shown(false, v))
+				same.add(list[i].host.Name, printable(false, v))
 			}
 		}
 		for _, value := range same.order {
@@ -182,5 +182,5 @@ func (s *client) printFacts(t *targets, list []*answer[*machine.Facts], found []
 			}
 		}
 	}
-	return failed(unread(out.Flush()))
+	return failure(unread(out.Flush()))
 }

@@ -17,7 +17,7 @@ import (
 
 // factsFrom gives the facts that a host told, and those of --facts in their place.
 func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error), error) {
-	if !v.named { // they are gathered when they are wanted
+	if !v.hasNames { // they are gathered when they are wanted
 		h, err := v.newHost()
 		if err != nil {
 			return nil, err
@@ -49,9 +49,9 @@ func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error
 
 // findings are the diagnostics of hosts: what is said of several of them is said once.
 type findings struct {
-	list  []*finding
-	known map[string]*finding
-	hosts int // that were evaluated
+	list   []*finding
+	byText map[string]*finding
+	hosts  int // that were evaluated
 }
 
 // finding is a diagnostic, and the hosts that it is about.
@@ -71,13 +71,13 @@ func (v *fleetRun) find(name string, diags diag.List) {
 		if err != nil {
 			text = []byte(d.Error())
 		}
-		one := f.known[string(text)]
+		one := f.byText[string(text)]
 		if one == nil {
-			if f.known == nil {
-				f.known = map[string]*finding{}
+			if f.byText == nil {
+				f.byText = map[string]*finding{}
 			}
 			one = &finding{Diagnostic: d}
-			f.known[string(text)] = one
+			f.byText[string(text)] = one
 			f.list = append(f.list, one)
 		}
 		one.hosts = append(one.hosts, name)
@@ -106,7 +106,7 @@ func (v *fleetRun) showFindings() error {
 		slices.SortFunc(f.hosts, func(a, b string) int { return order[a] - order[b] })
 		if v.globals.JSON {
 			if err := e.Encode(hostDiagnostic{"diagnostic", f.hosts, f.Diagnostic}); err != nil {
-				return failed(unread(err))
+				return failure(unread(err))
 			}
 			continue
 		}
@@ -120,7 +120,7 @@ func (v *fleetRun) showFindings() error {
 		byHosts[title] = append(byHosts[title], f.Diagnostic)
 	}
 	for _, title := range all {
-		if title != "" && !v.said.all(byHosts[title]) {
+		if title != "" && !v.shownDiagnostics.wereAllShown(byHosts[title]) {
 			fmt.Fprintln(v.Err, ui.Clean(title))
 		}
 		if err := v.show(byHosts[title].Sorted(), v.source()); err != nil && !byHosts[title].HasErrors() {
@@ -146,10 +146,10 @@ func siteFailure(o *fleet.Outcome) *states.Failure {
 	return f
 }
 
-// ended gives the exit status of what was done on hosts. Codes are further ones.
-func (v *fleetRun) ended(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
-	if !v.named {
-		return v.endedHere(outcomes, detailed, codes...)
+// exitStatus gives the exit status of what was done on hosts. Codes are further ones.
+func (v *fleetRun) exitStatus(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
+	if !v.hasNames {
+		return v.exitStatusHere(outcomes, detailed, codes...)
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -175,8 +175,8 @@ func (v *fleetRun) source() func(file string) ([]byte, bool) {
 	return v.site.source
 }
 
-// endedHere is ended for this machine.
-func (v *fleetRun) endedHere(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
+// exitStatusHere is exitStatus for this machine.
+func (v *fleetRun) exitStatusHere(outcomes []fleet.Outcome, detailed bool, codes ...int) error {
 	if len(outcomes) == 0 { // nobody wanted it
 		return nil
 	}
@@ -204,8 +204,8 @@ func (v *fleetRun) endedHere(outcomes []fleet.Outcome, detailed bool, codes ...i
 
 // staleHere refuses what does not fit this machine any more; what differs was shown.
 func (v *fleetRun) staleHere(differences []machine.Difference) error {
-	if v.saved {
+	if v.isSavedPlan {
 		return staleError(differences, "plan again, or apply what still fits with --partial")
 	}
-	return statusWith(exitFailed, errors.New("the machine has changed meanwhile, and nothing was applied"), "look at the plan as it is now")
+	return newStatus(exitFailed, errors.New("the machine has changed meanwhile, and nothing was applied"), "look at the plan as it is now")
 }

@@ -16,7 +16,7 @@ import (
 
 // siteRun loads a site, and makes ready for the machines that it is about.
 func (s *client) siteRun(ctx context.Context, path string) (*fleetRun, error) {
-	c, hosts, err := s.chosen(ctx, path)
+	c, hosts, err := s.chooseHosts(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -32,36 +32,36 @@ func (v *fleetRun) applyAll(ctx context.Context, yes, detailed bool, rollout *la
 		if !yes {
 			members, looked, err = v.consent(ctx, answers, "%s?")
 			if err != nil || len(members) == 0 {
-				return errors.Join(err, v.ended(looked, false))
+				return errors.Join(err, v.exitStatus(looked, false))
 			}
 		}
 		outcomes, err := v.execute(ctx, fleet.Apply(v.facts, v.prepare), members, rollout, looked...)
 		if err != nil {
 			return err
 		}
-		if again, err := v.asksAgain(outcomes, yes); err != nil || !again {
-			return errors.Join(err, v.ended(append(looked, outcomes...), detailed))
+		if again, err := v.mustAskAgain(outcomes, yes); err != nil || !again {
+			return errors.Join(err, v.exitStatus(append(looked, outcomes...), detailed))
 		}
 	}
 }
 
 // mayBegin refuses while this machine is on hold. Others tell of that themselves.
 func (v *fleetRun) mayBegin() error {
-	if v.named {
+	if v.hasNames {
 		return nil
 	}
 	return v.mayApply()
 }
 
-// asksAgain reports whether this machine was not as it was shown, so that what is to be done
+// mustAskAgain reports whether this machine was not as it was shown, so that what is to be done
 // there is shown, and asked for, once more. Who has waited for another apply is told.
-func (v *fleetRun) asksAgain(outcomes []fleet.Outcome, yes bool) (bool, error) {
+func (v *fleetRun) mustAskAgain(outcomes []fleet.Outcome, yes bool) (bool, error) {
 	e, ok := outcomes[0].Err.(*machine.Error)
-	if v.named || yes || !ok || e.Code != machine.CodeStale || v.lockTimeout > 0 {
+	if v.hasNames || yes || !ok || e.Code != machine.CodeStale || v.lockTimeout > 0 {
 		return false, nil
 	}
 	_, err := fmt.Fprintln(v.Out, "The machine has changed meanwhile. This is the plan now:")
-	return true, failed(unread(err))
+	return true, failure(unread(err))
 }
 
 // begin records what is about to be done on hosts, and says how it is called.
@@ -81,14 +81,14 @@ func (v *fleetRun) begin(members []*fleet.Member, looked []fleet.Outcome) (*flee
 			r.Hosts = append(r.Hosts, host)
 		}
 	}
-	for _, o := range v.others {
+	for _, o := range v.untouchedHosts {
 		host := *recordHost(v.resumes, o.Machine)
 		host.Status = o.Status
 		r.Hosts = append(r.Hosts, host)
 	}
 	x, err := (&fleet.Executions{Dir: filepath.Join(dir, "executions")}).New(r)
 	if err != nil {
-		return nil, statusWith(exitFailed, fmt.Errorf("what is done on hosts cannot be recorded, and nothing was done: %w", err), elsewhere)
+		return nil, newStatus(exitFailed, fmt.Errorf("what is done on hosts cannot be recorded, and nothing was done: %w", err), elsewhere)
 	}
 	v.execution, v.record = x.ID(), x
 	if v.globals.JSON {
@@ -137,7 +137,7 @@ func (v *fleetRun) hintDetached(outcomes []fleet.Outcome) {
 // Looked is how it ended with hosts that were only looked at: what went wrong there is
 // recorded, too.
 func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*fleet.Member, rollout *lang.Rollout, looked ...fleet.Outcome) ([]fleet.Outcome, error) {
-	if !v.named {
+	if !v.hasNames {
 		return v.run(ctx, task, members, fleet.Options{})
 	}
 	x, err := v.begin(members, looked)
@@ -146,7 +146,7 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 	}
 	outcomes, err := v.run(ctx, task, members, fleet.Options{Rollout: rollout, Execution: x})
 	if closed := x.Close(); closed != nil {
-		err = errors.Join(err, failed(fmt.Errorf("the record of the execution: %w", closed)))
+		err = errors.Join(err, failure(fmt.Errorf("the record of the execution: %w", closed)))
 	}
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (v *fleetRun) hintSkipped(outcomes []fleet.Outcome) {
 		hosts = fmt.Sprint(rest, " hosts")
 	}
 	hint := "hint: -l @%s:%s takes the %s on which it is not done\n"
-	if v.resuming { // what was not begun does not go on
+	if v.isResumption { // what was not begun does not go on
 		hint = "hint: tenet apply -l @%s:%s applies the site on the %s on which it is not done\n"
 	}
 	fmt.Fprintf(v.Err, hint, restOf, v.execution, hosts)
@@ -183,8 +183,8 @@ func (v *fleetRun) hintSkipped(outcomes []fleet.Outcome) {
 // where. It gives those on which there is
 // something to do, none where nobody wants that, and how it ended with the others.
 func (v *fleetRun) consent(ctx context.Context, answers *bufio.Reader, question string) ([]*fleet.Member, []fleet.Outcome, error) {
-	v.keep = true
-	defer func() { v.keep = false }()
+	v.keepEvents = true
+	defer func() { v.keepEvents = false }()
 	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, nil, err

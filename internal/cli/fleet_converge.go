@@ -15,16 +15,16 @@ import (
 
 // converger is how one host fares that is applied again and again.
 type converger struct {
-	end          convergence
-	failed       bool // its last run
-	changed      bool // by any of them
-	handlers     map[string]bool
-	last, before []changing
-	outcome      fleet.Outcome // the last one
+	end              convergence
+	failed           bool // its last run
+	changed          bool // by any of them
+	handlers         map[string]bool
+	latest, previous []changingPart
+	outcome          fleet.Outcome // the last one
 }
 
 // note notes what a run changes.
-func (c *converger) note(ev *states.Event) { noteChange(&c.last, c.handlers, ev) }
+func (c *converger) note(ev *states.Event) { noteChange(&c.latest, c.handlers, ev) }
 
 // convergeAll applies on all hosts, and again on those where the run before has changed
 // something, or failed. Each time is an execution by itself, and goes batch by batch where
@@ -36,46 +36,46 @@ func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang
 		var err error
 		members, looked, err = v.consent(ctx, bufio.NewReader(v.In), fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
 		if err != nil || len(members) == 0 {
-			return cmp.Or(err, v.ended(looked, false))
+			return cmp.Or(err, v.exitStatus(looked, false))
 		}
 	}
 	all := members
-	v.converging = map[string]*converger{}
+	v.convergers = map[string]*converger{}
 	for _, m := range all {
-		v.converging[m.Name] = &converger{end: convergence{Type: "convergence", Host: m.Name, Limit: limit, Changing: []changing{}}}
+		v.convergers[m.Name] = &converger{end: convergence{Type: "convergence", Host: m.Name, Limit: limit, Changing: []changingPart{}}}
 	}
 	for run := 1; ; run++ {
 		outcomes, err := v.execute(ctx, fleet.Apply(v.facts, v.prepare), members, rollout, looked...)
 		if err != nil {
 			return err
 		}
-		if err := v.brokeHere(outcomes); err != nil {
+		if err := v.endHere(outcomes); err != nil {
 			return err
 		}
-		members = v.unsettled(members, outcomes)
+		members = v.changingMembers(members, outcomes)
 		if len(members) == 0 || run == limit || v.wasInterrupted() {
 			break
 		}
 		again := fmt.Sprintf("\nAgain, run %d of %d at most", run+1, limit)
-		if v.named {
+		if v.hasNames {
 			again += ", on " + people(len(members), "host", "hosts")
 		}
 		if err := v.tell("%s:", again); err != nil {
 			return err
 		}
-		v.rows, v.shown = nil, nil // what was consented to is done
-		v.said.again()
+		v.rows, v.shownJob = nil, nil // what was consented to is done
+		v.shownDiagnostics.nextEvaluation()
 	}
-	return v.allConverged(all, looked, cmd.DetailedExitcode)
+	return v.showConvergences(all, looked, cmd.DetailedExitcode)
 }
 
-// unsettled takes note of how a run ended on members, and gives those on which another one
+// changingMembers takes note of how a run ended on members, and gives those on which another one
 // may lead further: on no other where a rollout was stopped.
-func (v *fleetRun) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) []*fleet.Member {
+func (v *fleetRun) changingMembers(members []*fleet.Member, outcomes []fleet.Outcome) []*fleet.Member {
 	var again []*fleet.Member
 	stopped := false
 	for i, m := range members {
-		o, c := outcomes[i], v.converging[m.Name]
+		o, c := outcomes[i], v.convergers[m.Name]
 		c.outcome = o
 		stopped = stopped || o.Status == fleet.Skipped
 		if o.Result == nil || o.Status != fleet.Done && o.Status != fleet.Failed {
@@ -85,11 +85,11 @@ func (v *fleetRun) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) 
 		c.end.Runs++
 		c.failed, c.changed = r.Failed, c.changed || r.Counts.Changed > 0
 		c.end.Converged = o.Status == fleet.Done && !r.Failed && r.Counts.Changed == 0
-		if c.end.Changing = []changing{}; !c.end.Converged {
-			c.end.Changing = still(c.before, c.last, c.end.Runs)
+		if c.end.Changing = []changingPart{}; !c.end.Converged {
+			c.end.Changing = persistent(c.previous, c.latest, c.end.Runs)
 			again = append(again, m)
 		}
-		c.before, c.last = c.last, nil
+		c.previous, c.latest = c.latest, nil
 	}
 	if stopped {
 		return nil
@@ -97,18 +97,18 @@ func (v *fleetRun) unsettled(members []*fleet.Member, outcomes []fleet.Outcome) 
 	return again
 }
 
-// allConverged tells how it ended, hosts alike together, and gives the exit status. How it
+// showConvergences tells how it ended, hosts alike together, and gives the exit status. How it
 // ended with a host where no run did was told before.
-func (v *fleetRun) allConverged(members []*fleet.Member, looked []fleet.Outcome, detailed bool) error {
-	if !v.named {
-		c := v.converging[members[0].Name]
-		return v.converged(c.end, c.failed, c.changed && detailed)
+func (v *fleetRun) showConvergences(members []*fleet.Member, looked []fleet.Outcome, detailed bool) error {
+	if !v.hasNames {
+		c := v.convergers[members[0].Name]
+		return v.showConvergence(c.end, c.failed, c.changed && detailed)
 	}
 	outcomes := looked
 	var codes []int
-	var good, bad grouping
+	var good, bad hostGroups
 	for _, m := range members {
-		c := v.converging[m.Name]
+		c := v.convergers[m.Name]
 		outcomes = append(outcomes, c.outcome)
 		if detailed && c.changed {
 			codes = append(codes, exitChanges)
@@ -118,7 +118,7 @@ func (v *fleetRun) allConverged(members []*fleet.Member, looked []fleet.Outcome,
 				return err
 			}
 		}
-		runs := counted(c.end.Runs, "run")
+		runs := plural(c.end.Runs, "run")
 		switch {
 		case c.end.Runs == 0:
 		case c.end.Converged:
@@ -142,14 +142,14 @@ func (v *fleetRun) allConverged(members []*fleet.Member, looked []fleet.Outcome,
 			fmt.Fprintln(v.Err, ui.Clean(v.title(bad.hosts[text])+" "+strings.TrimSpace(text)))
 		}
 	}
-	return v.ended(outcomes, false, codes...)
+	return v.exitStatus(outcomes, false, codes...)
 }
 
-// brokeHere is why there is no other run on this machine; nil: there may be.
-func (v *fleetRun) brokeHere(outcomes []fleet.Outcome) error {
+// endHere is why there is no other run on this machine; nil: there may be.
+func (v *fleetRun) endHere(outcomes []fleet.Outcome) error {
 	o := &outcomes[0]
-	if v.named || o.Err == nil && o.Result != nil && !o.Result.Interrupted && !o.Result.Rebooting {
+	if v.hasNames || o.Err == nil && o.Result != nil && !o.Result.Interrupted && !o.Result.Rebooting {
 		return nil
 	}
-	return v.ended(outcomes, false)
+	return v.exitStatus(outcomes, false)
 }

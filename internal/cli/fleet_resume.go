@@ -21,7 +21,7 @@ func (v *fleetRun) prepareHosts(ctx context.Context, cmd *applyCmd, t *targets) 
 	}
 	if x != nil {
 		v.name, v.place = x.Site, x.Origin
-		v.judged = func(o fleet.Outcome) fleet.Outcome {
+		v.interpretOutcome = func(o fleet.Outcome) fleet.Outcome {
 			if f := failureOf(&o); f != nil && f.Code == machine.CodeNotFound {
 				o.Status, o.Err, o.Result = fleet.Skipped, nothingThere(x, "apply the site there"), nil
 			}
@@ -29,7 +29,7 @@ func (v *fleetRun) prepareHosts(ctx context.Context, cmd *applyCmd, t *targets) 
 		}
 	}
 	for _, name := range t.absent {
-		v.others = append(v.others, fleet.Outcome{Machine: name, Status: fleet.Skipped, Err: nothingThere(x, "apply the site there")})
+		v.untouchedHosts = append(v.untouchedHosts, fleet.Outcome{Machine: name, Status: fleet.Skipped, Err: nothingThere(x, "apply the site there")})
 	}
 	return v.reach(ctx)
 }
@@ -69,16 +69,16 @@ func mayBecome(then *fleet.RecordHost) bool {
 
 // nothingThere is why a host has nothing of an execution to go on with.
 func nothingThere(x *fleet.Record, hint string) error {
-	return statusWith(exitFailed, errors.New("nothing of execution "+x.ID+" was begun there"), hint)
+	return newStatus(exitFailed, errors.New("nothing of execution "+x.ID+" was begun there"), hint)
 }
 
 // withoutSite is the rollout that flags alone ask for; nil: all hosts at once.
-func (r *rollingOut) withoutSite() (*lang.Rollout, error) {
-	if !r.given() {
+func (r *rolloutFlags) withoutSite() (*lang.Rollout, error) {
+	if !r.areGiven() {
 		return nil, nil
 	}
 	wanted := &lang.Rollout{}
-	if err := r.over(wanted); err != nil {
+	if err := r.override(wanted); err != nil {
 		return nil, err
 	}
 	return wanted, nil

@@ -21,48 +21,48 @@ import (
 // fleetRun is a plan or an apply on machines: of a site on its hosts, or on this machine.
 type fleetRun struct {
 	*client
-	named   bool  // machines are told apart by their names; else it is this one
-	site    *site // loaded, and evaluated for each host with what it says of itself
-	hosts   []lang.Host
-	members []*fleet.Member
-	name    string                               // of the site; empty: it has none
-	origin  string                               // as hosts are told
-	place   string                               // the same as this machine knows it
-	line    func(file string, number int) string // of what is applied; nil: none is known
+	hasNames bool  // machines are told apart by their names; else it is this one
+	site     *site // loaded, and evaluated for each host with what it says of itself
+	hosts    []lang.Host
+	members  []*fleet.Member
+	name     string                               // of the site; empty: it has none
+	origin   string                               // as hosts are told
+	place    string                               // the same as this machine knows it
+	line     func(file string, number int) string // of what is applied; nil: none is known
 	// jobOf makes what a host is to do, of what it knows of itself; nil: nothing.
 	jobOf fleet.Prepare
-	// judged tells what an outcome means here; nil: refusedHere does.
-	judged      func(fleet.Outcome) fleet.Outcome
-	facts       []string
-	view        display                        // of what goes on; nil: nothing does
-	newRenderer func(*machine.Job) ui.Renderer // of this machine
-	// others is how it ended with hosts that belong to what goes on, and are left alone.
-	others []fleet.Outcome
+	// interpretOutcome tells what an outcome means here; nil: interpretRefusal does.
+	interpretOutcome func(fleet.Outcome) fleet.Outcome
+	facts            []string
+	view             display                        // of what goes on; nil: nothing does
+	newRenderer      func(*machine.Job) ui.Renderer // of this machine
+	// untouchedHosts is how it ended with hosts that belong to what goes on, and are left alone.
+	untouchedHosts []fleet.Outcome
 	// execution is what all hosts know it by; rows is what each was shown to do.
 	execution string
 	record    *fleet.Execution // nil: nothing is recorded
 	resumes   *fleet.Record    // the execution that goes on; nil: none, or hosts' last runs
 	rows      map[string][]states.Event
-	shown     *machine.Job // of this machine; nil: none yet
+	shownJob  *machine.Job // of this machine; nil: none yet
 
-	// converging is how hosts fare that are applied until nothing changes; nil: none are.
-	converging map[string]*converger
+	// convergers is how hosts fare that are applied until nothing changes; nil: none are.
+	convergers map[string]*converger
 
-	mu       sync.Mutex
-	found    findings
-	nothing  map[string]error          // hosts of which nothing is selected, and why
-	planning bool                      // nothing is changed
-	resuming bool                      // runs go on
-	saved    bool                      // it is a saved plan that is carried out
-	keep     bool                      // their events
-	hidden   bool                      // nothing of what goes on is shown
-	events   map[string][]states.Event // of each host, where they are kept
+	mu              sync.Mutex
+	found           findings
+	nothingSelected map[string]error          // hosts of which nothing is selected, and why
+	isPlan          bool                      // nothing is changed
+	isResumption    bool                      // runs go on
+	isSavedPlan     bool                      // it is a saved plan that is carried out
+	keepEvents      bool                      // their events
+	isHidden        bool                      // nothing of what goes on is shown
+	events          map[string][]states.Event // of each host, where they are kept
 }
 
 // fleetRun makes ready for hosts of a site.
 func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fleetRun, error) {
 	if hosts == nil {
-		return s.siteHere(ctx, c)
+		return s.siteRunHere(ctx, c)
 	}
 	if found := c.Diagnostics(); found.HasErrors() { // whatever the hosts say of themselves
 		return nil, s.diagnose(c, found)
@@ -72,16 +72,16 @@ func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fle
 	}
 	name, err := os.Hostname()
 	if err != nil {
-		return nil, failed(err)
+		return nil, failure(err)
 	}
-	v := &fleetRun{client: s, named: true, site: c, hosts: hosts, name: c.Name(), origin: name + ":" + c.Origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
+	v := &fleetRun{client: s, hasNames: true, site: c, hosts: hosts, name: c.Name(), origin: name + ":" + c.Origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
 	v.jobOf = v.jobOfSite
-	s.many = len(hosts) > 1
+	s.forMany = len(hosts) > 1
 	return v, v.reach(ctx)
 }
 
-// siteHere makes ready for a site on this machine, whose host is chosen where it declares any.
-func (s *client) siteHere(ctx context.Context, c *site) (*fleetRun, error) {
+// siteRunHere makes ready for a site on this machine, whose host is chosen where it declares any.
+func (s *client) siteRunHere(ctx context.Context, c *site) (*fleetRun, error) {
 	t, err := s.thisMachine()
 	if err != nil {
 		return nil, err
@@ -107,48 +107,48 @@ func (v *fleetRun) reach(ctx context.Context) (err error) {
 
 // plan shows what an apply would do on the hosts.
 func (v *fleetRun) plan(ctx context.Context) ([]fleet.Outcome, error) {
-	v.planning = true
-	defer func() { v.planning = false }()
+	v.isPlan = true
+	defer func() { v.isPlan = false }()
 	return v.run(ctx, fleet.Plan(v.facts, v.prepare), v.members, fleet.Options{})
 }
 
 // run does something on the hosts, and shows it; keep keeps what each says.
 func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options) ([]fleet.Outcome, error) {
 	v.mu.Lock()
-	v.found, v.nothing = findings{}, map[string]error{}
+	v.found, v.nothingSelected = findings{}, map[string]error{}
 	v.events = map[string][]states.Event{}
 	names := make([]string, 0, len(members))
 	for _, m := range members {
 		names = append(names, m.Name)
 	}
-	for i := range v.others {
-		names = append(names, v.others[i].Machine)
+	for i := range v.untouchedHosts {
+		names = append(names, v.untouchedHosts[i].Machine)
 	}
 	v.view = v.newView(names)
 	v.mu.Unlock()
-	v.aside = v.view.Aside // secrets are opened as hosts are evaluated
+	v.pauseDisplay = v.view.Aside // secrets are opened as hosts are evaluated
 	var cancelled <-chan struct{}
-	if v.named {
+	if v.hasNames {
 		var done func()
 		ctx, cancelled, done = v.interruptible(ctx)
 		defer done()
 	}
-	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &keeping{v.view, v}
+	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &eventKeeper{v.view, v}
 	outcomes, err := fleet.Run(ctx, members, task, o)
 	if err != nil {
 		v.view.Settle()
-		return nil, failed(err)
+		return nil, failure(err)
 	}
 	for i := range outcomes {
-		outcomes[i] = v.meaning(outcomes[i])
+		outcomes[i] = v.interpret(outcomes[i])
 	}
-	outcomes = append(outcomes, v.others...)
+	outcomes = append(outcomes, v.untouchedHosts...)
 	v.view.Settle() // the table goes, and diagnostics come before the sum
 	if err := v.showFindings(); err != nil {
 		return nil, err
 	}
 	if err := unread(v.view.Close(outcomes)); err != nil {
-		return outcomes, failed(fmt.Errorf("what was done could not be shown: %w", err))
+		return outcomes, failure(fmt.Errorf("what was done could not be shown: %w", err))
 	}
 	return outcomes, v.nowhere(outcomes)
 }
@@ -157,23 +157,23 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 func (v *fleetRun) nowhere(outcomes []fleet.Outcome) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.nothing) == 0 || len(v.nothing) < len(outcomes) {
+	if len(v.nothingSelected) == 0 || len(v.nothingSelected) < len(outcomes) {
 		return nil
 	}
-	return v.nothing[outcomes[0].Machine]
+	return v.nothingSelected[outcomes[0].Machine]
 }
 
 // newView shows what goes on in the form that the flags ask for.
 func (v *fleetRun) newView(names []string) display {
 	g := v.globals
 	switch {
-	case v.hidden:
+	case v.isHidden:
 		return hiddenDisplay{}
-	case !v.named:
-		return &hereDisplay{client: v.client, planning: v.planning, show: v.newRenderer}
+	case !v.hasNames:
+		return &hereDisplay{client: v.client, planning: v.isPlan, show: v.newRenderer}
 	}
 	o := ui.FleetOptions{
-		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.planning, Execution: v.execution,
+		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.isPlan, Execution: v.execution,
 		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
 		Line: placeLine(v.line), Trouble: siteFailure,
 	}
@@ -183,15 +183,15 @@ func (v *fleetRun) newView(names []string) display {
 	return ui.NewFleet(o)
 }
 
-// keeping keeps events beside showing them.
-type keeping struct {
+// eventKeeper keeps events beside showing them.
+type eventKeeper struct {
 	display
 	v *fleetRun
 }
 
 // Event keeps an event, where that is asked for, and shows it.
-func (k *keeping) Event(machine string, ev states.Event) {
-	if k.v.keep {
+func (k *eventKeeper) Event(machine string, ev states.Event) {
+	if k.v.keepEvents {
 		row := ev
 		if row.Type != states.EventRun { // others have no host there
 			row.Host = ""
@@ -200,15 +200,15 @@ func (k *keeping) Event(machine string, ev states.Event) {
 		k.v.events[machine] = append(k.v.events[machine], row)
 		k.v.mu.Unlock()
 	}
-	if c := k.v.converging[machine]; c != nil {
+	if c := k.v.convergers[machine]; c != nil {
 		c.note(&ev)
 	}
 	k.display.Event(machine, ev)
 }
 
 // Ended shows how it ended with a host, and how that differs from what was shown of it.
-func (k *keeping) Ended(name string, o fleet.Outcome) {
-	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 && (k.v.named || k.v.saved || k.v.lockTimeout > 0 || k.v.converging != nil) {
+func (k *eventKeeper) Ended(name string, o fleet.Outcome) {
+	if e, ok := o.Err.(*machine.Error); ok && len(e.Differences) > 0 && (k.v.hasNames || k.v.isSavedPlan || k.v.lockTimeout > 0 || k.v.convergers != nil) {
 		var text strings.Builder
 		var rows []any
 		for _, d := range e.Differences {
@@ -219,19 +219,19 @@ func (k *keeping) Ended(name string, o fleet.Outcome) {
 		}
 		k.Differs(name, text.String(), rows)
 	}
-	k.display.Ended(name, k.v.meaning(o))
+	k.display.Ended(name, k.v.interpret(o))
 }
 
-// meaning tells what an outcome means for what is done here.
-func (v *fleetRun) meaning(o fleet.Outcome) fleet.Outcome {
-	if v.judged != nil {
-		return v.judged(o)
+// interpret tells what an outcome means for what is done here.
+func (v *fleetRun) interpret(o fleet.Outcome) fleet.Outcome {
+	if v.interpretOutcome != nil {
+		return v.interpretOutcome(o)
 	}
-	return refusedHere(o)
+	return interpretRefusal(o)
 }
 
-// refusedHere tells what was refused for a host from a site that is wrong for it.
-func refusedHere(o fleet.Outcome) fleet.Outcome {
+// interpretRefusal tells what was refused for a host from a site that is wrong for it.
+func interpretRefusal(o fleet.Outcome) fleet.Outcome {
 	if st, ok := errors.AsType[*status](o.Err); ok && o.Status == fleet.Invalid && st.code == exitFailed {
 		o.Status = fleet.Failed
 	}
@@ -246,34 +246,34 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 		return nil, err
 	}
 	v.view.Prepared(m.Name, j)
-	if known := v.converging[m.Name]; known != nil {
+	if known := v.convergers[m.Name]; known != nil {
 		known.handlers = handlersOf(j.Run)
 	}
-	j.Execution, j.Origin, j.Rows, j.Observe = v.execution, v.origin, nil, v.named || v.keep
-	if v.named { // the file is of another machine
+	j.Execution, j.Origin, j.Rows, j.Observe = v.execution, v.origin, nil, v.hasNames || v.keepEvents
+	if v.hasNames { // the file is of another machine
 		j.Plan = ""
 	}
 	j.Parallel, j.LockTimeout = v.globals.Parallel, v.lockTimeout
-	if !v.planning {
+	if !v.isPlan {
 		j.Rows = v.rows[m.Name]
 	}
-	j.Become = v.become(m.Name, !v.named || becomes(j.Run))
+	j.Become = v.become(m.Name, !v.hasNames || becomes(j.Run))
 	return j, nil
 }
 
 // jobFor makes the job of a machine. That of this machine stays what was shown of it: a site
 // that is evaluated again may say something else.
 func (v *fleetRun) jobFor(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
-	if v.named {
+	if v.hasNames {
 		return v.jobOf(ctx, m, facts)
 	}
-	if v.shown == nil {
+	if v.shownJob == nil {
 		var err error
-		if v.shown, err = v.jobOf(ctx, m, facts); err != nil || v.shown == nil {
+		if v.shownJob, err = v.jobOf(ctx, m, facts); err != nil || v.shownJob == nil {
 			return nil, err
 		}
 	}
-	j := *v.shown
+	j := *v.shownJob
 	return &j, nil
 }
 
@@ -302,14 +302,14 @@ func becomes(run *states.StateRun) bool {
 
 // jobOfSite evaluates the site for one host. It gives nil where nothing of it is selected.
 func (v *fleetRun) jobOfSite(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
-	if !v.named {
+	if !v.hasNames {
 		return v.jobHere(ctx, v.site)
 	}
 	facts, err := v.factsFrom(known)
 	if err != nil {
 		return nil, err
 	}
-	compiled, diags, wrong := v.compiled(ctx, v.site, m.Name, facts)
+	compiled, diags, wrong := v.compileHost(ctx, v.site, m.Name, facts)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -319,7 +319,7 @@ func (v *fleetRun) jobOfSite(ctx context.Context, m *fleet.Member, known *machin
 		return nil, diags
 	case wrong != nil: // an address or a tag that is of other hosts
 		v.mu.Lock()
-		v.nothing[m.Name] = wrong
+		v.nothingSelected[m.Name] = wrong
 		v.mu.Unlock()
 		return nil, nil
 	}

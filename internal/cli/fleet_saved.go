@@ -13,8 +13,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// identifying are the facts by which a saved plan knows its machine.
-func identifying() []string { return []string{"hostname", "machine_id"} }
+// identityFacts are the facts by which a saved plan knows its machine.
+func identityFacts() []string { return []string{"hostname", "machine_id"} }
 
 // savedHost tells by its facts which machine a host is.
 func savedHost(name string, facts *machine.Facts) (planfile.Host, error) {
@@ -31,47 +31,47 @@ func savedHost(name string, facts *machine.Facts) (planfile.Host, error) {
 
 // planAndSave shows the plan of the one host, and saves it.
 func (v *fleetRun) planAndSave(ctx context.Context, path, out string) ([]fleet.Outcome, error) {
-	if v.named && !slices.Contains(v.facts, machine.AllFacts) {
-		v.facts = append(slices.Clone(v.facts), identifying()...)
+	if v.hasNames && !slices.Contains(v.facts, machine.AllFacts) {
+		v.facts = append(slices.Clone(v.facts), identityFacts()...)
 	}
 	var j *machine.Job
 	var here planfile.Host
 	jobOf := v.jobOf
 	v.jobOf = func(ctx context.Context, m *fleet.Member, facts *machine.Facts) (_ *machine.Job, err error) {
-		if v.named {
+		if v.hasNames {
 			here, err = savedHost(m.Name, facts)
 		}
 		if err == nil {
 			j, err = jobOf(ctx, m, facts)
 		}
-		if err == nil && !v.named {
-			here, err = v.hereIs(j.Run.Host)
+		if err == nil && !v.hasNames {
+			here, err = v.localHost(j.Run.Host)
 		}
 		return j, err
 	}
-	v.keep = true
+	v.keepEvents = true
 	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := &outcomes[0]
-	if !v.named && (o.Status != fleet.Done || o.Result == nil) {
+	if !v.hasNames && (o.Status != fleet.Done || o.Result == nil) {
 		return nil, v.notSaved(outcomes)
 	}
 	if o.Status != fleet.Done || o.Result == nil {
-		return outcomes, errors.Join(v.ended(outcomes, false), errors.New("the plan is not saved, since it fails"))
+		return outcomes, errors.Join(v.exitStatus(outcomes, false), errors.New("the plan is not saved, since it fails"))
 	}
 	c := *v.site
-	if v.named {
+	if v.hasNames {
 		c.declared = &v.hosts[0]
 	}
 	return outcomes, v.saveRows(ctx, &c, j, path, out, here, v.events[o.Machine], o.Result.Counts)
 }
 
-// planHidden plans on the only machine, and shows nothing of it.
-func (v *fleetRun) planHidden(ctx context.Context) ([]states.Event, error) {
-	v.keep, v.hidden = true, true
-	defer func() { v.keep, v.hidden, v.shown = false, false, nil }() // the next job may be another
+// planSilently plans on the only machine, and shows nothing of it.
+func (v *fleetRun) planSilently(ctx context.Context) ([]states.Event, error) {
+	v.keepEvents, v.isHidden = true, true
+	defer func() { v.keepEvents, v.isHidden, v.shownJob = false, false, nil }() // the next job may be another
 	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, err
@@ -80,10 +80,10 @@ func (v *fleetRun) planHidden(ctx context.Context) ([]states.Event, error) {
 	if o.Status == fleet.Interrupted {
 		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
-	if f := failureOf(o); f != nil && !v.named {
-		return nil, v.ended(outcomes, false)
+	if f := failureOf(o); f != nil && !v.hasNames {
+		return nil, v.exitStatus(outcomes, false)
 	} else if f != nil {
-		return nil, statusWith(statusOf(o), fmt.Errorf("%s: %s", o.Machine, f.Message), f.Hint)
+		return nil, newStatus(statusOf(o), fmt.Errorf("%s: %s", o.Machine, f.Message), f.Hint)
 	}
 	return v.events[o.Machine], nil
 }
@@ -95,7 +95,7 @@ func (s *client) hostNamed(ctx context.Context, name string) (*lang.Host, error)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := s.selected(ctx, c)
+	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (v *fleetRun) notSaved(outcomes []fleet.Outcome) error {
 	case o.Status == fleet.Interrupted:
 		return &status{code: exitInterrupted, err: errors.New("interrupted: the plan is not saved")}
 	case o.Result != nil && o.Err == nil:
-		return statusWith(exitFailed, errors.New("the plan is not saved, since it fails"), "put right what failed, and plan again")
+		return newStatus(exitFailed, errors.New("the plan is not saved, since it fails"), "put right what failed, and plan again")
 	}
-	return v.ended(outcomes, false)
+	return v.exitStatus(outcomes, false)
 }

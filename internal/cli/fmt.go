@@ -37,7 +37,7 @@ func (cmd *fmtCmd) Run(ctx runContext, s *client) error {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
-	files, err := formatted(paths)
+	files, err := filesToFormat(paths)
 	if err != nil {
 		return &status{code: exitSite, err: fmt.Errorf("there is nothing to format: %w", err)}
 	}
@@ -62,10 +62,10 @@ func (cmd *fmtCmd) Run(ctx runContext, s *client) error {
 	return nil
 }
 
-// formatted lists the state files among paths. A directory stands for its own
+// filesToFormat lists the state files among paths. A directory stands for its own
 // ones, for those of the components in it that it uses, and for their cases and
 // modules; not for other files below, which the site may write to hosts.
-func formatted(paths []string) ([]string, error) {
+func filesToFormat(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -132,7 +132,7 @@ func (cmd *fmtCmd) input(s *client) error {
 	name := "standard input"
 	src, err := io.ReadAll(s.In)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	if cmd.Language == "starlark" {
 		name += ".star"
@@ -148,14 +148,14 @@ func (cmd *fmtCmd) input(s *client) error {
 		return &status{code: exitFailed}
 	}
 	_, err = s.Out.Write(out)
-	return failed(err)
+	return failure(err)
 }
 
 // file rewrites one file in place, in one step.
 func (cmd *fmtCmd) file(ctx context.Context, s *client, name string) (changed bool, err error) {
 	src, err := os.ReadFile(name)
 	if err != nil {
-		return false, failed(err)
+		return false, failure(err)
 	}
 	out, err := s.format(name, src)
 	if err != nil || bytes.Equal(src, out) {
@@ -163,7 +163,7 @@ func (cmd *fmtCmd) file(ctx context.Context, s *client, name string) (changed bo
 	}
 	if !cmd.Check {
 		if err := replace(ctx, name, out); err != nil {
-			return false, failed(fmt.Errorf("%s cannot be rewritten: %w", name, err))
+			return false, failure(fmt.Errorf("%s cannot be rewritten: %w", name, err))
 		}
 	}
 	return true, cmd.show(s, name, src, out)
@@ -179,7 +179,7 @@ func (cmd *fmtCmd) show(s *client, name string, src, out []byte) error {
 		text = fmt.Sprintf("--- %s\n+++ %s\n%s", name, name, runtime.Diff(string(src), string(out)))
 	}
 	_, err := io.WriteString(s.Out, text)
-	return failed(err)
+	return failure(err)
 }
 
 // replace puts new content in the place of a file, whose owner and mode stay.

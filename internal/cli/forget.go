@@ -12,7 +12,7 @@ import (
 )
 
 type forgetCmd struct {
-	locking
+	lockFlags
 	Site      string   `help:"The site that lets go, where several have what is named: its name or, if it has none, where it lies." placeholder:"SITE"`
 	Addresses []string `arg:"" name:"addr" help:"The address of a declaration, or TYPE[\"KEY\"] of what it has created."`
 }
@@ -33,25 +33,25 @@ func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	for _, a := range list {
-		if f := a.failure(); f != nil && t.named && s.globals.JSON {
+		if f := a.failure(); f != nil && t.hasNames && s.globals.JSON {
 			err = errors.Join(err, s.printLine(hostError{a.host.Name, f}))
 		}
 		for _, ev := range a.value {
-			if t.named {
+			if t.hasNames {
 				ev.Host = a.host.Name
 			}
 			switch {
 			case s.globals.JSON:
 				err = errors.Join(err, s.printLine(ev))
-			case t.named:
+			case t.hasNames:
 				err = errors.Join(err, s.tell("%s: %s", a.host.Name, ui.Line(ev.Reason)))
 			default:
 				err = errors.Join(err, s.tell("%s", ui.Clean(ev.Reason)))
 			}
 		}
 	}
-	if several, ok := errors.AsType[*machine.SeveralError](list[0].outcome.Err); ok && !t.named {
+	if several, ok := errors.AsType[*machine.SeveralError](list[0].outcome.Err); ok && !t.hasNames {
 		return usage("name one by --site", "%w", several)
 	}
-	return errors.Join(err, s.concluded(t, common(list)))
+	return errors.Join(err, s.showFailures(t, common(list)))
 }

@@ -63,7 +63,7 @@ type Globals struct {
 	StateDir    string        `help:"Keep the records of runs in this directory." placeholder:"DIR" group:"host"`
 	Root        string        `help:"Act on the tree below this directory." placeholder:"DIR" group:"host"`
 	Parallel    int           `help:"How many invocations run at once." placeholder:"N" group:"host"`
-	reaching
+	connectFlags
 	JSON    bool        `name:"json" help:"Print JSON." group:"output"`
 	Quiet   bool        `short:"q" help:"Print failures and the sum only." group:"output"`
 	NoColor bool        `help:"Print no colours." group:"output"`
@@ -111,8 +111,8 @@ func (g *grammar) command(name string) kong.Option {
 	return nil
 }
 
-// spelled gives the arguments as the grammar spells them; there is at least one.
-func spelled(args []string) []string {
+// spell gives the arguments as the grammar spells them; there is at least one.
+func spell(args []string) []string {
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}

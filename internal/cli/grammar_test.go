@@ -13,6 +13,9 @@ func TestParserOfOneCommand(t *testing.T) {
 	whole := newParser(&grammar{}, []string{"completion"}, Environment{}, nil)
 	for _, command := range names(whole.Model.Node) {
 		for _, flag := range []string{"--help", "--nonsense", "--parallel=x", "--limit"} {
+			if command == "exec" && flag == "--nonsense" {
+				continue // it would be the program to run
+			}
 			var ofAll, ofOne bytes.Buffer
 			args := []string{command, flag}
 			status := exitDone

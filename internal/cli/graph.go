@@ -24,5 +24,5 @@ func (cmd *graphCmd) Run(ctx runContext, s *client) error {
 	if s.globals.JSON {
 		draw = graph.JSON
 	}
-	return failed(draw(s.Out, c.Run))
+	return failure(draw(s.Out, c.Run))
 }

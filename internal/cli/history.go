@@ -56,13 +56,13 @@ func (cmd *historyCmd) Run(ctx runContext, s *client) error {
 	for _, a := range list {
 		for i := range a.value {
 			count++
-			fmt.Fprintln(out, strings.Join(historyRow(a.host.Name, t.named, &a.value[i]), "\t"))
+			fmt.Fprintln(out, strings.Join(historyRow(a.host.Name, t.hasNames, &a.value[i]), "\t"))
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return failed(unread(err))
+		return failure(unread(err))
 	}
-	if err := s.concluded(t, common(list)); err != nil || t.named {
+	if err := s.showFailures(t, common(list)); err != nil || t.hasNames {
 		return err
 	}
 	return s.showExecutions(count > 0)

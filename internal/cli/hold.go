@@ -45,39 +45,39 @@ func (cmd *holdCmd) Run(ctx runContext, s *client) error {
 			return list[i].value.Hold, hostHold{list[i].host.Name, list[i].value.Hold}
 		})
 	}
-	return errors.Join(s.showHolds(t, list), s.concluded(t, common(list)))
+	return errors.Join(s.showHolds(t, list), s.showFailures(t, common(list)))
 }
 
 func (s *client) showHolds(t *targets, list []*answer[*machine.Held]) (err error) {
-	var same grouping
+	var same hostGroups
 	for _, a := range list {
 		if !a.replied() {
 			continue
 		}
-		if applying := a.value.Applying; applying != nil && t.named {
+		if applying := a.value.Applying; applying != nil && t.hasNames {
 			s.noteHost(a.host.Name, applying.Error()+", and goes on")
 		}
-		if !t.named {
+		if !t.hasNames {
 			err = s.tell("%s", ui.Clean((&journal.HeldError{Hold: *a.value.Hold}).Error()))
 			if applying := a.value.Applying; applying != nil {
 				err = errors.Join(err, s.tell("%s, and goes on", ui.Clean(applying.Error())))
 			}
 			return err
 		}
-		same.add(a.host.Name, "on hold: "+a.value.Reason+untilWhen(a.value.Until))
+		same.add(a.host.Name, "on hold: "+a.value.Reason+deadline(a.value.Until))
 	}
 	return s.tellGroups(&same)
 }
 
 // tellGroups tells what hosts have in common.
-func (s *client) tellGroups(same *grouping) (err error) {
+func (s *client) tellGroups(same *hostGroups) (err error) {
 	for _, text := range same.order {
 		err = errors.Join(err, s.tell("%s %s", s.title(same.hosts[text]), ui.Line(text)))
 	}
 	return err
 }
 
-func untilWhen(t time.Time) string {
+func deadline(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -112,7 +112,7 @@ func (cmd *unholdCmd) Run(ctx runContext, s *client) error {
 			return unheld{list[i].value}, hostUnheld{list[i].host.Name, unheld{list[i].value}}
 		})
 	}
-	var same grouping
+	var same hostGroups
 	for _, a := range list {
 		if !a.replied() {
 			continue
@@ -123,12 +123,12 @@ func (cmd *unholdCmd) Run(ctx runContext, s *client) error {
 		}
 		same.add(a.host.Name, text)
 	}
-	if !t.named && len(same.order) > 0 {
+	if !t.hasNames && len(same.order) > 0 {
 		err = s.tell("%s", ui.Clean(same.order[0]))
 	} else {
 		err = s.tellGroups(&same)
 	}
-	return errors.Join(err, s.concluded(t, common(list)))
+	return errors.Join(err, s.showFailures(t, common(list)))
 }
 
 // mayApply refuses while applies are on hold.
@@ -140,8 +140,8 @@ func (s *client) mayApply() error {
 	return s.ran(local.MayApply())
 }
 
-// applying tells who applies now; nil: nobody.
-func (s *client) applying() (*journal.LockedError, error) {
+// currentApply tells who applies now; nil: nobody.
+func (s *client) currentApply() (*journal.LockedError, error) {
 	local, err := s.runner(nil)
 	if err != nil {
 		return nil, err

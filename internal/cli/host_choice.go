@@ -13,7 +13,7 @@ import (
 // choose finds the host of a site that is meant; a site without hosts is for
 // this machine.
 func (s *client) choose(ctx context.Context, c *site) error {
-	hosts, err := s.selected(ctx, c)
+	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -33,14 +33,14 @@ func (s *client) choose(ctx context.Context, c *site) error {
 	return usage("name one with --limit", "this is for one host, and the site declares %s", strings.Join(names, ", "))
 }
 
-// chosen loads a site for a plan or an apply. The hosts are those that it is about; nil
+// chooseHosts loads a site for a plan or an apply. The hosts are those that it is about; nil
 // where it is about this machine alone.
-func (s *client) chosen(ctx context.Context, path string) (*site, []lang.Host, error) {
+func (s *client) chooseHosts(ctx context.Context, path string) (*site, []lang.Host, error) {
 	c, err := s.load(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	hosts, err := s.selected(ctx, c)
+	hosts, err := s.selectHosts(ctx, c)
 	if err != nil || len(hosts) == 0 {
 		return c, nil, err
 	}
@@ -51,10 +51,10 @@ func (s *client) chosen(ctx context.Context, path string) (*site, []lang.Host, e
 	return c, nil, nil
 }
 
-// selected gives the hosts that --limit names, all without it; none where the
+// selectHosts gives the hosts that --limit names, all without it; none where the
 // site declares none.
-func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
-	stop := s.limited()
+func (s *client) selectHosts(ctx context.Context, c *site) ([]lang.Host, error) {
+	stop := s.limitEvaluation()
 	hosts, groups, diags := c.Hosts(ctx, c.Target)
 	stop()
 	if err := s.diagnose(c, diags); err != nil || s.globals.Limit == "" {
@@ -63,7 +63,7 @@ func (s *client) selected(ctx context.Context, c *site) ([]lang.Host, error) {
 	if len(hosts) == 0 {
 		return nil, usage("leave it out: the site is for this machine", "--limit: the site declares no hosts")
 	}
-	found, err := s.within(hosts, groups)
+	found, err := s.expandExecutions(hosts, groups)
 	if err != nil {
 		return nil, err
 	}

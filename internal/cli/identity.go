@@ -36,9 +36,9 @@ func (s *client) user() string {
 	return name
 }
 
-// from tells where somebody is who applies here: at the other end of SSH, at a
+// clientAddress tells where somebody is who applies here: at the other end of SSH, at a
 // terminal, or in a unit of systemd.
-func (s *client) from() string {
+func (s *client) clientAddress() string {
 	address, _, _ := strings.Cut(s.getenv("SSH_CONNECTION"), " ")
 	if _, err := netip.ParseAddr(address); err == nil {
 		return address

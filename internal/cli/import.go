@@ -32,7 +32,7 @@ func (cmd *importCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	if len(cmd.All) > 0 {
-		return cmd.all(ctx, s, h)
+		return cmd.importAll(ctx, s, h)
 	}
 	if len(cmd.Args) == 0 {
 		return usage("tenet import TYPE KEY, or tenet import --all packages,services", "nothing is named that is to be read")
@@ -61,7 +61,7 @@ func (cmd *importCmd) one(ctx runContext, s *client, h *host.Local) error {
 		return err
 	}
 	_, err = s.Out.Write(text)
-	return unread(failed(err))
+	return unread(failure(err))
 }
 
 // text lays out what was written.
@@ -72,7 +72,7 @@ func (cmd *importCmd) text(text string) ([]byte, error) {
 	}
 	out, diags := lang.Format(name, []byte(text))
 	if diags.HasErrors() {
-		return nil, failed(fmt.Errorf("what was read cannot be written: %w", diags.Err()))
+		return nil, failure(fmt.Errorf("what was read cannot be written: %w", diags.Err()))
 	}
 	return out, nil
 }
@@ -105,7 +105,7 @@ func (cmd *importCmd) keys(ctx context.Context, s *client, h *host.Local) (*stat
 	given := cmd.Args[1:]
 	if len(given) > 0 && len(names) > 0 {
 		if err := a.set(module.Attribute(names[0]), given[0]); err != nil {
-			return nil, nil, a.wrong(err)
+			return nil, nil, a.usageError(err)
 		}
 		given = given[1:]
 	}
@@ -119,14 +119,14 @@ func (cmd *importCmd) keys(ctx context.Context, s *client, h *host.Local) (*stat
 	}
 	for _, name := range names {
 		if a.values[name] == nil && module.Attribute(name).Required {
-			return nil, nil, usage("tenet import "+module.Name+" "+strings.ToUpper(names[0])+keysBehind(module), "%s needs its key %s", module.Name, name)
+			return nil, nil, usage("tenet import "+module.Name+" "+strings.ToUpper(names[0])+keyUsage(module), "%s needs its key %s", module.Name, name)
 		}
 	}
 	return module, a.values, nil
 }
 
-// keysBehind shows how further keys are given.
-func keysBehind(m *states.Module) string {
+// keyUsage shows how further keys are given.
+func keyUsage(m *states.Module) string {
 	var b strings.Builder
 	for _, name := range m.Keys()[1:] {
 		if m.Attribute(name).Required {
@@ -146,11 +146,11 @@ func unimportable(m *states.Module, keys map[string]any, err error) error {
 	left, isLeft := errors.AsType[*importer.LeftOut](err)
 	switch {
 	case errors.Is(err, importer.ErrNotThere):
-		return statusWith(exitFailed, fmt.Errorf("%s is not on this machine", what), "tenet import --all lists what is there")
+		return newStatus(exitFailed, fmt.Errorf("%s is not on this machine", what), "tenet import --all lists what is there")
 	case isWrong:
 		return &status{exitUsage, fmt.Errorf("%s: %w", what, err)}
 	case isLeft && left.Secret:
 		err = &diag.HintError{Err: err, Hint: `keep it with "tenet secret", and write the part by hand with content = secret("NAME")`}
 	}
-	return failed(fmt.Errorf("%s: %w", what, err))
+	return failure(fmt.Errorf("%s: %w", what, err))
 }

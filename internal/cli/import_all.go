@@ -20,8 +20,8 @@ import (
 // beside them.
 const inlineInFiles = 8 << 10
 
-// all declares what somebody has set up on this machine.
-func (cmd *importCmd) all(ctx runContext, s *client, h *host.Local) error {
+// importAll declares what somebody has set up on this machine.
+func (cmd *importCmd) importAll(ctx runContext, s *client, h *host.Local) error {
 	registry := modules.Standard()
 	types, err := importer.Types(registry, cmd.All)
 	if err != nil {
@@ -36,7 +36,7 @@ func (cmd *importCmd) all(ctx runContext, s *client, h *host.Local) error {
 	}
 	found, err := importer.All(ctx, h, types, cmd.Args, options)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	if cmd.Out != "" {
 		return cmd.write(s, h, found)
@@ -53,7 +53,7 @@ func (cmd *importCmd) all(ctx runContext, s *client, h *host.Local) error {
 	if err == nil {
 		_, err = s.Out.Write(out)
 	}
-	return unread(failed(err))
+	return unread(failure(err))
 }
 
 // checkPaths wants paths where they are needed, and only there.
@@ -73,7 +73,7 @@ func (cmd *importCmd) checkPaths(h host.Host) error {
 		}
 		cmd.Args[i] = path.Clean(p)
 		if _, err := h.Lstat(cmd.Args[i]); err != nil {
-			return failed(err)
+			return failure(err)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (cmd *importCmd) write(s *client, h *host.Local, found *importer.Site) erro
 			}
 		}
 	}
-	if err := unused(cmd.Out, files); err != nil {
+	if err := checkUnused(cmd.Out, files); err != nil {
 		return err
 	}
 	var written []string
@@ -116,7 +116,7 @@ func (cmd *importCmd) write(s *client, h *host.Local, found *importer.Site) erro
 			err = writeNew(full, f.text)
 		}
 		if err != nil {
-			return failed(fmt.Errorf("%w (written before: %s)", err, strings.Join(written, ", ")))
+			return failure(fmt.Errorf("%w (written before: %s)", err, strings.Join(written, ", ")))
 		}
 		written = append(written, f.name)
 	}

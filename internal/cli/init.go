@@ -39,9 +39,9 @@ func (cmd *initCmd) Run(_ runContext, s *client) error {
 	}
 	files, err := skeleton(from, cmd.name())
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
-	if err := unused(cmd.Dir, files); err != nil {
+	if err := checkUnused(cmd.Dir, files); err != nil {
 		return err
 	}
 	var written []string
@@ -50,11 +50,11 @@ func (cmd *initCmd) Run(_ runContext, s *client) error {
 			if len(written) > 0 {
 				err = fmt.Errorf("%w (written before: %s)", err, strings.Join(written, ", "))
 			}
-			return failed(err)
+			return failure(err)
 		}
 		written = append(written, f.name)
 	}
-	return s.printWritten(cmd, written)
+	return s.printFiles(cmd, written)
 }
 
 // name is that of the component in its own files.
@@ -66,7 +66,7 @@ func (cmd *initCmd) name() string {
 	return "example"
 }
 
-func (s *client) printWritten(cmd *initCmd, written []string) error {
+func (s *client) printFiles(cmd *initCmd, written []string) error {
 	if s.globals.JSON {
 		return s.printJSON(map[string]any{"directory": cmd.Dir, "files": written})
 	}
@@ -118,18 +118,18 @@ func skeleton(from []string, component string) ([]skeletonFile, error) {
 	return files, nil
 }
 
-// unused is an error if the directory holds state files, or something in the
+// checkUnused is an error if the directory holds state files, or something in the
 // place of a file that is to be written.
-func unused(dir string, files []skeletonFile) error {
+func checkUnused(dir string, files []skeletonFile) error {
 	hint := "name another directory, or an empty one"
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return statusWith(exitFailed, err, hint)
+		return newStatus(exitFailed, err, hint)
 	}
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, ".hcl.json") || strings.HasSuffix(name, ".star") {
-			return statusWith(exitFailed, fmt.Errorf("%s is there already; nothing is written", filepath.Join(dir, name)), hint)
+			return newStatus(exitFailed, fmt.Errorf("%s is there already; nothing is written", filepath.Join(dir, name)), hint)
 		}
 	}
 	for _, f := range files {
@@ -137,10 +137,10 @@ func unused(dir string, files []skeletonFile) error {
 			full := filepath.Join(dir, filepath.FromSlash(at))
 			info, err := os.Lstat(full)
 			if err == nil && (at == f.name || !info.IsDir()) {
-				return statusWith(exitFailed, fmt.Errorf("%s is there already; nothing is written", full), hint)
+				return newStatus(exitFailed, fmt.Errorf("%s is there already; nothing is written", full), hint)
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return statusWith(exitFailed, err, hint)
+				return newStatus(exitFailed, err, hint)
 			}
 		}
 	}

@@ -19,8 +19,8 @@ type inspectCmd struct {
 	site string
 }
 
-// inspected is what inspect shows, as JSON.
-type inspected struct {
+// inspection is what inspect shows, as JSON.
+type inspection struct {
 	Variables []lang.VariableValue `json:"variables,omitempty"`
 	States    []inspectedState     `json:"states,omitempty"`
 	Hosts     []lang.Host          `json:"hosts,omitempty"`
@@ -73,7 +73,7 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 	if err := cmd.settle(s); err != nil {
 		return err
 	}
-	var found inspected
+	var found inspection
 	var err error
 	switch cmd.What {
 	case "hosts", "roles":
@@ -89,17 +89,17 @@ func (cmd *inspectCmd) Run(ctx runContext, s *client) error {
 	if s.globals.JSON {
 		return s.printJSON(found)
 	}
-	return s.printInspected(found)
+	return s.printInspection(found)
 }
 
 // inspectInventory looks at the hosts or the roles.
-func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *inspected) error {
+func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *inspection) error {
 	c, err := s.loadBy(ctx, cmd.site, s.openInventory)
 	if err != nil {
 		return err
 	}
 	if cmd.What == "hosts" {
-		found.Hosts, err = s.selected(ctx, c)
+		found.Hosts, err = s.selectHosts(ctx, c)
 		return err
 	}
 	roles, diags := c.Roles(ctx, c.Target)
@@ -115,10 +115,10 @@ func (s *client) inspectHosts(ctx context.Context, cmd *inspectCmd) error {
 		return err
 	}
 	if s.globals.Limit != "" {
-		if hosts, err := s.selected(ctx, c); err != nil {
+		if hosts, err := s.selectHosts(ctx, c); err != nil {
 			return err
 		} else if len(hosts) > 1 {
-			return s.inspectSeveral(ctx, cmd, c, hosts)
+			return s.inspectEach(ctx, cmd, c, hosts)
 		}
 	}
 	if err := s.choose(ctx, c); err != nil {
@@ -131,18 +131,18 @@ func (s *client) inspectHosts(ctx context.Context, cmd *inspectCmd) error {
 	case s.globals.JSON:
 		return s.printJSON(found)
 	}
-	return s.printInspected(*found)
+	return s.printInspection(*found)
 }
 
 // inspectHost looks at what the site is for the host that was chosen.
-func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, c *site) (*inspected, error) {
+func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, c *site) (*inspection, error) {
 	compiled, err := s.compileFor(ctx, c)
 	if err != nil {
 		return nil, c.silence(err)
 	}
-	found := &inspected{}
+	found := &inspection{}
 	if cmd.What != "states" {
-		stop := s.limited()
+		stop := s.limitEvaluation()
 		values, diags := c.Variables(ctx, c.Target)
 		stop()
 		if err := s.diagnose(c, diags); err != nil {
@@ -162,12 +162,12 @@ func (s *client) inspectHost(ctx context.Context, cmd *inspectCmd, c *site) (*in
 	return found, nil
 }
 
-func (s *client) printInspected(found inspected) error {
+func (s *client) printInspection(found inspection) error {
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, v := range found.Variables {
-		fmt.Fprintf(out, "var.%s\t= %s\t%s\n", v.Name, shown(v.Sensitive, v.Value), from(v.From))
+		fmt.Fprintf(out, "var.%s\t= %s\t%s\n", v.Name, printable(v.Sensitive, v.Value), sourceName(v.From))
 		for _, o := range v.Overridden {
-			fmt.Fprintf(out, "\t  %s\t%s\n", shown(v.Sensitive || o.Sensitive, o.Value), from(o))
+			fmt.Fprintf(out, "\t  %s\t%s\n", printable(v.Sensitive || o.Sensitive, o.Value), sourceName(o))
 		}
 	}
 	for _, st := range found.States {
@@ -185,10 +185,10 @@ func (s *client) printInspected(found inspected) error {
 	for _, r := range found.Roles {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Name, strings.Join(r.Hosts, ", "), strings.Join(r.Declares, ", "))
 	}
-	return failed(out.Flush())
+	return failure(out.Flush())
 }
 
-func shown(sensitive bool, v any) string {
+func printable(sensitive bool, v any) string {
 	if sensitive {
 		return "(sensitive)"
 	}
@@ -199,6 +199,6 @@ func shown(sensitive bool, v any) string {
 	return string(text)
 }
 
-func from(source lang.VariableSource) string {
+func sourceName(source lang.VariableSource) string {
 	return strings.TrimSpace(source.Level + " " + source.Range.String())
 }

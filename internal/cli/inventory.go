@@ -28,7 +28,7 @@ func (s *client) useInventories(c *site) {
 	}
 	c.Target.InventoryHidden = s.inventoryHidden
 	c.Target.Inventory = func(ctx context.Context, argv []string) (out []byte, err error) {
-		s.away(func() { out, err = s.runInventory(ctx, dir, argv) })
+		s.outsideEvaluation(func() { out, err = s.runInventory(ctx, dir, argv) })
 		return out, err
 	}
 }

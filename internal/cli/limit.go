@@ -27,9 +27,9 @@ func statuses() []fleet.Status {
 	return []fleet.Status{fleet.Done, fleet.Failed, fleet.Invalid, fleet.Unreachable, fleet.Interrupted, fleet.Detached, fleet.Skipped}
 }
 
-// within gives the hosts that --limit names: by their names and groups, or by how it ended
+// expandExecutions gives the hosts that --limit names: by their names and groups, or by how it ended
 // with them in an execution, such as @rest:ID.
-func (s *client) within(hosts []lang.Host, groups []string) ([]lang.Host, error) {
+func (s *client) expandExecutions(hosts []lang.Host, groups []string) ([]lang.Host, error) {
 	marked := slices.Clone(hosts) // what they are marked with is none of their groups
 	for term := range strings.SplitSeq(s.globals.Limit, ",") {
 		group, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(term), "!"), "@")

@@ -16,15 +16,15 @@ import (
 
 // renderer shows a run in the form that the flags ask for.
 func (s *client) renderer(j *machine.Job) ui.Renderer {
-	r := s.lasting(j)
+	r := s.plainRenderer(j)
 	if width, tty := terminal(s.Err); tty && !s.globals.Quiet && !s.globals.JSON {
 		r = ui.Progress(s.Err, width, j.Run, r)
 	}
 	return r
 }
 
-// lasting is the renderer without what is shown for a moment only.
-func (s *client) lasting(j *machine.Job) ui.Renderer {
+// plainRenderer is the renderer without what is shown for a moment only.
+func (s *client) plainRenderer(j *machine.Job) ui.Renderer {
 	if s.globals.JSON {
 		return ui.JSON(s.Out)
 	}
@@ -78,7 +78,7 @@ func (s *client) ran(err error) error {
 	if code == machine.CodeUsage {
 		return &status{exitUsage, err}
 	}
-	return failed(err)
+	return failure(err)
 }
 
 // jobHere is what a site is for this machine, or the host that was chosen.

@@ -33,7 +33,7 @@ type logAnswers = []*answer[[]machine.Output]
 // programs and those who follow it want it, as it comes.
 func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 	var err error
-	if cmd.ID, err = s.named(cmd.ID); err != nil {
+	if cmd.ID, err = s.runID(cmd.ID); err != nil {
 		return err
 	}
 	t, _, err := s.recordTargets(ctx, cmd.ID)
@@ -49,7 +49,7 @@ func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 	switch {
 	case s.globals.JSON:
 		done = s.logLines(&q, t)
-	case !t.named:
+	case !t.hasNames:
 		done = s.logsHere(&q)
 	case cmd.Follow:
 		done = s.logsAsTheyCome(&q, t)
@@ -64,7 +64,7 @@ func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 	if ctx.Err() != nil && err == nil { // the runs go on
 		return &status{code: exitInterrupted}
 	}
-	return errors.Join(err, s.concluded(t, common(list)))
+	return errors.Join(err, s.showFailures(t, common(list)))
 }
 
 // logLines prints events as JSON, each with its host.
@@ -77,7 +77,7 @@ func (s *client) logLines(q *logQuestion, t *targets) (done func(logAnswers) err
 	}
 	return func(list logAnswers) error {
 		for _, a := range list {
-			if f := a.failure(); f != nil && t.named && shown == nil {
+			if f := a.failure(); f != nil && t.hasNames && shown == nil {
 				shown = s.printLine(hostError{a.host.Name, f})
 			}
 		}
@@ -91,10 +91,10 @@ func (s *client) logsHere(q *logQuestion) (done func(logAnswers) error) {
 	q.event = func(_ string, ev states.Event) { r.Event(ev) }
 	return func(list logAnswers) error {
 		if err := r.Close(); err != nil || s.globals.Quiet {
-			return failed(unread(err))
+			return failure(unread(err))
 		}
 		for _, o := range list[0].value {
-			if err := s.print(printed(o)); err != nil {
+			if err := s.print(outputText(o)); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func (s *client) logsHere(q *logQuestion) (done func(logAnswers) error) {
 
 // logsAsTheyCome shows what hosts do in lines that begin with their names.
 func (s *client) logsAsTheyCome(q *logQuestion, t *targets) (done func(logAnswers) error) {
-	show := &prefixed{to: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
+	show := &prefixWriter{writers: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
 	texts := map[string]ui.Renderer{}
 	q.event = func(host string, ev states.Event) {
 		if texts[host] == nil {
@@ -112,24 +112,24 @@ func (s *client) logsAsTheyCome(q *logQuestion, t *targets) (done func(logAnswer
 		}
 		texts[host].Event(ev)
 	}
-	q.ended = func(a *answer[[]machine.Output]) {
+	q.onEnd = func(a *answer[[]machine.Output]) {
 		if r := texts[a.host.Name]; r != nil {
 			r.Close() // whose error is that of show
 		}
 		show.flush(a.host.Name)
 	}
-	return func(logAnswers) error { return failed(unread(show.failure())) }
+	return func(logAnswers) error { return failure(unread(show.failure())) }
 }
 
 // hostLines writes behind the name of a host.
 type hostLines struct {
-	to   *prefixed
-	host string
+	writer *prefixWriter
+	host   string
 }
 
 // Write never fails: what it writes to remembers.
 func (h *hostLines) Write(data []byte) (int, error) {
-	h.to.write(h.host, "stdout", data)
+	h.writer.write(h.host, "stdout", data)
 	return len(data), nil
 }
 
@@ -139,22 +139,22 @@ func (s *client) logsInTurn(q *logQuestion, t *targets) (done func(logAnswers) e
 	texts := map[string]*logText{}
 	for _, h := range t.hosts {
 		text := &logText{}
-		text.renderer = ui.Text(&text.shown, ui.TextOptions{Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet})
+		text.renderer = ui.Text(&text.text, ui.TextOptions{Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet})
 		texts[h.Name] = text
 	}
 	next := 0
 	var shown error
 	q.event = func(host string, ev states.Event) { texts[host].renderer.Event(ev) }
-	q.ended = func(a *answer[[]machine.Output]) {
+	q.onEnd = func(a *answer[[]machine.Output]) {
 		text := texts[a.host.Name]
-		text.over = true
+		text.isFull = true
 		text.err = errors.Join(text.renderer.Close(), text.outputs(s, a))
-		for next < len(t.hosts) && texts[t.hosts[next].Name].over {
+		for next < len(t.hosts) && texts[t.hosts[next].Name].isFull {
 			name := t.hosts[next].Name
 			if shown == nil {
 				shown = s.printLog(name, texts[name], len(t.hosts) > 1, next > 0)
 			}
-			texts[name].shown = bytes.Buffer{}
+			texts[name].text = bytes.Buffer{}
 			next++
 		}
 	}
@@ -164,8 +164,8 @@ func (s *client) logsInTurn(q *logQuestion, t *targets) (done func(logAnswers) e
 // logText is what a host did.
 type logText struct {
 	renderer ui.Renderer
-	shown    bytes.Buffer
-	over     bool
+	text     bytes.Buffer
+	isFull   bool
 	err      error
 }
 
@@ -175,18 +175,18 @@ func (t *logText) outputs(s *client, a *answer[[]machine.Output]) error {
 		return nil
 	}
 	for _, o := range a.value {
-		fmt.Fprintln(&t.shown, printed(o))
+		fmt.Fprintln(&t.text, outputText(o))
 	}
 	return nil
 }
 
-// printed is what a part's program has printed, below its name.
-func printed(o machine.Output) string {
+// outputText is what a part's program has printed, below its name.
+func outputText(o machine.Output) string {
 	return "\n" + ui.Clean(o.Name) + ":\n" + strings.TrimSuffix(ui.Clean(o.Text), "\n")
 }
 
 func (s *client) printLog(host string, t *logText, several, below bool) error {
-	if t.err != nil || t.shown.Len() == 0 {
+	if t.err != nil || t.text.Len() == 0 {
 		return t.err
 	}
 	if several {
@@ -198,5 +198,5 @@ func (s *client) printLog(host string, t *logText, several, below bool) error {
 			return unread(err)
 		}
 	}
-	return failed(unread(s.printText(t.shown.String())))
+	return failure(unread(s.printText(t.text.String())))
 }

@@ -68,18 +68,18 @@ func (s *client) members(ctx context.Context, hosts []lang.Host, site string, no
 	}
 	// Where so few are reached, it does not matter.
 	if len(unknown) > remote.Handshakes && ssh.HasJumpHosts(s.getenv("HOME")) {
-		each(unknown)
+		callEach(unknown)
 	}
 	return list, nil
 }
 
 // caller is who asks machines.
 func (s *client) caller() machine.Caller {
-	return machine.Caller{User: s.user(), From: s.from(), Command: s.command}
+	return machine.Caller{User: s.user(), From: s.clientAddress(), Command: s.command}
 }
 
-// each calls functions, as many at a time as there are processors.
-func each(calls []func()) {
+// callEach calls functions, as many at a time as there are processors.
+func callEach(calls []func()) {
 	var wait fault.Group
 	places := make(chan struct{}, goruntime.GOMAXPROCS(0))
 	for _, call := range calls {
@@ -96,7 +96,7 @@ func each(calls []func()) {
 func (s *client) sshClient(note func(host, text string)) (*ssh.Client, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, failed(err)
+		return nil, failure(err)
 	}
 	var dirs []string
 	if s.globals.RunnerDir != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// hostManaged is what sites have created on a host, as JSON.
-type hostManaged struct {
+// hostResources is what sites have created on a host, as JSON.
+type hostResources struct {
 	Host  string                `json:"host"`
 	Sites []machine.ManagedSite `json:"sites"`
 }
@@ -33,28 +33,28 @@ func (s *client) showManaged(ctx context.Context, t *targets) error {
 	if s.globals.JSON {
 		return s.printAnswers(t, common(list), func(i int) (any, any) {
 			sites := append([]machine.ManagedSite{}, list[i].value...)
-			return sites, hostManaged{list[i].host.Name, sites}
+			return sites, hostResources{list[i].host.Name, sites}
 		})
 	}
 	for _, a := range list {
 		switch {
 		case !a.replied():
-		case !t.named && a.value == nil:
+		case !t.hasNames && a.value == nil:
 			return s.nothingYet()
-		case !t.named:
-			err = s.printManaged(a.value)
+		case !t.hasNames:
+			err = s.printResources(a.value)
 		case len(a.value) > 0:
-			err = errors.Join(s.print(a.host.Name+":"), s.printManaged(a.value))
+			err = errors.Join(s.print(a.host.Name+":"), s.printResources(a.value))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return s.concluded(t, common(list))
+	return s.showFailures(t, common(list))
 }
 
-// printManaged prints it for people.
-func (s *client) printManaged(list []machine.ManagedSite) error {
+// printResources prints it for people.
+func (s *client) printResources(list []machine.ManagedSite) error {
 	var out strings.Builder
 	for _, site := range list {
 		fmt.Fprintf(&out, "%s\n", ui.Line(site.Site))
@@ -67,5 +67,5 @@ func (s *client) printManaged(list []machine.ManagedSite) error {
 		}
 	}
 	_, err := fmt.Fprint(s.Out, out.String())
-	return failed(unread(err))
+	return failure(unread(err))
 }

@@ -72,7 +72,7 @@ func (cmd *pingCmd) Run(ctx runContext, s *client) error {
 	if err := s.printPongs(list); err != nil {
 		return err
 	}
-	return s.concluded(t, common(list))
+	return s.showFailures(t, common(list))
 }
 
 // betweenPings is how long to wait before hosts are asked again.
@@ -84,7 +84,7 @@ func (s *client) awaitHosts(ctx context.Context, t *targets, q question[*machine
 	deadline := time.Now().Add(patience)
 	waited := -1
 	for {
-		missing, indexes := &targets{site: t.site, named: true}, []int(nil)
+		missing, indexes := &targets{site: t.site, hasNames: true}, []int(nil)
 		for i, a := range list {
 			if f := a.failure(); f != nil && f.Code != "host_key" {
 				missing.hosts, missing.members = append(missing.hosts, t.hosts[i]), append(missing.members, t.members[i])
@@ -127,9 +127,9 @@ func clockOf(a *pingAnswer) time.Duration {
 	return a.value.Now.Sub(a.value.Heard).Round(10 * time.Millisecond)
 }
 
-// clockOff is how far a clock may be off before that is worth a word: certificates,
+// maxClockOffset is how far a clock may be off before that is worth a word: certificates,
 // and what is compared by its times, suffer.
-const clockOff = 10 * time.Second
+const maxClockOffset = 10 * time.Second
 
 // printPongs prints a table, and the sum.
 func (s *client) printPongs(list []*pingAnswer) error {
@@ -145,7 +145,7 @@ func (s *client) printPongs(list []*pingAnswer) error {
 			continue
 		}
 		answered++
-		if clockOf(a).Abs() > clockOff {
+		if clockOf(a).Abs() > maxClockOffset {
 			wrong = append(wrong, a.host.Name)
 		}
 		if s.globals.Quiet {
@@ -159,10 +159,10 @@ func (s *client) printPongs(list []*pingAnswer) error {
 		fmt.Fprintf(out, "%s\tok\t%s\t%s/%s\t%s\t%s\t%s\n", a.host.Name, ui.Line(h.User), ui.Line(h.OS), ui.Line(h.Arch), ui.Line(h.Program), clock, took)
 	}
 	if err := out.Flush(); err != nil {
-		return failed(unread(err))
+		return failure(unread(err))
 	}
 	if len(wrong) > 0 {
-		s.noteHost("", fmt.Sprintf("the clocks of %s and this machine differ by more than %s", namesOf(wrong, s.globals.Verbose), clockOff))
+		s.noteHost("", fmt.Sprintf("the clocks of %s and this machine differ by more than %s", namesOf(wrong, s.globals.Verbose), maxClockOffset))
 	}
-	return failed(unread(s.print(fmt.Sprintf("%d of %s answer", answered, counted(len(list), "host")))))
+	return failure(unread(s.print(fmt.Sprintf("%d of %s answer", answered, plural(len(list), "host")))))
 }

@@ -7,15 +7,15 @@ type siteArg struct {
 	Site string `arg:"" optional:"" default:"." help:"Directory with state files, or one such file."`
 }
 
-// detailed makes changes visible in the exit status.
-type detailed struct {
+// detailFlags makes changes visible in the exit status.
+type detailFlags struct {
 	DetailedExitcode bool `help:"End with 2 when there are or were changes."`
 }
 
 type planCmd struct {
 	siteArg
-	detailed
-	pruning
+	detailFlags
+	pruneFlags
 	Save string `name:"out" short:"o" help:"Save the plan in this file, for tenet apply FILE." placeholder:"FILE"`
 }
 
@@ -40,11 +40,11 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	} else {
 		outcomes, err = v.plan(ctx)
 	}
-	if err == nil && !v.named && outcomes[0].Result != nil {
+	if err == nil && !v.hasNames && outcomes[0].Result != nil {
 		err = s.noteObstacles()
 	}
 	if err != nil {
 		return err
 	}
-	return v.ended(outcomes, cmd.DetailedExitcode)
+	return v.exitStatus(outcomes, cmd.DetailedExitcode)
 }

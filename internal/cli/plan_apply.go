@@ -41,18 +41,18 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	// between; of a plan that is refused nothing is recorded.
 	rest := &planfile.Rest{Run: plan.Run, Rows: plan.Rows}
 	if cmd.Partial {
-		if rest, err = s.reduce(j, plan, func() ([]states.Event, error) { return v.planHidden(ctx) }); err != nil {
+		if rest, err = s.reduce(j, plan, func() ([]states.Event, error) { return v.planSilently(ctx) }); err != nil {
 			return err
 		}
 	}
 	v.rows = map[string][]states.Event{v.hosts[0].Name: rest.Rows}
-	return orLeftOut(v.applyAll(ctx, true, cmd.DetailedExitcode, nil), rest)
+	return orOmission(v.applyAll(ctx, true, cmd.DetailedExitcode, nil), rest)
 }
 
 // plannedRun makes ready for a saved plan, on this machine or on the host that it was made
 // for, which a site says how to reach.
 func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine.Job) (*fleetRun, error) {
-	v := &fleetRun{client: s, newRenderer: s.renderer, saved: true, name: plan.Run.Site, origin: plan.Origin, place: plan.Origin, line: j.Line}
+	v := &fleetRun{client: s, newRenderer: s.renderer, isSavedPlan: true, name: plan.Run.Site, origin: plan.Origin, place: plan.Origin, line: j.Line}
 	if s.globals.Inventory == "" {
 		t, err := s.thisMachine()
 		if err != nil {
@@ -72,14 +72,14 @@ func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine
 	if err != nil {
 		return nil, err
 	}
-	v.named, v.hosts, v.facts = true, []lang.Host{*host}, identifying()
+	v.hasNames, v.hosts, v.facts = true, []lang.Host{*host}, identityFacts()
 	v.jobOf = func(_ context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
 		here, err := savedHost(m.Name, facts)
 		if err != nil {
 			return nil, err
 		}
 		if why := plan.Host.Differs(here); why != "" {
-			return nil, statusWith(exitFailed, errors.New("the plan is refused: "+why), "apply it where it was made for")
+			return nil, newStatus(exitFailed, errors.New("the plan is refused: "+why), "apply it where it was made for")
 		}
 		one := *j
 		return &one, nil
@@ -87,17 +87,17 @@ func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine
 	return v, v.reach(ctx)
 }
 
-// orLeftOut is the exit status of an apply, or that something of its plan was left out.
-func orLeftOut(err error, rest *planfile.Rest) error {
+// orOmission is the exit status of an apply, or that something of its plan was left out.
+func orOmission(err error, rest *planfile.Rest) error {
 	if err != nil || len(rest.Left) == 0 {
 		return err
 	}
-	return statusWith(exitFailed, fmt.Errorf("%d of the plan left out", len(rest.Left)), "plan again for the rest")
+	return newStatus(exitFailed, fmt.Errorf("%d of the plan left out", len(rest.Left)), "plan again for the rest")
 }
 
 func staleError(differences []machine.Difference, hint string) error {
-	return statusWith(exitFailed,
-		fmt.Errorf("the plan does not fit this machine any more (%s), and nothing was applied", counted(len(differences), "difference")), hint)
+	return newStatus(exitFailed,
+		fmt.Errorf("the plan does not fit this machine any more (%s), and nothing was applied", plural(len(differences), "difference")), hint)
 }
 
 // reduce leaves out of a plan what does not fit any more, shows it, and gives the
@@ -115,21 +115,21 @@ func (s *client) reduce(j *machine.Job, plan *planfile.Plan, again func() ([]sta
 		return nil, err
 	}
 	j.Run = rest.Run
-	return rest, s.showLeft(rest.Left)
+	return rest, s.showOmissions(rest.Left)
 }
 
-// leftOut is what was left out of a plan, for programs.
-type leftOut struct {
+// omission is what was left out of a plan, for programs.
+type omission struct {
 	Type string `json:"type"` // "left_out"
 	graph.Removal
 }
 
-// showLeft shows what is left out.
-func (s *client) showLeft(left []graph.Removal) error {
+// showOmissions shows what is left out.
+func (s *client) showOmissions(left []graph.Removal) error {
 	for _, l := range left {
 		var err error
 		if why := cmp.Or(l.Why, "it is not what was planned"); s.globals.JSON {
-			err = s.printLine(leftOut{"left_out", graph.Removal{Address: l.Address, Why: why}})
+			err = s.printLine(omission{"left_out", graph.Removal{Address: l.Address, Why: why}})
 		} else {
 			err = unread(s.print(ui.Clean("left out: " + l.Address + ", " + why)))
 		}
@@ -171,5 +171,5 @@ func (s *client) showStale(differences []machine.Difference) error {
 		out.WriteString(text)
 	}
 	_, err := s.Out.Write([]byte(out.String()))
-	return failed(unread(err))
+	return failure(unread(err))
 }

@@ -14,11 +14,11 @@ import (
 func TestPlanIsComparedWithTheLockHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	v, out := newFileRun(t, path, &answers{})
-	v.keep = true
+	v.keepEvents = true
 	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	v.rows, v.saved = v.events, true
+	v.rows, v.isSavedPlan = v.events, true
 	if err := os.WriteFile(path, []byte("by hand\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func notPlan(path string) error {
 	default:
 		err = fmt.Errorf("%s is no saved plan", path)
 	}
-	return statusWith(exitFailed, err, hint)
+	return newStatus(exitFailed, err, hint)
 }
 
 // openPlan reads a saved plan.
@@ -73,7 +73,7 @@ func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, err
 	}
 	data, err := readSome(path, planfile.MaxArchive)
 	if err != nil {
-		return nil, failed(err)
+		return nil, failure(err)
 	}
 	plan, err := planfile.Open(data, s.identities(ctx))
 	var broken *planfile.DamagedError
@@ -81,13 +81,13 @@ func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, err
 	var wrong diag.Diagnostic
 	switch {
 	case errors.As(err, &broken):
-		return nil, statusWith(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "fetch or make it again")
+		return nil, newStatus(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "fetch or make it again")
 	case errors.As(err, &other):
-		return nil, statusWith(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "use that version, or plan again with this one")
+		return nil, newStatus(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "use that version, or plan again with this one")
 	case errors.As(err, &wrong):
 		return nil, s.show(diag.From(err), nil)
 	case err != nil:
-		return nil, failed(fmt.Errorf("%s cannot be opened: %w", path, err))
+		return nil, failure(fmt.Errorf("%s cannot be opened: %w", path, err))
 	}
 	return plan, nil
 }
@@ -98,7 +98,7 @@ func (s *client) plannedJob(ctx context.Context, plan *planfile.Plan, file strin
 	j.Places, j.Line = machine.PlacesOf(plan.Places)
 	var err error
 	if j.Plan, err = filepath.Abs(file); err != nil {
-		return nil, failed(err)
+		return nil, failure(err)
 	}
 	if j.Registry, err = runner.Modules(modules.Standard(), plan.Files, plan.Modules); err != nil {
 		return nil, s.ran(err)
@@ -126,7 +126,7 @@ func (s *client) onlySite(what, hint string, hosts bool) error {
 
 // elsewhereThan refuses a plan that was made for another machine.
 func (s *client) elsewhereThan(plan *planfile.Plan) error {
-	here, err := s.hereIs(plan.Run.Host)
+	here, err := s.localHost(plan.Run.Host)
 	if err != nil {
 		return err
 	}
@@ -138,5 +138,5 @@ func (s *client) elsewhereThan(plan *planfile.Plan) error {
 	if strings.Contains(why, "the root") {
 		hint = "--root DIR says which tree is meant"
 	}
-	return statusWith(exitFailed, errors.New("the plan is refused: "+why), hint)
+	return newStatus(exitFailed, errors.New("the plan is refused: "+why), hint)
 }

@@ -33,7 +33,7 @@ func (s *client) saveRows(ctx context.Context, c *site, j *machine.Job, path, ou
 		err = writePrivate(ctx, out, data)
 	}
 	if err != nil {
-		return failed(fmt.Errorf("the plan is not saved: %w", err))
+		return failure(fmt.Errorf("the plan is not saved: %w", err))
 	}
 	if !s.globals.Quiet && !s.globals.JSON {
 		reached := ""
@@ -57,9 +57,9 @@ func maySave(out string) error {
 	return usage("give another name, or remove it first", "-o: %s is there, and is no saved plan", out)
 }
 
-// hereIs tells on which machine this is: by its facts, or by those that the
+// localHost tells on which machine this is: by its facts, or by those that the
 // command line gives in their place.
-func (s *client) hereIs(name string) (planfile.Host, error) {
+func (s *client) localHost(name string) (planfile.Host, error) {
 	h := planfile.Host{Name: name}
 	here, err := s.newHost()
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *client) hereIs(name string) (planfile.Host, error) {
 	}
 	hostname, err := facts.Fact("hostname")
 	if err != nil {
-		return h, failed(err)
+		return h, failure(err)
 	}
 	h.Hostname, _ = hostname.(string)
 	if facts.Given("machine_id") { // given
@@ -82,7 +82,7 @@ func (s *client) hereIs(name string) (planfile.Host, error) {
 	}
 	if s.globals.Root != "" {
 		if h.Root, err = filepath.Abs(s.globals.Root); err != nil {
-			return h, failed(err)
+			return h, failure(err)
 		}
 		if h.Root == "/" {
 			h.Root = ""
@@ -131,7 +131,7 @@ func (s *client) readers(ctx context.Context, c *site, run *states.StateRun, pat
 			return []*secrets.File{file}, nil
 		}
 	}
-	return nil, statusWith(exitFailed, fmt.Errorf("the plan is not saved, since it holds sensitive values, and cannot be encrypted: %w", err),
+	return nil, newStatus(exitFailed, fmt.Errorf("the plan is not saved, since it holds sensitive values, and cannot be encrypted: %w", err),
 		"write the public keys of all who may read it into "+name+" of the site, one a line")
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/tenetcm/tenet/runtime/privilege"
 )
 
-// reaching are the flags that say which hosts are meant besides --limit, and how they
+// connectFlags are the flags that say which hosts are meant besides --limit, and how they
 // are reached.
-type reaching struct {
+type connectFlags struct {
 	Inventory        string        `short:"i" help:"Take the hosts of this site (default: the current directory), or of an inventory of Ansible." placeholder:"SITE" group:"hosts"`
 	Forks            int           `help:"How many hosts at a time." default:"32" placeholder:"N" group:"hosts"`
 	SSHOption        []string      `name:"ssh-option" help:"Give the OpenSSH client an option, as its -o does." placeholder:"NAME=VALUE" sep:"none" group:"hosts"`
@@ -30,7 +30,7 @@ type reaching struct {
 }
 
 // patience is how long a host is looked for again.
-func (r *reaching) patience() time.Duration {
+func (r *connectFlags) patience() time.Duration {
 	if r.ReconnectTimeout == 0 {
 		return fleet.NotAgain
 	}
@@ -38,7 +38,7 @@ func (r *reaching) patience() time.Duration {
 }
 
 // check refuses what cannot be meant.
-func (r *reaching) check() error {
+func (r *connectFlags) check() error {
 	switch {
 	case r.Forks < 1:
 		return usage("", "--forks is a number of hosts from 1, not %d", r.Forks)

@@ -18,16 +18,16 @@ import (
 // remoteFacts are the facts of hosts as these tell them. They are asked, all at once, when
 // the first fact is wanted: many sites want none.
 type remoteFacts struct {
-	tell  func() (map[string]*factsAnswer, error)
-	asked atomic.Bool
+	tell     func() (map[string]*factsAnswer, error)
+	wasAsked atomic.Bool
 }
 
 func (s *client) remoteFacts(ctx context.Context, c *site, hosts []lang.Host) *remoteFacts {
 	f := &remoteFacts{}
 	f.tell = sync.OnceValues(func() (answers map[string]*factsAnswer, err error) {
-		f.asked.Store(true)
+		f.wasAsked.Store(true)
 		var list []*factsAnswer
-		s.away(func() { list, err = s.factsFor(ctx, c, hosts) })
+		s.outsideEvaluation(func() { list, err = s.factsFor(ctx, c, hosts) })
 		answers = map[string]*factsAnswer{}
 		for _, a := range list {
 			answers[a.host.Name] = a
@@ -37,8 +37,8 @@ func (s *client) remoteFacts(ctx context.Context, c *site, hosts []lang.Host) *r
 	return f
 }
 
-// of gives the facts of a host.
-func (f *remoteFacts) of(name string) func(fact string) (any, error) {
+// forHost gives the facts of a host.
+func (f *remoteFacts) forHost(name string) func(fact string) (any, error) {
 	known := facts.New(nil, nil)
 	return func(fact string) (any, error) {
 		if !slices.Contains(known.Names(), fact) {
@@ -59,7 +59,7 @@ func (f *remoteFacts) of(name string) func(fact string) (any, error) {
 // silence is what an evaluation that failed comes to where the host did not tell its
 // facts; err otherwise.
 func (c *site) silence(err error) error {
-	if err == nil || c.far == nil || !c.far.asked.Load() {
+	if err == nil || c.far == nil || !c.far.wasAsked.Load() {
 		return err
 	}
 	name := c.declared.Name
@@ -71,7 +71,7 @@ func (c *site) silence(err error) error {
 	if why == nil {
 		return err
 	}
-	return statusWith(statusOf(&answers[name].outcome), fmt.Errorf("%s did not tell its facts", name), why.Hint)
+	return newStatus(statusOf(&answers[name].outcome), fmt.Errorf("%s did not tell its facts", name), why.Hint)
 }
 
 // factsAnswer is what a host knows of itself.
@@ -84,7 +84,7 @@ func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*f
 		return nil, err
 	}
 	names := c.FactNames()
-	return ask(ctx, s, &targets{site: c, hosts: hosts, members: members, named: true},
+	return ask(ctx, s, &targets{site: c, hosts: hosts, members: members, hasNames: true},
 		askOne("facts", true, func(ctx context.Context, m *fleet.Member) (*machine.Facts, error) { return m.Facts(ctx, names) }))
 }
 
@@ -93,12 +93,12 @@ func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*f
 func (s *client) settleFacts(c *site, far *remoteFacts) {
 	if s.globals.Facts == "" && c.declared.Executor == "ssh" {
 		c.far = far
-		c.Target.Facts = far.of(c.declared.Name)
+		c.Target.Facts = far.forHost(c.declared.Name)
 	}
 }
 
-// inspectSeveral shows variables and states of several hosts, each under its name.
-func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, hosts []lang.Host) error {
+// inspectEach shows variables and states of several hosts, each under its name.
+func (s *client) inspectEach(ctx context.Context, cmd *inspectCmd, c *site, hosts []lang.Host) error {
 	far := s.remoteFacts(ctx, c, hosts)
 	var codes []int
 	title := "%s:"
@@ -115,9 +115,9 @@ func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, h
 			return err
 		}
 		if s.globals.JSON {
-			err = s.printLine(hostInspected{hosts[i].Name, *found})
+			err = s.printLine(hostInspection{hosts[i].Name, *found})
 		} else if err = s.print(fmt.Sprintf(title, hosts[i].Name)); err == nil {
-			err = s.printInspected(*found)
+			err = s.printInspection(*found)
 			title = "\n%s:"
 		}
 		if err != nil {
@@ -130,8 +130,8 @@ func (s *client) inspectSeveral(ctx context.Context, cmd *inspectCmd, c *site, h
 	return nil
 }
 
-// hostInspected is what inspect shows of one of several hosts, as JSON.
-type hostInspected struct {
+// hostInspection is what inspect shows of one of several hosts, as JSON.
+type hostInspection struct {
 	Host string `json:"host"`
-	inspected
+	inspection
 }

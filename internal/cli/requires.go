@@ -59,7 +59,7 @@ func parseVersion(s string) ([]int, bool) {
 
 // satisfies compares versions. "~>" lets only the last number given grow.
 func satisfies(have []int, operator string, want []int) bool {
-	c := slices.Compare(filled(have), filled(want))
+	c := slices.Compare(padVersion(have), padVersion(want))
 	switch operator {
 	case ">=":
 		return c >= 0
@@ -73,10 +73,10 @@ func satisfies(have []int, operator string, want []int) bool {
 		return c != 0
 	case "~>":
 		fixed := max(len(want)-1, 1)
-		return c >= 0 && slices.Equal(filled(have)[:fixed], want[:fixed])
+		return c >= 0 && slices.Equal(padVersion(have)[:fixed], want[:fixed])
 	}
 	return c == 0
 }
 
-// filled gives all three numbers of a version.
-func filled(v []int) []int { return append(slices.Clone(v), 0, 0, 0)[:3] }
+// padVersion gives all three numbers of a version.
+func padVersion(v []int) []int { return append(slices.Clone(v), 0, 0, 0)[:3] }

@@ -27,8 +27,8 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	case id == lastRun:
 		id = ""
 	}
-	v := &fleetRun{client: s, newRenderer: s.renderer, named: t.named, hosts: t.hosts, resuming: true, resumes: x}
-	if t.named {
+	v := &fleetRun{client: s, newRenderer: s.renderer, hasNames: t.hasNames, hosts: t.hosts, isResumption: true, resumes: x}
+	if t.hasNames {
 		err = v.prepareHosts(ctx, cmd, t)
 	} else {
 		id, err = v.prepareHere(ctx, cmd, id)
@@ -36,7 +36,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	rollout, err := cmd.rollingOut.withoutSite()
+	rollout, err := cmd.rolloutFlags.withoutSite()
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
-	return v.ended(outcomes, cmd.DetailedExitcode)
+	return v.exitStatus(outcomes, cmd.DetailedExitcode)
 }
 
 // prepareHere makes ready to go on with a run of this machine, and gives its ID.
@@ -59,7 +59,7 @@ func (v *fleetRun) prepareHere(ctx context.Context, cmd *applyCmd, id string) (s
 	}
 	// Whatever comes of it, it is not tried again at each start of the machine.
 	if err := local.Arrived(id); err != nil {
-		return "", failed(err)
+		return "", failure(err)
 	}
 	if err := v.mayResume(cmd, false); err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func (s *client) mayResume(cmd *applyCmd, hosts bool) error {
 		given bool
 	}{
 		{"a site", cmd.Site != "."}, {"--until-converged", cmd.UntilConverged != nil}, {"--prune", cmd.Prune}, {"--partial", cmd.Partial},
-		{"a rollout", cmd.rollingOut.given() && !hosts},
+		{"a rollout", cmd.rolloutFlags.areGiven() && !hosts},
 	} {
 		if f.given {
 			return usage("apply the site for that", "--resume goes on with a run as it was begun, and %s is for another one", f.name)
@@ -106,7 +106,7 @@ func (s *client) sameRoot(root string) error {
 	}
 	a, err := filepath.Abs(given)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	if root == "" {
 		root = "/"

@@ -8,23 +8,23 @@ import (
 	"github.com/tenetcm/tenet/lang"
 )
 
-// rollingOut are the flags that say how many hosts at a time, and when it stops.
-type rollingOut struct {
+// rolloutFlags are the flags that say how many hosts at a time, and when it stops.
+type rolloutFlags struct {
 	Batch       string `help:"Apply to so many hosts at a time, batch by batch: 1,10%,100%." placeholder:"N|P%,…" group:"rollout"`
 	MaxFailures string `help:"Stop before the next batch when more hosts have failed." placeholder:"N|P%" group:"rollout"`
 	Pause       *span  `help:"Wait this long between batches." placeholder:"DURATION" group:"rollout"`
 	Order       string `help:"Take hosts in this order: inventory or shuffle." placeholder:"ORDER" group:"rollout"`
 }
 
-// given reports whether one of them is.
-func (r *rollingOut) given() bool { return *r != (rollingOut{}) }
+// areGiven reports whether one of them is.
+func (r *rolloutFlags) areGiven() bool { return *r != (rolloutFlags{}) }
 
 // check refuses what cannot be meant.
-func (r *rollingOut) check() error { return r.over(&lang.Rollout{}) }
+func (r *rolloutFlags) check() error { return r.override(&lang.Rollout{}) }
 
-// over puts the flags that are given in the place of what the site says. Its stages
+// override puts the flags that are given in the place of what the site says. Its stages
 // stay, but batches and failures of their own do not.
-func (r *rollingOut) over(out *lang.Rollout) error {
+func (r *rolloutFlags) override(out *lang.Rollout) error {
 	const hint = "write a number of hosts or a share of them, such as 3 or 10%"
 	if r.Batch != "" {
 		batch, err := lang.ParseBatch(r.Batch)
@@ -62,25 +62,25 @@ func (r *rollingOut) over(out *lang.Rollout) error {
 
 // rollout is how the site and the flags want an apply to go; nil: to all hosts at once.
 func (s *client) rollout(ctx context.Context, cmd *applyCmd, v *fleetRun) (*lang.Rollout, error) {
-	if !v.named {
-		if cmd.rollingOut.given() {
+	if !v.hasNames {
+		if cmd.rolloutFlags.areGiven() {
 			return nil, usage("leave it out", "a rollout is over several hosts, and this is about one machine")
 		}
 		return nil, nil
 	}
-	stop := s.limited()
+	stop := s.limitEvaluation()
 	wanted, diags := v.site.Rollout(ctx, v.site.Target, v.hosts)
 	stop()
 	if err := s.diagnose(v.site, diags); err != nil {
 		return nil, err
 	}
 	if wanted == nil {
-		if !cmd.rollingOut.given() {
+		if !cmd.rolloutFlags.areGiven() {
 			return nil, nil
 		}
 		wanted = &lang.Rollout{}
 	}
-	if err := cmd.rollingOut.over(wanted); err != nil {
+	if err := cmd.rolloutFlags.override(wanted); err != nil {
 		return nil, err
 	}
 	return wanted, nil

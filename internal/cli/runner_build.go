@@ -62,14 +62,14 @@ func (cmd *runnerBuildCmd) Run(ctx runContext, s *client) error {
 		case err != nil && ctx.Err() != nil:
 			return &status{code: exitInterrupted, err: errInterrupted}
 		case err != nil:
-			return statusWith(exitFailed, err, "runners may be built elsewhere, of the same source, and given by --runner-dir; Go is at https://go.dev/dl")
+			return newStatus(exitFailed, err, "runners may be built elsewhere, of the same source, and given by --runner-dir; Go is at https://go.dev/dl")
 		}
 		out := cmd.Out
 		if out == "" && cmd.Source != "" { // where that is nobody knows the next time
 			out = filepath.Join(builder.Cache, version())
 		}
 		if err := r.install(path, out); err != nil {
-			return failed(err)
+			return failure(err)
 		}
 		built = append(built, r)
 	}
@@ -81,7 +81,7 @@ func (cmd *runnerBuildCmd) Run(ctx runContext, s *client) error {
 	for _, r := range built {
 		fmt.Fprintf(out, "%s\t%s\t%.1f MB\t%.1f MB\t%s\t%s\n", r.OS, r.Arch, float64(r.Size)/1e6, float64(r.Gzip)/1e6, r.SHA256[:16], r.Path)
 	}
-	return failed(out.Flush())
+	return failure(out.Flush())
 }
 
 // runnerBuilder builds runners into this user's cache.

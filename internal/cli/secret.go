@@ -56,7 +56,7 @@ func (cmd *secretSetCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	return s.locked(ctx, dir, func() error {
+	return s.withLock(ctx, dir, func() error {
 		file, err := s.fileToSet(ctx, dir, name)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func usageOf(err error) error {
 	if d, ok := errors.AsType[diag.Diagnostic](err); ok {
 		return usage(d.Hint, "%s", d.Summary)
 	}
-	return failed(err)
+	return failure(err)
 }
 
 // say prints a line for people, which --quiet leaves out.
@@ -85,14 +85,14 @@ func (s *client) say(text string) error {
 		return nil
 	}
 	_, err := fmt.Fprintln(s.Err, text)
-	return failed(err)
+	return failure(err)
 }
 
 // secretValue reads a value from standard input, or asks for it where that is a
 // terminal. The end of the line is no part of a value of one line.
 func (s *client) secretValue(ctx context.Context, name string) (string, error) {
 	if _, tty := terminal(s.In); tty {
-		text, err := s.askHidden(ctx, "Value of "+name+": ")
+		text, err := s.askSecret(ctx, "Value of "+name+": ")
 		if err == nil && text == "" {
 			err = usage("", "no value was given")
 		}
@@ -100,7 +100,7 @@ func (s *client) secretValue(ctx context.Context, name string) (string, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(s.In, secrets.MaxValue+3))
 	if err != nil {
-		return "", failed(err)
+		return "", failure(err)
 	}
 	text := string(data)
 	if line, isLine := strings.CutSuffix(text, "\n"); isLine && !strings.Contains(line, "\n") {
@@ -139,7 +139,7 @@ func (cmd *secretListCmd) Run(_ runContext, s *client) error {
 			all = append(all, listed{secrets.QualifiedName(name, key), name, file.Place(key).Start.Line})
 		}
 		if to, err := dir.recipients(name); err == nil && !found.HasErrors() {
-			list.Add(differing(name, file, to)...)
+			list.Add(warnReaders(name, file, to)...)
 		}
 	}
 	if s.globals.JSON {
@@ -152,8 +152,8 @@ func (cmd *secretListCmd) Run(_ runContext, s *client) error {
 	return errors.Join(err, s.diagnoseSecrets(dir, list))
 }
 
-// differing warns where a file's readers are not the recipients.
-func differing(name string, file *secrets.File, to *secrets.Recipients) (l diag.List) {
+// warnReaders warns where a file's readers are not the recipients.
+func warnReaders(name string, file *secrets.File, to *secrets.Recipients) (l diag.List) {
 	added, removed := file.Differ(to)
 	rekey := "tenet secret rekey encrypts the secrets for the recipients there are now"
 	if added > 0 {
@@ -181,10 +181,10 @@ func (cmd *secretRekeyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	defer dir.close()
-	return s.locked(ctx, dir, func() error {
+	return s.withLock(ctx, dir, func() error {
 		names, err := dir.files()
 		if err == nil && len(names) == 0 {
-			err = statusWith(exitFailed, errors.New("there are no secrets"), "tenet secret set NAME stores one")
+			err = newStatus(exitFailed, errors.New("there are no secrets"), "tenet secret set NAME stores one")
 		}
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (cmd *secretRekeyCmd) Run(ctx runContext, s *client) error {
 		made, former := map[string]*secrets.File{}, 0
 		identities := s.identities(ctx)
 		for _, name := range names {
-			file, removed, err := s.rekeyed(ctx, dir, name, identities)
+			file, removed, err := s.rekey(ctx, dir, name, identities)
 			if err != nil {
 				return err
 			}
@@ -219,8 +219,8 @@ func (cmd *secretRekeyCmd) Run(ctx runContext, s *client) error {
 	})
 }
 
-// rekeyed gives a file with a new key, and how many lose it.
-func (s *client) rekeyed(ctx context.Context, dir *secretsDir, name string, identities func() ([]secrets.Identity, error)) (*secrets.File, int, error) {
+// rekey gives a file with a new key, and how many lose it.
+func (s *client) rekey(ctx context.Context, dir *secretsDir, name string, identities func() ([]secrets.Identity, error)) (*secrets.File, int, error) {
 	file, list, err := dir.read(name)
 	if err == nil {
 		err = list.Err()

@@ -29,36 +29,36 @@ func (cmd *secretEditCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	defer dir.close()
-	e := &editing{client: s, dir: dir, name: dir.only}
+	e := &secretEdit{client: s, dir: dir, name: dir.onlyFile}
 	if e.name == "" {
 		e.name = "secrets.age"
 	}
 	if err := e.open(ctx); err != nil {
 		return err
 	}
-	if err := wipeAbandoned("/dev/shm", os.TempDir()); err != nil {
-		return failed(err)
+	if err := wipeStale("/dev/shm", os.TempDir()); err != nil {
+		return failure(err)
 	}
 	private, err := privateDir()
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	err = e.edit(ctx, filepath.Join(private, strings.TrimSuffix(filepath.Base(e.name), ".age")+".txt"))
-	return errors.Join(err, failed(wipe(private)))
+	return errors.Join(err, failure(wipe(private)))
 }
 
-// editing is the work of secret edit on one file.
-type editing struct {
+// secretEdit is the work of secret edit on one file.
+type secretEdit struct {
 	*client
-	dir   *secretsDir
-	name  string
-	was   map[string]string // values
-	lines map[string]string // as they were encrypted
+	dir    *secretsDir
+	name   string
+	values map[string]string // values
+	lines  map[string]string // as they were encrypted
 }
 
 // open decrypts the file.
-func (e *editing) open(ctx context.Context) error {
-	e.was, e.lines = map[string]string{}, map[string]string{}
+func (e *secretEdit) open(ctx context.Context) error {
+	e.values, e.lines = map[string]string{}, map[string]string{}
 	file, list, err := e.dir.read(e.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -75,23 +75,23 @@ func (e *editing) open(ctx context.Context) error {
 		key, err = file.Open(ids)
 	}
 	if err == nil {
-		e.was, err = key.Values()
+		e.values, err = key.Values()
 	}
 	if err != nil {
 		return e.diagnoseSecrets(e.dir, diag.From(err))
 	}
-	for name := range e.was {
+	for name := range e.values {
 		e.lines[name] = file.EncryptedLine(name)
 	}
 	return nil
 }
 
 // edit runs the editor until the text is right, or the user gives up.
-func (e *editing) edit(ctx context.Context, path string) error {
+func (e *secretEdit) edit(ctx context.Context, path string) error {
 	text := fmt.Sprintf("# The secrets in %s: NAME = VALUE; text of several lines between <<END and END.\n"+
-		"# Lines that begin with # count for nothing. What is removed here is removed there.\n\n", e.name) + secrets.FormatText(e.was)
+		"# Lines that begin with # count for nothing. What is removed here is removed there.\n\n", e.name) + secrets.FormatText(e.values)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	for {
 		if err := e.runEditor(ctx, path); err != nil {
@@ -99,7 +99,7 @@ func (e *editing) edit(ctx context.Context, path string) error {
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return failed(fmt.Errorf("what was edited cannot be read: %w", err))
+			return failure(fmt.Errorf("what was edited cannot be read: %w", err))
 		}
 		now, list := secrets.ParseText("the edited text", data)
 		if !list.HasErrors() {
@@ -117,7 +117,7 @@ func (e *editing) edit(ctx context.Context, path string) error {
 }
 
 // runEditor waits for the user's editor.
-func (e *editing) runEditor(ctx context.Context, path string) error {
+func (e *secretEdit) runEditor(ctx context.Context, path string) error {
 	editor := e.getenv("VISUAL")
 	if editor == "" {
 		editor = e.getenv("EDITOR")
@@ -134,21 +134,21 @@ func (e *editing) runEditor(ctx context.Context, path string) error {
 		return &status{code: exitInterrupted, err: errInterrupted}
 	}
 	if err != nil {
-		return statusWith(exitFailed, fmt.Errorf("nothing was changed: the editor %q: %w", editor, err), "EDITOR names the editor")
+		return newStatus(exitFailed, fmt.Errorf("nothing was changed: the editor %q: %w", editor, err), "EDITOR names the editor")
 	}
 	return nil
 }
 
 // store puts what was changed into the file; the list says what keeps it from
 // that.
-func (e *editing) store(ctx context.Context, now map[string]string) (diag.List, error) {
+func (e *secretEdit) store(ctx context.Context, now map[string]string) (diag.List, error) {
 	var changed, removed []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if was, ok := e.was[name]; !ok || was != now[name] {
+		if was, ok := e.values[name]; !ok || was != now[name] {
 			changed = append(changed, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.was)) {
+	for _, name := range slices.Sorted(maps.Keys(e.values)) {
 		if _, ok := now[name]; !ok {
 			removed = append(removed, name)
 		}
@@ -157,7 +157,7 @@ func (e *editing) store(ctx context.Context, now map[string]string) (diag.List, 
 		return nil, e.say("Nothing was changed.")
 	}
 	var list diag.List
-	err := e.locked(ctx, e.dir, func() error {
+	err := e.withLock(ctx, e.dir, func() error {
 		file, err := e.fileToSet(ctx, e.dir, e.name)
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (e *editing) store(ctx context.Context, now map[string]string) (diag.List, 
 		}
 		for _, name := range changed {
 			if err := file.Set(name, now[name]); err != nil {
-				return failed(err)
+				return failure(err)
 			}
 		}
 		for _, name := range removed {
@@ -200,9 +200,9 @@ func privateDir() (string, error) {
 // privatePrefix begins the names of such directories; the process that uses one follows.
 const privatePrefix = "tenet-secrets-"
 
-// wipeAbandoned removes what processes of this user have left that were killed while they
+// wipeStale removes what processes of this user have left that were killed while they
 // edited: all secrets of a file, in plain text.
-func wipeAbandoned(parents ...string) error {
+func wipeStale(parents ...string) error {
 	var errs []error
 	for _, parent := range parents {
 		found, _ := filepath.Glob(filepath.Join(parent, privatePrefix+"*")) // the pattern is right

@@ -26,7 +26,7 @@ func TestAbandonedSecretsAreWiped(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "secrets.txt"), []byte("db = hunter2"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := wipeAbandoned(parent); err != nil {
+		if err := wipeStale(parent); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) == stays {

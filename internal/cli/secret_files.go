@@ -24,9 +24,9 @@ import (
 // secretsDir is the directory of a site, which no link leads out of, with its
 // files of secrets.
 type secretsDir struct {
-	path string
-	root *os.Root
-	only string // one file, if one was named
+	path     string
+	root     *os.Root
+	onlyFile string // one file, if one was named
 }
 
 // openSecrets opens the directory of a site, of one of its state files, or of
@@ -34,12 +34,12 @@ type secretsDir struct {
 func openSecrets(name string) (*secretsDir, error) {
 	d := &secretsDir{path: name}
 	if strings.HasSuffix(name, ".age") {
-		d.path, d.only = filepath.Dir(name), filepath.Base(name)
+		d.path, d.onlyFile = filepath.Dir(name), filepath.Base(name)
 		abs, err := filepath.Abs(d.path)
 		if err == nil && filepath.Base(abs) == "secrets" {
-			d.path, d.only = filepath.Dir(abs), "secrets/"+d.only
+			d.path, d.onlyFile = filepath.Dir(abs), "secrets/"+d.onlyFile
 		}
-		if _, _, err := secrets.Locate(secrets.QualifiedName(d.only, "x")); err != nil || !strings.HasPrefix(d.only, "secrets") {
+		if _, _, err := secrets.Locate(secrets.QualifiedName(d.onlyFile, "x")); err != nil || !strings.HasPrefix(d.onlyFile, "secrets") {
 			return nil, usage("secrets are in secrets.age of a site, and in secrets/NAME.age", "%s is no file of secrets", name)
 		}
 	} else if info, err := os.Stat(name); err == nil && !info.IsDir() {
@@ -56,8 +56,8 @@ func (d *secretsDir) close() { _ = d.root.Close() }
 
 // files lists the files of secrets there are, secrets.age first.
 func (d *secretsDir) files() ([]string, error) {
-	if d.only != "" {
-		return []string{d.only}, nil
+	if d.onlyFile != "" {
+		return []string{d.onlyFile}, nil
 	}
 	var names []string
 	if _, err := d.root.Lstat("secrets.age"); err == nil {
@@ -65,7 +65,7 @@ func (d *secretsDir) files() ([]string, error) {
 	}
 	entries, err := fs.ReadDir(d.root.FS(), "secrets")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, failed(fmt.Errorf("secrets cannot be read: %w", err))
+		return nil, failure(fmt.Errorf("secrets cannot be read: %w", err))
 	}
 	for _, e := range entries {
 		if stem, ok := strings.CutSuffix(e.Name(), ".age"); ok && secrets.ValidName(stem) {
@@ -80,7 +80,7 @@ func (d *secretsDir) files() ([]string, error) {
 func (d *secretsDir) read(name string) (*secrets.File, diag.List, error) {
 	data, err := secrets.ReadFile(d.root.FS(), name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, &explained{diag.Diagnostic{Severity: diag.Error, Summary: "there is no " + name,
+		return nil, nil, &explanation{diag.Diagnostic{Severity: diag.Error, Summary: "there is no " + name,
 			Hint: "tenet secret set " + secrets.QualifiedName(name, "NAME") + " makes it"}, err}
 	}
 	if err != nil {
@@ -136,11 +136,11 @@ func (s *client) fileToSet(ctx context.Context, dir *secretsDir, name string) (*
 	}
 	added, removed := file.Differ(to)
 	if removed > 0 {
-		return nil, statusWith(exitFailed, fmt.Errorf("%s could read what is set in %s", people(removed, "former recipient", "former recipients"), name),
+		return nil, newStatus(exitFailed, fmt.Errorf("%s could read what is set in %s", people(removed, "former recipient", "former recipients"), name),
 			"tenet secret rekey first takes the key away from them")
 	}
 	if added > 0 {
-		if err := s.diagnoseSecrets(dir, differing(name, file, to)); err != nil {
+		if err := s.diagnoseSecrets(dir, warnReaders(name, file, to)); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *client) writeSecrets(dir *secretsDir, name string, file *secrets.File) 
 		return s.diagnoseSecrets(dir, list)
 	}
 	if err := dir.write(name, data); err != nil {
-		return failed(fmt.Errorf("%s cannot be written: %w", name, err))
+		return failure(fmt.Errorf("%s cannot be written: %w", name, err))
 	}
 	return nil
 }
@@ -171,11 +171,11 @@ func (s *client) diagnoseSecrets(dir *secretsDir, list diag.List) error {
 	})
 }
 
-// locked runs f while no other process changes the secrets of the site.
-func (s *client) locked(ctx context.Context, d *secretsDir, f func() error) error {
+// withLock runs f while no other process changes the secrets of the site.
+func (s *client) withLock(ctx context.Context, d *secretsDir, f func() error) error {
 	dir, err := os.Open(d.path)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	defer dir.Close() // which gives up the lock
 	for waits := 0; ; waits++ {
@@ -184,7 +184,7 @@ func (s *client) locked(ctx context.Context, d *secretsDir, f func() error) erro
 			return f()
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return failed(fmt.Errorf("%s cannot be locked: %w", d.path, err))
+			return failure(fmt.Errorf("%s cannot be locked: %w", d.path, err))
 		}
 		if waits == 20 {
 			fmt.Fprintln(s.Err, "waiting for another process that changes the secrets")

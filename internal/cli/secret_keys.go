@@ -30,7 +30,7 @@ func (s *client) useSecrets(ctx context.Context, c *site, path string) error {
 	c.SecretFiles = c.secrets.Digests
 	// A passphrase takes its time by design, the more so on a small machine.
 	c.Target.Secrets = func(name string) (value string, err error) {
-		s.away(func() { value, err = c.secrets.Value(name) })
+		s.outsideEvaluation(func() { value, err = c.secrets.Value(name) })
 		return value, err
 	}
 	c.Target.SecretsHidden = s.secretsHidden
@@ -85,7 +85,7 @@ func (s *client) identities(ctx context.Context) func() ([]secrets.Identity, err
 func (s *client) identity(ctx context.Context, name string) (secrets.Identity, error) {
 	data, err := readSome(name, 1<<20)
 	if err != nil {
-		return secrets.Identity{}, &explained{diag.Diagnostic{Severity: diag.Error, Range: diag.Range{File: name},
+		return secrets.Identity{}, &explanation{diag.Diagnostic{Severity: diag.Error, Range: diag.Range{File: name},
 			Summary: fmt.Sprintf("the key cannot be read: %v", err),
 			Hint:    "--identity and TENET_IDENTITY name the file of a private key, of age-keygen or SSH"}, err}
 	}
@@ -98,14 +98,14 @@ func (s *client) identity(ctx context.Context, name string) (secrets.Identity, e
 	}})
 }
 
-// explained is a diagnostic with its cause, for programs.
-type explained struct {
+// explanation is a diagnostic with its cause, for programs.
+type explanation struct {
 	diag.Diagnostic
-	why error
+	cause error
 }
 
 // Unwrap gives the diagnostic, and the cause.
-func (e *explained) Unwrap() []error { return []error{e.Diagnostic, e.why} }
+func (e *explanation) Unwrap() []error { return []error{e.Diagnostic, e.cause} }
 
 // readSome reads a file that is not longer than limit.
 func readSome(name string, limit int64) ([]byte, error) {
@@ -159,12 +159,12 @@ func (s *client) passphrase(ctx context.Context, prompt, variable string) (strin
 	if name == "" {
 		var text string
 		var err error
-		ask := func() { text, err = s.askHidden(ctx, prompt) }
-		if aside := s.aside; aside != nil {
+		ask := func() { text, err = s.askSecret(ctx, prompt) }
+		if aside := s.pauseDisplay; aside != nil {
 			alone := ask
 			ask = func() { aside(alone) }
 		}
-		s.away(ask)
+		s.outsideEvaluation(ask)
 		return text, err
 	}
 	data, err := readSome(name, 1<<16)
@@ -180,8 +180,8 @@ func (s *client) passphrase(ctx context.Context, prompt, variable string) (strin
 	return text, nil
 }
 
-// askHidden asks on the terminal for what must not be seen.
-func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
+// askSecret asks on the terminal for what must not be seen.
+func (s *client) askSecret(ctx context.Context, prompt string) (string, error) {
 	tty, isFile := s.In.(*os.File)
 	if _, ok := terminal(s.In); !ok || !isFile {
 		if _, ok := terminal(s.Err); !ok {
@@ -196,10 +196,10 @@ func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
 	fd := int(tty.Fd())
 	former, err := term.GetState(fd)
 	if err == nil {
-		err = hideTyped(fd) // before the question is there, which may be answered at once
+		err = disableEcho(fd) // before the question is there, which may be answered at once
 	}
 	if err != nil {
-		return "", failed(err)
+		return "", failure(err)
 	}
 	defer fmt.Fprintln(s.Err)
 	fmt.Fprint(s.Err, ui.Clean(prompt))
@@ -217,14 +217,14 @@ func (s *client) askHidden(ctx context.Context, prompt string) (string, error) {
 		return "", errors.Join(&status{code: exitInterrupted, err: errInterrupted}, term.Restore(fd, former))
 	case a := <-answered:
 		if a.err != nil && !errors.Is(a.err, io.EOF) {
-			return "", failed(a.err)
+			return "", failure(a.err)
 		}
 		return string(a.text), nil
 	}
 }
 
-// hideTyped keeps a terminal from showing what is typed on it.
-func hideTyped(fd int) error {
+// disableEcho keeps a terminal from showing what is typed on it.
+func disableEcho(fd int) error {
 	settings, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {
 		return err

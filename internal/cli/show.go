@@ -78,7 +78,7 @@ func (cmd *showCmd) Run(ctx runContext, s *client) error {
 		if err == nil {
 			_, err = out.WriteTo(s.Out)
 		}
-		return failed(unread(err))
+		return failure(unread(err))
 	}
 	if !s.globals.Quiet {
 		fmt.Fprintln(s.Err, ui.Clean(headline(plan)))
@@ -97,7 +97,7 @@ func (s *client) showRows(plan *planfile.Plan) error {
 		r.Event(ev)
 	}
 	r.Event(states.Event{Type: states.EventSummary, Counts: &plan.Counts})
-	return failed(unread(r.Close()))
+	return failure(unread(r.Close()))
 }
 
 // headline says which plan it is.

@@ -40,16 +40,16 @@ func siteAt(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, statusWith(exitSite, fmt.Errorf("the site cannot be read: %w", err), "give a directory with *.hcl or *.star files, or one such file")
+		return nil, newStatus(exitSite, fmt.Errorf("the site cannot be read: %w", err), "give a directory with *.hcl or *.star files, or one such file")
 	case info.IsDir() || lang.IsSource(filepath.Base(path)):
 		return info, nil
 	case isPlanFile(path):
 		return nil, usage("tenet show FILE shows it, and tenet apply FILE does what it says", "%s is a saved plan, and this is for a site", path)
 	}
 	if err := readable(path, info); err != nil {
-		return nil, statusWith(exitSite, err, "a saved plan is for who made it alone: look as that user")
+		return nil, newStatus(exitSite, err, "a saved plan is for who made it alone: look as that user")
 	}
-	return nil, statusWith(exitSite, fmt.Errorf("%s is no source of a site, and no saved plan", path),
+	return nil, newStatus(exitSite, fmt.Errorf("%s is no source of a site, and no saved plan", path),
 		"a source is a file named *.hcl, *.hcl.json or *.star; a plan that is damaged is to be fetched or made again")
 }
 
@@ -75,7 +75,7 @@ func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) 
 		}
 		return siteFiles(ctx, outside), nil
 	}
-	defer s.limited()()
+	defer s.limitEvaluation()()
 	// What Load finds is in the lists of For too, in order with the rest.
 	loaded, _ := lang.Load(siteFiles(ctx, root), options)
 	return loaded, nil
@@ -105,7 +105,7 @@ func (s *client) compile(ctx context.Context, path string) (*site, *orchestrate.
 
 // compileFor does the same with a site that is loaded, and whose host is chosen.
 func (s *client) compileFor(ctx context.Context, c *site) (*orchestrate.Compiled, error) {
-	compiled, diags, wrong := s.compiled(ctx, c, c.Target.Host, c.Target.Facts)
+	compiled, diags, wrong := s.compileHost(ctx, c, c.Target.Host, c.Target.Facts)
 	if ctx.Err() != nil {
 		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
@@ -121,12 +121,12 @@ func (s *client) wrongSelection(list diag.List) error {
 	if len(s.globals.Target)+len(s.globals.Exclude) > 0 {
 		hint = "tenet compile lists the addresses"
 	}
-	return statusWith(exitUsage, list.Err(), hint)
+	return newStatus(exitUsage, list.Err(), hint)
 }
 
-// compiled does what compileFor does, and prints nothing: so it may be called for several
+// compileHost does what compileFor does, and prints nothing: so it may be called for several
 // hosts at a time. The error is for wrong usage.
-func (s *client) compiled(ctx context.Context, c *site, host string, facts func(name string) (any, error)) (*orchestrate.Compiled, diag.List, error) {
+func (s *client) compileHost(ctx context.Context, c *site, host string, facts func(name string) (any, error)) (*orchestrate.Compiled, diag.List, error) {
 	version := rightVersion(c.Site.Site, version())
 	compiled, diags, err := c.Compile(ctx, host, facts)
 	diags = append(diags, version...)
@@ -148,7 +148,7 @@ func (c *site) forHost(h *lang.Host) *site {
 func (s *client) siteOf(loaded *lang.Site, h *host.Local) (*site, error) {
 	g := s.globals
 	c := &site{host: h, Site: &orchestrate.Site{
-		Site: loaded, Prune: s.prune, Limit: s.limited,
+		Site: loaded, Prune: s.prune, Limit: s.limitEvaluation,
 		Selection: graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude},
 	}}
 	if s.prune && len(g.Target)+len(g.Tags)+len(g.Exclude) > 0 {

@@ -74,7 +74,7 @@ func FuzzSpan(f *testing.F) {
 // No time is no patience, and not that which there is unless something is said.
 func TestPatience(t *testing.T) {
 	for given, want := range map[span]time.Duration{0: fleet.NotAgain, span(time.Minute): time.Minute} {
-		if got := (&reaching{ReconnectTimeout: given}).patience(); got != want {
+		if got := (&connectFlags{ReconnectTimeout: given}).patience(); got != want {
 			t.Errorf("%s: %s", given, got)
 		}
 	}

@@ -35,7 +35,7 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 		return usage("leave out the ID", "--managed is about all runs")
 	}
 	var err error
-	if cmd.ID, err = s.named(cmd.ID); err != nil {
+	if cmd.ID, err = s.runID(cmd.ID); err != nil {
 		return err
 	}
 	t, x, err := s.recordTargets(ctx, cmd.ID)
@@ -64,7 +64,7 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	if s.globals.JSON {
 		return s.printStatusJSON(t, list, x)
 	}
-	if !t.named {
+	if !t.hasNames {
 		return s.showStatus(list[0], cmd.ID == "")
 	}
 	if x != nil {
@@ -75,13 +75,13 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	if err := s.printStatuses(list, x, cmd.ID == ""); err != nil {
 		return err
 	}
-	return s.concluded(t, common(list))
+	return s.showFailures(t, common(list))
 }
 
 // showStatus shows how this machine stands, or a run of it.
 func (s *client) showStatus(a *statusAnswer, whole bool) error {
 	if a.value == nil {
-		return s.concludedHere(&a.reply)
+		return s.failureHere(&a.reply)
 	}
 	if a.value.Status == nil && a.value.Hold == nil && a.value.Applying == nil {
 		return s.nothingYet()
@@ -97,8 +97,8 @@ type hostStatus struct {
 	*machine.Status
 }
 
-// hostSkipped is a host on which nothing of an execution was begun, as JSON.
-type hostSkipped struct {
+// skippedHost is a host on which nothing of an execution was begun, as JSON.
+type skippedHost struct {
 	Host      string       `json:"host"`
 	Execution string       `json:"execution"`
 	NotBegun  fleet.Status `json:"not_begun"` // why, as far as it is known
@@ -108,7 +108,7 @@ func (s *client) printStatusJSON(t *targets, list []*statusAnswer, x *fleet.Reco
 	return s.printAnswers(t, common(list), func(i int) (any, any) {
 		now, name := list[i].value, list[i].host.Name
 		if now == nil {
-			return nil, hostSkipped{name, x.ID, recordHost(x, name).Status}
+			return nil, skippedHost{name, x.ID, recordHost(x, name).Status}
 		}
 		now.Failures = nil // they are for advice
 		return now, hostStatus{name, now}
@@ -166,7 +166,7 @@ func (now shownStatus) write(out *strings.Builder, machine, verbose bool) {
 func (now shownStatus) writeRun(line func(name, format string, args ...any), out *strings.Builder, verbose bool) {
 	line("run", "%s", now.Run)
 	line("execution", "%s", now.Execution)
-	line("site", "%s", now.what())
+	line("site", "%s", now.siteLabel())
 	line("state", "%s", now.State)
 	line("started", "%s", when(now.Started))
 	if !now.Ended.IsZero() {

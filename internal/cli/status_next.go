@@ -64,8 +64,8 @@ func (now shownStatus) next() (advice []string) {
 	return advice
 }
 
-// what tells which site a run is of, and where that lies.
-func (now shownStatus) what() string {
+// siteLabel tells which site a run is of, and where that lies.
+func (now shownStatus) siteLabel() string {
 	text := cmp.Or(now.Site, now.Origin)
 	if now.Site != "" && now.Origin != "" {
 		text += "  (" + now.Origin + ")"
@@ -91,5 +91,5 @@ func (s *client) nothingYet() error {
 			hint = "tenet status " + list[len(list)-1].ID + " asks the hosts of the last execution, and tenet history lists all"
 		}
 	}
-	return statusWith(exitFailed, fmt.Errorf("nothing has been applied yet to this machine: no run is recorded in %s", dir), hint)
+	return newStatus(exitFailed, fmt.Errorf("nothing has been applied yet to this machine: no run is recorded in %s", dir), hint)
 }

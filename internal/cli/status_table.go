@@ -61,9 +61,9 @@ func (s *client) printStatuses(list []*statusAnswer, x *fleet.Record, whole bool
 		if now.Hold != nil {
 			state += ", on hold"
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.host.Name, ui.Line(state), ui.Line(run), started, ui.Line(parts), leftBy(now), ui.Line(site))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.host.Name, ui.Line(state), ui.Line(run), started, ui.Line(parts), pendingSummary(now), ui.Line(site))
 	}
-	return failed(unread(out.Flush()))
+	return failure(unread(out.Flush()))
 }
 
 // noStatus is a word for a host that cannot be told of.
@@ -77,8 +77,8 @@ func noStatus(a *reply, x *fleet.Record) string {
 	return "not begun"
 }
 
-// leftBy tells in short what runs have left to do.
-func leftBy(now *machine.Status) string {
+// pendingSummary tells in short what runs have left to do.
+func pendingSummary(now *machine.Status) string {
 	var words []string
 	for _, e := range []struct {
 		n    int

@@ -14,8 +14,8 @@ type targets struct {
 	site    *site // that declares them, loaded but not evaluated; nil: none does
 	hosts   []lang.Host
 	members []*fleet.Member // the same
-	// named says that answers carry the names of their machines. This machine alone has none.
-	named bool
+	// hasNames says that answers carry the names of their machines. This machine alone has none.
+	hasNames bool
 	// absent are hosts of an execution that never came to it.
 	absent []string
 }
@@ -67,7 +67,7 @@ func (s *client) declaredTargets(ctx context.Context) (*targets, error) {
 	if found := c.Diagnostics(); found.HasErrors() { // a host may be meant that is not as it is written
 		return nil, s.diagnose(c, found)
 	}
-	hosts, err := s.selected(ctx, c)
+	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *client) declaredTargets(ctx context.Context) (*targets, error) {
 		return nil, usage("declare some: host \"web1\" {}; without -i and -l the command is about this machine", "%s declares no hosts", path)
 	}
 	members, err := s.members(ctx, hosts, "", s.noteHost)
-	return &targets{site: c, hosts: hosts, members: members, named: true}, err
+	return &targets{site: c, hosts: hosts, members: members, hasNames: true}, err
 }
 
 // recordTargets finds out which machines a command about records is about: hosts that -l
@@ -95,12 +95,12 @@ func (s *client) recordTargets(ctx context.Context, id string) (t *targets, x *f
 // question is what machines are asked: see fleet.Question.
 type question[T any] struct {
 	fleet.Question[T]
-	event  func(host string, ev states.Event)           // is told as it comes; nil: nobody
-	output func(host, stream string, data []byte)       // likewise
-	note   func(host, text string)                      // nil: they are shown
-	judged func(o fleet.Outcome, value T) fleet.Outcome // what an outcome means; nil: what it says
-	cancel <-chan struct{}                              // when it is closed, ends what machines do on our behalf
-	ended  func(a *answer[T])
+	event            func(host string, ev states.Event)           // is told as it comes; nil: nobody
+	output           func(host, stream string, data []byte)       // likewise
+	note             func(host, text string)                      // nil: they are shown
+	interpretOutcome func(o fleet.Outcome, value T) fleet.Outcome // what an outcome means; nil: what it says
+	cancel           <-chan struct{}                              // when it is closed, ends what machines do on our behalf
+	onEnd            func(a *answer[T])
 }
 
 // answer is what a machine said.
@@ -138,13 +138,13 @@ func ask[T any](ctx context.Context, s *client, t *targets, q question[T]) ([]*a
 	take := func(a fleet.Answer[T]) *answer[T] {
 		one := byName[a.Machine]
 		one.outcome, one.value = a.Outcome, a.Value
-		if q.judged != nil {
-			one.outcome = q.judged(a.Outcome, a.Value)
+		if q.interpretOutcome != nil {
+			one.outcome = q.interpretOutcome(a.Outcome, a.Value)
 		}
 		return one
 	}
-	if q.ended != nil {
-		q.Answered = func(a fleet.Answer[T]) { q.ended(take(a)) }
+	if q.onEnd != nil {
+		q.Answered = func(a fleet.Answer[T]) { q.onEnd(take(a)) }
 	}
 	note := q.note
 	if note == nil {
@@ -152,10 +152,10 @@ func ask[T any](ctx context.Context, s *client, t *targets, q question[T]) ([]*a
 	}
 	answers, err := fleet.Ask(ctx, t.members, q.Question, fleet.Options{
 		Forks: s.globals.Forks, Patience: s.globals.patience(), Cancelled: q.cancel,
-		Listener: &asking{event: q.event, output: q.output, note: note},
+		Listener: &forwarder{event: q.event, output: q.output, note: note},
 	})
 	if err != nil {
-		return nil, failed(err)
+		return nil, failure(err)
 	}
 	for _, a := range answers {
 		take(a)
@@ -163,8 +163,8 @@ func ask[T any](ctx context.Context, s *client, t *targets, q question[T]) ([]*a
 	return list, nil
 }
 
-// asking hands on what machines tell while they are asked.
-type asking struct {
+// forwarder hands on what machines tell while they are asked.
+type forwarder struct {
 	fleet.Silence
 	event  func(host string, ev states.Event)
 	output func(host, stream string, data []byte)
@@ -172,17 +172,17 @@ type asking struct {
 }
 
 // Event hands an event on.
-func (a *asking) Event(host string, ev states.Event) {
+func (a *forwarder) Event(host string, ev states.Event) {
 	if a.event != nil {
 		a.event(host, ev)
 	}
 }
 
 // Note shows what people should know of a machine.
-func (a *asking) Note(host string, n machine.Note) { a.note(host, n.Text) }
+func (a *forwarder) Note(host string, n machine.Note) { a.note(host, n.Text) }
 
 // Output hands on what a program prints.
-func (a *asking) Output(host, stream string, data []byte) {
+func (a *forwarder) Output(host, stream string, data []byte) {
 	if a.output != nil {
 		a.output(host, stream, data)
 	}

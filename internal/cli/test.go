@@ -66,14 +66,14 @@ func (cmd *testCmd) finish(s *client, all []testcase.Tested) error {
 	if cmd.JUnit != "" {
 		var out bytes.Buffer
 		if err := testcase.JUnit(&out, all); err != nil {
-			return failed(err)
+			return failure(err)
 		}
 		if err := replaceFile(cmd.JUnit, out.Bytes()); err != nil {
-			return failed(fmt.Errorf("--junit: %w", err))
+			return failure(fmt.Errorf("--junit: %w", err))
 		}
 	}
 	if s.globals.JSON {
-		return failed(testcase.JSON(s.Out, all))
+		return failure(testcase.JSON(s.Out, all))
 	}
 	return s.print(sumText(all))
 }
@@ -143,7 +143,7 @@ func (s *client) withoutTarget() error {
 // test carries out the cases of one site, and shows how they end.
 func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, update bool) (testcase.Tested, error) {
 	tested := testcase.Tested{Site: at.path, Dir: at.dir}
-	stop := s.limited()
+	stop := s.limitEvaluation()
 	site, err := s.openTest(ctx, at)
 	if err != nil {
 		stop()
@@ -168,7 +168,7 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 		if !filter.MatchString(c.Name) {
 			continue
 		}
-		stop := s.limited()
+		stop := s.limitEvaluation()
 		result := testcase.Run(ctx, c, o)
 		stop()
 		if ctx.Err() != nil {
@@ -177,7 +177,7 @@ func (s *client) test(ctx context.Context, at testSite, filter *regexp.Regexp, u
 		tested.Results = append(tested.Results, result)
 		shown.result(result)
 	}
-	return tested, failed(unread(shown.err))
+	return tested, failure(unread(shown.err))
 }
 
 // updater writes golden files, in the site's directory alone.

@@ -59,7 +59,7 @@ func (s *client) openTest(ctx context.Context, at testSite) (*lang.Site, error) 
 	}
 	files, err := fs.Sub(stdlib.FS, strings.TrimPrefix(at.path, "std/"))
 	if err != nil {
-		return nil, failed(err)
+		return nil, failure(err)
 	}
 	site, _ := lang.Load(files, lang.Options{Registry: modules.Standard()})
 	return site, nil
@@ -78,7 +78,7 @@ func findTests(paths []string) ([]testSite, error) {
 				out = append(out, standard...)
 				continue
 			}
-			return nil, statusWith(exitSite, err, "give a directory with cases in tests/*.hcl, or a file of cases")
+			return nil, newStatus(exitSite, err, "give a directory with cases in tests/*.hcl, or a file of cases")
 		}
 		dir := filepath.Dir(path)
 		switch {
@@ -89,7 +89,7 @@ func findTests(paths []string) ([]testSite, error) {
 			}
 			out = append(out, found...)
 			if len(found) == 0 {
-				return nil, statusWith(exitSite, fmt.Errorf("there are no cases in %s", path),
+				return nil, newStatus(exitSite, fmt.Errorf("there are no cases in %s", path),
 					"write them into tests/*.hcl beside a site; docs/testing.md shows how")
 			}
 		case filepath.Base(dir) == testcase.Dir && strings.HasSuffix(path, ".hcl"):

@@ -14,12 +14,12 @@ import (
 // shownTests shows results as they come.
 type shownTests struct {
 	*client
-	site   string
-	dir    string
-	source func(string) ([]byte, bool)
-	titled bool
-	last   string // diagnostics shown last
-	err    error
+	site     string
+	dir      string
+	source   func(string) ([]byte, bool)
+	hasTitle bool
+	last     string // diagnostics shown last
+	err      error
 }
 
 func (t *shownTests) line(text string) {
@@ -29,9 +29,9 @@ func (t *shownTests) line(text string) {
 }
 
 func (t *shownTests) title() {
-	if !t.titled {
+	if !t.hasTitle {
 		t.line(ui.Clean(t.site))
-		t.titled = true
+		t.hasTitle = true
 	}
 }
 

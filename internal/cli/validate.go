@@ -8,8 +8,8 @@ import (
 
 type validateCmd struct{ siteArg }
 
-// validated is what validate found, as JSON.
-type validated struct {
+// validation is what validate found, as JSON.
+type validation struct {
 	Hosts       int  `json:"hosts,omitempty"` // that the site declares, and were looked at
 	Invocations int  `json:"invocations"`
 	Parts       int  `json:"parts"`
@@ -24,11 +24,11 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	hosts, err := s.selected(ctx, c)
+	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
 		return err
 	}
-	found := validated{Valid: true, Hosts: len(hosts)}
+	found := validation{Valid: true, Hosts: len(hosts)}
 	if len(hosts) == 0 {
 		hosts = []lang.Host{{Name: c.Target.Host}} // this machine
 	}

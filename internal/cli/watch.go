@@ -19,8 +19,8 @@ import (
 
 type watchCmd struct {
 	siteArg
-	locking
-	pruning
+	lockFlags
+	pruneFlags
 	Yes      bool       `short:"y" help:"Apply in each round without asking."`
 	PlanOnly bool       `help:"Change nothing; tell what is not as declared."`
 	Interval span       `help:"Time from the beginning of a round to that of the next." default:"30m" placeholder:"DURATION"`
@@ -51,7 +51,7 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) error {
 	w := &watcher{client: s, cmd: cmd}
 	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
-	s.said = &said{}
+	s.shownDiagnostics = &shownDiagnostics{}
 	err := watch.Loop(ctx, watch.Options{
 		Interval: time.Duration(cmd.Interval), Jitter: float64(cmd.Jitter), Seed: s.seed(cmd.Site), Rounds: cmd.Rounds, Now: now,
 	}, w.round)
@@ -99,10 +99,10 @@ func (s *client) seed(site string) string {
 // watcher is a watch on its way.
 type watcher struct {
 	*client
-	cmd   *watchCmd
-	drift watch.Drift
-	told  roundEnd // how the last round ended
-	last  int      // the exit status that it stands for
+	cmd     *watchCmd
+	drift   watch.Drift
+	lastEnd roundEnd // how the last round ended
+	last    int      // the exit status that it stands for
 }
 
 // roundEnd is how a round ended: a line of JSON.
@@ -135,7 +135,7 @@ const (
 // round is one of many. An error ends the watch.
 func (w *watcher) round(ctx context.Context, n int) error {
 	if n > 1 {
-		w.said.again()
+		w.shownDiagnostics.nextEvaluation()
 	}
 	p := &page{client: w.client, round: n, drift: &w.drift, plan: w.cmd.PlanOnly}
 	end, err := w.look(ctx, p)
@@ -161,18 +161,18 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 			return roundEnd{Outcome: roundSkipped, Reason: reason}, nil
 		}
 	}
-	c, hosts, err := w.chosen(ctx, w.cmd.Site)
+	c, hosts, err := w.chooseHosts(ctx, w.cmd.Site)
 	if err == nil && hosts != nil {
 		err = notWatched(hosts)
 	}
 	var v *fleetRun
 	if err == nil {
-		v, err = w.siteHere(ctx, c)
+		v, err = w.siteRunHere(ctx, c)
 	}
 	if err != nil {
 		return roundEnd{Outcome: roundInvalid, Reason: reasonOf(err, "the site is wrong")}, err
 	}
-	v.newRenderer, v.judged = p.open, func(o fleet.Outcome) fleet.Outcome { return o }
+	v.newRenderer, v.interpretOutcome = p.open, func(o fleet.Outcome) fleet.Outcome { return o }
 	var outcomes []fleet.Outcome
 	if w.cmd.PlanOnly {
 		outcomes, err = v.plan(ctx)
@@ -180,7 +180,7 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 		outcomes, err = v.execute(ctx, fleet.Apply(nil, v.prepare), v.members, nil)
 	}
 	if err == nil {
-		err = v.ended(outcomes, false)
+		err = v.exitStatus(outcomes, false)
 	}
 	return w.judge(outcomes, err, p)
 }
@@ -211,7 +211,7 @@ func (w *watcher) judge(outcomes []fleet.Outcome, err error, p *page) (roundEnd,
 	if w.cmd.PlanOnly {
 		end.Drifted = new(w.drift.Len())
 	}
-	p.gone(w.drift.End())
+	p.showGone(w.drift.End())
 	switch {
 	case o.Result.Failed:
 		end.Outcome = roundFailed
@@ -253,7 +253,7 @@ func refusal(err error) string {
 
 // busy tells who applies now, so that a look would see things half done.
 func (w *watcher) busy() (string, error) {
-	holder, err := w.applying()
+	holder, err := w.currentApply()
 	if err != nil || holder == nil {
 		return "", err
 	}
@@ -271,8 +271,8 @@ func reasonOf(err error, otherwise string) string {
 // close ends a round. What it ended with is told where that is new, or where
 // something was applied.
 func (w *watcher) close(end roundEnd, err error, p *page) error {
-	same := end.Round > 1 && end.same(w.told)
-	w.told, w.last = end, exitDone
+	same := end.Round > 1 && end.same(w.lastEnd)
+	w.lastEnd, w.last = end, exitDone
 	if err != nil {
 		st := &status{code: exitFailed, err: err}
 		errors.As(err, &st)
@@ -280,7 +280,7 @@ func (w *watcher) close(end roundEnd, err error, p *page) error {
 			w.report(err)
 		}
 	}
-	if same && w.cmd.PlanOnly && !p.written {
+	if same && w.cmd.PlanOnly && !p.hasOutput {
 		return nil
 	}
 	return p.end(end)

@@ -16,18 +16,18 @@ import (
 // between the run and the one that shows it.
 type page struct {
 	*client
-	round   int
-	drift   *watch.Drift
-	plan    bool
-	inner   ui.Renderer
-	first   *states.Event // of a plan, until there is something to show
-	written bool
-	err     error
+	round     int
+	drift     *watch.Drift
+	plan      bool
+	inner     ui.Renderer
+	first     *states.Event // of a plan, until there is something to show
+	hasOutput bool
+	err       error
 }
 
 // open begins to show a run.
 func (p *page) open(j *machine.Job) ui.Renderer {
-	p.inner = p.lasting(j)
+	p.inner = p.plainRenderer(j)
 	return p
 }
 
@@ -40,7 +40,7 @@ func (p *page) Event(ev states.Event) {
 	case p.plan && ev.Type == states.EventRun:
 		p.first = &ev
 	case p.plan && ev.Type == states.EventSummary: // end tells in its place
-		if p.globals.JSON && p.written {
+		if p.globals.JSON && p.hasOutput {
 			p.show(ev)
 		}
 	case news == watch.Back:
@@ -53,7 +53,7 @@ func (p *page) Event(ev states.Event) {
 
 // show shows an event, below the heading of the round.
 func (p *page) show(ev states.Event) {
-	p.heading()
+	p.writeHeading()
 	if p.first != nil {
 		p.inner.Event(*p.first)
 		p.first = nil
@@ -61,12 +61,12 @@ func (p *page) show(ev states.Event) {
 	p.inner.Event(ev)
 }
 
-// heading tells, once, when the round was. JSON does at its end.
-func (p *page) heading() {
-	if !p.written && !p.globals.JSON && !p.globals.Quiet {
+// writeHeading tells, once, when the round was. JSON does at its end.
+func (p *page) writeHeading() {
+	if !p.hasOutput && !p.globals.JSON && !p.globals.Quiet {
 		p.keep(fmt.Fprintf(p.Out, "%s  round %d\n", time.Now().Format(time.DateTime), p.round))
 	}
-	p.written = true
+	p.hasOutput = true
 }
 
 func (p *page) keep(_ int, err error) {
@@ -75,9 +75,9 @@ func (p *page) keep(_ int, err error) {
 	}
 }
 
-// gone tells what was not as declared before, and is not spoken of any more. What
+// showGone tells what was not as declared before, and is not spoken of any more. What
 // an apply was owed it has paid, and said so.
-func (p *page) gone(list []watch.Gone) {
+func (p *page) showGone(list []watch.Gone) {
 	reasons := map[string]string{
 		states.EventPart: "no longer declared", states.EventOwed: "nothing owed any more",
 		states.EventUnknown: "no longer unknown", states.EventOrphan: "no longer left over",
@@ -112,11 +112,11 @@ func (p *page) end(end roundEnd) error {
 	if p.globals.JSON {
 		p.keep(0, p.printLine(end))
 	} else if text := end.text(); text != "" {
-		p.heading()
+		p.writeHeading()
 		p.keep(fmt.Fprintln(p.Out, ui.Clean(text)))
 	}
 	if err := cmp.Or(shown, p.err); err != nil && p.plan {
-		return failed(err)
+		return failure(err)
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func TestWatchAndWhatIsNoLongerDeclared(t *testing.T) {
 		if err := w.stop(); err != nil {
 			t.Error(err)
 		}
-		w.begin(false, watchCmd{Yes: true, pruning: pruning{Prune: true}})
+		w.begin(false, watchCmd{Yes: true, pruneFlags: pruneFlags{Prune: true}})
 		w.says(w.out.take(), "- ", filepath.Join(w.dir, "x"), "1 changed")
 		if w.read("x") != "" {
 			t.Error("it is still there")

@@ -20,5 +20,5 @@ func (cmd *whyCmd) Run(ctx runContext, s *client) error {
 	if s.globals.JSON {
 		return s.printJSON(explanation)
 	}
-	return failed(explanation.Text(s.Out))
+	return failure(explanation.Text(s.Out))
 }

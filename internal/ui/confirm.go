@@ -18,8 +18,8 @@ func (t *text) confirm(ev *states.Event) {
 	}
 }
 
-// restored is a line about a path that is as it was again.
-func (t *text) restored(ev *states.Event) {
+// showRestored is a line about a path that is as it was again.
+func (t *text) showRestored(ev *states.Event) {
 	if !t.options.Quiet {
 		t.print(t.yellow("↺ "), ev.Address, "  restored ", Line(ev.Key), "\n")
 	}

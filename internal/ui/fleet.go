@@ -156,7 +156,7 @@ func (f *Fleet) Aside(call func()) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.table.erase()
-		f.table.aside += by
+		f.table.pauses += by
 	}
 	move(+1)
 	defer move(-1)

@@ -44,8 +44,8 @@ func short(d time.Duration) string {
 	return max(d.Round(unit), time.Millisecond).String()
 }
 
-// few is up to how many hosts each has a row, also one where nothing was to be done.
-const few = 10
+// rowLimit is up to how many hosts each has a row, also one where nothing was to be done.
+const rowLimit = 10
 
 // sums is a table: what was done on which host.
 func (f *fleetText) sums(outcomes []fleet.Outcome) {
@@ -57,7 +57,7 @@ func (f *fleetText) sums(outcomes []fleet.Outcome) {
 		switch {
 		case r == nil || o.Status != fleet.Done && o.Status != fleet.Failed:
 			rows = append(rows, []string{o.Machine, fate(o.Status)})
-		case len(outcomes) > few && !f.options.Verbose && o.Status == fleet.Done && r.Counts.Changed == 0:
+		case len(outcomes) > rowLimit && !f.options.Verbose && o.Status == fleet.Done && r.Counts.Changed == 0:
 			idle++
 		default:
 			c := &r.Counts
@@ -136,13 +136,13 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 	var parts []string
 	switch {
 	case known > 0 && f.options.Plan:
-		parts = append(parts, listed(plan.entries(orphans)))
+		parts = append(parts, join(plan.entries(orphans)))
 	case known > 0:
-		parts = append(parts, applied(&counts, orphans))
+		parts = append(parts, applyCounts(&counts, orphans))
 	}
 	for _, s := range []fleet.Status{fleet.Failed, fleet.Unreachable, fleet.Invalid, fleet.Interrupted, fleet.Detached, fleet.Skipped} {
 		if n := ways[s]; n > 0 {
-			parts = append(parts, fmt.Sprint(n, " ", summed(s, n)))
+			parts = append(parts, fmt.Sprint(n, " ", statusCount(s, n)))
 		}
 	}
 	line += strings.Join(parts, "; ")
@@ -153,8 +153,8 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 	f.out.print(paint(line), "\n")
 }
 
-// summed says of a number of hosts how it ended.
-func summed(s fleet.Status, n int) string {
+// statusCount says of a number of hosts how it ended.
+func statusCount(s fleet.Status, n int) string {
 	hosts := "hosts"
 	if n == 1 {
 		hosts = "host"

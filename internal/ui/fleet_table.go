@@ -16,19 +16,19 @@ import (
 type table struct {
 	printer
 	style
-	mu      *sync.Mutex // the Fleet's
-	screen  func() (width, height int)
-	plan    bool
-	trouble func(*fleet.Outcome) *states.Failure
-	order   []string
-	hosts   map[string]*tableHost
-	name    int // width of the names
-	started time.Time
-	shown   int // lines of it that stand on the screen
-	aside   int // how many use the terminal for themselves: nothing is drawn
-	done    chan struct{}
-	gone    fault.Group
-	once    sync.Once
+	mu         *sync.Mutex // the Fleet's
+	screen     func() (width, height int)
+	plan       bool
+	trouble    func(*fleet.Outcome) *states.Failure
+	order      []string
+	hosts      map[string]*tableHost
+	name       int // width of the names
+	started    time.Time
+	drawnLines int // lines of it that stand on the screen
+	pauses     int // how many use the terminal for themselves: nothing is drawn
+	done       chan struct{}
+	drawer     fault.Group
+	closing    sync.Once
 }
 
 // tableHost is a host's line.
@@ -46,7 +46,7 @@ type tableHost struct {
 // newTable begins to draw.
 func newTable(o FleetOptions, mu *sync.Mutex) *table {
 	t := newIdleTable(o, mu)
-	t.gone.Go(t.tick)
+	t.drawer.Go(t.tick)
 	return t
 }
 
@@ -61,7 +61,7 @@ func newIdleTable(o FleetOptions, mu *sync.Mutex) *table {
 }
 
 func (t *table) tick() {
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(redrawInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -78,15 +78,15 @@ func (t *table) tick() {
 // look draws the table, if it is time and there is nothing else on the terminal. The lock is
 // held.
 func (t *table) look(now time.Time) {
-	if t.aside == 0 && now.Sub(t.started) >= after {
+	if t.pauses == 0 && now.Sub(t.started) >= firstDelay {
 		t.draw(now)
 	}
 }
 
 // stop takes the table away for good.
 func (t *table) stop() {
-	t.once.Do(func() { close(t.done) })
-	t.gone.Wait()
+	t.closing.Do(func() { close(t.done) })
+	t.drawer.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.erase()
@@ -94,9 +94,9 @@ func (t *table) stop() {
 
 // erase takes the table off the screen. The lock is held.
 func (t *table) erase() {
-	if t.shown > 0 {
-		t.print(fmt.Sprintf("\x1b[%dA\r\x1b[J", t.shown))
-		t.shown = 0
+	if t.drawnLines > 0 {
+		t.print(fmt.Sprintf("\x1b[%dA\r\x1b[J", t.drawnLines))
+		t.drawnLines = 0
 	}
 	t.flush()
 }
@@ -105,16 +105,16 @@ func (t *table) erase() {
 func (t *table) draw(now time.Time) {
 	width, height := t.screen()
 	lines := t.lines(now, height-1)
-	if t.shown > 0 {
-		t.print(fmt.Sprintf("\x1b[%dA\r", t.shown))
+	if t.drawnLines > 0 {
+		t.print(fmt.Sprintf("\x1b[%dA\r", t.drawnLines))
 	}
 	for _, line := range lines {
 		t.print(t.cut(line, width-1), "\x1b[K\n")
 	}
-	if len(lines) < t.shown {
+	if len(lines) < t.drawnLines {
 		t.print("\x1b[J")
 	}
-	t.shown = len(lines)
+	t.drawnLines = len(lines)
 	t.flush()
 }
 
@@ -152,7 +152,7 @@ func (t *table) lines(now time.Time, room int) []tableLine {
 		for shown > 0 && hosts[shown-1].rank() > busy { // what only waits, or is done, is not news
 			shown--
 		}
-		rest = others(hosts[shown:])
+		rest = sumOthers(hosts[shown:])
 		hosts = hosts[:shown]
 	}
 	lines := []tableLine{head}
@@ -224,13 +224,13 @@ func (t *table) head(now time.Time) string {
 	return text + "  " + now.Sub(t.started).Truncate(time.Second).String()
 }
 
-// others sums the hosts that there is no room for.
-func others(hosts []*tableHost) string {
+// sumOthers sums the hosts that there is no room for.
+func sumOthers(hosts []*tableHost) string {
 	var n [over + 1]int
 	for _, h := range hosts {
 		n[h.rank()]++
 	}
-	return "and " + listed([]entry{{n[broken], "failed"}, {n[busy], "at work"}, {n[waiting], "waiting"}, {n[over], "done"}})
+	return "and " + join([]entry{{n[broken], "failed"}, {n[busy], "at work"}, {n[waiting], "waiting"}, {n[over], "done"}})
 }
 
 // line is a host's line.
@@ -285,7 +285,7 @@ func (t *table) fate(h *tableHost) string {
 	case r != nil && t.plan:
 		return fmt.Sprint(r.Counts.Changed, " to do")
 	case r != nil:
-		return applied(&r.Counts, 0) + "  " + short(h.outcome.Duration)
+		return applyCounts(&r.Counts, 0) + "  " + short(h.outcome.Duration)
 	}
 	return fate(h.outcome.Status)
 }

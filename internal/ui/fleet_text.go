@@ -26,15 +26,15 @@ type fleetText struct {
 	width   int // of the names in front of lines
 	hosts   map[string]*hostText
 	place   map[string]int // of each, in their order
-	notes   alike
-	failed  alike // parts
+	notes   hostTexts
+	failed  hostTexts // parts
 	started time.Time
 }
 
 // hostText is what is known of one host.
 type hostText struct {
-	text  *text // writes to shown
-	shown bytes.Buffer
+	text   *text // writes to shown
+	buffer bytes.Buffer
 	// pieces are what was shown, event by event, and kept for the end. Hosts do the same
 	// whatever the order: several parts run at a time.
 	pieces []string
@@ -61,7 +61,7 @@ func (f *fleetText) host(name string) *hostText {
 	if h == nil {
 		h = &hostText{}
 		o := f.options
-		h.text = Text(&h.shown, TextOptions{Color: o.Color, Verbose: o.Verbose, Quiet: o.Quiet, Line: o.Line}).(*text)
+		h.text = Text(&h.buffer, TextOptions{Color: o.Color, Verbose: o.Verbose, Quiet: o.Quiet, Line: o.Line}).(*text)
 		h.text.plan = o.Plan
 		f.hosts[name] = h
 	}
@@ -99,14 +99,14 @@ func (f *fleetText) event(machine string, ev states.Event) {
 
 // keep keeps what is shown for the end, unless it is shown at once.
 func (h *hostText) keep(f *fleetText) {
-	if text := h.shown.String(); text != "" && !f.stream {
+	if text := h.buffer.String(); text != "" && !f.stream {
 		h.pieces = append(h.pieces, text)
-		h.shown.Reset()
+		h.buffer.Reset()
 	}
 }
 
-// alike is the same for hosts that do the same.
-func (h *hostText) alike(plan bool) string {
+// groupKey is the same for hosts that do the same.
+func (h *hostText) groupKey(plan bool) string {
 	pieces := slices.Clone(h.pieces)
 	if !plan {
 		slices.Sort(pieces)
@@ -146,8 +146,8 @@ func (f *fleetText) failure(h *hostText, machine string, ev *states.Event) {
 
 // take gives what a host's text has grown by.
 func (h *hostText) take() string {
-	text := h.shown.String()
-	h.shown.Reset()
+	text := h.buffer.String()
+	h.buffer.Reset()
 	return text
 }
 
@@ -197,7 +197,7 @@ func (f *fleetText) ended(machine string, o fleet.Outcome) {
 	if why := f.options.Trouble(&o); why != nil {
 		line += f.red("✗ ") + because(o.Status, Line(why.Message)) + "\n"
 	} else if r := o.Result; r != nil {
-		line += f.dim(applied(&r.Counts, len(h.text.orphans))+" in "+short(o.Duration)) + "\n"
+		line += f.dim(applyCounts(&r.Counts, len(h.text.orphans))+" in "+short(o.Duration)) + "\n"
 	} else {
 		line += fate(o.Status) + "\n"
 	}
@@ -230,13 +230,13 @@ func (f *fleetText) close(outcomes []fleet.Outcome) error {
 
 // blocks shows what hosts do, or would do, under their names.
 func (f *fleetText) blocks(outcomes []fleet.Outcome) {
-	var blocks alike
+	var blocks hostTexts
 	var idle []string
 	for i := range outcomes {
 		h := f.hosts[outcomes[i].Machine]
 		switch {
 		case h != nil && len(h.pieces) > 0:
-			blocks.add(h.alike(f.options.Plan), outcomes[i].Machine)
+			blocks.add(h.groupKey(f.options.Plan), outcomes[i].Machine)
 		case outcomes[i].Status == fleet.Done && f.options.Plan && (h == nil || h.text.sum.idle()):
 			idle = append(idle, outcomes[i].Machine)
 		}
@@ -261,7 +261,7 @@ func (f *fleetText) blocks(outcomes []fleet.Outcome) {
 func (f *fleetText) sameSum(hosts []string) (string, bool) {
 	sum := func(name string) string {
 		t := f.hosts[name].text
-		return listed(t.sum.entries(len(t.orphans)))
+		return join(t.sum.entries(len(t.orphans)))
 	}
 	first := sum(hosts[0])
 	return first, !slices.ContainsFunc(hosts, func(name string) bool { return sum(name) != first })
@@ -276,7 +276,7 @@ func (f *fleetText) failures(outcomes []fleet.Outcome) {
 	for _, g := range f.failed.groups {
 		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
 	}
-	var why alike
+	var why hostTexts
 	hints := map[string]string{}
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -316,43 +316,43 @@ func (f *fleetText) names(hosts []string) string {
 	return fmt.Sprintf("%d hosts: %s and %d more", len(hosts), strings.Join(hosts[:most], ", "), len(hosts)-most)
 }
 
-// alike are texts, each with the hosts that it is about.
-type alike struct {
+// hostTexts are texts, each with the hosts that it is about.
+type hostTexts struct {
 	groups []*group
-	known  map[string]*group
+	byText map[string]*group
 }
 
 type group struct {
-	text  string
-	hosts []string
-	has   map[string]bool
+	text    string
+	hosts   []string
+	members map[string]bool
 }
 
 // drop leaves a host out.
-func (a *alike) drop(host string) {
+func (a *hostTexts) drop(host string) {
 	for _, g := range a.groups {
-		if g.has[host] {
-			delete(g.has, host)
+		if g.members[host] {
+			delete(g.members, host)
 			g.hosts = slices.DeleteFunc(g.hosts, func(h string) bool { return h == host })
 		}
 	}
 	a.groups = slices.DeleteFunc(a.groups, func(g *group) bool { return len(g.hosts) == 0 })
-	maps.DeleteFunc(a.known, func(_ string, g *group) bool { return len(g.hosts) == 0 })
+	maps.DeleteFunc(a.byText, func(_ string, g *group) bool { return len(g.hosts) == 0 })
 }
 
 // add takes a host's text.
-func (a *alike) add(text, host string) {
-	g := a.known[text]
+func (a *hostTexts) add(text, host string) {
+	g := a.byText[text]
 	if g == nil {
-		if a.known == nil {
-			a.known = map[string]*group{}
+		if a.byText == nil {
+			a.byText = map[string]*group{}
 		}
-		g = &group{text: text, has: map[string]bool{}}
-		a.known[text] = g
+		g = &group{text: text, members: map[string]bool{}}
+		a.byText[text] = g
 		a.groups = append(a.groups, g)
 	}
-	if !g.has[host] {
-		g.has[host] = true
+	if !g.members[host] {
+		g.members[host] = true
 		g.hosts = append(g.hosts, host)
 	}
 }

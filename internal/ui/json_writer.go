@@ -13,13 +13,13 @@ import (
 func SafeJSON(w io.Writer) io.Writer { return &safeJSON{w: w} }
 
 type safeJSON struct {
-	w    io.Writer
-	torn []byte // the beginning of a character whose end is still to come
+	w           io.Writer
+	partialRune []byte // the beginning of a character whose end is still to come
 }
 
 // Write writes with escapes. Outside of texts JSON has none of these characters.
 func (j *safeJSON) Write(p []byte) (int, error) {
-	text := append(j.torn, p...)
+	text := append(j.partialRune, p...)
 	whole := len(text)
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if start := len(text) - back; utf8.RuneStart(text[start]) {
@@ -39,7 +39,7 @@ func (j *safeJSON) Write(p []byte) (int, error) {
 		}
 		rest = rest[n:]
 	}
-	j.torn = append([]byte(nil), text[whole:]...)
+	j.partialRune = append([]byte(nil), text[whole:]...)
 	if _, err := io.WriteString(j.w, out.String()); err != nil {
 		return 0, err
 	}

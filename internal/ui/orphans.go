@@ -6,8 +6,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// undeclared lists what the site has created and declares no longer.
-func (t *text) undeclared() {
+// showOrphans lists what the site has created and declares no longer.
+func (t *text) showOrphans() {
 	if len(t.orphans) == 0 || t.options.Quiet || t.listed {
 		return
 	}

@@ -40,15 +40,15 @@ type progress struct {
 	done    chan struct{}
 }
 
-// every is how often the line is renewed; after is how long a run or a part
+// redrawInterval is how often the line is renewed; after is how long a run or a part
 // takes before it is worth a line, or a word in it.
 const (
-	every = 100 * time.Millisecond
-	after = 300 * time.Millisecond
+	redrawInterval = 100 * time.Millisecond
+	firstDelay     = 300 * time.Millisecond
 )
 
 func (p *progress) tick() {
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(redrawInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -57,7 +57,7 @@ func (p *progress) tick() {
 		case now := <-ticker.C:
 			p.mu.Lock()
 			p.erase()
-			if now.Sub(p.started) >= after {
+			if now.Sub(p.started) >= firstDelay {
 				p.print(p.line(now))
 				p.shown = true
 			}
@@ -73,7 +73,7 @@ func (p *progress) line(now time.Time) string {
 	between := "  "
 	for _, address := range p.order {
 		d := now.Sub(p.running[address])
-		if d < after {
+		if d < firstDelay {
 			continue
 		}
 		line += between + address

@@ -41,10 +41,10 @@ func Rows(planned, now *states.Event) (string, string) {
 	if before != after {
 		return before, after
 	}
-	return indented(planned), indented(now)
+	return indentRow(planned), indentRow(now)
 }
 
-func indented(ev *states.Event) string {
+func indentRow(ev *states.Event) string {
 	if ev == nil {
 		return ""
 	}

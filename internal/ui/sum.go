@@ -92,9 +92,9 @@ func (s *sum) idle() bool {
 	return s.create+s.update+s.remove+s.execute+s.maybe+s.handlers+s.failed+s.blocked == 0
 }
 
-// applied are the numbers of an apply.
-func applied(c *states.Counts, orphans int) string {
-	line := listed([]entry{
+// applyCounts are the numbers of an apply.
+func applyCounts(c *states.Counts, orphans int) string {
+	line := join([]entry{
 		{c.Changed, "changed"}, {c.Failed, "failed"}, {c.Unknown, "unknown"}, {c.Blocked, "blocked"},
 		{c.Skipped, "skipped"}, {c.Idle, "idle"}, {c.Unchanged, "unchanged"},
 		{orphans, "no longer declared"},
@@ -113,8 +113,8 @@ type entry struct {
 	word string
 }
 
-// listed joins what is not zero.
-func listed(entries []entry) string {
+// join joins what is not zero.
+func join(entries []entry) string {
 	var words []string
 	for _, e := range entries {
 		if e.n > 0 {
@@ -130,14 +130,14 @@ func listed(entries []entry) string {
 // summary is the last line.
 func (t *text) summary(ev *states.Event) {
 	if t.plan {
-		t.print(t.bold(listed(t.sum.entries(len(t.orphans)))), "\n")
+		t.print(t.bold(join(t.sum.entries(len(t.orphans)))), "\n")
 		return
 	}
 	c := ev.Counts
 	if c == nil {
 		return
 	}
-	line := applied(c, len(t.orphans))
+	line := applyCounts(c, len(t.orphans))
 	paint := t.bold
 	if c.Failed+c.Unknown+c.Blocked > 0 {
 		paint = t.red

@@ -78,9 +78,9 @@ func (t *text) Event(ev states.Event) {
 	case states.EventConfirm:
 		t.confirm(&ev)
 	case states.EventRestored:
-		t.restored(&ev)
+		t.showRestored(&ev)
 	case states.EventCleaned:
-		t.cleaned(&ev)
+		t.showCleaned(&ev)
 	case states.EventOrphan:
 		if ev.Action == "" { // else its row tells
 			t.orphans = append(t.orphans, ev)
@@ -94,7 +94,7 @@ func (t *text) Event(ev states.Event) {
 	case watch.EventGone:
 		t.print(t.dim("· "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
 	case states.EventSummary:
-		t.undeclared()
+		t.showOrphans()
 		t.summary(&ev)
 	}
 	t.flush()
@@ -102,7 +102,7 @@ func (t *text) Event(ev states.Event) {
 
 // Close shows what a summary has not, and tells the first error of writing.
 func (t *text) Close() error {
-	t.undeclared()
+	t.showOrphans()
 	t.flush()
 	return t.err
 }
@@ -121,9 +121,9 @@ func (t *text) note(mark string, ev *states.Event) {
 	}
 }
 
-// cleaned is a line about a trace of an earlier run that is gone, or that a plan
+// showCleaned is a line about a trace of an earlier run that is gone, or that a plan
 // says an apply would remove.
-func (t *text) cleaned(ev *states.Event) {
+func (t *text) showCleaned(ev *states.Event) {
 	switch {
 	case ev.Error != nil:
 		t.print(t.red("✗ "), Line(ev.Key), t.dim("  "+clean(ev.Reason)+": "), clean(ev.Error.Message), "\n")

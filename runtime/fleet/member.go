@@ -9,13 +9,13 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// begun says how far a machine has come.
-type begun int
+// progress says how far a machine has come.
+type progress int
 
 const (
-	nothing begun = iota // was begun
-	perhaps              // it was asked, and has not answered
-	surely               // it said so
+	notBegun progress = iota // was begun
+	perhaps                  // it was asked, and has not answered
+	surely                   // it said so
 )
 
 // member is one machine on its way.
@@ -23,7 +23,7 @@ type member struct {
 	*drive
 	*Member
 
-	begun     begun
+	progress  progress
 	at        machine.RunRef // what is asked for, and the last event that was told
 	run       string         // that was begun
 	continues bool           // this call is for the rest of what was begun
@@ -33,7 +33,7 @@ type member struct {
 // follow drives the machine until it is over, call by call.
 func (m *member) follow(ctx context.Context) Outcome {
 	for {
-		if m.begun == nothing {
+		if m.progress == notBegun {
 			m.state(m.Name, Connecting)
 		} else {
 			m.state(m.Name, Reconnecting)
@@ -48,7 +48,7 @@ func (m *member) follow(ctx context.Context) Outcome {
 // life is the context of what happens now: what was begun is looked after until the
 // caller lets go of it, all else only while it is not cancelled.
 func (m *member) life(ctx context.Context) context.Context {
-	if m.begun == nothing {
+	if m.progress == notBegun {
 		return m.fresh
 	}
 	return ctx
@@ -58,27 +58,27 @@ func (m *member) life(ctx context.Context) context.Context {
 // be tried again.
 func (m *member) attempt(ctx context.Context) *Outcome {
 	if err := context.Cause(m.life(ctx)); err != nil {
-		return m.let(ctx)
+		return m.detach(ctx)
 	}
-	m.continues = m.begun != nothing
+	m.continues = m.progress != notBegun
 	result, err := m.call(ctx)
 	lost, broken := errors.AsType[*machine.ConnectionError](err)
 	if broken {
 		// One that flaps does not hold for so long.
 		if lost.Lasted > longest {
-			m.restored()
+			m.reset()
 		}
-		if lost.Asked && !m.task.Repeatable && m.begun == nothing {
-			m.begun = perhaps
+		if lost.Asked && !m.task.Repeatable && m.progress == notBegun {
+			m.progress = perhaps
 		}
 	}
 	switch _, refused := errors.AsType[*machine.Error](err); {
 	case refused:
-		return m.ended(result, machine.ErrorOf(err)) // it may be not all that went wrong
+		return m.conclude(result, machine.ErrorOf(err)) // it may be not all that went wrong
 	case err == nil:
-		return m.ended(result, nil)
+		return m.conclude(result, nil)
 	}
-	if out := m.let(ctx); out != nil {
+	if out := m.detach(ctx); out != nil {
 		return out
 	}
 	_, absurd := errors.AsType[*machine.JobError](err) // then nothing is begun
@@ -88,9 +88,9 @@ func (m *member) attempt(ctx context.Context) *Outcome {
 	case absurd:
 		return &Outcome{Status: Invalid, Err: err}
 	case broken:
-		return m.broken(lost)
+		return m.retryConnection(lost)
 	}
-	out := m.unconnected(err)
+	out := m.retryDial(err)
 	if out != nil {
 		out.Result = result
 	}
@@ -153,11 +153,11 @@ func (m *member) call(ctx context.Context) (*machine.Result, error) {
 func (m *member) observer() machine.Observer {
 	return machine.Observer{
 		Started: func(s machine.Started) {
-			m.begun = surely
+			m.progress = surely
 			if m.run == "" && m.task.Name == "resume" { // those before were told in their time
 				m.at.After = max(m.at.After, s.After)
 			}
-			m.named(s.Run)
+			m.setRun(s.Run)
 		},
 		Event: func(ev states.Event) {
 			if ev.Seq > 0 && ev.Seq <= m.at.After { // it was told
@@ -165,9 +165,9 @@ func (m *member) observer() machine.Observer {
 			}
 			m.at.After = max(m.at.After, ev.Seq)
 			m.absurd = 0
-			m.restored()
+			m.reset()
 			if ev.Type == states.EventRun {
-				m.named(ev.Run)
+				m.setRun(ev.Run)
 			}
 			m.event(m.Name, ev)
 		},
@@ -176,9 +176,9 @@ func (m *member) observer() machine.Observer {
 	}
 }
 
-// named says what the run is called that was asked for. It is asked for by that name from
+// setRun says what the run is called that was asked for. It is asked for by that name from
 // now on: "the latest" may be another one by and by.
-func (m *member) named(run string) {
+func (m *member) setRun(run string) {
 	if m.run != "" || run == "" {
 		return
 	}

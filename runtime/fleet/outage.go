@@ -55,8 +55,8 @@ type outage struct {
 	reason string    // why there is none, as it was told last
 }
 
-// restored says that there is a connection, and that it is of use.
-func (o *outage) restored() { o.since, o.times, o.reason = time.Time{}, 0, "" }
+// reset says that there is a connection, and that it is of use.
+func (o *outage) reset() { o.since, o.times, o.reason = time.Time{}, 0, "" }
 
 // backoff is how long to wait before the next attempt: longer each time, and not for all
 // machines the same.
@@ -66,10 +66,10 @@ func (o *outage) backoff() time.Duration {
 	return min(longest, long*3/4+rand.N(long/2))
 }
 
-// unconnected is what comes of an attempt to connect that failed; nil: another one.
-func (m *member) unconnected(err error) *Outcome {
-	if m.begun != nothing {
-		return m.lost(err)
+// retryDial is what comes of an attempt to connect that failed; nil: another one.
+func (m *member) retryDial(err error) *Outcome {
+	if m.progress != notBegun {
+		return m.countOutage(err)
 	}
 	var dial DialError
 	known := errors.As(err, &dial)
@@ -84,25 +84,25 @@ func (m *member) unconnected(err error) *Outcome {
 	return &Outcome{Status: Unreachable, Err: err}
 }
 
-// broken is what comes of a connection that ended early; nil: another one.
-func (m *member) broken(err *machine.ConnectionError) *Outcome {
+// retryConnection is what comes of a connection that ended early; nil: another one.
+func (m *member) retryConnection(err *machine.ConnectionError) *Outcome {
 	switch err.Why {
 	case machine.Silent: // again it would be the same
-		if m.begun == nothing {
+		if m.progress == notBegun {
 			return &Outcome{Status: Failed, Err: err.Err}
 		}
 		return &Outcome{Status: Detached, Err: err.Err}
 	case machine.Absurd:
-		if m.absurd++; m.begun == nothing {
+		if m.absurd++; m.progress == notBegun {
 			return &Outcome{Status: Failed, Err: err.Err}
 		} else if m.absurd >= nonsense {
 			return &Outcome{Status: Detached, Err: err.Err}
 		}
 	}
 	switch {
-	case m.begun != nothing && m.task.Continue != nil && !(m.task.begins && m.at.ID == ""):
-		return m.lost(err.Err)
-	case m.begun != nothing:
+	case m.progress != notBegun && m.task.Continue != nil && !(m.task.begins && m.at.ID == ""):
+		return m.countOutage(err.Err)
+	case m.progress != notBegun:
 		return &Outcome{Status: Detached, Err: &NoWordError{m.task.Name}}
 	}
 	if m.tries++; m.tries < attempts && !err.Answered {
@@ -111,11 +111,11 @@ func (m *member) broken(err *machine.ConnectionError) *Outcome {
 	return &Outcome{Status: Unreachable, Err: err.Err}
 }
 
-// let is the outcome where the caller has let go of the machine, or has cancelled before
+// detach is the outcome where the caller has let go of the machine, or has cancelled before
 // anything was begun there.
-func (m *member) let(ctx context.Context) *Outcome {
+func (m *member) detach(ctx context.Context) *Outcome {
 	switch cause := context.Cause(ctx); {
-	case m.begun == nothing && m.fresh.Err() != nil:
+	case m.progress == notBegun && m.fresh.Err() != nil:
 		return &Outcome{Status: Interrupted, Err: errCancelled}
 	case cause != nil && m.InProcess:
 		return &Outcome{Status: Interrupted, Err: cause}
@@ -125,8 +125,8 @@ func (m *member) let(ctx context.Context) *Outcome {
 	return nil
 }
 
-// lost counts the time without a connection; nil: it is not over.
-func (m *member) lost(err error) *Outcome {
+// countOutage counts the time without a connection; nil: it is not over.
+func (m *member) countOutage(err error) *Outcome {
 	if m.options.Patience == NotAgain {
 		return &Outcome{Status: Detached, Err: err}
 	}
@@ -144,22 +144,22 @@ func (m *member) lost(err error) *Outcome {
 	return nil
 }
 
-// ended is what comes of an end; nil: it is not the end of all.
-func (m *member) ended(result *machine.Result, refused *machine.Error) *Outcome {
+// conclude is what comes of an end; nil: it is not the end of all.
+func (m *member) conclude(result *machine.Result, refused *machine.Error) *Outcome {
 	code := ""
 	if refused != nil {
 		code = refused.Code
 	}
 	switch {
-	case m.begun == perhaps && m.at.ID != "" && m.continues && code == machine.CodeNotFound:
+	case m.progress == perhaps && m.at.ID != "" && m.continues && code == machine.CodeNotFound:
 		return m.afresh()
-	case m.task.begins && !m.InProcess && m.begun != surely && result == nil && code == machine.CodeInterrupted:
+	case m.task.begins && !m.InProcess && m.progress != surely && result == nil && code == machine.CodeInterrupted:
 		return m.afresh() // it was cut off before it had all that it needs to begin
 	case result != nil && result.Rebooting && m.task.Continue != nil && !m.InProcess:
-		return m.lost(errors.New("the machine starts anew"))
+		return m.countOutage(errors.New("the machine starts anew"))
 	}
 	if result != nil { // a connection that was broken early may not have told
-		m.named(result.Run)
+		m.setRun(result.Run)
 	}
 	out := &Outcome{Status: status(result, refused), Result: result}
 	if refused != nil {
@@ -170,8 +170,8 @@ func (m *member) ended(result *machine.Result, refused *machine.Error) *Outcome 
 
 // afresh begins anew with a machine that was asked, and knows nothing of it.
 func (m *member) afresh() *Outcome {
-	m.begun = nothing
-	m.restored()
+	m.progress = notBegun
+	m.reset()
 	switch m.tries++; {
 	case m.fresh.Err() != nil:
 		return &Outcome{Status: Interrupted, Err: errCancelled}

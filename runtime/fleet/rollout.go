@@ -120,8 +120,8 @@ func check(r *site.Rollout) error {
 	return nil
 }
 
-// where names a batch for people.
-func (b Batch) where() string {
+// label names a batch for people.
+func (b Batch) label() string {
 	text := fmt.Sprintf("batch %d of %d", b.Number, b.Of)
 	if b.Stage != "" {
 		text = fmt.Sprintf("stage %s, %s", b.Stage, text)

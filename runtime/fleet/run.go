@@ -104,7 +104,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 			d.pause(pause, b)
 		}
 		if enough == nil && len(batches) > 1 && d.fresh.Err() == nil {
-			d.note("", fmt.Sprintf("%s: %s", b.where(), plural(len(b.Machines), "host")))
+			d.note("", fmt.Sprintf("%s: %s", b.label(), plural(len(b.Machines), "host")))
 		}
 		for _, o := range d.batch(ctx, b, enough, of) {
 			if o.Status != Done && o.Status != Skipped {
@@ -112,7 +112,7 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 			}
 		}
 		if enough == nil && b.Allowed.IsExceeded(failed, b.Total) {
-			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and %s may", b.where(), plural(failed, "host"), b.Total, atMost(b.Allowed))
+			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and %s may", b.label(), plural(failed, "host"), b.Total, allowance(b.Allowed))
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (d *drive) machine(ctx context.Context, m *Member, skip error, out *Outcome
 		})
 		if err != nil { // the others go on
 			*out = Outcome{Status: Failed, Err: err}
-			if one.begun != nothing {
+			if one.progress != notBegun {
 				out.Status = Detached
 			}
 		}
@@ -171,7 +171,7 @@ func (d *drive) pause(long time.Duration, next Batch) {
 	if d.fresh.Err() != nil {
 		return
 	}
-	d.note("", fmt.Sprintf("pausing for %s before %s", long, next.where()))
+	d.note("", fmt.Sprintf("pausing for %s before %s", long, next.label()))
 	sleep(d.fresh, long)
 }
 
@@ -229,8 +229,8 @@ func (d *drive) output(machine, stream string, data []byte) {
 	d.tell(func(l Listener) { l.Output(machine, stream, data) })
 }
 
-// atMost says how many may fail.
-func atMost(a site.Amount) string {
+// allowance says how many may fail.
+func allowance(a site.Amount) string {
 	if a.N == 0 {
 		return "none"
 	}

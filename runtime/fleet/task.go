@@ -143,7 +143,7 @@ func Ask[T any](ctx context.Context, members []*Member, q Question[T], o Options
 		task.Continue = ask
 	}
 	if q.Answered != nil {
-		o.Listener = &answering{orSilent(o.Listener), func(m string, out Outcome) {
+		o.Listener = &answerListener{orSilent(o.Listener), func(m string, out Outcome) {
 			answers[m].Outcome = out
 			q.Answered(*answers[m])
 		}}
@@ -156,13 +156,13 @@ func Ask[T any](ctx context.Context, members []*Member, q Question[T], o Options
 	return list, err
 }
 
-// answering tells of ends, too.
-type answering struct {
+// answerListener tells of ends, too.
+type answerListener struct {
 	Listener
 	ended func(machine string, o Outcome)
 }
 
-func (a *answering) Ended(machine string, o Outcome) {
+func (a *answerListener) Ended(machine string, o Outcome) {
 	a.Listener.Ended(machine, o)
 	a.ended(machine, o)
 }

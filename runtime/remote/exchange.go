@@ -44,7 +44,7 @@ func (m *Machine) ask(ctx context.Context, x *exchange) (*wire.End, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.on(ctx, l, x)
+	return m.exchangeOn(ctx, l, x)
 }
 
 // siteFor is whose content a connection asks for.
@@ -55,8 +55,8 @@ func (m *Machine) siteFor(x *exchange) string {
 	return m.Site
 }
 
-// on asks on a connection, which is closed then. When ctx ends, so does the connection.
-func (m *Machine) on(ctx context.Context, l *line, x *exchange) (*wire.End, error) {
+// exchangeOn asks on a connection, which is closed then. When ctx ends, so does the connection.
+func (m *Machine) exchangeOn(ctx context.Context, l *line, x *exchange) (*wire.End, error) {
 	defer l.close()
 	l.mu.Lock()
 	l.keep = l.keep || x.numbered
@@ -98,7 +98,7 @@ func (m *Machine) talk(l *line, x *exchange) (*wire.End, error) {
 		}
 	}
 	x.asked = true
-	l.sent()
+	l.markSent()
 	if !quick(q.Op) {
 		stop()
 		stop = l.watch(l.conn.Alive)
@@ -155,7 +155,7 @@ func (m *Machine) hear(f wire.Frame, x *exchange) error {
 		if err := f.Decode(&s); err != nil {
 			return err
 		}
-		if err := x.started(s); err != nil {
+		if err := x.start(s); err != nil {
 			return err
 		}
 	case wire.KindEvent:
@@ -189,9 +189,9 @@ func (m *Machine) hear(f wire.Frame, x *exchange) error {
 	return nil
 }
 
-// started takes the name of the run. It is a stranger's word that goes into messages
+// start takes the name of the run. It is a stranger's word that goes into messages
 // and records.
-func (x *exchange) started(s wire.Started) error {
+func (x *exchange) start(s wire.Started) error {
 	if !machine.IsRunName(s.Run) || x.run != "" && x.run != s.Run {
 		return &wire.ProtocolError{Message: fmt.Sprintf("%.40q cannot be the run's name", s.Run)}
 	}
@@ -251,7 +251,7 @@ func (m *Machine) failure(l *line, x *exchange, err error) error {
 	if _, ok := errors.AsType[*machine.JobError](err); ok {
 		return err
 	}
-	e := &machine.ConnectionError{Err: l.why(err), Asked: x.asked, Answered: x.answered, Lasted: time.Since(l.since)}
+	e := &machine.ConnectionError{Err: l.cause(err), Asked: x.asked, Answered: x.answered, Lasted: time.Since(l.since)}
 	_, gap := errors.AsType[*GapError](err)
 	_, wrong := errors.AsType[*wire.ProtocolError](err)
 	switch {

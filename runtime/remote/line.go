@@ -19,7 +19,7 @@ type line struct {
 	end   func() // lets go of the context that it was made with
 
 	mu        sync.Mutex
-	whole     bool // all of what is asked is sent
+	isSent    bool // all of what is asked is sent
 	cancelled bool
 	silent    bool // it was closed for that
 }
@@ -31,10 +31,10 @@ func (l *line) close() {
 	})
 }
 
-// sent says that all is sent that is to be: a cancel can follow.
-func (l *line) sent() {
+// markSent says that all is sent that is to be: a cancel can follow.
+func (l *line) markSent() {
 	l.mu.Lock()
-	l.whole = true
+	l.isSent = true
 	cancelled := l.cancelled
 	l.mu.Unlock()
 	if cancelled {
@@ -47,7 +47,7 @@ func (l *line) sent() {
 func (l *line) cancel() {
 	l.mu.Lock()
 	l.cancelled = true
-	whole := l.whole
+	whole := l.isSent
 	l.mu.Unlock()
 	switch {
 	case whole:
@@ -92,8 +92,8 @@ func (l *line) watch(last func() time.Time) (stop func()) {
 	return sync.OnceFunc(func() { close(done) })
 }
 
-// why is the error of a line, or that nothing came.
-func (l *line) why(err error) error {
+// cause is the error of a line, or that nothing came.
+func (l *line) cause(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil && l.silent {

@@ -144,7 +144,7 @@ func (m *Machine) Ping(ctx context.Context) (*machine.Identity, error) {
 		return nil, err
 	}
 	hello, heard := l.hello, l.since
-	if _, err := m.on(ctx, l, &exchange{request: &wire.Request{Op: wire.OpPing}}); err != nil {
+	if _, err := m.exchangeOn(ctx, l, &exchange{request: &wire.Request{Op: wire.OpPing}}); err != nil {
 		return nil, err
 	}
 	return &machine.Identity{Program: hello.Program, OS: hello.OS, Arch: hello.Arch, User: hello.User, UID: hello.UID, Now: hello.Now, Heard: heard}, nil
@@ -171,7 +171,7 @@ func (m *Machine) job(ctx context.Context, op wire.Op, j *machine.Job, o machine
 
 // Follow tells the events of a run until it ends.
 func (m *Machine) Follow(ctx context.Context, run machine.RunRef, o machine.Observer) (*machine.Result, error) {
-	m.known()
+	m.keepBudget()
 	end, err := m.ask(ctx, &exchange{
 		request: &wire.Request{Op: wire.OpAttach, ID: run.ID, Host: run.Host, After: run.After}, observer: o, acts: true, numbered: true,
 	})
@@ -233,7 +233,7 @@ func (m *Machine) Managed(ctx context.Context) ([]machine.ManagedSite, error) {
 
 // Logs tells the events of a run, and gives what its programs have printed.
 func (m *Machine) Logs(ctx context.Context, r machine.LogRequest, o machine.Observer) ([]machine.Output, error) {
-	m.known()
+	m.keepBudget()
 	x := &exchange{request: &wire.Request{Op: wire.OpLogs, ID: r.Run.ID, After: r.Run.After, Follow: r.Follow}, observer: o}
 	if _, err := m.ask(ctx, x); err != nil {
 		return nil, err
@@ -302,9 +302,9 @@ func (m *Machine) renew(parts int, execution string) {
 	m.budget, m.execution = budget{parts: parts}, execution
 }
 
-// known prepares for what a run that began at another time has to tell, unless that is
+// keepBudget prepares for what a run that began at another time has to tell, unless that is
 // the run that the budget is of already.
-func (m *Machine) known() {
+func (m *Machine) keepBudget() {
 	if m.parts == 0 {
 		m.budget = budget{parts: unknownParts}
 	}

@@ -35,7 +35,7 @@ func TestInterruptHurriesAccounts(t *testing.T) {
 		return h
 	}}
 	ctx, interrupt := context.WithCancel(t.Context())
-	_, done := (&call{Runner: r}).options(ctx, &machine.Job{Become: machine.Become{Password: "right"}}, before{}, nil)
+	_, done := (&call{Runner: r}).options(ctx, &machine.Job{Become: machine.Become{Password: "right"}}, pastRuns{}, nil)
 	if len(h.told) > 0 || of.Program != "/tenet" || of.Password != "right" {
 		t.Errorf("%d told, %+v", len(h.told), of)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// before is what the records tell of earlier runs.
-type before struct {
+// pastRuns is what the records tell of earlier runs.
+type pastRuns struct {
 	past    *journal.Ledger
 	managed *journal.Managed
 	runs    func(id string) (*states.StateRun, error)
@@ -45,7 +45,7 @@ func (c *call) plan(ctx context.Context, j *machine.Job) (*machine.Result, error
 }
 
 // planFrom plans, from what the records tell.
-func (c *call) planFrom(ctx context.Context, j *machine.Job, b before, events func(states.Event)) (*runtime.Result, error) {
+func (c *call) planFrom(ctx context.Context, j *machine.Job, b pastRuns, events func(states.Event)) (*runtime.Result, error) {
 	show := events
 	if j.Observe {
 		show = func(ev states.Event) {
@@ -69,8 +69,8 @@ func resultOf(r *runtime.Result, err error) (*machine.Result, error) {
 }
 
 // remember looks up, for a plan, what earlier runs have left undone.
-func (c *call) remember() (b before, err error) {
-	folder, err := c.existing()
+func (c *call) remember() (b pastRuns, err error) {
+	folder, err := c.existingFolder()
 	if errors.Is(err, fs.ErrPermission) {
 		c.note(machine.NoteRecords, "what earlier runs have left is not in this plan: "+err.Error())
 		return b, nil
@@ -107,7 +107,7 @@ func managedBySites(managed func() (*journal.Managed, error)) (*journal.Managed,
 }
 
 // options are the engine's. Done is to be called once it has ended.
-func (c *call) options(ctx context.Context, j *machine.Job, b before, events func(states.Event)) (o runtime.Options, done func() error) {
+func (c *call) options(ctx context.Context, j *machine.Job, b pastRuns, events func(states.Event)) (o runtime.Options, done func() error) {
 	of := become.Options{Host: c.Host, Program: c.Executable, Method: j.Become.Method, Password: j.Become.Password}
 	var accounts accounts = &become.Accounts{Options: of}
 	if c.accounts != nil {
@@ -157,7 +157,7 @@ func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, erro
 }
 
 // fits makes sure that a plan says now what was consented to. The lock is held.
-func (c *call) fits(ctx context.Context, j *machine.Job, b before) error {
+func (c *call) fits(ctx context.Context, j *machine.Job, b pastRuns) error {
 	var now []states.Event
 	observed := *j
 	observed.Observe = true
@@ -177,17 +177,17 @@ func (c *call) fits(ctx context.Context, j *machine.Job, b before) error {
 }
 
 // record begins the journal of an apply.
-func (c *call) record(ctx context.Context, j *machine.Job, folder *journal.Folder) (*journal.Run, before, error) {
+func (c *call) record(ctx context.Context, j *machine.Job, folder *journal.Folder) (*journal.Run, pastRuns, error) {
 	meta, err := c.meta(j)
 	if err != nil {
-		return nil, before{}, err
+		return nil, pastRuns{}, err
 	}
 	meta.Sources = j.Sources()
 	record, err := folder.Start(ctx, meta)
 	if err != nil {
-		return nil, before{}, refusal(ctx, err)
+		return nil, pastRuns{}, refusal(ctx, err)
 	}
-	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
+	b := pastRuns{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	c.reportDamage(b.past)
 	if b.managed, err = managedBySites(record.Managed); err == nil {
 		err = c.outrun(j, folder)
@@ -223,17 +223,17 @@ func short(d time.Duration) string {
 }
 
 // carry carries out a run that was begun or goes on.
-func (c *call) carry(ctx context.Context, j *machine.Job, record *journal.Run, b before) (*runtime.Result, error) {
+func (c *call) carry(ctx context.Context, j *machine.Job, record *journal.Run, b pastRuns) (*runtime.Result, error) {
 	o, done := c.options(ctx, j, b, c.observer.TellEvent)
 	o.Journal, o.Continue = record, c.continues(record.ID())
-	stop := flushing(record)
+	stop := flushPeriodically(record)
 	result, err := runtime.Apply(ctx, j.Run, o)
 	stop()
 	err = journal.Join(err, done())
 	if err == nil && result.Rebooting {
 		return result, c.awaitReboot(ctx, record, result)
 	}
-	end := ending(result, err)
+	end := journalEnd(result, err)
 	if err = journal.Join(err, record.Finish(end)); err == nil && end.State == journal.Done && j.Execution != "" {
 		err = c.forgetBundle(j.Execution) // nobody goes on with it
 	}
@@ -248,8 +248,8 @@ func (r *Runner) forgetBundle(execution string) error {
 // flushEvery is how old events may be for who follows them in another process.
 const flushEvery = 200 * time.Millisecond
 
-// flushing lets who follows a run see what it has done lately, until the result is called.
-func flushing(record *journal.Run) (stop func()) {
+// flushPeriodically lets who follows a run see what it has done lately, until the result is called.
+func flushPeriodically(record *journal.Run) (stop func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	fault.Go(func() {
 		defer close(done)
@@ -272,8 +272,8 @@ func flushing(record *journal.Run) (stop func()) {
 	}
 }
 
-// ending tells the journal how a run ended.
-func ending(result *runtime.Result, err error) journal.End {
+// journalEnd tells the journal how a run ended.
+func journalEnd(result *runtime.Result, err error) journal.End {
 	end := journal.End{State: journal.Done, Err: err}
 	if result != nil {
 		end.Counts, end.Report = result.Counts, &result.Report
@@ -299,8 +299,8 @@ func (r *Runner) open() (*journal.Folder, error) {
 	return folder, nil
 }
 
-// existing opens the state folder to look at it; nil when there is none.
-func (r *Runner) existing() (*journal.Folder, error) {
+// existingFolder opens the state folder to look at it; nil when there is none.
+func (r *Runner) existingFolder() (*journal.Folder, error) {
 	if _, err := os.Stat(r.StateDir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
-// cached gives the folder of a runner that was brought to the machine, named after its
+// cacheDir gives the folder of a runner that was brought to the machine, named after its
 // digest; empty: this program is none.
-func cached() string {
-	dir := filepath.Dir(own())
+func cacheDir() string {
+	dir := filepath.Dir(ownPath())
 	if !isDigest(filepath.Base(dir)) {
 		return ""
 	}
@@ -26,7 +26,7 @@ func isDigest(name string) bool {
 
 // touchRunner notes that the cached runner is in use.
 func touchRunner() {
-	if dir := cached(); dir != "" {
+	if dir := cacheDir(); dir != "" {
 		now := time.Now()
 		_ = os.Chtimes(dir, now, now) // else it may be removed early, and is brought again
 	}

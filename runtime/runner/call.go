@@ -63,7 +63,7 @@ func (r *Runner) Apply(ctx context.Context, j *machine.Job, o machine.Observer) 
 	if result == nil {
 		err = c.notBegun(ctx, err, j.Execution, j.Run.Host)
 	}
-	return c.orBegun(ctx, result, err)
+	return c.orFollow(ctx, result, err)
 }
 
 // Resume goes on with a run where it ended. The site, or what else its files are of, is
@@ -76,12 +76,12 @@ func (r *Runner) Resume(ctx context.Context, how machine.Resumption, o machine.O
 	if result == nil && err != nil {
 		err = c.notResumed(ctx, err, how)
 	}
-	return c.orBegun(ctx, result, err)
+	return c.orFollow(ctx, result, err)
 }
 
-// orBegun gives the end of a call, or follows the run that was begun before for the same
+// orFollow gives the end of a call, or follows the run that was begun before for the same
 // execution. A wish to cancel ends that.
-func (c *call) orBegun(ctx context.Context, result *machine.Result, err error) (*machine.Result, error) {
+func (c *call) orFollow(ctx context.Context, result *machine.Result, err error) (*machine.Result, error) {
 	begun, ok := errors.AsType[*journal.BegunError](err)
 	if !ok {
 		return result, asError(err)

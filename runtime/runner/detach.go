@@ -18,12 +18,12 @@ import (
 // detachPatience is how long systemd may take to give this process a place of its own.
 const detachPatience = 2 * time.Second
 
-// detaching makes this process one that outlives the session it was started in: it
+// detachProcess makes this process one that outlives the session it was started in: it
 // leads a session of its own and, where root asks a systemd for it, has a scope of its
 // own, which the end of a login does not end. Where that cannot be had the run goes on
 // all the same: most systems leave alone what a login has left behind. The scope is made
 // beside what comes next; the result waits for it.
-func detaching(description string) (done func()) {
+func detachProcess(description string) (done func()) {
 	_, _ = syscall.Setsid() // who leads a group already has been started by itself
 	if os.Geteuid() != 0 {
 		return func() {}

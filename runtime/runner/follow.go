@@ -15,9 +15,9 @@ import (
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
-// arriving is how long a run is awaited that may just be beginning: another process has
+// arrivalTimeout is how long a run is awaited that may just be beginning: another process has
 // its bundle.
-const arriving = 15 * time.Second
+const arrivalTimeout = 15 * time.Second
 
 // follow tells the events of a run from a number on, until it ends, and gives how it
 // ended. A wish to cancel goes to the process that carries it out, or keeps it from
@@ -28,7 +28,7 @@ func (c *call) follow(ctx context.Context, which machine.RunRef, w *wish) (*mach
 	if err != nil {
 		return nil, err
 	}
-	w.about(c, run.Run)
+	w.bind(c, run.Run)
 	c.observer.TellStarted(machine.Started{Run: run.Run, After: which.After})
 	for ev, err := range c.Events(ctx, run.Run, which.After, true) {
 		if err != nil {
@@ -36,36 +36,36 @@ func (c *call) follow(ctx context.Context, which machine.RunRef, w *wish) (*mach
 		}
 		c.observer.TellEvent(ev)
 	}
-	return c.ended(run.Run)
+	return c.recordedResult(run.Run)
 }
 
 // wish is one to cancel a run that another process carries out.
 type wish struct {
-	mu   sync.Mutex
-	run  string        // empty: it is not known yet
-	made chan struct{} // closed: it was made
-	once sync.Once
+	mu     sync.Mutex
+	run    string        // empty: it is not known yet
+	isMade chan struct{} // closed: it was made
+	once   sync.Once
 }
 
-func newWish() *wish { return &wish{made: make(chan struct{})} }
+func newWish() *wish { return &wish{isMade: make(chan struct{})} }
 
 // make makes the wish, however often.
 func (w *wish) make(c *call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.once.Do(func() { close(w.made) })
+	w.once.Do(func() { close(w.isMade) })
 	if w.run != "" {
 		c.tryInterrupt(w.run)
 	}
 }
 
-// about says which run is meant.
-func (w *wish) about(c *call, run string) {
+// bind says which run is meant.
+func (w *wish) bind(c *call, run string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run = run
 	select {
-	case <-w.made:
+	case <-w.isMade:
 		c.tryInterrupt(run)
 	default:
 	}
@@ -76,7 +76,7 @@ func (c *call) await(ctx context.Context, which machine.RunRef, w *wish) (journa
 	store := &bundle.Store{Dir: c.StateDir}
 	for begun := time.Now(); ; {
 		run, err := c.FindBegun(which.ID, which.Host)
-		if !notFound(err) || time.Since(begun) > arriving {
+		if !notFound(err) || time.Since(begun) > arrivalTimeout {
 			return run, err
 		}
 		if _, gone := store.Open(which.ID); gone != nil {
@@ -85,7 +85,7 @@ func (c *call) await(ctx context.Context, which machine.RunRef, w *wish) (journa
 		select {
 		case <-ctx.Done():
 			return run, interruption(ctx)
-		case <-w.made:
+		case <-w.isMade:
 			return c.withdraw(which.ID, which.Host)
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -174,8 +174,8 @@ func (c *call) tryInterrupt(run string) {
 	}
 }
 
-// ended tells how a run ended, as its record has it.
-func (c *call) ended(run string) (*machine.Result, error) {
+// recordedResult tells how a run ended, as its record has it.
+func (c *call) recordedResult(run string) (*machine.Result, error) {
 	now, err := c.Status(context.Background(), run)
 	if err != nil {
 		return nil, err

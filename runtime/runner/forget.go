@@ -19,15 +19,15 @@ import (
 func (r *Runner) Forget(ctx context.Context, f machine.Forgetting, o machine.Observer) ([]states.Event, error) {
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
-	events, err := c.forget(ctx, &forgetting{f})
+	events, err := c.forget(ctx, &forgetRequest{f})
 	return events, asError(err)
 }
 
-// forgetting is what to let go of.
-type forgetting struct{ machine.Forgetting }
+// forgetRequest is what to let go of.
+type forgetRequest struct{ machine.Forgetting }
 
-func (c *call) forget(ctx context.Context, f *forgetting) ([]states.Event, error) {
-	folder, err := c.found()
+func (c *call) forget(ctx context.Context, f *forgetRequest) ([]states.Event, error) {
+	folder, err := c.recordedFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (c *call) forget(ctx context.Context, f *forgetting) ([]states.Event, error
 		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
 	j := &machine.Job{Run: &states.StateRun{Format: states.Format, Host: "localhost"}, LockTimeout: f.LockTimeout}
-	if j.Origin, err = f.whose(managed, past); err != nil {
+	if j.Origin, err = f.site(managed, past); err != nil {
 		return nil, err
 	}
 	if slices.Contains(managed.Sites(), j.Origin) {
@@ -58,8 +58,8 @@ func (c *call) forget(ctx context.Context, f *forgetting) ([]states.Event, error
 	return events, journal.Join(end.Err, record.Finish(end))
 }
 
-// whose gives the Identity of the site that has all that is named.
-func (f *forgetting) whose(managed *journal.Managed, past *journal.Ledger) (string, error) {
+// site gives the Identity of the site that has all that is named.
+func (f *forgetRequest) site(managed *journal.Managed, past *journal.Ledger) (string, error) {
 	var all []string
 	for _, address := range f.Addresses {
 		sites := map[string]bool{}
@@ -98,7 +98,7 @@ func means(address string, c *journal.Created) bool {
 }
 
 // record records what is let go of, and gives the events that tell it.
-func (f *forgetting) record(j *machine.Job, b before, record *journal.Run) ([]states.Event, error) {
+func (f *forgetRequest) record(j *machine.Job, b pastRuns, record *journal.Run) ([]states.Event, error) {
 	seq := int64(0)
 	put := func(ev *states.Event) error {
 		seq++
@@ -116,7 +116,7 @@ func (f *forgetting) record(j *machine.Job, b before, record *journal.Run) ([]st
 
 // events tell what is let go of. The lock is held: what was found before may be
 // gone.
-func (f *forgetting) events(j *machine.Job, b before) (list []states.Event) {
+func (f *forgetRequest) events(j *machine.Job, b pastRuns) (list []states.Event) {
 	list = []states.Event{}
 	named := func(means func(address string) bool) bool { return slices.ContainsFunc(f.Addresses, means) }
 	if j.Run.Site != "" {

@@ -83,11 +83,11 @@ func (p *Process) do(ctx context.Context, command string, args []string) (status
 	case "relay":
 		return p.relay(ctx, args)
 	}
-	return 0, wrong("there is no command %q", command)
+	return 0, usageError("there is no command %q", command)
 }
 
-// wrong is the error for wrong usage.
-func wrong(format string, args ...any) error {
+// usageError is the error for wrong usage.
+func usageError(format string, args ...any) error {
 	return &diag.HintError{Code: machine.CodeUsage, Err: fmt.Errorf(format, args...)}
 }
 
@@ -144,7 +144,7 @@ func (p *Process) flags(args []string, define func(*flag.FlagSet)) (rest []strin
 	define(f)
 	for {
 		if err := f.Parse(args); err != nil {
-			return nil, wrong("%w", err)
+			return nil, usageError("%w", err)
 		}
 		if args = f.Args(); len(args) == 0 {
 			return rest, nil
@@ -165,7 +165,7 @@ func (p *Process) serve(ctx context.Context, args []string) error {
 		f.StringVar(&o.Digest, "digest", "", "")
 	})
 	if err == nil && len(rest) > 0 {
-		err = wrong("serve takes options alone")
+		err = usageError("serve takes options alone")
 	}
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (p *Process) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	r.Login = p.login()
-	r.Detach = func() func() { return detaching("tenet applies a site") }
+	r.Detach = func() func() { return detachProcess("tenet applies a site") }
 	touchRunner()
 	r.busy = &atomic.Bool{}
 	done := make(chan error, 1)
@@ -206,7 +206,7 @@ func (p *Process) runner(stateDir, root string) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{Host: h, StateDir: dir, Root: root, Registry: p.Registry, Program: p.Version, Executable: own()}
+	r := &Runner{Host: h, StateDir: dir, Root: root, Registry: p.Registry, Program: p.Version, Executable: ownPath()}
 	if program := r.Executable; program != "" {
 		r.ResumeArgv = func(run string) []string {
 			return append(append([]string{program}, p.Arguments...), "resume", run, "--state-dir", dir)
@@ -243,7 +243,7 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 	var dir string
 	rest, err := p.flags(args, func(f *flag.FlagSet) { f.StringVar(&dir, "state-dir", "", "") })
 	if err == nil && len(rest) != 1 {
-		err = wrong("resume takes the ID of a run")
+		err = usageError("resume takes the ID of a run")
 	}
 	if err != nil {
 		return err
@@ -280,12 +280,12 @@ func (p *Process) resume(ctx context.Context, args []string) error {
 // relay runs a program on a terminal of its own, whose arguments are no options of ours.
 func (p *Process) relay(ctx context.Context, args []string) (int, error) {
 	if len(args) < 4 {
-		return 0, wrong("relay takes what to say, what to wait for, and a program")
+		return 0, usageError("relay takes what to say, what to wait for, and a program")
 	}
 	digest, ok := strings.CutPrefix(args[0], "--digest=")
 	errs, file := p.Err.(*os.File)
 	if !ok || !file {
-		return 0, wrong("relay takes --digest first, and has a file as its standard error")
+		return 0, usageError("relay takes --digest first, and has a file as its standard error")
 	}
 	if err := checkSelf(digest); err != nil {
 		return 0, err
@@ -301,7 +301,7 @@ func (p *Process) relay(ctx context.Context, args []string) (int, error) {
 // become lets another runner act as the account of this process.
 func (p *Process) become(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return wrong("become takes no arguments")
+		return usageError("become takes no arguments")
 	}
 	h, err := host.NewLocal(host.LocalOptions{})
 	if err != nil {

@@ -50,7 +50,7 @@ func (s *session) operations() map[wire.Op]operation {
 			return give[*journal.Hold](s)(s.Unhold(ctx))
 		},
 		wire.OpForget: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
-			return give[[]states.Event](s)(s.forget(ctx, &forgetting{machine.Forgetting{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}}))
+			return give[[]states.Event](s)(s.forget(ctx, &forgetRequest{machine.Forgetting{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}}))
 		},
 	}
 }
@@ -231,15 +231,15 @@ func (s *session) serveLogs(ctx context.Context, q *wire.Request, _ *wire.End) e
 	if err != nil {
 		return err
 	}
-	return s.data(bounded(list))
+	return s.data(boundOutputs(list))
 }
 
 // maxOutputs is how much of what programs have printed is sent: however it is escaped, it
 // fits into a frame.
 const maxOutputs = wire.MaxFrame / 8
 
-// bounded cuts what programs have printed where it is too much.
-func bounded(list []machine.Output) []machine.Output {
+// boundOutputs cuts what programs have printed where it is too much.
+func boundOutputs(list []machine.Output) []machine.Output {
 	left := maxOutputs
 	for i := range list {
 		if text := list[i].Text; len(text) > left {
@@ -263,8 +263,8 @@ func (s *session) serveClean(ctx context.Context, q *wire.Request, _ *wire.End) 
 	return give[*machine.Cleaned](s)(s.Clean(ctx, which))
 }
 
-// own gives the path of this program.
-func own() string {
+// ownPath gives the path of this program.
+func ownPath() string {
 	path, err := os.Executable()
 	if err != nil {
 		return ""

@@ -143,7 +143,7 @@ func (r *Runner) removeUnit() error {
 // awaitReboot waits for the end that the machine's going down brings. The lock is
 // held until then, so that nothing else is applied meanwhile.
 func (c *call) awaitReboot(ctx context.Context, record *journal.Run, result *runtime.Result) error {
-	if err := record.Pause(ending(result, nil)); err != nil {
+	if err := record.Pause(journalEnd(result, nil)); err != nil {
 		return err
 	}
 	c.note(machine.NoteReboot, "The machine starts anew, and run "+record.ID()+" goes on after that.")
@@ -153,7 +153,7 @@ func (c *call) awaitReboot(ctx context.Context, record *journal.Run, result *run
 	case <-time.After(rebootLimit):
 	}
 	err := fmt.Errorf("the machine has not gone down within %s; tenet apply --resume %s goes on with the run", rebootLimit, record.ID())
-	end := ending(result, err)
+	end := journalEnd(result, err)
 	end.State = journal.Interrupted
 	return journal.Join(err, record.Finish(end))
 }

@@ -18,7 +18,7 @@ import (
 func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.Cleaned, err error) {
 	defer wrapError(&err)
 	out = &machine.Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	switch {
 	case err != nil:
 		return nil, err
@@ -36,7 +36,7 @@ func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.
 	}
 	if which.Runners > 0 && (err == nil || which.ID == "") {
 		var gone error
-		out.Runners, gone = cleanRunners(cached(), which.Runners)
+		out.Runners, gone = cleanRunners(cacheDir(), which.Runners)
 		err = journal.Join(err, gone)
 	}
 	if err != nil && which.ID != "" {
@@ -103,7 +103,7 @@ func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.He
 // Unhold lets applies start again; nil: nothing was on hold.
 func (r *Runner) Unhold(context.Context) (_ *journal.Hold, err error) {
 	defer wrapError(&err)
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if err != nil || folder == nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (r *Runner) Unhold(context.Context) (_ *journal.Hold, err error) {
 
 // Holder tells who applies now; nil: nobody.
 func (r *Runner) Holder() (*journal.LockedError, error) {
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if err != nil || folder == nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (r *Runner) MayApply() error {
 // Obstacles tells, for who looks at a plan, why it cannot be applied for now: a hold, and an
 // apply that runs. Who may not read the records is told of none.
 func (r *Runner) Obstacles() ([]string, error) {
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}

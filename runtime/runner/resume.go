@@ -45,12 +45,12 @@ func (c *call) resume(ctx context.Context, how machine.Resumption) (*machine.Res
 }
 
 func (c *call) resumeRun(ctx context.Context, id string, how machine.Resumption) (*machine.Result, error) {
-	folder, err := c.existing()
+	folder, err := c.existingFolder()
 	if err != nil {
 		return nil, err
 	}
 	if folder == nil {
-		return nil, c.nothing()
+		return nil, c.noRecords()
 	}
 	meta, err := c.meta(&machine.Job{Execution: how.Execution, LockTimeout: how.LockTimeout})
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *call) resumeRun(ctx context.Context, id string, how machine.Resumption)
 	if err != nil {
 		return nil, refusal(ctx, err)
 	}
-	j, err := c.resumed(ctx, record.Resumed(), how)
-	b := before{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
+	j, err := c.resumedJob(ctx, record.Resumed(), how)
+	b := pastRuns{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	if err == nil {
 		c.reportDamage(b.past)
 		b.managed, err = managedBySites(record.Managed)
@@ -74,8 +74,8 @@ func (c *call) resumeRun(ctx context.Context, id string, how machine.Resumption)
 	return resultOf(c.carry(ctx, j, record, b))
 }
 
-// resumed makes a job of a run's record.
-func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Resumption) (*machine.Job, error) {
+// resumedJob makes a job of a run's record.
+func (c *call) resumedJob(ctx context.Context, was *journal.Resumed, how machine.Resumption) (*machine.Job, error) {
 	j := &machine.Job{
 		Run: was.Run, Origin: was.Status.Origin, Execution: was.Status.Execution, Plan: was.Status.Plan, Parallel: how.Parallel,
 		Become: how.Become,
@@ -91,7 +91,7 @@ func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Re
 	switch {
 	case err != nil || j.Files != nil:
 	case j.Execution != "":
-		j.Files, err = c.bundled(was.Status)
+		j.Files, err = c.bundleFiles(was.Status)
 	case c.Files == nil:
 		err = &diag.HintError{Err: fmt.Errorf("run %s needs files of %s", was.Status.Run, j.Origin), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Status.Run}
 	}
@@ -110,8 +110,8 @@ func (c *call) resumed(ctx context.Context, was *journal.Resumed, how machine.Re
 	return j, err
 }
 
-// bundled opens the files that came for a run.
-func (r *Runner) bundled(run journal.Status) (fs.FS, error) {
+// bundleFiles opens the files that came for a run.
+func (r *Runner) bundleFiles(run journal.Status) (fs.FS, error) {
 	b, err := (&bundle.Store{Dir: r.StateDir}).Open(run.Execution)
 	if err != nil {
 		return nil, &diag.HintError{Err: fmt.Errorf("what came for run %s cannot be read: %w", run.Run, err), Hint: "apply the site again: what is done already is not done twice"}

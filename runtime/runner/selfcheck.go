@@ -22,8 +22,8 @@ func (e *DigestError) Error() string {
 // checkedName is the file beside a cached runner that says which file was found to be it.
 const checkedName = "checked"
 
-// checkedFor is how long that is taken for true.
-const checkedFor = 24 * time.Hour
+// digestLifetime is how long that is taken for true.
+const digestLifetime = 24 * time.Hour
 
 // checkSelf compares the program's digest. To read all of it takes longer than most of
 // what a runner does; so one that was found right is believed to be for a day, as long as
@@ -35,10 +35,10 @@ func checkSelf(want string) error {
 	}
 	defer f.Close()
 	note, about := "", ""
-	if dir := cached(); filepath.Base(dir) == want {
+	if dir := cacheDir(); filepath.Base(dir) == want {
 		note, about = filepath.Join(dir, checkedName), identity(f, want)
 	}
-	if about != "" && noted(note, about) {
+	if about != "" && hasNote(note, about) {
 		return nil
 	}
 	sum := sha256.New()
@@ -68,13 +68,13 @@ func identity(f *os.File, digest string) string {
 		st.Mtim.Sec, st.Mtim.Nsec, st.Ctim.Sec, st.Ctim.Nsec)
 }
 
-// noted reports whether a file says what it is to say, since not too long ago.
-func noted(path, text string) bool {
+// hasNote reports whether a file says what it is to say, since not too long ago.
+func hasNote(path, text string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(text)) {
 		return false
 	}
-	if age := time.Since(info.ModTime()); age < 0 || age > checkedFor {
+	if age := time.Since(info.ModTime()); age < 0 || age > digestLifetime {
 		return false
 	}
 	data, err := os.ReadFile(path)

@@ -22,11 +22,11 @@ func TestNoteOfACheckedFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("program"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if noted(note, about()) {
+	if hasNote(note, about()) {
 		t.Error("nothing was noted")
 	}
 	writeNote(note, about())
-	if !noted(note, about()) {
+	if !hasNote(note, about()) {
 		t.Error("it was noted")
 	}
 	was, err := os.Stat(path)
@@ -46,15 +46,15 @@ func TestNoteOfACheckedFile(t *testing.T) {
 	if err := os.Chtimes(path, was.ModTime(), was.ModTime()); err != nil { // who hides it
 		t.Fatal(err)
 	}
-	if noted(note, about()) {
+	if hasNote(note, about()) {
 		t.Error("a byte was flipped")
 	}
 	writeNote(note, about())
-	for _, at := range []time.Time{time.Now().Add(-2 * checkedFor), time.Now().Add(time.Hour)} {
+	for _, at := range []time.Time{time.Now().Add(-2 * digestLifetime), time.Now().Add(time.Hour)} {
 		if err := os.Chtimes(note, at, at); err != nil {
 			t.Fatal(err)
 		}
-		if noted(note, about()) {
+		if hasNote(note, about()) {
 			t.Errorf("noted at %v", at)
 		}
 	}

@@ -159,12 +159,12 @@ type session struct {
 	pass    func() // hands on a wish to cancel; nil: it is about this process
 }
 
-// maxWho is how much of who asks is kept.
-const maxWho = 200
+// maxIdentity is how much of who asks is kept.
+const maxIdentity = 200
 
 // take takes over what a request says of who asks.
 func (s *session) take(q *wire.Request) {
-	s.caller = machine.Caller{User: cut(q.User), From: cut(q.From), Command: cut(q.Command)}
+	s.caller = machine.Caller{User: boundIdentity(q.User), From: boundIdentity(q.From), Command: boundIdentity(q.Command)}
 	s.become = machine.Become{Method: q.BecomeMethod, Password: q.BecomePassword}
 	s.observer = machine.Observer{
 		Event:  s.event,
@@ -181,9 +181,9 @@ func outputKind(stream string) wire.Kind {
 	return wire.KindStdout
 }
 
-func cut(text string) string {
-	if len(text) > maxWho {
-		text = text[:maxWho]
+func boundIdentity(text string) string {
+	if len(text) > maxIdentity {
+		text = text[:maxIdentity]
 		for !utf8.ValidString(text) {
 			text = text[:len(text)-1]
 		}

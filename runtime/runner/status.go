@@ -19,22 +19,22 @@ import (
 // AdHoc is the place of what is declared on a command line.
 const AdHoc = "the command line"
 
-func (r *Runner) nothing() error {
+func (r *Runner) noRecords() error {
 	return &diag.HintError{Code: machine.CodeNotFound, Err: &machine.NothingError{Dir: r.StateDir}}
 }
 
-// found gives the folder, which has records.
-func (r *Runner) found() (*journal.Folder, error) {
-	folder, err := r.existing()
+// recordedFolder gives the folder, which has records.
+func (r *Runner) recordedFolder() (*journal.Folder, error) {
+	folder, err := r.existingFolder()
 	if err == nil && folder == nil {
-		err = r.nothing()
+		err = r.noRecords()
 	}
 	return folder, err
 }
 
 // run gives the folder, and the status of the run that is meant.
 func (r *Runner) run(id string) (*journal.Folder, journal.Status, error) {
-	folder, err := r.found()
+	folder, err := r.recordedFolder()
 	if err != nil {
 		return nil, journal.Status{}, err
 	}
@@ -44,7 +44,7 @@ func (r *Runner) run(id string) (*journal.Folder, journal.Status, error) {
 
 // Find tells how a run stands by itself, as Status finds it.
 func (r *Runner) Find(id string) (journal.Status, error) {
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if err == nil && folder == nil {
 		err = &diag.HintError{Code: machine.CodeNotFound, Err: fmt.Errorf("%w: %s", journal.ErrNoRun, id)}
 	}
@@ -61,7 +61,7 @@ func (r *Runner) FindBegun(execution, host string) (journal.Status, error) {
 	if host == "" {
 		return r.Find(execution)
 	}
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if err != nil {
 		return journal.Status{}, err
 	}
@@ -94,9 +94,9 @@ func noRun(err error) error {
 func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err error) {
 	defer wrapError(&err)
 	now := machine.NewStatus()
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if folder == nil && err == nil && id != "" {
-		err = r.nothing()
+		err = r.noRecords()
 	}
 	if err != nil || folder == nil {
 		return now, err
@@ -181,7 +181,7 @@ func failures(list []journal.Status) map[string]*machine.Failure {
 func (r *Runner) History(context.Context) (_ []machine.PastRun, err error) {
 	defer wrapError(&err)
 	list := []machine.PastRun{}
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if err != nil || folder == nil {
 		return list, err
 	}
@@ -255,7 +255,7 @@ func (r *Runner) Outputs(id string) ([]machine.Output, error) {
 // Managed lists what sites have created here; nil: there are no records.
 func (r *Runner) Managed(context.Context) (_ []machine.ManagedSite, err error) {
 	defer wrapError(&err)
-	folder, err := r.existing()
+	folder, err := r.existingFolder()
 	if err != nil || folder == nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestWishBeforeItIsKnown(t *testing.T) {
 	if ctx = s.passes(ctx, func() { w.make(s.call) }); ctx.Err() != nil {
 		t.Error(ctx.Err())
 	}
-	w.about(s.call, run.ID())
+	w.bind(s.call, run.ID())
 	<-signals
 	w.make(s.call) // impatient
 	<-signals

@@ -182,7 +182,7 @@ func (a *attempt) talk(mode dialMode) (*wire.Conn, *wire.Hello, error) {
 			}
 			a.login = cmp.Or(privilege.Printable(answer.rest), "USER")
 		case wordNew:
-			if err := a.bring(answer.rest); err != nil {
+			if err := a.sendProgram(answer.rest); err != nil {
 				return nil, nil, err
 			}
 		case wordFail:
@@ -224,10 +224,10 @@ func (a *attempt) hello() (*wire.Conn, *wire.Hello, error) {
 }
 
 // scriptError is what a script says has failed.
-type scriptError struct{ what, folder string }
+type scriptError struct{ action, folder string }
 
 // Error says it for programs: failure makes it a text for people.
-func (e *scriptError) Error() string { return e.what + " " + e.folder }
+func (e *scriptError) Error() string { return e.action + " " + e.folder }
 
 // versionError is a runner that is none of ours.
 type versionError struct{ text string }

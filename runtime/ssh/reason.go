@@ -212,15 +212,15 @@ func (a *attempt) scriptFailure(s *scriptError) *Error {
 	}
 	where := "the folder for runners, " + s.folder + ","
 	switch {
-	case slices.Contains(privilege.Names(), s.what):
-		return a.becomeFailure(a.becomeRequest().Missing(s.what))
-	case s.what == "home":
+	case slices.Contains(privilege.Names(), s.action):
+		return a.becomeFailure(a.becomeRequest().Missing(s.action))
+	case s.action == "home":
 		e.Message = "the account has no home folder to keep the runner in"
-	case s.what == "owner":
+	case s.action == "owner":
 		e.Message = where + " is another's"
-	case s.what == "noexec":
+	case s.action == "noexec":
 		return a.noexecFailure(s.folder)
-	case s.what == "uname":
+	case s.action == "uname":
 		e.Code, e.Message, e.Hint = codeArch, join("it does not tell what machine it is", said), "it needs the program uname"
 	case has("No space left"):
 		e.Code, e.Message, e.Hint = codeNoSpace, where+" is on a full disk", "make room; "+cacheHint
@@ -230,7 +230,7 @@ func (a *attempt) scriptFailure(s *scriptError) *Error {
 		e.Code, e.Message = codeReadOnly, where+" is on a file system that is read only"
 	case has("Permission denied"):
 		e.Message = where + " may not be written by the account"
-	case s.what == "size":
+	case s.action == "size":
 		e.Code, e.Message, e.Hint = codeDamaged, "not all of the runner has arrived", ""
 	default:
 		e.Message = join(where+" cannot be used", said)

@@ -259,8 +259,8 @@ func (e *entry) read() ([]byte, error) {
 	return data, nil
 }
 
-// compressed is the program, packed once.
-func (e *entry) compressed() ([]byte, error) {
+// compress is the program, packed once.
+func (e *entry) compress() ([]byte, error) {
 	e.packing.Do(func() {
 		data, err := e.read()
 		if err != nil {

@@ -82,7 +82,7 @@ func TestFindAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := e.compressed()
+	packed, err := e.compress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/tenetcm/tenet/runtime/fault"
 )
 
-// bring begins to send the runner that fits to a host that lacks it. What the host
+// sendProgram begins to send the runner that fits to a host that lacks it. What the host
 // says of it is its next answer.
-func (a *attempt) bring(answer string) error {
+func (a *attempt) sendProgram(answer string) error {
 	var uname, packing string
 	if n, err := fmt.Sscan(answer, &uname, &packing); n != 2 || err != nil || a.upload != nil {
 		return errAnswer
@@ -24,7 +24,7 @@ func (a *attempt) bring(answer string) error {
 	}
 	var data []byte
 	if packing == "gzip" {
-		data, err = e.compressed()
+		data, err = e.compress()
 	} else {
 		data, err = e.read()
 	}

@@ -66,7 +66,7 @@ type mark struct {
 	class  string
 	acts   bool
 	anchor string
-	what   string
+	label  string
 }
 
 func nodesOf(run *states.StateRun, marks map[string]mark) []node {
@@ -78,7 +78,7 @@ func nodesOf(run *states.StateRun, marks map[string]mark) []node {
 		if inv.Handler {
 			class += " handler"
 		}
-		nodes = append(nodes, node{address: inv.Address, label: inv.Address, class: class, acts: m.acts, anchor: m.anchor, title: inv.Address + ": " + m.what})
+		nodes = append(nodes, node{address: inv.Address, label: inv.Address, class: class, acts: m.acts, anchor: m.anchor, title: inv.Address + ": " + m.label})
 	}
 	for _, b := range run.Blocks {
 		nodes = append(nodes, node{address: b.Address, label: b.Address, class: "block", title: b.Address})
@@ -225,7 +225,7 @@ func place(nodes []node, arrows []graph.Arrow, note string) drawing {
 			links, shown = append(links, link{from: from, to: to}), append(shown, a)
 		}
 	}
-	width, height := layered(boxes, links)
+	width, height := placeLayers(boxes, links)
 	d := drawing{Note: note, Width: pixels(width + 2*margin), Height: pixels(height + 2*margin)}
 	for i, b := range boxes {
 		d.Boxes = append(d.Boxes, drawnBox{Class: nodes[i].class, Label: labels[i], Title: clean(nodes[i].title), Anchor: nodes[i].anchor,
@@ -233,7 +233,7 @@ func place(nodes []node, arrows []graph.Arrow, note string) drawing {
 			TextX: pixels(margin + b.x), TextY: pixels(margin + b.y + 4)})
 	}
 	for i, k := range links {
-		d.Links = append(d.Links, drawnLink{Class: shown[i].Kind, Path: path(k.by),
+		d.Links = append(d.Links, drawnLink{Class: shown[i].Kind, Path: path(k.path),
 			Title: clean(shown[i].From + " → " + shown[i].To + " (" + word(shown[i].Kind) + ")")})
 	}
 	return d

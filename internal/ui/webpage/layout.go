@@ -11,9 +11,9 @@ type box struct{ width, height, x, y float64 }
 
 // link is an edge of a drawing from one box to another one, by index.
 type link struct {
-	from, to int
-	back     bool    // it would close a circle: it goes from right to left
-	by       []point // where it goes, its two ends included
+	from, to   int
+	isBackward bool    // it would close a circle: it goes from right to left
+	path       []point // where it goes, its two ends included
 }
 
 type point struct{ x, y float64 }
@@ -26,27 +26,27 @@ const (
 	gridWidth  = 1000   // of the boxes without a link
 )
 
-// layered puts boxes into columns, so that links go from left to right, and
+// placeLayers puts boxes into columns, so that links go from left to right, and
 // orders each column so that few of them cross: longest paths, then barycentres
 // (Sugiyama, Tagawa and Toda, 1981). A long link goes by points in the columns
 // between. Boxes without a link stand in rows below. The result is the size of
 // the drawing.
-func layered(boxes []box, links []link) (width, height float64) {
-	l := &layout{boxes: boxes, links: links, column: make([]int, len(boxes)), linked: make([]bool, len(boxes))}
+func placeLayers(boxes []box, links []link) (width, height float64) {
+	l := &layout{boxes: boxes, links: links, column: make([]int, len(boxes)), isLinked: make([]bool, len(boxes))}
 	l.assign()
 	l.split()
 	l.arrange()
 	width, height = l.place()
 	l.route()
-	return l.rest(width, height)
+	return l.placeUnlinked(width, height)
 }
 
 // layout is a drawing in the making.
 type layout struct {
-	boxes  []box
-	links  []link
-	column []int  // of each box
-	linked []bool // of each box
+	boxes    []box
+	links    []link
+	column   []int  // of each box
+	isLinked []bool // of each box
 
 	vertices []vertex
 	columns  [][]int // of vertices, in their order
@@ -68,11 +68,11 @@ func (l *layout) assign() {
 	waiting := make([]int, len(l.boxes))
 	for i := range l.links {
 		next[l.links[i].from] = append(next[l.links[i].from], i)
-		l.linked[l.links[i].from], l.linked[l.links[i].to] = true, true
+		l.isLinked[l.links[i].from], l.isLinked[l.links[i].to] = true, true
 	}
 	l.findCircles(next)
 	for _, k := range l.links {
-		if !k.back {
+		if !k.isBackward {
 			waiting[k.to]++
 		}
 	}
@@ -87,7 +87,7 @@ func (l *layout) assign() {
 		ready = ready[1:]
 		for _, i := range next[b] {
 			k := &l.links[i]
-			if k.back {
+			if k.isBackward {
 				continue
 			}
 			l.column[k.to] = max(l.column[k.to], l.column[b]+1)
@@ -121,7 +121,7 @@ func (l *layout) findCircles(next [][]int) {
 			at[b]++
 			switch state[k.to] {
 			case open:
-				k.back = true
+				k.isBackward = true
 			case 0:
 				state[k.to] = open
 				path = append(path, k.to)
@@ -134,13 +134,13 @@ func (l *layout) findCircles(next [][]int) {
 func (l *layout) split() {
 	total, last := 0, 0
 	for _, k := range l.links {
-		if !k.back {
+		if !k.isBackward {
 			total += l.column[k.to] - l.column[k.from] - 1
 		}
 	}
 	of := make([]int, len(l.boxes))
 	for b := range l.boxes {
-		if l.linked[b] {
+		if l.isLinked[b] {
 			last = max(last, l.column[b])
 		}
 	}
@@ -152,21 +152,21 @@ func (l *layout) split() {
 		return len(l.vertices) - 1
 	}
 	for b := range l.boxes {
-		if l.linked[b] {
+		if l.isLinked[b] {
 			of[b] = add(l.column[b], vertex{box: b, height: l.boxes[b].height})
 		}
 	}
 	l.chains = make([][]int, len(l.links))
 	for i, k := range l.links {
 		chain := []int{of[k.from]}
-		if !k.back && total <= maxPoints {
+		if !k.isBackward && total <= maxPoints {
 			for c := l.column[k.from] + 1; c < l.column[k.to]; c++ {
 				chain = append(chain, add(c, vertex{box: -1, height: 2}))
 			}
 		}
 		chain = append(chain, of[k.to])
 		l.chains[i] = chain
-		if k.back || total > maxPoints && l.column[k.to]-l.column[k.from] > 1 {
+		if k.isBackward || total > maxPoints && l.column[k.to]-l.column[k.from] > 1 {
 			continue
 		}
 		for j := 1; j < len(chain); j++ {
@@ -340,19 +340,19 @@ func (l *layout) route() {
 		k := &l.links[i]
 		chain := l.chains[i]
 		from, to := l.boxes[k.from], l.boxes[k.to]
-		k.by = []point{{from.x + from.width/2, from.y}}
+		k.path = []point{{from.x + from.width/2, from.y}}
 		for _, v := range chain[1 : len(chain)-1] {
-			k.by = append(k.by, point{l.vertices[v].x, l.vertices[v].y})
+			k.path = append(k.path, point{l.vertices[v].x, l.vertices[v].y})
 		}
-		k.by = append(k.by, point{to.x - to.width/2, to.y})
+		k.path = append(k.path, point{to.x - to.width/2, to.y})
 	}
 }
 
-// rest puts the boxes without a link into rows below.
-func (l *layout) rest(width, height float64) (float64, float64) {
+// placeUnlinked puts the boxes without a link into rows below.
+func (l *layout) placeUnlinked(width, height float64) (float64, float64) {
 	cell, x := 0.0, 0.0
 	for b := range l.boxes {
-		if !l.linked[b] {
+		if !l.isLinked[b] {
 			cell = max(cell, l.boxes[b].width)
 		}
 	}
@@ -362,7 +362,7 @@ func (l *layout) rest(width, height float64) (float64, float64) {
 	}
 	row := 0.0
 	for b := range l.boxes {
-		if l.linked[b] {
+		if l.isLinked[b] {
 			continue
 		}
 		if x > 0 && x+cell > max(width, gridWidth) {

@@ -30,7 +30,7 @@ func TestLayout(t *testing.T) {
 		if len(boxes) == 1 {
 			links = nil
 		}
-		width, height := layered(boxes, links)
+		width, height := placeLayers(boxes, links)
 		const e = 1e-6
 		for i, b := range boxes {
 			if b.x-b.width/2 < -e || b.x+b.width/2 > width+e || b.y-b.height/2 < -e || b.y+b.height/2 > height+e {
@@ -43,14 +43,14 @@ func TestLayout(t *testing.T) {
 			}
 		}
 		for _, k := range links {
-			if k.back && acyclic {
+			if k.isBackward && acyclic {
 				t.Errorf("%d → %d closes no circle", k.from, k.to)
 			}
-			if !k.back && boxes[k.from].x >= boxes[k.to].x {
+			if !k.isBackward && boxes[k.from].x >= boxes[k.to].x {
 				t.Errorf("%d → %d goes back", k.from, k.to)
 			}
-			for p := 1; p < len(k.by) && !k.back; p++ {
-				if k.by[p-1].x > k.by[p].x+e {
+			for p := 1; p < len(k.path) && !k.isBackward; p++ {
+				if k.path[p-1].x > k.path[p].x+e {
 					t.Errorf("the way of %d → %d goes back", k.from, k.to)
 				}
 			}

@@ -116,7 +116,7 @@ func (v *view) rows(events []states.Event) map[string]mark {
 		}
 		m, known := marks[ev.Invocation]
 		if !known || acts && !m.acts {
-			m = mark{class: r.Class, acts: acts, anchor: r.Anchor, what: r.Word}
+			m = mark{class: r.Class, acts: acts, anchor: r.Anchor, label: r.Word}
 		}
 		marks[ev.Invocation] = m
 	}
