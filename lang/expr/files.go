@@ -25,13 +25,11 @@ import (
 // nor an absolute path, nor a symbolic link leads out of it. What was read
 // once is kept, so that an evaluation sees one version of each file.
 //
-// A Files serves one goroutine.
+// A Files serves one goroutine; Fork makes one for another.
 type Files struct {
 	site          fs.FS
 	name          string // the path of site among all that a run opens; "." for the whole
-	texts         map[string]string
-	sources       map[string]map[string]any
-	trees         map[string]map[string]any
+	read          *filesRead
 	templates     map[string]*template
 	pureFunctions map[string]function.Function // those that read no files
 	vault         *Vault
@@ -44,9 +42,7 @@ func NewFiles(site fs.FS) *Files {
 	return &Files{
 		site:      site,
 		name:      ".",
-		texts:     map[string]string{},
-		sources:   map[string]map[string]any{},
-		trees:     map[string]map[string]any{},
+		read:      newFilesRead(),
 		templates: map[string]*template{},
 		folders:   map[string]bool{},
 		vault:     NewVault(Target{}),
@@ -118,7 +114,7 @@ func (f *Files) Text(dir, name string) (text, at string, err error) {
 		return "", "", err
 	}
 	at = found.at
-	if text, ok := f.texts[at]; ok {
+	if text, ok := f.read.texts.get(at); ok {
 		return text, at, nil
 	}
 	data, err := f.bytes(name, found)
@@ -128,8 +124,7 @@ func (f *Files) Text(dir, name string) (text, at string, err error) {
 	if err := checkText(string(data)); err != nil {
 		return "", "", &diag.HintError{Message: fmt.Sprintf("%q %v", name, err), Hint: sourceHint}
 	}
-	f.texts[at] = string(data)
-	return string(data), at, nil
+	return f.read.texts.keep(at, string(data)), at, nil
 }
 
 const sourceHint = "the attribute source of a file carries any bytes untouched"
@@ -159,7 +154,7 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 		return nil, err
 	}
 	at := found.at
-	if s := f.sources[at]; s != nil {
+	if s, ok := f.read.sources.get(at); ok {
 		return s, nil
 	}
 	file, err := f.open(name, found)
@@ -174,11 +169,10 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
 	}
-	f.sources[at] = map[string]any{
+	return f.read.sources.keep(at, map[string]any{
 		"path": path.Join(f.name, at), "sha256": hex.EncodeToString(sum.Sum(nil)),
 		"size": json.Number(strconv.FormatInt(size, 10)),
-	}
-	return f.sources[at], nil
+	}), nil
 }
 
 // Tree describes a directory that goes to the host with all below it: the
@@ -188,7 +182,7 @@ func (f *Files) Tree(dir, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if known := f.trees[at]; known != nil {
+	if known, ok := f.read.trees.get(at); ok {
 		return known, nil
 	}
 	info, err := fs.Stat(f.site, at)
@@ -202,8 +196,7 @@ func (f *Files) Tree(dir, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q cannot be read: %w", name, err)
 	}
-	f.trees[at] = states.NewTree(path.Join(f.name, at), entries).Value()
-	return f.trees[at], nil
+	return f.read.trees.keep(at, states.NewTree(path.Join(f.name, at), entries).Value()), nil
 }
 
 // checkText says what keeps a string out of the language's values.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -14,8 +15,9 @@ import (
 
 // Vault gives out the secrets of one evaluation, and remembers what was given
 // out or computed from sensitive values, so that a run can mask it wherever it
-// turns up. All Files of the evaluation share it. A Vault serves one goroutine.
+// turns up. All Files of the evaluation share it, and several goroutines may.
 type Vault struct {
+	mu       sync.Mutex // of all that follows
 	open     func(name string) (string, error)
 	withheld bool
 	values   map[string]cty.Value // by name
@@ -36,6 +38,8 @@ func NewVault(t Target) *Vault {
 // maps are not among them, such as the names that passwords are for, unless one of the
 // values is the same.
 func (s *Vault) Texts() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return slices.Sorted(func(yield func(string) bool) {
 		for text := range s.texts {
 			if (!s.names[text] || s.ownTexts[text]) && !yield(text) {
@@ -57,6 +61,8 @@ func (s *Vault) take(v cty.Value, own bool) {
 	if !v.ContainsMarked() {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	addSensitive(s.texts, v)
 	addNames(s.names, v)
 	if own {
@@ -66,7 +72,11 @@ func (s *Vault) take(v cty.Value, own bool) {
 
 // UseCount counts the secrets that were asked for, and what was computed from sensitive
 // values: where it stays the same, there were none.
-func (s *Vault) UseCount() int { return len(s.asked) + len(s.texts) }
+func (s *Vault) UseCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.asked) + len(s.texts)
+}
 
 // UseVault says where secret() finds its values; without, it finds none. It is
 // to be called before the functions are asked for.
@@ -82,6 +92,8 @@ func (f *Files) secretFunction() function.Function {
 }
 
 func (s *Vault) get(name string) (cty.Value, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if v, ok := s.values[name]; ok {
 		return v, nil
 	}
@@ -110,7 +122,10 @@ func (s *Vault) get(name string) (cty.Value, error) {
 // Check reports what is wrong with a secret that the site names at a place, and
 // that nothing has asked for: what is left out is not evaluated.
 func (s *Vault) Check(name string, at diag.Range) diag.List {
-	if s.asked[name] {
+	s.mu.Lock()
+	asked := s.asked[name]
+	s.mu.Unlock()
+	if asked {
 		return nil
 	}
 	_, err := s.get(name)

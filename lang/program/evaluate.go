@@ -19,7 +19,7 @@ type evaluation struct {
 	ctx    context.Context // scripts end with it
 	target expr.Target
 	list   diag.List
-	facts  map[string]fact
+	facts  *facts
 	hosts  siteHosts  // which the site's components see, too
 	host   *hostEntry // that is evaluated; nil: the site declares no hosts
 
@@ -78,7 +78,7 @@ func (e *evaluator) findings() diag.List {
 }
 
 func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
-	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: map[string]fact{}, bases: map[string]*declaration{},
+	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: &facts{gather: t.Facts}, bases: map[string]*declaration{},
 		instances: map[string]*instance{}, instancesByBase: map[string][]*instance{}, doubtful: map[string]bool{},
 		vault: expr.NewVault(t), sensitive: map[*syntax.Attribute][]string{}}, p, "")
 }
@@ -117,13 +117,16 @@ func (e *evaluator) expandAll() {
 
 // declarations evaluates what the directory declares.
 func (e *evaluator) declarations(ctx context.Context) error {
-	for _, d := range e.site.declarations {
-		if err := ctx.Err(); err != nil {
+	for rest := e.site.declarations; len(rest) > 0; {
+		n := e.independent(rest)
+		if err := e.evaluateTogether(ctx, rest[:n]); err != nil {
 			return err
 		}
-		if err := e.declaration(ctx, d); err != nil {
+		others := rest[n:min(n+1, len(rest))]
+		if err := e.oneByOne(ctx, e.units(others)); err != nil {
 			return err
 		}
+		rest = rest[n+len(others):]
 	}
 	e.vault.Take(e.root.Variables)
 	return ctx.Err() // a script may have been stopped in the last of them

@@ -16,50 +16,65 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// declaration evaluates all instances of a declaration.
-func (e *evaluator) declaration(ctx context.Context, d *declaration) error {
-	base := e.prefix + d.base
-	if len(e.instancesByBase[base]) == 0 {
-		e.empty = append(e.empty, base)
-		if d.component != nil {
-			e.markEmpty(d.component, base+".")
+// oneByOne evaluates units in their order.
+func (e *evaluator) oneByOne(ctx context.Context, units []unit) error {
+	for _, u := range units {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.evaluateUnit(ctx, u); err != nil {
+			return err
 		}
 	}
-	for _, in := range e.instancesByBase[base] {
-		d := in.decl // those of scripts have one each
-		before := len(e.list)
-		scope := e.root
-		if d.hasOwnValues() {
-			scope = e.context(in)
-		}
-		out := states.Declaration{Kind: d.kind, Address: in.address, Base: base, File: e.prefix + d.file, Range: rangeOf(d.src),
-			TopLevel: d.topLevel, Lazy: d.handler}
-		out.Options = *e.optionsOf(in)
-		out.Parallel = e.flag(d.parallel, scope, false)
-		out.Defer = e.flag(d.deferred, scope, false)
-		out.Lazy = e.flag(d.lazy, scope, out.Lazy || out.Defer)
-		if out.Defer && !out.Lazy {
-			e.errorAt(d.lazy.NameRange, "leave lazy out: what is deferred is lazy", "%s is deferred, and cannot be lazy = false", in.address)
-		}
-		switch {
-		case d.component != nil:
-			out.Component = true
-			if err := e.component(ctx, &out, in); err != nil {
-				return err
-			}
-			addCalls(e.list, before, d.calls)
-			continue
-		case d.kind == states.StateKind:
-			e.state(&out, in)
-		case d.kind == states.RunKind:
-			e.run(&out, in, scope)
-		case d.kind == states.BlockKind:
-			e.block(&out, d, scope)
-		}
-		e.emptyParts(d, &out)
+	return nil
+}
+
+// evaluateUnit evaluates an instance, or notes that a declaration has none.
+func (e *evaluator) evaluateUnit(ctx context.Context, u unit) error {
+	d, base := u.declaration, e.prefix+u.declaration.base
+	if u.instance != nil {
+		return e.evaluateInstance(ctx, base, u.instance)
+	}
+	e.empty = append(e.empty, base)
+	if d.component != nil {
+		e.markEmpty(d.component, base+".")
+	}
+	return nil
+}
+
+// evaluateInstance evaluates one instance of a declaration.
+func (e *evaluator) evaluateInstance(ctx context.Context, base string, in *instance) error {
+	d := in.decl // those of scripts have one each
+	before := len(e.list)
+	scope := e.root
+	if d.hasOwnValues() {
+		scope = e.context(in)
+	}
+	out := states.Declaration{Kind: d.kind, Address: in.address, Base: base, File: e.prefix + d.file, Range: rangeOf(d.src),
+		TopLevel: d.topLevel, Lazy: d.handler}
+	out.Options = *e.optionsOf(in)
+	out.Parallel = e.flag(d.parallel, scope, false)
+	out.Defer = e.flag(d.deferred, scope, false)
+	out.Lazy = e.flag(d.lazy, scope, out.Lazy || out.Defer)
+	if out.Defer && !out.Lazy {
+		e.errorAt(d.lazy.NameRange, "leave lazy out: what is deferred is lazy", "%s is deferred, and cannot be lazy = false", in.address)
+	}
+	switch {
+	case d.component != nil:
+		out.Component = true
+		err := e.component(ctx, &out, in)
 		addCalls(e.list, before, d.calls)
-		e.out = append(e.out, out)
+		return err
+	case d.kind == states.StateKind:
+		e.state(&out, in)
+	case d.kind == states.RunKind:
+		e.run(&out, in, scope)
+	case d.kind == states.BlockKind:
+		e.block(&out, d, scope)
 	}
+	e.emptyParts(d, &out)
+	addCalls(e.list, before, d.calls)
+	e.out = append(e.out, out)
 	return nil
 }
 

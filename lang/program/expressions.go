@@ -34,11 +34,6 @@ type expressions struct {
 	localsSameForAllHosts map[string]bool
 }
 
-type fact struct {
-	value any
-	err   error
-}
-
 func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 	files := expr.NewFilesOf(p.dir.FS, p.dir.Name)
 	files.UseVault(of.vault)
@@ -46,11 +41,16 @@ func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 	if p.dir.Scripts != nil {
 		e.scripts = &scriptState{}
 	}
-	e.root = &hcl2.EvalContext{Variables: map[string]cty.Value{}, Functions: files.FunctionMap(".")}
+	e.begin(files, map[string]cty.Value{})
+	return e
+}
+
+// begin makes the root context, with the values of names.
+func (e *expressions) begin(files *expr.Files, values map[string]cty.Value) {
+	e.root = &hcl2.EvalContext{Variables: values, Functions: files.FunctionMap(".")}
 	e.root.Functions[expr.RefFunction] = e.resolver(nil)
 	e.root.Functions["hosts"] = e.hostsFunction()
-	e.parts = expr.Parts{Files: files, Site: p.options.All, Home: e.home}
-	return e
+	e.parts = expr.Parts{Files: files, Site: e.site.options.All, Home: e.home}
 }
 
 func (e *expressions) resolver(self *expr.Entry) function.Function {
@@ -215,15 +215,7 @@ func (e *expressions) placeOf(key string) diag.Range {
 
 // fact gives a top-level fact, which is gathered the first time it is named.
 func (e *expressions) fact(n *syntax.Need) cty.Value {
-	f, asked := e.facts[n.Name]
-	if !asked {
-		if e.target.Facts == nil {
-			f.err = fmt.Errorf("facts are not known here")
-		} else {
-			f.value, f.err = e.target.Facts(n.Name)
-		}
-		e.facts[n.Name] = f
-	}
+	f := e.facts.get(n.Name)
 	v := cty.DynamicVal
 	if f.err == nil {
 		v, f.err = expr.Value(f.value)
@@ -241,11 +233,11 @@ func (e *expressions) home() (string, error) {
 	if e.target.Facts == nil {
 		return "", &diag.HintError{Message: "~ stands for the fact home, and facts are not known here", Hint: "write the whole path"}
 	}
-	v, err := e.target.Facts("home")
-	if err != nil {
-		return "", fmt.Errorf("the fact home: %w", err)
+	f := e.facts.get("home")
+	if f.err != nil {
+		return "", fmt.Errorf("the fact home: %w", f.err)
 	}
-	text, ok := v.(string)
+	text, ok := f.value.(string)
 	if !ok || text == "" {
 		return "", &diag.HintError{Message: "the fact home is not known", Hint: "write the whole path"}
 	}
