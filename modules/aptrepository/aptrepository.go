@@ -29,9 +29,9 @@ type Repository struct {
 	Enabled       *bool          `state:"enabled" doc:"Whether apt uses the source."`
 	Trusted       *bool          `state:"trusted" doc:"Whether apt takes the source without any signature: then whoever can answer in its place is root here."`
 
-	keyFile string // that belongs to the source, if it has one
-	foreign string // what else the file holds, which no attribute says
-	exposed string // whose its files are, if not root's alone; empty: they are
+	keyFile  string // that belongs to the source, if it has one
+	foreign  string // what else the file holds, which no attribute says
+	exposure string // whose its files are, if not root's alone; empty: they are
 }
 
 const doc = `A source from which apt gets packages, and the key that it is signed with.
@@ -117,7 +117,7 @@ func read(_ context.Context, h host.Host, want Repository) (*Repository, error) 
 		return nil, err
 	}
 	have := parse(text)
-	have.Name, have.exposed = want.Name, exposed
+	have.Name, have.exposure = want.Name, exposed
 	return have, readKey(h, have)
 }
 
@@ -136,7 +136,7 @@ func readKey(h host.Reader, r *Repository) error {
 	case err == nil:
 		r.SignedBy = new(host.Text(key))
 		if exposed != "" {
-			r.exposed = exposed
+			r.exposure = exposed
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -166,8 +166,8 @@ func extra(have, _ Repository) []states.Change {
 	if have.foreign != "" {
 		out = append(out, states.Change{Attribute: "name", From: have.foreign, To: have.Name})
 	}
-	if have.exposed != "" {
-		out = append(out, states.Change{Attribute: "file", From: have.exposed, To: "root's, 0644"})
+	if have.exposure != "" {
+		out = append(out, states.Change{Attribute: "file", From: have.exposure, To: "root's, 0644"})
 	}
 	return out
 }
@@ -198,7 +198,7 @@ func write(ctx context.Context, h host.Host, have *Repository, want Repository) 
 		return err
 	}
 	if have != nil && have.keyFile != "" && have.keyFile != signed {
-		return gone(h, have.keyFile)
+		return removeFile(h, have.keyFile)
 	}
 	return nil
 }
@@ -235,14 +235,14 @@ func put(ctx context.Context, h host.Host, dir, name, text string) error {
 // is cut short.
 func remove(_ context.Context, h host.Host, have Repository) error {
 	if have.keyFile != "" {
-		if err := gone(h, have.keyFile); err != nil {
+		if err := removeFile(h, have.keyFile); err != nil {
 			return err
 		}
 	}
-	return gone(h, fileOf(have.Name))
+	return removeFile(h, fileOf(have.Name))
 }
 
-func gone(h host.Host, name string) error {
+func removeFile(h host.Host, name string) error {
 	if err := h.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -147,7 +147,7 @@ func checkKey(attribute, text string) error {
 			return wrong("it is no whole public key", "it goes from "+beginKey+" to "+endKey)
 		}
 		var err error
-		if packets, err = dearmored(body); err != nil {
+		if packets, err = dearmor(body); err != nil {
 			return wrong("the armored key is damaged: "+err.Error(), "")
 		}
 	}
@@ -164,9 +164,9 @@ func checkKey(attribute, text string) error {
 	return nil
 }
 
-// dearmored gives what stands between the first and the last line: after headers and
+// dearmor gives what stands between the first and the last line: after headers and
 // an empty line, base64 and a checksum, which is optional.
-func dearmored(body string) (string, error) {
+func dearmor(body string) (string, error) {
 	var text strings.Builder
 	headers := true
 	for i, line := range strings.Split(body, "\n") {

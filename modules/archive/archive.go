@@ -31,12 +31,12 @@ type Archive struct {
 	Creates  *string        `state:"creates,in,widens" doc:"Absolute path: while something is there, the archive counts as unpacked, and is not looked at."`
 	Limit    *int           `state:"limit,in" doc:"How many bytes all its files together may have; 8 GiB if not given. More is an error."`
 
-	skip     bool              // creates is there
-	declared []string          // what other parts have below the directory, relative to it
-	listed   []host.TreeEntry  // what shall be below the directory
-	places   map[string]int    // of each regular file, its place in the archive
-	found    *treesync.Found   // what Read found
-	names    treesync.Accounts // the owners of that
+	skip       bool              // creates is there
+	otherParts []string          // what other parts have below the directory, relative to it
+	entries    []host.TreeEntry  // what shall be below the directory
+	places     map[string]int    // of each regular file, its place in the archive
+	observed   *treesync.Found   // what Read found
+	names      treesync.Accounts // the owners of that
 }
 
 const doc = `The files of an archive, unpacked below a directory.
@@ -95,7 +95,7 @@ func parseChecksum(s string) (algorithm, digits string, ok bool) {
 
 // complete lists the archive, once for all that follows.
 func complete(ctx context.Context, h host.Host, want *Archive) error {
-	want.declared = states.Declared(ctx, want.Path)
+	want.otherParts = states.Declared(ctx, want.Path)
 	if want.Creates != nil {
 		if _, err := h.Lstat(*want.Creates); !errors.Is(err, fs.ErrNotExist) {
 			want.skip = err == nil
@@ -105,27 +105,27 @@ func complete(ctx context.Context, h host.Host, want *Archive) error {
 	return want.load(ctx, h)
 }
 
-// below gives what shall stand below the directory.
-func (a *Archive) below(h host.Host) treesync.Wanted {
+// wantedTree gives what shall stand below the directory.
+func (a *Archive) wantedTree(h host.Host) treesync.Wanted {
 	w := treesync.Wanted{
-		Path: a.Path, Entries: a.listed, Owner: a.Owner, Group: a.Group, FileMode: a.FileMode, DirMode: a.DirMode,
+		Path: a.Path, Entries: a.entries, Owner: a.Owner, Group: a.Group, FileMode: a.FileMode, DirMode: a.DirMode,
 		Exclude: a.Exclude, Purge: a.Purge != nil && *a.Purge,
 	}
 	w.Stream = func(ctx context.Context, wants func(string) bool, put func(string, host.Content) error) error {
 		return a.stream(ctx, h, wants, put)
 	}
-	w.SpareDeclared(a.declared)
+	w.SpareDeclared(a.otherParts)
 	return w
 }
 
 func diff(have *Archive, want Archive) []states.Change {
 	switch {
 	case have == nil:
-		return treesync.Created(want.below(nil))
+		return treesync.Created(want.wantedTree(nil))
 	case have.skip:
 		return nil
 	}
-	return have.found.Changes(have.names, want.below(nil))
+	return have.observed.Changes(have.names, want.wantedTree(nil))
 }
 
 func read(ctx context.Context, h host.Host, want Archive) (*Archive, error) {
@@ -135,11 +135,11 @@ func read(ctx context.Context, h host.Host, want Archive) (*Archive, error) {
 	if err := want.load(ctx, h); err != nil {
 		return nil, err
 	}
-	found, names, err := treesync.Look(ctx, h, want.below(h))
+	found, names, err := treesync.Look(ctx, h, want.wantedTree(h))
 	if err != nil || found == nil {
 		return nil, err
 	}
-	want.found, want.names = found, names
+	want.observed, want.names = found, names
 	return &want, nil
 }
 
@@ -154,15 +154,15 @@ func write(ctx context.Context, h host.Host, have *Archive, want Archive) error 
 	if err != nil {
 		return err
 	}
-	return treesync.Write(ctx, h, want.below(h), found)
+	return treesync.Write(ctx, h, want.wantedTree(h), found)
 }
 
 // differs is what Write has to do.
 func (a *Archive) differs(ctx context.Context, h host.Host, have *Archive) (*treesync.Found, error) {
 	if have != nil {
-		return have.found, nil
+		return have.observed, nil
 	}
-	return treesync.Compare(ctx, h, a.below(h))
+	return treesync.Compare(ctx, h, a.wantedTree(h))
 }
 
 func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]states.TreeChange, error) {
@@ -177,5 +177,5 @@ func makes(ctx context.Context, h host.Host, have *Archive, want Archive) ([]sta
 }
 
 func remove(ctx context.Context, h host.Host, have Archive) error {
-	return treesync.Remove(ctx, h, have.Path, have.found)
+	return treesync.Remove(ctx, h, have.Path, have.observed)
 }

@@ -100,9 +100,9 @@ func (in *input) verify(ctx context.Context, checksum *string) error {
 	return context.Cause(ctx)
 }
 
-// each calls f with each item, in the order of the archive. What f does not read
+// eachItem calls f with each item, in the order of the archive. What f does not read
 // is passed over.
-func (in *input) each(ctx context.Context, f func(i int, it item, r io.Reader) error) error {
+func (in *input) eachItem(ctx context.Context, f func(i int, it item, r io.Reader) error) error {
 	err := in.items(func(i int, it item, r io.Reader) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

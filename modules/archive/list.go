@@ -31,10 +31,10 @@ type item struct {
 	hard bool
 }
 
-// listing is what shall be below the directory, while it is read.
-type listing struct {
+// listReader is what shall be below the directory, while it is read.
+type listReader struct {
 	strip   int
-	left    int64 // bytes that may still come
+	budget  int64 // bytes that may still come
 	entries map[string]*host.TreeEntry
 	places  map[string]int
 }
@@ -44,19 +44,19 @@ func (a *Archive) load(ctx context.Context, h host.Host) error {
 	if a.places != nil || a.Source == nil && a.File == nil {
 		return nil
 	}
-	l := &listing{left: defaultLimit, entries: map[string]*host.TreeEntry{}, places: map[string]int{}}
+	l := &listReader{budget: defaultLimit, entries: map[string]*host.TreeEntry{}, places: map[string]int{}}
 	if a.Strip != nil {
 		l.strip = *a.Strip
 	}
 	if a.Limit != nil {
-		l.left = int64(*a.Limit)
+		l.budget = int64(*a.Limit)
 	}
 	in, err := a.open(ctx, h)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	if err := in.each(ctx, func(i int, it item, r io.Reader) error { return l.add(i, it, r) }); err != nil {
+	if err := in.eachItem(ctx, func(i int, it item, r io.Reader) error { return l.add(i, it, r) }); err != nil {
 		return fmt.Errorf("the archive %s: %w", in.name, err)
 	}
 	if err := in.verify(ctx, a.Checksum); err != nil {
@@ -66,15 +66,15 @@ func (a *Archive) load(ctx context.Context, h host.Host) error {
 		return fmt.Errorf("the archive %s: %w", in.name, err)
 	}
 	for _, e := range l.entries {
-		a.listed = append(a.listed, *e)
+		a.entries = append(a.entries, *e)
 	}
-	slices.SortFunc(a.listed, func(x, y host.TreeEntry) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(a.entries, func(x, y host.TreeEntry) int { return cmp.Compare(x.Name, y.Name) })
 	a.places = l.places
 	return nil
 }
 
 // add takes in one item. Its bytes are read.
-func (l *listing) add(i int, it item, r io.Reader) error {
+func (l *listReader) add(i int, it item, r io.Reader) error {
 	name, err := l.place(it.name, it.kind)
 	if err != nil || name == "" {
 		return err
@@ -102,12 +102,12 @@ func (l *listing) add(i int, it item, r io.Reader) error {
 		e.Mode, e.Target = 0, it.link
 	case it.kind == host.Regular:
 		sum := sha256.New()
-		if e.Size, err = io.Copy(sum, io.LimitReader(r, l.left+1)); err != nil {
+		if e.Size, err = io.Copy(sum, io.LimitReader(r, l.budget+1)); err != nil {
 			return err
 		}
 		e.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	}
-	if l.left -= e.Size; l.left < 0 {
+	if l.budget -= e.Size; l.budget < 0 {
 		return errors.New("what it holds is larger than its limit (limit = BYTES raises it)")
 	}
 	l.entries[name] = e
@@ -120,7 +120,7 @@ func (l *listing) add(i int, it item, r io.Reader) error {
 
 // place is the path of a name in the archive below the directory, "" for what is
 // left out and "." for the directory itself.
-func (l *listing) place(name string, kind host.Kind) (string, error) {
+func (l *listReader) place(name string, kind host.Kind) (string, error) {
 	if name == "" || strings.HasPrefix(name, "/") || strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("%q is no path below a directory", name)
 	}
@@ -149,7 +149,7 @@ func (l *listing) place(name string, kind host.Kind) (string, error) {
 
 // check adds the directories that the archive does not name, and refuses what lies
 // below something else.
-func (l *listing) check() error {
+func (l *listReader) check() error {
 	for _, name := range slices.Collect(maps.Keys(l.entries)) {
 		for name != "." {
 			name = path.Dir(name)
@@ -173,8 +173,8 @@ func (l *listing) check() error {
 func (a *Archive) stream(ctx context.Context, h host.Host, wants func(string) bool, put func(string, host.Content) error) error {
 	at := map[int][]*host.TreeEntry{}
 	last := -1
-	for k := range a.listed {
-		if e := &a.listed[k]; e.Kind == host.Regular && wants(e.Name) {
+	for k := range a.entries {
+		if e := &a.entries[k]; e.Kind == host.Regular && wants(e.Name) {
 			i := a.places[e.Name]
 			at[i] = append(at[i], e)
 			last = max(last, i)
@@ -185,7 +185,7 @@ func (a *Archive) stream(ctx context.Context, h host.Host, wants func(string) bo
 		return err
 	}
 	defer in.close()
-	return in.each(ctx, func(i int, _ item, r io.Reader) error {
+	return in.eachItem(ctx, func(i int, _ item, r io.Reader) error {
 		if i > last {
 			return errEnough
 		}
@@ -221,7 +221,7 @@ func (a *Archive) reopen(ctx context.Context, h host.Host, place int) (io.ReadCl
 	r, w := io.Pipe()
 	fault.Go(func() {
 		err := fault.Do(func() error {
-			return in.each(ctx, func(i int, _ item, r io.Reader) error {
+			return in.eachItem(ctx, func(i int, _ item, r io.Reader) error {
 				if i != place {
 					return nil
 				}
@@ -234,17 +234,17 @@ func (a *Archive) reopen(ctx context.Context, h host.Host, place int) (io.ReadCl
 		in.close()
 		w.CloseWithError(err) // nil is the end of the file
 	})
-	return reopened{r, stop}, nil
+	return archiveFile{r, stop}, nil
 }
 
-// reopened is a file of an archive, which is looked for as long as it is open.
-type reopened struct {
+// archiveFile is a file of an archive, which is looked for as long as it is open.
+type archiveFile struct {
 	*io.PipeReader
 	stop func()
 }
 
 // Close ends the search, too.
-func (r reopened) Close() error {
+func (r archiveFile) Close() error {
 	r.stop()
 	return r.PipeReader.Close()
 }

@@ -24,8 +24,8 @@ type AuthorizedKeys struct {
 	Keys      []string `state:"keys,set,required" doc:"The keys, each as ssh-keygen writes it: type, key and comment, with options before them where there are any. Of absent keys, too, so that no others are removed."`
 	Exclusive *bool    `state:"exclusive,in,widens" doc:"Whether these are all keys that let the user in: others are removed."`
 
-	// wrong is what Read found to be wrong beside the keys.
-	wrong []states.Change
+	// defects is what Read found to be wrong beside the keys.
+	defects []states.Change
 }
 
 const doc = `The keys by which a user may log in through SSH, in ~/.ssh/authorized_keys.
@@ -54,8 +54,8 @@ authorized_keys "deploy" {
 // Module is the module "authorized_keys".
 var Module = states.Define(states.Type[AuthorizedKeys]{
 	Name: "authorized_keys", Doc: doc, Example: example, Locks: []string{"home/%s"}, Root: true,
-	Validate: validate, Extra: func(have, _ AuthorizedKeys) []states.Change { return have.wrong },
-	Read: read, Write: write, Remove: remove, Import: imported, List: list,
+	Validate: validate, Extra: func(have, _ AuthorizedKeys) []states.Change { return have.defects },
+	Read: read, Write: write, Remove: remove, Import: importKeys, List: list,
 })
 
 const (
@@ -112,8 +112,8 @@ func isComment(line string) bool {
 	return line == "" || strings.HasPrefix(line, "#")
 }
 
-// is finds the lines of a key.
-func is(key sshkey.Key) func(string) bool {
+// matchKey finds the lines of a key.
+func matchKey(key sshkey.Key) func(string) bool {
 	return func(line string) bool {
 		k, err := sshkey.Parse(line)
 		return err == nil && !isComment(line) && k.Same(key)
@@ -136,14 +136,14 @@ func read(_ context.Context, h host.Host, want AuthorizedKeys) (*AuthorizedKeys,
 	if err != nil {
 		return nil, err
 	}
-	have := &AuthorizedKeys{User: want.User, Path: want.Path, Exclusive: want.Exclusive, Keys: []string{}, wrong: wrong}
+	have := &AuthorizedKeys{User: want.User, Path: want.Path, Exclusive: want.Exclusive, Keys: []string{}, defects: wrong}
 	if exclusive(want) {
-		have.Keys = all(text)
+		have.Keys = loginLines(text)
 		return have, nil
 	}
 	for _, key := range keys {
-		for _, i := range text.Find(is(key)) {
-			have.Keys = append(have.Keys, written(text[i].Line))
+		for _, i := range text.Find(matchKey(key)) {
+			have.Keys = append(have.Keys, canonical(text[i].Line))
 		}
 	}
 	if len(have.Keys) == 0 && len(keys) > 0 {
@@ -153,20 +153,20 @@ func read(_ context.Context, h host.Host, want AuthorizedKeys) (*AuthorizedKeys,
 	return have, nil
 }
 
-// all are the lines that may let somebody in, sorted.
-func all(text lines.Text) []string {
+// loginLines are the lines that may let somebody in, sorted.
+func loginLines(text lines.Text) []string {
 	keys := []string{}
 	for _, r := range text {
 		if !isComment(r.Line) {
-			keys = append(keys, written(r.Line))
+			keys = append(keys, canonical(r.Line))
 		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
-// written is a line as a site would write it. One that is no key stays as it is.
-func written(line string) string {
+// canonical is a line as a site would write it. One that is no key stays as it is.
+func canonical(line string) string {
 	if k, err := sshkey.Parse(line); err == nil {
 		return k.String()
 	}
@@ -190,12 +190,12 @@ func write(ctx context.Context, h host.Host, _ *AuthorizedKeys, want AuthorizedK
 	}
 	if exclusive(want) {
 		wanted := func(line string) bool {
-			return isComment(line) || slices.ContainsFunc(keys, func(k sshkey.Key) bool { return is(k)(line) })
+			return isComment(line) || slices.ContainsFunc(keys, func(k sshkey.Key) bool { return matchKey(k)(line) })
 		}
 		text = text.Without(text.Find(func(line string) bool { return !wanted(line) }), -1)
 	}
 	for _, key := range keys {
-		text = text.Set(text.Find(is(key)), key.String())
+		text = text.Set(text.Find(matchKey(key)), key.String())
 	}
 	return f.save(ctx, text)
 }
@@ -210,7 +210,7 @@ func remove(ctx context.Context, h host.Host, have AuthorizedKeys) error {
 	if err != nil {
 		return err
 	}
-	gone := func(line string) bool { return !isComment(line) && slices.Contains(have.Keys, written(line)) }
+	gone := func(line string) bool { return !isComment(line) && slices.Contains(have.Keys, canonical(line)) }
 	text = text.Without(text.Find(gone), -1)
 	if exclusive(have) || strings.TrimSpace(text.String()) == "" {
 		return f.remove()
@@ -218,8 +218,8 @@ func remove(ctx context.Context, h host.Host, have AuthorizedKeys) error {
 	return f.save(ctx, text)
 }
 
-// imported reads all keys that can be declared.
-func imported(ctx context.Context, h host.Host, key AuthorizedKeys) (*AuthorizedKeys, error) {
+// importKeys reads all keys that can be declared.
+func importKeys(ctx context.Context, h host.Host, key AuthorizedKeys) (*AuthorizedKeys, error) {
 	have, err := read(ctx, h, AuthorizedKeys{User: key.User, Path: key.Path, Exclusive: new(true)})
 	if err != nil || have == nil {
 		return nil, err
@@ -238,7 +238,7 @@ func list(ctx context.Context, h host.Host, _ []string) ([]AuthorizedKeys, error
 		if err != nil {
 			continue // no home, or one that is not to be looked into
 		}
-		if text, there, _, err := f.load(); err == nil && there && len(all(text)) > 0 {
+		if text, there, _, err := f.load(); err == nil && there && len(loginLines(text)) > 0 {
 			found = append(found, AuthorizedKeys{User: name})
 		}
 	}

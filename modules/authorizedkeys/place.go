@@ -26,20 +26,22 @@ type place interface {
 func open(h host.Host, a AuthorizedKeys) (place, error) {
 	if a.Path == nil {
 		folder, err := home.Open(h, a.User, folder)
-		return own{folder}, err
+		return homeFile{folder}, err
 	}
 	c := central{host.NoFollow(h), path.Clean(*a.Path)}
-	return c, c.trusted(h)
+	return c, c.checkTrust(h)
 }
 
-// own is the file in the user's home.
-type own struct{ folder *home.Folder }
+// homeFile is the file in the user's home.
+type homeFile struct{ folder *home.Folder }
 
-func (o own) load() (lines.Text, bool, []states.Change, error) { return o.folder.Load(file) }
+func (o homeFile) load() (lines.Text, bool, []states.Change, error) { return o.folder.Load(file) }
 
-func (o own) save(ctx context.Context, text lines.Text) error { return o.folder.Save(ctx, file, text) }
+func (o homeFile) save(ctx context.Context, text lines.Text) error {
+	return o.folder.Save(ctx, file, text)
+}
 
-func (o own) remove() error { return o.folder.Remove(file) }
+func (o homeFile) remove() error { return o.folder.Remove(file) }
 
 // central is a file that belongs to root, where sshd is told to look. sshd reads it as
 // the user, and passes over it where anybody but root or the user could change it or
@@ -51,8 +53,8 @@ type central struct {
 
 const centralMode = fs.FileMode(0o644)
 
-// trusted holds all directories above the file to be root's alone.
-func (c central) trusted(h host.Host) error {
+// checkTrust holds all directories above the file to be root's alone.
+func (c central) checkTrust(h host.Host) error {
 	if is := host.Resolve(h, c.path); is != c.path {
 		return &states.FinalError{Err: &diag.HintError{Err: fmt.Errorf("a symbolic link leads from %s to %s", c.path, is), Hint: "write path without links"}}
 	}

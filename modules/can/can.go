@@ -69,7 +69,7 @@ func validate(want CAN) error {
 		return states.InvalidAttribute(attribute, fmt.Sprintf(format, args...), "")
 	}
 	for _, a := range want.options() {
-		if a.given && want.Virtual != nil && *want.Virtual {
+		if a.isGiven && want.Virtual != nil && *want.Virtual {
 			return mistake(a.name, "a virtual device has no such attribute")
 		}
 	}
@@ -107,9 +107,9 @@ func validate(want CAN) error {
 
 // option is an attribute that only a real device has.
 type option struct {
-	name  string
-	given bool
-	value string
+	name    string
+	isGiven bool
+	value   string
 }
 
 // options are those of a real device, as links.Link has them.
@@ -199,22 +199,22 @@ func write(ctx context.Context, h host.Host, have *CAN, want CAN) error {
 	}
 	l := links.Link{Up: want.Up, Options: map[string]string{}}
 	if !virtual {
-		l.Options = changed(have.options(), want.options())
+		l.Options = changedOptions(have.options(), want.options())
 	}
 	return device.Put(ctx, h, &links.Link{Name: want.Name}, l)
 }
 
-// changed are the options that differ; a bit rate always goes with its sample point.
-func changed(have, want []option) map[string]string {
+// changedOptions are the options that differ; a bit rate always goes with its sample point.
+func changedOptions(have, want []option) map[string]string {
 	out := map[string]string{}
 	for i, w := range want {
-		if w.given && w.value != have[i].value {
+		if w.isGiven && w.value != have[i].value {
 			out[w.name] = w.value
 		}
 	}
 	for i, w := range want {
 		partner := i ^ 1
-		if i >= 4 || !w.given {
+		if i >= 4 || !w.isGiven {
 			continue
 		}
 		if _, goes := out[want[partner].name]; goes {

@@ -44,10 +44,10 @@ type Certificate struct {
 
 	// What Read found beside the attributes: why a new one is due, and whether the
 	// key that is there is the right one.
-	due     []states.Change
-	open    []states.Change // of a key that all users may read
-	lost    []states.Change // what goes with the owner
-	keyFits bool
+	renewals     []states.Change
+	open         []states.Change // of a key that all users may read
+	ownerEffects []states.Change // what goes with the owner
+	keyFits      bool
 }
 
 const doc = `A certificate with its private key, signed by itself or by an authority whose key is on the host; or a request for one.
@@ -86,7 +86,9 @@ certificate "/etc/ssl/site/site.pem" {
 var Module = states.Define(states.Type[Certificate]{
 	Name: "certificate", Doc: doc, Example: example,
 	New:      Certificate{Request: new(false), Algorithm: new("ecdsa-p256"), Mode: new(fs.FileMode(0o644))},
-	Validate: validate, Complete: complete, Extra: func(have, _ Certificate) []states.Change { return slices.Concat(have.due, have.open, have.lost) },
+	Validate: validate, Complete: complete, Extra: func(have, _ Certificate) []states.Change {
+		return slices.Concat(have.renewals, have.open, have.ownerEffects)
+	},
 	Read: read, Write: write, Remove: remove, Foresee: foresee,
 })
 
@@ -95,13 +97,13 @@ const forOthers = fs.FileMode(0o7)
 
 // complete gives a certificate for a host its name.
 func complete(_ context.Context, _ host.Host, want *Certificate) error {
-	if want.Names == nil && want.Addresses == nil && want.CommonName != nil && !is(want.Authority) && checkDNS(*want.CommonName) == nil {
+	if want.Names == nil && want.Addresses == nil && want.CommonName != nil && !isTrue(want.Authority) && checkDNS(*want.CommonName) == nil {
 		want.Names = []string{*want.CommonName}
 	}
 	return nil
 }
 
-func is(b *bool) bool { return b != nil && *b }
+func isTrue(b *bool) bool { return b != nil && *b }
 
 // sameContent reports whether nothing has to be issued. What is not given Fill has
 // taken from what is there.
@@ -109,7 +111,7 @@ func (c Certificate) sameContent(want Certificate) bool {
 	given := func(have, want []string) bool { return want == nil || slices.Equal(have, sorted(want)) }
 	text := func(have, want *string) bool { return want == nil || have != nil && *have == *want }
 	flag := func(have, want *bool) bool { return want == nil || have != nil && *have == *want }
-	return len(c.due) == 0 && text(c.CommonName, want.CommonName) && text(c.Organization, want.Organization) &&
+	return len(c.renewals) == 0 && text(c.CommonName, want.CommonName) && text(c.Organization, want.Organization) &&
 		text(c.Algorithm, want.Algorithm) && flag(c.Chain, want.Chain) && flag(c.Request, want.Request) && flag(c.Authority, want.Authority) &&
 		given(c.Names, want.Names) && given(c.Addresses, want.Addresses) && given(c.Usage, want.Usage)
 }
@@ -128,16 +130,16 @@ func (want Certificate) metas(h host.Host) (certificate, key host.Meta, err erro
 	return certificate, key, err
 }
 
-// prepared is all that is needed to write a certificate; nothing is changed yet.
-type prepared struct {
+// preparation is all that is needed to write a certificate; nothing is changed yet.
+type preparation struct {
 	meta, keyMeta host.Meta
 	issue         bool
 	signer        *authority // nil: itself
 	key           *keyPair   // nil: it has to be made
 }
 
-func prepare(h host.Host, have *Certificate, want Certificate) (*prepared, error) {
-	p := &prepared{issue: have == nil || !have.sameContent(want)}
+func prepare(h host.Host, have *Certificate, want Certificate) (*preparation, error) {
+	p := &preparation{issue: have == nil || !have.sameContent(want)}
 	var err error
 	if p.meta, p.keyMeta, err = want.metas(h); err != nil || !p.issue {
 		return p, err
@@ -206,7 +208,7 @@ func write(ctx context.Context, h host.Host, have *Certificate, want Certificate
 	return h.WriteFile(ctx, want.Path, host.Text(text), p.meta)
 }
 
-func setMetas(ctx context.Context, h host.Host, want Certificate, p *prepared) error {
+func setMetas(ctx context.Context, h host.Host, want Certificate, p *preparation) error {
 	if want.PrivateKey != nil {
 		if err := owner.SetMeta(ctx, h, *want.PrivateKey, p.keyMeta, nil); err != nil {
 			return err
@@ -236,7 +238,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Certificate) error {
 		return err
 	}
 	known := *want
-	known.due, known.keyFits = nil, true
+	known.renewals, known.keyFits = nil, true
 	return h.WriteFile(ctx, want.Path, deferred.Content(known), p.meta)
 }
 

@@ -81,7 +81,7 @@ func (a *authority) lasts(h host.Host, want Certificate) error {
 	if now.Year() < earliest {
 		return fmt.Errorf("the clock of this host says %s, by which no certificate can be issued: set it first", now.UTC().Format(time.DateOnly))
 	}
-	if a == nil || a.unknown() || is(want.Request) {
+	if a == nil || a.unknown() || isTrue(want.Request) {
 		return nil
 	}
 	end := a.certificate.NotAfter
@@ -93,12 +93,12 @@ func (a *authority) lasts(h host.Host, want Certificate) error {
 }
 
 // issue makes the certificate or request, in PEM.
-func issue(now time.Time, want Certificate, p *prepared) (string, error) {
+func issue(now time.Time, want Certificate, p *preparation) (string, error) {
 	subject := pkix.Name{CommonName: text(want.CommonName)}
 	if o := text(want.Organization); o != "" {
 		subject.Organization = []string{o}
 	}
-	if is(want.Request) {
+	if isTrue(want.Request) {
 		template := &x509.CertificateRequest{Subject: subject, DNSNames: sorted(want.Names)}
 		for _, a := range sorted(want.Addresses) {
 			template.IPAddresses = append(template.IPAddresses, netip.MustParseAddr(a).AsSlice())
@@ -110,8 +110,8 @@ func issue(now time.Time, want Certificate, p *prepared) (string, error) {
 		Subject: subject, DNSNames: sorted(want.Names),
 		// Clocks of others may be behind.
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, want.days()),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: extended(want),
-		BasicConstraintsValid: true, IsCA: is(want.Authority),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: extendedUsages(want),
+		BasicConstraintsValid: true, IsCA: isTrue(want.Authority),
 	}
 	for _, a := range sorted(want.Addresses) {
 		template.IPAddresses = append(template.IPAddresses, netip.MustParseAddr(a).AsSlice())
@@ -135,7 +135,7 @@ func issue(now time.Time, want Certificate, p *prepared) (string, error) {
 		return "", fmt.Errorf("issuing the certificate: %w", err)
 	}
 	whole := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if is(want.Chain) && p.signer != nil {
+	if isTrue(want.Chain) && p.signer != nil {
 		whole = append(whole, p.signer.chain...)
 	}
 	return string(whole), nil
@@ -155,9 +155,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-func extended(want Certificate) []x509.ExtKeyUsage {
+func extendedUsages(want Certificate) []x509.ExtKeyUsage {
 	usage := want.Usage
-	if usage == nil && !is(want.Authority) {
+	if usage == nil && !isTrue(want.Authority) {
 		usage = []string{"server"}
 	}
 	var out []x509.ExtKeyUsage

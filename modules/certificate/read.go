@@ -39,7 +39,7 @@ func read(_ context.Context, h host.Host, want Certificate) (*Certificate, error
 	have.Owner = owner.User(h, info.UID, want.Owner)
 	have.Group = owner.Group(h, info.GID, want.Group)
 	have.Mode = &info.Mode
-	have.lost = owner.ListLost(h, want.Path, info, want.Owner)
+	have.ownerEffects = owner.ListLost(h, want.Path, info, want.Owner)
 	if want.PrivateKey != nil {
 		err = have.lookAtKey(h, want, public)
 	}
@@ -78,7 +78,7 @@ func parse(h host.Host, want Certificate) (have *Certificate, public any, err er
 	have.Expires = new(c.NotAfter.UTC().Format(time.RFC3339))
 	sum := sha256.Sum256(c.Raw)
 	have.Fingerprint = new(hex.EncodeToString(sum[:]))
-	if want.PrivateKey != nil && !is(want.Request) {
+	if want.PrivateKey != nil && !isTrue(want.Request) {
 		err = have.judge(h, want, c, behind)
 	}
 	return have, c.PublicKey, err
@@ -128,15 +128,15 @@ func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate, 
 	case signer.unknown():
 		return host.ErrUnforeseeable
 	case signer == nil && x.CheckSignature(x.SignatureAlgorithm, x.RawTBSCertificate, x.Signature) != nil:
-		c.due = append(c.due, states.Change{Attribute: "issuer", From: x.Issuer.String(), To: "itself"})
+		c.renewals = append(c.renewals, states.Change{Attribute: "issuer", From: x.Issuer.String(), To: "itself"})
 	case signer != nil && x.CheckSignatureFrom(signer.certificate) != nil:
-		c.due = append(c.due, states.Change{Attribute: "issuer", From: x.Issuer.String(), To: signer.certificate.Subject.String()})
+		c.renewals = append(c.renewals, states.Change{Attribute: "issuer", From: x.Issuer.String(), To: signer.certificate.Subject.String()})
 	}
 	switch {
 	case want.CA == nil && want.Chain == nil: // what is behind it is nobody's business
-	case is(want.Chain) && signer != nil:
+	case isTrue(want.Chain) && signer != nil:
 		c.Chain = new(bytes.Equal(behind, signer.chain))
-	case is(want.Chain):
+	case isTrue(want.Chain):
 		c.Chain = want.Chain
 	default:
 		c.Chain = new(len(bytes.TrimSpace(behind)) > 0)
@@ -147,7 +147,7 @@ func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate, 
 		if left < 0 {
 			when = x.NotAfter.UTC().Format(time.DateOnly) + ", expired"
 		}
-		c.due = append(c.due, states.Change{Attribute: "expires", From: when, To: fmt.Sprintf("in %d days", want.days())})
+		c.renewals = append(c.renewals, states.Change{Attribute: "expires", From: when, To: fmt.Sprintf("in %d days", want.days())})
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (c *Certificate) lookAtKey(h host.Host, want Certificate, public any) error
 	name := *c.PrivateKey
 	info, err := h.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.due = append(c.due, states.Change{Attribute: "private_key", To: name})
+		c.renewals = append(c.renewals, states.Change{Attribute: "private_key", To: name})
 		return nil
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *Certificate) lookAtKey(h host.Host, want Certificate, public any) error
 		return err
 	}
 	if c.keyFits = key.fits(public); !c.keyFits {
-		c.due = append(c.due, states.Change{Attribute: "private_key", From: "of another certificate", To: name})
+		c.renewals = append(c.renewals, states.Change{Attribute: "private_key", From: "of another certificate", To: name})
 	}
 	return nil
 }

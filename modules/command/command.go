@@ -64,7 +64,7 @@ command "count" {
 var Module = states.Define(states.Type[Command]{
 	Name: "command", Doc: doc, Example: example,
 	NoAbsent: "A command that ran cannot be undone: declare another one that does, with removes.",
-	Validate: validate, Act: act, Recover: recovered,
+	Validate: validate, Act: act, Recover: recoverAct,
 })
 
 func validate(want Command) error {
@@ -143,9 +143,9 @@ func isDone(h host.Reader, want Command) (bool, error) {
 	return false, nil
 }
 
-// recovered tells by creates and removes whether a command that nobody saw end has
+// recoverAct tells by creates and removes whether a command that nobody saw end has
 // done what it is for.
-func recovered(_ context.Context, h host.Host, want Command, _ states.Begun) (states.Outcome, error) {
+func recoverAct(_ context.Context, h host.Host, want Command, _ states.Begun) (states.Outcome, error) {
 	if done, err := isDone(h, want); !done || err != nil {
 		return states.Unknown, err
 	}

@@ -81,8 +81,8 @@ var (
 	})
 )
 
-// own are the options that attributes stand for.
-func own() []string {
+// ownOptions are the options that attributes stand for.
+func ownOptions() []string {
 	return []string{"--name", "--label", "--env", "--env-file", "--env-host", "--publish", "--volume", "--device", "--network", "--net", "--restart", "--pull", "--detach", "--rm", "--replace"}
 }
 
@@ -115,7 +115,7 @@ func validate(want Container) error {
 	}
 	for _, o := range want.Options {
 		name, _, _ := strings.Cut(o, "=")
-		if slices.Contains(own(), name) {
+		if slices.Contains(ownOptions(), name) {
 			return states.InvalidAttribute("options", name+" is not for here", "there is an attribute for it, or it is the module's own")
 		}
 	}
@@ -186,7 +186,7 @@ func read(ctx context.Context, h host.Host, want Container) (*Container, error) 
 	if err != nil || c == nil {
 		return nil, err
 	}
-	have := c.observed()
+	have := c.container()
 	have.Name, have.Engine, have.Pull = want.Name, want.Engine, want.Pull
 	if have.Image != nil {
 		is, err := e.imageID(ctx, h, *have.Image)

@@ -44,9 +44,9 @@ func (e engine) query(ctx context.Context, h host.Processes, args ...string) (st
 	return string(r.Stdout), err
 }
 
-// missing reports whether the program has failed since there is no such thing; every
+// isMissing reports whether the program has failed since there is no such thing; every
 // other failure is one.
-func missing(err error) bool {
+func isMissing(err error) bool {
 	exit, ended := errors.AsType[*process.ExitError](err)
 	if !ended {
 		return false
@@ -56,9 +56,9 @@ func missing(err error) bool {
 }
 
 // inspect describes a container; nil: there is none.
-func (e engine) inspect(ctx context.Context, h host.Processes, name string) (*inspected, error) {
+func (e engine) inspect(ctx context.Context, h host.Processes, name string) (*inspection, error) {
 	out, err := e.query(ctx, h, "container", "inspect", "--", name)
-	if missing(err) {
+	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -71,14 +71,14 @@ func (e engine) inspect(ctx context.Context, h host.Processes, name string) (*in
 // does not have it.
 func (e engine) imageID(ctx context.Context, h host.Processes, image string) (string, error) {
 	out, err := e.query(ctx, h, "image", "inspect", "--format={{.Id}}", "--", image)
-	if missing(err) {
+	if isMissing(err) {
 		return "", nil
 	}
 	return strings.TrimPrefix(strings.TrimSpace(out), "sha256:"), err
 }
 
-// beside is the name of a container that is not in its place yet.
-func beside(name string) string { return name + ".tenet-new" }
+// temporaryName is the name of a container that is not in its place yet.
+func temporaryName(name string) string { return name + ".tenet-new" }
 
 // make creates a container, in the place of one that may be there. That one goes only
 // once the new one is.
@@ -95,9 +95,9 @@ func (e engine) make(ctx context.Context, h host.Processes, have *Container, wan
 			return err
 		}
 	}
-	left, err := e.inspect(ctx, h, beside(want.Name))
+	left, err := e.inspect(ctx, h, temporaryName(want.Name))
 	if err == nil && left != nil { // by an attempt that was cut short
-		err = e.discard(ctx, h, beside(want.Name), left.State.Running)
+		err = e.discard(ctx, h, temporaryName(want.Name), left.State.Running)
 	}
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (e engine) make(ctx context.Context, h host.Processes, have *Container, wan
 			return err
 		}
 	}
-	return e.run(ctx, h, "", "container", "rename", "--", beside(want.Name), want.Name)
+	return e.run(ctx, h, "", "container", "rename", "--", temporaryName(want.Name), want.Name)
 }
 
 // creation gives the arguments that create a container, and what it reads: the
@@ -124,7 +124,7 @@ func creation(want Container) (stdin string, argv []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	argv = []string{"container", "create", "--name=" + beside(want.Name), "--pull=never", "--label=" + label + "=" + definition}
+	argv = []string{"container", "create", "--name=" + temporaryName(want.Name), "--pull=never", "--label=" + label + "=" + definition}
 	for _, o := range []struct {
 		option string
 		values []string
@@ -176,7 +176,7 @@ func (e engine) start(ctx context.Context, h host.Host, name string) error {
 			return err
 		}
 		if c == nil || !c.State.Running {
-			return e.ended(ctx, h, name, c)
+			return e.endError(ctx, h, name, c)
 		}
 		if err := host.Sleep(ctx, h, pause); err != nil {
 			return err
@@ -185,8 +185,8 @@ func (e engine) start(ctx context.Context, h host.Host, name string) error {
 	return nil
 }
 
-// ended tells why a container does not run.
-func (e engine) ended(ctx context.Context, h host.Processes, name string, c *inspected) error {
+// endError tells why a container does not run.
+func (e engine) endError(ctx context.Context, h host.Processes, name string, c *inspection) error {
 	if c == nil {
 		return fmt.Errorf("the container %s was removed by somebody as it started", name)
 	}

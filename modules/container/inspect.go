@@ -55,9 +55,9 @@ func (d definition) encode(env map[string]string) (string, error) {
 	return string(data), err
 }
 
-// inspected is what both engines say of a container: docker's
+// inspection is what both engines say of a container: docker's
 // "GET /containers/ID/json", of which podman's is a superset but for ImageName.
-type inspected struct {
+type inspection struct {
 	Image     string
 	ImageName string // podman's; docker's is Config.Image
 	State     struct {
@@ -71,8 +71,8 @@ type inspected struct {
 	}
 }
 
-func parse(out string) (*inspected, error) {
-	var list []inspected
+func parse(out string) (*inspection, error) {
+	var list []inspection
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		return nil, fmt.Errorf("what inspect prints cannot be read: %w", err)
 	}
@@ -83,11 +83,11 @@ func parse(out string) (*inspected, error) {
 }
 
 // imageID is the number of its image, without the name of the hash.
-func (c *inspected) imageID() string { return strings.TrimPrefix(c.Image, "sha256:") }
+func (c *inspection) imageID() string { return strings.TrimPrefix(c.Image, "sha256:") }
 
-// observed is the container as it might be declared. Of one that carries no label
+// container is the container as it might be declared. Of one that carries no label
 // only the image is told.
-func (c *inspected) observed() *Container {
+func (c *inspection) container() *Container {
 	have := &Container{Running: &c.State.Running}
 	var d definition
 	text, ours := c.Config.Labels[label]

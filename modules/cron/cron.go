@@ -55,7 +55,7 @@ const (
 var Module = states.Define(states.Type[Cron]{
 	Name: "cron", Doc: doc, Example: example, Root: true,
 	New:      Cron{User: new("root")},
-	Validate: validate, Extra: others, Read: read, Write: write, Remove: remove, List: list,
+	Validate: validate, Extra: foreignChanges, Read: read, Write: write, Remove: remove, List: list,
 })
 
 var (
@@ -75,7 +75,7 @@ func validate(want Cron) error {
 		}
 	}
 	if c := want.Command; c != nil {
-		if !isLine(*c) || strings.TrimSpace(*c) != *c || *c == "" || len(written(*c)) > maxLine {
+		if !isLine(*c) || strings.TrimSpace(*c) != *c || *c == "" || len(escape(*c)) > maxLine {
 			return states.InvalidAttribute("command", fmt.Sprintf("it is one line of text of at most %d characters, without space around it", maxLine), "")
 		}
 	}
@@ -94,9 +94,9 @@ func isLine(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r != '\t' && unicode.IsControl(r) })
 }
 
-// written is a command as it stands in the file: cron ends it at a percent sign that
+// escape is a command as it stands in the file: cron ends it at a percent sign that
 // has no backslash before it.
-func written(command string) string { return strings.ReplaceAll(command, "%", `\%`) }
+func escape(command string) string { return strings.ReplaceAll(command, "%", `\%`) }
 
 // render is the text of the file.
 func (c *Cron) render() string {
@@ -110,7 +110,7 @@ func (c *Cron) render() string {
 		fmt.Fprintf(&b, "%s=%s%s%s\n", name, quote, c.Env[name], quote)
 	}
 	if c.Schedule != nil && c.User != nil && c.Command != nil {
-		fmt.Fprintf(&b, "%s %s %s\n", *c.Schedule, *c.User, written(*c.Command))
+		fmt.Fprintf(&b, "%s %s %s\n", *c.Schedule, *c.User, escape(*c.Command))
 	}
 	return b.String()
 }
@@ -162,8 +162,8 @@ func read(_ context.Context, h host.Host, want Cron) (*Cron, error) {
 	return have, nil
 }
 
-// others shows what somebody else has written into the file.
-func others(have, want Cron) []states.Change {
+// foreignChanges shows what somebody else has written into the file.
+func foreignChanges(have, want Cron) []states.Change {
 	var out []states.Change
 	if have.unsafe != "" {
 		out = append(out, states.Change{Attribute: "file", From: have.unsafe, To: "root's, 0644"})

@@ -37,7 +37,7 @@ func (a *attribute) Truth() starlark.Bool { return true }
 // Hash refuses to make a key of it.
 func (a *attribute) Hash() (uint32, error) { return 0, errors.New("unhashable type: attr") }
 
-func (a *attribute) wrong(hint, format string, args ...any) {
+func (a *attribute) fail(hint, format string, args ...any) {
 	a.mistakes = append(a.mistakes, mistake{fmt.Sprintf(format, args...), hint})
 }
 
@@ -49,7 +49,7 @@ func newAttribute(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 		"path": &a.Path, "sensitive": &a.Sensitive, "widens": &a.Widens,
 	}
 	if len(args) > 1 {
-		a.wrong(`write attr("KIND", doc = "…")`, "attr takes one value without a name, its kind")
+		a.fail(`write attr("KIND", doc = "…")`, "attr takes one value without a name, its kind")
 	}
 	if len(args) > 0 {
 		a.setKind(args[0])
@@ -60,7 +60,7 @@ func newAttribute(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 		case flag != nil:
 			b, ok := pair[1].(starlark.Bool)
 			if !ok {
-				a.wrong("write "+name+" = True", "%s is True or False, not a value of type %s", name, pair[1].Type())
+				a.fail("write "+name+" = True", "%s is True or False, not a value of type %s", name, pair[1].Type())
 			}
 			*flag = bool(b)
 		case name == "kind":
@@ -77,11 +77,11 @@ func newAttribute(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 			if name == "optional" {
 				hint = "what is not required is optional"
 			}
-			a.wrong(hint, "attr knows no %q", name)
+			a.fail(hint, "attr knows no %q", name)
 		}
 	}
 	if a.Kind == "" && len(a.mistakes) == 0 {
-		a.wrong(`write attr("string", …)`, "the attribute has no kind")
+		a.fail(`write attr("string", …)`, "the attribute has no kind")
 	}
 	return a, nil
 }
@@ -95,10 +95,10 @@ func (a *attribute) setKind(v starlark.Value) {
 	}
 	switch {
 	case !ok:
-		a.wrong(`write attr("string", …)`, "a kind is a string, not a value of type %s", v.Type())
+		a.fail(`write attr("string", …)`, "a kind is a string, not a value of type %s", v.Type())
 		a.Kind = states.KindString
 	case !slices.Contains(states.Kinds(), a.Kind):
-		a.wrong(likeKind(text, kinds), "there is no kind %q", text)
+		a.fail(likeKind(text, kinds), "there is no kind %q", text)
 		a.Kind = states.KindString
 	}
 }
@@ -121,7 +121,7 @@ func likeKind(text string, kinds []string) string {
 func (a *attribute) setDoc(v starlark.Value) {
 	text, ok := starlark.AsString(v)
 	if !ok {
-		a.wrong("", "doc is a string, not a value of type %s", v.Type())
+		a.fail("", "doc is a string, not a value of type %s", v.Type())
 		text = "…"
 	}
 	a.Doc = text
@@ -133,7 +133,7 @@ func (a *attribute) setDefault(v starlark.Value) {
 	}
 	plain, err := toPlain(v)
 	if err != nil {
-		a.wrong("", "default: %v", err)
+		a.fail("", "default: %v", err)
 		return
 	}
 	a.Default = plain
@@ -148,7 +148,7 @@ func (a *attribute) setEnum(v starlark.Value) {
 		a.Enum = append(a.Enum, text)
 	}
 	if err != nil || !ok || len(list) == 0 {
-		a.wrong(`write enum = ["one", "other"]`, "enum is a list of strings")
+		a.fail(`write enum = ["one", "other"]`, "enum is a list of strings")
 		a.Enum = nil
 	}
 }

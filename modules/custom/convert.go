@@ -152,10 +152,10 @@ func dict(m map[string]any) (starlark.Value, error) {
 	return d, nil
 }
 
-// observed turns what a function returned for an attribute into what
+// observedValue turns what a function returned for an attribute into what
 // states.Schema.Observe takes. It is stricter than what a site may write: a
 // number is no string.
-func observed(a *states.Attribute, v starlark.Value) (any, error) {
+func observedValue(a *states.Attribute, v starlark.Value) (any, error) {
 	switch v := v.(type) {
 	case starlark.NoneType:
 		return nil, nil
@@ -169,7 +169,7 @@ func observed(a *states.Attribute, v starlark.Value) (any, error) {
 		if a.Kind == states.KindMode {
 			hint = `, such as "0644"`
 		}
-		return nil, fmt.Errorf("%s is required%s, not a value of type %s", wanted(a.Kind), hint, v.Type())
+		return nil, fmt.Errorf("%s is required%s, not a value of type %s", kindName(a.Kind), hint, v.Type())
 	}
 	return toPlain(v)
 }
@@ -224,8 +224,8 @@ func allElements(v starlark.Value, f func(starlark.Value) bool) bool {
 	return true
 }
 
-// wanted names what a kind takes.
-func wanted(kind states.Kind) string {
+// kindName names what a kind takes.
+func kindName(kind states.Kind) string {
 	switch kind {
 	case states.KindBool:
 		return "True or False"
@@ -245,8 +245,8 @@ func wanted(kind states.Kind) string {
 	return "a string"
 }
 
-// shown is a value as text for people.
-func shown(v starlark.Value) (string, error) {
+// printable is a value as text for people.
+func printable(v starlark.Value) (string, error) {
 	if text, ok := starlark.AsString(v); ok {
 		return text, nil
 	}

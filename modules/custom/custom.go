@@ -70,7 +70,7 @@ func Load(site fs.FS, dir string, o Options) (*Set, diag.List) {
 			Summary: "the directory of modules cannot be read: " + err.Error(),
 			Hint:    "make it a directory that may be read, or remove it"}}
 	}
-	l := &loader{dir: dir, name: path.Join(o.Name, dir), files: expr.NewFilesOf(site, o.Name), options: o, set: s, loaded: map[string]*library{}}
+	l := &loader{dir: dir, name: path.Join(o.Name, dir), files: expr.NewFilesOf(site, o.Name), options: o, set: s, libraries: map[string]*library{}}
 	for _, name := range names {
 		l.module(name)
 	}

@@ -18,15 +18,15 @@ import (
 // declaration is a module on its way from globals to a states.Module.
 type declaration struct {
 	*loader
-	lib    *library
-	module *module
-	places map[string]syntax.Position // of globals
-	keys   map[string]syntax.Position // of attributes
-	broken bool
+	lib       *library
+	module    *module
+	places    map[string]syntax.Position // of globals
+	keys      map[string]syntax.Position // of attributes
+	hasErrors bool
 }
 
-func (d *declaration) wrong(at diag.Range, hint, format string, args ...any) {
-	d.broken = true
+func (d *declaration) fail(at diag.Range, hint, format string, args ...any) {
+	d.hasErrors = true
 	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf(format, args...), Hint: hint, Range: at})
 }
 
@@ -47,7 +47,7 @@ func (l *loader) module(file string) {
 	d.takeSettings()
 	d.takeFunctions()
 	d.lookAlikes()
-	if d.broken {
+	if d.hasErrors {
 		return
 	}
 	defined, err := states.DefineValues(d.module.valuesType())
@@ -71,13 +71,13 @@ func (d *declaration) checkName(name string) {
 	const hint = "rename the file: a module is named like its file"
 	switch {
 	case !isName(name):
-		d.wrong(at, hint, "%q cannot name a module: a name has letters, digits and _, and does not begin with a digit", name)
+		d.fail(at, hint, "%q cannot name a module: a name has letters, digits and _, and does not begin with a digit", name)
 	case slices.Contains(states.ReservedNames(), name) || slices.Contains(states.OptionNames(), name):
-		d.wrong(at, hint, "%q is a word of the language, and no name for a module", name)
+		d.fail(at, hint, "%q is a word of the language, and no name for a module", name)
 	case slices.Contains(words, name) || universal && (d.options.Registry == nil || d.options.Registry.Lookup(name) == nil):
-		d.wrong(at, hint, "%q is a word of Starlark, and no name for a module", name)
+		d.fail(at, hint, "%q is a word of Starlark, and no name for a module", name)
 	case d.options.Registry != nil && d.options.Registry.Lookup(name) != nil:
-		d.wrong(at, hint, "there is a module %q already", name)
+		d.fail(at, hint, "there is a module %q already", name)
 	}
 }
 
@@ -115,8 +115,8 @@ func (d *declaration) findPlaces() {
 	}
 }
 
-// at gives the place of a global, or of the file.
-func (d *declaration) at(name string) diag.Range {
+// globalRange gives the place of a global, or of the file.
+func (d *declaration) globalRange(name string) diag.Range {
 	if pos, ok := d.places[name]; ok {
 		return d.lib.program.At(pos)
 	}
@@ -128,12 +128,12 @@ func (d *declaration) top() diag.Range {
 	return d.lib.program.At(syntax.MakePosition(&d.lib.file, 1, 1))
 }
 
-// of gives the place of an attribute.
-func (d *declaration) of(name string) diag.Range {
+// attributeRange gives the place of an attribute.
+func (d *declaration) attributeRange(name string) diag.Range {
 	if pos, ok := d.keys[name]; ok {
 		return d.lib.program.At(pos)
 	}
-	return d.at("attributes")
+	return d.globalRange("attributes")
 }
 
 // text takes a global that is a string.
@@ -144,7 +144,7 @@ func (d *declaration) text(name string) string {
 	}
 	text, ok := starlark.AsString(v)
 	if !ok {
-		d.wrong(d.at(name), "", "%s is a string, not a value of type %s", name, v.Type())
+		d.fail(d.globalRange(name), "", "%s is a string, not a value of type %s", name, v.Type())
 	}
 	return strings.TrimSpace(text)
 }
@@ -154,7 +154,7 @@ func (d *declaration) flag(name string) bool {
 	v := d.lib.globals[name]
 	b, ok := v.(starlark.Bool)
 	if v != nil && !ok {
-		d.wrong(d.at(name), "", "%s is True or False, not a value of type %s", name, v.Type())
+		d.fail(d.globalRange(name), "", "%s is True or False, not a value of type %s", name, v.Type())
 	}
 	return bool(b)
 }
@@ -167,7 +167,7 @@ func (d *declaration) takeText() {
 	}
 	s.Doc = unindent(s.Doc)
 	if s.Doc == "" {
-		d.wrong(d.top(), `begin the file with """One sentence that says what it manages."""`, "the module has no documentation")
+		d.fail(d.top(), `begin the file with """One sentence that says what it manages."""`, "the module has no documentation")
 	}
 	s.Example = d.text("example")
 }
@@ -206,9 +206,9 @@ func (d *declaration) takeAttributes() {
 	if !ok {
 		const hint = `write attributes = {"name": attr("string", key = True, doc = "…")}`
 		if v == nil {
-			d.wrong(d.top(), hint, "the module has no attributes")
+			d.fail(d.top(), hint, "the module has no attributes")
 		} else {
-			d.wrong(d.at("attributes"), hint, "attributes is a dict, not a value of type %s", v.Type())
+			d.fail(d.globalRange("attributes"), hint, "attributes is a dict, not a value of type %s", v.Type())
 		}
 		return
 	}
@@ -216,11 +216,11 @@ func (d *declaration) takeAttributes() {
 		name, _ := starlark.AsString(item[0])
 		a, ok := item[1].(*attribute)
 		if !ok {
-			d.wrong(d.of(name), `write attr("string", doc = "…")`, "attribute %s is declared by attr, not by a value of type %s", item[0], item[1].Type())
+			d.fail(d.attributeRange(name), `write attr("string", doc = "…")`, "attribute %s is declared by attr, not by a value of type %s", item[0], item[1].Type())
 			continue
 		}
 		for _, m := range a.mistakes {
-			d.wrong(d.lib.program.At(a.at), m.hint, "attribute %q: %s", name, m.summary)
+			d.fail(d.lib.program.At(a.at), m.hint, "attribute %q: %s", name, m.summary)
 		}
 		declared := a.Attribute
 		declared.Name, declared.Doc = name, unindent(a.Doc)
@@ -243,9 +243,9 @@ func (d *declaration) explain(err error) {
 		case errors.As(err, &nested):
 			d.explain(err)
 		case errors.As(err, &attribute):
-			d.wrong(d.of(attribute.Attribute), attribute.Hint, "attribute %q: %s", attribute.Attribute, attribute.Message)
+			d.fail(d.attributeRange(attribute.Attribute), attribute.Hint, "attribute %q: %s", attribute.Attribute, attribute.Message)
 		default:
-			d.wrong(d.top(), "", "%v", err)
+			d.fail(d.top(), "", "%v", err)
 		}
 	}
 }

@@ -41,12 +41,12 @@ func (d *declaration) takeFunctions() {
 		}
 		f, ok := v.(*starlark.Function)
 		if !ok {
-			d.wrong(d.at(name), "", "%s is a function, not a value of type %s", name, v.Type())
+			d.fail(d.globalRange(name), "", "%s is a function, not a value of type %s", name, v.Type())
 			continue
 		}
 		want := parameters()[name]
 		if f.NumParams() != len(want) || f.HasVarargs() || f.HasKwargs() || f.NumKwonlyParams() > 0 {
-			d.wrong(d.at(name), "write def "+name+"("+strings.Join(want, ", ")+"):",
+			d.fail(d.globalRange(name), "write def "+name+"("+strings.Join(want, ", ")+"):",
 				"%s takes %s: it is called with (%s)", name, count(len(want)), strings.Join(want, ", "))
 			continue
 		}
@@ -72,7 +72,7 @@ func (d *declaration) checkFunctions() {
 	case has("act"):
 		for _, name := range []string{"read", "write", "remove", "diff", "foresee"} {
 			if has(name) {
-				d.wrong(d.at(name), "a module either acts, or reads and writes", "a module with act has no %s", name)
+				d.fail(d.globalRange(name), "a module either acts, or reads and writes", "a module with act has no %s", name)
 			}
 		}
 		if s.NoAbsent == "" {
@@ -80,24 +80,24 @@ func (d *declaration) checkFunctions() {
 		}
 		return
 	case !has("read") && !has("write"):
-		d.wrong(file, d.missing("read"), "the module has neither read and write nor act")
+		d.fail(file, d.missingHint("read"), "the module has neither read and write nor act")
 		return
 	case !has("read"):
-		d.wrong(file, d.missing("read"), "the module has no function read")
+		d.fail(file, d.missingHint("read"), "the module has no function read")
 	case !has("write"):
-		d.wrong(file, d.missing("write"), "the module has no function write")
+		d.fail(file, d.missingHint("write"), "the module has no function write")
 	}
 	switch {
 	case has("remove") && s.NoAbsent != "":
-		d.wrong(d.at("no_absent"), "leave one of them out", "the module has remove, and a reason in no_absent why there is none")
+		d.fail(d.globalRange("no_absent"), "leave one of them out", "the module has remove, and a reason in no_absent why there is none")
 	case !has("remove") && s.NoAbsent == "":
-		d.wrong(file, cmp.Or(d.loadedAs("remove"), `write def remove(host, have): …, or no_absent = "It cannot be absent, because …"`),
+		d.fail(file, cmp.Or(d.loadedAs("remove"), `write def remove(host, have): …, or no_absent = "It cannot be absent, because …"`),
 			"the module has neither a function remove nor a reason in no_absent why not")
 	}
 }
 
-// missing is the hint about a function that is not there.
-func (d *declaration) missing(name string) string {
+// missingHint is the hint about a function that is not there.
+func (d *declaration) missingHint(name string) string {
 	defined := slices.Sorted(maps.Keys(d.lib.globals))
 	if near := diag.Nearest(name, slices.DeleteFunc(defined, d.isKnown)); near != "" {
 		return fmt.Sprintf("is it meant by %q?", near)
@@ -127,11 +127,11 @@ func (d *declaration) lookAlikes() {
 	known := append(settings(), slices.Sorted(maps.Keys(parameters()))...)
 	free := slices.DeleteFunc(known, func(name string) bool { return d.lib.globals[name] != nil })
 	for _, name := range slices.Sorted(maps.Keys(d.lib.globals)) {
-		if d.isKnown(name) || strings.HasPrefix(name, "_") || d.broken {
+		if d.isKnown(name) || strings.HasPrefix(name, "_") || d.hasErrors {
 			continue
 		}
 		if near := diag.Nearest(name, free); near != "" {
-			d.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: d.at(name),
+			d.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: d.globalRange(name),
 				Summary: fmt.Sprintf("%q means nothing to a module", name),
 				Hint:    fmt.Sprintf("did you mean %q? A name that begins with _ is never taken for another", near)})
 		}

@@ -89,7 +89,7 @@ func (m machine) lstat(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.V
 		return nil, err
 	}
 	info, err := m.host.Lstat(name)
-	return m.described(info, err)
+	return m.describe(info, err)
 }
 
 // maxLinks is how many symbolic links stat follows, as Linux does.
@@ -104,7 +104,7 @@ func (m machine) stat(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Va
 	for range maxLinks {
 		info, err := m.host.Lstat(name)
 		if err != nil || info.Kind != host.Symlink {
-			return m.described(info, err)
+			return m.describe(info, err)
 		}
 		target, err := m.host.ReadLink(name)
 		if err != nil {
@@ -118,7 +118,7 @@ func (m machine) stat(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Va
 	return nil, fromHost(&fs.PathError{Op: "stat", Path: name, Err: errors.New("too many symbolic links")})
 }
 
-func (m machine) described(info host.Info, err error) (starlark.Value, error) {
+func (m machine) describe(info host.Info, err error) (starlark.Value, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return starlark.None, nil
 	}

@@ -69,12 +69,12 @@ func (m machine) start(name string, c command, act func(context.Context, host.Co
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := c.accepted(name)
+	accepted, err := c.acceptedStatuses(name)
 	if err != nil {
 		return nil, err
 	}
 	ctx := m.ctx
-	if given(c.timeout) {
+	if isGiven(c.timeout) {
 		limit, err := duration(c.timeout)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -109,7 +109,7 @@ func (c command) command(name string) (host.Command, error) {
 	if c.dir != "" && !path.IsAbs(c.dir) {
 		return h, fmt.Errorf("%s: the directory %q is no absolute path", name, c.dir)
 	}
-	if given(c.stdin) {
+	if isGiven(c.stdin) {
 		switch text := c.stdin.(type) {
 		case starlark.String:
 			h.Stdin = []byte(text)
@@ -133,9 +133,9 @@ func (c command) command(name string) (host.Command, error) {
 	return h, nil
 }
 
-// accepted gives the exit statuses that are no failure: 0 by default, and nil
+// acceptedStatuses gives the exit statuses that are no failure: 0 by default, and nil
 // for any.
-func (c command) accepted(name string) ([]int, error) {
+func (c command) acceptedStatuses(name string) ([]int, error) {
 	switch ok := c.ok.(type) {
 	case nil:
 		return []int{0}, nil

@@ -23,7 +23,7 @@ func (a *meta) pairs(before ...any) []any {
 // resolve looks up the accounts. Nothing is changed before.
 func (m machine) resolve(a meta) (host.Meta, error) {
 	var mode *fs.FileMode
-	if given(a.mode) {
+	if isGiven(a.mode) {
 		text, ok := starlark.AsString(a.mode)
 		if !ok {
 			return host.Meta{}, fmt.Errorf(`a mode is a string of octal digits, such as "0644", not a value of type %s`, a.mode.Type())
@@ -36,7 +36,7 @@ func (m machine) resolve(a meta) (host.Meta, error) {
 	}
 	var names [2]*string
 	for i, v := range []starlark.Value{a.owner, a.group} {
-		if !given(v) {
+		if !isGiven(v) {
 			continue
 		}
 		name, err := account(v)
@@ -49,8 +49,8 @@ func (m machine) resolve(a meta) (host.Meta, error) {
 	return resolved, fromHost(err)
 }
 
-// given reports whether an optional argument was given.
-func given(v starlark.Value) bool { return v != nil && v != starlark.None }
+// isGiven reports whether an optional argument was given.
+func isGiven(v starlark.Value) bool { return v != nil && v != starlark.None }
 
 // account is the name or the number of a user or a group.
 func account(v starlark.Value) (string, error) {

@@ -19,37 +19,37 @@ import (
 
 // loader reads the files of one directory, each once.
 type loader struct {
-	dir     string
-	name    string // of the directory, for messages
-	files   *expr.Files
-	options Options
-	set     *Set
-	loaded  map[string]*library // by path
-	loading []string            // the chain of files that load each other
-	list    diag.List
+	dir       string
+	name      string // of the directory, for messages
+	files     *expr.Files
+	options   Options
+	set       *Set
+	libraries map[string]*library // by path
+	chain     []string            // the chain of files that load each other
+	list      diag.List
 }
 
 // library is a file that was executed.
 type library struct {
-	file    string
-	program *sandbox.Program
-	globals starlark.StringDict // nil: it is broken
-	uses    map[string]bool     // itself, and all files that it loads
-	missing error               // it cannot be read, which who loads it tells
+	file      string
+	program   *sandbox.Program
+	globals   starlark.StringDict // nil: it is broken
+	uses      map[string]bool     // itself, and all files that it loads
+	readError error               // it cannot be read, which who loads it tells
 }
 
 // load executes a file, or gives what came of that before.
 func (l *loader) load(name string) *library {
 	file := path.Join(l.name, name)
-	if done := l.loaded[file]; done != nil {
+	if done := l.libraries[file]; done != nil {
 		return done
 	}
 	lib := &library{file: file, uses: map[string]bool{file: true}}
-	l.loaded[file] = lib
+	l.libraries[file] = lib
 	src, err := l.files.Bytes(l.dir, name)
 	if err != nil {
-		lib.missing = err
-		if len(l.loading) == 0 {
+		lib.readError = err
+		if len(l.chain) == 0 {
 			d := diag.Diagnose(err, diag.Range{File: file})
 			d.Hint = cmp.Or(d.Hint, "check that it is a file, and may be read")
 			l.list.Add(d)
@@ -88,8 +88,8 @@ func (l *loader) execute(lib *library) {
 		if err != nil {
 			return nil, err
 		}
-		if other.missing != nil {
-			return nil, other.missing
+		if other.readError != nil {
+			return nil, other.readError
 		}
 		if other.globals == nil {
 			known = true
@@ -98,9 +98,9 @@ func (l *loader) execute(lib *library) {
 		maps.Copy(lib.uses, other.uses)
 		return other.globals, nil
 	}
-	l.loading = append(l.loading, lib.file)
+	l.chain = append(l.chain, lib.file)
 	globals, err := lib.program.Run(thread)
-	l.loading = l.loading[:len(l.loading)-1]
+	l.chain = l.chain[:len(l.chain)-1]
 	if err == nil {
 		lib.globals = globals
 		return
@@ -117,8 +117,8 @@ func (l *loader) require(name string) (*library, error) {
 		return nil, fmt.Errorf("%q cannot be loaded: a module loads *.star files of its own directory, such as %q", name, "_lib.star")
 	}
 	file := path.Join(l.name, base)
-	if i := slices.Index(l.loading, file); i >= 0 {
-		return nil, fmt.Errorf("files load each other in a circle: %s", strings.Join(append(l.loading[i:], file), " → "))
+	if i := slices.Index(l.chain, file); i >= 0 {
+		return nil, fmt.Errorf("files load each other in a circle: %s", strings.Join(append(l.chain[i:], file), " → "))
 	}
 	return l.load(base), nil
 }

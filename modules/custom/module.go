@@ -145,26 +145,26 @@ func (m *module) read(ctx context.Context, h host.Host, want states.Values) (sta
 
 func (m *module) write(ctx context.Context, h host.Host, have, want states.Values) error {
 	v, err := m.call(ctx, "write", machine{ctx, h}, m.resource(have), m.resource(want))
-	return m.nothing("write", v, err)
+	return m.wantNone("write", v, err)
 }
 
 func (m *module) remove(ctx context.Context, h host.Host, have states.Values) error {
 	v, err := m.call(ctx, "remove", machine{ctx, h}, m.resource(have))
-	return m.nothing("remove", v, err)
+	return m.wantNone("remove", v, err)
 }
 
 func (m *module) foresee(ctx context.Context, h host.Host, have, want states.Values) error {
 	v, err := m.call(ctx, "foresee", machine{ctx, h}, m.resource(have), m.resource(want))
-	return m.nothing("foresee", v, err)
+	return m.wantNone("foresee", v, err)
 }
 
 func (m *module) validate(want states.Values) error {
 	v, err := m.call(context.Background(), "validate", m.resource(want))
-	return m.nothing("validate", v, err)
+	return m.wantNone("validate", v, err)
 }
 
-// nothing holds a function to return None: a returned message would be lost.
-func (m *module) nothing(name string, v starlark.Value, err error) error {
+// wantNone holds a function to return None: a returned message would be lost.
+func (m *module) wantNone(name string, v starlark.Value, err error) error {
 	if err != nil || v == starlark.None {
 		return err
 	}

@@ -23,7 +23,7 @@ func names() starlark.StringDict {
 		"search":  starlark.NewBuiltin("search", search),
 		"seconds": starlark.NewBuiltin("seconds", seconds),
 		"struct":  starlark.NewBuiltin("struct", starlarkstruct.Make),
-		"wrong":   starlark.NewBuiltin("wrong", wrong),
+		"wrong":   starlark.NewBuiltin("wrong", failAttribute),
 	}
 }
 
@@ -39,7 +39,7 @@ func fail(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs [
 	}
 	var words []string
 	for _, v := range args {
-		text, err := shown(v)
+		text, err := printable(v)
 		if err != nil {
 			return nil, err
 		}
@@ -51,8 +51,8 @@ func fail(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs [
 	return nil, &failure{strings.Join(words, " ")}
 }
 
-// wrong ends validate with a mistake in one attribute.
-func wrong(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// failAttribute ends validate with a mistake in one attribute.
+func failAttribute(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var e states.AttributeError
 	err := starlark.UnpackArgs("wrong", args, kwargs, "attribute", &e.Attribute, "message", &e.Message, "hint?", &e.Hint)
 	if err != nil {

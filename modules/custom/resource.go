@@ -168,7 +168,7 @@ func resourceOf(schema *states.Schema, v starlark.Value) (states.Values, error) 
 			if a == nil {
 				return nil, unknownAttribute(schema, name)
 			}
-			p, err := observed(a, item[1])
+			p, err := observedValue(a, item[1])
 			if err != nil {
 				return nil, states.InvalidAttribute(name, err.Error(), "")
 			}

@@ -20,7 +20,7 @@ func (d *declaration) takeSettings() {
 			ok = err == nil
 		}
 		if !ok {
-			d.wrong(d.at("locks"), `write locks = ["NAME"]`, "locks is a list of names")
+			d.fail(d.globalRange("locks"), `write locks = ["NAME"]`, "locks is a list of names")
 		}
 	}
 	if v := d.lib.globals["retry"]; v != nil {
@@ -30,10 +30,10 @@ func (d *declaration) takeSettings() {
 
 // retry takes retry = {"attempts": 3, "delay": "2s", "backoff": 2, "max_delay": "1m"}.
 func (d *declaration) retry(v starlark.Value) *states.Retry {
-	at, r := d.at("retry"), &states.Retry{}
+	at, r := d.globalRange("retry"), &states.Retry{}
 	dict, ok := v.(*starlark.Dict)
 	if !ok {
-		d.wrong(at, `write retry = {"attempts": 3, "delay": "2s"}`, "retry is a dict, not a value of type %s", v.Type())
+		d.fail(at, `write retry = {"attempts": 3, "delay": "2s"}`, "retry is a dict, not a value of type %s", v.Type())
 		return nil
 	}
 	for _, item := range dict.Items() {
@@ -42,13 +42,13 @@ func (d *declaration) retry(v starlark.Value) *states.Retry {
 		case "attempts":
 			n, err := starlark.AsInt32(item[1])
 			if err != nil || n < 1 {
-				d.wrong(at, "", "attempts is a whole number, at least 1")
+				d.fail(at, "", "attempts is a whole number, at least 1")
 			}
 			r.Attempts = n
 		case "backoff":
 			f, ok := starlark.AsFloat(item[1])
 			if !ok || f < 1 || f > 1000 {
-				d.wrong(at, "", "backoff is a number, at least 1")
+				d.fail(at, "", "backoff is a number, at least 1")
 			}
 			r.Backoff = f
 		case "delay":
@@ -56,11 +56,11 @@ func (d *declaration) retry(v starlark.Value) *states.Retry {
 		case "max_delay":
 			r.MaxDelay = d.duration(name, item[1])
 		default:
-			d.wrong(at, didYouMean(name, []string{"attempts", "backoff", "delay", "max_delay"}), "retry knows no %s", item[0])
+			d.fail(at, didYouMean(name, []string{"attempts", "backoff", "delay", "max_delay"}), "retry knows no %s", item[0])
 		}
 	}
-	if r.Attempts == 0 && !d.broken {
-		d.wrong(at, `write retry = {"attempts": 3}`, "retry needs the number of attempts")
+	if r.Attempts == 0 && !d.hasErrors {
+		d.fail(at, `write retry = {"attempts": 3}`, "retry needs the number of attempts")
 	}
 	return r
 }
@@ -68,7 +68,7 @@ func (d *declaration) retry(v starlark.Value) *states.Retry {
 func (d *declaration) duration(name string, v starlark.Value) time.Duration {
 	limit, err := duration(v)
 	if err != nil {
-		d.wrong(d.at("retry"), "", `%s is a duration such as "2s"`, name)
+		d.fail(d.globalRange("retry"), "", `%s is a duration such as "2s"`, name)
 	}
 	return limit
 }

@@ -25,10 +25,10 @@ type entry struct {
 
 // differencesBelow shows what Read found below the directory.
 func differencesBelow(have, _ Directory) []states.Change {
-	changes := have.lost
-	if len(have.wrong) > 0 {
+	changes := have.ownerEffects
+	if len(have.deviations) > 0 {
 		var texts []string
-		for _, e := range have.wrong {
+		for _, e := range have.deviations {
 			texts = append(texts, e.text)
 		}
 		changes = append(changes, states.Change{Attribute: "recurse", From: list(texts), To: true})
@@ -47,7 +47,7 @@ func findExtra(ctx context.Context, d host.Dir, want Directory) ([]string, error
 		return nil, err
 	}
 	declared := map[string]bool{}
-	for _, p := range want.declared {
+	for _, p := range want.otherParts {
 		name, _, _ := strings.Cut(p, "/")
 		declared[name] = true
 	}
@@ -116,7 +116,7 @@ func compare(h host.Host, all Directory, is host.TreeEntry) entry {
 		want.Mode = all.FileMode
 	}
 	if want.Mode == nil && is.Kind == host.Regular {
-		want.Mode = inherited(h, want, is)
+		want.Mode = inheritedMode(h, want, is)
 	}
 	e := entry{TreeEntry: is, want: want}
 	differences := e.differences(h)
@@ -129,9 +129,9 @@ func compare(h host.Host, all Directory, is host.TreeEntry) entry {
 	return e
 }
 
-// inherited is the mode that a file keeps beside another owner or group; nil: all of it. What
+// inheritedMode is the mode that a file keeps beside another owner or group; nil: all of it. What
 // lets a former owner other than root act as the new one, or write to the file, goes.
-func inherited(h host.Host, want Directory, is host.TreeEntry) *fs.FileMode {
+func inheritedMode(h host.Host, want Directory, is host.TreeEntry) *fs.FileMode {
 	meta, err := owner.Meta(h, want.Owner, want.Group, nil)
 	if err != nil {
 		return nil // the act says so
@@ -195,17 +195,17 @@ func correct(ctx context.Context, h host.Host, d host.Dir, wrong []entry) error 
 	return nil
 }
 
-// shown is how many entries a change lists.
-const shown = 50
+// maxListed is how many entries a change lists.
+const maxListed = 50
 
 // list gives at most shown of the texts, and says how many there are besides.
 func list(texts []string) []any {
-	out := make([]any, 0, min(len(texts), shown)+1)
-	for _, text := range texts[:min(len(texts), shown)] {
+	out := make([]any, 0, min(len(texts), maxListed)+1)
+	for _, text := range texts[:min(len(texts), maxListed)] {
 		out = append(out, text)
 	}
-	if n := len(texts) - shown; n > 0 {
-		out = append(out, strings.TrimSpace(more(n)))
+	if n := len(texts) - maxListed; n > 0 {
+		out = append(out, strings.TrimSpace(moreText(n)))
 	}
 	return out
 }

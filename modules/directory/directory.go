@@ -35,12 +35,12 @@ type Directory struct {
 
 	dirMode *fs.FileMode // wanted: the mode of directories below, as it was given
 
-	declared []string // wanted: what other parts have below the directory, relative to it
+	otherParts []string // wanted: what other parts have below the directory, relative to it
 
 	// What Read found below the directory, for Diff and Write.
-	lost  []states.Change // what goes with the owner
-	wrong []entry         // entries with another owner or mode
-	extra []string        // names to purge
+	ownerEffects []states.Change // what goes with the owner
+	deviations   []entry         // entries with another owner or mode
+	extra        []string        // names to purge
 }
 
 const doc = `A directory with the given owner, group and mode.
@@ -69,7 +69,7 @@ var Module = states.Define(states.Type[Directory]{
 	New:      Directory{Mode: new(fs.FileMode(0o755))},
 	Validate: validate, Claims: claim.Kind("a directory"), Complete: complete, Extra: differencesBelow,
 	Read: read, Write: write, Remove: remove,
-	Import: imported, List: unmanaged.List(host.Directory, func(path string) Directory { return Directory{Path: path} }),
+	Import: importDirectory, List: unmanaged.List(host.Directory, func(path string) Directory { return Directory{Path: path} }),
 })
 
 func validate(want Directory) error {
@@ -99,7 +99,7 @@ func validate(want Directory) error {
 // parts' paths, while it is known of which run this is.
 func complete(ctx context.Context, _ host.Host, want *Directory) error {
 	want.dirMode = want.Mode
-	want.declared = states.Declared(ctx, want.Path)
+	want.otherParts = states.Declared(ctx, want.Path)
 	return nil
 }
 
@@ -116,12 +116,12 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 		return nil, fmt.Errorf("%s is a %s, not a directory", want.Path, info.Kind)
 	}
 	have := &Directory{
-		Path:  want.Path,
-		Owner: owner.User(h, info.UID, want.Owner),
-		Group: owner.Group(h, info.GID, want.Group),
-		Mode:  &info.Mode,
-		Force: want.Force,
-		lost:  owner.ListLost(h, want.Path, info, want.Owner),
+		Path:         want.Path,
+		Owner:        owner.User(h, info.UID, want.Owner),
+		Group:        owner.Group(h, info.GID, want.Group),
+		Mode:         &info.Mode,
+		Force:        want.Force,
+		ownerEffects: owner.ListLost(h, want.Path, info, want.Owner),
 	}
 	if !isTrue(want.Purge) && !isTrue(want.Recurse) {
 		return have, nil
@@ -137,7 +137,7 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 		}
 	}
 	if isTrue(want.Recurse) {
-		if have.wrong, err = findWrong(ctx, h, d, want, have.extra); err != nil {
+		if have.deviations, err = findWrong(ctx, h, d, want, have.extra); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +158,7 @@ func write(ctx context.Context, h host.Host, have *Directory, want Directory) er
 		return err
 	}
 	defer at.Dir.Close()
-	if len(have.extra) > 0 || len(have.wrong) > 0 {
+	if len(have.extra) > 0 || len(have.deviations) > 0 {
 		if err := writeBelow(ctx, h, at, have); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func writeBelow(ctx context.Context, h host.Host, at host.Place, have *Directory
 			return err
 		}
 	}
-	return correct(ctx, h, d, have.wrong)
+	return correct(ctx, h, d, have.deviations)
 }
 
 func create(h host.Host, want Directory, meta host.Meta) error {
@@ -226,20 +226,20 @@ func remove(ctx context.Context, h host.Host, have Directory) error {
 	}
 	if n := len(entries); n > 0 {
 		return fmt.Errorf("%s is not empty: it holds %s%s (force = true removes it with all that is in it)",
-			have.Path, entries[0].Name, more(n-1))
+			have.Path, entries[0].Name, moreText(n-1))
 	}
 	return h.Remove(have.Path)
 }
 
-func more(n int) string {
+func moreText(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
 }
 
-// imported leaves out the owner and the group that a new one would have.
-func imported(ctx context.Context, h host.Host, key Directory) (*Directory, error) {
+// importDirectory leaves out the owner and the group that a new one would have.
+func importDirectory(ctx context.Context, h host.Host, key Directory) (*Directory, error) {
 	key.Owner, key.Group = owner.Unusual(h, key.Path)
 	return read(ctx, h, key)
 }

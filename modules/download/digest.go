@@ -111,49 +111,49 @@ func allSame(sums []string) bool {
 	return true
 }
 
-// verified gives the body of an answer: reading ends with an error where it is not
+// verify gives the body of an answer: reading ends with an error where it is not
 // what the file must be.
-func (want Download) verified(answer *host.Response) *verified {
-	v := &verified{ReadCloser: answer.Body, sha256: newDigest("sha256"), from: web.Shown(answer.URL)}
+func (want Download) verify(answer *host.Response) *verification {
+	v := &verification{ReadCloser: answer.Body, sha256: newDigest("sha256"), source: web.Shown(answer.URL)}
 	if want.Checksum != nil {
 		v.checksum = *want.Checksum
-		v.wanted = newDigest(algorithmOf(v.checksum))
+		v.digest = newDigest(algorithmOf(v.checksum))
 	}
 	if want.MaxSize != nil {
-		v.max, v.limited = int64(*want.MaxSize), true
+		v.max, v.isLimited = int64(*want.MaxSize), true
 	}
 	return v
 }
 
-type verified struct {
+type verification struct {
 	io.ReadCloser
-	from     string
-	sha256   digest
-	wanted   digest
-	checksum string // empty: any
-	size     int64
-	max      int64
-	limited  bool
-	err      error // what is wrong with it
+	source    string
+	sha256    digest
+	digest    digest
+	checksum  string // empty: any
+	size      int64
+	max       int64
+	isLimited bool
+	err       error // what is wrong with it
 }
 
-func (v *verified) Read(p []byte) (int, error) {
+func (v *verification) Read(p []byte) (int, error) {
 	n, err := v.ReadCloser.Read(p)
 	v.size += int64(n)
 	v.sha256.Write(p[:n])
 	if v.checksum != "" {
-		v.wanted.Write(p[:n])
+		v.digest.Write(p[:n])
 	}
 	switch {
-	case v.limited && v.size > v.max:
-		v.err = fmt.Errorf("%s is larger than max_size, %d bytes", v.from, v.max)
+	case v.isLimited && v.size > v.max:
+		v.err = fmt.Errorf("%s is larger than max_size, %d bytes", v.source, v.max)
 	case err == nil:
 		return n, nil
 	case !errors.Is(err, io.EOF):
-		v.err = fmt.Errorf("reading %s: %w", v.from, err)
-	case v.checksum != "" && algorithmOf(v.checksum)+":"+v.wanted.hex() != v.checksum:
+		v.err = fmt.Errorf("reading %s: %w", v.source, err)
+	case v.checksum != "" && algorithmOf(v.checksum)+":"+v.digest.hex() != v.checksum:
 		v.err = fmt.Errorf("%s is not the file that it should be: its checksum is %s:%s, not %s",
-			v.from, algorithmOf(v.checksum), v.wanted.hex(), v.checksum)
+			v.source, algorithmOf(v.checksum), v.digest.hex(), v.checksum)
 	default:
 		return n, io.EOF
 	}

@@ -35,7 +35,7 @@ type Download struct {
 	CA       *string           `state:"ca,in,path" doc:"File on the host with the certificates (PEM) that are trusted in place of the host's own."`
 	Proxy    *string           `state:"proxy,in" doc:"URL of the proxy to go through. Without it there is none: the environment is not asked."`
 
-	lost []states.Change // observed: what goes with the owner
+	ownerEffects []states.Change // observed: what goes with the owner
 
 	// remember: nobody said what the file must be, so that the server's word on
 	// its version is kept.
@@ -72,7 +72,7 @@ var Module = states.Define(states.Type[Download]{
 	New:      Download{Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Claims: claim.File("url"), Complete: complete,
 	Read: read, Write: write, Remove: remove, Foresee: foresee,
-	Extra: func(have, _ Download) []states.Change { return have.lost },
+	Extra: func(have, _ Download) []states.Change { return have.ownerEffects },
 	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2},
 })
 
@@ -111,11 +111,11 @@ func read(ctx context.Context, h host.Host, want Download) (*Download, error) {
 		return nil, &states.FinalError{Err: fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind)}
 	}
 	have := &Download{
-		Path:  want.Path,
-		Owner: owner.User(h, info.UID, want.Owner),
-		Group: owner.Group(h, info.GID, want.Group),
-		Mode:  &info.Mode,
-		lost:  owner.ListLost(h, want.Path, info, want.Owner),
+		Path:         want.Path,
+		Owner:        owner.User(h, info.UID, want.Owner),
+		Group:        owner.Group(h, info.GID, want.Group),
+		Mode:         &info.Mode,
+		ownerEffects: owner.ListLost(h, want.Path, info, want.Owner),
 	}
 	if want.Checksum == nil {
 		return have, nil
@@ -195,9 +195,9 @@ func (want Download) fetch(ctx context.Context, h host.Host, source string, meta
 	if err != nil {
 		return err
 	}
-	answer.Body = want.resumed(ctx, h, source, answer)
+	answer.Body = want.resumable(ctx, h, source, answer)
 	defer answer.Body.Close()
-	body := want.verified(answer)
+	body := want.verify(answer)
 	// What goes wrong with the body is not the file's fault.
 	err = h.WriteFile(ctx, want.Path, host.Flow(func() (io.ReadCloser, error) { return body, nil }), meta)
 	if body.err != nil {

@@ -17,19 +17,19 @@ import (
 // maxResumed is how often one transfer goes on after it broke.
 const maxResumed = 5
 
-// resumed is the body of an answer which, when its transfer breaks, goes on where it
+// resumption is the body of an answer which, when its transfer breaks, goes on where it
 // was, as long as it is known that it is the same file.
-type resumed struct {
+type resumption struct {
 	io.ReadCloser
 	ctx   context.Context
-	from  func(offset int64) (io.ReadCloser, error)
+	open  func(offset int64) (io.ReadCloser, error)
 	size  int64 // that was read
 	tries int
 }
 
-// resumed gives the answer's body. Without a strong ETag, or a checksum that decides in
+// resumable gives the answer's body. Without a strong ETag, or a checksum that decides in
 // the end, another version might go on where the one before ended: it is not resumed.
-func (want Download) resumed(ctx context.Context, h host.Host, source string, answer *host.Response) io.ReadCloser {
+func (want Download) resumable(ctx context.Context, h host.Host, source string, answer *host.Response) io.ReadCloser {
 	version := field(answer, "Etag")
 	if !strings.HasPrefix(version, `"`) {
 		version = ""
@@ -37,30 +37,30 @@ func (want Download) resumed(ctx context.Context, h host.Host, source string, an
 	if version == "" && want.Checksum == nil || strings.EqualFold(field(answer, "Accept-Ranges"), "none") {
 		return answer.Body
 	}
-	body := &resumed{ReadCloser: answer.Body, ctx: ctx}
-	body.from = func(offset int64) (io.ReadCloser, error) {
-		return want.rest(ctx, h, source, answer, version, offset)
+	body := &resumption{ReadCloser: answer.Body, ctx: ctx}
+	body.open = func(offset int64) (io.ReadCloser, error) {
+		return want.requestRest(ctx, h, source, answer, version, offset)
 	}
 	return body
 }
 
 // Read reads on after a break.
-func (r *resumed) Read(p []byte) (int, error) {
+func (r *resumption) Read(p []byte) (int, error) {
 	for {
 		n, err := r.ReadCloser.Read(p)
 		r.size += int64(n)
 		if n > 0 && err != nil && !errors.Is(err, io.EOF) {
 			return n, nil // the error comes again
 		}
-		if err == nil || errors.Is(err, io.EOF) || !r.again() {
+		if err == nil || errors.Is(err, io.EOF) || !r.retry() {
 			return n, err
 		}
 	}
 }
 
-// again asks for the rest, a few times. Whether that goes well or not, the error of the
+// retry asks for the rest, a few times. Whether that goes well or not, the error of the
 // transfer is what is told.
-func (r *resumed) again() bool {
+func (r *resumption) retry() bool {
 	for r.tries < maxResumed {
 		wait := time.Duration(0) // at first a connection that broke is made anew at once
 		if r.tries > 0 {
@@ -72,7 +72,7 @@ func (r *resumed) again() bool {
 			return false
 		case <-time.After(wait):
 		}
-		body, err := r.from(r.size)
+		body, err := r.open(r.size)
 		if errors.Is(err, errOther) {
 			return false
 		}
@@ -88,9 +88,9 @@ func (r *resumed) again() bool {
 // errOther is an answer that is not the rest of the file, and will not be.
 var errOther = errors.New("the server has no rest of it")
 
-// rest asks for a file from an offset on. The request goes where the first one ended,
+// requestRest asks for a file from an offset on. The request goes where the first one ended,
 // and the header that the site gives only to the host that it is for.
-func (want Download) rest(ctx context.Context, h host.Host, source string, first *host.Response, version string, offset int64) (io.ReadCloser, error) {
+func (want Download) requestRest(ctx context.Context, h host.Host, source string, first *host.Response, version string, offset int64) (io.ReadCloser, error) {
 	r, err := want.request(h, source)
 	if err != nil {
 		return nil, err

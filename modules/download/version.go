@@ -87,7 +87,7 @@ func (want *Download) compare(ctx context.Context, h host.Host, source, now stri
 	case now == "":
 		return answer.Body.Close() // it is there, and all of it is fetched later
 	}
-	body := want.verified(answer)
+	body := want.verify(answer)
 	_, err = io.Copy(io.Discard, body)
 	sum := "sha256:" + body.sha256.hex()
 	want.Checksum = &sum

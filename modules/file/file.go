@@ -29,7 +29,7 @@ type File struct {
 	Validate []string       `state:"validate,in" doc:"Program and arguments that check the new content: exit status 0 accepts it. An argument's %s stands for the path of a temporary file; without one the program runs with the new file in place, and its failure puts the former file back, with its file capabilities unless become is given. It is not run in a plan."`
 	Replace  *bool          `state:"replace,in" doc:"Puts the file in the place of a symbolic link, which otherwise is an error."`
 
-	lost []states.Change // observed: what goes with the owner
+	ownerEffects []states.Change // observed: what goes with the owner
 }
 
 const doc = `A regular file with the given content, owner, group and mode.
@@ -57,9 +57,9 @@ var Module = states.Define(states.Type[File]{
 	Name: "file", Doc: doc, Example: example,
 	New:      File{Content: new(host.Text("")), Mode: new(fs.FileMode(0o644))},
 	Validate: validate, Complete: complete, Claims: claim.File("source"),
-	Extra: func(have, _ File) []states.Change { return have.lost },
-	Read:  read, Write: write, Remove: remove, Recover: recovered,
-	Import: imported, List: unmanaged.List(host.Regular, func(path string) File { return File{Path: path} }),
+	Extra: func(have, _ File) []states.Change { return have.ownerEffects },
+	Read:  read, Write: write, Remove: remove, Recover: recoverAct,
+	Import: importFile, List: unmanaged.List(host.Regular, func(path string) File { return File{Path: path} }),
 })
 
 func validate(want File) error {
@@ -113,11 +113,11 @@ func read(ctx context.Context, h host.Host, want File) (*File, error) {
 		return nil, fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind)
 	}
 	have := &File{
-		Path:  want.Path,
-		Owner: owner.User(h, info.UID, want.Owner),
-		Group: owner.Group(h, info.GID, want.Group),
-		Mode:  &info.Mode,
-		lost:  owner.ListLost(h, want.Path, info, want.Owner),
+		Path:         want.Path,
+		Owner:        owner.User(h, info.UID, want.Owner),
+		Group:        owner.Group(h, info.GID, want.Group),
+		Mode:         &info.Mode,
+		ownerEffects: owner.ListLost(h, want.Path, info, want.Owner),
 	}
 	if want.Content != nil {
 		content, err := host.CompareContent(ctx, h, want.Path, info, *want.Content)
@@ -131,8 +131,8 @@ func read(ctx context.Context, h host.Host, want File) (*File, error) {
 
 func remove(_ context.Context, h host.Host, have File) error { return h.Remove(have.Path) }
 
-// imported leaves out the owner and the group that a new one would have.
-func imported(ctx context.Context, h host.Host, key File) (*File, error) {
+// importFile leaves out the owner and the group that a new one would have.
+func importFile(ctx context.Context, h host.Host, key File) (*File, error) {
 	key.Content = new(host.Content)
 	key.Owner, key.Group = owner.Unusual(h, key.Path)
 	return read(ctx, h, key)

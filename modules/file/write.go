@@ -146,9 +146,9 @@ func (r *replacement) writeChecked(ctx context.Context) error {
 	return errors.Join(err, was.close())
 }
 
-// recovered checks content that a run has put in place which did not live to see
+// recoverAct checks content that a run has put in place which did not live to see
 // it checked.
-func recovered(ctx context.Context, h host.Host, want File, begun states.Begun) (states.Outcome, error) {
+func recoverAct(ctx context.Context, h host.Host, want File, begun states.Begun) (states.Outcome, error) {
 	if len(want.Validate) == 0 || besideCheck(want) {
 		return states.Changed, nil
 	}

@@ -11,8 +11,8 @@ import (
 // Names for what was fetched and what was checked out last by this module, among
 // what is known to be elsewhere too. A run may end between the two.
 const (
-	fetched  = "refs/tenet/fetched"
-	deployed = "refs/tenet/deployed"
+	fetchedRef  = "refs/tenet/fetched"
+	deployedRef = "refs/tenet/deployed"
 )
 
 func (g *program) setURL(ctx context.Context, url string) error {
@@ -36,7 +36,7 @@ func (g *program) fetch(ctx context.Context, want Git) error {
 	if want.Depth != nil {
 		shallow = append(shallow, "--depth="+strconv.Itoa(*want.Depth))
 	}
-	err := g.run(ctx, append(shallow, "--", "origin", "+"+from+":"+fetched)...)
+	err := g.run(ctx, append(shallow, "--", "origin", "+"+from+":"+fetchedRef)...)
 	if err != nil && want.source != "" {
 		return err
 	}
@@ -61,13 +61,13 @@ func (g *program) has(ctx context.Context, commit string) bool {
 
 func (g *program) checkout(ctx context.Context, want Git) error {
 	args := []string{"checkout", "--quiet", "--detach"}
-	if is(want.Force) {
+	if isTrue(want.Force) {
 		args = append(args, "--force")
 	}
 	if err := g.run(ctx, append(args, *want.Commit, "--")...); err != nil {
 		return err
 	}
-	return g.run(ctx, "update-ref", deployed, *want.Commit)
+	return g.run(ctx, "update-ref", deployedRef, *want.Commit)
 }
 
 func (g *program) updateSubmodules(ctx context.Context, want Git) error {
@@ -75,7 +75,7 @@ func (g *program) updateSubmodules(ctx context.Context, want Git) error {
 		return err
 	}
 	args := []string{"submodule", "--quiet", "update", "--init", "--recursive"}
-	if is(want.Force) {
+	if isTrue(want.Force) {
 		args = append(args, "--force")
 	}
 	if want.Depth != nil {
@@ -84,9 +84,9 @@ func (g *program) updateSubmodules(ctx context.Context, want Git) error {
 	return g.run(ctx, args...)
 }
 
-// published is an error where commits were made in the checkout that are known to be
+// checkPublished is an error where commits were made in the checkout that are known to be
 // nowhere else.
-func (g *program) published(ctx context.Context, commit string) error {
+func (g *program) checkPublished(ctx context.Context, commit string) error {
 	names := []string{"for-each-ref", "--count=1", "--format=%(refname)"}
 	if commit != "" {
 		said, err := g.query(ctx, append(names, "--contains="+commit, "refs/tenet", "refs/remotes", "refs/tags")...)
@@ -94,13 +94,13 @@ func (g *program) published(ctx context.Context, commit string) error {
 			return err
 		}
 		if strings.TrimSpace(said) == "" {
-			return lost("%s holds the commit %s, which was made there and is known nowhere else", g.path, commit)
+			return lossError("%s holds the commit %s, which was made there and is known nowhere else", g.path, commit)
 		}
 	}
 	// What branches hold that no other side has.
 	said, err := g.query(ctx, "rev-list", "--max-count=1", "--branches", "--not", "--remotes", "--tags", "--glob=refs/tenet/*")
 	if err == nil && strings.TrimSpace(said) != "" {
-		err = lost("%s holds the commit %s on a branch of its own, which is known nowhere else", g.path, strings.TrimSpace(said))
+		err = lossError("%s holds the commit %s on a branch of its own, which is known nowhere else", g.path, strings.TrimSpace(said))
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (g *program) published(ctx context.Context, commit string) error {
 func (g *program) noStash(ctx context.Context) error {
 	said, err := g.query(ctx, "for-each-ref", "--format=%(refname)", "refs/stash")
 	if err == nil && strings.TrimSpace(said) != "" {
-		err = lost("%s holds a stash", g.path)
+		err = lossError("%s holds a stash", g.path)
 	}
 	return err
 }

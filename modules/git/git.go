@@ -32,9 +32,9 @@ type Git struct {
 	Force      *bool   `state:"force,in,widens" doc:"Lets go of what was changed in the checkout: files that are edited, commits that are nowhere else. Otherwise that is an error where they would be lost. Files that git does not know stay, unless one of the repository takes their place."`
 
 	// What Complete and Read found.
-	source  string   // the name on the other side: refs/heads/main
-	changed []string // files that were edited
-	stray   []string // submodules that are not at their commit
+	source string   // the name on the other side: refs/heads/main
+	edits  []string // files that were edited
+	stray  []string // submodules that are not at their commit
 }
 
 const doc = `A checkout of a git repository at a branch, a tag or a commit.
@@ -59,21 +59,21 @@ var Module = states.Define(states.Type[Git]{
 	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2},
 })
 
-func is(b *bool) bool { return b != nil && *b }
+func isTrue(b *bool) bool { return b != nil && *b }
 
-// shown is how many files and submodules a message or change names.
-const shown = 10
+// maxListed is how many files and submodules a message or change names.
+const maxListed = 10
 
 func list(names []string) string {
-	text := strings.Join(names[:min(len(names), shown)], ", ")
-	if n := len(names) - shown; n > 0 {
+	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	if n := len(names) - maxListed; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text
 }
 
-// lost is an error where something would be.
-func lost(format string, args ...any) error {
+// lossError is an error where something would be.
+func lossError(format string, args ...any) error {
 	return final(&diag.HintError{Err: fmt.Errorf(format, args...), Hint: "save it elsewhere, or let go of it with force = true"})
 }
 
@@ -83,8 +83,8 @@ func final(err error) error { return &states.FinalError{Err: err} }
 // differences are those that no attribute holds.
 func differences(have, want Git) []states.Change {
 	var out []states.Change
-	if len(have.changed) > 0 && is(want.Force) {
-		out = append(out, states.Change{Attribute: "edited files", From: list(have.changed), To: "as in the repository"})
+	if len(have.edits) > 0 && isTrue(want.Force) {
+		out = append(out, states.Change{Attribute: "edited files", From: list(have.edits), To: "as in the repository"})
 	}
 	if len(have.stray) > 0 {
 		out = append(out, states.Change{Attribute: "submodules", From: list(have.stray), To: "as in the repository"})
@@ -139,11 +139,11 @@ func read(ctx context.Context, h host.Host, want Git) (*Git, error) {
 	}
 	have := want
 	have.Commit, have.URL = new(""), nil
-	*have.Commit, have.changed, err = g.status(ctx, false)
+	*have.Commit, have.edits, err = g.status(ctx, false)
 	if err == nil && want.URL != nil {
 		have.URL, err = g.url(ctx)
 	}
-	if err == nil && is(want.Submodules) && *have.Commit != "" {
+	if err == nil && isTrue(want.Submodules) && *have.Commit != "" {
 		have.stray, err = g.stray(ctx)
 	}
 	return &have, err
@@ -176,12 +176,12 @@ func write(ctx context.Context, h host.Host, have *Git, want Git) error {
 			return err
 		}
 	}
-	if moves || is(want.Force) {
+	if moves || isTrue(want.Force) {
 		if err := g.checkout(ctx, want); err != nil {
 			return err
 		}
 	}
-	if is(want.Submodules) {
+	if isTrue(want.Submodules) {
 		return g.updateSubmodules(ctx, want)
 	}
 	return nil
@@ -189,13 +189,13 @@ func write(ctx context.Context, h host.Host, have *Git, want Git) error {
 
 // mayLeave is an error where something would be lost.
 func (g *program) mayLeave(ctx context.Context, have, want Git) error {
-	if is(want.Force) || *have.Commit == *want.Commit {
+	if isTrue(want.Force) || *have.Commit == *want.Commit {
 		return nil
 	}
-	if len(have.changed) > 0 {
-		return lost("%s holds files that were edited: %s", want.Path, list(have.changed))
+	if len(have.edits) > 0 {
+		return lossError("%s holds files that were edited: %s", want.Path, list(have.edits))
 	}
-	return g.published(ctx, *have.Commit)
+	return g.checkPublished(ctx, *have.Commit)
 }
 
 // begin makes an empty repository.
@@ -224,16 +224,16 @@ func remove(ctx context.Context, h host.Host, have Git) error {
 	if err != nil {
 		return err
 	}
-	if !is(have.Force) {
+	if !isTrue(have.Force) {
 		_, changed, err := g.status(ctx, true)
 		if err != nil {
 			return err
 		}
 		if len(changed) > 0 {
 			slices.Sort(changed)
-			return lost("%s holds files that are nowhere else: %s", have.Path, list(changed))
+			return lossError("%s holds files that are nowhere else: %s", have.Path, list(changed))
 		}
-		if err := g.published(ctx, *have.Commit); err != nil {
+		if err := g.checkPublished(ctx, *have.Commit); err != nil {
 			return err
 		}
 		if err := g.noStash(ctx); err != nil {

@@ -38,7 +38,7 @@ const example = `group "deploy" {
 // Module is the module "group".
 var Module = states.Define(states.Type[Group]{
 	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: importGroup, List: list,
 })
 
 func validate(want Group) error {
@@ -206,9 +206,9 @@ func foreseeRow(h host.Host, want Group, t, gshadow *accounts.Table) error {
 	return nil
 }
 
-// imported leaves the members to their user parts, which say it, too, and without
+// importGroup leaves the members to their user parts, which say it, too, and without
 // which they would not be there.
-func imported(ctx context.Context, h host.Host, key Group) (*Group, error) {
+func importGroup(ctx context.Context, h host.Host, key Group) (*Group, error) {
 	return read(ctx, h, Group{Name: key.Name})
 }
 

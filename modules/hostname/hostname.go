@@ -37,14 +37,14 @@ const example = `hostname "web1" {
 // Module is the module "hostname".
 var Module = states.Define(states.Type[Hostname]{
 	Name: "hostname", Doc: doc, Example: example, Locks: []string{"hostname"}, Root: true,
-	Validate: validate, Claims: claims, Extra: renamed, Read: read, Write: write, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Extra: nameChanges, Read: read, Write: write, Foresee: foresee, Import: importHostname, List: list,
 	NoAbsent: "A machine always has a name.",
 })
 
 const (
-	static  = "/etc/hostname"
-	running = "/proc/sys/kernel/hostname"
-	info    = "/etc/machine-info"
+	static      = "/etc/hostname"
+	runningPath = "/proc/sys/kernel/hostname"
+	info        = "/etc/machine-info"
 	// maxName is what the kernel takes, in bytes.
 	maxName = 64
 )
@@ -62,8 +62,8 @@ func validate(want Hostname) error {
 	return check.Text("pretty", want.Pretty)
 }
 
-// renamed shows the name that the machine has.
-func renamed(have, want Hostname) []states.Change {
+// nameChanges shows the name that the machine has.
+func nameChanges(have, want Hostname) []states.Change {
 	if have.former == "" {
 		return nil
 	}
@@ -99,12 +99,12 @@ func read(_ context.Context, h host.Host, want Hostname) (*Hostname, error) {
 // names are the one for the next boot and, where it is to be seen, the kernel's.
 func names(h host.Reader) ([]string, error) {
 	var found []string
-	for _, file := range []string{static, running} {
+	for _, file := range []string{static, runningPath} {
 		t, err := lines.LoadIfThere(h, file)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := h.Lstat(file); errors.Is(err, fs.ErrNotExist) && file == running {
+		if _, err := h.Lstat(file); errors.Is(err, fs.ErrNotExist) && file == runningPath {
 			continue
 		}
 		name := ""
@@ -137,7 +137,7 @@ func write(ctx context.Context, h host.Host, have *Hostname, want Hostname) erro
 // rename tells the kernel. In many containers its file cannot be written, and
 // only the call that the program hostname makes does it.
 func rename(ctx context.Context, h host.Host, name string) error {
-	err := host.Tune(h, running, name)
+	err := host.Tune(h, runningPath, name)
 	if err == nil {
 		return nil
 	}
@@ -156,10 +156,10 @@ func foresee(ctx context.Context, h host.Host, _, want *Hostname) error {
 	if err := writeFiles(ctx, h, *want); err != nil || len(now) < 2 || now[1] == want.Name {
 		return err
 	}
-	if h.Access(running).ReadOnly { // as in many containers; see rename
-		return &states.UncertainError{Reason: running + " is read-only, and the program hostname may or may not be allowed to change the name"}
+	if h.Access(runningPath).ReadOnly { // as in many containers; see rename
+		return &states.UncertainError{Reason: runningPath + " is read-only, and the program hostname may or may not be allowed to change the name"}
 	}
-	return host.Tune(h, running, want.Name)
+	return host.Tune(h, runningPath, want.Name)
 }
 
 func writeFiles(ctx context.Context, h host.Host, want Hostname) error {
@@ -214,8 +214,8 @@ func unquote(s string) string {
 	return b.String()
 }
 
-// imported finds the machine under its own name only.
-func imported(ctx context.Context, h host.Host, key Hostname) (*Hostname, error) {
+// importHostname finds the machine under its own name only.
+func importHostname(ctx context.Context, h host.Host, key Hostname) (*Hostname, error) {
 	have, err := read(ctx, h, Hostname{Name: key.Name, Pretty: new("")})
 	if err != nil || have.former != "" {
 		return nil, err

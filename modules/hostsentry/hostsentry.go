@@ -84,7 +84,7 @@ func parse(line string) (address netip.Addr, names []string, comment string) {
 	return address, words[1:], comment
 }
 
-func of(address string) func(string) bool {
+func matchAddress(address string) func(string) bool {
 	wanted, err := netip.ParseAddr(address)
 	return func(line string) bool { is, _, _ := parse(line); return err == nil && is == wanted }
 }
@@ -94,7 +94,7 @@ func read(_ context.Context, h host.Host, want Entry) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := t.Find(of(want.Address))
+	rows := t.Find(matchAddress(want.Address))
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func write(ctx context.Context, h host.Host, _ *Entry, want Entry) error {
 	if err != nil {
 		return err
 	}
-	rows := t.Find(of(want.Address))
+	rows := t.Find(matchAddress(want.Address))
 	line := want.Address + "\t" + strings.Join(want.Names, " ")
 	if len(rows) > 0 {
 		_, _, comment := parse(t[rows[0]].Line)
@@ -125,7 +125,7 @@ func remove(ctx context.Context, h host.Host, have Entry) error {
 	if err != nil {
 		return err
 	}
-	return t.Without(t.Find(of(have.Address)), -1).Save(ctx, h, file, host.Meta{})
+	return t.Without(t.Find(matchAddress(have.Address)), -1).Save(ctx, h, file, host.Meta{})
 }
 
 // list leaves out what every host has: its own addresses and those of groups.

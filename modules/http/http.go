@@ -82,7 +82,7 @@ func validate(want HTTP) error {
 	)
 }
 
-func is(b *bool, otherwise bool) bool {
+func valueOr(b *bool, otherwise bool) bool {
 	if b == nil {
 		return otherwise
 	}
@@ -91,11 +91,11 @@ func is(b *bool, otherwise bool) bool {
 
 // request makes what is sent.
 func (want HTTP) request(h host.Reader) (host.Request, error) {
-	r := host.Request{Method: "GET", URL: *want.URL, Header: map[string]string{}, Stay: !is(want.Follow, true)}
+	r := host.Request{Method: "GET", URL: *want.URL, Header: map[string]string{}, Stay: !valueOr(want.Follow, true)}
 	if want.Method != nil {
 		r.Method = *want.Method
 	}
-	r.Reads = is(want.Plan, false) || r.Method == "GET" || r.Method == "HEAD" || r.Method == "OPTIONS"
+	r.Reads = valueOr(want.Plan, false) || r.Method == "GET" || r.Method == "HEAD" || r.Method == "OPTIONS"
 	switch {
 	case want.Send != nil:
 		r.Body = []byte(*want.Send)
@@ -145,16 +145,16 @@ func act(ctx context.Context, h host.Host, want HTTP) (bool, HTTP, error) {
 func (want HTTP) judge(r host.Request, answer *web.Text) error {
 	what := fmt.Sprintf("%s %s", r.Method, web.Shown(r.URL))
 	if err := web.Expected(want.Expect, answer.Status); err != nil {
-		return fmt.Errorf("%s was answered by %w%s", what, err, said(answer))
+		return fmt.Errorf("%s was answered by %w%s", what, err, firstLines(answer))
 	}
 	if want.Matches != nil && !regexp.MustCompile(*want.Matches).MatchString(answer.Text) {
-		return fmt.Errorf("the answer to %s does not match %q%s", what, *want.Matches, said(answer))
+		return fmt.Errorf("the answer to %s does not match %q%s", what, *want.Matches, firstLines(answer))
 	}
 	return nil
 }
 
-// said gives the first lines of what was answered.
-func said(answer *web.Text) string {
+// firstLines gives the first lines of what was answered.
+func firstLines(answer *web.Text) string {
 	if location := answer.Header["Location"]; len(location) > 0 && answer.Status/100 == 3 {
 		return ": it leads to " + web.Shown(location[0])
 	}

@@ -55,7 +55,7 @@ type place int
 const (
 	unknown   place = iota // no kernel is to be seen
 	notLoaded              // the kernel runs without it
-	loaded
+	isLoaded
 	builtin
 )
 
@@ -80,7 +80,7 @@ func inKernel(h host.Reader, name string) (place, error) {
 	}
 	for line := range strings.Lines(text) {
 		if first, _, _ := strings.Cut(line, " "); first == name {
-			return loaded, nil
+			return isLoaded, nil
 		}
 	}
 	text, err = readAll(h, "/lib/modules/"+strings.TrimSpace(release)+"/modules.builtin")
@@ -120,7 +120,7 @@ func foresee(ctx context.Context, h host.Host, have, want *KernelModule) error {
 	case target.Loaded == nil:
 	case *target.Loaded && where == notLoaded:
 		err = foreseeLoad(ctx, h, target.Name)
-	case !*target.Loaded && where == loaded:
+	case !*target.Loaded && where == isLoaded:
 		err = foreseeUnload(ctx, h, target.Name)
 	case !*target.Loaded && where == builtin:
 		err = fmt.Errorf("%s is built into the kernel, and cannot be unloaded", target.Name)

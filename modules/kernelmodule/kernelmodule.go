@@ -140,7 +140,7 @@ func observe(h host.Reader, want KernelModule) (have *KernelModule, there bool, 
 	}
 	black, err := modprobe().Own(h, "blacklist "+want.Name)
 	have = &KernelModule{
-		Name: want.Name, Loaded: new(where == loaded || where == builtin), Boot: new(len(boot) > 0),
+		Name: want.Name, Loaded: new(where == isLoaded || where == builtin), Boot: new(len(boot) > 0),
 		Options: new(strings.Join(options, " ")), Blacklisted: new(len(black) > 0),
 	}
 	there = *have.Loaded || *have.Boot || *have.Options != "" || *have.Blacklisted

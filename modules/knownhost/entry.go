@@ -36,13 +36,13 @@ func parse(line string) (entry, bool) {
 
 const hashMark = "|1|"
 
-func (e entry) hashed() bool { return strings.HasPrefix(e.list, hashMark) }
+func (e entry) isHashed() bool { return strings.HasPrefix(e.list, hashMark) }
 
 // knows reports whether the line is about a host: it stands there as it is, or its
 // HMAC-SHA1 does, with the salt as the key. The package knownhosts, which makes such
 // names, compares them with a connection's address alone.
 func (e entry) knows(name string) bool {
-	if !e.hashed() {
+	if !e.isHashed() {
 		return slices.Contains(e.names, name)
 	}
 	salt, sum, ok := strings.Cut(strings.TrimPrefix(e.list, hashMark), "|")

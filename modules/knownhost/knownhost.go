@@ -29,8 +29,8 @@ type KnownHost struct {
 	// Hashed is as it is wanted where all lines of the host are so, else the contrary.
 	Hashed *bool `state:"hashed" doc:"Whether its name is hashed in the file, as by HashKnownHosts of ssh, so that who reads the file does not learn which hosts are known. If not given, lines that are there stay as they are, and new ones have the name."`
 
-	// wrong is what Read found to be wrong beside the keys.
-	wrong []states.Change
+	// defects is what Read found to be wrong beside the keys.
+	defects []states.Change
 }
 
 const doc = `The keys by which SSH knows a host, so that nobody is asked at the first connection.
@@ -54,8 +54,8 @@ known_host "[backup.example.test]:2222" {
 // Module is the module "known_host".
 var Module = states.Define(states.Type[KnownHost]{
 	Name: "known_host", Doc: doc, Example: example, Locks: []string{"known_hosts", global}, Root: true,
-	Validate: validate, Extra: func(have, _ KnownHost) []states.Change { return have.wrong },
-	Read: read, Write: write, Remove: remove, Import: imported, List: list,
+	Validate: validate, Extra: func(have, _ KnownHost) []states.Change { return have.defects },
+	Read: read, Write: write, Remove: remove, Import: importHost, List: list,
 })
 
 func validate(want KnownHost) error {
@@ -170,7 +170,7 @@ func read(_ context.Context, h host.Host, want KnownHost) (*KnownHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &KnownHost{Host: want.Host, User: want.User, wrong: wrong}
+	have := &KnownHost{Host: want.Host, User: want.User, defects: wrong}
 	have.Hashed = want.Hashed
 	for _, r := range t {
 		e, ok := parse(r.Line)
@@ -190,8 +190,8 @@ func read(_ context.Context, h host.Host, want KnownHost) (*KnownHost, error) {
 	return have, nil
 }
 
-// imported reads a host as it would be declared: hashed only where all lines are.
-func imported(ctx context.Context, h host.Host, key KnownHost) (*KnownHost, error) {
+// importHost reads a host as it would be declared: hashed only where all lines are.
+func importHost(ctx context.Context, h host.Host, key KnownHost) (*KnownHost, error) {
 	have, err := read(ctx, h, KnownHost{Host: key.Host, User: key.User, Hashed: new(true)})
 	if have != nil && !*have.Hashed {
 		have.Hashed = nil
@@ -200,7 +200,7 @@ func imported(ctx context.Context, h host.Host, key KnownHost) (*KnownHost, erro
 }
 
 // likes reports whether a line is hashed if it is to be, and only then.
-func (k KnownHost) likes(e entry) bool { return k.Hashed == nil || *k.Hashed == e.hashed() }
+func (k KnownHost) likes(e entry) bool { return k.Hashed == nil || *k.Hashed == e.isHashed() }
 
 func write(ctx context.Context, h host.Host, _ *KnownHost, want KnownHost) error {
 	s, err := open(h, want.User)
@@ -211,7 +211,7 @@ func write(ctx context.Context, h host.Host, _ *KnownHost, want KnownHost) error
 	if err != nil {
 		return err
 	}
-	t = without(t, want.Host, func(e entry) bool { return slices.Contains(want.Keys, e.key.String()) && want.likes(e) })
+	t = removeHost(t, want.Host, func(e entry) bool { return slices.Contains(want.Keys, e.key.String()) && want.likes(e) })
 	for _, key := range want.Keys {
 		known := t.Find(func(line string) bool {
 			e, ok := parse(line)
@@ -228,8 +228,8 @@ func write(ctx context.Context, h host.Host, _ *KnownHost, want KnownHost) error
 	return s.save(ctx, t)
 }
 
-// without takes the host from all lines but those that stay.
-func without(t lines.Text, name string, stays func(entry) bool) lines.Text {
+// removeHost takes the host from all lines but those that stay.
+func removeHost(t lines.Text, name string, stays func(entry) bool) lines.Text {
 	t = slices.Clone(t)
 	var gone []int
 	for i, r := range t {
@@ -238,7 +238,7 @@ func without(t lines.Text, name string, stays func(entry) bool) lines.Text {
 			continue
 		}
 		names := slices.DeleteFunc(slices.Clone(e.names), func(n string) bool { return n == name })
-		if e.hashed() || len(names) == 0 {
+		if e.isHashed() || len(names) == 0 {
 			gone = append(gone, i)
 			continue
 		}
@@ -256,7 +256,7 @@ func remove(ctx context.Context, h host.Host, have KnownHost) error {
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, without(t, have.Host, func(entry) bool { return false }))
+	return s.save(ctx, removeHost(t, have.Host, func(entry) bool { return false }))
 }
 
 // list finds the hosts that the machine knows.
@@ -266,7 +266,7 @@ func list(_ context.Context, h host.Host, _ []string) ([]KnownHost, error) {
 	seen := map[string]bool{}
 	for _, r := range t {
 		e, ok := parse(r.Line)
-		if !ok || e.hashed() {
+		if !ok || e.isHashed() {
 			continue
 		}
 		for _, name := range e.names {

@@ -17,19 +17,19 @@ import (
 const (
 	wishes        = "/etc/locale.gen"           // what locale-gen makes
 	debianDefault = "/etc/default/locale"       // Debian's /etc/locale.conf
-	supported     = "/usr/share/i18n/SUPPORTED" // what can be made: "NAME CHARSET"
-	made          = "/usr/lib/locale"           // what is made
+	supportedList = "/usr/share/i18n/SUPPORTED" // what can be made: "NAME CHARSET"
+	madeDir       = "/usr/lib/locale"           // what is made
 	archive       = "/usr/lib/locale/locale-archive"
 )
 
 // isBuiltin tells the locales that need not be made.
 func isBuiltin(name string) bool {
-	return slices.Contains([]string{"c", "posix", "c.utf8"}, strings.ToLower(archived(name)))
+	return slices.Contains([]string{"c", "posix", "c.utf8"}, strings.ToLower(archiveName(name)))
 }
 
-// archived is a locale's name as the C library has it: of the charset only
+// archiveName is a locale's name as the C library has it: of the charset only
 // lower-case letters and digits count.
-func archived(name string) string {
+func archiveName(name string) string {
 	name, modifier, modified := strings.Cut(name, "@")
 	language, charset, _ := strings.Cut(name, ".")
 	keep := func(r rune) rune {
@@ -47,8 +47,8 @@ func archived(name string) string {
 	return language
 }
 
-// generated reports whether a locale is wished for, and made.
-func generated(ctx context.Context, h host.Host, name string) (bool, error) {
+// isGenerated reports whether a locale is wished for, and made.
+func isGenerated(ctx context.Context, h host.Host, name string) (bool, error) {
 	if isBuiltin(name) {
 		return true, nil
 	}
@@ -56,7 +56,7 @@ func generated(ctx context.Context, h host.Host, name string) (bool, error) {
 	if err != nil || len(t.Find(entry(name, false))) == 0 {
 		return false, err
 	}
-	if _, err := h.Lstat(made + "/" + archived(name)); err == nil {
+	if _, err := h.Lstat(madeDir + "/" + archiveName(name)); err == nil {
 		return true, nil
 	}
 	r, err := process.Query(ctx, h, host.Query{Command: host.Command{Argv: []string{"locale", "-a"}, Env: []string{"LC_ALL=C"}}, Reads: []string{archive}})
@@ -64,7 +64,7 @@ func generated(ctx context.Context, h host.Host, name string) (bool, error) {
 		return false, fmt.Errorf("this host has no program locale: %w", err)
 	}
 	for line := range strings.Lines(string(r.Stdout)) {
-		if archived(strings.TrimSpace(line)) == archived(name) {
+		if archiveName(strings.TrimSpace(line)) == archiveName(name) {
 			return true, nil
 		}
 	}
@@ -90,7 +90,7 @@ func mark(ctx context.Context, h host.Host, name string, wanted bool) (former li
 	if err != nil {
 		return nil, err
 	}
-	all, err := lines.LoadIfThere(h, supported)
+	all, err := lines.LoadIfThere(h, supportedList)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func mark(ctx context.Context, h host.Host, name string, wanted bool) (former li
 		}
 		line = "# " + t[rows[0]].Line
 	case line == "":
-		return nil, fmt.Errorf("%w (those that there are stand in %s)", check.NotOnHost("locale", name), supported)
+		return nil, fmt.Errorf("%w (those that there are stand in %s)", check.NotOnHost("locale", name), supportedList)
 	}
 	return t, t.Set(rows, line).Save(ctx, h, wishes, host.Meta{})
 }

@@ -53,7 +53,7 @@ func validate(want Locale) error {
 }
 
 func read(ctx context.Context, h host.Host, want Locale) (*Locale, error) {
-	there, err := generated(ctx, h, want.Name)
+	there, err := isGenerated(ctx, h, want.Name)
 	if err != nil || !there {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Locale) error {
 		if _, err := mark(ctx, h, want.Name, true); err != nil {
 			return err
 		}
-		dir := made + "/" + archived(want.Name)
+		dir := madeDir + "/" + archiveName(want.Name)
 		if err := h.Mkdir(dir, host.Meta{}); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}

@@ -155,22 +155,22 @@ func (b Block) find(t lines.Text) (begin, end int, err error) {
 			continue
 		}
 		if *at >= 0 {
-			return -1, -1, b.broken("the lines %d and %d both %s it", *at+1, i+1, other)
+			return -1, -1, b.damaged("the lines %d and %d both %s it", *at+1, i+1, other)
 		}
 		*at = i
 	}
 	switch {
 	case begin >= 0 && end < 0:
-		err = b.broken("line %d begins it, and no line ends it", begin+1)
+		err = b.damaged("line %d begins it, and no line ends it", begin+1)
 	case begin < 0 && end >= 0:
-		err = b.broken("line %d ends it, and no line begins it", end+1)
+		err = b.damaged("line %d ends it, and no line begins it", end+1)
 	case end < begin:
-		err = b.broken("line %d ends it before line %d begins it", end+1, begin+1)
+		err = b.damaged("line %d ends it before line %d begins it", end+1, begin+1)
 	}
 	return begin, end, err
 }
 
-func (b Block) broken(format string, args ...any) error {
+func (b Block) damaged(format string, args ...any) error {
 	return fmt.Errorf("the marks of the block %q in %s are broken: %s; repair the file by hand",
 		b.Name, b.Path, fmt.Sprintf(format, args...))
 }
@@ -188,8 +188,8 @@ func read(_ context.Context, h host.Host, want Block) (*Block, error) {
 		return nil, err
 	}
 	have := want
-	inner := unified(t[begin+1 : end].String())
-	if want.Content == nil || unified(inlineOf(want.Content)) != inner {
+	inner := terminate(t[begin+1 : end].String())
+	if want.Content == nil || terminate(inlineOf(want.Content)) != inner {
 		have.Content = new(host.Text(inner))
 	}
 	return &have, nil
@@ -200,8 +200,8 @@ func inlineOf(c *host.Content) string {
 	return inline
 }
 
-// unified gives lines the form in which they are compared: each ends with "\n".
-func unified(s string) string {
+// terminate gives lines the form in which they are compared: each ends with "\n".
+func terminate(s string) string {
 	t := lines.Parse(s)
 	for i := range t {
 		t[i].End = "\n"

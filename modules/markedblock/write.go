@@ -24,11 +24,11 @@ func write(ctx context.Context, h host.Host, _ *Block, want Block) error {
 		return err
 	}
 	var inner []string
-	for _, row := range lines.Parse(unified(inlineOf(want.Content))) {
+	for _, row := range lines.Parse(terminate(inlineOf(want.Content))) {
 		inner = append(inner, row.Line)
 	}
 	if begin >= 0 {
-		t = t.Without(between(begin+1, end), -1).Insert(begin+1, inner...)
+		t = t.Without(rowsBetween(begin+1, end), -1).Insert(begin+1, inner...)
 	} else {
 		inner = append(append([]string{want.mark("begin")}, inner...), want.mark("end"))
 		t = t.Insert(t.Position(want.After, want.Before), inner...)
@@ -40,8 +40,8 @@ func write(ctx context.Context, h host.Host, _ *Block, want Block) error {
 	return t.Save(ctx, h, want.Path, host.Meta{})
 }
 
-// between lists the rows from one to before another.
-func between(from, to int) []int {
+// rowsBetween lists the rows from one to before another.
+func rowsBetween(from, to int) []int {
 	rows := make([]int, 0, to-from)
 	for i := from; i < to; i++ {
 		rows = append(rows, i)
@@ -58,5 +58,5 @@ func remove(ctx context.Context, h host.Host, have Block) error {
 	if err != nil || begin < 0 {
 		return err
 	}
-	return t.Without(between(begin, end+1), -1).Save(ctx, h, have.Path, host.Meta{})
+	return t.Without(rowsBetween(begin, end+1), -1).Save(ctx, h, have.Path, host.Meta{})
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // steps says what makes of what is found what is wanted.
-func steps(h host.Host, f found, want Mount) step {
+func steps(h host.Host, f observation, want Mount) step {
 	switch {
 	case want.Mounted == nil:
 		return leave
@@ -70,7 +70,7 @@ func write(ctx context.Context, h host.Host, _ *Mount, want Mount) error {
 		}
 		err = run(ctx, h, "mount", "-t", fstype(want), "-o", options(want.Options), "--", *want.Source, f.real)
 	case remount:
-		err = run(ctx, h, "mount", "-o", options(remounting(want.Options)), "--", *want.Source, f.real)
+		err = run(ctx, h, "mount", "-o", options(remountOptions(want.Options)), "--", *want.Source, f.real)
 	}
 	if err != nil {
 		return err
@@ -78,9 +78,9 @@ func write(ctx context.Context, h host.Host, _ *Mount, want Mount) error {
 	return edit(ctx, h, want)
 }
 
-// remounting are the options with which a mount is changed in place: all that are not
+// remountOptions are the options with which a mount is changed in place: all that are not
 // said go back to what they are without.
-func remounting(wanted []string) []string {
+func remountOptions(wanted []string) []string {
 	if bind(wanted) {
 		return append([]string{"remount"}, wanted...)
 	}
@@ -95,7 +95,7 @@ func options(list []string) string {
 }
 
 // possible finds what cannot be, before anything is changed.
-func possible(ctx context.Context, h host.Host, f found, want Mount, do step) error {
+func possible(ctx context.Context, h host.Host, f observation, want Mount, do step) error {
 	if do != mountIt && do != replace {
 		return nil
 	}
@@ -138,16 +138,16 @@ func edit(ctx context.Context, h host.Host, want Mount) error {
 	before := table.Text()
 	switch {
 	case isTrue(want.Boot):
-		entry, err := table.Find(want.Path, at(want.Path))
+		entry, err := table.Find(want.Path, matchPath(want.Path))
 		if err != nil {
 			return err
 		}
-		if entry != nil && same(*entry, want) {
+		if entry != nil && isSame(*entry, want) {
 			return nil
 		}
-		table.Put(line(want), at(want.Path))
+		table.Put(line(want), matchPath(want.Path))
 	case want.Boot != nil:
-		table.Delete(at(want.Path))
+		table.Delete(matchPath(want.Path))
 	}
 	if table.Text() == before {
 		return nil
@@ -155,8 +155,8 @@ func edit(ctx context.Context, h host.Host, want Mount) error {
 	return table.Save(ctx, h)
 }
 
-// same reports whether a line says what is wanted, in whatever layout.
-func same(e fstab.Entry, want Mount) bool {
+// isSame reports whether a line says what is wanted, in whatever layout.
+func isSame(e fstab.Entry, want Mount) bool {
 	var is Mount
 	is.fromEntry(e)
 	wish := line(want)

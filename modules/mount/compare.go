@@ -12,7 +12,7 @@ import (
 
 // sameSource reports whether what is mounted is the wanted source, however either
 // names it. Where nobody can tell, as with a label that no device has, it is.
-func sameSource(h host.Host, f found, want Mount) bool {
+func sameSource(h host.Host, f observation, want Mount) bool {
 	live, source := f.mounted.Source, *want.Source
 	if bind(want.Options) {
 		return boundTo(h, f, source)
@@ -39,7 +39,7 @@ func sameSource(h host.Host, f found, want Mount) bool {
 }
 
 // boundTo reports whether a bind mount shows this directory.
-func boundTo(h host.Reader, f found, source string) bool {
+func boundTo(h host.Reader, f observation, source string) bool {
 	// What lies below the mount itself does not count.
 	others := slices.DeleteFunc(slices.Clone(f.all), func(m fstab.Mounted) bool { return m.Path == f.real })
 	holder, within, ok := fstab.Holding(others, fstab.RealPath(h, source))
@@ -96,7 +96,7 @@ func optionsDiffer(live fstab.Mounted, want Mount) bool {
 		if bind(want.Options) && !said[flag] {
 			continue
 		}
-		if has(live, flag) != on[flag] {
+		if hasFlag(live, flag) != on[flag] {
 			return true
 		}
 	}
@@ -122,7 +122,7 @@ func optionsDiffer(live fstab.Mounted, want Mount) bool {
 	return false
 }
 
-func has(live fstab.Mounted, flag string) bool {
+func hasFlag(live fstab.Mounted, flag string) bool {
 	return slices.Contains(live.Flags, flag) || (flag == "ro" || flag == "sync") && slices.Contains(live.Options, flag)
 }
 
@@ -168,7 +168,7 @@ func bytes(size string) (uint64, bool) {
 func describe(live fstab.Mounted) []string {
 	out := []string{}
 	for _, flag := range []string{"ro", "nosuid", "nodev", "noexec", "sync"} {
-		if has(live, flag) {
+		if hasFlag(live, flag) {
 			out = append(out, flag)
 		}
 	}
@@ -188,7 +188,7 @@ func describe(live fstab.Mounted) []string {
 // inWords gives what is mounted as somebody might have written it. A directory that is
 // bound is told by the kernel as its file system and its place there: unless the file
 // system itself is asked for, it is named as the directory.
-func inWords(f found, asTold bool) Mount {
+func inWords(f observation, asTold bool) Mount {
 	live := *f.mounted
 	m := Mount{Source: &live.Source, Type: &live.Type, Options: describe(live)}
 	if asTold || live.Root == "/" {

@@ -47,7 +47,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Mount) error {
 }
 
 // rewrite makes the list of what is mounted what it will be.
-func rewrite(ctx context.Context, h host.Host, f found, want Mount, do step) error {
+func rewrite(ctx context.Context, h host.Host, f observation, want Mount, do step) error {
 	list := slices.Clone(f.all)
 	i := -1
 	for k, m := range list {
@@ -57,11 +57,11 @@ func rewrite(ctx context.Context, h host.Host, f found, want Mount, do step) err
 	}
 	switch do {
 	case mountIt:
-		list = append(list, predicted(h, f, want))
+		list = append(list, predict(h, f, want))
 	case unmountIt:
 		list = slices.Delete(list, i, i+1)
 	default:
-		list[i] = predicted(h, f, want)
+		list[i] = predict(h, f, want)
 	}
 	var b strings.Builder
 	for _, m := range list {
@@ -70,8 +70,8 @@ func rewrite(ctx context.Context, h host.Host, f found, want Mount, do step) err
 	return h.WriteFile(ctx, fstab.MountInfo, host.Text(b.String()), host.Meta{})
 }
 
-// predicted is what the kernel will say of the mount, as far as that is compared.
-func predicted(h host.Host, f found, want Mount) fstab.Mounted {
+// predict is what the kernel will say of the mount, as far as that is compared.
+func predict(h host.Host, f observation, want Mount) fstab.Mounted {
 	m := fstab.Mounted{Device: "0:0", Root: "/", Path: f.real, Type: fstype(want), Source: *want.Source, Options: []string{"rw"}}
 	if bind(want.Options) {
 		if holder, within, ok := fstab.Holding(f.all, fstab.RealPath(h, *want.Source)); ok {

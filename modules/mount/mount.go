@@ -153,26 +153,26 @@ func line(want Mount) fstab.Entry {
 	return e
 }
 
-// at tells the lines that mount something on a path.
-func at(path string) func(fstab.Entry) bool {
+// matchPath tells the lines that mount something on a path.
+func matchPath(path string) func(fstab.Entry) bool {
 	return func(e fstab.Entry) bool { return e.Path == path && e.Type != "swap" }
 }
 
-// found is all that is known of a path.
-type found struct {
+// observation is all that is known of a path.
+type observation struct {
 	entry   *fstab.Entry   // nil: no line in /etc/fstab
 	mounted *fstab.Mounted // nil: nothing is mounted there
 	all     []fstab.Mounted
 	real    string // the path without symbolic links
 }
 
-func look(h host.Host, path string) (found, error) {
+func look(h host.Host, path string) (observation, error) {
 	table, err := fstab.Load(h)
 	if err != nil {
-		return found{}, err
+		return observation{}, err
 	}
-	f := found{real: fstab.RealPath(h, path)}
-	if f.entry, err = table.Find(path, at(path)); err != nil || !host.Running(h) {
+	f := observation{real: fstab.RealPath(h, path)}
+	if f.entry, err = table.Find(path, matchPath(path)); err != nil || !host.Running(h) {
 		return f, err
 	}
 	if f.all, err = fstab.ReadMounted(h); err != nil {
@@ -213,7 +213,7 @@ func (m *Mount) fromEntry(e fstab.Entry) {
 
 // fromMounted takes what is mounted: where it is as wanted, in the words of the wish,
 // and where the line says already that something differs, nothing.
-func (m *Mount) fromMounted(h host.Host, f found, want Mount) {
+func (m *Mount) fromMounted(h host.Host, f observation, want Mount) {
 	known := m.Source != nil
 	live := inWords(f, known || want.Source != nil)
 	differs := func(is, wanted *string) bool { return wanted != nil && is != nil && *is != *wanted }

@@ -72,7 +72,7 @@ func taggedThere(ctx context.Context, h host.Host, source string) error {
 // cannot mount.
 type helper struct {
 	program, hint string
-	without       []string // options with which the kernel does it alone
+	unneededFor   []string // options with which the kernel does it alone
 }
 
 func helpers() map[string]helper {
@@ -87,7 +87,7 @@ func helperThere(h host.Reader, want Mount) error {
 		return nil
 	}
 	need, ok := helpers()[*want.Type]
-	if !ok || slices.ContainsFunc(need.without, func(key string) bool { _, given := value(want.Options, key); return given }) {
+	if !ok || slices.ContainsFunc(need.unneededFor, func(key string) bool { _, given := value(want.Options, key); return given }) {
 		return nil
 	}
 	for _, dir := range []string{"/sbin", "/usr/sbin", "/bin", "/usr/bin"} {

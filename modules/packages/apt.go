@@ -73,11 +73,11 @@ func wishes(t transaction) []string {
 	return out
 }
 
-// refreshed is the file whose time tells when the lists were last fetched well, as
+// refreshStamp is the file whose time tells when the lists were last fetched well, as
 // other tools have it.
 const (
-	refreshed = "/var/lib/apt/periodic/update-success-stamp"
-	aptLists  = "/var/lib/apt/lists"
+	refreshStamp = "/var/lib/apt/periodic/update-success-stamp"
+	aptLists     = "/var/lib/apt/lists"
 )
 
 // Refresh implements manager. Also a source that cannot be reached is an error, and
@@ -89,7 +89,7 @@ func (apt) Refresh(ctx context.Context, h host.Host) error {
 	if err := h.Mkdir("/var/lib/apt/periodic", host.Meta{}); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return h.WriteFile(ctx, refreshed, host.Text(""), host.Meta{})
+	return h.WriteFile(ctx, refreshStamp, host.Text(""), host.Meta{})
 }
 
 // isStale reports whether a source of packages has changed since the lists were
@@ -102,7 +102,7 @@ func isStale(h host.Reader) bool {
 		}
 		return info.ModTime
 	}
-	fetched := latest(latest(time.Time{}, aptLists), refreshed)
+	fetched := latest(latest(time.Time{}, aptLists), refreshStamp)
 	changed := latest(time.Time{}, "/etc/apt/sources.list")
 	for _, dir := range []string{"/etc/apt/sources.list.d", "/etc/apt/keyrings", "/etc/apt/trusted.gpg.d"} {
 		changed = latest(changed, dir)
@@ -222,7 +222,7 @@ func (apt) Offers(ctx context.Context, h host.Host, names []string) (offers, err
 	known := parsePolicy(text)
 	var virtual []string
 	for name, o := range known {
-		if !o.known() {
+		if !o.isKnown() {
 			virtual = append(virtual, name)
 		}
 	}

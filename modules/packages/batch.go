@@ -27,20 +27,20 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Package]) []e
 	}
 	j.refuse(ctx)
 	j.hold(ctx, false)
-	j.transact(ctx, j.offered(ctx, j.due()))
+	j.transact(ctx, j.availableItems(ctx, j.dueItems()))
 	j.hold(ctx, true)
 	return j.errs
 }
 
 // refuse gives an error to what the manager cannot do, before anything is changed.
 func (j *job) refuse(ctx context.Context) {
-	m, ok := j.manager.(unholding)
+	m, ok := j.manager.(withoutHolds)
 	for i, item := range j.items {
 		if ok && item.Want != nil && isTrue(item.Want.Hold) {
 			j.errs[i] = states.InvalidAttribute("hold", "this host cannot do that", m.NoHold())
 		}
 	}
-	for _, i := range j.due() {
+	for _, i := range j.dueItems() {
 		if wish := wishOf(j.items[i]); wish.Hold == nil && j.isHeld(ctx, wish.Name) {
 			j.errs[i] = &states.FinalError{Err: &diag.HintError{
 				Err:  fmt.Errorf("%s is on hold: only a part that gives hold changes such a package", wish.Name),
@@ -97,8 +97,8 @@ func (j *job) pick(ok func(states.ItemOf[Package]) bool) []int {
 	return out
 }
 
-// due lists the items that a transaction is needed for.
-func (j *job) due() []int {
+// dueItems lists the items that a transaction is needed for.
+func (j *job) dueItems() []int {
 	return j.pick(func(item states.ItemOf[Package]) bool { return item.Want == nil || needsInstall(item) })
 }
 
@@ -116,7 +116,7 @@ func (j *job) add(ctx context.Context, t *transaction, item states.ItemOf[Packag
 	}
 	switch want := item.Want; {
 	case want != nil:
-		wish := target{Name: want.Name, Open: want.chosen}
+		wish := target{Name: want.Name, Open: want.isChosen}
 		if want.Version != nil && *want.Version != Latest {
 			wish.Version = *want.Version
 		}

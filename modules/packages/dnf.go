@@ -72,14 +72,14 @@ func (dnf) Offers(ctx context.Context, h host.Host, names []string) (offers, err
 	}
 	known := parseOffers(all, newest)
 	for _, name := range names {
-		if known.of(name).known() {
+		if known.offer(name).isKnown() {
 			continue
 		}
 		text, err := query("--whatprovides", rpmName(name))
 		if err != nil {
 			return nil, err
 		}
-		if o := (offer{Providers: namesIn(text)}); o.known() {
+		if o := (offer{Providers: namesIn(text)}); o.isKnown() {
 			known[name] = o
 		}
 	}

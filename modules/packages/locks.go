@@ -156,15 +156,15 @@ func findHolder(h host.Reader, locks []string) *lockedError {
 		for _, fd := range open {
 			target, err := h.ReadLink(path.Join(dir, fd.Name))
 			if err == nil && slices.Contains(locks, target) {
-				return &lockedError{lock: target, holder: "process " + fields[4] + named(h, fields[4])}
+				return &lockedError{lock: target, holder: "process " + fields[4] + processName(h, fields[4])}
 			}
 		}
 	}
 	return nil
 }
 
-// named gives a process's name in parentheses, or nothing.
-func named(h host.Reader, pid string) string {
+// processName gives a process's name in parentheses, or nothing.
+func processName(h host.Reader, pid string) string {
 	f, err := h.Open(path.Join("/proc", pid, "comm"))
 	if err != nil {
 		return ""

@@ -40,8 +40,8 @@ type lister interface {
 	Asked(ctx context.Context, h host.Host) ([]string, error)
 }
 
-// unholding is a manager without a mark that upgrades pass over.
-type unholding interface {
+// withoutHolds is a manager without a mark that upgrades pass over.
+type withoutHolds interface {
 	NoHold() string // says so
 }
 
@@ -60,8 +60,8 @@ type installed struct {
 // offers holds what the lists have of each package that they know.
 type offers map[string]offer
 
-// of finds a package, which a list may name without its architecture.
-func (o offers) of(name string) offer {
+// offer finds a package, which a list may name without its architecture.
+func (o offers) offer(name string) offer {
 	if found, ok := o[name]; ok {
 		return found
 	}
@@ -75,8 +75,8 @@ type offer struct {
 	Providers []string // of a name that no package has
 }
 
-// known reports whether the lists know the name at all.
-func (o offer) known() bool { return o.Newest != "" || len(o.Versions)+len(o.Providers) > 0 }
+// isKnown reports whether the lists know the name at all.
+func (o offer) isKnown() bool { return o.Newest != "" || len(o.Versions)+len(o.Providers) > 0 }
 
 // transaction is what is to be done in one go.
 type transaction struct {

@@ -39,8 +39,8 @@ func complete(ctx context.Context, h host.Host, want *Package) error {
 	case err != nil:
 		return err
 	}
-	if newest := known.of(want.Name).Newest; newest != "" {
-		want.Version, want.chosen = &newest, true
+	if newest := known.offer(want.Name).Newest; newest != "" {
+		want.Version, want.isChosen = &newest, true
 	}
 	return nil
 }
@@ -55,21 +55,21 @@ func withPeers(ctx context.Context, names ...string) []string {
 	return slices.Compact(names)
 }
 
-// offered keeps those of the chosen items that the package lists offer, after
+// availableItems keeps those of the chosen items that the package lists offer, after
 // fetching the lists anew if they are stale or one is missing. The others get an
 // error, before anything is installed. What is to be removed passes.
-func (j *job) offered(ctx context.Context, chosen []int) []int {
+func (j *job) availableItems(ctx context.Context, chosen []int) []int {
 	var wanted []int
 	for _, i := range chosen {
 		if j.items[i].Want != nil {
 			wanted = append(wanted, i)
 		}
 	}
-	missing, err := j.missing(ctx, wanted)
+	missing, err := j.missingVersions(ctx, wanted)
 	switch {
 	case errors.Is(err, errStale):
 		if err = foreseen(j.refresh(ctx), errStale); err == nil {
-			missing, err = j.missing(ctx, wanted)
+			missing, err = j.missingVersions(ctx, wanted)
 		}
 	case err == nil && mayAppear(missing):
 		missing, err = j.missingStill(ctx, wanted, missing)
@@ -108,7 +108,7 @@ func mayAppear(missing map[int]error) bool {
 func (j *job) missingStill(ctx context.Context, wanted []int, missing map[int]error) (map[int]error, error) {
 	failed := j.refresh(ctx)
 	if failed == nil {
-		return j.missing(ctx, wanted)
+		return j.missingVersions(ctx, wanted)
 	}
 	for i, why := range missing {
 		if _, virtual := errors.AsType[*virtualError](why); virtual {
@@ -134,9 +134,9 @@ func foreseen(err, why error) error {
 	return err
 }
 
-// missing says for which items the lists have no package or not the wanted
+// missingVersions says for which items the lists have no package or not the wanted
 // version.
-func (j *job) missing(ctx context.Context, wanted []int) (map[int]error, error) {
+func (j *job) missingVersions(ctx context.Context, wanted []int) (map[int]error, error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
@@ -150,7 +150,7 @@ func (j *job) missing(ctx context.Context, wanted []int) (map[int]error, error) 
 	}
 	out := map[int]error{}
 	for _, i := range wanted {
-		if err := lacks(known.of(j.items[i].Want.Name), *j.items[i].Want); err != nil {
+		if err := lacks(known.offer(j.items[i].Want.Name), *j.items[i].Want); err != nil {
 			out[i] = err
 		}
 	}
@@ -175,7 +175,7 @@ func lacks(o offer, want Package) error {
 	case !slices.Contains(o.Versions, *want.Version):
 		err := &diag.HintError{Hint: "give a version that they offer, or none",
 			Message: fmt.Sprintf("the package lists offer no %s %s, but %s", want.Name, *want.Version, strings.Join(o.Versions, ", "))}
-		if want.chosen {
+		if want.isChosen {
 			return err
 		}
 		return &states.FinalError{Err: err}

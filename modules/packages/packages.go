@@ -24,8 +24,8 @@ type Package struct {
 	// state is what the package is in where it is neither installed nor gone:
 	// only its configuration is there, or an installation did not end.
 	state string
-	// chosen: complete has named the version, and not the site.
-	chosen bool
+	// isChosen: complete has named the version, and not the site.
+	isChosen bool
 }
 
 // Latest is the version that stands for the newest one.
@@ -51,7 +51,7 @@ var Module = states.Define(states.Type[Package]{
 	Locks: []string{"packages"}, Root: true,
 	Retry:    &states.Retry{Attempts: 2, Delay: time.Second},
 	Validate: validate, Complete: complete,
-	Read: read, Write: write, Remove: remove, Batch: batch, Extra: unfinished,
+	Read: read, Write: write, Remove: remove, Batch: batch, Extra: unfinishedChanges,
 	Import: importPackage, List: list,
 })
 
@@ -121,9 +121,9 @@ func read(ctx context.Context, h host.Host, want Package) (*Package, error) {
 	return have, nil
 }
 
-// unfinished makes a package of which only configuration is there, or whose
+// unfinishedChanges makes a package of which only configuration is there, or whose
 // installation has not ended, differ from an installed one.
-func unfinished(have, _ Package) []states.Change {
+func unfinishedChanges(have, _ Package) []states.Change {
 	if have.state == "" {
 		return nil
 	}

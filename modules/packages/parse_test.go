@@ -107,7 +107,7 @@ func TestParsePolicy(t *testing.T) {
 		"libc6:i386":           {Newest: "2.36-9", Versions: []string{"2.36-9"}},
 		"none":                 {},
 	} {
-		if is := offers.of(name); is.Newest != want.Newest || !slices.Equal(is.Versions, want.Versions) {
+		if is := offers.offer(name); is.Newest != want.Newest || !slices.Equal(is.Versions, want.Versions) {
 			t.Errorf("%s: %+v, want %+v", name, is, want)
 		}
 	}

@@ -92,7 +92,7 @@ func offersAre(t *testing.T, m manager, h host.Host, want map[string]offer) {
 	}
 	for _, name := range names {
 		slices.Sort(got[name].Versions)
-		if o, w := got.of(name), want[name]; o.Newest != w.Newest || !slices.Equal(o.Versions, w.Versions) || !slices.Equal(o.Providers, w.Providers) {
+		if o, w := got.offer(name), want[name]; o.Newest != w.Newest || !slices.Equal(o.Versions, w.Versions) || !slices.Equal(o.Providers, w.Providers) {
 			t.Errorf("%s: %+v, want %+v", name, o, w)
 		}
 	}

@@ -57,7 +57,7 @@ func (zypper) Offers(ctx context.Context, h host.Host, names []string) (offers, 
 	}
 	known, err := parseSolvables(text)
 	for i, name := range names {
-		if err != nil || known.of(name).known() {
+		if err != nil || known.offer(name).isKnown() {
 			continue
 		}
 		if text, err = query("--provides", "--", bare[i]); err != nil {

@@ -39,8 +39,8 @@ reboot "kernel" {
   message       = "a new kernel is installed"
 }`
 
-// required is the file by which Debian's packages ask for a start.
-const required = "/run/reboot-required"
+// requiredPath is the file by which Debian's packages ask for a start.
+const requiredPath = "/run/reboot-required"
 
 // bootID names the time since the kernel was started; see random(4).
 const bootID = "/proc/sys/kernel/random/boot_id"
@@ -49,7 +49,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 var Module = states.Define(states.Type[Reboot]{
 	Name: "reboot", Doc: doc, Example: example, Handler: true, Root: true, Reboots: true,
 	NoAbsent: "A start of the machine is an act, and cannot be undone.",
-	Validate: validate, Act: act, Recover: recovered,
+	Validate: validate, Act: act, Recover: recoverAct,
 })
 
 func validate(want Reboot) error {
@@ -64,7 +64,7 @@ func act(ctx context.Context, h host.Host, want Reboot) (bool, Reboot, error) {
 		return false, want, err
 	}
 	if want.WhenRequired != nil && *want.WhenRequired {
-		_, err := h.Lstat(required)
+		_, err := h.Lstat(requiredPath)
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, want, nil
 		}
@@ -90,8 +90,8 @@ func act(ctx context.Context, h host.Host, want Reboot) (bool, Reboot, error) {
 	return err == nil, want, err
 }
 
-// recovered tells whether the machine has been started anew since.
-func recovered(_ context.Context, h host.Host, _ Reboot, begun states.Begun) (states.Outcome, error) {
+// recoverAct tells whether the machine has been started anew since.
+func recoverAct(_ context.Context, h host.Host, _ Reboot, begun states.Begun) (states.Outcome, error) {
 	now, err := boot(h)
 	if err != nil || begun.Boot == "" || now == begun.Boot {
 		return states.Unknown, err

@@ -50,7 +50,7 @@ service "apt-daily.timer" {
 var Module = states.Define(states.Type[Service]{
 	Name: "service", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A service comes with its package or unit file: stop it with running = false and enabled = false, or mask it.",
-	Validate: validate, Read: read, Write: write, Import: imported, List: list,
+	Validate: validate, Read: read, Write: write, Import: importService, List: list,
 })
 
 func validate(want Service) error {
@@ -58,13 +58,13 @@ func validate(want Service) error {
 	case want.Running == nil && want.Enabled == nil && want.Masked == nil:
 		return states.InvalidAttribute("running", "none of running, enabled and masked is given",
 			"say what is wanted: running = true")
-	case is(want.Masked, true) && (is(want.Running, true) || is(want.Enabled, true)):
+	case equals(want.Masked, true) && (equals(want.Running, true) || equals(want.Enabled, true)):
 		return states.InvalidAttribute("masked", "a masked unit can neither run nor be enabled", "write running = false and enabled = false beside it, or leave them out")
 	}
 	return errors.Join(systemd.CheckName("name", want.Name), check.Account("user", want.User))
 }
 
-func is(b *bool, value bool) bool { return b != nil && *b == value }
+func equals(b *bool, value bool) bool { return b != nil && *b == value }
 
 func read(ctx context.Context, h host.Host, want Service) (*Service, error) {
 	s, err := systemd.Open(ctx, h, want.Name, want.User)
@@ -76,7 +76,7 @@ func read(ctx context.Context, h host.Host, want Service) (*Service, error) {
 		look = s.Running
 	}
 	status, err := look(ctx)
-	maskOnly := is(want.Masked, true) && want.Running == nil
+	maskOnly := equals(want.Masked, true) && want.Running == nil
 	if maskOnly && errors.Is(err, fs.ErrNotExist) {
 		status, err = host.Service{Enablement: "disabled"}, nil // what is not there yet can be masked
 	}
@@ -88,23 +88,23 @@ func read(ctx context.Context, h host.Host, want Service) (*Service, error) {
 		have.Running = new(status.Runs())
 	}
 	if want.Enabled != nil {
-		have.Enabled = new(enabled(status))
+		have.Enabled = new(isEnabled(status))
 	}
 	if want.Masked != nil {
 		// A mask until the next boot is to be lifted, and is not enough to keep.
-		have.Masked = new(masked(status) && (!*want.Masked || status.Enablement == "masked"))
+		have.Masked = new(isMasked(status) && (!*want.Masked || status.Enablement == "masked"))
 	}
 	return have, nil
 }
 
-// enabled reports whether a service starts at boot: one that is enabled until the next
+// isEnabled reports whether a service starts at boot: one that is enabled until the next
 // boot does not.
-func enabled(s host.Service) bool { return s.Enablement == "alias" || s.Enablement == "enabled" }
+func isEnabled(s host.Service) bool { return s.Enablement == "alias" || s.Enablement == "enabled" }
 
-func masked(s host.Service) bool { return strings.HasPrefix(s.Enablement, "masked") }
+func isMasked(s host.Service) bool { return strings.HasPrefix(s.Enablement, "masked") }
 
-// imported leaves out whether it runs, where nothing does.
-func imported(ctx context.Context, h host.Host, key Service) (*Service, error) {
+// importService leaves out whether it runs, where nothing does.
+func importService(ctx context.Context, h host.Host, key Service) (*Service, error) {
 	s, err := systemd.Open(ctx, h, key.Name, key.User)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func imported(ctx context.Context, h host.Host, key Service) (*Service, error) {
 	if status.Enablement == "masked" {
 		have.Masked = new(true)
 	} else {
-		have.Enabled = new(enabled(status))
+		have.Enabled = new(isEnabled(status))
 	}
 	// One that does its work and ends is not to be kept from it.
 	if ends := status.Type == "oneshot" && !status.Runs(); status.Active != "" && !ends {
@@ -179,12 +179,12 @@ func write(ctx context.Context, h host.Host, have *Service, want Service) error 
 		due  bool
 		verb host.Verb
 	}{
-		{is(have.Masked, true) && is(want.Masked, false), host.Unmask},
-		{is(have.Running, true) && is(want.Running, false), host.Stop},
-		{is(have.Enabled, true) && is(want.Enabled, false), host.Disable},
-		{is(have.Enabled, false) && is(want.Enabled, true), host.Enable},
-		{is(have.Masked, false) && is(want.Masked, true), host.Mask},
-		{is(have.Running, false) && is(want.Running, true), host.Start},
+		{equals(have.Masked, true) && equals(want.Masked, false), host.Unmask},
+		{equals(have.Running, true) && equals(want.Running, false), host.Stop},
+		{equals(have.Enabled, true) && equals(want.Enabled, false), host.Disable},
+		{equals(have.Enabled, false) && equals(want.Enabled, true), host.Enable},
+		{equals(have.Masked, false) && equals(want.Masked, true), host.Mask},
+		{equals(have.Running, false) && equals(want.Running, true), host.Start},
 	} {
 		if !step.due {
 			continue
@@ -201,11 +201,11 @@ func write(ctx context.Context, h host.Host, have *Service, want Service) error 
 
 // possible finds what would be refused, before anything is changed.
 func possible(name string, have, want Service) error {
-	isMasked := masked(have.status) || have.status.Load == "masked"
+	isMasked := isMasked(have.status) || have.status.Load == "masked"
 	switch {
-	case isMasked && !is(want.Masked, false) && (is(want.Enabled, true) || is(want.Running, true)):
+	case isMasked && !equals(want.Masked, false) && (equals(want.Enabled, true) || equals(want.Running, true)):
 		return fmt.Errorf("%s is masked (masked = false lifts that)", name)
-	case is(want.Enabled, true) && slices.Contains([]string{"static", "indirect"}, have.status.Enablement):
+	case equals(want.Enabled, true) && slices.Contains([]string{"static", "indirect"}, have.status.Enablement):
 		return fmt.Errorf("%s cannot be enabled: its unit file has no [Install] section, so other units start it", name)
 	}
 	return nil

@@ -35,7 +35,7 @@ func offline(t *testing.T) host.Host {
 
 func running(t *testing.T, h host.Host) { fake.Start(t, h, "web.service") }
 
-func masked(t *testing.T, h host.Host) {
+func isMasked(t *testing.T, h host.Host) {
 	fake.Link(t, h, "/dev/null", "/etc/systemd/system/web.service")
 }
 
@@ -78,7 +78,7 @@ func TestService(t *testing.T) {
 			Name: "stop and mask", Prepare: running, Values: map[string]any{"name": "web", "running": false, "masked": true},
 			Action: states.Update, Changes: []string{"running", "masked"}, Check: said("stop web.service\n"),
 		}, {
-			Name: "unmask and start", Prepare: masked, Values: map[string]any{"name": "web", "running": true, "enabled": true, "masked": false},
+			Name: "unmask and start", Prepare: isMasked, Values: map[string]any{"name": "web", "running": true, "enabled": true, "masked": false},
 			Action: states.Update, Changes: []string{"running", "enabled", "masked"},
 		}, {
 			Name: "another kind of unit", Values: map[string]any{"name": "tick.timer", "enabled": true}, Action: states.Update, Changes: []string{"enabled"},
@@ -88,7 +88,7 @@ func TestService(t *testing.T) {
 		{Name: "unknown", Values: map[string]any{"name": "none", "running": true}, Fails: "this host has no unit named none.service"},
 		{Name: "unknown, enable", Values: map[string]any{"name": "none", "enabled": true}, Fails: "this host has no unit named none.service"},
 		{Name: "static", Values: map[string]any{"name": "static", "enabled": true, "running": true}, Fails: "has no [Install] section"},
-		{Name: "masked", Prepare: masked, Values: map[string]any{"name": "web", "running": true}, Fails: "web.service is masked"},
+		{Name: "masked", Prepare: isMasked, Values: map[string]any{"name": "web", "running": true}, Fails: "web.service is masked"},
 		{
 			Name: "does not start", Values: map[string]any{"name": "broken", "running": true}, Partial: true, OnlyOnHost: true,
 			Fails: "Job for broken.service failed because the control process exited with error code.\n× broken.service\nMain process exited",

@@ -109,7 +109,7 @@ func (f *iniFile) get(names []string) (any, bool, error) {
 // value is what a setting holds: its lines without the space around them.
 func (f *iniFile) value(s *iniSetting) string {
 	text := strings.TrimSpace(f.lines[s.row].Line[s.begin:])
-	for _, row := range s.more {
+	for _, row := range s.furtherRows {
 		text += "\n" + strings.TrimSpace(f.lines[row].Line)
 	}
 	return text
@@ -137,24 +137,24 @@ func (f *iniFile) replace(s *iniSetting, value string) string {
 	head, tail := line[:s.begin], ""
 	if s.bare {
 		head = strings.TrimRight(line, " \t") + f.dialect.separator
-	} else if len(s.more) == 0 {
+	} else if len(s.furtherRows) == 0 {
 		tail = line[s.begin+len(strings.TrimSpace(line[s.begin:])):]
 	}
 	space := indentOf(line) + "    "
-	if len(s.more) > 0 {
+	if len(s.furtherRows) > 0 {
 		space = indentOf(f.lines[s.last()].Line)
 	}
-	out := f.lines.Without(s.more, -1)
+	out := f.lines.Without(s.furtherRows, -1)
 	out = slices.Clone(out)
 	out[s.row].Line = head + first + tail
 	if value == first {
 		return out.String()
 	}
-	return out.Insert(s.row+1, indented(space, more)...).String()
+	return out.Insert(s.row+1, indentLines(space, more)...).String()
 }
 
-// indented gives the lines of a value below its name.
-func indented(space, text string) []string {
+// indentLines gives the lines of a value below its name.
+func indentLines(space, text string) []string {
 	list := strings.Split(text, "\n")
 	for i, line := range list {
 		if line != "" {
@@ -181,7 +181,7 @@ func (f *iniFile) insert(names []string, value string) (string, error) {
 	first, more, several := strings.Cut(value, "\n")
 	added = append(added, strings.TrimRight(indent+name+f.dialect.separator+first, " "))
 	if several {
-		added = append(added, indented(indent+"    ", more)...)
+		added = append(added, indentLines(indent+"    ", more)...)
 	}
 	return f.lines.Insert(at, added...).String(), nil
 }
@@ -206,7 +206,7 @@ func (f *iniFile) remove(names []string) (string, error) {
 	if err != nil || s == nil {
 		return f.lines.String(), err
 	}
-	text := f.lines.Without(append([]int{s.row}, s.more...), -1).String()
+	text := f.lines.Without(append([]int{s.row}, s.furtherRows...), -1).String()
 	return text, f.compare(text, names, false, nil)
 }
 
@@ -227,7 +227,7 @@ func (f *iniFile) compare(text string, names []string, added bool, value *string
 		return errElse
 	}
 	got, found, err := is.get(names)
-	if err == nil && (found != (value != nil) || found && !same(got, *value)) {
+	if err == nil && (found != (value != nil) || found && !isSame(got, *value)) {
 		err = errElse
 	}
 	return err

@@ -18,7 +18,7 @@ type iniIndex struct {
 type iniSetting struct {
 	section, name string
 	row, begin    int   // of its first line, and where the value begins there
-	more          []int // the rows of further lines of the value
+	furtherRows   []int // the rows of further lines of the value
 	bare          bool  // it is a name alone
 
 	// Where the line has ":" before "=", the name that ends at "=".
@@ -28,8 +28,8 @@ type iniSetting struct {
 
 // last is the row of the value's last line.
 func (s *iniSetting) last() int {
-	if n := len(s.more); n > 0 {
-		return s.more[n-1]
+	if n := len(s.furtherRows); n > 0 {
+		return s.furtherRows[n-1]
 	}
 	return s.row
 }
@@ -143,7 +143,7 @@ func indexINI(text lines.Text, d iniDialect) iniIndex {
 				if d.continuation == "" && deeper != behind && (behind || !empty) {
 					x.doubt(i, above, line)
 				}
-				above.more = append(append(above.more, blank...), i)
+				above.furtherRows = append(append(above.furtherRows, blank...), i)
 				blank, goes = nil, goesOn(line)
 				continue
 			}

@@ -68,7 +68,7 @@ func (f *jsonFile) find(names []string) (o *hujson.Object, at, depth int, whole 
 }
 
 func (f *jsonFile) get(names []string) (any, bool, error) {
-	v, found := at(f.data, names)
+	v, found := lookup(f.data, names)
 	if found {
 		_, _, _, _, err := f.find(names)
 		return v, true, err
@@ -212,7 +212,7 @@ func (f *jsonFile) remove(names []string) (string, error) {
 	}
 	text = head + tail
 	d, err := parseJSON(text)
-	if err == nil && !same(d.(*jsonFile).data, without(f.data, names)) {
+	if err == nil && !isSame(d.(*jsonFile).data, removeAt(f.data, names)) {
 		err = errElse
 	}
 	return text, err
@@ -220,12 +220,12 @@ func (f *jsonFile) remove(names []string) (string, error) {
 
 // compare reads the new text as a whole.
 func (f *jsonFile) compare(text string, names []string, v any) error {
-	want, err := with(f.data, names, v)
+	want, err := replaceAt(f.data, names, v)
 	if err != nil {
 		return err
 	}
 	d, err := parseJSON(text)
-	if err == nil && !same(d.(*jsonFile).data, want) {
+	if err == nil && !isSame(d.(*jsonFile).data, want) {
 		err = errElse
 	}
 	return err

@@ -59,7 +59,7 @@ setting "pull request" {
 // Module is the module "setting".
 var Module = states.Define(states.Type[Setting]{
 	Name: "setting", Doc: doc, Example: example,
-	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Import: imported,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Import: importSetting,
 })
 
 // format tells how the file is written; "" is not known.
@@ -178,20 +178,20 @@ func (s Setting) separator() string {
 	return " = "
 }
 
-// loaded is a file of settings, and where the value is in it.
-type loaded struct {
+// settingsFile is a file of settings, and where the value is in it.
+type settingsFile struct {
 	document
 	names []string
 	mark  string // the byte order mark that it begins with
 }
 
 // load reads the file. A missing one is an error that wraps fs.ErrNotExist.
-func (s Setting) load(h host.Reader) (*loaded, error) {
+func (s Setting) load(h host.Reader) (*settingsFile, error) {
 	names, err := s.names()
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{names: names}
+	l := &settingsFile{names: names}
 	text, _, err := lines.Whole(h, s.Path)
 	if err != nil {
 		return l, err
@@ -207,7 +207,7 @@ func (s Setting) load(h host.Reader) (*loaded, error) {
 }
 
 // save writes the new text of a file.
-func (s Setting) save(ctx context.Context, h host.Writer, l *loaded, text string) error {
+func (s Setting) save(ctx context.Context, h host.Writer, l *settingsFile, text string) error {
 	return lines.Parse(l.mark+text).Save(ctx, h, s.Path, host.Meta{})
 }
 
@@ -231,7 +231,7 @@ func read(_ context.Context, h host.Host, want Setting) (*Setting, error) {
 		if err != nil {
 			return nil, err
 		}
-		if same(value, wanted) {
+		if isSame(value, wanted) {
 			return &want, nil
 		}
 	}
@@ -290,15 +290,15 @@ func (s Setting) verify(text string, names []string, value any, there bool) erro
 		return fmt.Errorf("the value cannot be put there: %w", err)
 	}
 	is, found, err := d.get(names)
-	if err == nil && (found != there || there && !same(is, value)) {
+	if err == nil && (found != there || there && !isSame(is, value)) {
 		err = errors.New("the value cannot be put there without touching anything else")
 	}
 	return err
 }
 
-// imported tries the ways in which the file may be written, as its name does not
+// importSetting tries the ways in which the file may be written, as its name does not
 // always tell.
-func imported(ctx context.Context, h host.Host, key Setting) (*Setting, error) {
+func importSetting(ctx context.Context, h host.Host, key Setting) (*Setting, error) {
 	if key.format() == "" {
 		key.Format = new("ini")
 	}
@@ -345,5 +345,5 @@ func hasValue(values map[string]any, text string) bool {
 		return false
 	}
 	wanted, err := decodeJSON(raw)
-	return err == nil && same(is, wanted)
+	return err == nil && isSame(is, wanted)
 }

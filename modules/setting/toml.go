@@ -53,7 +53,7 @@ func parseTOML(text string) (document, error) {
 			s := f.statement(e, nil)
 			table, s.header = s.names, true
 			// Below a list of tables no name leads: at() finds no map there.
-			_, reachable := at(f.data, table)
+			_, reachable := lookup(f.data, table)
 			inList = e.Kind == unstable.ArrayTable || !reachable
 			if !inList {
 				f.statements = append(f.statements, s)
@@ -133,7 +133,7 @@ func plainFloat(f float64) any {
 }
 
 func (f *tomlFile) get(names []string) (any, bool, error) {
-	v, found := at(f.data, names)
+	v, found := lookup(f.data, names)
 	return v, found, nil
 }
 

@@ -16,7 +16,7 @@ func (f *tomlFile) lineEnd(offset int) int {
 }
 
 func (f *tomlFile) set(names []string, v any) (string, error) {
-	want, err := with(f.data, names, v)
+	want, err := replaceAt(f.data, names, v)
 	if err != nil {
 		return "", err
 	}
@@ -29,7 +29,7 @@ func (f *tomlFile) set(names []string, v any) (string, error) {
 			return f.check(f.text[:s.value]+value+f.text[s.end:], want)
 		}
 	}
-	if _, found := at(f.data, names); found {
+	if _, found := lookup(f.data, names); found {
 		return "", errElse // a table
 	}
 	for _, way := range []func([]string, string) (string, error){f.intoInline, f.intoTable, f.intoDotted, f.newTable, f.intoDottedAbove} {
@@ -192,7 +192,7 @@ func (f *tomlFile) remove(names []string) (string, error) {
 			begin := strings.LastIndexByte(f.text[:s.begin], '\n') + 1
 			text = f.text[:begin] + f.text[f.lineEnd(s.end):]
 		}
-		return f.check(text, without(f.data, names))
+		return f.check(text, removeAt(f.data, names))
 	}
 	return "", errElse
 }
@@ -225,7 +225,7 @@ func (f *tomlFile) withoutInline(i int) string {
 // check reads the new text as a whole.
 func (f *tomlFile) check(text string, want any) (string, error) {
 	d, err := parseTOML(text)
-	if err == nil && !same(pruned(d.(*tomlFile).data), pruned(want)) {
+	if err == nil && !isSame(prune(d.(*tomlFile).data), prune(want)) {
 		err = errElse
 	}
 	return text, err

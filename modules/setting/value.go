@@ -122,8 +122,8 @@ type textOnly string
 // MarshalJSON makes it a text.
 func (t textOnly) MarshalJSON() ([]byte, error) { return json.Marshal(string(t)) }
 
-// same reports whether two values mean the same.
-func same(a, b any) bool {
+// isSame reports whether two values mean the same.
+func isSame(a, b any) bool {
 	if t, ok := a.(textOnly); ok {
 		switch b.(type) {
 		case []any, map[string]any:
@@ -137,10 +137,10 @@ func same(a, b any) bool {
 		return ok && sameNumber(a.String(), b.String())
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		return ok && slices.EqualFunc(a, b, isSame)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, same)
+		return ok && maps.EqualFunc(a, b, isSame)
 	}
 	switch b.(type) {
 	case []any, map[string]any:
@@ -158,8 +158,8 @@ func sameNumber(a, b string) bool {
 	return err == nil && yerr == nil && x.Cmp(y) == 0
 }
 
-// at finds a value in plain data.
-func at(v any, names []string) (any, bool) {
+// lookup finds a value in plain data.
+func lookup(v any, names []string) (any, bool) {
 	for _, name := range names {
 		m, ok := v.(map[string]any)
 		if !ok {
@@ -172,9 +172,9 @@ func at(v any, names []string) (any, bool) {
 	return v, true
 }
 
-// with gives plain data with another value at the names; without gives it less that
+// replaceAt gives plain data with another value at the names; without gives it less that
 // value. Nothing of v is changed.
-func with(v any, names []string, value any) (any, error) {
+func replaceAt(v any, names []string, value any) (any, error) {
 	if len(names) == 0 {
 		return value, nil
 	}
@@ -186,31 +186,31 @@ func with(v any, names []string, value any) (any, error) {
 	if m == nil {
 		m = map[string]any{}
 	}
-	below, err := with(m[names[0]], names[1:], value)
+	below, err := replaceAt(m[names[0]], names[1:], value)
 	m[names[0]] = below
 	return m, err
 }
 
-func without(v any, names []string) any {
+func removeAt(v any, names []string) any {
 	m := maps.Clone(v.(map[string]any))
 	if len(names) == 1 {
 		delete(m, names[0])
 	} else {
-		m[names[0]] = without(m[names[0]], names[1:])
+		m[names[0]] = removeAt(m[names[0]], names[1:])
 	}
 	return m
 }
 
-// pruned gives data without empty maps, where a format cannot tell them from
+// prune gives data without empty maps, where a format cannot tell them from
 // nothing.
-func pruned(v any) any {
+func prune(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
 	out := map[string]any{}
 	for name, e := range m {
-		if e = pruned(e); e != nil {
+		if e = prune(e); e != nil {
 			out[name] = e
 		}
 	}

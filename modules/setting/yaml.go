@@ -78,7 +78,7 @@ func plainYAML(v any) any {
 }
 
 func (f *yamlFile) get(names []string) (any, bool, error) {
-	v, found := at(f.data, names)
+	v, found := lookup(f.data, names)
 	return v, found, nil
 }
 
@@ -180,7 +180,7 @@ func quoteEnd(line string, begin int) int {
 }
 
 func (f *yamlFile) set(names []string, v any) (string, error) {
-	want, err := with(f.data, names, v)
+	want, err := replaceAt(f.data, names, v)
 	if err != nil {
 		return "", err
 	}
@@ -294,7 +294,7 @@ func (f *yamlFile) remove(names []string) (string, error) {
 	if len(way) < len(names) {
 		return "", errElse
 	}
-	want := without(f.data, names)
+	want := removeAt(f.data, names)
 	p := way[len(way)-1]
 	if _, err := f.colon(p.key); err != nil {
 		return "", err
@@ -319,7 +319,7 @@ func (f *yamlFile) check(text string, want any) (string, error) {
 	if m, empty := want.(map[string]any); empty && len(m) == 0 && is == nil {
 		return text, nil
 	}
-	if !same(is, want) {
+	if !isSame(is, want) {
 		return "", errElse
 	}
 	return text, nil

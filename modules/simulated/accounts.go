@@ -81,7 +81,7 @@ func (f files) useradd(p *program) (host.Result, error) {
 	if _, ok := p.flags["--create-home"]; ok {
 		home := row(f.passwd, name, 7)[5]
 		if _, err := p.h.Lstat(home); err == nil {
-			return p.done() // it stays as it is
+			return p.result() // it stays as it is
 		}
 		if err := p.write(home+"/.profile", Text(p.h, "/etc/skel/.profile")); err != nil {
 			return host.Result{}, err
@@ -94,7 +94,7 @@ func (f files) useradd(p *program) (host.Result, error) {
 			return host.Result{}, err
 		}
 	}
-	return p.done()
+	return p.result()
 }
 
 func (f files) usermod(p *program) (host.Result, error) {
@@ -102,7 +102,7 @@ func (f files) usermod(p *program) (host.Result, error) {
 		return p.fail(6, "usermod: user '%s' does not exist", p.args[0])
 	}
 	f.change(p, p.args[0])
-	return p.done()
+	return p.result()
 }
 
 // change applies the flags that useradd and usermod share.
@@ -143,7 +143,7 @@ func (f files) userdel(p *program) (host.Result, error) {
 	f.shadow.Delete(name)
 	f.group.SetGroupsOf(name, nil)
 	f.group.Delete(name)
-	return p.done()
+	return p.result()
 }
 
 func (f files) chpasswd(p *program) (host.Result, error) {
@@ -152,7 +152,7 @@ func (f files) chpasswd(p *program) (host.Result, error) {
 		return p.fail(1, "chpasswd: (user %s) pam_chauthtok() failed", name)
 	}
 	row(f.shadow, name, 9)[1] = hash
-	return p.done()
+	return p.result()
 }
 
 func (f files) groupadd(p *program) (host.Result, error) {
@@ -165,7 +165,7 @@ func (f files) groupadd(p *program) (host.Result, error) {
 		gid = strconv.Itoa(f.group.Free(system))
 	}
 	f.group.Put(accounts.Row{p.args[0], "x", gid, ""})
-	return p.done()
+	return p.result()
 }
 
 func (f files) groupmod(p *program) (host.Result, error) {
@@ -173,7 +173,7 @@ func (f files) groupmod(p *program) (host.Result, error) {
 		return p.fail(6, "groupmod: group '%s' does not exist", p.args[0])
 	}
 	row(f.group, p.args[0], 4)[2] = p.flags["--gid"]
-	return p.done()
+	return p.result()
 }
 
 func (f files) groupdel(p *program) (host.Result, error) {
@@ -186,7 +186,7 @@ func (f files) groupdel(p *program) (host.Result, error) {
 		return p.fail(8, "groupdel: cannot remove the primary group of user '%s'", f.passwd.Rows[i][0])
 	}
 	f.group.Delete(p.args[0])
-	return p.done()
+	return p.result()
 }
 
 func (f files) gpasswd(p *program) (host.Result, error) {
@@ -194,7 +194,7 @@ func (f files) gpasswd(p *program) (host.Result, error) {
 		return p.fail(1, "gpasswd: group '%s' does not exist in /etc/group", p.args[0])
 	}
 	row(f.group, p.args[0], 4)[3] = p.flags["--members"]
-	return p.done()
+	return p.result()
 }
 
 // row gives the line of a name with all its fields, to be changed in place. A

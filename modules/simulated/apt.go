@@ -147,9 +147,9 @@ func (p *program) serve(service string) error {
 	return b.addService(service, Service{Running: true, Enabled: true})
 }
 
-// unpacked removes what unpack has put there; what lies below /etc only in a
+// removeFiles removes what unpack has put there; what lies below /etc only in a
 // purge.
-func (p *program) unpacked(name string, purge bool) error {
+func (p *program) removeFiles(name string, purge bool) error {
 	held, err := p.parcel(name)
 	for _, service := range held.Services {
 		unit := unitName(service)
@@ -217,7 +217,7 @@ func aptGet(p *program) (host.Result, error) {
 	default:
 		return p.fail(100, "E: Invalid operation %s", verb)
 	}
-	if p.held(names) {
+	if p.anyHeld(names) {
 		return p.fail(100, heldMessage)
 	}
 	for _, name := range names {
@@ -225,7 +225,7 @@ func aptGet(p *program) (host.Result, error) {
 			return host.Result{}, err
 		}
 	}
-	return p.done()
+	return p.result()
 }
 
 // remove takes a package away, with what needs it; one that is not there is left out.
@@ -233,12 +233,12 @@ func (p *program) remove(name string, purge bool) error {
 	if p.field(name, "Status") == "" {
 		return nil
 	}
-	for _, n := range strings.Fields(Text(p.h, needing+name)) {
+	for _, n := range strings.Fields(Text(p.h, needersDir+name)) {
 		if err := p.remove(n, purge); err != nil {
 			return err
 		}
 	}
-	err := p.unpacked(name, purge)
+	err := p.removeFiles(name, purge)
 	switch {
 	case err != nil:
 		return err
@@ -258,13 +258,13 @@ func (p *program) update() (host.Result, error) {
 	if err != nil {
 		return host.Result{}, err
 	}
-	return p.done()
+	return p.result()
 }
 
 const heldMessage = "E: Held packages were changed and -y was used without --allow-change-held-packages."
 
-// held reports whether one of the packages is on hold, and must stay.
-func (p *program) held(names []string) bool {
+// anyHeld reports whether one of the packages is on hold, and must stay.
+func (p *program) anyHeld(names []string) bool {
 	_, allowed := p.flags["--allow-change-held-packages"]
 	return !allowed && slices.ContainsFunc(names, func(arg string) bool {
 		name, _, _ := strings.Cut(strings.TrimSuffix(arg, "-"), "=")
@@ -282,7 +282,7 @@ func (p *program) install(names []string) (host.Result, error) {
 			return p.fail(100, "E: Unable to locate package %s", arg)
 		}
 	}
-	if p.held(names) {
+	if p.anyHeld(names) {
 		return p.fail(100, heldMessage)
 	}
 	for _, arg := range names {
@@ -301,7 +301,7 @@ func (p *program) install(names []string) (host.Result, error) {
 			return host.Result{}, err
 		}
 	}
-	return p.done()
+	return p.result()
 }
 
 // choose gives the version that an installation takes: the wanted one, if the
@@ -358,7 +358,7 @@ func aptCache(p *program) (host.Result, error) {
 			fmt.Fprintf(&p.out, "%s %s 500\n        500 file:/repository ./ Packages\n", mark, v)
 		}
 	}
-	return p.done()
+	return p.result()
 }
 
 func aptMark(p *program) (host.Result, error) {
@@ -368,5 +368,5 @@ func aptMark(p *program) (host.Result, error) {
 			return host.Result{}, err
 		}
 	}
-	return p.done()
+	return p.result()
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// needing is a directory with a file for each package that others need.
-const needing = "/var/lib/simulated/needing/"
+// needersDir is a directory with a file for each package that others need.
+const needersDir = "/var/lib/simulated/needing/"
 
 // Need makes packages need another one: they are removed with it.
 func Need(ctx context.Context, h host.Host, name string, by ...string) error {
-	return WriteFile(ctx, h, needing+name, strings.Join(by, "\n"), host.Meta{})
+	return WriteFile(ctx, h, needersDir+name, strings.Join(by, "\n"), host.Meta{})
 }
 
 // unmet refuses a package that needs what nobody has.
@@ -33,11 +33,11 @@ func (p *program) rehearse(verb string, names []string) (host.Result, error) {
 			}
 			continue
 		}
-		for _, n := range append(strings.Fields(Text(p.h, needing+name)), name) {
+		for _, n := range append(strings.Fields(Text(p.h, needersDir+name)), name) {
 			if version, _ := InstalledVersion(p.h, n); version != "" {
 				fmt.Fprintf(&p.out, "Remv %s [%s]\n", n, version)
 			}
 		}
 	}
-	return p.done()
+	return p.result()
 }

@@ -39,7 +39,7 @@ func (i *initSystem) active(unit string) string {
 func (i *initSystem) Services(ctx context.Context) ([]host.Service, error) {
 	services, err := i.Init.Services(ctx)
 	for k := range services {
-		services[k] = i.running(services[k])
+		services[k] = i.observe(services[k])
 	}
 	return services, err
 }
@@ -47,10 +47,10 @@ func (i *initSystem) Services(ctx context.Context) ([]host.Service, error) {
 // Service is Init.Service.
 func (i *initSystem) Service(ctx context.Context, name string) (host.Service, error) {
 	s, err := i.Init.Service(ctx, name)
-	return i.running(s), err
+	return i.observe(s), err
 }
 
-func (i *initSystem) running(s host.Service) host.Service {
+func (i *initSystem) observe(s host.Service) host.Service {
 	s.Active, s.Sub, s.Result = "inactive", "dead", "success"
 	if Exists(i.h, i.active(s.Name)) {
 		s.Active, s.Sub = "active", "running"

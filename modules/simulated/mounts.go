@@ -42,7 +42,7 @@ func AddMounts(ctx context.Context, h *host.Memory) error {
 	return b.err
 }
 
-func (p *program) mounted() ([]fstab.Mounted, error) { return fstab.ReadMounted(p.h) }
+func (p *program) readMounts() ([]fstab.Mounted, error) { return fstab.ReadMounted(p.h) }
 
 func (p *program) setMounted(list []fstab.Mounted) (host.Result, error) {
 	var b strings.Builder
@@ -52,13 +52,13 @@ func (p *program) setMounted(list []fstab.Mounted) (host.Result, error) {
 	if err := p.write(mountInfo, b.String()); err != nil {
 		return host.Result{}, err
 	}
-	return p.done()
+	return p.result()
 }
 
 // mount is "mount -t TYPE -o OPTIONS -- SOURCE DIR".
 func mountProgram(p *program) (host.Result, error) {
 	source, dir, options := p.args[0], p.args[1], strings.Split(p.flags["-o"], ",")
-	list, err := p.mounted()
+	list, err := p.readMounts()
 	if err != nil {
 		return host.Result{}, err
 	}
@@ -128,7 +128,7 @@ func kernelOptions(m fstab.Mounted, options []string) fstab.Mounted {
 // umount is "umount -- DIR".
 func umountProgram(p *program) (host.Result, error) {
 	dir := p.args[0]
-	list, err := p.mounted()
+	list, err := p.readMounts()
 	if err != nil {
 		return host.Result{}, err
 	}
@@ -164,7 +164,7 @@ func mkswapProgram(p *program) (host.Result, error) {
 	if err := p.write(p.args[0], text[:at]+swapSignature+text[swapPage:]); err != nil {
 		return host.Result{}, err
 	}
-	return p.done()
+	return p.result()
 }
 
 func swaponProgram(p *program) (host.Result, error) {
@@ -186,7 +186,7 @@ func swaponProgram(p *program) (host.Result, error) {
 	if err := p.write(swaps, Text(p.h, swaps)+line); err != nil {
 		return host.Result{}, err
 	}
-	return p.done()
+	return p.result()
 }
 
 func swapoffProgram(p *program) (host.Result, error) {
@@ -205,5 +205,5 @@ func swapoffProgram(p *program) (host.Result, error) {
 	if err := p.write(swaps, kept.String()); err != nil {
 		return host.Result{}, err
 	}
-	return p.done()
+	return p.result()
 }

@@ -46,8 +46,8 @@ func Connect(h *host.Memory, answers []Answer, ports []Port) {
 	h.SetNetwork(&network{h, answers, ports})
 }
 
-// refused says that nobody is there.
-func refused(what string) error {
+// connectionRefused says that nobody is there.
+func connectionRefused(what string) error {
 	return &host.NetworkError{What: what, Why: "the simulated network has nobody there"}
 }
 
@@ -83,7 +83,7 @@ func (n *network) Fetch(ctx context.Context, r host.Request) (*host.Response, er
 		out.Body = io.NopCloser(strings.NewReader(body))
 		return out, nil
 	}
-	return nil, refused(fmt.Sprintf("%s %s", method, r.URL))
+	return nil, connectionRefused(fmt.Sprintf("%s %s", method, r.URL))
 }
 
 // Dial is host.Network.Dial: what is sent is lost, and nothing comes back.
@@ -101,7 +101,7 @@ func (n *network) Dial(ctx context.Context, _, address string) (io.ReadWriteClos
 			return connection{&bytes.Buffer{}}, nil
 		}
 	}
-	return nil, refused(address)
+	return nil, connectionRefused(address)
 }
 
 // counts reports whether an answer is given now.

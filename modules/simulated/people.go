@@ -23,9 +23,9 @@ func (b *builder) accounts(m Machine) {
 		b.err = err
 		return
 	}
-	each(b, "group", m.Groups, func(name string, g Group) error { return f.describeGroup(name, g) })
-	each(b, "user", m.Users, func(name string, u User) error { return f.describeUser(name, u) })
-	each(b, "group", m.Groups, func(name string, g Group) error { return f.describeMembers(name, g) })
+	addEach(b, "group", m.Groups, func(name string, g Group) error { return f.describeGroup(name, g) })
+	addEach(b, "user", m.Users, func(name string, u User) error { return f.describeUser(name, u) })
+	addEach(b, "group", m.Groups, func(name string, g Group) error { return f.describeMembers(name, g) })
 	for _, t := range []*accounts.Table{f.passwd, f.shadow, f.group} {
 		b.must(t.Save(b.ctx, b.h))
 	}

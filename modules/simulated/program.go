@@ -28,7 +28,7 @@ func (p *program) fail(code int, format string, args ...any) (host.Result, error
 	return host.Result{ExitCode: code, Stdout: []byte(p.out.String()), Stderr: []byte(text)}, nil
 }
 
-func (p *program) done() (host.Result, error) {
+func (p *program) result() (host.Result, error) {
 	return host.Result{Stdout: []byte(p.out.String())}, nil
 }
 

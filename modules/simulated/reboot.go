@@ -33,7 +33,7 @@ func (p *program) reboot() (host.Result, error) {
 	if err := p.write(bootID, fmt.Sprintf("simulated-%d\n", n+1)); err != nil {
 		return host.Result{}, err
 	}
-	return p.done()
+	return p.result()
 }
 
 // startEnabled makes exactly the enabled units run.
@@ -66,7 +66,7 @@ func (p *program) startEnabled() error {
 	}
 	for _, unit := range slices.Compact(slices.Sorted(slices.Values(enabled))) {
 		text, known := unitText(p.h, unit)
-		if !known || masked(p.h, unit) {
+		if !known || isMasked(p.h, unit) {
 			continue
 		}
 		if err := perform(p.ctx, p.h, host.Start, activeDir+unit, unit, text); err != nil {

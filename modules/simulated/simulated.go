@@ -112,7 +112,7 @@ func New(ctx context.Context, m Machine) (*host.Memory, error) {
 		b.must(AddSystemd(ctx, b.h))
 	}
 	b.accounts(m)
-	each(b, "directory", m.Directories, func(name string, d Directory) error {
+	addEach(b, "directory", m.Directories, func(name string, d Directory) error {
 		meta, err := d.resolve(b.h)
 		if err != nil {
 			return err
@@ -122,16 +122,16 @@ func New(ctx context.Context, m Machine) (*host.Memory, error) {
 		}
 		return b.h.SetMeta(name, meta)
 	})
-	each(b, "file", m.Files, func(name string, f File) error {
+	addEach(b, "file", m.Files, func(name string, f File) error {
 		meta, err := f.resolve(b.h)
 		if err != nil {
 			return err
 		}
 		return WriteFile(ctx, b.h, name, f.Content, meta)
 	})
-	each(b, "link", m.Links, func(name, target string) error { return Link(b.h, target, name) })
-	each(b, "package", m.Packages, b.addPackage)
-	each(b, "service", m.Services, b.addService)
+	addEach(b, "link", m.Links, func(name, target string) error { return Link(b.h, target, name) })
+	addEach(b, "package", m.Packages, b.addPackage)
+	addEach(b, "service", m.Services, b.addService)
 	b.must(addCommands(b.h, m.Commands))
 	Connect(b.h, m.Answers, m.Ports)
 	b.devices(m.Devices)
@@ -151,9 +151,9 @@ func (b *builder) must(err error) {
 	}
 }
 
-// each makes the things of one kind in the order of their names, so that what
+// addEach makes the things of one kind in the order of their names, so that what
 // lies in another thing comes after it.
-func each[T any](b *builder, kind string, things map[string]T, add func(string, T) error) {
+func addEach[T any](b *builder, kind string, things map[string]T, add func(string, T) error) {
 	for _, name := range slices.Sorted(maps.Keys(things)) {
 		if b.err != nil {
 			return

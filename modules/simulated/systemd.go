@@ -100,7 +100,7 @@ func plainUnit(unit string) string {
 func ServiceOf(h host.Reader, name string) (Service, bool) {
 	unit := unitName(name)
 	text, known := unitText(h, unit)
-	s := Service{Running: Exists(h, activeDir+unit), Enabled: Exists(h, wants(unit, text)), Masked: masked(h, unit), Unit: text}
+	s := Service{Running: Exists(h, activeDir+unit), Enabled: Exists(h, wants(unit, text)), Masked: isMasked(h, unit), Unit: text}
 	return s, known || s.Masked
 }
 
@@ -113,7 +113,7 @@ func unitText(h host.Reader, unit string) (string, bool) {
 	}
 	for _, name := range names {
 		for _, dir := range []string{adminDir, "/run/systemd/system/", unitDir} {
-			if Exists(h, dir+name) && !(dir == adminDir && masked(h, name)) {
+			if Exists(h, dir+name) && !(dir == adminDir && isMasked(h, name)) {
 				return Text(h, dir+name), true
 			}
 		}
@@ -121,7 +121,7 @@ func unitText(h host.Reader, unit string) (string, bool) {
 	return "", false
 }
 
-func masked(h host.Reader, unit string) bool {
+func isMasked(h host.Reader, unit string) bool {
 	target, err := h.ReadLink(adminDir + unit)
 	return err == nil && target == "/dev/null"
 }
@@ -139,7 +139,7 @@ var wantedBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 func systemctl(p *program) (host.Result, error) {
 	if len(p.args) == 1 && p.args[0] == "daemon-reload" {
-		return p.done()
+		return p.result()
 	}
 	if len(p.args) == 1 && p.args[0] == "reboot" {
 		return p.reboot()
@@ -167,7 +167,7 @@ func systemctl(p *program) (host.Result, error) {
 	if offline {
 		return p.fail(1, "Running in chroot, ignoring request")
 	}
-	if !known || masked(p.h, unit) {
+	if !known || isMasked(p.h, unit) {
 		return p.fail(5, "Failed to %s %s: Unit not found or masked.", verb, unit)
 	}
 	return p.process(verb, unit)
@@ -185,7 +185,7 @@ func (p *program) process(verb, unit string) (host.Result, error) {
 	if err != nil {
 		return p.fail(1, "%v", err)
 	}
-	return p.done()
+	return p.result()
 }
 
 func (p *program) isEnabled(unit string) (host.Result, error) {
@@ -199,7 +199,7 @@ func (p *program) isEnabled(unit string) (host.Result, error) {
 	}
 	p.out.WriteString(status.Enablement + "\n")
 	if status.Enablement == "enabled" || status.Enablement == "static" {
-		return p.done()
+		return p.result()
 	}
 	return p.fail(1, "")
 }
@@ -207,7 +207,7 @@ func (p *program) isEnabled(unit string) (host.Result, error) {
 func (p *program) isActive(unit string) (host.Result, error) {
 	if Exists(p.h, activeDir+unit) {
 		p.out.WriteString("active\n")
-		return p.done()
+		return p.result()
 	}
 	p.out.WriteString("inactive\n")
 	return p.fail(3, "")
@@ -222,7 +222,7 @@ func (p *program) links(verb, unit string) (host.Result, error) {
 		return p.fail(1, "Failed to %s unit: %v", verb, err)
 	}
 	if _, now := p.flags["--now"]; !now {
-		return p.done()
+		return p.result()
 	}
 	then := map[string]string{"enable": "start"}[verb]
 	if then == "" {

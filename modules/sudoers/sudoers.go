@@ -190,7 +190,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Sudoers) error {
 }
 
 func list(_ context.Context, h host.Host, _ []string) ([]Sudoers, error) {
-	names, err := included(h)
+	names, err := includedFiles(h)
 	var found []Sudoers
 	for _, name := range names {
 		if name != "README" && check.Name("name", name, "_-") == nil {
@@ -200,9 +200,9 @@ func list(_ context.Context, h host.Host, _ []string) ([]Sudoers, error) {
 	return found, err
 }
 
-// included lists the files that sudo reads, in its order: none whose name has a dot
+// includedFiles lists the files that sudo reads, in its order: none whose name has a dot
 // or ends in ~.
-func included(h host.Reader) ([]string, error) {
+func includedFiles(h host.Reader) ([]string, error) {
 	entries, err := h.ReadDir(dir)
 	var names []string
 	for _, e := range entries {

@@ -69,7 +69,7 @@ func compose(h host.Reader, name string, text *string) (*whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := included(h)
+	names, err := includedFiles(h)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func inspect(h host.Reader, name string, size int64) (content, error) {
 
 // possible finds what cannot be, before anything is changed. It tells whether the area
 // is to be made.
-func possible(ctx context.Context, h host.Host, f found, want Swap) (format bool, err error) {
+func possible(ctx context.Context, h host.Host, f observation, want Swap) (format bool, err error) {
 	if f.kind == "" {
 		return true, canMake(h, want)
 	}
@@ -148,7 +148,7 @@ func write(ctx context.Context, h host.Host, _ *Swap, want Swap) error {
 	if err != nil {
 		return err
 	}
-	remake := f.kind == "" || resized(f, want) || exposed(h, f)
+	remake := f.kind == "" || isResized(f, want) || isExposed(h, f)
 	if f.active && (remake || !isTrue(want.Active) || want.Priority != nil && *want.Priority != f.priority) {
 		if err := run(ctx, h, "swapoff", "--", want.Path); err != nil {
 			return err
@@ -173,8 +173,8 @@ func write(ctx context.Context, h host.Host, _ *Swap, want Swap) error {
 	return edit(ctx, h, want)
 }
 
-// resized reports whether a file has another size than wanted.
-func resized(f found, want Swap) bool {
+// isResized reports whether a file has another size than wanted.
+func isResized(f observation, want Swap) bool {
 	if f.kind != host.Regular || want.Size == nil {
 		return false
 	}

@@ -26,7 +26,7 @@ func refuseShared(h host.Host, name string) error {
 			if err != nil {
 				return err
 			}
-			if why := shared(h, info); why != "" {
+			if why := writableBy(h, info); why != "" {
 				return &states.FinalError{Err: &diag.HintError{
 					Err:  fmt.Errorf("the directory %s %s, who could put another file or device in the place of %s while it is made a swap area", dir, why, name),
 					Hint: "name a path that root alone can change, such as /var/swapfile, or take the right to write from the others",
@@ -37,11 +37,11 @@ func refuseShared(h host.Host, name string) error {
 	return nil
 }
 
-// shared says who else than root and the acting account can change what is in a directory;
+// writableBy says who else than root and the acting account can change what is in a directory;
 // empty: nobody. The sticky bit does not help where nothing is yet.
-func shared(h host.Host, dir host.Info) string {
+func writableBy(h host.Host, dir host.Info) string {
 	switch {
-	case !own(h, dir):
+	case !isOwn(h, dir):
 		return "belongs to the user " + *owner.User(h, dir.UID, new(""))
 	case dir.Mode&host.WriteBits != 0:
 		return fmt.Sprintf("has mode %s, so that it can be written by others than its owner", states.FormatMode(dir.Mode))
@@ -49,15 +49,15 @@ func shared(h host.Host, dir host.Info) string {
 	return ""
 }
 
-func own(h host.Actor, info host.Info) bool {
+func isOwn(h host.Actor, info host.Info) bool {
 	uid, _ := h.Actor()
 	return info.UID == 0 || info.UID == uid
 }
 
-// exposed reports whether another account may have the file open, and would read the memory
+// isExposed reports whether another account may have the file open, and would read the memory
 // of all processes by that, or change it.
-func exposed(h host.Actor, f found) bool {
-	return f.kind == host.Regular && (!own(h, f.info) || f.info.Mode&0o077 != 0)
+func isExposed(h host.Actor, f observation) bool {
+	return f.kind == host.Regular && (!isOwn(h, f.info) || f.info.Mode&0o077 != 0)
 }
 
 // ownMeta is that of a swap file: memory of all processes is in it.
@@ -65,7 +65,7 @@ func ownMeta() host.Meta { return host.Meta{Mode: new(fs.FileMode(0o600)), UID: 
 
 // settle makes the file what it is to be before it becomes an area, in the one directory that
 // it opens.
-func settle(ctx context.Context, h host.Host, f found, want Swap, remake bool) error {
+func settle(ctx context.Context, h host.Host, f observation, want Swap, remake bool) error {
 	at, err := host.OpenPlace(h, want.Path)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func settle(ctx context.Context, h host.Host, f found, want Swap, remake bool) e
 
 // makeFile makes a file of zeros, each of which has its place on the disk: a swap file
 // has no holes. It appears as large as it is to be, or not at all.
-func makeFile(ctx context.Context, at host.Place, f found, want Swap) error {
+func makeFile(ctx context.Context, at host.Place, f observation, want Swap) error {
 	size := f.info.Size
 	if want.Size != nil {
 		var err error

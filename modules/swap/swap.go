@@ -121,8 +121,8 @@ func complete(_ context.Context, h host.Host, want *Swap) error {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// found is all that is known of a path.
-type found struct {
+// observation is all that is known of a path.
+type observation struct {
 	entry    *fstab.Entry // nil: no line in /etc/fstab
 	active   bool
 	priority int       // if active
@@ -131,8 +131,8 @@ type found struct {
 	info     host.Info // of what is there
 }
 
-func look(h host.Host, path string) (found, error) {
-	var f found
+func look(h host.Host, path string) (observation, error) {
+	var f observation
 	table, err := fstab.Load(h)
 	if err != nil {
 		return f, err
@@ -210,13 +210,13 @@ func read(_ context.Context, h host.Host, want Swap) (*Swap, error) {
 			}
 		}
 	}
-	have.Priority = f.observed(want)
+	have.Priority = f.size(want)
 	return have, nil
 }
 
-// observed is the priority that is not as wanted, of the line or of the area in use;
+// size is the priority that is not as wanted, of the line or of the area in use;
 // the wanted one if both have that.
-func (f found) observed(want Swap) *int {
+func (f observation) size(want Swap) *int {
 	var places []*int
 	if f.entry != nil && (want.Boot == nil || *want.Boot) {
 		places = append(places, priorityOf(*f.entry))

@@ -42,7 +42,7 @@ const example = `symlink "/etc/nginx/sites-enabled/blog" {
 var Module = states.Define(states.Type[Symlink]{
 	Name: "symlink", Doc: doc, Example: example,
 	Validate: validate, Claims: claim.Kind("a symbolic link"), Read: read, Write: write, Remove: remove,
-	Import: imported, List: unmanaged.List(host.Symlink, func(path string) Symlink { return Symlink{Path: path} }),
+	Import: importSymlink, List: unmanaged.List(host.Symlink, func(path string) Symlink { return Symlink{Path: path} }),
 })
 
 func validate(want Symlink) error {
@@ -105,8 +105,8 @@ func write(_ context.Context, h host.Host, have *Symlink, want Symlink) error {
 
 func remove(_ context.Context, h host.Host, have Symlink) error { return h.Remove(have.Path) }
 
-// imported leaves out the owner and the group that a new one would have.
-func imported(ctx context.Context, h host.Host, key Symlink) (*Symlink, error) {
+// importSymlink leaves out the owner and the group that a new one would have.
+func importSymlink(ctx context.Context, h host.Host, key Symlink) (*Symlink, error) {
 	key.Owner, key.Group = owner.Unusual(h, key.Path)
 	return read(ctx, h, key)
 }

@@ -20,8 +20,8 @@ func pathOf(key string) string {
 	return "/proc/sys/" + strings.Join(words, "/")
 }
 
-// dotted is the name of a parameter, given the words of its path.
-func dotted(words []string) string {
+// dotName is the name of a parameter, given the words of its path.
+func dotName(words []string) string {
 	words = slices.Clone(words)
 	for i, w := range words {
 		words[i] = strings.ReplaceAll(w, ".", "/")
@@ -53,13 +53,13 @@ func parse(line string) (key, value string) {
 		return "", ""
 	}
 	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '/' {
-		key = dotted(strings.Split(key, "/"))
+		key = dotName(strings.Split(key, "/"))
 	}
 	return key, strings.TrimSpace(value)
 }
 
-// same compares values as the kernel does: white space does not count.
-func same(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
+// isSame compares values as the kernel does: white space does not count.
+func isSame(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
 // files are read at boot; see sysctl.d(5).
 func files() settings.Kind {
@@ -75,7 +75,7 @@ func files() settings.Kind {
 // another value.
 func overridden(h host.Reader, want Sysctl) error {
 	s, later, err := files().Overrides(h, want.Key, *want.File)
-	if err == nil && later && !same(s.Value, *want.Value) {
+	if err == nil && later && !isSame(s.Value, *want.Value) {
 		return fmt.Errorf("%s sets %s to %q at boot, after %s: take that line away, or give file = %q",
 			s.File, want.Key, s.Value, *want.File, s.File)
 	}

@@ -29,13 +29,13 @@ func kernel(ctx context.Context, h host.Host, want Sysctl) (*string, error) {
 	}
 	value, err := tunable(h, pathOf(want.Key))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing(ctx, h, want.Key)
+		return nil, missingError(ctx, h, want.Key)
 	}
 	return &value, err
 }
 
-// missing says that the kernel does not have a parameter: not yet, perhaps.
-func missing(ctx context.Context, h host.Host, key string) error {
+// missingError says that the kernel does not have a parameter: not yet, perhaps.
+func missingError(ctx context.Context, h host.Host, key string) error {
 	if device := deviceOf(key); device != "" {
 		devices, err := host.LinksOf(ctx, h)
 		if err == nil {

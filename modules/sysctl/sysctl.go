@@ -75,7 +75,7 @@ func checkKey(key string) error {
 	e := &states.AttributeError{Attribute: "key"}
 	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '/' {
 		e.Message = fmt.Sprintf("%q has slashes between its words", key)
-		e.Hint = "write dots: " + dotted(strings.Split(key, "/"))
+		e.Hint = "write dots: " + dotName(strings.Split(key, "/"))
 		return e
 	}
 	words := strings.Split(key, ".")
@@ -117,10 +117,10 @@ func read(ctx context.Context, h host.Host, want Sysctl) (*Sysctl, error) {
 	}
 	boot := settings.Pick(set, want.File)
 	have := &Sysctl{Key: want.Key, File: &boot.File, Value: &boot.Value, Now: want.Now}
-	if running != nil && (want.Value == nil || !same(*running, *want.Value)) {
+	if running != nil && (want.Value == nil || !isSame(*running, *want.Value)) {
 		have.Value = running
 	}
-	if want.Value != nil && same(*have.Value, *want.Value) {
+	if want.Value != nil && isSame(*have.Value, *want.Value) {
 		have.Value = want.Value
 	}
 	return have, nil
@@ -135,7 +135,7 @@ func write(ctx context.Context, h host.Host, _ *Sysctl, want Sysctl) error {
 		return err
 	}
 	value := strings.TrimSpace(*want.Value)
-	if running != nil && !same(*running, value) {
+	if running != nil && !isSame(*running, value) {
 		if err := settable(h, want.Key, *running, value); err != nil {
 			return err
 		}

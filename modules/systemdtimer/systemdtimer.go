@@ -60,8 +60,8 @@ const example = `systemd_timer "backup" {
 // Module is the module "systemd_timer".
 var Module = states.Define(states.Type[Timer]{
 	Name: "systemd_timer", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s.timer", "unit files"},
-	Validate: validate, Complete: complete, Extra: others,
-	Read: read, Write: write, Remove: remove, List: list, Recover: recovered,
+	Validate: validate, Complete: complete, Extra: foreignChanges,
+	Read: read, Write: write, Remove: remove, List: list, Recover: recoverAct,
 	Import: func(ctx context.Context, h host.Host, key Timer) (*Timer, error) { return read(ctx, h, key) },
 })
 
@@ -107,13 +107,13 @@ func read(ctx context.Context, h host.Host, want Timer) (*Timer, error) {
 		return nil, err
 	}
 	have.Enabled = new(status.Enablement == "enabled" && (status.Runs() || status.Active == ""))
-	have.beside(want)
+	have.omitAlternatives(want)
 	return have, nil
 }
 
-// beside leaves out what the wanted one does in another way, and gives what is not set
+// omitAlternatives leaves out what the wanted one does in another way, and gives what is not set
 // the value that says so.
-func (t *Timer) beside(want Timer) {
+func (t *Timer) omitAlternatives(want Timer) {
 	if want.Command != nil {
 		t.Unit = nil
 	}
@@ -131,8 +131,8 @@ func (t *Timer) beside(want Timer) {
 	}
 }
 
-// others shows what somebody else has written into the files.
-func others(have, want Timer) []states.Change {
+// foreignChanges shows what somebody else has written into the files.
+func foreignChanges(have, want Timer) []states.Change {
 	if !have.former.foreign {
 		return nil
 	}
@@ -198,9 +198,9 @@ func schedule(ctx context.Context, s *systemd.Service, have *Timer, want Timer) 
 	return nil
 }
 
-// recovered lets a timer run as its files say, where an act that wrote them may have
+// recoverAct lets a timer run as its files say, where an act that wrote them may have
 // been cut short before systemd knew of it.
-func recovered(ctx context.Context, h host.Host, want Timer, _ states.Begun) (states.Outcome, error) {
+func recoverAct(ctx context.Context, h host.Host, want Timer, _ states.Begun) (states.Outcome, error) {
 	s, err := systemd.Open(ctx, h, want.Name+".timer", want.User)
 	if err == nil {
 		err = systemd.Refresh(ctx, h, want.User)

@@ -117,7 +117,7 @@ const header = systemd.Written
 // timer is the text of the timer's file.
 func (t *Timer) timer() string {
 	var b strings.Builder
-	b.WriteString(header + t.about() + "\n[Timer]\n")
+	b.WriteString(header + t.unitDescription() + "\n[Timer]\n")
 	for _, when := range t.OnCalendar {
 		fmt.Fprintf(&b, "OnCalendar=%s\n", when)
 	}
@@ -150,7 +150,7 @@ func (t *Timer) spans() []struct {
 // service is the text of the service's file.
 func (t *Timer) service() string {
 	var b strings.Builder
-	b.WriteString(header + t.about() + "\n[Service]\nType=oneshot\n")
+	b.WriteString(header + t.unitDescription() + "\n[Service]\nType=oneshot\n")
 	fmt.Fprintf(&b, "ExecStart=%s\n", strings.TrimSpace(t.Command[0]+" "+systemd.Quote(t.Command[1:])))
 	if t.RunAs != nil {
 		fmt.Fprintf(&b, "User=%s\n", *t.RunAs)
@@ -164,7 +164,7 @@ func (t *Timer) service() string {
 	return b.String()
 }
 
-func (t *Timer) about() string {
+func (t *Timer) unitDescription() string {
 	if t.Description == nil {
 		return "[Unit]\n"
 	}

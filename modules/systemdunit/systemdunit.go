@@ -67,7 +67,7 @@ systemd_unit "less memory" {
 var Module = states.Define(states.Type[Unit]{
 	Name: "systemd_unit", Doc: doc, Example: example, Root: true, Locks: []string{"unit files"},
 	Validate: validate, Needs: needs, Complete: complete, Read: read, Write: write, Remove: remove,
-	Foresee: foresee, Batch: batch, List: list, Recover: recovered,
+	Foresee: foresee, Batch: batch, List: list, Recover: recoverAct,
 })
 
 var dynamicPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*DynamicUser[ \t]*=[ \t]*(yes|true|on|1)`) })
@@ -190,9 +190,9 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Unit]) []erro
 	return errs
 }
 
-// recovered tells systemd of a file that was put in place by an act which nobody saw
+// recoverAct tells systemd of a file that was put in place by an act which nobody saw
 // end: it may have been cut short in between.
-func recovered(ctx context.Context, h host.Host, want Unit, _ states.Begun) (states.Outcome, error) {
+func recoverAct(ctx context.Context, h host.Host, want Unit, _ states.Begun) (states.Outcome, error) {
 	return states.Changed, systemd.Refresh(ctx, h, want.User)
 }
 
@@ -213,7 +213,7 @@ func put(ctx context.Context, h host.Host, it states.ItemOf[Unit], checks ...fun
 		return takeAway(ctx, h, *it.Have)
 	}
 	if it.Want.Verify == nil || *it.Want.Verify {
-		for _, check := range append(checks, known) {
+		for _, check := range append(checks, checkKnown) {
 			if err := check(ctx, h, *it.Want); err != nil {
 				return err
 			}

@@ -45,21 +45,21 @@ func verify(ctx context.Context, h host.Host, want Unit) error {
 	if err = errors.Join(err, h.Remove(dir)); err != nil {
 		return err
 	}
-	return refused(said)
+	return refusal(said)
 }
 
-// known is an error where this systemd would pass over lines of the text.
-func known(ctx context.Context, h host.Host, want Unit) error {
+// checkKnown is an error where this systemd would pass over lines of the text.
+func checkKnown(ctx context.Context, h host.Host, want Unit) error {
 	text, _ := want.Content.Inline()
 	wrong, err := systemd.Unknown(ctx, h, path.Base(want.file()), text)
 	if err != nil {
 		return err
 	}
-	return refused(process.Tail([]byte(strings.Join(wrong, "\n")), 10))
+	return refusal(process.Tail([]byte(strings.Join(wrong, "\n")), 10))
 }
 
-// refused is the error of what is said against a unit; nil: nothing is.
-func refused(said string) error {
+// refusal is the error of what is said against a unit; nil: nothing is.
+func refusal(said string) error {
 	if said == "" {
 		return nil
 	}

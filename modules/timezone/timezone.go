@@ -32,7 +32,7 @@ const example = `timezone "Europe/Berlin" {}`
 // Module is the module "timezone".
 var Module = states.Define(states.Type[Timezone]{
 	Name: "timezone", Doc: doc, Example: example, Locks: []string{"timezone"}, Root: true,
-	Validate: validate, Extra: moved, Read: read, Write: write, Import: imported, List: list,
+	Validate: validate, Extra: zoneChanges, Read: read, Write: write, Import: importTimezone, List: list,
 	NoAbsent: "A machine always has a time zone.",
 })
 
@@ -54,8 +54,8 @@ func validate(want Timezone) error {
 	return nil
 }
 
-// moved shows the zone that the machine is in.
-func moved(have, want Timezone) []states.Change {
+// zoneChanges shows the zone that the machine is in.
+func zoneChanges(have, want Timezone) []states.Change {
 	if have.former == "" {
 		return nil
 	}
@@ -142,8 +142,8 @@ func exists(h host.Reader, name string) error {
 	return nil
 }
 
-// imported finds the machine in its own zone only.
-func imported(ctx context.Context, h host.Host, key Timezone) (*Timezone, error) {
+// importTimezone finds the machine in its own zone only.
+func importTimezone(ctx context.Context, h host.Host, key Timezone) (*Timezone, error) {
 	have, err := read(ctx, h, key)
 	if err != nil || have.former != "" {
 		return nil, err

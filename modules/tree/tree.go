@@ -25,10 +25,10 @@ type Tree struct {
 	Exclude  []string     `state:"exclude,in,widens" doc:"Patterns of what is neither copied nor removed: \"*.bak\" is a name anywhere, \"cache/*.tmp\" a path from the directory."`
 	Purge    *bool        `state:"purge,in,widens" doc:"Removes what is in the directory and neither in the source nor declared by another part, with all that is below it."`
 
-	wanted   []host.TreeEntry  // of the source
-	declared []string          // what other parts have below the directory, relative to it
-	found    *treesync.Found   // what Read found
-	names    treesync.Accounts // the owners of that
+	sourceEntries []host.TreeEntry  // of the source
+	otherParts    []string          // what other parts have below the directory, relative to it
+	observed      *treesync.Found   // what Read found
+	names         treesync.Accounts // the owners of that
 }
 
 const doc = `A directory of the site, copied to the host with all that is below it.
@@ -71,46 +71,46 @@ func validate(want Tree) error {
 
 // complete lists the source, once for all that follows.
 func complete(ctx context.Context, _ host.Host, want *Tree) error {
-	want.declared = states.Declared(ctx, want.Path)
+	want.otherParts = states.Declared(ctx, want.Path)
 	return want.load()
 }
 
 func (t *Tree) load() (err error) {
-	if t.Source != nil && t.wanted == nil {
-		t.wanted, err = t.Source.Entries()
+	if t.Source != nil && t.sourceEntries == nil {
+		t.sourceEntries, err = t.Source.Entries()
 	}
 	return err
 }
 
-// below gives what shall stand below the directory.
-func (t *Tree) below() treesync.Wanted {
+// wantedTree gives what shall stand below the directory.
+func (t *Tree) wantedTree() treesync.Wanted {
 	w := treesync.Wanted{
-		Path: t.Path, Entries: t.wanted, Owner: t.Owner, Group: t.Group, FileMode: t.FileMode, DirMode: t.DirMode,
+		Path: t.Path, Entries: t.sourceEntries, Owner: t.Owner, Group: t.Group, FileMode: t.FileMode, DirMode: t.DirMode,
 		Exclude: t.Exclude, Purge: t.Purge != nil && *t.Purge,
 	}
 	if t.Source != nil {
 		w.Content = t.Source.Content
 	}
-	w.SpareDeclared(t.declared)
+	w.SpareDeclared(t.otherParts)
 	return w
 }
 
 func diff(have *Tree, want Tree) []states.Change {
 	if have == nil {
-		return treesync.Created(want.below())
+		return treesync.Created(want.wantedTree())
 	}
-	return have.found.Changes(have.names, want.below())
+	return have.observed.Changes(have.names, want.wantedTree())
 }
 
 func read(ctx context.Context, h host.Host, want Tree) (*Tree, error) {
 	if err := want.load(); err != nil {
 		return nil, err
 	}
-	found, names, err := treesync.Look(ctx, h, want.below())
+	found, names, err := treesync.Look(ctx, h, want.wantedTree())
 	if err != nil || found == nil {
 		return nil, err
 	}
-	want.found, want.names = found, names
+	want.observed, want.names = found, names
 	return &want, nil
 }
 
@@ -122,15 +122,15 @@ func write(ctx context.Context, h host.Host, have *Tree, want Tree) error {
 	if err != nil {
 		return err
 	}
-	return treesync.Write(ctx, h, want.below(), found)
+	return treesync.Write(ctx, h, want.wantedTree(), found)
 }
 
 // differs is what Write has to do.
 func (t *Tree) differs(ctx context.Context, h host.Host, have *Tree) (*treesync.Found, error) {
 	if have != nil {
-		return have.found, nil
+		return have.observed, nil
 	}
-	return treesync.Compare(ctx, h, t.below())
+	return treesync.Compare(ctx, h, t.wantedTree())
 }
 
 func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.TreeChange, error) {
@@ -145,5 +145,5 @@ func makes(ctx context.Context, h host.Host, have *Tree, want Tree) ([]states.Tr
 }
 
 func remove(ctx context.Context, h host.Host, have Tree) error {
-	return treesync.Remove(ctx, h, have.Path, have.found)
+	return treesync.Remove(ctx, h, have.Path, have.observed)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
-// shown is how many programs an error names.
-const shown = 3
+// maxListed is how many programs an error names.
+const maxListed = 3
 
 // idle is an error while programs of a user run, with which userdel and usermod
 // would fail.
@@ -49,9 +49,9 @@ func idle(h host.Host, name string) error {
 		return nil
 	}
 	more := ""
-	if len(running) > shown {
-		more = fmt.Sprintf(" and %d more", len(running)-shown)
-		running = running[:shown]
+	if len(running) > maxListed {
+		more = fmt.Sprintf(" and %d more", len(running)-maxListed)
+		running = running[:maxListed]
 	}
 	return fmt.Errorf("programs of %s still run: %s%s; stop them first", name, strings.Join(running, ", "), more)
 }
@@ -64,9 +64,9 @@ func removable(h host.Host, name string) error {
 	return idle(h, name)
 }
 
-// imported leaves out what a new user has, too, and what cannot be said without
+// importUser leaves out what a new user has, too, and what cannot be said without
 // the password.
-func imported(ctx context.Context, h host.Host, key User) (*User, error) {
+func importUser(ctx context.Context, h host.Host, key User) (*User, error) {
 	have, err := read(ctx, h, User{Name: key.Name, Group: new(""), Groups: []string{}, Expires: new("")})
 	if errors.Is(err, fs.ErrPermission) {
 		have, err = read(ctx, h, User{Name: key.Name, Group: new(""), Groups: []string{}})

@@ -71,9 +71,9 @@ func homeOf(h host.Reader, have *User, want User) string {
 	return path.Join(accounts.Setting(h, "/etc/default/useradd", "HOME", "/home"), want.Name)
 }
 
-// estranged is an error where an account is to get the home directory of somebody else, so
+// checkHome is an error where an account is to get the home directory of somebody else, so
 // that nobody could log in by a key in it.
-func estranged(h host.Host, have *User, want User) error {
+func checkHome(h host.Host, have *User, want User) error {
 	uid := -1
 	switch {
 	case !makesHome(want), have != nil && (want.Home == nil || *want.Home == *have.Home || moves(*have, want)):

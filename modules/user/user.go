@@ -63,7 +63,7 @@ user "backup-agent" {
 // Module is the module "user".
 var Module = states.Define(states.Type[User]{
 	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: imported, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: importUser, List: list,
 })
 
 // never is the value of expires for an account without a last day.

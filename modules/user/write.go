@@ -63,7 +63,7 @@ func possible(h host.Host, have *User, want User) error {
 	if err := unlockable(have, want); err != nil {
 		return err
 	}
-	if err := estranged(h, have, want); err != nil {
+	if err := checkHome(h, have, want); err != nil {
 		return err
 	}
 	if want.Shell != nil && (have == nil || *have.Shell != *want.Shell) {

@@ -57,8 +57,8 @@ var Module = states.Define(states.Type[WaitFor]{
 })
 
 const (
-	within = 5 * time.Minute
-	every  = time.Second
+	defaultTimeout  = 5 * time.Minute
+	defaultInterval = time.Second
 	// patience is how long one look may take.
 	patience = 10 * time.Second
 )
@@ -114,7 +114,7 @@ func checkHost(name *string) error {
 // target says what is waited for.
 func (want WaitFor) target() string {
 	not := ""
-	if want.gone() {
+	if want.wantsAbsence() {
 		not = " no more"
 	}
 	switch {
@@ -124,13 +124,13 @@ func (want WaitFor) target() string {
 		return web.Shown(*want.URL) + " answers as expected" + not
 	case want.Matches != nil:
 		return fmt.Sprintf("%s matches %q%s", *want.Path, *want.Matches, not)
-	case want.gone():
+	case want.wantsAbsence():
 		return *want.Path + " is gone"
 	}
 	return *want.Path + " is there"
 }
 
-func (want WaitFor) gone() bool { return want.Gone != nil && *want.Gone }
+func (want WaitFor) wantsAbsence() bool { return want.Gone != nil && *want.Gone }
 
 func (want WaitFor) address() string {
 	name := "127.0.0.1"
@@ -144,7 +144,7 @@ func (want WaitFor) address() string {
 }
 
 func act(ctx context.Context, h host.Host, want WaitFor) (bool, WaitFor, error) {
-	limit, pause := within, every
+	limit, pause := defaultTimeout, defaultInterval
 	if want.Within != nil {
 		limit = *want.Within
 	}
@@ -157,12 +157,12 @@ func act(ctx context.Context, h host.Host, want WaitFor) (bool, WaitFor, error) 
 		if err != nil {
 			return false, want, err
 		}
-		if (why == nil) != want.gone() {
+		if (why == nil) != want.wantsAbsence() {
 			return false, want, nil
 		}
 		left := limit - host.Now(h).Sub(begun)
 		if left <= 0 {
-			return false, want, want.late(limit, why)
+			return false, want, want.timeoutError(limit, why)
 		}
 		err = host.Sleep(ctx, h, min(pause, left))
 		if errors.Is(err, host.ErrUnforeseeable) {
@@ -173,20 +173,20 @@ func act(ctx context.Context, h host.Host, want WaitFor) (bool, WaitFor, error) 
 		}
 		if !said { // not on a shadow, where nothing is awaited
 			said = true
-			states.Say(ctx, want.waiting(why))
+			states.Say(ctx, want.progressText(why))
 		}
 	}
 }
 
-// waiting says what is waited for, and why it is not so.
-func (want WaitFor) waiting(why error) string {
+// progressText says what is waited for, and why it is not so.
+func (want WaitFor) progressText(why error) string {
 	if why == nil {
 		return "waiting until " + want.target()
 	}
 	return fmt.Sprintf("waiting until %s: %v", want.target(), why)
 }
 
-func (want WaitFor) late(limit time.Duration, why error) error {
+func (want WaitFor) timeoutError(limit time.Duration, why error) error {
 	if why == nil {
 		return fmt.Errorf("it waited %s until %s, and it is as before", limit, want.target())
 	}

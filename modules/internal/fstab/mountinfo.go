@@ -75,7 +75,7 @@ func At(list []Mounted, path string) *Mounted {
 func Holding(list []Mounted, path string) (Mounted, string, bool) {
 	best := -1
 	for i, m := range list {
-		if !below(m.Path, path) || best >= 0 && len(m.Path) < len(list[best].Path) {
+		if !isWithin(m.Path, path) || best >= 0 && len(m.Path) < len(list[best].Path) {
 			continue
 		}
 		best = i
@@ -92,7 +92,7 @@ func Holding(list []Mounted, path string) (Mounted, string, bool) {
 	return m, within, true
 }
 
-// below reports whether a path is a directory or lies in it.
-func below(dir, path string) bool {
+// isWithin reports whether a path is a directory or lies in it.
+func isWithin(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

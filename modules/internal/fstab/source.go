@@ -30,14 +30,14 @@ func RealPath(h host.Reader, name string) string {
 // Device gives the path of what a table names by UUID=… or its like, as udev makes it;
 // any other source as it is.
 func Device(source string) string {
-	if dir, tag, ok := tagged(source); ok {
+	if dir, tag, ok := parseTag(source); ok {
 		return path.Join("/dev/disk", dir, udevName(tag))
 	}
 	return source
 }
 
-// tagged takes UUID=… and its like apart: the directory of /dev/disk and the value.
-func tagged(source string) (dir, tag string, ok bool) {
+// parseTag takes UUID=… and its like apart: the directory of /dev/disk and the value.
+func parseTag(source string) (dir, tag string, ok bool) {
 	key, value, ok := strings.Cut(source, "=")
 	switch key {
 	case "UUID", "LABEL", "PARTUUID", "PARTLABEL":

@@ -58,13 +58,13 @@ func Real(h host.Reader, u host.User) (string, error) {
 	if !path.IsAbs(u.Home) || path.Clean(u.Home) == "/" {
 		return "", fmt.Errorf("the user %s has no home directory (%q)", u.Name, u.Home)
 	}
-	return strings.TrimSuffix(host.Resolve(h, path.Join(u.Home, "x")), "/x"), trusted(h, u)
+	return strings.TrimSuffix(host.Resolve(h, path.Join(u.Home, "x")), "/x"), checkTrust(h, u)
 }
 
-// trusted holds the home directory to belong to the user or to root, and what is
+// checkTrust holds the home directory to belong to the user or to root, and what is
 // above it to root: else somebody else decides where it is. Above what is the
 // user's own only the user's own counts, too.
-func trusted(h host.Reader, u host.User) error {
+func checkTrust(h host.Reader, u host.User) error {
 	home := path.Clean(u.Home)
 	nested := false
 	for i := 1; i < len(home); i++ {

@@ -55,7 +55,7 @@ func Unknown(ctx context.Context, h host.Host, name, text string) ([]string, err
 		switch {
 		case known == nil || strings.HasPrefix(s.key, "X-"):
 		case !ok:
-			wrong = append(wrong, fmt.Sprintf("%s:%d: unknown setting %q in section [%s]%s", name, s.line, s.key, s.section, meant(items, s)))
+			wrong = append(wrong, fmt.Sprintf("%s:%d: unknown setting %q in section [%s]%s", name, s.line, s.key, s.section, placeOf(items, s)))
 		case kind == "BOOLEAN" && s.value != "" && !isSwitch(s.value):
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %s is neither on nor off: %.100q", name, s.line, s.key, s.value))
 		}
@@ -63,8 +63,8 @@ func Unknown(ctx context.Context, h host.Host, name, text string) ([]string, err
 	return wrong, nil
 }
 
-// meant says where a setting belongs, or how it is written.
-func meant(items map[string]map[string]string, s setting) string {
+// placeOf says where a setting belongs, or how it is written.
+func placeOf(items map[string]map[string]string, s setting) string {
 	for key := range items[s.section] {
 		if strings.EqualFold(key, s.key) {
 			return ": it is written " + key

@@ -78,16 +78,16 @@ func sectionsOf(unit string) []string {
 func Quote(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
-		word = strings.ReplaceAll(quoted(word), "$", "$$")
+		word = strings.ReplaceAll(quote(word), "$", "$$")
 		words[i] = word
 	}
 	return strings.Join(words, " ")
 }
 
 // QuoteWord writes one word of a setting that holds words, such as Environment.
-func QuoteWord(word string) string { return quoted(word) }
+func QuoteWord(word string) string { return quote(word) }
 
-func quoted(word string) string {
+func quote(word string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range word {
@@ -125,7 +125,7 @@ func UnquoteWords(value string) (words []string, ok bool) {
 		if value[0] != '"' {
 			return nil, false
 		}
-		word, rest, ok := unquoted(value[1:])
+		word, rest, ok := unquote(value[1:])
 		if !ok {
 			return nil, false
 		}
@@ -138,8 +138,8 @@ func UnquoteWords(value string) (words []string, ok bool) {
 	return words, true
 }
 
-// unquoted reads up to the closing quote.
-func unquoted(text string) (word, rest string, ok bool) {
+// unquote reads up to the closing quote.
+func unquote(text string) (word, rest string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {

@@ -20,14 +20,14 @@ const (
 
 // list is a bounded list of names, and how many there are.
 type list struct {
-	shown []any
+	names []any
 	count int
 	size  int64
 }
 
 func (l *list) add(text string, size int64) {
 	if l.count++; l.count <= shownNames {
-		l.shown = append(l.shown, text)
+		l.names = append(l.names, text)
 	}
 	l.size += size
 }
@@ -38,9 +38,9 @@ func (l *list) value() any {
 	case l.count == 0:
 		return nil
 	case n > 0:
-		return append(l.shown, fmt.Sprintf("and %d more", n))
+		return append(l.names, fmt.Sprintf("and %d more", n))
 	}
-	return l.shown
+	return l.names
 }
 
 // Changes shows what differs. The names of the changes are create, update, owner,
@@ -55,10 +55,10 @@ func (f *Found) Changes(h Accounts, w Wanted) []states.Change {
 			purge.add(name, 0)
 			continue
 		case c.have == nil:
-			create.add(created(name, *c.want), c.want.Size)
+			create.add(createdText(name, *c.want), c.want.Size)
 			continue
 		case c.body:
-			update.add(updated(name, c), 0)
+			update.add(updatedText(name, c), 0)
 		}
 		if c.text {
 			texts = append(texts, states.Change{Attribute: name, From: c.diff[0], To: c.diff[1]})
@@ -130,7 +130,7 @@ func (f *Found) AccountsOf(h host.Host, w Wanted) Accounts {
 	return a
 }
 
-func created(name string, e host.TreeEntry) string {
+func createdText(name string, e host.TreeEntry) string {
 	switch e.Kind {
 	case host.Directory:
 		return name + "/"
@@ -140,7 +140,7 @@ func created(name string, e host.TreeEntry) string {
 	return fmt.Sprintf("%s (%d bytes)", name, e.Size)
 }
 
-func updated(name string, c change) string {
+func updatedText(name string, c change) string {
 	switch {
 	case c.have.Kind != c.want.Kind:
 		return fmt.Sprintf("%s: %s → %s", name, c.have.Kind, c.want.Kind)
@@ -151,7 +151,7 @@ func updated(name string, c change) string {
 }
 
 // loadTexts reads both sides of a small text.
-func (r *reading) loadTexts(d host.Dir, c *change) bool {
+func (r *comparison) loadTexts(d host.Dir, c *change) bool {
 	if r.Content == nil || c.have == nil || c.have.Kind != host.Regular || c.want.Kind != host.Regular ||
 		c.have.Size > shownSize || c.want.Size > shownSize {
 		return false
@@ -189,11 +189,11 @@ func textOf(f io.ReadCloser) (host.Content, bool) {
 // Removed shows what will be removed.
 func (f *Found) Removed() []states.Change {
 	var gone list
-	for _, e := range f.seen {
+	for _, e := range f.entries {
 		if e.Name == "." {
 			continue
 		}
-		if e.Kind != host.Directory || !f.kept[e.Name] {
+		if e.Kind != host.Directory || !f.keptDirs[e.Name] {
 			gone.add(Shown(e.Name), 0)
 		}
 	}

@@ -69,8 +69,8 @@ func (w *Wanted) SpareDeclared(names []string) {
 	w.Exclude = patterns
 }
 
-// excluded reports whether an entry, or a directory above it, is to be left alone.
-func (w *Wanted) excluded(name string) bool {
+// excludes reports whether an entry, or a directory above it, is to be left alone.
+func (w *Wanted) excludes(name string) bool {
 	if len(w.Exclude) == 0 || name == "." {
 		return false
 	}
@@ -122,26 +122,26 @@ type change struct {
 // Found is what Compare has seen below a directory.
 type Found struct {
 	// Present: something of what is wanted is there, or would be removed.
-	Present bool
-	changes []change
-	seen    []host.TreeEntry // what is there and concerns us
-	kept    map[string]bool  // directories that hold something else
+	Present  bool
+	changes  []change
+	entries  []host.TreeEntry // what is there and concerns us
+	keptDirs map[string]bool  // directories that hold something else
 }
 
 // Equal reports whether nothing is to be done.
 func (f *Found) Equal() bool { return len(f.changes) == 0 }
 
-// reading is one Compare.
-type reading struct {
+// comparison is one Compare.
+type comparison struct {
 	Wanted
 	want map[string]*host.TreeEntry
 
-	mu     sync.Mutex
-	others []string // what is not our business
+	mu      sync.Mutex
+	foreign []string // what is not our business
 }
 
 // There reports whether the directory itself is there.
-func (f *Found) There() bool { return len(f.seen) > 0 }
+func (f *Found) There() bool { return len(f.entries) > 0 }
 
 // Look is what a module's Read does: it compares, and gives the owners of what is there.
 // There is nothing where the directory is missing, or holds none of what is wanted.
@@ -171,23 +171,23 @@ func Compare(ctx context.Context, h host.Host, w Wanted) (*Found, error) {
 	if seen, err = r.leaveMounts(ctx, seen); err != nil {
 		return nil, err
 	}
-	f := &Found{seen: seen, kept: map[string]bool{}}
-	for _, name := range r.others {
+	f := &Found{entries: seen, keptDirs: map[string]bool{}}
+	for _, name := range r.foreign {
 		for name != "." {
 			name = path.Dir(name)
-			f.kept[name] = true
+			f.keptDirs[name] = true
 		}
 	}
 	f.Present = len(r.want) < 2 // nothing but the directory itself
 	for _, e := range seen {
-		f.Present = f.Present || e.Kind != host.Directory || !f.kept[e.Name]
+		f.Present = f.Present || e.Kind != host.Directory || !f.keptDirs[e.Name]
 	}
 	return f, r.compare(h, d, f)
 }
 
 // leaveMounts takes out what another file system is mounted on, and says so. Where
 // something is wanted there it is an error.
-func (r *reading) leaveMounts(ctx context.Context, seen []host.TreeEntry) ([]host.TreeEntry, error) {
+func (r *comparison) leaveMounts(ctx context.Context, seen []host.TreeEntry) ([]host.TreeEntry, error) {
 	var errs []error
 	seen = slices.DeleteFunc(seen, func(e host.TreeEntry) bool {
 		if !e.Mount || e.Name == "." {
@@ -203,17 +203,17 @@ func (r *reading) leaveMounts(ctx context.Context, seen []host.TreeEntry) ([]hos
 			})
 		}
 		delete(r.want, e.Name)
-		r.others = append(r.others, e.Name)
+		r.foreign = append(r.foreign, e.Name)
 		states.NoteMount(ctx, at)
 		return true
 	})
 	return seen, errors.Join(errs[:min(len(errs), 5)]...)
 }
 
-func newReading(w Wanted) *reading {
-	r := &reading{Wanted: w, want: make(map[string]*host.TreeEntry, len(w.Entries))}
+func newReading(w Wanted) *comparison {
+	r := &comparison{Wanted: w, want: make(map[string]*host.TreeEntry, len(w.Entries))}
 	for i := range w.Entries {
-		if e := &w.Entries[i]; !w.excluded(e.Name) {
+		if e := &w.Entries[i]; !w.excludes(e.Name) {
 			r.want[e.Name] = e
 		}
 	}
@@ -228,7 +228,7 @@ func notDirectory(h host.Host, name string, err error) error {
 }
 
 // create lists everything, where there is nothing yet.
-func (r *reading) create() []change {
+func (r *comparison) create() []change {
 	changes := make([]change, 0, len(r.want))
 	for i := range r.Entries {
 		if e := &r.Entries[i]; r.want[e.Name] != nil && e.Name != "." {
@@ -248,7 +248,7 @@ func Created(w Wanted) []states.Change {
 }
 
 // skip leaves out what is not our business, and notes that it is there.
-func (r *reading) skip(name string, kind host.Kind) bool {
+func (r *comparison) skip(name string, kind host.Kind) bool {
 	if !r.excludes(name) {
 		if r.Purge || r.want[name] != nil {
 			return false
@@ -260,25 +260,25 @@ func (r *reading) skip(name string, kind host.Kind) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.others = append(r.others, name)
+	r.foreign = append(r.foreign, name)
 	return true
 }
 
 // excludes is excluded for a name above which nothing is.
-func (r *reading) excludes(name string) bool { return len(r.Exclude) > 0 && r.matches(name) }
+func (r *comparison) excludes(name string) bool { return len(r.Exclude) > 0 && r.matches(name) }
 
-func (r *reading) enter(name string) bool { return r.Purge || r.want[name] != nil }
+func (r *comparison) enter(name string) bool { return r.Purge || r.want[name] != nil }
 
-func (r *reading) sum(name string, size int64) bool {
+func (r *comparison) sum(name string, size int64) bool {
 	e := r.want[name]
 	return e != nil && e.Kind == host.Regular && (size < 0 || e.Size == size)
 }
 
 // compare lists what differs, by name.
-func (r *reading) compare(h host.Host, d host.Dir, f *Found) error {
-	have := make(map[string]*host.TreeEntry, len(f.seen))
-	for i := range f.seen {
-		have[f.seen[i].Name] = &f.seen[i]
+func (r *comparison) compare(h host.Host, d host.Dir, f *Found) error {
+	have := make(map[string]*host.TreeEntry, len(f.entries))
+	for i := range f.entries {
+		have[f.entries[i].Name] = &f.entries[i]
 	}
 	uid, gid := account(h, r.Owner, owner.UID), account(h, r.Group, owner.GID)
 	var errs []error
@@ -301,9 +301,9 @@ func (r *reading) compare(h host.Host, d host.Dir, f *Found) error {
 			f.changes = append(f.changes, c)
 		}
 	}
-	for i := range f.seen {
-		e := &f.seen[i]
-		if r.want[e.Name] == nil && !f.kept[e.Name] && e.Name != "." {
+	for i := range f.entries {
+		e := &f.entries[i]
+		if r.want[e.Name] == nil && !f.keptDirs[e.Name] && e.Name != "." {
 			f.changes = append(f.changes, change{name: e.Name, have: e})
 		}
 	}
@@ -328,13 +328,13 @@ func differs(is, want *host.TreeEntry) bool {
 		is.Kind == host.Regular && (is.Size != want.Size || is.SHA256 != want.SHA256)
 }
 
-func (r *reading) metaDiffers(is, want *host.TreeEntry, uid, gid *int) bool {
+func (r *comparison) metaDiffers(is, want *host.TreeEntry, uid, gid *int) bool {
 	return uid != nil && is.UID != *uid || gid != nil && is.GID != *gid ||
 		want.Kind != host.Symlink && is.Mode != r.mode(*want)
 }
 
 // inTheWay says what cannot be replaced.
-func (r *reading) inTheWay(want, is *host.TreeEntry, f *Found) error {
+func (r *comparison) inTheWay(want, is *host.TreeEntry, f *Found) error {
 	if is == nil || is.Kind == want.Kind {
 		return nil
 	}
@@ -343,11 +343,11 @@ func (r *reading) inTheWay(want, is *host.TreeEntry, f *Found) error {
 	case host.Other:
 		return fmt.Errorf("%s is a %s, which is not replaced by a %s", Shown(at), is.Kind, want.Kind)
 	case host.Directory:
-		if f.kept[want.Name] {
+		if f.keptDirs[want.Name] {
 			return fmt.Errorf("%s is a directory with something in it that is excluded, and shall be a %s", Shown(at), want.Kind)
 		}
 		below := func(e host.TreeEntry) bool { return strings.HasPrefix(e.Name, want.Name+"/") }
-		for _, e := range f.seen {
+		for _, e := range f.entries {
 			if !r.Purge && below(e) {
 				return fmt.Errorf("%s is a directory with something in it, and shall be a %s (purge = true removes it)", Shown(at), want.Kind)
 			}

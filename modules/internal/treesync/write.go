@@ -84,16 +84,16 @@ func Remove(ctx context.Context, h host.Host, name string, f *Found) error {
 	}
 	defer root.Close()
 	a := &writing{root: root}
-	gone := make([]change, 0, len(f.seen))
-	for i := range f.seen {
-		if e := &f.seen[i]; e.Name != "." && (e.Kind != host.Directory || !f.kept[e.Name]) {
+	gone := make([]change, 0, len(f.entries))
+	for i := range f.entries {
+		if e := &f.entries[i]; e.Name != "." && (e.Kind != host.Directory || !f.keptDirs[e.Name]) {
 			gone = append(gone, change{name: e.Name, have: e})
 		}
 	}
 	if err := a.clear(ctx, gone); err != nil {
 		return err
 	}
-	if f.kept["."] {
+	if f.keptDirs["."] {
 		if len(gone) == 0 {
 			return fmt.Errorf("%s holds nothing but what is not of this part, and stays", name)
 		}
@@ -203,7 +203,7 @@ func (a *writing) files(parent context.Context, changes []change) error {
 			at := <-free
 			running.Go(func() {
 				defer func() { free <- at }()
-				if err := a.some(ctx, at, dir, some); err != nil {
+				if err := a.writeEntries(ctx, at, dir, some); err != nil {
 					cancel(err)
 				}
 			})
@@ -247,8 +247,8 @@ func (a *writing) stream(ctx context.Context, changes []change) error {
 	return err
 }
 
-// some writes files and links of one directory.
-func (a *writing) some(ctx context.Context, at *host.Cursor, in string, changes []change) error {
+// writeEntries writes files and links of one directory.
+func (a *writing) writeEntries(ctx context.Context, at *host.Cursor, in string, changes []change) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (a *writing) some(ctx context.Context, at *host.Cursor, in string, changes 
 		name, meta := path.Base(c.name), a.meta(*c.want)
 		switch {
 		case !c.body:
-			err = owner.SetMetaIn(ctx, a.host, dir, name, meta, known(*c.have))
+			err = owner.SetMetaIn(ctx, a.host, dir, name, meta, contentOf(*c.have))
 		case c.want.Kind == host.Symlink:
 			err = dir.Symlink(c.want.Target, name, meta)
 		default:
@@ -276,8 +276,8 @@ func (a *writing) some(ctx context.Context, at *host.Cursor, in string, changes 
 	return nil
 }
 
-// known is what a file was found to hold; nil: it was not read.
-func known(e host.TreeEntry) *host.Content {
+// contentOf is what a file was found to hold; nil: it was not read.
+func contentOf(e host.TreeEntry) *host.Content {
 	if e.Kind != host.Regular || e.SHA256 == "" {
 		return nil
 	}

@@ -25,11 +25,11 @@ func Below(ctx context.Context, h host.Host, paths []string, kind host.Kind) ([]
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{ctx: ctx, h: h, kind: kind, brought: brought}
+	w := &walk{ctx: ctx, h: h, kind: kind, packageFiles: brought}
 	for _, p := range paths {
 		info, err := h.Lstat(p)
 		if err != nil {
-			w.wrong = append(w.wrong, err)
+			w.errs = append(w.errs, err)
 			continue
 		}
 		w.visit(p, info.Kind)
@@ -38,7 +38,7 @@ func Below(ctx context.Context, h host.Host, paths []string, kind host.Kind) ([]
 		return nil, context.Cause(ctx)
 	}
 	slices.Sort(w.names)
-	return slices.Compact(w.names), errors.Join(w.wrong...)
+	return slices.Compact(w.names), errors.Join(w.errs...)
 }
 
 // List makes a module's List of Below, by what makes a key of a path.
@@ -54,22 +54,22 @@ func List[T any](kind host.Kind, key func(path string) T) func(context.Context, 
 }
 
 type walk struct {
-	ctx     context.Context
-	h       host.Host
-	kind    host.Kind
-	brought *brought
-	names   []string
-	wrong   []error
+	ctx          context.Context
+	h            host.Host
+	kind         host.Kind
+	packageFiles *packageFiles
+	names        []string
+	errs         []error
 }
 
 func (w *walk) visit(name string, kind host.Kind) {
-	if generated(name) || w.ctx.Err() != nil {
+	if isGenerated(name) || w.ctx.Err() != nil {
 		return
 	}
 	if kind == w.kind {
-		asIs, err := w.brought.asIs(w.ctx, w.h, name, kind)
+		asIs, err := w.packageFiles.asIs(w.ctx, w.h, name, kind)
 		if err != nil {
-			w.wrong = append(w.wrong, err)
+			w.errs = append(w.errs, err)
 		}
 		if !asIs && err == nil {
 			w.names = append(w.names, name)
@@ -80,7 +80,7 @@ func (w *walk) visit(name string, kind host.Kind) {
 	}
 	entries, err := w.h.ReadDir(name)
 	if err != nil {
-		w.wrong = append(w.wrong, err)
+		w.errs = append(w.errs, err)
 		return
 	}
 	for _, e := range entries {
@@ -88,10 +88,10 @@ func (w *walk) visit(name string, kind host.Kind) {
 	}
 }
 
-// generated reports whether programs make what is at the path, or other types of
+// isGenerated reports whether programs make what is at the path, or other types of
 // parts are for it: the kernel's trees, records of package managers, caches, accounts,
 // links of units that are enabled.
-func generated(name string) bool {
+func isGenerated(name string) bool {
 	switch name {
 	case "/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/cache", "/var/lib/dpkg", "/var/lib/apt", "/var/lib/tenet", "/var/log", "/boot", "/lost+found",
 		"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/subuid", "/etc/subgid",
@@ -110,9 +110,9 @@ func generated(name string) bool {
 	return strings.HasPrefix(name, "/etc/systemd/") && (strings.HasSuffix(name, ".wants") || strings.HasSuffix(name, ".requires"))
 }
 
-// brought is what packages have brought, as dpkg knows it. Of other package managers
+// packageFiles is what packages have brought, as dpkg knows it. Of other package managers
 // nothing is known.
-type brought struct {
+type packageFiles struct {
 	sums  map[string]string // path → MD5 in hex
 	names map[string]bool
 }
@@ -121,8 +121,8 @@ const dpkg = "/var/lib/dpkg"
 
 // load reads the records of dpkg: the sums of configuration files stand in its status,
 // those of others, and all paths, in files of each package.
-func load(h host.Reader) (*brought, error) {
-	b := &brought{sums: map[string]string{}, names: map[string]bool{}}
+func load(h host.Reader) (*packageFiles, error) {
+	b := &packageFiles{sums: map[string]string{}, names: map[string]bool{}}
 	status, err := text(h, dpkg+"/status")
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
@@ -169,7 +169,7 @@ func load(h host.Reader) (*brought, error) {
 }
 
 // add enters a path, also as it is called since /lib and the like are links.
-func (b *brought) add(name, sum string) {
+func (b *packageFiles) add(name, sum string) {
 	names := []string{name}
 	for _, dir := range []string{"/lib", "/bin", "/sbin"} {
 		if strings.HasPrefix(name, dir+"/") {
@@ -186,7 +186,7 @@ func (b *brought) add(name, sum string) {
 
 // asIs reports whether a package has brought what is at the path, and it is still
 // so, as far as that is known.
-func (b *brought) asIs(ctx context.Context, h host.Reader, name string, kind host.Kind) (bool, error) {
+func (b *packageFiles) asIs(ctx context.Context, h host.Reader, name string, kind host.Kind) (bool, error) {
 	if kind != host.Regular {
 		return b.names[name], nil
 	}
