@@ -31,6 +31,8 @@ var imports = []struct {
 	{"lang/diag", nil, nil},
 	// JSON as it is written everywhere.
 	{"internal/plainjson", nil, nil},
+	// Files of the program itself, replaced in one step.
+	{"internal/atomicfile", nil, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
@@ -82,16 +84,16 @@ var imports = []struct {
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
 	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},
-	{"runtime/bundle", []string{"runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/machine", "runtime/planfile", "runtime/wire"}, []string{"*"}},
+	{"runtime/bundle", []string{"internal/atomicfile", "runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/machine", "runtime/planfile", "runtime/wire"}, []string{"*"}},
 	// How one account acts as another, here and on other machines.
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/runner", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
+	{"runtime/runner", []string{"internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
-	{"runtime/ssh", []string{"lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
+	{"runtime/ssh", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
-	{"runtime/fleet", []string{"runtime/fault", "lang/site", "states", "runtime/machine"}, []string{"*"}},
+	{"runtime/fleet", []string{"internal/plainjson", "internal/atomicfile", "runtime/fault", "lang/site", "states", "runtime/machine"}, []string{"*"}},
 	// A site on machines: the language and the ways to machines meet here.
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
 	// What comes around again, of whatever is done.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/internal/runnerbuild"
 	"github.com/tenetcm/tenet/runtime/ssh"
 )
@@ -122,19 +124,15 @@ func (r *builtRunner) install(built, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(r.Path), 0o755); err != nil {
 		return err
 	}
-	whole, err := os.CreateTemp(filepath.Dir(r.Path), ".tenet-runner-")
-	if err != nil {
-		return err
-	}
-	_, err = whole.Write(data)
-	err = errors.Join(err, whole.Chmod(0o755), whole.Close())
-	if err == nil {
-		err = os.Rename(whole.Name(), r.Path)
-	}
-	if err != nil {
-		os.Remove(whole.Name())
-	}
-	return err
+	return replaceFile(r.Path, 0o755, data)
+}
+
+// replaceFile puts data at a path, with a mode that the umask does not restrict.
+func replaceFile(path string, mode fs.FileMode, data []byte) error {
+	return atomicfile.Replace(path, atomicfile.Options{}, func(f *os.File) error {
+		_, err := f.Write(data)
+		return errors.Join(err, f.Chmod(mode))
+	})
 }
 
 // counter counts what is written.

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
 )
@@ -199,7 +198,7 @@ func (s *client) withLock(ctx context.Context, d *secretsDir, f func() error) er
 
 // write puts a file in the place of the former one, in one step, with its mode
 // and owner. A symbolic link is not written through.
-func (d *secretsDir) write(name string, data []byte) (err error) {
+func (d *secretsDir) write(name string, data []byte) error {
 	dir := path.Dir(name)
 	if err := d.root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -213,26 +212,13 @@ func (d *secretsDir) write(name string, data []byte) (err error) {
 	case !former.Mode().IsRegular():
 		return errors.New("it is no regular file; put a plain file in its place")
 	}
-	random := make([]byte, 6)
-	rand.Read(random)
-	temporary := path.Join(dir, "."+path.Base(name)+"."+hex.EncodeToString(random)+".tmp")
-	f, err := d.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.root.Remove(temporary))
+	return atomicfile.ReplaceIn(d.root, name, atomicfile.Options{Mode: 0o644, Durable: true}, func(f *os.File) error {
+		_, err := f.Write(data)
+		if err == nil && former != nil {
+			err = like(f, former)
 		}
-	}()
-	_, err = f.Write(data)
-	if err == nil && former != nil {
-		err = like(f, former)
-	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
-	}
-	return d.root.Rename(temporary, name)
+	})
 }
 
 // like gives a file the owner and mode of a former one.

@@ -3,13 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/internal/testcase"
 )
 
@@ -68,7 +67,7 @@ func (cmd *testCmd) finish(s *client, all []testcase.Tested) error {
 		if err := testcase.JUnit(&out, all); err != nil {
 			return failure(err)
 		}
-		if err := replaceFile(cmd.JUnit, out.Bytes()); err != nil {
+		if err := replaceFile(cmd.JUnit, 0o644, out.Bytes()); err != nil {
 			return failure(fmt.Errorf("--junit: %w", err))
 		}
 	}
@@ -102,26 +101,6 @@ func sumText(all []testcase.Tested) string {
 		words += ", and others with mistakes"
 	}
 	return fmt.Sprintf("%s in %.1fs", words, sum.Duration.Seconds())
-}
-
-// replaceFile writes a file in one piece.
-func replaceFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".tenet-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // withoutTarget refuses the flags that say something about a real target: a
@@ -191,27 +170,6 @@ func updater(dir string) func(string, []byte) error {
 		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}
-		return replaceIn(root, name, data)
+		return atomicfile.ReplaceIn(root, name, atomicfile.Options{Mode: 0o666}, atomicfile.Data(data))
 	}
-}
-
-// replaceIn writes a file below a directory in one piece: whoever reads it
-// meanwhile, or is left with it when this is killed, has the old or the new one.
-func replaceIn(root *os.Root, name string, data []byte) error {
-	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d", filepath.Base(name), os.Getpid()))
-	err := root.WriteFile(temporary, data, 0o666)
-	if err == nil {
-		err = root.Rename(temporary, name)
-	}
-	if err != nil {
-		return errors.Join(err, ignoreMissing(root.Remove(temporary)))
-	}
-	return nil
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

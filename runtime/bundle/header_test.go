@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
@@ -109,7 +110,7 @@ func TestSweep(t *testing.T) {
 	day := 24 * time.Hour
 	list := states.TreeText([]states.TreeEntry{{Name: "x", Kind: "file", Size: 7, SHA256: digestOf("in tree").String()}})
 	kept := []string{put("young", 29*day), put("of an execution", 99*day), put("of a site", 99*day), put("in tree", 99*day), put(string(list), 99*day)}
-	gone := []string{put("old", 31*day), filepath.Join(s.Dir, contentDir, digestOf("old").String()[:2], tempPrefix+"x")}
+	gone := []string{put("old", 31*day), filepath.Join(s.Dir, contentDir, digestOf("old").String()[:2], atomicfile.TempPrefix+"x")}
 	if err := os.WriteFile(gone[1], nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

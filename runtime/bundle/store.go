@@ -1,9 +1,7 @@
 package bundle
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -14,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
@@ -106,60 +105,30 @@ func (f *folder) of(d digest) (*os.Root, error) {
 	return dir, err
 }
 
-// tempPrefix begins the names of files that are being written.
-const tempPrefix = ".tenet-"
-
-func tempName() string {
-	random := make([]byte, 8)
-	rand.Read(random)
-	return tempPrefix + hex.EncodeToString(random)
-}
-
 // put writes a content. What comes is checked before it has its name.
 func (f *folder) put(d digest, size int64, in io.Reader) error {
 	dir, err := f.of(d)
 	if err != nil {
 		return err
 	}
-	temp := tempName()
-	out, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	return atomicfile.ReplaceIn(dir, d.String(), atomicfile.Options{}, func(out *os.File) error {
+		source := &measured{in: io.LimitReader(in, size), sum: sha256.New()}
+		n, err := io.Copy(out, source)
+		switch {
+		case source.err != nil:
+			err = damaged("%v", source.err)
+		case err == nil && n != size:
+			err = damaged("a file of it is cut short")
+		case err == nil && digest(source.sum.Sum(nil)) != d:
+			err = damaged("a file of it is not the one that is listed")
+		}
 		return err
-	}
-	source := &measured{in: io.LimitReader(in, size), sum: sha256.New()}
-	n, err := io.Copy(out, source)
-	err = errors.Join(err, out.Close())
-	switch {
-	case source.err != nil:
-		err = damaged("%v", source.err)
-	case err == nil && n != size:
-		err = damaged("a file of it is cut short")
-	case err == nil && digest(source.sum.Sum(nil)) != d:
-		err = damaged("a file of it is not the one that is listed")
-	case err == nil:
-		err = dir.Rename(temp, d.String())
-	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(temp))
-	}
-	return nil
+	})
 }
 
 // replace puts data at a path in one step.
 func (f *folder) replace(name string, data []byte) error {
-	temp := path.Join(path.Dir(name), tempName())
-	out, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	if err = errors.Join(err, out.Close()); err == nil {
-		err = f.root.Rename(temp, name)
-	}
-	if err != nil {
-		return errors.Join(err, f.root.Remove(temp))
-	}
-	return nil
+	return atomicfile.ReplaceIn(f.root, name, atomicfile.Options{}, atomicfile.Data(data))
 }
 
 // sync makes all that was written durable, at once.

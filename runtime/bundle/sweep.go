@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -110,7 +111,7 @@ func (f *folder) used(now time.Time) (map[digest]bool, error) {
 	for _, e := range entries {
 		name := path.Join(bundlesDir, e.Name())
 		keep := keepRecord
-		if strings.HasPrefix(e.Name(), tempPrefix) {
+		if strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
 			keep = keepTemp
 		}
 		if gone, err := f.removeOld(name, now, keep); err != nil {
@@ -168,7 +169,7 @@ func (f *folder) sweepDir(dir string, now time.Time, used map[digest]bool) error
 			if used[d] {
 				continue
 			}
-		} else if strings.HasPrefix(e.Name(), tempPrefix) {
+		} else if strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
 			keep = keepTemp
 		}
 		if _, err := f.removeOld(path.Join(dir, e.Name()), now, keep); err != nil {

@@ -1,12 +1,13 @@
 package fleet
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
+	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/runtime/fault"
 )
 
@@ -96,24 +97,7 @@ func (x *Execution) write() error {
 // replace puts the record in the place of the former one: whoever reads it, or is killed here, finds
 // that or this one whole.
 func (r *Record) replace(dir string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".*.tmp") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // in vain once it has its name
-	_, err = f.Write(append(data, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, r.ID+".json"))
+	return atomicfile.Replace(filepath.Join(dir, r.ID+".json"), atomicfile.Options{Durable: true}, func(f *os.File) error {
+		return plainjson.WriteIndented(f, r)
+	})
 }

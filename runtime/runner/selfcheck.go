@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/internal/atomicfile"
 )
 
 // DigestError says that the program is not what it should be: it says no Hello.
@@ -84,8 +86,5 @@ func hasNote(path, text string) bool {
 // writeNote writes a note. Without it the next runner checks itself again, so that what
 // goes wrong does not matter.
 func writeNote(path, text string) {
-	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if os.WriteFile(temp, []byte(text), 0o600) != nil || os.Rename(temp, path) != nil {
-		_ = os.Remove(temp)
-	}
+	_ = atomicfile.Replace(path, atomicfile.Options{}, atomicfile.Data([]byte(text)))
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/tenetcm/tenet/internal/atomicfile"
 )
 
 // A digest that was made is kept, since reading all runners takes longer than much of
@@ -70,15 +72,5 @@ func (r *Runners) keep(path string, info fs.FileInfo, sha256 string) {
 	if err != nil || os.MkdirAll(filepath.Dir(r.Digests), 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(r.Digests), ".digests-")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), r.Digests)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
+	_ = atomicfile.Replace(r.Digests, atomicfile.Options{}, atomicfile.Data(data)) // without it they are computed again
 }
