@@ -60,10 +60,10 @@ func (s *step) settleCertainty() {
 		return
 	}
 	q := question{node: s.node, part: s.part.Address, identity: s.identity(), trace: &s.trace}
-	cause := s.engine.nearestEffect(q)
+	cause := s.engine.effects.nearestEffect(q)
 	defer s.addEffects()
 	if !acts {
-		s.doubt, s.isDoubtGeneral = asThingsAre("unchanged", s.engine.effectReason(cause, &q)), cause != nil && cause.anything
+		s.doubt, s.isDoubtGeneral = asThingsAre("unchanged", s.engine.effects.effectReason(cause, &q)), cause != nil && cause.anything
 		return
 	}
 	if s.doubt == "" && s.node.uncertainty != nil {
@@ -84,7 +84,7 @@ func (s *step) settleCertainty() {
 		}
 	}
 	if s.doubt == "" && cause != nil {
-		s.doubt, s.isDoubtGeneral = s.engine.effectReason(cause, &q), cause.anything
+		s.doubt, s.isDoubtGeneral = s.engine.effects.effectReason(cause, &q), cause.anything
 	}
 }
 

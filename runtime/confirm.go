@@ -201,28 +201,12 @@ func (e *engine) foretellConfirm(n *node) {
 // hasChanged reports whether anything in a block has been changed, be it that it
 // failed over it, or that nobody knows.
 func (e *engine) hasChanged(block *node) bool {
-	for _, n := range e.nodesWithin(block) {
+	for _, n := range e.nodes.within(block) {
 		if n.notification.change == surely {
 			return true
 		}
 	}
 	return false
-}
-
-// nodesWithin lists the nodes in a block, its rescue and always lists and what they
-// hold included, and the block itself.
-func (e *engine) nodesWithin(block *node) []*node {
-	list := []*node{block}
-	for _, address := range slices.Concat(block.block.Members, block.block.Rescue, block.block.Always) {
-		switch n := e.nodes[address]; {
-		case n == nil:
-		case n.block != nil:
-			list = append(list, e.nodesWithin(n)...)
-		default:
-			list = append(list, n)
-		}
-	}
-	return list
 }
 
 // Between two tries of a check.

@@ -45,15 +45,15 @@ func checkNesting(run *states.StateRun) error {
 
 // checkCycles reports a cycle among the nodes, which would wait for each other without
 // end.
-func (e *engine) checkCycles() error {
-	waiting := make([]int, len(e.nodes)) // by order
+func (d dag) checkCycles() error {
+	waiting := make([]int, len(d)) // by order
 	var ready []*node
-	for _, n := range e.nodes {
+	for _, n := range d {
 		if waiting[n.order] = n.waiting; n.waiting == 0 {
 			ready = append(ready, n)
 		}
 	}
-	remaining := len(e.nodes)
+	remaining := len(d)
 	for ; len(ready) > 0; remaining-- {
 		n := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
@@ -67,7 +67,7 @@ func (e *engine) checkCycles() error {
 		return nil
 	}
 	var in []string
-	for _, n := range e.nodes {
+	for _, n := range d {
 		if waiting[n.order] > 0 {
 			in = append(in, n.address)
 		}

@@ -23,14 +23,19 @@ type effect struct {
 
 // effects are those of a plan. What one of them may touch is not certain wherever an
 // apply may come to it in the first place, so a plan that finds another one
-// is made again, with that one known from its start.
+// is made again, with that one known from its start. Nil stands for an apply, where all is certain.
 type effects struct {
+	nodes    dag
+	registry *states.Registry
+	shadow   *host.Shadow
+	callType func(*node) string // see engine.batchType
+
 	known        []*effect
 	byPart       map[string]*effect
 	changes      []*effect         // of which the plan is certain: only who looks at everything asks for them
 	changing     map[string]bool   // the parts of these
-	nodesBefore  map[string]bits   // by invocation, what an apply does before it
-	partsBefore  map[string][]bits // likewise of the parts of one
+	ancestors    map[string]bits   // by invocation, what an apply does before it
+	earlierParts map[string][]bits // likewise of the parts of one
 	questions    []question        // which were answered by no
 	programs     []question        // those of them that a program answers
 	isIncomplete bool              // one of these answers was wrong
@@ -58,22 +63,22 @@ func (f *effects) next() *effects {
 
 // nearestEffect gives the effect that makes it uncertain what a part finds, the nearest in
 // StateRun order; nil: there is none.
-func (e *engine) nearestEffect(q question) (nearest *effect) {
-	if !e.planning() {
+func (f *effects) nearestEffect(q question) (nearest *effect) {
+	if f == nil {
 		return nil
 	}
-	for _, x := range e.effects.known {
-		if (nearest == nil || e.isNearer(q.node, x, nearest)) && e.mayPrecede(x, &q) && e.couldTouch(x, &q) {
+	for _, x := range f.known {
+		if (nearest == nil || f.isNearer(q.node, x, nearest)) && f.mayPrecede(x, &q) && f.couldTouch(x, &q) {
 			nearest = x
 		}
 	}
 	if nearest == nil && q.program {
-		nearest = e.changeBefore(q)
+		nearest = f.changeBefore(q)
 	}
-	if nearest == nil && !e.effects.isIncomplete {
-		e.effects.questions = append(e.effects.questions, q)
+	if nearest == nil && !f.isIncomplete {
+		f.questions = append(f.questions, q)
 		if q.program {
-			e.effects.programs = append(e.effects.programs, q)
+			f.programs = append(f.programs, q)
 		}
 	}
 	return nearest
@@ -81,11 +86,11 @@ func (e *engine) nearestEffect(q question) (nearest *effect) {
 
 // isNearer reports whether an effect is the better reason: it may touch anything, or is
 // certain to come first rather than only possible, or closer.
-func (e *engine) isNearer(n *node, x, than *effect) bool {
+func (f *effects) isNearer(n *node, x, than *effect) bool {
 	if x.anything != than.anything {
 		return x.anything
 	}
-	at, before := e.nodes[x.invocation].order, e.nodes[than.invocation].order
+	at, before := f.nodes[x.invocation].order, f.nodes[than.invocation].order
 	if (at <= n.order) != (before <= n.order) {
 		return at <= n.order
 	}
@@ -97,11 +102,11 @@ func (e *engine) isNearer(n *node, x, than *effect) bool {
 
 // effectReason is the effect as the reason why what somebody looks at is not certain; empty:
 // there is none.
-func (e *engine) effectReason(x *effect, q *question) string {
+func (f *effects) effectReason(x *effect, q *question) string {
 	if x == nil {
 		return ""
 	}
-	if at := e.nodes[x.invocation]; at == q.node && !at.inv.Parallel || e.nodesBefore(q.node).has(at.order) {
+	if at := f.nodes[x.invocation]; at == q.node && !at.inv.Parallel || f.nodesBefore(q.node).has(at.order) {
 		return (&uncertainty{by: x.part, how: x.how}).reason()
 	}
 	return x.part + ", " + x.how + ", may come before it"
@@ -121,7 +126,7 @@ func asThingsAre(outcome, reason string) string {
 // the plan says only after that program: it makes nothing uncertain that the program does not.
 func (s *step) addEffects() {
 	if s.outcome == states.Changed && (s.module == nil || !s.module.IsAct()) {
-		s.engine.addChange(&effect{part: s.part.Address, invocation: s.node.address, how: changing})
+		s.engine.effects.addChange(&effect{part: s.part.Address, invocation: s.node.address, how: changing})
 	}
 	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain}
 	switch {
@@ -135,7 +140,7 @@ func (s *step) addEffects() {
 	}
 	x.paths, x.anything = s.reach()
 	if x.anything || len(x.paths) > 0 {
-		s.engine.addEffect(x)
+		s.engine.effects.addEffect(x)
 	}
 }
 
@@ -160,7 +165,7 @@ func (s *step) reach() (paths []string, anything bool) {
 // service may touch anything, a resource of declared paths these and what is below them, and
 // what a part looks at is what it was seen to look at. A resource that the act leaves as it is
 // wanted is read back, and so no other afterwards.
-func (e *engine) couldTouch(x *effect, q *question) bool {
+func (f *effects) couldTouch(x *effect, q *question) bool {
 	if x.identity != "" && x.identity == q.identity {
 		return false
 	}
@@ -169,9 +174,9 @@ func (e *engine) couldTouch(x *effect, q *question) bool {
 		return !all || len(looked) > 0
 	}
 	for _, p := range looked {
-		to, links := host.Way(e.shadow, p)
+		to, links := host.Way(f.shadow, p)
 		for _, touched := range x.paths {
-			at := host.Resolve(e.shadow, touched)
+			at := host.Resolve(f.shadow, touched)
 			if overlap(p, touched) || overlap(to, at) || slices.ContainsFunc(links, func(l string) bool { return contains(at, l) }) {
 				return true
 			}
@@ -191,20 +196,20 @@ func contains(a, b string) bool { return a == b || a == "/" || strings.HasPrefix
 
 // mayPrecede reports whether an apply may do an act before it comes to a part, in
 // whatever order it takes what is ready.
-func (e *engine) mayPrecede(x *effect, q *question) bool {
-	at := e.nodes[x.invocation]
+func (f *effects) mayPrecede(x *effect, q *question) bool {
+	at := f.nodes[x.invocation]
 	switch {
-	case x.part == q.part, q.scope != "" && e.isWithin(q.scope, at):
+	case x.part == q.part, q.scope != "" && f.nodes.isWithin(q.scope, at):
 		return false
 	case at == q.node:
-		return e.mayPrecedeWithin(at, x.part, q.part)
+		return f.mayPrecedeWithin(at, x.part, q.part)
 	}
-	return !e.nodesBefore(at).has(q.node.order) && !e.inOneCall(at, q.node)
+	return !f.nodesBefore(at).has(q.node.order) && !f.inOneCall(at, q.node)
 }
 
 // mayPrecedeWithin is mayPrecede of two parts of one invocation. Its guards, which are no
 // part, come first.
-func (e *engine) mayPrecedeWithin(n *node, act, part string) bool {
+func (f *effects) mayPrecedeWithin(n *node, act, part string) bool {
 	parts := inRequiredOrder(n.inv.Parts)
 	index := func(address string) int {
 		return slices.IndexFunc(parts, func(p *states.Part) bool { return p.Address == address })
@@ -213,17 +218,17 @@ func (e *engine) mayPrecedeWithin(n *node, act, part string) bool {
 	if p < 0 || !n.inv.Parallel {
 		return a < p
 	}
-	return !e.partsBefore(n, parts)[a].has(p)
+	return !f.partsBefore(n, parts)[a].has(p)
 }
 
 // partsBefore gives, for each part of an invocation whose parts go side by side, those that are
 // over by the time that it starts.
-func (e *engine) partsBefore(n *node, parts []*states.Part) []bits {
-	if known, ok := e.effects.partsBefore[n.address]; ok {
+func (f *effects) partsBefore(n *node, parts []*states.Part) []bits {
+	if known, ok := f.earlierParts[n.address]; ok {
 		return known
 	}
 	sets, at := make([]bits, len(parts)), map[string]int{}
-	for k, list := range e.conflictingParts(parts) {
+	for k, list := range conflictingParts(f.registry, parts) {
 		sets[k] = make(bits, len(parts)/64+1)
 		for _, r := range parts[k].Requires {
 			if before, ok := at[r]; ok {
@@ -238,22 +243,22 @@ func (e *engine) partsBefore(n *node, parts []*states.Part) []bits {
 		}
 		at[parts[k].Address] = k
 	}
-	if e.effects.partsBefore == nil {
-		e.effects.partsBefore = map[string][]bits{}
+	if f.earlierParts == nil {
+		f.earlierParts = map[string][]bits{}
 	}
-	e.effects.partsBefore[n.address] = sets
+	f.earlierParts[n.address] = sets
 	return sets
 }
 
 // inOneCall reports whether two invocations go in one call of their module, which looks
 // at both before it does anything.
-func (e *engine) inOneCall(a, b *node) bool {
-	typ := e.batchType(a)
-	if typ == "" || typ == plain || strings.HasPrefix(typ, locked) || typ != e.batchType(b) || len(a.before) != len(b.before) {
+func (f *effects) inOneCall(a, b *node) bool {
+	typ := f.callType(a)
+	if typ == "" || typ == plain || strings.HasPrefix(typ, locked) || typ != f.callType(b) || len(a.before) != len(b.before) {
 		return false
 	}
 	for _, n := range []*node{a, b} {
-		if e.isConfirmed(n) {
+		if n.isConfirmed() {
 			return false
 		}
 	}
@@ -261,8 +266,8 @@ func (e *engine) inOneCall(a, b *node) bool {
 }
 
 // isConfirmed reports whether a block around a node waits for its check.
-func (e *engine) isConfirmed(n *node) bool {
-	return slices.ContainsFunc(n.blocks, func(b *node) bool { return b.block.Confirm != nil || e.isConfirmed(b) })
+func (n *node) isConfirmed() bool {
+	return slices.ContainsFunc(n.blocks, func(b *node) bool { return b.block.Confirm != nil || b.isConfirmed() })
 }
 
 // bits is a set of nodes, by their order.
@@ -278,11 +283,11 @@ func (b bits) unite(o bits) {
 }
 
 // nodesBefore gives all that is over by the time that an invocation starts.
-func (e *engine) nodesBefore(n *node) bits {
-	if set, ok := e.effects.nodesBefore[n.address]; ok {
+func (f *effects) nodesBefore(n *node) bits {
+	if set, ok := f.ancestors[n.address]; ok {
 		return set
 	}
-	set, rest := make(bits, len(e.nodes)/64+1), []*node{n}
+	set, rest := make(bits, len(f.nodes)/64+1), []*node{n}
 	for len(rest) > 0 {
 		next := rest[len(rest)-1]
 		rest = rest[:len(rest)-1]
@@ -293,16 +298,16 @@ func (e *engine) nodesBefore(n *node) bits {
 			}
 		}
 	}
-	if e.effects.nodesBefore == nil {
-		e.effects.nodesBefore = map[string]bits{}
+	if f.ancestors == nil {
+		f.ancestors = map[string]bits{}
 	}
-	e.effects.nodesBefore[n.address] = set
+	f.ancestors[n.address] = set
 	return set
 }
 
 // addEffect adds an effect, or what more it may touch than was known.
-func (e *engine) addEffect(x *effect) {
-	was := e.effects.byPart[x.part]
+func (f *effects) addEffect(x *effect) {
+	was := f.byPart[x.part]
 	if was != nil {
 		x.anything = x.anything || was.anything
 		x.paths = slices.Compact(slices.Sorted(slices.Values(append(x.paths, was.paths...))))
@@ -312,19 +317,19 @@ func (e *engine) addEffect(x *effect) {
 		if was.anything == x.anything && was.identity == x.identity && slices.Equal(was.paths, x.paths) {
 			return
 		}
-		e.effects.known = slices.DeleteFunc(e.effects.known, func(k *effect) bool { return k == was })
+		f.known = slices.DeleteFunc(f.known, func(k *effect) bool { return k == was })
 	}
 	if x.anything { // first, for they spare a look at the paths of the others
-		e.effects.known = slices.Insert(e.effects.known, 0, x)
+		f.known = slices.Insert(f.known, 0, x)
 	} else {
-		e.effects.known = append(e.effects.known, x)
+		f.known = append(f.known, x)
 	}
-	e.effects.byPart[x.part] = x
-	for k := range e.effects.questions {
-		q := &e.effects.questions[k]
-		if e.effects.isIncomplete {
+	f.byPart[x.part] = x
+	for k := range f.questions {
+		q := &f.questions[k]
+		if f.isIncomplete {
 			return
 		}
-		e.effects.isIncomplete = e.mayPrecede(x, q) && e.couldTouch(x, q)
+		f.isIncomplete = f.mayPrecede(x, q) && f.couldTouch(x, q)
 	}
 }

@@ -79,7 +79,7 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		}
 	}
 	i := &invocation{engine: e, node: n, debtReason: n.callReason, parts: map[string]states.Outcome{}}
-	reason, runs := e.isCalled(n)
+	reason, runs := e.nodes.isCalled(n)
 	owed := e.takeDebts(n)
 	if !runs && len(owed) == 0 {
 		e.stopBefore(n, states.Idle, "", "")
@@ -114,10 +114,10 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 
 // isCalled tells whether a handler, a rescue or a plain invocation is to run, in
 // a plan with the reason why that is not certain.
-func (e *engine) isCalled(n *node) (doubt string, runs bool) {
+func (d dag) isCalled(n *node) (doubt string, runs bool) {
 	if n.rescues != nil {
 		return "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
-			m := e.nodes[a]
+			m := d[a]
 			return isFailure(m.outcome) && m.outcome != states.Blocked && m.blockedBy != ""
 		})
 	}

@@ -125,7 +125,7 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	if err != nil {
 		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
 	}
-	maybe = e.whyUnsure(q, c.Command, maybe)
+	maybe = e.effects.whyUnsure(q, c.Command, maybe)
 	d = decision{skip: holds == g.Unless, doubt: maybe}
 	if d.skip {
 		d.reason = name + ": " + what

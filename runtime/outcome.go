@@ -126,11 +126,11 @@ func (e *engine) endGroup(n *node) {
 		n.outcome = states.Unchanged
 		return
 	}
-	n.outcome = e.worstOutcome(n.block.Members, n)
-	if isFailure(n.outcome) && len(n.block.Rescue) > 0 && !isFailure(e.worstOutcome(n.block.Rescue, n)) && n.outcome != states.Blocked {
+	n.outcome = e.nodes.worstOutcome(n.block.Members, n)
+	if isFailure(n.outcome) && len(n.block.Rescue) > 0 && !isFailure(e.nodes.worstOutcome(n.block.Rescue, n)) && n.outcome != states.Blocked {
 		n.outcome = states.Rescued
 	}
-	if always := e.worstOutcome(n.block.Always, n); isFailure(always) && n.outcome != states.Failed && n.outcome != states.Unknown {
+	if always := e.nodes.worstOutcome(n.block.Always, n); isFailure(always) && n.outcome != states.Failed && n.outcome != states.Unknown {
 		n.outcome = always
 	}
 	if isFailure(n.outcome) && !n.block.IgnoreFailure {
@@ -145,13 +145,13 @@ func (e *engine) endGroup(n *node) {
 
 // worstOutcome gives the outcome of several members together, and lets the block
 // notify the changes that they made.
-func (e *engine) worstOutcome(members []string, block *node) states.Outcome {
+func (d dag) worstOutcome(members []string, block *node) states.Outcome {
 	rank := map[states.Outcome]int{
 		states.Changed: 1, states.Blocked: 2, states.Failed: 3, states.Unknown: 4,
 	}
 	worst := states.Unchanged
 	for _, address := range members {
-		m := e.nodes[address]
+		m := d[address]
 		block.notification.change = max(block.notification.change, m.notification.change)
 		outcome := m.outcome
 		if isFailure(outcome) && m.blockedBy == "" { // ignored

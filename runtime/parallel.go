@@ -15,7 +15,7 @@ import (
 // same thing. One at a time they go in their order.
 func (e *engine) parallel(ctx context.Context, i *invocation) {
 	parts := inRequiredOrder(i.node.inv.Parts)
-	after := e.conflictingParts(parts)
+	after := conflictingParts(e.options.Registry, parts)
 	slots := make(chan struct{}, e.options.Parallel)
 	done := make(map[string]chan struct{}, len(parts))
 	for _, p := range parts {
@@ -63,7 +63,7 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 // conflictingParts lists, for each part, those before it that name the same or nested
 // paths, or the same resource: what they do to it must not be mixed. The same holds
 // for those that set an account up and those that need it.
-func (e *engine) conflictingParts(parts []*states.Part) [][]int {
+func conflictingParts(registry *states.Registry, parts []*states.Part) [][]int {
 	after := make([][]int, len(parts))
 	at := map[string][]int{}    // by path, who names it
 	below := map[string][]int{} // by path, who names something below it
@@ -71,7 +71,7 @@ func (e *engine) conflictingParts(parts []*states.Part) [][]int {
 	holders, users := map[string][]int{}, map[string][]int{} // by account
 	var anything []int                                       // parts whose paths or keys only the host knows
 	for k, p := range parts {
-		m := e.options.Registry.Lookup(p.Type)
+		m := registry.Lookup(p.Type)
 		if m == nil {
 			continue
 		}

@@ -51,7 +51,7 @@ func (e *engine) calledSince(n *node, end *states.Event) bool {
 		}
 		nodes := []*node{s.node}
 		if s.node.block != nil {
-			nodes = e.nodesWithin(s.node)
+			nodes = e.nodes.within(s.node)
 		}
 		return slices.ContainsFunc(nodes, func(by *node) bool {
 			if by.inv != nil && by.parts == nil { // its guard has failed

@@ -27,7 +27,7 @@ func (e *engine) rollBack(ctx context.Context, c *confirmation, why error) {
 		ctx, done = context.WithTimeout(ctx, rollbackLimit)
 		defer done()
 	}
-	u := &undo{engine: e, run: e.run, block: c.block.address, backup: e.confirms.backup, isOwnSite: true, hasRun: e.hasRun}
+	u := &undo{engine: e, run: e.run, block: c.block.address, backup: e.confirms.backup, isOwnSite: true, hasRun: e.nodes.hasRun}
 	u.restore(ctx)
 	u.handlers(ctx)
 	c.hasFailed, c.check.outcome, c.check.notification = true, states.Failed, notification{failure: surely}
@@ -53,7 +53,7 @@ func (e *engine) settleWithin(outer *confirmation) {
 	e.recorder.mu.Lock()
 	opened := slices.Clone(e.confirms.open)
 	e.recorder.mu.Unlock()
-	within := e.nodesWithin(outer.block)
+	within := e.nodes.within(outer.block)
 	for _, c := range opened {
 		if c != outer && !c.isSettled && slices.Contains(within, c.block) {
 			e.settle(c, states.Event{Outcome: states.Failed, Reason: "put back with " + outer.block.address})
@@ -61,20 +61,10 @@ func (e *engine) settleWithin(outer *confirmation) {
 	}
 }
 
-// hasRun reports whether a wave of a handler has run.
-func (e *engine) hasRun(handler string) bool {
-	for _, n := range e.nodes {
-		if n.isStartRecorded && states.WithoutWave(n.address) == handler {
-			return true
-		}
-	}
-	return false
-}
-
 // unrestorableParts lists the parts of a block whose effects are no files, and are not
 // undone.
 func (e *engine) unrestorableParts(c *confirmation) (parts []string) {
-	for _, n := range e.nodesWithin(c.block) {
+	for _, n := range e.nodes.within(c.block) {
 		if n.inv == nil {
 			continue
 		}

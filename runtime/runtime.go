@@ -138,7 +138,7 @@ type engine struct {
 	options     Options
 	shadow      *host.Shadow // of a plan; nil in an apply
 	run         *states.StateRun
-	nodes       map[string]*node
+	nodes       dag
 	recorder    *recorder
 	guards      guards
 	results     results
@@ -158,7 +158,7 @@ type engine struct {
 	// predicted holds what a plan takes for granted, by type and key: the
 	// wanted resource of a part whose act cannot be foreseen, nil for removed.
 	predicted map[string]any
-	effects   *effects // of a plan
+	effects   *effects // of a plan; nil in an apply
 }
 
 // carryOut runs everything; with a shadow it is a plan.
@@ -182,8 +182,11 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		return nil, err
 	}
 	e.results.collect(e.run, o.outer != nil)
-	if err := e.build(); err != nil {
+	if e.nodes, err = newDAG(e.run); err != nil {
 		return nil, err
+	}
+	if known != nil {
+		known.nodes, known.registry, known.shadow, known.callType = e.nodes, o.Registry, shadow, e.batchType
 	}
 	if err := e.findConfirmations(); err != nil {
 		return nil, err
