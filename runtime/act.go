@@ -111,7 +111,7 @@ func (s *step) conclude(ctx context.Context, err error) {
 // file exists, its condition is met) is neither recorded nor done.
 func (s *step) act(ctx context.Context) {
 	s.action = states.Execute
-	mayBeDone := s.isAnnounced || s.engine.earlierBegin(s.part) != nil // by an attempt before
+	mayBeDone := s.isAnnounced || s.engine.resumption.earlierBegin(s.part) != nil // by an attempt before
 	stage := s.host
 	if !s.engine.planning() {
 		stage = host.NewShadow(s.host)
@@ -236,7 +236,7 @@ func (e *engine) actTogether(ctx context.Context, steps []*step) {
 	switch acting := e.announceAll(ctx, steps); {
 	case len(acting) == 0:
 	case acting[0].module.Batch == nil:
-		e.actInTurn(ctx, acting)
+		actInTurn(ctx, acting)
 	default:
 		e.actAtOnce(e.inPart(ctx, acting[0]), acting)
 	}
@@ -269,7 +269,7 @@ func (e *engine) announceAll(ctx context.Context, steps []*step) []*step {
 }
 
 // actInTurn writes resources that have nothing to do with one another.
-func (e *engine) actInTurn(ctx context.Context, steps []*step) {
+func actInTurn(ctx context.Context, steps []*step) {
 	for _, s := range steps {
 		if ctx.Err() != nil {
 			return // the rest is pending
@@ -296,7 +296,9 @@ func (e *engine) actAtOnce(ctx context.Context, steps []*step) {
 		}
 	} else {
 		errs = batch(ctx, m, steps[0].host, items)
-		e.noteTogether(steps)
+		if e.planning() {
+			noteTogether(steps)
+		}
 	}
 	for k, s := range steps {
 		s.conclude(ctx, errs[k])
@@ -317,10 +319,7 @@ func batch(ctx context.Context, m *states.Module, h host.Host, items []states.It
 
 // noteTogether is noteRefusals of several steps that were one call: what is refused of
 // it is refused to all.
-func (e *engine) noteTogether(steps []*step) {
-	if !e.planning() {
-		return
-	}
+func noteTogether(steps []*step) {
 	first := steps[0]
 	first.noteRefusals()
 	for _, s := range steps[1:] {

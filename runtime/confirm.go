@@ -152,7 +152,7 @@ func (e *engine) confirm(ctx context.Context, n *node) {
 	if !opened {
 		return
 	}
-	if !e.hasChanged(c.block) {
+	if !e.nodes.hasChanged(c.block) {
 		e.settle(c, states.Event{Outcome: states.Unchanged, Reason: "nothing was changed"})
 		return
 	}
@@ -200,8 +200,8 @@ func (e *engine) foretellConfirm(n *node) {
 
 // hasChanged reports whether anything in a block has been changed, be it that it
 // failed over it, or that nobody knows.
-func (e *engine) hasChanged(block *node) bool {
-	for _, n := range e.nodes.within(block) {
+func (d dag) hasChanged(block *node) bool {
+	for _, n := range d.within(block) {
 		if n.notification.change == surely {
 			return true
 		}

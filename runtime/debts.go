@@ -133,8 +133,7 @@ func (e *engine) takeDebts(n *node) []states.Debt {
 // unaccountedDebts leaves out of what a handler is owed what this run owes it by itself, if
 // something in this run calls it: it goes on, and the part that the process before left open
 // has been carried out since.
-func (e *engine) unaccountedDebts(owed []states.Debt, called bool) []states.Debt {
-	id := e.recorder.runID()
+func unaccountedDebts(owed []states.Debt, called bool, id string) []states.Debt {
 	return slices.DeleteFunc(slices.Clone(owed), func(d states.Debt) bool { return called && id != "" && d.Run == id })
 }
 

@@ -30,7 +30,7 @@ type declaredResources struct {
 
 // declares gives what the run's site declares. reports may tell keys that the
 // host has computed meanwhile.
-func (e *engine) declares(holding *journal.Holding, reports map[string]*partState) *declaredResources {
+func declares(run *states.StateRun, registry *states.Registry, holding *journal.Holding, reports map[string]*partState) *declaredResources {
 	d := &declaredResources{
 		present: map[states.Resource]bool{}, absent: map[states.Resource]bool{}, unknownKeys: map[string]bool{}, unknownTypes: map[string]bool{},
 		wholeAt: map[string]string{}, partsAt: map[string]string{}, partsBelow: map[string]string{},
@@ -40,12 +40,11 @@ func (e *engine) declares(holding *journal.Holding, reports map[string]*partStat
 	for _, c := range holding.Entries() {
 		byAddress[c.Type+" "+c.Address] = true
 	}
-	run := e.orphans.site
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
 			for k := range list[i].Parts {
 				p := &list[i].Parts[k]
-				d.add(e.options.Registry.Lookup(p.Type), p, reports[p.Address], byAddress)
+				d.add(registry.Lookup(p.Type), p, reports[p.Address], byAddress)
 			}
 		}
 	}
@@ -55,7 +54,7 @@ func (e *engine) declares(holding *journal.Holding, reports map[string]*partStat
 			continue
 		}
 		d.present[states.Resource{Type: r.Type, Key: r.Key}] = true
-		d.take(e.options.Registry.Lookup(r.Type), r.Key, nil)
+		d.take(registry.Lookup(r.Type), r.Key, nil)
 	}
 	return d
 }

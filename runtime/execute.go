@@ -15,7 +15,9 @@ import (
 func (e *engine) execute(ctx context.Context, nodes []*node) {
 	var runs []*invocation
 	for _, n := range nodes {
-		n.uncertainty = e.nearestUncertainty(n)
+		if e.planning() {
+			n.uncertainty = n.nearestUncertainty()
+		}
 		if n.inv == nil {
 			e.endGroup(n)
 			continue
@@ -85,12 +87,12 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		e.stopBefore(n, states.Idle, "", "")
 		return nil
 	}
-	if unaccounted := e.unaccountedDebts(owed, runs); len(unaccounted) > 0 {
+	if unaccounted := unaccountedDebts(owed, runs, e.recorder.runID()); len(unaccounted) > 0 {
 		i.debtReason, reason = debtReason(unaccounted), ""
 	}
 	i.doubt = reason
 	e.recordHandlerStart(n, owed)
-	if e.hasPassedGuards(n) {
+	if e.resumption.hasPassedGuards(n) {
 		return i
 	}
 	d := e.decide(ctx, n, "", account(n.inv), n.inv.Guards)
@@ -206,7 +208,7 @@ func (e *engine) sequence(ctx context.Context, i *invocation) {
 			i.leaveParts(parts, ctx.Err())
 			return
 		}
-		count := e.callSize(parts)
+		count := callSize(e.options.Registry, parts)
 		var steps []*step
 		for _, p := range parts[:count] {
 			steps = append(steps, e.newStep(i, p))
@@ -217,8 +219,8 @@ func (e *engine) sequence(ctx context.Context, i *invocation) {
 }
 
 // callSize is how many of the first parts go in one call.
-func (e *engine) callSize(parts []*states.Part) int {
-	m := e.options.Registry.Lookup(parts[0].Type)
+func callSize(registry *states.Registry, parts []*states.Part) int {
+	m := registry.Lookup(parts[0].Type)
 	if m == nil || m.Batch == nil || hasOwnPace(parts[0]) {
 		return 1
 	}

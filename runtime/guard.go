@@ -223,7 +223,7 @@ func pathExists(h host.Host, path string) (bool, error) {
 // wouldChange plans some invocations and blocks on the host as it is now. A
 // maybe counts as a change; perhaps says so.
 func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string, trace *host.Trace) (changes bool, perhaps string, err error) {
-	run := e.subset(addresses)
+	run := partOf(e.run, e.nodes, addresses)
 	o := Options{Host: e.actorOf(ctx, "").view(n.uncertainty, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
 	if e.options.Become != nil {
 		o.Become = func(ctx context.Context, user string) (host.Host, error) {
@@ -253,13 +253,13 @@ func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string, t
 	return changes, perhaps, err
 }
 
-// subset is the run of these invocations and blocks' members alone. Guards that
+// partOf is the run of these invocations and blocks' members alone. Guards that
 // plan in their turn are left out, so that two cannot ask each other for ever.
-func (e *engine) subset(addresses []string) *states.StateRun {
+func partOf(run *states.StateRun, nodes dag, addresses []string) *states.StateRun {
 	keep := map[string]bool{}
 	var add func(address string)
 	add = func(address string) {
-		if n := e.nodes[address]; n != nil && n.block != nil {
+		if n := nodes[address]; n != nil && n.block != nil {
 			for _, m := range n.block.Members {
 				add(m)
 			}
@@ -278,17 +278,17 @@ func (e *engine) subset(addresses []string) *states.StateRun {
 		}
 		return out
 	}
-	run := *e.run
-	run.Invocations, run.Blocks, run.Joins, run.Handlers = nil, nil, nil, nil
-	for _, inv := range e.run.Invocations {
+	out := *run
+	out.Invocations, out.Blocks, out.Joins, out.Handlers = nil, nil, nil, nil
+	for _, inv := range run.Invocations {
 		if !keep[inv.Address] && !keep[states.WithoutWave(inv.Address)] {
 			continue
 		}
 		inv.Requires, inv.After, inv.NotifiedBy, inv.Handler = among(inv.Requires), among(inv.After), nil, false
 		inv.Guards = plainGuards(inv.Guards)
-		run.Invocations = append(run.Invocations, inv)
+		out.Invocations = append(out.Invocations, inv)
 	}
-	return &run
+	return &out
 }
 
 func plainGuards(list []states.Guard) (out []states.Guard) {

@@ -31,9 +31,9 @@ func (e *engine) cleanUp(ctx context.Context) {
 	cleaned := map[string]bool{}
 	for _, b := range e.earlierActs.Unknown {
 		if _, known := runs[b.Run]; !known {
-			runs[b.Run] = e.earlierRun(b.Run)
+			runs[b.Run] = earlierRun(e.options.Runs, b.Run)
 		}
-		dirs := e.namedDirs(b, runs[b.Run])
+		dirs := namedDirs(e.options.Registry, b, runs[b.Run])
 		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 			if name := b.Run + dir; !cleaned[name] {
 				cleaned[name] = true
@@ -45,11 +45,11 @@ func (e *engine) cleanUp(ctx context.Context) {
 }
 
 // earlierRun gives what an earlier run was to do; nil: nobody knows any more.
-func (e *engine) earlierRun(id string) *states.StateRun {
-	if e.options.Runs == nil {
+func earlierRun(runs func(id string) (*states.StateRun, error), id string) *states.StateRun {
+	if runs == nil {
 		return nil
 	}
-	run, err := e.options.Runs(id)
+	run, err := runs(id)
 	if err != nil { // the key of what was begun tells the most of it
 		return nil
 	}
@@ -60,10 +60,10 @@ func (e *engine) earlierRun(id string) *states.StateRun {
 // files: those above the paths that it names. After a loss of power others of its
 // run may have been begun as well, whose records were not on disk. Where a part makes
 // many things it may be any directory below its path, too: true.
-func (e *engine) namedDirs(b states.Begun, run *states.StateRun) map[string]bool {
+func namedDirs(registry *states.Registry, b states.Begun, run *states.StateRun) map[string]bool {
 	dirs := map[string]bool{}
 	add := func(typ string, values map[string]any) {
-		m := e.options.Registry.Lookup(typ)
+		m := registry.Lookup(typ)
 		if m == nil {
 			return
 		}
@@ -76,7 +76,7 @@ func (e *engine) namedDirs(b states.Begun, run *states.StateRun) map[string]bool
 			dirs[path.Clean(root)] = true
 		}
 	}
-	if m := e.options.Registry.Lookup(b.Type); m != nil && len(m.Keys()) == 1 {
+	if m := registry.Lookup(b.Type); m != nil && len(m.Keys()) == 1 {
 		add(b.Type, map[string]any{m.Keys()[0]: b.Key})
 	}
 	all := b.Boot != journal.BootID()

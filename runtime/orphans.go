@@ -80,8 +80,8 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	declared := e.declares(holding, nil)
-	e.noteHeldPaths(declared, entries, others)
+	declared := declares(e.orphans.site, e.options.Registry, holding, nil)
+	declared.addHeldPaths(e.options.Registry, entries, others)
 	for _, c := range entries {
 		if c.Claim || declared.has(c) {
 			continue
@@ -98,22 +98,22 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	return nil
 }
 
-// noteHeldPaths notes the paths of what is held, and not to be removed with an orphan: by
+// addHeldPaths notes the paths of what is held, and not to be removed with an orphan: by
 // other sites, or since it is declared, though perhaps by what does not run now.
-func (e *engine) noteHeldPaths(declared *declaredResources, entries []*journal.Created, others []*journal.Holding) {
-	held := slices.DeleteFunc(slices.Clone(entries), func(c *journal.Created) bool { return !declared.has(c) })
+func (d *declaredResources) addHeldPaths(registry *states.Registry, entries []*journal.Created, others []*journal.Holding) {
+	held := slices.DeleteFunc(slices.Clone(entries), func(c *journal.Created) bool { return !d.has(c) })
 	own := len(held)
 	for _, other := range others {
 		held = append(held, other.Entries()...)
 	}
 	for i, c := range held {
-		m := e.options.Registry.Lookup(c.Type)
+		m := registry.Lookup(c.Type)
 		if m == nil {
 			continue
 		}
-		declared.take(m, c.Key, m.Paths(c.Values))
+		d.take(m, c.Key, m.Paths(c.Values))
 		if i >= own && m.Makes != nil && onlyPathKey(m) != "" {
-			declared.foreignTrees[path.Clean(c.Key)] = true
+			d.foreignTrees[path.Clean(c.Key)] = true
 		}
 	}
 }
@@ -333,7 +333,7 @@ func (e *engine) settleManaged() {
 	if m.Err() != nil {
 		return // told when the run is recorded
 	}
-	declared := e.declares(holding, e.recorder.reports)
+	declared := declares(e.orphans.site, e.options.Registry, holding, e.recorder.reports)
 	holding.Claim(others, func(c *journal.Created) bool {
 		return declared.present[states.Resource{Type: c.Type, Key: c.Key}]
 	})

@@ -53,13 +53,13 @@ func (e *engine) peersOf(typ string) []any {
 // declaredBelow gives the paths below a directory that the site declares, relative
 // to it: also those of parts that this run leaves out. What is to be absent is none
 // of them, nor what only the host will name.
-func (e *engine) declaredBelow(dir string) []string {
-	paths := e.peers.paths()
+func (p *peers) declaredBelow(dir string) []string {
+	paths := p.paths()
 	prefix := strings.TrimSuffix(path.Clean(dir), "/") + "/"
 	first, _ := slices.BinarySearch(paths, prefix)
 	var names []string
-	for _, p := range paths[first:] {
-		name, below := strings.CutPrefix(p, prefix)
+	for _, path := range paths[first:] {
+		name, below := strings.CutPrefix(path, prefix)
 		if !below {
 			break
 		}
@@ -68,20 +68,20 @@ func (e *engine) declaredBelow(dir string) []string {
 	return names
 }
 
-func (e *engine) collectPaths() []string {
+func collectPaths(run *states.StateRun, registry *states.Registry) []string {
 	var paths []string
-	for _, list := range [][]states.Invocation{e.run.Invocations, e.run.Handlers} {
+	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
 			for k := range list[i].Parts {
 				p := &list[i].Parts[k]
-				if m := e.options.Registry.Lookup(p.Type); m != nil && p.Ensure != states.Absent {
+				if m := registry.Lookup(p.Type); m != nil && p.Ensure != states.Absent {
 					paths = append(paths, m.Paths(p.Values)...)
 				}
 			}
 		}
 	}
-	for _, r := range e.run.LeftOut {
-		if m := e.options.Registry.Lookup(r.Type); m != nil && onlyPathKey(m) != "" && path.IsAbs(r.Key) {
+	for _, r := range run.LeftOut {
+		if m := registry.Lookup(r.Type); m != nil && onlyPathKey(m) != "" && path.IsAbs(r.Key) {
 			paths = append(paths, r.Key)
 		}
 	}

@@ -13,20 +13,26 @@ import (
 // as it ended; what was begun, and not seen to end, is tried again and counts as
 // changed; all else is carried out.
 
+// resumption is what was done before this process; nil: the run began with it.
+type resumption struct {
+	*journal.Resumed
+	nodes dag
+}
+
 // earlierEnd gives how a part has ended before, if that stands: it ended well, or in a
 // block that was rescued, or nobody has notified it and nobody may do so now. That of
 // a handler does not if something has called it since. Nil: it is carried out.
-func (e *engine) earlierEnd(n *node, p *states.Part) *states.Event {
-	if e.resumption == nil || e.resumption.Begun[p.Address] != nil {
+func (r *resumption) earlierEnd(n *node, p *states.Part) *states.Event {
+	if r == nil || r.Begun[p.Address] != nil {
 		return nil
 	}
-	ev := e.resumption.Parts[p.Address]
+	ev := r.Parts[p.Address]
 	if ev == nil {
 		return nil
 	}
 	switch ev.Outcome {
 	case states.Changed, states.Unchanged, states.Skipped:
-		if e.calledSince(n, ev) {
+		if r.calledSince(n, ev) {
 			return nil
 		}
 		return ev
@@ -36,7 +42,7 @@ func (e *engine) earlierEnd(n *node, p *states.Part) *states.Event {
 		}
 		return ev
 	}
-	if e.isRescuedBefore(n) {
+	if r.isRescuedBefore(n) {
 		return ev
 	}
 	return nil
@@ -44,14 +50,14 @@ func (e *engine) earlierEnd(n *node, p *states.Part) *states.Event {
 
 // calledSince reports whether a handler whose part has ended before is called by
 // what came after that end: it has not picked that up.
-func (e *engine) calledSince(n *node, end *states.Event) bool {
+func (r *resumption) calledSince(n *node, end *states.Event) bool {
 	return slices.ContainsFunc(n.sources, func(s source) bool {
 		if s.notification() != surely {
 			return false
 		}
 		nodes := []*node{s.node}
 		if s.node.block != nil {
-			nodes = e.nodes.within(s.node)
+			nodes = r.nodes.within(s.node)
 		}
 		return slices.ContainsFunc(nodes, func(by *node) bool {
 			if by.inv != nil && by.parts == nil { // its guard has failed
@@ -61,7 +67,7 @@ func (e *engine) calledSince(n *node, end *states.Event) bool {
 				if s.part != "" && s.part != part || was == (notification{}) {
 					continue
 				}
-				if before := e.resumption.Parts[part]; by.fresh[part] || before != nil && before.Seq > end.Seq {
+				if before := r.Parts[part]; by.fresh[part] || before != nil && before.Seq > end.Seq {
 					return true
 				}
 			}
@@ -72,18 +78,18 @@ func (e *engine) calledSince(n *node, end *states.Event) bool {
 
 // isRescuedBefore reports whether a block around the node has been rescued before: its
 // failures stand.
-func (e *engine) isRescuedBefore(n *node) bool {
+func (r *resumption) isRescuedBefore(n *node) bool {
 	return slices.ContainsFunc(n.blocks, func(b *node) bool {
-		return e.resumption.Ended[b.address] == states.Rescued || e.isRescuedBefore(b)
+		return r.Ended[b.address] == states.Rescued || r.isRescuedBefore(b)
 	})
 }
 
 // earlierBegin gives the beginning of a part whose end nobody saw; nil: it has none.
-func (e *engine) earlierBegin(p *states.Part) *states.Event {
-	if e.resumption == nil {
+func (r *resumption) earlierBegin(p *states.Part) *states.Event {
+	if r == nil {
 		return nil
 	}
-	return e.resumption.Begun[p.Address]
+	return r.Begun[p.Address]
 }
 
 // takeOverAll ends an invocation all of whose parts have ended before, and returns
@@ -93,12 +99,12 @@ func (e *engine) takeOverAll(n *node) bool {
 		return false
 	}
 	for k := range n.inv.Parts {
-		if e.earlierEnd(n, &n.inv.Parts[k]) == nil {
+		if e.resumption.earlierEnd(n, &n.inv.Parts[k]) == nil {
 			return false
 		}
 	}
 	_, told := e.resumption.Ended[n.address]
-	first := e.earlierEnd(n, &n.inv.Parts[0])
+	first := e.resumption.earlierEnd(n, &n.inv.Parts[0])
 	if (len(n.sources) > 0 || n.inv.Handler) && first.Outcome != states.Idle && !told {
 		e.recordHandlerStart(n, e.takeDebts(n)) // so that what it was owed is paid
 	}
@@ -120,7 +126,7 @@ func (e *engine) takeOverAll(n *node) bool {
 
 // takeOver ends a part as it has ended before, and returns whether it has.
 func (e *engine) takeOver(s *step) bool {
-	ev := e.earlierEnd(s.node, s.part)
+	ev := e.resumption.earlierEnd(s.node, s.part)
 	if ev == nil {
 		return false
 	}
@@ -177,13 +183,13 @@ func (r *recorder) recordTakeover(s *step, ev *states.Event) {
 }
 
 // hasPassedGuards reports whether the guards of an invocation have let it through before.
-func (e *engine) hasPassedGuards(n *node) bool {
-	if e.resumption == nil {
+func (r *resumption) hasPassedGuards(n *node) bool {
+	if r == nil {
 		return false
 	}
 	return slices.ContainsFunc(n.inv.Parts, func(p states.Part) bool {
-		ev := e.resumption.Parts[p.Address]
-		return e.resumption.Begun[p.Address] != nil || ev != nil && (ev.Outcome == states.Changed || ev.Outcome == states.Unchanged)
+		ev := r.Parts[p.Address]
+		return r.Begun[p.Address] != nil || ev != nil && (ev.Outcome == states.Changed || ev.Outcome == states.Unchanged)
 	})
 }
 
@@ -202,7 +208,7 @@ func (e *engine) inheritDecisions() {
 	var skipped []*states.Invocation
 	for i := range e.run.Invocations {
 		inv := &e.run.Invocations[i]
-		if e.hasPassedGuards(e.nodes[inv.Address]) {
+		if e.resumption.hasPassedGuards(e.nodes[inv.Address]) {
 			for k := range inv.Guards {
 				if isShared(&inv.Guards[k]) {
 					set(&inv.Guards[k], decision{})

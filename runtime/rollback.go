@@ -35,7 +35,7 @@ func (e *engine) rollBack(ctx context.Context, c *confirmation, why error) {
 		c.check.blockedBy = c.check.address
 	}
 	e.recorder.recordUndo(u)
-	ev := u.event(e, why, interrupted, e.unrestorableParts(c))
+	ev := u.event(e, why, interrupted, c.unrestorableParts(e.nodes, e.options.Registry))
 	ev.Owes = c.check.debtsAsBlock()
 	if ev.Outcome != "" {
 		e.settleWithin(c)
@@ -63,14 +63,14 @@ func (e *engine) settleWithin(outer *confirmation) {
 
 // unrestorableParts lists the parts of a block whose effects are no files, and are not
 // undone.
-func (e *engine) unrestorableParts(c *confirmation) (parts []string) {
-	for _, n := range e.nodes.within(c.block) {
+func (c *confirmation) unrestorableParts(nodes dag, registry *states.Registry) (parts []string) {
+	for _, n := range nodes.within(c.block) {
 		if n.inv == nil {
 			continue
 		}
 		for k := range n.inv.Parts {
 			p := &n.inv.Parts[k]
-			m := e.options.Registry.Lookup(p.Type)
+			m := registry.Lookup(p.Type)
 			c.mu.Lock()
 			program := c.programs[p.Address]
 			c.mu.Unlock()

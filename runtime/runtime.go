@@ -149,8 +149,8 @@ type engine struct {
 	orphans     orphans
 	locks       *lockSet
 	confirms    confirmations
-	resumption  *journal.Resumed // what was done before this process; nil: nothing
-	acts        sync.RWMutex     // see runAlone
+	resumption  *resumption  // nil: the run began with this process
+	acts        sync.RWMutex // see runAlone
 	actors      actors
 	// recoveredActs are parts that an earlier run has begun, and of which a step has
 	// taken that over.
@@ -170,9 +170,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		predicted: map[string]any{},
 	}
 	defer func() { err = e.masked(run, err) }()
-	e.peers.paths = sync.OnceValue(e.collectPaths)
-	if o.Journal != nil {
-		e.resumption = o.Journal.Resumed()
+	e.peers.paths = sync.OnceValue(func() []string { return collectPaths(e.run, o.Registry) })
+	if o.Journal != nil && o.Journal.Resumed() != nil {
+		e.resumption = &resumption{Resumed: o.Journal.Resumed()}
 	}
 	e.inheritDebts()
 	if err := e.findOrphans(ctx); err != nil {
@@ -185,6 +185,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if e.nodes, err = newDAG(e.run); err != nil {
 		return nil, err
 	}
+	if e.resumption != nil {
+		e.resumption.nodes = e.nodes
+	}
 	if known != nil {
 		known.nodes, known.registry, known.shadow, known.callType = e.nodes, o.Registry, shadow, e.batchType
 	}
@@ -196,7 +199,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ctx = states.WithDeclared(states.WithPeers(ctx, e.peersOf), e.declaredBelow)
+	ctx = states.WithDeclared(states.WithPeers(ctx, e.peersOf), e.peers.declaredBelow)
 	e.inheritDecisions()
 	e.recorder = newRecorder(e, stop)
 	e.expressions = &expressions{results: &e.results, outer: o.outer, sources: o.Sources, mask: e.recorder.mask}

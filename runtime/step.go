@@ -130,7 +130,7 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	s.noteRefusals() // of who came before
 	s.refusal, s.writes = "", 0
 	s.host = s.engine.hostOf(ctx, s.node, s.part, s.actor, &s.trace)
-	begun := s.engine.earlierBegin(s.part)
+	begun := s.engine.resumption.earlierBegin(s.part)
 	d := decision{} // one that let it through before
 	if begun == nil {
 		d = s.engine.decide(ctx, s.node, s.part.Address, s.part.Options.Become, s.part.Guards)

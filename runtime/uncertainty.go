@@ -19,10 +19,7 @@ func (t *uncertainty) reason() string { return "after " + t.by + ", " + t.how }
 
 // nearestUncertainty gives the nearest uncertainty among the node's ancestors; of equally near
 // ones, the last in StateRun order.
-func (e *engine) nearestUncertainty(n *node) *uncertainty {
-	if !e.planning() {
-		return nil
-	}
+func (n *node) nearestUncertainty() *uncertainty {
 	var nearest *uncertainty
 	order := -1
 	for _, p := range n.before {

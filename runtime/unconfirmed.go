@@ -51,7 +51,7 @@ func (e *engine) settleOne(ctx context.Context, former journal.Unconfirmed) {
 	for _, secret := range run.Secrets {
 		e.recorder.mask.add(secret)
 	}
-	u := &undo{engine: e, run: e.present(run), block: former.Block, backup: backup, isInterrupted: true, earlierRun: former.Run, hasRun: func(string) bool { return true },
+	u := &undo{engine: e, run: withPresent(run, e.run), block: former.Block, backup: backup, isInterrupted: true, earlierRun: former.Run, hasRun: func(string) bool { return true },
 		isOwnSite: former.Site == journal.Identity(e.run.Site, e.options.Origin)}
 	// As long as nobody has picked up what was changed, a check tells nothing of it.
 	why := u.notPickedUp(former.Site, e.options.Past.Debts)
@@ -152,21 +152,21 @@ func (e *engine) waitsFor(run string) bool {
 	return slices.ContainsFunc(e.debts.ledger.Ledger.Unconfirmed, func(u journal.Unconfirmed) bool { return u.Run == run })
 }
 
-// present gives an earlier run with its handlers as they are declared now, where
+// withPresent gives an earlier run with its handlers as they are declared now, where
 // they are: the records do not hold their secrets.
-func (e *engine) present(run *states.StateRun) *states.StateRun {
+func withPresent(run, current *states.StateRun) *states.StateRun {
 	now := map[string][]states.Part{}
-	for _, list := range [][]states.Invocation{e.run.Handlers, e.run.Invocations} {
+	for _, list := range [][]states.Invocation{current.Handlers, current.Invocations} {
 		for i := range list {
 			now[list[i].Address] = list[i].Parts
 		}
 	}
 	out := *run
 	out.Invocations = slices.Clone(run.Invocations)
-	out.Secrets = slices.Concat(run.Secrets, e.run.Secrets)
+	out.Secrets = slices.Concat(run.Secrets, current.Secrets)
 	for i := range out.Invocations {
 		inv := &out.Invocations[i]
-		if parts, ok := now[inv.Address]; ok && (inv.Handler || inv.Always) && run.Site == e.run.Site {
+		if parts, ok := now[inv.Address]; ok && (inv.Handler || inv.Always) && run.Site == current.Site {
 			inv.Parts = parts
 		}
 	}
