@@ -78,18 +78,18 @@ func (p *planner) needs(d *decl, part *states.PartDeclaration) []string {
 
 // orderHolder orders a part of final i and the holder of an account that it needs. It
 // returns false where the part is to come before what sets the account up.
-func (p *planner) orderHolder(i int, part *states.PartDeclaration, h holder) bool {
+func (o *outline) orderHolder(i int, part *states.PartDeclaration, h holder) bool {
 	switch {
 	case h.part == part:
 		return true
 	case h.takes:
-		p.insertAfter(i, h.final)
+		o.insertAfter(i, h.final)
 		return true
 	case i != h.final:
-		return p.insertAfter(h.final, i)
+		return o.insertAfter(h.final, i)
 	}
-	d := p.finals[i].d
-	ordered := p.isParallel(d) && len(part.Options.Require) > 0 // by what it says itself
+	d := o.finals[i].d
+	ordered := d.isParallel() && len(part.Options.Require) > 0 // by what it says itself
 	return ordered || partIndex(d, h.part) < partIndex(d, part)
 }
 

@@ -49,7 +49,7 @@ func (d *decl) list(in place) []*decl {
 }
 
 // listNodes gives the nodes directly in one of a block's lists.
-func (p *planner) listNodes(b *decl, in place) []int {
+func (ns nodeList) listNodes(b *decl, in place) []int {
 	var out []int
 	for _, m := range b.list(in) {
 		if in == memberList || !m.isState() {
@@ -59,7 +59,7 @@ func (p *planner) listNodes(b *decl, in place) []int {
 			continue
 		}
 		for _, i := range m.pinNodes {
-			if pin := p.nodes[i].pin; pin.block == b && pin.finishes == (in == alwaysList) {
+			if pin := ns[i].pin; pin.block == b && pin.finishes == (in == alwaysList) {
 				out = append(out, i)
 			}
 		}
@@ -68,13 +68,13 @@ func (p *planner) listNodes(b *decl, in place) []int {
 }
 
 // allNodes gives all nodes in a list of a block, those of nested blocks included.
-func (p *planner) allNodes(b *decl, in place) []int {
+func (ns nodeList) allNodes(b *decl, in place) []int {
 	var out []int
-	for _, i := range p.listNodes(b, in) {
+	for _, i := range ns.listNodes(b, in) {
 		out = append(out, i)
-		if inner := p.nodes[i].d; inner.isBlock() {
+		if inner := ns[i].d; inner.isBlock() {
 			for list := range alwaysList + 1 {
-				out = append(out, p.allNodes(inner, list)...)
+				out = append(out, ns.allNodes(inner, list)...)
 			}
 		}
 	}
@@ -86,17 +86,17 @@ func (p *planner) drawBlocks() {
 		if !b.isBlock() || b.base < 0 {
 			continue
 		}
-		before := p.listNodes(b, memberList)
+		before := p.nodes.listNodes(b, memberList)
 		for _, list := range []place{rescueList, alwaysList} {
 			if len(b.list(list)) > 0 {
 				ended := p.order.add()
 				for _, i := range before {
 					p.order.edge(i, ended)
 				}
-				for _, i := range p.allNodes(b, list) {
+				for _, i := range p.nodes.allNodes(b, list) {
 					p.order.edge(ended, i)
 				}
-				before = append(before, p.listNodes(b, list)...)
+				before = append(before, p.nodes.listNodes(b, list)...)
 			}
 		}
 		for _, i := range before {
@@ -143,7 +143,7 @@ func (p *planner) drawSettled() {
 			p.order.edge(p.settle[w], p.settle[i])
 		}
 		if n.d.isBlock() {
-			for _, m := range p.contents(n.d) {
+			for _, m := range p.nodes.contents(n.d) {
 				p.order.edge(p.settle[m], p.settle[i])
 			}
 		}
@@ -151,8 +151,8 @@ func (p *planner) drawSettled() {
 }
 
 // contents gives all nodes directly in a block.
-func (p *planner) contents(b *decl) []int {
-	return slices.Concat(p.listNodes(b, memberList), p.listNodes(b, rescueList), p.listNodes(b, alwaysList))
+func (ns nodeList) contents(b *decl) []int {
+	return slices.Concat(ns.listNodes(b, memberList), ns.listNodes(b, rescueList), ns.listNodes(b, alwaysList))
 }
 
 // sortNodes finds a first order. It prefers waves and points of time, so that
@@ -170,7 +170,7 @@ func (p *planner) sortNodes() bool {
 	links := make([][]link, len(key))
 	for i := range links {
 		for _, from := range p.order.pred[i] {
-			links[i] = append(links[i], p.explain(from, i))
+			links[i] = append(links[i], p.nodes.explain(from, i))
 		}
 	}
 	p.reportCycles("requirements and notifications", links, sortLinks(links).cyclic, p.nodeName)
@@ -178,12 +178,12 @@ func (p *planner) sortNodes() bool {
 }
 
 // explain says why node x comes after an earlier one.
-func (p *planner) explain(earlier, x int) link {
+func (ns nodeList) explain(earlier, x int) link {
 	l := link{to: earlier, verb: "comes after"}
-	if x >= len(p.nodes) {
+	if x >= len(ns) {
 		return l
 	}
-	n := p.nodes[x]
+	n := ns[x]
 	for _, e := range n.requires {
 		if e.to == earlier {
 			return link{earlier, "requires", e.at}

@@ -87,7 +87,7 @@ func (p *planner) checkNesting() bool {
 }
 
 // chain makes each member of an ordered block require the one before it.
-func (p *planner) chain(b *decl) {
+func (b *decl) chain() {
 	if !b.Ordered {
 		return
 	}

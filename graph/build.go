@@ -42,27 +42,27 @@ func (p *planner) build() *Result {
 		}
 	}
 	for _, d := range p.decls {
-		if p.isIdle(d) {
+		if d.isIdle() {
 			r.Sources[d.Address] = d.Range
 			r.Run.Handlers = append(r.Run.Handlers, p.idleHandler(r, d))
 		}
 	}
-	r.Run.LeftOut = p.leftOut(func(d *decl) bool { return d.isInvoked() || p.isIdle(d) })
+	r.Run.LeftOut = p.leftOut(func(d *decl) bool { return d.isInvoked() || d.isIdle() })
 	r.Run.Revision = Revision(r.Run)
 	return r
 }
 
 // address numbers the waves of each state in their order.
-func (p *planner) address(sorted []int) {
+func (o *outline) address(sorted []int) {
 	waves := make(map[*decl]int)
 	for _, i := range sorted {
-		if i < len(p.finals) {
-			f := p.finals[i]
+		if i < len(o.finals) {
+			f := o.finals[i]
 			waves[f.d]++
 			f.wave = waves[f.d]
 		}
 	}
-	for _, f := range p.finals {
+	for _, f := range o.finals {
 		f.address = f.d.Address
 		if waves[f.d] > 1 {
 			f.address += "#" + strconv.Itoa(f.wave)
@@ -72,37 +72,37 @@ func (p *planner) address(sorted []int) {
 
 // nameJoins lists the joins in their order. No declaration can have such an
 // address.
-func (p *planner) nameJoins(run *states.StateRun, sorted []int) {
+func (o *outline) nameJoins(run *states.StateRun, sorted []int) {
 	names := make(map[int]string)
 	for _, i := range sorted {
-		if i >= len(p.finals) {
+		if i >= len(o.finals) {
 			names[i] = fmt.Sprintf("join#%d", len(names)+1)
 			run.Joins = append(run.Joins, states.Join{Address: names[i]})
 		}
 	}
-	p.joinNames = names
+	o.joinNames = names
 	next := 0
 	for _, i := range sorted {
-		if i >= len(p.finals) {
-			run.Joins[next].After = p.addresses(p.joins[i-len(p.finals)].after)
+		if i >= len(o.finals) {
+			run.Joins[next].After = o.addresses(o.joins[i-len(o.finals)].after)
 			next++
 		}
 	}
 }
 
 // addresses gives the addresses of finals and joins, in the order of the run.
-func (p *planner) addresses(list []int) []string {
+func (o *outline) addresses(list []int) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	list = p.soft.inPosition(slices.Clone(list))
+	list = o.soft.inPosition(slices.Clone(list))
 	list = slices.Compact(list)
 	out := make([]string, len(list))
 	for k, i := range list {
-		if i >= len(p.finals) {
-			out[k] = p.joinNames[i]
+		if i >= len(o.finals) {
+			out[k] = o.joinNames[i]
 		} else {
-			out[k] = p.finals[i].address
+			out[k] = o.finals[i].address
 		}
 	}
 	return out
@@ -117,7 +117,7 @@ func PartID(host, address string) string {
 func (p *planner) invocation(r *Result, i int) states.Invocation {
 	f := p.finals[i]
 	d := f.d
-	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.blockAround(f)...)
+	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.nodes.blockAround(f)...)
 	inv.Handler = f.handler
 	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.told)
 	if d.confirms != nil { // it checks what is there, whatever holds for those that made it
@@ -133,22 +133,22 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 			slices.ContainsFunc(f.causes, func(n notificationCause) bool { return n.from == a })
 	})
 	inv.After = p.addresses(f.predecessors)
-	inv.Rescues, inv.Finishes = p.listBlock(f)
+	inv.Rescues, inv.Finishes = p.nodes.listBlock(f)
 	return inv
 }
 
 // blockAround gives the block in one of whose lists an invocation of a state stands.
-func (p *planner) blockAround(f *final) []*decl {
-	if len(f.nodes) > 0 && p.nodes[f.nodes[0]].pin != nil {
-		return []*decl{p.nodes[f.nodes[0]].pin.block}
+func (ns nodeList) blockAround(f *final) []*decl {
+	if len(f.nodes) > 0 && ns[f.nodes[0]].pin != nil {
+		return []*decl{ns[f.nodes[0]].pin.block}
 	}
 	return nil
 }
 
 // listBlock gives the block in whose rescue or always list an invocation
 // stands, itself or by a block that holds it.
-func (p *planner) listBlock(f *final) (rescues, finishes string) {
-	if pin := p.nodes[f.nodes[0]].pin; pin != nil {
+func (ns nodeList) listBlock(f *final) (rescues, finishes string) {
+	if pin := ns[f.nodes[0]].pin; pin != nil {
 		if pin.finishes {
 			return "", pin.block.Address
 		}
@@ -166,8 +166,8 @@ func (p *planner) listBlock(f *final) (rescues, finishes string) {
 	return "", ""
 }
 
-func (p *planner) notification(n notificationCause) states.Notification {
-	address := p.finals[n.from].address
+func (o *outline) notification(n notificationCause) states.Notification {
+	address := o.finals[n.from].address
 	if n.part != "" {
 		address += "." + n.part
 	}
@@ -177,14 +177,14 @@ func (p *planner) notification(n notificationCause) states.Notification {
 func (p *planner) block(i int) states.Block {
 	f := p.finals[i]
 	d := f.d
-	members := p.addresses(p.toFinals(p.listNodes(d, memberList)))
+	members := p.addresses(p.toFinals(p.nodes.listNodes(d, memberList)))
 	if members == nil {
 		members = []string{}
 	}
 	return states.Block{
 		Address: f.address, Requires: p.addresses(f.requires), Members: members,
-		Rescue:    p.addresses(p.toFinals(p.listNodes(d, rescueList))),
-		Always:    p.addresses(p.toFinals(p.listNodes(d, alwaysList))),
+		Rescue:    p.addresses(p.toFinals(p.nodes.listNodes(d, rescueList))),
+		Always:    p.addresses(p.toFinals(p.nodes.listNodes(d, alwaysList))),
 		Recovered: d.Recovered, IgnoreFailure: d.Options.IgnoreFailure,
 		Confirm: d.Options.Confirm,
 	}
@@ -243,7 +243,7 @@ func (p *planner) describe(r *Result, d *decl, at int, address string, wave int,
 			r.place(x.Address, g.Results)
 		}
 		if inv.Parallel {
-			x.Requires = p.partRequires(d, part, address)
+			x.Requires = d.partRequires(part, address)
 		}
 		r.Sources[x.Address] = part.Range
 		inv.Parts = append(inv.Parts, x)

@@ -45,7 +45,7 @@ func (p *planner) waitForHandlers(i int) {
 	if b == nil {
 		return
 	}
-	for _, w := range p.wavesBefore(b, p.settledWaves) {
+	for _, w := range p.nodes.wavesBefore(b, p.settledWaves) {
 		p.order.insert(w, i)
 	}
 }
@@ -56,7 +56,7 @@ func (p *planner) waitForMergedHandlers(i int) {
 	if n.d.confirms == nil {
 		return
 	}
-	list := p.wavesBefore(n.d.confirms, func(x int) []int { return p.settledWavesMerged(p.order.find(x)) })
+	list := p.nodes.wavesBefore(n.d.confirms, func(x int) []int { return p.settledWavesMerged(p.order.find(x)) })
 	for k, w := range list {
 		list[k] = p.order.find(w)
 	}
@@ -73,17 +73,17 @@ func (p *planner) waitForMergedHandlers(i int) {
 // wavesBefore lists the waves that a block and what it holds may cause, and
 // those that they cause in their turn; but not what the block notifies of its
 // failure: of that its check speaks, too.
-func (p *planner) wavesBefore(b *decl, settled func(int) []int) []int {
+func (ns nodeList) wavesBefore(b *decl, settled func(int) []int) []int {
 	var list []int
-	for _, w := range p.nodes[b.base].causes {
-		onChange := slices.ContainsFunc(p.nodes[w].sources, func(c cause) bool {
+	for _, w := range ns[b.base].causes {
+		onChange := slices.ContainsFunc(ns[w].sources, func(c cause) bool {
 			return c.from == b.base && slices.ContainsFunc(c.notes, func(n note) bool { return n.on == states.OnChange })
 		})
 		if onChange {
 			list = append(append(list, w), settled(w)...)
 		}
 	}
-	for _, m := range p.contents(b) {
+	for _, m := range ns.contents(b) {
 		list = append(list, settled(m)...)
 	}
 	slices.Sort(list)

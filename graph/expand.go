@@ -25,6 +25,9 @@ type node struct {
 	after    []int   // of the check of a block: the block, and what it waits for
 }
 
+// nodeList are all nodes, by their number.
+type nodeList []*node
+
 // edge is a requirement on a node.
 type edge struct {
 	to int

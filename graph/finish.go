@@ -119,10 +119,10 @@ func sortNotified(list []notificationCause) {
 }
 
 // toFinals gives the finals of nodes.
-func (p *planner) toFinals(nodes []int) []int {
+func (o *outline) toFinals(nodes []int) []int {
 	out := make([]int, len(nodes))
 	for k, i := range nodes {
-		out[k] = p.finalOf[i]
+		out[k] = o.finalOf[i]
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -132,10 +132,10 @@ func (p *planner) toFinals(nodes []int) []int {
 // members, and its always list after both.
 func (p *planner) finishBlock(i int) {
 	b := p.finals[i].d
-	before := p.toFinals(p.listNodes(b, memberList))
+	before := p.toFinals(p.nodes.listNodes(b, memberList))
 	for _, list := range []place{rescueList, alwaysList} {
-		p.bundle(before, p.toFinals(p.allNodes(b, list)))
-		before = append(before, p.toFinals(p.listNodes(b, list))...)
+		p.bundle(before, p.toFinals(p.nodes.allNodes(b, list)))
+		before = append(before, p.toFinals(p.nodes.listNodes(b, list))...)
 	}
 	for _, m := range before {
 		p.soft.edge(m, i)
@@ -144,24 +144,24 @@ func (p *planner) finishBlock(i int) {
 
 // bundle puts all of one group before all of another, where nothing stands
 // against it.
-func (p *planner) bundle(before, behind []int) {
+func (o *outline) bundle(before, behind []int) {
 	if len(before)*len(behind) <= manyEdges {
 		for _, to := range behind {
 			for _, from := range before {
-				p.soft.edge(from, to)
-				p.finals[to].predecessors = append(p.finals[to].predecessors, from)
+				o.soft.edge(from, to)
+				o.finals[to].predecessors = append(o.finals[to].predecessors, from)
 			}
 		}
 		return
 	}
-	j := p.soft.add()
-	p.joins = append(p.joins, join{after: before})
+	j := o.soft.add()
+	o.joins = append(o.joins, join{after: before})
 	for _, from := range before {
-		p.soft.edge(from, j)
+		o.soft.edge(from, j)
 	}
 	for _, to := range behind {
-		p.soft.edge(j, to)
-		p.finals[to].predecessors = append(p.finals[to].predecessors, j)
+		o.soft.edge(j, to)
+		o.finals[to].predecessors = append(o.finals[to].predecessors, j)
 	}
 }
 

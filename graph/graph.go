@@ -44,7 +44,7 @@ func Compile(d *states.Declarations, o Options) (*Result, diag.List) {
 // compile is Compile with the addresses of lazy states that are invoked though
 // nothing requires or notifies them.
 func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Result, diag.List) {
-	p := &planner{site: d, registry: o.Registry, demanded: demanded}
+	p := &planner{site: d, outline: outline{registry: o.Registry}, demanded: demanded}
 	if o.Registry == nil {
 		p.registry = states.NewRegistry() // no module is known
 	}
@@ -76,7 +76,7 @@ func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Resu
 // It also takes what a site with other mistakes evaluates to, so that they can
 // be reported together.
 func Cycles(d *states.Declarations) diag.List {
-	p := &planner{site: d, registry: states.NewRegistry()}
+	p := &planner{site: d, outline: outline{registry: states.NewRegistry()}}
 	p.check()
 	return p.cycles.Sorted()
 }
@@ -91,7 +91,6 @@ func (p *planner) check() {
 // planner holds the work of one compilation; each step fills its own fields.
 type planner struct {
 	site     *states.Declarations
-	registry *states.Registry
 	demanded map[string]bool
 	diags    diag.List
 	cycles   diag.List // those among diags
@@ -105,7 +104,7 @@ type planner struct {
 	handlers []*decl // what is notified, each before what it notifies
 
 	// expand
-	nodes []*node
+	nodes nodeList
 
 	// arrange
 	order  *order
@@ -115,6 +114,13 @@ type planner struct {
 	// waitMerged
 	mergedNodes [][]int       // of each node that stands for several: those
 	closures    map[int][]int // see settledWavesMerged
+
+	outline
+}
+
+// outline is the run that is to be: its invocations and blocks, and their order.
+type outline struct {
+	registry *states.Registry
 
 	// finish
 	finals  []*final

@@ -24,14 +24,14 @@ func (p *planner) orderImplicitly() {
 
 // sortFinals sorts by declaration as far as the edges let it, and returns the
 // order.
-func (p *planner) sortFinals() []int {
-	key := make([]int, len(p.soft.succ))
+func (o *outline) sortFinals() []int {
+	key := make([]int, len(o.soft.succ))
 	for i := range key {
-		if key[i] = i; i >= len(p.finals) {
+		if key[i] = i; i >= len(o.finals) {
 			key[i] = -1
 		}
 	}
-	sorted := p.soft.sort(key)
+	sorted := o.soft.sort(key)
 	if len(sorted) != len(key) {
 		panic("graph: the merged graph has a cycle")
 	}
@@ -39,25 +39,25 @@ func (p *planner) sortFinals() []int {
 }
 
 // runOrder gives the finals in the order of the run.
-func (p *planner) runOrder() []int {
-	list := make([]int, len(p.finals))
+func (o *outline) runOrder() []int {
+	list := make([]int, len(o.finals))
 	for i := range list {
 		list[i] = i
 	}
-	return p.soft.inPosition(list)
+	return o.soft.inPosition(list)
 }
 
 // insertAfter lets one final wait for the end of another. It returns false where
 // that would close a cycle.
-func (p *planner) insertAfter(from, to int) bool {
-	if from == to || p.soft.reaches(from, to, nearBudget) {
+func (o *outline) insertAfter(from, to int) bool {
+	if from == to || o.soft.reaches(from, to, nearBudget) {
 		return true
 	}
-	if !p.soft.insert(from, to) {
+	if !o.soft.insert(from, to) {
 		return false
 	}
-	if to < len(p.finals) {
-		p.finals[to].predecessors = append(p.finals[to].predecessors, from)
+	if to < len(o.finals) {
+		o.finals[to].predecessors = append(o.finals[to].predecessors, from)
 	}
 	return true
 }
@@ -68,9 +68,9 @@ type line []int
 // join puts u into the line: at its end, or as near to it as what u comes
 // before allows, and returns its place. Everything in the line stays in one
 // order.
-func (p *planner) join(l *line, u int) int {
+func (o *outline) join(l *line, u int) int {
 	at := len(*l)
-	for at > 0 && !p.insertAfter((*l)[at-1], u) {
+	for at > 0 && !o.insertAfter((*l)[at-1], u) {
 		at--
 	}
 	*l = slices.Insert(*l, at, u)
@@ -79,11 +79,11 @@ func (p *planner) join(l *line, u int) int {
 
 // orderKeys gives invocations with parts of the same type and key the order of
 // their declarations.
-func (p *planner) orderKeys() {
+func (o *outline) orderKeys() {
 	type thing struct{ kind, key string }
 	lines := make(map[thing]*line)
-	late := p.lateTypes()
-	for i, f := range p.finals {
+	late := o.lateTypes()
+	for i, f := range o.finals {
 		var seen []thing
 		for part := range f.d.parts() {
 			t := thing{part.Type, part.Key}
@@ -101,21 +101,21 @@ func (p *planner) orderKeys() {
 				l = new(line)
 				lines[t] = l
 			}
-			p.join(l, i)
+			o.join(l, i)
 		}
 	}
 }
 
 // lateTypes are the types of parts whose keys only the host knows; paths are
 // ordered by themselves.
-func (p *planner) lateTypes() map[string]bool {
+func (o *outline) lateTypes() map[string]bool {
 	late := map[string]bool{}
-	for _, f := range p.finals {
+	for _, f := range o.finals {
 		for part := range f.d.parts() {
 			if len(part.Results) == 0 {
 				continue
 			}
-			for _, a := range p.registry.Lookup(part.Type).Attributes {
+			for _, a := range o.registry.Lookup(part.Type).Attributes {
 				if a.Key && !a.Path && part.Results[a.Name] != nil {
 					late[part.Type] = true
 				}
@@ -138,18 +138,18 @@ func (d *decl) parts() func(func(*states.PartDeclaration) bool) {
 
 // orderFiles lets the top-level parts of a file start in groups: neighbours of
 // one type have no order, the next group waits for the one before.
-func (p *planner) orderFiles() {
+func (o *outline) orderFiles() {
 	var file, kind string
 	var before, group []int
 	flush := func() {
 		if len(before) > 0 && len(group) > 0 {
-			before = p.follow(before, group)
+			before = o.follow(before, group)
 		} else {
 			before = slices.Clone(group)
 		}
 		group = group[:0]
 	}
-	for i, f := range p.finals {
+	for i, f := range o.finals {
 		if !f.d.TopLevel || f.d.lazy || len(f.d.Parts) == 0 {
 			continue
 		}
@@ -168,23 +168,23 @@ func (p *planner) orderFiles() {
 
 // follow puts a group behind another, and returns what the next group is to
 // wait for: the group, and what it could not wait for.
-func (p *planner) follow(before, group []int) []int {
+func (o *outline) follow(before, group []int) []int {
 	next := slices.Clone(group)
 	from, bundled := before, len(before)*len(group) > manyEdges
 	var j int
 	if bundled {
-		j = p.soft.add()
-		p.joins = append(p.joins, join{after: before})
+		j = o.soft.add()
+		o.joins = append(o.joins, join{after: before})
 		for _, a := range before {
-			p.soft.insert(a, j)
+			o.soft.insert(a, j)
 		}
 	}
-	for _, b := range p.soft.inPosition(slices.Clone(group)) {
-		if bundled && p.insertAfter(j, b) {
+	for _, b := range o.soft.inPosition(slices.Clone(group)) {
+		if bundled && o.insertAfter(j, b) {
 			continue
 		}
 		for _, a := range from {
-			if !p.insertAfter(a, b) && !slices.Contains(next, a) {
+			if !o.insertAfter(a, b) && !slices.Contains(next, a) {
 				next = append(next, a)
 			}
 		}

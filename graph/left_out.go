@@ -11,7 +11,7 @@ import (
 func (d *decl) isInvoked() bool { return d.base >= 0 || len(d.waves)+len(d.pinNodes) > 0 }
 
 // isIdle reports whether a lazy state could be called, and nothing does.
-func (p *planner) isIdle(d *decl) bool {
+func (d *decl) isIdle() bool {
 	return d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.pinNodes) == 0
 }
 
@@ -59,7 +59,7 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 // isUnselected reports whether a part that is not in the run would be, but for the
 // selection.
 func (p *planner) isUnselected(d *decl, part *states.PartDeclaration) bool {
-	return !part.Options.LeftOut && (d.isInvoked() || p.isIdle(d))
+	return !part.Options.LeftOut && (d.isInvoked() || d.isIdle())
 }
 
 // isLeftOut reports whether the selection leaves out a lazy state that nothing in

@@ -107,7 +107,7 @@ func (p *planner) isHandler(h *decl, at diag.Range) bool {
 // inheritNotes gives a run what its state notifies as a whole, and what
 // listens to the state's parts; what the parts notify themselves it has
 // already.
-func (p *planner) inheritNotes(d *decl) {
+func (d *decl) inheritNotes() {
 	if d.of != nil {
 		for _, n := range d.of.notes {
 			if n.part == "" || n.heard && len(partsNamed(d, n.part)) > 0 {

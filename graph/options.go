@@ -180,7 +180,7 @@ func baseOnly(d *decl) []int {
 }
 
 // partRequires gives the parts of the same invocation that a part requires.
-func (p *planner) partRequires(d *decl, part *states.PartDeclaration, invocation string) []string {
+func (d *decl) partRequires(part *states.PartDeclaration, invocation string) []string {
 	var out []string
 	for _, r := range append(resultRefs(part.Results, part.Options.Guards), part.Options.Require...) {
 		if !isOwnPart(d, r) {

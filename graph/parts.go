@@ -30,7 +30,7 @@ func (p *planner) checkParts(d *decl) {
 			}
 			for _, other := range found {
 				k := partIndex(d, other)
-				if k > i && !p.isParallel(d) {
+				if k > i && !d.isParallel() {
 					p.reportOrder(d, part, other, r.Range)
 				}
 				links[i] = append(links[i], link{to: k, verb: "requires", at: r.Range})
@@ -38,7 +38,7 @@ func (p *planner) checkParts(d *decl) {
 		}
 	}
 	p.checkResults(d, links)
-	if p.isParallel(d) {
+	if d.isParallel() {
 		p.reportCycles("requirements", links, sortLinks(links).cyclic, func(i int) (string, diag.Range) {
 			return partAddress(d, d.Address, &d.Parts[i]), d.Parts[i].Range
 		})
@@ -82,7 +82,7 @@ func (p *planner) checkGuards(o *states.Options) {
 	}
 }
 
-func (p *planner) isParallel(d *decl) bool { return d.Parallel || d.of != nil && d.of.Parallel }
+func (d *decl) isParallel() bool { return d.Parallel || d.of != nil && d.of.Parallel }
 
 func partIndex(d *decl, part *states.PartDeclaration) int {
 	for i := range d.Parts {

@@ -33,70 +33,70 @@ type touch struct {
 // orderPaths orders what touches the same path, and what touches a path and
 // what lies below it: a directory comes before what lies below it, or after
 // if it is removed; a guard keeps the order of declarations.
-func (p *planner) orderPaths() {
+func (o *outline) orderPaths() {
 	tree := make(map[string]*pathNode)
-	touched := make([][]touch, len(p.finals))
-	for i, f := range p.finals {
+	touched := make([][]touch, len(o.finals))
+	for i, f := range o.finals {
 		if f.d.isBlock() {
 			continue // its guards are decided once, with its first member
 		}
-		touched[i] = f.d.touches(p.registry)
+		touched[i] = f.d.touches(o.registry)
 		for _, t := range touched[i] {
 			n := tree[t.path]
 			if n == nil {
 				n = new(pathNode)
 				tree[t.path] = n
 			}
-			at := p.join(&n.users, i)
+			at := o.join(&n.users, i)
 			n.uses = slices.Insert(n.uses, at, t.use)
 		}
 	}
 	for i := range touched {
 		for _, t := range touched[i] {
-			p.orderBelow(tree, t.path, i)
+			o.orderBelow(tree, t.path, i)
 		}
 	}
 }
 
 // orderBelow orders user u of a path and the users of the directories above:
 // of all of them, since what is between may have given way.
-func (p *planner) orderBelow(tree map[string]*pathNode, name string, u int) {
+func (o *outline) orderBelow(tree map[string]*pathNode, name string, u int) {
 	for dir, ok := parent(name); ok; dir, ok = parent(dir) {
 		if n := tree[dir]; n != nil {
-			p.putAfterCreator(n, u)
-			p.putBeforeRemover(n, u)
-			p.putBetweenGuards(n, u)
+			o.putAfterCreator(n, u)
+			o.putBeforeRemover(n, u)
+			o.putBetweenGuards(n, u)
 		}
 	}
 }
 
 // putAfterCreator puts u behind the last that sets the directory up.
-func (p *planner) putAfterCreator(n *pathNode, u int) {
+func (o *outline) putAfterCreator(n *pathNode, u int) {
 	for k, d := range slices.Backward(n.users) {
-		if n.uses[k] == keeps && p.insertAfter(d, u) {
+		if n.uses[k] == keeps && o.insertAfter(d, u) {
 			return
 		}
 	}
 }
 
 // putBeforeRemover puts u before the first that removes the directory.
-func (p *planner) putBeforeRemover(n *pathNode, u int) {
+func (o *outline) putBeforeRemover(n *pathNode, u int) {
 	for k, d := range n.users {
-		if n.uses[k] == takes && p.insertAfter(u, d) {
+		if n.uses[k] == takes && o.insertAfter(u, d) {
 			return
 		}
 	}
 }
 
 // putBetweenGuards puts u between the guards declared before and after it.
-func (p *planner) putBetweenGuards(n *pathNode, u int) {
+func (o *outline) putBetweenGuards(n *pathNode, u int) {
 	for k, d := range slices.Backward(n.users) {
-		if n.uses[k] == looks && d <= u && p.insertAfter(d, u) {
+		if n.uses[k] == looks && d <= u && o.insertAfter(d, u) {
 			break
 		}
 	}
 	for k, d := range n.users {
-		if n.uses[k] == looks && d >= u && p.insertAfter(u, d) {
+		if n.uses[k] == looks && d >= u && o.insertAfter(u, d) {
 			break
 		}
 	}

@@ -85,12 +85,12 @@ func (p *planner) resolve() (sound bool) {
 		p.linkNotes(d)
 	}
 	for _, d := range p.decls {
-		p.chain(d)
+		d.chain()
 	}
 	for _, d := range p.decls {
-		p.inheritNotes(d)
+		d.inheritNotes()
 		p.linkRequires(d)
-		p.inheritEnsure(d)
+		d.inheritEnsure()
 		p.checkParts(d)
 	}
 	for _, d := range p.decls {
@@ -342,7 +342,7 @@ func (d *decl) declaredIn() []*decl {
 }
 
 // inheritEnsure finds out whether all that d names is taken away.
-func (p *planner) inheritEnsure(d *decl) {
+func (d *decl) inheritEnsure() {
 	d.absent = false
 	for i := range d.Parts {
 		if part := &d.Parts[i]; !part.Options.LeftOut {

@@ -63,7 +63,7 @@ func (p *planner) checkResults(d *decl, links [][]link) {
 						Detail: "The result is known only when the part has run.",
 						Hint:   "in changed_if and failed_if, result is that of the part itself",
 					})
-				case k > i && !p.isParallel(d):
+				case k > i && !d.isParallel():
 					p.reportOrder(d, part, other, r.Range)
 				default:
 					links[i] = append(links[i], link{to: k, verb: "uses a result of", at: r.Range})
@@ -223,19 +223,19 @@ func instanceKey(base, address string) string {
 
 // endedBefore gives the invocations of declarations that have ended when a final
 // starts, in the order of the run.
-func (p *planner) endedBefore(at int, owners []*decl) []int {
+func (o *outline) endedBefore(at int, owners []*decl) []int {
 	var list []int
 	for _, owner := range owners {
 		for _, i := range slices.Concat(owner.waves, owner.pinNodes, baseOnly(owner)) {
-			list = append(list, p.finalOf[i])
+			list = append(list, o.finalOf[i])
 		}
 	}
 	slices.Sort(list)
-	list = p.soft.inPosition(slices.Compact(list))
-	if at < 0 || len(list) == 1 && slices.Contains(p.finals[at].requires, list[0]) {
+	list = o.soft.inPosition(slices.Compact(list))
+	if at < 0 || len(list) == 1 && slices.Contains(o.finals[at].requires, list[0]) {
 		return list
 	}
-	return slices.DeleteFunc(list, func(i int) bool { return i == at || !p.soft.reaches(i, at, len(p.soft.succ)) })
+	return slices.DeleteFunc(list, func(i int) bool { return i == at || !o.soft.reaches(i, at, len(o.soft.succ)) })
 }
 
 // place notes where expressions stand: the whole as ADDRESS.NAME, and the nodes

@@ -130,7 +130,7 @@ func (x *selector) take(s Selection) (idle []string) {
 	}
 	x.checkTags(s.Tags)
 	for i, f := range x.plan.finals {
-		if f.d.hasTag(s.Tags, x.plan.blockAround(f)...) {
+		if f.d.hasTag(s.Tags, x.plan.nodes.blockAround(f)...) {
 			x.keepNeeded(i)
 		}
 	}
@@ -224,7 +224,7 @@ func (x *selector) keepNeeded(i int) {
 			}
 		}
 		if f.d.isBlock() {
-			queue = append(queue, p.toFinals(p.contents(f.d))...)
+			queue = append(queue, p.toFinals(p.nodes.contents(f.d))...)
 		}
 		if f.d.confirms != nil && x.named[i] {
 			queue = append(queue, p.finalOf[f.d.confirms.base])
@@ -330,7 +330,7 @@ func (x *selector) excludedFinals(addresses []string) []int {
 			out = append(out, i)
 			if d := p.finals[i].d; d.isBlock() {
 				for list := range alwaysList + 1 {
-					out = append(out, p.toFinals(p.allNodes(d, list))...)
+					out = append(out, p.toFinals(p.nodes.allNodes(d, list))...)
 				}
 			}
 		}
@@ -350,7 +350,7 @@ func (x *selector) indexUsers() {
 			}
 		}
 		if f.d.isBlock() {
-			for _, m := range p.toFinals(p.contents(f.d)) {
+			for _, m := range p.toFinals(p.nodes.contents(f.d)) {
 				x.users[m] = append(x.users[m], i)
 			}
 		}

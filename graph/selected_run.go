@@ -70,7 +70,7 @@ func (x *selector) keepBlocks() {
 	var settle func(i int)
 	settle = func(i int) {
 		d := p.finals[i].d
-		held := p.toFinals(p.listNodes(d, memberList))
+		held := p.toFinals(p.nodes.listNodes(d, memberList))
 		some := len(held) == 0 && x.keep[i]
 		for _, m := range held {
 			if p.finals[m].d.isBlock() {
@@ -86,7 +86,7 @@ func (x *selector) keepBlocks() {
 			return
 		}
 		for _, list := range []place{rescueList, alwaysList} {
-			for _, m := range p.toFinals(p.allNodes(d, list)) {
+			for _, m := range p.toFinals(p.nodes.allNodes(d, list)) {
 				x.keep[m] = false
 			}
 		}

@@ -12,18 +12,18 @@ import (
 // would close a cycle, since a handler requires what would have to wait for it,
 // gives way; so what is inserted first wins: declaration order.
 func (p *planner) wait() {
-	for _, i := range p.byDeclaration() {
+	for _, i := range p.nodes.byDeclaration() {
 		p.waitForHandlers(i)
 		for _, e := range p.nodes[i].requires {
 			if p.settle[e.to] == e.to {
 				continue
 			}
 			waves := p.settledWaves(e.to)
-			if !slices.ContainsFunc(waves, p.ignoredWaves(i, e.by)) && p.order.insert(p.settle[e.to], i) {
+			if !slices.ContainsFunc(waves, p.nodes.ignoredWaves(i, e.by)) && p.order.insert(p.settle[e.to], i) {
 				continue
 			}
 			for _, w := range waves {
-				if !p.ignoredWaves(i, e.by)(w) {
+				if !p.nodes.ignoredWaves(i, e.by)(w) {
 					p.order.insert(w, i)
 				} else if e.by != nil {
 					p.precede(i, w)
@@ -46,10 +46,10 @@ func (p *planner) precede(i, wave int) {
 // ignoredWaves tells the waves that node i does not wait for, though what it requires may notify
 // them: those of its own handler and, where a component requires it as a whole, those of
 // handlers in that component.
-func (p *planner) ignoredWaves(i int, by *decl) func(w int) bool {
-	n := p.nodes[i]
+func (ns nodeList) ignoredWaves(i int, by *decl) func(w int) bool {
+	n := ns[i]
 	return func(w int) bool {
-		h := p.nodes[w].d
+		h := ns[w].d
 		return h == n.d && n.pin == nil || by != nil && slices.Contains(ancestors(h.blocks), by)
 	}
 }
@@ -64,12 +64,12 @@ func (p *planner) waitMerged() {
 		p.mergedNodes[rep] = append(p.mergedNodes[rep], i)
 	}
 	warned := make(map[[3]*decl]bool)
-	for _, i := range p.byDeclaration() {
+	for _, i := range p.nodes.byDeclaration() {
 		n := p.nodes[i]
 		p.waitForMergedHandlers(i)
 		for k := range n.requires {
 			e := &n.requires[k]
-			own := p.ignoredWaves(i, e.by)
+			own := p.nodes.ignoredWaves(i, e.by)
 			for _, w := range p.settledWavesMerged(p.order.find(e.to)) {
 				if own(w) {
 					continue
@@ -85,12 +85,12 @@ func (p *planner) waitMerged() {
 	}
 }
 
-func (p *planner) byDeclaration() []int {
-	list := make([]int, len(p.nodes))
+func (ns nodeList) byDeclaration() []int {
+	list := make([]int, len(ns))
 	for i := range list {
 		list[i] = i
 	}
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index) })
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(ns[a].d.index, ns[b].d.index) })
 	return list
 }
 
@@ -129,7 +129,7 @@ func (p *planner) gather(i int, merged []int, settled func(int) []int) []int {
 		}
 	}
 	if d := p.nodes[i].d; d.isBlock() {
-		for _, m := range p.contents(d) {
+		for _, m := range p.nodes.contents(d) {
 			list = append(list, settled(m)...)
 		}
 	}
