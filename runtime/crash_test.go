@@ -111,7 +111,7 @@ func trials(t *testing.T, sites []*crashSite, list ...trial) {
 	}
 }
 
-var all = flag.Bool("all", false, "end processes at each operation in each way, not only in those that matter most")
+var all = flag.Bool("all", false, "end processes, and swap folders, at each operation in each way, not only in those that matter most")
 
 func TestDeathAtEachOperation(t *testing.T) {
 	everywhere(t,
