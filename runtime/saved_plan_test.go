@@ -71,7 +71,7 @@ func TestSavedPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(rest.Left) == 0 {
+		if len(rest.Omissions) == 0 {
 			fitted++
 		} else {
 			reduced++
@@ -88,10 +88,10 @@ func TestSavedPlans(t *testing.T) {
 		}
 		for address, action := range done {
 			if said[address] != action {
-				t.Fatalf("%s: %s is done, and %q was said\nleft out %v\nrun %v", address, action, said[address], pretty(rest.Left), pretty(plan.Run.Invocations))
+				t.Fatalf("%s: %s is done, and %q was said\nleft out %v\nrun %v", address, action, said[address], pretty(rest.Omissions), pretty(plan.Run.Invocations))
 			}
 		}
-		if len(rest.Left) == 0 && !maps.Equal(said, done) {
+		if len(rest.Omissions) == 0 && !maps.Equal(said, done) {
 			t.Fatalf("said %v, done %v", said, done)
 		}
 	}

@@ -21,22 +21,22 @@ func (l *lab) blockCases() []bcase {
 		{
 			name: "inline-10000", text: "10,000 blocks of 1 KiB, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.blocks(dir, 10_000, inline()) },
-			wanted:  []wanted{fasterThan(4, "cfengine")},
+			aims:    []aim{fasterThan(4, "cfengine")},
 		},
 		{
 			name: "inline-1000", text: "1,000 blocks of 1 KiB, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.blocks(dir, 1_000, inline()) },
-			wanted:  []wanted{fasterThan(4, "cfengine")},
+			aims:    []aim{fasterThan(4, "cfengine")},
 		},
 		{
 			name: "source-10000", text: "10,000 blocks with a source, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.blocks(dir, 10_000, sources()) },
-			wanted:  []wanted{fasterThan(5, "cfengine")},
+			aims:    []aim{fasterThan(5, "cfengine")},
 		},
 		{
 			name: "templates-200", text: "200 templates, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.blocks(dir, 200, templates()) },
-			wanted:  []wanted{fasterThan(4, "cfengine")},
+			aims:    []aim{fasterThan(4, "cfengine")},
 		},
 	}
 }
@@ -47,11 +47,11 @@ func inline() blockCase {
 }
 
 func sources() blockCase {
-	return blockCase{site: bench.SourceSite, files: bench.Sources, attributes: copied, content: bench.Content}
+	return blockCase{site: bench.SourceSite, files: bench.Sources, attributes: copySource, content: bench.Content}
 }
 
 func templates() blockCase {
-	return blockCase{site: bench.TemplateSite, files: templateFiles, attributes: rendered, content: bench.Rendered}
+	return blockCase{site: bench.TemplateSite, files: templateFiles, attributes: renderSource, content: bench.Rendered}
 }
 
 // templateFiles are those of tenet and of CFEngine.
@@ -80,10 +80,10 @@ func (l *lab) blocks(dir string, n int, c blockCase) ([]program, error) {
 		return nil, err
 	}
 	after := func() error { return checkContents(files, n, c.content) }
-	programs := []program{{name: "tenet", argv: l.apply(dir), after: after}}
+	programs := []program{{name: "tenet", argv: l.apply(dir), check: after}}
 	if l.cfengine != "" {
 		argv := []string{l.cfengine, "--no-lock", "--file", filepath.Join(dir, "policy.cf")}
-		programs = append(programs, program{name: "cfengine", argv: argv, after: after})
+		programs = append(programs, program{name: "cfengine", argv: argv, check: after})
 	}
 	return programs, nil
 }

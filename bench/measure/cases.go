@@ -15,46 +15,46 @@ type bcase struct {
 	name, text string
 	// prepare writes the inputs into a directory, and names the programs.
 	prepare func(dir string) ([]program, error)
-	wanted  []wanted
+	aims    []aim
 	asRoot  bool // it boots hosts
 }
 
-// wanted is one aim: text, and whether a row has reached it.
-type wanted struct {
+// aim is one aim: text, and whether a row has reached it.
+type aim struct {
 	text  string
 	needs string // the program that it compares with, if any
-	met   func(r row, all []row) bool
+	isMet func(r row, all []row) bool
 }
 
-// atMost wants tenet to take at most factor times the time of another program.
-func atMost(factor float64, other string) wanted {
-	return wanted{
+// maxFactor wants tenet to take at most factor times the time of another program.
+func maxFactor(factor float64, other string) aim {
+	return aim{
 		text: fmt.Sprintf("≤ %g × %s", factor, other), needs: other,
-		met: func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= factor*r.times[other].Seconds() },
+		isMet: func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= factor*r.times[other].Seconds() },
 	}
 }
 
 // fasterThan wants another program to take at least factor times as long.
-func fasterThan(factor float64, other string) wanted {
-	return wanted{
+func fasterThan(factor float64, other string) aim {
+	return aim{
 		text: fmt.Sprintf("%s ≥ %g × tenet", other, factor), needs: other,
-		met: func(r row, _ []row) bool { return r.times[other].Seconds() >= factor*r.times["tenet"].Seconds() },
+		isMet: func(r row, _ []row) bool { return r.times[other].Seconds() >= factor*r.times["tenet"].Seconds() },
 	}
 }
 
-// below wants tenet to take less than so many seconds.
-func below(seconds float64) wanted {
-	return wanted{
-		text: fmt.Sprintf("≤ %g s", seconds),
-		met:  func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= seconds },
+// maxSeconds wants tenet to take less than so many seconds.
+func maxSeconds(seconds float64) aim {
+	return aim{
+		text:  fmt.Sprintf("≤ %g s", seconds),
+		isMet: func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= seconds },
 	}
 }
 
 // withinTimes wants tenet to take at most factor times as long as in another case.
-func withinTimes(factor float64, name string) wanted {
-	return wanted{
+func withinTimes(factor float64, name string) aim {
+	return aim{
 		text: fmt.Sprintf("≤ %g × 10,000", factor),
-		met: func(r row, all []row) bool {
+		isMet: func(r row, all []row) bool {
 			return slices.ContainsFunc(all, func(other row) bool {
 				return other.c.name == name && r.times["tenet"].Seconds() <= factor*other.times["tenet"].Seconds()
 			})
@@ -63,10 +63,10 @@ func withinTimes(factor float64, name string) wanted {
 }
 
 // aboveStart wants tenet to take at most so many seconds longer than for one file.
-func aboveStart(seconds float64) wanted {
-	return wanted{
+func aboveStart(seconds float64) aim {
+	return aim{
 		text: fmt.Sprintf("≤ 1 file + %g s", seconds),
-		met: func(r row, all []row) bool {
+		isMet: func(r row, all []row) bool {
 			return slices.ContainsFunc(all, func(other row) bool {
 				return other.c.name == "start" && r.times["tenet"].Seconds() <= other.times["tenet"].Seconds()+seconds
 			})
@@ -74,11 +74,11 @@ func aboveStart(seconds float64) wanted {
 	}
 }
 
-// peakBelow wants tenet to hold less than so many MB.
-func peakBelow(mb int64) wanted {
-	return wanted{
-		text: fmt.Sprintf("peak < %d MB", mb),
-		met:  func(r row, _ []row) bool { return r.peak < mb*1_000_000 },
+// maxPeak wants tenet to hold less than so many MB.
+func maxPeak(mb int64) aim {
+	return aim{
+		text:  fmt.Sprintf("peak < %d MB", mb),
+		isMet: func(r row, _ []row) bool { return r.peak < mb*1_000_000 },
 	}
 }
 
@@ -89,17 +89,17 @@ func (l *lab) localCases() []bcase {
 		{
 			name: "cold-10000", text: "10,000 files, all to be made",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 10_000, true) },
-			wanted:  []wanted{fasterThan(3, "cfengine")},
+			aims:    []aim{fasterThan(3, "cfengine")},
 		},
 		{
 			name: "converged-10000", text: "10,000 files, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 10_000, false) },
-			wanted:  []wanted{atMost(5, "limit"), fasterThan(3, "cfengine"), peakBelow(120)},
+			aims:    []aim{maxFactor(5, "limit"), fasterThan(3, "cfengine"), maxPeak(120)},
 		},
 		{
 			name: "converged-1000", text: "1,000 files, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 1_000, false) },
-			wanted:  []wanted{atMost(5, "limit"), fasterThan(3, "cfengine")},
+			aims:    []aim{maxFactor(5, "limit"), fasterThan(3, "cfengine")},
 		},
 		{
 			name: "converged-100", text: "100 files, nothing to do",
@@ -108,57 +108,57 @@ func (l *lab) localCases() []bcase {
 		{
 			name: "start", text: "1 file, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 1, false) },
-			wanted:  []wanted{below(0.020)},
+			aims:    []aim{maxSeconds(0.020)},
 		},
 		{
 			name: "packages", text: "30 packages of 3,000 installed, nothing to do",
 			prepare: l.packages,
-			wanted:  []wanted{aboveStart(0.050)},
+			aims:    []aim{aboveStart(0.050)},
 		},
 		{
 			name: "tree-50000", text: "a tree of 50,000 files, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.tree(dir, 50_000, false) },
-			wanted:  []wanted{atMost(2, "rsync")},
+			aims:    []aim{maxFactor(2, "rsync")},
 		},
 		{
 			name: "tree-cold-50000", text: "a tree of 50,000 files, all to be made",
 			prepare: func(dir string) ([]program, error) { return l.tree(dir, 50_000, true) },
-			wanted:  []wanted{atMost(1.5, "cp")},
+			aims:    []aim{maxFactor(1.5, "cp")},
 		},
 		{
 			name: "chain", text: "a chain of 200 `/bin/true`",
 			prepare: l.chain,
-			wanted:  []wanted{atMost(2, "shell")},
+			aims:    []aim{maxFactor(2, "shell")},
 		},
 		{
 			name: "compile-loop-10000", text: "compile 10,000 parts of one for_each",
 			prepare: func(dir string) ([]program, error) { return l.compile(dir, "hcl", 10_000, bench.LoopSite) },
-			wanted:  []wanted{below(0.5)},
+			aims:    []aim{maxSeconds(0.5)},
 		},
 		{
 			name: "compile-script-10000", text: "compile 10,000 parts of a Starlark loop",
 			prepare: func(dir string) ([]program, error) { return l.compile(dir, "star", 10_000, bench.ScriptSite) },
-			wanted:  []wanted{below(0.5)},
+			aims:    []aim{maxSeconds(0.5)},
 		},
 		{
 			name: "compile-blocks-10000", text: "compile 10,000 blocks",
 			prepare: func(dir string) ([]program, error) { return l.compile(dir, "hcl", 10_000, bench.BlockSite) },
-			wanted:  []wanted{below(0.7)},
+			aims:    []aim{maxSeconds(0.7)},
 		},
 		{
 			name: "compile-loop-100000", text: "compile 100,000 parts of one for_each",
 			prepare: func(dir string) ([]program, error) { return l.compile(dir, "hcl", 100_000, bench.LoopSite) },
-			wanted:  []wanted{withinTimes(12, "compile-loop-10000")},
+			aims:    []aim{withinTimes(12, "compile-loop-10000")},
 		},
 		{
 			name: "compile-script-100000", text: "compile 100,000 parts of a Starlark loop",
 			prepare: func(dir string) ([]program, error) { return l.compile(dir, "star", 100_000, bench.ScriptSite) },
-			wanted:  []wanted{withinTimes(12, "compile-script-10000")},
+			aims:    []aim{withinTimes(12, "compile-script-10000")},
 		},
 		{
 			name: "compile-blocks-100000", text: "compile 100,000 blocks",
 			prepare: func(dir string) ([]program, error) { return l.compile(dir, "hcl", 100_000, bench.BlockSite) },
-			wanted:  []wanted{withinTimes(12, "compile-blocks-10000")},
+			aims:    []aim{withinTimes(12, "compile-blocks-10000")},
 		},
 	}
 }
@@ -172,12 +172,12 @@ func (l *lab) files(dir string, n int, cold bool) ([]program, error) {
 	limit := []string{l.limit, "check", files, count}
 	check := limit
 	if cold {
-		before = emptied(files)
+		before = empty(files)
 		limit = []string{l.limit, "write", files, count}
-	} else if _, _, err := timed(dir, []string{l.limit, "write", files, count}); err != nil {
+	} else if _, _, err := measure(dir, []string{l.limit, "write", files, count}); err != nil {
 		return nil, err
 	}
-	after := func() error { _, _, err := timed(dir, check); return err }
+	after := func() error { _, _, err := measure(dir, check); return err }
 	inputs := map[string]string{
 		"site.hcl":     bench.LoopSite(files, n),
 		"policy.cf":    cfenginePolicy(files, n, paddedContent),
@@ -196,10 +196,10 @@ func (l *lab) files(dir string, n int, cold bool) ([]program, error) {
 	}
 	if l.ansible != "" && n <= 100 { // it needs seconds for those
 		argv := []string{l.ansible, "-i", "localhost,", "-c", "local", filepath.Join(dir, "playbook.yml")}
-		programs = append(programs, program{name: "ansible", argv: argv, once: true})
+		programs = append(programs, program{name: "ansible", argv: argv, runsOnce: true})
 	}
 	for i := range programs {
-		programs[i].before, programs[i].after = before, after
+		programs[i].prepare, programs[i].check = before, after
 	}
 	return programs, nil
 }

@@ -103,24 +103,24 @@ func (l *lab) measure(c bcase) (row, error) {
 	r := row{c: c, times: map[string]time.Duration{}}
 	for round := range l.rounds + 1 { // the first one warms the caches
 		for _, p := range programs {
-			if p.once && round > 0 {
+			if p.runsOnce && round > 0 {
 				continue
 			}
-			if p.before != nil {
-				if err := p.before(); err != nil {
+			if p.prepare != nil {
+				if err := p.prepare(); err != nil {
 					return row{}, err
 				}
 			}
-			spent, peak, err := timed(dir, p.argv)
+			spent, peak, err := measure(dir, p.argv)
 			if err != nil {
 				return row{}, err
 			}
-			if p.after != nil {
-				if err := p.after(); err != nil {
+			if p.check != nil {
+				if err := p.check(); err != nil {
 					return row{}, fmt.Errorf("%s has not done its work: %w", p.name, err)
 				}
 			}
-			if round == 0 && !p.once {
+			if round == 0 && !p.runsOnce {
 				continue
 			}
 			samples[p.name] = append(samples[p.name], spent)

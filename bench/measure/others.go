@@ -33,8 +33,8 @@ func wholeContent(name string) string {
 	return fmt.Sprintf("content => \"%s$(const.n)\"", strings.TrimSuffix(bench.Content(name), "\n"))
 }
 
-// copied takes the content from a file, which CFEngine compares by its digest.
-func copied(site string) func(string) string {
+// copySource takes the content from a file, which CFEngine compares by its digest.
+func copySource(site string) func(string) string {
 	return func(name string) string { return fmt.Sprintf("copy_from => c(\"%s/source/%s\")", site, name) }
 }
 
@@ -42,8 +42,8 @@ func copied(site string) func(string) string {
 // compute, so that the numbers of the lines are given.
 const mustache = "# {{name}}\n{{#lines}}\nline {{i}} of {{name}} at {{port}}\n{{/lines}}\n"
 
-// rendered takes the content from the file "mustache".
-func rendered(site string) func(string) string {
+// renderSource takes the content from the file "mustache".
+func renderSource(site string) func(string) string {
 	var lines []string
 	for i := range bench.TemplateLines {
 		lines = append(lines, fmt.Sprintf(`{"i": %d, "port": %d}`, i, i*2+8000))

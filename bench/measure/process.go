@@ -13,16 +13,16 @@ import (
 
 // program is one command line of a case.
 type program struct {
-	name   string
-	argv   []string
-	before func() error // not timed: makes the state that is to be found
-	after  func() error // not timed: checks that the work was done
-	once   bool         // for slow ones: run once, without warming up
+	name     string
+	argv     []string
+	prepare  func() error // not timed: makes the state that is to be found
+	check    func() error // not timed: checks that the work was done
+	runsOnce bool         // for slow ones: run once, without warming up
 }
 
-// timed runs a program to its end and gives the time from its start to its
+// measure runs a program to its end and gives the time from its start to its
 // end, and the most memory that it held, in bytes.
-func timed(dir string, argv []string) (time.Duration, int64, error) {
+func measure(dir string, argv []string) (time.Duration, int64, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
@@ -53,9 +53,9 @@ func median(samples []time.Duration) time.Duration {
 // systems do not know the flag, and do not need it.
 func spread(dir string) { _ = exec.Command("chattr", "+T", dir).Run() }
 
-// emptied puts an empty directory in the place of one, and lets the disk come to
+// empty puts an empty directory in the place of one, and lets the disk come to
 // rest. What was there is moved aside, not removed, for the same reason.
-func emptied(dir string) func() error {
+func empty(dir string) func() error {
 	aside := 0
 	return func() error {
 		aside++

@@ -23,22 +23,22 @@ func (l *lab) sshCases() []bcase {
 		{
 			name: "ssh-warm", text: "10 hosts by ssh, 20 parts, nothing to do", asRoot: true,
 			prepare: func(dir string) ([]program, error) { return l.overSSH(false) },
-			wanted:  []wanted{besideSSH(1.5, 0.150), fasterThan(10, "ansible")},
+			aims:    []aim{besideSSH(1.5, 0.150), fasterThan(10, "ansible")},
 		},
 		{
 			name: "ssh-cold", text: "10 hosts by ssh that have never heard of it, 20 parts, all to be made", asRoot: true,
 			prepare: func(dir string) ([]program, error) { return l.overSSH(true) },
-			wanted:  []wanted{fasterThan(10, "ansible")},
+			aims:    []aim{fasterThan(10, "ansible")},
 		},
 	}
 }
 
 // besideSSH wants tenet to take at most factor times as long as ssh to the same hosts in
 // parallel, and so many seconds.
-func besideSSH(factor, more float64) wanted {
-	return wanted{
+func besideSSH(factor, more float64) aim {
+	return aim{
 		text: fmt.Sprintf("≤ %g × ssh + %g ms", factor, more*1000), needs: "ssh",
-		met: func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= factor*r.times["ssh"].Seconds()+more },
+		isMet: func(r row, _ []row) bool { return r.times["tenet"].Seconds() <= factor*r.times["ssh"].Seconds()+more },
 	}
 }
 
@@ -60,21 +60,21 @@ func (l *lab) overSSH(cold bool) ([]program, error) {
 		{name: "tenet", argv: f.controller.Argv(l.tenet, "apply", "--yes", "site.hcl")},
 	}
 	if l.ansible != "" {
-		programs = append(programs, program{name: "ansible", once: true, argv: f.controller.Argv(
+		programs = append(programs, program{name: "ansible", runsOnce: true, argv: f.controller.Argv(
 			"env", "ANSIBLE_PIPELINING=1", "ANSIBLE_FORKS=10", "LC_ALL=C.UTF-8", l.ansible, "-i", "hosts.ini", "playbook.yml")})
 	}
 	for i := range programs {
 		p := &programs[i]
 		if cold && p.name != "ssh" {
-			p.before = func() error { return f.each("rm -rf /var/lib/tenet /var/cache/tenet /root/.ansible; " + undo) }
+			p.prepare = func() error { return f.onEach("rm -rf /var/lib/tenet /var/cache/tenet /root/.ansible; " + undo) }
 		}
 		if !cold && p.name == "tenet" { // made before it is measured, for all
-			if _, _, err := timed(home, p.argv); err != nil {
+			if _, _, err := measure(home, p.argv); err != nil {
 				return nil, err
 			}
 		}
 		if p.name != "ssh" {
-			p.after = func() error { return f.each(check) }
+			p.check = func() error { return f.onEach(check) }
 		}
 	}
 	return programs, nil
@@ -157,8 +157,8 @@ func (f *fleet) names() (names []string) {
 	return names
 }
 
-// each runs a script on all hosts, one after the other.
-func (f *fleet) each(script string) error {
+// onEach runs a script on all hosts, one after the other.
+func (f *fleet) onEach(script string) error {
 	for _, h := range f.hosts {
 		r, err := h.Shell(context.Background(), script)
 		if err == nil && r.ExitCode != 0 {
@@ -199,7 +199,7 @@ func (l *lab) powerOn() (*fleet, error) {
 		}
 	}
 	if l.ansible != "" {
-		err = f.each("echo 'deb [trusted=yes] file:" + hosts.Parcels + " ./' > /etc/apt/sources.list.d/parcels.list && apt-get -q update && apt-get install -q -y --no-install-recommends python3")
+		err = f.onEach("echo 'deb [trusted=yes] file:" + hosts.Parcels + " ./' > /etc/apt/sources.list.d/parcels.list && apt-get -q update && apt-get install -q -y --no-install-recommends python3")
 	}
 	return f, errors.Join(err, f.controller.Trust(ctx, f.hosts...))
 }

@@ -48,11 +48,11 @@ func ratio(own, other time.Duration) string {
 
 func verdict(r row, all []row) string {
 	var parts []string
-	for _, w := range r.c.wanted {
+	for _, w := range r.c.aims {
 		mark := "met"
 		if w.needs != "" && r.times[w.needs] == 0 {
 			mark = "not measured"
-		} else if !w.met(r, all) {
+		} else if !w.isMet(r, all) {
 			mark = "**not met**"
 		}
 		parts = append(parts, w.text+": "+mark)

@@ -21,24 +21,24 @@ func (l *lab) tree(dir string, n int, cold bool) ([]program, error) {
 	}
 	tenet := program{name: "tenet", argv: []string{l.tenet, "apply", "--yes", "--state-dir", filepath.Join(dir, "state"), filepath.Join(dir, "site")}}
 	same := []string{"diff", "-r", "-q", source, copied}
-	tenet.after = func() error { _, _, err := timed(dir, same); return err }
+	tenet.check = func() error { _, _, err := measure(dir, same); return err }
 	if cold {
 		cp := program{name: "cp", argv: []string{"cp", "-a", source, copied}}
-		tenet.before, cp.before = gone(copied), gone(copied)
+		tenet.prepare, cp.prepare = removeTree(copied), removeTree(copied)
 		return []program{cp, tenet}, nil
 	}
 	rsync, err := exec.LookPath("rsync")
 	if err != nil {
 		return nil, fmt.Errorf("rsync is not installed: apt-get install rsync: %w", err)
 	}
-	if _, _, err := timed(dir, tenet.argv); err != nil {
+	if _, _, err := measure(dir, tenet.argv); err != nil {
 		return nil, err
 	}
 	argv := []string{rsync, "-n", "--checksum", "-r", source + "/", copied + "/"}
 	return []program{{name: "rsync", argv: argv}, tenet}, nil
 }
 
-// gone removes what the last round has made.
-func gone(dir string) func() error {
+// removeTree removes what the last round has made.
+func removeTree(dir string) func() error {
 	return func() error { return os.RemoveAll(dir) }
 }

@@ -23,7 +23,7 @@ const unusedRunners = 30 * day
 // hostRemovals is what was removed from a host, as JSON.
 type hostRemovals struct {
 	Host string `json:"host"`
-	*machine.Cleaned
+	*machine.CleanResult
 }
 
 // Run removes records of runs: of one, of an execution, or of all that are not to be kept.
@@ -46,7 +46,7 @@ func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 	if t.hasNames {
 		which.Runners = unusedRunners
 	}
-	list, err := ask(ctx, s, t, askOne("clean", false, func(ctx context.Context, m *fleet.Member) (*machine.Cleaned, error) {
+	list, err := ask(ctx, s, t, askOne("clean", false, func(ctx context.Context, m *fleet.Member) (*machine.CleanResult, error) {
 		return m.Clean(ctx, which)
 	}))
 	if err != nil {
@@ -56,7 +56,7 @@ func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 		for _, a := range list { // where there is nothing of it, it is clean
 			if f := a.failure(); f != nil && f.Code == machine.CodeNotFound {
 				a.outcome = fleet.Outcome{Machine: a.host.Name, Status: fleet.Done}
-				a.value = &machine.Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
+				a.value = &machine.CleanResult{Removed: []string{}, Kept: []*journal.NeededError{}}
 			}
 		}
 	}
@@ -77,8 +77,8 @@ func (cmd *cleanCmd) Run(ctx runContext, s *client) error {
 }
 
 // request says which records go.
-func (cmd *cleanCmd) request() machine.Cleaning {
-	c := machine.Cleaning{ID: cmd.ID, Keep: 1}
+func (cmd *cleanCmd) request() machine.CleanRequest {
+	c := machine.CleanRequest{ID: cmd.ID, Keep: 1}
 	if cmd.OlderThan != nil {
 		c.Keep, c.OlderThan = -1, time.Duration(*cmd.OlderThan)
 	}
@@ -88,7 +88,7 @@ func (cmd *cleanCmd) request() machine.Cleaning {
 	return c
 }
 
-func (s *client) showRemovals(t *targets, a *answer[*machine.Cleaned]) (err error) {
+func (s *client) showRemovals(t *targets, a *answer[*machine.CleanResult]) (err error) {
 	if !t.hasNames {
 		for _, id := range a.value.Removed {
 			err = errors.Join(err, s.print("removed", id))

@@ -181,7 +181,7 @@ func topics(ctx context.Context, registry *states.Registry) []topic {
 	return all
 }
 
-func componentTopic(c reference.Named) topic {
+func componentTopic(c reference.NamedComponent) topic {
 	return topic{"components", c.Source, reference.Component(c.Source, c.Description),
 		reference.ComponentData(c), reference.InputSchema(c.Source, c.Variables)}
 }
@@ -194,7 +194,7 @@ func schemas(registry *states.Registry) []states.Schema {
 	return all
 }
 
-func componentData(all []reference.Named) []any {
+func componentData(all []reference.NamedComponent) []any {
 	var out []any
 	for _, c := range all {
 		out = append(out, reference.ComponentData(c))
@@ -202,15 +202,15 @@ func componentData(all []reference.Named) []any {
 	return out
 }
 
-func overview(registry *states.Registry, components []reference.Named) any {
+func overview(registry *states.Registry, components []reference.NamedComponent) any {
 	return map[string]any{"modules": schemas(registry), "components": componentData(components), "keywords": syntax.KeywordDocs(),
 		"options": expr.OptionDocs(), "functions": lang.Functions(), "facts": facts.Docs()}
 }
 
 // standardComponents describes the components that are part of the program,
 // which always load.
-func standardComponents(ctx context.Context) []reference.Named {
-	var all []reference.Named
+func standardComponents(ctx context.Context) []reference.NamedComponent {
+	var all []reference.NamedComponent
 	for _, name := range fsDirectories(stdlib.FS) {
 		files, err := fs.Sub(stdlib.FS, name)
 		if err != nil {
@@ -218,7 +218,7 @@ func standardComponents(ctx context.Context) []reference.Named {
 		}
 		site, _ := lang.Load(files, lang.Options{Registry: modules.Standard()})
 		d, _ := site.Describe(ctx)
-		all = append(all, reference.Named{Source: "std/" + name, Description: d})
+		all = append(all, reference.NamedComponent{Source: "std/" + name, Description: d})
 	}
 	return all
 }
@@ -233,5 +233,5 @@ func (s *client) describe(ctx context.Context, path string) ([]topic, error) {
 	if list.HasErrors() {
 		return nil, s.show(list, site.Source)
 	}
-	return []topic{componentTopic(reference.Named{Source: path, Description: d})}, nil
+	return []topic{componentTopic(reference.NamedComponent{Source: path, Description: d})}, nil
 }

@@ -60,7 +60,7 @@ func (s *client) outsideEvaluation(f func()) {
 	s.dogs.mu.Unlock()
 	for _, dog := range list {
 		inner := f
-		f = func() { dog.Away(inner) }
+		f = func() { dog.Pause(inner) }
 	}
 	f()
 }

@@ -64,7 +64,7 @@ type finding struct {
 func (v *fleetRun) find(name string, diags diag.List) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	f := &v.found
+	f := &v.findings
 	f.hosts++
 	for _, d := range diags {
 		text, err := json.Marshal(d)
@@ -102,7 +102,7 @@ func (v *fleetRun) showFindings() error {
 	}
 	byHosts, all := map[string]diag.List{}, []string{}
 	e := plainjson.NewEncoder(ui.SafeJSON(v.Err))
-	for _, f := range v.found.list {
+	for _, f := range v.findings.list {
 		slices.SortFunc(f.hosts, func(a, b string) int { return order[a] - order[b] })
 		if v.globals.JSON {
 			if err := e.Encode(hostDiagnostic{"diagnostic", f.hosts, f.Diagnostic}); err != nil {
@@ -111,7 +111,7 @@ func (v *fleetRun) showFindings() error {
 			continue
 		}
 		title := ""
-		if len(f.hosts) < v.found.hosts {
+		if len(f.hosts) < v.findings.hosts {
 			title = namesOf(f.hosts, v.globals.Verbose) + ":"
 		}
 		if byHosts[title] == nil {

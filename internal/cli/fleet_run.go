@@ -49,7 +49,7 @@ type fleetRun struct {
 	convergers map[string]*converger
 
 	mu              sync.Mutex
-	found           findings
+	findings        findings
 	nothingSelected map[string]error          // hosts of which nothing is selected, and why
 	isPlan          bool                      // nothing is changed
 	isResumption    bool                      // runs go on
@@ -115,7 +115,7 @@ func (v *fleetRun) plan(ctx context.Context) ([]fleet.Outcome, error) {
 // run does something on the hosts, and shows it; keep keeps what each says.
 func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options) ([]fleet.Outcome, error) {
 	v.mu.Lock()
-	v.found, v.nothingSelected = findings{}, map[string]error{}
+	v.findings, v.nothingSelected = findings{}, map[string]error{}
 	v.events = map[string][]states.Event{}
 	names := make([]string, 0, len(members))
 	for _, m := range members {

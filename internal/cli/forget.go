@@ -24,7 +24,7 @@ func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	f := machine.Forgetting{Addresses: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}
+	f := machine.ForgetRequest{Addresses: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}
 	list, err := ask(ctx, s, t, question[[]states.Event]{Question: fleet.Question[[]states.Event]{Task: "forget",
 		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ machine.RunRef) ([]states.Event, error) {
 			return m.Forget(ctx, f, o)

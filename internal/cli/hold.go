@@ -34,7 +34,7 @@ func (cmd *holdCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	list, err := ask(ctx, s, t, askOne("hold", false, func(ctx context.Context, m *fleet.Member) (*machine.Held, error) {
+	list, err := ask(ctx, s, t, askOne("hold", false, func(ctx context.Context, m *fleet.Member) (*machine.HoldResult, error) {
 		return m.Hold(ctx, machine.HoldRequest{Reason: reason, For: time.Duration(cmd.For)})
 	}))
 	if err != nil {
@@ -48,7 +48,7 @@ func (cmd *holdCmd) Run(ctx runContext, s *client) error {
 	return errors.Join(s.showHolds(t, list), s.showFailures(t, common(list)))
 }
 
-func (s *client) showHolds(t *targets, list []*answer[*machine.Held]) (err error) {
+func (s *client) showHolds(t *targets, list []*answer[*machine.HoldResult]) (err error) {
 	var same hostGroups
 	for _, a := range list {
 		if !a.replied() {

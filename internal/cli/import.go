@@ -143,7 +143,7 @@ func unimportable(m *states.Module, keys map[string]any, err error) error {
 		what = states.LabelAddress(m.Name, fmt.Sprint(keys[names[0]]))
 	}
 	_, isWrong := errors.AsType[*states.AttributeError](err)
-	left, isLeft := errors.AsType[*importer.LeftOut](err)
+	left, isLeft := errors.AsType[*importer.OmissionError](err)
 	switch {
 	case errors.Is(err, importer.ErrNotThere):
 		return newStatus(exitFailed, fmt.Errorf("%s is not on this machine", what), "tenet import --all lists what is there")

@@ -25,7 +25,7 @@ func (cmd *importCmd) importAll(ctx runContext, s *client, h *host.Local) error 
 	registry := modules.Standard()
 	types, err := importer.Types(registry, cmd.All)
 	if err != nil {
-		return usage("packages, services, users, groups, files, "+strings.Join(importer.Listed(registry), ", "), "%w", err)
+		return usage("packages, services, users, groups, files, "+strings.Join(importer.ListableTypes(registry), ", "), "%w", err)
 	}
 	if err := cmd.checkPaths(h); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (cmd *importCmd) importAll(ctx runContext, s *client, h *host.Local) error 
 	if cmd.Out != "" {
 		options = importer.Options{Inline: inlineInFiles, Files: true}
 	}
-	found, err := importer.All(ctx, h, types, cmd.Args, options)
+	found, err := importer.Import(ctx, h, types, cmd.Args, options)
 	if err != nil {
 		return failure(err)
 	}
@@ -121,7 +121,7 @@ func (cmd *importCmd) write(s *client, h *host.Local, found *importer.Site) erro
 		written = append(written, f.name)
 	}
 	if s.globals.JSON {
-		return s.printJSON(map[string]any{"directory": cmd.Out, "files": written, "left_out": found.Missing})
+		return s.printJSON(map[string]any{"directory": cmd.Out, "files": written, "left_out": found.Omissions})
 	}
 	return cmd.tell(s, found, written)
 }
@@ -135,10 +135,10 @@ func (cmd *importCmd) tell(s *client, found *importer.Site, written []string) er
 	for _, name := range written {
 		fmt.Fprintln(&out, ui.Clean(filepath.Join(cmd.Out, filepath.FromSlash(name))))
 	}
-	if len(found.Missing) > 0 {
+	if len(found.Omissions) > 0 {
 		fmt.Fprintln(&out, "\nLeft out:")
 	}
-	for _, m := range found.Missing {
+	for _, m := range found.Omissions {
 		fmt.Fprintf(&out, "  %s: %s\n", ui.Clean(m.What), ui.Clean(m.Why))
 	}
 	fmt.Fprintf(&out, "\nNext: tenet plan %s, which says \"no change\".", ui.Clean(cmd.Out))

@@ -89,10 +89,10 @@ func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine
 
 // orOmission is the exit status of an apply, or that something of its plan was left out.
 func orOmission(err error, rest *planfile.Rest) error {
-	if err != nil || len(rest.Left) == 0 {
+	if err != nil || len(rest.Omissions) == 0 {
 		return err
 	}
-	return newStatus(exitFailed, fmt.Errorf("%d of the plan left out", len(rest.Left)), "plan again for the rest")
+	return newStatus(exitFailed, fmt.Errorf("%d of the plan left out", len(rest.Omissions)), "plan again for the rest")
 }
 
 func staleError(differences []machine.Difference, hint string) error {
@@ -115,7 +115,7 @@ func (s *client) reduce(j *machine.Job, plan *planfile.Plan, again func() ([]sta
 		return nil, err
 	}
 	j.Run = rest.Run
-	return rest, s.showOmissions(rest.Left)
+	return rest, s.showOmissions(rest.Omissions)
 }
 
 // omission is what was left out of a plan, for programs.

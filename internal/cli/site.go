@@ -91,7 +91,7 @@ func siteFiles(ctx context.Context, root *os.Root) fs.FS {
 }
 
 // compile loads, evaluates and plans a site for one host, and selects from it.
-func (s *client) compile(ctx context.Context, path string) (*site, *orchestrate.Compiled, error) {
+func (s *client) compile(ctx context.Context, path string) (*site, *orchestrate.Compilation, error) {
 	c, err := s.load(ctx, path)
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func (s *client) compile(ctx context.Context, path string) (*site, *orchestrate.
 }
 
 // compileFor does the same with a site that is loaded, and whose host is chosen.
-func (s *client) compileFor(ctx context.Context, c *site) (*orchestrate.Compiled, error) {
+func (s *client) compileFor(ctx context.Context, c *site) (*orchestrate.Compilation, error) {
 	compiled, diags, wrong := s.compileHost(ctx, c, c.Target.Host, c.Target.Facts)
 	if ctx.Err() != nil {
 		return nil, &status{code: exitInterrupted, err: errInterrupted}
@@ -126,7 +126,7 @@ func (s *client) wrongSelection(list diag.List) error {
 
 // compileHost does what compileFor does, and prints nothing: so it may be called for several
 // hosts at a time. The error is for wrong usage.
-func (s *client) compileHost(ctx context.Context, c *site, host string, facts func(name string) (any, error)) (*orchestrate.Compiled, diag.List, error) {
+func (s *client) compileHost(ctx context.Context, c *site, host string, facts func(name string) (any, error)) (*orchestrate.Compilation, diag.List, error) {
 	version := rightVersion(c.Site.Site, version())
 	compiled, diags, err := c.Compile(ctx, host, facts)
 	diags = append(diags, version...)

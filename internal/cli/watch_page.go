@@ -35,7 +35,7 @@ func (p *page) open(j *machine.Job) ui.Renderer {
 // it does.
 func (p *page) Event(ev states.Event) {
 	news := p.drift.Add(&ev)
-	told := ev.Type == states.EventPart || news != watch.Nothing
+	told := ev.Type == states.EventPart || news != watch.NoNews
 	switch {
 	case p.plan && ev.Type == states.EventRun:
 		p.first = &ev
@@ -43,10 +43,10 @@ func (p *page) Event(ev states.Event) {
 		if p.globals.JSON && p.hasOutput {
 			p.show(ev)
 		}
-	case news == watch.Back:
+	case news == watch.Restored:
 		ev.Type = watch.EventBack
 		p.show(ev)
-	case news == watch.Off, !p.plan && !told, p.globals.Verbose && told:
+	case news == watch.Drifted, !p.plan && !told, p.globals.Verbose && told:
 		p.show(ev)
 	}
 }
@@ -77,7 +77,7 @@ func (p *page) keep(_ int, err error) {
 
 // showGone tells what was not as declared before, and is not spoken of any more. What
 // an apply was owed it has paid, and said so.
-func (p *page) showGone(list []watch.Gone) {
+func (p *page) showGone(list []watch.Vanished) {
 	reasons := map[string]string{
 		states.EventPart: "no longer declared", states.EventOwed: "nothing owed any more",
 		states.EventUnknown: "no longer unknown", states.EventOrphan: "no longer left over",

@@ -67,20 +67,20 @@ type Options struct {
 // ErrNotThere is the error where a host has nothing of the key.
 var ErrNotThere = errors.New("it is not there")
 
-// LeftOut is the error of what must not be given, or cannot be.
-type LeftOut struct {
+// OmissionError is the error of what must not be given, or cannot be.
+type OmissionError struct {
 	Why    string
 	Secret bool // it is one
 }
 
 // Error gives the reason.
-func (e *LeftOut) Error() string { return e.Why }
+func (e *OmissionError) Error() string { return e.Why }
 
 // Read declares one resource of a host. The keys are those of the module, as canonical
 // values.
 func Read(ctx context.Context, h host.Host, m *states.Module, keys map[string]any, o Options) (*Part, error) {
 	if m.Import == nil {
-		return nil, &LeftOut{Why: m.Name + " acts, and leaves nothing that could be read"}
+		return nil, &OmissionError{Why: m.Name + " acts, and leaves nothing that could be read"}
 	}
 	key, err := m.Decode(keys, nil)
 	if err == nil {
@@ -185,7 +185,7 @@ func (p *Part) sayable(m *states.Module, values map[string]any) error {
 			delete(values, a.Name)
 		case err == nil:
 		case a.Key:
-			return &LeftOut{Why: fmt.Sprintf("%s cannot be written in a state file: %v", a.Name, err)}
+			return &OmissionError{Why: fmt.Sprintf("%s cannot be written in a state file: %v", a.Name, err)}
 		default:
 			p.Notes = append(p.Notes, fmt.Sprintf("%s is left out: %v", a.Name, err))
 			delete(values, a.Name)
@@ -242,7 +242,7 @@ func withoutSource(m *states.Module, values map[string]any) map[string]any {
 // verify plans the values, and drops what a plan would change all the same.
 func (p *Part) verify(ctx context.Context, h host.Host, m *states.Module, values map[string]any) {
 	for range len(m.Attributes) {
-		changes, err := planned(ctx, host.NewShadow(h), m, withoutSource(m, values))
+		changes, err := plan(ctx, host.NewShadow(h), m, withoutSource(m, values))
 		switch {
 		case err != nil:
 			p.Notes = append(p.Notes, "a plan of it fails: "+err.Error())
@@ -265,8 +265,8 @@ func (p *Part) verify(ctx context.Context, h host.Host, m *states.Module, values
 	}
 }
 
-// planned gives what a plan of the values would change.
-func planned(ctx context.Context, h host.Host, m *states.Module, values map[string]any) ([]states.Change, error) {
+// plan gives what a plan of the values would change.
+func plan(ctx context.Context, h host.Host, m *states.Module, values map[string]any) ([]states.Change, error) {
 	want, err := m.Decode(values, nil)
 	if err == nil {
 		err = m.Check(want)

@@ -177,7 +177,7 @@ func TestFilePlansAsItIs(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		part, err := importer.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": name}, importer.Options{Files: true})
-		if _, left := errors.AsType[*importer.LeftOut](err); left && !importer.Sayable(name) {
+		if _, left := errors.AsType[*importer.OmissionError](err); left && !importer.Sayable(name) {
 			return
 		}
 		if err != nil {

@@ -51,7 +51,7 @@ func comment(b *strings.Builder, notes ...string) {
 
 func hclPart(b *strings.Builder, p *Part) {
 	fmt.Fprintf(b, "%s %s {", p.Type, hclText(p.Label))
-	values := p.written()
+	values := p.values()
 	if len(values) == 0 && len(p.Notes) == 0 {
 		b.WriteString("}\n")
 		return
@@ -64,8 +64,8 @@ func hclPart(b *strings.Builder, p *Part) {
 	b.WriteString("}\n")
 }
 
-// written are the values beside the one that the label gives.
-func (p *Part) written() []Value {
+// values are the values beside the one that the label gives.
+func (p *Part) values() []Value {
 	return slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return v.Name == p.label })
 }
 
@@ -178,7 +178,7 @@ func escapeTemplate(s string) string {
 func starlarkPart(b *strings.Builder, p *Part) {
 	comment(b, p.Notes...)
 	fmt.Fprintf(b, "%s(\n%s,\n", p.Type, starlarkText(p.Label))
-	for _, v := range p.written() {
+	for _, v := range p.values() {
 		fmt.Fprintf(b, "%s = %s,\n", v.Name, starlarkValue(v.Value))
 	}
 	b.WriteString(")")

@@ -49,9 +49,9 @@ var marks = sync.OnceValue(func() *regexp.Regexp {
 		`(^|[^A-Za-z0-9])\$(1|2[abxy]?|5|6|7|y|gy|sha1|md5|apr1|argon2[a-z]*|scram[a-z0-9-]*)\$[^\s:]{8}`)
 })
 
-// assigned are settings whose value is a secret, as they are called in most files. It is
+// assignment are settings whose value is a secret, as they are called in most files. It is
 // asked only of files that are kept from others.
-var assigned = sync.OnceValue(func() *regexp.Regexp {
+var assignment = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)((passw(or)?d|passphrase|secret|token|psk|(api|private|secret|access|pre_?shared)_?key|credentials?|(^|[^a-z])(pw|pwd|pass))["']?[ \t]*[=:]|` +
 		`(^|\n)[ \t]*(requirepass|masterauth|password|secret)[ \t]|://[^\s/:@"']*:[^\s/:@"']+@)[ \t]*["']?[^\s"'{}]`)
 })
@@ -74,8 +74,8 @@ func secretIn(name string, mode fs.FileMode, text string) string {
 		return "files of this name hold secrets"
 	case marks().MatchString(text):
 		return "it holds a private key or the hash of a password"
-	case mode&0o004 == 0 && assigned().MatchString(text):
-		return "others may not read it, and it holds what looks like a password: " + strings.TrimSpace(wordOf(assigned().FindString(text)))
+	case mode&0o004 == 0 && assignment().MatchString(text):
+		return "others may not read it, and it holds what looks like a password: " + strings.TrimSpace(wordOf(assignment().FindString(text)))
 	}
 	return ""
 }
@@ -131,7 +131,7 @@ func (p *Part) contents(h host.Host, m *states.Module, values map[string]any, o 
 				text = file.begin
 			}
 			if why := secretIn(file.path, file.mode, text); why != "" {
-				return &LeftOut{Why: "it looks like a secret: " + why, Secret: true}
+				return &OmissionError{Why: "it looks like a secret: " + why, Secret: true}
 			}
 		}
 		if inline && len(text) <= o.Inline && readable(text) {
@@ -158,8 +158,8 @@ type onHost struct {
 	begin string // up to scanned bytes
 }
 
-// scanned is how much of a large file is searched for secrets.
-const scanned = 4 << 20
+// scanLimit is how much of a large file is searched for secrets.
+const scanLimit = 4 << 20
 
 // file finds the regular file that a part's key names.
 func (p *Part) file(h host.Host, m *states.Module) onHost {
@@ -174,7 +174,7 @@ func (p *Part) file(h host.Host, m *states.Module) onHost {
 		}
 		f := onHost{path: name, mode: info.Mode}
 		if r, err := h.Open(name); err == nil {
-			data, _ := io.ReadAll(io.LimitReader(r, scanned)) // what cannot be read is no part
+			data, _ := io.ReadAll(io.LimitReader(r, scanLimit)) // what cannot be read is no part
 			_ = r.Close()
 			f.begin = string(data)
 		}

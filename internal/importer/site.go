@@ -14,8 +14,8 @@ import (
 
 // Site is what somebody has set up on a machine.
 type Site struct {
-	Areas   []*Area   `json:"areas"`
-	Missing []Missing `json:"left_out,omitempty"`
+	Areas     []*Area    `json:"areas"`
+	Omissions []Omission `json:"left_out,omitempty"`
 }
 
 // Area is a state of the site, whose parts come one after the other.
@@ -28,8 +28,8 @@ type Area struct {
 	Parts    []*Part `json:"parts"`
 }
 
-// Missing is what is there, and not in the site.
-type Missing struct {
+// Omission is what is there, and not in the site.
+type Omission struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
@@ -71,8 +71,8 @@ func Types(registry *states.Registry, words []string) ([]*states.Module, error) 
 	return out, nil
 }
 
-// Listed gives the names of the types that can be listed.
-func Listed(registry *states.Registry) []string {
+// ListableTypes gives the names of the types that can be listed.
+func ListableTypes(registry *states.Registry) []string {
 	var names []string
 	for _, name := range registry.Names() {
 		if registry.Lookup(name).List != nil {
@@ -82,9 +82,9 @@ func Listed(registry *states.Registry) []string {
 	return names
 }
 
-// All declares what somebody has set up on a host, of the types; of those with
+// Import declares what somebody has set up on a host, of the types; of those with
 // paths, what is at or below the paths. What cannot be read is left out, and named.
-func All(ctx context.Context, h host.Host, modules []*states.Module, paths []string, o Options) (*Site, error) {
+func Import(ctx context.Context, h host.Host, modules []*states.Module, paths []string, o Options) (*Site, error) {
 	s := &Site{}
 	for _, m := range modules {
 		keys, err := m.List(ctx, h, paths)
@@ -120,7 +120,7 @@ func All(ctx context.Context, h host.Host, modules []*states.Module, paths []str
 }
 
 func (s *Site) leaveOut(what string, err error) {
-	s.Missing = append(s.Missing, Missing{what, err.Error()})
+	s.Omissions = append(s.Omissions, Omission{what, err.Error()})
 }
 
 // sources are where package managers keep where packages come from, and with which keys.
@@ -263,10 +263,10 @@ func (l Language) Text(a *Area) string {
 // Remarks gives the text of what is missing, as comments.
 func (s *Site) Remarks() string {
 	var b strings.Builder
-	if len(s.Missing) > 0 {
+	if len(s.Omissions) > 0 {
 		comment(&b, "Left out:")
 	}
-	for _, m := range s.Missing {
+	for _, m := range s.Omissions {
 		comment(&b, "- "+m.What+": "+m.Why)
 	}
 	return b.String()

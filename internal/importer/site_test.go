@@ -22,7 +22,7 @@ func whole(t T, h host.Host, l importer.Language, words, paths []string) (fstest
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	found, err := importer.All(t.Context(), h, types, paths, importer.Options{Inline: 100, Files: true})
+	found, err := importer.Import(t.Context(), h, types, paths, importer.Options{Inline: 100, Files: true})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -109,8 +109,8 @@ func TestMachineInOrder(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
-	if len(found.Missing) != 1 || found.Missing[0].What != `file["/srv/id_rsa"]` {
-		t.Errorf("left out: %v", found.Missing)
+	if len(found.Omissions) != 1 || found.Omissions[0].What != `file["/srv/id_rsa"]` {
+		t.Errorf("left out: %v", found.Omissions)
 	}
 	if rows, parts := differences(t, h, files); len(rows) > 0 || parts != partsOf(found) {
 		t.Errorf("%d parts, %q", parts, rows)
@@ -140,8 +140,8 @@ func TestSourcesComeFirst(t *testing.T) {
 	if key < 0 || list < key || source < list || strings.Contains(text, "web.conf") {
 		t.Errorf("%s", text)
 	}
-	if len(found.Missing) > 0 {
-		t.Errorf("left out: %v", found.Missing)
+	if len(found.Omissions) > 0 {
+		t.Errorf("left out: %v", found.Omissions)
 	}
 	if rows, parts := differences(t, h, files); len(rows) > 0 || parts != partsOf(found) {
 		t.Errorf("%d parts, %q", parts, rows)
@@ -191,7 +191,7 @@ func TestPasswordsInPrivateFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		part, err := importer.Read(t.Context(), h, modules.Standard().Lookup("file"), map[string]any{"path": "/etc/app.env"}, importer.Options{})
-		if _, left := errors.AsType[*importer.LeftOut](err); left != secret || !left && err != nil {
+		if _, left := errors.AsType[*importer.OmissionError](err); left != secret || !left && err != nil {
 			t.Errorf("%q: %v, %v", text, part, err)
 		}
 		if err != nil && (strings.Contains(err.Error(), "TOPSECRET") || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), " _")) {

@@ -14,7 +14,7 @@ import (
 func Component(source string, d lang.Description) Page {
 	summary, rest := Summary(source, d.Text)
 	p := Page{Title: source, Summary: summary}
-	p.add("", Block{Text: fenced(rest)})
+	p.add("", Block{Text: fencePieces(rest)})
 	inputs(&p, d.Variables)
 	t := &Table{Head: []string{"output", ""}}
 	for _, o := range d.Outputs {
@@ -23,7 +23,7 @@ func Component(source string, d lang.Description) Page {
 	if len(t.Rows) > 0 {
 		p.add("Outputs", Block{Table: t})
 	}
-	declared(&p, d.States)
+	addDeclarations(&p, d.States)
 	return p
 }
 
@@ -84,8 +84,8 @@ func inputs(p *Page, variables []lang.VariableDoc) {
 	p.add("Inputs", append([]Block{{Table: t}}, long...)...)
 }
 
-// declared lists what a component holds.
-func declared(p *Page, all []lang.StateDoc) {
+// addDeclarations lists what a component holds.
+func addDeclarations(p *Page, all []lang.StateDoc) {
 	t := &Table{Head: []string{"address", ""}}
 	for _, s := range all {
 		text := s.Description
@@ -106,8 +106,8 @@ func declared(p *Page, all []lang.StateDoc) {
 	}
 }
 
-// fenced puts indented pieces of a comment between fences.
-func fenced(text string) string {
+// fencePieces puts indented pieces of a comment between fences.
+func fencePieces(text string) string {
 	var out, open []string
 	flush := func() {
 		if len(open) > 0 {
@@ -146,7 +146,7 @@ func collapse(text string) string {
 }
 
 // Components is the index of the standard components.
-func Components(all []Named) Page {
+func Components(all []NamedComponent) Page {
 	p := Page{Title: "Standard components", Summary: "Written in the language, and part of the program. A site uses one by its name:"}
 	p.add("", Block{Code: "component \"greeting\" {\n  source = \"std/motd\"\n  vars   = { text = \"Welcome.\\n\" }\n}"})
 	t := &Table{Head: []string{"component", ""}}
@@ -159,14 +159,14 @@ func Components(all []Named) Page {
 	return p
 }
 
-// Named is a component with its description.
-type Named struct {
+// NamedComponent is a component with its description.
+type NamedComponent struct {
 	Source string
 	lang.Description
 }
 
 // ComponentData is what a component takes, gives and holds, as plain data.
-func ComponentData(c Named) any {
+func ComponentData(c NamedComponent) any {
 	type input struct {
 		Name        string   `json:"name"`
 		Type        string   `json:"type"`

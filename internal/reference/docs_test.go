@@ -75,13 +75,13 @@ func TestComponentPages(t *testing.T) {
 }
 
 // components describes the standard components.
-func components(t *testing.T) []reference.Named {
+func components(t *testing.T) []reference.NamedComponent {
 	t.Helper()
 	entries, err := fs.ReadDir(stdlib.FS, ".")
 	if err != nil || len(entries) < 5 {
 		t.Fatalf("%d components, %v", len(entries), err)
 	}
-	var all []reference.Named
+	var all []reference.NamedComponent
 	for _, e := range entries {
 		files, err := fs.Sub(stdlib.FS, e.Name())
 		if err != nil {
@@ -92,7 +92,7 @@ func components(t *testing.T) []reference.Named {
 		if len(list) > 0 {
 			t.Fatalf("%s: %s", e.Name(), list.Error())
 		}
-		all = append(all, reference.Named{Source: "std/" + e.Name(), Description: d})
+		all = append(all, reference.NamedComponent{Source: "std/" + e.Name(), Description: d})
 	}
 	return all
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Overview is what there is to read about.
-func Overview(registry *states.Registry, components []Named) Page {
+func Overview(registry *states.Registry, components []NamedComponent) Page {
 	p := Page{Title: "tenet doc", Summary: "tenet doc NAME describes what is listed here; tenet doc DIR describes the site or component in a directory."}
 	types := &Table{Head: []string{"type", ""}}
 	for _, name := range registry.Names() {

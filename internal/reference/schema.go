@@ -17,11 +17,11 @@ type Schema map[string]any
 
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// computed fits a string that is a template: it may give any type.
-func computed() Schema { return Schema{"type": "string", "pattern": `[$%]\{`} }
+// templateSchema fits a string that is a template: it may give any type.
+func templateSchema() Schema { return Schema{"type": "string", "pattern": `[$%]\{`} }
 
-// orComputed fits what the schema does, or a template in its place.
-func orComputed(s Schema) Schema { return Schema{"anyOf": []any{s, computed()}} }
+// orTemplate fits what the schema does, or a template in its place.
+func orTemplate(s Schema) Schema { return Schema{"anyOf": []any{s, templateSchema()}} }
 
 // SiteSchema is the schema of state files in HCL's JSON syntax (*.hcl.json), for
 // editors.
@@ -88,7 +88,7 @@ func attributeSchema(a states.Attribute) Schema {
 		s["enum"] = a.Enum
 	}
 	if len(s) > 0 {
-		s = nullable(orComputed(s))
+		s = nullable(orTemplate(s))
 	}
 	s["description"] = a.Doc
 	if a.Default != nil {
@@ -127,19 +127,19 @@ func TypeSchema(t cty.Type) Schema {
 	case t == cty.Number:
 		return Schema{"type": []any{"number", "string"}, "pattern": `^-?[0-9]|[$%]\{`}
 	case t == cty.Bool:
-		return Schema{"anyOf": []any{Schema{"type": "boolean"}, Schema{"enum": []any{"true", "false"}}, computed()}}
+		return Schema{"anyOf": []any{Schema{"type": "boolean"}, Schema{"enum": []any{"true", "false"}}, templateSchema()}}
 	case t.IsListType():
-		return orComputed(Schema{"type": "array", "items": TypeSchema(t.ElementType())})
+		return orTemplate(Schema{"type": "array", "items": TypeSchema(t.ElementType())})
 	case t.IsSetType():
-		return orComputed(Schema{"type": "array", "items": TypeSchema(t.ElementType())})
+		return orTemplate(Schema{"type": "array", "items": TypeSchema(t.ElementType())})
 	case t.IsMapType():
-		return orComputed(Schema{"type": "object", "additionalProperties": TypeSchema(t.ElementType())})
+		return orTemplate(Schema{"type": "object", "additionalProperties": TypeSchema(t.ElementType())})
 	case t.IsTupleType():
 		var items []any
 		for _, e := range t.TupleElementTypes() {
 			items = append(items, TypeSchema(e))
 		}
-		return orComputed(Schema{"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)})
+		return orTemplate(Schema{"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)})
 	case t.IsObjectType():
 		properties, required := Schema{}, []any{}
 		for _, name := range slices.Sorted(maps.Keys(t.AttributeTypes())) {
@@ -152,7 +152,7 @@ func TypeSchema(t cty.Type) Schema {
 		if len(required) > 0 {
 			s["required"] = required
 		}
-		return orComputed(s)
+		return orTemplate(s)
 	}
 	return Schema{}
 }

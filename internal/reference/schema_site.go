@@ -136,15 +136,15 @@ func (g *schemas) attribute(keyword, name string, in *syntax.Shape) Schema {
 	case slices.Contains(in.Refs, name):
 		s = Schema{"anyOf": []any{text, list}}
 	case name == "ensure":
-		s = orComputed(Schema{"enum": []any{"present", "absent"}})
+		s = orTemplate(Schema{"enum": []any{"present", "absent"}})
 	case slices.Contains([]string{"ordered", "recovered", "prune", "merge", "nullable", "lazy", "defer", "parallel", "ignore_failure", "retain"}, name):
-		s = orComputed(Schema{"type": "boolean"})
+		s = orTemplate(Schema{"type": "boolean"})
 	case slices.Contains([]string{"tags", "lock", "roles", "command", "ssh_options"}, name):
-		s = Schema{"anyOf": []any{list, computed()}}
+		s = Schema{"anyOf": []any{list, templateSchema()}}
 	case slices.Contains([]string{"source", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name", "order", "pause", "become_method"}, name):
 		s = text
 	case name == "params" || name == "vars" || name == "retry" || name == "confirm":
-		s = orComputed(Schema{"type": "object"})
+		s = orTemplate(Schema{"type": "object"})
 	}
 	s = nullable(s)
 	if o, ok := g.options[name]; ok && doc == "" {

@@ -29,8 +29,8 @@ type Builder struct {
 	dir  string // where they are
 	err  error  // why there is none
 
-	mu     sync.Mutex
-	failed map[string]error // by name: what does not build is not tried for each host
+	mu       sync.Mutex
+	failures map[string]error // by name: what does not build is not tried for each host
 }
 
 // Dir gives the source's folder, and the one that keeps what is built of it. The error says why
@@ -59,8 +59,8 @@ func (b *Builder) Dir() (from, kept string, err error) {
 	return b.Source, b.dir, b.err
 }
 
-// Kept gives the runner that was built before; "": there is none.
-func (b *Builder) Kept(system, arch string) string {
+// Cached gives the runner that was built before; "": there is none.
+func (b *Builder) Cached(system, arch string) string {
 	if !b.keeps() {
 		return ""
 	}
@@ -101,7 +101,7 @@ func (b *Builder) Build(ctx context.Context, system, arch string, note func()) (
 		return "", err
 	}
 	path := filepath.Join(dir, name(system, arch))
-	if err := b.failed[path]; err != nil {
+	if err := b.failures[path]; err != nil {
 		return "", err
 	}
 	unlock, err := lockFolder(ctx, dir)
@@ -109,16 +109,16 @@ func (b *Builder) Build(ctx context.Context, system, arch string, note func()) (
 		return "", err
 	}
 	defer unlock()
-	if b.Kept(system, arch) != "" {
+	if b.Cached(system, arch) != "" {
 		return path, nil
 	}
 	note()
 	err = b.build(ctx, from, path, system, arch)
 	if err != nil && ctx.Err() == nil {
-		if b.failed == nil {
-			b.failed = map[string]error{}
+		if b.failures == nil {
+			b.failures = map[string]error{}
 		}
-		b.failed[path] = err
+		b.failures[path] = err
 	}
 	return path, err
 }
@@ -140,7 +140,7 @@ func (b *Builder) build(ctx context.Context, from, path, system, arch string) er
 	c.Stderr = &errs
 	err := c.Run()
 	if err != nil {
-		err = fmt.Errorf("go build in %s: %w: %s", from, err, shortened(errs.String()))
+		err = fmt.Errorf("go build in %s: %w: %s", from, err, shorten(errs.String()))
 	}
 	if err == nil {
 		err = os.Rename(whole, path)
@@ -151,8 +151,8 @@ func (b *Builder) build(ctx context.Context, from, path, system, arch string) er
 	return nil
 }
 
-// shortened is the beginning of what Go says: the first thing that is wrong comes first.
-func shortened(text string) string {
+// shorten is the beginning of what Go says: the first thing that is wrong comes first.
+func shorten(text string) string {
 	const most = 600
 	if text = strings.TrimSpace(text); len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " …"

@@ -67,7 +67,7 @@ func TestDigest(t *testing.T) {
 func TestKept(t *testing.T) {
 	b := func(source, cache string) *Builder { return &Builder{Cache: cache, Source: source, Version: "v1"} }
 	dir, cache := sourceTree(t), t.TempDir()
-	if got := b(dir, cache).Kept("linux", "s390x"); got != "" {
+	if got := b(dir, cache).Cached("linux", "s390x"); got != "" {
 		t.Error("kept before it was built:", got)
 	}
 	sum, err := digest(dir)
@@ -76,14 +76,14 @@ func TestKept(t *testing.T) {
 	}
 	path := filepath.Join(cache, "v1-"+sum, name("linux", "s390x"))
 	rewrite(t, path, "runner", time.Now())
-	if got := b(dir, cache).Kept("linux", "s390x"); got != path {
+	if got := b(dir, cache).Cached("linux", "s390x"); got != path {
 		t.Errorf("%q, and not %s", got, path)
 	}
-	if got := b(dir, cache).Kept("linux", "arm64"); got != "" {
+	if got := b(dir, cache).Cached("linux", "arm64"); got != "" {
 		t.Error("of another machine:", got)
 	}
 	rewrite(t, filepath.Join(dir, "a/a.go"), "package a // more\n", time.Now())
-	if got := b(dir, cache).Kept("linux", "s390x"); got != "" {
+	if got := b(dir, cache).Cached("linux", "s390x"); got != "" {
 		t.Error("of another source:", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // checkAfter compares the machine with what is expected of it after an apply.
-func (r *running) checkAfter(after *block) {
+func (r *caseRun) checkAfter(after *block) {
 	for _, b := range after.blocks {
 		got, there := r.look(b)
 		name := b.word + " " + strconv.Quote(b.label)
@@ -52,7 +52,7 @@ func (r *running) checkAfter(after *block) {
 }
 
 // texts compares a text; the version "true" is any.
-func (r *running) texts(name, field, want string, got map[string]any, at diag.Range) {
+func (r *caseRun) texts(name, field, want string, got map[string]any, at diag.Range) {
 	if field == "installed" {
 		have, _ := got[field].(string)
 		if want == anyVersion && have != "" {
@@ -73,7 +73,7 @@ func (r *running) texts(name, field, want string, got map[string]any, at diag.Ra
 
 // lists compares members and groups, whose order does not count, and looks for
 // what a file is to contain.
-func (r *running) lists(name, field string, want []string, got map[string]any, at diag.Range) {
+func (r *caseRun) lists(name, field string, want []string, got map[string]any, at diag.Range) {
 	if field == "contains" {
 		content, _ := got["content"].(string)
 		for _, text := range want {
@@ -87,7 +87,7 @@ func (r *running) lists(name, field string, want []string, got map[string]any, a
 	r.compareLists(name+": "+field+" is another", slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(have)), at)
 }
 
-func (r *running) matches(name string, want *regexp.Regexp, got map[string]any, at diag.Range) {
+func (r *caseRun) matches(name string, want *regexp.Regexp, got map[string]any, at diag.Range) {
 	content, _ := got["content"].(string)
 	if !want.MatchString(content) {
 		r.fail(Failure{Message: name + " does not match", Expected: want.String(), Got: content, Range: at})
@@ -96,8 +96,8 @@ func (r *running) matches(name string, want *regexp.Regexp, got map[string]any, 
 
 // look describes what is on the machine in the words of the block, as far as
 // there is anything.
-func (r *running) look(b *block) (map[string]any, bool) {
-	h := r.compiled.machine
+func (r *caseRun) look(b *block) (map[string]any, bool) {
+	h := r.compilation.machine
 	switch b.word {
 	case "file", "directory", "link":
 		return lookPath(h, b.word, b.label)

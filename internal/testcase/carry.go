@@ -12,22 +12,22 @@ import (
 // story is what a plan or an apply says of each part, in order.
 type story struct {
 	order  []string
-	events map[string]states.Event // the end of each part, and of blocks that are not confirmed
-	all    []states.Event
+	ends   map[string]states.Event // the end of each part, and of blocks that are not confirmed
+	events []states.Event
 	result *runtime.Result
 }
 
 type carryOut func(context.Context, *states.StateRun, runtime.Options) (*runtime.Result, error)
 
 // tell carries the run out.
-func (r *running) tell(ctx context.Context, how carryOut) (*story, error) {
-	s := &story{events: map[string]states.Event{}}
-	result, err := how(ctx, r.compiled.run, runtime.Options{
-		Host: r.compiled.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compiled.sources, Parallel: 1,
+func (r *caseRun) tell(ctx context.Context, how carryOut) (*story, error) {
+	s := &story{ends: map[string]states.Event{}}
+	result, err := how(ctx, r.compilation.run, runtime.Options{
+		Host: r.compilation.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compilation.sources, Parallel: 1,
 		// A simulated machine starts anew at once.
 		Continue: func(context.Context) (func() error, error) { return func() error { return nil }, nil },
 		Events: func(ev states.Event) {
-			s.all = append(s.all, ev)
+			s.events = append(s.events, ev)
 			switch {
 			case ev.Type == states.EventPart:
 			case ev.Type == states.EventRestored, ev.Type == states.EventConfirm && ev.Error != nil:
@@ -35,10 +35,10 @@ func (r *running) tell(ctx context.Context, how carryOut) (*story, error) {
 			default:
 				return
 			}
-			if _, known := s.events[ev.Address]; !known || ev.Type == states.EventPart {
+			if _, known := s.ends[ev.Address]; !known || ev.Type == states.EventPart {
 				s.order = append(s.order, ev.Address)
 			}
-			s.events[ev.Address] = ev
+			s.ends[ev.Address] = ev
 		},
 	})
 	s.result = result
@@ -49,18 +49,18 @@ func (r *running) tell(ctx context.Context, how carryOut) (*story, error) {
 }
 
 // plan plans, and holds the machine to stay as it is.
-func (r *running) plan(ctx context.Context) (*story, bool) {
-	before, err := snapshot(r.compiled.machine)
+func (r *caseRun) plan(ctx context.Context) (*story, bool) {
+	before, err := snapshot(r.compilation.machine)
 	var planned *story
 	if err == nil {
 		planned, err = r.tell(ctx, runtime.Plan)
 	}
 	var after map[string]string
 	if err == nil {
-		after, err = snapshot(r.compiled.machine)
+		after, err = snapshot(r.compilation.machine)
 	}
 	if err != nil {
-		r.broken("plan", err)
+		r.failRun("plan", err)
 		return nil, false
 	}
 	for _, name := range changedPaths(before, after) {
@@ -70,17 +70,17 @@ func (r *running) plan(ctx context.Context) (*story, bool) {
 	return planned, true
 }
 
-func (r *running) apply(ctx context.Context) (*story, bool) {
+func (r *caseRun) apply(ctx context.Context) (*story, bool) {
 	applied, err := r.tell(ctx, runtime.Apply)
 	if err != nil {
-		r.broken("apply", err)
+		r.failRun("apply", err)
 		return nil, false
 	}
 	return applied, true
 }
 
-// broken reports a run that could not be carried out.
-func (r *running) broken(what string, err error) {
+// failRun reports a run that could not be carried out.
+func (r *caseRun) failRun(what string, err error) {
 	r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("the %s was stopped: %v", what, err), Range: r.c.Range})
 }
 

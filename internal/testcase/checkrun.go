@@ -14,8 +14,8 @@ import (
 )
 
 // checkRun compares the compiled run with what is expected of it.
-func (r *running) checkRun(ctx context.Context) {
-	want, run := r.expectation(untilRun), r.compiled.run
+func (r *caseRun) checkRun(ctx context.Context) {
+	want, run := r.expectation(untilRun), r.compilation.run
 	var order []string
 	parts := map[string]*states.Part{}
 	for i := range run.Invocations {
@@ -53,12 +53,12 @@ func (r *running) checkRun(ctx context.Context) {
 }
 
 // checkOutputs compares what a component gives to who uses it.
-func (r *running) checkOutputs(ctx context.Context, want *block) {
+func (r *caseRun) checkOutputs(ctx context.Context, want *block) {
 	list, given := get[[]item](want, "outputs")
 	if !given {
 		return
 	}
-	all, mistakes := r.o.Site.Outputs(ctx, r.compiled.target)
+	all, mistakes := r.o.Site.Outputs(ctx, r.compilation.target)
 	if mistakes.HasErrors() {
 		r.diagnostics = append(r.diagnostics, mistakes...)
 		return
@@ -86,7 +86,7 @@ func (r *running) checkOutputs(ctx context.Context, want *block) {
 const knownLater = "(known after apply)"
 
 // comparePart compares one attribute of a part, or what else it says of itself.
-func (r *running) comparePart(part *states.Part, want item) {
+func (r *caseRun) comparePart(part *states.Part, want item) {
 	switch want.key {
 	case "ensure":
 		r.compare(part.Address+": ensure", want.value, string(part.Ensure), want.at)
@@ -124,8 +124,8 @@ func nearest(name string, known []string) string {
 	return diag.Choices(known)
 }
 
-// shown writes a plain value for people.
-func shown(v any) string {
+// printable writes a plain value for people.
+func printable(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "not given"

@@ -22,8 +22,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// compiled is a site compiled for a case, and its machine.
-type compiled struct {
+// compilation is a site compiled for a case, and its machine.
+type compilation struct {
 	machine *host.Memory
 	target  lang.Target
 	run     *states.StateRun
@@ -34,7 +34,7 @@ type compiled struct {
 const localhost = "localhost"
 
 // compile makes the machine and the run. It reports whether there is one.
-func (r *running) compile(ctx context.Context) bool {
+func (r *caseRun) compile(ctx context.Context) bool {
 	target, machine, ok := r.target(ctx)
 	if !ok {
 		return false
@@ -48,7 +48,7 @@ func (r *running) compile(ctx context.Context) bool {
 	}
 	r.placeVars(list)
 	if want := r.c.expectsError(); want != nil {
-		r.refused(list, want)
+		r.wantRefusal(list, want)
 		return false
 	}
 	r.diagnostics = append(r.diagnostics, list...)
@@ -63,17 +63,17 @@ func (r *running) compile(ctx context.Context) bool {
 		}
 	}
 	r.checkWarnings()
-	r.compiled = &compiled{machine: machine, target: target, run: impatient(run, r.o.Registry), sources: result.Sources}
+	r.compilation = &compilation{machine: machine, target: target, run: impatient(run, r.o.Registry), sources: result.Sources}
 	return true
 }
 
-func (r *running) selection() graph.Selection {
+func (r *caseRun) selection() graph.Selection {
 	b := r.c.block
 	return graph.Selection{Targets: the[[]string](b, "target"), Tags: the[[]string](b, "tags"), Exclude: the[[]string](b, "exclude")}
 }
 
 // target is what the site is evaluated for.
-func (r *running) target(ctx context.Context) (lang.Target, *host.Memory, bool) {
+func (r *caseRun) target(ctx context.Context) (lang.Target, *host.Memory, bool) {
 	name, named := get[string](r.c.block, "host")
 	description := r.c.machine.Machine
 	if named {
@@ -105,7 +105,7 @@ func (r *running) target(ctx context.Context) (lang.Target, *host.Memory, bool) 
 
 // choose holds the case to name one of the hosts that the site declares; where
 // there is only one, it need not.
-func (r *running) choose(ctx context.Context, t *lang.Target, named bool) bool {
+func (r *caseRun) choose(ctx context.Context, t *lang.Target, named bool) bool {
 	hosts, _, list := r.o.Site.Hosts(ctx, *t)
 	if list.HasErrors() || len(hosts) == 0 {
 		return true // the mistakes are reported with all others
@@ -130,7 +130,7 @@ func (r *running) choose(ctx context.Context, t *lang.Target, named bool) bool {
 }
 
 // secret gives a secret of the case.
-func (r *running) secret(name string) (string, error) {
+func (r *caseRun) secret(name string) (string, error) {
 	given := the[map[string]string](r.c.block, "secrets")
 	if value, ok := given[name]; ok {
 		return value, nil
@@ -142,7 +142,7 @@ func (r *running) secret(name string) (string, error) {
 	return "", &diag.HintError{Message: fmt.Sprintf("the case has no secret %q", name), Hint: hint}
 }
 
-func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
+func (r *caseRun) factsError(machine host.Host, err error) diag.Diagnostic {
 	known := facts.New(machine, nil).Names()
 	hint := ""
 	for name := range the[map[string]any](r.c.block, "facts") {
@@ -158,7 +158,7 @@ func (r *running) factsError(machine host.Host, err error) diag.Diagnostic {
 const varsFile = "the case's vars"
 
 // vars writes the values as a file of values, with a line for each.
-func (r *running) vars() ([]byte, error) {
+func (r *caseRun) vars() ([]byte, error) {
 	given := the[map[string]any](r.c.block, "vars")
 	if len(given) == 0 {
 		return nil, nil
@@ -181,7 +181,7 @@ func (r *running) vars() ([]byte, error) {
 }
 
 // placeVars gives mistakes in the values of a case their place there.
-func (r *running) placeVars(list diag.List) {
+func (r *caseRun) placeVars(list diag.List) {
 	at := r.c.block.fields["vars"].at
 	for i := range list {
 		if list[i].Range.File == varsFile {
@@ -196,8 +196,8 @@ func (r *running) placeVars(list diag.List) {
 	}
 }
 
-// refused holds the site to be refused with these errors.
-func (r *running) refused(list diag.List, want []*regexp.Regexp) {
+// wantRefusal holds the site to be refused with these errors.
+func (r *caseRun) wantRefusal(list diag.List, want []*regexp.Regexp) {
 	at := r.c.block.fields["expect_error"].at
 	var errs []string
 	for _, d := range list {
@@ -238,7 +238,7 @@ func list2text(want []*regexp.Regexp) string {
 
 // checkWarnings holds the site to give the warnings that are expected. Others
 // are shown, and do no harm.
-func (r *running) checkWarnings() {
+func (r *caseRun) checkWarnings() {
 	for _, p := range the[[]*regexp.Regexp](r.c.block, "expect_warning") {
 		found := slices.ContainsFunc(r.diagnostics, func(d diag.Diagnostic) bool { return p.MatchString(d.Error()) })
 		if !found {

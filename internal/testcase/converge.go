@@ -11,12 +11,12 @@ import (
 // parts that the case lets repeat. Of what a plan is not certain, because it
 // depends on one of these, the apply tells. Where a part failed there is nothing
 // to converge.
-func (r *running) converge(ctx context.Context, applied *story) {
+func (r *caseRun) converge(ctx context.Context, applied *story) {
 	want := r.expectation(untilApply)
 	if converges, given := get[bool](want, "converges"); given && !converges {
 		return
 	}
-	if slices.ContainsFunc(applied.order, func(a string) bool { return failedOutcome(applied.events[a]) }) {
+	if slices.ContainsFunc(applied.order, func(a string) bool { return failedOutcome(applied.ends[a]) }) {
 		return
 	}
 	repeats := the[[]item](want, "repeats")
@@ -25,7 +25,7 @@ func (r *running) converge(ctx context.Context, applied *story) {
 		return
 	}
 	for _, address := range planned.order {
-		if ev := planned.events[address]; actsForSure(ev) && !slices.Contains(keys(repeats), address) {
+		if ev := planned.ends[address]; actsForSure(ev) && !slices.Contains(keys(repeats), address) {
 			r.fail(Failure{Message: "a second plan has something to do: " + address, Expected: string(states.NoChange),
 				Got: row(ev) + because(ev) + changesText(ev), Hint: convergeHint(ev)})
 		}
@@ -35,19 +35,19 @@ func (r *running) converge(ctx context.Context, applied *story) {
 		return
 	}
 	for _, address := range again.order {
-		ev := again.events[address]
+		ev := again.ends[address]
 		switch {
 		case failedOutcome(ev):
-			f := unexpected(ev)
+			f := unexpectedFailure(ev)
 			f.Message += " in a second apply"
 			r.fail(f)
-		case ev.Outcome == states.Changed && !slices.Contains(keys(repeats), address) && !actsForSure(planned.events[address]):
+		case ev.Outcome == states.Changed && !slices.Contains(keys(repeats), address) && !actsForSure(planned.ends[address]):
 			r.fail(Failure{Message: "a second apply changes " + address, Expected: string(states.Unchanged),
 				Got: outcome(ev) + changesText(ev), Hint: convergeHint(ev)})
 		}
 	}
 	for _, i := range repeats {
-		ev, there := again.events[i.key]
+		ev, there := again.ends[i.key]
 		switch {
 		case !there:
 			r.fail(Failure{Message: "there is no part " + i.key, Hint: nearest(i.key, again.order), Range: i.at})

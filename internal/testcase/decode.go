@@ -49,8 +49,8 @@ func the[T any](b *block, name string) T {
 	return v
 }
 
-// of lists the blocks of one word within the block.
-func (b *block) of(word string) []*block {
+// blocksOf lists the blocks of one word within the block.
+func (b *block) blocksOf(word string) []*block {
 	var out []*block
 	for _, inner := range b.blocks {
 		if inner.word == word {
@@ -60,9 +60,9 @@ func (b *block) of(word string) []*block {
 	return out
 }
 
-// only gives the block of a word that stands once, or nil.
-func (b *block) only(word string) *block {
-	for _, inner := range b.of(word) {
+// single gives the block of a word that stands once, or nil.
+func (b *block) single(word string) *block {
+	for _, inner := range b.blocksOf(word) {
 		return inner
 	}
 	return nil
@@ -125,7 +125,7 @@ func (d *decoder) body(from *hclsyntax.Body, s *shape, into *block) {
 		if !d.labels(b, inside, inner) {
 			continue
 		}
-		if before, twice := seen[b.Type]; twice && !inside.many {
+		if before, twice := seen[b.Type]; twice && !inside.mayRepeat {
 			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s stands twice", b.Type), Range: inner.at,
 				Hint: "write all into one block", Related: []diag.Related{{Message: "here first", Range: before}}})
 			continue

@@ -20,8 +20,8 @@ func keys(list []item) []string {
 }
 
 // compare compares two plain values; texts of several lines line by line.
-func (r *running) compare(what string, want, got any, at diag.Range) {
-	a, b := shown(want), shown(got)
+func (r *caseRun) compare(what string, want, got any, at diag.Range) {
+	a, b := printable(want), printable(got)
 	if a == b && (want == nil) == (got == nil) {
 		return
 	}
@@ -33,7 +33,7 @@ func (r *running) compare(what string, want, got any, at diag.Range) {
 }
 
 // compareLists compares lists whose order counts.
-func (r *running) compareLists(message string, want, got []string, at diag.Range) {
+func (r *caseRun) compareLists(message string, want, got []string, at diag.Range) {
 	if slices.Equal(want, got) {
 		return
 	}
@@ -47,7 +47,7 @@ func (r *running) compareLists(message string, want, got []string, at diag.Range
 }
 
 // checkPlan compares a plan with what is expected of it.
-func (r *running) checkPlan(planned *story) {
+func (r *caseRun) checkPlan(planned *story) {
 	want := r.expectation(untilPlan)
 	for _, i := range the[[]item](want, "rows") {
 		r.compareRow(planned, i, "the plan's row of ", row)
@@ -57,7 +57,7 @@ func (r *running) checkPlan(planned *story) {
 			r.compareRow(planned, i, "the plan's row of ", row)
 		}
 		for _, address := range planned.order {
-			ev := planned.events[address]
+			ev := planned.ends[address]
 			if acts(ev) && !slices.Contains(keys(list), address) {
 				r.fail(Failure{Message: "the plan has a further change: " + address, Expected: "no row", Got: row(ev) + because(ev),
 					Range: want.fields["changes"].at})
@@ -68,14 +68,14 @@ func (r *running) checkPlan(planned *story) {
 }
 
 // compareRow compares what is said of one part.
-func (r *running) compareRow(s *story, want item, what string, say func(states.Event) string) {
-	ev, there := s.events[want.key]
+func (r *caseRun) compareRow(s *story, want item, what string, say func(states.Event) string) {
+	ev, there := s.ends[want.key]
 	if !there {
-		r.fail(Failure{Message: "there is no part " + want.key, Expected: shown(want.value), Hint: nearest(want.key, s.order), Range: want.at})
+		r.fail(Failure{Message: "there is no part " + want.key, Expected: printable(want.value), Hint: nearest(want.key, s.order), Range: want.at})
 		return
 	}
 	if said := say(ev); said != want.value {
-		r.fail(Failure{Message: what + want.key + " is another", Expected: shown(want.value), Got: said + because(ev), Range: want.at})
+		r.fail(Failure{Message: what + want.key + " is another", Expected: printable(want.value), Got: said + because(ev), Range: want.at})
 	}
 }
 
@@ -93,7 +93,7 @@ func because(ev states.Event) string {
 func outcome(ev states.Event) string { return string(ev.Outcome) }
 
 // checkApply compares an apply with what is expected of it, and with the plan.
-func (r *running) checkApply(planned, applied *story) {
+func (r *caseRun) checkApply(planned, applied *story) {
 	want := r.expectation(untilApply)
 	outcomes, failures := the[[]item](want, "outcomes"), the[[]item](want, "failures")
 	for _, i := range outcomes {
@@ -102,7 +102,7 @@ func (r *running) checkApply(planned, applied *story) {
 	if list, ok := get[[]item](want, "changed"); ok {
 		var changed []string
 		for _, address := range applied.order {
-			if applied.events[address].Outcome == states.Changed {
+			if applied.ends[address].Outcome == states.Changed {
 				changed = append(changed, address)
 			}
 		}
@@ -113,17 +113,17 @@ func (r *running) checkApply(planned, applied *story) {
 		r.checkFailure(applied, i)
 	}
 	for _, address := range applied.order {
-		ev := applied.events[address]
+		ev := applied.ends[address]
 		if failedOutcome(ev) && !slices.Contains(keys(outcomes), address) && !slices.Contains(keys(failures), address) {
-			r.fail(unexpected(ev))
+			r.fail(unexpectedFailure(ev))
 		}
 	}
 	r.checkForetold(planned, applied)
 }
 
 // checkFailure holds a part to fail with a message.
-func (r *running) checkFailure(applied *story, want item) {
-	ev, there := applied.events[want.key]
+func (r *caseRun) checkFailure(applied *story, want item) {
+	ev, there := applied.ends[want.key]
 	p := want.value.(*regexp.Regexp)
 	switch {
 	case !there:
@@ -135,8 +135,8 @@ func (r *running) checkFailure(applied *story, want item) {
 	}
 }
 
-// unexpected is the failure of a part of which no one expects it.
-func unexpected(ev states.Event) Failure {
+// unexpectedFailure is the failure of a part of which no one expects it.
+func unexpectedFailure(ev states.Event) Failure {
 	f := Failure{Message: ev.Address + " failed", Got: outcome(ev) + because(ev)}
 	if e := ev.Error; e != nil {
 		f.Hint = e.Hint
@@ -160,10 +160,10 @@ func unexpected(ev states.Event) Failure {
 // checkForetold holds the apply to do what the plan was certain of: to change
 // what it said, to the last attribute, and nothing that it said would stay. What
 // follows a failure may be otherwise.
-func (r *running) checkForetold(planned, applied *story) {
+func (r *caseRun) checkForetold(planned, applied *story) {
 	open := false
 	for _, address := range applied.order {
-		did, said := applied.events[address], planned.events[address]
+		did, said := applied.ends[address], planned.ends[address]
 		certain := said.Certain == nil || *said.Certain
 		switch {
 		case failedOutcome(did):
@@ -188,7 +188,7 @@ const engineFault = "this is a fault of a module, or of the simulated machine"
 func changesText(ev states.Event) string {
 	var out strings.Builder
 	for _, c := range ev.Changes {
-		fmt.Fprintf(&out, "\n%s: %s → %s", c.Attribute, shown(c.From), shown(c.To))
+		fmt.Fprintf(&out, "\n%s: %s → %s", c.Attribute, printable(c.From), printable(c.To))
 	}
 	return out.String()
 }

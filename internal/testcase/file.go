@@ -28,7 +28,7 @@ type Case struct {
 	Range       diag.Range // of its header
 
 	block   *block
-	machine *described
+	machine *machineBlock
 }
 
 // How far a case goes.
@@ -97,13 +97,13 @@ func Read(site fs.FS, only ...string) (*Cases, diag.List) {
 		list.Add(d.list...)
 	}
 	if len(only) == 0 {
-		list.Add(cases.untested(site)...)
+		list.Add(cases.warnUntested(site)...)
 	}
 	return cases, list.Sorted()
 }
 
-// untested warns of modules of the site's own that have no test.
-func (c *Cases) untested(site fs.FS) diag.List {
+// warnUntested warns of modules of the site's own that have no test.
+func (c *Cases) warnUntested(site fs.FS) diag.List {
 	var list diag.List
 	entries, err := fs.ReadDir(site, "modules")
 	if err != nil {
@@ -129,8 +129,8 @@ func (d *decoder) cases(tested map[string]bool) []*Case {
 	d.locals(body)
 	root := &block{}
 	d.body(body, shapeOfFile(), root)
-	shared := map[string]*described{}
-	for _, b := range root.of("machine") {
+	shared := map[string]*machineBlock{}
+	for _, b := range root.blocksOf("machine") {
 		if before := shared[b.label]; before != nil {
 			d.twice(b, "the shared machine", before.at)
 			continue
@@ -149,7 +149,7 @@ func (d *decoder) cases(tested map[string]bool) []*Case {
 		}
 		seen[b.word+b.label] = b.at
 		c := &Case{File: d.file, Name: b.label, Description: the[string](b, "description"), Range: b.at, block: b}
-		c.machine = d.machine(b.only("machine"), shared)
+		c.machine = d.machine(b.single("machine"), shared)
 		if b.word == "module" {
 			c.Name, tested[b.label] = "module "+b.label, true
 			d.checkModule(c)
@@ -177,21 +177,21 @@ func (d *decoder) check(c *Case) {
 		wrong(c.Range, `write case "what it shows" { … }`, "a case needs a name")
 	}
 	stages := []string{untilRun, untilPlan, untilApply}
-	until := slices.Index(stages, c.until())
+	until := slices.Index(stages, c.lastStage())
 	for i, stage := range stages {
-		b := c.block.only("expect_" + stage)
+		b := c.block.single("expect_" + stage)
 		if b == nil {
 			continue
 		}
 		if i > until {
-			wrong(b.at, "take until away, or the block", fmt.Sprintf("the case ends after the %s, and expects something of the %s", c.until(), stage))
+			wrong(b.at, "take until away, or the block", fmt.Sprintf("the case ends after the %s, and expects something of the %s", c.lastStage(), stage))
 		}
 		if refused, given := c.block.fields["expect_error"]; given {
 			wrong(refused.at, "write two cases", "a site that is refused has no "+stage)
 		}
 	}
 	for _, stage := range stages {
-		if b := c.block.only("expect_" + stage); b != nil {
+		if b := c.block.single("expect_" + stage); b != nil {
 			if golden, given := b.fields["golden"]; given {
 				d.golden(golden)
 			}
@@ -208,14 +208,14 @@ func (d *decoder) golden(f field) {
 }
 
 func (d *decoder) checkModule(c *Case) {
-	if len(c.block.of("example")) == 0 {
+	if len(c.block.blocksOf("example")) == 0 {
 		d.list.Add(diag.Diagnostic{Summary: "the test of a module needs an example", Range: c.Range,
 			Hint: "write example { NAME = VALUE … } with the attributes of a part"})
 	}
 }
 
-// until tells how far the case goes.
-func (c *Case) until() string {
+// lastStage tells how far the case goes.
+func (c *Case) lastStage() string {
 	if word, ok := get[string](c.block, "until"); ok {
 		return word
 	}
@@ -279,8 +279,8 @@ func (d *decoder) locals(body *hclsyntax.Body) {
 	d.ctx.Variables["local"] = cty.ObjectVal(values)
 }
 
-// described is a machine with the places where its things are described.
-type described struct {
+// machineBlock is a machine with the places where its things are described.
+type machineBlock struct {
 	simulated.Machine
 	at     diag.Range
 	places map[string]diag.Range // of kind and name

@@ -15,7 +15,7 @@ import (
 )
 
 // golden compares with the golden file that an expectation names, or writes it.
-func (r *running) golden(want *block, make func(name string) ([]byte, error)) {
+func (r *caseRun) golden(want *block, make func(name string) ([]byte, error)) {
 	name, given := get[string](want, "golden")
 	if !given {
 		return
@@ -34,8 +34,8 @@ func (r *running) golden(want *block, make func(name string) ([]byte, error)) {
 			r.fail(Failure{Message: fmt.Sprintf("the golden file %s cannot be written: %v", full, err), Range: at})
 			return
 		}
-		r.updated = append(r.updated, full)
-	case missing(r.site(), full):
+		r.updatedFiles = append(r.updatedFiles, full)
+	case isMissing(r.site(), full):
 		r.fail(Failure{Message: "there is no golden file " + full, Hint: "--update writes it", Range: at})
 	case err != nil:
 		r.fail(Failure{Message: fmt.Sprintf("the golden file cannot be read: %v", err), Range: at})
@@ -45,7 +45,7 @@ func (r *running) golden(want *block, make func(name string) ([]byte, error)) {
 	}
 }
 
-func missing(site fs.FS, name string) bool {
+func isMissing(site fs.FS, name string) bool {
 	_, err := fs.Stat(site, name)
 	return errors.Is(err, fs.ErrNotExist)
 }
@@ -64,18 +64,18 @@ func goldenPlan(name string, planned *story) ([]byte, error) {
 	if strings.HasSuffix(name, ".json") {
 		rows := []goldenRow{}
 		for _, address := range planned.order {
-			ev := planned.events[address]
+			ev := planned.ends[address]
 			row := goldenRow{Address: address, Row: row(ev), Reason: ev.Reason, Changes: ev.Changes}
 			if ev.Error != nil {
 				row.Error = ev.Error.Message
 			}
 			rows = append(rows, row)
 		}
-		return indented(rows)
+		return indentJSON(rows)
 	}
 	var out bytes.Buffer
 	r := ui.Text(&out, ui.TextOptions{Verbose: true})
-	for _, ev := range planned.all {
+	for _, ev := range planned.events {
 		r.Event(ev)
 	}
 	return out.Bytes(), r.Close()

@@ -12,8 +12,8 @@ import (
 )
 
 // machine makes the description of a machine. Nil is a plain one.
-func (d *decoder) machine(b *block, shared map[string]*described) *described {
-	m := &described{places: map[string]diag.Range{}}
+func (d *decoder) machine(b *block, shared map[string]*machineBlock) *machineBlock {
+	m := &machineBlock{places: map[string]diag.Range{}}
 	if b == nil {
 		return m
 	}
@@ -55,7 +55,7 @@ func (d *decoder) machine(b *block, shared map[string]*described) *described {
 	return m
 }
 
-func (d *decoder) like(b *block, name string, shared map[string]*described) *described {
+func (d *decoder) like(b *block, name string, shared map[string]*machineBlock) *machineBlock {
 	if m := shared[name]; m != nil {
 		return m
 	}
@@ -65,11 +65,11 @@ func (d *decoder) like(b *block, name string, shared map[string]*described) *des
 		hint = fmt.Sprintf("write machine %q { … } before it, outside of cases", name)
 	}
 	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("there is no shared machine %q", name), Hint: hint, Range: b.fields["like"].at})
-	return &described{}
+	return &machineBlock{}
 }
 
 // takeFrom begins with what another machine has.
-func (m *described) takeFrom(o *described) {
+func (m *machineBlock) takeFrom(o *machineBlock) {
 	m.Machine = o.Machine
 	m.places = map[string]diag.Range{}
 	maps.Copy(m.places, o.places)
@@ -80,7 +80,7 @@ func (m *described) takeFrom(o *described) {
 }
 
 // add puts one described thing on the machine.
-func (m *described) add(b *block) {
+func (m *machineBlock) add(b *block) {
 	switch b.word {
 	case "file":
 		put(&m.Files, b.label, simulated.File{Content: the[string](b, "content"), Meta: meta(b)})
@@ -90,7 +90,7 @@ func (m *described) add(b *block) {
 		put(&m.Links, b.label, the[string](b, "target"))
 	case "package":
 		put(&m.Packages, b.label, simulated.Package{
-			Installed: installed(b), Held: the[bool](b, "held"), Available: the[[]string](b, "available"),
+			Installed: installedVersion(b), Held: the[bool](b, "held"), Available: the[[]string](b, "available"),
 			Files: the[map[string]string](b, "files"), Links: the[map[string]string](b, "links"), Services: the[[]string](b, "services"),
 		})
 	case "service":
@@ -131,8 +131,8 @@ func meta(b *block) simulated.Meta {
 	return m
 }
 
-// installed gives the version of a package before a case.
-func installed(b *block) string {
+// installedVersion gives the version of a package before a case.
+func installedVersion(b *block) string {
 	v := the[string](b, "installed")
 	if v != anyVersion {
 		return v
@@ -167,7 +167,7 @@ func answer(b *block) simulated.Answer {
 }
 
 // diagnose gives the mistake in a description its place.
-func (m *described) diagnose(err error, c *Case) diag.Diagnostic {
+func (m *machineBlock) diagnose(err error, c *Case) diag.Diagnostic {
 	at, hint := c.Range, "change the description of the machine"
 	var wrong *simulated.DescriptionError
 	if errors.As(err, &wrong) {

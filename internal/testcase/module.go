@@ -15,7 +15,7 @@ import (
 
 // module carries out the suite that every module passes, on cases derived of the
 // examples.
-func (r *running) module(ctx context.Context) {
+func (r *caseRun) module(ctx context.Context) {
 	b := r.c.block
 	m := r.o.Registry.Lookup(b.label)
 	if m == nil {
@@ -36,12 +36,12 @@ func (r *running) module(ctx context.Context) {
 	}}
 	r.collect(ctx, "", b.at, func(t conformance.T) { conformance.CheckSchema(t, m) })
 	var examples []conformance.Example
-	for i, e := range b.of("example") {
+	for i, e := range b.blocksOf("example") {
 		example := conformance.Example{Name: e.label, Values: r.attributes(m, e)}
-		if example.Name == "" && len(b.of("example")) > 1 {
+		if example.Name == "" && len(b.blocksOf("example")) > 1 {
 			example.Name = fmt.Sprintf("example %d", i+1)
 		}
-		if changes := e.only("changes"); changes != nil {
+		if changes := e.single("changes"); changes != nil {
 			example.Updates = r.attributes(m, changes)
 		}
 		examples = append(examples, example)
@@ -52,7 +52,7 @@ func (r *running) module(ctx context.Context) {
 	}
 	tried := map[string]int{}
 	for i, e := range examples {
-		at := b.of("example")[i].at
+		at := b.blocksOf("example")[i].at
 		cases, untried := conformance.Derive(m, []conformance.Example{e})
 		for _, name := range untried {
 			tried[name]++
@@ -75,7 +75,7 @@ func (r *running) module(ctx context.Context) {
 }
 
 // collect makes failures of what is wrong.
-func (r *running) collect(ctx context.Context, name string, at diag.Range, run func(conformance.T)) {
+func (r *caseRun) collect(ctx context.Context, name string, at diag.Range, run func(conformance.T)) {
 	for _, wrong := range conformance.Collect(ctx, run) {
 		if name != "" {
 			wrong = name + ": " + wrong
@@ -86,7 +86,7 @@ func (r *running) collect(ctx context.Context, name string, at diag.Range, run f
 }
 
 // attributes gives the values of an example, as a site would give them.
-func (r *running) attributes(m *states.Module, b *block) map[string]any {
+func (r *caseRun) attributes(m *states.Module, b *block) map[string]any {
 	out := map[string]any{}
 	for _, name := range fieldsInOrder(b) {
 		f := b.fields[name]
@@ -117,7 +117,7 @@ func (r *running) attributes(m *states.Module, b *block) map[string]any {
 	return out
 }
 
-func (r *running) checkTrusted(m *states.Module) {
+func (r *caseRun) checkTrusted(m *states.Module) {
 	for _, name := range the[[]string](r.c.block, "trusted") {
 		if m.Attribute(name) == nil {
 			r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", m.Name, name),

@@ -70,10 +70,10 @@ func (r Result) Text(dir string) string {
 		case f.Diff != "":
 			out.WriteString("  --- expected\n  +++ got\n" + indent(f.Diff, "  "))
 		default:
-			labelled(&out, "  expected  ", f.Expected)
-			labelled(&out, "  got       ", f.Got)
+			writeLabelled(&out, "  expected  ", f.Expected)
+			writeLabelled(&out, "  got       ", f.Got)
 		}
-		labelled(&out, "  hint: ", f.Hint)
+		writeLabelled(&out, "  hint: ", f.Hint)
 	}
 	return out.String()
 }
@@ -85,7 +85,7 @@ func place(dir string, at diag.Range) string {
 	return at.String()
 }
 
-func labelled(out *strings.Builder, label, text string) {
+func writeLabelled(out *strings.Builder, label, text string) {
 	if text == "" {
 		return
 	}

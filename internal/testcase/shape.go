@@ -30,13 +30,13 @@ const (
 
 // shape is what a kind of block may hold.
 type shape struct {
-	what   string // for messages
-	labels int
-	bare   bool // may stand without its label
-	many   bool // may stand several times
-	open   bool // takes attributes of any name, each anyValue
-	fields map[string]kind
-	blocks map[string]*shape
+	what      string // for messages
+	labels    int
+	bare      bool // may stand without its label
+	mayRepeat bool // may stand several times
+	open      bool // takes attributes of any name, each anyValue
+	fields    map[string]kind
+	blocks    map[string]*shape
 }
 
 func (s *shape) names() []string {
@@ -51,18 +51,18 @@ func (s *shape) words() []string {
 func shapeOfFile() *shape {
 	machine := shapeOfMachine()
 	shared := *machine
-	shared.what, shared.labels, shared.many = "a shared machine", 1, true
+	shared.what, shared.labels, shared.mayRepeat = "a shared machine", 1, true
 	return &shape{what: "a file of cases", blocks: map[string]*shape{
 		"case":    shapeOfCase(machine),
 		"machine": &shared,
-		"locals":  {what: "locals", many: true},
+		"locals":  {what: "locals", mayRepeat: true},
 		"module": {
-			what: "the test of a module", labels: 1, many: true,
+			what: "the test of a module", labels: 1, mayRepeat: true,
 			fields: map[string]kind{"description": text, "trusted": textList},
 			blocks: map[string]*shape{
 				"machine": machine,
 				"example": {
-					what: "an example", labels: 1, bare: true, many: true, open: true,
+					what: "an example", labels: 1, bare: true, mayRepeat: true, open: true,
 					blocks: map[string]*shape{"changes": {what: "changes", open: true}},
 				},
 			},
@@ -72,7 +72,7 @@ func shapeOfFile() *shape {
 
 func shapeOfCase(machine *shape) *shape {
 	return &shape{
-		what: "a case", labels: 1, many: true,
+		what: "a case", labels: 1, mayRepeat: true,
 		fields: map[string]kind{
 			"description": text, "host": text, "facts": plain, "vars": plain, "secrets": textMap, "until": untilWord,
 			"target": textList, "tags": textList, "exclude": textList,
@@ -105,22 +105,22 @@ func shapeOfMachine() *shape {
 		what:   "a machine",
 		fields: map[string]kind{"like": text, "apt": flag, "systemd": flag},
 		blocks: map[string]*shape{
-			"file":      thing("a file", meta, map[string]kind{"content": text}),
-			"directory": thing("a directory", meta),
-			"link":      thing("a link", map[string]kind{"target": text}),
-			"package": thing("a package", map[string]kind{
+			"file":      objectShape("a file", meta, map[string]kind{"content": text}),
+			"directory": objectShape("a directory", meta),
+			"link":      objectShape("a link", map[string]kind{"target": text}),
+			"package": objectShape("a package", map[string]kind{
 				"installed": version, "held": flag, "available": textList,
 				"files": textMap, "links": textMap, "services": textList}),
-			"service": thing("a service", map[string]kind{"running": flag, "enabled": flag, "masked": flag, "unit": text}),
-			"user": thing("a user", map[string]kind{"uid": number, "group": text, "groups": textList,
+			"service": objectShape("a service", map[string]kind{"running": flag, "enabled": flag, "masked": flag, "unit": text}),
+			"user": objectShape("a user", map[string]kind{"uid": number, "group": text, "groups": textList,
 				"comment": text, "home": text, "shell": text, "password": text}),
-			"group": thing("a group", map[string]kind{"gid": number, "members": textList}),
-			"command": thing("a command", map[string]kind{"argv": textList, "shell": text, "exit_code": number,
+			"group": objectShape("a group", map[string]kind{"gid": number, "members": textList}),
+			"command": objectShape("a command", map[string]kind{"argv": textList, "shell": text, "exit_code": number,
 				"stdout": text, "stderr": text, "creates": textMap, "removes": textList,
 				"exists": text, "missing": text, "package": text}),
-			"answer": thing("an answer", map[string]kind{"method": text, "status": number, "headers": textMap,
+			"answer": objectShape("an answer", map[string]kind{"method": text, "status": number, "headers": textMap,
 				"body": text, "exists": text, "missing": text}),
-			"port": thing("a port", map[string]kind{"exists": text, "missing": text}),
+			"port": objectShape("a port", map[string]kind{"exists": text, "missing": text}),
 		},
 	}
 }
@@ -146,13 +146,13 @@ func shapeOfAfter() *shape {
 		case "service":
 			delete(fields, "unit")
 		}
-		after.blocks[word] = &shape{what: s.what, labels: 1, many: true, fields: fields}
+		after.blocks[word] = &shape{what: s.what, labels: 1, mayRepeat: true, fields: fields}
 	}
 	return after
 }
 
-func thing(what string, fields ...map[string]kind) *shape {
-	s := &shape{what: what, labels: 1, many: true, fields: map[string]kind{}}
+func objectShape(what string, fields ...map[string]kind) *shape {
+	s := &shape{what: what, labels: 1, mayRepeat: true, fields: map[string]kind{}}
 	for _, f := range fields {
 		maps.Copy(s.fields, f)
 	}

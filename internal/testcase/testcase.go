@@ -67,13 +67,13 @@ type Failure struct {
 // Run carries out one case.
 func Run(ctx context.Context, c *Case, o Options) Result {
 	start := time.Now()
-	r := &running{c: c, o: o}
+	r := &caseRun{c: c, o: o}
 	if c.block.word == "module" {
 		r.module(ctx)
 	} else {
 		r.run(ctx)
 	}
-	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Notes: r.notes, Updated: r.updated}
+	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Notes: r.notes, Updated: r.updatedFiles}
 	switch {
 	case r.diagnostics.HasErrors():
 		result.Outcome = Invalid
@@ -84,18 +84,18 @@ func Run(ctx context.Context, c *Case, o Options) Result {
 	return result
 }
 
-// running is a case on its way.
-type running struct {
-	c           *Case
-	o           Options
-	compiled    *compiled
-	failures    []Failure
-	diagnostics diag.List
-	notes       []string
-	updated     []string
+// caseRun is a case on its way.
+type caseRun struct {
+	c            *Case
+	o            Options
+	compilation  *compilation
+	failures     []Failure
+	diagnostics  diag.List
+	notes        []string
+	updatedFiles []string
 }
 
-func (r *running) fail(f Failure) {
+func (r *caseRun) fail(f Failure) {
 	if f.Range.IsZero() {
 		f.Range = r.c.Range
 	}
@@ -107,11 +107,11 @@ func (r *running) fail(f Failure) {
 
 // mask hides the secrets of the run: a report is read by more people than a
 // case.
-func (r *running) mask(text string) string {
-	if r.compiled == nil {
+func (r *caseRun) mask(text string) string {
+	if r.compilation == nil {
 		return text
 	}
-	for _, secret := range r.compiled.run.Secrets {
+	for _, secret := range r.compilation.run.Secrets {
 		if len(secret) >= shortestSecret {
 			text = strings.ReplaceAll(text, secret, graph.Hidden)
 		}
@@ -124,19 +124,19 @@ func (r *running) mask(text string) string {
 const shortestSecret = 4
 
 // expectation is the block of a stage, or an empty one.
-func (r *running) expectation(stage string) *block {
-	if b := r.c.block.only("expect_" + stage); b != nil {
+func (r *caseRun) expectation(stage string) *block {
+	if b := r.c.block.single("expect_" + stage); b != nil {
 		return b
 	}
 	return &block{at: r.c.Range}
 }
 
-func (r *running) run(ctx context.Context) {
+func (r *caseRun) run(ctx context.Context) {
 	if !r.compile(ctx) || r.c.expectsError() != nil {
 		return
 	}
 	r.checkRun(ctx)
-	if r.c.until() == untilRun {
+	if r.c.lastStage() == untilRun {
 		return
 	}
 	planned, ok := r.plan(ctx)
@@ -144,7 +144,7 @@ func (r *running) run(ctx context.Context) {
 		return
 	}
 	r.checkPlan(planned)
-	if r.c.until() == untilPlan {
+	if r.c.lastStage() == untilPlan {
 		return
 	}
 	applied, ok := r.apply(ctx)
@@ -152,17 +152,17 @@ func (r *running) run(ctx context.Context) {
 		return
 	}
 	r.checkApply(planned, applied)
-	if after := r.expectation("apply").only("after"); after != nil {
+	if after := r.expectation("apply").single("after"); after != nil {
 		r.checkAfter(after)
 	}
 	r.converge(ctx, applied)
 }
 
-// indented writes plain data as golden files hold it.
-func indented(v any) ([]byte, error) {
+// indentJSON writes plain data as golden files hold it.
+func indentJSON(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	return append(data, '\n'), err
 }
 
 // site is the file system of the site.
-func (r *running) site() fs.FS { return r.o.Site.Files() }
+func (r *caseRun) site() fs.FS { return r.o.Site.Files() }

@@ -13,15 +13,15 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// thing is a resource of modules with faults.
-type thing struct {
+// objectShape is a resource of modules with faults.
+type objectShape struct {
 	Path string  `state:"path,key" doc:"A path."`
 	Text *string `state:"text" doc:"A text."`
 }
 
 // faulty are modules that do not do what they say.
 func faulty() *states.Registry {
-	read := func(_ context.Context, h host.Host, want thing) (*thing, error) {
+	read := func(_ context.Context, h host.Host, want objectShape) (*objectShape, error) {
 		info, err := h.Lstat(want.Path)
 		if err != nil {
 			return nil, nil
@@ -31,20 +31,20 @@ func faulty() *states.Registry {
 			return nil, err
 		}
 		text, _ := content.Inline()
-		return &thing{Path: want.Path, Text: &text}, nil
+		return &objectShape{Path: want.Path, Text: &text}, nil
 	}
-	write := func(ctx context.Context, h host.Host, have *thing, want thing) error {
+	write := func(ctx context.Context, h host.Host, have *objectShape, want objectShape) error {
 		return h.WriteFile(ctx, want.Path, host.Text(*want.Text), host.Meta{})
 	}
-	define := func(name string, change func(*states.Type[thing])) *states.Module {
-		t := states.Type[thing]{Name: name, Doc: "Has a fault.", NoAbsent: "It is for a test.", Read: read, Write: write}
+	define := func(name string, change func(*states.Type[objectShape])) *states.Module {
+		t := states.Type[objectShape]{Name: name, Doc: "Has a fault.", NoAbsent: "It is for a test.", Read: read, Write: write}
 		change(&t)
 		return states.Define(t)
 	}
 	all := []*states.Module{
 		// Its query changes the machine.
-		define("querying", func(t *states.Type[thing]) {
-			t.Read = func(ctx context.Context, h host.Host, want thing) (*thing, error) {
+		define("querying", func(t *states.Type[objectShape]) {
+			t.Read = func(ctx context.Context, h host.Host, want objectShape) (*objectShape, error) {
 				if _, err := h.Query(ctx, host.Query{Command: host.Command{Argv: []string{"leave-trace"}}}); err != nil {
 					return nil, err
 				}
@@ -52,8 +52,8 @@ func faulty() *states.Registry {
 			}
 		}),
 		// A plan sees nothing to do.
-		define("secretive", func(t *states.Type[thing]) {
-			t.Read = func(ctx context.Context, h host.Host, want thing) (*thing, error) {
+		define("secretive", func(t *states.Type[objectShape]) {
+			t.Read = func(ctx context.Context, h host.Host, want objectShape) (*objectShape, error) {
 				if _, planning := h.(*host.Shadow); planning {
 					return &want, nil
 				}
@@ -61,8 +61,8 @@ func faulty() *states.Registry {
 			}
 		}),
 		// A plan sees what is not to be done.
-		define("boastful", func(t *states.Type[thing]) {
-			t.Read = func(ctx context.Context, h host.Host, want thing) (*thing, error) {
+		define("boastful", func(t *states.Type[objectShape]) {
+			t.Read = func(ctx context.Context, h host.Host, want objectShape) (*objectShape, error) {
 				if _, planning := h.(*host.Shadow); planning {
 					return read(ctx, h, want)
 				}

@@ -295,7 +295,7 @@ func (d *decoder) address(e hclsyntax.Expression) (string, bool) {
 		inner = key.Wrapped
 	}
 	if t, ok := inner.(*hclsyntax.ScopeTraversalExpr); ok && t.Traversal.RootName() != "local" {
-		return written(t.Traversal), true
+		return addressOf(t.Traversal), true
 	}
 	v, ok := d.evaluate(e)
 	if !ok {
@@ -308,8 +308,8 @@ func (d *decoder) address(e hclsyntax.Expression) (string, bool) {
 	return s, err == nil
 }
 
-// written gives a traversal in the form of addresses.
-func written(t hcl.Traversal) string {
+// addressOf gives a traversal in the form of addresses.
+func addressOf(t hcl.Traversal) string {
 	out := t.RootName()
 	for i, step := range t[1:] {
 		switch step := step.(type) {

@@ -59,17 +59,17 @@ func Bytes(n uint64) string {
 
 // Dog watches from Watch to Stop.
 type Dog struct {
-	limits Limits
-	bark   func(Alarm)
-	worked time.Duration // by the program before
-	done   chan struct{}
-	ended  fault.Group
+	limits    Limits
+	bark      func(Alarm)
+	startTime time.Duration // by the program before
+	done      chan struct{}
+	ended     fault.Group
 
-	mu     sync.Mutex
-	start  time.Time
-	away   int           // who is in Away
-	left   time.Time     // when the first of them went
-	absent time.Duration // how long they were away
+	mu         sync.Mutex
+	start      time.Time
+	pauses     int           // who is in Away
+	pauseStart time.Time     // when the first of them went
+	absent     time.Duration // how long they were away
 }
 
 // interval is how often a dog looks.
@@ -84,7 +84,7 @@ func Watch(l Limits, bark func(Alarm)) *Dog {
 	if l.Memory == 0 {
 		l.Memory = DefaultMemory
 	}
-	d := &Dog{limits: l, bark: bark, done: make(chan struct{}), start: time.Now(), worked: worked()}
+	d := &Dog{limits: l, bark: bark, done: make(chan struct{}), start: time.Now(), startTime: processorTime()}
 	d.ended.Go(fault.Guard(d.run)) // without it nothing would be bounded
 	return d
 }
@@ -95,40 +95,40 @@ func (d *Dog) Stop() {
 	d.ended.Wait()
 }
 
-// Away calls f, whose time does not count: it waits for a person, or opens what
+// Pause calls f, whose time does not count: it waits for a person, or opens what
 // is slow to open on purpose.
-func (d *Dog) Away(f func()) {
+func (d *Dog) Pause(f func()) {
 	d.mu.Lock()
-	if d.away++; d.away == 1 {
-		d.left = time.Now()
+	if d.pauses++; d.pauses == 1 {
+		d.pauseStart = time.Now()
 	}
 	d.mu.Unlock()
 	defer func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.away--; d.away == 0 {
-			d.absent += time.Since(d.left)
+		if d.pauses--; d.pauses == 0 {
+			d.absent += time.Since(d.pauseStart)
 		}
 	}()
 	f()
 }
 
-// late reports whether the computation takes too long. Where the machine has no
+// isLate reports whether the computation takes too long. Where the machine has no
 // time for the program, which then has worked for less than half of it, it may
 // take longer.
-func (d *Dog) late() bool {
-	taken := d.taken()
+func (d *Dog) isLate() bool {
+	taken := d.elapsed()
 	if taken <= d.limits.Time {
 		return false
 	}
-	return taken > patience*d.limits.Time || worked()-d.worked > d.limits.Time/2
+	return taken > patience*d.limits.Time || processorTime()-d.startTime > d.limits.Time/2
 }
 
 // patience is how much longer a computation may take that waits.
 const patience = 6
 
-// worked is the time that the program's threads have had.
-func worked() time.Duration {
+// processorTime is the time that the program's threads have had.
+func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return math.MaxInt64 // then the clock alone counts
@@ -136,12 +136,12 @@ func worked() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// taken is how long the computation takes.
-func (d *Dog) taken() time.Duration {
+// elapsed is how long the computation takes.
+func (d *Dog) elapsed() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away > 0 {
-		return d.left.Sub(d.start) - d.absent
+	if d.pauses > 0 {
+		return d.pauseStart.Sub(d.start) - d.absent
 	}
 	return time.Since(d.start) - d.absent
 }
@@ -155,20 +155,20 @@ func (d *Dog) run() {
 			return
 		case <-tick.C:
 		}
-		if d.late() {
+		if d.isLate() {
 			d.bark(Alarm{Time: d.limits.Time})
 			return
 		}
-		if d.limits.exceeded() {
+		if d.limits.areExceeded() {
 			d.bark(Alarm{Memory: d.limits.Memory})
 			return
 		}
 	}
 }
 
-// exceeded reports whether too much memory is in use. What is only not collected
+// areExceeded reports whether too much memory is in use. What is only not collected
 // yet does not count, unless it is so much that it may not be waited for.
-func (l Limits) exceeded() bool {
+func (l Limits) areExceeded() bool {
 	for range 3 { // what is made during a collection counts as in use
 		switch n := objects(); {
 		case n <= l.Memory:

@@ -43,7 +43,7 @@ func TestMemory(t *testing.T) {
 // What is not in use any more does not count, nor the time that a person takes.
 func TestQuiet(t *testing.T) {
 	d := watchdog.Watch(watchdog.Limits{Time: time.Second}, func(a watchdog.Alarm) { t.Error(a) })
-	d.Away(func() { time.Sleep(1500 * time.Millisecond) })
+	d.Pause(func() { time.Sleep(1500 * time.Millisecond) })
 	d.Stop()
 	d = watchdog.Watch(watchdog.Limits{Memory: 256 << 20, Time: time.Minute}, func(a watchdog.Alarm) { t.Error(a) })
 	total := 0

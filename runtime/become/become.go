@@ -37,10 +37,10 @@ type Options struct {
 type Accounts struct {
 	Options Options
 
-	mu       sync.Mutex
-	accounts map[string]*account
-	closed   bool
-	hurried  bool
+	mu        sync.Mutex
+	accounts  map[string]*account
+	closed    bool
+	isHurried bool
 }
 
 // account is one account. What came of starting its process counts for all who ask: a
@@ -108,7 +108,7 @@ func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 		return nil, acc.err
 	}
 	a.mu.Lock()
-	hurried := a.hurried
+	hurried := a.isHurried
 	a.mu.Unlock()
 	if hurried {
 		acc.machine.hurry()
@@ -124,7 +124,7 @@ func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 func (a *Accounts) Hurry() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.hurried = true
+	a.isHurried = true
 	for _, acc := range a.accounts {
 		if acc.started.Load() {
 			acc.machine.hurry()

@@ -38,7 +38,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(said(f, func(conn *wire.Conn) error { return sendShort(conn, kindContentRequest, 1, 1, nil) }))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		here := host.NewMemory()
-		m := &machine{link: newLink(wire.New(bytes.NewReader(data), io.Discard, nil), "somebody"), here: here}
+		m := &machine{link: newLink(wire.New(bytes.NewReader(data), io.Discard, nil), "somebody"), local: here}
 		_, _ = m.Run(context.Background(), host.Command{Argv: []string{"x"}})
 		_ = m.WriteFile(context.Background(), "/x", host.Text("x"), host.Meta{})
 	})

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executableFor gives a path by which a process that has given up the rights of root can
+// openExecutable gives a path by which a process that has given up the rights of root can
 // start a program, and a file that has to stay open until then, as descriptor 3: nil,
 // if the program is this one and everybody may run it, wherever it lies. Else it is a copy
 // in memory.
-func executableFor(program string) (path string, file *os.File, err error) {
+func openExecutable(program string) (path string, file *os.File, err error) {
 	const itself = "/proc/self/exe" // whoever it is by then
 	in, err := os.Open(program)
 	if err != nil {

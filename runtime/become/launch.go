@@ -100,7 +100,7 @@ func (o Options) byRoot(u host.User) (*launch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("become: the groups of %s: %w", u.Name, err)
 	}
-	path, file, err := executableFor(o.Program)
+	path, file, err := openExecutable(o.Program)
 	if err != nil {
 		return nil, fmt.Errorf("become: the program cannot be handed to %s: %w", u.Name, err)
 	}

@@ -78,7 +78,7 @@ func (l *link) disconnect(err error) {
 func (l *link) deliver(id uint64, s shortFrame) {
 	l.mu.Lock()
 	w := l.calls[id]
-	l.patience.delivering = true
+	l.patience.isDelivering = true
 	l.mu.Unlock()
 	if w != nil {
 		select {
@@ -88,7 +88,7 @@ func (l *link) deliver(id uint64, s shortFrame) {
 		}
 	}
 	l.mu.Lock()
-	l.patience.delivering, l.patience.answered = false, true
+	l.patience.isDelivering, l.patience.hasAnswer = false, true
 	l.mu.Unlock()
 }
 

@@ -15,7 +15,7 @@ import (
 type machine struct {
 	host.Limited // in what is not about the account
 	*link
-	here     host.Host
+	local    host.Host
 	hello    hello
 	run      string
 	noFollow bool
@@ -49,38 +49,38 @@ func (m *machine) NoFollow() host.Host {
 func (m *machine) Running() bool { return m.hello.Running }
 
 // Abandoned is host.Abandoned.Abandoned.
-func (m *machine) Abandoned(run, part string) []int { return m.here.Abandoned(run, part) }
+func (m *machine) Abandoned(run, part string) []int { return m.local.Abandoned(run, part) }
 
 // EndAbandoned is host.Abandoned.EndAbandoned.
-func (m *machine) EndAbandoned(run, part string) error { return m.here.EndAbandoned(run, part) }
+func (m *machine) EndAbandoned(run, part string) error { return m.local.EndAbandoned(run, part) }
 
 // Actor is host.Actor.Actor.
 func (m *machine) Actor() (uid, gid int) { return m.hello.UID, m.hello.GID }
 
 // TempName is host.Namer.TempName.
 func (m *machine) TempName() string {
-	return m.here.ForRun(m.run).TempName()
+	return m.local.ForRun(m.run).TempName()
 }
 
 // Now is host.Clock.Now.
-func (m *machine) Now() time.Time { return host.Now(m.here) }
+func (m *machine) Now() time.Time { return host.Now(m.local) }
 
 // Sleep is host.Clock.Sleep.
 func (m *machine) Sleep(ctx context.Context, d time.Duration) error {
-	return host.Sleep(ctx, m.here, d)
+	return host.Sleep(ctx, m.local, d)
 }
 
 // User is host.Accounts.User.
-func (m *machine) User(name string) (host.User, error) { return m.here.User(name) }
+func (m *machine) User(name string) (host.User, error) { return m.local.User(name) }
 
 // UserID is host.Accounts.UserID.
-func (m *machine) UserID(uid int) (host.User, error) { return m.here.UserID(uid) }
+func (m *machine) UserID(uid int) (host.User, error) { return m.local.UserID(uid) }
 
 // Group is host.Accounts.Group.
-func (m *machine) Group(name string) (host.Group, error) { return m.here.Group(name) }
+func (m *machine) Group(name string) (host.Group, error) { return m.local.Group(name) }
 
 // GroupID is host.Accounts.GroupID.
-func (m *machine) GroupID(gid int) (host.Group, error) { return m.here.GroupID(gid) }
+func (m *machine) GroupID(gid int) (host.Group, error) { return m.local.GroupID(gid) }
 
 // Lstat is host.Reader.Lstat.
 func (m *machine) Lstat(path string) (host.Info, error) {

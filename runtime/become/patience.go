@@ -14,10 +14,10 @@ import (
 // Time is counted in ticks, of which there is at most one at a time: where this process
 // itself stands still, as on a machine that sleeps, the other one is not blamed for it.
 type patience struct {
-	quietTicks int  // ticks without a frame, while calls wait
-	answered   bool // one has come since the last tick
-	delivering bool // what has come waits for who called
-	hurried    bool // nobody wants to wait any more
+	quietTicks   int  // ticks without a frame, while calls wait
+	hasAnswer    bool // one has come since the last tick
+	isDelivering bool // what has come waits for who called
+	isHurried    bool // nobody wants to wait any more
 }
 
 // tickTime is how often is looked whether a process still answers.
@@ -70,20 +70,20 @@ func (l *link) countTick() (why string, ask bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := &l.patience
-	if p.answered || p.delivering || len(l.calls) == 0 {
+	if p.hasAnswer || p.isDelivering || len(l.calls) == 0 {
 		p.quietTicks = 0
 	} else {
 		p.quietTicks++
 	}
-	p.answered = false
+	p.hasAnswer = false
 	limit := silenceTicks
 	for _, w := range l.calls {
 		mine := endTicks
 		switch {
 		case w.ctx.Err() != nil:
-		case p.hurried && w.mayTakeLong:
+		case p.isHurried && w.mayTakeLong:
 			mine = settleTicks
-		case p.hurried:
+		case p.isHurried:
 		default:
 			continue
 		}
@@ -113,5 +113,5 @@ func (l *link) pendingCalls() []*call {
 func (l *link) hurry() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.patience.hurried = true
+	l.patience.isHurried = true
 }

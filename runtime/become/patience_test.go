@@ -33,7 +33,7 @@ func watch(t *testing.T, args ...string) *watched {
 	}
 	p := launched(t, exec.Command(os.Args[0], append([]string{asServer}, args...)...))
 	conn := wire.New(p.Out, p.In, nil)
-	w := &watched{&machine{here: l}, p, make(chan time.Time)}
+	w := &watched{&machine{local: l}, p, make(chan time.Time)}
 	if err := conn.Expect(kindHello, &w.hello); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestSlowCaller(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, c := range w.calls {
-			return w.patience.delivering && len(c.frames) == cap(c.frames)
+			return w.patience.isDelivering && len(c.frames) == cap(c.frames)
 		}
 		return false
 	}
@@ -288,7 +288,7 @@ func (w *watched) tick() bool {
 	}
 	for asked := true; asked; time.Sleep(time.Millisecond) {
 		w.mu.Lock()
-		asked = w.patience.quietTicks > 0 && !w.patience.answered
+		asked = w.patience.quietTicks > 0 && !w.patience.hasAnswer
 		w.mu.Unlock()
 	}
 	return true

@@ -40,7 +40,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h host.Host) error 
 // machine as it looks from this side.
 func Connect(in io.Reader, out io.Writer, here host.Host) (host.Host, error) {
 	conn := wire.New(in, out, nil)
-	m := &machine{here: here}
+	m := &machine{local: here}
 	if err := conn.Expect(kindHello, &m.hello); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Network is host.Machine.Network: no account has one of its own.
-func (m *machine) Network() (host.Network, error) { return host.NetworkOf(m.here) }
+func (m *machine) Network() (host.Network, error) { return host.NetworkOf(m.local) }
 
 // Init is host.Machine.Init.
 func (m *machine) Init(ctx context.Context, user string) (host.Init, error) {

@@ -23,7 +23,7 @@ const endTime = 5 * time.Second
 type process struct {
 	*privilege.Process
 	clear     func() error  // removes what it was started from
-	watched   chan struct{} // closed once nobody looks after it any more
+	unwatched chan struct{} // closed once nobody looks after it any more
 	abandoned bool          // from then on: it was not waited for
 }
 
@@ -78,7 +78,7 @@ func (l *launch) connect(ctx context.Context, here *host.Local) (*process, *mach
 			if err := p.clear(); err != nil {
 				return nil, nil, errors.Join(err, p.close())
 			}
-			m := &machine{link: newLink(conn, l.request.User), here: here, hello: g.hello}
+			m := &machine{link: newLink(conn, l.request.User), local: here, hello: g.hello}
 			every := time.NewTicker(tickTime)
 			p.watch(m, every.C, every.Stop)
 			return p, m, nil
@@ -114,9 +114,9 @@ func exitReason(err error, p *process) string {
 
 // watch looks after the process until its connection ends.
 func (p *process) watch(m *machine, every <-chan time.Time, stop func()) {
-	p.watched = make(chan struct{})
+	p.unwatched = make(chan struct{})
 	fault.Go(func() {
-		defer close(p.watched)
+		defer close(p.unwatched)
 		defer stop()
 		m.link.watchdog(every, p.abandon, m.endPrograms)
 	})
@@ -144,7 +144,7 @@ func (m *machine) endPrograms(calls []*call) {
 	for _, c := range calls {
 		if c.Command != nil && c.Part != "" {
 			// What is left after that, the next run ends.
-			_ = m.here.EndAbandoned(c.Run, c.Part)
+			_ = m.local.EndAbandoned(c.Run, c.Part)
 		}
 	}
 }
@@ -152,8 +152,8 @@ func (m *machine) endPrograms(calls []*call) {
 // close ends the process: it ends by itself as its input does. One of root's a lesser
 // account cannot end otherwise.
 func (p *process) close() error {
-	if p.watched != nil {
-		<-p.watched
+	if p.unwatched != nil {
+		<-p.unwatched
 		if p.abandoned {
 			p.HangUp()
 			return nil // which was told of

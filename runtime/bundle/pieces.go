@@ -18,10 +18,10 @@ const window = 1 << 20
 
 // stream is a compressed stream that goes out in frames of one kind.
 type stream struct {
-	conn   *wire.Conn
-	kind   wire.Kind
-	buffer []byte
-	packed *zstd.Encoder
+	conn    *wire.Conn
+	kind    wire.Kind
+	buffer  []byte
+	encoder *zstd.Encoder
 }
 
 // newStream begins one. Nothing is sent before something is written.
@@ -29,23 +29,23 @@ func newStream(c *wire.Conn, kind wire.Kind) *stream { return &stream{conn: c, k
 
 // Write compresses data.
 func (s *stream) Write(data []byte) (int, error) {
-	if s.packed == nil {
+	if s.encoder == nil {
 		var err error
-		s.packed, err = zstd.NewWriter((*pieces)(s), zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		s.encoder, err = zstd.NewWriter((*pieces)(s), zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			return 0, err
 		}
 	}
-	return s.packed.Write(data)
+	return s.encoder.Write(data)
 }
 
 // Close sends what is left.
 func (s *stream) Close() error {
-	if s.packed == nil {
+	if s.encoder == nil {
 		return nil
 	}
-	if err := s.packed.Close(); err != nil {
+	if err := s.encoder.Close(); err != nil {
 		return err
 	}
 	return s.send(s.buffer)
@@ -76,15 +76,15 @@ func (p *pieces) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// incoming reads the streams of a bundle from a connection.
-type incoming struct {
+// streamReader reads the streams of a bundle from a connection.
+type streamReader struct {
 	conn *wire.Conn
 	next *wire.Frame // that was received, and not yet used
 	err  error       // of the connection
 }
 
 // peek gives the next frame, and leaves it there.
-func (in *incoming) peek() (*wire.Frame, error) {
+func (in *streamReader) peek() (*wire.Frame, error) {
 	if in.next == nil && in.err == nil {
 		f, err := in.conn.Receive()
 		if err == io.EOF { // there is always more to come
@@ -96,7 +96,7 @@ func (in *incoming) peek() (*wire.Frame, error) {
 }
 
 // take gives the next frame, which has to be of a kind.
-func (in *incoming) take(kind wire.Kind) ([]byte, error) {
+func (in *streamReader) take(kind wire.Kind) ([]byte, error) {
 	f, err := in.peek()
 	if err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func (in *incoming) take(kind wire.Kind) ([]byte, error) {
 }
 
 // unpack decompresses the frames of a kind that come now.
-func (in *incoming) unpack(kind wire.Kind, do func(io.Reader) error) error {
-	raw := &piecesIn{in: in, kind: kind}
+func (in *streamReader) unpack(kind wire.Kind, do func(io.Reader) error) error {
+	raw := &pieceReader{in: in, kind: kind}
 	r, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func (in *incoming) unpack(kind wire.Kind, do func(io.Reader) error) error {
 	return err
 }
 
-// ended makes sure that nothing follows.
-func ended(r io.Reader) error {
+// wantEnd makes sure that nothing follows.
+func wantEnd(r io.Reader) error {
 	var more [1]byte
 	switch n, err := io.ReadFull(r, more[:]); {
 	case n > 0:
@@ -135,16 +135,16 @@ func ended(r io.Reader) error {
 	return nil
 }
 
-// piecesIn reads frames of a kind.
-type piecesIn struct {
-	in   *incoming
+// pieceReader reads frames of a kind.
+type pieceReader struct {
+	in   *streamReader
 	kind wire.Kind
-	left []byte
+	rest []byte
 }
 
 // Read gives the next bytes; the end is where another kind of frame comes.
-func (p *piecesIn) Read(data []byte) (int, error) {
-	for len(p.left) == 0 {
+func (p *pieceReader) Read(data []byte) (int, error) {
+	for len(p.rest) == 0 {
 		f, err := p.in.peek()
 		if err != nil {
 			return 0, err
@@ -152,9 +152,9 @@ func (p *piecesIn) Read(data []byte) (int, error) {
 		if f.Kind != p.kind {
 			return 0, io.EOF
 		}
-		p.left, p.in.next = f.Data, nil
+		p.rest, p.in.next = f.Data, nil
 	}
-	n := copy(data, p.left)
-	p.left = p.left[n:]
+	n := copy(data, p.rest)
+	p.rest = p.rest[n:]
 	return n, nil
 }

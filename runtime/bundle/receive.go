@@ -20,7 +20,7 @@ import (
 // nothing of it is used. It keeps what the bundle of the run needs, so that Open finds
 // it after a crash, until Forget; what was new is on the disk when it returns.
 func (s *Store) Receive(c *wire.Conn) (*Bundle, error) {
-	in := &incoming{conn: c}
+	in := &streamReader{conn: c}
 	h, err := in.header()
 	if err != nil {
 		return nil, err
@@ -35,20 +35,20 @@ func (s *Store) Receive(c *wire.Conn) (*Bundle, error) {
 		return nil, err
 	}
 	defer unlock()
-	r := &receiver{incoming: in, folder: folder, store: s, header: h, due: map[digest]int64{}, lists: map[digest][]states.TreeEntry{}}
+	r := &receiver{streamReader: in, folder: folder, store: s, header: h, expected: map[digest]int64{}, lists: map[digest][]states.TreeEntry{}}
 	if err := r.receive(); err != nil {
 		return nil, err
 	}
 	b := h.needs.bundle(s, r.lists)
 	b.Execution, b.Run, b.Places, b.Rows, b.Parallel, b.LockTimeout = h.Execution, h.Run, h.Places, h.Rows, h.Parallel, h.LockTimeout
-	if err := folder.keep(h, b.Site(), r.due, r.wrote); err != nil {
+	if err := folder.keep(h, b.Site(), r.expected, r.wrote); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
 // header receives the header.
-func (in *incoming) header() (h *header, err error) {
+func (in *streamReader) header() (h *header, err error) {
 	var data bytes.Buffer
 	err = in.unpack(wire.KindBundle, func(r io.Reader) error {
 		var first [lead]byte
@@ -65,7 +65,7 @@ func (in *incoming) header() (h *header, err error) {
 		if sum := sha256.Sum256(data.Bytes()); !bytes.Equal(sum[:], first[8:]) {
 			return damaged("its header and the digest of it differ")
 		}
-		return ended(r)
+		return wantEnd(r)
 	})
 	if err != nil {
 		return nil, err
@@ -75,15 +75,15 @@ func (in *incoming) header() (h *header, err error) {
 
 // receiver receives contents.
 type receiver struct {
-	*incoming
-	folder *folder
-	store  *Store
-	header *header
-	due    map[digest]int64              // all contents that are known to belong to it, with their sizes
-	lists  map[digest][]states.TreeEntry // of directories, that are at hand
-	total  int64                         // bytes of those, or of what came before they were known
-	count  int
-	wrote  bool
+	*streamReader
+	folder   *folder
+	store    *Store
+	header   *header
+	expected map[digest]int64              // all contents that are known to belong to it, with their sizes
+	lists    map[digest][]states.TreeEntry // of directories, that are at hand
+	total    int64                         // bytes of those, or of what came before they were known
+	count    int
+	wrote    bool
 }
 
 func (r *receiver) receive() error {
@@ -104,7 +104,7 @@ func (r *receiver) receive() error {
 		if err := r.contents(); err != nil {
 			return err
 		}
-		lacking, err := r.lacking()
+		lacking, err := r.missing()
 		if err == nil {
 			err = r.conn.Send(wire.KindNeed, lacking)
 		}
@@ -119,7 +119,7 @@ func (r *receiver) receive() error {
 
 // add counts a content as one of the bundle.
 func (r *receiver) add(d digest, size int64) error {
-	if known, ok := r.due[d]; ok {
+	if known, ok := r.expected[d]; ok {
 		if known != size {
 			return damaged("it lists a file with two sizes")
 		}
@@ -128,7 +128,7 @@ func (r *receiver) add(d digest, size int64) error {
 	if size < 0 || size > planfile.MaxContent {
 		return damaged("a file of it cannot have %d bytes", size)
 	}
-	r.due[d] = size
+	r.expected[d] = size
 	return nil
 }
 
@@ -217,7 +217,7 @@ func (r *receiver) records(in io.Reader) error {
 }
 
 func (r *receiver) record(in io.Reader, d digest, size int64) error {
-	known, ok := r.due[d]
+	known, ok := r.expected[d]
 	if ok && known != size || !ok && r.complete() {
 		return damaged("a file came that it does not list")
 	}
@@ -246,23 +246,23 @@ func (r *receiver) complete() bool {
 	return !slices.ContainsFunc(r.header.Trees, func(t tree) bool { return r.lists[t.SHA256] == nil })
 }
 
-// lacking gives the digests of contents that are not there.
-func (r *receiver) lacking() ([]byte, error) {
-	if len(r.due) > planfile.MaxEntries {
+// missing gives the digests of contents that are not there.
+func (r *receiver) missing() ([]byte, error) {
+	if len(r.expected) > planfile.MaxEntries {
 		return nil, damaged("it holds more than %d files", planfile.MaxEntries)
 	}
 	var total int64
-	for _, size := range r.due {
+	for _, size := range r.expected {
 		if total += size; total > planfile.MaxContent {
 			return nil, damaged("its files are larger than 4 GiB")
 		}
 	}
-	there, err := r.folder.there(r.due)
+	there, err := r.folder.present(r.expected)
 	if err != nil {
 		return nil, err
 	}
 	var lacking []byte
-	for d := range r.due {
+	for d := range r.expected {
 		if !there(d) {
 			lacking = append(lacking, d[:]...)
 		}

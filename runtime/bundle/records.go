@@ -107,8 +107,8 @@ func (f *folder) remember(site string, due map[digest]int64) (changed bool, err 
 // each content.
 const manyContents = 1000
 
-// there tells which contents are in the store. Of a few the size is looked at too.
-func (f *folder) there(due map[digest]int64) (func(digest) bool, error) {
+// present tells which contents are in the store. Of a few the size is looked at too.
+func (f *folder) present(due map[digest]int64) (func(digest) bool, error) {
 	if len(due) < manyContents {
 		return func(d digest) bool {
 			info, err := f.root.Lstat(contentPath(d))

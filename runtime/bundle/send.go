@@ -202,7 +202,7 @@ func sendContent(out io.Writer, name string, d digest, size int64, open func() (
 	if _, err := out.Write(binary.BigEndian.AppendUint64(d[:len(d):len(d)], uint64(size))); err != nil {
 		return err
 	}
-	source := &measured{in: in, sum: sha256.New()}
+	source := &measuringReader{in: in, sum: sha256.New()}
 	n, err := io.Copy(out, io.LimitReader(source, size))
 	if source.err != nil {
 		return &machine.JobError{Err: fmt.Errorf("%s: %w", name, source.err)}

@@ -88,8 +88,8 @@ func (f *folder) close() error {
 	return errors.Join(append(errs, f.root.Close())...)
 }
 
-// of gives the directory that a content is in.
-func (f *folder) of(d digest) (*os.Root, error) {
+// dir gives the directory that a content is in.
+func (f *folder) dir(d digest) (*os.Root, error) {
 	name := d.String()[:2]
 	if dir := f.dirs[name]; dir != nil {
 		return dir, nil
@@ -107,12 +107,12 @@ func (f *folder) of(d digest) (*os.Root, error) {
 
 // put writes a content. What comes is checked before it has its name.
 func (f *folder) put(d digest, size int64, in io.Reader) error {
-	dir, err := f.of(d)
+	dir, err := f.dir(d)
 	if err != nil {
 		return err
 	}
 	return atomicfile.ReplaceIn(dir, d.String(), atomicfile.Options{}, func(out *os.File) error {
-		source := &measured{in: io.LimitReader(in, size), sum: sha256.New()}
+		source := &measuringReader{in: io.LimitReader(in, size), sum: sha256.New()}
 		n, err := io.Copy(out, source)
 		switch {
 		case source.err != nil:
@@ -236,15 +236,15 @@ func (r *reader) WriteTo(w io.Writer) (int64, error) {
 // Close closes the file.
 func (r *reader) Close() error { return errors.Join(r.File.Close(), r.root.Close()) }
 
-// measured reads, and remembers what it read and what kept it from that.
-type measured struct {
+// measuringReader reads, and remembers what it read and what kept it from that.
+type measuringReader struct {
 	in  io.Reader
 	sum hash.Hash
 	err error
 }
 
 // Read gives the next bytes.
-func (m *measured) Read(data []byte) (int, error) {
+func (m *measuringReader) Read(data []byte) (int, error) {
 	n, err := m.in.Read(data)
 	m.sum.Write(data[:n])
 	if err != nil && err != io.EOF {

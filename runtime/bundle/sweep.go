@@ -87,7 +87,7 @@ func (f *folder) sweep(every time.Duration) error {
 		return err
 	}
 	defer unlock()
-	used, err := f.used(now)
+	used, err := f.inUse(now)
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func (f *folder) sweep(every time.Duration) error {
 	return f.root.Chtimes(lockName, now, now)
 }
 
-// used gives the contents that some bundle names. What is old among the records, or
+// inUse gives the contents that some bundle names. What is old among the records, or
 // left of one that was not finished, is removed; one that cannot be read names nothing.
-func (f *folder) used(now time.Time) (map[digest]bool, error) {
+func (f *folder) inUse(now time.Time) (map[digest]bool, error) {
 	used := map[digest]bool{}
 	entries, err := f.list(bundlesDir)
 	if err != nil {

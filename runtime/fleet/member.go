@@ -24,7 +24,7 @@ type member struct {
 	*Member
 
 	progress  progress
-	at        machine.RunRef // what is asked for, and the last event that was told
+	position  machine.RunRef // what is asked for, and the last event that was told
 	run       string         // that was begun
 	continues bool           // this call is for the rest of what was begun
 	outage
@@ -65,7 +65,7 @@ func (m *member) attempt(ctx context.Context) *Outcome {
 	lost, broken := errors.AsType[*machine.ConnectionError](err)
 	if broken {
 		// One that flaps does not hold for so long.
-		if lost.Lasted > longest {
+		if lost.Duration > longest {
 			m.reset()
 		}
 		if lost.Asked && !m.task.Repeatable && m.progress == notBegun {
@@ -113,7 +113,7 @@ func (m *member) call(ctx context.Context) (*machine.Result, error) {
 		// If it fails, the connection is broken: who listens on it sees that.
 		_ = m.Machine.Cancel(context.WithoutCancel(ctx), machine.RunRef{})
 	}
-	c := &Call{Member: m.Member, Run: m.at, m: m, Observer: m.observer()}
+	c := &Call{Member: m.Member, Run: m.position, m: m, Observer: m.observer()}
 	c.Observer.Sent = func() {
 		if !continues {
 			m.state(m.Name, Running)
@@ -155,15 +155,15 @@ func (m *member) observer() machine.Observer {
 		Started: func(s machine.Started) {
 			m.progress = surely
 			if m.run == "" && m.task.Name == "resume" { // those before were told in their time
-				m.at.After = max(m.at.After, s.After)
+				m.position.After = max(m.position.After, s.After)
 			}
 			m.setRun(s.Run)
 		},
 		Event: func(ev states.Event) {
-			if ev.Seq > 0 && ev.Seq <= m.at.After { // it was told
+			if ev.Seq > 0 && ev.Seq <= m.position.After { // it was told
 				return
 			}
-			m.at.After = max(m.at.After, ev.Seq)
+			m.position.After = max(m.position.After, ev.Seq)
 			m.absurd = 0
 			m.reset()
 			if ev.Type == states.EventRun {
@@ -182,7 +182,7 @@ func (m *member) setRun(run string) {
 	if m.run != "" || run == "" {
 		return
 	}
-	m.at.ID, m.at.Host = run, ""
+	m.position.ID, m.position.Host = run, ""
 	if m.task.begins || m.task.Name == "resume" {
 		m.run = run
 		m.options.Execution.note(m.Name, func(h *RecordHost) { h.Run = run })

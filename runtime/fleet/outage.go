@@ -100,7 +100,7 @@ func (m *member) retryConnection(err *machine.ConnectionError) *Outcome {
 		}
 	}
 	switch {
-	case m.progress != notBegun && m.task.Continue != nil && !(m.task.begins && m.at.ID == ""):
+	case m.progress != notBegun && m.task.Continue != nil && !(m.task.begins && m.position.ID == ""):
 		return m.countOutage(err.Err)
 	case m.progress != notBegun:
 		return &Outcome{Status: Detached, Err: &NoWordError{m.task.Name}}
@@ -151,7 +151,7 @@ func (m *member) conclude(result *machine.Result, refused *machine.Error) *Outco
 		code = refused.Code
 	}
 	switch {
-	case m.progress == perhaps && m.at.ID != "" && m.continues && code == machine.CodeNotFound:
+	case m.progress == perhaps && m.position.ID != "" && m.continues && code == machine.CodeNotFound:
 		return m.afresh()
 	case m.task.begins && !m.InProcess && m.progress != surely && result == nil && code == machine.CodeInterrupted:
 		return m.afresh() // it was cut off before it had all that it needs to begin

@@ -200,7 +200,7 @@ func (s *simulated) plain(c *wire.Conn, r *wire.Request) error {
 			return err
 		}
 	case wire.OpHold:
-		if err := c.Send(wire.KindData, machine.Held{Hold: &journal.Hold{}}); err != nil {
+		if err := c.Send(wire.KindData, machine.HoldResult{Hold: &journal.Hold{}}); err != nil {
 			return err
 		}
 	}
@@ -321,9 +321,9 @@ func ask(op wire.Op) fleet.Task {
 				err = machine.ErrorOf(fmt.Errorf("status %d", status))
 			}
 		case wire.OpForget:
-			_, err = c.Forget(ctx, machine.Forgetting{}, c.Observer)
+			_, err = c.Forget(ctx, machine.ForgetRequest{}, c.Observer)
 		case wire.OpClean:
-			_, err = c.Clean(ctx, machine.Cleaning{})
+			_, err = c.Clean(ctx, machine.CleanRequest{})
 		case wire.OpLogs:
 			_, err = c.Logs(ctx, machine.LogRequest{Run: c.Run}, c.Observer)
 		case wire.OpAttach:

@@ -33,7 +33,7 @@ type Call struct {
 
 // About says by what the run is asked for that is about to be begun.
 func (c *Call) About(execution, host string) {
-	c.m.at.ID, c.m.at.Host = execution, host
+	c.m.position.ID, c.m.position.Host = execution, host
 }
 
 // Evaluate calls f, which makes what the machine is to do, for not more machines at a time

@@ -61,8 +61,8 @@ type HoldRequest struct {
 	For    time.Duration `json:"for,omitempty"` // 0: until it is ended
 }
 
-// Held is a hold that begins.
-type Held struct {
+// HoldResult is a hold that begins.
+type HoldResult struct {
 	*journal.Hold
 	Applying *journal.LockedError `json:"applying,omitempty"` // nil: nobody
 }

@@ -88,7 +88,7 @@ type ConnectionError struct {
 	// Answered says that something of the answer has come.
 	Answered bool
 	Why      Break
-	Lasted   time.Duration // how long the connection stood
+	Duration time.Duration // how long the connection stood
 }
 
 // Break is why a connection ended early.

@@ -50,9 +50,9 @@ type Records interface {
 	Logs(ctx context.Context, l LogRequest, o Observer) ([]Output, error)
 	// Forget lets go of what a site has created and of what handlers are owed; the
 	// machine stays as it is. It gives the events that say so.
-	Forget(ctx context.Context, f Forgetting, o Observer) ([]states.Event, error)
+	Forget(ctx context.Context, f ForgetRequest, o Observer) ([]states.Event, error)
 	// Clean removes records of runs, but for those that are needed still.
-	Clean(ctx context.Context, c Cleaning) (*Cleaned, error)
+	Clean(ctx context.Context, c CleanRequest) (*CleanResult, error)
 }
 
 // Control is the machine apart from its runs.
@@ -65,7 +65,7 @@ type Control interface {
 	Exec(ctx context.Context, e Exec, o Observer) (int, error)
 	// Hold keeps applies from starting. Who applies nevertheless, since it has begun
 	// before, is in the answer.
-	Hold(ctx context.Context, h HoldRequest) (*Held, error)
+	Hold(ctx context.Context, h HoldRequest) (*HoldResult, error)
 	// Unhold lets applies start again, and gives the hold that was; nil: there was none.
 	Unhold(ctx context.Context) (*journal.Hold, error)
 }

@@ -64,8 +64,8 @@ type Output struct {
 	Text string `json:"text"`
 }
 
-// Forgetting is what to let go of.
-type Forgetting struct {
+// ForgetRequest is what to let go of.
+type ForgetRequest struct {
 	Addresses []string // of declarations, or TYPE["KEY"] of what a site has created
 	// Site lets go, as journal.Identity names it; it may be empty where one site alone
 	// has what is named.
@@ -73,8 +73,8 @@ type Forgetting struct {
 	LockTimeout time.Duration
 }
 
-// Cleaning says which records are to go.
-type Cleaning struct {
+// CleanRequest says which records are to go.
+type CleanRequest struct {
 	ID        string        `json:"-"`    // of a run or an execution; empty: as the others say
 	Keep      int           `json:"keep"` // of the latest; negative: all that are not too old
 	OlderThan time.Duration `json:"older_than,omitempty"`
@@ -82,8 +82,8 @@ type Cleaning struct {
 	Runners time.Duration `json:"runners,omitempty"`
 }
 
-// Cleaned is what was removed.
-type Cleaned struct {
+// CleanResult is what was removed.
+type CleanResult struct {
 	Removed []string               `json:"removed"`
 	Kept    []*journal.NeededError `json:"kept"`              // though it was to go
 	Runners []string               `json:"runners,omitempty"` // of the cache

@@ -15,12 +15,12 @@ type Options struct {
 	// Execution is what the machines know the apply by; empty: a machine that is lost in it is
 	// not asked by it again.
 	Execution string
-	// Found is told what the evaluation for a machine has found, also where that is no error;
+	// OnDiagnostics is told what the evaluation for a machine has found, also where that is no error;
 	// nil: nobody is. It may be called for several machines at a time.
-	Found func(host string, list diag.List)
+	OnDiagnostics func(host string, list diag.List)
 	// Adapt changes the job of a machine before it is carried out; nil: nothing does. An error
 	// is the machine's outcome.
-	Adapt func(m *fleet.Member, c *Compiled, j *machine.Job) error
+	Adapt func(m *fleet.Member, c *Compilation, j *machine.Job) error
 }
 
 // Plan shows, by its events, what Apply would do on each machine. The error is for what
@@ -38,8 +38,8 @@ func (s *Site) Apply(ctx context.Context, members []*fleet.Member, o Options) ([
 func (s *Site) Prepare(o Options) fleet.Prepare {
 	return func(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
 		c, list, err := s.Compile(ctx, m.Name, facts.Fact)
-		if o.Found != nil {
-			o.Found(m.Name, list)
+		if o.OnDiagnostics != nil {
+			o.OnDiagnostics(m.Name, list)
 		}
 		switch {
 		case list.HasErrors():

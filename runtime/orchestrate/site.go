@@ -33,8 +33,8 @@ type Site struct {
 	Limit func() (stop func())
 }
 
-// Compiled is a site for one machine.
-type Compiled struct {
+// Compilation is a site for one machine.
+type Compilation struct {
 	Result *graph.Result
 	Run    *states.StateRun // what is selected of it
 	site   *Site
@@ -54,12 +54,12 @@ func (e *SelectionError) Unwrap() error { return e.List.Err() }
 // Compile evaluates the site for one machine, and plans it. Facts gives the machine's, by
 // their names. Where the list has errors there is nothing else; the error is a
 // *SelectionError.
-func (s *Site) Compile(ctx context.Context, host string, facts func(name string) (any, error)) (*Compiled, diag.List, error) {
+func (s *Site) Compile(ctx context.Context, host string, facts func(name string) (any, error)) (*Compilation, diag.List, error) {
 	d, diags := s.evaluate(ctx, host, facts)
 	if diags.HasErrors() || ctx.Err() != nil {
 		return nil, diags, context.Cause(ctx)
 	}
-	c := &Compiled{site: s, texts: map[string][]byte{}}
+	c := &Compilation{site: s, texts: map[string][]byte{}}
 	for i := range d.List {
 		file := d.List[i].Range.File
 		if _, known := c.texts[file]; !known {
@@ -120,7 +120,7 @@ func (s *Site) selects() bool {
 }
 
 // prune makes the run one that removes what is no longer declared, if that is wanted.
-func (s *Site) prune(c *Compiled) diag.List {
+func (s *Site) prune(c *Compilation) diag.List {
 	if !s.Prune || c.Run.Prune {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Site) prune(c *Compiled) diag.List {
 }
 
 // Job is what the site is for the machine. Who gives it to one adds what is not of the site.
-func (c *Compiled) Job() *machine.Job {
+func (c *Compilation) Job() *machine.Job {
 	texts := c.texts // the job outlives the rest
 	j := &machine.Job{
 		Run: c.Run, Registry: c.site.Registry(), Files: c.site.Files(), Origin: c.site.Origin,

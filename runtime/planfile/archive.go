@@ -142,7 +142,7 @@ func (w *ArchiveWriter) Bytes() ([]byte, error) {
 	if len(head) > maxHead {
 		return nil, errTooLarge
 	}
-	out := &bounded{}
+	out := &boundedBuffer{}
 	z := zip.NewWriter(out)
 	if err := writeEntry(z, manifestName, bytes.NewReader(head), int64(len(head)), digestOf(head)); err != nil {
 		return nil, err
@@ -187,11 +187,11 @@ func writeEntry(z *zip.Writer, name string, in io.Reader, size int64, sum string
 	return nil
 }
 
-// bounded is a buffer that takes no more than an archive may have.
-type bounded struct{ bytes.Buffer }
+// boundedBuffer is a buffer that takes no more than an archive may have.
+type boundedBuffer struct{ bytes.Buffer }
 
 // Write refuses what is too much.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > MaxArchive {
 		return 0, errTooLarge
 	}

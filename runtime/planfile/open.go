@@ -34,8 +34,8 @@ func Open(data []byte, identities func() ([]secrets.Identity, error)) (*Plan, er
 	return p, p.read(a)
 }
 
-func openArchive(data []byte) (*Archive, about, error) {
-	var head about
+func openArchive(data []byte) (*Archive, planManifest, error) {
+	var head planManifest
 	a, err := OpenArchive(data, Format)
 	if err == nil {
 		err = a.About(&head)

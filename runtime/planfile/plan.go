@@ -62,8 +62,8 @@ type Plan struct {
 	Encrypted bool
 }
 
-// about is what the manifest says of a plan.
-type about struct {
+// planManifest is what the manifest says of a plan.
+type planManifest struct {
 	Sealed  []string          `json:"sealed,omitempty"` // for the readers of these files, one within the other
 	Host    *Host             `json:"host,omitempty"`
 	Origin  string            `json:"origin,omitempty"`
@@ -116,7 +116,7 @@ func (p *Plan) Bytes(registry *states.Registry, keys []*secrets.File) ([]byte, e
 	if Secret(p.Run) && len(keys) == 0 {
 		return nil, fmt.Errorf("the plan holds secrets, and nobody is named who may read it")
 	}
-	w, err := NewArchive(Format, p.Program, p.Created, about{Host: &p.Host, Origin: p.Origin, Modules: p.Modules, Counts: &p.Counts})
+	w, err := NewArchive(Format, p.Program, p.Created, planManifest{Host: &p.Host, Origin: p.Origin, Modules: p.Modules, Counts: &p.Counts})
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (p *Plan) seal(data []byte, keys []*secrets.File) ([]byte, error) {
 		}
 		names = append(names, key.Name())
 	}
-	w, err := NewArchive(Format, p.Program, p.Created, about{Sealed: names})
+	w, err := NewArchive(Format, p.Program, p.Created, planManifest{Sealed: names})
 	if err != nil {
 		return nil, err
 	}

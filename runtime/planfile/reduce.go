@@ -11,9 +11,9 @@ import (
 
 // Rest is what is left of a plan that does not fit any more.
 type Rest struct {
-	Run  *states.StateRun
-	Rows []states.Event  // what a plan of it says now
-	Left []graph.Removal // what was left out; empty: the plan fits
+	Run       *states.StateRun
+	Rows      []states.Event  // what a plan of it says now
+	Omissions []graph.Removal // what was left out; empty: the plan fits
 }
 
 // StaleError says that nothing of a plan can be done.
@@ -40,14 +40,14 @@ func (p *Plan) Reduce(plan func(*states.StateRun) ([]states.Event, error), stale
 		if err != nil {
 			return nil, err
 		}
-		differences, err := Compare(remaining(p.Rows, rest.Left), events)
+		differences, err := Compare(withoutRemoved(p.Rows, rest.Omissions), events)
 		if err != nil {
 			return nil, err
 		}
-		if len(rest.Left) > 0 {
+		if len(rest.Omissions) > 0 {
 			differences = slices.DeleteFunc(differences, SameAct)
 		}
-		more, ok := concerned(p.Run, differences)
+		more, ok := concernedParts(p.Run, differences)
 		more = slices.DeleteFunc(more, func(a string) bool { return slices.Contains(gone, a) })
 		if len(more) > 0 || !ok {
 			if err := stale(differences); err != nil {
@@ -62,14 +62,14 @@ func (p *Plan) Reduce(plan func(*states.StateRun) ([]states.Event, error), stale
 			return rest, nil
 		}
 		gone = append(gone, more...)
-		if rest.Run, rest.Left = graph.Remove(p.Run, gone); len(rest.Run.Invocations) == 0 {
+		if rest.Run, rest.Omissions = graph.Remove(p.Run, gone); len(rest.Run.Invocations) == 0 {
 			return nil, &StaleError{differences, "nothing of it is left"}
 		}
 	}
 }
 
-// remaining gives the rows of a plan without those of what is left out.
-func remaining(rows []states.Event, left []graph.Removal) []states.Event {
+// withoutRemoved gives the rows of a plan without those of what is left out.
+func withoutRemoved(rows []states.Event, left []graph.Removal) []states.Event {
 	gone := map[string]bool{}
 	for _, l := range left {
 		gone[l.Address] = true
@@ -77,10 +77,10 @@ func remaining(rows []states.Event, left []graph.Removal) []states.Event {
 	return slices.DeleteFunc(slices.Clone(rows), func(ev states.Event) bool { return gone[ev.Invocation] || gone[ev.Address] })
 }
 
-// concerned gives the addresses of the invocations and handlers whose rows
+// concernedParts gives the addresses of the invocations and handlers whose rows
 // differ. What else differs is about nothing that the run would do, unless ok is
 // false.
-func concerned(run *states.StateRun, differences []machine.Difference) (list []string, ok bool) {
+func concernedParts(run *states.StateRun, differences []machine.Difference) (list []string, ok bool) {
 	owners := map[string][]string{} // by address, without wave
 	for _, invocations := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range invocations {

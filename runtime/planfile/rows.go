@@ -68,11 +68,11 @@ func SameAct(d machine.Difference) bool {
 // away; the parts that it is of have rows of their own. The differences come in the order of the first plan, then those
 // that only the second one has.
 func Compare(planned, now []states.Event) ([]machine.Difference, error) {
-	before, err := keyed(planned)
+	before, err := tableOf(planned)
 	if err != nil {
 		return nil, err
 	}
-	after, err := keyed(now)
+	after, err := tableOf(now)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ type table struct {
 	rows  map[rowKey]row
 }
 
-func keyed(events []states.Event) (*table, error) {
+func tableOf(events []states.Event) (*table, error) {
 	t := &table{rows: map[rowKey]row{}}
 	for _, ev := range Rows(events) {
 		if ev.Type == states.EventCleaned {

@@ -52,7 +52,7 @@ func (r *PollReader) Read(p []byte) (n int, err error) {
 
 // AwaitDrained waits until all that has come was taken, unless ctx ends first.
 func (r *PollReader) AwaitDrained(ctx context.Context) bool {
-	for !r.drained() {
+	for !r.isDrained() {
 		select {
 		case <-ctx.Done():
 			return false
@@ -62,7 +62,7 @@ func (r *PollReader) AwaitDrained(ctx context.Context) bool {
 	return true
 }
 
-func (r *PollReader) drained() bool {
+func (r *PollReader) isDrained() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	more := true // where the pipe is closed nobody is to be told anything

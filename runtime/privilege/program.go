@@ -55,7 +55,7 @@ func sudo() Program {
 		// The reason stands before what comes of it: who has expired is asked for a new
 		// password, and who cannot be asked lacks one.
 		signs: []sign{
-			{Expired, []string{"password is expired", "Password expired", "Account expired", "is your account locked", "required to change your password"}},
+			{AccountExpired, []string{"password is expired", "Password expired", "Account expired", "is your account locked", "required to change your password"}},
 			{WrongPassword, []string{"incorrect password", "Sorry, try again", "Authentication failed", "incorrect authentication"}},
 			{NeedsTerminal, []string{"must have a tty", "no tty present", "a terminal is required"}},
 			{NeedsPassword, []string{"password is required", "authentication is required"}},
@@ -72,7 +72,7 @@ func doas() Program {
 		Name: "doas", noPassword: []string{"-n"}, prompt: "assword: ",
 		rule: "permit nopass %s as %s in /etc/doas.conf",
 		signs: []sign{
-			{Expired, []string{"required to change your password", "account has expired"}},
+			{AccountExpired, []string{"required to change your password", "account has expired"}},
 			{WrongPassword, []string{"incorrect password", "Authentication failed", "Authorization failed"}},
 			{NeedsPassword, []string{"Authentication required", "Authorization required"}},
 			{NoAccount, []string{"unknown user"}},

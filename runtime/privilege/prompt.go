@@ -74,7 +74,7 @@ func (p *PasswordPrompt) Write(data []byte) (int, error) {
 		}
 	}
 	// It would go on asking for a new one, in words that nobody waits for.
-	if p.promptCount == 1 && p.Program.kind(string(p.text[p.promptEnd:])) == Expired {
+	if p.promptCount == 1 && p.Program.kind(string(p.text[p.promptEnd:])) == AccountExpired {
 		p.promptCount++
 		p.answer(p.reject)
 	}

@@ -17,11 +17,11 @@ const (
 	WrongPassword
 	NeedsPassword // and there is none
 	NeedsTerminal
-	NoAccount  // to act as
-	NotAllowed // by its rules
-	CannotWork // whoever asks
-	Expired    // who asks, or the password
-	Missing    // it is not installed
+	NoAccount      // to act as
+	NotAllowed     // by its rules
+	CannotWork     // whoever asks
+	AccountExpired // who asks, or the password
+	NotInstalled   // it is not installed
 )
 
 // Refusal is why an account cannot act as another one, and what helps.
@@ -60,8 +60,8 @@ func (r Request) Refusal(text, reason string) *Refusal {
 
 // PasswordRefusal explains that it does not take the password that it was given.
 func (r Request) PasswordRefusal(text string) *Refusal {
-	if r.Program.kind(text) == Expired {
-		return r.refusal(Expired, "")
+	if r.Program.kind(text) == AccountExpired {
+		return r.refusal(AccountExpired, "")
 	}
 	return r.refusal(WrongPassword, "")
 }
@@ -70,9 +70,9 @@ func (r Request) PasswordRefusal(text string) *Refusal {
 func (r Request) Missing(programs ...string) *Refusal {
 	names := strings.Join(programs, " or ")
 	if r.Remote {
-		return NewRefusal(Missing, names+" is not installed there", "install it, or log in as "+r.User)
+		return NewRefusal(NotInstalled, names+" is not installed there", "install it, or log in as "+r.User)
 	}
-	return NewRefusal(Missing, fmt.Sprintf("there is no %s on this machine", names),
+	return NewRefusal(NotInstalled, fmt.Sprintf("there is no %s on this machine", names),
 		fmt.Sprintf("install it, or let tenet act as root: %s cannot become %s without it", r.Login, r.User))
 }
 
@@ -110,7 +110,7 @@ func (r Request) refusal(kind Kind, said string) *Refusal {
 		}
 		out.Message = fmt.Sprintf("%s cannot work %s", name, there) + afterColon(said)
 		out.Hint = "a file system mounted nosuid or a container without new privileges keeps it from working: " + instead
-	case Expired:
+	case AccountExpired:
 		out.Message += fmt.Sprintf(": the account %s or its password has expired, or is locked", login)
 		out.Hint = fmt.Sprintf("chage -l %s shows what has expired; log in as %[1]s and set a new password with passwd", login)
 	case Unexplained:

@@ -82,7 +82,7 @@ var ErrTimeout = fmt.Errorf("it did not answer within %s", StartTime)
 // programs, which the other side knows.
 func (r *Relay) result(ctx context.Context, p *Process, silent bool) (int, error) {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errRejected) && p.Prompt.Program.kind(p.Prompt.Text()) == Expired:
+	case errors.Is(cause, errRejected) && p.Prompt.Program.kind(p.Prompt.Text()) == AccountExpired:
 		return 0, errors.New("you are required to change your password")
 	case errors.Is(cause, errRejected):
 		return 0, errors.New("incorrect password")

@@ -251,7 +251,7 @@ func (m *Machine) failure(l *line, x *exchange, err error) error {
 	if _, ok := errors.AsType[*machine.JobError](err); ok {
 		return err
 	}
-	e := &machine.ConnectionError{Err: l.cause(err), Asked: x.asked, Answered: x.answered, Lasted: time.Since(l.since)}
+	e := &machine.ConnectionError{Err: l.cause(err), Asked: x.asked, Answered: x.answered, Duration: time.Since(l.since)}
 	_, gap := errors.AsType[*GapError](err)
 	_, wrong := errors.AsType[*wire.ProtocolError](err)
 	switch {

@@ -245,7 +245,7 @@ func (m *Machine) Logs(ctx context.Context, r machine.LogRequest, o machine.Obse
 }
 
 // Forget lets go of what a site has created.
-func (m *Machine) Forget(ctx context.Context, f machine.Forgetting, o machine.Observer) ([]states.Event, error) {
+func (m *Machine) Forget(ctx context.Context, f machine.ForgetRequest, o machine.Observer) ([]states.Event, error) {
 	m.budget = budget{parts: unknownParts}
 	x := &exchange{request: &wire.Request{Op: wire.OpForget, Names: f.Addresses, Site: f.Site, LockTimeout: f.LockTimeout}, observer: o}
 	if _, err := m.ask(ctx, x); err != nil {
@@ -255,8 +255,8 @@ func (m *Machine) Forget(ctx context.Context, f machine.Forgetting, o machine.Ob
 }
 
 // Clean removes records of runs.
-func (m *Machine) Clean(ctx context.Context, c machine.Cleaning) (*machine.Cleaned, error) {
-	done, err := data[machine.Cleaned](ctx, m, &wire.Request{Op: wire.OpClean, ID: c.ID, Clean: &c})
+func (m *Machine) Clean(ctx context.Context, c machine.CleanRequest) (*machine.CleanResult, error) {
+	done, err := data[machine.CleanResult](ctx, m, &wire.Request{Op: wire.OpClean, ID: c.ID, Clean: &c})
 	if err != nil {
 		return nil, err
 	}
@@ -275,8 +275,8 @@ func (m *Machine) Exec(ctx context.Context, e machine.Exec, o machine.Observer) 
 }
 
 // Hold keeps applies from starting.
-func (m *Machine) Hold(ctx context.Context, h machine.HoldRequest) (*machine.Held, error) {
-	held, err := data[machine.Held](ctx, m, &wire.Request{Op: wire.OpHold, Hold: &h})
+func (m *Machine) Hold(ctx context.Context, h machine.HoldRequest) (*machine.HoldResult, error) {
+	held, err := data[machine.HoldResult](ctx, m, &wire.Request{Op: wire.OpHold, Hold: &h})
 	if err == nil && held.Hold == nil {
 		return nil, m.answerError("tells of no hold", nil)
 	}

@@ -16,7 +16,7 @@ import (
 
 // Forget lets go of what a site has created on this machine, and of what handlers are
 // owed. The machine stays as it is. The events tell what is let go of.
-func (r *Runner) Forget(ctx context.Context, f machine.Forgetting, o machine.Observer) ([]states.Event, error) {
+func (r *Runner) Forget(ctx context.Context, f machine.ForgetRequest, o machine.Observer) ([]states.Event, error) {
 	ctx, c, done := r.begin(ctx, o)
 	defer done()
 	events, err := c.forget(ctx, &forgetRequest{f})
@@ -24,7 +24,7 @@ func (r *Runner) Forget(ctx context.Context, f machine.Forgetting, o machine.Obs
 }
 
 // forgetRequest is what to let go of.
-type forgetRequest struct{ machine.Forgetting }
+type forgetRequest struct{ machine.ForgetRequest }
 
 func (c *call) forget(ctx context.Context, f *forgetRequest) ([]states.Event, error) {
 	folder, err := c.recordedFolder()

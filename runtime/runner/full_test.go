@@ -29,7 +29,7 @@ func TestFullDiskIsOneLine(t *testing.T) {
 			return err
 		},
 		"clean": func(ctx context.Context, r *Runner) error {
-			_, err := r.Clean(ctx, machine.Cleaning{})
+			_, err := r.Clean(ctx, machine.CleanRequest{})
 			return err
 		},
 		"hold": func(ctx context.Context, r *Runner) error {

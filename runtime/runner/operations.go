@@ -44,13 +44,13 @@ func (s *session) operations() map[wire.Op]operation {
 			if q.Hold == nil {
 				return errors.New("a hold needs a reason")
 			}
-			return give[*machine.Held](s)(s.hold(*q.Hold, s.caller))
+			return give[*machine.HoldResult](s)(s.hold(*q.Hold, s.caller))
 		},
 		wire.OpRelease: func(ctx context.Context, _ *wire.Request, _ *wire.End) error {
 			return give[*journal.Hold](s)(s.Unhold(ctx))
 		},
 		wire.OpForget: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
-			return give[[]states.Event](s)(s.forget(ctx, &forgetRequest{machine.Forgetting{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}}))
+			return give[[]states.Event](s)(s.forget(ctx, &forgetRequest{machine.ForgetRequest{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}}))
 		},
 	}
 }
@@ -252,7 +252,7 @@ func boundOutputs(list []machine.Output) []machine.Output {
 
 // serveClean removes records, and runners that nobody has used for long.
 func (s *session) serveClean(ctx context.Context, q *wire.Request, _ *wire.End) error {
-	which := machine.Cleaning{ID: q.ID}
+	which := machine.CleanRequest{ID: q.ID}
 	switch {
 	case q.Clean != nil:
 		which = *q.Clean
@@ -260,7 +260,7 @@ func (s *session) serveClean(ctx context.Context, q *wire.Request, _ *wire.End) 
 	case q.ID == "":
 		return errors.New("it is not said what is to go")
 	}
-	return give[*machine.Cleaned](s)(s.Clean(ctx, which))
+	return give[*machine.CleanResult](s)(s.Clean(ctx, which))
 }
 
 // ownPath gives the path of this program.

@@ -15,9 +15,9 @@ import (
 
 // Clean removes records of runs. What is needed still stays, and is named; where it was
 // asked for by its ID, that is an error.
-func (r *Runner) Clean(_ context.Context, which machine.Cleaning) (out *machine.Cleaned, err error) {
+func (r *Runner) Clean(_ context.Context, which machine.CleanRequest) (out *machine.CleanResult, err error) {
 	defer wrapError(&err)
-	out = &machine.Cleaned{Removed: []string{}, Kept: []*journal.NeededError{}}
+	out = &machine.CleanResult{Removed: []string{}, Kept: []*journal.NeededError{}}
 	folder, err := r.existingFolder()
 	switch {
 	case err != nil:
@@ -70,12 +70,12 @@ func (r *Runner) cleanRun(folder *journal.Folder, id string) (string, error) {
 
 // Hold keeps applies from starting, and tells who applies nevertheless, since it has
 // begun before. Whoever holds it already may need it longer: then it is an error.
-func (r *Runner) Hold(_ context.Context, w machine.HoldRequest) (_ *machine.Held, err error) {
+func (r *Runner) Hold(_ context.Context, w machine.HoldRequest) (_ *machine.HoldResult, err error) {
 	defer wrapError(&err)
 	return r.hold(w, r.Caller)
 }
 
-func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.Held, error) {
+func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.HoldResult, error) {
 	reason := strings.TrimSpace(w.Reason)
 	if reason == "" {
 		return nil, &diag.HintError{Message: "a hold needs a reason", Hint: "tenet hold REASON tells everybody why"}
@@ -97,7 +97,7 @@ func (r *Runner) hold(w machine.HoldRequest, caller machine.Caller) (*machine.He
 	if err := folder.Hold(h); err != nil {
 		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
-	return &machine.Held{Hold: &h, Applying: folder.Holder()}, nil
+	return &machine.HoldResult{Hold: &h, Applying: folder.Holder()}, nil
 }
 
 // Unhold lets applies start again; nil: nothing was on hold.

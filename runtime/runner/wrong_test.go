@@ -131,7 +131,7 @@ func TestRecordsOverTheWire(t *testing.T) {
 		{wire.Request{Op: wire.OpRelease}, `null`},
 		{wire.Request{Op: wire.OpForget, Names: []string{"file.f1"}}, `"key":"/etc/f1"`},
 		{wire.Request{Op: wire.OpClean, ID: run}, `{"removed":["` + run},
-		{wire.Request{Op: wire.OpClean, Clean: &machine.Cleaning{}}, `{"removed":["`},
+		{wire.Request{Op: wire.OpClean, Clean: &machine.CleanRequest{}}, `{"removed":["`},
 	} {
 		h := m.ask(c.request, nil)
 		if h.end.Failure != nil || !strings.Contains(string(h.data), c.wants) {

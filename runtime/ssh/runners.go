@@ -42,8 +42,8 @@ type Runners struct {
 
 // Builder builds runners where they are needed, and keeps them.
 type Builder interface {
-	// Kept gives the path of one that was built before; "": there is none.
-	Kept(os, arch string) string
+	// Cached gives the path of one that was built before; "": there is none.
+	Cached(os, arch string) string
 	// Build builds one, unless it is kept; note is called if that takes its time. The error says
 	// why there is none.
 	Build(ctx context.Context, os, arch string, note func()) (path string, err error)
@@ -162,7 +162,7 @@ func (r *Runners) find(system, arch string) (*entry, error) {
 		why = err.Error()
 	}
 	if r.Builder != nil {
-		if path := r.Builder.Kept(system, arch); path != "" {
+		if path := r.Builder.Cached(system, arch); path != "" {
 			return r.look(path)
 		}
 	}

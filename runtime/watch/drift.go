@@ -21,13 +21,13 @@ const (
 // what is not as declared, and nothing else: it grows with that, not with time.
 // It is not for several goroutines at once.
 type Drift struct {
-	off  map[subject]digest // what was not as declared in the run before
-	now  map[subject]digest // and in this one so far
-	back map[subject]bool   // of off: what this one has spoken of
+	previous map[subject]digest // what was not as declared in the run before
+	current  map[subject]digest // and in this one so far
+	restored map[subject]bool   // of off: what this one has spoken of
 }
 
 // subject is what an event speaks of.
-type subject Gone
+type subject Vanished
 
 type digest [16]byte
 
@@ -36,58 +36,58 @@ type News int
 
 // The news.
 const (
-	Nothing News = iota // as before, or of no account
-	Off                 // it is not as declared, in a way that is new, or was made so just now
-	Back                // it is as declared again
+	NoNews   News = iota // as before, or of no account
+	Drifted              // it is not as declared, in a way that is new, or was made so just now
+	Restored             // it is as declared again
 )
 
 // Add takes the next event of a run.
 func (d *Drift) Add(ev *states.Event) News {
-	if d.now == nil {
-		d.now, d.back = map[subject]digest{}, map[subject]bool{}
+	if d.current == nil {
+		d.current, d.restored = map[subject]digest{}, map[subject]bool{}
 	}
 	what, off := judge(ev)
 	if what.Type == "" {
-		return Nothing
+		return NoNews
 	}
-	before, was := d.off[what]
+	before, was := d.previous[what]
 	if was {
-		d.back[what] = true
+		d.restored[what] = true
 	}
 	switch {
 	case off:
 		sum := digestOf(ev)
-		d.now[what] = sum
+		d.current[what] = sum
 		if was && before == sum {
-			return Nothing
+			return NoNews
 		}
-		return Off
+		return Drifted
 	case ev.Outcome == states.Changed:
-		return Off
+		return Drifted
 	case was:
-		return Back
+		return Restored
 	}
-	return Nothing
+	return NoNews
 }
 
 // Len tells how much is not as declared in the run so far.
-func (d *Drift) Len() int { return len(d.now) }
+func (d *Drift) Len() int { return len(d.current) }
 
-// Gone is something that was not as declared, and of which nothing is said any
+// Vanished is something that was not as declared, and of which nothing is said any
 // more: a part (Type is states.EventPart) that is not declared any more, or what
 // an earlier run had left (states.EventOwed and the like).
-type Gone struct{ Type, Address, Key string }
+type Vanished struct{ Type, Address, Key string }
 
 // End takes note that the run has come to its end, and gives what was not as
 // declared and has not been spoken of, by address.
-func (d *Drift) End() (gone []Gone) {
-	for what := range d.off {
-		if !d.back[what] {
-			gone = append(gone, Gone(what))
+func (d *Drift) End() (gone []Vanished) {
+	for what := range d.previous {
+		if !d.restored[what] {
+			gone = append(gone, Vanished(what))
 		}
 	}
-	d.off, d.now, d.back = d.now, nil, nil
-	slices.SortFunc(gone, func(a, b Gone) int {
+	d.previous, d.current, d.restored = d.current, nil, nil
+	slices.SortFunc(gone, func(a, b Vanished) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
 	})
 	return gone
@@ -95,7 +95,7 @@ func (d *Drift) End() (gone []Gone) {
 
 // Forget takes note that the run has not come to its end: the next is held
 // against the one before it.
-func (d *Drift) Forget() { d.now, d.back = nil, nil }
+func (d *Drift) Forget() { d.current, d.restored = nil, nil }
 
 // judge tells what an event speaks of, if that counts, and whether this is not
 // as declared.

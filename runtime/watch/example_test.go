@@ -27,9 +27,9 @@ func ExampleLoop() {
 	look := func(ctx context.Context, n int) error {
 		_, err := runtime.Plan(ctx, run, runtime.Options{Host: machine, Registry: registry, Events: func(ev states.Event) {
 			switch drift.Add(&ev) {
-			case watch.Off:
+			case watch.Drifted:
 				fmt.Println("round", n, ev.Address, ev.Action)
-			case watch.Back:
+			case watch.Restored:
 				fmt.Println("round", n, ev.Address, "is as declared again")
 			}
 		}})

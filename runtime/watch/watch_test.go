@@ -135,7 +135,7 @@ func part(address string, action states.Action) *states.Event {
 
 func TestDrift(t *testing.T) {
 	var d watch.Drift
-	look := func(want []watch.News, gone []watch.Gone, events ...*states.Event) {
+	look := func(want []watch.News, gone []watch.Vanished, events ...*states.Event) {
 		t.Helper()
 		for i, ev := range events {
 			if got := d.Add(ev); got != want[i] {
@@ -148,16 +148,16 @@ func TestDrift(t *testing.T) {
 	}
 	owed := &states.Event{Type: states.EventOwed, Address: "state.reload"}
 	news := func(list ...watch.News) []watch.News { return list }
-	look(news(watch.Nothing, watch.Off, watch.Off), nil, part("a", states.NoChange), part("b", states.Update), owed)
-	look(news(watch.Nothing, watch.Nothing, watch.Nothing), nil, part("a", states.NoChange), part("b", states.Update), owed)
+	look(news(watch.NoNews, watch.Drifted, watch.Drifted), nil, part("a", states.NoChange), part("b", states.Update), owed)
+	look(news(watch.NoNews, watch.NoNews, watch.NoNews), nil, part("a", states.NoChange), part("b", states.Update), owed)
 	// In another way; one that is back is named but once.
-	look(news(watch.Off, watch.Off), []watch.Gone{{Type: states.EventOwed, Address: "state.reload"}},
+	look(news(watch.Drifted, watch.Drifted), []watch.Vanished{{Type: states.EventOwed, Address: "state.reload"}},
 		part("a", states.Remove), part("b", states.Create))
-	look(news(watch.Back, watch.Nothing), nil, part("a", states.NoChange), part("b", states.Create))
+	look(news(watch.Restored, watch.NoNews), nil, part("a", states.NoChange), part("b", states.Create))
 	// A run that did not end says nothing about what it did not reach.
 	d.Add(part("a", states.NoChange))
 	d.Forget()
-	look(news(watch.Nothing), []watch.Gone{{Type: states.EventPart, Address: "b"}}, part("a", states.NoChange))
+	look(news(watch.NoNews), []watch.Vanished{{Type: states.EventPart, Address: "b"}}, part("a", states.NoChange))
 	look(nil, nil)
 }
 
@@ -165,21 +165,21 @@ func TestDrift(t *testing.T) {
 func TestDriftTellsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d watch.Drift
-		known := map[watch.Gone]string{}
+		known := map[watch.Vanished]string{}
 		for range rapid.IntRange(1, 8).Draw(t, "rounds") {
-			is := map[watch.Gone]string{}
+			is := map[watch.Vanished]string{}
 			breaks := rapid.IntRange(0, 5).Draw(t, "breaks") == 0
 			for _, address := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4, rapid.ID).Draw(t, "parts") {
 				ev := part(address, rapid.SampledFrom([]states.Action{states.NoChange, states.Update, states.Remove}).Draw(t, "action"))
-				what := watch.Gone{Type: ev.Type, Address: address}
+				what := watch.Vanished{Type: ev.Type, Address: address}
 				if ev.Action != states.NoChange {
 					is[what] = string(ev.Action)
 				}
 				switch news := d.Add(ev); {
 				case breaks: // who listens drops what a run has said that did not end
-				case news == watch.Off:
+				case news == watch.Drifted:
 					known[what] = string(ev.Action)
-				case news == watch.Back:
+				case news == watch.Restored:
 					delete(known, what)
 				}
 			}
@@ -207,15 +207,15 @@ func TestDriftOfApplies(t *testing.T) {
 		ev   *states.Event
 		want watch.News
 	}{
-		{outcome(states.Changed, ""), watch.Off},
-		{outcome(states.Unchanged, ""), watch.Nothing},
-		{outcome(states.Changed, ""), watch.Off},
-		{outcome(states.Changed, ""), watch.Off},
-		{outcome(states.Failed, "x"), watch.Off},
-		{outcome(states.Failed, "x"), watch.Nothing},
-		{outcome(states.Failed, "y"), watch.Off},
-		{outcome(states.Unchanged, ""), watch.Back},
-		{outcome(states.Skipped, ""), watch.Nothing},
+		{outcome(states.Changed, ""), watch.Drifted},
+		{outcome(states.Unchanged, ""), watch.NoNews},
+		{outcome(states.Changed, ""), watch.Drifted},
+		{outcome(states.Changed, ""), watch.Drifted},
+		{outcome(states.Failed, "x"), watch.Drifted},
+		{outcome(states.Failed, "x"), watch.NoNews},
+		{outcome(states.Failed, "y"), watch.Drifted},
+		{outcome(states.Unchanged, ""), watch.Restored},
+		{outcome(states.Skipped, ""), watch.NoNews},
 	} {
 		if got := d.Add(step.ev); got != step.want {
 			t.Errorf("step %d: %v, want %v", i, got, step.want)

@@ -87,9 +87,9 @@ type Request struct {
 	Site        string        `json:"site,omitempty"`
 	LockTimeout time.Duration `json:"lock_timeout,omitempty"`
 
-	Exec  *machine.Exec        `json:"exec,omitempty"`
-	Clean *machine.Cleaning    `json:"clean,omitempty"`
-	Hold  *machine.HoldRequest `json:"hold,omitempty"`
+	Exec  *machine.Exec         `json:"exec,omitempty"`
+	Clean *machine.CleanRequest `json:"clean,omitempty"`
+	Hold  *machine.HoldRequest  `json:"hold,omitempty"`
 
 	// BecomeMethod and BecomePassword are for parts that act as another account.
 	BecomeMethod   string `json:"become_method,omitempty"`

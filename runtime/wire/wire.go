@@ -194,12 +194,12 @@ func (c *Conn) next() (Frame, error) {
 	return Frame{Kind(head[4]), data}, nil
 }
 
-// believed is how many bytes are made room for because a frame says that it has them.
-const believed = 1 << 20
+// trustedSize is how many bytes are made room for because a frame says that it has them.
+const trustedSize = 1 << 20
 
 // read reads so many bytes. Who only says that much comes gets no memory for it.
 func (c *Conn) read(size int) ([]byte, error) {
-	if size <= believed {
+	if size <= trustedSize {
 		data := make([]byte, size)
 		_, err := io.ReadFull(c.in, data)
 		return data, err

@@ -23,7 +23,7 @@ func testHold(s *suite) {
 	if was, err := s.Unhold(s.ctx); err != nil || was != nil {
 		s.Errorf("nothing was on hold, but %+v, %v", was, err)
 	}
-	held := must[*machine.Held](s)(s.Hold(s.ctx, machine.HoldRequest{Reason: "works"}))
+	held := must[*machine.HoldResult](s)(s.Hold(s.ctx, machine.HoldRequest{Reason: "works"}))
 	if held.Hold == nil || held.Reason != "works" || held.Since.IsZero() || !held.Until.IsZero() || held.Applying != nil {
 		s.Errorf("the hold is %s", marshal(s, held))
 	}
@@ -52,7 +52,7 @@ func testHold(s *suite) {
 }
 
 func testHoldEnds(s *suite) {
-	held := must[*machine.Held](s)(s.Hold(s.ctx, machine.HoldRequest{Reason: "works", For: time.Nanosecond}))
+	held := must[*machine.HoldResult](s)(s.Hold(s.ctx, machine.HoldRequest{Reason: "works", For: time.Nanosecond}))
 	if held.Until.Sub(held.Since) != time.Nanosecond {
 		s.Errorf("the hold is %s", marshal(s, held))
 	}
@@ -69,7 +69,7 @@ func testTwoAtOnce(s *suite) {
 	if e := s.refused(err, machine.CodeLocked); result != nil || len(r.started) > 0 || e.Hint == "" {
 		s.Errorf("it has begun: %+v, %+v", result, r.started)
 	}
-	if held := must[*machine.Held](s)(beside.Hold(s.ctx, machine.HoldRequest{Reason: "works"})); held.Applying == nil || held.Applying.Run != first.run(s) {
+	if held := must[*machine.HoldResult](s)(beside.Hold(s.ctx, machine.HoldRequest{Reason: "works"})); held.Applying == nil || held.Applying.Run != first.run(s) {
 		s.Errorf("who applies nevertheless: %s", marshal(s, held))
 	}
 	if _, err := beside.Unhold(s.ctx); err != nil {
@@ -91,7 +91,7 @@ func testTwoAtOnce(s *suite) {
 }
 
 func testObstacles(s *suite) {
-	must[*machine.Held](s)(s.Hold(s.ctx, machine.HoldRequest{Reason: "works"}))
+	must[*machine.HoldResult](s)(s.Hold(s.ctx, machine.HoldRequest{Reason: "works"}))
 	if _, r := s.plan(s.job("", s.file("a", "one\n"))); !slices.ContainsFunc(r.notes, func(n machine.Note) bool { return strings.Contains(n.Text, "works") }) {
 		s.Errorf("the notes are %+v", r.notes)
 	}

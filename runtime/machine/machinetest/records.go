@@ -52,13 +52,13 @@ func testNoRecords(s *suite) {
 	}
 	_, err = s.Logs(s.ctx, machine.LogRequest{}, machine.Observer{})
 	s.refused(err, machine.CodeNotFound)
-	_, err = s.Forget(s.ctx, machine.Forgetting{Addresses: []string{"file.a"}}, machine.Observer{})
+	_, err = s.Forget(s.ctx, machine.ForgetRequest{Addresses: []string{"file.a"}}, machine.Observer{})
 	s.refused(err, machine.CodeNotFound)
-	cleaned := must[*machine.Cleaned](s)(s.Clean(s.ctx, machine.Cleaning{}))
+	cleaned := must[*machine.CleanResult](s)(s.Clean(s.ctx, machine.CleanRequest{}))
 	if len(cleaned.Removed) > 0 || len(cleaned.Kept) > 0 {
 		s.Errorf("removed was %s", marshal(s, cleaned))
 	}
-	_, err = s.Clean(s.ctx, machine.Cleaning{ID: "20250101-000000-abcdef"})
+	_, err = s.Clean(s.ctx, machine.CleanRequest{ID: "20250101-000000-abcdef"})
 	s.refused(err, machine.CodeNotFound)
 }
 
@@ -114,7 +114,7 @@ func testProgress(s *suite) {
 	if p := now.Progress; p == nil || p.Parts != 2 || p.Ended != 1 || len(p.Now) != 1 || p.Now[0].Address != "wait_for.gate" {
 		s.Errorf("the progress is %s", marshal(s, now))
 	}
-	_, err := third.Clean(s.ctx, machine.Cleaning{ID: execution})
+	_, err := third.Clean(s.ctx, machine.CleanRequest{ID: execution})
 	if e := s.refused(err, machine.CodeLocked); e.Hint == "" {
 		s.Errorf("there is no hint: %v", e)
 	}
@@ -164,7 +164,7 @@ func testForget(s *suite) {
 	if list := keys(); !slices.Equal(list, []string{a, b}) {
 		s.Errorf("sites have created %q", list)
 	}
-	events := must[[]states.Event](s)(s.Forget(s.ctx, machine.Forgetting{Addresses: []string{"file.a"}}, machine.Observer{}))
+	events := must[[]states.Event](s)(s.Forget(s.ctx, machine.ForgetRequest{Addresses: []string{"file.a"}}, machine.Observer{}))
 	if len(events) != 1 || events[0].Type != states.EventForgotten || events[0].Address != "file.a" || events[0].Key != s.path("a") {
 		s.Errorf("it forgets %s", marshal(s, events))
 	}
@@ -172,13 +172,13 @@ func testForget(s *suite) {
 		s.Errorf("what is left is %q", list)
 	}
 	s.holds("a", "one\n")
-	for _, f := range []machine.Forgetting{{Addresses: []string{"file.a"}}, {Addresses: []string{"file.b"}, Site: "another"}} {
+	for _, f := range []machine.ForgetRequest{{Addresses: []string{"file.a"}}, {Addresses: []string{"file.b"}, Site: "another"}} {
 		_, err := s.Forget(s.ctx, f, machine.Observer{})
 		if e := s.refused(err, machine.CodeNotFound); e.Hint == "" {
 			s.Errorf("there is no hint: %v", e)
 		}
 	}
-	_, err := s.Forget(s.ctx, machine.Forgetting{}, machine.Observer{})
+	_, err := s.Forget(s.ctx, machine.ForgetRequest{}, machine.Observer{})
 	s.refused(err, "")
 }
 
@@ -207,7 +207,7 @@ func (s *suite) owing() (run string) {
 
 func testForgetOwed(s *suite) {
 	s.owing()
-	events := must[[]states.Event](s)(s.Forget(s.ctx, machine.Forgetting{Addresses: []string{"command.reload"}, Site: "suite"}, machine.Observer{}))
+	events := must[[]states.Event](s)(s.Forget(s.ctx, machine.ForgetRequest{Addresses: []string{"command.reload"}, Site: "suite"}, machine.Observer{}))
 	if len(events) != 1 || events[0].Type != states.EventDropped || events[0].Address != "command.reload" {
 		s.Errorf("it forgets %s", marshal(s, events))
 	}
@@ -221,14 +221,14 @@ func testClean(s *suite) {
 	second, _ := s.apply(s.job("20260101-000001-abcdef", s.file("a", "one\n")))
 	third, _ := s.apply(s.job("20260101-000002-abcdef", s.file("a", "one\n")))
 	for _, c := range []struct {
-		which   machine.Cleaning
+		which   machine.CleanRequest
 		removed []string
 	}{
-		{machine.Cleaning{ID: execution}, []string{first.Run}},
-		{machine.Cleaning{Keep: 2}, []string{}},
-		{machine.Cleaning{Keep: 1}, []string{second.Run}},
+		{machine.CleanRequest{ID: execution}, []string{first.Run}},
+		{machine.CleanRequest{Keep: 2}, []string{}},
+		{machine.CleanRequest{Keep: 1}, []string{second.Run}},
 	} {
-		done := must[*machine.Cleaned](s)(s.Clean(s.ctx, c.which))
+		done := must[*machine.CleanResult](s)(s.Clean(s.ctx, c.which))
 		if !slices.Equal(done.Removed, c.removed) || len(done.Kept) > 0 {
 			s.Errorf("%+v: removed was %s", c.which, marshal(s, done))
 		}
@@ -237,7 +237,7 @@ func testClean(s *suite) {
 		s.Errorf("the history is %+v", list)
 	}
 	for _, id := range []string{first.Run, "../../etc"} {
-		_, err := s.Clean(s.ctx, machine.Cleaning{ID: id})
+		_, err := s.Clean(s.ctx, machine.CleanRequest{ID: id})
 		if e := s.refused(err, machine.CodeNotFound); e.Hint == "" {
 			s.Errorf("%s: there is no hint: %v", id, e)
 		}
@@ -246,11 +246,11 @@ func testClean(s *suite) {
 
 func testCleanNeeded(s *suite) {
 	run := s.owing()
-	_, err := s.Clean(s.ctx, machine.Cleaning{ID: run})
+	_, err := s.Clean(s.ctx, machine.CleanRequest{ID: run})
 	if e := s.refused(err, machine.CodeNeeded); e.Hint == "" || !strings.Contains(e.Error(), "command.reload") {
 		s.Errorf("it is needed: %v (%s)", e, e.Hint)
 	}
-	done := must[*machine.Cleaned](s)(s.Clean(s.ctx, machine.Cleaning{}))
+	done := must[*machine.CleanResult](s)(s.Clean(s.ctx, machine.CleanRequest{}))
 	if len(done.Removed) > 0 || len(done.Kept) != 1 || done.Kept[0].Run != run || len(done.Kept[0].What) == 0 {
 		s.Errorf("removed was %s", marshal(s, done))
 	}
