@@ -14,14 +14,14 @@ import (
 func (a *reply) failure() *states.Failure { return failureOf(&a.outcome) }
 
 // noteHost shows a line about a host, or about all.
-func (s *client) noteHost(host, text string) {
-	if s.globals.Quiet || s.globals.JSON {
+func (c *console) noteHost(host, text string) {
+	if c.globals.Quiet || c.globals.JSON {
 		return
 	}
 	if host != "" {
 		text = host + ": " + text
 	}
-	fmt.Fprintln(s.Err, ui.Line(text))
+	fmt.Fprintln(c.Err, ui.Line(text))
 }
 
 // hostError is a host's failure as JSON.
@@ -125,12 +125,12 @@ func (g *hostGroups) add(host, text string) {
 }
 
 // title is the line above what several hosts say.
-func (s *client) title(hosts []string) string {
-	return strings.TrimSpace(namesOf(hosts, s.globals.Verbose)) + ":"
+func (c *console) title(hosts []string) string {
+	return strings.TrimSpace(namesOf(hosts, c.globals.Verbose)) + ":"
 }
 
 // printText prints text that ends with its own newline.
-func (s *client) printText(text string) error {
-	_, err := fmt.Fprint(s.Out, text)
+func (c *console) printText(text string) error {
+	_, err := fmt.Fprint(c.Out, text)
 	return failure(unread(err))
 }

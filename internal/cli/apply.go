@@ -90,8 +90,8 @@ func (s *client) mayAsk(yes bool, command, look string) error {
 }
 
 // ask waits for an answer, or for the end of ctx.
-func (s *client) ask(ctx context.Context, in *bufio.Reader, question string) (bool, error) {
-	fmt.Fprint(s.Out, "\n"+question+" [y/N] ")
+func (c *console) ask(ctx context.Context, in *bufio.Reader, question string) (bool, error) {
+	fmt.Fprint(c.Out, "\n"+question+" [y/N] ")
 	type reply struct {
 		text string
 		err  error
@@ -103,7 +103,7 @@ func (s *client) ask(ctx context.Context, in *bufio.Reader, question string) (bo
 	})
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(s.Out)
+		fmt.Fprintln(c.Out)
 		return false, &status{code: exitInterrupted, err: errInterrupted}
 	case a := <-answered:
 		if a.err != nil && a.err != io.EOF {
@@ -113,7 +113,7 @@ func (s *client) ask(ctx context.Context, in *bufio.Reader, question string) (bo
 		case "y", "yes":
 			return true, nil
 		}
-		fmt.Fprintln(s.Out, "Nothing was changed.")
+		fmt.Fprintln(c.Out, "Nothing was changed.")
 		return false, nil
 	}
 }

@@ -92,7 +92,7 @@ func Main(args []string, env Environment) (exit int) {
 	g := &grammar{}
 	exited := -1
 	parser := newParser(g, args, env, func(code int) { exited = code })
-	s := &client{Environment: env, globals: &g.Globals, model: parser.Model}
+	s := &client{console: console{env, &g.Globals}, model: parser.Model}
 	parsed, err := parser.Parse(args)
 	switch {
 	case exited >= 0: // --help
@@ -197,7 +197,7 @@ func unread(err error) error {
 }
 
 // report prints an error, and gives the exit status.
-func (s *client) report(err error) int {
+func (c *console) report(err error) int {
 	if err == nil {
 		return exitDone
 	}
@@ -207,9 +207,9 @@ func (s *client) report(err error) int {
 	st := &status{code: exitFailed, err: err}
 	errors.As(err, &st)
 	if st.err != nil {
-		fmt.Fprintln(s.Err, "tenet: "+ui.Clean(strings.TrimPrefix(st.Error(), "tenet: ")))
+		fmt.Fprintln(c.Err, "tenet: "+ui.Clean(strings.TrimPrefix(st.Error(), "tenet: ")))
 		if hint := diag.HintOf(st.err); hint != "" {
-			fmt.Fprintln(s.Err, "hint: "+ui.Clean(hint))
+			fmt.Fprintln(c.Err, "hint: "+ui.Clean(hint))
 		}
 	}
 	return st.code

@@ -15,10 +15,15 @@ import (
 	"github.com/tenetcm/tenet/runtime/runner"
 )
 
-// session is one run of the program.
-type client struct {
+// console is where a command reads, asks and prints, in the form that the user wants.
+type console struct {
 	Environment
 	globals *Globals
+}
+
+// client is one run of the program.
+type client struct {
+	console
 	command string // such as "tenet apply"
 	// lockTimeout is how long to wait for another apply.
 	lockTimeout      time.Duration
@@ -41,9 +46,9 @@ type client struct {
 }
 
 // getenv gives an environment variable, or "".
-func (s *client) getenv(name string) string {
-	for i := len(s.Environ) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(s.Environ[i], name+"="); ok {
+func (c *console) getenv(name string) string {
+	for i := len(c.Environ) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(c.Environ[i], name+"="); ok {
 			return value
 		}
 	}
@@ -76,25 +81,25 @@ func screen(w any) (width, height int) {
 }
 
 // color reports whether text on w is coloured.
-func (s *client) color(w any) bool {
+func (c *console) color(w any) bool {
 	_, tty := terminal(w)
-	return tty && !s.globals.NoColor && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
+	return tty && !c.globals.NoColor && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb"
 }
 
 // print writes data to standard output.
-func (s *client) print(args ...any) error {
-	_, err := fmt.Fprintln(s.Out, args...)
+func (c *console) print(args ...any) error {
+	_, err := fmt.Fprintln(c.Out, args...)
 	return failure(err)
 }
 
 // printJSON writes one indented JSON value to standard output.
-func (s *client) printJSON(v any) error {
-	return failure(plainjson.WriteIndented(s.Out, v))
+func (c *console) printJSON(v any) error {
+	return failure(plainjson.WriteIndented(c.Out, v))
 }
 
 // printLine writes one JSON value on a line of its own.
-func (s *client) printLine(v any) error {
-	return unread(failure(plainjson.NewEncoder(s.Out).Encode(v)))
+func (c *console) printLine(v any) error {
+	return unread(failure(plainjson.NewEncoder(c.Out).Encode(v)))
 }
 
 // newHost opens the machine.

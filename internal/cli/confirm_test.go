@@ -29,7 +29,7 @@ func newFileRun(t *testing.T, path string, in *answers) (*fleetRun, *bytes.Buffe
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}}
+	s := &client{console: console{Environment{In: in, Out: out, Err: out}, &Globals{StateDir: t.TempDir()}}}
 	v, err := s.siteRun(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err, out)

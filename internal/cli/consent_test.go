@@ -28,7 +28,7 @@ file "f" {
 		t.Fatal(err)
 	}
 	out = &bytes.Buffer{}
-	s := &client{Environment: Environment{In: in, Out: out, Err: out}, globals: &Globals{StateDir: t.TempDir()}, lockTimeout: time.Minute}
+	s := &client{console: console{Environment{In: in, Out: out, Err: out}, &Globals{StateDir: t.TempDir()}}, lockTimeout: time.Minute}
 	s.globals.Forks = 1
 	return func() error {
 		v, err := s.siteRun(t.Context(), dir)
@@ -135,7 +135,7 @@ func TestHostsWithNothingToDoAreNotApplied(t *testing.T) {
 func TestQuestionsHoldTheTable(t *testing.T) {
 	t.Parallel()
 	out := &bytes.Buffer{}
-	s := &client{Environment: Environment{In: out, Out: out, Err: out}, globals: &Globals{}}
+	s := &client{console: console{Environment{In: out, Out: out, Err: out}, &Globals{}}}
 	v := &fleetRun{client: s, site: &site{}}
 	if _, err := v.plan(t.Context()); err != nil {
 		t.Fatal(err)

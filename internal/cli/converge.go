@@ -43,11 +43,11 @@ type changingPart struct {
 }
 
 // tell prints a line for people, unless they want none.
-func (s *client) tell(format string, args ...any) error {
-	if s.globals.JSON || s.globals.Quiet {
+func (c *console) tell(format string, args ...any) error {
+	if c.globals.JSON || c.globals.Quiet {
 		return nil
 	}
-	return unread(s.print(fmt.Sprintf(format, args...)))
+	return unread(c.print(fmt.Sprintf(format, args...)))
 }
 
 // showConvergence tells how it ended.

@@ -68,23 +68,23 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 type execQuestion = question[int]
 
 // execOutput has what programs print shown. The result gives the error of that.
-func (s *client) execOutput(q *execQuestion, t *targets) func() error {
+func (c *console) execOutput(q *execQuestion, t *targets) func() error {
 	switch {
-	case s.globals.JSON:
-		return s.execJSON(q, t)
+	case c.globals.JSON:
+		return c.execJSON(q, t)
 	case !t.hasNames:
-		show := &output{writers: s.streams()}
+		show := &output{writers: c.streams()}
 		q.output = func(_, stream string, data []byte) { show.write(stream, data) }
 		return func() error { return failure(unread(show.failure())) }
 	}
-	show := &prefixWriter{writers: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
+	show := &prefixWriter{writers: c.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
 	q.output = show.write
 	q.onEnd = func(a *answer[int]) { show.flush(a.host.Name) }
 	return func() error { return failure(unread(show.failure())) }
 }
 
 // execJSON keeps what programs print until they have ended.
-func (s *client) execJSON(q *execQuestion, t *targets) func() error {
+func (c *console) execJSON(q *execQuestion, t *targets) func() error {
 	var shown error
 	kept := map[string]*execution{}
 	for _, h := range t.hosts {
@@ -96,11 +96,11 @@ func (s *client) execJSON(q *execQuestion, t *targets) func() error {
 		switch replied := a.replied(); {
 		case shown != nil:
 		case t.hasNames && replied:
-			shown = s.printLine(hostExecution{name, kept[name].withExitCode(a.value)})
+			shown = c.printLine(hostExecution{name, kept[name].withExitCode(a.value)})
 		case t.hasNames:
-			shown = s.printLine(hostError{name, a.failure()})
+			shown = c.printLine(hostError{name, a.failure()})
 		case replied:
-			shown = s.printJSON(kept[name].withExitCode(a.value))
+			shown = c.printJSON(kept[name].withExitCode(a.value))
 		}
 		delete(kept, name)
 	}
@@ -113,8 +113,8 @@ const maxInput = 1 << 20
 
 // input reads what a command is to get. It is asked for, and not just there: what runs tenet
 // in a loop would find its own input gone.
-func (s *client) input(ctx context.Context) ([]byte, error) {
-	if _, tty := terminal(s.In); tty {
+func (c *console) input(ctx context.Context) ([]byte, error) {
+	if _, tty := terminal(c.In); tty {
 		return nil, usage("tenet exec --stdin -- PROGRAM < FILE", "--stdin takes a file or a pipe, and standard input is a terminal")
 	}
 	type read struct {
@@ -123,7 +123,7 @@ func (s *client) input(ctx context.Context) ([]byte, error) {
 	}
 	done := make(chan read, 1)
 	fault.Go(func() {
-		data, err := io.ReadAll(io.LimitReader(s.In, maxInput+1))
+		data, err := io.ReadAll(io.LimitReader(c.In, maxInput+1))
 		done <- read{data, err}
 	})
 	select {

@@ -31,8 +31,8 @@ const (
 )
 
 // streams are ours, by the names of a program's.
-func (s *client) streams() map[string]io.Writer {
-	return map[string]io.Writer{"stdout": s.Out, "stderr": s.Err}
+func (c *console) streams() map[string]io.Writer {
+	return map[string]io.Writer{"stdout": c.Out, "stderr": c.Err}
 }
 
 // widest is how wide a column of names is.

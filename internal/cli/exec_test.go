@@ -16,7 +16,7 @@ func TestInputIsInterrupted(t *testing.T) {
 	defer out.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &client{Environment: Environment{In: in}, globals: &Globals{}}
+	s := &client{console: console{Environment{In: in}, &Globals{}}}
 	if _, err := s.input(ctx); exitOf(err) != exitInterrupted {
 		t.Error(err)
 	}

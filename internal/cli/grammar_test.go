@@ -21,7 +21,7 @@ func TestParserOfOneCommand(t *testing.T) {
 			status := exitDone
 			parser := newParser(&grammar{}, []string{"completion"}, Environment{Out: &ofAll, Err: &ofAll}, func(int) {})
 			if _, err := parser.Parse(args); err != nil && flag != "--help" {
-				s := &client{Environment: Environment{Err: &ofAll}, globals: &Globals{NoColor: true}}
+				s := &client{console: console{Environment{Err: &ofAll}, &Globals{NoColor: true}}}
 				status = s.report(usageError(err))
 			}
 			got := Main(args, Environment{Out: &ofOne, Err: &ofOne})

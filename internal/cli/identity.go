@@ -25,12 +25,12 @@ func originOf(path string) (string, error) {
 }
 
 // user names who applies here.
-func (s *client) user() string {
+func (c *console) user() string {
 	name := fmt.Sprint("user ", os.Getuid())
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	if by := s.getenv("SUDO_USER"); by != "" && by != name {
+	if by := c.getenv("SUDO_USER"); by != "" && by != name {
 		name += " (by " + by + ")"
 	}
 	return name

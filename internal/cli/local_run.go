@@ -15,21 +15,21 @@ import (
 )
 
 // renderer shows a run in the form that the flags ask for.
-func (s *client) renderer(j *machine.Job) ui.Renderer {
-	r := s.plainRenderer(j)
-	if width, tty := terminal(s.Err); tty && !s.globals.Quiet && !s.globals.JSON {
-		r = ui.Progress(s.Err, width, j.Run, r)
+func (c *console) renderer(j *machine.Job) ui.Renderer {
+	r := c.plainRenderer(j)
+	if width, tty := terminal(c.Err); tty && !c.globals.Quiet && !c.globals.JSON {
+		r = ui.Progress(c.Err, width, j.Run, r)
 	}
 	return r
 }
 
 // plainRenderer is the renderer without what is shown for a moment only.
-func (s *client) plainRenderer(j *machine.Job) ui.Renderer {
-	if s.globals.JSON {
-		return ui.JSON(s.Out)
+func (c *console) plainRenderer(j *machine.Job) ui.Renderer {
+	if c.globals.JSON {
+		return ui.JSON(c.Out)
 	}
-	return ui.Text(s.Out, ui.TextOptions{
-		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: j.Run, Line: placeLine(j.Line),
+	return ui.Text(c.Out, ui.TextOptions{
+		Color: c.color(c.Out), Verbose: c.globals.Verbose, Quiet: c.globals.Quiet, Run: j.Run, Line: placeLine(j.Line),
 	})
 }
 
@@ -53,17 +53,17 @@ func (s *client) runner(h *host.Local) (*runner.Runner, error) {
 }
 
 // note tells what people should know.
-func (s *client) note(n machine.Note) {
+func (c *console) note(n machine.Note) {
 	text := ui.Clean(n.Text)
 	switch {
 	case n.Kind == machine.NoteRecords:
 		text = "tenet: " + text
-	case n.Kind == machine.NoteWaiting && s.globals.Quiet:
+	case n.Kind == machine.NoteWaiting && c.globals.Quiet:
 		return
 	case n.Kind == machine.NoteObstacle: // it is told beneath the plan: see noteObstacles
 		return
 	}
-	fmt.Fprintln(s.Err, text)
+	fmt.Fprintln(c.Err, text)
 }
 
 // ran gives an error of the runner its exit status.

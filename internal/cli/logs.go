@@ -68,17 +68,17 @@ func (cmd *logsCmd) Run(ctx runContext, s *client) error {
 }
 
 // logLines prints events as JSON, each with its host.
-func (s *client) logLines(q *logQuestion, t *targets) (done func(logAnswers) error) {
+func (c *console) logLines(q *logQuestion, t *targets) (done func(logAnswers) error) {
 	var shown error
 	q.event = func(_ string, ev states.Event) {
 		if shown == nil {
-			shown = s.printLine(ev)
+			shown = c.printLine(ev)
 		}
 	}
 	return func(list logAnswers) error {
 		for _, a := range list {
 			if f := a.failure(); f != nil && t.hasNames && shown == nil {
-				shown = s.printLine(hostError{a.host.Name, f})
+				shown = c.printLine(hostError{a.host.Name, f})
 			}
 		}
 		return shown
@@ -103,12 +103,12 @@ func (s *client) logsHere(q *logQuestion) (done func(logAnswers) error) {
 }
 
 // logsAsTheyCome shows what hosts do in lines that begin with their names.
-func (s *client) logsAsTheyCome(q *logQuestion, t *targets) (done func(logAnswers) error) {
-	show := &prefixWriter{writers: s.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
+func (c *console) logsAsTheyCome(q *logQuestion, t *targets) (done func(logAnswers) error) {
+	show := &prefixWriter{writers: c.streams(), width: widest(t.names()), open: map[stream]*bytes.Buffer{}}
 	texts := map[string]ui.Renderer{}
 	q.event = func(host string, ev states.Event) {
 		if texts[host] == nil {
-			texts[host] = ui.Text(&hostLines{show, host}, ui.TextOptions{Verbose: s.globals.Verbose, Quiet: s.globals.Quiet})
+			texts[host] = ui.Text(&hostLines{show, host}, ui.TextOptions{Verbose: c.globals.Verbose, Quiet: c.globals.Quiet})
 		}
 		texts[host].Event(ev)
 	}
@@ -185,7 +185,7 @@ func outputText(o machine.Output) string {
 	return "\n" + ui.Clean(o.Name) + ":\n" + strings.TrimSuffix(ui.Clean(o.Text), "\n")
 }
 
-func (s *client) printLog(host string, t *logText, several, below bool) error {
+func (c *console) printLog(host string, t *logText, several, below bool) error {
 	if t.err != nil || t.text.Len() == 0 {
 		return t.err
 	}
@@ -194,9 +194,9 @@ func (s *client) printLog(host string, t *logText, several, below bool) error {
 		if below {
 			title = "\n" + title
 		}
-		if err := s.print(title); err != nil {
+		if err := c.print(title); err != nil {
 			return unread(err)
 		}
 	}
-	return failure(unread(s.printText(t.text.String())))
+	return failure(unread(c.printText(t.text.String())))
 }

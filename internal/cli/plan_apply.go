@@ -151,25 +151,25 @@ type staleRow struct {
 }
 
 // stale is a row that differs, for people and for programs.
-func (s *client) stale(d machine.Difference) (string, staleRow) {
+func (c *console) stale(d machine.Difference) (string, staleRow) {
 	diff := runtime.Diff(ui.Rows(d.Planned, d.Now))
-	return ui.Stale(d.Address(), d.Planned, d.Now, diff, s.color(s.Out)),
+	return ui.Stale(d.Address(), d.Planned, d.Now, diff, c.color(c.Out)),
 		staleRow{Type: "stale", Address: d.Address(), Planned: rowOf(d.Planned), Now: rowOf(d.Now), Diff: diff}
 }
 
 // showStale shows what differs, row by row.
-func (s *client) showStale(differences []machine.Difference) error {
+func (c *console) showStale(differences []machine.Difference) error {
 	var out strings.Builder
 	for _, d := range differences {
-		text, row := s.stale(d)
-		if s.globals.JSON {
-			if err := s.printLine(row); err != nil {
+		text, row := c.stale(d)
+		if c.globals.JSON {
+			if err := c.printLine(row); err != nil {
 				return err
 			}
 			continue
 		}
 		out.WriteString(text)
 	}
-	_, err := s.Out.Write([]byte(out.String()))
+	_, err := c.Out.Write([]byte(out.String()))
 	return failure(unread(err))
 }

@@ -80,11 +80,11 @@ func usageOf(err error) error {
 }
 
 // say prints a line for people, which --quiet leaves out.
-func (s *client) say(text string) error {
-	if s.globals.Quiet {
+func (c *console) say(text string) error {
+	if c.globals.Quiet {
 		return nil
 	}
-	_, err := fmt.Fprintln(s.Err, text)
+	_, err := fmt.Fprintln(c.Err, text)
 	return failure(err)
 }
 

@@ -181,10 +181,10 @@ func (s *client) passphrase(ctx context.Context, prompt, variable string) (strin
 }
 
 // askSecret asks on the terminal for what must not be seen.
-func (s *client) askSecret(ctx context.Context, prompt string) (string, error) {
-	tty, isFile := s.In.(*os.File)
-	if _, ok := terminal(s.In); !ok || !isFile {
-		if _, ok := terminal(s.Err); !ok {
+func (c *console) askSecret(ctx context.Context, prompt string) (string, error) {
+	tty, isFile := c.In.(*os.File)
+	if _, ok := terminal(c.In); !ok || !isFile {
+		if _, ok := terminal(c.Err); !ok {
 			return "", noTerminal(prompt)
 		}
 		var err error
@@ -201,8 +201,8 @@ func (s *client) askSecret(ctx context.Context, prompt string) (string, error) {
 	if err != nil {
 		return "", failure(err)
 	}
-	defer fmt.Fprintln(s.Err)
-	fmt.Fprint(s.Err, ui.Clean(prompt))
+	defer fmt.Fprintln(c.Err)
+	fmt.Fprint(c.Err, ui.Clean(prompt))
 	type reply struct {
 		text []byte
 		err  error
@@ -241,14 +241,14 @@ func noTerminal(prompt string) error {
 
 // question asks on the terminal for a line that may be seen; ok is false without
 // one.
-func (s *client) question(ctx context.Context, prompt string) (yes, ok bool) {
-	if _, tty := terminal(s.In); !tty {
+func (c *console) question(ctx context.Context, prompt string) (yes, ok bool) {
+	if _, tty := terminal(c.In); !tty {
 		return false, false
 	}
-	fmt.Fprint(s.Err, prompt)
+	fmt.Fprint(c.Err, prompt)
 	answered := make(chan string, 1)
 	fault.Go(func() {
-		text, err := bufio.NewReader(s.In).ReadString('\n')
+		text, err := bufio.NewReader(c.In).ReadString('\n')
 		if err != nil {
 			text = "n"
 		}

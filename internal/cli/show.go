@@ -87,10 +87,10 @@ func (cmd *showCmd) Run(ctx runContext, s *client) error {
 }
 
 // showRows shows a saved plan as tenet plan did.
-func (s *client) showRows(plan *planfile.Plan) error {
+func (c *console) showRows(plan *planfile.Plan) error {
 	_, line := machine.PlacesOf(plan.Places)
-	r := ui.Text(s.Out, ui.TextOptions{
-		Color: s.color(s.Out), Verbose: s.globals.Verbose, Quiet: s.globals.Quiet, Run: plan.Run, Line: placeLine(line),
+	r := ui.Text(c.Out, ui.TextOptions{
+		Color: c.color(c.Out), Verbose: c.globals.Verbose, Quiet: c.globals.Quiet, Run: plan.Run, Line: placeLine(line),
 	})
 	r.Event(states.Event{Type: states.EventRun, Mode: "plan", Host: plan.Run.Host, Site: plan.Run.Site})
 	for _, ev := range plan.Rows {

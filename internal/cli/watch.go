@@ -53,7 +53,7 @@ func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) e
 	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
 	s.shownDiagnostics = &shownDiagnostics{}
 	err := watch.Loop(ctx, watch.Options{
-		Interval: time.Duration(cmd.Interval), Jitter: float64(cmd.Jitter), Seed: s.seed(cmd.Site), Rounds: cmd.Rounds, Now: now,
+		Interval: time.Duration(cmd.Interval), Jitter: float64(cmd.Jitter), Seed: watchSeed(cmd.Site), Rounds: cmd.Rounds, Now: now,
 	}, w.round)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) { // between two rounds: a clean end
 		return nil
@@ -82,9 +82,9 @@ func onSignal(sig os.Signal, to chan<- struct{}) (stop func()) {
 	}
 }
 
-// seed is what tells this machine and site from others: the machine-id, or the
+// watchSeed is what tells this machine and site from others: the machine-id, or the
 // host name where there is none, and the path of the site.
-func (s *client) seed(site string) string {
+func watchSeed(site string) string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil || len(strings.TrimSpace(string(id))) == 0 {
 		name, _ := os.Hostname() // without one, machines are alike

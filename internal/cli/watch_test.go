@@ -56,7 +56,7 @@ func startWatch(t *testing.T, json bool, cmd watchCmd) *watched {
 // begin begins a watch of the site as it is.
 func (w *watched) begin(json bool, cmd watchCmd) {
 	cmd.Site, cmd.Interval = filepath.Join(w.dir, "site"), span(time.Hour)
-	s := &client{Environment: Environment{Out: &w.out, Err: &w.out}, globals: &Globals{JSON: json, StateDir: filepath.Join(w.dir, "state")}}
+	s := &client{console: console{Environment{Out: &w.out, Err: &w.out}, &Globals{JSON: json, StateDir: filepath.Join(w.dir, "state")}}}
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.loop(ctx, s, nil) }()
@@ -268,8 +268,7 @@ func TestWatchDoesNotGrow(t *testing.T) {
 
 // Two that look after the same are not a machine's whole fleet.
 func TestWatchSeed(t *testing.T) {
-	s := &client{globals: &Globals{}}
-	if first := s.seed("/a"); first != s.seed("/a") || first == s.seed("/b") {
-		t.Errorf("%q %q", s.seed("/a"), s.seed("/b"))
+	if first := watchSeed("/a"); first != watchSeed("/a") || first == watchSeed("/b") {
+		t.Errorf("%q %q", watchSeed("/a"), watchSeed("/b"))
 	}
 }
