@@ -33,6 +33,7 @@ type client struct {
 	interrupts       interrupts
 	prune            bool              // runs remove what their site declares no longer
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
+	evaluation       *lastEvaluation   // of watch; nil: each is for one time
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	// inventoryHidden says that a site is only checked, and no program asked for hosts.

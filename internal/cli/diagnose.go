@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/tenetcm/tenet/internal/plainjson"
@@ -62,6 +63,14 @@ func (d *shownDiagnostics) wereAllShown(diags diag.List) bool {
 
 // nextEvaluation begins another evaluation.
 func (d *shownDiagnostics) nextEvaluation() { d.previous, d.current = d.current, nil }
+
+// sameEvaluation says that nothing was evaluated again: what it gave was shown.
+func (d *shownDiagnostics) sameEvaluation() {
+	all := map[string]bool{}
+	maps.Copy(all, d.current)
+	maps.Copy(all, d.previous)
+	d.previous = all
+}
 
 // add gives the diagnostics that are new.
 func (d *shownDiagnostics) add(diags diag.List) diag.List {

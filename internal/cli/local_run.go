@@ -83,16 +83,20 @@ func (s *client) ran(err error) error {
 
 // jobHere is what a site is for this machine, or the host that was chosen.
 func (s *client) jobHere(ctx context.Context, c *site) (*machine.Job, error) {
+	if j := s.evaluation.again(); j != nil {
+		return j, s.complete(ctx, j)
+	}
 	facts, err := s.facts(c.host) // they may have changed with the machine
 	if err != nil {
 		return nil, err
 	}
-	c.Target.Facts = facts.Fact
+	c.Target.Facts = s.recording().recordFacts(facts.Fact)
 	compiled, err := s.compileFor(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	j := compiled.Job()
+	s.evaluation.keep(j)
 	return j, s.complete(ctx, j)
 }
 

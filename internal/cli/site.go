@@ -69,15 +69,17 @@ func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) 
 		return nil, &status{code: exitSite, err: fmt.Errorf("the site cannot be read: %w", err)}
 	}
 	options.OpenOutside = func(path string) (fs.FS, error) {
-		outside, err := os.OpenRoot(filepath.Join(dir, filepath.FromSlash(path)))
+		at := filepath.Join(dir, filepath.FromSlash(path))
+		outside, err := os.OpenRoot(at)
 		if err != nil {
+			s.recording().refuse()
 			return nil, err
 		}
-		return siteFiles(ctx, outside), nil
+		return s.recording().directory(at, siteFiles(ctx, outside)), nil
 	}
 	defer s.limitEvaluation()()
 	// What Load finds is in the lists of For too, in order with the rest.
-	loaded, _ := lang.Load(siteFiles(ctx, root), options)
+	loaded, _ := lang.Load(s.recording().directory(dir, siteFiles(ctx, root)), options)
 	return loaded, nil
 }
 
@@ -184,7 +186,11 @@ func (s *client) loadBy(ctx context.Context, path string, open func(ctx context.
 		return nil, err
 	}
 	s.useInventories(c)
-	return c, s.useSecrets(ctx, c, path)
+	if err := s.useSecrets(ctx, c, path); err != nil {
+		return c, err
+	}
+	s.recording().recordTarget(c)
+	return c, nil
 }
 
 // source gives the text of a file that diagnostics may name.

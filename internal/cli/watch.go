@@ -51,7 +51,7 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) error {
 	w := &watcher{client: s, cmd: cmd}
 	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
-	s.shownDiagnostics = &shownDiagnostics{}
+	s.shownDiagnostics, s.evaluation = &shownDiagnostics{}, &lastEvaluation{now: time.Now}
 	err := watch.Loop(ctx, watch.Options{
 		Interval: time.Duration(cmd.Interval), Jitter: float64(cmd.Jitter), Seed: watchSeed(cmd.Site), Rounds: cmd.Rounds, Now: now,
 	}, w.round)
@@ -134,9 +134,6 @@ const (
 
 // round is one of many. An error ends the watch.
 func (w *watcher) round(ctx context.Context, n int) error {
-	if n > 1 {
-		w.shownDiagnostics.nextEvaluation()
-	}
 	p := &page{client: w.client, round: n, drift: &w.drift, plan: w.cmd.PlanOnly}
 	end, err := w.look(ctx, p)
 	end.Type, end.Time, end.Round = "round", time.Now().UTC(), n
@@ -161,7 +158,7 @@ func (w *watcher) look(ctx context.Context, p *page) (roundEnd, error) {
 			return roundEnd{Outcome: roundSkipped, Reason: reason}, nil
 		}
 	}
-	c, hosts, err := w.chooseHosts(ctx, w.cmd.Site)
+	c, hosts, err := w.choose(ctx)
 	if err == nil && hosts != nil {
 		err = notWatched(hosts)
 	}
