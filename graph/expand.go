@@ -21,7 +21,7 @@ type node struct {
 	causes   []int   // the waves that it notifies
 	sources  []cause // waves and deferred handlers: what notifies it
 	reverse  []edge  // requirements that may be turned round
-	closure  []int   // see planner.settled
+	closure  []int   // see planner.settledWaves
 	after    []int   // of the check of a block: the block, and what it waits for
 }
 
