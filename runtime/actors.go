@@ -16,6 +16,9 @@ import (
 
 // actors are the accounts that parts act as, each with the machine as it acts on it.
 type actors struct {
+	options *Options     // of the run
+	shadow  *host.Shadow // of a plan
+
 	mu        sync.Mutex
 	byAccount map[string]*actor
 	used      []host.Host // that were used in an apply
@@ -30,30 +33,30 @@ type actor struct {
 	err       error
 }
 
-// actorOf gives the machine as an account acts on it; empty: as who runs the program.
-func (e *engine) actorOf(ctx context.Context, user string) *actor {
+// of gives the machine as an account acts on it; empty: as who runs the program.
+func (s *actors) of(ctx context.Context, user string) *actor {
 	if user == "" {
-		return &actor{host: e.options.Host, shadow: e.shadow}
+		return &actor{host: s.options.Host, shadow: s.shadow}
 	}
-	e.actors.mu.Lock()
-	if e.actors.byAccount == nil {
-		e.actors.byAccount = map[string]*actor{}
+	s.mu.Lock()
+	if s.byAccount == nil {
+		s.byAccount = map[string]*actor{}
 	}
-	a := e.actors.byAccount[user]
+	a := s.byAccount[user]
 	if a == nil {
 		a = &actor{}
-		e.actors.byAccount[user] = a
+		s.byAccount[user] = a
 	}
-	e.actors.mu.Unlock()
+	s.mu.Unlock()
 	a.once.Do(func() {
-		if f := fault.Do(func() error { e.become(ctx, a, user); return nil }); f != nil {
+		if f := fault.Do(func() error { s.become(ctx, a, user); return nil }); f != nil {
 			a.err = f
 		}
 		if a.err != nil && ctx.Err() != nil { // another time it may go well
-			e.actors.mu.Lock()
-			defer e.actors.mu.Unlock()
-			if e.actors.byAccount[user] == a {
-				delete(e.actors.byAccount, user)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.byAccount[user] == a {
+				delete(s.byAccount, user)
 			}
 		}
 	})
@@ -64,39 +67,39 @@ func (e *engine) actorOf(ctx context.Context, user string) *actor {
 }
 
 // become finds out how to act as an account.
-func (e *engine) become(ctx context.Context, a *actor, user string) {
-	a.host, a.shadow = e.options.Host, e.shadow
-	u, err := e.options.Host.User(user)
-	if uid, _ := e.options.Host.Actor(); err == nil && uid == u.UID {
+func (s *actors) become(ctx context.Context, a *actor, user string) {
+	a.host, a.shadow = s.options.Host, s.shadow
+	u, err := s.options.Host.User(user)
+	if uid, _ := s.options.Host.Actor(); err == nil && uid == u.UID {
 		return
 	}
-	if errors.Is(err, fs.ErrNotExist) && e.planning() {
-		if _, made := e.shadow.User(user); made == nil {
+	if errors.Is(err, fs.ErrNotExist) && s.shadow != nil {
+		if _, made := s.shadow.User(user); made == nil {
 			a.isMissing = true
 			return
 		}
 	}
-	if e.options.Become == nil {
+	if s.options.Become == nil {
 		a.err = &diag.HintError{Code: "unsupported", Message: fmt.Sprintf("become: acting as %s is not possible here", user),
 			Hint: "run tenet as " + user + ", or use the user attribute of command"}
 		return
 	}
-	h, err := e.options.Become(ctx, user)
+	h, err := s.options.Become(ctx, user)
 	if err != nil {
 		a.err = &diag.HintError{Code: codeBecome, Err: err}
 		return
 	}
-	if e.planning() {
-		a.host, a.shadow = h, e.shadow.As(h)
+	if s.shadow != nil {
+		a.host, a.shadow = h, s.shadow.As(h)
 		return
 	}
-	if e.options.Journal != nil {
-		h = h.ForRun(e.options.Journal.ID())
+	if s.options.Journal != nil {
+		h = h.ForRun(s.options.Journal.ID())
 	}
 	a.host = h
-	e.actors.mu.Lock()
-	defer e.actors.mu.Unlock()
-	e.actors.used = append(e.actors.used, h)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = append(s.used, h)
 }
 
 // view is the host as somebody sees it: in a plan the shadow, which knows whether
@@ -108,11 +111,11 @@ func (a *actor) view(t *uncertainty, trace *host.Trace) host.Host {
 	return a.host
 }
 
-// syncActors makes durable what was written as other accounts.
-func (e *engine) syncActors() error {
-	e.actors.mu.Lock()
-	others := e.actors.used
-	e.actors.mu.Unlock()
+// sync makes durable what was written as other accounts.
+func (s *actors) sync() error {
+	s.mu.Lock()
+	others := s.used
+	s.mu.Unlock()
 	var errs []error
 	for _, h := range others {
 		errs = append(errs, h.Sync())

@@ -139,7 +139,7 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 // holds reports whether all conditions of a guard hold, in a plan with the
 // reason why that is not certain. what names the condition that decided.
 func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGuard, trace *host.Trace) (holds bool, what, maybe string, err error) {
-	a := e.actorOf(ctx, user)
+	a := e.actors.of(ctx, user)
 	if a.err != nil {
 		return false, "", "", a.err
 	}
@@ -224,10 +224,10 @@ func pathExists(h host.Host, path string) (bool, error) {
 // maybe counts as a change; perhaps says so.
 func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string, trace *host.Trace) (changes bool, perhaps string, err error) {
 	run := partOf(e.run, e.nodes, addresses)
-	o := Options{Host: e.actorOf(ctx, "").view(n.uncertainty, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
+	o := Options{Host: e.actors.of(ctx, "").view(n.uncertainty, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
 	if e.options.Become != nil {
 		o.Become = func(ctx context.Context, user string) (host.Host, error) {
-			a := e.actorOf(ctx, user)
+			a := e.actors.of(ctx, user)
 			return a.view(n.uncertainty, trace), a.err
 		}
 	}

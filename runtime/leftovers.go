@@ -104,7 +104,7 @@ func partsOf(run *states.StateRun) (parts []*states.Part) {
 // removeLeftovers removes the temporary files of a run in a directory, or below it as
 // well, as the account that has made them.
 func (e *engine) removeLeftovers(ctx context.Context, b states.Begun, dir string, below bool, user string) {
-	a := e.actorOf(ctx, user)
+	a := e.actors.of(ctx, user)
 	if a.err != nil {
 		e.recordCleanup(b, dir, "it may hold temporary files that run "+b.Run+" has left", a.err)
 		return

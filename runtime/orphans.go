@@ -150,7 +150,7 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 			o.keepReason = "the module " + c.Type + " does not take its values any more: " + err.Error()
 		}
 	}
-	on := e.actorOf(ctx, "").view(nil, nil)
+	on := e.actors.of(ctx, "").view(nil, nil)
 	if o.keepReason == "" {
 		o.keepReason = redirectedPath(on, m.Paths(c.Values))
 	}

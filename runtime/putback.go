@@ -22,7 +22,7 @@ func (u *undo) putBack(ctx context.Context, f journal.Former, content host.Conte
 	if f.Older && !u.isOf(f) {
 		return false, fmt.Errorf("the record of it, by an older version, has no digest, and %s has no such path: put it back by hand", f.Part)
 	}
-	a := u.engine.actorOf(ctx, accountOf(u.run, f.Part))
+	a := u.engine.actors.of(ctx, accountOf(u.run, f.Part))
 	if a.err != nil {
 		return false, a.err
 	}

@@ -170,7 +170,7 @@ func (r *recorder) syncHost() error {
 	if r.hasNewResource {
 		return r.durable()
 	}
-	if err := journal.Join(r.engine.options.Host.Sync(), r.engine.syncActors()); err != nil {
+	if err := journal.Join(r.engine.options.Host.Sync(), r.engine.actors.sync()); err != nil {
 		return err
 	}
 	r.needsSync = false

@@ -169,6 +169,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 		locks:     cmp.Or(o.locks, &lockSet{}),
 		predicted: map[string]any{},
 	}
+	e.actors.options, e.actors.shadow = &e.options, shadow
 	defer func() { err = e.masked(run, err) }()
 	e.peers.paths = sync.OnceValue(func() []string { return collectPaths(e.run, o.Registry) })
 	if o.Journal != nil && o.Journal.Resumed() != nil {

@@ -120,7 +120,7 @@ func (e ending) isCutShort(ctx context.Context) bool {
 func (s *step) prepare(ctx context.Context) (acts bool) {
 	defer s.catchPanic()
 	s.doubt = s.invocation.doubt
-	s.actor = s.engine.actorOf(ctx, s.part.Options.Become)
+	s.actor = s.engine.actors.of(ctx, s.part.Options.Become)
 	switch {
 	case s.actor.err != nil:
 		return s.fail(s.actor.err)
