@@ -1,4 +1,4 @@
-package fstab
+package fstab_test
 
 import (
 	"testing"
