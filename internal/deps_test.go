@@ -51,6 +51,8 @@ var imports = []struct {
 	{"modules/internal/...", []string{"runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/...", "lang/diag"}, nil},
 	// Modules written in Starlark, which a site brings along.
 	{"modules/custom", []string{"states", "runtime/host", "modules/internal/...", "lang/diag", "lang/expr", "lang/sandbox"}, []string{"*"}},
+	// The tests of modules, and of what they share.
+	{"modules/moduletest", nil, []string{"lang/diag", "modules/*", "modules/internal/...", "runtime/host", "runtime/host/links", "states", "states/statestest"}},
 	{"modules/*", []string{"internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host", "runtime/host/links", "modules/internal/..."}, []string{"states/statestest"}},
 	{"lang/sandbox", []string{"lang/diag"}, nil},
 	// What people write who know other tools: data, of use wherever a mistake

@@ -1,6 +1,7 @@
 package modules_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,11 +17,12 @@ import (
 // Each module's suite has the values that hostile texts are tried with.
 func TestEverySuiteIsHostile(t *testing.T) {
 	hostile := map[string]bool{}
-	tests, err := filepath.Glob("*/*_test.go")
-	if err != nil {
+	ofModules, err := filepath.Glob("moduletest/*_test.go")
+	packages, err2 := filepath.Glob("packages/*_test.go")
+	if err = errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range tests {
+	for _, name := range append(ofModules, packages...) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +30,8 @@ func TestEverySuiteIsHostile(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if pair, ok := n.(*ast.KeyValueExpr); ok {
 				if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Hostile" {
-					hostile[filepath.Dir(name)] = true
+					module, _, _ := strings.Cut(filepath.Base(name), "_")
+					hostile[module] = true
 				}
 			}
 			return true
@@ -40,7 +43,7 @@ func TestEverySuiteIsHostile(t *testing.T) {
 		module := registry.Lookup(name)
 		dir, _, _ := strings.Cut(strings.TrimPrefix(module.Type, "*"), ".")
 		if !hostile[dir] && takesText(module.Attributes) {
-			t.Errorf("no suite in modules/%s gives Hostile, the values of a part of type %s that texts are tried with", dir, name)
+			t.Errorf("no suite in modules/moduletest/%s_test.go gives Hostile, the values of a part of type %s that texts are tried with", dir, name)
 		}
 	}
 }

@@ -1,9 +1,0 @@
-package cron_test
-
-import (
-	"testing"
-
-	"github.com/tenetcm/tenet/internal/rapidtest"
-)
-
-func TestMain(m *testing.M) { rapidtest.Main(m, "") }
