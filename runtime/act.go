@@ -151,7 +151,13 @@ func (s *step) act(ctx context.Context) {
 		s.fail(err)
 		return
 	}
-	if changed, out, err = s.actAnnounced(ctx); err == nil {
+	s.actOnHost(ctx, mayBeDone)
+}
+
+// actOnHost carries out an act that was announced.
+func (s *step) actOnHost(ctx context.Context, mayBeDone bool) {
+	changed, out, err := s.actAnnounced(ctx)
+	if err == nil {
 		s.concludeAct(changed, out, mayBeDone)
 		return
 	}

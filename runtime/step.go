@@ -131,20 +131,8 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	s.refusal, s.writes = "", 0
 	s.host = s.engine.hostOf(ctx, s.node, s.part, s.actor, &s.trace)
 	begun := s.engine.resumption.earlierBegin(s.part)
-	d := decision{} // one that let it through before
-	if begun == nil {
-		d = s.engine.decide(ctx, s.node, s.part.Address, s.part.Options.Become, s.part.Guards)
-	}
-	switch {
-	case d.err != nil:
-		s.doubt = cmp.Or(s.doubt, d.doubt)
-		return s.fail(d.err)
-	case d.skip:
-		s.outcome, s.reason, s.module = states.Skipped, d.reason, s.engine.moduleOf(s.part)
-		s.doubt = d.doubt // what is certain is that it is skipped, or that it may not be
+	if begun == nil && !s.passGuards(ctx) { // else they let it through before
 		return false
-	case d.uncertain() && s.doubt == "":
-		s.doubt = d.doubt
 	}
 	if s.module = s.engine.moduleOf(s.part); s.module == nil {
 		return s.fail(&diag.HintError{Code: "unknown_type", Message: fmt.Sprintf("there is no module %q", s.part.Type)})
@@ -172,6 +160,23 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	return todo
 }
 
+// passGuards asks the part's guards, and reports whether they let it through; if not, it has ended.
+func (s *step) passGuards(ctx context.Context) bool {
+	d := s.engine.decide(ctx, s.node, s.part.Address, s.part.Options.Become, s.part.Guards)
+	switch {
+	case d.err != nil:
+		s.doubt = cmp.Or(s.doubt, d.doubt)
+		return s.fail(d.err)
+	case d.skip:
+		s.outcome, s.reason, s.module = states.Skipped, d.reason, s.engine.moduleOf(s.part)
+		s.doubt = d.doubt // what is certain is that it is skipped, or that it may not be
+		return false
+	case d.uncertain() && s.doubt == "":
+		s.doubt = d.doubt
+	}
+	return true
+}
+
 // settleInterrupted makes of a resource that is as it should be one that was changed: by
 // the process before, which did not see it end.
 func (s *step) settleInterrupted(begun *states.Event) {
@@ -187,7 +192,7 @@ func (s *step) fail(err error) bool {
 	return false
 }
 
-// catch, which is deferred, makes a panic the failure of the step: what it had begun may have
+// catchPanic, which is deferred, makes a panic the failure of the step: what it had begun may have
 // changed anything.
 func (s *step) catchPanic() {
 	if e := fault.Of(recover()); e != nil {
