@@ -53,7 +53,7 @@ func (ns nodeList) listNodes(b *decl, in place) []int {
 	var out []int
 	for _, m := range b.list(in) {
 		if in == memberList || !m.isState() {
-			if !m.out && m.base >= 0 && !m.Defer {
+			if !m.isOmitted && m.base >= 0 && !m.Defer {
 				out = append(out, m.base)
 			}
 			continue

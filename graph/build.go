@@ -119,7 +119,7 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	d := f.d
 	inv := p.describe(r, d, i, f.address, max(f.wave, 1), p.nodes.blockAround(f)...)
 	inv.Handler = f.handler
-	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.told)
+	inv.Always = !f.handler && d.isState() && p.nodes[f.nodes[0]].pin == nil && (d.lazy || d.isNotified)
 	if d.confirms != nil { // it checks what is there, whatever holds for those that made it
 		inv.Confirms, inv.Guards = d.confirms.Address, nil
 		inv.Options.Locks = nil
@@ -214,8 +214,8 @@ func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
 // describe fills in what does not depend on the graph.
 func (p *planner) describe(r *Result, d *decl, at int, address string, wave int, around ...*decl) states.Invocation {
 	state := d
-	if d.of != nil {
-		state = d.of
+	if d.state != nil {
+		state = d.state
 	}
 	inv := states.Invocation{
 		Address: address, State: state.Address, Defer: d.Defer, Parallel: d.Parallel || state.Parallel,

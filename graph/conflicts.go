@@ -88,8 +88,8 @@ func conditions(w wish) []states.GuardDeclaration {
 	for _, b := range ancestors(w.d.blocks) {
 		add(b.Options.Guards)
 	}
-	if w.d.of != nil {
-		add(w.d.of.Options.Guards)
+	if w.d.state != nil {
+		add(w.d.state.Options.Guards)
 	}
 	add(w.d.Options.Guards)
 	if !w.d.TopLevel {

@@ -49,14 +49,14 @@ type cause struct {
 func (p *planner) expand() {
 	for _, d := range p.decls {
 		switch {
-		case d.out:
+		case d.isOmitted:
 		case !d.isState():
 			p.baseOf(d)
 		case !d.lazy && !d.NeedsRun && len(d.runs) == 0, p.demanded[d.Address]:
 			p.baseOf(d)
 		}
 		for i := range d.pins {
-			if pin := &d.pins[i]; !d.out && !pin.block.out && p.invocable(d, pin.block.Range) {
+			if pin := &d.pins[i]; !d.isOmitted && !pin.block.isOmitted && p.invocable(d, pin.block.Range) {
 				d.pinNodes = append(d.pinNodes, p.add(node{d: d, pin: pin}))
 			}
 		}
@@ -137,14 +137,14 @@ func (p *planner) requireNodes(i int) {
 				n.reverse = append(n.reverse, edge{to: p.baseOf(to), at: r.at})
 			}
 		default:
-			n.requires = append(n.requires, edge{to: p.baseOf(r.to), at: r.at, by: r.by})
+			n.requires = append(n.requires, edge{to: p.baseOf(r.to), at: r.at, by: r.component})
 		}
 	}
 }
 
 // effectiveRequires replaces what is left out by what it requires itself.
 func effectiveRequires(list []require) []require {
-	if !slices.ContainsFunc(list, func(r require) bool { return r.to.out || r.to.isBlock() }) {
+	if !slices.ContainsFunc(list, func(r require) bool { return r.to.isOmitted || r.to.isBlock() }) {
 		return list
 	}
 	var out []require
@@ -156,8 +156,8 @@ func effectiveRequires(list []require) []require {
 			return
 		}
 		seen[to] = true
-		in := func(d *decl) require { return require{to: d, at: r.at, by: r.by} }
-		if !to.out {
+		in := func(d *decl) require { return require{to: d, at: r.at, component: r.component} }
+		if !to.isOmitted {
 			out = append(out, r)
 			if to.confirm != nil {
 				out = append(out, in(to.confirm))
@@ -168,7 +168,7 @@ func effectiveRequires(list []require) []require {
 			}
 		}
 		for _, m := range to.members {
-			if m.out || m.isBlock() && to.out {
+			if m.isOmitted || m.isBlock() && to.isOmitted {
 				add(in(m))
 			}
 		}
@@ -189,7 +189,7 @@ func (p *planner) notifyNodes(i int) {
 		}
 		c := cause{from: i, notes: rest[:end]}
 		rest = rest[end:]
-		h.told = true
+		h.isNotified = true
 		if h.Defer {
 			w := p.baseNode(h, true)
 			p.nodes[w].sources = append(p.nodes[w].sources, c)
@@ -209,7 +209,7 @@ func leaves(d *decl) []*decl {
 	}
 	var out []*decl
 	for _, m := range d.members {
-		if !m.out && (!m.lazy || m.base >= 0) && m.confirms == nil {
+		if !m.isOmitted && (!m.lazy || m.base >= 0) && m.confirms == nil {
 			out = append(out, leaves(m)...)
 		}
 	}

@@ -12,7 +12,7 @@ func (d *decl) isInvoked() bool { return d.base >= 0 || len(d.waves)+len(d.pinNo
 
 // isIdle reports whether a lazy state could be called, and nothing does.
 func (d *decl) isIdle() bool {
-	return d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.pinNodes) == 0
+	return d.isState() && d.lazy && !d.isOmitted && !d.NeedsRun && len(d.waves)+len(d.pinNodes) == 0
 }
 
 // notifies tells what an idle handler notifies, should it run.
@@ -36,7 +36,7 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 	var out []states.Resource
 	for _, d := range p.decls {
 		in := inRun(d)
-		if !in && (d.isBlock() && (!d.out || !d.Component) || len(d.runs) > 0 && !d.lazy) {
+		if !in && (d.isBlock() && (!d.isOmitted || !d.Component) || len(d.runs) > 0 && !d.lazy) {
 			continue
 		}
 		if !in && (len(d.Parts) == 0 || d.NeedsRun) { // they were not evaluated
@@ -66,7 +66,7 @@ func (p *planner) isUnselected(d *decl, part *states.PartDeclaration) bool {
 // it invokes: targets and tags all that they do not name, exclusions what they
 // name and what requires that.
 func (x *selector) isLeftOut(d *decl) bool {
-	if len(x.by.Targets)+len(x.by.Tags) > 0 && !d.hasTag(x.by.Tags) {
+	if len(x.selection.Targets)+len(x.selection.Tags) > 0 && !d.hasTag(x.selection.Tags) {
 		return true
 	}
 	return x.isDropped(d, map[*decl]bool{})

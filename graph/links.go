@@ -108,8 +108,8 @@ func (p *planner) isHandler(h *decl, at diag.Range) bool {
 // listens to the state's parts; what the parts notify themselves it has
 // already.
 func (d *decl) inheritNotes() {
-	if d.of != nil {
-		for _, n := range d.of.notes {
+	if d.state != nil {
+		for _, n := range d.state.notes {
 			if n.part == "" || n.heard && len(partsNamed(d, n.part)) > 0 {
 				d.notes = append(d.notes, n)
 			}
@@ -128,16 +128,16 @@ func (d *decl) inheritNotes() {
 	d.notes = slices.CompactFunc(d.notes, func(a, b note) bool {
 		return a.handler == b.handler && a.part == b.part && a.on == b.on
 	})
-	d.notes = slices.DeleteFunc(d.notes, func(n note) bool { return n.handler.out })
+	d.notes = slices.DeleteFunc(d.notes, func(n note) bool { return n.handler.isOmitted })
 }
 
 // linkRequires resolves what must settle before d: its own requirements, those
 // of its parts, of the state that it invokes and of the blocks that hold it.
 func (p *planner) linkRequires(d *decl) {
 	list := p.ownRequires(d)
-	if d.of != nil {
-		list = append(list, p.refs(d, d.of.Options.Require)...)
-		list = append(list, p.resultRequires(d, nil, d.of.Options.Guards)...)
+	if d.state != nil {
+		list = append(list, p.refs(d, d.state.Options.Require)...)
+		list = append(list, p.resultRequires(d, nil, d.state.Options.Guards)...)
 	}
 	for i := range d.Parts {
 		if part := &d.Parts[i]; !part.Options.LeftOut {
@@ -148,7 +148,7 @@ func (p *planner) linkRequires(d *decl) {
 	for _, b := range ancestors(d.blocks) {
 		for _, r := range p.ownRequires(b) {
 			if b.Component {
-				r.by = b
+				r.component = b
 			}
 			list = append(list, r)
 		}
@@ -177,7 +177,7 @@ func (p *planner) refs(d *decl, refs []states.Ref) []require {
 
 // isOwnPart reports whether r names a part of the same invocation.
 func isOwnPart(d *decl, r states.Ref) bool {
-	return r.Self || r.Part != "" && (r.Address == d.Address || d.of != nil && r.Address == d.of.Address)
+	return r.Self || r.Part != "" && (r.Address == d.Address || d.state != nil && r.Address == d.state.Address)
 }
 
 func uniqueRequires(list []require) []require {

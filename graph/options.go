@@ -15,8 +15,8 @@ import (
 // invocation of a state stands.
 func (d *decl) optionSources(around ...*decl) []*states.Options {
 	list := []*states.Options{&d.Options}
-	if d.of != nil {
-		list = append(list, &d.of.Options)
+	if d.state != nil {
+		list = append(list, &d.state.Options)
 	}
 	for _, b := range slices.Backward(ancestors(append(slices.Clone(d.blocks), around...))) {
 		list = append(list, &b.Options)
@@ -33,8 +33,8 @@ func invocationOptions(d *decl, around ...*decl) states.InvocationOptions {
 		o.Tags = append(o.Tags, s.Tags...)
 	}
 	own := []*states.Options{&d.Options}
-	if d.of != nil {
-		own = append(own, &d.of.Options)
+	if d.state != nil {
+		own = append(own, &d.state.Options)
 	}
 	if d.TopLevel && len(d.Parts) == 1 {
 		own = append(own, &d.Parts[0].Options)
@@ -119,8 +119,8 @@ func (p *planner) invocationGuards(d *decl, at int, address string, around ...*d
 	for _, b := range ancestors(append(slices.Clone(d.blocks), around...)) {
 		out = p.guards(out, d, at, b.Options.Guards, b.Address, address)
 	}
-	if d.of != nil {
-		out = p.guards(out, d, at, d.of.Options.Guards, address, address)
+	if d.state != nil {
+		out = p.guards(out, d, at, d.state.Options.Guards, address, address)
 	}
 	return p.guards(out, d, at, d.Options.Guards, address, address)
 }

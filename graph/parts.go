@@ -82,7 +82,7 @@ func (p *planner) checkGuards(o *states.Options) {
 	}
 }
 
-func (d *decl) isParallel() bool { return d.Parallel || d.of != nil && d.of.Parallel }
+func (d *decl) isParallel() bool { return d.Parallel || d.state != nil && d.state.Parallel }
 
 func partIndex(d *decl, part *states.PartDeclaration) int {
 	for i := range d.Parts {

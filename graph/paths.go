@@ -120,8 +120,8 @@ func (d *decl) touches(registry *states.Registry) []touch {
 		}
 	}
 	guards(d.Options.Guards)
-	if d.of != nil {
-		guards(d.of.Options.Guards)
+	if d.state != nil {
+		guards(d.state.Options.Guards)
 	}
 	for part := range d.parts() {
 		u := keeps

@@ -15,12 +15,12 @@ type decl struct {
 	*states.Declaration
 	index int
 
-	lazy   bool          // not invoked by itself
-	ensure states.Ensure // what a part without its own gets
-	absent bool          // takes away all that it names
-	out    bool          // left out by its own, its state's or a block's `when`
-	runs   []*decl       // states: the runs that invoke it
-	of     *decl         // runs: the state
+	lazy      bool          // not invoked by itself
+	ensure    states.Ensure // what a part without its own gets
+	absent    bool          // takes away all that it names
+	isOmitted bool          // left out by its own, its state's or a block's `when`
+	runs      []*decl       // states: the runs that invoke it
+	state     *decl         // runs: the state
 
 	members, rescue, always []*decl // blocks
 	blocks                  []*decl // the blocks that hold it directly
@@ -35,17 +35,17 @@ type decl struct {
 
 	partsByName map[string][]*states.PartDeclaration // see partsNamed
 
-	base     int   // node of the default or requested invocation, of the run or block; -1: none
-	waves    []int // nodes that may be merged: waves, and base
-	told     bool  // something notifies it
-	pinNodes []int // nodes of pins
+	base       int   // node of the default or requested invocation, of the run or block; -1: none
+	waves      []int // nodes that may be merged: waves, and base
+	isNotified bool  // something notifies it
+	pinNodes   []int // nodes of pins
 }
 
 // require is one resolved requirement.
 type require struct {
-	to *decl
-	at diag.Range
-	by *decl // the component around d that requires it as a whole; nil: another way
+	to        *decl
+	at        diag.Range
+	component *decl // the component around d that requires it as a whole; nil: another way
 }
 
 // note is one resolved notification. Part is empty for the whole.
@@ -78,7 +78,7 @@ func (p *planner) resolve() (sound bool) {
 		p.markLazy(d)
 	}
 	for _, d := range p.decls {
-		d.out = p.isOut(d)
+		d.isOmitted = p.isOut(d)
 		p.settleEnsure(d)
 	}
 	for _, d := range p.decls {
@@ -164,7 +164,7 @@ func (p *planner) lookup(r states.Ref) []*decl {
 	with := slices.DeleteFunc(slices.Clone(found), func(d *decl) bool { return len(listenedParts(d, r.Part)) == 0 })
 	// Who is left out may come without its parts.
 	out := slices.ContainsFunc(found, func(d *decl) bool {
-		return d.out || slices.ContainsFunc(d.runs, func(r *decl) bool { return r.out })
+		return d.isOmitted || slices.ContainsFunc(d.runs, func(r *decl) bool { return r.isOmitted })
 	})
 	if len(with) == 0 && len(found) > 0 && !out && !slices.Contains(p.site.Empty, r.Address+"."+r.Part) {
 		p.diags.Add(diag.Diagnostic{
@@ -252,8 +252,8 @@ func (p *planner) linkRuns() {
 				})
 				continue
 			}
-			if d.of == nil {
-				d.of = s
+			if d.state == nil {
+				d.state = s
 			}
 			s.runs = append(s.runs, d)
 		}
@@ -280,7 +280,7 @@ func (p *planner) markLazy(d *decl) {
 }
 
 func (p *planner) isOut(d *decl) bool {
-	if d.Options.LeftOut || d.of != nil && d.of.Options.LeftOut {
+	if d.Options.LeftOut || d.state != nil && d.state.Options.LeftOut {
 		return true
 	}
 	// A top-level part may carry the option itself.
@@ -313,8 +313,8 @@ func ancestors(blocks []*decl) []*decl {
 // state's, or that of the nearest block that has one.
 func (p *planner) settleEnsure(d *decl) {
 	d.ensure = d.Options.Ensure
-	if d.ensure == "" && d.of != nil {
-		d.ensure = d.of.Options.Ensure
+	if d.ensure == "" && d.state != nil {
+		d.ensure = d.state.Options.Ensure
 	}
 	whole := false
 	for _, b := range slices.Backward(slices.Concat(d.declaredIn(), ancestors(d.blocks))) {
@@ -372,7 +372,7 @@ func (p *planner) leaveOutRetained(d *decl, whole bool) {
 	if left == len(d.Parts) {
 		return
 	}
-	d.out = d.out || left == 0
+	d.isOmitted = d.isOmitted || left == 0
 	own := *d.Declaration // the caller's stays as it is
 	own.Parts = slices.Clone(own.Parts)
 	for i := range own.Parts {

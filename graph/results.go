@@ -35,7 +35,7 @@ func resultRefs(results map[string]*states.Expr, guards []states.GuardDeclaratio
 // and guards of the whole, which are decided before any part. It returns what
 // the parts of a parallel state require by it.
 func (p *planner) checkResults(d *decl, links [][]link) {
-	for _, o := range append([]*states.Options{&d.Options}, optionsOf(d.of)...) {
+	for _, o := range append([]*states.Options{&d.Options}, optionsOf(d.state)...) {
 		for _, r := range resultRefs(nil, o.Guards) {
 			if isOwnPart(d, r) && !d.TopLevel {
 				p.diags.Add(diag.Diagnostic{

@@ -29,7 +29,7 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 		return r.Run, nil
 	}
 	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool),
-		forced: make(map[int]bool), by: s, dropped: make(map[*decl]bool)}
+		forced: make(map[int]bool), selection: s, dropped: make(map[*decl]bool)}
 	x.index()
 	idle := x.take(s)
 	if x.diags.HasErrors() {
@@ -58,18 +58,18 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 
 // selector works out one selection, over the finals of a plan.
 type selector struct {
-	plan     *planner
-	names    map[string][]int // of all that has an address: the finals that it means
-	idle     map[string]*decl // addresses of lazy states without an invocation
-	named    map[int]bool     // targets
-	keep     []bool
-	causes   [][]notificationCause // of each final, by whom that is kept
-	forced   map[int]bool          // waves that are targets
-	by       Selection
-	excludes []string       // addresses
-	dropped  map[*decl]bool // by them
-	users    [][]int        // of each final: the finals that declare to require it
-	diags    diag.List
+	plan      *planner
+	names     map[string][]int // of all that has an address: the finals that it means
+	idle      map[string]*decl // addresses of lazy states without an invocation
+	named     map[int]bool     // targets
+	keep      []bool
+	causes    [][]notificationCause // of each final, by whom that is kept
+	forced    map[int]bool          // waves that are targets
+	selection Selection
+	excludes  []string       // addresses
+	dropped   map[*decl]bool // by them
+	users     [][]int        // of each final: the finals that declare to require it
+	diags     diag.List
 }
 
 // index collects the addresses that may be selected.
@@ -91,14 +91,14 @@ func (x *selector) index() {
 				}
 			}
 		}
-		if f.d.of != nil {
-			for _, a := range set([]string{f.d.of.Address, f.d.of.Base}) {
+		if f.d.state != nil {
+			for _, a := range set([]string{f.d.state.Address, f.d.state.Base}) {
 				name(a, i)
 			}
 		}
 	}
 	for _, d := range p.decls {
-		if d.isState() && d.lazy && !d.out && !d.NeedsRun && len(d.waves)+len(d.pinNodes)+len(d.runs) == 0 {
+		if d.isState() && d.lazy && !d.isOmitted && !d.NeedsRun && len(d.waves)+len(d.pinNodes)+len(d.runs) == 0 {
 			x.idle[d.Address] = d
 			x.idle[d.Base] = d
 		}
@@ -186,7 +186,7 @@ func (x *selector) find(address string) []int {
 	}
 	for _, d := range x.plan.decls {
 		if d.Address == address || d.Base == address || strings.HasPrefix(address, d.Address+".") {
-			if d.out {
+			if d.isOmitted {
 				x.diags.Add(diag.Diagnostic{
 					Severity: diag.Warning, Summary: address + " is left out by its when", Range: d.Range,
 				})

@@ -181,7 +181,7 @@ func (x *selector) handlers(kept func(string) bool) (out []states.Invocation, de
 	declared = invoked
 	var idle []*decl
 	for _, d := range p.decls {
-		if !d.isState() || d.out || d.NeedsRun || invoked[d] || !d.lazy && len(told[d]) == 0 || len(d.pinNodes) > 0 && len(d.waves) == 0 {
+		if !d.isState() || d.isOmitted || d.NeedsRun || invoked[d] || !d.lazy && len(told[d]) == 0 || len(d.pinNodes) > 0 && len(d.waves) == 0 {
 			continue
 		}
 		inv := p.idleHandler(unused, d)

@@ -150,7 +150,7 @@ func (s *step) reach() (paths []string, anything bool) {
 	if s.module == nil || s.module.IsAct() {
 		return nil, s.module == nil || s.outcome != states.Changed || s.isUnforeseeable // else it only reads
 	}
-	written, all := s.trace.Written()
+	written, all := s.trace.Writes()
 	paths = append(written, s.module.Paths(s.part.Values)...)
 	for _, p := range paths { // a link on the way may stay as it is
 		paths = append(paths, host.Resolve(s.engine.options.Host, p))
@@ -169,7 +169,7 @@ func (f *effects) couldTouch(x *effect, q *question) bool {
 	if x.identity != "" && x.identity == q.identity {
 		return false
 	}
-	looked, all := q.trace.Looked()
+	looked, all := q.trace.Reads()
 	if x.anything || !all {
 		return !all || len(looked) > 0
 	}

@@ -37,7 +37,7 @@ func (f *effects) addChange(x *effect) {
 // whyUnsure says why a guard's answer is not certain, by what is known of that already;
 // empty: it is. It names the program that the guard runs, if the answer came by that.
 func (f *effects) whyUnsure(q question, command []string, known string) string {
-	looked, all := q.trace.Looked()
+	looked, all := q.trace.Reads()
 	if q.program = len(command) > 0 && (!all || slices.Contains(looked, "/")); !q.program {
 		if known == "" {
 			known = f.effectReason(f.nearestEffect(q), &q)

@@ -157,7 +157,7 @@ func (e *engine) endAbandoned(ctx context.Context) {
 	look := func() map[int]states.Begun {
 		for i, b := range e.earlierActs.Unknown {
 			delete(running, i)
-			if b.ID != "" && b.Boot == journal.BootID() && len(h.Abandoned(b.Run, b.ID)) > 0 {
+			if b.ID != "" && b.Boot == journal.BootID() && len(h.StrayProcesses(b.Run, b.ID)) > 0 {
 				running[i] = b
 			}
 		}
@@ -174,9 +174,9 @@ func (e *engine) endAbandoned(ctx context.Context) {
 	for _, i := range slices.Sorted(maps.Keys(running)) {
 		b := running[i]
 		var err error
-		what := "process " + strings.Trim(fmt.Sprint(h.Abandoned(b.Run, b.ID)), "[]")
+		what := "process " + strings.Trim(fmt.Sprint(h.StrayProcesses(b.Run, b.ID)), "[]")
 		if !e.planning() {
-			err = h.EndAbandoned(b.Run, b.ID)
+			err = h.EndStrayProcesses(b.Run, b.ID)
 		}
 		e.recordCleanup(b, what, "a program that run "+b.Run+" has left running", err)
 	}

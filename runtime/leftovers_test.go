@@ -125,14 +125,14 @@ type haunted struct {
 	err   error
 }
 
-func (h *haunted) Abandoned(run, part string) []int {
+func (h *haunted) StrayProcesses(run, part string) []int {
 	if run != deadRun || part != h.part || len(h.ended) > 0 || !h.until.IsZero() && time.Now().After(h.until) {
 		return nil
 	}
 	return []int{4711}
 }
 
-func (h *haunted) EndAbandoned(run, part string) error {
+func (h *haunted) EndStrayProcesses(run, part string) error {
 	h.ended = append(h.ended, time.Now())
 	return h.err
 }

@@ -7,7 +7,7 @@ import "strings"
 // number names no account, since a part may use one without it.
 func (s *Schema) Accounts(values map[string]any) (own, needed []string) {
 	for _, a := range s.Attributes {
-		for _, name := range named(values[a.Name]) {
+		for _, name := range names(values[a.Name]) {
 			switch {
 			case a.User:
 				own = append(own, "user "+name)
@@ -23,8 +23,8 @@ func (s *Schema) Accounts(values map[string]any) (own, needed []string) {
 	return own, needed
 }
 
-// named gives the names in a value, which is one or a list, without numbers.
-func named(value any) []string {
+// names gives the names in a value, which is one or a list, without numbers.
+func names(value any) []string {
 	list, _ := value.([]any)
 	if list == nil {
 		list = []any{value}

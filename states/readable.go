@@ -10,7 +10,7 @@ import (
 func readable(err error) error {
 	switch e := err.(type) {
 	case *AttributeError:
-		e.Message, e.Hint = shortened(e.Message), shortened(e.Hint)
+		e.Message, e.Hint = shorten(e.Message), shorten(e.Hint)
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
 			_ = readable(inner)
@@ -21,8 +21,8 @@ func readable(err error) error {
 	return err
 }
 
-// shortened keeps the beginning and the end of a long text.
-func shortened(s string) string {
+// shorten keeps the beginning and the end of a long text.
+func shorten(s string) string {
 	const most, first, last = 2000, 300, 200
 	if len(s) <= most {
 		return s

@@ -115,7 +115,7 @@ func (cmd *factsCmd) Run(ctx runContext, s *client) error {
 // overlay puts the facts that the command line gives in the place of a machine's.
 func overlay(f *machine.Facts, given *facts.Facts) {
 	for _, name := range given.Names() {
-		if given.Given(name) {
+		if given.IsGiven(name) {
 			delete(f.Errors, name)
 			f.Values[name], _ = given.Fact(name) // what is given is there
 		}

@@ -40,7 +40,7 @@ func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error
 	}
 	given, err := v.client.facts(nil)
 	return func(name string) (any, error) {
-		if given.Given(name) {
+		if given.IsGiven(name) {
 			return given.Fact(name)
 		}
 		return own(name)

@@ -74,7 +74,7 @@ func (s *client) localHost(name string) (planfile.Host, error) {
 		return h, failure(err)
 	}
 	h.Hostname, _ = hostname.(string)
-	if facts.Given("machine_id") { // given
+	if facts.IsGiven("machine_id") { // given
 		id, _ := facts.Fact("machine_id")
 		h.Machine, _ = id.(string)
 	} else if s.globals.Facts == "" {

@@ -124,7 +124,7 @@ func act(ctx context.Context, h host.Host, want HTTP) (bool, HTTP, error) {
 	}
 	answer, err := web.Get(ctx, h, r)
 	if err != nil {
-		if !r.Reads && (answer != nil || host.Lost(err)) {
+		if !r.Reads && (answer != nil || host.IsLost(err)) {
 			err = fmt.Errorf("%w: %w", err, states.ErrUnknown)
 		}
 		return false, want, err

@@ -24,7 +24,7 @@ func (apk) NoHold() string { return "apk has no such mark; an exact version keep
 // Installed implements manager, by apk's own record: stanzas with a line P:NAME and a
 // line V:VERSION.
 func (apk) Installed(_ context.Context, h host.Host, name string) (installed, error) {
-	known, err := host.Kept(h, "apk", []string{apkDatabase}, func() (map[string]string, error) {
+	known, err := host.Cached(h, "apk", []string{apkDatabase}, func() (map[string]string, error) {
 		text, err := textOf(h, apkDatabase)
 		return parseAPK(text), err
 	})

@@ -41,7 +41,7 @@ func (apt) Installed(_ context.Context, h host.Host, name string) (installed, er
 }
 
 func dpkgRecord(h host.Reader) (record, error) {
-	return host.Kept(h, "dpkg status", []string{dpkgStatus}, func() (record, error) {
+	return host.Cached(h, "dpkg status", []string{dpkgStatus}, func() (record, error) {
 		f, err := h.Open(dpkgStatus)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil // a system without any package

@@ -24,7 +24,7 @@ func (pacman) NoHold() string {
 // Installed implements manager, by pacman's own directory of what is installed: one for
 // each package, named NAME-VERSION-RELEASE.
 func (pacman) Installed(_ context.Context, h host.Host, name string) (installed, error) {
-	known, err := host.Kept(h, "pacman", []string{"/var/lib/pacman/local"}, func() (map[string]string, error) {
+	known, err := host.Cached(h, "pacman", []string{"/var/lib/pacman/local"}, func() (map[string]string, error) {
 		entries, err := h.ReadDir("/var/lib/pacman/local")
 		known := map[string]string{}
 		for _, e := range entries {

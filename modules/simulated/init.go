@@ -99,7 +99,7 @@ func (i *initSystem) text(name string) (string, error) {
 // for its running.
 func perform(ctx context.Context, h *host.Memory, verb host.Verb, active, unit, text string) error {
 	failed := func(why, said string) error {
-		return &host.ServiceError{Name: unit, Err: errors.New(why), Said: []byte(said)}
+		return &host.ServiceError{Name: unit, Err: errors.New(why), Log: []byte(said)}
 	}
 	switch verb {
 	case host.Start, host.Restart:

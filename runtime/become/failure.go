@@ -45,7 +45,7 @@ func failureOf(err error) *failure {
 	f := &failure{}
 	if service, ok := errors.AsType[*host.ServiceError](err); ok {
 		name := text(service.Name)
-		f.Service, f.Said, err = &name, service.Said, service.Err
+		f.Service, f.Said, err = &name, service.Log, service.Err
 	}
 	if at, ok := err.(*fs.PathError); ok {
 		f.Op, f.Path, err = at.Op, text(at.Path), at.Err
@@ -88,7 +88,7 @@ func (f *failure) error() error {
 		err = &fs.PathError{Op: f.Op, Path: string(f.Path), Err: err}
 	}
 	if f.Service != nil {
-		err = &host.ServiceError{Name: string(*f.Service), Err: err, Said: f.Said}
+		err = &host.ServiceError{Name: string(*f.Service), Err: err, Log: f.Said}
 	}
 	return err
 }

@@ -48,11 +48,13 @@ func (m *machine) NoFollow() host.Host {
 // Running tells whether it is the machine that runs; see host.Running.
 func (m *machine) Running() bool { return m.hello.Running }
 
-// Abandoned is host.Abandoned.Abandoned.
-func (m *machine) Abandoned(run, part string) []int { return m.local.Abandoned(run, part) }
+// StrayProcesses is host.ProcessSweeper.StrayProcesses.
+func (m *machine) StrayProcesses(run, part string) []int { return m.local.StrayProcesses(run, part) }
 
-// EndAbandoned is host.Abandoned.EndAbandoned.
-func (m *machine) EndAbandoned(run, part string) error { return m.local.EndAbandoned(run, part) }
+// EndStrayProcesses is host.ProcessSweeper.EndStrayProcesses.
+func (m *machine) EndStrayProcesses(run, part string) error {
+	return m.local.EndStrayProcesses(run, part)
+}
 
 // Actor is host.Actor.Actor.
 func (m *machine) Actor() (uid, gid int) { return m.hello.UID, m.hello.GID }

@@ -108,7 +108,7 @@ func TestStoppedByRoot(t *testing.T) {
 		t.Error(err)
 	}
 	<-process.Done
-	if left := h.Abandoned(run.(*machine).run, "part"); len(left) > 0 {
+	if left := h.StrayProcesses(run.(*machine).run, "part"); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 }

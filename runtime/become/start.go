@@ -144,7 +144,7 @@ func (m *machine) endPrograms(calls []*call) {
 	for _, c := range calls {
 		if c.Command != nil && c.Part != "" {
 			// What is left after that, the next run ends.
-			_ = m.local.EndAbandoned(c.Run, c.Part)
+			_ = m.local.EndStrayProcesses(c.Run, c.Part)
 		}
 	}
 }

@@ -147,28 +147,28 @@ func setFirst[K comparable, V any](m map[K]V, k K, v V) {
 // User is Accounts.User.
 func (a *accounts) User(name string) (User, error) {
 	t, err := a.passwd()
-	return found(t.byName, name, err, "user", name)
+	return lookup(t.byName, name, err, "user", name)
 }
 
 // UserID is Accounts.UserID.
 func (a *accounts) UserID(uid int) (User, error) {
 	t, err := a.passwd()
-	return found(t.byID, uid, err, "user", strconv.Itoa(uid))
+	return lookup(t.byID, uid, err, "user", strconv.Itoa(uid))
 }
 
 // Group is Accounts.Group.
 func (a *accounts) Group(name string) (Group, error) {
 	t, err := a.group()
-	return found(t.byName, name, err, "group", name)
+	return lookup(t.byName, name, err, "group", name)
 }
 
 // GroupID is Accounts.GroupID.
 func (a *accounts) GroupID(gid int) (Group, error) {
 	t, err := a.group()
-	return found(t.byID, gid, err, "group", strconv.Itoa(gid))
+	return lookup(t.byID, gid, err, "group", strconv.Itoa(gid))
 }
 
-func found[K comparable, V any](m map[K]V, k K, err error, kind, name string) (V, error) {
+func lookup[K comparable, V any](m map[K]V, k K, err error, kind, name string) (V, error) {
 	v, ok := m[k]
 	if err == nil && !ok {
 		err = &noAccount{kind, name}

@@ -27,19 +27,19 @@ type Capabilities interface {
 	Runner
 	Namer
 	Syncer
-	Abandoned
+	ProcessSweeper
 	// Running reports whether the host is the machine that the kernel runs, with mounts
 	// and processes, rather than a tree of files below a root.
 	Running() bool
 	keeper
 	opener
 	planner
-	machined
+	machineReporter
 }
 
-// machined is about hosts that act on a machine that runs, of which they may be but a
+// machineReporter is about hosts that act on a machine that runs, of which they may be but a
 // tree below a root; see RunningMachine.
-type machined interface {
+type machineReporter interface {
 	machine() (r Reader, real bool)
 }
 
@@ -95,11 +95,11 @@ func (Limited) TempName() string { return tempName("") }
 // Sync is Syncer.Sync: nothing outlives the program.
 func (Limited) Sync() error { return nil }
 
-// Abandoned is Abandoned.Abandoned.
-func (Limited) Abandoned(run, part string) []int { return nil }
+// StrayProcesses is ProcessSweeper.StrayProcesses.
+func (Limited) StrayProcesses(run, part string) []int { return nil }
 
-// EndAbandoned is Abandoned.EndAbandoned.
-func (Limited) EndAbandoned(run, part string) error { return nil }
+// EndStrayProcesses is ProcessSweeper.EndStrayProcesses.
+func (Limited) EndStrayProcesses(run, part string) error { return nil }
 
 // Running is Capabilities.Running.
 func (Limited) Running() bool { return true }

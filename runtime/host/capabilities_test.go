@@ -20,11 +20,11 @@ var wrappers = map[string]struct {
 	}, nil},
 	"by path": {host.NoFollowByPath, []string{"NoFollow", "OpenNoFollow", "OpenDir"}},
 	"shadow": {func(h host.Host) host.Host { return host.NewShadow(h) }, []string{
-		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
+		"ForRun", "TempName", "Sync", "EndStrayProcesses", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 	"traced": {func(h host.Host) host.Host { return host.NewShadow(h).Traced(&host.Trace{}) }, []string{
-		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
+		"ForRun", "TempName", "Sync", "EndStrayProcesses", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 	"opaque": {func(h host.Host) host.Host { return host.NewShadow(h).View(true) }, []string{
-		"ForRun", "TempName", "Sync", "EndAbandoned", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
+		"ForRun", "TempName", "Sync", "EndStrayProcesses", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 }
 
 // No wrapper forgets what the host below it can do.
@@ -47,7 +47,7 @@ func TestKnowledgeThroughWrappers(t *testing.T) {
 			h := w.wrap(local(t, ""))
 			made := 0
 			for range 2 {
-				if _, err := host.Kept(h, "key", []string{"/etc/passwd"}, func() (int, error) { made++; return made, nil }); err != nil {
+				if _, err := host.Cached(h, "key", []string{"/etc/passwd"}, func() (int, error) { made++; return made, nil }); err != nil {
 					t.Fatal(err)
 				}
 			}

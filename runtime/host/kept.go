@@ -17,12 +17,12 @@ type keeper interface {
 	keep(key string, paths []string, make func() (any, error)) (any, error)
 }
 
-// Kept gives what make makes of the files at the paths (directories with all below
+// Cached gives what make makes of the files at the paths (directories with all below
 // them): what it made before under the same key, if none of them has changed since.
 // So a large file that many parts look into is read once in a run. A host that
 // cannot tell calls make each time. What it gives is shared, and must not be
 // changed. The key tells what is made; one key is of one type.
-func Kept[T any](h Reader, key string, paths []string, make func() (T, error)) (T, error) {
+func Cached[T any](h Reader, key string, paths []string, make func() (T, error)) (T, error) {
 	k, ok := h.(keeper)
 	if !ok {
 		return make()

@@ -36,7 +36,7 @@ func TestKept(t *testing.T) {
 	count := func() (int, error) { made++; return made, nil }
 	ask := func(h host.Host, want int) {
 		t.Helper()
-		got, err := host.Kept(h, "count", []string{"/d", "/missing"}, count)
+		got, err := host.Cached(h, "count", []string{"/d", "/missing"}, count)
 		if err != nil || got != want {
 			t.Errorf("%d, want %d (%v)", got, want, err)
 		}
@@ -61,7 +61,7 @@ func TestKept(t *testing.T) {
 		put("d/one", "2") // as large and as old as before
 		ask(local, made+1)
 		first := made
-		if _, err := host.Kept(local, "count", []string{"/d", "/missing"}, count); err != nil {
+		if _, err := host.Cached(local, "count", []string{"/d", "/missing"}, count); err != nil {
 			t.Fatal(err)
 		}
 		if quick = time.Since(before) < 30*time.Millisecond; quick && made != first+1 {
@@ -82,7 +82,7 @@ func TestKept(t *testing.T) {
 
 	failure := errors.New("failed")
 	for range 2 {
-		if _, err := host.Kept(local, "failing", []string{"/missing"}, func() (int, error) { made++; return 0, failure }); err != failure {
+		if _, err := host.Cached(local, "failing", []string{"/missing"}, func() (int, error) { made++; return 0, failure }); err != failure {
 			t.Error(err)
 		}
 	}

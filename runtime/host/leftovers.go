@@ -132,15 +132,15 @@ func PartOf(ctx context.Context) string {
 	return part
 }
 
-// Abandoned finds the programs which a run has started and, since it was killed, has
+// ProcessSweeper finds the programs which a run has started and, since it was killed, has
 // not waited for.
-type Abandoned interface {
-	// Abandoned lists the processes of a part of a run, all that came from them
+type ProcessSweeper interface {
+	// StrayProcesses lists the processes of a part of a run, all that came from them
 	// included.
-	Abandoned(run, part string) []int
-	// EndAbandoned ends them as the end of a context does, and returns when they
+	StrayProcesses(run, part string) []int
+	// EndStrayProcesses ends them as the end of a context does, and returns when they
 	// are gone.
-	EndAbandoned(run, part string) error
+	EndStrayProcesses(run, part string) error
 }
 
 // processMark is what a program's environment says: run, part and what tells it from

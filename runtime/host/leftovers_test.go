@@ -113,7 +113,7 @@ func TestAbandoned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var now host.Abandoned = l
+	var now host.ProcessSweeper = l
 	ours, dir := l.ForRun(aRun), t.TempDir()
 	if _, err := ours.Run(host.WithPart(t.Context(), "part-1"), command("leave", dir)); err != nil {
 		t.Fatal(err)
@@ -121,20 +121,20 @@ func TestAbandoned(t *testing.T) {
 	left := pids(t, dir, 1)
 	t.Cleanup(func() { _ = syscall.Kill(left[0], syscall.SIGKILL) })
 	for _, of := range [][2]string{{otherRun, "part-1"}, {aRun, "part-2"}, {aRun, ""}, {"", ""}} {
-		if found := now.Abandoned(of[0], of[1]); slices.Contains(found, left[0]) {
+		if found := now.StrayProcesses(of[0], of[1]); slices.Contains(found, left[0]) {
 			t.Errorf("%q is said to have left %v", of, found)
 		}
 	}
-	if found := now.Abandoned(aRun, "part-1"); !slices.Equal(found, left) {
+	if found := now.StrayProcesses(aRun, "part-1"); !slices.Equal(found, left) {
 		t.Errorf("found %v, want %v", found, left)
 	}
-	if err := now.EndAbandoned(aRun, "part-1"); err != nil {
+	if err := now.EndStrayProcesses(aRun, "part-1"); err != nil {
 		t.Error(err)
 	}
 	if runs(left[0]) {
 		t.Error("it still runs")
 	}
-	if err := now.EndAbandoned(aRun, "part-1"); err != nil {
+	if err := now.EndStrayProcesses(aRun, "part-1"); err != nil {
 		t.Errorf("once more: %v", err)
 	}
 }

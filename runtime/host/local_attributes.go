@@ -103,7 +103,7 @@ type attributeFile struct {
 }
 
 func openAttributes(dir int, name string) (*attributeFile, error) {
-	fd, err := again(func() (int, error) {
+	fd, err := retryInterrupted(func() (int, error) {
 		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {

@@ -81,7 +81,7 @@ func (d *localDir) Entries() ([]Entry, error) {
 	var entries []Entry
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := again(func() (int, error) { return unix.Getdents(d.fd, buf) })
+		n, err := retryInterrupted(func() (int, error) { return unix.Getdents(d.fd, buf) })
 		if err != nil {
 			return nil, d.error("readdir", ".", err)
 		}
@@ -122,7 +122,7 @@ func (d *localDir) Open(name string) (io.ReadCloser, Info, error) {
 		return nil, Info{}, err
 	}
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := again(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	fd, err := retryInterrupted(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
 	if err == unix.ENXIO { // a socket
 		err = errSpecial
 	}
@@ -143,7 +143,7 @@ func (d *localDir) Enter(name string) (Dir, error) {
 		below = joinPath(d.path, name)
 	}
 	fd, err := openDirectory(func(flags int) (int, error) {
-		return again(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+		return retryInterrupted(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
 	})
 	if err != nil {
 		return nil, d.error("open", name, err)

@@ -78,7 +78,7 @@ var ErrLost = errors.New("the connection was lost before it was known how it end
 type ServiceError struct {
 	Name string
 	Err  error
-	Said []byte // what its log and the init system say of it
+	Log  []byte // what its log and the init system say of it
 }
 
 // Error names the service and the reason.

@@ -11,7 +11,7 @@ import (
 // first, so that all is done to the one thing that was looked at, whatever gets its name
 // meanwhile.
 func changeMeta(dir int, name string, m Meta) error {
-	fd, err := again(func() (int, error) {
+	fd, err := retryInterrupted(func() (int, error) {
 		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // is on the way (openat2 with RESOLVE_NO_SYMLINKS, below a root with RESOLVE_IN_ROOT).
 // Else, or where the kernel cannot, the way is gone one component at a time.
 
-// again repeats a system call that a signal interrupted.
-func again[T any](call func() (T, error)) (T, error) {
+// retryInterrupted repeats a system call that a signal interrupted.
+func retryInterrupted[T any](call func() (T, error)) (T, error) {
 	for {
 		v, err := call()
 		if err != unix.EINTR {
@@ -35,7 +35,7 @@ func (l *Local) openAt(path string, flags int) (int, error) {
 	case l.origin != nil:
 		return l.openStill(path, flags)
 	case l.root == nil && strings.HasPrefix(path, "/proc/"): // whose links are the kernel's
-		return again(func() (int, error) { return unix.Open(path, flags, 0) })
+		return retryInterrupted(func() (int, error) { return unix.Open(path, flags, 0) })
 	}
 	fd, err := l.openStill(path, flags)
 	if err != unix.ELOOP && err != unix.ENOTDIR && err != unix.EINVAL {
@@ -55,7 +55,7 @@ func (l *Local) openAt(path string, flags int) (int, error) {
 	if name == "" {
 		name = "."
 	}
-	return again(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_NOFOLLOW, 0) })
+	return retryInterrupted(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_NOFOLLOW, 0) })
 }
 
 // OpenNoFollow is NoFollowOpener.OpenNoFollow.
@@ -85,9 +85,9 @@ func (l *Local) openStill(path string, flags int) (int, error) {
 		at, how.Resolve = int(l.root.Fd()), how.Resolve|unix.RESOLVE_IN_ROOT
 	}
 	if !l.componentwise {
-		fd, err := again(func() (int, error) { return unix.Openat2(at, path, &how) })
+		fd, err := retryInterrupted(func() (int, error) { return unix.Openat2(at, path, &how) })
 		for tries := 0; err == unix.EAGAIN && tries < 128; tries++ { // something is moved on the way
-			fd, err = again(func() (int, error) { return unix.Openat2(at, path, &how) })
+			fd, err = retryInterrupted(func() (int, error) { return unix.Openat2(at, path, &how) })
 		}
 		if !isUnsupportedCall(err) && err != unix.EPERM { // which some containers say of calls that they do not know
 			return fd, err
@@ -98,7 +98,7 @@ func (l *Local) openStill(path string, flags int) (int, error) {
 		start = "/"
 	}
 	open := func(dir int, name string, flags int) (int, error) {
-		return again(func() (int, error) {
+		return retryInterrupted(func() (int, error) {
 			return unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		})
 	}
@@ -151,7 +151,7 @@ func (l *Local) walk(root int, path string, follow bool) (dir int, name string, 
 		describe: func(fd int) (Info, error) { return describeAt(fd, "") },
 		actor:    os.Geteuid(),
 		enter: func(dir int, name string) (int, Kind, error) {
-			fd, err := again(func() (int, error) {
+			fd, err := retryInterrupted(func() (int, error) {
 				return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 			})
 			if err != nil {

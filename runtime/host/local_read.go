@@ -152,7 +152,7 @@ func (f *file) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := again(func() (int, error) { return unix.Read(int(f.fd.Load()), p) })
+	n, err := retryInterrupted(func() (int, error) { return unix.Read(int(f.fd.Load()), p) })
 	switch {
 	case err != nil:
 		return 0, pathError("read", f.path, err)
@@ -165,7 +165,7 @@ func (f *file) Read(p []byte) (int, error) {
 // ReadAt is io.ReaderAt.
 func (f *file) ReadAt(p []byte, at int64) (n int, err error) {
 	for n < len(p) {
-		k, err := again(func() (int, error) { return unix.Pread(int(f.fd.Load()), p[n:], at+int64(n)) })
+		k, err := retryInterrupted(func() (int, error) { return unix.Pread(int(f.fd.Load()), p[n:], at+int64(n)) })
 		if err != nil {
 			return n, pathError("read", f.path, err)
 		}
@@ -199,7 +199,7 @@ func (l *Local) ReadDir(path string) ([]Entry, error) {
 	var entries []Entry
 	buf := make([]byte, 8192)
 	for {
-		n, err := again(func() (int, error) { return unix.Getdents(fd, buf) })
+		n, err := retryInterrupted(func() (int, error) { return unix.Getdents(fd, buf) })
 		if err != nil {
 			return nil, pathError("readdir", path, err)
 		}

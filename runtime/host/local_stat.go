@@ -17,7 +17,7 @@ func describeAt(dir int, name string) (Info, error) {
 		flags |= unix.AT_EMPTY_PATH
 	}
 	var st unix.Statx_t
-	_, err := again(func() (int, error) {
+	_, err := retryInterrupted(func() (int, error) {
 		return 0, unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
 	})
 	switch {
@@ -60,7 +60,7 @@ func infoOf(st *unix.Stat_t) Info {
 // the mount with that of the directory above, by the numbers that /proc has of both.
 func describeOld(dir int, name string, flags int) (Info, error) {
 	open := func(dir int, name string) (int, error) {
-		return again(func() (int, error) {
+		return retryInterrupted(func() (int, error) {
 			return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		})
 	}

@@ -139,7 +139,7 @@ func dropCapability(dir int, name string, fd int) error {
 
 // createAt makes a file that only its owner may read. Nothing may stand there.
 func createAt(dir int, name string) (fd int, err error) {
-	return again(func() (int, error) {
+	return retryInterrupted(func() (int, error) {
 		return unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	})
 }
@@ -232,7 +232,7 @@ func (fd fdWriter) Seek(offset int64, whence int) (int64, error) {
 
 func writeAll(fd int, p []byte) error {
 	for len(p) > 0 {
-		n, err := again(func() (int, error) { return unix.Write(fd, p) })
+		n, err := retryInterrupted(func() (int, error) { return unix.Write(fd, p) })
 		if err != nil {
 			return err
 		}

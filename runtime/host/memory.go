@@ -105,11 +105,11 @@ func (m *Memory) OpenNoFollow(path string) (io.ReadCloser, Info, error) {
 // Sync is Syncer.Sync: nothing outlives the program.
 func (m *Memory) Sync() error { return nil }
 
-// Abandoned is Abandoned.Abandoned: programs are functions, which end.
-func (m *Memory) Abandoned(run, part string) []int { return nil }
+// StrayProcesses is ProcessSweeper.StrayProcesses: programs are functions, which end.
+func (m *Memory) StrayProcesses(run, part string) []int { return nil }
 
-// EndAbandoned is Abandoned.EndAbandoned.
-func (m *Memory) EndAbandoned(run, part string) error { return nil }
+// EndStrayProcesses is ProcessSweeper.EndStrayProcesses.
+func (m *Memory) EndStrayProcesses(run, part string) error { return nil }
 
 // Running is Capabilities.Running.
 func (m *Memory) Running() bool { return true }

@@ -197,7 +197,7 @@ func TestHostsAgree(t *testing.T) {
 		}
 		for range 10 {
 			path := genPath(t, "changed")
-			if !shadow.Changed(path) && seen(shadow, path) != seen(below, path) {
+			if !shadow.HasChanged(path) && seen(shadow, path) != seen(below, path) {
 				t.Fatalf("%s is said to be unchanged, but was\n%s\nand is\n%s",
 					path, seen(below, path), seen(shadow, path))
 			}

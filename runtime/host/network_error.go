@@ -33,9 +33,9 @@ func (e *NetworkError) Error() string { return e.What + ": " + e.Why }
 // Unwrap gives what it was made of.
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// Lost reports whether an error came after a request was on its way, so that
+// IsLost reports whether an error came after a request was on its way, so that
 // nobody knows what has become of it.
-func Lost(err error) bool {
+func IsLost(err error) bool {
 	e, ok := errors.AsType[*NetworkError](err)
 	if !ok {
 		return false

@@ -40,12 +40,12 @@ type addressOwner interface {
 // changed here. By what names are found, and who is trusted, any answer changes.
 func (n shadowNetwork) checkAnswerable(ctx context.Context, name string) error {
 	for _, path := range []string{"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl/certs"} {
-		if n.shadow.Changed(path) {
+		if n.shadow.HasChanged(path) {
 			return fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
 		}
 	}
 	near, known := n.base.(addressOwner)
-	if !n.shadow.Changed("/") || !isLoopback(name) && !(known && near.Near(ctx, name)) {
+	if !n.shadow.HasChanged("/") || !isLoopback(name) && !(known && near.Near(ctx, name)) {
 		return nil
 	}
 	return fmt.Errorf("%w, since %s is this machine", ErrUnanswerable, name)

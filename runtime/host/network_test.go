@@ -115,7 +115,7 @@ func TestFetchTrusts(t *testing.T) {
 	root := t.TempDir()
 	h := local(t, root)
 	request := host.Request{URL: server.URL, Reads: true}
-	if _, _, _, err := fetch(t, h, request); err == nil || host.Lost(err) {
+	if _, _, _, err := fetch(t, h, request); err == nil || host.IsLost(err) {
 		t.Errorf("it is trusted, or sent: %v", err)
 	}
 	certs := filepath.Join(root, "etc/ssl/certs")
@@ -172,7 +172,7 @@ func TestDial(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = n.Dial(t.Context(), "tcp", l.Addr().String())
-	if err == nil || !strings.Contains(err.Error(), "nothing listens there") || host.Lost(err) {
+	if err == nil || !strings.Contains(err.Error(), "nothing listens there") || host.IsLost(err) {
 		t.Errorf("closed: %v", err)
 	}
 	if _, err := n.Dial(t.Context(), "unix", "/run/x"); err == nil {

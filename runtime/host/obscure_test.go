@@ -39,7 +39,7 @@ func TestObscure(t *testing.T) {
 			t.Errorf("%s: beside it: %v, %v", name, list, err)
 		}
 	}
-	if !shadow.Changed("/srv/data/old") || shadow.Changed("/srv/other") {
+	if !shadow.HasChanged("/srv/data/old") || shadow.HasChanged("/srv/other") {
 		t.Error("what is below counts as unchanged, or what is beside it as changed")
 	}
 	if _, err := m.Lstat("/srv/data/old"); err != nil {

@@ -45,13 +45,13 @@ func (f *family) end(grace time.Duration) error {
 	return fmt.Errorf("processes %v cannot be killed", f.runningMembers())
 }
 
-// Abandoned is Abandoned.Abandoned.
-func (l *Local) Abandoned(run, part string) []int {
+// StrayProcesses is ProcessSweeper.StrayProcesses.
+func (l *Local) StrayProcesses(run, part string) []int {
 	return newFamily(0, partMark(run, part)).runningMembers()
 }
 
-// EndAbandoned is Abandoned.EndAbandoned.
-func (l *Local) EndAbandoned(run, part string) error {
+// EndStrayProcesses is ProcessSweeper.EndStrayProcesses.
+func (l *Local) EndStrayProcesses(run, part string) error {
 	return newFamily(0, partMark(run, part)).end(l.grace)
 }
 

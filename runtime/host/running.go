@@ -24,4 +24,4 @@ func Foreseen(h Host, path string) bool {
 	return h.foreseen(path)
 }
 
-func (s *Shadow) foreseen(path string) bool { return s.Changed(path) }
+func (s *Shadow) foreseen(path string) bool { return s.HasChanged(path) }

@@ -113,7 +113,7 @@ func TestScripts(t *testing.T) {
 				t.Errorf("it has run %q, want %q", *said, want)
 			}
 			err := i.Do(t.Context(), host.Start, "bad")
-			if failure, ok := errors.AsType[*host.ServiceError](err); !ok || !strings.Contains(string(failure.Said), "no licence found") {
+			if failure, ok := errors.AsType[*host.ServiceError](err); !ok || !strings.Contains(string(failure.Log), "no licence found") {
 				t.Errorf("a service that does not start: %v", err)
 			}
 			if err := i.Do(t.Context(), host.Mask, "lab"); !errors.Is(err, host.ErrUnsupported) {
@@ -153,7 +153,7 @@ func TestPlanOnScripts(t *testing.T) {
 	if len(*said) > 0 {
 		t.Errorf("it has run %q", *said)
 	}
-	if !shadow.Changed("/") {
+	if !shadow.HasChanged("/") {
 		t.Error("what was started may have changed anything")
 	}
 }

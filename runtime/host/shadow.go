@@ -73,11 +73,11 @@ func (s *Shadow) TempName() string { return tempName("") }
 // Sync is Syncer.Sync: there is nothing to sync.
 func (s *Shadow) Sync() error { return nil }
 
-// Abandoned is Abandoned.Abandoned: the base's.
-func (s *Shadow) Abandoned(run, part string) []int { return s.host.Abandoned(run, part) }
+// StrayProcesses is ProcessSweeper.StrayProcesses: the base's.
+func (s *Shadow) StrayProcesses(run, part string) []int { return s.host.StrayProcesses(run, part) }
 
-// EndAbandoned is ErrUnforeseeable: nothing is ended.
-func (s *Shadow) EndAbandoned(run, part string) error { return ErrUnforeseeable }
+// EndStrayProcesses is ErrUnforeseeable: nothing is ended.
+func (s *Shadow) EndStrayProcesses(run, part string) error { return ErrUnforeseeable }
 
 func (s *Shadow) machine() (Reader, bool) {
 	if r, live := s.host.machine(); r != nil {
@@ -92,11 +92,11 @@ func (s *Shadow) Fork() *Shadow { return NewShadow(s) }
 // Actor gives the acting user of the base.
 func (s *Shadow) Actor() (uid, gid int) { return s.tree.actor() }
 
-// Changed reports whether what the path leads to, or anything below it, was
+// HasChanged reports whether what the path leads to, or anything below it, was
 // written here, so that the base cannot know it. A path that was written and
 // put back counts. A service that was started or stopped here may have changed
 // anything.
-func (s *Shadow) Changed(path string) bool {
+func (s *Shadow) HasChanged(path string) bool {
 	return s.changed(path) || path == "/" && s.services.hasActed()
 }
 
@@ -141,7 +141,7 @@ func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
 	s.trace.look(q.Reads...)
 	s.trace.look("/usr") // where the program comes from
 	for _, path := range q.Reads {
-		if s.Changed(path) {
+		if s.HasChanged(path) {
 			return Result{}, fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Shadow) User(name string) (User, error) {
 	if !s.changed(passwdFile) {
 		return s.host.User(name)
 	}
-	return elsewhere(s,
+	return fromBase(s,
 		func(a *accounts) (User, error) { return a.User(name) },
 		func() (User, error) { return s.host.User(name) })
 }
@@ -165,7 +165,7 @@ func (s *Shadow) UserID(uid int) (User, error) {
 	if !s.changed(passwdFile) {
 		return s.host.UserID(uid)
 	}
-	return elsewhere(s,
+	return fromBase(s,
 		func(a *accounts) (User, error) { return a.UserID(uid) },
 		func() (User, error) { return s.host.UserID(uid) })
 }
@@ -176,7 +176,7 @@ func (s *Shadow) Group(name string) (Group, error) {
 	if !s.changed(groupFile) {
 		return s.host.Group(name)
 	}
-	return elsewhere(s,
+	return fromBase(s,
 		func(a *accounts) (Group, error) { return a.Group(name) },
 		func() (Group, error) { return s.host.Group(name) })
 }
@@ -187,15 +187,15 @@ func (s *Shadow) GroupID(gid int) (Group, error) {
 	if !s.changed(groupFile) {
 		return s.host.GroupID(gid)
 	}
-	return elsewhere(s,
+	return fromBase(s,
 		func(a *accounts) (Group, error) { return a.GroupID(gid) },
 		func() (Group, error) { return s.host.GroupID(gid) })
 }
 
-// elsewhere looks into the changed file, and then for accounts that the base
+// fromBase looks into the changed file, and then for accounts that the base
 // knows from elsewhere (LDAP and the like): those that the base's own file
 // does not hold. One that it holds was removed here.
-func elsewhere[T any](s *Shadow, here func(*accounts) (T, error), below func() (T, error)) (T, error) {
+func fromBase[T any](s *Shadow, here func(*accounts) (T, error), below func() (T, error)) (T, error) {
 	account, err := here(s.accounts)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return account, err

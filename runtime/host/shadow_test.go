@@ -88,7 +88,7 @@ func TestShadowQuery(t *testing.T) {
 					t.Errorf("reading nothing: %v", err)
 				}
 			}
-			if s.Changed(c.reads) != c.hidden {
+			if s.HasChanged(c.reads) != c.hidden {
 				t.Errorf("Changed(%s) is %v", c.reads, !c.hidden)
 			}
 			if err := look(s.View(true)); !errors.Is(err, host.ErrUnforeseeable) {

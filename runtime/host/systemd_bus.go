@@ -38,10 +38,10 @@ var errSilent = errors.New("systemd does not answer")
 // bus is a connection to one systemd.
 type bus struct {
 	*systemd.Conn
-	calls        *dbus.Conn      // for what go-systemd has no function
-	disconnected <-chan struct{} // closed when it is broken
-	uses         int
-	close        *time.Timer
+	calls  *dbus.Conn      // for what go-systemd has no function
+	closed <-chan struct{} // closed when it is broken
+	uses   int
+	close  *time.Timer
 }
 
 // init gives the Init of the machine's systemd, or of an account's.
@@ -129,7 +129,7 @@ func connect(s *systemdInit) (*bus, error) {
 	conn, err := systemd.NewConnection(func() (*dbus.Conn, error) {
 		conn, err := dial()
 		if err == nil { // the first one is for calls, the second one for signals
-			c.calls, c.disconnected = cmp.Or(c.calls, conn), conn.Context().Done()
+			c.calls, c.closed = cmp.Or(c.calls, conn), conn.Context().Done()
 		}
 		return conn, err
 	})

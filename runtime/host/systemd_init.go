@@ -193,7 +193,7 @@ func (s *systemdInit) Do(ctx context.Context, verb Verb, name string) error {
 	})
 	err = explain(err, name)
 	if failure, ok := errors.AsType[*ServiceError](err); ok {
-		failure.Said = s.status(ctx, name)
+		failure.Log = s.status(ctx, name)
 	}
 	return err
 }

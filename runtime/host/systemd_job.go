@@ -21,7 +21,7 @@ func (s *systemdInit) job(ctx context.Context, c *bus, verb Verb, name string) e
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.disconnected:
+	case <-c.closed:
 		return fmt.Errorf("%s %s: %w", verb, name, ErrLost)
 	case how := <-result:
 		if how == "done" || how == "skipped" && verb != Reload {

@@ -18,17 +18,17 @@ type Trace struct {
 	acted   bool // a program was to be started, or a service or a device changed
 }
 
-// Looked gives the paths that were looked at or changed, as they were named. It is not
+// Reads gives the paths that were looked at or changed, as they were named. It is not
 // all where something was asked for that has no path, such as another machine.
-func (t *Trace) Looked() (paths []string, all bool) {
+func (t *Trace) Reads() (paths []string, all bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Sorted(maps.Keys(t.looked)), !t.more
 }
 
-// Written gives the paths that were changed. It is not all where a program was to be
+// Writes gives the paths that were changed. It is not all where a program was to be
 // started, or services or devices were asked for: what they change no path tells.
-func (t *Trace) Written() (paths []string, all bool) {
+func (t *Trace) Writes() (paths []string, all bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Sorted(maps.Keys(t.written)), !t.acted

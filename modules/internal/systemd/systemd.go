@@ -130,7 +130,7 @@ func (s *Service) Do(ctx context.Context, verb host.Verb) error {
 		return fmt.Errorf("%w: %w", states.ErrUnknown, err)
 	}
 	if failure, ok := errors.AsType[*host.ServiceError](err); ok {
-		if said := process.Tail(failure.Said, 15); said != "" {
+		if said := process.Tail(failure.Log, 15); said != "" {
 			return fmt.Errorf("%w\n%s", err, said)
 		}
 	}

@@ -88,8 +88,8 @@ func New(h host.Host, overrides map[string]any) *Facts {
 // Names lists the facts, sorted.
 func (f *Facts) Names() []string { return slices.Sorted(maps.Keys(f.gather)) }
 
-// Given reports whether a fact is one of the overrides.
-func (f *Facts) Given(name string) bool {
+// IsGiven reports whether a fact is one of the overrides.
+func (f *Facts) IsGiven(name string) bool {
 	_, given := f.overrides[name]
 	return given
 }

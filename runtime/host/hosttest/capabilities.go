@@ -138,9 +138,15 @@ func (p *peculiar) TempName() string { p.ask("TempName"); return "peculiar" }
 
 func (p *peculiar) Sync() error { p.ask("Sync"); return errPeculiar }
 
-func (p *peculiar) Abandoned(run, part string) []int { p.ask("Abandoned"); return []int{4711} }
+func (p *peculiar) StrayProcesses(run, part string) []int {
+	p.ask("StrayProcesses")
+	return []int{4711}
+}
 
-func (p *peculiar) EndAbandoned(run, part string) error { p.ask("EndAbandoned"); return errPeculiar }
+func (p *peculiar) EndStrayProcesses(run, part string) error {
+	p.ask("EndStrayProcesses")
+	return errPeculiar
+}
 
 func (p *peculiar) Running() bool { p.ask("Running"); return false }
 

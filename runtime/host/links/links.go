@@ -62,21 +62,21 @@ func (e *Error) Error() string { return fmt.Sprintf("network device %s: %v", e.N
 // Unwrap gives the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// missing is an fs.ErrNotExist or fs.ErrExist in the words of network devices.
-type missing struct {
+// deviceError is an fs.ErrNotExist or fs.ErrExist in the words of network devices.
+type deviceError struct {
 	text string
-	is   error
+	err  error
 }
 
-func (e *missing) Error() string        { return e.text }
-func (e *missing) Is(target error) bool { return target == e.is }
+func (e *deviceError) Error() string        { return e.text }
+func (e *deviceError) Is(target error) bool { return target == e.err }
 
-func noSuchLink() error { return &missing{"this host has no such device", fs.ErrNotExist} }
+func noSuchLink() error { return &deviceError{"this host has no such device", fs.ErrNotExist} }
 
-func linkExists() error { return &missing{"there is a device of this name", fs.ErrExist} }
+func linkExists() error { return &deviceError{"there is a device of this name", fs.ErrExist} }
 
 func noSuchMaster(name string) error {
-	return &missing{fmt.Sprintf("this host has no bridge %s", name), fs.ErrNotExist}
+	return &deviceError{fmt.Sprintf("this host has no bridge %s", name), fs.ErrNotExist}
 }
 
 // errRealLink is why a device of no kind cannot be deleted.

@@ -28,19 +28,19 @@ func (Local) List(ctx context.Context) ([]Link, error) {
 	return out, nil
 }
 
-// indexed is a device with the number by which the kernel knows it.
-type indexed struct {
+// indexedLink is a device with the number by which the kernel knows it.
+type indexedLink struct {
 	Link
 	index int32
 }
 
 // listLinks asks for all devices, and for all addresses.
-func listLinks(ctx context.Context) ([]indexed, error) {
+func listLinks(ctx context.Context) ([]indexedLink, error) {
 	messages, err := dump(ctx, unix.RTM_GETLINK, unix.RTM_NEWLINK, nl.NewIfInfomsg(unix.AF_UNSPEC))
 	if err != nil {
 		return nil, err
 	}
-	var found []indexed
+	var found []indexedLink
 	masters := map[int]int32{}
 	for _, m := range messages {
 		l, master, err := parseLink(m)
@@ -51,13 +51,13 @@ func listLinks(ctx context.Context) ([]indexed, error) {
 		found = append(found, l)
 	}
 	for i, master := range masters {
-		at := slices.IndexFunc(found, func(l indexed) bool { return l.index == master })
+		at := slices.IndexFunc(found, func(l indexedLink) bool { return l.index == master })
 		found[i].Master = new("")
 		if at >= 0 && master != 0 {
 			found[i].Master = new(found[at].Name)
 		}
 	}
-	slices.SortFunc(found, func(a, b indexed) int { return int(a.index - b.index) })
+	slices.SortFunc(found, func(a, b indexedLink) int { return int(a.index - b.index) })
 	return found, addAddresses(ctx, found)
 }
 
@@ -77,7 +77,7 @@ func dump(ctx context.Context, ask int, answer uint16, head nl.NetlinkRequestDat
 	}
 }
 
-func parseLink(message []byte) (l indexed, master int32, err error) {
+func parseLink(message []byte) (l indexedLink, master int32, err error) {
 	head := nl.DeserializeIfInfomsg(message)
 	attributes, err := nl.ParseRouteAttrAsMap(message[head.Len():])
 	if err != nil {
@@ -157,7 +157,7 @@ func change(ctx context.Context, name string, want Link) error {
 
 // changeOptions sets what a kind has of its own. A CAN device takes that only while
 // it is down; a tunnel takes all of it at once.
-func changeOptions(found indexed, options map[string]string) error {
+func changeOptions(found indexedLink, options map[string]string) error {
 	for k, v := range found.Options {
 		if _, given := options[k]; !given && isTunnel(found.Kind) {
 			options[k] = v
@@ -182,7 +182,7 @@ func changeOptions(found indexed, options map[string]string) error {
 	return err
 }
 
-func setUp(l indexed, up bool) error {
+func setUp(l indexedLink, up bool) error {
 	head := newHead(l.index)
 	head.Change, head.Flags = unix.IFF_UP, 0
 	if up {
@@ -216,14 +216,14 @@ func (Local) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-func lookUp(ctx context.Context, name string) (indexed, error) {
+func lookUp(ctx context.Context, name string) (indexedLink, error) {
 	list, err := listLinks(ctx)
 	if err != nil {
-		return indexed{}, err
+		return indexedLink{}, err
 	}
-	i := slices.IndexFunc(list, func(l indexed) bool { return l.Name == name })
+	i := slices.IndexFunc(list, func(l indexedLink) bool { return l.Name == name })
 	if i < 0 {
-		return indexed{}, noSuchLink()
+		return indexedLink{}, noSuchLink()
 	}
 	return list[i], nil
 }
@@ -252,7 +252,7 @@ func setLink(ctx context.Context, request *nl.NetlinkRequest, index int32, l Lin
 		request.AddData(nl.NewRtAttr(unix.IFLA_ADDRESS, mac))
 	}
 	if l.Master != nil {
-		var master indexed
+		var master indexedLink
 		if *l.Master != "" {
 			var err error
 			if master, err = lookUp(ctx, *l.Master); err != nil || master.Kind != "bridge" {

@@ -12,14 +12,14 @@ import (
 )
 
 // addAddresses gives each device its addresses.
-func addAddresses(ctx context.Context, found []indexed) error {
+func addAddresses(ctx context.Context, found []indexedLink) error {
 	messages, err := dump(ctx, unix.RTM_GETADDR, unix.RTM_NEWADDR, nl.NewIfAddrmsg(unix.AF_UNSPEC))
 	if err != nil {
 		return err
 	}
 	for _, m := range messages {
 		head := nl.DeserializeIfAddrmsg(m)
-		i := slices.IndexFunc(found, func(l indexed) bool { return uint32(l.index) == head.Index })
+		i := slices.IndexFunc(found, func(l indexedLink) bool { return uint32(l.index) == head.Index })
 		attributes, err := nl.ParseRouteAttrAsMap(m[head.Len():])
 		if err != nil {
 			return err

@@ -62,7 +62,7 @@ func linkInfo(kind string, options map[string]string) (*nl.RtAttr, error) {
 	case isTunnel(kind):
 		e.tunnel()
 	case kind == "can":
-		e.can()
+		e.encodeCAN()
 	default:
 		return info, fmt.Errorf("a %s has no options", kind)
 	}
@@ -83,7 +83,7 @@ func (e *encoder) number(name string, bits int) (uint64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(s, 10, bits)
-	e.wrong(name, err)
+	e.fail(name, err)
 	return n, true
 }
 
@@ -93,11 +93,11 @@ func (e *encoder) flag(name string) (on, given bool) {
 		return false, false
 	}
 	on, err := strconv.ParseBool(s)
-	e.wrong(name, err)
+	e.fail(name, err)
 	return on, true
 }
 
-func (e *encoder) wrong(name string, err error) {
+func (e *encoder) fail(name string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("%s: %w", name, err)
 	}
@@ -112,7 +112,7 @@ func (e *encoder) bridge() {
 	}
 	if s, given := e.options["forward_delay"]; given {
 		d, err := time.ParseDuration(s)
-		e.wrong("forward_delay", err)
+		e.fail("forward_delay", err)
 		e.data.AddRtAttr(nl.IFLA_BR_FORWARD_DELAY, nl.Uint32Attr(uint32(d/(10*time.Millisecond))))
 	}
 }
@@ -130,7 +130,7 @@ func (e *encoder) tunnel() {
 	for name, kind := range map[string]int{"local": nl.IFLA_GRE_LOCAL, "remote": nl.IFLA_GRE_REMOTE} {
 		if s := e.options[name]; s != "" {
 			a, err := netip.ParseAddr(s)
-			e.wrong(name, err)
+			e.fail(name, err)
 			e.data.AddRtAttr(kind, a.AsSlice())
 		}
 	}
@@ -154,7 +154,7 @@ func canModes() map[string]uint32 {
 	return map[string]uint32{"loopback": 0x01, "listen_only": 0x02, "fd": 0x20}
 }
 
-func (e *encoder) can() {
+func (e *encoder) encodeCAN() {
 	var mask, flags uint32
 	for name, bit := range canModes() {
 		if on, given := e.flag(name); given {
@@ -168,12 +168,12 @@ func (e *encoder) can() {
 	if n, given := e.number("restart_ms", 32); given {
 		e.data.AddRtAttr(nl.IFLA_CAN_RESTART_MS, nl.Uint32Attr(uint32(n)))
 	}
-	e.timing(nl.IFLA_CAN_BITTIMING, "")
-	e.timing(nl.IFLA_CAN_DATA_BITTIMING, "data_")
+	e.encodeTiming(nl.IFLA_CAN_BITTIMING, "")
+	e.encodeTiming(nl.IFLA_CAN_DATA_BITTIMING, "data_")
 }
 
-// timing is a struct can_bittiming, in which the kernel computes what is 0.
-func (e *encoder) timing(kind int, prefix string) {
+// encodeTiming is a struct can_bittiming, in which the kernel computes what is 0.
+func (e *encoder) encodeTiming(kind int, prefix string) {
 	rate, given := e.number(prefix+"bitrate", 32)
 	if !given || rate == 0 {
 		return
@@ -182,7 +182,7 @@ func (e *encoder) timing(kind int, prefix string) {
 	if s := e.options[prefix+"sample_point"]; s != "" {
 		var err error
 		point, err = strconv.ParseFloat(s, 64)
-		e.wrong(prefix+"sample_point", err)
+		e.fail(prefix+"sample_point", err)
 	}
 	timing := append(nl.Uint32Attr(uint32(rate)), nl.Uint32Attr(uint32(math.Round(point*1000)))...)
 	e.data.AddRtAttr(kind, append(timing, make([]byte, 6*4)...))

@@ -9,35 +9,35 @@ import (
 type Overlay struct {
 	base Devices
 	mu   sync.Mutex
-	here *Memory // nil: nothing has changed
+	own  *Memory // nil: nothing has changed
 }
 
 // NewOverlay gives devices over those of a base.
 func NewOverlay(base Devices) *Overlay { return &Overlay{base: base} }
 
-func (s *Overlay) changed() *Memory {
+func (s *Overlay) current() *Memory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.here
+	return s.own
 }
 
-// own copies the base's devices before the first change.
-func (s *Overlay) own(ctx context.Context) (*Memory, error) {
+// copyBase copies the base's devices before the first change.
+func (s *Overlay) copyBase(ctx context.Context) (*Memory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.here == nil {
+	if s.own == nil {
 		list, err := s.base.List(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.here = NewMemory(list...)
+		s.own = NewMemory(list...)
 	}
-	return s.here, nil
+	return s.own, nil
 }
 
 // List is Devices.List.
 func (s *Overlay) List(ctx context.Context) ([]Link, error) {
-	if here := s.changed(); here != nil {
+	if here := s.current(); here != nil {
 		return here.List(ctx)
 	}
 	return s.base.List(ctx)
@@ -45,7 +45,7 @@ func (s *Overlay) List(ctx context.Context) ([]Link, error) {
 
 // Add is Devices.Add, in memory.
 func (s *Overlay) Add(ctx context.Context, l Link) error {
-	here, err := s.own(ctx)
+	here, err := s.copyBase(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Overlay) Add(ctx context.Context, l Link) error {
 
 // Change is Devices.Change, in memory.
 func (s *Overlay) Change(ctx context.Context, have, want Link) error {
-	here, err := s.own(ctx)
+	here, err := s.copyBase(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Overlay) Change(ctx context.Context, have, want Link) error {
 
 // Delete is Devices.Delete, in memory.
 func (s *Overlay) Delete(ctx context.Context, name string) error {
-	here, err := s.own(ctx)
+	here, err := s.copyBase(ctx)
 	if err != nil {
 		return err
 	}
