@@ -103,6 +103,17 @@ type Ref struct {
 	Range   diag.Range
 }
 
+// Text is the reference as the site writes it.
+func (r Ref) Text() string {
+	switch {
+	case r.Self:
+		return "self." + r.Part
+	case r.Part != "":
+		return r.Address + "." + r.Part
+	}
+	return r.Address
+}
+
 // Options are what every declaration and part may carry. The zero value is no
 // option at all.
 type Options struct {

@@ -24,7 +24,7 @@ func (x *Expr) write(b *bytes.Buffer) error {
 	case ExprLiteral:
 		err = writePlain(b, x.Value)
 	case ExprRef:
-		b.WriteString(plainjson.Quote(refText(x.Ref)) + `,"attribute":` + plainjson.Quote(x.Name))
+		b.WriteString(plainjson.Quote(x.Ref.Text()) + `,"attribute":` + plainjson.Quote(x.Name))
 		if x.Resolved {
 			b.WriteString(`,"from":`)
 			err = writePlain(b, append([]string{}, x.From...))
@@ -63,17 +63,6 @@ func (x *Expr) write(b *bytes.Buffer) error {
 	}
 	b.WriteByte('}')
 	return err
-}
-
-// refText is the address of a part as the site names it.
-func refText(r Ref) string {
-	switch {
-	case r.Self:
-		return "self." + r.Part
-	case r.Part != "":
-		return r.Address + "." + r.Part
-	}
-	return r.Address
 }
 
 func (x *Expr) writeArgs(b *bytes.Buffer) error {

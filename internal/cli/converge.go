@@ -115,13 +115,6 @@ func (end convergence) explain(runs string, failed bool) (text, hint string) {
 	return text, hint
 }
 
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
 // persistent gives what the last run has changed and the one before it too. Handlers
 // only follow, and are named where nothing else is.
 func persistent(before, last []changingPart, runs int) []changingPart {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,12 +93,7 @@ func (s *client) localHost(name string) (planfile.Host, error) {
 // machineID is what tells a machine from all others; empty where it has none,
 // as a container may.
 func machineID(h host.Reader) string {
-	f, err := h.Open("/etc/machine-id")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 100))
+	data, err := host.ReadFile(h, "/etc/machine-id", 100)
 	if err != nil {
 		return ""
 	}

@@ -167,6 +167,9 @@ func warnReaders(name string, file *secrets.File, to *secrets.Recipients) (l dia
 	return l
 }
 
+// plural counts things whose name gets an s.
+func plural(n int, word string) string { return people(n, word, word+"s") }
+
 func people(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

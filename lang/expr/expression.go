@@ -30,7 +30,7 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 	plain, marks := v.Unmark()
 	_, sensitive := marks[Sensitive]
 	if plain.Type().Equals(RefType) && plain.IsKnown() && !plain.IsNull() {
-		return states.Expr{Kind: states.ExprReference, Name: AddressOf(refOf(plain)), Range: at}.New()
+		return states.Expr{Kind: states.ExprReference, Name: refOf(plain).Text(), Range: at}.New()
 	}
 	if !plain.ContainsMarked() && plain.IsWhollyKnown() && !holdsRefs(plain.Type()) {
 		return literal(plain, sensitive, at)

@@ -45,7 +45,7 @@ func encodingFunctions() []Function {
 			return encoding.EncodeToString([]byte(s)), nil
 		})},
 		{"csvdecode", "", "the lines of a CSV text as objects, by the names in its first line", stdlib.CSVDecodeFunc},
-		{"jsondecode", "", "the value that a JSON text holds", limitDepth(limitNumbers(stdlib.JSONDecodeFunc), jsonDepth)},
+		{"jsondecode", "", "the value that a JSON text holds", limitDepth(limitNumbers(stdlib.JSONDecodeFunc), JSONDepth)},
 		{"jsonencode", "", "a value as JSON in one line", stdlib.JSONEncodeFunc},
 		{"textdecodebase64", "", "the text that a Base64 text holds in an encoding such as \"UTF-16LE\"", encodingFunction("source", decodeText)},
 		{"textencodebase64", "", "text in an encoding such as \"UTF-16LE\", in Base64", encodingFunction("str", encodeText)},

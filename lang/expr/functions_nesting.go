@@ -31,8 +31,8 @@ func limitDepth(f function.Function, depth func(text string) int) function.Funct
 	})
 }
 
-// jsonDepth is how deep brackets nest in JSON.
-func jsonDepth(text string) int {
+// JSONDepth is how deep brackets nest in JSON.
+func JSONDepth(text string) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

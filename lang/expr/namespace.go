@@ -242,7 +242,7 @@ func openRef(steps []Step) (Resolution, error) {
 func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
 	found, err := n.Find(steps, self)
 	if err == nil && found.Result != "" {
-		err = &diag.HintError{Message: fmt.Sprintf("%s is a value, not a reference", AddressOf(found.Ref)+"."+found.Result),
+		err = &diag.HintError{Message: fmt.Sprintf("%s is a value, not a reference", found.Ref.Text()+"."+found.Result),
 			Hint: "refer to the part itself"}
 	}
 	return found.Ref, err

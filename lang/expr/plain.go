@@ -7,8 +7,6 @@ import (
 	"strconv"
 
 	"github.com/zclconf/go-cty/cty"
-
-	"github.com/tenetcm/tenet/states"
 )
 
 // maxIntegerBits bounds the whole numbers that are written digit by digit;
@@ -37,7 +35,7 @@ func Plain(v cty.Value) (any, error) {
 	case t.IsListType() || t.IsTupleType() || t.IsSetType():
 		return plainList(v)
 	case t.Equals(RefType):
-		return nil, fmt.Errorf("a reference to %s stands where a value is needed", AddressOf(refOf(v)))
+		return nil, fmt.Errorf("a reference to %s stands where a value is needed", refOf(v).Text())
 	}
 	return nil, fmt.Errorf("a value of type %s cannot be used here", t.FriendlyName())
 }
@@ -152,15 +150,4 @@ func intFrom(v cty.Value) (int, bool) {
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	return int(n), accuracy == big.Exact
-}
-
-// AddressOf writes a reference as the user would.
-func AddressOf(r states.Ref) string {
-	switch {
-	case r.Self:
-		return "self." + r.Part
-	case r.Part != "":
-		return r.Address + "." + r.Part
-	}
-	return r.Address
 }

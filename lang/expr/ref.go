@@ -14,22 +14,22 @@ import (
 // a part of one. All references have this one type, whatever they name, so
 // that they can stand in lists, sets, conditionals and maps.
 var RefType = cty.CapsuleWithOps("reference", reflect.TypeFor[states.Ref](), &cty.CapsuleOps{
-	GoString:     func(v any) string { return "reference(" + AddressOf(*v.(*states.Ref)) + ")" },
+	GoString:     func(v any) string { return "reference(" + v.(*states.Ref).Text() + ")" },
 	TypeGoString: func(reflect.Type) string { return "expr.RefType" },
 	RawEquals:    sameRef,
 	Equals:       func(a, b any) cty.Value { return cty.BoolVal(sameRef(a, b)) },
-	HashKey:      func(v any) string { return AddressOf(*v.(*states.Ref)) },
+	HashKey:      func(v any) string { return v.(*states.Ref).Text() },
 })
 
 func sameRef(a, b any) bool {
-	return AddressOf(*a.(*states.Ref)) == AddressOf(*b.(*states.Ref))
+	return a.(*states.Ref).Text() == b.(*states.Ref).Text()
 }
 
 // RefValue makes a value of a reference.
 func RefValue(r states.Ref) cty.Value { return cty.CapsuleVal(RefType, &r) }
 
 // Address is what a value of RefType names. It is known, and has no marks.
-func Address(v cty.Value) string { return AddressOf(refOf(v)) }
+func Address(v cty.Value) string { return refOf(v).Text() }
 
 func refOf(v cty.Value) states.Ref { return *v.EncapsulatedValue().(*states.Ref) }
 

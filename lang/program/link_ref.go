@@ -38,7 +38,7 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		return
 	}
 	ref := found.Ref
-	name := "ref." + expr.AddressOf(ref)
+	name := "ref." + ref.Text()
 	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "ref", Name: name, Ref: ref, Src: n.SrcRange})
 	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: name, SrcRange: n.SrcRange}}
 }
@@ -89,7 +89,7 @@ func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Resolution, 
 	if err != nil {
 		return err
 	}
-	w.substitute(n, fmt.Sprintf("result.%s.%s", expr.AddressOf(found.Ref), found.Result), v, used)
+	w.substitute(n, fmt.Sprintf("result.%s.%s", found.Ref.Text(), found.Result), v, used)
 	return nil
 }
 

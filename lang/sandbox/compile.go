@@ -91,16 +91,6 @@ func (p *Program) Run(thread *starlark.Thread) (starlark.StringDict, error) {
 	return globals, err
 }
 
-// Loads lists what the program loads, with the places.
-func (p *Program) Loads() []syntax.Position {
-	var all []syntax.Position
-	for i := range p.compiled.NumLoads() {
-		_, at := p.compiled.Load(i)
-		all = append(all, at)
-	}
-	return all
-}
-
 // At gives the range of a position in the program's source.
 func (p *Program) At(pos syntax.Position) diag.Range { return p.src.rangeAt(pos) }
 

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -258,10 +259,10 @@ func importRepository(ctx context.Context, h host.Host, key Repository) (*Reposi
 	if have.foreign != "" {
 		return nil, fmt.Errorf("%s holds %s", fileOf(key.Name), have.foreign)
 	}
-	if isTrue(have.Enabled) {
+	if check.True(have.Enabled) {
 		have.Enabled = nil
 	}
-	if !isTrue(have.Trusted) {
+	if !check.True(have.Trusted) {
 		have.Trusted = nil
 	}
 	if len(have.Types) == 1 && have.Types[0] == "deb" {
@@ -278,8 +279,6 @@ func importRepository(ctx context.Context, h host.Host, key Repository) (*Reposi
 	}
 	return have, nil
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }
 
 // list names the sources that are in a form which a part can say.
 func list(ctx context.Context, h host.Host, _ []string) ([]Repository, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -27,7 +28,7 @@ func render(r Repository, signedBy string) string {
 	if r.Enabled != nil && !*r.Enabled {
 		field("Enabled", "no")
 	}
-	if isTrue(r.Trusted) {
+	if check.True(r.Trusted) {
 		field("Trusted", "yes")
 	}
 	return b.String()

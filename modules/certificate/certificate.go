@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -97,13 +98,11 @@ const forOthers = fs.FileMode(0o7)
 
 // complete gives a certificate for a host its name.
 func complete(_ context.Context, _ host.Host, want *Certificate) error {
-	if want.Names == nil && want.Addresses == nil && want.CommonName != nil && !isTrue(want.Authority) && checkDNS(*want.CommonName) == nil {
+	if want.Names == nil && want.Addresses == nil && want.CommonName != nil && !check.True(want.Authority) && checkDNS(*want.CommonName) == nil {
 		want.Names = []string{*want.CommonName}
 	}
 	return nil
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }
 
 // sameContent reports whether nothing has to be issued. What is not given Fill has
 // taken from what is there.

@@ -31,7 +31,7 @@ func validate(want Certificate) error {
 		return states.InvalidAttribute("ca", "it cannot be the certificate itself", "leave ca out: then it signs itself")
 	case (want.CA == nil) != (want.CAKey == nil):
 		return mistake("ca_key", "ca and ca_key are given together")
-	case isTrue(want.Chain) && want.CA == nil:
+	case check.True(want.Chain) && want.CA == nil:
 		return states.InvalidAttribute("chain", "it has a meaning only beside ca", "leave it out: what signs itself has nobody behind it")
 	case want.KeyMode != nil && *want.KeyMode&0o7 != 0:
 		return states.InvalidAttribute("key_mode", "a private key is nothing for all users: "+states.FormatMode(*want.KeyMode)+" lets others at it",
@@ -41,12 +41,12 @@ func validate(want Certificate) error {
 	case want.RenewDays != nil && (*want.RenewDays < 0 || *want.RenewDays >= want.days()):
 		return mistake("renew_days", fmt.Sprintf("%d is not from 0 to less than days, %d", *want.RenewDays, want.days()))
 	}
-	if isTrue(want.Request) {
+	if check.True(want.Request) {
 		for _, a := range []struct {
 			name  string
 			given bool
 		}{{"days", want.Days != nil}, {"renew_days", want.RenewDays != nil}, {"ca", want.CA != nil},
-			{"usage", len(want.Usage) > 0}, {"authority", isTrue(want.Authority)}} {
+			{"usage", len(want.Usage) > 0}, {"authority", check.True(want.Authority)}} {
 			if a.given {
 				return states.InvalidAttribute(a.name, "it has no meaning for a request: who signs it decides", "leave it out, or request")
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -81,7 +82,7 @@ func (a *authority) lasts(h host.Host, want Certificate) error {
 	if now.Year() < earliest {
 		return fmt.Errorf("the clock of this host says %s, by which no certificate can be issued: set it first", now.UTC().Format(time.DateOnly))
 	}
-	if a == nil || a.unknown() || isTrue(want.Request) {
+	if a == nil || a.unknown() || check.True(want.Request) {
 		return nil
 	}
 	end := a.certificate.NotAfter
@@ -98,7 +99,7 @@ func issue(now time.Time, want Certificate, p *preparation) (string, error) {
 	if o := text(want.Organization); o != "" {
 		subject.Organization = []string{o}
 	}
-	if isTrue(want.Request) {
+	if check.True(want.Request) {
 		template := &x509.CertificateRequest{Subject: subject, DNSNames: sorted(want.Names)}
 		for _, a := range sorted(want.Addresses) {
 			template.IPAddresses = append(template.IPAddresses, netip.MustParseAddr(a).AsSlice())
@@ -111,7 +112,7 @@ func issue(now time.Time, want Certificate, p *preparation) (string, error) {
 		// Clocks of others may be behind.
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, want.days()),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: extendedUsages(want),
-		BasicConstraintsValid: true, IsCA: isTrue(want.Authority),
+		BasicConstraintsValid: true, IsCA: check.True(want.Authority),
 	}
 	for _, a := range sorted(want.Addresses) {
 		template.IPAddresses = append(template.IPAddresses, netip.MustParseAddr(a).AsSlice())
@@ -135,7 +136,7 @@ func issue(now time.Time, want Certificate, p *preparation) (string, error) {
 		return "", fmt.Errorf("issuing the certificate: %w", err)
 	}
 	whole := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if isTrue(want.Chain) && p.signer != nil {
+	if check.True(want.Chain) && p.signer != nil {
 		whole = append(whole, p.signer.chain...)
 	}
 	return string(whole), nil
@@ -157,7 +158,7 @@ func earlier(a, b time.Time) time.Time {
 
 func extendedUsages(want Certificate) []x509.ExtKeyUsage {
 	usage := want.Usage
-	if usage == nil && !isTrue(want.Authority) {
+	if usage == nil && !check.True(want.Authority) {
 		usage = []string{"server"}
 	}
 	var out []x509.ExtKeyUsage

@@ -9,9 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -23,12 +21,8 @@ const maxPEM = 1 << 20
 type keyPair struct{ crypto.Signer }
 
 func readText(h host.Reader, name string) ([]byte, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxPEM+1))
-	if err = errors.Join(err, f.Close()); err == nil && len(text) > maxPEM {
+	text, err := host.ReadFile(h, name, maxPEM+1)
+	if len(text) > maxPEM {
 		err = fmt.Errorf("%s is larger than %d bytes, and no certificate or key", name, maxPEM)
 	}
 	return text, err

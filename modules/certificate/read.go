@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/deferred"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -78,7 +79,7 @@ func parse(h host.Host, want Certificate) (have *Certificate, public any, err er
 	have.Expires = new(c.NotAfter.UTC().Format(time.RFC3339))
 	sum := sha256.Sum256(c.Raw)
 	have.Fingerprint = new(hex.EncodeToString(sum[:]))
-	if want.PrivateKey != nil && !isTrue(want.Request) {
+	if want.PrivateKey != nil && !check.True(want.Request) {
 		err = have.judge(h, want, c, behind)
 	}
 	return have, c.PublicKey, err
@@ -134,9 +135,9 @@ func (c *Certificate) judge(h host.Host, want Certificate, x *x509.Certificate, 
 	}
 	switch {
 	case want.CA == nil && want.Chain == nil: // what is behind it is nobody's business
-	case isTrue(want.Chain) && signer != nil:
+	case check.True(want.Chain) && signer != nil:
 		c.Chain = new(bytes.Equal(behind, signer.chain))
-	case isTrue(want.Chain):
+	case check.True(want.Chain):
 		c.Chain = want.Chain
 	default:
 		c.Chain = new(len(bytes.TrimSpace(behind)) > 0)

@@ -3,7 +3,6 @@ package custom
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -167,15 +166,11 @@ func (m machine) readFile(args starlark.Tuple, kwargs []starlark.Tuple) (starlar
 	if err := starlark.UnpackArgs("read_file", args, kwargs, "path", &name, "default?", &otherwise); err != nil {
 		return nil, err
 	}
-	f, err := m.host.Open(name)
+	data, err := host.ReadFile(m.host, name, host.InlineLimit+1)
 	if errors.Is(err, fs.ErrNotExist) && otherwise != nil {
 		return otherwise, nil
 	}
 	if err != nil {
-		return nil, fromHost(err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, host.InlineLimit+1))
-	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fromHost(err)
 	}
 	if len(data) > host.InlineLimit {

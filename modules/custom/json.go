@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/sandbox"
 )
 
@@ -50,21 +51,8 @@ func checkJSON(v starlark.Value) error {
 	if len(text) > maxJSON {
 		return fmt.Errorf("a text of JSON has at most %d bytes", maxJSON)
 	}
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			if depth++; depth > maxJSONDepth {
-				return errors.New("the text nests too deep")
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
+	if expr.JSONDepth(text) > maxJSONDepth {
+		return errors.New("the text nests too deep")
 	}
 	return nil
 }

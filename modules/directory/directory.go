@@ -77,9 +77,9 @@ func validate(want Directory) error {
 		return states.InvalidAttribute(attribute, message, "")
 	}
 	switch {
-	case want.FileMode != nil && !isTrue(want.Recurse):
+	case want.FileMode != nil && !check.True(want.Recurse):
 		return mistake("file_mode", "it has a meaning only beside recurse = true")
-	case want.Keep != nil && !isTrue(want.Purge):
+	case want.Keep != nil && !check.True(want.Purge):
 		return mistake("keep", "it has a meaning only beside purge = true")
 	}
 	for _, pattern := range want.Keep {
@@ -103,8 +103,6 @@ func complete(ctx context.Context, _ host.Host, want *Directory) error {
 	return nil
 }
 
-func isTrue(b *bool) bool { return b != nil && *b }
-
 func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) {
 	info, err := h.Lstat(want.Path)
 	switch {
@@ -123,7 +121,7 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 		Force:        want.Force,
 		ownerEffects: owner.ListLost(h, want.Path, info, want.Owner),
 	}
-	if !isTrue(want.Purge) && !isTrue(want.Recurse) {
+	if !check.True(want.Purge) && !check.True(want.Recurse) {
 		return have, nil
 	}
 	d, err := h.OpenDir(want.Path)
@@ -131,12 +129,12 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 		return nil, err
 	}
 	defer d.Close()
-	if isTrue(want.Purge) {
+	if check.True(want.Purge) {
 		if have.extra, err = findExtra(ctx, d, want); err != nil {
 			return nil, err
 		}
 	}
-	if isTrue(want.Recurse) {
+	if check.True(want.Recurse) {
 		if have.deviations, err = findWrong(ctx, h, d, want, have.extra); err != nil {
 			return nil, err
 		}
@@ -183,7 +181,7 @@ func writeBelow(ctx context.Context, h host.Host, at host.Place, have *Directory
 
 func create(h host.Host, want Directory, meta host.Meta) error {
 	parent := path.Dir(want.Path)
-	if isTrue(want.Parents) {
+	if check.True(want.Parents) {
 		if err := createParents(h, parent); err != nil {
 			return err
 		}
@@ -217,7 +215,7 @@ func remove(ctx context.Context, h host.Host, have Directory) error {
 	if have.Path == "/" {
 		return errors.New("/ cannot be removed")
 	}
-	if isTrue(have.Force) {
+	if check.True(have.Force) {
 		return trees.Remove(ctx, h, have.Path)
 	}
 	entries, err := h.ReadDir(have.Path)

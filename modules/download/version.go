@@ -144,13 +144,9 @@ func recall(h host.Host, want Download, source, now string) *record {
 	if name == "" {
 		return nil
 	}
-	f, err := h.Open(name)
-	if err != nil {
-		return nil
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
+	text, err := host.ReadFile(h, name, maxRecord)
 	var r record
-	if err = errors.Join(err, f.Close()); err != nil || json.Unmarshal(text, &r) != nil {
+	if err != nil || json.Unmarshal(text, &r) != nil {
 		return nil
 	}
 	if r.Source != digestOf(source) || "sha256:"+r.SHA256 != now || r.ETag == "" && r.Modified == "" {

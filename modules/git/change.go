@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tenetcm/tenet/modules/internal/check"
 )
 
 // Names for what was fetched and what was checked out last by this module, among
@@ -61,7 +63,7 @@ func (g *program) has(ctx context.Context, commit string) bool {
 
 func (g *program) checkout(ctx context.Context, want Git) error {
 	args := []string{"checkout", "--quiet", "--detach"}
-	if isTrue(want.Force) {
+	if check.True(want.Force) {
 		args = append(args, "--force")
 	}
 	if err := g.run(ctx, append(args, *want.Commit, "--")...); err != nil {
@@ -75,7 +77,7 @@ func (g *program) updateSubmodules(ctx context.Context, want Git) error {
 		return err
 	}
 	args := []string{"submodule", "--quiet", "update", "--init", "--recursive"}
-	if isTrue(want.Force) {
+	if check.True(want.Force) {
 		args = append(args, "--force")
 	}
 	if want.Depth != nil {

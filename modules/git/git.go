@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/trees"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -59,8 +60,6 @@ var Module = states.Define(states.Type[Git]{
 	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2},
 })
 
-func isTrue(b *bool) bool { return b != nil && *b }
-
 // maxListed is how many files and submodules a message or change names.
 const maxListed = 10
 
@@ -83,7 +82,7 @@ func final(err error) error { return &states.FinalError{Err: err} }
 // differences are those that no attribute holds.
 func differences(have, want Git) []states.Change {
 	var out []states.Change
-	if len(have.edits) > 0 && isTrue(want.Force) {
+	if len(have.edits) > 0 && check.True(want.Force) {
 		out = append(out, states.Change{Attribute: "edited files", From: list(have.edits), To: "as in the repository"})
 	}
 	if len(have.stray) > 0 {
@@ -143,7 +142,7 @@ func read(ctx context.Context, h host.Host, want Git) (*Git, error) {
 	if err == nil && want.URL != nil {
 		have.URL, err = g.url(ctx)
 	}
-	if err == nil && isTrue(want.Submodules) && *have.Commit != "" {
+	if err == nil && check.True(want.Submodules) && *have.Commit != "" {
 		have.stray, err = g.stray(ctx)
 	}
 	return &have, err
@@ -176,12 +175,12 @@ func write(ctx context.Context, h host.Host, have *Git, want Git) error {
 			return err
 		}
 	}
-	if moves || isTrue(want.Force) {
+	if moves || check.True(want.Force) {
 		if err := g.checkout(ctx, want); err != nil {
 			return err
 		}
 	}
-	if isTrue(want.Submodules) {
+	if check.True(want.Submodules) {
 		return g.updateSubmodules(ctx, want)
 	}
 	return nil
@@ -189,7 +188,7 @@ func write(ctx context.Context, h host.Host, have *Git, want Git) error {
 
 // mayLeave is an error where something would be lost.
 func (g *program) mayLeave(ctx context.Context, have, want Git) error {
-	if isTrue(want.Force) || *have.Commit == *want.Commit {
+	if check.True(want.Force) || *have.Commit == *want.Commit {
 		return nil
 	}
 	if len(have.edits) > 0 {
@@ -224,7 +223,7 @@ func remove(ctx context.Context, h host.Host, have Git) error {
 	if err != nil {
 		return err
 	}
-	if !isTrue(have.Force) {
+	if !check.True(have.Force) {
 		_, changed, err := g.status(ctx, true)
 		if err != nil {
 			return err

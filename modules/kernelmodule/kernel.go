@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -63,14 +62,14 @@ const procModules = "/proc/modules"
 
 // inKernel asks the running kernel.
 func inKernel(h host.Reader, name string) (place, error) {
-	release, err := readAll(h, "/proc/sys/kernel/osrelease")
+	release, err := host.ReadText(h, "/proc/sys/kernel/osrelease")
 	if errors.Is(err, fs.ErrNotExist) {
 		return unknown, nil
 	}
 	if err != nil {
 		return unknown, err
 	}
-	text, err := readAll(h, procModules)
+	text, err := host.ReadText(h, procModules)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := h.Lstat("/sys/module/" + name); err == nil {
 			return builtin, nil // it can be nothing else
@@ -83,7 +82,7 @@ func inKernel(h host.Reader, name string) (place, error) {
 			return isLoaded, nil
 		}
 	}
-	text, err = readAll(h, "/lib/modules/"+strings.TrimSpace(release)+"/modules.builtin")
+	text, err = host.ReadText(h, "/lib/modules/"+strings.TrimSpace(release)+"/modules.builtin")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unknown, err
 	}
@@ -93,15 +92,6 @@ func inKernel(h host.Reader, name string) (place, error) {
 		}
 	}
 	return notLoaded, nil
-}
-
-func readAll(h host.Reader, name string) (string, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(f)
-	return string(data), errors.Join(err, f.Close())
 }
 
 // foresee does to the files of a Shadow what modprobe would to the kernel.
@@ -156,7 +146,7 @@ func foreseeLoad(ctx context.Context, h host.Host, name string) error {
 	if err != nil {
 		return err
 	}
-	text, err := readAll(h, procModules)
+	text, err := host.ReadText(h, procModules)
 	if err != nil {
 		return err
 	}
@@ -164,7 +154,7 @@ func foreseeLoad(ctx context.Context, h host.Host, name string) error {
 }
 
 func foreseeUnload(ctx context.Context, h host.Host, name string) error {
-	text, err := readAll(h, procModules)
+	text, err := host.ReadText(h, procModules)
 	if err != nil {
 		return err
 	}

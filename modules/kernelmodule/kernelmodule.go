@@ -62,7 +62,7 @@ func validate(want KernelModule) error {
 		e.Message = "it is longer than a name of a module can be"
 		return e
 	}
-	if isFalse(want.Loaded) && isFalse(want.Boot) && !isTrue(want.Blacklisted) && (want.Options == nil || *want.Options == "") {
+	if check.False(want.Loaded) && check.False(want.Boot) && !check.True(want.Blacklisted) && (want.Options == nil || *want.Options == "") {
 		return states.InvalidAttribute("loaded", "nothing is left that could be there", `write ensure = "absent"`)
 	}
 	if want.Options != nil {
@@ -96,7 +96,7 @@ func checkOptions(options string) error {
 // complete wants the module loaded, now and at boot, unless the part says otherwise: also
 // where only one of the two came to be, or somebody has unloaded it.
 func complete(_ context.Context, h host.Host, want *KernelModule) error {
-	if isTrue(want.Blacklisted) {
+	if check.True(want.Blacklisted) {
 		return nil
 	}
 	if want.Loaded == nil {
@@ -154,7 +154,7 @@ func write(ctx context.Context, h host.Host, have *KernelModule, want KernelModu
 	if have == nil {
 		have = &KernelModule{}
 	}
-	if want.Loaded != nil && isTrue(have.Loaded) != *want.Loaded {
+	if want.Loaded != nil && check.True(have.Loaded) != *want.Loaded {
 		if err := switchTo(ctx, h, want); err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func switchTo(ctx context.Context, h host.Host, want KernelModule) error {
 }
 
 func remove(ctx context.Context, h host.Host, have KernelModule) error {
-	if isTrue(have.Loaded) {
+	if check.True(have.Loaded) {
 		if err := switchTo(ctx, h, KernelModule{Name: have.Name, Loaded: new(false)}); err != nil {
 			return err
 		}
@@ -249,6 +249,3 @@ func list(_ context.Context, h host.Host, _ []string) ([]KernelModule, error) {
 	}
 	return found, err
 }
-
-func isTrue(b *bool) bool  { return b != nil && *b }
-func isFalse(b *bool) bool { return b != nil && !*b }

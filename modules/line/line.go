@@ -4,7 +4,6 @@ package line
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
@@ -102,12 +101,8 @@ func read(_ context.Context, h host.Host, want Line) (*Line, error) {
 }
 
 func write(ctx context.Context, h host.Host, have *Line, want Line) error {
-	t, err := lines.Load(h, want.Path)
-	switch create := want.Create != nil && *want.Create; {
-	case errors.Is(err, fs.ErrNotExist) && create:
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w (create = true creates the file)", err)
-	case err != nil:
+	t, err := lines.LoadToWrite(h, want.Path, want.Create)
+	if err != nil {
 		return err
 	}
 	if have == nil {

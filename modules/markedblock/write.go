@@ -2,21 +2,15 @@ package markedblock
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
 func write(ctx context.Context, h host.Host, _ *Block, want Block) error {
-	t, err := lines.Load(h, want.Path)
-	switch create := want.Create != nil && *want.Create; {
-	case errors.Is(err, fs.ErrNotExist) && create:
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w (create = true creates the file)", err)
-	case err != nil:
+	t, err := lines.LoadToWrite(h, want.Path, want.Create)
+	if err != nil {
 		return err
 	}
 	begin, end, err := want.find(t)

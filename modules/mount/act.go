@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -137,7 +137,7 @@ func edit(ctx context.Context, h host.Host, want Mount) error {
 	}
 	before := table.Text()
 	switch {
-	case isTrue(want.Boot):
+	case check.True(want.Boot):
 		entry, err := table.Find(want.Path, matchPath(want.Path))
 		if err != nil {
 			return err
@@ -237,10 +237,6 @@ func uses(h host.Reader, proc, dir string) bool {
 
 // readLine reads a file of the kernel's with one line.
 func readLine(h host.Reader, name string) (string, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 4096))
-	return strings.TrimSuffix(string(data), "\n"), errors.Join(err, f.Close())
+	data, err := host.ReadFile(h, name, 4096)
+	return strings.TrimSuffix(string(data), "\n"), err
 }

@@ -120,8 +120,6 @@ func complete(_ context.Context, h host.Host, want *Mount) error {
 	return nil
 }
 
-func isTrue(b *bool) bool { return b != nil && *b }
-
 // bind reports whether the options make a bind mount.
 func bind(options []string) bool {
 	return slices.Contains(options, "bind") || slices.Contains(options, "rbind")

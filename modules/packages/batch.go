@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -36,7 +37,7 @@ func batch(ctx context.Context, h host.Host, items []states.ItemOf[Package]) []e
 func (j *job) refuse(ctx context.Context) {
 	m, ok := j.manager.(withoutHolds)
 	for i, item := range j.items {
-		if ok && item.Want != nil && isTrue(item.Want.Hold) {
+		if ok && item.Want != nil && check.True(item.Want.Hold) {
 			j.errs[i] = states.InvalidAttribute("hold", "this host cannot do that", m.NoHold())
 		}
 	}
@@ -121,7 +122,7 @@ func (j *job) add(ctx context.Context, t *transaction, item states.ItemOf[Packag
 			wish.Version = *want.Version
 		}
 		t.Install = append(t.Install, wish)
-	case isTrue(item.Have.Purge):
+	case check.True(item.Have.Purge):
 		t.Purge = append(t.Purge, item.Have.Name)
 	default:
 		t.Remove = append(t.Remove, item.Have.Name)
@@ -204,7 +205,7 @@ func (j *job) hold(ctx context.Context, hold bool) {
 		if hold && needsInstall(item) {
 			return true // whatever the installation has done to the mark
 		}
-		return hold != (item.Have != nil && isTrue(item.Have.Hold))
+		return hold != (item.Have != nil && check.True(item.Have.Hold))
 	})
 	if len(chosen) == 0 {
 		return

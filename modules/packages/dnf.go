@@ -3,7 +3,6 @@ package packages
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -31,15 +30,11 @@ func (dnf) Installed(ctx context.Context, h host.Host, name string) (installed, 
 
 // textOf reads a small file; one that is not there is empty.
 func textOf(h host.Reader, name string) (string, error) {
-	f, err := h.Open(name)
+	data, err := host.ReadFile(h, name, 16<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 16<<20))
-	return string(data), errors.Join(err, f.Close())
+	return string(data), err
 }
 
 // isLocked reports whether a line of the list is about the package: its name, and then

@@ -218,17 +218,13 @@ func (apt) Asked(_ context.Context, h host.Host) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := h.Open(extendedInfo)
+	data, err := host.ReadFile(h, extendedInfo, 0)
 	var auto record
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
 	default:
-		data, err := io.ReadAll(f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
 		auto = parseAutomatic(data)
 	}
 	needed, err := libraries(h)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -134,12 +133,7 @@ func (j *job) concerns(names []string) bool {
 // findHolder finds the process that holds one of the locks, by what the kernel
 // tells about locks (/proc/locks) and open files; nil: none that this user can see.
 func findHolder(h host.Reader, locks []string) *lockedError {
-	f, err := h.Open("/proc/locks")
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	table, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	table, err := host.ReadFile(h, "/proc/locks", 1<<20)
 	if err != nil {
 		return nil
 	}
@@ -165,12 +159,7 @@ func findHolder(h host.Reader, locks []string) *lockedError {
 
 // processName gives a process's name in parentheses, or nothing.
 func processName(h host.Reader, pid string) string {
-	f, err := h.Open(path.Join("/proc", pid, "comm"))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	name, err := io.ReadAll(io.LimitReader(f, 256))
+	name, err := host.ReadFile(h, path.Join("/proc", pid, "comm"), 256)
 	if err != nil {
 		return ""
 	}

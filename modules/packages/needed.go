@@ -2,8 +2,6 @@ package packages
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -11,12 +9,8 @@ import (
 
 // libraries gives those of a host that other packages need.
 func libraries(h host.Reader) (map[string]bool, error) {
-	f, err := h.Open(dpkgStatus)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f)
-	return neededLibraries(data), errors.Join(err, f.Close())
+	data, err := host.ReadFile(h, dpkgStatus, 0)
+	return neededLibraries(data), err
 }
 
 // neededLibraries reads dpkg's status, and gives the libraries that other packages need.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -110,7 +111,7 @@ func read(ctx context.Context, h host.Host, want Package) (*Package, error) {
 		}
 	case found.Version != "":
 		have.Version = &found.Version
-	case found.Leftover && isTrue(want.Purge):
+	case found.Leftover && check.True(want.Purge):
 		have.state = "only its configuration"
 	default:
 		return nil, nil
@@ -130,8 +131,6 @@ func unfinishedChanges(have, _ Package) []states.Change {
 	return []states.Change{{Attribute: "name", From: have.state, To: have.Name}}
 }
 
-func isTrue(b *bool) bool { return b != nil && *b }
-
 func write(ctx context.Context, h host.Host, have *Package, want Package) error {
 	return batch(ctx, h, []states.ItemOf[Package]{{Have: have, Want: &want}})[0]
 }
@@ -147,7 +146,7 @@ func importPackage(ctx context.Context, h host.Host, key Package) (*Package, err
 	if err != nil || have == nil || have.state != "" {
 		return nil, err
 	}
-	if !isTrue(have.Hold) {
+	if !check.True(have.Hold) {
 		have.Version, have.Hold = nil, nil
 	}
 	return have, nil

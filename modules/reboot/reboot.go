@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -100,11 +99,9 @@ func recoverAct(_ context.Context, h host.Host, _ Reboot, begun states.Begun) (s
 }
 
 func boot(h host.Host) (string, error) {
-	f, err := h.Open(bootID)
+	text, err := host.ReadFile(h, bootID, 128)
 	if err != nil {
 		return "", fmt.Errorf("nobody could tell whether the machine has started anew: %w", err)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 128))
-	return strings.TrimSpace(string(text)), err
+	return strings.TrimSpace(string(text)), nil
 }

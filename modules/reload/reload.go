@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
@@ -42,14 +41,7 @@ var Module = states.Define(states.Type[Reload]{
 })
 
 func act(ctx context.Context, h host.Host, want Reload) (bool, Reload, error) {
-	s, err := systemd.Open(ctx, h, want.Name, want.User)
-	if err != nil {
-		return false, want, err
-	}
-	status, err := s.Running(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = &states.MissingError{Err: err}
-	}
+	s, status, err := systemd.OpenForAct(ctx, h, want.Name, want.User)
 	switch {
 	case err != nil:
 		return false, want, err

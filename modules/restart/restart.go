@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
@@ -42,14 +41,7 @@ var Module = states.Define(states.Type[Restart]{
 })
 
 func act(ctx context.Context, h host.Host, want Restart) (bool, Restart, error) {
-	s, err := systemd.Open(ctx, h, want.Name, want.User)
-	if err != nil {
-		return false, want, err
-	}
-	status, err := s.Running(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = &states.MissingError{Err: err}
-	}
+	s, status, err := systemd.OpenForAct(ctx, h, want.Name, want.User)
 	if err == nil && status.Load == "masked" && !status.NeedReload {
 		err = fmt.Errorf("%s is masked and cannot be started (a service part with masked = false lifts that)", s.Name)
 	}

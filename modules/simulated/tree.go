@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -61,15 +60,8 @@ func parents(h host.Host, name string) error {
 
 // Text reads a file, through symbolic links; "" where there is none.
 func Text(h host.Reader, name string) string {
-	f, err := h.Open(name)
-	if err != nil {
-		return ""
-	}
-	data, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return ""
-	}
-	return string(data)
+	text, _ := host.ReadText(h, name)
+	return text
 }
 
 // Exists reports whether something is at the path.

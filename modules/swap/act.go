@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -149,7 +150,7 @@ func write(ctx context.Context, h host.Host, _ *Swap, want Swap) error {
 		return err
 	}
 	remake := f.kind == "" || isResized(f, want) || isExposed(h, f)
-	if f.active && (remake || !isTrue(want.Active) || want.Priority != nil && *want.Priority != f.priority) {
+	if f.active && (remake || !check.True(want.Active) || want.Priority != nil && *want.Priority != f.priority) {
 		if err := run(ctx, h, "swapoff", "--", want.Path); err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func write(ctx context.Context, h host.Host, _ *Swap, want Swap) error {
 			return err
 		}
 	}
-	if isTrue(want.Active) && !f.active {
+	if check.True(want.Active) && !f.active {
 		if err := run(ctx, h, swapon(want)...); err != nil {
 			return err
 		}
@@ -263,7 +264,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Swap) error {
 	if want.Priority != nil {
 		priority = *want.Priority
 	}
-	if err := rewrite(ctx, h, want.Path, want.Active != nil, isTrue(want.Active), priority); err != nil {
+	if err := rewrite(ctx, h, want.Path, want.Active != nil, check.True(want.Active), priority); err != nil {
 		return err
 	}
 	return edit(ctx, h, *want)
@@ -296,7 +297,7 @@ func rewrite(ctx context.Context, h host.Host, name string, change, active bool,
 	if !change {
 		return nil
 	}
-	text, err := readText(h, swaps)
+	text, err := host.ReadText(h, swaps)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -119,8 +118,6 @@ func complete(_ context.Context, h host.Host, want *Swap) error {
 	return nil
 }
 
-func isTrue(b *bool) bool { return b != nil && *b }
-
 // observation is all that is known of a path.
 type observation struct {
 	entry    *fstab.Entry // nil: no line in /etc/fstab
@@ -172,7 +169,7 @@ func isFor(h host.Reader, path string) func(fstab.Entry) bool {
 
 // inUse looks an area up among those of the kernel.
 func inUse(h host.Reader, path string) (active bool, priority int, err error) {
-	text, err := readText(h, swaps)
+	text, err := host.ReadText(h, swaps)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, 0, nil // a kernel without swap
 	}
@@ -185,15 +182,6 @@ func inUse(h host.Reader, path string) (active bool, priority int, err error) {
 		}
 	}
 	return false, 0, err
-}
-
-func readText(h host.Reader, name string) (string, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(f)
-	return string(data), errors.Join(err, f.Close())
 }
 
 func read(_ context.Context, h host.Host, want Swap) (*Swap, error) {

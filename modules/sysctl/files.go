@@ -1,9 +1,7 @@
 package sysctl
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -31,12 +29,8 @@ func dotName(words []string) string {
 
 // tunable reads a file of the kernel. Such files have no size.
 func tunable(h host.Reader, name string) (string, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	return strings.Join(strings.Fields(string(data)), " "), errors.Join(err, f.Close())
+	data, err := host.ReadFile(h, name, 1<<20)
+	return strings.Join(strings.Fields(string(data)), " "), err
 }
 
 // parse reads a line of sysctl.conf(5): the parameter with dots, and its value.

@@ -87,15 +87,11 @@ func names(h host.Reader) ([]string, error) {
 	default:
 		found = append(found, "(a copy)")
 	}
-	f, err := h.Open(timezone)
+	text, err := host.ReadFile(h, timezone, 4096)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 4096))
-	return append(found, strings.TrimSpace(string(text))), errors.Join(err, f.Close())
+	return append(found, strings.TrimSpace(string(text))), err
 }
 
 // relative makes a target one that is meant from /etc.

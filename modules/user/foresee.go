@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
@@ -106,7 +107,7 @@ func foreseeMove(h host.Host, row accounts.Row, former string) error {
 func foreseeRows(h host.Host, want User, passwd, group, shadow *accounts.Table) error {
 	row := passwd.Find(want.Name)
 	if row == nil {
-		row = accounts.Row{want.Name, "x", strconv.Itoa(passwd.Free(isTrue(want.System))), "", "",
+		row = accounts.Row{want.Name, "x", strconv.Itoa(passwd.Free(check.True(want.System))), "", "",
 			path.Join(accounts.Setting(h, "/etc/default/useradd", "HOME", "/home"), want.Name),
 			accounts.Setting(h, "/etc/default/useradd", "SHELL", "/bin/sh")}
 		shadow.Put(accounts.Row{want.Name, "!", "", "", "", "", "", "", ""})
@@ -147,7 +148,7 @@ func ownGroup(want User, uid string, group *accounts.Table) string {
 	gid := uid
 	for _, r := range group.Rows {
 		if r.Field(2) == uid {
-			gid = strconv.Itoa(group.Free(isTrue(want.System)))
+			gid = strconv.Itoa(group.Free(check.True(want.System)))
 		}
 	}
 	group.Put(accounts.Row{want.Name, "x", gid, ""})

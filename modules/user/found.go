@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/modules/internal/accounts"
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -86,7 +87,7 @@ func importUser(ctx context.Context, h host.Host, key User) (*User, error) {
 	if have.Expires != nil && *have.Expires == never {
 		have.Expires = nil
 	}
-	if !isTrue(have.Locked) {
+	if !check.True(have.Locked) {
 		have.Locked = nil
 	}
 	return have, nil

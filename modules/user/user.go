@@ -127,7 +127,7 @@ func read(ctx context.Context, h host.Host, want User) (*User, error) {
 			return nil, err
 		}
 		have.Groups = groups.GroupsOf(want.Name)
-		if isTrue(want.Append) {
+		if check.True(want.Append) {
 			have.Groups = slices.DeleteFunc(have.Groups, func(g string) bool { return !slices.Contains(want.Groups, g) })
 		}
 	}

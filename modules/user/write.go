@@ -44,7 +44,7 @@ func write(ctx context.Context, h host.Host, have *User, want User) error {
 
 // withOthers adds the groups that the user is in already, where these stay.
 func withOthers(h host.Reader, want User) (User, error) {
-	if want.Groups == nil || !isTrue(want.Append) {
+	if want.Groups == nil || !check.True(want.Append) {
 		return want, nil
 	}
 	t, err := accounts.Load(h, accounts.Group)
@@ -128,7 +128,7 @@ func startable(h host.Reader, shell string) error {
 
 // moves reports whether the files of the home directory are to come along.
 func moves(have, want User) bool {
-	return isTrue(want.MoveHome) && want.Home != nil && *have.Home != *want.Home
+	return check.True(want.MoveHome) && want.Home != nil && *have.Home != *want.Home
 }
 
 // unlockable is an error where nobody would need a password any more.
@@ -137,7 +137,7 @@ func unlockable(have *User, want User) error {
 	if hash == nil && have != nil {
 		hash = have.Password
 	}
-	unlocks := want.Locked != nil && !*want.Locked && (have == nil || isTrue(have.Locked))
+	unlocks := want.Locked != nil && !*want.Locked && (have == nil || check.True(have.Locked))
 	if unlocks && (hash == nil || *hash == "") {
 		return fmt.Errorf("%s has no password, and without a lock could log in without one: give password, too", want.Name)
 	}
@@ -146,7 +146,7 @@ func unlockable(have *User, want User) error {
 
 func useradd(h host.Accounts, want User) []string {
 	argv := []string{"useradd"}
-	if isTrue(want.System) {
+	if check.True(want.System) {
 		argv = append(argv, "--system")
 	}
 	if makesHome(want) {
@@ -169,7 +169,7 @@ func makesHome(want User) bool {
 	if want.CreateHome != nil {
 		return *want.CreateHome
 	}
-	return !isTrue(want.System)
+	return !check.True(want.System)
 }
 
 // changes gives the options, the same for useradd and usermod, that turn have
@@ -207,8 +207,6 @@ func number(n *int) *string {
 }
 
 func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
-
-func isTrue(b *bool) bool { return b != nil && *b }
 
 // secure sets the password, which goes through standard input so that no other
 // process sees it, and then its lock.

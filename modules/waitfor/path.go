@@ -3,7 +3,6 @@ package waitfor
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"regexp"
 
@@ -20,15 +19,11 @@ func lookPath(h host.Reader, name string, pattern *string) (why, err error) {
 	if err != nil || pattern == nil {
 		return nil, err
 	}
-	f, err := h.Open(name)
+	text, err := host.ReadFile(h, name, web.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("nothing is there any more"), nil
 	}
 	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, web.MaxText))
-	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	return matches(string(text), pattern), nil

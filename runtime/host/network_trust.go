@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 )
 
@@ -38,15 +37,11 @@ func (l *Local) rootCertificates(given []byte) (*x509.CertPool, error) {
 	machine, _ := l.machine()
 	for _, h := range []Reader{l, machine} {
 		for _, name := range rootFiles() {
-			f, err := h.Open(name)
+			text, err := ReadFile(h, name, maxRoots)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
-				return nil, fmt.Errorf("the certificates that this host trusts: %w", err)
-			}
-			text, err := io.ReadAll(io.LimitReader(f, maxRoots))
-			if err = errors.Join(err, f.Close()); err != nil {
 				return nil, fmt.Errorf("the certificates that this host trusts: %w", err)
 			}
 			if pool.AppendCertsFromPEM(text) {

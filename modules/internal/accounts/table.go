@@ -6,7 +6,6 @@ package accounts
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -44,19 +43,15 @@ func (r Row) Field(i int) string {
 // Load reads a file. A missing one is an empty table.
 func Load(h host.Reader, path string) (*Table, error) {
 	t := &Table{path: path}
-	f, err := h.Open(path)
+	text, err := host.ReadText(h, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
 	t.there = true
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		t.Rows = append(t.Rows, strings.Split(strings.TrimSuffix(line, "\n"), ":"))
 	}
 	return t, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -43,16 +42,11 @@ func Explain(err error) error {
 // Setting looks up a key in a file of "KEY value" or "KEY=value" lines, such as
 // login.defs.
 func Setting(h host.Reader, file, key, otherwise string) string {
-	f, err := h.Open(file)
+	text, err := host.ReadText(h, file)
 	if err != nil {
 		return otherwise
 	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return otherwise
-	}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("= \t\n", r) })
 		if len(fields) == 2 && fields[0] == key {
 			return fields[1]

@@ -178,3 +178,9 @@ func HostName(attribute, name string) error {
 	}
 	return nil
 }
+
+// True reports whether something is given, and true.
+func True(b *bool) bool { return b != nil && *b }
+
+// False reports whether something is given, and false.
+func False(b *bool) bool { return b != nil && !*b }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -66,6 +67,19 @@ func LoadIfThere(h host.Reader, name string) (Text, error) {
 		return nil, nil
 	}
 	return t, err
+}
+
+// LoadToWrite is Load for a file that is to be written; one that is missing has no lines
+// where it is to be created.
+func LoadToWrite(h host.Reader, name string, create *bool) (Text, error) {
+	t, err := Load(h, name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return t, err
+	}
+	if check.True(create) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w (create = true creates the file)", err)
 }
 
 // Save writes the file. Its directory must be there.

@@ -123,6 +123,20 @@ func (s *Service) Running(ctx context.Context) (host.Service, error) {
 	return status, err
 }
 
+// OpenForAct is Open for an act that a notification asks for, and says how the service is. It
+// is an error where none can run, and a *states.MissingError where that one is not there.
+func OpenForAct(ctx context.Context, h host.Host, name string, user *string) (*Service, host.Service, error) {
+	s, err := Open(ctx, h, name, user)
+	if err != nil {
+		return nil, host.Service{}, err
+	}
+	status, err := s.Running(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &states.MissingError{Err: err}
+	}
+	return s, status, err
+}
+
 // Do carries out a verb. What the service and its log have said stands in the error.
 func (s *Service) Do(ctx context.Context, verb host.Verb) error {
 	err := s.init.Do(ctx, verb, s.Name)

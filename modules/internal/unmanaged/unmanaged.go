@@ -123,7 +123,7 @@ const dpkg = "/var/lib/dpkg"
 // those of others, and all paths, in files of each package.
 func load(h host.Reader) (*packageFiles, error) {
 	b := &packageFiles{sums: map[string]string{}, names: map[string]bool{}}
-	status, err := text(h, dpkg+"/status")
+	status, err := host.ReadText(h, dpkg+"/status")
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
@@ -152,7 +152,7 @@ func load(h host.Reader) (*packageFiles, error) {
 		if !list && !sums {
 			continue
 		}
-		lines, err := text(h, path.Join(dpkg, "info", e.Name))
+		lines, err := host.ReadText(h, path.Join(dpkg, "info", e.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -204,13 +204,4 @@ func (b *packageFiles) asIs(ctx context.Context, h host.Reader, name string, kin
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
 	return hex.EncodeToString(digest.Sum(nil)) == sum, nil
-}
-
-func text(h host.Reader, name string) (string, error) {
-	f, err := h.Open(name)
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(f)
-	return string(data), errors.Join(err, f.Close())
 }

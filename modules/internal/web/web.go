@@ -78,12 +78,8 @@ func CA(h host.Reader, path *string) ([]byte, error) {
 	if path == nil {
 		return nil, nil
 	}
-	f, err := h.Open(*path)
+	text, err := host.ReadFile(h, *path, maxCA+1)
 	if err != nil {
-		return nil, fmt.Errorf("the trusted certificates: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxCA+1))
-	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("the trusted certificates: %w", err)
 	}
 	if len(text) == 0 || len(text) > maxCA {

@@ -4,7 +4,6 @@ package facts
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -109,16 +108,8 @@ func (f *Facts) Fact(name string) (any, error) {
 
 // text reads a small file; "" if it cannot be read.
 func text(r host.Reader, path string) string {
-	f, err := r.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return ""
-	}
-	return string(data)
+	text, _ := host.ReadText(r, path)
+	return text
 }
 
 // word is the text without the space around it; nil for none.

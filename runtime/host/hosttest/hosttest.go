@@ -4,7 +4,6 @@ package hosttest
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"testing"
@@ -100,12 +99,9 @@ func (x *tester) lstat(name string) host.Info {
 // holds demands that the path leads to a file with the text.
 func (x *tester) holds(name, text string) {
 	x.Helper()
-	f, err := x.Open(x.at(name))
+	data, err := host.ReadText(x, x.at(name))
 	x.must(err)
-	data, err := io.ReadAll(f)
-	x.must(err)
-	x.must(f.Close())
-	if string(data) != text {
+	if data != text {
 		x.Errorf("%s holds %q, want %q", name, data, text)
 	}
 }
