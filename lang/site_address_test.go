@@ -1,4 +1,4 @@
-package site_test
+package lang_test
 
 import (
 	"errors"

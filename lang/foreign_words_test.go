@@ -1,4 +1,4 @@
-package foreign_test
+package lang_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 )
 
 // A word that stands behind one that fits wherever it does is never found.
-func TestEachWordIsFound(t *testing.T) {
+func TestForeignEachWordIsFound(t *testing.T) {
 	for name, table := range map[string][]foreign.Word{"blocks": foreign.Blocks(), "attributes": foreign.Attributes(),
 		"values": foreign.Values(), "functions": foreign.Functions(), "types": foreign.Types()} {
 		seen := map[string]bool{}
@@ -26,7 +26,7 @@ func TestEachWordIsFound(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
+func TestForeignLine(t *testing.T) {
 	for line, want := range map[string]string{ // ^ stands at the place of the error
 		`  ^content: 'hello'`: `write content = "hello"`,
 		`  ^enabled: yes`:     `write enabled = true`,
@@ -73,7 +73,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func FuzzLine(f *testing.F) {
+func FuzzForeignLine(f *testing.F) {
 	f.Add("  x = {{ y | default('z') }}", 6)
 	f.Add("\xff'", 1)
 	f.Fuzz(func(t *testing.T, line string, offset int) {
@@ -86,7 +86,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-func TestStarlark(t *testing.T) {
+func TestForeignStarlark(t *testing.T) {
 	for hcl, want := range map[string]string{
 		`write package "nginx" {}`:                  `write package("nginx")`,
 		`write service "nginx" { running = true }`:  `write service("nginx", running = True)`,
