@@ -63,7 +63,7 @@ func TestDeathBeforeAndWhilePruning(t *testing.T) {
 		how  ending
 		err  error
 		step int // without -all
-	}{{"dies", dies, nil, 2}, {"halts", halts, nil, 7}, {"fails", misses, syscall.EIO, 7}, {"full", full, syscall.ENOSPC, 7}} {
+	}{{"dies", dies, nil, 5}, {"halts", halts, nil, 7}, {"fails", misses, syscall.EIO, 7}, {"full", full, syscall.ENOSPC, 7}} {
 		if *all {
 			c.step = 1
 		}
