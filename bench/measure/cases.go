@@ -108,7 +108,7 @@ func (l *lab) localCases() []bcase {
 		{
 			name: "start", text: "1 file, nothing to do",
 			prepare: func(dir string) ([]program, error) { return l.files(dir, 1, false) },
-			aims:    []aim{maxSeconds(0.020)},
+			aims:    []aim{maxSeconds(0.012)},
 		},
 		{
 			name: "packages", text: "30 packages of 3,000 installed, nothing to do",
@@ -128,7 +128,7 @@ func (l *lab) localCases() []bcase {
 		{
 			name: "chain", text: "a chain of 200 `/bin/true`",
 			prepare: l.chain,
-			aims:    []aim{maxFactor(2, "shell")},
+			aims:    []aim{maxFactor(1.8, "shell")},
 		},
 		{
 			name: "compile-loop-10000", text: "compile 10,000 parts of one for_each",
