@@ -50,6 +50,17 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s:%d:%d", r.File, r.Start.Line, r.Start.Column)
 }
 
+// LineStarts gives the offsets at which the lines of a text begin.
+func LineStarts(text []byte) []int {
+	starts := []int{0}
+	for i, c := range text {
+		if c == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
 // Related is a further place that helps to understand a Diagnostic, such as
 // the first of two declarations with one name.
 type Related struct {

@@ -19,13 +19,7 @@ type source struct {
 }
 
 func newSource(name string, data []byte) *source {
-	s := &source{name: name, data: data, lines: []int{0}}
-	for i, c := range data {
-		if c == '\n' {
-			s.lines = append(s.lines, i+1)
-		}
-	}
-	return s
+	return &source{name: name, data: data, lines: diag.LineStarts(data)}
 }
 
 // pos gives the place of a byte.

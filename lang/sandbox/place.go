@@ -19,13 +19,7 @@ type source struct {
 }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, text: text, lines: []int{0}}
-	for i, c := range text {
-		if c == '\n' {
-			s.lines = append(s.lines, i+1)
-		}
-	}
-	return s
+	return &source{name: name, text: text, lines: diag.LineStarts(text)}
 }
 
 // rangeAt gives the range of the word or sign at a position.

@@ -17,7 +17,7 @@ import (
 // white space and line breaks, and nothing that has a meaning. A script that
 // does not parse is returned as it is, with the reasons.
 func Format(name string, src []byte) ([]byte, diag.List) {
-	f := &file{name: name, src: src, lines: lineStarts(src)}
+	f := &file{name: name, src: src, lines: diag.LineStarts(src)}
 	before, list := f.layout()
 	if list.HasErrors() {
 		return src, list
@@ -80,7 +80,7 @@ func buildify(name string, src []byte) (out []byte, err error) {
 // sameMeaning is an error unless the output parses to the same tree, with the
 // same comments.
 func sameMeaning(name string, before *starsyntax.File, out []byte) error {
-	f := &file{name: name, src: out, lines: lineStarts(out)}
+	f := &file{name: name, src: out, lines: diag.LineStarts(out)}
 	after, list := f.layout()
 	if list.HasErrors() {
 		return list.Err()

@@ -73,7 +73,7 @@ func (p *parser) file(rel string, src []byte, std bool) *file {
 		return f
 	}
 	f := &file{name: name, rel: rel, std: std, src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
-	f.lines = lineStarts(src)
+	f.lines = diag.LineStarts(src)
 	p.files[name] = f
 	if err := expr.CheckUTF8(name, src); err != nil {
 		p.list.Add(*err)
@@ -180,16 +180,6 @@ func (p *parser) loadStd(name string) (*file, error) {
 		return nil, err
 	}
 	return p.file(name, data, true), nil
-}
-
-func lineStarts(src []byte) []int {
-	starts := []int{0}
-	for i, c := range src {
-		if c == '\n' {
-			starts = append(starts, i+1)
-		}
-	}
-	return starts
 }
 
 // pos gives a place in the file in the HCL library's form.

@@ -109,9 +109,7 @@ func unknownAttribute(schema *states.Schema, name string) error {
 	for _, a := range schema.Attributes {
 		names = append(names, a.Name)
 	}
-	e := states.InvalidAttribute(name, "there is no such attribute", "")
-	e.Hint = didYouMean(name, names)
-	return e
+	return states.InvalidAttribute(name, "there is no such attribute", didYouMean(name, names))
 }
 
 // resource makes a value of what is wanted or there; nil is None.
