@@ -109,7 +109,7 @@ type executionLine struct {
 // recordOf is a host as it is reached, for records.
 func (v *fleetRun) recordOf(h *lang.Host) fleet.RecordHost {
 	r := fleet.RecordHost{Name: h.Name, Executor: h.Executor}
-	if h.Executor != "ssh" {
+	if !h.IsRemote() {
 		return r
 	}
 	to := v.sshHost(*h, "")

@@ -91,7 +91,7 @@ func (s *client) factsFor(ctx context.Context, c *site, hosts []lang.Host) ([]*f
 // settleFacts lets a site that is evaluated for a host which SSH reaches have that host's
 // facts.
 func (s *client) settleFacts(c *site, far *remoteFacts) {
-	if s.globals.Facts == "" && c.declared.Executor == "ssh" {
+	if s.globals.Facts == "" && c.declared.IsRemote() {
 		c.far = far
 		c.Target.Facts = far.forHost(c.declared.Name)
 	}

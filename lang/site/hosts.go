@@ -40,6 +40,10 @@ type Role struct {
 	Range    diag.Range `json:"range,omitzero"`
 }
 
+// IsRemote reports whether a host is reached over a connection, rather than being the
+// machine itself.
+func (h *Host) IsRemote() bool { return h.Executor != "local" }
+
 // Executors lists the ways to reach a host.
 func Executors() []string { return []string{"local", "ssh", "agent"} }
 
