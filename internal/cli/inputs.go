@@ -95,12 +95,13 @@ func stateOf(info fs.FileInfo, err error, now time.Time) (state fileState, ok bo
 	return state, now.Sub(time.Unix(stat.Ctim.Unix())) >= settled
 }
 
-// directory records which directory is opened at a path, and gives its files, recorded.
-func (in *inputs) directory(path string, files fs.FS) fs.FS {
+// directory records which directory was opened at a path, whatever is there by now, and gives
+// its files, recorded.
+func (in *inputs) directory(path string, root *os.Root, files fs.FS) fs.FS {
 	if in == nil {
 		return files
 	}
-	state, ok := directoryAt(path)
+	state, ok := directoryOf(root.Stat("."))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if first, known := in.dirs[path]; !ok || known && first != state {
@@ -110,9 +111,8 @@ func (in *inputs) directory(path string, files fs.FS) fs.FS {
 	return &inputFiles{in: in, files: files}
 }
 
-// directoryAt tells which directory is at a path, whatever has changed in it.
-func directoryAt(path string) (fileState, bool) {
-	info, err := os.Stat(path)
+// directoryOf tells which directory was looked at, whatever has changed in it.
+func directoryOf(info fs.FileInfo, err error) (fileState, bool) {
 	state, _ := stateOf(info, err, time.Time{})
 	return fileState{exists: state.exists, device: state.device, inode: state.inode}, state.exists
 }
@@ -167,7 +167,7 @@ func (in *inputs) same(now lang.Target, origin string) bool {
 		return false
 	}
 	for path, was := range in.dirs {
-		if is, ok := directoryAt(path); !ok || is != was {
+		if is, ok := directoryOf(os.Stat(path)); !ok || is != was {
 			return false
 		}
 	}
@@ -216,40 +216,59 @@ func (f *inputFiles) state(name string) (fileState, bool) {
 	return state, ok
 }
 
+// check takes note of a failure that may pass: what comes of it is not to be kept.
+func (f *inputFiles) check(err error) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.in.refuse()
+	}
+}
+
 // Open is fs.FS.
 func (f *inputFiles) Open(name string) (fs.File, error) {
 	f.note(name)
-	return f.files.Open(name)
+	found, err := f.files.Open(name)
+	f.check(err)
+	return found, err
 }
 
 // Stat is fs.StatFS.
 func (f *inputFiles) Stat(name string) (fs.FileInfo, error) {
 	f.note(name)
-	return fs.Stat(f.files, name)
+	found, err := fs.Stat(f.files, name)
+	f.check(err)
+	return found, err
 }
 
 // Lstat is fs.ReadLinkFS.
 func (f *inputFiles) Lstat(name string) (fs.FileInfo, error) {
 	f.note(name)
-	return fs.Lstat(f.files, name)
+	found, err := fs.Lstat(f.files, name)
+	f.check(err)
+	return found, err
 }
 
 // ReadLink is fs.ReadLinkFS.
 func (f *inputFiles) ReadLink(name string) (string, error) {
 	f.note(name)
-	return fs.ReadLink(f.files, name)
+	found, err := fs.ReadLink(f.files, name)
+	f.check(err)
+	return found, err
 }
 
 // ReadDir is fs.ReadDirFS.
 func (f *inputFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	f.note(name)
-	return fs.ReadDir(f.files, name)
+	found, err := fs.ReadDir(f.files, name)
+	f.check(err)
+	return found, err
 }
 
 // ReadFile is fs.ReadFileFS.
 func (f *inputFiles) ReadFile(name string) ([]byte, error) {
 	f.note(name)
-	return fs.ReadFile(f.files, name)
+	found, err := fs.ReadFile(f.files, name)
+	f.check(err)
+	return found, err
 }
 
 // Tree is states.TreeFS. All that is below a directory is not looked at again.
@@ -261,5 +280,7 @@ func (f *inputFiles) Tree(name string) ([]states.TreeEntry, error) {
 // OpenFile is states.TreeFS.
 func (f *inputFiles) OpenFile(name string) (io.ReadCloser, error) {
 	f.note(name)
-	return states.OpenFile(f.files, name)
+	found, err := states.OpenFile(f.files, name)
+	f.check(err)
+	return found, err
 }

@@ -75,11 +75,11 @@ func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) 
 			s.recording().refuse()
 			return nil, err
 		}
-		return s.recording().directory(at, siteFiles(ctx, outside)), nil
+		return s.recording().directory(at, outside, siteFiles(ctx, outside)), nil
 	}
 	defer s.limitEvaluation()()
 	// What Load finds is in the lists of For too, in order with the rest.
-	loaded, _ := lang.Load(s.recording().directory(dir, siteFiles(ctx, root)), options)
+	loaded, _ := lang.Load(s.recording().directory(dir, root, siteFiles(ctx, root)), options)
 	return loaded, nil
 }
 

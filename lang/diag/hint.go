@@ -1,10 +1,5 @@
 package diag
 
-import (
-	"cmp"
-	"errors"
-)
-
 // HintError is an error with advice on what to do about it. All errors that carry
 // advice are one, or have one among their causes, which HintOf and CodeOf find.
 type HintError struct {
@@ -37,11 +32,22 @@ func CodeOf(err error) string {
 }
 
 func find(err error, field func(*HintError) string) string {
-	e, ok := errors.AsType[*HintError](err)
-	if !ok {
-		return ""
+	if e, ok := err.(*HintError); ok {
+		if found := field(e); found != "" {
+			return found
+		}
 	}
-	return cmp.Or(field(e), find(e.Err, field))
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return find(e.Unwrap(), field)
+	case interface{ Unwrap() []error }:
+		for _, cause := range e.Unwrap() {
+			if found := find(cause, field); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 // Diagnose makes a diagnostic of an error, with its hint.

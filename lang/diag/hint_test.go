@@ -36,3 +36,13 @@ func TestHintOf(t *testing.T) {
 		t.Error("the cause is lost")
 	}
 }
+
+// What one of several joined errors lacks, another may have.
+func TestHintOfJoined(t *testing.T) {
+	coded, hinted := &diag.HintError{Code: "x", Message: "a"}, &diag.HintError{Message: "b", Hint: "do b"}
+	for _, err := range []error{errors.Join(coded, hinted), errors.Join(hinted, coded), fmt.Errorf("%w: %w", coded, hinted)} {
+		if diag.HintOf(err) != "do b" || diag.CodeOf(err) != "x" {
+			t.Errorf("%v: %q, %q", err, diag.HintOf(err), diag.CodeOf(err))
+		}
+	}
+}

@@ -92,6 +92,9 @@ func (m *Managed) Manifest(digest string) ([]states.ManifestEntry, error) {
 		return nil, fmt.Errorf("%.80q names no manifest", digest)
 	}
 	f, err := m.folder.disk.read(m.folder.manifestPath(digest))
+	if errors.Is(err, fs.ErrNotExist) { // the directory may have got its name of today just now
+		f, err = m.folder.disk.read(filepath.Join(m.folder.dir, manifestsDir, digest))
+	}
 	if err != nil {
 		return nil, err
 	}

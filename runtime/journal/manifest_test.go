@@ -131,6 +131,36 @@ func TestManifestOfFormat2(t *testing.T) {
 	}
 }
 
+// A folder that an older program has applied on after it was migrated has both directories.
+func TestManifestsOfBothNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"format", "made/a", "made/b", "manifests/b", "manifests/c"} {
+		path := filepath.Join(dir, name)
+		text := "tenet.state/2\n"
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Start(t.Context(), Meta{Run: &states.StateRun{Site: "shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "manifests"))
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+		t.Error("the old directory is still there")
+	}
+	if err := r.Finish(End{State: Done}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // An event that an older version has written names the manifest by its former word.
 func TestManifestOfOlderEvent(t *testing.T) {
 	h := NewHolding("shop")

@@ -67,11 +67,30 @@ func fromState1(_ *Folder, lock *file) error {
 // fromState2 gives the directory of manifests its name. What events and records of sites
 // called "made" is read still.
 func fromState2(f *Folder, _ *file) error {
-	err := f.disk.rename(filepath.Join(f.dir, madeDir), filepath.Join(f.dir, manifestsDir))
-	if errors.Is(err, fs.ErrNotExist) { // there are none, or it was done before
+	from, to := filepath.Join(f.dir, madeDir), filepath.Join(f.dir, manifestsDir)
+	err := f.disk.rename(from, to)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // there are none, or it was done before
 		return nil
+	case errors.Is(err, fs.ErrExist), errors.Is(err, unix.ENOTEMPTY): // an older program has applied in between
+		err = f.moveManifests(from, to)
 	}
 	return Join(err, f.disk.sync(f.dir))
+}
+
+// moveManifests moves all manifests of one directory into another, and removes it. Their
+// names are their digests: those of one name are the same.
+func (f *Folder) moveManifests(from, to string) error {
+	entries, err := f.disk.list(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := f.disk.rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return Join(f.disk.sync(to), f.disk.remove(from))
 }
 
 // eventFormat1 is the format of events without debts.

@@ -40,7 +40,7 @@ func (x *exchange) decode(v any) error {
 
 // ask connects, asks, and listens until the end.
 func (m *Machine) ask(ctx context.Context, x *exchange) (*wire.End, error) {
-	l, err := m.connect(ctx, wire.Opening{Site: m.siteFor(x)})
+	l, err := m.connect(ctx, wire.Opening{Site: m.siteFor(x)}, x.numbered)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,6 @@ func (m *Machine) siteFor(x *exchange) string {
 // exchangeOn asks on a connection, which is closed then. When ctx ends, so does the connection.
 func (m *Machine) exchangeOn(ctx context.Context, l *line, x *exchange) (*wire.End, error) {
 	defer l.close()
-	l.mu.Lock()
-	l.keep = l.keep || x.numbered
-	l.mu.Unlock()
-	m.setCancel(l.cancel)
 	defer m.setCancel(nil)
 	defer context.AfterFunc(ctx, l.close)()
 	end, err := m.talk(l, x)

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -87,5 +88,28 @@ func TestCancelWhileConnecting(t *testing.T) {
 	}
 	if e, ok := errors.AsType[*machine.Error](<-failed); !ok || e.Code != machine.CodeInterrupted || e.Machine != "subject" {
 		t.Errorf("it ends with %+v", e)
+	}
+}
+
+// Who follows a run wants it to end: the wish waits for the connection that it is sent over.
+func TestCancelWhileConnectingToFollow(t *testing.T) {
+	dialing, goOn := make(chan struct{}), make(chan struct{})
+	m := &remote.Machine{Name: "subject", Dial: func(ctx context.Context, _ wire.Opening) (*wire.Conn, *wire.Hello, error) {
+		close(dialing)
+		<-goOn
+		return nil, nil, cmp.Or(ctx.Err(), errors.New("refused"))
+	}}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := m.Follow(t.Context(), machine.RunRef{ID: "00000001-abcdef"}, machine.Observer{})
+		failed <- err
+	}()
+	<-dialing
+	if err := m.Cancel(t.Context(), machine.RunRef{}); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if err := <-failed; err == nil || err.Error() != "refused" {
+		t.Errorf("the connection was given up: %v", err)
 	}
 }

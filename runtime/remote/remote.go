@@ -44,7 +44,8 @@ type Machine struct {
 	ready *line // that has answered with facts, and takes a request; nil: none
 	// cancel ends what the machine is asked at present, or the making of the connection for
 	// it; nil: nothing is asked.
-	cancel func()
+	cancel       func()
+	wasCancelled bool // since it was asked
 	// budget is what the machine may say of the run that it was asked for last, over
 	// however many connections.
 	budget
@@ -74,12 +75,19 @@ func (m *Machine) takeReady() *line {
 }
 
 // connect gives a connection that takes a request: the one that has told facts, or a new one.
-func (m *Machine) connect(ctx context.Context, o wire.Opening) (*line, error) {
+// With keep, a wish to cancel is sent over it once it is there.
+func (m *Machine) connect(ctx context.Context, o wire.Opening, keep bool) (*line, error) {
 	if l := m.takeReady(); l != nil {
+		l.keep = keep
+		m.handOver(l)
 		return l, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	m.setCancel(func() { cancel(errCancelled) })
+	m.setCancel(func() {
+		if !keep {
+			cancel(errCancelled)
+		}
+	})
 	conn, hello, err := m.Dial(ctx, o)
 	if err == nil && context.Cause(ctx) == errCancelled {
 		conn.Close()
@@ -94,9 +102,20 @@ func (m *Machine) connect(ctx context.Context, o wire.Opening) (*line, error) {
 		return nil, err
 	}
 	// Who dials may want the context for as long as the connection is there.
-	l := &line{conn: conn, hello: hello, since: time.Now(), end: func() { cancel(nil) }}
-	m.setCancel(l.cancel)
+	l := &line{conn: conn, hello: hello, since: time.Now(), keep: keep, end: func() { cancel(nil) }}
+	m.handOver(l)
 	return l, nil
+}
+
+// handOver has a connection take wishes to cancel, and the one that there was.
+func (m *Machine) handOver(l *line) {
+	m.mu.Lock()
+	m.cancel = l.cancel
+	cancelled := m.wasCancelled
+	m.mu.Unlock()
+	if cancelled {
+		l.cancel()
+	}
 }
 
 // errCancelled is why a connection was not made, or nothing was asked on it.
@@ -106,13 +125,13 @@ var errCancelled = errors.New("it was cancelled before it was begun")
 func (m *Machine) setCancel(cancel func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cancel = cancel
+	m.cancel, m.wasCancelled = cancel, false
 }
 
 // Facts asks for facts, and keeps the connection for the next request.
 func (m *Machine) Facts(ctx context.Context, names []string) (*machine.Facts, error) {
 	m.Close()
-	l, err := m.connect(ctx, wire.Opening{Facts: names, Site: m.Site})
+	l, err := m.connect(ctx, wire.Opening{Facts: names, Site: m.Site}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +158,7 @@ func (m *Machine) Facts(ctx context.Context, names []string) (*machine.Facts, er
 
 // Ping tells who answers.
 func (m *Machine) Ping(ctx context.Context) (*machine.Identity, error) {
-	l, err := m.connect(ctx, wire.Opening{})
+	l, err := m.connect(ctx, wire.Opening{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +219,7 @@ func (m *Machine) Cancel(ctx context.Context, run machine.RunRef) error {
 	}
 	m.mu.Lock()
 	cancel := m.cancel
+	m.wasCancelled = cancel != nil
 	m.mu.Unlock()
 	if cancel != nil {
 		cancel()

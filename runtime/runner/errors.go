@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -77,5 +78,5 @@ func refusal(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*journal.NotResumableError](err); ok {
 		return err // which has its hint
 	}
-	return &diag.HintError{Err: err, Hint: elsewhere}
+	return &diag.HintError{Err: err, Hint: cmp.Or(diag.HintOf(err), elsewhere)}
 }
