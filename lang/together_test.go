@@ -1,6 +1,7 @@
 package lang_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -22,7 +23,7 @@ func TestEvaluationOnProcessors(t *testing.T) {
 	files := fstest.MapFS{"names.hcl": {Data: []byte(expressionNames)}, "text": {Data: []byte("text\n")},
 		"template":       {Data: []byte("${x} %{ for i in range(3) }${i * 2 + 1}, %{ endfor }\n")},
 		"broken":         {Data: []byte("${x.y.z}\n")},
-		"inner/main.hcl": {Data: []byte("variable \"n\" {}\nfile \"/inner/${var.n}\" {\n  content = \"x\"\n}\noutput \"path\" {\n  value = \"/inner/${var.n}\"\n}\n")}}
+		"inner/main.hcl": {Data: []byte("variable \"n\" {\n  type = string\n}\nfile \"f\" {\n  path = \"/inner/${var.n}\"\n  content = \"x\"\n}\noutput \"path\" {\n  value = \"/inner/${var.n}\"\n}\n")}}
 	rapid.Check(t, func(rt *rapid.T) {
 		site := fstest.MapFS{}
 		for name, file := range files {
@@ -67,7 +68,7 @@ func manyDeclarations(t *rapid.T) string {
 		case 8:
 			fmt.Fprintf(&b, "state \"s%d\" {\n  command \"c\" {\n    argv = [jsonencode(%s)]\n  }\n}\n", i, x)
 		case 9:
-			fmt.Fprintf(&b, "component \"k%d\" {\n  source = \"./inner\"\n  n = \"n%d\"\n}\nfile \"/k%[1]d\" {\n  content = component.k%[1]d.path\n}\n", i, i)
+			fmt.Fprintf(&b, "component \"k%d\" {\n  source = \"./inner\"\n  vars = { n = \"n%d\" }\n}\nfile \"/k%[1]d\" {\n  content = component.k%[1]d.path\n}\n", i, i)
 		case 10:
 			fmt.Fprintf(&b, "file \"/f%d\" {\n  content = %s\n  ensure = \"absent\"\n}\n", i, x)
 		default:
@@ -75,4 +76,40 @@ func manyDeclarations(t *rapid.T) string {
 		}
 	}
 	return b.String()
+}
+
+// Components that are right give their outputs to whatever is evaluated beside them.
+func TestComponentsOnProcessors(t *testing.T) {
+	var b strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&b, "component \"k%d\" {\n  source = \"./inner\"\n  vars = { n = \"n%d\" }\n}\n", i, i)
+		for j := range 3 {
+			fmt.Fprintf(&b, "file \"/k%d.%d\" {\n  content = component.k%d.path\n}\n", i, j, (i*7+j)%200)
+		}
+	}
+	site := fstest.MapFS{"site.hcl": {Data: []byte(b.String())},
+		"inner/main.hcl": {Data: []byte("variable \"n\" {\n  type = string\n}\nfile \"f\" {\n  path = \"/inner/${var.n}\"\n}\noutput \"path\" {\n  value = \"/inner/${var.n}\"\n}\n")}}
+	evaluate := func(processors int) string {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		loaded, diags := lang.Load(site, lang.Options{Registry: modules.Standard()})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		declared, diags := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: facts})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		text, err := json.Marshal(declared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	alone := evaluate(1)
+	if !strings.Contains(alone, `"/inner/n199"`) {
+		t.Errorf("the outputs are not there: %.300s", alone)
+	}
+	if together := evaluate(4); together != alone {
+		t.Error("it is not the same on four processors")
+	}
 }
