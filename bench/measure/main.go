@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -99,6 +101,7 @@ func (l *lab) measure(c bcase) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
+	unix.Sync() // what a case before has written is not to be written during this one
 	samples := map[string][]time.Duration{}
 	r := row{c: c, times: map[string]time.Duration{}}
 	for round := range l.rounds + 1 { // the first one warms the caches
