@@ -111,6 +111,7 @@ func outcomes() []Word {
 		{Name: "serial", Of: ansible, Write: `say it for the whole site: rollout { batch = "20%" }`},
 		{Name: "max_fail_percentage", Of: ansible, On: "rollout", Write: `write max_failures = "10%"`},
 		{Name: "max_fail_percentage", Of: ansible, Write: `say it for the whole site: rollout { max_failures = "10%" }`},
+		{Name: "children", Of: ansible, On: "host group", Write: `name the groups among its hosts: hosts = ["@eu", "@us"]`},
 		{Name: "retries", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
 		{Name: "until", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},
 		{Name: "delay", Of: ansible, Write: `write retry = { attempts = 3, delay = "2s" }`},

@@ -47,13 +47,18 @@ type variableValues struct {
 	inputs   []item
 	// incomplete says that more variables may have been given.
 	incomplete bool
+	forHosts   bool           // those variables are collected which hosts use
+	varFiles   []*syntax.Body // once they are read: see readVarFiles
 }
 
 // evaluate gives each variable its value, and checks it.
 func (e *variableValues) evaluate() {
-	e.collect()
+	e.collect(false)
+	e.reportHostVariables()
 	for _, name := range e.site.variableNames() {
-		e.resolve(e.site.variables[name])
+		if !e.isForHosts(name) {
+			e.resolve(e.site.variables[name])
+		}
 	}
 	for _, name := range e.site.variableNames() {
 		e.validate(e.site.variables[name])
@@ -102,10 +107,12 @@ func allKnown(given []expr.Assignment) bool {
 	})
 }
 
-// collect finds all values that are given, lowest precedence first.
-func (e *variableValues) collect() {
+// collect finds the values that are given to the variables which hosts use, or to all others,
+// lowest precedence first.
+func (e *variableValues) collect(forHosts bool) {
+	e.forHosts = forHosts
 	for _, name := range e.site.variableNames() {
-		if v := e.site.variables[name]; v.attr != nil {
+		if v := e.site.variables[name]; v.attr != nil && e.takes(name) {
 			e.assign(name, expr.LevelDefault, e.value(v.attr.Expr, e.root), rangeOf(v.attr.Range()))
 		}
 	}
@@ -120,29 +127,22 @@ func (e *variableValues) collect() {
 	}
 	e.giveLevels()
 	for _, name := range slices.Sorted(maps.Keys(e.target.Environment)) {
+		if !e.takes(name) {
+			continue
+		}
 		if e.site.variables[name] != nil {
 			e.assignText(expr.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
 		} else if e.scripts != nil {
 			e.scripts.texts = append(e.scripts.texts, textValue{expr.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
 		}
 	}
-	for _, f := range e.target.VarFiles {
-		b, list := e.site.options.Parse(f.Name, f.Data, syntax.ValuesShape(), e.site.shapes, e.site.options.MaxNesting)
-		for i := range list { // nobody knows whose values are in such lines
-			list[i].Private = e.site.anySensitive()
-		}
-		e.list.Add(list...)
-		if b == nil {
-			continue
-		}
-		l := newLinker(e.site, false)
-		for _, a := range b.Attributes {
-			l.attribute(a, scope{valuesOf: "a file of values"})
-		}
-		e.list.Add(l.list...)
+	for _, b := range e.readVarFiles() {
 		e.valueFile(b, expr.LevelVarFile)
 	}
 	for _, v := range e.target.Vars {
+		if !e.takes(v.Name) {
+			continue
+		}
 		if e.site.variables[v.Name] == nil {
 			undeclared := func() {
 				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is not declared", v.Name),
@@ -163,12 +163,43 @@ func (e *variableValues) assign(name, level string, v cty.Value, r diag.Range) {
 	e.assignments[name] = append(e.assignments[name], expr.Assignment{Level: level, Value: v, Range: r})
 }
 
+// readVarFiles reads the files of values that the target names, once.
+func (e *variableValues) readVarFiles() []*syntax.Body {
+	if e.varFiles != nil {
+		return e.varFiles
+	}
+	e.varFiles = []*syntax.Body{}
+	for _, f := range e.target.VarFiles {
+		b, list := e.site.options.Parse(f.Name, f.Data, syntax.ValuesShape(), e.site.shapes, e.site.options.MaxNesting)
+		for i := range list { // nobody knows whose values are in such lines
+			list[i].Private = e.site.anySensitive()
+		}
+		e.list.Add(list...)
+		if b == nil {
+			continue
+		}
+		l := newLinker(e.site, false)
+		for _, a := range b.Attributes {
+			l.attribute(a, scope{valuesOf: "a file of values"})
+		}
+		e.list.Add(l.list...)
+		e.varFiles = append(e.varFiles, b)
+	}
+	return e.varFiles
+}
+
 // valueFile takes the values of a file.
 func (e *variableValues) valueFile(b *syntax.Body, level string) {
 	for _, sub := range b.Blocks {
+		if e.forHosts {
+			break // the other variables are collected, too
+		}
 		e.errorAt(sub.Header, "move it to another file, or write NAME = VALUE", "a file of values holds no blocks")
 	}
 	for _, a := range b.Attributes {
+		if !e.takes(a.Name) || e.isLateForHosts(a.Name, a.Expr) {
+			continue
+		}
 		if e.site.variables[a.Name] == nil && !e.reportUndeclared(a.Name, a.NameRange) {
 			continue
 		}
@@ -210,6 +241,9 @@ func (e *variableValues) assignText(level, source, name, text string) {
 		l := newLinker(e.site, false)
 		l.expression(x, scope{valuesOf: source})
 		e.list.Add(l.list...)
+		if e.isLateForHosts(name, x) {
+			return
+		}
 		value = e.value(x, e.root)
 	}
 	e.assign(name, level, value, r)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
@@ -49,14 +50,19 @@ type hostsKey struct{ secretsHidden, inventoryHidden bool }
 // cachedHosts are the hosts of a site as they were evaluated. They do not change.
 type cachedHosts struct {
 	siteHosts
-	groups   []*groupEntry
-	warnings diag.List
+	groups    *hostGroups
+	warnings  diag.List
+	variables map[string]cty.Value // with which they were evaluated
 }
 
-func (c *inventoryCache) hostsFor(key hostsKey) *cachedHosts {
+// hostsFor gives the hosts as they were evaluated with the same values of variables.
+func (c *inventoryCache) hostsFor(key hostsKey, variables map[string]cty.Value) *cachedHosts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.hosts[key]
+	if known := c.hosts[key]; known != nil && maps.EqualFunc(known.variables, variables, cty.Value.RawEquals) {
+		return known
+	}
+	return nil
 }
 
 func (c *inventoryCache) storeHosts(key hostsKey, h *cachedHosts) {
@@ -90,7 +96,7 @@ type externalHosts struct {
 }
 
 // undeclaredNames gives the names of those that are not declared.
-func (o *externalHosts) undeclaredNames(declared []*hostDecl) []string {
+func (o *externalHosts) undeclaredNames(declared []*declaredHost) []string {
 	known := make(map[string]bool, len(declared))
 	for _, d := range declared {
 		known[d.name] = true
@@ -165,7 +171,7 @@ func (h *externalHost) merge(other *externalHost) *externalHost {
 // which is reported, or stays hidden.
 func (e hostReader) inventoryOf(d *inventoryDecl) *inventoryResult {
 	if d.ansible != nil {
-		name, ok := e.singleText(d.ansible)
+		name, ok := e.singleText(d.ansible, e.root)
 		if !ok {
 			return nil
 		}

@@ -18,13 +18,15 @@ type reach struct {
 // hostDecl is host "NAME" { … }.
 type hostDecl struct {
 	reach
-	address, labels *syntax.Attribute
+	address, labels   *syntax.Attribute
+	forEach, hostName *syntax.Attribute
 }
 
 // groupDecl is host_group "NAME" { … }.
 type groupDecl struct {
 	reach
 	hosts, labels, priority *syntax.Attribute
+	doubtful                bool // something in it is unknown
 }
 
 func reachOf(b *syntax.Block) reach {
@@ -39,7 +41,8 @@ func (d *decoder) host(b *syntax.Block) {
 	if name, ok := label(b); !ok || !d.hostName(b, name) {
 		return
 	}
-	h := &hostDecl{reachOf(b), b.Body.Attribute("address"), b.Body.Attribute("labels")}
+	a := b.Body.Attribute
+	h := &hostDecl{reach: reachOf(b), address: a("address"), labels: a("labels"), forEach: a("for_each"), hostName: a("name")}
 	for _, first := range d.site.hosts {
 		if first.name == h.name {
 			d.duplicate("host."+h.name, b.Header, rangeOf(first.src))
@@ -62,12 +65,12 @@ func (d *decoder) hostName(b *syntax.Block, name string) bool {
 const groupHint = `give either hosts = ["web*"] or labels = { NAME = "VALUE" }`
 
 func (d *decoder) group(b *syntax.Block) {
-	d.check(b.Body, d.shapes.HostGroup, nil)
+	wrong := d.check(b.Body, d.shapes.HostGroup, nil)
 	if !d.identifier(b) {
 		return
 	}
 	a := b.Body.Attribute
-	g := &groupDecl{reachOf(b), a("hosts"), a("labels"), a("priority")}
+	g := &groupDecl{reachOf(b), a("hosts"), a("labels"), a("priority"), wrong}
 	if g.hosts != nil && g.labels != nil {
 		d.errorAt(b.Header, groupHint, "the host group %q needs hosts or labels, and not both", g.name)
 		return

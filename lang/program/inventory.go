@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -50,7 +51,7 @@ type hostEntry struct {
 // levelVars are the values that a role, a group or a host gives.
 type levelVars struct {
 	level, name string
-	priority    int // of groups
+	group       *groupEntry // that gives them; nil: none that the site declares
 	items       []item
 	external    bool // an inventory gives them
 }
@@ -75,7 +76,7 @@ func (e hostReader) inventory(need bool) {
 	if i := slices.IndexFunc(e.hosts.entries, func(h *hostEntry) bool { return h.Name == e.target.Host }); i >= 0 {
 		e.host = e.hosts.entries[i]
 	} else if need && e.hosts.incomplete {
-		e.host = e.hostOf(&hostDecl{reach: reach{name: e.target.Host}}, groups, nil)
+		e.host = e.hostOf(e.undeclaredHost(e.target.Host, diag.Range{}), groups, nil)
 	} else if need && len(e.hosts.entries) > 0 {
 		e.noSuchHost()
 	}
@@ -84,16 +85,19 @@ func (e hostReader) inventory(need bool) {
 
 // allHosts evaluates the hosts, the groups, which it gives, and the rollout: once for
 // all evaluations of the site, as far as nothing is wrong with them.
-func (e hostReader) allHosts() []*groupEntry {
+func (e hostReader) allHosts() *hostGroups {
 	// What scripts declare depends on the target; secrets are known to an evaluation.
 	key := hostsKey{e.target.SecretsHidden, e.target.InventoryHidden}
-	if e.site.dir.Scripts == nil {
-		if known := e.site.inventoryCache.hostsFor(key); known != nil {
+	variables, usable := e.variablesOfHosts()
+	usable = usable && e.site.dir.Scripts == nil
+	if usable {
+		if known := e.site.inventoryCache.hostsFor(key, variables); known != nil {
 			e.hosts = known.siteHosts
 			e.list.Add(known.warnings...)
 			return known.groups
 		}
 	}
+	e.reportUnknownVariables()
 	before, secrets := len(e.list), e.vault.UseCount()
 	external := e.externalInventory()
 	for _, g := range e.site.groups {
@@ -102,18 +106,19 @@ func (e hostReader) allHosts() []*groupEntry {
 	e.hosts.groupNames = append(e.hosts.groupNames, external.groups...)
 	slices.Sort(e.hosts.groupNames)
 	e.hosts.groupNames = slices.Compact(e.hosts.groupNames)
-	groups := e.groups(external)
-	for _, d := range e.site.hosts {
+	declared := e.declaredHosts()
+	groups := e.groups(declared, external)
+	for _, d := range declared {
 		e.hosts.entries = append(e.hosts.entries, e.hostOf(d, groups, external.byName[d.name]))
 	}
-	for _, name := range external.undeclaredNames(e.site.hosts) {
+	for _, name := range external.undeclaredNames(declared) {
 		h := external.byName[name]
-		e.hosts.entries = append(e.hosts.entries, e.hostOf(&hostDecl{reach: reach{name: name, src: hclRange(h.Range)}}, groups, h))
+		e.hosts.entries = append(e.hosts.entries, e.hostOf(e.undeclaredHost(name, h.Range), groups, h))
 	}
 	e.hosts.lists = e.listsOfHosts()
 	e.hosts.rollout = e.evaluateRollout()
-	if found := e.list[before:]; e.site.dir.Scripts == nil && !found.HasErrors() && e.vault.UseCount() == secrets {
-		e.site.inventoryCache.storeHosts(key, &cachedHosts{e.hosts, groups, slices.Clone(found)})
+	if found := e.list[before:]; usable && !found.HasErrors() && e.vault.UseCount() == secrets {
+		e.site.inventoryCache.storeHosts(key, &cachedHosts{e.hosts, groups, slices.Clone(found), variables})
 	}
 	return groups
 }
@@ -139,7 +144,7 @@ func (e hostReader) noSuchHost() {
 
 // hostOf evaluates a host with what its groups and roles give it, and with what an
 // inventory says of it; nil: none does. What the site declares counts before that.
-func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *externalHost) *hostEntry {
+func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost) *hostEntry {
 	h := &hostEntry{Host: site.Host{Name: d.name, Address: d.name, Executor: "ssh"}}
 	var own, itself []levelVars
 	if x != nil {
@@ -148,32 +153,29 @@ func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *externalHost) *
 		own, itself = slices.Clone(x.groups), x.ownVars
 	}
 	h.Range, h.Labels = rangeOf(d.src), maps.Clone(h.Labels)
-	for name, text := range e.labels(d.labels) {
+	for name, text := range e.labels(d.labels, d.ctx) {
 		if h.Labels == nil {
 			h.Labels = map[string]string{}
 		}
 		h.Labels[name] = text
 	}
-	if text, ok := e.singleText(d.address); ok {
+	if text, ok := e.singleText(d.address, d.ctx); ok {
 		if err := site.CheckAddress(text); err != nil {
 			e.wrongValue(d.address, err, "")
 		}
 		h.Address = text
 	}
-	for _, g := range groups {
-		if !g.contains(h) {
-			continue
-		}
+	for _, g := range groups.of(h) {
 		if !slices.Contains(h.Groups, g.name) {
 			h.Groups = append(h.Groups, g.name)
 		}
-		e.applyReach(h, &g.reach)
+		e.applyReach(h, &g.reach, e.root)
 		items, _ := e.items(g.vars, e.root, "vars")
-		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, priority: g.priority, items: items})
+		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, group: g, items: items})
 	}
 	own = append(own, itself...)
-	e.applyReach(h, &d.reach)
-	items, _ := e.items(d.vars, e.root, "vars")
+	e.applyReach(h, &d.reach, d.ctx)
+	items, _ := e.items(d.vars, d.ctx, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
 	for _, name := range h.Roles {
 		items, _ := e.items(e.site.roles[name].vars, e.root, "vars")
@@ -184,54 +186,54 @@ func (e hostReader) hostOf(d *hostDecl, groups []*groupEntry, x *externalHost) *
 }
 
 // applyReach takes what a group or the host itself says; the later wins.
-func (e hostReader) applyReach(h *hostEntry, r *reach) {
-	if v, ok := e.attribute(r.port, e.root); ok {
+func (e hostReader) applyReach(h *hostEntry, r *reach, ctx *hcl2.EvalContext) {
+	if v, ok := e.attribute(r.port, ctx); ok {
 		n, whole := expr.Int(v)
 		if !whole || n < 1 || n > 65535 {
 			e.wrongValue(r.port, fmt.Errorf("a port is a number from 1 to 65535"), "write port = 22")
 		}
 		h.Port = n
 	}
-	if text, ok := e.singleText(r.user); ok {
+	if text, ok := e.singleText(r.user, ctx); ok {
 		if err := site.CheckUser(text); err != nil {
 			e.wrongValue(r.user, err, "")
 		}
 		h.User = text
 	}
-	if text, ok := e.singleText(r.executor); ok {
+	if text, ok := e.singleText(r.executor, ctx); ok {
 		if !slices.Contains(site.Executors(), text) {
 			e.wrongValue(r.executor, fmt.Errorf("%q is no way to reach a host", text),
 				cmp.Or(diag.DidYouMean(text, site.Executors()), `write "local", "ssh" or "agent"`))
 		}
 		h.Executor = text
 	}
-	if v, ok := e.attribute(r.become, e.root); ok {
+	if v, ok := e.attribute(r.become, ctx); ok {
 		user, err := expr.BecomeUser(v)
 		if err != nil {
 			e.wrongValue(r.become, err, "write become = true")
 		}
 		h.Become = user
 	}
-	if text, ok := e.singleText(r.becomeMethod); ok {
+	if text, ok := e.singleText(r.becomeMethod, ctx); ok {
 		if !slices.Contains(site.BecomeMethods(), text) {
 			e.wrongValue(r.becomeMethod, fmt.Errorf("%q is no way to become another account", text), `write "sudo" or "doas"`)
 		}
 		h.BecomeMethod = text
 	}
-	if text, ok := e.singleText(r.runnerCache); ok {
+	if text, ok := e.singleText(r.runnerCache, ctx); ok {
 		if err := site.CheckRunnerCache(text); err != nil {
 			e.wrongValue(r.runnerCache, err, `write runner_cache = "/opt/tenet"`)
 		}
 		h.RunnerCache = text
 	}
-	e.sshOptions(h, r.sshOptions)
-	e.roles(h, r.roles)
+	e.sshOptions(h, r.sshOptions, ctx)
+	e.roles(h, r.roles, ctx)
 }
 
 // sshOptions puts options before those that the host has already, since of several
 // the first counts.
-func (e hostReader) sshOptions(h *hostEntry, a *syntax.Attribute) {
-	v, ok := e.attribute(a, e.root)
+func (e hostReader) sshOptions(h *hostEntry, a *syntax.Attribute, ctx *hcl2.EvalContext) {
+	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return
 	}
@@ -248,8 +250,8 @@ func (e hostReader) sshOptions(h *hostEntry, a *syntax.Attribute) {
 }
 
 // roles adds roles to a host.
-func (e hostReader) roles(h *hostEntry, a *syntax.Attribute) {
-	v, ok := e.attribute(a, e.root)
+func (e hostReader) roles(h *hostEntry, a *syntax.Attribute, ctx *hcl2.EvalContext) {
+	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return
 	}
@@ -270,11 +272,16 @@ func (e hostReader) roles(h *hostEntry, a *syntax.Attribute) {
 }
 
 // singleText evaluates an attribute that is one text.
-func (e *expressions) singleText(a *syntax.Attribute) (string, bool) {
-	v, ok := e.attribute(a, e.root)
+func (e *expressions) singleText(a *syntax.Attribute, ctx *hcl2.EvalContext) (string, bool) {
+	v, ok := e.attribute(a, ctx)
 	if !ok {
 		return "", false
 	}
+	return e.textOf(a, v)
+}
+
+// textOf gives the text that an attribute's value is.
+func (e *expressions) textOf(a *syntax.Attribute, v cty.Value) (string, bool) {
 	v, sensitive := expr.Split(v)
 	text, err := expr.Text(v)
 	if err == nil && (sensitive || text == "") {

@@ -6,11 +6,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/expr"
 )
 
 // reportConflicts reports groups of equal priority that give a variable of the host
-// different values.
+// different values, where neither is within the other.
 func (e hostReader) reportConflicts() {
 	if e.host == nil {
 		return
@@ -22,13 +21,14 @@ func (e hostReader) reportConflicts() {
 	seen := map[string][]source{}
 	for i := range e.host.levels {
 		l := &e.host.levels[i]
-		if l.level != expr.LevelGroup || l.external {
+		if l.group == nil {
 			continue
 		}
 		for _, x := range l.items {
 			v := e.site.variables[x.name]
 			for _, s := range seen[x.name] {
-				if s.group.priority != l.priority || s.group == l || v == nil || !isConflict(s.item.value, x.value, v.Merge) {
+				a, b := s.group.group, l.group
+				if a.priority != b.priority || a == b || a.around[b] || b.around[a] || v == nil || !isConflict(s.item.value, x.value, v.Merge) {
 					continue
 				}
 				e.list.Add(diag.Diagnostic{

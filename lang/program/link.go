@@ -32,10 +32,11 @@ type linker struct {
 	secrets          []namedSecret
 	visitedTemplates map[string]bool // template files that lint has looked into
 	templates        *expr.Files     // those that lint reads
+	localsLinked     map[string]bool
 }
 
 func newLinker(p *Program, quiet bool) *linker {
-	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic()}
+	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic(), localsLinked: map[string]bool{}}
 }
 
 // scope is where an expression stands.
@@ -45,6 +46,7 @@ type scope struct {
 	each     bool
 	parent   bool // each.parent
 	valuesOf string
+	hosts    bool // it is evaluated with the hosts: see hostScope
 	roles    bool // role.NAME is a role's name
 	// result is the module of the part whose conditions may name its result.
 	result *states.Module
@@ -81,7 +83,7 @@ func (l *linker) references() {
 		l.validations(l.site.variables[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.site.locals)) {
-		l.expression(l.site.locals[name].expr, scope{})
+		l.local(name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.site.outputs)) {
 		l.attribute(l.site.outputs[name].value, scope{})
@@ -98,34 +100,6 @@ func (l *linker) references() {
 	for _, m := range l.site.moved {
 		if !l.site.isMoved(m.to) {
 			l.attribute(m.to, scope{})
-		}
-	}
-}
-
-// inventory links hosts, groups and the variables of roles, which are known
-// before anything else: they depend on nothing.
-func (l *linker) inventory() {
-	for _, r := range l.site.roles {
-		l.attribute(r.vars, scope{valuesOf: "the vars of a role"})
-	}
-	link := func(what string, r *reach, more ...*syntax.Attribute) {
-		l.attributes(scope{valuesOf: what}, append(more, r.port, r.user, r.executor, r.become, r.becomeMethod, r.sshOptions, r.runnerCache, r.vars)...)
-		l.attribute(r.roles, scope{valuesOf: what, roles: true})
-	}
-	for _, h := range l.site.hosts {
-		link("a host", &h.reach, h.address, h.labels)
-	}
-	for _, g := range l.site.groups {
-		link("a host group", &g.reach, g.hosts, g.labels, g.priority)
-	}
-	for _, i := range l.site.inventories {
-		l.attributes(scope{valuesOf: "an inventory"}, i.command, i.ansible)
-	}
-	if r := l.site.rollout; r != nil {
-		s := scope{valuesOf: "a rollout"}
-		l.attributes(s, r.batch, r.maxFailures, r.pause, r.order)
-		for _, stage := range r.stages {
-			l.attributes(s, stage.hosts, stage.batch, stage.maxFailures)
 		}
 	}
 }
@@ -229,6 +203,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 		w.texts++
 	case *hclsyntax.FunctionCallExpr:
 		w.secret(n)
+		w.lateCall(n)
 		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name)
 	case *hclsyntax.LiteralValueExpr:
 		w.varies = w.varies || n.Val.ContainsMarked()
@@ -292,9 +267,16 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 		w.value(n, root)
 		return
 	}
+	if w.scope.hosts && w.hostValue(n, root) {
+		return
+	}
 	if in := w.scope.valuesOf; in != "" {
 		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", in, root), "write the value itself; functions may be used")
 		return
+	}
+	if root != "var" && root != "local" {
+		name, _ := stepName(n.Traversal, 1)
+		w.needsLate(strings.TrimSuffix(root+"."+name, "."), n.SrcRange)
 	}
 	switch root {
 	case "var", "local", "param", "each", "fact", "host":

@@ -77,8 +77,10 @@ type Program struct {
 	rollout        *rolloutDecl // nil: there is none
 	inventories    []*inventoryDecl
 	inventoryCache *inventoryCache
-	moved          []movedDecl
-	libraries      map[string]*library // blocks "functions"
+	// hostVariables are those that hosts use, and where the first one does.
+	hostVariables map[string]hcl2.Range
+	moved         []movedDecl
+	libraries     map[string]*library // blocks "functions"
 
 	name          string
 	prune         bool

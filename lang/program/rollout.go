@@ -81,7 +81,7 @@ func (e hostReader) evaluateRollout() *site.Rollout {
 		}
 		r.Pause = pause
 	}
-	if text, ok := e.singleText(d.order); ok {
+	if text, ok := e.singleText(d.order, e.root); ok {
 		if !slices.Contains(site.Orders(), text) {
 			e.wrongValue(d.order, fmt.Errorf("%q is no order of hosts", text), cmp.Or(diag.DidYouMean(text, site.Orders()), `write "inventory" or "shuffle"`))
 		}
@@ -138,30 +138,19 @@ func (e hostReader) maxFailures(a *syntax.Attribute) *site.Amount {
 	return amount
 }
 
-// stageHosts gives the hosts that a stage names: a pattern, or a list of them.
-func (e hostReader) stageHosts(d *stageDecl) []site.Host {
-	v, ok := e.attribute(d.hosts, e.root)
-	if !ok {
-		return nil
-	}
-	hint := `write hosts = "db*" or hosts = ["@db", "!db3"]`
-	pattern, err := expr.Text(v)
-	if err != nil {
-		var terms []string
-		if terms, err = expr.Texts(v); err != nil {
-			e.wrongValue(d.hosts, fmt.Errorf("a pattern of hosts is required, or a list of them: %w", err), hint)
-			return nil
-		}
-		pattern = strings.Join(terms, ",")
-	}
-	if e.hosts.incomplete {
+// stageHosts gives the hosts that a stage names.
+func (e hostReader) stageHosts(d *stageDecl) (found []site.Host) {
+	all := e.hosts.list()
+	p, _, right := e.pattern(d.hosts, all)
+	if !right || e.hosts.incomplete {
 		return nil // who fits is not known
 	}
-	found, err := site.SelectHosts(e.hosts.list(), e.hosts.groupNames, pattern)
-	switch {
-	case err != nil:
-		e.wrongValue(d.hosts, err, hint)
-	case len(found) == 0:
+	for _, h := range all {
+		if p.Matches(h.Name, h.Groups) {
+			found = append(found, h)
+		}
+	}
+	if len(found) == 0 {
 		e.wrongValue(d.hosts, fmt.Errorf("the stage %s has no hosts: none of the site fits", d.name), "tenet inspect hosts lists the hosts and their groups")
 	}
 	return found

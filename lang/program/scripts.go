@@ -69,6 +69,7 @@ func (e preparation) begin(need bool) {
 	if e.site.dir.Scripts == nil {
 		e.loadFunctions()
 		if e.prefix == "" {
+			e.variables.resolveForHosts()
 			hostReader{e.expressions}.inventory(need)
 		}
 		e.variables.evaluate()
@@ -83,6 +84,7 @@ func (e preparation) begin(need bool) {
 // takeInventory finds the hosts that a site declares, whatever the host.
 func (e preparation) takeInventory() {
 	if e.site.dir.Scripts == nil {
+		e.variables.resolveForHosts()
 		hostReader{e.expressions}.inventory(false)
 		return
 	}
@@ -191,6 +193,7 @@ func (e preparation) runScripts(blind bool) {
 		return
 	}
 	e.link(func(l *linker) { l.references() })
+	e.variables.reportHostVariables()
 	for _, name := range e.site.variableNames() {
 		if v := e.site.variables[name]; !v.byScript {
 			e.variables.validate(v)
@@ -201,7 +204,7 @@ func (e preparation) runScripts(blind bool) {
 // resolveAll gives the variables of sources without a program their values. A
 // blind run may lack those that hosts give.
 func (e *variableValues) resolveAll(blind bool) {
-	e.collect()
+	e.collect(false)
 	for _, name := range e.site.variableNames() {
 		e.resolveOrUnknown(e.site.variables[name], blind)
 	}

@@ -19,7 +19,9 @@ func (e preparation) findHosts(need bool) {
 		x.decodeRest(nil)
 		x.link(func(l *linker) { l.inventory() })
 		x.list = nil // the evaluation for a host says the same
-	} else {
+	}
+	if len(written) > 0 || len(x.site.hostVariables) > 0 {
+		x = newEvaluation(e.ctx, e.site, e.target).preparation()
 		x.runScripts(true)
 		x.addRoles(scripts.Calls("role"))
 	}

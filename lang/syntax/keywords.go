@@ -237,13 +237,15 @@ func hostKeywords() []KeywordDoc {
 		{"labels", "map of strings", "Names by which groups and roles find hosts."},
 	}
 	group := append([]AttributeDoc{
-		{"hosts", "list of strings", "The names of its hosts; * stands for any text."},
-		{"priority", "number", "Of two groups that give a variable different values, the one with the higher priority counts."}}, reach...)
+		{"hosts", "string or list of strings", "Its hosts: a pattern such as \"web*,!web9,@edge\", or a list of them. * stands for any text, @GROUP for the hosts of another group, and ! takes hosts away."},
+		{"priority", "number", "Of two groups that give a variable different values, the one with the higher priority counts; at equal priority a group that is within the other, by its @GROUP."}}, reach...)
 	group[len(group)-1].Doc = "In place of hosts: the hosts with these labels."
 	return []KeywordDoc{
 		{Name: "host", Usage: `host "NAME" { … }`,
-			Doc:        "A machine. A site without hosts is for the machine on which tenet runs.",
-			Attributes: append([]AttributeDoc{{"address", "string", "Its name or address in the network; without it, its name."}}, reach...),
+			Doc: "A machine. A site without hosts is for the machine on which tenet runs.",
+			Attributes: append([]AttributeDoc{{"address", "string", "Its name or address in the network; without it, its name."},
+				{"name", "string", "Its name; without it the label, and with for_each the key."},
+				{"for_each", "map, set or list of distinct strings", "One host for each key. In it, each.key and each.value stand for the key and the value."}}, reach...),
 			Example: `role "web" {
   package "nginx" {}
 }

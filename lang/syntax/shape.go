@@ -66,7 +66,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
 	s.Host = &Shape{What: "a host",
-		Attributes: []string{"address", "become", "become_method", "executor", "labels", "port", "roles", "runner_cache", "ssh_options", "user", "vars"}}
+		Attributes: []string{"address", "become", "become_method", "executor", "for_each", "labels", "name", "port", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.HostGroup = &Shape{What: "a host group",
 		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}

@@ -63,8 +63,17 @@ type Expression struct {
 	// SameForAllHosts says that its value depends on nothing but what it needs and the hosts of the
 	// site: neither on a file nor on a secret, and on nothing around it.
 	SameForAllHosts bool
+	// Late is the first thing in it that is known only once a host is, or on it; nil: it is known
+	// before, as far as what it needs is.
+	Late *Late
 	// Cache is what a fixed one that takes some work gave last; nil: it takes none.
 	Cache *atomic.Pointer[CachedValue]
+}
+
+// Late is something that no expression may need which is evaluated before any host is known.
+type Late struct {
+	What string // "fact.os", "hosts()"
+	Src  hcl2.Range
 }
 
 // CachedValue is what an expression gave while the hosts of the site were these.
