@@ -2,10 +2,12 @@ package planfile
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -13,64 +15,16 @@ import (
 // used: the error is a *DamagedError or a *FormatError. Identities gives the
 // keys for an encrypted one.
 func Open(data []byte, identities func() ([]secrets.Identity, error)) (*Plan, error) {
-	a, head, err := openArchive(data)
+	a, head, encrypted, err := openSealed(data, Format, identities)
 	if err != nil {
 		return nil, err
 	}
-	encrypted := len(head.Sealed) > 0
-	if encrypted {
-		if data, err = unseal(a, head.Sealed, identities); err != nil {
-			return nil, err
-		}
-		if a, head, err = openArchive(data); err != nil {
-			return nil, err
-		}
-	}
-	if len(head.Sealed) > 0 || head.Host == nil || head.Counts == nil {
+	if head.Host == nil || head.Counts == nil {
 		return nil, damaged("there is no plan in it")
 	}
 	p := &Plan{Program: a.Program, Created: a.Created, Host: *head.Host, Origin: head.Origin,
-		Modules: head.Modules, Counts: *head.Counts, Run: &states.StateRun{}, Encrypted: encrypted}
+		Modules: head.Modules, Counts: *head.Counts, Run: &states.StateRun{}, Encrypted: encrypted, Failed: head.Failed}
 	return p, p.read(a)
-}
-
-func openArchive(data []byte) (*Archive, planManifest, error) {
-	var head planManifest
-	a, err := OpenArchive(data, Format)
-	if err == nil {
-		err = a.About(&head)
-	}
-	return a, head, err
-}
-
-// unseal opens an encrypted plan with the keys of its readers.
-func unseal(a *Archive, names []string, identities func() ([]secrets.Identity, error)) ([]byte, error) {
-	ids, err := identities()
-	if err != nil {
-		return nil, err
-	}
-	data, err := a.Read(sealedName, MaxArchive)
-	if err != nil {
-		return nil, err
-	}
-	for i, name := range slices.Backward(names) {
-		header, err := a.Read(keyName(i), secrets.MaxFile)
-		if err != nil {
-			return nil, err
-		}
-		file, list := secrets.Parse("the plan ("+name+")", header)
-		if list.HasErrors() {
-			return nil, list.Err()
-		}
-		key, err := file.Open(ids)
-		if err != nil {
-			return nil, err
-		}
-		if data, err = key.Unseal(data, MaxArchive); err != nil {
-			return nil, damaged("%v", err)
-		}
-	}
-	return data, nil
 }
 
 // read takes what an archive holds.
@@ -93,22 +47,32 @@ func (p *Plan) read(a *Archive) error {
 			return err
 		}
 	}
-	for _, m := range p.Modules {
+	var err error
+	p.Files, err = filesIn(a, p.Modules, func(name string) bool {
+		return slices.Contains([]string{runName, rowsName, placesName, secretsName}, name)
+	})
+	return err
+}
+
+// filesIn gives the files of the site that an archive holds. Beside them it holds nothing but
+// what is known by its name.
+func filesIn(a *Archive, modules []machine.Modules, isKnown func(name string) bool) (fs.FS, error) {
+	names := a.Names()
+	for _, m := range modules {
 		for _, name := range m.Files {
-			if !slices.Contains(names, filesDir+"/"+name) {
-				return damaged("there is no %s in it", name)
+			if _, found := slices.BinarySearch(names, filesDir+"/"+name); !found {
+				return nil, damaged("there is no %s in it", name)
 			}
 		}
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, filesDir+"/") && !strings.HasPrefix(name, treesDir+"/") && !slices.Contains([]string{runName, rowsName, placesName, secretsName}, name) {
-			return damaged("%s does not belong there", name)
+		if !strings.HasPrefix(name, filesDir+"/") && !strings.HasPrefix(name, treesDir+"/") && !isKnown(name) {
+			return nil, damaged("%s does not belong there", name)
 		}
 	}
 	files, err := a.Sub(filesDir)
 	if err != nil {
-		return fmt.Errorf("the files of the plan: %w", err)
+		return nil, fmt.Errorf("the files of the plan: %w", err)
 	}
-	p.Files = &planFiles{FS: files, archive: a}
-	return nil
+	return &planFiles{FS: files, archive: a}, nil
 }

@@ -10,15 +10,12 @@ package planfile
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/secrets"
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
@@ -60,6 +57,9 @@ type Plan struct {
 	Modules []machine.Modules
 	// Encrypted says that the plan was read from an encrypted file.
 	Encrypted bool
+	// Failed says that something would fail, so that the plan can be looked at, and not be
+	// carried out.
+	Failed bool
 }
 
 // planManifest is what the manifest says of a plan.
@@ -69,6 +69,7 @@ type planManifest struct {
 	Origin  string            `json:"origin,omitempty"`
 	Modules []machine.Modules `json:"modules,omitempty"`
 	Counts  *states.Counts    `json:"counts,omitempty"`
+	Failed  bool              `json:"failed,omitempty"`
 }
 
 // Secret reports whether a run holds what must not stand in a file that everybody
@@ -116,7 +117,9 @@ func (p *Plan) Bytes(registry *states.Registry, keys []*secrets.File) ([]byte, e
 	if Secret(p.Run) && len(keys) == 0 {
 		return nil, fmt.Errorf("the plan holds secrets, and nobody is named who may read it")
 	}
-	w, err := NewArchive(Format, p.Program, p.Created, planManifest{Host: &p.Host, Origin: p.Origin, Modules: p.Modules, Counts: &p.Counts})
+	w, err := NewArchive(Format, p.Program, p.Created, planManifest{
+		Host: &p.Host, Origin: p.Origin, Modules: p.Modules, Counts: &p.Counts, Failed: p.Failed,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (p *Plan) Bytes(registry *states.Registry, keys []*secrets.File) ([]byte, e
 	if err != nil || len(keys) == 0 {
 		return data, err
 	}
-	return p.seal(data, keys)
+	return seal(Format, p.Program, p.Created, data, keys)
 }
 
 func (p *Plan) addJSON(w *ArchiveWriter) error {
@@ -160,77 +163,12 @@ func (p *Plan) addJSON(w *ArchiveWriter) error {
 
 // addFiles adds the files that parts name, and the custom modules.
 func (p *Plan) addFiles(w *ArchiveWriter, registry *states.Registry) error {
-	sources, trees := Sources(p.Run, registry)
-	var names []string
-	for _, s := range sources {
-		names = append(names, s.Path)
+	files := siteFiles{from: p.Files}
+	if err := files.use(p.Run, registry); err != nil {
+		return err
 	}
-	for _, t := range trees {
-		files, err := p.addTree(w, t.Path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t.Path, err)
-		}
-		names = append(names, files...)
-	}
-	for _, m := range p.Modules {
-		names = append(names, m.Files...)
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		err := w.AddFile(path.Join(filesDir, name), func() (io.ReadCloser, error) { return states.OpenFile(p.Files, name) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	return files.add(w, p.Modules)
 }
-
-// addTree adds the entries of a directory of the site, and names its files.
-func (p *Plan) addTree(w *ArchiveWriter, dir string) ([]string, error) {
-	entries, err := states.ReadTree(p.Files, dir)
-	if err != nil {
-		return nil, err
-	}
-	data, err := encode(entries)
-	if err == nil {
-		err = w.Add(treeName(dir), data)
-	}
-	var names []string
-	for _, e := range entries {
-		if e.Kind == host.Regular {
-			names = append(names, path.Join(dir, e.Name))
-		}
-	}
-	return names, err
-}
-
-// seal encrypts a plan for the readers of each of the files, one after the
-// other: who opens it must be a reader of all.
-func (p *Plan) seal(data []byte, keys []*secrets.File) ([]byte, error) {
-	var names []string
-	var err error
-	for _, key := range keys {
-		if data, err = key.Seal(data); err != nil {
-			return nil, err
-		}
-		names = append(names, key.Name())
-	}
-	w, err := NewArchive(Format, p.Program, p.Created, planManifest{Sealed: names})
-	if err != nil {
-		return nil, err
-	}
-	for i, key := range keys {
-		if err := w.Add(keyName(i), key.Header()); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Add(sealedName, data); err != nil {
-		return nil, err
-	}
-	return w.Bytes()
-}
-
-func keyName(i int) string { return fmt.Sprintf("%s%04d", keyPrefix, i) }
 
 // Site names the site in records.
 func (p *Plan) Site() string { return journal.Identity(p.Run.Site, p.Origin) }
