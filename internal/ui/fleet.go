@@ -15,6 +15,8 @@ type FleetOptions struct {
 	Err       io.Writer // notes
 	Hosts     []string  // the machines, in their order
 	Plan      bool      // nothing is carried out
+	Saved     bool      // what a plan has said before is shown: it takes no time
+	Summary   bool      // of plans no more than a line for each host
 	Execution string    // names what is carried out on all of them
 	JSON      bool
 	Quiet     bool // only failures and the sum
@@ -64,6 +66,9 @@ func NewFleet(o FleetOptions) *Fleet {
 		return f
 	}
 	f.form = newFleetText(o)
+	if o.Plan {
+		f.form = newFleetPlan(o)
+	}
 	if o.Screen != nil && !o.Quiet {
 		f.table = newTable(o, &f.mu)
 	}

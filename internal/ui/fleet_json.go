@@ -57,9 +57,14 @@ func (j *fleetJSON) line(v any) {
 }
 
 func (j *fleetJSON) prepared(string, *states.StateRun)     {}
-func (j *fleetJSON) event(_ string, ev states.Event)       { j.line(ev) }
 func (j *fleetJSON) note(machine, text string)             { j.line(hostNote{"note", machine, text}) }
 func (j *fleetJSON) ended(machine string, o fleet.Outcome) { j.line(j.endOf("host", &o)) }
+
+func (j *fleetJSON) event(_ string, ev states.Event) {
+	if !j.options.Summary {
+		j.line(ev)
+	}
+}
 
 func (j *fleetJSON) differs(_, _ string, rows []any) {
 	for _, row := range rows {

@@ -132,7 +132,10 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 	if len(outcomes) == 1 {
 		line = "1 host"
 	}
-	line += " in " + short(time.Since(f.started)) + ": "
+	if !f.options.Saved {
+		line += " in " + short(time.Since(f.started))
+	}
+	line += ": "
 	var parts []string
 	switch {
 	case known > 0 && f.options.Plan:

@@ -31,7 +31,7 @@ var took = regexp.MustCompile(` in [0-9.]+(µs|ms|s|m)+\b`)
 // TestFleet shows what is told about hosts in each form, each a file of an archive.
 // stderr of a form is what comes there.
 func TestFleet(t *testing.T) {
-	shows(t, "testdata/fleet/*.txtar", []string{"kept", "stream", "quiet", "verbose", "color", "json"}, archive.fleet)
+	shows(t, "testdata/fleet/*.txtar", []string{"kept", "stream", "quiet", "verbose", "color", "json", "summary"}, archive.fleet)
 }
 
 // fleet gives what one form shows.
@@ -55,7 +55,7 @@ func (a archive) fleet(form string) string {
 	troubles := map[string]*states.Failure{}
 	o := ui.FleetOptions{
 		Out: &out, Err: &errs, Hosts: hosts, Plan: a.file("plan") != "", Execution: "20261121-220045-3fa9c1",
-		JSON: form == "json", Quiet: form == "quiet", Verbose: form == "verbose", Color: form == "color",
+		JSON: form == "json", Quiet: form == "quiet", Summary: form == "summary", Verbose: form == "verbose", Color: form == "color",
 		Trouble: func(o *fleet.Outcome) *states.Failure { return troubles[o.Machine] },
 		Line:    a.options(form).Line,
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// fleetText writes for people: what a host does under its name, what several hosts
-// say alike once, at the end what failed, and the sum.
+// fleetText writes for people what is carried out: what a host does under its name, what several
+// hosts say alike once, at the end what failed, and the sum.
 type fleetText struct {
 	out, err printer
 	style
@@ -40,8 +40,10 @@ type hostText struct {
 	pieces []string
 }
 
-// maxName is how wide a column of names is at most.
-const maxName = 30
+const (
+	maxName  = 30 // how wide a column of names is at most
+	maxNames = 12 // how many hosts are named before the rest is counted
+)
 
 func newFleetText(o FleetOptions) *fleetText {
 	f := &fleetText{
@@ -106,12 +108,8 @@ func (h *hostText) keep(f *fleetText) {
 }
 
 // groupKey is the same for hosts that do the same.
-func (h *hostText) groupKey(plan bool) string {
-	pieces := slices.Clone(h.pieces)
-	if !plan {
-		slices.Sort(pieces)
-	}
-	return strings.Join(pieces, "")
+func (h *hostText) groupKey() string {
+	return strings.Join(slices.Sorted(slices.Values(h.pieces)), "")
 }
 
 // failure reports whether an event tells that something failed.
@@ -206,21 +204,34 @@ func (f *fleetText) ended(machine string, o fleet.Outcome) {
 
 // close shows what was kept, what failed, and the sum.
 func (f *fleetText) close(outcomes []fleet.Outcome) error {
-	for _, g := range f.notes.groups {
-		f.err.print(f.names(g.hosts), ": ", g.text, "\n")
-	}
-	f.err.flush()
+	f.keptNotes()
 	switch {
 	case f.stream:
 		f.out.print("\n")
 	case !f.options.Quiet:
 		f.blocks(outcomes)
 	}
-	f.failures(outcomes)
-	if !f.options.Quiet && !f.options.Plan {
+	for _, g := range f.failed.groups {
+		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
+	}
+	f.troubles(outcomes)
+	if !f.options.Quiet {
 		f.sums(outcomes)
 	}
 	f.last(outcomes)
+	return f.end()
+}
+
+// keptNotes shows the notes about hosts that are told at the end.
+func (f *fleetText) keptNotes() {
+	for _, g := range f.notes.groups {
+		f.err.print(f.names(g.hosts), ": ", g.text, "\n")
+	}
+	f.err.flush()
+}
+
+// end writes what is left, and gives the first error of writing.
+func (f *fleetText) end() error {
 	f.out.flush()
 	if f.out.err != nil {
 		return f.out.err
@@ -228,54 +239,25 @@ func (f *fleetText) close(outcomes []fleet.Outcome) error {
 	return f.err.err
 }
 
-// blocks shows what hosts do, or would do, under their names.
+// blocks shows what hosts do under their names.
 func (f *fleetText) blocks(outcomes []fleet.Outcome) {
 	var blocks hostTexts
-	var idle []string
 	for i := range outcomes {
-		h := f.hosts[outcomes[i].Machine]
-		switch {
-		case h != nil && len(h.pieces) > 0:
-			blocks.add(h.groupKey(f.options.Plan), outcomes[i].Machine)
-		case outcomes[i].Status == fleet.Done && f.options.Plan && (h == nil || h.text.sum.idle()):
-			idle = append(idle, outcomes[i].Machine)
+		if h := f.hosts[outcomes[i].Machine]; h != nil && len(h.pieces) > 0 {
+			blocks.add(h.groupKey(), outcomes[i].Machine)
 		}
 	}
 	for _, g := range blocks.groups {
-		f.out.print(f.bold(f.names(g.hosts) + ":"))
-		if len(g.hosts) > 1 && f.options.Plan {
-			f.out.print(" the same plan")
-		}
-		f.out.print("\n", indent(strings.Join(f.hosts[g.hosts[0]].pieces, ""), "  "))
-		if sum, same := f.sameSum(g.hosts); same && f.options.Plan {
-			f.out.print(f.dim("  "+sum), "\n")
-		}
-		f.out.print("\n")
+		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(strings.Join(f.hosts[g.hosts[0]].pieces, ""), "  "), "\n")
 	}
-	if len(idle) > 0 {
-		f.out.print(f.bold(f.names(idle)+":"), " nothing to do\n\n")
-	}
-}
-
-// sameSum gives the sum of hosts' plans where it is the same for each.
-func (f *fleetText) sameSum(hosts []string) (string, bool) {
-	sum := func(name string) string {
-		t := f.hosts[name].text
-		return join(t.sum.entries(len(t.orphans)))
-	}
-	first := sum(hosts[0])
-	return first, !slices.ContainsFunc(hosts, func(name string) bool { return sum(name) != first })
 }
 
 // Likewise ends the hint for the first of several hosts that failed for the same reason,
 // where those of the others differ: they name what is to be done for each.
 const Likewise = "; likewise for the others"
 
-// failures shows what failed, once for all hosts on which it did so.
-func (f *fleetText) failures(outcomes []fleet.Outcome) {
-	for _, g := range f.failed.groups {
-		f.out.print(f.bold(f.names(g.hosts)+":"), "\n", indent(g.text, "  "), "\n")
-	}
+// troubles shows why it is not done with hosts, once for all of which the same is said.
+func (f *fleetText) troubles(outcomes []fleet.Outcome) {
 	var why hostTexts
 	hints := map[string]string{}
 	for i := range outcomes {
@@ -307,13 +289,12 @@ func (f *fleetText) failures(outcomes []fleet.Outcome) {
 
 // names lists hosts in their order, not too many of them.
 func (f *fleetText) names(hosts []string) string {
-	const most = 12
 	hosts = slices.Clone(hosts)
 	slices.SortStableFunc(hosts, func(a, b string) int { return f.place[a] - f.place[b] })
-	if len(hosts) <= most+1 || f.options.Verbose {
+	if len(hosts) <= maxNames+1 || f.options.Verbose {
 		return strings.Join(hosts, ", ")
 	}
-	return fmt.Sprintf("%d hosts: %s and %d more", len(hosts), strings.Join(hosts[:most], ", "), len(hosts)-most)
+	return fmt.Sprintf("%d hosts: %s and %d more", len(hosts), strings.Join(hosts[:maxNames], ", "), len(hosts)-maxNames)
 }
 
 // hostTexts are texts, each with the hosts that it is about.
