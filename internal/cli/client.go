@@ -31,6 +31,7 @@ type client struct {
 	dogs             dogs
 	forMany          bool // a site is evaluated for many hosts, which keep what they need
 	interrupts       interrupts
+	summary          bool              // of plans no more than a line for each host is shown
 	prune            bool              // runs remove what their site declares no longer
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
 	evaluation       *lastEvaluation   // of watch; nil: each is for one time

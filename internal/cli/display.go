@@ -44,6 +44,9 @@ func (d *hereDisplay) Prepared(_ string, j *machine.Job) { d.job = j }
 
 // Event shows an event.
 func (d *hereDisplay) Event(_ string, ev states.Event) {
+	if d.client.summary && d.client.globals.JSON && ev.Type != states.EventSummary {
+		return
+	}
 	if d.renderer == nil {
 		d.renderer = d.show(d.job)
 	}

@@ -82,7 +82,12 @@ func (v *fleetRun) begin(members []*fleet.Member, looked []fleet.Outcome) (*flee
 		}
 	}
 	for _, o := range v.untouchedHosts {
-		host := *recordHost(v.resumes, o.Machine)
+		var host fleet.RecordHost
+		if v.resumes != nil {
+			host = *recordHost(v.resumes, o.Machine)
+		} else {
+			host = v.recordOf(v.hostOf(o.Machine))
+		}
 		host.Status = o.Status
 		r.Hosts = append(r.Hosts, host)
 	}

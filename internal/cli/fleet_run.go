@@ -174,7 +174,7 @@ func (v *fleetRun) newView(names []string) display {
 	}
 	o := ui.FleetOptions{
 		Out: v.Out, Err: v.Err, Hosts: names, Plan: v.isPlan, Execution: v.execution,
-		JSON: g.JSON, Quiet: g.Quiet, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
+		JSON: g.JSON, Quiet: g.Quiet, Summary: v.summary, Verbose: g.Verbose, Color: v.color(v.Out), ColorErr: v.color(v.Err),
 		Line: placeLine(v.line), Trouble: siteFailure,
 	}
 	if _, tty := terminal(v.Err); tty {
@@ -250,7 +250,7 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 		known.handlers = handlersOf(j.Run)
 	}
 	j.Execution, j.Origin, j.Rows, j.Observe = v.execution, v.origin, nil, v.hasNames || v.keepEvents
-	if v.hasNames { // the file is of another machine
+	if !m.InProcess { // the file is of another machine
 		j.Plan = ""
 	}
 	j.Parallel, j.LockTimeout = v.globals.Parallel, v.lockTimeout

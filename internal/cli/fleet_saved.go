@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -29,10 +30,14 @@ func savedHost(name string, facts *machine.Facts) (planfile.Host, error) {
 	return h, nil
 }
 
-// planAndSave shows the plan of the one host, and saves it.
-func (v *fleetRun) planAndSave(ctx context.Context, path, out string) ([]fleet.Outcome, error) {
+// planAndSave shows the plans of the hosts, and saves them.
+func (v *fleetRun) planAndSave(ctx context.Context, path, out string, rollout *lang.Rollout) ([]fleet.Outcome, error) {
 	if v.hasNames && !slices.Contains(v.facts, machine.AllFacts) {
 		v.facts = append(slices.Clone(v.facts), identityFacts()...)
+	}
+	v.keepEvents = true
+	if len(v.hosts) > 1 {
+		return v.planAndSaveAll(ctx, path, out, rollout)
 	}
 	var j *machine.Job
 	var here planfile.Host
@@ -49,23 +54,27 @@ func (v *fleetRun) planAndSave(ctx context.Context, path, out string) ([]fleet.O
 		}
 		return j, err
 	}
-	v.keepEvents = true
 	outcomes, err := v.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := &outcomes[0]
-	if !v.hasNames && (o.Status != fleet.Done || o.Result == nil) {
+	failed := o.Status == fleet.Failed && o.Err == nil && o.Result != nil // by its rows, which can be looked at
+	switch isSaved := o.Status == fleet.Done && o.Result != nil || failed; {
+	case !isSaved && !v.hasNames:
 		return nil, v.notSaved(outcomes)
-	}
-	if o.Status != fleet.Done || o.Result == nil {
+	case !isSaved:
 		return outcomes, errors.Join(v.exitStatus(outcomes, false), errors.New("the plan is not saved, since it fails"))
 	}
 	c := *v.site
 	if v.hasNames {
 		c.declared = &v.hosts[0]
 	}
-	return outcomes, v.saveRows(ctx, &c, j, path, out, here, v.events[o.Machine], o.Result.Counts)
+	plan := &planfile.Plan{
+		Program: version(), Created: time.Now(), Host: here, Run: j.Run, Places: j.Sources(), Failed: failed,
+		Rows: v.events[o.Machine], Counts: o.Result.Counts, Files: j.Files, Origin: j.Origin, Modules: j.Modules,
+	}
+	return outcomes, v.savePlan(ctx, &c, path, out, plan, j.Registry)
 }
 
 // planSilently plans on the only machine, and shows nothing of it.
@@ -111,8 +120,6 @@ func (v *fleetRun) notSaved(outcomes []fleet.Outcome) error {
 	switch o := &outcomes[0]; {
 	case o.Status == fleet.Interrupted:
 		return &status{code: exitInterrupted, err: errors.New("interrupted: the plan is not saved")}
-	case o.Result != nil && o.Err == nil:
-		return newStatus(exitFailed, errors.New("the plan is not saved, since it fails"), "put right what failed, and plan again")
 	}
 	return v.exitStatus(outcomes, false)
 }

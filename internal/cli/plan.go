@@ -1,6 +1,9 @@
 package cli
 
-import "github.com/tenetcm/tenet/runtime/fleet"
+import (
+	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/runtime/fleet"
+)
 
 // siteArg is the site that a command is about.
 type siteArg struct {
@@ -12,16 +15,22 @@ type detailFlags struct {
 	DetailedExitcode bool `help:"End with 2 when there are or were changes."`
 }
 
+// summaryFlags shows less of plans.
+type summaryFlags struct {
+	Summary bool `help:"Print no more than a line for each host."`
+}
+
 type planCmd struct {
 	siteArg
 	detailFlags
 	pruneFlags
+	summaryFlags
 	Save string `name:"out" short:"o" help:"Save the plan in this file, for tenet apply FILE." placeholder:"FILE"`
 }
 
 // Run shows what apply would do.
 func (cmd *planCmd) Run(ctx runContext, s *client) error {
-	s.prune = cmd.Prune
+	s.prune, s.summary = cmd.Prune, cmd.Summary
 	if cmd.Save != "" {
 		if err := maySave(cmd.Save); err != nil {
 			return err
@@ -31,12 +40,16 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Save != "" && len(v.hosts) > 1 {
-		return usage("name one with --limit", "-o saves the plan of one host, and these are %d", len(v.hosts))
+	if cmd.Summary && !v.hasNames {
+		s.globals.Quiet = true
 	}
 	var outcomes []fleet.Outcome
 	if cmd.Save != "" {
-		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save)
+		var rollout *lang.Rollout
+		if rollout, err = s.rollout(ctx, &applyCmd{}, v); err != nil {
+			return err
+		}
+		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save, rollout)
 	} else {
 		outcomes, err = v.plan(ctx)
 	}

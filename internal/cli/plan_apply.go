@@ -22,12 +22,24 @@ func (s *client) applyPlan(ctx context.Context, cmd *applyCmd) error {
 	if cmd.UntilConverged != nil {
 		return usage("apply the site", "--until-converged plans anew each time, and this is a saved plan")
 	}
-	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE", false); err != nil {
+	if err := s.onlySaved(true); err != nil {
 		return err
 	}
-	plan, err := s.openPlan(ctx, cmd.Site)
+	plan, several, err := s.openPlan(ctx, cmd.Site)
 	if err != nil {
 		return err
+	}
+	if several != nil {
+		return s.applyFleetPlan(ctx, cmd, several)
+	}
+	if err := s.onlySaved(false); err != nil {
+		return err
+	}
+	if cmd.rolloutFlags.areGiven() {
+		return usage("leave it out", "a rollout is over several hosts, and this is the plan of one")
+	}
+	if plan.Failed {
+		return newStatus(exitFailed, errors.New("the plan fails, and cannot be carried out"), "tenet show FILE shows what fails; put it right, and plan again")
 	}
 	j, err := s.plannedJob(ctx, plan, cmd.Site)
 	if err != nil {
@@ -115,23 +127,28 @@ func (s *client) reduce(j *machine.Job, plan *planfile.Plan, again func() ([]sta
 		return nil, err
 	}
 	j.Run = rest.Run
-	return rest, s.showOmissions(rest.Omissions)
+	return rest, s.showOmissions("", rest.Omissions)
 }
 
 // omission is what was left out of a plan, for programs.
 type omission struct {
-	Type string `json:"type"` // "left_out"
+	Type string `json:"type"`           // "left_out"
+	Host string `json:"host,omitempty"` // of several
 	graph.Removal
 }
 
-// showOmissions shows what is left out.
-func (s *client) showOmissions(left []graph.Removal) error {
+// showOmissions shows what is left out, of several hosts with the name of the host.
+func (s *client) showOmissions(host string, left []graph.Removal) error {
+	title := ""
+	if host != "" {
+		title = host + ": "
+	}
 	for _, l := range left {
 		var err error
 		if why := cmp.Or(l.Why, "it is not what was planned"); s.globals.JSON {
-			err = s.printLine(omission{"left_out", graph.Removal{Address: l.Address, Why: why}})
+			err = s.printLine(omission{"left_out", host, graph.Removal{Address: l.Address, Why: why}})
 		} else {
-			err = unread(s.print(ui.Clean("left out: " + l.Address + ", " + why)))
+			err = unread(s.print(ui.Clean(title + "left out: " + l.Address + ", " + why)))
 		}
 		if err != nil {
 			return err

@@ -66,30 +66,30 @@ func notPlan(path string) error {
 	return newStatus(exitFailed, err, hint)
 }
 
-// openPlan reads a saved plan.
-func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, error) {
+// openPlan reads a saved plan: that of one host, or else those of several.
+func (s *client) openPlan(ctx context.Context, path string) (*planfile.Plan, *planfile.Fleet, error) {
 	if !isPlanFile(path) {
-		return nil, notPlan(path)
+		return nil, nil, notPlan(path)
 	}
 	data, err := readSome(path, planfile.MaxArchive)
 	if err != nil {
-		return nil, failure(err)
+		return nil, nil, failure(err)
 	}
-	plan, err := planfile.Open(data, s.identities(ctx))
+	plan, several, err := planfile.Read(data, s.identities(ctx))
 	var broken *planfile.DamagedError
 	var other *planfile.FormatError
 	var wrong diag.Diagnostic
 	switch {
 	case errors.As(err, &broken):
-		return nil, newStatus(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "fetch or make it again")
+		return nil, nil, newStatus(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "fetch or make it again")
 	case errors.As(err, &other):
-		return nil, newStatus(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "use that version, or plan again with this one")
+		return nil, nil, newStatus(exitFailed, fmt.Errorf("%s is refused: %w", path, err), "use that version, or plan again with this one")
 	case errors.As(err, &wrong):
-		return nil, s.show(diag.From(err), nil)
+		return nil, nil, s.show(diag.From(err), nil)
 	case err != nil:
-		return nil, failure(fmt.Errorf("%s cannot be opened: %w", path, err))
+		return nil, nil, failure(fmt.Errorf("%s cannot be opened: %w", path, err))
 	}
-	return plan, nil
+	return plan, several, nil
 }
 
 // plannedJob makes a job of a saved plan in a file.
@@ -104,6 +104,12 @@ func (s *client) plannedJob(ctx context.Context, plan *planfile.Plan, file strin
 		return nil, s.ran(err)
 	}
 	return j, s.complete(ctx, j)
+}
+
+// onlySaved refuses flags that say what is to be planned, for a plan that is saved: --limit
+// selects hosts of one of several.
+func (s *client) onlySaved(several bool) error {
+	return s.onlySite("a saved plan", "give it to tenet plan -o FILE", several)
 }
 
 // onlySite refuses flags that say what is to be planned, but --limit where it selects

@@ -7,41 +7,52 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
 
-// saveRows saves a plan of the site at path, by its rows.
-func (s *client) saveRows(ctx context.Context, c *site, j *machine.Job, path, out string, h planfile.Host, rows []states.Event, counts states.Counts) error {
-	plan := &planfile.Plan{
-		Program: version(), Created: time.Now(), Host: h, Run: j.Run, Places: j.Sources(),
-		Rows: rows, Counts: counts, Files: j.Files, Origin: j.Origin, Modules: j.Modules,
-	}
-	keys, err := s.readers(ctx, c, j.Run, path)
+// savePlan saves the plan of a host, of the site at path.
+func (s *client) savePlan(ctx context.Context, c *site, path, out string, plan *planfile.Plan, registry *states.Registry) error {
+	keys, err := s.readers(ctx, c, planfile.Secret(plan.Run), path)
 	if err != nil {
 		return err
 	}
-	data, err := plan.Bytes(j.Registry, keys)
+	data, err := plan.Bytes(registry, keys)
+	if err := s.writePlan(ctx, out, data, err); err != nil {
+		return err
+	}
+	reached := ""
+	if plan.Host.Name != "" && c.declared != nil && c.declared.Executor != "local" {
+		reached = "-i " + path + " "
+	}
+	if plan.Failed {
+		s.notePlan("The plan is saved to be looked at: tenet show " + out + ". It fails, and cannot be carried out.")
+	} else {
+		s.notePlan("The plan is saved; to carry it out: tenet apply " + reached + out)
+	}
+	return nil
+}
+
+// writePlan writes a plan into its file, unless it could not be made.
+func (s *client) writePlan(ctx context.Context, out string, data []byte, err error) error {
 	if err == nil {
 		err = writePrivate(ctx, out, data)
 	}
 	if err != nil {
 		return failure(fmt.Errorf("the plan is not saved: %w", err))
 	}
-	if !s.globals.Quiet && !s.globals.JSON {
-		reached := ""
-		if h.Name != "" && c.declared != nil && c.declared.Executor != "local" {
-			reached = "-i " + path + " "
-		}
-		fmt.Fprintln(s.Err, ui.Clean("The plan is saved; to carry it out: tenet apply "+reached+out))
-	}
 	return nil
+}
+
+// notePlan tells what to do with a plan that is saved.
+func (s *client) notePlan(text string) {
+	if !s.globals.Quiet && !s.globals.JSON {
+		fmt.Fprintln(s.Err, ui.Clean(text))
+	}
 }
 
 // maySave refuses to put a plan in the place of something else.
@@ -103,8 +114,8 @@ func machineID(h host.Reader) string {
 // readers gives those for whom a plan is to be encrypted: nobody, if there is
 // nothing to hide; else those who may read the files that its secrets are from,
 // or may read secrets of the site.
-func (s *client) readers(ctx context.Context, c *site, run *states.StateRun, path string) ([]*secrets.File, error) {
-	if !planfile.Secret(run) {
+func (s *client) readers(ctx context.Context, c *site, isSecret bool, path string) ([]*secrets.File, error) {
+	if !isSecret {
 		return nil, nil
 	}
 	if c.secrets != nil {

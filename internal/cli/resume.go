@@ -120,9 +120,12 @@ func (s *client) sameRoot(root string) error {
 // filesOf opens the files that a run may need, in its plan or in its site.
 func (s *client) filesOf(ctx context.Context, run journal.Status) (fs.FS, error) {
 	if run.Plan != "" && isPlanFile(run.Plan) {
-		plan, err := s.openPlan(ctx, run.Plan)
-		if err != nil {
+		plan, several, err := s.openPlan(ctx, run.Plan)
+		switch {
+		case err != nil:
 			return nil, err
+		case several != nil:
+			return several.Files, nil
 		}
 		return plan.Files, nil
 	}

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/internal/ui/webpage"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
@@ -15,7 +13,8 @@ import (
 
 type showCmd struct {
 	File string `arg:"" help:"A plan that tenet plan -o FILE has saved."`
-	HTML bool   `name:"html" help:"Print a page of HTML."`
+	summaryFlags
+	HTML bool `name:"html" help:"Print a page of HTML."`
 }
 
 // shownPlan is a saved plan, for programs.
@@ -24,6 +23,7 @@ type shownPlan struct {
 	Program   string           `json:"program"` // the version that made it
 	Created   time.Time        `json:"created"`
 	Encrypted bool             `json:"encrypted"`
+	Failed    bool             `json:"failed,omitempty"`
 	Host      planfile.Host    `json:"host"`
 	Site      string           `json:"site,omitempty"`
 	Origin    string           `json:"origin"`
@@ -50,40 +50,48 @@ func rowOf(ev *states.Event) *shownRow {
 
 // Run shows a saved plan, for which neither the host nor the site is needed.
 func (cmd *showCmd) Run(ctx runContext, s *client) error {
-	if err := s.onlySite("a saved plan", "give it to tenet plan -o FILE", false); err != nil {
+	if err := s.onlySaved(false); err != nil {
 		return err
 	}
 	if cmd.HTML && s.globals.JSON {
 		return usage("", "--html and --json contradict each other")
 	}
-	plan, err := s.openPlan(ctx, cmd.File)
+	if cmd.Summary && (cmd.HTML || s.globals.JSON) {
+		return usage("leave it out", "--summary is for people, and --html and --json show all")
+	}
+	s.summary = cmd.Summary
+	plan, several, err := s.openPlan(ctx, cmd.File)
 	if err != nil {
 		return err
 	}
-	if s.globals.JSON {
-		rows := make([]shownRow, len(plan.Rows))
-		for i, ev := range plan.Rows {
-			rows[i].Event = ev
-		}
+	switch {
+	case several != nil && s.globals.JSON:
+		return s.printFleetPlan(several)
+	case s.globals.JSON:
 		return s.printJSON(shownPlan{
-			Format: planfile.Format, Program: plan.Program, Created: plan.Created, Encrypted: plan.Encrypted,
+			Format: planfile.Format, Program: plan.Program, Created: plan.Created, Encrypted: plan.Encrypted, Failed: plan.Failed,
 			Host: plan.Host, Site: plan.Run.Site, Origin: plan.Origin, Revision: plan.Run.Revision,
-			Counts: plan.Counts, Rows: rows, Run: graph.Mask(plan.Run),
+			Counts: plan.Counts, Rows: shownRows(plan.Rows), Run: graph.Mask(plan.Run),
 		})
-	}
-	if cmd.HTML {
-		var out bytes.Buffer
-		err := webpage.Write(&out, webpage.Plan{Site: plan.Site(), Host: hostOf(plan), Program: plan.Program,
-			Created: plan.Created, Run: plan.Run, Rows: plan.Rows})
-		if err == nil {
-			_, err = out.WriteTo(s.Out)
-		}
-		return failure(unread(err))
+	case cmd.HTML:
+		return s.writePage(plan, several)
 	}
 	if !s.globals.Quiet {
-		fmt.Fprintln(s.Err, ui.Clean(headline(plan)))
+		fmt.Fprintln(s.Err, ui.Clean(headline(plan, several)))
 	}
+	if several != nil {
+		return s.showFleetPlan(several)
+	}
+	s.globals.Quiet = s.globals.Quiet || cmd.Summary
 	return s.showRows(plan)
+}
+
+func shownRows(rows []states.Event) []shownRow {
+	out := make([]shownRow, len(rows))
+	for i, ev := range rows {
+		out[i].Event = ev
+	}
+	return out
 }
 
 // showRows shows a saved plan as tenet plan did.
@@ -101,7 +109,10 @@ func (c *console) showRows(plan *planfile.Plan) error {
 }
 
 // headline says which plan it is.
-func headline(plan *planfile.Plan) string {
+func headline(plan *planfile.Plan, several *planfile.Fleet) string {
+	if several != nil {
+		return "Plans of " + several.Identity() + " for " + people(len(several.Hosts), "host", "hosts") + ", made " + when(several.Created) + " by tenet " + several.Program
+	}
 	return "Plan of " + plan.Site() + " for " + hostOf(plan) + ", made " + when(plan.Created) + " by tenet " + plan.Program
 }
 
