@@ -103,12 +103,16 @@ func TestPlansThatDifferMuch(t *testing.T) {
 	if text := showPlans(t, ui.FleetOptions{Verbose: true}, 500, shape); strings.Count(text, "~ file") != 500 {
 		t.Errorf("500 ways with -v: %d", strings.Count(text, "~ file"))
 	}
-	keys := func(i int) []states.Event { return []states.Event{fileRow("/etc/keys", strings.Repeat(fmt.Sprintf("key%d\n", i), 50))} }
+	keys := func(i int) []states.Event {
+		return []states.Event{fileRow("/etc/keys", strings.Repeat(fmt.Sprintf("key%d\n", i), 50))}
+	}
 	text = showPlans(t, ui.FleetOptions{}, 500, keys)
 	if !strings.Contains(text, "(-v shows the values of this line and of those below)") || strings.Count(text, "\n") > 70 {
 		t.Errorf("50 lines:\n%s", text)
 	}
-	long := func(i int) []states.Event { return []states.Event{fileRow("/etc/long", strings.Repeat(fmt.Sprint(i%2), 1000))} }
+	long := func(i int) []states.Event {
+		return []states.Event{fileRow("/etc/long", strings.Repeat(fmt.Sprint(i%2), 1000))}
+	}
 	if text := showPlans(t, ui.FleetOptions{}, 500, long); len(text) > 2000 {
 		t.Errorf("a long value:\n%s", text)
 	}
