@@ -120,6 +120,9 @@ func (s *Site) Hosts(ctx context.Context, t Target) (hosts []Host, groups []stri
 	return s.program.Hosts(ctx, t)
 }
 
+// HasInventories reports whether the site names inventories, which may tell of hosts.
+func (s *Site) HasInventories() bool { return !s.broken && s.program.HasInventories() }
+
 // Rollout gives the site's rollout for the hosts that are meant, nil for all: its
 // stages hold no others, and those without one are left out. It is nil where the site
 // has none.

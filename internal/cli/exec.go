@@ -31,6 +31,9 @@ func (cmd *execCmd) Run(ctx runContext, s *client) error {
 	if len(argv) == 0 {
 		return usage("write tenet exec -- PROGRAM ARGUMENT…", "there is no command to run")
 	}
+	if err := s.mayExecHere(ctx); err != nil {
+		return err
+	}
 	var in []byte
 	if cmd.Stdin {
 		var err error

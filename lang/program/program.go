@@ -171,6 +171,9 @@ func (p *Program) Broken() bool { return p.broken }
 // Name is the site's name, empty when it has none.
 func (p *Program) Name() string { return p.name }
 
+// HasInventories reports whether the site names inventories, which may tell of hosts.
+func (p *Program) HasInventories() bool { return len(p.inventories) > 0 }
+
 // Prune is the site's option prune.
 func (p *Program) Prune() bool { return p.prune }
 
