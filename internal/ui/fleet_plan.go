@@ -195,7 +195,11 @@ func (f *fleetPlan) section(s *section, names []string, isAll, isWhole bool, sho
 	var out bytes.Buffer
 	t := Text(&out, TextOptions{Color: f.options.Color, Verbose: f.options.Verbose, Line: f.options.Line}).(*text)
 	t.plan = true
-	values := newPlaceholders(f.style, f.options.Verbose, s.rows, func(host int) string { return names[slices.Index(s.hosts, host)] })
+	rows := make([]*grouping.Row, len(s.rows))
+	for i := range s.rows {
+		rows[i] = s.rows[i].Row
+	}
+	values := &differences{NewGaps(rows), f.style, f.options.Verbose, func(host int) string { return names[slices.Index(s.hosts, host)] }}
 	differs := false
 	for _, r := range s.rows {
 		if r.more > 0 {
@@ -204,7 +208,7 @@ func (f *fleetPlan) section(s *section, names []string, isAll, isWhole bool, sho
 			t.print(paint(mark+" "), t.bold(clean(r.Row.Row.Address)), t.dim(fmt.Sprintf("  in %d other ways (-v shows each)", r.more)), "\n")
 			continue
 		}
-		show(t, values.fill(r.Row))
+		show(t, values.Fill(r.Row))
 		t.flush()
 	}
 	_ = t.Close() // it writes to memory

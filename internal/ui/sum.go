@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -49,21 +50,35 @@ func (t *text) count(ev *states.Event) {
 // isMaybe reports whether a plan is not certain of a row.
 func isMaybe(ev *states.Event) bool { return ev.Certain != nil && !*ev.Certain }
 
-// Sum gives the last line of a plan of this run, whose rows these are.
-func Sum(run *states.StateRun, rows []states.Event) string {
-	var out strings.Builder
-	t := Text(&out, TextOptions{Quiet: true, Run: run}).(*text)
-	t.plan = true
-	for i := range rows {
-		switch rows[i].Type {
-		case states.EventPart:
-			t.count(&rows[i])
-		case states.EventStart:
-			t.handlers[rows[i].Address] = true
+// PlanRows are the rows of a plan, and the addresses of the run's invocations of handlers.
+type PlanRows struct {
+	Handlers []string
+	Rows     []states.Event
+}
+
+// Sum gives the last line of plans, for each host one.
+func Sum(plans ...PlanRows) string {
+	total, orphans := &sum{}, 0
+	for _, p := range plans {
+		t := Text(io.Discard, TextOptions{}).(*text)
+		for _, address := range p.Handlers {
+			t.handlers[address] = true
 		}
+		for i := range p.Rows {
+			switch row := &p.Rows[i]; row.Type {
+			case states.EventPart:
+				t.count(row)
+			case states.EventStart:
+				t.handlers[row.Address] = true
+			case states.EventOrphan:
+				if row.Action == "" {
+					orphans++
+				}
+			}
+		}
+		total.add(&t.sum)
 	}
-	t.Event(states.Event{Type: states.EventSummary})
-	return strings.TrimSuffix(out.String(), "\n")
+	return join(total.entries(orphans))
 }
 
 // entries are the numbers of a plan, with those of what is no longer declared.

@@ -2,6 +2,7 @@ package webpage
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/tenetcm/tenet/graph"
@@ -40,11 +41,11 @@ type node struct {
 	join    bool
 }
 
-// draw draws the graph of a run: all of it where it is small, else what acts,
-// else groups of that, else nothing.
-func draw(run *states.StateRun, marks map[string]mark) drawing {
-	nodes := nodesOf(run, marks)
-	arrows := graph.Arrows(run)
+// draw draws the graph of runs, which are those of the hosts of one site: what is in several of
+// them is drawn once. All of it is drawn where it is small, else what acts, else groups of that,
+// else nothing.
+func draw(runs iter.Seq[*states.StateRun], marks map[string]mark) drawing {
+	nodes, arrows := union(runs, marks)
 	note := ""
 	if len(nodes) > maxBoxes {
 		note = fmt.Sprintf("The graph has %d nodes. Only what would act is drawn.", len(nodes))
@@ -58,7 +59,7 @@ func draw(run *states.StateRun, marks map[string]mark) drawing {
 			return drawing{Note: fmt.Sprintf("The graph has %d nodes, too many for a drawing. tenet graph prints it.", all)}
 		}
 	}
-	return place(nodes, arrows, note)
+	return place(nodes, directArrows(nodes, arrows), note)
 }
 
 // mark is how an invocation is shown: by what its parts would do.
@@ -67,6 +68,28 @@ type mark struct {
 	acts   bool
 	anchor string
 	label  string
+}
+
+// union gives the nodes and the arrows of all runs, each once.
+func union(runs iter.Seq[*states.StateRun], marks map[string]mark) ([]node, []graph.Arrow) {
+	var nodes []node
+	var arrows []graph.Arrow
+	known, drawn := map[string]bool{}, map[graph.Arrow]bool{}
+	for run := range runs {
+		for _, n := range nodesOf(run, marks) {
+			if !known[n.address] {
+				known[n.address] = true
+				nodes = append(nodes, n)
+			}
+		}
+		for _, a := range graph.Arrows(run) {
+			if !drawn[a] {
+				drawn[a] = true
+				arrows = append(arrows, a)
+			}
+		}
+	}
+	return nodes, arrows
 }
 
 func nodesOf(run *states.StateRun, marks map[string]mark) []node {

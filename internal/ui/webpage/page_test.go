@@ -2,11 +2,14 @@ package webpage_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/xml"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the page that is expected")
 
 // planOf plans an example on a simulated machine.
-func planOf(t *testing.T, example string, m simulated.Machine) webpage.Plan {
+func planOf(t *testing.T, example string, m simulated.Machine) webpage.Page {
 	t.Helper()
 	site, list := lang.Load(os.DirFS(example), lang.Options{Registry: modules.Standard()})
 	if len(list) > 0 {
@@ -45,11 +48,11 @@ func planOf(t *testing.T, example string, m simulated.Machine) webpage.Plan {
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	p := webpage.Plan{Site: "shop", Host: "web1", Program: "1.2.3", Created: time.Unix(1_800_000_000, 0), Run: result.Run}
+	p := pageOf(result.Run)
 	_, err = runtime.Plan(t.Context(), result.Run, runtime.Options{Host: machine, Registry: site.Registry(), Site: site.Files(),
 		Events: func(ev states.Event) {
 			if ev.Type != states.EventRun && ev.Type != states.EventSummary {
-				p.Rows = append(p.Rows, ev)
+				p.Hosts[0].Rows = append(p.Hosts[0].Rows, ev)
 			}
 		}})
 	if err != nil {
@@ -58,7 +61,19 @@ func planOf(t *testing.T, example string, m simulated.Machine) webpage.Plan {
 	return p
 }
 
-func write(t *testing.T, p webpage.Plan) string {
+// pageOf is a page of one host.
+func pageOf(run *states.StateRun) webpage.Page {
+	p := webpage.Page{Site: "shop", Program: "1.2.3", Created: time.Unix(1_800_000_000, 0), Revision: run.Revision, Hosts: []webpage.Host{{Name: "web1"}},
+		Runs: func(yield func(*states.StateRun) bool) { yield(run) }}
+	for i := range run.Invocations {
+		if run.Invocations[i].Handler {
+			p.Hosts[0].Handlers = append(p.Hosts[0].Handlers, run.Invocations[i].Address)
+		}
+	}
+	return p
+}
+
+func write(t *testing.T, p webpage.Page) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := webpage.Write(&out, p); err != nil {
@@ -73,7 +88,7 @@ func write(t *testing.T, p webpage.Plan) string {
 func check(t *testing.T, text string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))
-	ids, links := map[string]bool{}, []string{}
+	ids, links, policy, scripts := map[string]bool{}, []string{}, "", 0
 	for {
 		token, err := d.Token()
 		if err == io.EOF {
@@ -87,7 +102,18 @@ func check(t *testing.T, text string) {
 			continue
 		}
 		switch start.Name.Local {
-		case "script", "link", "img", "iframe", "object", "embed", "image", "use", "foreignObject", "form", "base":
+		case "script":
+			scripts++
+			var text string
+			if inner, err := d.Token(); err == nil {
+				data, _ := inner.(xml.CharData)
+				text = string(data)
+			}
+			digest := sha256.Sum256([]byte(text))
+			if !strings.Contains(policy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(digest[:])+"'") {
+				t.Errorf("a script is not the one that may run: %.80s", text)
+			}
+		case "link", "img", "iframe", "object", "embed", "image", "use", "foreignObject", "form", "base", "frame", "video", "audio":
 			t.Errorf("there is a <%s>", start.Name.Local)
 		}
 		for _, a := range start.Attr {
@@ -95,6 +121,8 @@ func check(t *testing.T, text string) {
 			switch {
 			case name == "src", name == "style", strings.HasPrefix(name, "on"):
 				t.Errorf("<%s> has %s=%q", start.Name.Local, name, a.Value)
+			case name == "content" && strings.HasPrefix(a.Value, "default-src 'none'"):
+				policy = a.Value
 			case name == "href":
 				links = append(links, a.Value)
 			case name == "id":
@@ -103,6 +131,9 @@ func check(t *testing.T, text string) {
 				t.Errorf("<%s> has %s=%q", start.Name.Local, name, a.Value)
 			}
 		}
+	}
+	if scripts != 1 || strings.Contains(policy, "script-src 'unsafe") {
+		t.Errorf("there are %d scripts, and the policy is %q", scripts, policy)
 	}
 	for _, l := range links {
 		if !strings.HasPrefix(l, "#") || !ids[l[1:]] {
@@ -130,9 +161,22 @@ func TestPageOfNginx(t *testing.T) {
 	}
 }
 
+// plan is that of one host.
+type plan struct {
+	Site, Host, Program string
+	Run                 *states.StateRun
+	Rows                []states.Event
+}
+
+func (p *plan) page() webpage.Page {
+	out := pageOf(p.Run)
+	out.Site, out.Program, out.Hosts[0].Name, out.Hosts[0].Rows = p.Site, p.Program, p.Host, p.Rows
+	return out
+}
+
 // run makes a run of one invocation for each address, with a row for each.
-func run(addresses []string, action states.Action) webpage.Plan {
-	p := webpage.Plan{Site: "s", Host: "h", Run: &states.StateRun{}}
+func run(addresses []string, action states.Action) *plan {
+	p := &plan{Run: &states.StateRun{}}
 	for _, a := range addresses {
 		p.Run.Invocations = append(p.Run.Invocations, states.Invocation{Address: a, Parts: []states.Part{{Address: a, Type: "file"}}})
 		p.Rows = append(p.Rows, states.Event{Type: states.EventPart, Address: a, Invocation: a, Action: action, Certain: new(true)})
@@ -160,13 +204,21 @@ func TestHostileTextStaysText(t *testing.T) {
 			states.Event{Type: states.EventUnknown, Address: text, Reason: text}, states.Event{Type: states.EventDropped, Address: text, Reason: text},
 			states.Event{Type: states.EventOrphan, Address: text, Part: text, Key: text, Reason: text},
 			states.Event{Type: states.EventConfirm, Address: text, Reason: text}, states.Event{Type: states.EventConfirm, Address: text, Run: text, Reason: text})
-		got := write(t, p)
-		if !strings.Contains(got, "<h2>To be confirmed</h2>") {
-			t.Error("the page does not say what is to be confirmed")
-		}
-		for _, raw := range []string{"<script", "<img", "\u202e", "\x1b", "\x00", "<h1>x", "<!--"} {
-			if strings.Contains(got, raw) {
-				t.Errorf("%q: there is %q in the page", text, raw)
+		several := p.page()
+		other := several.Hosts[0]
+		other.Name, other.Status, other.Problem = "other "+text, text, &states.Failure{Message: text, Hint: text}
+		other.Rows = slices.Clone(other.Rows)
+		other.Rows[0].Reason += "!"
+		several.Hosts = append(several.Hosts, other)
+		for _, page := range []webpage.Page{p.page(), several} {
+			got := write(t, page)
+			if !strings.Contains(got, "<h2>To be confirmed</h2>") {
+				t.Error("the page does not say what is to be confirmed")
+			}
+			for _, raw := range []string{"<script>alert", "<img", "\u202e", "\x1b", "\x00", "<h1>x", "<!--"} {
+				if strings.Contains(got, raw) {
+					t.Errorf("%q: there is %q in the page", text, raw)
+				}
 			}
 		}
 	}
@@ -182,7 +234,7 @@ func TestLargeGraphs(t *testing.T) {
 	}
 	began := time.Now()
 	small := run(many("state.s%d", 200), states.Create)
-	if got := write(t, small); strings.Contains(got, "nodes.") || strings.Count(got, "<rect") != 200 {
+	if got := write(t, small.page()); strings.Contains(got, "nodes.") || strings.Count(got, "<rect") != 200 {
 		t.Errorf("200 nodes: %d boxes", strings.Count(got, "<rect"))
 	}
 	// Of 5,000 in a chain two act: a link between them stands for the way.
@@ -191,17 +243,17 @@ func TestLargeGraphs(t *testing.T) {
 		chain.Run.Invocations[i].Requires = []string{fmt.Sprintf("state.s%d", i-1)}
 	}
 	chain.Rows[10].Action, chain.Rows[4990].Action = states.Update, states.Create
-	got := write(t, chain)
+	got := write(t, chain.page())
 	if !strings.Contains(got, "The graph has 5000 nodes. Only what would act is drawn.") || strings.Count(got, "<rect") != 2 ||
 		!strings.Contains(got, "state.s10 → state.s4990 (comes before)") {
 		t.Errorf("a chain: %d boxes", strings.Count(got, "<rect"))
 	}
 	// Instances of one declaration become one box.
 	files := run(append(many(`file["/%d"]`, 600), many(`state.web["%d"]`, 600)...), states.Create)
-	if got := write(t, files); !strings.Contains(got, "in groups of the same kind") || !strings.Contains(got, "file ×600") || !strings.Contains(got, "state.web ×600") {
+	if got := write(t, files.page()); !strings.Contains(got, "in groups of the same kind") || !strings.Contains(got, "file ×600") || !strings.Contains(got, "state.web ×600") {
 		t.Error("groups are not drawn")
 	}
-	if got := write(t, run(many("state.s%d", 1000), states.Create)); !strings.Contains(got, "too many for a drawing") || strings.Contains(got, "<rect") {
+	if got := write(t, run(many("state.s%d", 1000), states.Create).page()); !strings.Contains(got, "too many for a drawing") || strings.Contains(got, "<rect") {
 		t.Error("1000 kinds are drawn")
 	}
 	if took := time.Since(began); took > time.Minute {
@@ -218,10 +270,10 @@ func TestSections(t *testing.T) {
 		states.Event{Type: states.EventOrphan, Address: "file.old", Part: "file", Key: "/old", Reason: "no module"},
 		states.Event{Type: states.EventConfirm, Address: "block.x", Reason: "if it answers"},
 		states.Event{Type: states.EventInvocation, Address: "state.sum", Outcome: states.Changed})
-	got := write(t, p)
+	got := write(t, p.page())
 	for _, in := range [][2]string{
 		{"Left by earlier runs", "owed since run 00000007-abcdef: file.n changed"}, {"No longer declared", "/old"},
-		{"What would be done", "<b>a</b>"}, {"To be confirmed", "if it answers"}, {"What stays as it is", "<li>b "},
+		{"What would be done", "<b>a</b>"}, {"To be confirmed", "if it answers"}, {"What stays as it is", ">b "},
 	} {
 		_, section, found := strings.Cut(got, "<h2>"+in[0]+"</h2>")
 		section, _, _ = strings.Cut(section, "<h2>")
