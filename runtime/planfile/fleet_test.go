@@ -335,3 +335,14 @@ func FuzzOpenFleet(f *testing.F) {
 		}
 	})
 }
+
+// A rollout is saved whole: what JSON leaves out of it would not be done when it is carried out.
+func TestNothingOfARolloutIsLost(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[site.Rollout](), reflect.TypeFor[site.Stage]()} {
+		for field := range typ.Fields() {
+			if tag := field.Tag.Get("json"); tag == "-" || tag == "" || !field.IsExported() {
+				t.Errorf("%s.%s is not saved", typ.Name(), field.Name)
+			}
+		}
+	}
+}
