@@ -17,7 +17,9 @@ import (
 // What gives the same for every host is evaluated for the first: one host more costs a
 // few steps a part, however many hosts its expressions go over.
 func TestFixedExpressionsCostOnce(t *testing.T) {
-	for _, content := range []string{`join(",", hosts("*")[*].name)`, `"%{ for h in hosts("*") }${h.name}\n%{ endfor }"`, `"${length(local.peers)} hosts"`} {
+	for _, content := range []string{`join(",", hosts("*")[*].name)`, `"%{ for h in hosts("*") }${h.name}\n%{ endfor }"`, `"${length(local.peers)} hosts"`,
+		`"${host.name} ${length(hosts("*"))}"`, `"${host.name} ${join(",", hosts("*")[*].name)}"`,
+		`"${host.name} ${join(",", [for h in hosts("*") : "${h.exports.weight}"])}"`} {
 		few, many := fixedWork(t, 10, content), fixedWork(t, 510, content)
 		if grown := many - few; grown > 20*500 { // a local is looked through once a host
 			t.Errorf("with 500 hosts more, a host's evaluation of %s allocates %.0f times more (%.0f, %.0f)", content, grown, few, many)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"golang.org/x/text/unicode/norm"
 
@@ -33,8 +34,9 @@ type Files struct {
 	templates     map[string]*template
 	pureFunctions map[string]function.Function // those that read no files
 	vault         *Vault
-	folders       map[string]bool // directories that are no symbolic links
-	buffer        []byte          // for copies
+	lookIntoHost  func(HostAttribute) (cty.Value, error) // nil: there are no hosts
+	folders       map[string]bool                        // directories that are no symbolic links
+	buffer        []byte                                 // for copies
 }
 
 // NewFiles makes the files of a site.

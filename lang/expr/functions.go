@@ -59,8 +59,12 @@ func (f *Files) functions(dir string, chain []string) map[string]function.Functi
 		table[fn.Name] = f.recordedFunction(fn)
 	}
 	table[TemplateFunction] = f.templateFinder(dir, chain)
+	table[HostFunction] = hostAttributeFunction(f.lookIntoHost)
 	return table
 }
+
+// UseHosts lets expressions name attributes of hosts, which look gives.
+func (f *Files) UseHosts(look func(HostAttribute) (cty.Value, error)) { f.lookIntoHost = look }
 
 // recordedFunction gives the function as evaluation calls it. Those that take whole
 // expressions give out only what these have.
@@ -75,7 +79,7 @@ func (f *Files) recordedFunction(fn Function) function.Function {
 func FunctionDocs() []FunctionDoc {
 	examples := functionExamples()
 	docs := []FunctionDoc{{Name: "hosts", Group: "site", Signature: "hosts(pattern: string) → list(object)", Example: examples["hosts"],
-		Doc: "the hosts that the site declares and a pattern names, such as \"web*\" or \"@group\": name, address and labels of each, never their variables"}}
+		Doc: "the hosts that the site declares and a pattern names, such as \"web*\" or \"@group\": name, address and labels of each, and in exports the values of exported variables"}}
 	for _, fn := range NewFiles(nil).Functions(".") {
 		docs = append(docs, FunctionDoc{
 			Name: fn.Name, Group: fn.Group, Doc: fn.Doc, Signature: signature(fn.Name, fn.Impl), Example: examples[fn.Name]})

@@ -96,6 +96,7 @@ func callDiagnostics(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra
 	var inner *TemplateError
 	isTemplate := errors.As(err, &inner)
 	hidden := hasSensitive(from, name == "template" && !isTemplate)
+	named := name != RefFunction && name != HostFunction
 	if hidden && !isTemplate && name != RefFunction {
 		err = errHidden()
 	}
@@ -114,7 +115,7 @@ func callDiagnostics(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra
 		return l
 	}
 	d := diag.Diagnose(err, at)
-	if name != RefFunction {
+	if named {
 		d.Summary = name + "(): " + d.Summary
 		d.Hint = cmp.Or(d.Hint, "see the function's description: tenet doc "+name)
 	}

@@ -95,6 +95,10 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 		return r.expression(x.Expression, s)
 	case *spelled:
 		return r.expression(x.Expression, s)
+	case *listArgument:
+		return r.expression(x.Expression, s)
+	case *shared:
+		return r.expression(x.Expression, s)
 	case *hclsyntax.TemplateWrapExpr:
 		return r.expression(x.Wrapped, s)
 	case *hclsyntax.ObjectConsKeyExpr:
@@ -315,6 +319,9 @@ func (r *residual) get(x *states.Expr, name string, at hcl.Range) *states.Expr {
 // splat keeps a splat: what it makes of its source depends on the source's
 // type.
 func (r *residual) splat(x *hclsyntax.SplatExpr, s scope) *states.Expr {
+	if v, diags := x.Value(s.ctx); !diags.HasErrors() && v.IsWhollyKnown() && !v.ContainsMarked() && len(s.items) == 0 {
+		return r.knownValue(v, x.SrcRange)
+	}
 	source := r.expression(x.Source, s)
 	number := len(s.items)
 	s.items = append(s.items[:number:number], x.Item)

@@ -24,6 +24,8 @@ func (r *residual) call(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 		return r.node(states.Expr{Kind: states.ExprCall, Name: x.Name, Flag: x.ExpandFinal, Args: r.expressions(x.Args, s)}, at)
 	case x.Name == "template" && len(x.Args) == 2 && !x.ExpandFinal:
 		return r.templateFile(x, s)
+	case x.Name == HostFunction:
+		return r.hostAttribute(x, s)
 	}
 	v, diags := x.Value(s.ctx)
 	r.diags = append(r.diags, diags...)
@@ -43,6 +45,23 @@ func (r *residual) call(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 	}
 	return r.addError(at, fmt.Sprintf("%s() cannot depend on a result", x.Name),
 		"it looks at the site, which is read before the host knows any result; give it a value that is known, such as var.NAME")
+}
+
+// hostAttribute gives an attribute of a host; of anything else, the steps.
+func (r *residual) hostAttribute(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
+	at := x.Range()
+	v, diags := x.Value(s.ctx)
+	if !diags.HasErrors() && (v.IsWhollyKnown() || treeOf(v) != nil) {
+		return r.knownValue(settleKnown(v), at)
+	}
+	tree := r.expression(x.Args[0], s)
+	for _, arg := range x.Args[1:] {
+		if tree == nil {
+			return nil
+		}
+		tree = r.get(tree, arg.(*hclsyntax.LiteralValueExpr).Val.AsString(), at)
+	}
+	return tree
 }
 
 // isHostFunction reports whether a host has the function.

@@ -54,6 +54,7 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 		if t.expr != nil {
 			t.diags = append(t.diags, NewArithmetic().ReplaceAll(t.expr)...)
 			t.indexed = HasIndex(t.expr)
+			t.expr = ReplaceHostAttributes(t.expr, func(hcl.Traversal) int { return 1 })
 		}
 		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), at))
 		f.templates[at] = t

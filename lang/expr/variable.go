@@ -33,6 +33,7 @@ type Variable struct {
 	Sensitive   bool
 	NoNull      bool // nullable = false
 	Merge       bool // maps and objects of all levels are joined
+	Export      bool // other hosts may read its value
 	Range       diag.Range
 }
 

@@ -147,6 +147,12 @@ func (d *decoder) refuseHosts(p *Program) {
 	if p.rollout != nil {
 		d.errorAt(p.rollout.src, "declare the rollout in the site", "a component declares no rollout")
 	}
+	for _, name := range p.variableNames() {
+		if v := p.variables[name]; v.Export {
+			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the variable %q is an input of a component, and cannot be exported", name), Range: v.Range,
+				Hint: "export a variable of the site"})
+		}
+	}
 	for _, r := range p.roles {
 		d.errorAt(r.src, "declare roles in the site", "a component declares no roles")
 	}

@@ -77,6 +77,11 @@ func (d *decoder) variable(b *syntax.Block) {
 	d.literal(b.Body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })
 	d.literal(b.Body, "nullable", cty.Bool, func(x cty.Value) { v.NoNull = x.False() })
 	d.literal(b.Body, "merge", cty.Bool, func(x cty.Value) { v.Merge = x.True() })
+	d.literal(b.Body, "export", cty.Bool, func(x cty.Value) { v.Export = x.True() })
+	if v.Export && v.Sensitive {
+		d.errorAt(b.Body.Attribute("export").NameRange, "leave out one of the two; what is secret reaches each host by itself: secret(\"NAME\")",
+			"the variable %q is sensitive, and cannot be exported to other hosts", v.Name)
+	}
 	for _, sub := range b.Body.Blocks {
 		if sub.Type != "validation" {
 			continue

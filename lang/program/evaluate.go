@@ -22,6 +22,9 @@ type evaluation struct {
 	facts  *facts
 	hosts  siteHosts  // which the site's components see, too
 	host   *hostEntry // that is evaluated; nil: the site declares no hosts
+	// exports are what other hosts may read of each; nil: that is not known yet.
+	exports *exports
+	top     *expressions // of the site itself
 
 	bases           map[string]*declaration // all that is declared
 	instances       map[string]*instance    // by address
@@ -85,6 +88,9 @@ func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
 
 func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 	x := newExpressions(of, p, prefix)
+	if prefix == "" {
+		of.top = x
+	}
 	e := &evaluator{expressions: x, variables: &variableValues{expressions: x, assignments: map[string][]expr.Assignment{}}, expandedComponents: map[string]bool{}}
 	x.component = e.componentValue
 	return e

@@ -55,6 +55,7 @@ type variableValues struct {
 func (e *variableValues) evaluate() {
 	e.collect(false)
 	e.reportHostVariables()
+	e.findExports()
 	for _, name := range e.site.variableNames() {
 		if !e.isForHosts(name) {
 			e.resolve(e.site.variables[name])

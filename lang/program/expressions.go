@@ -47,6 +47,7 @@ func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 
 // begin makes the root context, with the values of names.
 func (e *expressions) begin(files *expr.Files, values map[string]cty.Value) {
+	files.UseHosts(e.hostAttribute)
 	e.root = &hcl2.EvalContext{Variables: values, Functions: files.FunctionMap(".")}
 	e.root.Functions[expr.RefFunction] = e.resolver(nil)
 	e.root.Functions["hosts"] = e.hostsFunction()

@@ -42,6 +42,7 @@ type inventoryCache struct {
 	mu      sync.Mutex
 	results map[string]*inventoryResult // by program or file
 	hosts   map[hostsKey]*cachedHosts
+	exports cachedExports
 }
 
 // hostsKey is what of a target the hosts of a site without scripts depend on.

@@ -171,6 +171,12 @@ func (l *linker) expression(e *syntax.Expression, s scope) {
 	}
 	w := &walker{linker: l, scope: s, to: e}
 	hclsyntax.Walk(e.Expression, w) // its diagnostics are the walker's: none
+	if w.namesHosts {
+		e.Expression, w.works = expr.ReplaceHostAttributes(e.Expression, stepInHost), true
+	}
+	if w.varies && w.asksForHosts && l.site.dir.Scripts == nil {
+		e.Expression = expr.Share(e.Expression)
+	}
 	if e.SameForAllHosts = !w.varies; e.SameForAllHosts && w.works {
 		e.Cache = &atomic.Pointer[syntax.CachedValue]{}
 	}
@@ -187,6 +193,10 @@ type walker struct {
 	values map[*hclsyntax.ScopeTraversalExpr]bool
 	varies bool // see syntax.Expression.Fixed
 	works  bool // it calls functions, or goes over something
+	// namesHosts says that it may name an attribute of a host.
+	namesHosts bool
+	// asksForHosts says that it calls hosts().
+	asksForHosts bool
 }
 
 // Enter rewrites a node before its children are visited.
@@ -204,6 +214,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 	case *hclsyntax.FunctionCallExpr:
 		w.secret(n)
 		w.lateCall(n)
+		w.asksForHosts = w.asksForHosts || n.Name == "hosts"
 		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name)
 	case *hclsyntax.LiteralValueExpr:
 		w.varies = w.varies || n.Val.ContainsMarked()
@@ -215,6 +226,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 			n.Key = &hclsyntax.LiteralValueExpr{Val: cty.Zero, SrcRange: n.SrcRange}
 		}
 	case *hclsyntax.RelativeTraversalExpr:
+		w.namesHosts = w.namesHosts || expr.NamesHostAttribute(n.Traversal)
 		if call := w.computedReference(n); call != nil {
 			n.Source, n.Traversal = call, nil
 		}
@@ -227,6 +239,8 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 // Exit leaves the scope of a for expression, or a template.
 func (w *walker) Exit(n hclsyntax.Node) hcl2.Diagnostics {
 	switch n := n.(type) {
+	case *hclsyntax.FunctionCallExpr:
+		expr.WrapLists(n)
 	case *hclsyntax.IndexExpr:
 		_, literal := n.Key.(*hclsyntax.LiteralValueExpr)
 		w.to.Indexed = w.to.Indexed || !literal
@@ -256,6 +270,7 @@ func (w *walker) errorAt(src hcl2.Range, summary, hint string) {
 
 func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 	root := n.Traversal.RootName()
+	w.namesHosts = w.namesHosts || expr.NamesHostAttribute(n.Traversal)
 	if w.isLocal(root) {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -73,12 +74,20 @@ func (e preparation) begin(need bool) {
 			hostReader{e.expressions}.inventory(need)
 		}
 		e.variables.evaluate()
+		e.shareHosts()
 		return
 	}
 	if e.prefix == "" {
 		e.findHosts(need)
 	}
 	e.runScripts(false)
+}
+
+// shareHosts lets expressions share what they ask of all hosts with other evaluations.
+func (e preparation) shareHosts() {
+	if e.hosts.lists != nil && !e.hosts.incomplete {
+		e.root.Variables[expr.SharedName] = expr.SharedKey(e.hosts.lists, e.exports)
+	}
 }
 
 // takeInventory finds the hosts that a site declares, whatever the host.
@@ -167,6 +176,9 @@ func (e preparation) runScripts(blind bool) {
 	e.loadFunctions()
 	e.link(func(l *linker) { l.values() })
 	e.variables.resolveAll(blind)
+	if !blind && e.prefix == "" {
+		e.exports = e.variables.scriptExports()
+	}
 	found, list := e.site.dir.Scripts.Run(e.ctx, &world{e})
 	if list.HasErrors() {
 		// What is not declared now may be declared once that is mended.

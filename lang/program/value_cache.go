@@ -16,11 +16,11 @@ func (e *expressions) cachedValue(x *syntax.Expression, ctx *hcl2.EvalContext) (
 	if x.Cache == nil || e.hosts.lists == nil || e.scripts != nil || !e.isSameForAllHosts(x) {
 		return compute(x, ctx)
 	}
-	if known := x.Cache.Load(); known != nil && known.Hosts == e.hosts.lists {
+	if known := x.Cache.Load(); known != nil && known.Hosts == e.hosts.lists && known.Exports == any(e.exports) {
 		return known.Value, known.List
 	}
 	v, list := compute(x, ctx)
-	x.Cache.Store(&syntax.CachedValue{Hosts: e.hosts.lists, Value: v, List: list})
+	x.Cache.Store(&syntax.CachedValue{Hosts: e.hosts.lists, Exports: e.exports, Value: v, List: list})
 	return v, list
 }
 

@@ -157,6 +157,9 @@ func callExpr(name string, args []hclsyntax.Expression, src hcl2.Range) hclsynta
 func (r *run) apply(name, dir string, c *call, args []protoExpression, places []hcl2.Range) (starlark.Value, error) {
 	known := !slices.ContainsFunc(args, func(b protoExpression) bool { return b.make != nil })
 	if known {
+		if list := r.knownHosts(name, args); list != nil {
+			return list, nil
+		}
 		exprs := make([]hclsyntax.Expression, len(args))
 		for i, a := range args {
 			exprs[i] = a.expression(nil, places[i])
@@ -166,6 +169,9 @@ func (r *run) apply(name, dir string, c *call, args []protoExpression, places []
 			return nil, &diagnosticsError{expr.FromHCL(diags)}
 		}
 		if v.IsWhollyKnown() && !v.ContainsMarked() {
+			if name == "hosts" {
+				return r.hostList(args[0].literal.AsString(), v)
+			}
 			return starlarkOf(v)
 		}
 		return r.opaqueCall(name, dir, args, places, v), nil

@@ -24,6 +24,8 @@ type run struct {
 	thread  *starlark.Thread
 	env     starlark.StringDict
 	tables  map[string]map[string]function.Function // functions, by directory
+	// hostLists are the lists that hosts() has given, by pattern.
+	hostLists map[string][]starlark.Value
 
 	globals  map[*file]starlark.StringDict // what was run; nil: it failed
 	order    []*file                       // what was run, in the order of names once finished
@@ -60,7 +62,7 @@ type pendingAttribute struct {
 }
 
 func newRun(ctx context.Context, o Options, files map[string]*file, w syntax.World) *run {
-	r := &run{options: o, files: files, world: w, ctx: ctx, tables: map[string]map[string]function.Function{},
+	r := &run{options: o, files: files, world: w, ctx: ctx, tables: map[string]map[string]function.Function{}, hostLists: map[string][]starlark.Value{},
 		globals: map[*file]starlark.StringDict{}, bodies: map[*file]*syntax.Body{}, items: map[*file][]item{}, unknown: map[*file]diag.List{}}
 	// The context ends it by watch, which lasts no longer than what runs.
 	r.thread, _ = sandbox.NewThread(context.Background(), "site", sandbox.Limits{Steps: o.MaxSteps})

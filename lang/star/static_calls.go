@@ -55,25 +55,62 @@ func literalText(literal *starsyntax.Literal, ok bool) (string, bool) {
 
 // literalExpression is the expression of a literal, or one that cannot be computed.
 func literalExpression(node starsyntax.Expr, src hcl2.Range) hclsyntax.Expression {
+	if v, ok := literalValue(node); ok {
+		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: src}
+	}
+	return &hclsyntax.ScopeTraversalExpr{SrcRange: src, Traversal: hcl2.Traversal{hcl2.TraverseRoot{Name: "computed", SrcRange: src}}}
+}
+
+// literalValue gives the value of what is written out.
+func literalValue(node starsyntax.Expr) (cty.Value, bool) {
 	switch node := innerExpr(node).(type) {
 	case *starsyntax.Literal:
 		if s, ok := literalText(node, true); ok {
-			if v, err := expr.Value(s); err == nil {
-				return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: src}
-			}
+			v, err := expr.Value(s)
+			return v, err == nil
 		}
 		if n, ok := node.Value.(int64); ok {
-			return &hclsyntax.LiteralValueExpr{Val: cty.NumberIntVal(n), SrcRange: src}
+			return cty.NumberIntVal(n), true
 		}
 	case *starsyntax.Ident:
 		switch node.Name {
 		case "True", "False":
-			return &hclsyntax.LiteralValueExpr{Val: cty.BoolVal(node.Name == "True"), SrcRange: src}
+			return cty.BoolVal(node.Name == "True"), true
 		case "None":
-			return &hclsyntax.LiteralValueExpr{Val: cty.NullVal(cty.DynamicPseudoType), SrcRange: src}
+			return cty.NullVal(cty.DynamicPseudoType), true
 		}
+	case *starsyntax.ListExpr:
+		return literalList(node.List)
+	case *starsyntax.DictExpr:
+		return literalDict(node.List)
 	}
-	return &hclsyntax.ScopeTraversalExpr{SrcRange: src, Traversal: hcl2.Traversal{hcl2.TraverseRoot{Name: "computed", SrcRange: src}}}
+	return cty.DynamicVal, false
+}
+
+func literalList(list []starsyntax.Expr) (cty.Value, bool) {
+	values := make([]cty.Value, len(list))
+	for i, e := range list {
+		v, ok := literalValue(e)
+		if !ok {
+			return cty.DynamicVal, false
+		}
+		values[i] = v
+	}
+	return cty.TupleVal(values), true
+}
+
+func literalDict(list []starsyntax.Expr) (cty.Value, bool) {
+	values := make(map[string]cty.Value, len(list))
+	for _, e := range list {
+		entry := e.(*starsyntax.DictEntry)
+		key, isLiteral := literalValue(entry.Key)
+		v, ok := literalValue(entry.Value)
+		if !ok || !isLiteral || key.IsNull() || key.Type() != cty.String {
+			return cty.DynamicVal, false
+		}
+		values[key.AsString()] = v
+	}
+	return cty.ObjectVal(values), true
 }
 
 // describeSite is site(…), which Calls has handed over before anything ran. Only

@@ -154,6 +154,7 @@ func valueKeywords() []KeywordDoc {
 				{"default", "any", "The value where nothing gives one. Without it, one must be given."},
 				{"description", "string", "Text for people."},
 				{"sensitive", "bool", "It, and all that is computed from it, is never shown."},
+				{"export", "bool", "Other hosts may read its value: hosts(PATTERN)[…].exports.NAME. It cannot be sensitive."},
 				{"nullable", "bool", "false: a level that gives null gives nothing, and there must be another value. Without it, null is a value."},
 				{"merge", "bool", "Maps and objects are merged key by key over all that give one."},
 				{"validation", "block", "A condition that the value must meet, and the error_message where it does not."}},

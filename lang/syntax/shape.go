@@ -43,7 +43,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	guards := map[string]int{"only_if": 0, "unless": 0, "retry": 0}
 	s.Site = &Shape{What: "site", Attributes: []string{"name", "prune", "requires_version"}}
 	s.Variable = &Shape{What: "a variable", Blocks: map[string]int{"validation": 0}, Refs: []string{"type"},
-		Attributes: []string{"default", "description", "merge", "nullable", "sensitive", "type"}}
+		Attributes: []string{"default", "description", "export", "merge", "nullable", "sensitive", "type"}}
 	s.Validation = &Shape{What: "a validation", Attributes: []string{"condition", "error_message"}}
 	s.Locals = &Shape{What: "locals"}
 	s.Param = &Shape{What: "a param", Attributes: []string{"default", "description", "type"}, Refs: []string{"type"}}

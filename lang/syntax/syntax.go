@@ -76,11 +76,13 @@ type Late struct {
 	Src  hcl2.Range
 }
 
-// CachedValue is what an expression gave while the hosts of the site were these.
+// CachedValue is what an expression gave while the hosts of the site were these, and so what they
+// export.
 type CachedValue struct {
-	Hosts *expr.HostLists
-	Value cty.Value
-	List  diag.List // what was found wrong
+	Hosts   *expr.HostLists
+	Exports any
+	Value   cty.Value
+	List    diag.List // what was found wrong
 }
 
 // Attribute gives the attribute of a name, or nil.
