@@ -132,7 +132,7 @@ func (s *step) act(ctx context.Context) {
 		s.endUnforeseen(err)
 		return
 	case errors.Is(err, fs.ErrPermission) && s.engine.planning() && s.doubt == "":
-		s.doubt = unreadable
+		s.doubt, s.mayFail = unreadable, true
 		s.endUnforeseen(err)
 		return
 	case s.endNeedless(err):
@@ -190,8 +190,11 @@ func (s *step) endNeedless(err error) bool {
 		return false
 	}
 	why := "nothing to do: " + missing.Error()
-	if s.doubt == "" && s.node.uncertainty != nil {
-		s.doubt = s.node.uncertainty.reason()
+	if s.doubt == "" && s.engine.planning() {
+		q := s.question()
+		q.failed = true
+		by := s.engine.effects.nearestEffect(q)
+		s.takeDoubt(s.engine.effects.effectReason(by, &q), by)
 	}
 	if s.engine.planning() && s.doubt != "" {
 		s.doubt += "; as things are there is " + why

@@ -103,10 +103,13 @@ func (s *actors) become(ctx context.Context, a *actor, user string) {
 }
 
 // view is the host as somebody sees it: in a plan the shadow, which knows whether
-// something before it could not be foreseen, and tells the trace what is looked at.
-func (a *actor) view(t *uncertainty, trace *host.Trace) host.Host {
+// what of it is uncertain, and tells the trace what is looked at.
+func (a *actor) view(uncertain func(host.Look) bool, trace *host.Trace) host.Host {
 	if a.shadow != nil {
-		return a.shadow.Traced(trace).View(t != nil || a.isMissing)
+		if a.isMissing {
+			uncertain = host.Everything
+		}
+		return a.shadow.Traced(trace).View(uncertain)
 	}
 	return a.host
 }

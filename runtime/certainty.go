@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
@@ -9,9 +10,14 @@ import (
 
 // certainty is how far a plan can know that. The zero value is certain.
 type certainty struct {
-	doubt           string // why the row is not certain
-	isDoubtGeneral  bool   // since an act that may touch anything may come before it, and for no other reason
-	isUnforeseeable bool   // nobody knows what the act does
+	doubt           string          // why the row is not certain
+	cause           string          // the part for which that is so, in the end; empty: the row has its own reason
+	isAssured       bool            // it will be as it is wanted in any case: open is whether that changes something
+	isDoubtGeneral  bool            // since an act that may touch anything may come before it, and for no other reason
+	isUnforeseeable bool            // nobody knows what the act does
+	found           *states.Effects // what the act was found to touch, in place of what its module says
+	lastReason      string          // why it is not certain, if nothing before it is found to be the cause
+	mayFail         bool            // as things are it would fail, or it may be denied to who applies it
 }
 
 const (
@@ -19,36 +25,34 @@ const (
 	unreadable       = "it cannot be read by this user; run as root to know"
 )
 
-// uncertainty gives what follows a part that is so certain inherits from it, nil for nothing
-// new. In an apply all is certain.
-func (c certainty) uncertainty(part string) *uncertainty {
-	switch {
-	case c.isUnforeseeable:
-		return &uncertainty{by: part, how: unforeseeable}
-	case c.doubt != "" && !c.isDoubtGeneral: // by an act that may touch anything, others are shaken themselves
-		return &uncertainty{by: part, how: uncertain}
-	}
-	return nil
-}
-
-// addDoubt gives a reason why a plan's row is not certain, unless one is known, or is that of all
-// that comes after something else.
+// addDoubt gives a reason why a plan's row is not certain, unless one is known or something
+// before it is the cause.
 func (s *step) addDoubt(reason string) {
-	if s.doubt == "" && s.node.uncertainty == nil {
-		s.doubt = reason
+	if s.lastReason == "" {
+		s.lastReason = reason
 	}
 }
 
 // endUnforeseen ends the part in a plan that cannot know what it does; err may give a reason.
 func (s *step) endUnforeseen(err error) {
 	s.outcome, s.isUnforeseeable = states.Changed, true
+	if e, ok := errors.AsType[*states.EffectsError](err); ok {
+		s.found = &e.Effects
+	}
 	if u, ok := errors.AsType[*states.UncertainError](err); ok {
 		s.addDoubt(u.Reason)
 	}
 }
 
-// settleCertainty gives the rows of a plan the reason why they are not certain, and
-// makes what follows what cannot be foreseen uncertain.
+// question asks whether what the part looks at is certain.
+func (s *step) question() question {
+	q := question{node: s.node, part: s.part.Address, identity: s.identity(), failed: s.outcome == states.Failed}
+	q.subjects = subjectsOf(s.module, s.part.Values)
+	q.see(&s.trace)
+	return q
+}
+
+// settleCertainty gives the rows of a plan the reason why they are not certain.
 func (s *step) settleCertainty() {
 	acts := s.outcome == states.Changed || s.outcome == states.Failed
 	if s.outcome == states.Skipped && s.doubt != "" {
@@ -59,32 +63,67 @@ func (s *step) settleCertainty() {
 		s.doubt = ""
 		return
 	}
-	q := question{node: s.node, part: s.part.Address, identity: s.identity(), trace: &s.trace}
-	cause := s.engine.effects.nearestEffect(q)
+	q := s.question()
+	by := s.engine.effects.nearestEffect(q)
 	defer s.addEffects()
 	if !acts {
-		s.doubt, s.isDoubtGeneral = asThingsAre("unchanged", s.engine.effects.effectReason(cause, &q)), cause != nil && cause.anything
+		s.takeDoubt(asThingsAre("unchanged", s.engine.effects.effectReason(by, &q)), by)
 		return
-	}
-	if s.doubt == "" && s.node.uncertainty != nil {
-		s.doubt = s.node.uncertainty.reason()
 	}
 	if s.doubt == "" {
 		s.doubt = s.rightsDoubt()
+		s.mayFail = s.mayFail || s.doubt != ""
+	}
+	if s.doubt == "" && by != nil && s.outcome == states.Failed && s.engine.effects.comesBefore(by, &q) {
+		s.doubt, s.cause = s.engine.effects.effectReason(by, &q), by.root
 	}
 	if s.outcome == states.Failed && s.doubt != "" && fault.In(s.err) == nil {
-		// It may go well by then; what it wants is taken for granted.
-		s.doubt += s.describeFailure(s.err)
-		s.err, s.outcome, s.isUnforeseeable = nil, states.Changed, true
-		if s.action == "" {
-			s.action = states.Update
-			if s.module != nil && s.module.IsAct() {
-				s.action = states.Execute
-			}
+		s.assumeSuccess()
+	}
+	if s.doubt == "" {
+		s.takeDoubt(s.engine.effects.effectReason(by, &q), by)
+	}
+	if s.doubt == "" {
+		s.doubt = s.lastReason
+	}
+	if part := s.riskBefore(); s.doubt == "" && part != "" {
+		s.doubt, s.cause, s.mayFail = "after "+part+", "+uncertain, s.node.causeOf(part), true
+	}
+}
+
+// riskBefore gives the part that may fail and would block this one; empty: there is none.
+func (s *step) riskBefore() string {
+	if s.node.riskBefore != "" {
+		return s.node.riskBefore
+	}
+	for _, part := range s.node.risks {
+		if !s.node.inv.Parallel || slices.Contains(s.part.Requires, part) {
+			return part
 		}
 	}
-	if s.doubt == "" && cause != nil {
-		s.doubt, s.isDoubtGeneral = s.engine.effects.effectReason(cause, &q), cause.anything
+	return ""
+}
+
+// takeDoubt makes a row uncertain by an effect, if there is one. A resource that looks at no more
+// than it was wanted to be ends so, whatever is there by then.
+func (s *step) takeDoubt(reason string, by *effect) {
+	if by == nil {
+		return
+	}
+	s.doubt, s.cause, s.isDoubtGeneral, s.mayFail = reason, by.root, by.touch.Anything, by.mayFail
+	s.isAssured = s.outcome != states.Failed && s.lastReason == "" && s.module != nil && !s.module.IsAct() && len(s.unknownUntilApply) == 0
+}
+
+// assumeSuccess makes a row of one that would fail as things are: it may go well by then, and what
+// it wants is taken for granted.
+func (s *step) assumeSuccess() {
+	s.doubt, s.mayFail = s.doubt+s.describeFailure(s.err), true
+	s.err, s.outcome, s.isUnforeseeable = nil, states.Changed, true
+	if s.action == "" {
+		s.action = states.Update
+		if s.module != nil && s.module.IsAct() {
+			s.action = states.Execute
+		}
 	}
 }
 

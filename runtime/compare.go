@@ -94,9 +94,9 @@ func (s *step) assumeWanted(err error) bool {
 	switch {
 	case s.doubt != "":
 	case errors.Is(err, fs.ErrPermission):
-		s.doubt = unreadable
-	case s.node.uncertainty == nil:
-		s.doubt = dependsOnEarlier
+		s.doubt, s.mayFail = unreadable, true
+	default:
+		s.addDoubt(dependsOnEarlier)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return false // nobody knows how it ends; who looks at it next is refused, too, or is root

@@ -102,10 +102,11 @@ func (c *confirmations) confirmationsAround(n *node) (list []*confirmation) {
 
 // hostOf is the host as a part acts on it. Where a block around it is to be
 // confirmed, what it is about to change is kept first.
-func (e *engine) hostOf(ctx context.Context, n *node, p *states.Part, a *actor, trace *host.Trace) host.Host {
-	around := e.confirms.confirmationsAround(n)
+func (e *engine) hostOf(ctx context.Context, s *step) host.Host {
+	p, a := s.part, s.actor
+	around := e.confirms.confirmationsAround(s.node)
 	if len(around) == 0 {
-		return a.view(n.uncertainty, trace)
+		return a.view(e.effects.uncertainLook(s.question()), &s.trace)
 	}
 	blocks := make([]string, len(around))
 	for k, c := range around {

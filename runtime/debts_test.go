@@ -163,7 +163,10 @@ func TestOwedHandlerRunsThoughNothingNotifiesItNow(t *testing.T) {
 // A row that is not certain says that the handler is owed, too.
 func TestOwedAndMaybe(t *testing.T) {
 	p := owing(t)
-	o := p.plan(t, conf+blocking)
+	o := p.plan(t, conf+strings.Replace(blocking, `argv = ["log", "h"]`, `shell = "log h"
+			unless {
+				exists = "/between"
+			}`, 1))
 	row := o.row("state.h.command.h")
 	if !strings.HasPrefix(row, "execute maybe (owed since run") || !strings.HasSuffix(row, "; after command.between, whose effects cannot be foreseen)") {
 		t.Errorf("the plan says %q", row)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/tenetcm/tenet/runtime/host"
 )
 
 // A guard's program may look at whatever there is. What it answers is certain only where
@@ -13,7 +15,7 @@ import (
 // there is none.
 func (f *effects) changeBefore(q question) (nearest *effect) {
 	for _, x := range f.changes {
-		if (nearest == nil || f.isNearer(q.node, x, nearest)) && f.mayPrecede(x, &q) {
+		if (nearest == nil || f.isNearer(&q, x, nearest)) && f.mayPrecede(x, &q) {
 			nearest = x
 		}
 	}
@@ -34,26 +36,26 @@ func (f *effects) addChange(x *effect) {
 	f.isIncomplete = f.isIncomplete || slices.ContainsFunc(f.programs, func(q question) bool { return f.mayPrecede(x, &q) })
 }
 
-// whyUnsure says why a guard's answer is not certain, by what is known of that already;
-// empty: it is. It names the program that the guard runs, if the answer came by that.
-func (f *effects) whyUnsure(q question, command []string, known string) string {
-	looked, all := q.trace.Reads()
-	if q.program = len(command) > 0 && (!all || slices.Contains(looked, "/")); !q.program {
-		if known == "" {
-			known = f.effectReason(f.nearestEffect(q), &q)
-		}
-		return known
-	}
+// whyUnsure says why a guard's answer is not certain, by what is known of that already, and the
+// part for which that is so; empty: it is. It names the program that the guard runs, if the
+// answer came by that.
+func (f *effects) whyUnsure(q question, command []string, known string) (why, root string) {
 	const after = "after "
-	runs, cause := "its guard runs "+command[0], ""
-	if known == "" || strings.HasPrefix(known, after) {
-		cause = cmp.Or(f.effectReason(f.nearestEffect(q), &q), known)
+	isWhole := slices.ContainsFunc(q.looks, func(l host.Look) bool { return l.All && l.Name == "/" })
+	q.program = len(command) > 0 && (q.isBoundless || isWhole)
+	if known != "" && (!q.program || !strings.HasPrefix(known, after)) {
+		return known, ""
 	}
+	by := f.nearestEffect(q)
+	if by != nil {
+		root = by.root
+	}
+	cause := cmp.Or(f.effectReason(by, &q), known)
 	switch {
-	case cause == "":
-		return known
+	case cause == "" || !q.program:
+		return cause, root
 	case strings.HasPrefix(cause, after):
-		return runs + " " + cause
+		return "its guard runs " + command[0] + " " + cause, root
 	}
-	return runs + ", and " + cause
+	return "its guard runs " + command[0] + ", and " + cause, root
 }

@@ -125,9 +125,9 @@ func TestGuardBehindADoubtfulOne(t *testing.T) {
 	const null = "exists: Invalid template interpolation value; The expression result is null. Cannot include a null value in a string template."
 	got.want(t, map[string]string{
 		`state.part.file["/likely"]`:   "skipped maybe (skipped as things are, unless: /there exists; after command.restart, whose effects cannot be foreseen)",
-		`state.part.file["/unlikely"]`: `update maybe (after state.part.file["/likely"], which is not certain; as things are it would fail: ` + null + ")",
+		`state.part.file["/unlikely"]`: `update maybe (after command.restart, whose effects cannot be foreseen; as things are it would fail: ` + null + ")",
 		`state.whole.file["/whole"]`: "skipped maybe (skipped as things are, its guard cannot be decided: " + null +
-			`; after state.part.file["/unlikely"], whose effects cannot be foreseen)`,
+			"; after command.restart, whose effects cannot be foreseen)",
 	})
 }
 
@@ -171,7 +171,7 @@ func TestLikelySkipped(t *testing.T) {
 	got.want(t, map[string]string{
 		`state.plain.file["/conf"]`:      "skipped maybe (skipped as things are, unless: /cert exists; " + after + ")",
 		`state.secure.file["/conf"]`:     "no change maybe (unchanged as things are; " + after + ")",
-		`state.secure.file["/other"]`:    "skipped maybe (skipped as things are, only_if: /cert exists; after state.handler.file[\"/handled\"], which is not certain)",
+		`state.secure.file["/other"]`:    "skipped maybe (skipped as things are, only_if: /cert exists; " + after + ")",
 		`state.handler.file["/handled"]`: "create maybe (if state.plain changes)",
 	})
 	for address, ev := range got.parts {
@@ -250,7 +250,7 @@ func TestGuardsThatRunPrograms(t *testing.T) {
 	got.want(t, map[string]string{
 		`state.skipped.file["/skipped"]`: "skipped maybe (skipped as things are, only_if: bad ended with 1; its guard runs bad, and state.made.file[\"/made\"], which changes the host, may come before it)",
 		`state.made.file["/made"]`:       "create",
-		"state.acts.command.acts":        "execute maybe (after state.skipped.file[\"/skipped\"], which is not certain)",
+		"state.acts.command.acts":        "execute",
 		`state.after.file["/after"]`:     "create maybe (its guard runs bad after state.acts.command.acts, whose effects cannot be foreseen)",
 	})
 	m = machine()
@@ -266,4 +266,47 @@ func TestGuardsThatRunPrograms(t *testing.T) {
 		`file["/skipped"]`: "skipped (only_if: bad ended with 1)",
 		`file["/made"]`:    "no change",
 	})
+}
+
+// A command that says what it writes makes nothing else uncertain, wherever it stands.
+func TestWhatACommandPromises(t *testing.T) {
+	m := machine()
+	mkdir(t, m, "/d")
+	write(t, m, "/same", "")
+	got := plan(t, m, `
+	command "makes" {
+	  argv   = ["good"]
+	  writes = ["/d/made"]
+	}
+	command "nothing" {
+	  argv   = ["good"]
+	  writes = []
+	}
+	state "after" {
+	  require = [command.makes, command.nothing]
+	  file "/same" {}
+	  file "/d/made/f" {}
+	  file "/d/other" {}
+	  command "reads" {
+	    argv    = ["good"]
+	    creates = "/d/made/f"
+	  }
+	}
+	`)
+	const after = "after command.makes, whose effects cannot be foreseen"
+	got.want(t, map[string]string{
+		"command.makes":                 "execute",
+		"command.nothing":               "execute",
+		`state.after.file["/same"]`:     "no change",
+		`state.after.file["/d/made/f"]`: "create maybe (" + after + ")",
+		`state.after.file["/d/other"]`:  "create",
+		"state.after.command.reads":     `no change maybe (unchanged as things are; after state.after.file["/d/made/f"], which is not certain)`,
+	})
+	row := got.parts[`state.after.file["/d/made/f"]`]
+	if row.Cause != "command.makes" || !row.Assured {
+		t.Errorf("a file is %+v", row)
+	}
+	if row := got.parts["state.after.command.reads"]; row.Cause != "command.makes" || row.Assured {
+		t.Errorf("a command is %+v", row)
+	}
 }

@@ -15,9 +15,7 @@ import (
 func (e *engine) execute(ctx context.Context, nodes []*node) {
 	var runs []*invocation
 	for _, n := range nodes {
-		if e.planning() {
-			n.uncertainty = n.nearestUncertainty()
-		}
+		n.takeRisks()
 		if n.inv == nil {
 			e.endGroup(n)
 			continue
@@ -60,13 +58,14 @@ type invocation struct {
 	engine *engine
 	node   *node
 	mu     sync.Mutex
-	// doubt is why its rows are not certain, beside what it inherits: a
-	// handler that may be notified, a guard that cannot be known.
-	doubt      string
-	debtReason string // why it runs though nothing in this run calls it
-	failedPart string // the part that ended it
-	counts     states.Counts
-	parts      map[string]states.Outcome
+	// doubt is why its rows are not certain, whatever they look at: a
+	// handler that may be notified, a guard that cannot be known. cause is the part for
+	// which that is so, in the end.
+	doubt, cause string
+	debtReason   string // why it runs though nothing in this run calls it
+	failedPart   string // the part that ended it
+	counts       states.Counts
+	parts        map[string]states.Outcome
 }
 
 // start decides whether an invocation runs. If not, it has ended.
@@ -81,16 +80,16 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		}
 	}
 	i := &invocation{engine: e, node: n, debtReason: n.callReason, parts: map[string]states.Outcome{}}
-	reason, runs := e.nodes.isCalled(n)
+	reason, cause, runs := e.nodes.isCalled(n)
 	owed := e.takeDebts(n)
 	if !runs && len(owed) == 0 {
 		e.stopBefore(n, states.Idle, "", "")
 		return nil
 	}
 	if unaccounted := unaccountedDebts(owed, runs, e.recorder.runID()); len(unaccounted) > 0 {
-		i.debtReason, reason = debtReason(unaccounted), ""
+		i.debtReason, reason, cause = debtReason(unaccounted), "", ""
 	}
-	i.doubt = reason
+	i.doubt, i.cause = reason, cause
 	e.recordHandlerStart(n, owed)
 	if e.resumption.hasPassedGuards(n) {
 		return i
@@ -100,7 +99,7 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	case d.err != nil && ctx.Err() != nil:
 		return nil // pending
 	case d.err != nil && d.uncertain():
-		e.skip(n, decision{skip: true, reason: "its guard cannot be decided: " + d.err.Error(), doubt: d.doubt})
+		e.skip(n, decision{skip: true, reason: "its guard cannot be decided: " + d.err.Error(), doubt: d.doubt, cause: d.cause})
 		return nil
 	case d.err != nil:
 		e.failBefore(n, d.err)
@@ -109,22 +108,22 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		e.skip(n, d)
 		return nil
 	case d.uncertain() && i.doubt == "":
-		i.doubt = d.doubt
+		i.doubt, i.cause = d.doubt, d.cause
 	}
 	return i
 }
 
 // isCalled tells whether a handler, a rescue or a plain invocation is to run, in
-// a plan with the reason why that is not certain.
-func (d dag) isCalled(n *node) (doubt string, runs bool) {
+// a plan with the reason why that is not certain, and the part for which that is so.
+func (d dag) isCalled(n *node) (doubt, cause string, runs bool) {
 	if n.rescues != nil {
-		return "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
+		return "", "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
 			m := d[a]
 			return isFailure(m.outcome) && m.outcome != states.Blocked && m.blockedBy != ""
 		})
 	}
 	if len(n.sources) == 0 && !n.inv.Handler || n.inv.Always {
-		return "", true
+		return "", "", true
 	}
 	likely := never
 	var by []string
@@ -132,6 +131,7 @@ func (d dag) isCalled(n *node) (doubt string, runs bool) {
 		l := s.notification()
 		if l == perhaps {
 			by = append(by, cmp.Or(s.part, s.node.address))
+			cause = cmp.Or(cause, d.causeOf(s.node, s.part))
 		}
 		likely = max(likely, l)
 	}
@@ -140,9 +140,54 @@ func (d dag) isCalled(n *node) (doubt string, runs bool) {
 		if len(by) > 1 {
 			verb = " change"
 		}
-		return "if " + strings.Join(by, " or ") + verb, true
+		return "if " + strings.Join(by, " or ") + verb, cause, true
 	}
-	return "", likely == surely
+	return "", "", likely == surely
+}
+
+// takeRisks finds a part that may fail among those that a node requires or, of a block, holds.
+func (n *node) takeRisks() {
+	from := n.requires
+	if n.block != nil {
+		from = n.before
+	}
+	for _, p := range from {
+		if p.inv != nil && p.inv.Options.IgnoreFailure || p.block != nil && p.block.IgnoreFailure {
+			continue
+		}
+		if n.riskBefore = cmp.Or(n.riskBefore, p.riskBefore); n.riskBefore == "" && len(p.risks) > 0 {
+			n.riskBefore = p.risks[0]
+		}
+		if n.riskBefore != "" && n.causes[n.riskBefore] == "" {
+			if n.causes == nil {
+				n.causes = map[string]string{}
+			}
+			n.causes[n.riskBefore] = p.causes[n.riskBefore]
+		}
+	}
+}
+
+// causeOf gives the part for which a part, or what is in a node, is uncertain; empty: none is known.
+func (d dag) causeOf(n *node, part string) string {
+	if part != "" {
+		return n.causeOf(part)
+	}
+	if n.block != nil {
+		for _, m := range n.block.Members {
+			if cause := d.causeOf(d[m], ""); cause != "" {
+				return cause
+			}
+		}
+	}
+	if n.inv == nil {
+		return ""
+	}
+	for k := range n.inv.Parts {
+		if cause := n.causes[n.inv.Parts[k].Address]; cause != "" {
+			return cause
+		}
+	}
+	return ""
 }
 
 // isFailure reports whether what requires this outcome is blocked by it.
@@ -174,8 +219,9 @@ func (e *engine) skip(n *node, d decision) {
 	n.notification, n.parts = notification{change: perhaps}, map[string]notification{}
 	for k := range n.inv.Parts {
 		p := &n.inv.Parts[k]
-		s := &step{engine: e, node: n, declaration: declaration{p, e.moduleOf(p)}, certainty: certainty{doubt: d.doubt}, ending: ending{outcome: states.Skipped, reason: d.reason}}
-		n.uncertainty, n.parts[p.Address] = s.uncertainty(p.Address), s.notification(s.doubt)
+		s := &step{engine: e, node: n, declaration: declaration{p, e.moduleOf(p)}, certainty: certainty{doubt: d.doubt, cause: d.cause}, ending: ending{outcome: states.Skipped, reason: d.reason}}
+		n.parts[p.Address] = s.notification(s.doubt)
+		n.noteCause(s)
 		s.addEffects()
 		e.recorder.recordPart(s)
 	}

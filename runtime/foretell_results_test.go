@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"testing"
 
@@ -87,9 +88,15 @@ func withCommands(t *rapid.T, d *states.Declarations) {
 				*p = states.PartDeclaration{Type: "command", Address: fmt.Sprintf("command.p%d", k), Base: fmt.Sprintf("command.p%d", k),
 					Values: map[string]any{"argv": []any{"say", rapid.SampledFrom([]string{"m0644", "0600", "/a", "x"}).Draw(t, "says"),
 						rapid.SampledFrom([]string{"nothing", "write", "remove", "mode"}).Draw(t, "does"), rapid.SampledFrom(paths()).Draw(t, "to")}}}
+				promise(t, p.Values)
 				if rapid.IntRange(0, 3).Draw(t, "conditional") == 0 {
 					creates := rapid.SampledFrom(paths()[:6]).Draw(t, "creates") // without links: see throughLinks
 					p.Values["creates"], p.Paths = creates, []string{creates}
+					if rapid.IntRange(0, 3).Draw(t, "keeps its word") > 0 {
+						p.Values["argv"].([]any)[2], p.Values["argv"].([]any)[3] = "write", creates
+						delete(p.Values, "writes")
+						promise(t, p.Values)
+					}
 				}
 				commands = append(commands, states.Ref{Address: decl.Address, Part: p.Address})
 			case len(commands) > 0 && p.Type == "file" && p.Results == nil && rapid.Bool().Draw(t, "of a command"):
@@ -99,6 +106,24 @@ func withCommands(t *rapid.T, d *states.Declarations) {
 			}
 		}
 	}
+}
+
+// promise lets a command say what it writes: what it touches, or what is above, and more.
+func promise(t *rapid.T, values map[string]any) {
+	if rapid.IntRange(0, 2).Draw(t, "promises") == 0 {
+		return
+	}
+	argv, writes := values["argv"].([]any), []any{}
+	if touched := argv[3].(string); argv[2] != "nothing" {
+		if dir := path.Dir(touched); dir != "/" && rapid.IntRange(0, 3).Draw(t, "promises all below") == 0 {
+			touched = dir
+		}
+		writes = append(writes, touched)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "promises more") == 0 {
+		writes = append(writes, rapid.SampledFrom(paths()).Draw(t, "more"))
+	}
+	values["writes"] = writes
 }
 
 // named reports whether a part's result is asked for.
@@ -122,14 +147,14 @@ func named(d *states.Declarations, owner *states.Declaration, address string) bo
 // say is a command that answers, and touches a path of the host.
 func say(h *host.Memory) host.Program {
 	return func(ctx context.Context, c host.Command) (host.Result, error) {
-		path := c.Argv[3] // where there is no such thing, nothing is done
+		name := c.Argv[3] // where there is no such thing, nothing is done
 		switch c.Argv[2] {
 		case "write":
-			_ = h.WriteFile(ctx, path, host.Text("touched\n"), host.Meta{})
+			_ = h.WriteFile(ctx, name, host.Text("touched\n"), host.Meta{})
 		case "remove":
-			_ = h.Remove(path)
+			_ = h.Remove(name)
 		case "mode":
-			_ = h.SetMeta(path, host.Meta{Mode: new(fs.FileMode(0o711))})
+			_ = h.SetMeta(name, host.Meta{Mode: new(fs.FileMode(0o711))})
 		}
 		return host.Result{Stdout: []byte(c.Argv[1])}, nil
 	}
@@ -142,8 +167,9 @@ func shuffled(t *rapid.T, run *states.StateRun) *states.StateRun {
 	return &other
 }
 
-// What a plan says is certain happens, whatever commands say and touch, and in whatever
-// order an apply takes what is ready: no row lies.
+// What a plan says is certain happens as long as no program fails, whatever commands say and
+// touch of what they have promised, and in whatever order an apply takes what is ready: no
+// row lies.
 func TestCertainRowsHold(t *testing.T) {
 	registry := modules.Standard()
 	certain, unchanged, maybes := 0, 0, 0
@@ -165,7 +191,7 @@ func TestCertainRowsHold(t *testing.T) {
 			}
 		}
 		h.Handle("say", say(h))
-		rows, lies := map[string]states.Event{}, []string{}
+		rows, lies, hasFailed := map[string]states.Event{}, []string{}, false
 		o := runtime.Options{Host: h, Registry: registry, Parallel: 1}
 		o.Events = func(ev states.Event) { rows[ev.Address] = ev }
 		if _, err := runtime.Plan(t.Context(), compiled.Run, o); err != nil {
@@ -176,12 +202,13 @@ func TestCertainRowsHold(t *testing.T) {
 			if ev.Type != states.EventPart || row.Certain == nil {
 				return
 			}
+			hasFailed = hasFailed || row.Action == states.Execute && ev.Outcome == states.Failed
 			if !*row.Certain {
 				maybes++
 				return
 			}
-			if ev.Outcome == states.Blocked || row.Action == states.Execute && ev.Outcome == states.Failed {
-				return // by a failure, or of a program: a plan does not guess these
+			if hasFailed || ev.Outcome == states.Blocked {
+				return // a program, and what is otherwise after that: a plan does not guess it
 			}
 			certain++
 			switch {

@@ -19,6 +19,7 @@ type decision struct {
 	skip   bool
 	reason string // why it is skipped
 	doubt  string // why a plan cannot know
+	cause  string // the part for which that is so, in the end; empty: none is known
 	err    error
 }
 
@@ -49,7 +50,7 @@ func (e *engine) decide(ctx context.Context, n *node, part, user string, list []
 		case d.err != nil && unsure.skip:
 			return unsure // an apply likely never comes to this guard
 		case d.err != nil:
-			d.doubt = unsure.doubt // or perhaps never does
+			d.doubt, d.cause = unsure.doubt, unsure.cause // or perhaps never does
 			return d
 		case d.skip && !d.uncertain():
 			return d
@@ -106,16 +107,17 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	}
 	c, unknown, err := e.computeGuard(g)
 	if unknown != "" {
-		return decision{skip: false, doubt: unknown}
+		return decision{skip: false, doubt: unknown, cause: e.lateCause(g.Results)}
 	}
 	if err != nil {
 		return decision{err: err}
 	}
-	q := question{node: n, part: part, trace: &host.Trace{}}
+	q, trace := question{node: n, part: part}, &host.Trace{}
 	if isShared(g) {
 		q.scope = g.Scope
 	}
-	holds, what, maybe, err := e.holds(ctx, n, user, c, q.trace)
+	holds, what, maybe, err := e.holds(ctx, q, user, c, trace)
+	q.see(trace)
 	if errors.Is(err, host.ErrUnforeseeable) && e.planning() {
 		return decision{doubt: "its guard " + dependsOnEarlierGuard}
 	}
@@ -125,8 +127,8 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	if err != nil {
 		return decision{err: fmt.Errorf("%s cannot be decided: %w", name, err)}
 	}
-	maybe = e.effects.whyUnsure(q, c.Command, maybe)
-	d = decision{skip: holds == g.Unless, doubt: maybe}
+	d = decision{skip: holds == g.Unless}
+	d.doubt, d.cause = e.effects.whyUnsure(q, c.Command, maybe)
 	if d.skip {
 		d.reason = name + ": " + what
 		if name == "when" {
@@ -138,18 +140,16 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 
 // holds reports whether all conditions of a guard hold, in a plan with the
 // reason why that is not certain. what names the condition that decided.
-func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGuard, trace *host.Trace) (holds bool, what, maybe string, err error) {
+func (e *engine) holds(ctx context.Context, q question, user string, g *computedGuard, trace *host.Trace) (holds bool, what, maybe string, err error) {
 	a := e.actors.of(ctx, user)
 	if a.err != nil {
 		return false, "", "", a.err
 	}
-	h := a.view(n.uncertainty, trace)
+	uncertain := e.effects.uncertainLook(q)
+	h := a.view(uncertain, trace)
 	var names []string
 	if g.When != nil {
-		if n.uncertainty != nil {
-			maybe = n.uncertainty.reason()
-		}
-		return *g.When, "", maybe, nil
+		return *g.When, "", "", nil
 	}
 	for _, c := range []struct {
 		path string
@@ -163,11 +163,8 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		if err != nil {
 			return false, "", "", err
 		}
-		if n.uncertainty != nil {
-			maybe = n.uncertainty.reason()
-		}
 		if there != c.want {
-			return false, c.path + map[bool]string{true: " exists", false: " is missing"}[there], maybe, nil
+			return false, c.path + map[bool]string{true: " exists", false: " is missing"}[there], "", nil
 		}
 		names = append(names, c.path+" "+c.verb)
 	}
@@ -178,12 +175,8 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		result, err := h.Query(ctx, q)
 		switch {
 		case errors.Is(err, host.ErrUnforeseeable):
-			reason := "after earlier changes"
-			if n.uncertainty != nil {
-				reason = n.uncertainty.reason()
-			}
 			// Either answer may come; the plan goes on as if it ran.
-			return !g.Unless, g.Command[0], reason, nil
+			return !g.Unless, g.Command[0], "after earlier changes", nil
 		case err != nil:
 			return false, "", "", err
 		case result.ExitCode != 0:
@@ -192,16 +185,12 @@ func (e *engine) holds(ctx context.Context, n *node, user string, g *computedGua
 		names = append(names, g.Command[0]+" ended with 0")
 	}
 	if len(g.WouldChange) > 0 {
-		changes, perhaps, err := e.wouldChange(ctx, n, g.WouldChange, trace)
+		changes, perhaps, err := e.wouldChange(ctx, uncertain, g.WouldChange, trace)
 		if err != nil {
 			return false, "", "", err
 		}
-		switch {
-		case maybe != "" || !e.planning():
-		case perhaps != "":
+		if e.planning() {
 			maybe = perhaps
-		case n.uncertainty != nil:
-			maybe = n.uncertainty.reason()
 		}
 		if !changes {
 			return false, strings.Join(g.WouldChange, ", ") + " would not change", maybe, nil
@@ -222,13 +211,13 @@ func pathExists(h host.Host, path string) (bool, error) {
 
 // wouldChange plans some invocations and blocks on the host as it is now. A
 // maybe counts as a change; perhaps says so.
-func (e *engine) wouldChange(ctx context.Context, n *node, addresses []string, trace *host.Trace) (changes bool, perhaps string, err error) {
+func (e *engine) wouldChange(ctx context.Context, uncertain func(host.Look) bool, addresses []string, trace *host.Trace) (changes bool, perhaps string, err error) {
 	run := partOf(e.run, e.nodes, addresses)
-	o := Options{Host: e.actors.of(ctx, "").view(n.uncertainty, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
+	o := Options{Host: e.actors.of(ctx, "").view(uncertain, trace), Registry: e.options.Registry, Site: e.options.Site, Sources: e.options.Sources, outer: &e.results}
 	if e.options.Become != nil {
 		o.Become = func(ctx context.Context, user string) (host.Host, error) {
 			a := e.actors.of(ctx, user)
-			return a.view(n.uncertainty, trace), a.err
+			return a.view(uncertain, trace), a.err
 		}
 	}
 	certain := false

@@ -32,7 +32,11 @@ type node struct {
 	notification notification
 	parts        map[string]notification // of parts, by address
 	fresh        map[string]bool         // parts that this process has carried out, if it goes on with a run
-	uncertainty  *uncertainty            // what those that depend on it inherit (plans)
+
+	// Of a plan.
+	causes     map[string]string // the parts for which parts are uncertain, by address
+	risks      []string          // parts that may fail, and block what requires them
+	riskBefore string            // such a part of what it requires
 }
 
 // source is one notifier of a handler's wave.

@@ -43,9 +43,24 @@ func (i *invocation) addPart(s *step) {
 		n.parts = map[string]notification{}
 	}
 	n.parts[s.part.Address] = was
-	if t := s.uncertainty(s.part.Address); t != nil {
-		n.uncertainty = t
+	n.noteCause(s)
+	if s.mayFail && s.doubt != "" && !s.part.Options.IgnoreFailure {
+		n.risks = append(n.risks, s.part.Address)
 	}
+}
+
+// causeOf gives the part for which a part of the node, or one that it requires, is uncertain.
+func (n *node) causeOf(part string) string { return n.causes[part] }
+
+// noteCause notes the part for which a row is uncertain.
+func (n *node) noteCause(s *step) {
+	if s.doubt == "" {
+		return
+	}
+	if n.causes == nil {
+		n.causes = map[string]string{}
+	}
+	n.causes[s.part.Address] = s.rootCause()
 }
 
 // noteFresh notes that a part was carried out by this process, where the run goes on.

@@ -252,6 +252,7 @@ func (r *recorder) recordPart(s *step) {
 	default:
 		if ev.Outcome = s.outcome; s.doubt != "" && s.outcome == states.Skipped {
 			ev.Certain, ev.Reason = new(false), r.mask.part(s, "skipped as things are, "+s.reason+"; "+s.doubt)
+			ev.Cause = s.rootCause()
 		}
 		if s.outcome == states.Changed || s.outcome == states.Failed || s.outcome == states.Unknown {
 			ev.Action = s.action

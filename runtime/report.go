@@ -79,6 +79,7 @@ func (r *recorder) foretell(s *step, ev *states.Event) {
 	}
 	if s.doubt != "" {
 		ev.Reason = r.mask.part(s, strings.TrimPrefix(s.reason+"; "+s.doubt, "; "))
+		ev.Cause, ev.Assured = s.rootCause(), s.isAssured
 	}
 }
 

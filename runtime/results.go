@@ -65,6 +65,7 @@ type partResult struct {
 	values        map[string]any // nil: nothing
 	missingReason string         // why there is nothing
 	isUnknown     bool           // of a plan: only an apply will know it, but for the keys
+	cause         string         // of a plan: the part for which that is so, in the end
 	sensitive     func(attribute string) bool
 }
 
@@ -86,7 +87,7 @@ func (e *engine) keepResult(s *step) {
 	if !e.results.referenced[s.part.Address] {
 		return
 	}
-	l := &partResult{module: s.module, sensitive: s.hides}
+	l := &partResult{module: s.module, sensitive: s.hides, cause: s.rootCause()}
 	resource := s.have
 	switch {
 	case s.module == nil:

@@ -105,17 +105,19 @@ func TestBlockedIsForeseen(t *testing.T) {
 	plan(t, h, `
 	state "r" {
 	  file "/w/a" { owner = "0" }
-	  file "/w/e/f" {}
+	  file "/w/f" {}
 	}
 	state "s" {
-	  file "/w/e/g" {}
+	  file "/w/a" {}
 	  file "/w/b" {}
 	}
 	file "/w/c" { require = [state.s] }
 	file "/w/d" {}
 	`).want(t, map[string]string{
-		`state.s.file["/w/b"]`: `create maybe (after state.s.file["/w/e/g"], which is not certain)`,
-		`file["/w/c"]`:         `create maybe (after state.s.file["/w/b"], which is not certain)`,
+		`state.r.file["/w/f"]`: `create maybe (after state.r.file["/w/a"], which is not certain)`,
+		`state.s.file["/w/a"]`: `no change maybe (unchanged as things are; after state.r.file["/w/a"], which is not certain)`,
+		`state.s.file["/w/b"]`: `create maybe (after state.s.file["/w/a"], which is not certain)`,
+		`file["/w/c"]`:         `create maybe (after state.s.file["/w/a"], which is not certain)`,
 		`file["/w/d"]`:         "create",
 	})
 }
@@ -130,13 +132,17 @@ func TestDirectoryTakenForGranted(t *testing.T) {
 	h.Obey(plainUser())
 	plan(t, h, `
 	state "s" {
-	  file "/w/a" { owner = "0" }
+	  command "makes" {
+	    argv   = ["good"]
+	    writes = ["/w/d"]
+	  }
 	  file "/w/d/f" {}
 	}
 	file "/w/d/g" {}
 	file "/w/h" {}
 	`).want(t, map[string]string{
-		`file["/w/d/g"]`: `create maybe (state.s.file["/w/d/f"], which is not certain, may come before it)`,
-		`file["/w/h"]`:   "create",
+		`state.s.file["/w/d/f"]`: "create maybe (after state.s.command.makes, whose effects cannot be foreseen)",
+		`file["/w/d/g"]`:         `create maybe (after state.s.file["/w/d/f"], which is not certain)`,
+		`file["/w/h"]`:           "create",
 	})
 }

@@ -119,7 +119,7 @@ func (e ending) isCutShort(ctx context.Context) bool {
 // part has to act; if not, it has ended.
 func (s *step) prepare(ctx context.Context) (acts bool) {
 	defer s.catchPanic()
-	s.doubt = s.invocation.doubt
+	s.certainty = certainty{doubt: s.invocation.doubt, cause: s.invocation.cause}
 	s.actor = s.engine.actors.of(ctx, s.part.Options.Become)
 	switch {
 	case s.actor.err != nil:
@@ -129,12 +129,13 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	}
 	s.noteRefusals() // of who came before
 	s.refusal, s.writes = "", 0
-	s.host = s.engine.hostOf(ctx, s.node, s.part, s.actor, &s.trace)
+	s.module = s.engine.moduleOf(s.part)
+	s.host = s.engine.hostOf(ctx, s)
 	begun := s.engine.resumption.earlierBegin(s.part)
 	if begun == nil && !s.passGuards(ctx) { // else they let it through before
 		return false
 	}
-	if s.module = s.engine.moduleOf(s.part); s.module == nil {
+	if s.module == nil {
 		return s.fail(&diag.HintError{Code: "unknown_type", Message: fmt.Sprintf("there is no module %q", s.part.Type)})
 	}
 	var err error
@@ -165,14 +166,14 @@ func (s *step) passGuards(ctx context.Context) bool {
 	d := s.engine.decide(ctx, s.node, s.part.Address, s.part.Options.Become, s.part.Guards)
 	switch {
 	case d.err != nil:
-		s.doubt = cmp.Or(s.doubt, d.doubt)
+		s.doubt, s.cause = cmp.Or(s.doubt, d.doubt), cmp.Or(s.cause, d.cause)
 		return s.fail(d.err)
 	case d.skip:
-		s.outcome, s.reason, s.module = states.Skipped, d.reason, s.engine.moduleOf(s.part)
-		s.doubt = d.doubt // what is certain is that it is skipped, or that it may not be
+		s.outcome, s.reason = states.Skipped, d.reason
+		s.doubt, s.cause = d.doubt, d.cause // what is certain is that it is skipped, or that it may not be
 		return false
 	case d.uncertain() && s.doubt == "":
-		s.doubt = d.doubt
+		s.doubt, s.cause = d.doubt, d.cause
 	}
 	return true
 }

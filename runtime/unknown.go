@@ -21,7 +21,7 @@ func (s *step) planUnknown(ctx context.Context) bool {
 	}
 	reason := strings.Join(s.unknownUntilApply, ", ") + verb(s.unknownUntilApply) + "known only after apply"
 	if s.doubt == "" {
-		s.doubt = reason
+		s.doubt, s.cause = reason, s.engine.lateCause(s.part.Results)
 	}
 	s.endUnforeseen(nil)
 	s.action = states.Execute
@@ -55,6 +55,18 @@ func contentOf(a *states.Attribute, v any) any {
 		return host.Text(text)
 	}
 	return v
+}
+
+// lateCause gives the part for which values that depend on results are not known yet, in the end.
+func (e *engine) lateCause(results map[string]*states.Expr) string {
+	for _, ref := range states.ResultRefs(results) {
+		for _, address := range referencedParts(ref) {
+			if l := e.results.find(address); l != nil && l.isUnknown {
+				return l.cause
+			}
+		}
+	}
+	return ""
 }
 
 func verb(names []string) string {

@@ -69,6 +69,12 @@ type Attribute struct {
 	OfUser    bool `json:"of_user,omitempty"`
 	OfGroup   bool `json:"of_group,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Package, Setting and Service mark the name of a package that the part sets up, of a
+	// parameter of the kernel, and of a service: in the host's records of these it looks for
+	// that one only.
+	Package bool `json:"-"`
+	Setting bool `json:"-"`
+	Service bool `json:"-"`
 	// OfDirectory marks a mode that is one of directories, where setuid and setgid
 	// make no program act with the rights of others.
 	OfDirectory bool `json:"-"`

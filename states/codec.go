@@ -88,6 +88,12 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.OfUser = true
 		case "of_group":
 			a.OfGroup = true
+		case "package":
+			a.Package = true
+		case "service":
+			a.Service = true
+		case "setting":
+			a.Setting = true
 		case "of_directory":
 			a.OfDirectory = true
 		case "sensitive":

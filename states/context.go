@@ -93,6 +93,19 @@ func (e *UncertainError) Error() string { return e.Reason }
 // Unwrap says that it cannot be foreseen.
 func (e *UncertainError) Unwrap() error { return host.ErrUnforeseeable }
 
+// EffectsError is the error of an act in a plan that has found out what it may touch: more than
+// Type.Effects knows, or less.
+type EffectsError struct {
+	Effects Effects
+	Err     error // wraps host.ErrUnforeseeable
+}
+
+// Error gives the error.
+func (e *EffectsError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error.
+func (e *EffectsError) Unwrap() error { return e.Err }
+
 // MissingError is the error of an Act whose object is not on the host at all, such as a
 // service that is not installed. A handler that a notification has started then has nothing
 // to do; any other act fails.

@@ -116,6 +116,9 @@ func setActs[T any](m *Module, t Type[T], c *codec[T]) {
 			return t.Foresee(ctx, h, pointer[T](have), pointer[T](want))
 		}
 	}
+	if t.Effects != nil {
+		m.Effects = func(want any, absent bool) Effects { return t.Effects(*want.(*T), absent) }
+	}
 	if t.Recover != nil {
 		m.Recover = func(ctx context.Context, h host.Host, want any, begun Begun) (Outcome, error) {
 			return t.Recover(ctx, h, *want.(*T), begun)

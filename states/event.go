@@ -83,6 +83,11 @@ type Event struct {
 	Action  Action `json:"action,omitempty"`
 	Certain *bool  `json:"certain,omitempty"` // plans; false is "maybe", with Reason
 	Reason  string `json:"reason,omitempty"`
+	// Assured says of a maybe that it will be so in any case: open is whether that changes
+	// something. Cause is the part for which a row is a maybe, in the end: itself, if it has
+	// its own reason.
+	Assured bool   `json:"assured,omitempty"`
+	Cause   string `json:"cause,omitempty"`
 
 	// Boot names the time since the kernel was started: its boot id.
 	Boot string `json:"boot,omitempty"`

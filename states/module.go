@@ -66,6 +66,10 @@ type Module struct {
 	// when want is nil) of a module that must Run something. What follows
 	// stays certain.
 	Foresee func(ctx context.Context, h host.Host, have, want any) error
+	// Effects tells what an act for this wanted resource may touch beside what a Shadow shows
+	// of it; absent: the act that takes it away. Nil: nobody knows what programs and services
+	// do that it starts.
+	Effects func(want any, absent bool) Effects
 	// Makes, of a module whose one part makes many things below its path, lists what
 	// Write is about to do there, with which of it is new. What it made is removed,
 	// as long as it is as it was left, once the part is not declared any more.
@@ -145,6 +149,9 @@ type Schema struct {
 //	on_device the name of a network device that the part needs
 //	user      the name of a user that the part sets up; group: of a group
 //	of_user   the name of a user that has to be there for it; of_group: of a group
+//	package   the name of a package that the part sets up
+//	setting   the name of a parameter of the kernel that it sets
+//	service   the name of a service
 //	of_directory  the mode of a directory
 //	set       a list without order or repeats
 //	sensitive never shown
@@ -178,6 +185,8 @@ type Type[T any] struct {
 	// below a directory. It is not asked where nothing is there.
 	Extra   func(have, want T) []Change
 	Foresee func(ctx context.Context, h host.Host, have, want *T) error
+	// Effects is Module.Effects.
+	Effects func(want T, absent bool) Effects
 	Recover func(ctx context.Context, h host.Host, want T, begun Begun) (Outcome, error)
 	Batch   func(ctx context.Context, h host.Host, items []ItemOf[T]) []error
 	// Makes is Module.Makes.

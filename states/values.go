@@ -31,6 +31,7 @@ type ValuesType struct {
 	Complete func(ctx context.Context, h host.Host, want Values) (Values, error)
 	Diff     func(have, want Values) []Change
 	Foresee  func(ctx context.Context, h host.Host, have, want Values) error
+	Effects  func(want Values, absent bool) Effects
 }
 
 // DefineValues makes a module whose schema is known only while the program
@@ -113,6 +114,9 @@ func setValuesActs(m *Module, t ValuesType) {
 		m.Foresee = func(ctx context.Context, h host.Host, have, want any) error {
 			return t.Foresee(ctx, h, valuesOf(have), valuesOf(want))
 		}
+	}
+	if t.Effects != nil {
+		m.Effects = func(want any, absent bool) Effects { return t.Effects(want.(Values), absent) }
 	}
 }
 

@@ -41,8 +41,13 @@ assert "enough room" {
 var Module = states.Define(states.Type[Assert]{
 	Name: "assert", Doc: doc, Example: example,
 	NoAbsent: "A condition is looked at, and leaves nothing behind.",
-	Act:      act,
+	Act:      act, Effects: effects,
 })
+
+// effects: there are none.
+func effects(_ Assert, _ bool) states.Effects {
+	return states.Effects{}
+}
 
 func act(_ context.Context, _ host.Host, want Assert) (bool, Assert, error) {
 	switch {

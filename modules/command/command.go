@@ -30,6 +30,7 @@ type Command struct {
 	Stdin   *string           `state:"stdin,sensitive" doc:"Text that the command reads from its standard input. It is never shown."`
 	Plan    *bool             `state:"plan" doc:"Promises that the command only reads. It then runs in a plan too, and is never a change."`
 	Reads   []string          `state:"reads,path" doc:"With plan: the paths whose content the answer depends on, directories with all below them. Where earlier steps of a plan touch them, the answer is known only after apply. Without it, any path counts."`
+	Writes  []string          `state:"writes,path" doc:"Promises that the command changes nothing but these paths, directories with all below them, and what creates and removes name: no account, service, package or setting of the kernel either. What looks elsewhere stays certain in a plan. An empty list: it changes nothing on this host. Without it, it may change anything."`
 
 	ChangedIf *states.Condition `state:"changed_if,in" doc:"Whether the command has changed something, decided by what it said: an expression over result, such as result.stdout != \"up to date\"."`
 	FailedIf  *states.Condition `state:"failed_if,in" doc:"Whether it has failed, in place of an exit status other than 0: an expression over result, such as result.exit_code > 1."`
@@ -45,13 +46,18 @@ An exit status other than 0 is a failure. A command that ran has changed the hos
 
 The attributes changed_if and failed_if judge a command by its result: result.stdout, result.stderr and result.exit_code.
 
-A plan says that a command would be executed, not what it does: what depends on it is marked as uncertain.
+A plan says that a command would be executed, not what it does. What comes after it, and looks at anything, is marked as uncertain; with writes only what looks at these paths. A plan takes the promise as it stands: where a command breaks it, certain rows of the plan may not hold.
 
 When the time runs out or the run is cancelled, the command ends with all processes that it started.`
 
 const example = `command "issue" {
   argv    = ["issue-cert", "--out", "/etc/ssl/site.pem", var.domain]
   creates = "/etc/ssl/site.pem"
+}
+
+command "compile" {
+  argv   = ["make", "-C", "/srv/app", "all"]
+  writes = ["/srv/app"]
 }
 
 command "count" {
@@ -64,8 +70,25 @@ command "count" {
 var Module = states.Define(states.Type[Command]{
 	Name: "command", Doc: doc, Example: example,
 	NoAbsent: "A command that ran cannot be undone: declare another one that does, with removes.",
-	Validate: validate, Act: act, Recover: recoverAct,
+	Validate: validate, Act: act, Effects: effects, Recover: recoverAct,
 })
+
+// effects takes the part at its word.
+func effects(want Command, _ bool) states.Effects {
+	if want.Writes == nil {
+		return states.Effects{Anything: true}
+	}
+	paths := slices.Clone(want.Writes)
+	for _, p := range []*string{want.Creates, want.Removes} {
+		if p != nil {
+			paths = append(paths, *p)
+		}
+	}
+	for i := range paths {
+		paths[i] = states.Literal(paths[i])
+	}
+	return states.Effects{Paths: paths}
+}
 
 func validate(want Command) error {
 	mistake := func(attribute, message string) error {
@@ -84,6 +107,9 @@ func validate(want Command) error {
 	case want.Reads != nil && !want.readsOnly():
 		return states.InvalidAttribute("reads", "it has a meaning only beside plan = true", "add plan = true if the command changes nothing, or leave reads out")
 	}
+	if want.Writes != nil && want.readsOnly() {
+		return states.InvalidAttribute("writes", "a command with plan = true changes nothing", "leave plan out if the command changes these paths, or writes if it only reads")
+	}
 	for _, name := range slices.Sorted(maps.Keys(want.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(want.Env[name], "\x00") {
 			return mistake("env", fmt.Sprintf("%q cannot be set in an environment", name))
@@ -95,6 +121,7 @@ func validate(want Command) error {
 		check.OptionalPath("dir", want.Dir),
 		check.Account("user", want.User),
 		check.Paths("reads", want.Reads),
+		check.Paths("writes", want.Writes),
 	)
 }
 

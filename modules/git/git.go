@@ -57,8 +57,13 @@ var Module = states.Define(states.Type[Git]{
 	Name: "git", Doc: doc, Example: example,
 	Validate: validate, Complete: complete, Extra: differences,
 	Read: read, Write: write, Remove: remove,
-	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2},
+	Retry: &states.Retry{Attempts: 3, Delay: 2 * time.Second, Backoff: 2}, Effects: effects,
 })
+
+// effects: git runs no hooks, and nothing of the repository.
+func effects(want Git, _ bool) states.Effects {
+	return states.Effects{Paths: []string{states.Literal(want.Path), "/tmp"}}
+}
 
 // maxListed is how many files and submodules a message or change names.
 const maxListed = 10

@@ -38,8 +38,13 @@ const example = `group "deploy" {
 // Module is the module "group".
 var Module = states.Define(states.Type[Group]{
 	Name: "group", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: importGroup, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: importGroup, List: list, Effects: effects,
 })
+
+// effects are what groupadd and its like leave beside the group.
+func effects(_ Group, _ bool) states.Effects {
+	return states.Effects{Paths: accounts.Traces()}
+}
 
 func validate(want Group) error {
 	if want.GID != nil && (*want.GID < 0 || int64(*want.GID) > 1<<32-2) {

@@ -38,8 +38,13 @@ const example = `hostname "web1" {
 var Module = states.Define(states.Type[Hostname]{
 	Name: "hostname", Doc: doc, Example: example, Locks: []string{"hostname"}, Root: true,
 	Validate: validate, Claims: claims, Extra: nameChanges, Read: read, Write: write, Foresee: foresee, Import: importHostname, List: list,
-	NoAbsent: "A machine always has a name.",
+	NoAbsent: "A machine always has a name.", Effects: effects,
 })
+
+// effects are those of the program hostname, where the kernel's file cannot be written.
+func effects(_ Hostname, _ bool) states.Effects {
+	return states.Effects{Paths: []string{static}, Settings: []string{"kernel.hostname"}}
+}
 
 const (
 	static      = "/etc/hostname"

@@ -84,6 +84,8 @@ func TestCommand(t *testing.T) {
 		{Name: "nothing to run", Values: map[string]any{}, Wrong: "required"},
 		{Name: "empty argv", Values: map[string]any{"argv": []string{}}, Wrong: "names no program"},
 		{Name: "two ways", Values: map[string]any{"argv": []string{"say"}, "shell": "say"}, Wrong: "beside argv"},
+		{Name: "writes with plan", Values: map[string]any{"argv": []string{"say"}, "plan": true, "writes": []string{"/a"}}, Wrong: "plan = true changes nothing"},
+		{Name: "writes no path", Values: map[string]any{"argv": []string{"say"}, "writes": []string{"a"}}, Wrong: "writes"},
 		{Name: "reads without plan", Values: map[string]any{"argv": []string{"say"}, "reads": []string{"/"}}, Wrong: "only beside plan"},
 		{Name: "environment", Values: map[string]any{"argv": []string{"say"}, "env": map[string]string{"A=B": "1"}}, Wrong: "cannot be set"},
 		{Name: "user like an option", Values: map[string]any{"argv": []string{"say"}, "user": "-x"}, Wrong: "looks like an option"},

@@ -13,16 +13,34 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// rehearser is a manager that tells beforehand what a transaction would take away.
+// rehearser is a manager that tells beforehand what a transaction would do.
 type rehearser interface {
-	// Removes names the packages that would be gone, those of the transaction
-	// included.
-	Removes(ctx context.Context, h host.Host, t transaction) ([]string, error)
+	Rehearse(ctx context.Context, h host.Host, t transaction) (rehearsal, error)
 }
 
-// Removes implements rehearser by a run of apt-get that changes nothing. Its lines are
-// "Remv NAME [VERSION] …", or "Purg …".
-func (a apt) Removes(ctx context.Context, h host.Host, t transaction) ([]string, error) {
+// rehearsal is what a transaction would do.
+type rehearsal struct {
+	touched []string // packages that would be installed, changed or removed
+	gone    []string // those that would be removed, those of the transaction included
+	there   bool     // one of them is on the host already
+}
+
+// Rehearse implements rehearser. The lines are "Remv NAME [VERSION] …", "Purg …" or
+// "Inst NAME (VERSION …)", with the version that is there before it, in brackets.
+func (a apt) Rehearse(ctx context.Context, h host.Host, t transaction) (r rehearsal, err error) {
+	lines, err := a.rehearse(ctx, h, t)
+	for _, words := range lines {
+		r.touched = append(r.touched, words[1])
+		if words[0] != "Inst" {
+			r.gone = append(r.gone, words[1])
+		}
+		r.there = r.there || words[0] != "Inst" || len(words) > 2 && strings.HasPrefix(words[2], "[")
+	}
+	return r, err
+}
+
+// rehearse gives the words of what apt-get would do, by a run that changes nothing.
+func (a apt) rehearse(ctx context.Context, h host.Host, t transaction) ([][]string, error) {
 	argv := []string{"apt-get", "-s", "-q", "-y"}
 	if t.Held {
 		argv = append(argv, "--allow-change-held-packages")
@@ -40,13 +58,26 @@ func (a apt) Removes(ctx context.Context, h host.Host, t transaction) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var lines [][]string
 	for line := range strings.Lines(string(r.Stdout)) {
-		if words := strings.Fields(line); len(words) > 1 && (words[0] == "Remv" || words[0] == "Purg") {
-			names = append(names, words[1])
+		if words := strings.Fields(line); len(words) > 1 && slices.Contains([]string{"Inst", "Remv", "Purg"}, words[0]) {
+			lines = append(lines, words)
 		}
 	}
-	return names, nil
+	return lines, nil
+}
+
+// foretell says in a plan what the transaction may touch.
+func (j *job) foretell(chosen []int, r rehearsal) {
+	if len(r.touched) == 0 {
+		return
+	}
+	touched := effectsOf(r.touched, r.there)
+	for _, i := range chosen {
+		if errors.Is(j.errs[i], host.ErrUnforeseeable) {
+			j.errs[i] = &states.EffectsError{Effects: touched, Err: j.errs[i]}
+		}
+	}
 }
 
 // rehearse finds out in a plan which of the chosen packages could not be installed, such
@@ -66,19 +97,21 @@ func (j *job) rehearse(ctx context.Context, chosen []int, all transaction) {
 		e, _ := errors.AsType[*process.ExitError](err)
 		return e
 	}
-	_, err := m.Removes(ctx, j.h, all)
+	r, err := m.Rehearse(ctx, j.h, all)
 	together := exit(err)
-	if together == nil {
-		if err != nil { // it cannot be asked now
-			j.leaveOpen(chosen)
-		}
+	switch {
+	case err == nil:
+		j.foretell(chosen, r)
+		return
+	case together == nil: // it cannot be asked now
+		j.leaveOpen(chosen)
 		return
 	}
 	alone := 0
 	for _, i := range chosen {
 		var t transaction
 		j.add(ctx, &t, j.items[i])
-		if _, err := m.Removes(ctx, j.h, t); exit(err) != nil {
+		if _, err := m.Rehearse(ctx, j.h, t); exit(err) != nil {
 			j.errs[i], alone = explain(exit(err)), alone+1
 		}
 	}
@@ -110,12 +143,12 @@ func (j *job) alongside(ctx context.Context, t transaction) (more, declared []st
 	if !ok || len(named) == 0 {
 		return nil, nil
 	}
-	gone, err := m.Removes(ctx, j.h, t)
+	r, err := m.Rehearse(ctx, j.h, t)
 	if err != nil {
 		return nil, nil
 	}
 	bare := func(name string) string { name, _, _ = strings.Cut(name, ":"); return name }
-	for _, name := range gone {
+	for _, name := range r.gone {
 		if slices.ContainsFunc(named, func(n string) bool { return bare(n) == bare(name) }) {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 // Package is the state of one package, wanted or observed. A nil attribute is
 // not managed.
 type Package struct {
-	Name        string         `state:"name,key" doc:"Name of the package, with :ARCH behind it where another architecture is meant."`
+	Name        string         `state:"name,key,package" doc:"Name of the package, with :ARCH behind it where another architecture is meant."`
 	Version     *string        `state:"version" doc:"Exact version, or \"latest\": the newest that the host's package lists offer. Without it, any version will do."`
 	Hold        *bool          `state:"hold,kept" doc:"Whether upgrades pass the package over."`
 	Purge       *bool          `state:"purge,in,widens" doc:"Lets absent remove the package's configuration, too."`
@@ -53,7 +53,7 @@ var Module = states.Define(states.Type[Package]{
 	Retry:    &states.Retry{Attempts: 2, Delay: time.Second},
 	Validate: validate, Complete: complete,
 	Read: read, Write: write, Remove: remove, Batch: batch, Extra: unfinishedChanges,
-	Import: importPackage, List: list,
+	Import: importPackage, List: list, Effects: effects,
 })
 
 var (

@@ -27,5 +27,10 @@ var Module = states.Define(states.Type[Print]{
 	NoAbsent: "A message that was shown cannot be taken back.",
 	Act: func(_ context.Context, _ host.Host, want Print) (bool, Print, error) {
 		return false, want, nil
-	},
+	}, Effects: effects,
 })
+
+// effects: there are none.
+func effects(_ Print, _ bool) states.Effects {
+	return states.Effects{}
+}

@@ -37,8 +37,15 @@ var Module = states.Define(states.Type[Reload]{
 	Validate: func(want Reload) error {
 		return errors.Join(systemd.CheckName("name", want.Name), check.Account("user", want.User))
 	},
-	Act: act,
+	Act: act, Effects: effects,
 })
+
+// effects are those of the service, which may run then and did not before.
+func effects(want Reload, _ bool) states.Effects {
+	e := systemd.Effects(want.Name, want.User)
+	e.Services = append(e.Services, states.Literal(want.Name), states.Literal(want.Name)+".service")
+	return e
+}
 
 func act(ctx context.Context, h host.Host, want Reload) (bool, Reload, error) {
 	s, status, err := systemd.OpenForAct(ctx, h, want.Name, want.User)

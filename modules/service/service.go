@@ -19,7 +19,7 @@ import (
 // Service is the state of one service, wanted or observed. A nil attribute is not
 // managed.
 type Service struct {
-	Name    string  `state:"name,key" doc:"Name of the service, or of another unit with its kind, such as backup.timer."`
+	Name    string  `state:"name,key,service" doc:"Name of the service, or of another unit with its kind, such as backup.timer."`
 	User    *string `state:"user,key,optional,of_user" doc:"The account whose own service it is; otherwise it is the machine's."`
 	Running *bool   `state:"running" doc:"Whether it runs now."`
 	Enabled *bool   `state:"enabled" doc:"Whether it starts at boot, an account's own with its first login."`
@@ -50,8 +50,16 @@ service "apt-daily.timer" {
 var Module = states.Define(states.Type[Service]{
 	Name: "service", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s"},
 	NoAbsent: "A service comes with its package or unit file: stop it with running = false and enabled = false, or mask it.",
-	Validate: validate, Read: read, Write: write, Import: importService, List: list,
+	Validate: validate, Read: read, Write: write, Effects: effects, Import: importService, List: list,
 })
+
+// effects are those of the service where it is started or stopped. That it is enabled is foreseen.
+func effects(want Service, _ bool) states.Effects {
+	if want.Running == nil {
+		return states.Effects{}
+	}
+	return systemd.Effects(want.Name, want.User)
+}
 
 func validate(want Service) error {
 	switch {

@@ -16,7 +16,7 @@ import (
 
 // Sysctl is the state of one parameter, wanted or observed.
 type Sysctl struct {
-	Key   string  `state:"key,key" doc:"Name of the parameter, with dots, such as net.ipv4.ip_forward. A dot within one word of it is written as a slash: net.ipv4.conf.eth0/1.forwarding."`
+	Key   string  `state:"key,key,setting" doc:"Name of the parameter, with dots, such as net.ipv4.ip_forward. A dot within one word of it is written as a slash: net.ipv4.conf.eth0/1.forwarding."`
 	Value *string `state:"value,present" doc:"Its value. How much white space stands between several numbers does not count."`
 	File  *string `state:"file,path" doc:"The file that sets it at boot: /etc/sysctl.conf, or one in /etc/sysctl.d whose name ends in .conf. Without it, the value is changed where it is set already."`
 	Now   *bool   `state:"now,in" doc:"Whether the running kernel gets the value at once. It does by default, where it is to be seen (/proc/sys is there)."`

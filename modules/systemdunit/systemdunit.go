@@ -67,8 +67,16 @@ systemd_unit "less memory" {
 var Module = states.Define(states.Type[Unit]{
 	Name: "systemd_unit", Doc: doc, Example: example, Root: true, Locks: []string{"unit files"},
 	Validate: validate, Needs: needs, Complete: complete, Read: read, Write: write, Remove: remove,
-	Foresee: foresee, Batch: batch, List: list, Recover: recoverAct,
+	Foresee: foresee, Batch: batch, List: list, Recover: recoverAct, Effects: effects,
 })
+
+// effects are those of the unit where it is stopped, since its file is to go.
+func effects(want Unit, absent bool) states.Effects {
+	if !absent || want.DropIn != nil {
+		return states.Effects{}
+	}
+	return systemd.Effects(want.Name, want.User)
+}
 
 var dynamicPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*DynamicUser[ \t]*=[ \t]*(yes|true|on|1)`) })
 var accountPattern = sync.OnceValue(func() *regexp.Regexp {

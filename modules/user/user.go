@@ -63,8 +63,15 @@ user "backup-agent" {
 // Module is the module "user".
 var Module = states.Define(states.Type[User]{
 	Name: "user", Doc: doc, Example: example, Locks: []string{"accounts"}, Root: true,
-	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: importUser, List: list,
+	Validate: validate, Claims: claims, Read: read, Write: write, Remove: remove, Foresee: foresee, Import: importUser, List: list, Effects: effects,
 })
+
+// effects are what useradd and its like leave beside the account and its home.
+func effects(want User, _ bool) states.Effects {
+	name := states.Literal(want.Name)
+	paths := []string{"/var/mail/" + name, "/var/spool/mail/" + name, "/var/log/lastlog", "/var/log/faillog", "/var/log/tallylog"}
+	return states.Effects{Paths: append(paths, accounts.Traces()...)}
+}
 
 // never is the value of expires for an account without a last day.
 const never = "never"

@@ -53,8 +53,13 @@ wait_for "application" {
 var Module = states.Define(states.Type[WaitFor]{
 	Name: "wait_for", Doc: doc, Example: example,
 	NoAbsent: "A wait leaves nothing behind; to wait until something is not there any more, write gone = true.",
-	Validate: validate, Act: act,
+	Validate: validate, Act: act, Effects: effects,
 })
+
+// effects: it only waits.
+func effects(_ WaitFor, _ bool) states.Effects {
+	return states.Effects{}
+}
 
 const (
 	defaultTimeout  = 5 * time.Minute

@@ -23,7 +23,7 @@ var wrappers = map[string]struct {
 		"ForRun", "TempName", "Sync", "EndStrayProcesses", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 	"traced": {func(h host.Host) host.Host { return host.NewShadow(h).Traced(&host.Trace{}) }, []string{
 		"ForRun", "TempName", "Sync", "EndStrayProcesses", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
-	"opaque": {func(h host.Host) host.Host { return host.NewShadow(h).View(true) }, []string{
+	"opaque": {func(h host.Host) host.Host { return host.NewShadow(h).View(host.Everything) }, []string{
 		"ForRun", "TempName", "Sync", "EndStrayProcesses", "Sleep", "Tune", "Init", "Network", "NoFollow", "OpenNoFollow"}},
 }
 

@@ -108,17 +108,17 @@ func (d *pathDir) knownSum(name string) (string, int64, bool) {
 	switch s := d.r.(type) {
 	case *Shadow:
 		return s.tree.knownSum(joinPath(d.path, name))
-	case opaqueView:
+	case doubtfulView:
 		return s.tree.knownSum(joinPath(d.path, name))
 	}
 	return "", 0, false
 }
 
 func (t *tree) knownSum(path string) (string, int64, bool) {
-	t.trace.look(path)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	at, err := t.find(path, false)
+	t.trace.look(path, err)
 	if err != nil || at.node == nil || at.node.kind != Regular || at.node.base != "" {
 		return "", 0, false
 	}

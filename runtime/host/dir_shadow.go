@@ -7,15 +7,16 @@ import "io"
 func (s *Shadow) OpenDir(path string) (Dir, error) { return s.openDir(s, path) }
 
 // OpenDir is DirOpener.OpenDir.
-func (v opaqueView) OpenDir(path string) (Dir, error) { return v.openDir(v, path) }
+func (v doubtfulView) OpenDir(path string) (Dir, error) { return v.openDir(v, path) }
 
 func (s *Shadow) openDir(view Host, path string) (Dir, error) {
-	s.trace.look(path)
+	s.trace.lookBelow(path)
 	if s.touched.Load() {
 		return DirByPath(view, path)
 	}
 	base, err := s.host.OpenDir(path)
 	if err != nil {
+		s.trace.look(path, err)
 		return nil, err
 	}
 	straight := view.NoFollow()

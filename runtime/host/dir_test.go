@@ -35,7 +35,7 @@ func eachDirHost(t *testing.T, f func(t *testing.T, h host.Host, dir string)) {
 	}
 	t.Run("rooted", func(t *testing.T) { f(t, rooted(t), "/d") })
 	t.Run("shadow", func(t *testing.T) { f(t, host.NewShadow(rooted(t)), "/d") })
-	t.Run("opaque", func(t *testing.T) { f(t, host.NewShadow(rooted(t)).View(true), "/d") })
+	t.Run("opaque", func(t *testing.T) { f(t, host.NewShadow(rooted(t)).View(host.Everything), "/d") })
 	t.Run("memory", func(t *testing.T) {
 		m := host.NewMemory()
 		if err := m.Mkdir("/d", host.Meta{}); err != nil {

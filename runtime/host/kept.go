@@ -140,7 +140,7 @@ func (s *stamper) add(path string, follow bool) {
 }
 
 func (s *Shadow) keep(key string, paths []string, make func() (any, error)) (any, error) {
-	s.trace.look(paths...)
+	s.trace.lookBelow(paths...)
 	ok := true
 	for _, p := range paths {
 		ok = ok && !s.changed(p)

@@ -47,7 +47,7 @@ func TestKept(t *testing.T) {
 	ask(host.Watched(local, host.Watcher{}), 1)
 	shadow := host.NewShadow(local)
 	ask(shadow, 1)
-	ask(shadow.View(true), 1)
+	ask(shadow.View(host.Everything), 1)
 	if err := shadow.WriteFile(t.Context(), "/d/two", host.Text("2"), host.Meta{}); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestLinks(t *testing.T) {
 		"Memory":  func() host.Host { return machine() },
 		"Shadow":  func() host.Host { return host.NewShadow(machine()) },
 		"fork":    func() host.Host { return host.NewShadow(machine()).Fork() },
-		"opaque":  func() host.Host { return host.NewShadow(machine()).View(true) },
+		"opaque":  func() host.Host { return host.NewShadow(machine()).View(host.Everything) },
 		"watched": func() host.Host { return host.Watched(machine(), host.Watcher{Run: func() {}}) },
 	} {
 		t.Run(name, func(t *testing.T) {

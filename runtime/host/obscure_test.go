@@ -16,10 +16,10 @@ func TestObscure(t *testing.T) {
 		}
 	}
 	shadow := host.NewShadow(m)
-	if err := host.Obscure(shadow.View(true), "/srv/data"); err != nil {
+	if err := host.Obscure(shadow.View(host.Everything), "/srv/data"); err != nil {
 		t.Fatal(err)
 	}
-	for name, h := range map[string]host.Host{"shadow": shadow, "fork": shadow.Fork(), "opaque": shadow.View(true)} {
+	for name, h := range map[string]host.Host{"shadow": shadow, "fork": shadow.Fork(), "opaque": shadow.View(host.Everything)} {
 		_, lstat := h.Lstat("/srv/data")
 		_, below := h.Lstat("/srv/data/old")
 		_, list := h.ReadDir("/srv/data")
@@ -57,7 +57,7 @@ func TestObscure(t *testing.T) {
 func TestRunning(t *testing.T) {
 	machine, tree := local(t, ""), local(t, t.TempDir())
 	for want, hosts := range map[bool][]host.Host{
-		true:  {machine, host.NewMemory(), host.NewShadow(machine), host.NewShadow(machine).View(true)},
+		true:  {machine, host.NewMemory(), host.NewShadow(machine), host.NewShadow(machine).View(host.Everything)},
 		false: {tree, host.NewShadow(tree), host.Watched(tree, host.Watcher{}), tree.ForRun("1")},
 	} {
 		for _, h := range hosts {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/runtime/host/links"
@@ -100,16 +102,23 @@ func (s *Shadow) HasChanged(path string) bool {
 	return s.changed(path) || path == "/" && s.services.hasActed()
 }
 
-// View gives the host that a part acts on in a plan. An opaque one is for a
-// part behind something unforeseeable: it answers no Query, and makes the
-// directories that are missing on the way to what is written, since they may
-// be there by then.
-func (s *Shadow) View(opaque bool) Host {
-	if !opaque {
+// View gives the host that a part acts on in a plan behind something that cannot be foreseen.
+// Of what is uncertain for that it answers no Query, and the directories that are missing
+// on the way to what is written are made where they may be there by then. The function is
+// asked without a lock of the host. Nil: all is certain.
+func (s *Shadow) View(uncertain func(Look) bool) Host {
+	if uncertain == nil {
 		return s
 	}
-	return opaqueView{s}
+	return doubtfulView{s, uncertain}
 }
+
+// Relinks counts the symbolic links that have come or gone here: as long as it stays the
+// same, so does what Way gives.
+func (s *Shadow) Relinks() int64 { return s.relinks.Load() }
+
+// Everything is for View: of nothing is anything known.
+func Everything(Look) bool { return true }
 
 // WriteFile is Writer.WriteFile, in memory.
 func (s *Shadow) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
@@ -131,15 +140,16 @@ func (s *Shadow) SetMeta(path string, m Meta) error { return s.setMeta(path, m, 
 // noted.
 func (s *Shadow) Run(_ context.Context, c Command) (Result, error) {
 	s.noteProgram(c)
-	s.trace.act()
+	if !c.Check {
+		s.trace.act()
+	}
 	return Result{}, ErrUnforeseeable
 }
 
 // Query lets the program look at the base while nothing that it reads differs
 // here; else it is ErrUnanswerable.
 func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
-	s.trace.look(q.Reads...)
-	s.trace.look("/usr") // where the program comes from
+	s.traceQuery(q)
 	for _, path := range q.Reads {
 		if s.HasChanged(path) {
 			return Result{}, fmt.Errorf("%w, which change %s", ErrUnanswerable, path)
@@ -148,9 +158,52 @@ func (s *Shadow) Query(ctx context.Context, q Query) (Result, error) {
 	return s.host.Query(ctx, q)
 }
 
+// traceQuery tells what a query looks at, and gives that.
+func (s *Shadow) traceQuery(q Query) []Look {
+	var looks []Look
+	for _, name := range q.Reads {
+		looks = append(looks, Look{Name: name, All: true})
+	}
+	if len(q.Argv) > 0 {
+		looks = append(looks, s.program(q.Argv[0]))
+	}
+	for _, l := range looks {
+		s.trace.add(l)
+	}
+	return looks
+}
+
+// ProgramDirs are the directories in which a program is looked for by its name, each with a
+// slash at its end.
+func ProgramDirs() []string {
+	return []string{"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}
+}
+
+// program gives the look at a program, at the place where it is found.
+func (s *Shadow) program(name string) Look {
+	if strings.Contains(name, "/") {
+		_, err := s.peek(name)
+		return Look{Kind: LookProgram, Name: name, Missing: isMissing(err)}
+	}
+	for _, dir := range ProgramDirs() {
+		if _, err := s.peek(dir + name); err == nil {
+			return Look{Kind: LookProgram, Name: dir + name}
+		}
+	}
+	return Look{Kind: LookProgram, Name: name, Missing: true}
+}
+
+// peek is Lstat without a trace.
+func (s *Shadow) peek(path string) (Info, error) {
+	if s.untraced != nil {
+		return s.untraced.Lstat(path)
+	}
+	return s.Lstat(path)
+}
+
 // User is Accounts.User: by /etc/passwd, if it was written here.
-func (s *Shadow) User(name string) (User, error) {
-	s.trace.look(passwdFile)
+func (s *Shadow) User(name string) (u User, err error) {
+	defer func() { s.trace.lookAt(LookUser, name, err) }()
 	if !s.changed(passwdFile) {
 		return s.host.User(name)
 	}
@@ -160,8 +213,8 @@ func (s *Shadow) User(name string) (User, error) {
 }
 
 // UserID is Accounts.UserID: by /etc/passwd, if it was written here.
-func (s *Shadow) UserID(uid int) (User, error) {
-	s.trace.look(passwdFile)
+func (s *Shadow) UserID(uid int) (u User, err error) {
+	defer func() { s.traceNumber(LookUser, u.Name, uid, err) }()
 	if !s.changed(passwdFile) {
 		return s.host.UserID(uid)
 	}
@@ -170,9 +223,17 @@ func (s *Shadow) UserID(uid int) (User, error) {
 		func() (User, error) { return s.host.UserID(uid) })
 }
 
+// traceNumber tells of a look at the account of a number.
+func (s *Shadow) traceNumber(kind LookKind, name string, number int, err error) {
+	if err != nil {
+		kind, name = LookNumber, strconv.Itoa(number)
+	}
+	s.trace.lookAt(kind, name, err)
+}
+
 // Group is Accounts.Group: by /etc/group, if it was written here.
-func (s *Shadow) Group(name string) (Group, error) {
-	s.trace.look(groupFile)
+func (s *Shadow) Group(name string) (g Group, err error) {
+	defer func() { s.trace.lookAt(LookGroup, name, err) }()
 	if !s.changed(groupFile) {
 		return s.host.Group(name)
 	}
@@ -182,8 +243,8 @@ func (s *Shadow) Group(name string) (Group, error) {
 }
 
 // GroupID is Accounts.GroupID: by /etc/group, if it was written here.
-func (s *Shadow) GroupID(gid int) (Group, error) {
-	s.trace.look(groupFile)
+func (s *Shadow) GroupID(gid int) (g Group, err error) {
+	defer func() { s.traceNumber(LookGroup, g.Name, gid, err) }()
 	if !s.changed(groupFile) {
 		return s.host.GroupID(gid)
 	}
@@ -208,34 +269,4 @@ func fromBase[T any](s *Shadow, here func(*accounts) (T, error), below func() (T
 		return account, err
 	}
 	return below()
-}
-
-// opaqueView is the view of a part behind something unforeseeable.
-type opaqueView struct{ *Shadow }
-
-func (v opaqueView) WriteFile(ctx context.Context, path string, c Content, m Meta) error {
-	return v.writeFile(ctx, path, c, m, true)
-}
-
-func (v opaqueView) Mkdir(path string, m Meta) error { return v.mkdir(path, m, true) }
-
-func (v opaqueView) Symlink(target, path string, m Meta) error {
-	return v.symlink(target, path, m, true)
-}
-
-// NoFollow is NoFollower.NoFollow.
-func (v opaqueView) NoFollow() Host { return opaqueView{v.noFollow()} }
-
-// OpenNoFollow is NoFollowOpener.OpenNoFollow.
-func (v opaqueView) OpenNoFollow(path string) (io.ReadCloser, Info, error) {
-	return openNoFollow(v.noFollow(), path)
-}
-
-// ForRun is Runner.ForRun.
-func (v opaqueView) ForRun(string) Host { return v }
-
-func (v opaqueView) Query(_ context.Context, q Query) (Result, error) {
-	v.trace.look(q.Reads...)
-	v.trace.look("/usr")
-	return Result{}, ErrUnanswerable
 }

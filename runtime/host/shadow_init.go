@@ -18,8 +18,16 @@ import (
 // runs then, or does not, is known.
 func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
 	if s.untraced != nil {
-		s.trace.serve()
-		return s.untraced.Init(ctx, user)
+		i, err := s.untraced.Init(ctx, user)
+		if user != "" {
+			_, missing := s.untraced.User(user)
+			s.trace.lookAt(LookUser, user, missing)
+		}
+		if err != nil {
+			s.trace.lookAt(LookService, "*", err)
+			return nil, err
+		}
+		return tracedInit{Init: i, user: user, trace: s.trace}, nil
 	}
 	base, err := InitOf(ctx, s.host, user)
 	if err != nil {
@@ -48,10 +56,49 @@ func (s *Shadow) Init(ctx context.Context, user string) (Init, error) {
 	return i, nil
 }
 
-// Init answers nothing behind something unforeseeable.
-func (v opaqueView) Init(context.Context, string) (Init, error) {
-	v.trace.serve()
-	return nil, ErrUnanswerable
+// tracedInit is the Init of a Shadow for somebody who acts in a plan.
+type tracedInit struct {
+	Init
+	user      string // whose services these are
+	trace     *Trace
+	uncertain func(Look) bool // nil: all is certain
+}
+
+// look tells of a look at a service, which is named USER/NAME if it is an account's own.
+func (i tracedInit) look(name string) error {
+	name = path.Join(i.user, name)
+	i.trace.lookAt(LookService, name, nil)
+	if i.uncertain != nil && i.uncertain(Look{Kind: LookService, Name: name}) {
+		return ErrUnanswerable
+	}
+	return nil
+}
+
+// Services is Init.Services.
+func (i tracedInit) Services(ctx context.Context) ([]Service, error) {
+	if err := i.look("*"); err != nil {
+		return nil, err
+	}
+	return i.Init.Services(ctx)
+}
+
+// Service is Init.Service.
+func (i tracedInit) Service(ctx context.Context, name string) (Service, error) {
+	if err := i.look(name); err != nil {
+		return Service{}, err
+	}
+	s, err := i.Init.Service(ctx, name)
+	i.trace.lookAt(LookService, path.Join(i.user, name), err)
+	return s, err
+}
+
+// Do is Init.Do.
+func (i tracedInit) Do(ctx context.Context, verb Verb, name string) error {
+	i.trace.act()
+	if err := i.look(name); err != nil {
+		return err
+	}
+	return i.Init.Do(ctx, verb, name)
 }
 
 // shadowServices is what a Shadow knows of services.
@@ -183,6 +230,8 @@ func isOffline(i Init) bool {
 	case *shadowInit:
 		return isOffline(i.base)
 	case watchedInit:
+		return isOffline(i.Init)
+	case tracedInit:
 		return isOffline(i.Init)
 	}
 	return false

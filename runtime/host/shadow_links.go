@@ -8,7 +8,7 @@ import (
 
 // Links is Machine.Links: a shadow of the base's.
 func (s *Shadow) Links(ctx context.Context) (links.Devices, error) {
-	s.trace.look("/sys", "/proc")
+	s.trace.lookBelow("/sys", "/proc")
 	s.trace.act()
 	s.linksMu.Lock()
 	defer s.linksMu.Unlock()

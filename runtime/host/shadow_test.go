@@ -43,7 +43,7 @@ func TestShadowRunsNothing(t *testing.T) {
 		return host.Result{}, nil
 	})
 	s := host.NewShadow(m)
-	for _, h := range []host.Host{s, s.View(false), s.View(true), s.Fork()} {
+	for _, h := range []host.Host{s, s.View(nil), s.View(host.Everything), s.Fork()} {
 		if _, err := h.Run(t.Context(), host.Command{Argv: []string{"act"}}); !errors.Is(err, host.ErrUnforeseeable) {
 			t.Errorf("error %v", err)
 		}
@@ -91,7 +91,7 @@ func TestShadowQuery(t *testing.T) {
 			if s.HasChanged(c.reads) != c.hidden {
 				t.Errorf("Changed(%s) is %v", c.reads, !c.hidden)
 			}
-			if err := look(s.View(true)); !errors.Is(err, host.ErrUnforeseeable) {
+			if err := look(s.View(host.Everything)); !errors.Is(err, host.ErrUnforeseeable) {
 				t.Errorf("behind the unforeseeable: %v", err)
 			}
 		})
@@ -105,7 +105,7 @@ func TestShadowOpaqueView(t *testing.T) {
 	if err := s.WriteFile(t.Context(), "/new/dir/f", host.Text("x"), host.Meta{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
-	v := s.View(true)
+	v := s.View(host.Everything)
 	write(t, v, "/new/dir/f", "x")
 	if err := errors.Join(v.Mkdir("/other/dir", host.Meta{}), v.Symlink("f", "/third/dir/l", host.Meta{})); err != nil {
 		t.Error(err)
@@ -145,7 +145,7 @@ func TestShadowAccounts(t *testing.T) {
 	}
 	lookup(s, "root", "ann", "ldap")
 	write(t, s, "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\ndeploy:x:1001:50::/srv:/bin/sh\n")
-	for _, h := range []host.Host{s, s.Fork(), s.View(true)} {
+	for _, h := range []host.Host{s, s.Fork(), s.View(host.Everything)} {
 		lookup(h, "root", "deploy", "ldap")
 		if u, err := h.UserID(1001); u.Name != "deploy" || err != nil {
 			t.Errorf("1001: %v, %v", u, err)

@@ -33,8 +33,9 @@ func (t *tree) noFollow(base Reader) *tree {
 // have it in common.
 type overlay struct {
 	mu      sync.RWMutex
-	root    *node       // guarded by mu, with all below it
-	touched atomic.Bool // something was written
+	root    *node        // guarded by mu, with all below it
+	touched atomic.Bool  // something was written
+	relinks atomic.Int64 // how often a symbolic link came or went
 
 	writes   int        // changes since they were asked for; guarded by mu
 	refusals []*Refusal // those among them that the acting user may not make; guarded by mu

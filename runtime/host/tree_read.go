@@ -12,12 +12,12 @@ import (
 func changeTime() time.Time { return time.Now().Round(0) }
 
 // Lstat is Reader.Lstat.
-func (t *tree) Lstat(path string) (Info, error) {
+func (t *tree) Lstat(path string) (_ Info, err error) {
 	clean, err := checkPath("lstat", path)
 	if err != nil {
 		return Info{}, err
 	}
-	t.trace.look(clean)
+	defer func() { t.trace.look(clean, err) }()
 	if t.untouched() {
 		info, err := t.base.Lstat(clean)
 		return info, pathError("lstat", path, err)
@@ -41,11 +41,12 @@ func (t *tree) ReadDir(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.trace.look(clean)
+	t.trace.lookBelow(clean)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	at, err := t.find(clean, false)
 	if err != nil {
+		t.trace.look(clean, err)
 		return nil, pathError("readdir", path, err)
 	}
 	if at.kind() != Directory {
@@ -94,10 +95,10 @@ func (t *tree) ReadLink(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t.trace.look(clean)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	at, err := t.find(clean, false)
+	t.trace.look(clean, err)
 	if err == nil && at.kind() != Symlink {
 		err = syscall.EINVAL
 	}
@@ -109,12 +110,12 @@ func (t *tree) ReadLink(path string) (string, error) {
 }
 
 // Open is Reader.Open.
-func (t *tree) Open(path string) (io.ReadCloser, error) {
+func (t *tree) Open(path string) (_ io.ReadCloser, err error) {
 	clean, err := checkPath("open", path)
 	if err != nil {
 		return nil, err
 	}
-	t.trace.look(clean)
+	defer func() { t.trace.look(clean, err) }()
 	if t.untouched() {
 		f, err := t.base.Open(clean)
 		return f, pathError("open", path, err)

@@ -17,7 +17,8 @@ func (t *tree) change(op, path string, implied bool, errRoot error, put func(dir
 	if err != nil {
 		return err
 	}
-	t.trace.write(clean)
+	var found error
+	defer func() { t.trace.write(clean, found) }()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := t.walker()
@@ -26,14 +27,19 @@ func (t *tree) change(op, path string, implied bool, errRoot error, put func(dir
 	}
 	dir, name, err := w.walk(clean, false)
 	if err != nil {
+		found = err
 		return pathError(op, path, err)
 	}
 	at := dir // "/"
 	if name != "" {
 		at, err = t.enter(dir, name)
+		found = err
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return pathError(op, path, err)
 		}
+	}
+	if op == "symlink" || at != nil && at.kind() == Symlink {
+		t.relinks.Add(1)
 	}
 	return pathError(op, path, put(dir, name, at))
 }
@@ -49,7 +55,8 @@ func (t *tree) imply(w *walker[*place]) {
 		n := newDirectory(t.fresh(dir, Directory, 0o755))
 		t.put(dir, name, n)
 		made := &place{parent: dir, name: name, node: n}
-		t.trace.write(made.path())
+		t.trace.write(made.path(), err)
+		t.trace.add(Look{Name: made.path(), Missing: true, Needed: true})
 		return made, Directory, nil
 	}
 }
@@ -214,6 +221,7 @@ func (t *tree) setMeta(path string, m Meta, implied bool) error {
 
 // Remove is Writer.Remove.
 func (t *tree) Remove(path string) error {
+	t.trace.lookBelow(path) // what is in a directory keeps it
 	return t.change("remove", path, false, syscall.EBUSY, func(dir *place, name string, at *place) error {
 		if at == nil {
 			return syscall.ENOENT

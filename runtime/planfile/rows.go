@@ -52,7 +52,7 @@ func SameAct(d machine.Difference) bool {
 	}
 	planned, now := timeless(*d.Planned), timeless(*d.Now)
 	for _, ev := range []*states.Event{&planned, &now} {
-		ev.Certain, ev.Reason = nil, ""
+		ev.Certain, ev.Reason, ev.Cause, ev.Assured = nil, "", "", false
 	}
 	was, err := encode(planned)
 	if err != nil {
@@ -131,6 +131,7 @@ func tableOf(events []states.Event) (*table, error) {
 // withoutDoubt is a row without how sure it is that nothing would be done: that is as other
 // rows say, which are compared, too.
 func withoutDoubt(ev states.Event) states.Event {
+	ev.Cause, ev.Assured = "", false // the reason says it, and older plans have only that
 	if ev.Type == states.EventPart && (ev.Outcome == "" && ev.Action == states.NoChange || ev.Outcome == states.Skipped) {
 		ev.Certain, ev.Reason = nil, ""
 	}

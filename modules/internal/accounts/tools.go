@@ -21,6 +21,15 @@ func There(h host.Reader, path string) error {
 	return nil
 }
 
+// Traces are the paths that useradd, groupadd and their like change beside the tables of accounts:
+// what these held before, a lock, and the numbers that accounts have for others.
+func Traces() []string {
+	return []string{
+		"/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock",
+		"/etc/subuid", "/etc/subuid-", "/etc/subgid", "/etc/subgid-",
+	}
+}
+
 // Tool is an error where a host does not have useradd or groupadd, which a plan
 // would not find out.
 func Tool(ctx context.Context, h host.Processes, name string) error {
