@@ -77,10 +77,19 @@ func (n *Namespace) Declare(root, name string, e *Entry) (taken *Entry) {
 // IsRoot reports whether references may start with this name.
 func (n *Namespace) IsRoot(name string) bool {
 	switch name {
-	case "state", "run", "block", "component", "self":
+	case "state", "handler", "run", "block", "component", "self":
 		return true
 	}
 	return n.isType(name)
+}
+
+// DeclaredRoot gives the root of the address of what is declared by a word: that of a
+// handler is "state".
+func DeclaredRoot(root string) string {
+	if root == "handler" {
+		return "state"
+	}
+	return root
 }
 
 // Output reports whether the steps lead to an output of a component: the number
@@ -156,7 +165,7 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Resolution, error) {
 			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
 	}
 	name, rest := rest[0].Key, rest[1:]
-	entry := n.roots[root][name]
+	entry := n.roots[DeclaredRoot(root)][name]
 	if entry == nil {
 		return Resolution{}, n.undefinedError(root, name)
 	}
@@ -217,9 +226,10 @@ func openRef(steps []Step) (Resolution, error) {
 		return address, rest
 	}
 	open := Resolution{Open: true, kind: states.KindAny}
-	address, rest := key(states.LabelAddress(steps[0].Key, steps[1].Key), steps[2:])
+	root := DeclaredRoot(steps[0].Key)
+	address, rest := key(states.LabelAddress(root, steps[1].Key), steps[2:])
 	open.Ref.Address = address
-	switch steps[0].Key {
+	switch root {
 	case "component":
 		if len(rest) == 0 {
 			return open, nil
@@ -319,7 +329,7 @@ func PartName(typ, label string) string { return states.LabelAddress(typ, label)
 
 func (n *Namespace) undefinedError(root, name string) error {
 	address := states.LabelAddress(root, name)
-	names := slices.Sorted(maps.Keys(n.roots[root]))
+	names := slices.Sorted(maps.Keys(n.roots[DeclaredRoot(root)]))
 	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
 	if near := diag.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))

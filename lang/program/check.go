@@ -70,6 +70,8 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 	case in.Parts && d.shapes.Registry.Lookup(a.Name) != nil:
 		label := cmp.Or(plainText(a.Expr.Expression), "LABEL")
 		d.errorAt(a.NameRange, fmt.Sprintf("write %s %q { … }", a.Name, label), "%s is a block with a label", a.Name)
+	case in == d.shapes.Handler && a.Name == "lazy":
+		d.errorAt(a.NameRange, "leave it out; what runs by itself, too, is a state", "a handler is always lazy")
 	case d.shapes.Options[a.Name] != nil:
 		d.errorAt(a.NameRange, "", "the option %s cannot stand on %s", a.Name, what)
 		d.hint(placesOf(d.shapes.Options[a.Name]))

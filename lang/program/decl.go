@@ -28,7 +28,7 @@ type declaration struct {
 
 	// States, and top-level parts, which hold one part.
 	topLevel bool
-	handler  bool // a top-level part whose type is lazy by itself
+	handler  bool // a handler, or a top-level part whose type is lazy by itself
 	params   []*param
 	parts    []*part
 

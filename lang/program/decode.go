@@ -65,7 +65,7 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	defer func() { addCalls(d.list, before, b.Calls) }()
 	root := b.Type
 	switch root {
-	case "state", "run", "block", "component":
+	case "state", "handler", "run", "block", "component":
 		if !d.identifier(b) {
 			return nil
 		}
@@ -76,6 +76,7 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 		out.topLevel = true
 	}
 	name, _ := label(b)
+	root, out.handler = expr.DeclaredRoot(root), root == "handler"
 	out.base = states.LabelAddress(root, name)
 	out.entry = &expr.Entry{Base: out.base, Range: rangeOf(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
 	first := d.site.names.Declare(root, name, out.entry)
@@ -114,8 +115,10 @@ func (d *decoder) duplicate(address string, src hcl2.Range, first diag.Range) {
 		Related: []diag.Related{{Message: "first declared here", Range: first}}})
 }
 
+// state decodes a state or a handler.
 func (d *decoder) state(out *declaration, b *syntax.Block) {
-	d.check(b.Body, d.shapes.State, nil)
+	shape, _ := d.shapes.BlockOf(d.shapes.Root, b.Type)
+	d.check(b.Body, shape, nil)
 	d.sharedAttributes(out, b.Body)
 	if out.entry.Parts == nil {
 		out.entry.Parts = map[string]*expr.PartEntry{}

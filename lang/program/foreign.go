@@ -110,10 +110,10 @@ func quoteWords(words []string) string {
 // placementHint says where a declaration belongs that stands within another.
 func placementHint(word string, in *syntax.Shape, shapes *syntax.Shapes) string {
 	switch {
-	case in == shapes.State && word == "state":
+	case (in == shapes.State || in == shapes.Handler) && (word == "state" || word == "handler"):
 		return `declare it at top level; several states that belong together are the members of a block: block "NAME" { members = [state.NAME] }`
-	case in == shapes.State:
-		return "declare it at top level; a state holds parts and params only"
+	case in == shapes.State || in == shapes.Handler:
+		return fmt.Sprintf("declare it at top level; %s holds parts and params only", in.What)
 	case shapes.Registry.Lookup(word) != nil:
 		return "declare it beside, not within; several parts in their order stand in a state: state \"NAME\" { … }"
 	}

@@ -141,7 +141,7 @@ func addressOf(x hclsyntax.Expression) (string, bool) {
 		if address != "" {
 			address += "."
 		}
-		address += states.LabelAddress(step.Key, label.Key)
+		address += states.LabelAddress(expr.DeclaredRoot(step.Key), label.Key)
 		i += 2
 	}
 	return address, true

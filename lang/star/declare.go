@@ -13,17 +13,23 @@ import (
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
-// declareState is state(NAME, PARTS or a function, **options).
-func declareState(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := r.refuseInGenerator("state"); err != nil {
+// declareState is state(NAME, PARTS or a function, **options), or handler in its place.
+func declareState(name string) word {
+	return func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return r.declareState(name, c, args, kwargs)
+	}
+}
+
+func (r *run) declareState(word string, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := r.refuseInGenerator(word); err != nil {
 		return nil, err
 	}
-	b, err := r.declare("state", c, args, true)
+	b, err := r.declare(word, c, args, true)
 	if err != nil {
 		return nil, err
 	}
 	if len(args) > 2 {
-		return nil, &placedError{&diag.HintError{Message: "state() takes a name, and its parts", Hint: "put all parts into one list"}, c.argument(2).src}
+		return nil, &placedError{&diag.HintError{Message: word + "() takes a name, and its parts", Hint: "put all parts into one list"}, c.argument(2).src}
 	}
 	var parts starlark.Value = starlark.NewList(nil)
 	where := c.argument(1)

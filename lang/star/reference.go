@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -93,7 +94,7 @@ func methods(kind string) []string {
 	case "state", "run":
 		return []string{"part"}
 	case "component", "": // of a reference by name the kind is not known
-		return []string{"block", "component", "output", "part", "run", "state"}
+		return []string{"block", "component", "handler", "output", "part", "run", "state"}
 	}
 	return nil
 }
@@ -172,6 +173,7 @@ func (ref *reference) method(name string) *starlark.Builtin {
 				return &opaque{run: ref.run, expr: refBuilt(func(*state) []refStep { return steps }), value: cty.DynamicVal,
 					what: fmt.Sprintf("the output %q of %s", first, ref)}, nil
 			}
+			name = expr.DeclaredRoot(name)
 			steps = append(steps, refStep{key: name}, refStep{key: first})
 		}
 		if text, ok := starlark.AsString(key); ok {

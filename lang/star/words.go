@@ -24,7 +24,7 @@ type word func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (s
 // words are the declarations of the language.
 func words() map[string]word {
 	return map[string]word{
-		"state": declareState, "run": declareRun, "block": declareBlock, "component": declareComponent,
+		"state": declareState("state"), "handler": declareState("handler"), "run": declareRun, "block": declareBlock, "component": declareComponent,
 		"role": declareRole, "host_group": labelledBlock("host_group"), "inventory": unlabelledBlock("inventory"),
 		"rollout": declareRollout, "output": declareOutput, "moved": declareMoved,
 		"variable": declareVariable, "site": describeSite, "ref": makeRef,
@@ -314,11 +314,12 @@ func (r *run) declareWith(word string, c *call, args starlark.Tuple, kwargs []st
 }
 
 func (r *run) reference(b *syntax.Block) *reference {
-	steps := []refStep{{key: b.Type}, {key: b.Labels[0]}}
+	kind := expr.DeclaredRoot(b.Type)
+	steps := []refStep{{key: kind}, {key: b.Labels[0]}}
 	if b.Instance != nil {
 		steps = append(steps, refStep{key: *b.Instance, index: true})
 	}
-	return &reference{run: r, kind: b.Type, steps: steps, block: b}
+	return &reference{run: r, kind: kind, steps: steps, block: b}
 }
 
 // makeRef is ref("state.NAME").
@@ -349,10 +350,11 @@ func makeRef(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 			return nil, wrong
 		}
 	}
-	known := append([]string{"state", "run", "block", "component"}, r.options.Registry.Names()...)
+	known := append([]string{"state", "handler", "run", "block", "component"}, r.options.Registry.Names()...)
 	if !slices.Contains(known, steps[0].key) {
 		return nil, &placedError{&diag.HintError{Message: fmt.Sprintf("%q is no reference: there is nothing named %q", name, steps[0].key),
 			Hint: cmp.Or(diag.DidYouMean(steps[0].key, known), "a reference begins with state, run, block, component or the type of a part; variables are var.NAME")}, c.argument(0).src}
 	}
+	steps[0].key = expr.DeclaredRoot(steps[0].key)
 	return &reference{run: r, steps: steps}, nil
 }

@@ -44,6 +44,21 @@ func stateKeywords() []KeywordDoc {
   }
 }
 `},
+		{Name: "handler", Usage: `handler "NAME" { … }`, Options: "state",
+			Doc: "A state that runs only when it is notified, required or run: state \"NAME\" with lazy = true. handler.NAME and state.NAME are one reference, and state.NAME is its address.",
+			Attributes: []AttributeDoc{
+				{"param", "block with a label", "A parameter with a default: see param."},
+				{"TYPE", "block with a label", "A part, of any type: see tenet doc."}},
+			Example: `handler "rebuild" {
+  command "index" {
+    argv = ["/usr/local/bin/rebuild-index"]
+  }
+}
+
+directory "/srv/data" {
+  notify = [handler.rebuild]
+}
+`},
 		{Name: "param", Usage: `param "NAME" { … }`,
 			Doc: "A parameter of a state, within that: param.NAME in its parts. Without a default, the state runs only by a run that gives it a value.",
 			Attributes: []AttributeDoc{

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ func (s *Shape) Word() string {
 
 // Shapes are the kinds of bodies of the language.
 type Shapes struct {
-	Root, State, Run, Block, Inner, Part, TopPart              *Shape
+	Root, State, Handler, Run, Block, Inner, Part, TopPart     *Shape
 	Site, Variable, Validation, Locals, Param, Guard           *Shape
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
@@ -54,12 +55,14 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.TopPart = s.withOptions(expr.OnPart|expr.OnState, &Shape{What: "a part", Blocks: guards})
 	s.State = s.withOptions(expr.OnState, &Shape{What: "a state", Parts: true,
 		Blocks: map[string]int{"param": 1, "only_if": 0, "unless": 0, "retry": 0}})
+	s.Handler = s.withOptions(expr.OnState, &Shape{What: "a handler", Parts: true, Blocks: maps.Clone(s.State.Blocks)})
+	s.Handler.Attributes = slices.DeleteFunc(s.Handler.Attributes, func(name string) bool { return name == "lazy" }) // it always is
 	s.Run = s.withOptions(expr.OnRun, &Shape{What: "a run", Blocks: guards,
 		Attributes: []string{"params", "state"}, Refs: []string{"state"}})
 	s.Block = s.withOptions(expr.OnBlock, &Shape{What: "a block", Parts: true,
 		Attributes: []string{"always", "members", "ordered", "recovered", "rescue"},
 		Refs:       []string{"always", "members", "rescue"},
-		Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1, "rescue": 0, "always": 0,
+		Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "rescue": 0, "always": 0,
 			"only_if": 0, "unless": 0, "retry": 0, "confirm": 0}})
 	s.Component = s.withOptions(expr.OnComponent, &Shape{What: "a component",
 		Blocks:     map[string]int{"only_if": 0, "unless": 0, "retry": 0, "confirm": 0},
@@ -74,12 +77,12 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}}
 	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}
 	s.Functions = &Shape{What: "functions", Attributes: []string{"source"}}
-	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "run": 1, "block": 1, "component": 1}}
+	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
-		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1,
+		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
 			"role": 1, "host": 1, "host_group": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"vars"},
-		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "run": 1, "block": 1, "component": 1}}
+		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	return s
 }
 
@@ -105,7 +108,7 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 	labels, ok := in.Blocks[word]
 	switch {
 	case !ok && in.Parts && s.Registry.Lookup(word) != nil:
-		if in == s.State {
+		if in == s.State || in == s.Handler {
 			return s.Part, 1
 		}
 		return s.TopPart, 1
@@ -123,6 +126,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Locals
 	case "state":
 		inside = s.State
+	case "handler":
+		inside = s.Handler
 	case "run":
 		inside = s.Run
 	case "block":
