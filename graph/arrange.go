@@ -29,7 +29,8 @@ func (p *planner) arrange() {
 	p.drawBlocks()
 	p.drawTail()
 	p.drawSettled()
-	if p.sortNodes() {
+	p.drawFollows()
+	if p.sortNodes() && p.drawWaveFollows() {
 		p.reverseAbsent()
 	}
 }
@@ -170,7 +171,11 @@ func (p *planner) sortNodes() bool {
 	links := make([][]link, len(key))
 	for i := range links {
 		for _, from := range p.order.pred[i] {
-			links[i] = append(links[i], p.nodes.explain(from, i))
+			if f, follows := p.followed.of[[2]int{from, i}]; follows {
+				links[i] = append(links[i], link{from, "follows", f.at})
+			} else {
+				links[i] = append(links[i], p.nodes.explain(from, i))
+			}
 		}
 	}
 	p.reportCycles("requirements and notifications", links, sortLinks(links).cyclic, p.nodeName)
@@ -217,14 +222,14 @@ func (p *planner) reverseAbsent() {
 		for _, e := range n.reverse {
 			if p.order.insert(i, e.to) {
 				to := p.nodes[e.to]
-				to.requires = append(to.requires, edge{to: i, at: e.at})
+				to.comeAfter(edge{to: i, at: e.at, isOrder: e.isOrder})
 				if check := n.d.confirm; check != nil && p.order.insert(check.base, e.to) {
-					to.requires = append(to.requires, edge{to: check.base, at: e.at})
+					to.comeAfter(edge{to: check.base, at: e.at, isOrder: e.isOrder})
 				}
 				continue
 			}
 			p.order.insert(e.to, i)
-			n.requires = append(n.requires, e)
+			n.comeAfter(e)
 			from := p.nodes[e.to].d
 			p.diags.Add(diag.Diagnostic{
 				Severity: diag.Warning,
@@ -234,5 +239,14 @@ func (p *planner) reverseAbsent() {
 				Related:  []diag.Related{{Message: from.Address + " is declared here", Range: from.Range}},
 			})
 		}
+	}
+}
+
+// comeAfter notes that a node requires another, or only comes after it.
+func (n *node) comeAfter(e edge) {
+	if e.isOrder {
+		n.after = append(n.after, e.to)
+	} else {
+		n.requires = append(n.requires, e)
 	}
 }

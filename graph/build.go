@@ -134,6 +134,11 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	})
 	inv.After = p.addresses(f.predecessors)
 	inv.Rescues, inv.Finishes = p.nodes.listBlock(f)
+	for _, n := range f.joined {
+		inv.Joined = append(inv.Joined, states.Follow{Address: n.d.Address, Follows: n.to.Address})
+	}
+	inv.Joined = uniqueJoined(inv.Joined)
+	inv.Next = p.beforeNext(i)
 	return inv
 }
 
@@ -181,8 +186,12 @@ func (p *planner) block(i int) states.Block {
 	if members == nil {
 		members = []string{}
 	}
+	var after []string
+	if len(p.nodes.contents(d)) == 0 {
+		after = p.addresses(f.predecessors)
+	}
 	return states.Block{
-		Address: f.address, Requires: p.addresses(f.requires), Members: members,
+		Address: f.address, Requires: p.addresses(f.requires), After: after, Members: members,
 		Rescue:    p.addresses(p.toFinals(p.nodes.listNodes(d, rescueList))),
 		Always:    p.addresses(p.toFinals(p.nodes.listNodes(d, alwaysList))),
 		Recovered: d.Recovered, IgnoreFailure: d.Options.IgnoreFailure,
@@ -208,6 +217,11 @@ func (p *planner) idleHandler(r *Result, d *decl) states.Invocation {
 	slices.Sort(known)
 	inv.Requires = append(p.addresses(known), idle...)
 	inv.Notifies = notifies(d)
+	for _, f := range p.effectiveFollows(d, d.requires, d.follows) {
+		if f.to.isIdle() {
+			inv.After = append(inv.After, f.to.Address)
+		}
+	}
 	return inv
 }
 
@@ -243,7 +257,7 @@ func (p *planner) describe(r *Result, d *decl, at int, address string, wave int,
 			r.place(x.Address, g.Results)
 		}
 		if inv.Parallel {
-			x.Requires = d.partRequires(part, address)
+			x.Requires, x.After = d.partRequires(part, address), d.ownAddresses(part.Options.Follows, address)
 		}
 		r.Sources[x.Address] = part.Range
 		inv.Parts = append(inv.Parts, x)

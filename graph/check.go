@@ -28,6 +28,9 @@ func (p *planner) checkDeclared() {
 		for _, r := range d.requires {
 			requires[i] = append(requires[i], link{r.to.index, "requires", r.at})
 		}
+		for _, f := range d.follows {
+			requires[i] = append(requires[i], link{f.to.index, "follows", f.at})
+		}
 		for _, list := range [][]*decl{d.members, d.rescue, d.always} {
 			for _, m := range list {
 				requires[i] = append(requires[i], link{m.index, "holds", d.Range})

@@ -16,6 +16,9 @@ type checked struct {
 	wishes map[string]wish
 	direct map[string][]string
 	settle map[string][]states.Invocation
+
+	byFollows [][2]string                // each before the other, since that follows it
+	declared  map[string]map[string]bool // of each invocation, all that comes earlier whatever waits for what
 }
 
 func check(run *states.StateRun, list []wish) *checked {
@@ -36,6 +39,7 @@ func check(run *states.StateRun, list []wish) *checked {
 	for a := range c.direct {
 		c.before[a] = c.walk(a, "", "")
 	}
+	c.findDeclared()
 	return c
 }
 
@@ -96,6 +100,7 @@ func (c *checked) inherited(w wish, list func(wish) []string) []string {
 }
 
 func requiresOf(w wish) []string { return w.requires }
+func followsOf(w wish) []string  { return w.follows }
 func notifiesOf(w wish) []string { return w.notifies }
 
 // left reports whether a wish is left out.
@@ -180,6 +185,7 @@ func (c *checked) properties(t failer, warnings diag.List) {
 		}
 		c.notifies(t, i)
 		c.waits(t, i, warnings)
+		c.follow(t, i)
 	}
 	for _, w := range c.wishes {
 		if w.runOf == "" {
@@ -226,7 +232,7 @@ func (c *checked) waits(t failer, d states.Invocation, warnings diag.List) {
 				if !c.before[w.Address][d.Address] {
 					t.Errorf("2: %s requires %s, and could wait for %s, but does not", d.Address, n.Address, w.Address)
 				}
-				if len(warnings) == 0 {
+				if len(warnings) == 0 && !c.isAfterByFollows(w.Address, d.Address) {
 					t.Errorf("2: %s gives way on %s without a warning", d.Address, w.Address)
 				}
 			}

@@ -46,7 +46,9 @@ func (p *planner) waitForHandlers(i int) {
 		return
 	}
 	for _, w := range p.nodes.wavesBefore(b, p.settledWaves) {
-		p.order.insert(w, i)
+		if !p.order.insert(w, i) {
+			p.yield(i, b, w)
+		}
 	}
 }
 
@@ -64,7 +66,7 @@ func (p *planner) waitForMergedHandlers(i int) {
 	for _, w := range slices.Compact(list) {
 		if p.order.insert(w, i) {
 			n.after = append(n.after, w)
-		} else {
+		} else if !p.yielded.byFollows([3]*decl{n.d, n.d.confirms, p.nodes[w].d}) {
 			p.warnWait(n.d, &edge{to: n.d.confirms.base, at: n.d.Range}, p.nodes[w])
 		}
 	}

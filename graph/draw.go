@@ -41,6 +41,7 @@ func Arrows(run *states.StateRun) []Arrow {
 	}
 	for _, b := range run.Blocks {
 		add(b.Address, "requires", b.Requires)
+		add(b.Address, "after", b.After)
 		add(b.Address, "member", b.Members)
 		add(b.Address, "member", b.Rescue)
 		add(b.Address, "member", b.Always)

@@ -22,7 +22,8 @@ type node struct {
 	sources  []cause // waves and deferred handlers: what notifies it
 	reverse  []edge  // requirements that may be turned round
 	closure  []int   // see planner.settledWaves
-	after    []int   // of the check of a block: the block, and what it waits for
+	follows  []follow
+	after    []int // what has ended before it: what it follows; of the check of a block that, and what it waits for
 }
 
 // nodeList are all nodes, by their number.
@@ -36,6 +37,8 @@ type edge struct {
 	by *decl
 	// waits are the waves to be waited for, of those that settling means.
 	waits []int
+	// isOrder is that of `follows`: to has ended, however.
+	isOrder bool
 }
 
 // cause is one notifier of a wave.

@@ -14,7 +14,8 @@ type final struct {
 	requires     []int
 	predecessors []int
 	causes       []notificationCause
-	wave         int // from 1; 0: the only one
+	joined       []named // the `follows` that make it one of several waves
+	wave         int     // from 1; 0: the only one
 	address      string
 }
 
@@ -72,7 +73,7 @@ func (p *planner) number() {
 		return cmp.Or(cmp.Compare(p.nodes[a].d.index, p.nodes[b].d.index), cmp.Compare(p.order.position[a], p.order.position[b]))
 	})
 	for k, i := range reps {
-		f := &final{d: p.nodes[i].d, handler: true, nodes: p.mergedNodes[i]}
+		f := &final{d: p.nodes[i].d, handler: true, nodes: p.mergedNodes[i], joined: p.yielded.joined[i]}
 		for _, x := range f.nodes {
 			p.finalOf[x] = k
 			f.handler = f.handler && p.nodes[x].wave

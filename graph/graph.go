@@ -85,6 +85,7 @@ func Cycles(d *states.Declarations) diag.List {
 func (p *planner) check() {
 	if p.resolve() { // names to declarations, options inherited
 		p.checkDeclared() // cycles of requirements and of notifications
+		p.warnEager()
 	}
 }
 
@@ -107,9 +108,13 @@ type planner struct {
 	nodes nodeList
 
 	// arrange
-	order  *order
-	settle []int // of each node: its settled point, or itself
-	gate   int   // what the tail waits for; -1 without a tail
+	order    *order
+	settle   []int // of each node: its settled point, or itself
+	gate     int   // what the tail waits for; -1 without a tail
+	followed followEdges
+
+	// wait
+	yielded yielded
 
 	// waitMerged
 	mergedNodes [][]int       // of each node that stands for several: those

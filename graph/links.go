@@ -42,7 +42,7 @@ func (p *planner) notify(d *decl, part string, refs []states.Ref, on string) {
 			continue
 		}
 		for _, h := range p.lookup(r) {
-			if p.isHandler(h, r.Range) {
+			if p.isHandler(h, r.Range) && !p.hasOtherHandler(h, on, r.Range, false) {
 				h.lazy = h.lazy || on == states.OnFailure
 				d.notes = append(d.notes, note{handler: h, part: part, on: on, at: r.Range})
 			}
@@ -52,7 +52,7 @@ func (p *planner) notify(d *decl, part string, refs []states.Ref, on string) {
 
 func (p *planner) listen(h *decl, refs []states.Ref, on string) {
 	for _, r := range refs {
-		if !p.isHandler(h, r.Range) {
+		if !p.isHandler(h, r.Range) || p.hasOtherHandler(h, on, r.Range, true) {
 			continue
 		}
 		if r.Self {

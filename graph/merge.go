@@ -8,15 +8,16 @@ package graph
 // paths, never takes one away, so what could not be merged never can.
 func (p *planner) merge() {
 	for _, h := range p.handlers {
-		if len(h.waves) < 2 {
-			continue
+		if len(h.waves) > 1 {
+			var merged []int
+			for _, level := range p.levels(h.waves) {
+				merged = append(merged, p.order.merge(level))
+			}
+			h.waves = merged
 		}
-		var merged []int
-		for _, level := range p.levels(h.waves) {
-			merged = append(merged, p.order.merge(level))
-		}
-		h.waves = merged
+		p.followMerged(h)
 	}
+	p.noteJoined()
 }
 
 // levels groups waves by the longest chain of them that leads to each. It looks

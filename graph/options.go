@@ -181,8 +181,13 @@ func baseOnly(d *decl) []int {
 
 // partRequires gives the parts of the same invocation that a part requires.
 func (d *decl) partRequires(part *states.PartDeclaration, invocation string) []string {
+	return d.ownAddresses(append(resultRefs(part.Results, part.Options.Guards), part.Options.Require...), invocation)
+}
+
+// ownAddresses gives the parts of the same invocation that references name.
+func (d *decl) ownAddresses(refs []states.Ref, invocation string) []string {
 	var out []string
-	for _, r := range append(resultRefs(part.Results, part.Options.Guards), part.Options.Require...) {
+	for _, r := range refs {
 		if !isOwnPart(d, r) {
 			continue
 		}

@@ -18,23 +18,10 @@ func (p *planner) checkParts(d *decl) {
 		p.checkAbsent(d, part)
 		p.checkPresent(d, part)
 		for _, r := range part.Options.Require {
-			if !isOwnPart(d, r) {
-				continue
-			}
-			found := partsNamed(d, r.Part)
-			if len(found) == 0 {
-				p.diags.Add(diag.Diagnostic{
-					Summary: fmt.Sprintf("%s has no part %s", d.Address, r.Part), Range: r.Range,
-					Hint: suggest(r.Part, partNames(d)),
-				})
-			}
-			for _, other := range found {
-				k := partIndex(d, other)
-				if k > i && !d.isParallel() {
-					p.reportOrder(d, part, other, r.Range)
-				}
-				links[i] = append(links[i], link{to: k, verb: "requires", at: r.Range})
-			}
+			links[i] = append(links[i], p.ownLinks(d, part, r, "requires")...)
+		}
+		for _, r := range part.Options.Follows {
+			links[i] = append(links[i], p.ownLinks(d, part, r, "follows")...)
 		}
 	}
 	p.checkResults(d, links)
@@ -43,6 +30,29 @@ func (p *planner) checkParts(d *decl) {
 			return partAddress(d, d.Address, &d.Parts[i]), d.Parts[i].Range
 		})
 	}
+}
+
+// ownLinks gives the parts of d that come before one of its parts, and reports what cannot.
+func (p *planner) ownLinks(d *decl, part *states.PartDeclaration, r states.Ref, verb string) []link {
+	if !isOwnPart(d, r) {
+		return nil
+	}
+	found := partsNamed(d, r.Part)
+	if len(found) == 0 {
+		p.diags.Add(diag.Diagnostic{
+			Summary: fmt.Sprintf("%s has no part %s", d.Address, r.Part), Range: r.Range,
+			Hint: suggest(r.Part, partNames(d)),
+		})
+	}
+	var links []link
+	for _, other := range found {
+		k := partIndex(d, other)
+		if k > partIndex(d, part) && !d.isParallel() {
+			p.reportOrder(d, part, other, verb, r.Range)
+		}
+		links = append(links, link{to: k, verb: verb, at: r.Range})
+	}
+	return links
 }
 
 // checkAbsent reports a part that inherits an absence that its type does not
@@ -93,11 +103,11 @@ func partIndex(d *decl, part *states.PartDeclaration) int {
 	return -1
 }
 
-// reportOrder reports a part that requires one behind it, in a state whose parts
+// reportOrder reports a part that requires or follows one behind it, in a state whose parts
 // run in order.
-func (p *planner) reportOrder(d *decl, part, other *states.PartDeclaration, at diag.Range) {
+func (p *planner) reportOrder(d *decl, part, other *states.PartDeclaration, verb string, at diag.Range) {
 	p.diags.Add(diag.Diagnostic{
-		Summary: fmt.Sprintf("%s requires %s, which runs after it", part.Address, other.Address), Range: at,
+		Summary: fmt.Sprintf("%s %s %s, which runs after it", part.Address, verb, other.Address), Range: at,
 		Detail:  fmt.Sprintf("The parts of %s run in the order of their declaration.", d.Address),
 		Hint:    fmt.Sprintf("declare %s first, or mark the state with parallel = true", other.Address),
 		Related: []diag.Related{{Message: other.Address + " is declared here", Range: other.Range}},

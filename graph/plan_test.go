@@ -128,7 +128,7 @@ func TestBlock(t *testing.T) {
 	want(t, edges(t, run, "state.undo"), "requires [state.z] after [state.a state.b] by []")
 	want(t, edges(t, run, "state.clean"), "requires [state.z] after [state.a state.b state.undo] by []")
 	want(t, edges(t, run, "state.after"), "requires [state.h block.all] after [] by []")
-	want(t, fmt.Sprint(run.Blocks), "[{block.all [state.z] [state.a state.b] [state.undo] [state.clean] false false <nil>}]")
+	want(t, fmt.Sprint(run.Blocks), "[{block.all [state.z] [] [state.a state.b] [state.undo] [state.clean] false false <nil>}]")
 	undo, clean := run.Invocations[4], run.Invocations[5]
 	if undo.Rescues != "block.all" || clean.Finishes != "block.all" || undo.Guards[0].Scope != "block.all" {
 		t.Errorf("%+v %+v", undo, clean)

@@ -158,12 +158,15 @@ func (w *remover) remainingRun() *states.StateRun {
 			}
 		}
 		inv.NotifiedBy = told
+		if inv.Next != nil && w.isRemoved(inv.Next.Address) {
+			inv.Next = nil
+		}
 		out.Invocations = append(out.Invocations, inv)
 		kept[states.WithoutWave(inv.Address)] = true
 	}
 	for _, b := range w.run.Blocks {
 		if !w.isRemoved(b.Address) {
-			b.Members, b.Rescue, b.Always = w.keep(b.Members), w.keep(b.Rescue), w.keep(b.Always)
+			b.Members, b.Rescue, b.Always, b.After = w.keep(b.Members), w.keep(b.Rescue), w.keep(b.Always), through(b.After)
 			out.Blocks = append(out.Blocks, b)
 		}
 	}
@@ -191,7 +194,7 @@ func (w *remover) joins(out *states.StateRun) map[string]string {
 	}
 	for i := range w.run.Blocks {
 		if b := &w.run.Blocks[i]; w.isRemoved(b.Address) {
-			add(b.Address, slices.Concat(b.Requires, blockContents(b)))
+			add(b.Address, slices.Concat(b.Requires, b.After, blockContents(b)))
 		}
 	}
 	return names

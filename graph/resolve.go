@@ -31,6 +31,7 @@ type decl struct {
 
 	chainRequires []require // what `ordered` adds
 	requires      []require // own, of its parts, of its state, of its blocks
+	follows       []follow  // likewise
 	notes         []note    // sorted by handler
 
 	partsByName map[string][]*states.PartDeclaration // see partsNamed
@@ -90,6 +91,8 @@ func (p *planner) resolve() (sound bool) {
 	for _, d := range p.decls {
 		d.inheritNotes()
 		p.linkRequires(d)
+		p.linkFollows(d)
+		p.checkFollows(d)
 		d.inheritEnsure()
 		p.checkParts(d)
 	}

@@ -64,7 +64,7 @@ func (p *planner) checkResults(d *decl, links [][]link) {
 						Hint:   "in changed_if and failed_if, result is that of the part itself",
 					})
 				case k > i && !d.isParallel():
-					p.reportOrder(d, part, other, r.Range)
+					p.reportOrder(d, part, other, "requires", r.Range)
 				default:
 					links[i] = append(links[i], link{to: k, verb: "uses a result of", at: r.Range})
 				}

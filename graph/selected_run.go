@@ -33,16 +33,22 @@ func (x *selector) run(full *states.StateRun) *states.StateRun {
 		inv.Requires = filter(inv.Requires, kept)
 		inv.NotifiedBy = x.notifications(x.causes[i])
 		inv.After = p.addresses(x.afterOf(i, b))
+		if inv.Next != nil && !kept(inv.Next.Address) {
+			inv.Next = nil
+		}
 		if x.forced[i] {
 			inv.Handler, inv.Always = false, true
 		}
 		out.Invocations = append(out.Invocations, inv)
 	}
-	for _, b := range full.Blocks {
-		if kept(b.Address) {
-			b.Requires, b.Members = filter(b.Requires, kept), filter(b.Members, kept)
-			b.Rescue, b.Always = filter(b.Rescue, kept), filter(b.Always, kept)
-			out.Blocks = append(out.Blocks, b)
+	for _, block := range full.Blocks {
+		if kept(block.Address) {
+			if len(block.After) > 0 {
+				block.After = p.addresses(x.afterOf(number[block.Address], b))
+			}
+			block.Requires, block.Members = filter(block.Requires, kept), filter(block.Members, kept)
+			block.Rescue, block.Always = filter(block.Rescue, kept), filter(block.Always, kept)
+			out.Blocks = append(out.Blocks, block)
 		}
 	}
 	var declared map[*decl]bool

@@ -147,6 +147,10 @@ func require(texts ...string) option {
 	return func(d *states.Declaration) { d.Options.Require = append(d.Options.Require, refs(texts...)...) }
 }
 
+func follows(texts ...string) option {
+	return func(d *states.Declaration) { d.Options.Follows = append(d.Options.Follows, refs(texts...)...) }
+}
+
 func component(d *states.Declaration) { d.Component = true }
 
 func notify(texts ...string) option {

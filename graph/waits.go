@@ -23,14 +23,17 @@ func (p *planner) wait() {
 				continue
 			}
 			for _, w := range waves {
-				if !p.nodes.ignoredWaves(i, e.by)(w) {
-					p.order.insert(w, i)
-				} else if e.by != nil {
-					p.precede(i, w)
+				if p.nodes.ignoredWaves(i, e.by)(w) {
+					if e.by != nil {
+						p.precede(i, w)
+					}
+				} else if !p.order.insert(w, i) {
+					p.yield(i, p.nodes[e.to].d, w)
 				}
 			}
 		}
 	}
+	p.findSplits()
 }
 
 // precede lets a handler's wave come after a member of the component that the handler
@@ -76,7 +79,7 @@ func (p *planner) waitMerged() {
 				}
 				if p.order.insert(w, i) {
 					e.waits = append(e.waits, w)
-				} else if key := [3]*decl{n.d, p.nodes[e.to].d, p.nodes[w].d}; !warned[key] {
+				} else if key := [3]*decl{n.d, p.nodes[e.to].d, p.nodes[w].d}; !warned[key] && !p.yielded.byFollows(key) {
 					warned[key] = true
 					p.warnWait(n.d, e, p.nodes[w])
 				}

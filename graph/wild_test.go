@@ -24,7 +24,7 @@ func wildSite(t *rapid.T) *site {
 		return slices.DeleteFunc(slices.Clone(from), func(string) bool { return rapid.IntRange(0, of).Draw(t, label) > 0 })
 	}
 	for i := range n {
-		o := []option{require(pick("require", names, 4)...), notify(pick("notify", handlers, 3)...)}
+		o := []option{require(pick("require", names, 4)...), notify(pick("notify", handlers, 3)...), follows(pick("follows", names, 6)...)}
 		part := resource("file", rapid.SampledFrom(paths).Draw(t, "path"), "")
 		if rapid.IntRange(0, 3).Draw(t, "absent") == 0 {
 			o = append(o, absent)
@@ -163,7 +163,7 @@ func touched(i states.Invocation) []string {
 func graphOf(run *states.StateRun) *checked {
 	c := check(run, nil)
 	for _, b := range run.Blocks {
-		c.direct[b.Address] = slices.Concat(b.Requires, b.Members, b.Rescue, b.Always)
+		c.direct[b.Address] = slices.Concat(b.Requires, b.After, b.Members, b.Rescue, b.Always)
 	}
 	for a := range c.direct {
 		c.before[a] = c.walk(a, "", "")

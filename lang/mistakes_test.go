@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
@@ -79,11 +80,15 @@ func mistake(a *txtar.Archive) (wrong, fixed fstest.MapFS) {
 	return wrong, fixed
 }
 
-// judge gives all that is wrong with a site on a host with Debian.
+// judge gives all that is wrong with a site, and with its order, on a host with Debian.
 func judge(t *testing.T, site fs.FS) (diag.List, func(string) ([]byte, bool)) {
 	t.Helper()
 	loaded, _ := lang.Load(site, lang.Options{Registry: modules.Standard()})
-	_, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian})
+	declared, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian})
+	if !list.HasErrors() {
+		_, more := graph.Compile(declared, graph.Options{Registry: loaded.Registry()})
+		list = append(list, more...)
+	}
 	return list, loaded.Source
 }
 

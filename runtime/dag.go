@@ -126,7 +126,7 @@ func (d dag) addEdges(n *node, requires, after []string) error {
 // block for all.
 func (d dag) connectBlock(b *states.Block) error {
 	block := d[b.Address]
-	if err := d.addEdges(block, b.Requires, nil); err != nil {
+	if err := d.addEdges(block, b.Requires, b.After); err != nil {
 		return err
 	}
 	var before []*node

@@ -18,7 +18,7 @@ func withOwed(run *states.StateRun, owed map[string][]states.Debt) (*states.Stat
 	if len(owed) == 0 {
 		return run, nil
 	}
-	a := &appender{run: run, idleHandlers: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}}
+	a := &appender{run: run, idleHandlers: map[string]*states.Invocation{}, waves: map[string][]*states.Invocation{}, added: map[string]bool{}, visited: map[string]bool{}}
 	for i := range run.Invocations {
 		handler := states.WithoutWave(run.Invocations[i].Address)
 		a.waves[handler] = append(a.waves[handler], &run.Invocations[i])
@@ -27,9 +27,7 @@ func withOwed(run *states.StateRun, owed map[string][]states.Debt) (*states.Stat
 		a.idleHandlers[run.Handlers[i].Address] = &run.Handlers[i]
 	}
 	for i := range run.Handlers {
-		if h := &run.Handlers[i]; !h.LeftOut && owed[h.Address] != nil {
-			a.add(h, nil)
-		}
+		a.addOwed(&run.Handlers[i], owed)
 	}
 	if len(a.out) == 0 || a.err != nil {
 		return run, a.err
@@ -43,9 +41,24 @@ type appender struct {
 	idleHandlers map[string]*states.Invocation   // by handler
 	waves        map[string][]*states.Invocation // of the run, by handler
 	added        map[string]bool
+	visited      map[string]bool // by addOwed
 	chain        []string // handlers, each notified by the one before
 	out          []states.Invocation
 	err          error
+}
+
+// addOwed appends a handler that is owed something, after those of them that it follows.
+func (a *appender) addOwed(h *states.Invocation, owed map[string][]states.Debt) {
+	if h.LeftOut || owed[h.Address] == nil || a.visited[h.Address] {
+		return
+	}
+	a.visited[h.Address] = true
+	for _, address := range h.After {
+		if earlier := a.idleHandlers[address]; earlier != nil {
+			a.addOwed(earlier, owed)
+		}
+	}
+	a.add(h, nil)
 }
 
 // add appends a handler, and then what it notifies. Notifications have no cycle,
@@ -109,9 +122,11 @@ func (a *appender) nextWave(h *states.Invocation) states.Invocation {
 		p := &inv.Parts[k]
 		p.Address = inv.Address + strings.TrimPrefix(states.WithoutWave(p.Address), h.Address)
 		p.ID = graph.PartID(a.run.Host, p.Address)
-		p.Requires = slices.Clone(p.Requires)
-		for j, r := range p.Requires {
-			p.Requires[j] = inv.Address + strings.TrimPrefix(states.WithoutWave(r), h.Address)
+		p.Requires, p.After = slices.Clone(p.Requires), slices.Clone(p.After)
+		for _, list := range [][]string{p.Requires, p.After} {
+			for j, r := range list {
+				list[j] = inv.Address + strings.TrimPrefix(states.WithoutWave(r), h.Address)
+			}
 		}
 	}
 	return inv

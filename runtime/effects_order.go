@@ -45,7 +45,7 @@ func (f *effects) partsBefore(n *node, parts []*states.Part) []bits {
 	sets, at := make([]bits, len(parts)), map[string]int{}
 	for k, list := range conflictingParts(f.registry, parts) {
 		sets[k] = make(bits, len(parts)/64+1)
-		for _, r := range parts[k].Requires {
+		for _, r := range slices.Concat(parts[k].Requires, parts[k].After) {
 			if before, ok := at[r]; ok {
 				list = append(list, before)
 			}

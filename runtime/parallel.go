@@ -29,6 +29,11 @@ func (e *engine) parallel(ctx context.Context, i *invocation) {
 				<-done[parts[other].Address]
 			}
 		}
+		for _, r := range p.After {
+			if ended := done[r]; ended != nil {
+				<-ended
+			}
+		}
 		for _, r := range p.Requires {
 			if ended := done[r]; ended != nil {
 				<-ended
@@ -157,7 +162,7 @@ func (i *invocation) leavePart(p *states.Part, by string) {
 	i.engine.endUnrun(i.node, p, ending{outcome: states.Blocked, reason: "by " + by})
 }
 
-// inRequiredOrder gives the parts in their order, each after what it requires.
+// inRequiredOrder gives the parts in their order, each after what it requires or follows.
 func inRequiredOrder(parts []states.Part) []*states.Part {
 	out := make([]*states.Part, 0, len(parts))
 	index := make(map[string]*states.Part, len(parts))
@@ -171,7 +176,7 @@ func inRequiredOrder(parts []states.Part) []*states.Part {
 			return
 		}
 		placed[p.Address] = true
-		for _, r := range p.Requires {
+		for _, r := range slices.Concat(p.Requires, p.After) {
 			if q := index[r]; q != nil {
 				place(q)
 			}

@@ -249,6 +249,7 @@ func (r *recorder) recordPart(s *step) {
 	switch {
 	case planned:
 		r.foretell(s, &ev)
+		ev.Wave = waveReason(s.node.inv)
 	default:
 		if ev.Outcome = s.outcome; s.doubt != "" && s.outcome == states.Skipped {
 			ev.Certain, ev.Reason = new(false), r.mask.part(s, "skipped as things are, "+s.reason+"; "+s.doubt)

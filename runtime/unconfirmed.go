@@ -107,7 +107,7 @@ func handlersBefore(run *states.StateRun, block string) map[string]bool {
 		}
 	}
 	for _, b := range run.Blocks {
-		before[b.Address] = slices.Concat(b.Requires, b.Members, b.Rescue, b.Always)
+		before[b.Address] = slices.Concat(b.Requires, b.After, b.Members, b.Rescue, b.Always)
 	}
 	for _, j := range run.Joins {
 		before[j.Address] = j.After

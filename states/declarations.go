@@ -118,6 +118,7 @@ func (r Ref) Text() string {
 // option at all.
 type Options struct {
 	Require       []Ref
+	Follows       []Ref
 	Notify        []Ref
 	NotifyFailure []Ref
 	Listen        []Ref

@@ -17,7 +17,7 @@ func Define[T any](t Type[T]) *Module {
 	m := &Module{
 		Schema: Schema{
 			Name: t.Name, Doc: t.Doc, Example: t.Example, Attributes: c.attributes,
-			NoAbsent: t.NoAbsent, Handler: t.Handler, Locks: t.Locks, Root: t.Root, Reboots: t.Reboots, Retry: t.Retry,
+			NoAbsent: t.NoAbsent, Handler: t.Handler, HandlerType: t.HandlerType, Locks: t.Locks, Root: t.Root, Reboots: t.Reboots, Retry: t.Retry,
 			Type: fmt.Sprintf("%T", *new(T)),
 		},
 		Decode: func(values map[string]any, site fs.FS) (any, error) { return c.decode(values, site) },
@@ -110,6 +110,9 @@ func setActs[T any](m *Module, t Type[T], c *codec[T]) {
 			changed, out, err := t.Act(ctx, h, *want.(*T))
 			return changed, &out, err
 		}
+	}
+	if t.Changes != nil {
+		m.Changes = func(out any) []Change { return t.Changes(*out.(*T)) }
 	}
 	if t.Foresee != nil {
 		m.Foresee = func(ctx context.Context, h host.Host, have, want any) error {

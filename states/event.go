@@ -89,6 +89,10 @@ type Event struct {
 	Assured bool   `json:"assured,omitempty"`
 	Cause   string `json:"cause,omitempty"`
 
+	// Wave says in a plan what makes this wave of a handler, where it has several or
+	// would have.
+	Wave string `json:"wave,omitempty"`
+
 	// Boot names the time since the kernel was started: its boot id.
 	Boot string `json:"boot,omitempty"`
 

@@ -62,6 +62,8 @@ type Module struct {
 	// changed the host and what was observed. It runs in plans too, on a
 	// Shadow, where the first Run ends it with host.ErrUnforeseeable.
 	Act func(ctx context.Context, h host.Host, want any) (changed bool, out any, err error)
+	// Changes lists what an act has changed, or would, by what it has observed.
+	Changes func(out any) []Change
 	// Foresee writes into a Shadow what can be known of Write (or of Remove,
 	// when want is nil) of a module that must Run something. What follows
 	// stays certain.
@@ -114,6 +116,9 @@ type Schema struct {
 	NoAbsent string `json:"no_absent,omitempty"`
 	// Handler marks a type whose top-level parts are lazy.
 	Handler bool `json:"handler,omitempty"`
+	// HandlerType is the type that is notified in the place of this one: that of a
+	// service is restart. Empty: none.
+	HandlerType string `json:"handler_type,omitempty"`
 	// Locks are held during every act of the module; "%s" in a name stands for
 	// the part's key, so that modules may share a lock for each thing. A path is the
 	// lock of what stands there, which parts that name it in an attribute hold anyway.
@@ -183,7 +188,9 @@ type Type[T any] struct {
 	Diff func(have *T, want T) []Change
 	// Extra adds to that comparison what no attribute holds, such as what is
 	// below a directory. It is not asked where nothing is there.
-	Extra   func(have, want T) []Change
+	Extra func(have, want T) []Change
+	// Changes is Module.Changes.
+	Changes func(out T) []Change
 	Foresee func(ctx context.Context, h host.Host, have, want *T) error
 	// Effects is Module.Effects.
 	Effects func(want T, absent bool) Effects
@@ -202,6 +209,8 @@ type Type[T any] struct {
 	Root     bool
 	Reboots  bool
 	Retry    *Retry
+
+	HandlerType string
 }
 
 // ItemOf is an Item of one Go type: have becomes want, or is removed when want

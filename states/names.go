@@ -16,7 +16,7 @@ func ReservedNames() []string {
 // which no module's attribute may be named like.
 func OptionNames() []string {
 	return []string{
-		"become", "confirm", "defer", "description", "ensure", "for_each",
+		"become", "confirm", "defer", "description", "ensure", "follows", "for_each",
 		"ignore_failure", "instance", "lazy", "listen", "listen_failure", "lock",
 		"notify", "notify_failure", "only_if", "parallel", "require", "retain", "retry",
 		"sensitive", "tags", "timeout", "unless", "when",

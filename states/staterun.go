@@ -72,6 +72,11 @@ type Invocation struct {
 	// Notifies tells, of one of StateRun.Handlers, which handlers it notifies in
 	// its turn, without waves, should it run because it is owed something.
 	Notifies []Notification `json:"notifies,omitempty"`
+	// Next tells, of a handler's wave that is not its last one, what keeps the next one
+	// apart from it.
+	Next *Between `json:"next,omitempty"`
+	// Joined are the options `follows` without which a handler's wave would be several.
+	Joined []Follow `json:"joined,omitempty"`
 	// Rescues and Finishes name the block in whose rescue or always list the
 	// invocation stands: it runs when a member failed, or in every case.
 	Rescues  string            `json:"rescues,omitempty"`
@@ -88,6 +93,20 @@ type Notification struct {
 	On      string `json:"on"`      // OnChange or OnFailure
 	// Part is, in Notifies, the part of the invocation that notifies; empty: any.
 	Part string `json:"part,omitempty"`
+}
+
+// Between is what comes after one wave of a handler and before the next.
+type Between struct {
+	Address string `json:"address"` // an invocation or a block
+	// Requires is what it requires, and what has settled only after the wave, or
+	// the wave itself; empty: it follows the handler.
+	Requires string `json:"requires,omitempty"`
+}
+
+// Follow is one option `follows`: what has it, and what that names, without waves.
+type Follow struct {
+	Address string `json:"address"`
+	Follows string `json:"follows"`
 }
 
 // What a Notification reacts to.
@@ -109,6 +128,7 @@ type InvocationOptions struct {
 type Block struct {
 	Address   string   `json:"address"`
 	Requires  []string `json:"requires,omitempty"` // held by each member too
+	After     []string `json:"after,omitempty"`    // of a block that holds nothing: what has ended before
 	Members   []string `json:"members"`            // invocations and blocks
 	Rescue    []string `json:"rescue,omitempty"`
 	Always    []string `json:"always,omitempty"`
@@ -146,8 +166,10 @@ type Part struct {
 	Sensitive []string         `json:"sensitive,omitempty"`
 	// Requires are addresses of parts of the same invocation, where it is
 	// parallel.
-	Requires []string    `json:"requires,omitempty"`
-	Guards   []Guard     `json:"guards,omitempty"`
+	Requires []string `json:"requires,omitempty"`
+	// After are those that it follows, likewise.
+	After   []string    `json:"after,omitempty"`
+	Guards  []Guard     `json:"guards,omitempty"`
 	Options  PartOptions `json:"options,omitzero"`
 }
 

@@ -181,6 +181,9 @@ func (t *text) row(ev *states.Event) {
 	} else if ev.Reason != "" {
 		t.print(t.dim("  " + clean(ev.Reason)))
 	}
+	if ev.Wave != "" {
+		t.print(t.dim("  " + ev.Wave))
+	}
 	if ev.Duration >= time.Second && !t.plan {
 		t.print(t.dim("  " + ev.Duration.Round(100*time.Millisecond).String()))
 	}

@@ -49,6 +49,7 @@ type Option struct {
 func Options() []Option {
 	return []Option{
 		{Name: "require", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Require }},
+		{Name: "follows", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Follows }},
 		{Name: "notify", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Notify }},
 		{Name: "notify_failure", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.NotifyFailure }},
 		{Name: "listen", On: anyPlace, Refs: true, refs: func(o *states.Options) *[]states.Ref { return &o.Listen }},

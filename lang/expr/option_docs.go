@@ -13,7 +13,7 @@ type OptionDoc struct {
 // OptionDocs describes all options, in the order of Options.
 func OptionDocs() []OptionDoc {
 	texts := map[string][3]string{}
-	for _, table := range [][][4]string{orderDocs(), decisionDocs(), carryingDocs()} {
+	for _, table := range [][][4]string{orderDocs(), stateDocs(), decisionDocs(), carryingDocs()} {
 		for _, d := range table {
 			texts[d[0]] = [3]string{d[1], d[2], d[3]}
 		}
@@ -60,6 +60,24 @@ service "nginx" {
   require = [package.nginx]
 }
 `},
+		{"follows", references, "Begins when these have ended, whatever came of them: of a handler, all its runs that do not come after it. It invokes nothing, and waits for no handlers; a requirement does both. On a handler it holds for each of its runs, so that one may do where there would be two.", `archive "release" {
+  path   = "/srv/app/7"
+  file   = "/var/cache/app-7.tar.gz"
+  notify = [handler.restart]
+}
+
+symlink "current" {
+  path    = "/srv/app/current"
+  target  = "7"
+  require = [archive.release]
+  notify  = [handler.restart]
+}
+
+handler "restart" {
+  follows = [symlink.current]
+  restart "app" {}
+}
+`},
 		{"notify", references, "When this changed something, these handlers run.", handler},
 		{"notify_failure", references, "When this failed, these run.", `command "backup" {
   argv           = ["/usr/local/bin/backup"]
@@ -91,6 +109,12 @@ state "alarm" {
   }
 }
 `},
+	}
+}
+
+// stateDocs are about how a state runs.
+func stateDocs() [][4]string {
+	return [][4]string{
 		{"lazy", "bool", "It runs only when it is notified, required or run.", `state "rebuild" {
   lazy = true
   command "index" {

@@ -33,7 +33,7 @@ func (c componentRefs) replace() {
 }
 
 func (c componentRefs) replaceOptions(o *states.Options) {
-	for _, list := range []*[]states.Ref{&o.Require, &o.Notify, &o.NotifyFailure, &o.Listen, &o.ListenFailure} {
+	for _, list := range []*[]states.Ref{&o.Require, &o.Follows, &o.Notify, &o.NotifyFailure, &o.Listen, &o.ListenFailure} {
 		c.replaceList(list)
 	}
 	for i := range o.Guards {

@@ -31,7 +31,7 @@ func (e referenceCheck) check() {
 }
 
 func (e referenceCheck) options(o *states.Options, self string) {
-	for _, list := range [][]states.Ref{o.Require, o.Notify, o.NotifyFailure, o.Listen, o.ListenFailure} {
+	for _, list := range [][]states.Ref{o.Require, o.Follows, o.Notify, o.NotifyFailure, o.Listen, o.ListenFailure} {
 		e.refs(list, self)
 	}
 	for _, g := range o.Guards {

@@ -48,7 +48,7 @@ service "apt-daily.timer" {
 
 // Module is the module "service".
 var Module = states.Define(states.Type[Service]{
-	Name: "service", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s"},
+	Name: "service", Doc: doc, Example: example, Root: true, HandlerType: "restart", Locks: []string{"unit %s"},
 	NoAbsent: "A service comes with its package or unit file: stop it with running = false and enabled = false, or mask it.",
 	Validate: validate, Read: read, Write: write, Effects: effects, Import: importService, List: list,
 })
