@@ -33,11 +33,13 @@ func (p *planner) warnConflicts() {
 		last = f.d
 		for part := range f.d.parts() {
 			m := p.registry.Lookup(part.Type)
+			t, w := thing{part.Type, part.Key}, wish{f.d, part}
+			if part.Key != "" {
+				claimed.add(m, w)
+			}
 			if m.IsAct() || part.Key == "" {
 				continue
 			}
-			t, w := thing{part.Type, part.Key}, wish{f.d, part}
-			claimed.add(m, w)
 			known := wishes[t]
 			at := slices.IndexFunc(known, func(k wish) bool { return conflict(m, k, w) != "" })
 			if at >= 0 {

@@ -2,6 +2,7 @@
 package modules
 
 import (
+	"github.com/tenetcm/tenet/modules/absent"
 	"github.com/tenetcm/tenet/modules/aptrepository"
 	"github.com/tenetcm/tenet/modules/archive"
 	"github.com/tenetcm/tenet/modules/assert"
@@ -54,6 +55,7 @@ import (
 // of its own may use fewer, or add others, with states.NewRegistry.
 func Standard() *states.Registry {
 	return states.NewRegistry(
+		absent.Module,
 		archive.Module,
 		aptrepository.Module,
 		assert.Module,

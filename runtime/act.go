@@ -231,6 +231,9 @@ func (s *step) concludeAct(changed bool, out any, mayBeDone bool) {
 	if changed || mayBeDone {
 		s.outcome = states.Changed
 	}
+	if changed && s.module.Changes != nil {
+		s.changes = s.module.Changes(out)
+	}
 }
 
 // actTogether carries out several steps that were announced in one go: by one call

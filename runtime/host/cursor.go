@@ -190,6 +190,48 @@ func FindMount(ctx context.Context, in Dir, name string) (string, error) {
 	return "", err
 }
 
+// Size is what has a name in a directory, with all that is below it.
+type Size struct {
+	Entries int    // the one of this name included
+	Bytes   int64  // of the regular files
+	Mount   string // the first on which a file system is mounted, as a path from the directory; what is in it does not count
+}
+
+// Measure adds up what has a name in a directory.
+func Measure(ctx context.Context, in Dir, name string) (Size, error) {
+	var s Size
+	add := func(at string, info Info) {
+		s.Entries++
+		if info.Kind == Regular {
+			s.Bytes += info.Size
+		}
+		if info.Mount && (s.Mount == "" || at < s.Mount) {
+			s.Mount = at
+		}
+	}
+	info, err := in.Lstat(name)
+	if err != nil {
+		return s, err
+	}
+	add(name, info)
+	if info.Kind != Directory || info.Mount {
+		return s, nil
+	}
+	return s, eachDirectory(ctx, in, name, func(d Dir, dir string, entries []Entry) error {
+		for _, e := range entries {
+			info, err := d.Lstat(e.Name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			add(path.Join(dir, e.Name), info)
+		}
+		return nil
+	})
+}
+
 // eachDirectory calls visit for a directory and all below it, with what is in each: for
 // those below it first. What is mounted below is not entered.
 func eachDirectory(ctx context.Context, in Dir, name string, visit func(d Dir, dir string, entries []Entry) error) error {

@@ -116,3 +116,7 @@ func toUnix(m fs.FileMode) uint32 {
 	}
 	return mode
 }
+
+// IsGone reports whether an error says that nothing is at a path: be it that the directory which
+// would contain it is missing, or is none.
+func IsGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }

@@ -35,6 +35,8 @@ type example struct {
 // each entry keeps changes of several people apart.
 func examples() map[string]example {
 	return map[string]example{
+		"absent": {Prepare: "mkdir -p /etc/nginx/sites-enabled /opt/former-agent/lib && touch /etc/nginx/sites-enabled/default /opt/former-agent/lib/a"},
+
 		"apt_repository": {
 			Prepare: "mkdir -p /srv/packages && : > /srv/packages/Packages",
 			Adapt:   []string{"suites     = [\"bookworm-backports\"]", "suites = [\"bookworm-backports\"]\nenabled = false"}, // which is out of reach
