@@ -42,7 +42,7 @@ type appender struct {
 	waves        map[string][]*states.Invocation // of the run, by handler
 	added        map[string]bool
 	visited      map[string]bool // by addOwed
-	chain        []string // handlers, each notified by the one before
+	chain        []string        // handlers, each notified by the one before
 	out          []states.Invocation
 	err          error
 }

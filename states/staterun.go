@@ -170,7 +170,7 @@ type Part struct {
 	// After are those that it follows, likewise.
 	After   []string    `json:"after,omitempty"`
 	Guards  []Guard     `json:"guards,omitempty"`
-	Options  PartOptions `json:"options,omitzero"`
+	Options PartOptions `json:"options,omitzero"`
 }
 
 // PartOptions are the options that act on a part, its own or inherited.
