@@ -13,7 +13,7 @@ import (
 // certain since a program may come first ends as it is wanted all the same, and does more than
 // the plan says only after that program: it makes nothing uncertain that the program does not.
 func (s *step) addEffects() {
-	if s.outcome == states.Changed && (s.module == nil || !s.module.IsAct()) {
+	if s.outcome == states.Changed && !s.isUnseen() {
 		s.engine.effects.addChange(&effect{part: s.part.Address, invocation: s.node.address, how: changing, root: s.part.Address})
 	}
 	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain, root: s.rootCause(), mayFail: s.mayFail}
@@ -37,6 +37,15 @@ func (s *step) addEffects() {
 	}
 }
 
+// isUnseen reports whether the part is an act that has written nothing to the shadow.
+func (s *step) isUnseen() bool {
+	if s.module == nil || !s.module.IsAct() {
+		return false
+	}
+	written, all := s.trace.Writes()
+	return all && len(written) == 0
+}
+
 // rootCause is the part for which the row is uncertain, in the end: itself, where it is certain.
 func (s *step) rootCause() string {
 	if s.cause != "" {
@@ -51,7 +60,7 @@ func (s *step) reach() (e states.Effects) {
 		return states.Effects{Anything: true}
 	}
 	if s.module.IsAct() {
-		if s.outcome == states.Changed && !s.isUnforeseeable {
+		if s.outcome == states.Changed && !s.isUnforeseeable && s.isUnseen() {
 			return e // it only reads
 		}
 		return s.declaredEffects()

@@ -39,7 +39,7 @@ absent "/opt/former-agent" {
 var Module = states.Define(states.Type[Absent]{
 	Name: "absent", Doc: doc, Example: example,
 	NoAbsent: "The type itself says that nothing is at the path.",
-	Validate: validate, Claims: claims, Act: act, Changes: changes,
+	Validate: validate, Claims: claims, Act: act, Changes: changes, Effects: effects,
 })
 
 func validate(want Absent) error {
@@ -56,6 +56,12 @@ func claims(values map[string]any, _ bool) []states.Claim {
 		return nil
 	}
 	return []states.Claim{{Relation: "kind", Of: at, Is: "nothing", OnlyOf: true, Says: "that nothing is at " + at}}
+}
+
+// effects are those of an act that a plan cannot look at, since it does not know yet what
+// will be there.
+func effects(want Absent, _ bool) states.Effects {
+	return states.Effects{Paths: []string{states.Literal(want.Path)}}
 }
 
 func act(ctx context.Context, h host.Host, want Absent) (bool, Absent, error) {
