@@ -46,6 +46,9 @@ func Define[T any](t Type[T]) *Module {
 			return t.Makes(ctx, h, pointer[T](have), *want.(*T))
 		}
 	}
+	if t.Changes != nil {
+		m.Changes = func(out any) []Change { return t.Changes(*out.(*T)) }
+	}
 	setActs(m, t, c)
 	if err := checkModule(m); err != nil {
 		panic("states: module " + t.Name + ": " + err.Error())
@@ -110,9 +113,6 @@ func setActs[T any](m *Module, t Type[T], c *codec[T]) {
 			changed, out, err := t.Act(ctx, h, *want.(*T))
 			return changed, &out, err
 		}
-	}
-	if t.Changes != nil {
-		m.Changes = func(out any) []Change { return t.Changes(*out.(*T)) }
 	}
 	if t.Foresee != nil {
 		m.Foresee = func(ctx context.Context, h host.Host, have, want any) error {
