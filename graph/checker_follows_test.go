@@ -23,6 +23,11 @@ func (c *checked) followed(w wish) []string {
 		}
 		seen[way{name, follows}] = true
 		to := c.wishes[name]
+		for _, r := range c.wishes {
+			if r.runOf == name && follows {
+				add(r.name, follows)
+			}
+		}
 		if !c.left(to) {
 			if follows {
 				out = append(out, name)
@@ -41,13 +46,6 @@ func (c *checked) followed(w wish) []string {
 	}
 	for _, next := range c.inherited(w, followsOf) {
 		add(next, true)
-	}
-	for _, name := range slices.Clone(out) {
-		for _, r := range c.wishes {
-			if r.runOf == name && !c.left(r) {
-				out = append(out, r.name)
-			}
-		}
 	}
 	return out
 }
