@@ -16,37 +16,44 @@ func (c *checked) followed(w wish) []string {
 		follows bool
 	}
 	seen := map[way]bool{}
+	runs := func(name string) (list []string) {
+		for _, r := range c.wishes {
+			if r.runOf == name {
+				list = append(list, r.name)
+			}
+		}
+		return list
+	}
 	var add func(name string, follows bool)
+	addAll := func(w wish, follows bool) {
+		for _, name := range c.inherited(w, requiresOf) {
+			if list := runs(name); len(list) > 0 { // required, a state that runs invoke is its runs
+				for _, r := range list {
+					add(r, follows)
+				}
+				continue
+			}
+			add(name, follows)
+		}
+		for _, name := range c.inherited(w, followsOf) {
+			for _, one := range append(runs(name), name) {
+				add(one, true)
+			}
+		}
+	}
 	add = func(name string, follows bool) {
 		if seen[way{name, follows}] {
 			return
 		}
 		seen[way{name, follows}] = true
-		to := c.wishes[name]
-		for _, r := range c.wishes {
-			if r.runOf == name && follows {
-				add(r.name, follows)
-			}
-		}
-		if !c.left(to) {
-			if follows {
-				out = append(out, name)
-			}
-			return
-		}
-		for _, next := range c.inherited(to, requiresOf) {
-			add(next, follows)
-		}
-		for _, next := range c.inherited(to, followsOf) {
-			add(next, true)
+		switch to := c.wishes[name]; {
+		case c.left(to):
+			addAll(to, follows)
+		case follows:
+			out = append(out, name)
 		}
 	}
-	for _, next := range c.inherited(w, requiresOf) {
-		add(next, false)
-	}
-	for _, next := range c.inherited(w, followsOf) {
-		add(next, true)
-	}
+	addAll(w, false)
 	return out
 }
 
