@@ -162,6 +162,15 @@ func (s *Site) Roles(ctx context.Context, t Target) ([]Role, diag.List) {
 	return s.program.Roles(ctx, t)
 }
 
+// CheckNames reports the names of which one of these hosts of the site has two, by its roles, as far
+// as they are declared without a script. An evaluation says the same of its host.
+func (s *Site) CheckNames(hosts []Host) diag.List {
+	if s.broken {
+		return nil
+	}
+	return s.program.CheckNames(hosts)
+}
+
 // Name is the site's name, empty when it has none.
 func (s *Site) Name() string { return s.program.Name() }
 

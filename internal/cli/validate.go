@@ -28,6 +28,9 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	if err := s.diagnose(c, c.CheckNames(hosts)); err != nil {
+		return err
+	}
 	found := validation{Valid: true, Hosts: len(hosts)}
 	if len(hosts) == 0 {
 		hosts = []lang.Host{{Name: c.Target.Host}} // this machine

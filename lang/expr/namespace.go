@@ -16,6 +16,7 @@ import (
 // Entry is a declaration that can be referred to.
 type Entry struct {
 	Base      string // its address without an instance key
+	Role      string // that declares it; empty: it is every host's
 	Range     diag.Range
 	Instances bool // it has for_each
 	// Parts are those of a state, by TYPE and LABEL (see PartName); nil where
@@ -27,6 +28,9 @@ type Entry struct {
 	// Component is what a component declares; nil for all others.
 	Component *ComponentEntry
 }
+
+// Owner is the role that declares it.
+func (e *Entry) Owner() string { return e.Role }
 
 // ComponentEntry is what references may find in a component.
 type ComponentEntry struct {
@@ -50,12 +54,12 @@ type Namespace struct {
 	Modules func(name string) *states.Module
 
 	isType func(string) bool
-	roots  map[string]map[string]*Entry // word or type → name → entry
+	roots  map[string]*Declared[*Entry] // by word or type
 }
 
 // NewNamespace makes an empty namespace. isType tells the names of modules.
 func NewNamespace(isType func(string) bool) *Namespace {
-	return &Namespace{isType: isType, roots: map[string]map[string]*Entry{}}
+	return &Namespace{isType: isType, roots: map[string]*Declared[*Entry]{}}
 }
 
 // Declare enters what stands under a root ("state", "run", "block" or a type)
@@ -64,14 +68,11 @@ func NewNamespace(isType func(string) bool) *Namespace {
 func (n *Namespace) Declare(root, name string, e *Entry) (taken *Entry) {
 	names := n.roots[root]
 	if names == nil {
-		names = map[string]*Entry{}
+		names = &Declared[*Entry]{}
 		n.roots[root] = names
 	}
-	if have := names[name]; have != nil {
-		return have
-	}
-	names[name] = e
-	return nil
+	taken, _ = names.Add(name, e)
+	return taken
 }
 
 // IsRoot reports whether references may start with this name.
@@ -94,26 +95,37 @@ func DeclaredRoot(root string) string {
 
 // Output reports whether the steps lead to an output of a component: the number
 // of steps before its name, 0 where they do not.
-func (n *Namespace) Output(steps []Step) int {
+func (n *Namespace) Output(steps []Step, roles Roles) int {
 	if len(steps) < 3 || steps[0].Key != "component" {
-		return 0
-	}
-	entry := n.roots["component"][steps[1].Key]
-	if entry == nil || entry.Component == nil {
 		return 0
 	}
 	at := 2
 	if steps[at].Index {
 		at++
 	}
-	if at >= len(steps) || steps[at].Index || entry.Component.Names.IsRoot(steps[at].Key) {
+	if at >= len(steps) || steps[at].Index {
 		return 0
 	}
-	return at
+	for _, entry := range n.Meant("component", steps[1].Key, roles) {
+		if entry.Component != nil && !entry.Component.Names.IsRoot(steps[at].Key) {
+			return at
+		}
+	}
+	return 0
 }
 
-// Lookup gives what stands under a root and a name, or nil.
-func (n *Namespace) Lookup(root, name string) *Entry { return n.roots[root][name] }
+// Meant gives what may be meant by a name under a root: what those who have the roles have, or
+// otherwise all that others may have.
+func (n *Namespace) Meant(root, name string, roles Roles) []*Entry {
+	names := n.roots[DeclaredRoot(root)]
+	if names == nil {
+		return nil
+	}
+	if e, ok := names.Of(name, roles); ok && !roles.all {
+		return []*Entry{e}
+	}
+	return names.All(name)
+}
 
 // Step is one step of a reference: ".name" or "[key]".
 type Step struct {
@@ -144,14 +156,17 @@ type Resolution struct {
 	// Many says that the part has several instances and none is named: the
 	// result is a map by their keys. Open says that this is not known.
 	Many, Open bool
-	Rest       []Step // behind the result
+	// Varies says that several roles declare what is named, and what kind of value it is
+	// depends on which of them a host has.
+	Varies bool
+	Rest   []Step // behind the result
 
 	kind states.Kind // of the result
 }
 
-// Find finds what the steps name. self is the declaration in which the
-// reference stands, nil where there is none. The error is a *diag.HintError.
-func (n *Namespace) Find(steps []Step, self *Entry) (Resolution, error) {
+// Find finds what the steps name for those who have the roles. self is the declaration in which
+// the reference stands, nil where there is none. The error is a *diag.HintError.
+func (n *Namespace) Find(steps []Step, self *Entry, roles Roles) (Resolution, error) {
 	root, rest := steps[0].Key, steps[1:]
 	if root == "self" {
 		if self == nil || self.Parts == nil {
@@ -165,10 +180,26 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Resolution, error) {
 			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
 	}
 	name, rest := rest[0].Key, rest[1:]
-	entry := n.roots[DeclaredRoot(root)][name]
-	if entry == nil {
+	meant := n.Meant(root, name, roles)
+	if len(meant) == 0 {
 		return Resolution{}, n.undefinedError(root, name)
 	}
+	found, err := n.findIn(meant[0], root, rest)
+	for _, entry := range meant[1:] {
+		other, wrong := n.findIn(entry, root, rest)
+		switch {
+		case wrong != nil: // a host that has this one says so
+		case err != nil:
+			found, err = other, nil
+		default:
+			found.Varies = found.Varies || found.Many != other.Many || found.Open != other.Open || found.kind != other.kind
+		}
+	}
+	return found, err
+}
+
+// findIn finds what steps behind a declaration name.
+func (n *Namespace) findIn(entry *Entry, root string, rest []Step) (Resolution, error) {
 	found := Resolution{Ref: states.Ref{Address: entry.Base}, Many: entry.Instances}
 	if len(rest) > 0 && rest[0].Index {
 		if !entry.Instances && !entry.OpenParts {
@@ -195,7 +226,7 @@ func (n *Namespace) Find(steps []Step, self *Entry) (Resolution, error) {
 // find finds what the steps name in a component.
 func (c *ComponentEntry) find(in Resolution, steps []Step) (Resolution, error) {
 	if !steps[0].Index && c.Names.IsRoot(steps[0].Key) && steps[0].Key != "self" {
-		inner, err := c.Names.Find(steps, nil)
+		inner, err := c.Names.Find(steps, nil, Roles{})
 		switch {
 		case err != nil && c.Open:
 			inner, err = openRef(steps)
@@ -250,7 +281,7 @@ func openRef(steps []Step) (Resolution, error) {
 
 // Resolve is Find for references that are no results.
 func (n *Namespace) Resolve(steps []Step, self *Entry) (states.Ref, error) {
-	found, err := n.Find(steps, self)
+	found, err := n.Find(steps, self, Roles{})
 	if err == nil && found.Result != "" {
 		err = &diag.HintError{Message: fmt.Sprintf("%s is a value, not a reference", found.Ref.Text()+"."+found.Result),
 			Hint: "refer to the part itself"}
@@ -329,7 +360,10 @@ func PartName(typ, label string) string { return states.LabelAddress(typ, label)
 
 func (n *Namespace) undefinedError(root, name string) error {
 	address := states.LabelAddress(root, name)
-	names := slices.Sorted(maps.Keys(n.roots[DeclaredRoot(root)]))
+	var names []string
+	if declared := n.roots[DeclaredRoot(root)]; declared != nil {
+		names = declared.Names()
+	}
 	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
 	if near := diag.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))
@@ -347,7 +381,7 @@ func (n *Namespace) AddressesOf(name string) []string { return n.otherAddresses(
 func (n *Namespace) otherAddresses(name string) []string {
 	var found []string
 	for _, root := range slices.Sorted(maps.Keys(n.roots)) {
-		if e := n.roots[root][name]; e != nil {
+		if e := n.roots[root].First(name); e != nil {
 			found = append(found, e.Base)
 		}
 	}

@@ -86,7 +86,7 @@ func isNull(a *syntax.Attribute) bool {
 // that are variables of the component, where they belong.
 func (p *Program) inputHints(list diag.List, b *syntax.Body) {
 	for _, a := range b.Attributes {
-		if p.variables[a.Name] == nil {
+		if !p.variables.Has(a.Name) {
 			continue
 		}
 		for i := range list {
@@ -147,8 +147,8 @@ func (d *decoder) refuseHosts(p *Program) {
 	if p.rollout != nil {
 		d.errorAt(p.rollout.src, "declare the rollout in the site", "a component declares no rollout")
 	}
-	for _, name := range p.variableNames() {
-		if v := p.variables[name]; v.Export {
+	for _, name := range p.variables.Names() {
+		if v := p.variables.First(name); v.Export {
 			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the variable %q is an input of a component, and cannot be exported", name), Range: v.Range,
 				Hint: "export a variable of the site"})
 		}
@@ -181,19 +181,19 @@ func (e *evaluator) expandComponent(d *declaration) {
 
 // takeInputs evaluates the values that a component's block gives its variables.
 func (e *evaluator) takeInputs(inner *evaluator, in *instance) {
-	names := inner.site.variableNames()
+	names := inner.site.variables.Names()
 	items, known := e.items(in.decl.args, e.context(in), "vars")
 	if !known {
 		inner.doubtful[in.address] = true
 		inner.variables.incomplete = true
 	}
 	for _, item := range items {
-		if inner.site.variables[item.name] == nil {
+		if !inner.site.variables.Has(item.name) {
 			if inner.site.broken {
 				continue
 			}
 			unknown := func() {
-				names = inner.site.variableNames()
+				names = inner.site.variables.Names()
 				hint := cmp.Or(diag.DidYouMean(item.name, names), diag.Choices(names),
 					fmt.Sprintf("declare it in the component: variable %q { … }", item.name))
 				e.errorAt(item.nameRange, hint, "%s has no variable %q", in.decl.base, item.name)
@@ -214,7 +214,7 @@ func (e *evaluator) componentValue(name string) cty.Value {
 	if v, ok := e.root.Variables[key]; ok {
 		return v
 	}
-	d := e.site.byBase[key]
+	d := e.declarationOf(key)
 	if e.reportCycle(key) {
 		return cty.DynamicVal
 	}
@@ -271,8 +271,10 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 		return cty.DynamicVal
 	}
 	if in.inner == nil {
-		for _, name := range in.decl.component.outputNames() {
-			values[name] = cty.NullVal(cty.DynamicPseudoType)
+		for _, d := range e.site.byBase.All(in.decl.base) { // in roles that the host does not have, too
+			for _, name := range d.component.outputNames() {
+				values[name] = cty.NullVal(cty.DynamicPseudoType)
+			}
 		}
 		return cty.ObjectVal(values)
 	}

@@ -16,7 +16,7 @@ type declaration struct {
 	kind     states.DeclarationKind
 	base     string // its address within its directory, without an instance key
 	file     string
-	role     string     // the role that it belongs to; empty: none
+	role     string     // the role that declares it; empty: it is every host's
 	src      hcl2.Range // the header
 	entry    *expr.Entry
 	forEach  *syntax.Attribute
@@ -56,6 +56,9 @@ type declaration struct {
 	// inline says that the declaration stands within a block.
 	inline bool
 }
+
+// Owner is the role that declares it.
+func (d *declaration) Owner() string { return d.role }
 
 // refList is a list of references that is given as an attribute, or by the
 // declarations that stand in its place.
@@ -104,12 +107,16 @@ type param struct {
 // variable is a variable as it stands in the source.
 type variable struct {
 	*expr.Variable
+	role        string
 	attr        *syntax.Attribute // the default; nil: none
 	typ         *syntax.Attribute // nil: any
 	doubtful    bool              // something in it is unknown
 	validations []validation
 	byScript    bool
 }
+
+// Owner is the role that declares it.
+func (v *variable) Owner() string { return v.role }
 
 type validation struct {
 	condition, message *syntax.Expression
@@ -119,6 +126,10 @@ type validation struct {
 // local is one line of locals.
 type local struct {
 	name string
+	role string
 	src  hcl2.Range
 	expr *syntax.Expression
 }
+
+// Owner is the role that declares it.
+func (l *local) Owner() string { return l.role }

@@ -58,8 +58,8 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 }
 
 // declaration enters a state, run, block or top-level part with all that
-// stands in it, and gives a reference to it; nil when it is not usable.
-func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
+// stands in it; nil when it is not usable.
+func (d *decoder) declaration(b *syntax.Block, file string) *declaration {
 	out := &declaration{file: file, src: b.Header, role: d.role, key: b.Instance, generate: b.Generate, calls: b.Calls}
 	before := len(d.list)
 	defer func() { addCalls(d.list, before, b.Calls) }()
@@ -78,17 +78,17 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	name, _ := label(b)
 	root, out.handler = expr.DeclaredRoot(root), root == "handler"
 	out.base = states.LabelAddress(root, name)
-	out.entry = &expr.Entry{Base: out.base, Range: rangeOf(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
+	out.entry = &expr.Entry{Base: out.base, Role: d.role, Range: rangeOf(b.Header), Instances: b.Body.Attribute("for_each") != nil || b.Instance != nil, OpenParts: b.Generate != nil}
 	first := d.site.names.Declare(root, name, out.entry)
 	switch {
 	case first == nil:
 		d.site.declarations = append(d.site.declarations, out)
-		d.site.byBase[out.base] = out
+		d.site.byBase.Add(out.base, out)
 		if out.key != nil {
 			out.group = []*declaration{out}
 		}
-	case !d.join(out, d.site.byBase[out.base]):
-		d.duplicate(out.base, b.Header, first.Range)
+	case !d.join(out, d.site.byBase.By(out.base, d.role)):
+		d.taken(out.base, b.Header, first.Range, first.Role)
 		return nil
 	}
 	switch root {
@@ -103,7 +103,15 @@ func (d *decoder) declaration(b *syntax.Block, file string) *states.Ref {
 	default:
 		d.topPart(out, b, name)
 	}
-	return &states.Ref{Address: out.base, Range: rangeOf(b.Header)}
+	return out
+}
+
+// taken reports a name that something has already: that of the site itself is every host's.
+func (d *decoder) taken(address string, src hcl2.Range, first diag.Range, owner string) {
+	d.duplicate(address, src, first)
+	if owner != d.role {
+		d.list[len(d.list)-1].Hint = "what stands at top level is every host's; give one of them another name, or move it into a role"
+	}
 }
 
 func (d *decoder) duplicate(address string, src hcl2.Range, first diag.Range) {
@@ -296,9 +304,9 @@ func (d *decoder) inlineDeclarations(out *declaration, name string, list *refLis
 			"%s has its %s as a list already", out.base, name)
 	}
 	for _, sub := range blocks {
-		if ref := d.declaration(sub, file); ref != nil {
-			d.site.byBase[ref.Address].inline = true
-			list.inline = append(list.inline, *ref)
+		if made := d.declaration(sub, file); made != nil {
+			d.site.byBase.By(made.base, d.role).inline = true
+			list.inline = append(list.inline, states.Ref{Address: made.base, Range: rangeOf(sub.Header)})
 		}
 	}
 }

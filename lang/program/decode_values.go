@@ -3,7 +3,9 @@ package program
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 
+	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -71,8 +73,10 @@ func (d *decoder) variable(b *syntax.Block) {
 	if !d.identifier(b) {
 		return
 	}
-	v := &variable{Variable: &expr.Variable{Name: b.Labels[0], Range: rangeOf(b.Header)}, attr: b.Body.Attribute("default"), typ: b.Body.Attribute("type"), doubtful: wrong}
+	v := &variable{Variable: &expr.Variable{Name: b.Labels[0], Range: rangeOf(b.Header)}, role: d.role, attr: b.Body.Attribute("default"), typ: b.Body.Attribute("type")}
+	before := len(d.list)
 	v.Type, v.Defaults = d.typeOf(b.Body)
+	v.doubtful = wrong || len(d.list) > before
 	d.literal(b.Body, "description", cty.String, func(x cty.Value) { v.Description = x.AsString() })
 	d.literal(b.Body, "sensitive", cty.Bool, func(x cty.Value) { v.Sensitive = x.True() })
 	d.literal(b.Body, "nullable", cty.Bool, func(x cty.Value) { v.NoNull = x.False() })
@@ -94,11 +98,28 @@ func (d *decoder) variable(b *syntax.Block) {
 		}
 		v.validations = append(v.validations, validation{condition.Expr, message.Expr, sub.Header})
 	}
-	if first := d.site.variables[v.Name]; first != nil {
-		d.duplicate("var."+v.Name, b.Header, first.Range)
+	if first, ok := d.site.variables.Add(v.Name, v); !ok {
+		d.taken("var."+v.Name, b.Header, first.Range, first.role)
 		return
 	}
-	d.site.variables[v.Name] = v
+	if first := d.site.variables.First(v.Name); !sameType(v, first) {
+		d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is %s here, and %s in another role", v.Name, expr.TypeName(v.Type), expr.TypeName(first.Type)),
+			Range: rangeOf(v.typeRange(b)), Hint: "give it one type everywhere, or one of them another name",
+			Related: []diag.Related{{Message: "first declared here", Range: first.Range}}})
+	}
+}
+
+// sameType reports whether two variables of one name have one type, as far as it is known.
+func sameType(a, b *variable) bool {
+	return a.doubtful || b.doubtful || a.Type.Equals(b.Type) && reflect.DeepEqual(a.Defaults, b.Defaults)
+}
+
+// typeRange is where the type of a variable stands, or its block where none is given.
+func (v *variable) typeRange(b *syntax.Block) hcl2.Range {
+	if v.typ != nil {
+		return v.typ.Range()
+	}
+	return b.Header
 }
 
 // typeOf reads the attribute type; any where it is not given or wrong.
@@ -124,15 +145,13 @@ func (d *decoder) locals(b *syntax.Block) {
 		d.errorAt(sub.Header, fmt.Sprintf("write %s = { … }", sub.Type), "locals are attributes, not blocks")
 	}
 	for _, a := range b.Body.Attributes {
-		if first := d.site.locals[a.Name]; first != nil {
-			d.duplicate("local."+a.Name, a.NameRange, rangeOf(first.src))
-			continue
-		}
 		if !states.IsIdentifier(a.Name) {
 			d.errorAt(a.NameRange, "use letters, digits, _ and -, and begin with a letter", "%q is no name for a local", a.Name)
 			continue
 		}
-		d.site.locals[a.Name] = &local{name: a.Name, src: a.NameRange, expr: a.Expr}
+		if first, ok := d.site.locals.Add(a.Name, &local{name: a.Name, role: d.role, src: a.NameRange, expr: a.Expr}); !ok {
+			d.taken("local."+a.Name, a.NameRange, rangeOf(first.src), first.role)
+		}
 	}
 }
 

@@ -69,8 +69,8 @@ func (p *Program) Describe(ctx context.Context) Description {
 		p = e.site
 	}
 	var out Description
-	for _, name := range slices.Sorted(maps.Keys(p.variables)) {
-		out.Variables = append(out.Variables, p.describeVariable(p.variables[name]))
+	for _, name := range p.variables.Names() {
+		out.Variables = append(out.Variables, p.describeVariable(p.variables.First(name)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		o := p.outputs[name]

@@ -2,7 +2,6 @@ package program
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -45,6 +44,7 @@ type evaluator struct {
 	*expressions
 	variables          *variableValues
 	expandedComponents map[string]bool // components that were expanded, by base
+	own                []*declaration  // see ownDeclarations
 }
 
 // Evaluate gives the declarations for a target; nil or incomplete when the list
@@ -99,10 +99,12 @@ func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 // expandAll finds the instances of all declarations, those of components
 // included, and evaluates all locals and outputs.
 func (e *evaluator) expandAll() {
-	for _, name := range slices.Sorted(maps.Keys(e.site.locals)) {
-		e.local(name)
+	for _, name := range e.site.locals.Names() {
+		if _, has := e.site.locals.Of(name, e.hostRoles()); has {
+			e.local(name)
+		}
 	}
-	for _, d := range e.site.declarations {
+	for _, d := range e.ownDeclarations() {
 		e.bases[e.prefix+d.base] = d
 		if d.component == nil {
 			e.expand(d)
@@ -123,7 +125,7 @@ func (e *evaluator) expandAll() {
 
 // declarations evaluates what the directory declares.
 func (e *evaluator) declarations(ctx context.Context) error {
-	for rest := e.site.declarations; len(rest) > 0; {
+	for rest := e.ownDeclarations(); len(rest) > 0; {
 		n := e.independent(rest)
 		if err := e.evaluateTogether(ctx, rest[:n]); err != nil {
 			return err

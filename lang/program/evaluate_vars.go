@@ -21,8 +21,8 @@ func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.Variable
 	e.preparation().begin(true)
 	p = e.site
 	var out []expr.VariableValue
-	for _, name := range p.variableNames() {
-		v, given := p.variables[name], e.variables.assignments[name]
+	for _, v := range e.ownVariables() {
+		name, given := v.Name, e.variables.assignments[v.Name]
 		value := e.root.Variables["var."+name]
 		if len(given) == 0 || !value.IsWhollyKnown() && !expr.IsWithheld(value) {
 			continue
@@ -56,13 +56,13 @@ func (e *variableValues) evaluate() {
 	e.collect(false)
 	e.reportHostVariables()
 	e.findExports()
-	for _, name := range e.site.variableNames() {
-		if !e.isForHosts(name) {
-			e.resolve(e.site.variables[name])
+	for _, v := range e.ownVariables() {
+		if !e.isForHosts(v.Name) {
+			e.resolve(v)
 		}
 	}
-	for _, name := range e.site.variableNames() {
-		e.validate(e.site.variables[name])
+	for _, v := range e.ownVariables() {
+		e.validate(v)
 	}
 }
 
@@ -94,12 +94,9 @@ func (e *variableValues) resolve(v *variable) {
 
 // anySensitive reports whether a variable of the site is sensitive.
 func (p *Program) anySensitive() bool {
-	for _, v := range p.variables {
-		if v.Sensitive {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.variables.Names(), func(name string) bool {
+		return slices.ContainsFunc(p.variables.All(name), func(v *variable) bool { return v.Sensitive })
+	})
 }
 
 func allKnown(given []expr.Assignment) bool {
@@ -112,9 +109,9 @@ func allKnown(given []expr.Assignment) bool {
 // lowest precedence first.
 func (e *variableValues) collect(forHosts bool) {
 	e.forHosts = forHosts
-	for _, name := range e.site.variableNames() {
-		if v := e.site.variables[name]; v.attr != nil && e.takes(name) {
-			e.assign(name, expr.LevelDefault, e.value(v.attr.Expr, e.root), rangeOf(v.attr.Range()))
+	for _, v := range e.ownVariables() {
+		if v.attr != nil && e.takes(v.Name) {
+			e.assign(v.Name, expr.LevelDefault, e.value(v.attr.Expr, e.root), rangeOf(v.attr.Range()))
 		}
 	}
 	for _, f := range e.site.values {
@@ -131,7 +128,7 @@ func (e *variableValues) collect(forHosts bool) {
 		if !e.takes(name) {
 			continue
 		}
-		if e.site.variables[name] != nil {
+		if e.site.variables.Has(name) {
 			e.assignText(expr.LevelEnvironment, "TENET_VAR_"+name, name, e.target.Environment[name])
 		} else if e.scripts != nil {
 			e.scripts.texts = append(e.scripts.texts, textValue{expr.LevelEnvironment, "TENET_VAR_" + name, name, e.target.Environment[name]})
@@ -144,10 +141,10 @@ func (e *variableValues) collect(forHosts bool) {
 		if !e.takes(v.Name) {
 			continue
 		}
-		if e.site.variables[v.Name] == nil {
+		if !e.site.variables.Has(v.Name) {
 			undeclared := func() {
 				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("var.%s is not declared", v.Name),
-					Hint: undeclaredHint("var", v.Name, e.site.variableNames()), Range: diag.Range{File: "--var"}})
+					Hint: undeclaredHint("var", v.Name, e.site.variables.Names()), Range: diag.Range{File: "--var"}})
 			}
 			if e.postpone(v.Name, undeclared) {
 				e.scripts.texts = append(e.scripts.texts, textValue{expr.LevelVar, "--var " + v.Name, v.Name, v.Value})
@@ -201,17 +198,20 @@ func (e *variableValues) valueFile(b *syntax.Body, level string) {
 		if !e.takes(a.Name) || e.isLateForHosts(a.Name, a.Expr) {
 			continue
 		}
-		if e.site.variables[a.Name] == nil && !e.reportUndeclared(a.Name, a.NameRange) {
+		if !e.site.variables.Has(a.Name) && !e.reportUndeclared(a.Name, a.NameRange) {
 			continue
 		}
 		e.assign(a.Name, level, e.value(a.Expr, e.root), rangeOf(a.Range()))
 	}
 }
 
-// assignText takes a value that is given as text outside of the site; source names
-// the way for people.
+// assignText takes a value that is given as text outside of the site; source names the way for
+// people.
 func (e *variableValues) assignText(level, source, name, text string) {
-	v := e.site.variables[name]
+	v, has := e.site.variables.Of(name, e.hostRoles())
+	if !has { // other hosts have it, with the same type
+		v = e.site.variables.First(name)
+	}
 	r := diag.Range{File: source}
 	before := len(e.list)
 	defer func() {

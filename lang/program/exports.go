@@ -21,9 +21,9 @@ import (
 // They are looked for when they are named first. Evaluations for several hosts may share them.
 type exports struct {
 	hosts map[string]*hostEntry
-	// given gives an exported variable, and its values that are the same for all hosts; false:
-	// there is none.
-	given func(name string) (v *variable, values []expr.Assignment, ok bool)
+	// given gives an exported variable of those who have the roles, and its values that are the same
+	// for all of them; false: there is none.
+	given func(name string, roles expr.Roles) (v *variable, values []expr.Assignment, ok bool)
 	// computed reports a default that a script computes: another host may have another one.
 	computed func(name string) bool
 	names    func() []string
@@ -51,7 +51,15 @@ func (x *exports) value(host, name string) (cty.Value, error) {
 }
 
 func (x *exports) find(host, name string) (cty.Value, error) {
-	v, given, ok := x.given(name)
+	entry := x.hosts[host]
+	if entry == nil {
+		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("the site does not declare the host %q", host), Hint: "tenet inspect hosts lists them"}
+	}
+	v, given, ok := x.given(name, entry.has)
+	if v == nil && slices.Contains(x.names(), name) {
+		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("the host %q has no var.%s: only roles that it does not have declare it", host, name),
+			Hint: "name hosts that have such a role, or declare the variable at top level"}
+	}
 	if !ok && v != nil {
 		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("var.%s is not exported to other hosts", name), Hint: "add export = true where it is declared"}
 	}
@@ -59,10 +67,6 @@ func (x *exports) find(host, name string) (cty.Value, error) {
 		names := x.names()
 		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("there is no exported variable %q", name),
 			Hint: cmp.Or(diag.DidYouMean(name, names), diag.Choices(names), fmt.Sprintf("export it: variable %q { export = true }", name))}
-	}
-	entry := x.hosts[host]
-	if entry == nil {
-		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("the site does not declare the host %q", host), Hint: "tenet inspect hosts lists them"}
 	}
 	given = slices.Clone(given)
 	for _, l := range entry.levels {
@@ -103,6 +107,11 @@ func (x *exports) find(host, name string) (cty.Value, error) {
 func (x *exports) all(host string) (cty.Value, error) {
 	values := map[string]cty.Value{}
 	for _, name := range x.names() {
+		if entry := x.hosts[host]; entry != nil {
+			if _, _, has := x.given(name, entry.has); !has {
+				continue // it is a variable of other roles
+			}
+		}
 		v, err := x.value(host, name)
 		if err != nil {
 			return cty.DynamicVal, err
@@ -114,7 +123,36 @@ func (x *exports) all(host string) (cty.Value, error) {
 
 // exported lists the exported variables, sorted.
 func (p *Program) exported() []string {
-	return slices.DeleteFunc(p.variableNames(), func(name string) bool { return !p.variables[name].Export || p.variables[name].Sensitive })
+	return slices.DeleteFunc(p.variables.Names(), func(name string) bool { return !slices.ContainsFunc(p.variables.All(name), (*variable).isExported) })
+}
+
+// isExported reports whether other hosts may read it.
+func (v *variable) isExported() bool { return v.Export && !v.Sensitive }
+
+// exportOf gives the exported variable that those who have the roles have under a name, and its values
+// that are not a host's: common are those but for the default.
+func (p *Program) exportOf(name string, roles expr.Roles, common func(name string) []expr.Assignment, byDefault func(*variable) []expr.Assignment) (*variable, []expr.Assignment, bool) {
+	v, has := p.variables.Of(name, roles)
+	if !has || !v.isExported() {
+		return v, nil, false
+	}
+	return v, slices.Concat(byDefault(v), common(name)), true
+}
+
+// commonValues gives the values of a variable that all hosts have which have it, but for its default.
+func (e *variableValues) commonValues(name string) []expr.Assignment {
+	return slices.DeleteFunc(slices.Clone(e.assignments[name]), func(a expr.Assignment) bool { return isOfHost(a.Level) || a.Level == expr.LevelDefault })
+}
+
+// defaultValue gives the default of a variable, be it of this host or of another one.
+func (e *variableValues) defaultValue(v *variable) []expr.Assignment {
+	if v.attr == nil {
+		return nil
+	}
+	if own, has := e.site.variables.Of(v.Name, e.hostRoles()); has && own == v {
+		return slices.DeleteFunc(slices.Clone(e.assignments[v.Name]), func(a expr.Assignment) bool { return a.Level != expr.LevelDefault })
+	}
+	return []expr.Assignment{{Level: expr.LevelDefault, Value: e.value(v.attr.Expr, e.root), Range: rangeOf(v.attr.Range())}}
 }
 
 // isOfHost reports whether a level's values are those of some hosts.
@@ -130,14 +168,20 @@ func (e *variableValues) findExports() {
 		return
 	}
 	given, shared := map[string][]expr.Assignment{}, true
+	defaultKey := func(v *variable) string { return v.Name + " of " + v.role }
 	for _, name := range names {
-		given[name] = slices.DeleteFunc(slices.Clone(e.assignments[name]), func(a expr.Assignment) bool { return isOfHost(a.Level) })
-		shared = shared && !slices.ContainsFunc(given[name], func(a expr.Assignment) bool { return !a.Value.IsWhollyKnown() || a.Value.ContainsMarked() })
+		given[name] = e.commonValues(name)
+		for _, v := range e.site.variables.All(name) {
+			given[defaultKey(v)] = e.defaultValue(v)
+		}
 	}
+	for _, values := range given {
+		shared = shared && !slices.ContainsFunc(values, func(a expr.Assignment) bool { return !a.Value.IsWhollyKnown() || a.Value.ContainsMarked() })
+	}
+	site := e.site
 	make := func() *exports {
-		return e.newExports(func() []string { return names }, func(name string) (*variable, []expr.Assignment, bool) {
-			values, ok := given[name]
-			return e.site.variables[name], values, ok
+		return e.newExports(func() []string { return names }, func(name string, roles expr.Roles) (*variable, []expr.Assignment, bool) {
+			return site.exportOf(name, roles, func(name string) []expr.Assignment { return given[name] }, func(v *variable) []expr.Assignment { return given[defaultKey(v)] })
 		})
 	}
 	if !shared || e.hosts.lists == nil {
@@ -158,12 +202,10 @@ func (e *variableValues) scriptExports() *exports {
 			literal[name] = (a == nil || is) && (before || !known)
 		}
 	}
-	x := e.newExports(func() []string { return e.site.exported() }, func(name string) (*variable, []expr.Assignment, bool) {
-		v := e.site.variables[name]
-		given := slices.DeleteFunc(slices.Clone(e.assignments[name]), func(a expr.Assignment) bool { return isOfHost(a.Level) })
-		return v, given, v != nil && v.Export && !v.Sensitive
+	x := e.newExports(func() []string { return e.site.exported() }, func(name string, roles expr.Roles) (*variable, []expr.Assignment, bool) {
+		return e.site.exportOf(name, roles, e.commonValues, e.defaultValue)
 	})
-	x.computed = func(name string) bool { return e.site.variables[name].byScript && !literal[name] }
+	x.computed = func(name string) bool { return e.site.variables.First(name).byScript && !literal[name] }
 	return x
 }
 
@@ -179,7 +221,7 @@ func literalOf(a *syntax.Attribute) (cty.Value, bool) {
 	return literal.Val, true
 }
 
-func (e *variableValues) newExports(names func() []string, given func(string) (*variable, []expr.Assignment, bool)) *exports {
+func (e *variableValues) newExports(names func() []string, given func(string, expr.Roles) (*variable, []expr.Assignment, bool)) *exports {
 	x := &exports{hosts: map[string]*hostEntry{}, names: names, given: given, values: map[[2]string]export{},
 		computed: func(string) bool { return false }}
 	for _, h := range e.hosts.entries {

@@ -56,7 +56,7 @@ func (e *expressions) begin(files *expr.Files, values map[string]cty.Value) {
 
 func (e *expressions) resolver(self *expr.Entry) function.Function {
 	return expr.RefResolver(func(steps []expr.Step) (expr.Resolution, error) {
-		found, err := e.site.names.Find(steps, self)
+		found, err := e.site.names.Find(steps, self, e.hostRoles())
 		found.Ref = e.withPrefix(found.Ref)
 		return found, err
 	})
@@ -140,8 +140,8 @@ func (e *expressions) provide(n *syntax.Need) bool {
 	v, ok := e.root.Variables[name]
 	if !ok {
 		switch n.Kind {
-		case "local":
-			v = e.local(n.Name)
+		case "var", "local":
+			v = e.declaredValue(n)
 		case "fact":
 			v = e.fact(n)
 		case "component":
@@ -151,24 +151,54 @@ func (e *expressions) provide(n *syntax.Need) bool {
 		case "role":
 			v = cty.StringVal(n.Name)
 			e.root.Variables[name] = v
-		default: // variables are there from the start
-			v = cty.DynamicVal
+		case "varying":
+			v = e.varyingResult(n)
 		}
 	}
 	return v.IsKnown() || expr.IsWithheld(v) || expr.IsDeferred(v)
 }
 
-// local evaluates a local once, and gives its value.
+// declaredValue gives a variable or local that has no value yet: variables have theirs from the
+// start, as far as the host has them.
+func (e *expressions) declaredValue(n *syntax.Need) cty.Value {
+	if err := e.ownerError(n.Kind, n.Name); err != nil {
+		e.list.Add(diag.Diagnose(err, rangeOf(n.Src)))
+		return cty.DynamicVal
+	}
+	if n.Kind == "local" {
+		return e.local(n.Name)
+	}
+	return cty.DynamicVal
+}
+
+// varyingResult gives a result that depends on the host's roles.
+func (e *expressions) varyingResult(n *syntax.Need) cty.Value {
+	v := cty.DynamicVal
+	found, err := n.Find(e.hostRoles())
+	if err == nil {
+		v, err = found.Value(rangeOf(n.Src))
+	}
+	if err != nil {
+		e.list.Add(diag.Diagnose(err, rangeOf(n.Src)))
+		return cty.DynamicVal
+	}
+	v = expr.Relocate(v, e.withPrefix)
+	e.root.Variables["varying."+n.Name] = v
+	return v
+}
+
+// local evaluates a local of the host once, and gives its value.
 func (e *expressions) local(name string) cty.Value {
 	key := "local." + name
 	if v, ok := e.root.Variables[key]; ok {
 		return v
 	}
+	l, _ := e.site.locals.Of(name, e.hostRoles())
 	if e.reportCycle(key) {
 		return cty.DynamicVal
 	}
 	e.visiting = append(e.visiting, key)
-	v := e.deferrableValue(e.site.locals[name].expr, e.root)
+	v := e.deferrableValue(l.expr, e.root)
 	e.visiting = e.visiting[:len(e.visiting)-1]
 	e.root.Variables[key] = v
 	return v
@@ -209,9 +239,10 @@ func (e *expressions) reportCycle(key string) bool {
 // placeOf is where a local or a component is declared.
 func (e *expressions) placeOf(key string) diag.Range {
 	if name, ok := strings.CutPrefix(key, "local."); ok {
-		return rangeOf(e.site.locals[name].src)
+		l, _ := e.site.locals.Of(name, e.hostRoles())
+		return rangeOf(l.src)
 	}
-	return rangeOf(e.site.byBase[key].src)
+	return rangeOf(e.declarationOf(key).src)
 }
 
 // fact gives a top-level fact, which is gathered the first time it is named.

@@ -149,9 +149,9 @@ func (w *walker) fillNames(root, next, hint string) string {
 // declares reports whether the site has a variable or local of that name.
 func (w *walker) declares(kind, name string) bool {
 	if kind == "var" {
-		return w.site.variables[name] != nil
+		return w.site.variables.Has(name)
 	}
-	return w.site.locals[name] != nil
+	return w.site.locals.Has(name)
 }
 
 // candidates lists what is declared under a name that was written without its kind.

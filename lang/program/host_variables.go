@@ -31,7 +31,7 @@ func (e *variableValues) resolveForHosts() {
 	}
 	e.collect(true)
 	for _, name := range slices.Sorted(maps.Keys(e.site.hostVariables)) {
-		e.resolve(e.site.variables[name])
+		e.resolve(e.site.variables.First(name))
 	}
 }
 

@@ -45,6 +45,7 @@ type hostReader struct{ *expressions }
 // precedence first.
 type hostEntry struct {
 	site.Host
+	has    expr.Roles
 	levels []levelVars
 }
 
@@ -177,6 +178,7 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 	e.applyReach(h, &d.reach, d.ctx)
 	items, _ := e.items(d.vars, d.ctx, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
+	h.has = expr.NewRoles(h.Roles)
 	for _, name := range h.Roles {
 		items, _ := e.items(e.site.roles[name].vars, e.root, "vars")
 		h.levels = append(h.levels, levelVars{level: expr.LevelRole, name: name, items: items})

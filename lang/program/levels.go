@@ -25,7 +25,7 @@ func (e hostReader) reportConflicts() {
 			continue
 		}
 		for _, x := range l.items {
-			v := e.site.variables[x.name]
+			v, _ := e.site.variables.Of(x.name, e.hostRoles())
 			for _, s := range seen[x.name] {
 				a, b := s.group.group, l.group
 				if a.priority != b.priority || a == b || a.around[b] || b.around[a] || v == nil || !isConflict(s.item.value, x.value, v.Merge) {
@@ -70,7 +70,7 @@ func (e *variableValues) giveLevels() {
 	}
 	for _, l := range e.host.levels {
 		for _, x := range l.items {
-			if e.site.variables[x.name] == nil && !e.isWanted(l, x) {
+			if !e.site.variables.Has(x.name) && !e.isWanted(l, x) {
 				continue
 			}
 			e.assign(x.name, l.level, x.value, rangeOf(x.valueRange))

@@ -32,16 +32,17 @@ type linker struct {
 	secrets          []namedSecret
 	visitedTemplates map[string]bool // template files that lint has looked into
 	templates        *expr.Files     // those that lint reads
-	localsLinked     map[string]bool
+	localsLinked     map[*local]bool
 }
 
 func newLinker(p *Program, quiet bool) *linker {
-	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic(), localsLinked: map[string]bool{}}
+	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic(), localsLinked: map[*local]bool{}}
 }
 
 // scope is where an expression stands.
 type scope struct {
 	self     *expr.Entry
+	has      expr.Roles   // that a host has if it has the expression
 	params   *declaration // the state whose params are known; nil: none
 	each     bool
 	parent   bool // each.parent
@@ -60,8 +61,10 @@ func (l *linker) program() {
 
 // values links what gives variables their values.
 func (l *linker) values() {
-	for _, name := range l.site.variableNames() {
-		l.attribute(l.site.variables[name].attr, scope{valuesOf: "the default of a variable"})
+	for _, name := range l.site.variables.Names() {
+		for _, v := range l.site.variables.All(name) {
+			l.attribute(v.attr, scope{valuesOf: "the default of a variable"})
+		}
 	}
 	for _, f := range l.site.values {
 		for _, a := range f.body.Attributes {
@@ -72,18 +75,22 @@ func (l *linker) values() {
 
 func (l *linker) validations(v *variable) {
 	for _, check := range v.validations {
-		l.expression(check.condition, scope{})
-		l.expression(check.message, scope{})
+		l.expression(check.condition, l.scopeOf(v.role))
+		l.expression(check.message, l.scopeOf(v.role))
 	}
 }
 
 // references links what may refer to anything that is declared.
 func (l *linker) references() {
-	for _, name := range l.site.variableNames() {
-		l.validations(l.site.variables[name])
+	for _, name := range l.site.variables.Names() {
+		for _, v := range l.site.variables.All(name) {
+			l.validations(v)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.site.locals)) {
-		l.local(name)
+	for _, name := range l.site.locals.Names() {
+		for _, x := range l.site.locals.All(name) {
+			l.local(x)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.site.outputs)) {
 		l.attribute(l.site.outputs[name].value, scope{})
@@ -107,20 +114,24 @@ func (l *linker) references() {
 func (l *linker) declaration(d *declaration) {
 	before := len(l.list)
 	defer func() { addCalls(l.list, before, d.calls) }()
-	l.attribute(d.forEach, scope{})
-	s := scope{each: d.forEach != nil}
+	s := l.scopeOf(d.role)
+	l.attribute(d.forEach, s)
 	for _, p := range d.params {
-		l.attribute(p.attr, scope{})
+		l.attribute(p.attr, s)
 	}
+	s.each = d.forEach != nil
 	l.attributes(s, d.parallel, d.lazy, d.deferred, d.state, d.args, d.ordered, d.recovered,
 		d.members.attr, d.rescue.attr, d.always.attr)
 	l.options(d.options, d.guards, s)
-	inner := scope{self: d.entry, params: d, each: s.each}
-	if d.topLevel {
-		inner = s
+	inner := s
+	if !d.topLevel {
+		inner.self, inner.params = d.entry, d
 	}
 	l.parts(d, inner)
 }
+
+// scopeOf is where the declarations of a role stand, or those of the site itself.
+func (l *linker) scopeOf(role string) scope { return scope{has: l.site.rolesOf(role)} }
 
 // parts links the parts of a declaration.
 func (l *linker) parts(d *declaration, inner scope) {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -16,7 +17,9 @@ const hostsHint = "hosts are known before anything about one of them: use locals
 // inventory links hosts, groups, the rollout and the variables of roles: see hostScope.
 func (l *linker) inventory() {
 	for _, r := range l.site.roles {
-		l.attribute(r.vars, hostScope("the vars of a role"))
+		s := hostScope("the vars of a role")
+		s.has = l.site.rolesOf(r.name)
+		l.attribute(r.vars, s)
 	}
 	link := func(s scope, r *reach, more ...*syntax.Attribute) {
 		l.attributes(s, append(more, r.port, r.user, r.executor, r.become, r.becomeMethod, r.sshOptions, r.runnerCache, r.vars)...)
@@ -49,10 +52,10 @@ func (l *linker) inventory() {
 func hostScope(what string) scope { return scope{valuesOf: what, hosts: true} }
 
 // local links the expression of a local, once.
-func (l *linker) local(name string) {
-	if !l.localsLinked[name] {
-		l.localsLinked[name] = true
-		l.expression(l.site.locals[name].expr, scope{})
+func (l *linker) local(x *local) {
+	if !l.localsLinked[x] {
+		l.localsLinked[x] = true
+		l.expression(x.expr, l.scopeOf(x.role))
 	}
 }
 
@@ -71,6 +74,11 @@ func (w *walker) hostValue(n *hclsyntax.ScopeTraversalExpr, root string) bool {
 	}
 	found := &lateFinder{linker: w.linker, visited: map[string]bool{}}
 	found.need(root, name)
+	if found.isOfRoles(w.scope.has) {
+		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot use %s.%s, which depends on what roles declare", w.scope.valuesOf, root, name),
+			"hosts are known before their roles: declare what is needed here at top level")
+		return true
+	}
 	if found.late != nil {
 		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot use %s.%s, which needs %s", w.scope.valuesOf, root, name, found.late.What), hostsHint)
 		w.relate(diag.Related{Message: found.late.What + " is needed here", Range: rangeOf(found.late.Src)})
@@ -85,6 +93,24 @@ func (w *walker) hostValue(n *hclsyntax.ScopeTraversalExpr, root string) bool {
 		}
 	}
 	return true
+}
+
+// isOfRoles reports whether any of the names that were looked into is declared by roles alone, other than
+// these, or by several.
+func (f *lateFinder) isOfRoles(except expr.Roles) bool {
+	for key := range f.visited {
+		var owners []string
+		switch root, name, _ := strings.Cut(key, "."); root {
+		case "local":
+			owners = f.site.locals.Owners(name)
+		case "var":
+			owners = f.site.variables.Owners(name)
+		}
+		if len(owners) > 1 || len(owners) == 1 && !except.Has(owners[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 // relate adds a place to the last diagnostic.
@@ -128,12 +154,16 @@ func (f *lateFinder) need(root, name string) {
 	f.visited[key] = true
 	switch root {
 	case "local":
-		f.local(name)
-		f.lookInto(f.site.locals[name].expr)
+		for _, x := range f.site.locals.All(name) {
+			f.local(x)
+			f.lookInto(x.expr)
+		}
 	case "var":
 		f.variables = append(f.variables, name)
-		if v := f.site.variables[name]; v.attr != nil {
-			f.lookInto(v.attr.Expr)
+		for _, v := range f.site.variables.All(name) {
+			if v.attr != nil {
+				f.lookInto(v.attr.Expr)
+			}
 		}
 		for _, file := range f.site.values {
 			if a := file.body.Attribute(name); a != nil {

@@ -25,8 +25,12 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		}
 		steps = append(steps, step)
 	}
-	found, err := w.site.names.Find(steps, w.scope.self)
+	found, err := w.site.names.Find(steps, w.scope.self, w.scope.has)
 	if err == nil && found.Result != "" {
+		if found.Varies {
+			w.varyingResult(n, steps)
+			return
+		}
 		err = w.result(n, found, len(steps)-len(found.Rest))
 		if err == nil {
 			return
@@ -57,10 +61,10 @@ func (w *walker) output(n *hclsyntax.ScopeTraversalExpr) bool {
 		steps = append(steps, step)
 	}
 	values := w.values[n]
-	if !values && w.site.names.Output(steps) == 0 {
+	if !values && w.site.names.Output(steps, w.scope.has) == 0 {
 		return false
 	}
-	if at := w.site.names.Output(steps); !values && !w.undeclaredOutput(steps[1].Key, n.Traversal[at]) {
+	if at := w.site.names.Output(steps, w.scope.has); !values && !w.undeclaredOutput(steps[1].Key, n.Traversal[at]) {
 		return true
 	}
 	name := steps[1].Key
@@ -72,13 +76,16 @@ func (w *walker) output(n *hclsyntax.ScopeTraversalExpr) bool {
 
 // undeclaredOutput reports an output that the component does not have.
 func (w *walker) undeclaredOutput(component string, step hcl2.Traverser) bool {
-	c := w.site.names.Lookup("component", component).Component
 	name, _ := stepOf(step)
-	if c.Open || slices.Contains(c.Outputs, name.Key) {
-		return true
+	var outputs []string
+	for _, entry := range w.site.names.Meant("component", component, w.scope.has) {
+		if entry.Component.Open || slices.Contains(entry.Component.Outputs, name.Key) {
+			return true
+		}
+		outputs = append(outputs, entry.Component.Outputs...)
 	}
 	w.errorAt(step.SourceRange(), fmt.Sprintf("component.%s has no output %q", component, name.Key),
-		cmp.Or(diag.DidYouMean(name.Key, c.Outputs), diag.Choices(c.Outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
+		cmp.Or(diag.DidYouMean(name.Key, outputs), diag.Choices(outputs), fmt.Sprintf("declare it in the component: output %q { value = … }", name.Key)))
 	return false
 }
 
@@ -91,6 +98,15 @@ func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Resolution, 
 	}
 	w.substitute(n, fmt.Sprintf("result.%s.%s", found.Ref.Text(), found.Result), v, used)
 	return nil
+}
+
+// varyingResult links a result that is another on hosts with other roles: the roles say which.
+func (w *walker) varyingResult(n *hclsyntax.ScopeTraversalExpr, steps []expr.Step) {
+	name := fmt.Sprintf("varying@%s:%d", n.SrcRange.Filename, n.SrcRange.Start.Byte)
+	names, self := w.site.names, w.scope.self
+	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "varying", Name: name, Src: n.SrcRange,
+		Find: func(roles expr.Roles) (expr.Resolution, error) { return names.Find(steps, self, roles) }})
+	n.Traversal = hcl2.Traversal{hcl2.TraverseRoot{Name: "varying." + name, SrcRange: n.SrcRange}}
 }
 
 // ownResult links result, in the conditions of a part.
@@ -146,7 +162,7 @@ func (w *walker) isOutput(e hclsyntax.Expression) bool {
 	first, _ := stepOf(root.Traversal[0])
 	name, _ := stepOf(root.Traversal[1])
 	next, ok := stepOf(outer.Traversal[0])
-	if !ok || w.site.names.Output([]expr.Step{first, name, {Key: "", Index: true}, next}) == 0 {
+	if !ok || w.site.names.Output([]expr.Step{first, name, {Key: "", Index: true}, next}, w.scope.has) == 0 {
 		return false
 	}
 	if w.values == nil {

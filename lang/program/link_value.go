@@ -25,10 +25,9 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 	found := false
 	switch root {
 	case "var":
-		names, found = w.site.variableNames(), w.site.variables[name] != nil
+		names, found = w.site.variables.Names(), w.site.variables.Has(name)
 	case "local":
-		names = slices.Sorted(maps.Keys(w.site.locals))
-		found = w.site.locals[name] != nil
+		names, found = w.site.locals.Names(), w.site.locals.Has(name)
 	case "fact":
 		found = true
 	case "host":

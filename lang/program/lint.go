@@ -190,8 +190,8 @@ func (w *walker) primitive(e hclsyntax.Expression) cty.Type {
 		name, _ := stepName(e.Traversal, 1)
 		switch root := e.Traversal.RootName(); {
 		case w.isLocal(root) || len(e.Traversal) != 2:
-		case root == "var" && w.site.variables[name] != nil:
-			t = w.site.variables[name].Type
+		case root == "var" && w.site.variables.Has(name):
+			t = w.site.variables.First(name).Type
 		case root == "param" && w.scope.params != nil && w.scope.params.param(name) != nil:
 			t = w.scope.params.param(name).convert.Type
 		case root == "each" && name == "key":

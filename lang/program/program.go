@@ -5,9 +5,7 @@ package program
 
 import (
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -66,9 +64,9 @@ type Program struct {
 	ancestors []string
 
 	declarations   []*declaration // in order of files and positions
-	byBase         map[string]*declaration
-	variables      map[string]*variable
-	locals         map[string]*local
+	byBase         expr.Declared[*declaration]
+	variables      expr.Declared[*variable]
+	locals         expr.Declared[*local]
 	values         []valueFile // vars.hcl and *.auto.hcl
 	outputs        map[string]*output
 	roles          map[string]*role
@@ -120,7 +118,6 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 		o.Registry = dir.Registry
 	}
 	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), inventoryCache: &inventoryCache{},
-		byBase: map[string]*declaration{}, variables: map[string]*variable{}, locals: map[string]*local{},
 		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
 	p.ancestors = append(from.ancestors[:len(from.ancestors):len(from.ancestors)], dir.Name)
 	p.names = expr.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
@@ -180,9 +177,6 @@ func (p *Program) Prune() bool { return p.prune }
 // RequiresVersion is the constraint on the version of the program, and where it
 // stands; empty when the site has none.
 func (p *Program) RequiresVersion() (string, diag.Range) { return p.requires, rangeOf(p.requiresRange) }
-
-// variableNames lists the declared variables, sorted.
-func (p *Program) variableNames() []string { return slices.Sorted(maps.Keys(p.variables)) }
 
 // rangeOf gives a range of the HCL library as ours.
 func rangeOf(r hcl2.Range) diag.Range { return expr.Range(r) }

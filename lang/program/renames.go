@@ -48,7 +48,7 @@ func (e *evaluator) renames() []states.Moved {
 			out = append(out, one)
 		}
 	}
-	for _, d := range e.site.declarations {
+	for _, d := range e.ownDeclarations() {
 		for _, in := range e.instancesByBase[e.prefix+d.base] {
 			if in.inner != nil {
 				out = append(out, in.inner.renames()...)

@@ -6,6 +6,7 @@ import (
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
@@ -32,15 +33,26 @@ func (d *decoder) roleBlock(b *syntax.Block, file string) {
 	d.role = ""
 }
 
-// hasRole reports whether the host that is evaluated has a role. A site without
-// hosts is for one that has them all.
-func (e *expressions) hasRole(name string) bool {
-	return e.host == nil || slices.Contains(e.host.Roles, name)
+// rolesOf are the roles that a host has if it has what a role declares, or the site itself.
+func (p *Program) rolesOf(role string) expr.Roles {
+	if role == "" {
+		return expr.Roles{}
+	}
+	return expr.NewRoles([]string{role})
+}
+
+// hostRoles are those of the host that is evaluated. A site without hosts is for one that has
+// them all.
+func (e *evaluation) hostRoles() expr.Roles {
+	if e.host == nil {
+		return expr.AllRoles()
+	}
+	return e.host.has
 }
 
 // appliesToHost reports whether the host that is evaluated has a declaration, by its
 // roles.
-func (e *expressions) appliesToHost(d *declaration) bool { return d.role == "" || e.hasRole(d.role) }
+func (e *evaluation) appliesToHost(d *declaration) bool { return e.hostRoles().Has(d.role) }
 
 // isOmitted reports whether what is not there is in something that this host
 // does not have, or that is left out: references to it make no mistake.

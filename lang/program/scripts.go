@@ -45,7 +45,7 @@ func (e *variableValues) postpone(name string, report func()) bool {
 // keeps that for later: then it is true.
 func (e *variableValues) reportUndeclared(name string, src hcl2.Range) bool {
 	report := func() {
-		e.errorAt(src, undeclaredHint("var", name, e.site.variableNames()), "var.%s is not declared", name)
+		e.errorAt(src, undeclaredHint("var", name, e.site.variables.Names()), "var.%s is not declared", name)
 	}
 	if e.postpone(name, report) {
 		return true
@@ -73,6 +73,7 @@ func (e preparation) begin(need bool) {
 			e.variables.resolveForHosts()
 			hostReader{e.expressions}.inventory(need)
 		}
+		e.reportTwice()
 		e.variables.evaluate()
 		e.shareHosts()
 		return
@@ -81,6 +82,7 @@ func (e preparation) begin(need bool) {
 		e.findHosts(need)
 	}
 	e.runScripts(false)
+	e.reportTwice()
 }
 
 // shareHosts lets expressions share what they ask of all hosts with other evaluations.
@@ -104,8 +106,7 @@ func (e preparation) takeInventory() {
 // linking rewrites expressions, so that each evaluation needs its own.
 func (p *Program) reparse(list *diag.List) *Program {
 	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, inventoryCache: p.inventoryCache, names: emptyProgram(p).names,
-		components: maps.Clone(p.components), ancestors: p.ancestors, byBase: map[string]*declaration{},
-		variables: map[string]*variable{}, locals: map[string]*local{}, outputs: map[string]*output{}, roles: map[string]*role{}}
+		components: maps.Clone(p.components), ancestors: p.ancestors, outputs: map[string]*output{}, roles: map[string]*role{}}
 	d := &decoder{shapes: q.shapes, site: q}
 	for _, src := range p.dir.Sources {
 		b := d.parse(src)
@@ -121,8 +122,10 @@ func (p *Program) reparse(list *diag.List) *Program {
 				d.functions(sub)
 			}
 			for _, inner := range sub.Body.Blocks {
-				if sub.Type == "role" && inner.Type == "variable" {
+				if name, ok := label(sub); sub.Type == "role" && ok && inner.Type == "variable" {
+					d.role = name
 					d.variable(inner)
+					d.role = ""
 				}
 			}
 		}
@@ -191,7 +194,7 @@ func (e preparation) runScripts(blind bool) {
 	e.list.Add(list...)
 	if !e.site.broken && !blind {
 		for _, p := range e.scripts.pending {
-			if e.site.variables[p.name] == nil {
+			if !e.site.variables.Has(p.name) {
 				p.report()
 			}
 		}
@@ -206,8 +209,8 @@ func (e preparation) runScripts(blind bool) {
 	}
 	e.link(func(l *linker) { l.references() })
 	e.variables.reportHostVariables()
-	for _, name := range e.site.variableNames() {
-		if v := e.site.variables[name]; !v.byScript {
+	for _, v := range e.ownVariables() {
+		if !v.byScript {
 			e.variables.validate(v)
 		}
 	}
@@ -217,8 +220,8 @@ func (e preparation) runScripts(blind bool) {
 // blind run may lack those that hosts give.
 func (e *variableValues) resolveAll(blind bool) {
 	e.collect(false)
-	for _, name := range e.site.variableNames() {
-		e.resolveOrUnknown(e.site.variables[name], blind)
+	for _, v := range e.ownVariables() {
+		e.resolveOrUnknown(v, blind)
 	}
 }
 

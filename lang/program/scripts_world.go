@@ -34,10 +34,10 @@ func (w *world) Variable(b *syntax.Block) (cty.Value, diag.List) {
 
 func (e preparation) declareVariable(b *syntax.Block) {
 	d := &decoder{shapes: e.site.shapes, site: e.site}
-	known := e.site.variables[b.Labels[0]]
+	known := e.site.variables.First(b.Labels[0])
 	d.variable(b)
 	e.list.Add(d.list...)
-	v := e.site.variables[b.Labels[0]]
+	v := e.site.variables.First(b.Labels[0])
 	if v == nil || v == known {
 		return
 	}
@@ -74,8 +74,10 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	before := len(e.list)
 	v := cty.DynamicVal
 	switch {
-	case kind == "var" && e.site.variables[name] == nil:
-		return v, &diag.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variableNames())}
+	case kind == "var" && !e.site.variables.Has(name):
+		return v, &diag.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variables.Names())}
+	case kind == "var" && e.ownerError(kind, name) != nil:
+		return v, e.ownerError(kind, name)
 	case kind == "var":
 		if known, ok := e.root.Variables["var."+name]; ok { // a file of functions runs before there are values
 			v = known

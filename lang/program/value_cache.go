@@ -50,7 +50,8 @@ func (e *expressions) isLocalSameForAllHosts(name string) bool {
 	if e.localsSameForAllHosts == nil {
 		e.localsSameForAllHosts = map[string]bool{}
 	}
-	is = e.isSameForAllHosts(e.site.locals[name].expr)
+	// Of several, each host has another.
+	is = !e.site.locals.IsShared(name) && e.isSameForAllHosts(e.site.locals.First(name).expr)
 	e.localsSameForAllHosts[name] = is
 	return is
 }

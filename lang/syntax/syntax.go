@@ -99,9 +99,11 @@ func (a *Attribute) Range() hcl2.Range { return a.Expr.Range() }
 
 // Need is a value that an expression uses.
 type Need struct {
-	Kind  string // "var", "local", "fact", "ref" or "result"
+	Kind  string // "var", "local", "fact", "ref", "result" or "varying"
 	Name  string
 	Ref   states.Ref
 	Value cty.Value // of a result: what stands for it until the host knows it
-	Src   hcl2.Range
+	// Find gives a varying result: what is named on a host with these roles.
+	Find func(expr.Roles) (expr.Resolution, error)
+	Src  hcl2.Range
 }
