@@ -183,7 +183,11 @@ func (s *client) printInspection(found inspection) error {
 		}
 	}
 	for _, r := range found.Roles {
-		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Name, strings.Join(r.Hosts, ", "), strings.Join(r.Declares, ", "))
+		taken := ""
+		if len(r.Roles) > 0 {
+			taken = "\ttakes in " + strings.Join(r.Roles, ", ")
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s%s\n", r.Name, strings.Join(r.Hosts, ", "), strings.Join(r.Declares, ", "), taken)
 	}
 	return failure(out.Flush())
 }

@@ -178,6 +178,7 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 	e.applyReach(h, &d.reach, d.ctx)
 	items, _ := e.items(d.vars, d.ctx, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
+	h.Roles = e.site.withTaken(h.Roles)
 	h.has = expr.NewRoles(h.Roles)
 	for _, name := range h.Roles {
 		items, _ := e.items(e.site.roles[name].vars, e.root, "vars")
@@ -349,13 +350,13 @@ func (p *Program) Roles(ctx context.Context, t expr.Target) ([]site.Role, diag.L
 	p = e.site
 	hosts, _, list := e.hostsFound()
 	var out []site.Role
+	declares := map[string][]string{}
+	for _, d := range p.declarations {
+		declares[d.role] = append(declares[d.role], d.base)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.roles)) {
-		r := site.Role{Name: name, Range: rangeOf(p.roles[name].src)}
-		for _, d := range p.declarations {
-			if d.role == name {
-				r.Declares = append(r.Declares, d.base)
-			}
-		}
+		all := p.roles[name].all
+		r := site.Role{Name: name, Roles: slices.Clone(all[:len(all)-1]), Declares: declares[name], Range: rangeOf(p.roles[name].src)}
 		for _, h := range hosts {
 			if slices.Contains(h.Roles, name) {
 				r.Hosts = append(r.Hosts, h.Name)

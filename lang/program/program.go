@@ -70,6 +70,7 @@ type Program struct {
 	values         []valueFile // vars.hcl and *.auto.hcl
 	outputs        map[string]*output
 	roles          map[string]*role
+	roleConflicts  map[nameConflict]bool // that a role has by what it takes in
 	hosts          []*hostDecl
 	groups         []*groupDecl
 	rollout        *rolloutDecl // nil: there is none
@@ -131,6 +132,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 			d.root(b, src.Name)
 		}
 	}
+	d.list.Add(p.resolveRoles()...)
 	if dir.Scripts != nil {
 		d.staticSite()
 		return p, d.list.Sorted() // each evaluation links what the scripts declare, too

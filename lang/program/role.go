@@ -12,9 +12,13 @@ import (
 
 // role is a set of variables and declarations that a host gets by name.
 type role struct {
-	name string
-	src  hcl2.Range
-	vars *syntax.Attribute
+	name        string
+	src         hcl2.Range
+	vars, roles *syntax.Attribute
+	taken       []takenRole // in roles
+	// all are the roles that it takes in, directly or not, and itself last: what has it has these.
+	all []string
+	has expr.Roles // the same
 }
 
 func (d *decoder) roleBlock(b *syntax.Block, file string) {
@@ -22,7 +26,7 @@ func (d *decoder) roleBlock(b *syntax.Block, file string) {
 	if !d.identifier(b) {
 		return
 	}
-	r := &role{name: b.Labels[0], src: b.Header, vars: b.Body.Attribute("vars")}
+	r := &role{name: b.Labels[0], src: b.Header, vars: b.Body.Attribute("vars"), roles: b.Body.Attribute("roles")}
 	if first := d.site.roles[r.name]; first != nil {
 		d.duplicate("role."+r.name, b.Header, rangeOf(first.src))
 		return
@@ -38,7 +42,10 @@ func (p *Program) rolesOf(role string) expr.Roles {
 	if role == "" {
 		return expr.Roles{}
 	}
-	return expr.NewRoles([]string{role})
+	if r := p.roles[role]; r != nil {
+		return r.has
+	}
+	return expr.NewRoles([]string{role}) // it is wrong itself
 }
 
 // hostRoles are those of the host that is evaluated. A site without hosts is for one that has

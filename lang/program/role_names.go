@@ -108,6 +108,11 @@ func (p *Program) conflicts(roles expr.Roles) []nameConflict {
 	for _, pair := range p.locals.Conflicts(roles) {
 		out = append(out, nameConflict{"local." + pair[0].name, conflicting{pair[0].role, rangeOf(pair[0].src)}, conflicting{pair[1].role, rangeOf(pair[1].src)}})
 	}
+	for i, c := range out {
+		if comparePlaces(c.first.at, c.second.at) > 0 {
+			out[i].first, out[i].second = c.second, c.first
+		}
+	}
 	return out
 }
 
@@ -118,6 +123,9 @@ func (e *expressions) reportTwice() {
 		e.list.Add(e.site.CheckNames([]site.Host{e.host.Host})...)
 	case len(e.hosts.entries) == 0 && !e.hosts.incomplete:
 		for _, c := range e.site.conflicts(expr.AllRoles()) {
+			if e.site.roleConflicts[c] {
+				continue
+			}
 			e.list.Add(c.diagnostic("a machine without a host block has all roles, and so", "declare hosts, each with its roles; or give one of them another name"))
 		}
 	}
@@ -136,7 +144,7 @@ func (p *Program) CheckNames(hosts []site.Host) diag.List {
 		}
 		known[key] = true
 		for _, c := range p.conflicts(expr.NewRoles(h.Roles)) {
-			if reported[c] {
+			if reported[c] || p.roleConflicts[c] {
 				continue
 			}
 			reported[c] = true

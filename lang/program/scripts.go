@@ -202,11 +202,13 @@ func (e preparation) runScripts(blind bool) {
 	e.scripts = nil
 	before = len(e.list)
 	e.decodeRest(found)
-	if blind {
+	wrong := e.site.resolveRoles()
+	if blind { // it may not have come to all roles
 		e.list = append(e.list[:before], aboutHosts(found, e.list[before:])...)
 		e.link(func(l *linker) { l.inventory() })
 		return
 	}
+	e.list.Add(wrong...)
 	e.link(func(l *linker) { l.references() })
 	e.variables.reportHostVariables()
 	for _, v := range e.ownVariables() {

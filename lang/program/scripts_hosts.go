@@ -17,6 +17,7 @@ func (e preparation) findHosts(need bool) {
 	if len(written) == 0 {
 		x.site = x.site.reparse(&x.list)
 		x.decodeRest(nil)
+		x.site.resolveRoles()
 		x.link(func(l *linker) { l.inventory() })
 		x.list = nil // the evaluation for a host says the same
 	}
@@ -45,13 +46,14 @@ func hostCalls(scripts syntax.Scripts) []*syntax.Block {
 func hostWords() []string { return []string{"host", "host_group", "inventory", "rollout"} }
 
 // addRoles declares the roles that a script would have declared had it not
-// ended before, so that hosts may name them.
+// ended before, so that hosts may name them, with the roles that they take in.
 func (e preparation) addRoles(calls []*syntax.Block) {
 	for _, b := range calls {
 		if name, ok := label(b); ok && e.site.roles[name] == nil {
-			e.site.roles[name] = &role{name: name, src: b.Header}
+			e.site.roles[name] = &role{name: name, src: b.Header, roles: b.Body.Attribute("roles")}
 		}
 	}
+	e.site.resolveRoles() // the run for a host says what is wrong with them
 }
 
 func isUncertain(found []syntax.Script, d diag.Diagnostic) bool {

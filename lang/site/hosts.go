@@ -30,6 +30,7 @@ type Host struct {
 // Role is what a host gets by name.
 type Role struct {
 	Name     string     `json:"name"`
+	Roles    []string   `json:"roles,omitempty"`    // that it takes in, directly or not
 	Hosts    []string   `json:"hosts,omitempty"`    // that have it
 	Declares []string   `json:"declares,omitempty"` // addresses, without instance keys
 	Range    diag.Range `json:"range,omitzero"`

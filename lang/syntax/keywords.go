@@ -293,11 +293,16 @@ host_group "web" {
 }
 `},
 		{Name: "role", Usage: `role "NAME" { … }`,
-			Doc: "Variables, states, parts and components that a host gets by name, through itself or a group. What stands in it is written as at top level.",
+			Doc: "Variables, states, parts and components that a host gets by name, through itself or a group. What stands in it is written as at top level. Several roles may declare the same name, as long as no host has two of them.",
 			Attributes: []AttributeDoc{
-				{"vars", "object", "Values for variables, for all hosts that have the role."}},
-			Example: `role "web" {
+				{"roles", "list of strings", "The roles that it takes in, written out: who has it has these as well, before it, each once. What several roles need stands in one that they take in."},
+				{"vars", "object", "Values for variables, for all hosts that have the role. Those of roles that it takes in count below them."}},
+			Example: `role "nginx" {
   package "nginx" {}
+}
+
+role "web" {
+  roles = ["nginx"]
   service "nginx" {
     running = true
     require = [package.nginx]

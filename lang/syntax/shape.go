@@ -81,7 +81,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Root = &Shape{What: "a site", Parts: true,
 		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
 			"role": 1, "host": 1, "host_group": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
-	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"vars"},
+	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"roles", "vars"},
 		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	return s
 }
