@@ -32,14 +32,6 @@ type Entry struct {
 // Owner is the role that declares it.
 func (e *Entry) Owner() string { return e.Role }
 
-// ComponentEntry is what references may find in a component.
-type ComponentEntry struct {
-	Names   *Namespace
-	Outputs []string // sorted
-	// Open says that there may be more, which only an evaluation shows.
-	Open bool
-}
-
 // PartEntry is a part within a state.
 type PartEntry struct {
 	Base      string
@@ -93,27 +85,6 @@ func DeclaredRoot(root string) string {
 	return root
 }
 
-// Output reports whether the steps lead to an output of a component: the number
-// of steps before its name, 0 where they do not.
-func (n *Namespace) Output(steps []Step, roles Roles) int {
-	if len(steps) < 3 || steps[0].Key != "component" {
-		return 0
-	}
-	at := 2
-	if steps[at].Index {
-		at++
-	}
-	if at >= len(steps) || steps[at].Index {
-		return 0
-	}
-	for _, entry := range n.Meant("component", steps[1].Key, roles) {
-		if entry.Component != nil && !entry.Component.Names.IsRoot(steps[at].Key) {
-			return at
-		}
-	}
-	return 0
-}
-
 // Meant gives what may be meant by a name under a root: what those who have the roles have, or
 // otherwise all that others may have.
 func (n *Namespace) Meant(root, name string, roles Roles) []*Entry {
@@ -156,8 +127,7 @@ type Resolution struct {
 	// Many says that the part has several instances and none is named: the
 	// result is a map by their keys. Open says that this is not known.
 	Many, Open bool
-	// Varies says that several roles declare what is named, and what kind of value it is
-	// depends on which of them a host has.
+	// Varies says that what is named, or whether it can be, depends on the roles of a host.
 	Varies bool
 	Rest   []Step // behind the result
 
@@ -180,6 +150,9 @@ func (n *Namespace) Find(steps []Step, self *Entry, roles Roles) (Resolution, er
 			Hint: fmt.Sprintf("name one of them: %s.NAME", root)}
 	}
 	name, rest := rest[0].Key, rest[1:]
+	if self != nil && self.Parts[PartName(root, name)] != nil {
+		return n.ownPart(root, name, rest, self, roles)
+	}
 	meant := n.Meant(root, name, roles)
 	if len(meant) == 0 {
 		return Resolution{}, n.undefinedError(root, name)
@@ -196,6 +169,24 @@ func (n *Namespace) Find(steps []Step, self *Entry, roles Roles) (Resolution, er
 		}
 	}
 	return found, err
+}
+
+// ownPart finds what TYPE.LABEL names within a state that has such a part, unless what stands at top
+// level has the name as well.
+func (n *Namespace) ownPart(typ, label string, rest []Step, self *Entry, roles Roles) (Resolution, error) {
+	steps := append([]Step{{Key: typ}, {Key: label}}, rest...)
+	found, err := n.findPart(Resolution{Ref: states.Ref{Self: true}}, self, "self", steps)
+	others := n.roots[typ]
+	if others == nil || !others.Has(label) || err != nil {
+		return found, err
+	}
+	if _, known := others.Of(label, roles); !known {
+		found.Varies = true // a host whose roles declare it has both
+		return found, nil
+	}
+	base := PartName(typ, label)
+	return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s is a part of %s, and one at top level as well", base, self.Base),
+		Hint: fmt.Sprintf("write self.%s for the part of this state; for the other, rename one of the two", base)}
 }
 
 // findIn finds what steps behind a declaration name.
@@ -221,62 +212,6 @@ func (n *Namespace) findIn(entry *Entry, root string, rest []Step) (Resolution, 
 	}
 	return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s cannot be looked into", entry.Base),
 		Hint: "only parts have results; refer to a part of one of its members"}
-}
-
-// find finds what the steps name in a component.
-func (c *ComponentEntry) find(in Resolution, steps []Step) (Resolution, error) {
-	if !steps[0].Index && c.Names.IsRoot(steps[0].Key) && steps[0].Key != "self" {
-		inner, err := c.Names.Find(steps, nil, Roles{})
-		switch {
-		case err != nil && c.Open:
-			inner, err = openRef(steps)
-		case err != nil:
-			err = &diag.HintError{Message: fmt.Sprintf("in %s: %v", in.Ref.Address, err), Hint: diag.HintOf(err)}
-		}
-		if err == nil && in.Many && inner.Result != "" {
-			err = &diag.HintError{Message: fmt.Sprintf("%s has several instances", in.Ref.Address),
-				Hint: fmt.Sprintf("give one of them its key: %s[\"KEY\"]", in.Ref.Address)}
-		}
-		inner.Ref.Address = in.Ref.Address + "." + inner.Ref.Address
-		return inner, err
-	}
-	return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s has no output %q", in.Ref.Address, steps[0].Key),
-		Hint: cmp.Or(diag.DidYouMean(steps[0].Key, c.Outputs), diag.Choices(c.Outputs), "declare it in the component: output \"NAME\" { … }")}
-}
-
-// openRef takes a reference as it is written, for an evaluation to check.
-func openRef(steps []Step) (Resolution, error) {
-	if len(steps) < 2 {
-		return Resolution{}, &diag.HintError{Message: fmt.Sprintf("%s alone is no reference", steps[0].Key),
-			Hint: fmt.Sprintf("name one of them: %s.NAME", steps[0].Key)}
-	}
-	key := func(address string, rest []Step) (string, []Step) {
-		if len(rest) > 0 && rest[0].Index {
-			return states.InstanceAddress(address, rest[0].Key), rest[1:]
-		}
-		return address, rest
-	}
-	open := Resolution{Open: true, kind: states.KindAny}
-	root := DeclaredRoot(steps[0].Key)
-	address, rest := key(states.LabelAddress(root, steps[1].Key), steps[2:])
-	open.Ref.Address = address
-	switch root {
-	case "component":
-		if len(rest) == 0 {
-			return open, nil
-		}
-		inner, err := openRef(rest)
-		inner.Ref.Address = address + "." + inner.Ref.Address
-		return inner, err
-	case "state", "run":
-		if len(rest) > 1 {
-			open.Ref.Part, rest = key(PartName(rest[0].Key, rest[1].Key), rest[2:])
-		}
-	}
-	if len(rest) > 0 {
-		open.Result, open.Rest = rest[0].Key, rest[1:]
-	}
-	return open, nil
 }
 
 // Resolve is Find for references that are no results.
@@ -367,10 +302,23 @@ func (n *Namespace) undefinedError(root, name string) error {
 	hint := fmt.Sprintf("declare it: %s %q { … }", root, name)
 	if near := diag.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", states.LabelAddress(root, near))
-	} else if others := n.otherAddresses(name); len(others) > 0 {
+	} else if others := append(n.partAddresses(address), n.otherAddresses(name)...); len(others) > 0 {
 		hint = "did you mean " + strings.Join(others, " or ") + "?"
 	}
 	return &diag.HintError{Message: fmt.Sprintf("%s is not declared", address), Hint: hint}
+}
+
+// partAddresses lists the parts of that name in states.
+func (n *Namespace) partAddresses(base string) []string {
+	var found []string
+	if declared := n.roots["state"]; declared != nil {
+		for _, name := range declared.Names() {
+			if e := declared.First(name); e.Parts[base] != nil {
+				found = append(found, e.Base+"."+base)
+			}
+		}
+	}
+	return found
 }
 
 // AddressesOf lists the addresses of all that is declared under a name, whatever it

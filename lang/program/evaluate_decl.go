@@ -238,7 +238,15 @@ func (e optionValues) guard(g guard, ctx *hcl2.EvalContext) states.GuardDeclarat
 		}
 		out.Command = argv
 	}
-	out.WouldChange = expr.SortRefs(e.refs(g.wouldChange, ctx))
+	for _, r := range e.refs(g.wouldChange, ctx) {
+		if r.Self {
+			e.list.Add(diag.Diagnostic{Summary: "would_change cannot name a part of its own state: " + r.Part, Range: r.Range,
+				Detail: "It asks for a plan of what else the site declares.", Hint: "declare that part in a state of its own, or at top level, and name it there"})
+			continue
+		}
+		out.WouldChange = append(out.WouldChange, r)
+	}
+	out.WouldChange = expr.SortRefs(out.WouldChange)
 	return out
 }
 

@@ -152,7 +152,7 @@ func (e *expressions) provide(n *syntax.Need) bool {
 			v = cty.StringVal(n.Name)
 			e.root.Variables[name] = v
 		case "varying":
-			v = e.varyingResult(n)
+			v = e.varying(n)
 		}
 	}
 	return v.IsKnown() || expr.IsWithheld(v) || expr.IsDeferred(v)
@@ -171,18 +171,23 @@ func (e *expressions) declaredValue(n *syntax.Need) cty.Value {
 	return cty.DynamicVal
 }
 
-// varyingResult gives a result that depends on the host's roles.
-func (e *expressions) varyingResult(n *syntax.Need) cty.Value {
+// varying gives a reference or a result that depends on the host's roles.
+func (e *expressions) varying(n *syntax.Need) cty.Value {
 	v := cty.DynamicVal
 	found, err := n.Find(e.hostRoles())
-	if err == nil {
-		v, err = found.Value(rangeOf(n.Src))
+	switch {
+	case err != nil:
+	case found.Result == "":
+		v = expr.RefValue(e.withPrefix(found.Ref))
+	default:
+		if v, err = found.Value(rangeOf(n.Src)); err == nil {
+			v = expr.Relocate(v, e.withPrefix)
+		}
 	}
 	if err != nil {
 		e.list.Add(diag.Diagnose(err, rangeOf(n.Src)))
 		return cty.DynamicVal
 	}
-	v = expr.Relocate(v, e.withPrefix)
 	e.root.Variables["varying."+n.Name] = v
 	return v
 }

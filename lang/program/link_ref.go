@@ -26,11 +26,11 @@ func (w *walker) reference(n *hclsyntax.ScopeTraversalExpr) {
 		steps = append(steps, step)
 	}
 	found, err := w.site.names.Find(steps, w.scope.self, w.scope.has)
+	if err == nil && found.Varies {
+		w.varying(n, steps)
+		return
+	}
 	if err == nil && found.Result != "" {
-		if found.Varies {
-			w.varyingResult(n, steps)
-			return
-		}
 		err = w.result(n, found, len(steps)-len(found.Rest))
 		if err == nil {
 			return
@@ -100,8 +100,8 @@ func (w *walker) result(n *hclsyntax.ScopeTraversalExpr, found expr.Resolution, 
 	return nil
 }
 
-// varyingResult links a result that is another on hosts with other roles: the roles say which.
-func (w *walker) varyingResult(n *hclsyntax.ScopeTraversalExpr, steps []expr.Step) {
+// varying links what is another on hosts with other roles.
+func (w *walker) varying(n *hclsyntax.ScopeTraversalExpr, steps []expr.Step) {
 	name := fmt.Sprintf("varying@%s:%d", n.SrcRange.Filename, n.SrcRange.Start.Byte)
 	names, self := w.site.names, w.scope.self
 	w.to.Needs = append(w.to.Needs, syntax.Need{Kind: "varying", Name: name, Src: n.SrcRange,

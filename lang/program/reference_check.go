@@ -71,7 +71,7 @@ func (e referenceCheck) hasPart(in *instance, part string) bool {
 		return true
 	}
 	decl := in.decl
-	if decl.kind == states.RunKind {
+	if decl.kind == states.RunKind || decl.generate != nil {
 		return slices.ContainsFunc(slices.Collect(maps.Keys(in.parts)), func(p string) bool { return strings.HasPrefix(p, part+"[") })
 	}
 	return decl.entry.Parts[part] != nil

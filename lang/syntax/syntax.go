@@ -103,7 +103,7 @@ type Need struct {
 	Name  string
 	Ref   states.Ref
 	Value cty.Value // of a result: what stands for it until the host knows it
-	// Find gives a varying result: what is named on a host with these roles.
+	// Find gives what varies: what is named on a host with these roles.
 	Find func(expr.Roles) (expr.Resolution, error)
 	Src  hcl2.Range
 }
