@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/simulated"
@@ -59,12 +60,15 @@ func (d *decoder) like(b *block, name string, shared map[string]*machineBlock) *
 	if m := shared[name]; m != nil {
 		return m
 	}
-	names := slices.Sorted(maps.Keys(shared))
-	hint := diag.DidYouMean(name, names)
-	if hint == "" {
-		hint = fmt.Sprintf("write machine %q { … } before it, outside of cases", name)
+	kinds := simulated.KindNames()
+	if slices.Contains(kinds, name) {
+		return &machineBlock{Machine: simulated.Machine{Like: name}}
 	}
-	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("there is no shared machine %q", name), Hint: hint, Range: b.fields["like"].at})
+	hint := diag.DidYouMean(name, append(slices.Sorted(maps.Keys(shared)), kinds...))
+	if hint == "" {
+		hint = fmt.Sprintf("there are %s; or write machine %q { … } before it, outside of cases", strings.Join(kinds, ", "), name)
+	}
+	d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("there is no machine %q to be like", name), Hint: hint, Range: b.fields["like"].at})
 	return &machineBlock{}
 }
 

@@ -119,6 +119,9 @@ func (p *program) parcel(name string) (parcel, error) {
 // unpack puts a package's files on the machine and starts its services. What is
 // there already stays, as a changed configuration file does.
 func (p *program) unpack(name string) error {
+	if d := p.described(name); d != nil {
+		return d.unpack(p.ctx, p.h)
+	}
 	held, err := p.parcel(name)
 	for _, file := range slices.Sorted(maps.Keys(held.Files)) {
 		if err == nil && !Exists(p.h, file) {
@@ -150,6 +153,9 @@ func (p *program) serve(service string) error {
 // removeFiles removes what unpack has put there; what lies below /etc only in a
 // purge.
 func (p *program) removeFiles(name string, purge bool) error {
+	if d := p.described(name); d != nil {
+		return d.remove(p, purge)
+	}
 	held, err := p.parcel(name)
 	for _, service := range held.Services {
 		unit := unitName(service)
@@ -293,7 +299,10 @@ func (p *program) install(names []string) (host.Result, error) {
 			continue
 		}
 		name, version, _ := strings.Cut(arg, "=")
-		err := p.record(name, "install ok installed", p.choose(name, version))
+		err := p.installNeeds(name)
+		if err == nil {
+			err = p.record(name, "install ok installed", p.choose(name, version))
+		}
 		if err == nil {
 			err = p.unpack(name)
 		}
@@ -307,7 +316,7 @@ func (p *program) install(names []string) (host.Result, error) {
 // choose gives the version that an installation takes: the wanted one, if the
 // lists have it, the newest where none is wanted, or "".
 func (p *program) choose(name, want string) string {
-	versions := strings.Fields(Text(p.h, lists+name))
+	versions := p.versions(name)
 	switch {
 	case want != "" && (slices.Contains(versions, want) || p.field(name, "Version") == want):
 		return want
@@ -341,7 +350,7 @@ func aptCache(p *program) (host.Result, error) {
 			}
 			continue
 		}
-		versions := strings.Fields(Text(p.h, lists+name))
+		versions := p.versions(name)
 		have := p.field(name, "Version")
 		if len(versions) == 0 && have == "" {
 			continue

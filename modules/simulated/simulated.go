@@ -26,6 +26,7 @@ import (
 // apt without packages, systemd without services.
 type Machine struct {
 	Name        string          // what the machine calls itself; empty: "machine"
+	Like        string          // the kind of machine that it is, one of KindNames; empty: that plain Debian
 	Files       map[string]File // by path; the directories above are made
 	Directories map[string]Directory
 	Links       map[string]string // path → target
@@ -103,6 +104,10 @@ type Group struct {
 func New(ctx context.Context, m Machine) (*host.Memory, error) {
 	b := &builder{ctx: ctx, h: host.NewMemory()}
 	b.debian(cmp.Or(m.Name, "machine"))
+	kind, catalogue := b.kind(m.Like)
+	if catalogue != nil {
+		b.must(kind.settle(ctx, b.h))
+	}
 	b.must(AddAccounts(b.h))
 	b.must(AddMounts(ctx, b.h))
 	if !m.NoApt {
@@ -110,6 +115,9 @@ func New(ctx context.Context, m Machine) (*host.Memory, error) {
 	}
 	if !m.NoSystemd {
 		b.must(AddSystemd(ctx, b.h))
+	}
+	if catalogue != nil && b.err == nil {
+		b.must(kind.furnish(ctx, b.h, catalogue, m))
 	}
 	b.accounts(m)
 	addEach(b, "directory", m.Directories, func(name string, d Directory) error {

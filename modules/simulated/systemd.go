@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,11 +69,15 @@ func (b *builder) addService(name string, s Service) error {
 		return errors.New("it cannot run and be masked")
 	}
 	unit, text := unitName(name), s.Unit
-	if text == "" {
-		text = plainUnit(unit)
-	}
 	p := &program{ctx: b.ctx, h: b.h}
-	err := AddUnit(b.ctx, b.h, unit, text)
+	// What a package has brought already is as it is described.
+	err := errors.Join(removeAll(b.h, activeDir+unit), p.unlink(unit))
+	if text == "" {
+		text = cmp.Or(Text(b.h, unitDir+unit), plainUnit(unit))
+	}
+	if err == nil {
+		err = AddUnit(b.ctx, b.h, unit, text)
+	}
 	if s.Enabled && err == nil {
 		err = p.link(unit)
 	}
