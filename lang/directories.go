@@ -147,6 +147,20 @@ func (d *directories) names() []string {
 	return names
 }
 
+// components lists the directories but the site's own.
+func (d *directories) components() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var names []string
+	for name := range d.directories {
+		if name != "." {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // read reads the sources in the root of a file system, as the directory of
 // that name. The list says what cannot be read.
 func (d *directories) read(files fs.FS, name string, only []string) (*program.Directory, diag.List) {

@@ -208,6 +208,10 @@ func Orders() []string { return site.Orders() }
 // that scripts name are known only once the site is evaluated.
 func (s *Site) SourceNames() []string { return s.files.names() }
 
+// Components lists the directories of the components that were read for the site, as Files
+// names them, sorted. Components that scripts name are known only once the site is evaluated.
+func (s *Site) Components() []string { return s.files.components() }
+
 // Format rewrites a file, in the language that its name tells, in the canonical
 // layout: white space and nothing that has a meaning. JSON is left as it is, and a
 // file that does not parse is not touched: the list says why.

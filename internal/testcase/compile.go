@@ -75,7 +75,7 @@ func (r *caseRun) selection() graph.Selection {
 // target is what the site is evaluated for.
 func (r *caseRun) target(ctx context.Context) (lang.Target, *host.Memory, bool) {
 	name, named := get[string](r.c.block, "host")
-	description := r.c.machine.Machine
+	description := r.described()
 	if named {
 		description.Name = name
 	} else {

@@ -61,11 +61,16 @@ func names(site fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(site, Dir)
 	var out []string
 	for _, e := range entries {
-		if !e.IsDir() && strings.HasSuffix(e.Name(), ".hcl") && !strings.HasPrefix(e.Name(), ".") {
+		if isCaseFile(e) {
 			out = append(out, e.Name())
 		}
 	}
 	return out, err
+}
+
+// isCaseFile tells the files of cases from others in their directory.
+func isCaseFile(e fs.DirEntry) bool {
+	return !e.IsDir() && strings.HasSuffix(e.Name(), ".hcl") && !strings.HasPrefix(e.Name(), ".")
 }
 
 // Read reads the cases of a site: of all its files, or of the named ones, such
@@ -129,6 +134,9 @@ func (d *decoder) cases(tested map[string]bool) []*Case {
 	d.locals(body)
 	root := &block{}
 	d.body(body, shapeOfFile(), root)
+	if b := root.single("needs"); b != nil {
+		d.machine(b, nil) // for its mistakes: who runs a case reads it again
+	}
 	shared := map[string]*machineBlock{}
 	for _, b := range root.blocksOf("machine") {
 		if before := shared[b.label]; before != nil {

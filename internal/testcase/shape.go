@@ -52,7 +52,10 @@ func shapeOfFile() *shape {
 	machine := shapeOfMachine()
 	shared := *machine
 	shared.what, shared.labels, shared.mayRepeat = "a shared machine", 1, true
+	needs := *machine
+	needs.what, needs.fields = "needs", nil
 	return &shape{what: "a file of cases", blocks: map[string]*shape{
+		"needs":   &needs,
 		"case":    shapeOfCase(machine),
 		"machine": &shared,
 		"locals":  {what: "locals", mayRepeat: true},

@@ -78,6 +78,8 @@ type parcel struct {
 	Files    map[string]string `json:"files"`
 	Links    map[string]string `json:"links"`
 	Services []string          `json:"services"`
+	// Adds says that this is besides what the distribution's package of that name has.
+	Adds bool `json:"adds,omitempty"`
 }
 
 // addPackage offers a package, or installs it.
@@ -88,12 +90,18 @@ func (b *builder) addPackage(name string, pkg Package) error {
 	case !Exists(b.h, status):
 		return errors.New("there is no apt on this machine")
 	}
-	held, err := json.Marshal(parcel{pkg.Files, pkg.Links, pkg.Services})
+	p := &program{ctx: b.ctx, h: b.h}
+	more := parcel{Files: pkg.Files, Links: pkg.Links, Services: pkg.Services}
+	more.Adds = pkg.Installed == "" && len(pkg.Available) == 0 && p.catalogue()[name] != nil
+	held, err := json.Marshal(more)
 	if err == nil {
 		err = WriteFile(b.ctx, b.h, contents+name, string(held), host.Meta{})
 	}
 	if len(pkg.Available) > 0 && err == nil {
 		err = Offer(b.ctx, b.h, true, name, pkg.Available...)
+	}
+	if version, _ := InstalledVersion(b.h, name); more.Adds && version != "" && err == nil {
+		return p.unpack(name) // it is there already
 	}
 	if pkg.Installed == "" || err != nil {
 		return err
@@ -102,7 +110,6 @@ func (b *builder) addPackage(name string, pkg Package) error {
 	if pkg.Held {
 		want = "hold"
 	}
-	p := &program{ctx: b.ctx, h: b.h}
 	return errors.Join(p.record(name, want+" ok installed", pkg.Installed), p.unpack(name))
 }
 
@@ -120,7 +127,9 @@ func (p *program) parcel(name string) (parcel, error) {
 // there already stays, as a changed configuration file does.
 func (p *program) unpack(name string) error {
 	if d := p.described(name); d != nil {
-		return d.unpack(p.ctx, p.h)
+		if err := d.unpack(p.ctx, p.h); err != nil {
+			return err
+		}
 	}
 	held, err := p.parcel(name)
 	for _, file := range slices.Sorted(maps.Keys(held.Files)) {
@@ -154,7 +163,9 @@ func (p *program) serve(service string) error {
 // purge.
 func (p *program) removeFiles(name string, purge bool) error {
 	if d := p.described(name); d != nil {
-		return d.remove(p, purge)
+		if err := d.remove(p, purge); err != nil {
+			return err
+		}
 	}
 	held, err := p.parcel(name)
 	for _, service := range held.Services {

@@ -20,6 +20,7 @@ type Command struct {
 	// for one argument of any text, AnyRest as the last for any others. Nil:
 	// the program with any arguments.
 	Argv []string
+	// In paths "{1}" stands for argument 1 of the call, and so on.
 	// Exists and Missing are paths: where one is given, the answer counts only
 	// while something, or nothing, is there.
 	Exists, Missing string
@@ -72,7 +73,7 @@ func answer(ctx context.Context, h *host.Memory, answers []Command, c host.Comma
 		}
 		there = true
 		if a.fits(h, c.Argv) {
-			err := a.act(ctx, h)
+			err := a.act(ctx, h, c.Argv)
 			return host.Result{ExitCode: a.ExitCode, Stdout: []byte(a.Stdout), Stderr: []byte(a.Stderr)}, err
 		}
 	}
@@ -84,7 +85,8 @@ func answer(ctx context.Context, h *host.Memory, answers []Command, c host.Comma
 
 // fits reports whether the answer is for the call.
 func (c Command) fits(h host.Reader, argv []string) bool {
-	if c.Exists != "" && !Exists(h, c.Exists) || c.Missing != "" && Exists(h, c.Missing) {
+	exists, missing := filled(c.Exists, argv), filled(c.Missing, argv)
+	if exists != "" && !Exists(h, exists) || missing != "" && Exists(h, missing) {
 		return false
 	}
 	if c.Argv == nil {
@@ -105,15 +107,27 @@ func (c Command) fits(h host.Reader, argv []string) bool {
 }
 
 // act does to the machine what the program does.
-func (c Command) act(ctx context.Context, h *host.Memory) error {
+func (c Command) act(ctx context.Context, h *host.Memory, argv []string) error {
 	var errs []error
 	for name, content := range c.Creates {
-		errs = append(errs, WriteFile(ctx, h, name, content, host.Meta{}))
+		errs = append(errs, WriteFile(ctx, h, filled(name, argv), content, host.Meta{}))
 	}
 	for _, name := range c.Removes {
-		errs = append(errs, removeAll(h, name))
+		errs = append(errs, removeAll(h, filled(name, argv)))
 	}
 	return errors.Join(errs...)
+}
+
+// filled puts the arguments of a call into a path that names them.
+func filled(path string, argv []string) string {
+	if !strings.Contains(path, "{") {
+		return path
+	}
+	var pairs []string
+	for i, arg := range argv {
+		pairs = append(pairs, fmt.Sprintf("{%d}", i), arg)
+	}
+	return strings.NewReplacer(pairs...).Replace(path)
 }
 
 // removeAll removes what is at the path with all below it.

@@ -156,7 +156,7 @@ func kernelFile(key string) string {
 // described gives what is known of a package of the distribution. Nil where a package of
 // that name was described for the machine itself: that counts.
 func (p *program) described(name string) *described {
-	if Exists(p.h, contents+name) {
+	if own, err := p.parcel(name); err != nil || Exists(p.h, contents+name) && !own.Adds {
 		return nil
 	}
 	return p.catalogue()[name]

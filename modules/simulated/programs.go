@@ -68,6 +68,7 @@ func programsOf() map[string]func(*program) (host.Result, error) {
 		"locale-gen":  generateLocales,
 		"hostname":    hostname,
 		"rm":          remove,
+		"mv":          move,
 		"doas":        checks("-C"),
 		"nginx":       checks("-t"),
 		"sshd":        checks("-t", "-T"),
@@ -241,6 +242,38 @@ func remove(p *program) (host.Result, error) {
 		if err := removeAll(p.h, name); err != nil {
 			return host.Result{}, err
 		}
+	}
+	return p.result()
+}
+
+// move is mv of one file or link to a name: "-n" leaves what has that name.
+func move(p *program) (host.Result, error) {
+	rest, has := p.plainArgs()
+	if len(rest) != 2 {
+		return host.Result{}, errNoAnswer
+	}
+	from, to := rest[0], rest[1]
+	info, err := p.h.Lstat(from)
+	switch {
+	case err != nil:
+		return p.fail(1, "mv: cannot stat '%s': No such file or directory", from)
+	case has("-n", "--no-clobber") && Exists(p.h, to):
+		return p.result()
+	case info.Kind == host.Symlink:
+		var target string
+		if target, err = p.h.ReadLink(from); err == nil {
+			err = Link(p.h, target, to)
+		}
+	case info.Kind == host.Regular:
+		err = WriteFile(p.ctx, p.h, to, Text(p.h, from), host.Meta{Mode: &info.Mode, UID: &info.UID, GID: &info.GID})
+	default:
+		return host.Result{}, errNoAnswer
+	}
+	if err == nil {
+		err = p.h.Remove(from)
+	}
+	if err != nil {
+		return host.Result{}, err
 	}
 	return p.result()
 }

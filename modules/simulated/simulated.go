@@ -59,7 +59,8 @@ type Meta struct {
 	Group string       // empty: root
 }
 
-// Package is a package that is installed, or that apt offers.
+// Package is a package that is installed, or that apt offers. On a machine that is like another
+// kind, one without versions is that of the distribution, to which this is added.
 type Package struct {
 	Installed string   // the version; empty: not installed
 	Held      bool     // apt-mark hold
