@@ -17,12 +17,24 @@ type story struct {
 	result *runtime.Result
 }
 
-type carryOut func(context.Context, *states.StateRun, runtime.Options) (*runtime.Result, error)
-
-// tell carries the run out.
-func (r *caseRun) tell(ctx context.Context, how carryOut) (*story, error) {
+// tell plans the run, or carries it out.
+func (r *caseRun) tell(ctx context.Context, planning bool) (*story, error) {
 	s := &story{ends: map[string]states.Event{}}
-	result, err := how(ctx, r.compilation.run, runtime.Options{
+	how := func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
+		return r.carry(ctx, planning, o)
+	}
+	switch {
+	case r.records != nil:
+	case planning:
+		how = func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
+			return runtime.Plan(ctx, r.compilation.run, o)
+		}
+	default:
+		how = func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
+			return runtime.Apply(ctx, r.compilation.run, o)
+		}
+	}
+	result, err := how(ctx, runtime.Options{
 		Host: r.compilation.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compilation.sources, Parallel: 1,
 		// A simulated machine starts anew at once.
 		Continue: func(context.Context) (func() error, error) { return func() error { return nil }, nil },
@@ -53,7 +65,7 @@ func (r *caseRun) plan(ctx context.Context) (*story, bool) {
 	before, err := snapshot(r.compilation.machine)
 	var planned *story
 	if err == nil {
-		planned, err = r.tell(ctx, runtime.Plan)
+		planned, err = r.tell(ctx, true)
 	}
 	var after map[string]string
 	if err == nil {
@@ -71,7 +83,7 @@ func (r *caseRun) plan(ctx context.Context) (*story, bool) {
 }
 
 func (r *caseRun) apply(ctx context.Context) (*story, bool) {
-	applied, err := r.tell(ctx, runtime.Apply)
+	applied, err := r.tell(ctx, false)
 	if err != nil {
 		r.failRun("apply", err)
 		return nil, false

@@ -82,11 +82,15 @@ func (r *caseRun) target(ctx context.Context) (lang.Target, *host.Memory, bool) 
 		name = localhost
 	}
 	t := lang.Target{Host: name, InventoryHidden: true} // a case runs nothing on this machine
-	machine, err := simulated.New(ctx, description)
-	if err != nil {
-		r.diagnostics.Add(r.c.machine.diagnose(err, r.c))
-		return t, nil, false
+	if r.machine == nil {
+		made, err := simulated.New(ctx, description)
+		if err != nil {
+			r.diagnostics.Add(r.c.machine.diagnose(err, r.c))
+			return t, nil, false
+		}
+		r.machine = made
 	}
+	machine := r.machine
 	facts, err := simulated.Facts(machine, the[map[string]any](r.c.block, "facts"))
 	if err != nil {
 		r.diagnostics.Add(r.factsError(machine, err))

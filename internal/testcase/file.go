@@ -1,6 +1,7 @@
 package testcase
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -184,6 +185,10 @@ func (d *decoder) check(c *Case) {
 	if c.Name == "" {
 		wrong(c.Range, `write case "what it shows" { … }`, "a case needs a name")
 	}
+	if steps := c.block.blocksOf("step"); len(steps) > 0 {
+		d.checkSteps(c, steps)
+		return
+	}
 	stages := []string{untilRun, untilPlan, untilApply}
 	until := slices.Index(stages, c.lastStage())
 	for i, stage := range stages {
@@ -203,6 +208,32 @@ func (d *decoder) check(c *Case) {
 			if golden, given := b.fields["golden"]; given {
 				d.golden(golden)
 			}
+		}
+	}
+}
+
+// checkSteps finds what contradicts itself in the steps of a case.
+func (d *decoder) checkSteps(c *Case, steps []*block) {
+	for _, b := range c.block.blocks {
+		if b.word != "step" && b.word != "machine" {
+			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s stands beside steps", b.word), Range: b.at,
+				Hint: "write it into the step after which that is expected"})
+		}
+	}
+	for _, name := range []string{"expect_error", "expect_warning"} {
+		if f, given := c.block.fields[name]; given {
+			d.list.Add(diag.Diagnostic{Summary: name + " stands beside steps", Range: f.name, Hint: "write it into the step in which that is expected"})
+		}
+	}
+	seen := map[string]diag.Range{}
+	for _, b := range steps {
+		if first, twice := seen[b.label]; twice {
+			d.twice(b, "the step", first)
+		}
+		seen[b.label] = b.at
+		d.check(&Case{File: c.File, Name: cmp.Or(b.label, c.Name), Range: b.at, block: stepBlock(c.block, b)})
+		if b.label == "" {
+			d.list.Add(diag.Diagnostic{Summary: "a step needs a name", Range: b.at, Hint: `write step "what is done" { … }`})
 		}
 	}
 }

@@ -73,16 +73,26 @@ func shapeOfFile() *shape {
 	}}
 }
 
+// shapeOfCase is a case, with steps that say again what differs in them.
 func shapeOfCase(machine *shape) *shape {
+	c := shapeOfStep()
+	step := *c
+	step.what = "a step"
+	step.fields, step.blocks = maps.Clone(c.fields), maps.Clone(c.blocks)
+	c.fields["host"] = text
+	c.blocks["machine"], c.blocks["step"] = machine, &step
+	return c
+}
+
+func shapeOfStep() *shape {
 	return &shape{
 		what: "a case", labels: 1, mayRepeat: true,
 		fields: map[string]kind{
-			"description": text, "host": text, "facts": plain, "vars": plain, "secrets": textMap, "until": untilWord,
+			"description": text, "facts": plain, "vars": plain, "secrets": textMap, "until": untilWord,
 			"target": textList, "tags": textList, "exclude": textList,
 			"expect_error": patterns, "expect_warning": patterns,
 		},
 		blocks: map[string]*shape{
-			"machine": machine,
 			"expect_run": {what: "expect_run", fields: map[string]kind{
 				"invocations": addresses, "without": addresses, "parts": partList, "outputs": valueList, "golden": text,
 			}},

@@ -19,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -71,7 +72,7 @@ func Run(ctx context.Context, c *Case, o Options) Result {
 	if c.block.word == "module" {
 		r.module(ctx)
 	} else {
-		r.run(ctx)
+		r.runSteps(ctx)
 	}
 	result := Result{Case: c, Outcome: Passed, Failures: r.failures, Diagnostics: r.diagnostics, Notes: r.notes, Updated: r.updatedFiles}
 	switch {
@@ -86,8 +87,10 @@ func Run(ctx context.Context, c *Case, o Options) Result {
 
 // caseRun is a case on its way.
 type caseRun struct {
-	c            *Case
+	c            *Case // of a step, as if it were a case by itself
 	o            Options
+	machine      *host.Memory // nil: not made yet
+	records      *records     // nil: nothing comes after this
 	compilation  *compilation
 	failures     []Failure
 	diagnostics  diag.List

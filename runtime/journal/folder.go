@@ -40,6 +40,9 @@ type Folder struct {
 // Options are what a Folder is opened with.
 type Options struct {
 	Program string // the version of the program, for records
+	// Volatile says that what is recorded need not outlive a crash of the machine: nothing is
+	// made durable.
+	Volatile bool
 	// Intercept is for tests of recovery: it is called before each operation
 	// that changes the disk, by several goroutines at once. An error makes the
 	// operation fail, and it has no effect; see also Torn. A process that ends
@@ -54,6 +57,7 @@ func Open(dir string) (*Folder, error) { return OpenWith(dir, Options{}) }
 // OpenWith is Open with options.
 func OpenWith(dir string, o Options) (*Folder, error) {
 	d, err := openDisk(dir, o.Intercept)
+	d.volatile = o.Volatile
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be made: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/become"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/planfile"
@@ -108,7 +109,8 @@ func managedBySites(managed func() (*journal.Managed, error)) (*journal.Managed,
 
 // options are the engine's. Done is to be called once it has ended.
 func (c *call) options(ctx context.Context, j *machine.Job, b pastRuns, events func(states.Event)) (o runtime.Options, done func() error) {
-	of := become.Options{Host: c.Host, Program: c.Executable, Method: j.Become.Method, Password: j.Become.Password}
+	local, isLocal := c.Host.(*host.Local)
+	of := become.Options{Host: local, Program: c.Executable, Method: j.Become.Method, Password: j.Become.Password}
 	var accounts accounts = &become.Accounts{Options: of}
 	if c.accounts != nil {
 		accounts = c.accounts(of)
@@ -118,7 +120,7 @@ func (c *call) options(ctx context.Context, j *machine.Job, b pastRuns, events f
 		Events: events, Past: b.past, Runs: b.runs, Origin: j.Origin, Managed: b.managed,
 		Sensitive: b.sensitive,
 	}
-	if c.Executable != "" && !c.tree() { // nobody acts below a tree but who may go there
+	if c.Executable != "" && !c.tree() && isLocal { // nobody acts below a tree but who may go there
 		o.Become = accounts.As
 	}
 	stop := context.AfterFunc(ctx, accounts.Hurry)
@@ -292,7 +294,7 @@ const elsewhere = "--state-dir DIR keeps the records of runs elsewhere"
 
 // open opens the state folder, and makes it if there is none.
 func (r *Runner) open() (*journal.Folder, error) {
-	folder, err := journal.OpenWith(r.StateDir, journal.Options{Program: r.Program, Intercept: r.intercept})
+	folder, err := journal.OpenWith(r.StateDir, journal.Options{Program: r.Program, Volatile: r.Volatile, Intercept: r.intercept})
 	if err != nil {
 		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,6 +30,9 @@ func (r *Runner) tree() bool { return r.Root != "" && r.Root != "/" }
 
 // continues gives what puts the unit in place; nil where nothing would go on.
 func (r *Runner) continues(id string) func(context.Context) (func() error, error) {
+	if r.Continue != nil {
+		return r.Continue
+	}
 	if r.tree() || r.ResumeArgv == nil {
 		return nil
 	}
@@ -93,8 +95,8 @@ func (r *Runner) Arrived(id string) error {
 	if r.tree() {
 		return nil
 	}
-	text, err := os.ReadFile(resumeUnit)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (id == "" || resumes(string(text)) != id) {
+	text, err := host.ReadText(r.Host, resumeUnit)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (id == "" || resumes(text) != id) {
 		return nil
 	}
 	if err == nil {
@@ -112,11 +114,11 @@ func (r *Runner) outrun(j *machine.Job, folder *journal.Folder) error {
 	if r.tree() {
 		return nil
 	}
-	text, err := os.ReadFile(resumeUnit)
+	text, err := host.ReadText(r.Host, resumeUnit)
 	if err != nil { // there is none, or it is nobody's business who runs this
 		return nil
 	}
-	id := resumes(string(text))
+	id := resumes(text)
 	if id == "" {
 		return nil
 	}

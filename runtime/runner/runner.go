@@ -18,10 +18,17 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
+// Host is what a Runner acts on: the machine or a tree, or a host in memory, as which no
+// other accounts can act.
+type Host interface {
+	host.Host
+	host.Syncer
+}
+
 // Runner is the machine, and where its records are. One value serves all that happens in
 // a process: Cancel sends a run that it does not carry out itself a signal to its process.
 type Runner struct {
-	Host     *host.Local
+	Host     Host
 	StateDir string
 	Root     string           // the tree that Host acts on; empty: the machine
 	Registry *states.Registry // the modules that come with the program
@@ -39,6 +46,11 @@ type Runner struct {
 	Executable string
 	// ResumeArgv is what goes on with a run once the machine has started anew.
 	ResumeArgv func(run string) []string
+	// Continue puts in place what goes on with a run once the machine has started anew, and
+	// gives what takes that back; nil: a unit of systemd, which calls ResumeArgv.
+	Continue func(ctx context.Context) (undo func() error, err error)
+	// Volatile says that the records need not outlive a crash: they are faster so.
+	Volatile bool
 	// Files opens the site or the saved plan that a run was begun with, where Resume wants
 	// it; nil, or an answer that is nil: only what came in a bundle can be opened.
 	Files func(context.Context, journal.Status) (fs.FS, error)
