@@ -61,6 +61,8 @@ type (
 	Role           = site.Role
 	Rollout        = site.Rollout
 	Stage          = site.Stage
+	Hook           = site.Hook
+	HookRun        = expr.HookRun
 	Amount         = site.Amount
 )
 

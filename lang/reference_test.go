@@ -53,8 +53,11 @@ func TestKeywordDocs(t *testing.T) {
 	for _, w := range syntax.KeywordDocs() {
 		described[w.Name] = true
 		in := shapes.Root
-		if w.Name == "param" {
+		switch w.Name {
+		case "param":
 			in = shapes.State
+		case "before_each", "after_each":
+			in = shapes.Rollout
 		}
 		shape, _ := shapes.BlockOf(in, w.Name)
 		if shape == nil || w.Doc == "" || w.Usage == "" {

@@ -59,6 +59,8 @@ var right = []string{
 	`{"role": {"web": {"package": {"nginx": {}}, "vars": {"x": 1}}}, "variable": {"x": {"default": 0}}, "host": {"web1": {"roles": ["web"]}}, "host_group": {"g": {"hosts": ["web*"]}}}`,
 	`{"host": {"web1": {"become_method": "doas", "ssh_options": ["ProxyJump=gate"]}, "db1": {}},
 	   "rollout": {"batch": [1, "50%"], "max_failures": 0, "pause": "30s", "order": "shuffle", "stage": [{"db": {"hosts": "db*"}}, {"apps": {"hosts": ["web*"]}}]}, "print": {"a": {"message": "x"}}}`,
+	`{"host": {"web1": {}, "lb1": {}}, "state": {"drain": {"lazy": true}, "undrain": {"param": {"failed": {}}}},
+	   "rollout": {"before_each": {"hosts": "lb1", "state": "state.drain"}, "stage": {"web": {"hosts": "web1", "after_each": [{"hosts": ["lb1"], "state": "state.undrain"}]}}}, "print": {"a": {"message": "x"}}}`,
 	`{"component": {"m": {"source": "std/motd", "vars": {"text": "x\n"}}}}`,
 	`{"command": {"a": {"argv": ["true"], "timeout": "5s", "notify": "${[reload.nginx]}"}}, "reload": {"nginx": {}}}`,
 }

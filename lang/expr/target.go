@@ -45,6 +45,17 @@ type Target struct {
 	InventoryHidden bool
 	// Vars are single values; later ones win.
 	Vars []Var
+	// Hook is what is run around a batch of a rollout; nil: nothing is. Its state is then
+	// declared with these params, as one that only who names it runs.
+	Hook *HookRun
+}
+
+// HookRun is one turn of a hook of a rollout.
+type HookRun struct {
+	State  string         // its address
+	Params map[string]any // plain data
+	Batch  []string       // for the param of that name, if the state has it
+	Failed []string       // likewise
 }
 
 // VarFile is the text of a file of variable values.

@@ -65,6 +65,7 @@ func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarat
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
 	e.checkSecrets()
+	e.checkHooks()
 	instances := componentRefs{evaluation: e.evaluation, addressesOf: map[string][]string{}}
 	instances.replace()
 	referenceCheck{e.evaluation}.check()

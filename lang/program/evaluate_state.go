@@ -17,13 +17,19 @@ import (
 func (e *evaluator) state(out *states.Declaration, in *instance) {
 	d := in.decl
 	values := map[string]cty.Value{}
+	given := e.hookArguments(in)
 	for _, p := range d.params {
 		out.ParamNames = append(out.ParamNames, p.name)
+		if v, ok := given[p.name]; ok {
+			values[p.name] = partValues{e.expressions}.paramValue(p, v, d.src)
+			continue
+		}
 		if p.attr == nil {
 			out.NeedsRun = true
 		}
 		values[p.name] = partValues{e.expressions}.paramDefault(p)
 	}
+	out.Lazy = out.Lazy || given != nil
 	if out.Options.LeftOut {
 		in.parts, e.doubtful[in.address] = nil, true
 		return

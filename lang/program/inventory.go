@@ -23,6 +23,7 @@ type siteHosts struct {
 	entries    []*hostEntry
 	groupNames []string        // sorted
 	rollout    *site.Rollout   // nil: the site has none
+	hooks      []hostHook      // of the rollout
 	incomplete bool            // there may be hosts which are not known
 	lists      *expr.HostLists // nil until all hosts are evaluated
 }

@@ -96,6 +96,11 @@ func (l *linker) references() {
 		l.attribute(l.site.outputs[name].value, scope{})
 	}
 	l.inventory()
+	if r := l.site.rollout; r != nil {
+		for h := range r.eachHook() {
+			l.attribute(h.state, scope{})
+		}
+	}
 	for _, d := range l.site.declarations {
 		l.declaration(d)
 		for _, other := range d.group {

@@ -44,6 +44,9 @@ func (l *linker) inventory() {
 		for _, stage := range r.stages {
 			l.attributes(s, stage.hosts, stage.batch, stage.maxFailures)
 		}
+		for h := range r.eachHook() {
+			l.attributes(s, h.hosts, h.params)
+		}
 	}
 }
 

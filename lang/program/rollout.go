@@ -20,6 +20,7 @@ type rolloutDecl struct {
 	src                              hcl2.Range
 	batch, maxFailures, pause, order *syntax.Attribute
 	stages                           []*stageDecl
+	hooks                            hookDecls
 }
 
 // stageDecl is stage "NAME" { … }.
@@ -27,6 +28,7 @@ type stageDecl struct {
 	name                      string
 	src                       hcl2.Range
 	hosts, batch, maxFailures *syntax.Attribute
+	hooks                     hookDecls
 }
 
 func (d *decoder) rollout(b *syntax.Block) {
@@ -37,7 +39,7 @@ func (d *decoder) rollout(b *syntax.Block) {
 		return
 	}
 	a := b.Body.Attribute
-	r := &rolloutDecl{src: b.Header, batch: a("batch"), maxFailures: a("max_failures"), pause: a("pause"), order: a("order")}
+	r := &rolloutDecl{src: b.Header, batch: a("batch"), maxFailures: a("max_failures"), pause: a("pause"), order: a("order"), hooks: d.hooks(b.Body)}
 	d.site.rollout = r
 	for _, sub := range b.Body.Blocks {
 		if sub.Type != "stage" {
@@ -48,7 +50,7 @@ func (d *decoder) rollout(b *syntax.Block) {
 			continue
 		}
 		a := sub.Body.Attribute
-		s := &stageDecl{name: sub.Labels[0], src: sub.Header, hosts: a("hosts"), batch: a("batch"), maxFailures: a("max_failures")}
+		s := &stageDecl{name: sub.Labels[0], src: sub.Header, hosts: a("hosts"), batch: a("batch"), maxFailures: a("max_failures"), hooks: d.hooks(sub.Body)}
 		if i := slices.IndexFunc(r.stages, func(first *stageDecl) bool { return first.name == s.name }); i >= 0 {
 			d.duplicate("the stage "+s.name, sub.Header, rangeOf(r.stages[i].src))
 			continue
@@ -87,11 +89,19 @@ func (e hostReader) evaluateRollout() *site.Rollout {
 		}
 		r.Order = text
 	}
+	r.BeforeEach, r.AfterEach = e.evaluateHooks(d.hooks.before), e.evaluateHooks(d.hooks.after)
 	stageOf := map[string]*stageDecl{}
 	for _, sd := range d.stages {
 		s := site.Stage{Name: sd.name, Range: rangeOf(sd.src), Batch: e.batch(sd.batch), MaxFailures: e.maxFailures(sd.maxFailures)}
 		if sd.batch == nil {
 			s.Batch = r.Batch
+		}
+		s.BeforeEach, s.AfterEach = r.BeforeEach, r.AfterEach
+		if len(sd.hooks.before) > 0 {
+			s.BeforeEach = e.evaluateHooks(sd.hooks.before)
+		}
+		if len(sd.hooks.after) > 0 {
+			s.AfterEach = e.evaluateHooks(sd.hooks.after)
 		}
 		var twice []string
 		for _, h := range e.stageHosts(sd) {

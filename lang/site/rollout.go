@@ -16,7 +16,9 @@ type Rollout struct {
 	MaxFailures *Amount       `json:"max_failures,omitempty"` // that do not stop it; nil: none
 	Pause       time.Duration `json:"pause,omitempty"`        // between batches, in nanoseconds
 	Order       string        `json:"order"`                  // OrderInventory, which "" stands for as well, or OrderShuffle
-	Stages      []Stage       `json:"stages,omitempty"`       // in this order; hosts in none of them come last
+	BeforeEach  []Hook        `json:"before_each,omitempty"`  // around each batch of hosts in no stage
+	AfterEach   []Hook        `json:"after_each,omitempty"`
+	Stages      []Stage       `json:"stages,omitempty"` // in this order; hosts in none of them come last
 	Range       diag.Range    `json:"range,omitzero"`
 }
 
@@ -26,7 +28,21 @@ type Stage struct {
 	Hosts       []string   `json:"hosts"`           // in the order of the inventory
 	Batch       []Amount   `json:"batch,omitempty"` // its own, or that of the rollout
 	MaxFailures *Amount    `json:"max_failures,omitempty"`
+	BeforeEach  []Hook     `json:"before_each,omitempty"` // its own, or those of the rollout
+	AfterEach   []Hook     `json:"after_each,omitempty"`  // likewise
 	Range       diag.Range `json:"range,omitzero"`
+}
+
+// HasHooks reports whether anything runs around its batches.
+func (r *Rollout) HasHooks() bool {
+	if r == nil {
+		return false
+	}
+	any := len(r.BeforeEach)+len(r.AfterEach) > 0
+	for _, s := range r.Stages {
+		any = any || len(s.BeforeEach)+len(s.AfterEach) > 0
+	}
+	return any
 }
 
 // The orders in which hosts may take their turns.

@@ -89,7 +89,7 @@ func kindOf(v starlark.Value) string {
 // stands there as unknown: the script goes on, to find what else is wrong.
 func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place) {
 	value, err := r.convert(v, at)
-	if text := textAmongRefs(name, v); err == nil && text != "" {
+	if text := textAmongRefs(b, name, v); err == nil && text != "" {
 		err = &diag.HintError{Message: "a reference is required, not a string", Hint: fmt.Sprintf("write ref(%q), or the value that its call gave", expr.RefAddress(text))}
 	}
 	if err != nil {
@@ -111,9 +111,9 @@ func (r *run) attribute(b *syntax.Block, p *part, name string, nameRange hcl2.Ra
 }
 
 // textAmongRefs gives a text that stands where a reference should.
-func textAmongRefs(name string, v starlark.Value) string {
+func textAmongRefs(b *syntax.Block, name string, v starlark.Value) string {
 	isRefs := slices.ContainsFunc(expr.Options(), func(o expr.Option) bool { return o.Name == name && o.Refs })
-	if !isRefs && !slices.Contains([]string{"members", "rescue", "always"}, name) {
+	if !isRefs && !slices.Contains([]string{"members", "rescue", "always"}, name) && !(name == "state" && slices.Contains(hookWords(), b.Type)) {
 		return ""
 	}
 	if text, ok := starlark.AsString(v); ok {
@@ -175,8 +175,13 @@ func instance(b *syntax.Block, v starlark.Value) error {
 	return nil
 }
 
-// guards adds the blocks only_if or unless: a dict, or a list of dicts.
+// guards adds the blocks only_if or unless.
 func (r *run) guards(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place) error {
+	return r.repeatable(b, p, name, nameRange, v, at, `{"exists": "/etc/motd"}`)
+}
+
+// repeatable adds blocks that may be repeated: a dict, or a list of dicts.
+func (r *run) repeatable(b *syntax.Block, p *part, name string, nameRange hcl2.Range, v starlark.Value, at place, example string) error {
 	list := []starlark.Value{v}
 	places := []place{at}
 	if sequence, ok := v.(starlark.Sequence); ok {
@@ -195,7 +200,7 @@ func (r *run) guards(b *syntax.Block, p *part, name string, nameRange hcl2.Range
 		d, ok := e.(starlark.IterableMapping)
 		if !ok {
 			return &placedError{&diag.HintError{Message: fmt.Sprintf("%s is a dict, or a list of dicts, not %s", name, kindOf(e)),
-				Hint: fmt.Sprintf(`write %s = {"exists": "/etc/motd"}`, name)}, places[i].src}
+				Hint: fmt.Sprintf("write %s = %s", name, example)}, places[i].src}
 		}
 		if err := r.inner(b, p, &syntax.Block{Type: name, TypeRange: nameRange, Header: places[i].src}, d, places[i]); err != nil {
 			return err
@@ -206,11 +211,22 @@ func (r *run) guards(b *syntax.Block, p *part, name string, nameRange hcl2.Range
 
 // inner adds a block within a block, whose attributes are those of a dict.
 func (r *run) inner(b *syntax.Block, p *part, sub *syntax.Block, d starlark.IterableMapping, at place) error {
+	return r.innerWith(b, p, sub, d, at, nil)
+}
+
+// innerWith is inner, with keys that are handled by their functions.
+func (r *run) innerWith(b *syntax.Block, p *part, sub *syntax.Block, d starlark.IterableMapping, at place, special map[string]func(v starlark.Value, key hcl2.Range, at place) error) error {
 	sub.Body = &syntax.Body{Src: at.src}
 	for _, item := range d.Items() {
 		key, ok := starlark.AsString(item[0])
 		if !ok {
 			return &placedError{&diag.HintError{Message: fmt.Sprintf("the keys of %s are text, not %s", sub.Type, kindOf(item[0])), Hint: "put them in quotes"}, at.src}
+		}
+		if handle := special[key]; handle != nil {
+			if err := handle(item[1], at.key(key), at.entry(key)); err != nil {
+				return err
+			}
+			continue
 		}
 		r.attribute(sub, p, key, at.key(key), item[1], at.entry(key))
 	}

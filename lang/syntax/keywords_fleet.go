@@ -28,7 +28,9 @@ role "web" {
 				{"max_failures", "number or string", "How many hosts may fail, or which share of them, before it stops; without it, none."},
 				{"pause", "string", "How long to wait between two batches: \"30s\"."},
 				{"order", `"inventory" or "shuffle"`, "The order of declaration, or by chance."},
-				{"stage", "block with a label", "Hosts that have their turn together. Stages are taken in their order: one begins when all hosts of the one before have ended well. It has hosts, a pattern such as \"@db,!db3\" or a list of them, and batch and max_failures of its own. Hosts in no stage come last."}},
+				{"stage", "block with a label", "Hosts that have their turn together. Stages are taken in their order: one begins when all hosts of the one before have ended well. It has hosts, a pattern such as \"@db,!db3\" or a list of them, and batch, max_failures, before_each and after_each of its own. Hosts in no stage come last."},
+				{"before_each", "block", "What runs on other hosts before each batch. A stage without has those of the rollout."},
+				{"after_each", "block", "What runs on other hosts after each batch. A stage without has those of the rollout."}},
 			Example: `host "web1" {}
 
 host "web2" {}
@@ -43,5 +45,60 @@ rollout {
   }
 }
 `},
+		{Name: "before_each", Usage: "before_each { … }",
+			Doc: "In a rollout or a stage, and repeatable: a state that runs on other hosts before each batch in which there is something to do, such as to take its hosts out of a load balancer. after_each is the same after the batch; it runs even if before_each or the batch has failed.",
+			Attributes: []AttributeDoc{
+				{"hosts", "string or list of strings", "Where it runs, whatever --limit says: a pattern such as \"@lb,!lb3\", or a list of them. Hosts of the batch itself are left out."},
+				{"state", "reference", "What runs there, as by --target: a state that is lazy, or has a param without a default."},
+				{"params", "object", "Values for the params of the state, none of them sensitive. Its params batch and failed, if it has them, are lists of names: the hosts of the batch, and those that did not end well, or of which nobody knows how they ended."}},
+			Example: hookExample},
+		{Name: "after_each", Usage: "after_each { … }",
+			Doc: "In a rollout or a stage, and repeatable: a state that runs on other hosts after each batch around which before_each ran, or would have if there were one. It runs even if that or the batch has failed. If it fails, the rollout stops; it is then due, and the next apply of the site does it first.",
+			Attributes: []AttributeDoc{
+				{"hosts", "string or list of strings", "As in before_each."},
+				{"state", "reference", "As in before_each."},
+				{"params", "object", "As in before_each."}},
+			Example: hookExample},
 	}
 }
+
+const hookExample = `host "web1" {}
+
+host "web2" {}
+
+host "lb1" {
+  roles = ["lb"]
+}
+
+role "lb" {
+  state "drain" {
+    param "batch" {
+      type = list(string)
+    }
+    file "/etc/lb/drained" {
+      content = join("\n", param.batch)
+    }
+  }
+  state "undrain" {
+    lazy = true
+    file "/etc/lb/drained" {
+      content = ""
+    }
+  }
+}
+
+rollout {
+  stage "web" {
+    hosts = "web*"
+    batch = 1
+    before_each {
+      hosts = "lb*"
+      state = state.drain
+    }
+    after_each {
+      hosts = "lb*"
+      state = state.undrain
+    }
+  }
+}
+`

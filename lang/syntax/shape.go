@@ -30,7 +30,7 @@ type Shapes struct {
 	Site, Variable, Validation, Locals, Param, Guard           *Shape
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
-	Inventory, Rollout, Stage                                  *Shape
+	Inventory, Rollout, Stage, Hook                            *Shape
 	Options                                                    map[string]*expr.Option
 	Registry                                                   *states.Registry
 }
@@ -73,8 +73,9 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.HostGroup = &Shape{What: "a host group",
 		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}
-	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1}}
-	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}}
+	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1, "before_each": 0, "after_each": 0}}
+	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}, Blocks: map[string]int{"before_each": 0, "after_each": 0}}
+	s.Hook = &Shape{What: "a hook", Attributes: []string{"hosts", "params", "state"}, Refs: []string{"state"}}
 	s.Moved = &Shape{What: "moved", Attributes: []string{"from", "to"}, Refs: []string{"from", "to"}}
 	s.Functions = &Shape{What: "functions", Attributes: []string{"source"}}
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
@@ -156,6 +157,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Rollout
 	case "stage":
 		inside = s.Stage
+	case "before_each", "after_each":
+		inside = s.Hook
 	case "output":
 		inside = s.Output
 	case "moved":
