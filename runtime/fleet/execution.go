@@ -94,6 +94,23 @@ func (x *Execution) write() error {
 	})
 }
 
+// commit changes the record, and returns once that is written.
+func (x *Execution) commit(change func(*Record)) error {
+	if x == nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change(&x.record)
+	if err := x.mark(); err != nil {
+		return err
+	}
+	if err := x.write(); err != nil {
+		return err
+	}
+	return x.unmark()
+}
+
 // replace puts the record in the place of the former one: whoever reads it, or is killed here, finds
 // that or this one whole.
 func (r *Record) replace(dir string) error {

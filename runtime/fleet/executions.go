@@ -16,10 +16,14 @@ import (
 )
 
 // RecordFormat is the version of the records of executions that are written.
-const RecordFormat = "tenet.execution/2"
+const RecordFormat = "tenet.execution/3"
 
-// formatOne is the version before, in which three statuses had other names.
-const formatOne = "tenet.execution/1"
+// The versions before: in the first one three statuses had other names, and the second knew no
+// hooks.
+const (
+	formatOne = "tenet.execution/1"
+	formatTwo = "tenet.execution/2"
+)
 
 // statusOfOne gives a status that format one has written its name of today.
 func statusOfOne(s Status) Status {
@@ -61,6 +65,9 @@ type Record struct {
 	// Ended is zero while it goes on, and where the controller did not see the end.
 	Ended time.Time    `json:"ended,omitzero"`
 	Hosts []RecordHost `json:"hosts"`
+	// Hooks are what ran around its batches, or is due: those of a batch stand here before
+	// the first of them begins.
+	Hooks []RecordHook `json:"hooks,omitempty"`
 }
 
 // RecordHost is one machine of an execution, and how it is reached.
@@ -95,10 +102,8 @@ func (e *Executions) New(r Record) (*Execution, error) {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	var random [3]byte
-	rand.Read(random[:])
 	r.Format, r.Started, r.Ended = RecordFormat, now, time.Time{}
-	r.ID = now.Format("20060102-150405-") + hex.EncodeToString(random[:])
+	r.ID = newID(now)
 	r.Hosts = slices.Clone(r.Hosts)
 	x := &Execution{dir: e.Dir, record: r}
 	if err := x.write(); err != nil {
@@ -106,6 +111,13 @@ func (e *Executions) New(r Record) (*Execution, error) {
 	}
 	e.prune(now)
 	return x, nil
+}
+
+// newID names what is begun now.
+func newID(now time.Time) string {
+	var random [3]byte
+	rand.Read(random[:])
+	return now.UTC().Format("20060102-150405-") + hex.EncodeToString(random[:])
 }
 
 // IsExecution tells whether a name is one of an execution, or the beginning of one,
@@ -198,11 +210,12 @@ func (e *Executions) Remove(id string) error {
 	if !IsExecution(id) {
 		return &NotFoundError{id}
 	}
-	err := os.Remove(filepath.Join(e.Dir, id+".json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for _, name := range []string{id + ".json", id + dueMark} {
+		if err := os.Remove(filepath.Join(e.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (e *Executions) read(id string) (*Record, error) {
@@ -221,6 +234,9 @@ func (e *Executions) read(id string) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("the record of execution %s is damaged: %w", id, err)
+	}
+	if r.Format == formatTwo {
+		r.Format = RecordFormat
 	}
 	if r.Format == formatOne {
 		r.Format = RecordFormat
@@ -243,7 +259,7 @@ func (e *Executions) prune(now time.Time) {
 	}
 	oldest := now.Add(-keepRecordsFor).Format("20060102-150405-")
 	for i, id := range ids {
-		if id < oldest || len(ids)-i > keepRecords {
+		if (id < oldest || len(ids)-i > keepRecords) && !e.isMarked(id) {
 			os.Remove(filepath.Join(e.Dir, id+".json"))
 		}
 	}

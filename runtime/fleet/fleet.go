@@ -49,6 +49,8 @@ type Options struct {
 	Cancelled <-chan struct{}
 	Listener  Listener   // nil: nobody is told
 	Execution *Execution // the record of it; nil: none
+	// Hooks says how to run those of the rollout; it is required where that has any.
+	Hooks *Hooks
 }
 
 // NotAgain is the patience of who does not try to reach a machine again.

@@ -16,6 +16,8 @@ type Batch struct {
 	Machines []string    // in their order
 	Allowed  site.Amount // so many failures in its stage until now do not stop it
 	Total    int         // so many machines has its stage
+	Before   []site.Hook // run before it, if there is anything to do
+	After    []site.Hook // run after it, then
 }
 
 // Batches deals machines out: each of them is in one batch, in their order or, where
@@ -78,12 +80,16 @@ func batchesOf(r *site.Rollout, stage site.Stage, machines []string) []Batch {
 			allowed = *a
 		}
 	}
+	before, after := r.BeforeEach, r.AfterEach
+	if stage.Name != "" {
+		before, after = stage.BeforeEach, stage.AfterEach
+	}
 	var batches []Batch
 	total := len(machines)
 	for len(machines) > 0 {
 		n := min(len(machines), sizes[min(len(batches), len(sizes)-1)].BatchSize(total))
 		batches = append(batches, Batch{
-			Stage: stage.Name, Number: len(batches) + 1, Machines: machines[:n:n], Allowed: allowed, Total: total,
+			Stage: stage.Name, Number: len(batches) + 1, Machines: machines[:n:n], Allowed: allowed, Total: total, Before: before, After: after,
 		})
 		machines = machines[n:]
 	}

@@ -35,6 +35,8 @@ type drive struct {
 	evaluate chan struct{} // what is in it is being evaluated
 
 	mu sync.Mutex // the listener's
+
+	hooks []RecordHook // all of the execution until now
 }
 
 // Run does a task on machines, and gives the outcomes in their order. The error is for
@@ -68,6 +70,9 @@ func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome,
 	batches, err := Batches(rollout, o.Seed, names)
 	if err != nil {
 		return nil, err
+	}
+	if rollout.HasHooks() && o.Hooks == nil {
+		return nil, errors.New("a rollout has hooks, and nothing says how to run them")
 	}
 	fresh, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -106,15 +111,34 @@ func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, 
 		if enough == nil && len(batches) > 1 && d.fresh.Err() == nil {
 			d.note("", fmt.Sprintf("%s: %s", b.label(), plural(len(b.Machines), "host")))
 		}
-		for _, o := range d.batch(ctx, b, enough, of) {
-			if o.Status != Done && o.Status != Skipped {
-				failed++
-			}
+		turn := d.turn(ctx, b, enough, of)
+		failed += turn.failed
+		if enough == nil {
+			enough = turn.stop
 		}
 		if enough == nil && b.Allowed.IsExceeded(failed, b.Total) {
 			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and %s may", b.label(), plural(failed, "host"), b.Total, allowance(b.Allowed))
 		}
 	}
+}
+
+// turn is what came of a batch.
+type turn struct {
+	failed int   // so many machines
+	stop   error // why no other batch is begun; nil: that is not decided here
+}
+
+// turn does one batch, with what is to run around it.
+func (d *drive) turn(ctx context.Context, b Batch, skip error, of func(string) (*Member, *Outcome)) (t turn) {
+	if skip == nil && d.fresh.Err() == nil && len(b.Before)+len(b.After) > 0 {
+		return (&hookedBatch{drive: d, batch: b, of: of}).run(ctx)
+	}
+	for _, o := range d.batch(ctx, b, skip, of) {
+		if o.Status != Done && o.Status != Skipped {
+			t.failed++
+		}
+	}
+	return t
 }
 
 // batch does one batch, so many machines at a time; they are skipped if there is a reason
@@ -158,6 +182,11 @@ func (d *drive) machine(ctx context.Context, m *Member, skip error, out *Outcome
 		}
 		out.Machine, out.Run, out.Duration = m.Name, one.run, time.Since(begun)
 	}
+	d.end(m, out)
+}
+
+// end tells how it ended with a machine.
+func (d *drive) end(m *Member, out *Outcome) {
 	if c, ok := m.Machine.(io.Closer); ok {
 		c.Close() // a connection that nothing was asked on
 	}
