@@ -34,6 +34,10 @@ type world struct {
 	stop   context.CancelFunc
 	faults func(host string) fate
 	log    []string
+	// onWay is a message that arrives behind a controller that has died, before this operation of the
+	// next one.
+	onWay     func()
+	arrivesAt int
 }
 
 // fate is what becomes of one operation on a host.
@@ -75,6 +79,11 @@ func (w *world) step(what string) (alive bool, done func()) {
 		return false, func() {}
 	}
 	w.ops++
+	if w.onWay != nil && w.ops >= w.arrivesAt {
+		arrive := w.onWay
+		w.onWay = nil
+		arrive()
+	}
 	w.log = append(w.log, what)
 	if w.ops != w.killAt {
 		return true, func() {}
@@ -181,6 +190,9 @@ func (h *worldHost) Apply(ctx context.Context, j *machine.Job, o machine.Observe
 	alive, done := h.step(fmt.Sprintf("apply %s %s %s", h.name, j.Origin, j.Execution))
 	defer done()
 	if !alive {
+		if h.ops == h.killAt {
+			h.onWay = func() { h.arrive(j) }
+		}
 		return nil, errDead
 	}
 	fate := h.faults(h.name)
@@ -208,6 +220,22 @@ func (h *worldHost) Apply(ctx context.Context, j *machine.Job, o machine.Observe
 		return nil, &machine.ConnectionError{Err: errors.New("cut"), Asked: true}
 	}
 	return h.finish(r), nil
+}
+
+// arrive begins what a controller asked for that is dead, unless that is known or another run goes on.
+func (h *worldHost) arrive(j *machine.Job) {
+	if h.withdrawn[j.Execution] || h.runs[j.Execution] != nil {
+		return
+	}
+	for _, r := range h.runs {
+		if !r.ended {
+			return
+		}
+	}
+	h.log = append(h.log, "arrives late: "+h.name+" "+j.Execution)
+	begin, end := h.effect(j)
+	begin()
+	h.runs[j.Execution] = &worldRun{effect: end}
 }
 
 func (h *worldHost) finish(r *worldRun) *machine.Result {
@@ -273,6 +301,7 @@ func (w *world) apply(names []string, r *site.Rollout) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	w.stop, w.dead, w.ops = stop, false, 0
+	w.arrivesAt = rapid.IntRange(1, 12).Draw(w.t, "arrives at")
 	w.log = append(w.log, fmt.Sprintf("== apply %d on %v, batches %v, %v may fail", w.want, names, r.Batch, r.MaxFailures))
 	defer func() {
 		if w.dead {
@@ -379,14 +408,18 @@ func TestHooksProperty(t *testing.T) {
 			}
 			w.apply(names, rollout())
 		}
-		// What goes on by itself comes to its end.
-		for _, h := range w.hosts {
+		// What goes on by itself comes to its end; of hooks the next apply waits for that.
+		for _, name := range webs {
+			h := w.hosts[name]
 			for _, r := range h.runs {
 				h.finish(r)
 			}
 		}
 		w.killAt, w.faults = -1, func(string) fate { return well }
 		w.apply(webs, rollout())
+		if w.onWay != nil {
+			w.onWay()
+		}
 		for _, name := range webs {
 			if h := w.hosts[name]; h.broken || h.version != w.want {
 				t.Errorf("%s is at version %d of %d, broken: %t", name, h.version, w.want, h.broken)
