@@ -51,7 +51,7 @@ func (v *fleetRun) factsFrom(told *machine.Facts) (func(name string) (any, error
 type findings struct {
 	list   []*finding
 	byText map[string]*finding
-	hosts  int // that were evaluated
+	hosts  map[string]bool // that were evaluated
 }
 
 // finding is a diagnostic, and the hosts that it is about.
@@ -65,7 +65,10 @@ func (v *fleetRun) find(name string, diags diag.List) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f := &v.findings
-	f.hosts++
+	if f.hosts == nil {
+		f.hosts = map[string]bool{}
+	}
+	f.hosts[name] = true
 	for _, d := range diags {
 		text, err := json.Marshal(d)
 		if err != nil {
@@ -80,7 +83,9 @@ func (v *fleetRun) find(name string, diags diag.List) {
 			f.byText[string(text)] = one
 			f.list = append(f.list, one)
 		}
-		one.hosts = append(one.hosts, name)
+		if !slices.Contains(one.hosts, name) { // a host may be evaluated more than once
+			one.hosts = append(one.hosts, name)
+		}
 	}
 }
 
@@ -111,7 +116,7 @@ func (v *fleetRun) showFindings() error {
 			continue
 		}
 		title := ""
-		if len(f.hosts) < v.findings.hosts {
+		if len(f.hosts) < len(v.findings.hosts) {
 			title = namesOf(f.hosts, v.globals.Verbose) + ":"
 		}
 		if byHosts[title] == nil {
@@ -160,6 +165,9 @@ func (v *fleetRun) exitStatus(outcomes []fleet.Outcome, detailed bool, codes ...
 	}
 	if v.wasInterrupted() {
 		codes = append(codes, exitInterrupted)
+	}
+	if len(v.brokenHooks) > 0 {
+		codes = append(codes, exitFailed)
 	}
 	if code := worst(codes); code != exitDone {
 		return &status{code: code}

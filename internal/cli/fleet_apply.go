@@ -27,6 +27,10 @@ func (s *client) siteRun(ctx context.Context, path string) (*fleetRun, error) {
 // consents to what there is to do.
 func (v *fleetRun) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
 	answers := bufio.NewReader(v.In)
+	v.rollout = rollout
+	if goesOn, err := v.settleDue(ctx, v.whoAnswers(yes, answers)); err != nil || !goesOn {
+		return err
+	}
 	for {
 		members, looked := v.members, []fleet.Outcome(nil)
 		if !yes {
@@ -145,20 +149,32 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 	if !v.hasNames {
 		return v.run(ctx, task, members, fleet.Options{})
 	}
-	x, err := v.begin(members, looked)
-	if err != nil {
-		return nil, err
-	}
-	outcomes, err := v.run(ctx, task, members, fleet.Options{Rollout: rollout, Execution: x})
-	if closed := x.Close(); closed != nil {
-		err = errors.Join(err, failure(fmt.Errorf("the record of the execution: %w", closed)))
-	}
+	var outcomes []fleet.Outcome
+	err := v.withHooks(ctx, rollout, func(hooks *fleet.Hooks) (err error) {
+		outcomes, err = v.recorded(ctx, task, members, fleet.Options{Rollout: rollout, Hooks: hooks}, looked)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	v.hintDetached(outcomes)
 	v.hintSkipped(append(slices.Clone(looked), outcomes...))
+	v.hintDue()
 	return outcomes, nil
+}
+
+// recorded does it as an execution.
+func (v *fleetRun) recorded(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options, looked []fleet.Outcome) ([]fleet.Outcome, error) {
+	x, err := v.begin(members, looked)
+	if err != nil {
+		return nil, err
+	}
+	o.Execution = x
+	outcomes, err := v.run(ctx, task, members, o)
+	if closed := x.Close(); closed != nil {
+		err = errors.Join(err, failure(fmt.Errorf("the record of the execution: %w", closed)))
+	}
+	return outcomes, err
 }
 
 // hintSkipped says how to go on with the hosts whose turn did not come.

@@ -31,6 +31,10 @@ func (c *converger) note(ev *states.Event) { noteChange(&c.latest, c.handlers, e
 // that is wanted.
 func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.Rollout) error {
 	limit := *cmd.UntilConverged
+	v.rollout = rollout
+	if goesOn, err := v.settleDue(ctx, v.whoAnswers(cmd.Yes, bufio.NewReader(v.In))); err != nil || !goesOn {
+		return err
+	}
 	members, looked := v.members, []fleet.Outcome(nil)
 	if !cmd.Yes {
 		var err error

@@ -42,8 +42,11 @@ type fleetRun struct {
 	execution string
 	record    *fleet.Execution // nil: nothing is recorded
 	resumes   *fleet.Record    // the execution that goes on; nil: none, or hosts' last runs
-	rows      map[string][]states.Event
-	shownJob  *machine.Job // of this machine; nil: none yet
+	rollout   *lang.Rollout    // that an apply follows; nil: all hosts at once
+	// brokenHooks are those of the rollout that did not end well.
+	brokenHooks []brokenHook
+	rows        map[string][]states.Event
+	shownJob    *machine.Job // of this machine; nil: none yet
 
 	// convergers is how hosts fare that are applied until nothing changes; nil: none are.
 	convergers map[string]*converger
@@ -147,8 +150,22 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	if err := v.showFindings(); err != nil {
 		return nil, err
 	}
+	var hooks []fleet.RecordHook
+	if v.isPlan && v.hasNames && !v.isHidden {
+		hooks = v.plannedHooks(outcomes)
+	}
+	if v.globals.JSON { // the sum is the last line
+		if err := v.showPlannedHooks(hooks); err != nil {
+			return outcomes, err
+		}
+	}
 	if err := unread(v.view.Close(outcomes)); err != nil {
 		return outcomes, failure(fmt.Errorf("what was done could not be shown: %w", err))
+	}
+	if !v.globals.JSON {
+		if err := v.showPlannedHooks(hooks); err != nil {
+			return outcomes, err
+		}
 	}
 	return outcomes, v.nowhere(outcomes)
 }

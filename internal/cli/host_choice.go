@@ -44,11 +44,18 @@ func (s *client) chooseHosts(ctx context.Context, path string) (*site, []lang.Ho
 	if err != nil || len(hosts) == 0 {
 		return c, nil, err
 	}
-	if len(hosts) > 1 || hosts[0].Executor != "local" {
+	if len(hosts) > 1 || hosts[0].Executor != "local" || s.hasHooks(ctx, c) {
 		return c, hosts, nil
 	}
 	c.declared, c.Target.Host = &hosts[0], hosts[0].Name
 	return c, nil, nil
+}
+
+// hasHooks reports whether other hosts have something to do around what is done on one.
+func (s *client) hasHooks(ctx context.Context, c *site) bool {
+	defer s.limitEvaluation()()
+	r, diags := c.Rollout(ctx, c.Target, nil)
+	return !diags.HasErrors() && r.HasHooks()
 }
 
 // selectHosts gives the hosts that --limit names, all without it; none where the

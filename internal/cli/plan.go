@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"github.com/tenetcm/tenet/lang"
-	"github.com/tenetcm/tenet/runtime/fleet"
-)
+import "github.com/tenetcm/tenet/runtime/fleet"
 
 // siteArg is the site that a command is about.
 type siteArg struct {
@@ -44,12 +41,14 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 		s.globals.Quiet = true
 	}
 	var outcomes []fleet.Outcome
+	if v.rollout, err = s.rollout(ctx, &applyCmd{}, v); err != nil {
+		return err
+	}
+	if err := v.noteDue(); err != nil {
+		return err
+	}
 	if cmd.Save != "" {
-		var rollout *lang.Rollout
-		if rollout, err = s.rollout(ctx, &applyCmd{}, v); err != nil {
-			return err
-		}
-		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save, rollout)
+		outcomes, err = v.planAndSave(ctx, cmd.Site, cmd.Save, v.rollout)
 	} else {
 		outcomes, err = v.plan(ctx)
 	}

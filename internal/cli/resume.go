@@ -40,6 +40,9 @@ func (s *client) resume(ctx context.Context, cmd *applyCmd) error {
 	if err != nil {
 		return err
 	}
+	if err := v.resumeDue(ctx); err != nil {
+		return err
+	}
 	outcomes, err := v.execute(ctx, v.resumption(id), v.members, rollout)
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	}
 	x = s.learnEnds(x, list)
 	if s.globals.JSON {
+		if err := s.printDueJSON(x); err != nil {
+			return err
+		}
 		return s.printStatusJSON(t, list, x)
 	}
 	if !t.hasNames {
@@ -102,6 +105,24 @@ type skippedHost struct {
 	Host      string       `json:"host"`
 	Execution string       `json:"execution"`
 	NotBegun  fleet.Status `json:"not_begun"` // why, as far as it is known
+}
+
+// dueHook is a hook of an execution that is due, as JSON.
+type dueHook struct {
+	Execution string           `json:"execution"`
+	Due       fleet.RecordHook `json:"due"`
+}
+
+func (s *client) printDueJSON(x *fleet.Record) error {
+	if x == nil {
+		return nil
+	}
+	for _, h := range x.DueHooks() {
+		if err := s.printLine(dueHook{x.ID, h}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *client) printStatusJSON(t *targets, list []*statusAnswer, x *fleet.Record) error {

@@ -34,7 +34,12 @@ func (s *client) printExecution(x *fleet.Record) error {
 	if site == "" {
 		site = x.Origin
 	}
-	return s.tell("execution %s: %s  (%s)\nstarted %s, %s", x.ID, ui.Line(x.Command), ui.Line(site), when(x.Started), ended)
+	text := fmt.Sprintf("execution %s: %s  (%s)\nstarted %s, %s", x.ID, ui.Line(x.Command), ui.Line(site), when(x.Started), ended)
+	for _, h := range x.DueHooks() {
+		text += "\n" + ui.Line(fmt.Sprintf("due: %s, around %s: the next apply of the site does it first, and so does tenet apply --resume %s",
+			h.Name(), namesOf(h.Batch, s.globals.Verbose), x.ID))
+	}
+	return s.tell("%s", text)
 }
 
 // printStatuses prints a line a host, or all about the only one; with --verbose of all.

@@ -106,11 +106,11 @@ func (h *hookedBatch) look(ctx context.Context) []Outcome {
 	return h.aside(h.options.Hooks.Plan, &stateListener{to: h.drive}).all(ctx, h.fresh, members)
 }
 
-// hasWork reports whether there is something to do in the batch: by its plan, or since one
-// of its machines was told to have failed.
+// hasWork reports whether there is something to do in the batch: by a plan, be it that it fails, or
+// since one of its machines was told to have failed.
 func (h *hookedBatch) hasWork(looked []Outcome) bool {
 	return slices.ContainsFunc(looked, func(o Outcome) bool {
-		return o.Result != nil && o.Result.Counts.Changed > 0 || o.Status == Done && h.options.Hooks.Failed[o.Machine]
+		return o.Result != nil && (o.Result.Counts.Changed > 0 || o.Result.Failed) || o.Status == Done && h.options.Hooks.Failed[o.Machine]
 	})
 }
 

@@ -44,7 +44,8 @@ type HookStatus string
 
 // The ways it stands.
 const (
-	HookDue     HookStatus = "due" // it has not begun
+	HookPlanned HookStatus = "planned" // an apply would run it; it stands in no record
+	HookDue     HookStatus = "due"     // it has not begun
 	HookRunning HookStatus = "running"
 	HookDone    HookStatus = "done"
 	HookFailed  HookStatus = "failed" // it is due, then, if it is an after_each
