@@ -80,7 +80,7 @@ func (r *hookRunner) prepareLook(ctx context.Context, m *fleet.Member, known *ma
 	if err != nil || j == nil {
 		return nil, err
 	}
-	j.Execution, j.Origin, j.Rows, j.Plan = r.execution, r.origin, nil, ""
+	j.Execution, j.Origin, j.Rows, j.Plan = "", r.origin, nil, "" // nothing of the execution is there yet
 	j.Parallel, j.LockTimeout = r.globals.Parallel, r.lockTimeout
 	j.Become = r.become(m.Name, becomes(j.Run))
 	return j, nil
@@ -106,7 +106,7 @@ func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.
 		return nil, diags
 	}
 	if wrong != nil {
-		return nil, newStatus(exitSite, fmt.Errorf("the site has no %s for %s", h.State, m.Name), "declare it there again, as a state that is lazy; or forget what is due: tenet clean --help")
+		return nil, newStatus(exitSite, fmt.Errorf("the site has no %s for %s", h.State, m.Name), "declare it there again, as a state that is lazy, or see to it by hand and forget the execution: tenet clean ID")
 	}
 	j := compiled.Job()
 	j.Execution, j.Origin = h.Execution, r.origin
@@ -216,7 +216,7 @@ func (r *hookRunner) settle(ctx context.Context, x *fleet.Record) error {
 			code = exitInterrupted
 		}
 		return newStatus(code, fmt.Errorf("what execution %s has left is due still, and nothing else was done: %w", x.ID, err),
-			"put that right and apply the site again; tenet status "+x.ID+" tells what is due")
+			"put that right and apply the site again; tenet status "+x.ID+" tells what is due, and tenet clean "+x.ID+" forgets it")
 	}
 	return nil
 }
