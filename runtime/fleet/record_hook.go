@@ -22,9 +22,9 @@ type RecordHook struct {
 	Stage  string         `json:"stage,omitempty"` // empty: none
 	State  string         `json:"state"`           // its address
 	Params map[string]any `json:"params,omitempty"`
-	Hosts  []string       `json:"hosts"`            // where it runs, without those of the batch
-	Batch  []string       `json:"batch"`            // around which
-	Failed []string       `json:"failed,omitempty"` // of the batch, as it was told
+	Hosts  []string       `json:"hosts"`                  // where it runs, without those of the batch
+	Batch  []string       `json:"batch"`                  // around which
+	Failed []string       `json:"failed_hosts,omitempty"` // of the batch, as it was told
 	// Execution is what its last run is called on its hosts; empty: it has not begun.
 	Execution string     `json:"execution,omitempty"`
 	Status    HookStatus `json:"status"`

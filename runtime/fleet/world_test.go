@@ -254,6 +254,7 @@ func (h *worldHost) Follow(ctx context.Context, run machine.RunRef, o machine.Ob
 		return nil, errDead
 	}
 	if h.faults(h.name) == unreachable {
+		h.onWay = nil // which does not get there either
 		return nil, errors.New("no route")
 	}
 	r := h.runs[run.ID]
