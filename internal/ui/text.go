@@ -158,7 +158,7 @@ func (t *text) part(ev *states.Event) {
 		word := string(ev.Outcome)
 		switch {
 		case isMaybe(ev):
-			word = "maybe: " + ev.Reason
+			word = "maybe: " + clean(ev.Reason)
 		case word == "":
 			word = string(ev.Action)
 		}
@@ -182,7 +182,7 @@ func (t *text) row(ev *states.Event) {
 		t.print(t.dim("  " + clean(ev.Reason)))
 	}
 	if ev.Wave != "" {
-		t.print(t.dim("  " + ev.Wave))
+		t.print(t.dim("  " + clean(ev.Wave)))
 	}
 	if ev.Duration >= time.Second && !t.plan {
 		t.print(t.dim("  " + ev.Duration.Round(100*time.Millisecond).String()))
