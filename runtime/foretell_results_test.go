@@ -230,7 +230,7 @@ func TestCertainRowsHold(t *testing.T) {
 		}
 	})
 	t.Logf("%d certain rows held, %d of them unchanged, %d were maybes", certain, unchanged, maybes)
-	if certain < 500 || unchanged < 50 || maybes < 500 {
+	if (certain < 500 || unchanged < 50 || maybes < 500) && !testing.Short() {
 		t.Errorf("too few rows: the test shows little")
 	}
 }

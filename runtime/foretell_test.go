@@ -247,7 +247,7 @@ func TestPlanForetellsApply(t *testing.T) {
 		}
 	})
 	t.Logf("%d sites compiled, %d failed in parts, %d had to be settled", compiled, failed, settled)
-	if settled*20 < compiled {
+	if settled*20 < compiled && !testing.Short() {
 		t.Errorf("only %d of %d sites had to be settled: the test shows little", settled, compiled)
 	}
 }

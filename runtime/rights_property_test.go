@@ -97,7 +97,7 @@ func TestPlanOfPlainUserHolds(t *testing.T) {
 		}
 	})
 	t.Logf("%d certain rows held, %d were maybes", rows.certain, rows.maybes)
-	if rows.certain < 500 || rows.maybes < 500 {
+	if (rows.certain < 500 || rows.maybes < 500) && !testing.Short() {
 		t.Error("too few rows: the test shows little")
 	}
 }

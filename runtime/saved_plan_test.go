@@ -100,7 +100,7 @@ func TestSavedPlans(t *testing.T) {
 		rapid.Check(t, check)
 	}
 	t.Logf("%d plans fitted, %d were reduced, of %d nothing was left", fitted, reduced, nothing)
-	if !seen() {
+	if !seen() && !testing.Short() {
 		t.Error("the test shows little")
 	}
 }
