@@ -149,8 +149,16 @@ func (l List) Sorted() List {
 			cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte),
 		)
 	})
-	return slices.CompactFunc(out, func(a, b Diagnostic) bool {
-		return a.Range == b.Range && a.Summary == b.Summary && a.Detail == b.Detail
+	type text struct {
+		at              Range
+		summary, detail string
+	}
+	known := map[text]bool{}
+	return slices.DeleteFunc(out, func(d Diagnostic) bool {
+		this := text{d.Range, d.Summary, d.Detail}
+		repeated := known[this]
+		known[this] = true
+		return repeated
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
@@ -218,7 +217,7 @@ func literalValue(x *states.Expr) (cty.Value, error) {
 		if err != nil {
 			return cty.DynamicVal, err
 		}
-		if v, err = convert.Convert(v, t); err != nil {
+		if v, err = convertTo(v, t); err != nil {
 			return cty.DynamicVal, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
@@ -53,7 +52,7 @@ func (c *conversionExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics
 	if diags.HasErrors() {
 		return cty.UnknownVal(c.target), diags
 	}
-	out, err := convert.Convert(v, c.target)
+	out, err := convertTo(v, c.target)
 	if err != nil {
 		_, sensitive := Split(v)
 		err = &diag.HintError{Message: errorText(err), Hint: "check the types of the values in the expression"}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -131,7 +130,7 @@ func convertNode(x *states.Expr, t cty.Type) (*states.Expr, error) {
 // Convert converts a value to a type; of what is known only on the host, the
 // host converts it.
 func Convert(v cty.Value, t cty.Type) (cty.Value, error) {
-	converted, err := convert.Convert(v, t)
+	converted, err := convertTo(v, t)
 	if err != nil || !IsDeferred(v) || t == cty.DynamicPseudoType || v.Type().Equals(t) {
 		return converted, err
 	}

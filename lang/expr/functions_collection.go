@@ -120,7 +120,7 @@ func coalesceFunction() function.Function {
 		},
 		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
 			for _, a := range args {
-				v, err := convert.Convert(a, t)
+				v, err := convertTo(a, t)
 				switch {
 				case err != nil:
 					return cty.UnknownVal(t), err

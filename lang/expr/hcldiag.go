@@ -30,7 +30,7 @@ func Range(r hcl.Range) diag.Range {
 func FromHCL(ds hcl.Diagnostics) diag.List {
 	var l diag.List
 	for _, d := range ds {
-		d = maskValues(d)
+		d = maskValues(settleArgument(d))
 		var at diag.Range
 		if d.Subject != nil {
 			at = Range(*d.Subject)
