@@ -39,9 +39,9 @@ func (f *fleetPlan) event(machine string, ev states.Event) {
 		f.failing[machine] = append(f.failing[machine], ev)
 		return
 	}
-	orphans := len(h.text.orphans)
+	kept := h.text.kept()
 	h.text.Event(ev)
-	if h.take() != "" || len(h.text.orphans) > orphans {
+	if h.take() != "" || h.text.kept() > kept {
 		f.rows[machine] = append(f.rows[machine], ev)
 	}
 }

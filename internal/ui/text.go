@@ -44,6 +44,7 @@ type text struct {
 	started  time.Time
 	sum      sum
 	ran      map[string]bool // handlers' invocations that count
+	doubts   []*doubts       // rows that are maybe, as far as they are not shown yet
 	orphans  []states.Event  // that stay
 	listed   bool            // they are shown
 }
@@ -94,6 +95,7 @@ func (t *text) Event(ev states.Event) {
 	case watch.EventGone:
 		t.print(t.dim("· "), ev.Address, t.dim("  "+clean(ev.Reason)), "\n")
 	case states.EventSummary:
+		t.showDoubts()
 		t.showOrphans()
 		t.summary(&ev)
 	}
@@ -102,6 +104,7 @@ func (t *text) Event(ev states.Event) {
 
 // Close shows what a summary has not, and tells the first error of writing.
 func (t *text) Close() error {
+	t.showDoubts()
 	t.showOrphans()
 	t.flush()
 	return t.err
@@ -146,20 +149,29 @@ func (t *text) part(ev *states.Event) {
 		return
 	}
 	acts := ev.Outcome == states.Changed || ev.Outcome == "" && ev.Action != states.NoChange
+	if t.noteHow(ev); hangs(ev) && (acts || ev.Output != "" || t.options.Verbose) {
+		t.hold(ev)
+		return
+	}
+	t.shown(ev)
+}
+
+// shown shows the row of a part that has not failed.
+func (t *text) shown(ev *states.Event) {
+	acts := ev.Outcome == states.Changed || ev.Outcome == "" && ev.Action != states.NoChange
 	switch {
 	case acts:
 		t.row(ev)
 		t.changes(ev.Changes)
-	case ev.Output != "":
-		t.print(t.dim("· "), ev.Address, "\n")
 	case ev.Outcome == states.Skipped && !isMaybe(ev) && (t.options.Verbose || !t.plan):
 		t.print(t.dim("· "+ev.Address+"  skipped, "+clean(ev.Reason)), "\n")
+	case ev.Output != "" && !isMaybe(ev):
+		t.print(t.dim("· "), ev.Address, "\n")
+	case (t.options.Verbose || ev.Output != "") && isMaybe(ev):
+		t.print(t.dim("· "), ev.Address, t.certainty(ev), "\n")
 	case t.options.Verbose:
 		word := string(ev.Outcome)
-		switch {
-		case isMaybe(ev):
-			word = "maybe: " + clean(ev.Reason)
-		case word == "":
+		if word == "" {
 			word = string(ev.Action)
 		}
 		t.print(t.dim("· "+ev.Address+"  "+word), "\n")
@@ -176,11 +188,7 @@ func (t *text) row(ev *states.Event) {
 	if key := Line(ev.Key); key != "" && !strings.Contains(ev.Address, ev.Key) {
 		t.print("  ", key)
 	}
-	if isMaybe(ev) {
-		t.print(t.yellow("  maybe: "), clean(ev.Reason))
-	} else if ev.Reason != "" {
-		t.print(t.dim("  " + clean(ev.Reason)))
-	}
+	t.print(t.certainty(ev))
 	if ev.Wave != "" {
 		t.print(t.dim("  " + clean(ev.Wave)))
 	}
@@ -188,6 +196,23 @@ func (t *text) row(ev *states.Event) {
 		t.print(t.dim("  " + ev.Duration.Round(100*time.Millisecond).String()))
 	}
 	t.print("\n")
+}
+
+// certainty says how sure a row is, and why it is there.
+func (t *text) certainty(ev *states.Event) string {
+	switch {
+	case hangs(ev):
+		words, why := t.doubt(ev)
+		if why != "" {
+			why = t.dim(": " + clean(why))
+		}
+		return "  " + words + why
+	case isMaybe(ev):
+		return t.yellow("  maybe: ") + clean(ev.Reason)
+	case ev.Reason != "":
+		return t.dim("  " + clean(ev.Reason))
+	}
+	return ""
 }
 
 func (t *text) mark(a states.Action) (string, func(string) string) {
@@ -210,6 +235,9 @@ func (t *text) failure(ev *states.Event) {
 	}
 	t.print(t.red("✗ "), t.bold(ev.Address), t.red("  "+word))
 	f := ev.Error
+	if isMaybe(ev) {
+		defer func() { t.print(t.yellow("    maybe: "), clean(ev.Reason), "\n") }()
+	}
 	if f == nil {
 		t.print("\n")
 		return

@@ -20,6 +20,9 @@ type row struct {
 	Kinds               string // to filter by
 	On                  hostsOf
 	Reason              text
+	Doubt               string    // how far a row is certain that hangs on another part
+	Cause               rowLink   // that part
+	Hanging             []rowLink // the rows that hang on this one
 	Changes             []change
 	Output              text
 	Problem, Hint       text
@@ -61,6 +64,9 @@ type builder struct {
 	number int         // of values
 }
 
+// rowLink leads to a row; Anchor is empty where that is not on the page.
+type rowLink struct{ Anchor, Text string }
+
 // maxOpen is how many rows a page has that begins with all of them open.
 const maxOpen = 100
 
@@ -91,6 +97,7 @@ func (b *builder) add(rows []grouping.Row) {
 			b.Groups[i].Rows[k].IsOpen = b.Acts <= maxOpen
 		}
 	}
+	b.link()
 }
 
 // notes are lines about what is no part: one for each host where these differ.
@@ -191,6 +198,13 @@ func (b *builder) row(ev *states.Event) (r row, acts bool) {
 		}
 	}
 	r.Maybe = ev.Certain != nil && !*ev.Certain
+	if r.Maybe && ev.Cause != "" && ev.Cause != ev.Address {
+		r.Doubt = ui.Open
+		if ev.Assured {
+			r.Doubt = ui.Assured + "; " + ui.AssuredNote
+		}
+		r.Cause.Text = clean(ev.Cause)
+	}
 	if ev.Error != nil {
 		r.Problem, r.Hint = b.text(ev.Error.Message), b.text(ev.Error.Hint)
 	}
