@@ -118,8 +118,7 @@ func (p *planner) reportCycles(of string, links [][]link, left []int, name func(
 		if len(c) > 1 || loops[c[0]] {
 			found := cycle(of, links, c, name)
 			found.Severity = diag.Error
-			p.diags.Add(found)
-			p.cycles.Add(found)
+			p.reportAlways(found)
 		}
 	}
 }

@@ -10,6 +10,8 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
@@ -72,13 +74,17 @@ func compile(d *states.Declarations, o Options, demanded map[string]bool) (*Resu
 	return r, p.diags.Sorted()
 }
 
-// Cycles reports the cycles alone: of requirements, notifications and blocks.
-// It also takes what a site with other mistakes evaluates to, so that they can
-// be reported together.
-func Cycles(d *states.Declarations) diag.List {
-	p := &planner{site: d, outline: outline{registry: states.NewRegistry()}}
+// Check reports what is wrong whatever else is: cycles of requirements, notifications and
+// blocks, and attributes that parts lack. It also takes what a site with other mistakes evaluates
+// to, so that they can be reported together.
+func Check(d *states.Declarations, o Options) diag.List {
+	p := &planner{site: d, outline: outline{registry: o.Registry}}
+	if o.Registry == nil {
+		p.registry = states.NewRegistry() // no module is known
+	}
+	p.isDoubtful = slices.ContainsFunc(d.List, func(d states.Declaration) bool { return d.Options.Doubtful })
 	p.check()
-	return p.cycles.Sorted()
+	return p.always.Sorted()
 }
 
 // check does what needs no nodes yet, and goes on after a mistake.
@@ -94,7 +100,9 @@ type planner struct {
 	site     *states.Declarations
 	demanded map[string]bool
 	diags    diag.List
-	cycles   diag.List // those among diags
+	always   diag.List // those among diags that are wrong whatever else is
+	// isDoubtful says that options of a declaration are wrong, by which parts may be absent.
+	isDoubtful bool
 
 	// resolve
 	decls     []*decl

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
@@ -68,20 +69,27 @@ func (p *planner) checkAbsent(d *decl, part *states.PartDeclaration) {
 	})
 }
 
-// checkPresent reports what a part that is to be there needs.
+// checkPresent reports what a part that is to be there needs. Where it is not known whether
+// it is to be there, or what it was given, that is another mistake.
 func (p *planner) checkPresent(d *decl, part *states.PartDeclaration) {
 	m := p.registry.Lookup(part.Type)
-	if m == nil || part.Options.LeftOut || d.Options.LeftOut || d.ensureOf(part) == states.Absent {
+	if m == nil || part.Options.LeftOut || d.Options.LeftOut || d.ensureOf(part) == states.Absent || p.isDoubtful || part.Options.Doubtful {
 		return
 	}
 	for _, a := range m.Attributes {
-		if a.Present && part.Values[a.Name] == nil && part.Results[a.Name] == nil {
-			p.diags.Add(diag.Diagnostic{
+		if a.Present && part.Values[a.Name] == nil && part.Results[a.Name] == nil && !slices.Contains(part.Unknown, a.Name) {
+			p.reportAlways(diag.Diagnostic{
 				Summary: fmt.Sprintf("%s needs the attribute %q", part.Type, a.Name), Detail: a.Doc, Range: part.Range,
 				Hint: fmt.Sprintf("add it: %s = …", a.Name),
 			})
 		}
 	}
+}
+
+// reportAlways reports what is wrong whatever else is.
+func (p *planner) reportAlways(d diag.Diagnostic) {
+	p.diags.Add(d)
+	p.always.Add(d)
 }
 
 func (p *planner) checkGuards(o *states.Options) {

@@ -85,9 +85,12 @@ func judge(t *testing.T, site fs.FS) (diag.List, func(string) ([]byte, bool)) {
 	t.Helper()
 	loaded, _ := lang.Load(site, lang.Options{Registry: modules.Standard()})
 	declared, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian})
-	if !list.HasErrors() {
-		_, more := graph.Compile(declared, graph.Options{Registry: loaded.Registry()})
+	switch o := (graph.Options{Registry: loaded.Registry()}); {
+	case !list.HasErrors():
+		_, more := graph.Compile(declared, o)
 		list = append(list, more...)
+	case declared != nil:
+		list = append(list, graph.Check(declared, o)...).Sorted()
 	}
 	return list, loaded.Source
 }

@@ -93,6 +93,9 @@ type PartDeclaration struct {
 	Paths     []string // the paths that it touches, see Module.Paths
 	Options   Options
 	Range     diag.Range // the header: TYPE "LABEL"
+	// Unknown are the attributes that were given, and whose values are not known: they are
+	// wrong, or secrets that were not opened.
+	Unknown []string `json:"-"`
 }
 
 // Ref names a declaration, or a part of one, in an option.
@@ -124,6 +127,7 @@ type Options struct {
 	Listen        []Ref
 	ListenFailure []Ref
 	LeftOut       bool // when = false
+	Doubtful      bool `json:"-"` // something was given that is wrong, or not known
 	Guards        []GuardDeclaration
 	Ensure        Ensure        // empty: not given
 	Retry         *Retry        // nil: not given

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 type validateCmd struct{ siteArg }
@@ -35,16 +37,25 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	if len(hosts) == 0 {
 		hosts = []lang.Host{{Name: c.Target.Host}} // this machine
 	}
+	var all diag.List // what is wrong with any host, each once
 	for _, h := range hosts {
-		c.Target.Host = h.Name
-		compiled, err := s.compileFor(ctx, c)
-		if err != nil {
-			return err
+		compiled, diags, err := s.compileHost(ctx, c, h.Name, c.Target.Facts)
+		all = append(all, diags...).Sorted()
+		switch {
+		case ctx.Err() != nil:
+			return &status{code: exitInterrupted, err: errInterrupted}
+		case err != nil:
+			return errors.Join(s.diagnose(c, all), err)
+		case diags.HasErrors():
+			continue
 		}
 		found.Invocations += len(compiled.Run.Invocations)
 		for _, inv := range compiled.Run.Invocations {
 			found.Parts += len(inv.Parts)
 		}
+	}
+	if err := s.diagnose(c, all); err != nil {
+		return err
 	}
 	switch {
 	case s.globals.JSON:

@@ -60,21 +60,25 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 		if IsWithheld(a.Value) {
 			l.Add(p.withhold(&part, in, a)...)
 			withheld = true
+			part.Unknown = append(part.Unknown, a.Name)
 			continue
 		}
 		if schema := in.Module.Attribute(a.Name); IsDeferred(a.Value) || schema.Kind == states.KindCondition && a.Value.IsKnown() {
 			if err := p.deferAttribute(&part, in, a); err != nil {
 				l.Add(in.valueDiagnostic(a.Name, err, a.Range))
+				part.Unknown = append(part.Unknown, a.Name)
 			}
 			continue
 		}
 		if !a.Value.IsWhollyKnown() {
+			part.Unknown = append(part.Unknown, a.Name)
 			whole = false
 			continue
 		}
 		value, sensitive, err := p.value(in, a)
 		if err != nil {
 			l.Add(in.valueDiagnostic(a.Name, err, a.Range))
+			part.Unknown = append(part.Unknown, a.Name)
 			continue
 		}
 		part.Values[a.Name] = value

@@ -180,8 +180,9 @@ func (e optionValues) options(given []option, guards []guard, ctx *hcl2.EvalCont
 			continue
 		}
 		if v, ok := e.requireKnown(o.attr, v); !ok {
-			continue
+			out.Doubtful = true
 		} else if err := o.Set(&out, v); err != nil {
+			out.Doubtful = true
 			for _, err := range expr.JoinedErrors(err) {
 				e.wrongValue(o.attr, err, "see the options in the language's description")
 			}

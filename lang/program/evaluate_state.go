@@ -129,6 +129,7 @@ func (e partValues) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	made, _, list := e.parts.Part(input)
 	e.list.Add(list...)
 	made.Options = options
+	made.Options.Doubtful = options.Doubtful || p.doubtful
 	if !options.Retain || options.Ensure != "" {
 		e.checkAbsent(p, in, options.Ensure, ensure)
 	}

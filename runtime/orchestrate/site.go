@@ -98,7 +98,7 @@ func (s *Site) evaluate(ctx context.Context, host string, facts func(name string
 	stop()
 	if diags.HasErrors() {
 		if d != nil {
-			diags = append(diags, graph.Cycles(d)...).Sorted()
+			diags = append(diags, graph.Check(d, graph.Options{Registry: s.Registry()})...).Sorted()
 		}
 		return nil, diags
 	}
