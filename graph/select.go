@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
@@ -28,6 +30,7 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 	if len(s.Targets)+len(s.Tags)+len(s.Exclude) == 0 {
 		return r.Run, nil
 	}
+	s.Targets, s.Exclude = ofStates(s.Targets), ofStates(s.Exclude)
 	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool),
 		forced: make(map[int]bool), selection: s, dropped: make(map[*decl]bool)}
 	x.index()
@@ -54,6 +57,20 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 		return nil, x.diags
 	}
 	return x.run(r.Run), x.diags
+}
+
+// handlerWord is the word handler where an address names a state by it.
+var handlerWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:component\.[\w-]+(?:\["(?:[^"\\]|\\.)*"\])?\.)*)handler\.`)
+})
+
+// ofStates gives addresses as they are: that of handler.NAME is state.NAME.
+func ofStates(addresses []string) []string {
+	out := slices.Clone(addresses)
+	for i, address := range out {
+		out[i] = handlerWord().ReplaceAllString(address, "${1}state.")
+	}
+	return out
 }
 
 // selector works out one selection, over the finals of a plan.
