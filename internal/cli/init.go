@@ -57,6 +57,18 @@ func (cmd *initCmd) Run(_ runContext, s *client) error {
 	return s.printFiles(cmd, written)
 }
 
+// docsURL is where people read the documentation.
+const docsURL = "https://github.com/tenetcm/tenet/blob/main/docs/"
+
+// guides lists the pages to begin with.
+func guides() []struct{ about, file string } {
+	return []struct{ about, file string }{
+		{"one host, step by step:", "tutorial.md"},
+		{"a fleet, step by step:", "tutorial-fleet.md"},
+		{"which word for what:", "choosing.md"},
+	}
+}
+
 // name is that of the component in its own files.
 func (cmd *initCmd) name() string {
 	full, err := filepath.Abs(cmd.Dir)
@@ -85,6 +97,9 @@ func (s *client) printFiles(cmd *initCmd, written []string) error {
 		fmt.Fprintf(&out, "\nNext: tenet test%s, and component %q { source = \"./%s\" … } in a site.", dir, cmd.name(), cmd.name())
 	} else {
 		fmt.Fprintf(&out, "\nNext: tenet plan%s, tenet apply%s, tenet test%s.", dir, dir, dir)
+	}
+	for i, page := range guides() {
+		fmt.Fprintf(&out, "\n%-7s%-26s%s%s", []string{"Then:", ""}[min(i, 1)], page.about, docsURL, page.file)
 	}
 	return s.print(out.String())
 }

@@ -97,3 +97,44 @@ func anchors(text string) map[string]bool {
 	}
 	return out
 }
+
+// The examples of the page about which word to take are sites that are right.
+func TestChoosing(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(docs, "choosing.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := codeBlock.FindAllStringSubmatch(string(text), -1)
+	if len(found) != 6 {
+		t.Errorf("there are %d examples, want one for each of six words", len(found))
+	}
+	for _, m := range found {
+		files := fstest.MapFS{"site.hcl": {Data: []byte(m[2])}, "components/vhost/main.hcl": {Data: []byte("variable \"name\" {}\nfile \"/etc/vhost\" {\n  content = var.name\n}\n")}}
+		site, list := lang.Load(files, lang.Options{Registry: modules.Standard()})
+		d, more := site.Evaluate(t.Context(), lang.Target{Host: "web1"})
+		if len(list)+len(more) > 0 || len(d.List) == 0 {
+			t.Errorf("%s\n%s%s", m[2], list.Error(), more.Error())
+		}
+		if out, list := lang.Format("site.hcl", []byte(m[2])); len(list) > 0 || string(out) != m[2] {
+			t.Errorf("not in the canonical layout; it would be\n%s", out)
+		}
+	}
+}
+
+// Whoever begins with the index comes to each page.
+func TestIndex(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(docs, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(docs, "*.md"))
+	if err != nil || len(pages) < 20 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "modules/README.md", "stdlib/README.md") {
+		name := strings.TrimPrefix(page, docs+string(filepath.Separator))
+		if name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
+			t.Errorf("the index does not lead to %s", name)
+		}
+	}
+}

@@ -5,6 +5,11 @@
 #     tenet test                  carry out the cases in tests/, in memory
 #     tenet doc                   what a state file may hold
 #
+# From here to a served page and to many hosts: two tutorials, and which word to take for what,
+# https://github.com/tenetcm/tenet/blob/main/docs/tutorial.md
+# https://github.com/tenetcm/tenet/blob/main/docs/tutorial-fleet.md
+# https://github.com/tenetcm/tenet/blob/main/docs/choosing.md
+#
 # All *.hcl and *.star files of this directory are one site: split it as you like.
 
 variable "dir" {

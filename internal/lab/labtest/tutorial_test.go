@@ -1,0 +1,58 @@
+//go:build lab
+
+package labtest
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tenetcm/tenet/internal/tutorial"
+)
+
+// times are what differs in a page from time to time.
+var times = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d| in [0-9.]+m?s|  [0-9.]+s$`)
+
+// The tutorial for one host is followed to its end, with what takes root, on a bare Debian: it prints
+// what the page says, but for how long that takes.
+func TestTutorial(t *testing.T) {
+	t.Parallel()
+	const name = "../../../docs/tutorial.md"
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := tutorial.Parse(string(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := stocked(t, "nginx*")
+	dir, status := "/root/start", 0
+	m.shell("mkdir " + dir)
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case s.File == "":
+			script := fmt.Sprintf("cd %s\n(exit %d)\n{ %s\n} 2>&1; status=$?; pwd >/root/dir; exit $status", dir, status, s.Command)
+			r, err := m.host.Exec(t.Context(), "sh", "-c", script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, dir = r.ExitCode, m.shell("cat /root/dir")
+			if got, want := times.ReplaceAllString(string(r.Stdout), ""), times.ReplaceAllString(s.Output, ""); got != want {
+				t.Errorf("line %d: %s\nprints\n%s\nnot\n%s", s.Line, s.Command, r.Stdout, s.Output)
+			}
+		default:
+			text := s.Text
+			if s.Append {
+				text = m.shell("cat " + dir + "/" + s.File + "; echo .")
+				text = strings.TrimSuffix(text, ".") + s.Text
+			}
+			m.copy(fstest.MapFS{path.Base(s.File): {Data: []byte(text), Mode: 0o644}}, path.Dir(dir+"/"+s.File))
+		}
+	}
+}
