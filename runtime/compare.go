@@ -53,6 +53,7 @@ func (s *step) compare(ctx context.Context) bool {
 	switch {
 	case s.have == nil:
 		s.action = states.Create
+		s.markDefaults()
 	case len(s.changes) == 0:
 		s.outcome = states.Unchanged
 		return false
@@ -60,6 +61,15 @@ func (s *step) compare(ctx context.Context) bool {
 		s.action = states.Update
 	}
 	return true
+}
+
+// markDefaults marks the values that are given only when the resource is made.
+func (s *step) markDefaults() {
+	given := s.module.Encode(s.readRequest)
+	for i := range s.changes {
+		c := &s.changes[i]
+		c.WhenMade = given[c.Attribute] == nil && s.part.Results[c.Attribute] == nil
+	}
 }
 
 // observe completes the wanted resource and reads the one that is there.

@@ -90,6 +90,7 @@ func (s *step) compareKnown(ctx context.Context) error {
 	s.action = states.Update
 	if s.have == nil {
 		s.action = states.Create
+		s.markDefaults()
 	}
 	s.hideContent(ctx)
 	return nil

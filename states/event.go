@@ -128,6 +128,9 @@ type Change struct {
 	// Diff is a unified diff, for text; From and To are then short
 	// descriptions of the content.
 	Diff string `json:"diff,omitempty"`
+	// WhenMade: To is given only to what is new. The site does not say it, and what is
+	// there already keeps its own.
+	WhenMade bool `json:"when_made,omitempty"`
 }
 
 // KnownAfterApply stands in a Change of a plan for a value that is computed of

@@ -20,6 +20,9 @@ func (t *text) changes(changes []states.Change) {
 		switch {
 		case c.From == nil:
 			t.print(" = ", value(c.To))
+			if c.WhenMade {
+				t.print(t.dim(" " + WhenMade))
+			}
 		case c.To == nil:
 			t.print(" was ", value(c.From))
 		case hidden(c.From) && hidden(c.To):
@@ -30,6 +33,9 @@ func (t *text) changes(changes []states.Change) {
 		t.print("\n")
 	}
 }
+
+// WhenMade stands behind a value that is given only when the resource is made.
+const WhenMade = "(when made)"
 
 // hiddenValue stands where a sensitive value was.
 const hiddenValue = "(sensitive)"

@@ -220,6 +220,9 @@ func (b *builder) change(c states.Change) change {
 	case c.Diff != "":
 		out.Diff = b.diffLines(c.Diff)
 	case c.From == nil:
+		if c.WhenMade {
+			to += " " + ui.WhenMade
+		}
 		out.Text = b.text("= " + to)
 	case c.To == nil:
 		out.Text = b.text("was " + from)
