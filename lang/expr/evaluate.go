@@ -59,7 +59,7 @@ var hostFunctions = sync.OnceValue(func() map[string]function.Function {
 })
 
 // siteFunctions are those that look at the site or its secrets.
-func siteFunctions() []string { return []string{"exists", "read", "secret", "template"} }
+func siteFunctions() []string { return []string{"exists", "read", "secret", "source", "template"} }
 
 // IsFixed reports whether a function gives for the same arguments the same for every host
 // of a site, and nothing that is sensitive unless it is given that.

@@ -144,6 +144,7 @@ func otherExamples() [][3]string {
 		{"exists", `exists("motd")`, `true`},
 		{"read", `read("motd")`, `"hello\n"`},
 		{"secret", `secret("db")`, `(sensitive)`},
+		{"source", `read(source("motd"))`, `"hello\n"`},
 		{"template", `template("motd.tmpl", { name = "web1" })`, `"Welcome to web1.\n"`},
 		{"hosts", `[for h in hosts("@web") : h.address]`, `["192.0.2.1", "192.0.2.2"]`},
 	}

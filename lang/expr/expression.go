@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -31,7 +30,7 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 	if plain.Type().Equals(RefType) && plain.IsKnown() && !plain.IsNull() {
 		return states.Expr{Kind: states.ExprReference, Name: refOf(plain).Text(), Range: at}.New()
 	}
-	if !plain.ContainsMarked() && plain.IsWhollyKnown() && !holdsRefs(plain.Type()) {
+	if !plain.ContainsMarked() && plain.IsWhollyKnown() && !holdsType(plain.Type(), RefType) {
 		return literal(plain, sensitive, at)
 	}
 	if !plain.IsKnown() {
@@ -75,25 +74,6 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 		return made, err
 	}
 	return states.Expr{Kind: states.ExprCall, Name: "sensitive", Args: []*states.Expr{made}, Range: at}.New()
-}
-
-// holdsRefs reports whether a value of the type may hold references.
-func holdsRefs(t cty.Type) bool {
-	switch {
-	case t.Equals(RefType):
-		return true
-	case t.IsCollectionType():
-		return holdsRefs(t.ElementType())
-	case t.IsTupleType():
-		return slices.ContainsFunc(t.TupleElementTypes(), holdsRefs)
-	case t.IsObjectType():
-		for _, inner := range t.AttributeTypes() {
-			if holdsRefs(inner) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // literal gives a known value without marks.

@@ -37,6 +37,7 @@ type Files struct {
 	lookIntoHost  func(HostAttribute) (cty.Value, error) // nil: there are no hosts
 	folders       map[string]bool                        // directories that are no symbolic links
 	buffer        []byte                                 // for copies
+	others        map[string]*Files                      // of other folders, where sources are; see of
 }
 
 // NewFiles makes the files of a site.
@@ -175,6 +176,14 @@ func (f *Files) Source(dir, name string) (map[string]any, error) {
 		"path": path.Join(f.name, at), "sha256": hex.EncodeToString(sum.Sum(nil)),
 		"size": json.Number(strconv.FormatInt(size, 10)),
 	}), nil
+}
+
+// content is Source or Tree, as the kind of an attribute asks for.
+func (f *Files) content(kind states.Kind, dir, name string) (map[string]any, error) {
+	if kind == states.KindTree {
+		return f.Tree(dir, name)
+	}
+	return f.Source(dir, name)
 }
 
 // Tree describes a directory that goes to the host with all below it: the

@@ -95,6 +95,11 @@ func signature(name string, fn function.Function) string {
 		if i > 0 {
 			text += ", "
 		}
+		if p.Name == fileParameter().Name && p.Type == cty.DynamicPseudoType {
+			text += p.Name + ": string or source"
+			types = append(types, cty.String)
+			continue
+		}
 		text += p.Name + ": " + typeName(p.Type)
 		types = append(types, p.Type)
 	}
@@ -112,7 +117,7 @@ func signature(name string, fn function.Function) string {
 }
 
 func typeName(t cty.Type) string {
-	if t == cty.DynamicPseudoType || t.IsCapsuleType() {
+	if t == cty.DynamicPseudoType || t.IsCapsuleType() && !t.Equals(SourceType) {
 		return "any"
 	}
 	return TypeName(t)

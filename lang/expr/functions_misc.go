@@ -46,7 +46,7 @@ func encodingFunctions() []Function {
 		})},
 		{"csvdecode", "", "the lines of a CSV text as objects, by the names in its first line", stdlib.CSVDecodeFunc},
 		{"jsondecode", "", "the value that a JSON text holds", limitDepth(limitNumbers(stdlib.JSONDecodeFunc), JSONDepth)},
-		{"jsonencode", "", "a value as JSON in one line", stdlib.JSONEncodeFunc},
+		{"jsonencode", "", "a value as JSON in one line", encoder(stdlib.JSONEncodeFunc)},
 		{"textdecodebase64", "", "the text that a Base64 text holds in an encoding such as \"UTF-16LE\"", encodingFunction("source", decodeText)},
 		{"textencodebase64", "", "text in an encoding such as \"UTF-16LE\", in Base64", encodingFunction("str", encodeText)},
 		{"urldecode", "", "the text that a part of a URL's query holds", textFunction("str", url.QueryUnescape)},
@@ -54,7 +54,7 @@ func encodingFunctions() []Function {
 			return url.QueryEscape(s), nil
 		})},
 		{"yamldecode", "", "the value that a YAML text holds", limitDepth(limitNumbers(yaml.YAMLDecodeFunc), yamlDepth)},
-		{"yamlencode", "", "a value as YAML", yaml.YAMLEncodeFunc},
+		{"yamlencode", "", "a value as YAML", encoder(yaml.YAMLEncodeFunc)},
 	})
 }
 
@@ -125,17 +125,26 @@ func timeCompare() function.Function {
 // fileFunctions are those that look at the site, for files in dir. chain holds
 // the templates that are being rendered.
 func (f *Files) fileFunctions(dir string, chain []string) []Function {
-	read := textFunction("path", func(name string) (string, error) {
-		text, _, err := f.Text(dir, name)
-		return text, err
+	ofFile := func(result cty.Type, look func(files *Files, dir, name string) (cty.Value, error)) function.Function {
+		return function.New(&function.Spec{
+			Params: []function.Parameter{fileParameter()},
+			Type:   func(args []cty.Value) (cty.Type, error) { return result, checkFile(args[0].Type()) },
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				files, in, name, err := f.file(dir, args[0])
+				if err != nil {
+					return cty.UnknownVal(result), err
+				}
+				return look(files, in, name)
+			},
+		})
+	}
+	read := ofFile(cty.String, func(files *Files, dir, name string) (cty.Value, error) {
+		text, _, err := files.Text(dir, name)
+		return cty.StringVal(text), err
 	})
-	exists := function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "path", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			ok, err := f.Exists(dir, args[0].AsString())
-			return cty.BoolVal(ok), err
-		},
+	exists := ofFile(cty.Bool, func(files *Files, dir, name string) (cty.Value, error) {
+		ok, err := files.Exists(dir, name)
+		return cty.BoolVal(ok), err
 	})
 	pure := func(fn func(string) string) function.Function {
 		return textFunction("path", func(s string) (string, error) {
@@ -150,6 +159,7 @@ func (f *Files) fileFunctions(dir string, chain []string) []Function {
 		{"dirname", "", "a path without its last element", pure(path.Dir)},
 		{"exists", "", "whether the site has a file or directory of that path", exists},
 		{"read", "", "the text of a file of the site", read},
+		{"source", "", "a file or directory of the site, for components that may read no other file of their caller", f.sourceFunction(dir)},
 		{"secret", "", "the value of a secret of the site, sensitive: \"db\" is in secrets.age, \"prod/db\" in secrets/prod.age", f.secretFunction()},
 		{"template", "", "a template file of the site, filled in with the variables", f.templateFunction(dir, chain)},
 	})

@@ -185,6 +185,7 @@ func moreExamples() [][2]string {
 
 		{`[basename("foo/bar/baz.txt"), dirname("foo/bar/baz.txt")]`, `["baz.txt","foo/bar"]`},
 		{`read("text")`, `"text\n"`},
+		{`[read(source("text")) == read("text"), exists(source("../dir")), source("text") == source("../dir")]`, `[true,true,false]`},
 		{`[exists("text"), exists("../dir"), exists("none")]`, `[true,true,false]`},
 		{`secret("db")`, `["sensitive","hunter2"]`},
 		{`template("hello.tmpl", { name = "x", list = ["a", "b"] })`, `"hello x, a, b"`},

@@ -219,6 +219,9 @@ func hintFor(d *hcl.Diagnostic) string {
 		if strings.Contains(d.Detail, "is null") {
 			return "give it a value, or one in its place: coalesce(VALUE, \"…\")"
 		}
+		if strings.HasSuffix(d.Detail, "have source.") {
+			return "read() gives the text of a source, and template() fills it in"
+		}
 		return "only strings, numbers and booleans stand in text; use join() or jsonencode()"
 	case s == "Unsupported attribute" || s == "Invalid index":
 		return "look at the value with tenet inspect vars, or guard the access with try()"

@@ -21,9 +21,14 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 	if sensitive && schema.Key {
 		return nil, false, errSensitiveKey(schema)
 	}
-	plain, err := Plain(v)
-	if err == nil {
-		value, err = p.canonical(in, a, schema, plain)
+	if given, ok := sourceOf(v); ok && schema.Kind.FromSite() {
+		files := p.Files.of(given)
+		value, err = files.content(schema.Kind, ".", given.at)
+	} else {
+		var plain any
+		if plain, err = Plain(v); err == nil {
+			value, err = p.canonical(in, a, schema, plain)
+		}
 	}
 	switch {
 	case err != nil && sensitive && schema.Kind.FromSite():
@@ -37,19 +42,12 @@ func (p *Parts) value(in PartInput, a Attribute) (value any, sensitive bool, err
 
 // canonical is the canonical form of plain data for an attribute. Its errors may show it.
 func (p *Parts) canonical(in PartInput, a Attribute, schema *states.Attribute, plain any) (any, error) {
-	if schema.Kind == states.KindSource {
+	if schema.Kind.FromSite() {
 		name, ok := plain.(string)
 		if !ok {
-			return nil, errors.New("a source is the path of a file in the site, as a string")
+			return nil, errors.New("a source is the path of a file or directory of the site, as a string, or source(PATH)")
 		}
-		return p.Files.Source(in.Dir, name)
-	}
-	if schema.Kind == states.KindTree {
-		name, ok := plain.(string)
-		if !ok {
-			return nil, errors.New("a source is the path of a directory in the site, as a string")
-		}
-		return p.Files.Tree(in.Dir, name)
+		return p.Files.content(schema.Kind, in.Dir, name)
 	}
 	if schema.Kind == states.KindMode {
 		if n, ok := plain.(json.Number); ok {

@@ -34,6 +34,8 @@ func Plain(v cty.Value) (any, error) {
 		return plainMap(v)
 	case t.IsListType() || t.IsTupleType() || t.IsSetType():
 		return plainList(v)
+	case t.Equals(SourceType):
+		return nil, errSourceAsValue(v.EncapsulatedValue().(*source))
 	case t.Equals(RefType):
 		return nil, fmt.Errorf("a reference to %s stands where a value is needed", refOf(v).Text())
 	}

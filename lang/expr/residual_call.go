@@ -112,11 +112,12 @@ const TemplateFunction = "(template)"
 // templateFile takes in the text of a template over results.
 func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.Expr {
 	at := x.Range()
-	path, vars := r.expression(x.Args[0], s), r.expression(x.Args[1], s)
-	if path == nil || vars == nil {
+	vars := r.expression(x.Args[1], s)
+	file, isKnown := r.templateName(x.Args[0], s)
+	if vars == nil || file == cty.NilVal {
 		return nil
 	}
-	if path.Constant() && vars.Constant() {
+	if isKnown && vars.Constant() {
 		v, diags := x.Value(s.ctx)
 		r.diags = append(r.diags, diags...)
 		if diags.HasErrors() {
@@ -126,12 +127,11 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 			return r.knownValue(settleKnown(v), at)
 		}
 	}
-	name, ok := path.Value.(string)
-	if path.Kind != states.ExprLiteral || !ok || path.Sensitive {
+	if !file.IsKnown() {
 		return r.addError(x.Args[0].Range(), "the path of a template cannot depend on a result",
 			"the files of the site are read before the host knows any result")
 	}
-	parsed, err := parsedTemplate(s.ctx, name)
+	parsed, err := parsedTemplate(s.ctx, file)
 	if err != nil {
 		return r.addCallError(x, s, err)
 	}
@@ -162,6 +162,23 @@ func (r *residual) templateFile(x *hclsyntax.FunctionCallExpr, s scope) *states.
 	return r.node(states.Expr{Kind: states.ExprTemplate, Args: []*states.Expr{body}}, at)
 }
 
+// templateName gives the path or the source of a template, unknown where a result decides it. It is
+// NilVal where it could not be had, and isKnown says that no result has a part in it.
+func (r *residual) templateName(x hclsyntax.Expression, s scope) (file cty.Value, isKnown bool) {
+	if v, diags := x.Value(s.ctx); !diags.HasErrors() && v.Type().Equals(SourceType) && v.IsKnown() && !v.IsMarked() {
+		return v, true
+	}
+	path := r.expression(x, s)
+	if path == nil {
+		return cty.NilVal, false
+	}
+	name, isText := path.Value.(string)
+	if path.Kind != states.ExprLiteral || !isText || path.Sensitive {
+		return cty.UnknownVal(cty.String), path.Constant()
+	}
+	return cty.StringVal(name), true
+}
+
 // addCallError reports what template() says.
 func (r *residual) addCallError(x *hclsyntax.FunctionCallExpr, s scope, err error) *states.Expr {
 	at := x.Range()
@@ -170,10 +187,10 @@ func (r *residual) addCallError(x *hclsyntax.FunctionCallExpr, s scope, err erro
 }
 
 // parsedTemplate finds a template file by the context's own function for it.
-func parsedTemplate(ctx *hcl.EvalContext, name string) (*template, error) {
+func parsedTemplate(ctx *hcl.EvalContext, file cty.Value) (*template, error) {
 	for ; ctx != nil; ctx = ctx.Parent() {
 		if f, ok := ctx.Functions[TemplateFunction]; ok {
-			v, err := f.Call([]cty.Value{cty.StringVal(name)})
+			v, err := f.Call([]cty.Value{file})
 			if err != nil {
 				return nil, err
 			}
@@ -200,10 +217,14 @@ var templateType = cty.Capsule("template", reflect.TypeFor[template]())
 // templateFinder makes the function of that name for files in dir.
 func (f *Files) templateFinder(dir string, chain []string) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "path", Type: cty.String}},
+		Params: []function.Parameter{fileParameter()},
 		Type:   function.StaticReturnType(templateType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			t, err := f.parse(dir, args[0].AsString(), chain)
+			files, in, name, err := f.file(dir, args[0])
+			if err != nil {
+				return cty.UnknownVal(templateType), err
+			}
+			t, err := files.parse(in, name, chain)
 			if err != nil {
 				return cty.UnknownVal(templateType), err
 			}

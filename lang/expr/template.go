@@ -39,24 +39,25 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(chain, at) {
+	full := path.Join(f.name, at)
+	if slices.Contains(chain, full) {
 		return nil, &diag.HintError{
-			Message: fmt.Sprintf("the template %q includes itself: %s", at, strings.Join(append(chain, at), " → ")),
+			Message: fmt.Sprintf("the template %q includes itself: %s", full, strings.Join(append(chain, full), " → ")),
 			Hint:    "a template may include others, but not in a circle"}
 	}
 	t := f.templates[at]
 	if t == nil {
 		t = &template{}
-		if err := CheckNesting(path.Join(f.name, at), []byte(text), true, DefaultMaxNesting); err != nil {
+		if err := CheckNesting(full, []byte(text), true, DefaultMaxNesting); err != nil {
 			return nil, &TemplateError{List: diag.List{*err}}
 		}
-		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), path.Join(f.name, at), hcl.InitialPos)
+		t.expr, t.diags = hclsyntax.ParseTemplate([]byte(text), full, hcl.InitialPos)
 		if t.expr != nil {
 			t.diags = append(t.diags, NewArithmetic().ReplaceAll(t.expr)...)
 			t.indexed = HasIndex(t.expr)
 			t.expr = ReplaceHostAttributes(t.expr, func(hcl.Traversal) int { return 1 })
 		}
-		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), at))
+		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), full))
 		f.templates[at] = t
 	}
 	if t.diags.HasErrors() {
@@ -96,10 +97,13 @@ func templateHints(l diag.List) diag.List {
 func (f *Files) templateFunction(dir string, chain []string) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
-			{Name: "path", Type: cty.String},
+			fileParameter(),
 			{Name: "vars", Type: cty.DynamicPseudoType},
 		},
 		Type: func(args []cty.Value) (cty.Type, error) {
+			if err := checkFile(args[0].Type()); err != nil {
+				return cty.String, err
+			}
 			if t := args[1].Type(); t != cty.DynamicPseudoType && !t.IsObjectType() && !t.IsMapType() {
 				return cty.String, function.NewArgErrorf(1, "an object is required, such as { name = var.name }")
 			}
@@ -109,7 +113,11 @@ func (f *Files) templateFunction(dir string, chain []string) function.Function {
 			if !args[1].IsWhollyKnown() {
 				return cty.UnknownVal(cty.String), nil
 			}
-			v, err := f.render(dir, args[0].AsString(), args[1].AsValueMap(), chain)
+			files, in, name, err := f.file(dir, args[0])
+			if err != nil {
+				return cty.UnknownVal(cty.String), err
+			}
+			v, err := files.render(in, name, args[1].AsValueMap(), chain)
 			if err != nil {
 				return cty.UnknownVal(cty.String), err
 			}

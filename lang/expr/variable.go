@@ -103,7 +103,11 @@ func (v *Variable) convert(value cty.Value) (cty.Value, error) {
 	if v.Defaults != nil && !value.IsNull() {
 		value = v.Defaults.Apply(value)
 	}
-	return Convert(value, v.Type)
+	converted, err := Convert(value, v.Type)
+	if err != nil && HoldsSource(v.Type) && !HoldsSource(value.Type()) {
+		err = &diag.HintError{Message: errorText(err), Hint: `write source("PATH"), with the path of a file from the folder of the one that says so`}
+	}
+	return converted, err
 }
 
 // mergeAssignments joins maps and objects key by key; a level that is none, or null,
@@ -145,7 +149,7 @@ func (v *Variable) Describe(value cty.Value, given []Assignment) (VariableValue,
 	out.Sensitive = out.Sensitive || sensitive || IsWithheld(value)
 	var err error
 	if !out.Sensitive {
-		if out.Value, err = Plain(plain); err != nil {
+		if out.Value, err = display(plain); err != nil {
 			return out, err
 		}
 	}
@@ -155,7 +159,7 @@ func (v *Variable) Describe(value cty.Value, given []Assignment) (VariableValue,
 		sensitive = sensitive || IsWithheld(g.Value)
 		source.Sensitive = sensitive && !out.Sensitive
 		if !out.Sensitive && !sensitive {
-			if source.Value, err = Plain(plain); err != nil {
+			if source.Value, err = display(plain); err != nil {
 				return out, err
 			}
 		}
@@ -168,9 +172,6 @@ func (v *Variable) Describe(value cty.Value, given []Assignment) (VariableValue,
 	out.Merged = v.Merge && len(given) > 1
 	return out, nil
 }
-
-// TypeName writes a type as the language does.
-func TypeName(t cty.Type) string { return typeexpr.TypeString(t) }
 
 // errorText gives an error of cty with the path within the value.
 func errorText(err error) string {

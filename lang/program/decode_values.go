@@ -128,11 +128,11 @@ func (d *decoder) typeOf(b *syntax.Body) (cty.Type, *typeexpr.Defaults) {
 	if a == nil {
 		return cty.DynamicPseudoType, nil
 	}
-	t, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr.Expression)
+	t, defaults, diags := expr.ParseType(a.Expr.Expression)
 	if diags.HasErrors() {
 		list := expr.FromHCL(diags)
 		for i := range list {
-			list[i].Hint = cmp.Or(typeHint(a.Expr.Expression), "write string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) })")
+			list[i].Hint = cmp.Or(typeHint(a.Expr.Expression), "write string, number, bool, any, source, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) })")
 		}
 		d.list.Add(list...)
 		return cty.DynamicPseudoType, nil

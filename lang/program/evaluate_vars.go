@@ -201,7 +201,19 @@ func (e *variableValues) valueFile(b *syntax.Body, level string) {
 		if !e.site.variables.Has(a.Name) && !e.reportUndeclared(a.Name, a.NameRange) {
 			continue
 		}
-		e.assign(a.Name, level, e.value(a.Expr, e.root), rangeOf(a.Range()))
+		value := e.value(a.Expr, e.root)
+		if level == expr.LevelVarFile {
+			e.refuseSource(a.Name, value.Type(), rangeOf(a.Expr.Range()))
+		}
+		e.assign(a.Name, level, value, rangeOf(a.Range()))
+	}
+}
+
+// refuseSource reports a source that is given from outside of the site, where no folder is its own.
+func (e *variableValues) refuseSource(name string, of cty.Type, at diag.Range) {
+	if expr.HoldsSource(of) {
+		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is a source, which only a file of the site can name", name), Range: at,
+			Hint: fmt.Sprintf(`write %s = source("PATH") in vars.hcl, or in the vars of a role, a group or a host`, name)})
 	}
 }
 
@@ -221,6 +233,10 @@ func (e *variableValues) assignText(level, source, name, text string) {
 				Hint:    fmt.Sprintf("its type is %s; quotes may be missing", expr.TypeName(v.Type))})
 		}
 	}()
+	if expr.HoldsSource(v.Type) {
+		e.refuseSource(name, v.Type, r)
+		return
+	}
 	if v.IsLiteral() {
 		value, err := expr.Value(text)
 		if err != nil {
@@ -246,6 +262,7 @@ func (e *variableValues) assignText(level, source, name, text string) {
 			return
 		}
 		value = e.value(x, e.root)
+		e.refuseSource(name, value.Type(), r)
 	}
 	e.assign(name, level, value, r)
 }

@@ -247,8 +247,9 @@ func starlarkOf(v cty.Value) (starlark.Value, error) {
 		return d, nil
 	case t.IsListType() || t.IsTupleType() || t.IsSetType():
 		return starlarkList(v)
-	case t.Equals(expr.RefType):
-		return referenceValue{v}, nil
+	}
+	if h, ok := handleOf(v); ok {
+		return h, nil
 	}
 	return nil, fmt.Errorf("a %s is no value for Starlark", t.FriendlyName())
 }

@@ -62,7 +62,7 @@ directory "/srv/data" {
 		{Name: "param", Usage: `param "NAME" { … }`,
 			Doc: "A parameter of a state, within that: param.NAME in its parts. Without a default, the state runs only by a run that gives it a value.",
 			Attributes: []AttributeDoc{
-				{"type", "type", "string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T })."},
+				{"type", "type", "string, number, bool, any, source, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T })."},
 				{"default", "any", "The value where a run gives none."},
 				{"description", "string", "Text for people."}},
 			Example: `state "vhost" {
@@ -165,7 +165,7 @@ func valueKeywords() []KeywordDoc {
 		{Name: "variable", Usage: `variable "NAME" { … }`,
 			Doc: "A value from outside: var.NAME. It comes from its default, vars.hcl and *.auto.hcl, roles, groups and hosts, TENET_VAR_NAME, --var-file and --var; the later ones count first. tenet inspect vars shows each with its origin.",
 			Attributes: []AttributeDoc{
-				{"type", "type", "string, number, bool, any, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) }). What it is given is converted to it."},
+				{"type", "type", "string, number, bool, any, source, list(T), set(T), map(T), tuple([T…]) or object({ NAME = T, NAME = optional(T, DEFAULT) }). What it is given is converted to it."},
 				{"default", "any", "The value where nothing gives one. Without it, one must be given."},
 				{"description", "string", "Text for people."},
 				{"sensitive", "bool", "It, and all that is computed from it, is never shown."},
