@@ -286,9 +286,9 @@ func TestAbsentComponent(t *testing.T) {
 // does what cannot be absent in a component.
 func TestRetain(t *testing.T) {
 	kept := resource("file", "/kept", "a")
-	kept.Options.Retain = true
+	kept.Options.Retain = states.RetainAll
 	own := resource("file", "/own", "a")
-	own.Options.Retain, own.Options.Ensure = true, states.Absent
+	own.Options.Retain, own.Options.Ensure = states.RetainAll, states.Absent
 	s := newSite()
 	s.state("a", parts(kept, resource("file", "/a", "a"), own), absent)
 	s.state("b", parts(kept))

@@ -130,7 +130,7 @@ func (w *remover) removals() []Removal {
 // remainingRun writes the run that is left.
 func (w *remover) remainingRun() *states.StateRun {
 	out := *w.run
-	out.Invocations, out.Blocks = nil, nil
+	out.Invocations, out.Blocks, out.Partial = nil, nil, true
 	out.Joins, out.Handlers, out.LeftOut = slices.Clone(out.Joins), slices.Clone(out.Handlers), slices.Clone(out.LeftOut)
 	joins := w.joins(&out)
 	through := func(list []string) []string {

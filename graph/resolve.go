@@ -364,7 +364,7 @@ func (p *planner) leaveOutRetained(d *decl, whole bool) {
 	stays := func(part *states.PartDeclaration) bool {
 		m := p.registry.Lookup(part.Type)
 		return part.Options.Ensure == "" && !part.Options.LeftOut &&
-			(part.Options.Retain || whole && m != nil && m.NoAbsent != "")
+			(part.Options.Retain == states.RetainAll || whole && m != nil && m.NoAbsent != "")
 	}
 	left := 0
 	for i := range d.Parts {

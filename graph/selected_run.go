@@ -13,7 +13,7 @@ func (x *selector) run(full *states.StateRun) *states.StateRun {
 	x.keepBlocks()
 	x.dropIdle()
 	out := *full
-	out.Prune = false // what is not declared is not selected
+	out.Prune, out.Partial = false, true // what is not declared is not selected
 	out.Invocations, out.Blocks, out.Joins = nil, nil, nil
 	b := newBridge(x)
 	x.moveNotifications()

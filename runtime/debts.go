@@ -233,3 +233,13 @@ func unite(list, more []string) []string {
 	}
 	return list
 }
+
+// subset reports whether all of a are in b.
+func subset(a, b []string) bool {
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	return true
+}

@@ -32,6 +32,9 @@ type orphan struct {
 	entry      *journal.Created
 	keepReason string // it is not removed; empty: it may be
 
+	isRetained bool   // it stays, as one of those of which a number does, or below one
+	lateReason string // why it is removed behind everything else, though nothing prunes; empty: it is not
+
 	removal *removal // of one that has made many things
 }
 
@@ -40,7 +43,11 @@ func (o *orphan) address() string { return "orphan." + states.LabelAddress(o.ent
 
 // description tells what it was.
 func (o *orphan) description() string {
-	return fmt.Sprintf("was %s, created by run %s", o.entry.Address, o.entry.Run)
+	text := fmt.Sprintf("was %s, created by run %s", o.entry.Address, o.entry.Run)
+	if o.lateReason != "" {
+		text += "; " + o.lateReason
+	}
+	return text
 }
 
 // part is what removes it.
@@ -82,6 +89,7 @@ func (e *engine) findOrphans(ctx context.Context) error {
 	}
 	declared := declares(e.orphans.site, e.options.Registry, holding, nil)
 	declared.addHeldPaths(e.options.Registry, entries, others)
+	var found []*orphan
 	for _, c := range entries {
 		if c.Claim || declared.has(c) {
 			continue
@@ -91,10 +99,17 @@ func (e *engine) findOrphans(ctx context.Context) error {
 		case held != "": // it has been created anew by the other site
 			e.orphans.forgotten = append(e.orphans.forgotten, c)
 		default:
-			e.judgeOrphan(ctx, c, declared)
+			if o := e.findOrphan(ctx, c, declared); o != nil {
+				found = append(found, o)
+			}
 		}
 	}
+	e.retain(found, entries, declared)
+	for _, o := range found {
+		e.judgeOrphan(o, declared)
+	}
 	e.orphans.list = inReverse(e.orphans.list, e.run.Moved)
+	e.tryLateRemovals(ctx)
 	return nil
 }
 
@@ -131,8 +146,24 @@ func holderKind(others []*journal.Holding, c *journal.Created) (how string) {
 	return how
 }
 
-// judgeOrphan finds out whether a resource is there still, and may be removed.
-func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *declaredResources) {
+// judgeOrphan finds out whether a resource that is there still is in the way of others.
+func (e *engine) judgeOrphan(o *orphan, declared *declaredResources) {
+	if m := e.options.Registry.Lookup(o.entry.Type); o.keepReason == "" && !o.isRetained {
+		var covered bool
+		if o.keepReason, covered = declared.inTheWay(m, o.entry, o.removal == nil); covered {
+			e.orphans.forgotten = append(e.orphans.forgotten, o.entry)
+			return
+		}
+	}
+	if o.removal != nil {
+		e.orphans.removals[o.address()] = o.removal
+	}
+	e.orphans.list = append(e.orphans.list, o)
+}
+
+// findOrphan finds out whether a resource is there still, and can be removed; nil: the
+// site lets go of it.
+func (e *engine) findOrphan(ctx context.Context, c *journal.Created, declared *declaredResources) *orphan {
 	o := &orphan{entry: c}
 	m := e.options.Registry.Lookup(c.Type)
 	var want any
@@ -157,7 +188,7 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 	if o.keepReason == "" && m.Makes != nil {
 		if o.removal, o.keepReason = e.remover(m, c, declared); o.removal == nil && isGone(on, m.Paths(c.Values)) {
 			e.orphans.forgotten = append(e.orphans.forgotten, c)
-			return
+			return nil
 		}
 	}
 	if o.keepReason == "" {
@@ -167,24 +198,15 @@ func (e *engine) judgeOrphan(ctx context.Context, c *journal.Created, declared *
 		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
 			if !errors.As(err, &onHost) && fault.In(err) == nil && declared.isAt(m, c) {
 				e.orphans.forgotten = append(e.orphans.forgotten, c) // it was removed, and this put in its place
-				return
+				return nil
 			}
 			o.keepReason = "it cannot be looked at: " + err.Error()
 		case err == nil && !there: // somebody else has removed it
 			e.orphans.forgotten = append(e.orphans.forgotten, c)
-			return
-		default:
-			var covered bool
-			if o.keepReason, covered = declared.inTheWay(m, c, o.removal == nil); covered {
-				e.orphans.forgotten = append(e.orphans.forgotten, c)
-				return
-			}
+			return nil
 		}
 	}
-	if o.removal != nil {
-		e.orphans.removals[o.address()] = o.removal
-	}
-	e.orphans.list = append(e.orphans.list, o)
+	return o
 }
 
 // compare reports whether anything of an orphan is there.
@@ -268,7 +290,7 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 	types, places := map[string]bool{}, map[string]bool{}
 	last := ""
 	for _, o := range e.orphans.list {
-		if o.keepReason != "" {
+		if o.keepReason != "" || o.isRetained || o.lateReason != "" {
 			continue
 		}
 		inv := states.Invocation{Address: o.address(), State: o.address(), Parts: []states.Part{o.part(run.Host)}}
@@ -304,11 +326,14 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 // announceOrphans tells, at the start of a run, what is no longer declared.
 func (e *engine) announceOrphans() {
 	for _, o := range e.orphans.list {
+		if o.isRetained {
+			continue
+		}
 		ev := states.Event{
 			Type: states.EventOrphan, Address: o.entry.Address, ID: o.entry.ID, Part: o.entry.Type, Key: o.entry.Key,
 			Run: o.entry.Run, Reason: e.recorder.mask.text(o.keepReason),
 		}
-		if e.run.Prune && o.keepReason == "" {
+		if (e.run.Prune || o.lateReason != "") && o.keepReason == "" {
 			ev.Action = states.Remove
 			e.nodes[o.address()].callReason = o.description()
 		}
@@ -346,36 +371,4 @@ func (e *engine) settleManaged() {
 	} else {
 		m.Unsettle(e.run.Site)
 	}
-}
-
-// creationOf gives the values by which a part that is about to be created is found
-// again once it is no longer declared; nil if it is not the site's to remove.
-func (r *recorder) creationOf(s *step) map[string]any {
-	if s.engine.managed() == nil || s.action != states.Create && !s.isFirstManifest || s.module.IsAct() {
-		return nil
-	}
-	values := s.module.Remembered(s.part.Values)
-	for name, v := range values {
-		if !slices.Contains(s.part.Sensitive, name) && sameText(r.mask.value(v), v) {
-			continue
-		}
-		if s.module.Attribute(name).Key {
-			return nil
-		}
-		delete(values, name)
-	}
-	return values
-}
-
-// sameText reports whether masking has left a value as it was.
-func sameText(masked, v any) bool { return fmt.Sprint(masked) == fmt.Sprint(v) }
-
-// requirements are the addresses, without waves, of what a part required.
-func requirements(s *step) []string {
-	var out []string
-	for _, r := range slices.Concat(s.node.inv.Requires, s.part.Requires) {
-		out = append(out, states.WithoutWave(r))
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -110,6 +109,7 @@ func (r *recorder) begin(steps ...*step) error {
 			r.hasNewResource = true
 			s.creation = made
 			ev.Resource, ev.Requires = made, requirements(s)
+			r.wantLate(s)
 		}
 		if ev.Manifest = s.manifest; ev.Resource == nil && s.isFirstManifest { // which nobody can name without a secret
 			ev.Manifest = ""
@@ -135,16 +135,6 @@ func (r *recorder) begin(steps ...*step) error {
 	}
 	r.needsSync, r.hasChanged = true, true
 	return r.err
-}
-
-// subset reports whether all of a are in b.
-func subset(a, b []string) bool {
-	for _, x := range a {
-		if !slices.Contains(b, x) {
-			return false
-		}
-	}
-	return true
 }
 
 // durable syncs first what was done, then the records that say so.
@@ -286,6 +276,9 @@ func (r *recorder) recordPart(s *step) {
 	}
 	if s.isAnnounced && !subset(s.node.durable, ev.Owes) {
 		s.node.durable = nil // what was written down ahead has proved not to be owed
+	}
+	if s.outcome == states.Unchanged || s.outcome == states.Changed {
+		r.wantLate(s)
 	}
 	r.count(&ev)
 	ev.Time = r.emitLocked(ev)

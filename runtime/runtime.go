@@ -182,6 +182,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if e.run, err = withOwed(e.withOrphans(run), e.debts.open); err != nil {
 		return nil, err
 	}
+	e.run = e.withLateRemovals(e.run)
 	e.results.collect(e.run, o.outer != nil)
 	if e.nodes, err = newDAG(e.run); err != nil {
 		return nil, err
@@ -205,6 +206,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder = newRecorder(e, stop)
 	e.expressions = &expressions{results: &e.results, outer: o.outer, sources: o.Sources, mask: e.recorder.mask}
 	e.recorder.start()
+	e.recordWanted()
 	e.announceDebts()
 	e.cleanUp(ctx)
 	e.settlePast(ctx)

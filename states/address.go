@@ -80,3 +80,41 @@ func unquotedIndex(s string, c byte) int {
 	}
 	return -1
 }
+
+// BaseAddress cuts off the key of the instance that an address names, if it names one: of
+// state.s["a"].file.x["b"] the "b". A label that is no identifier stays: file["/etc/motd"].
+func BaseAddress(address string) string {
+	rest, end := address, 0 // end is where the last declaration's own name ends
+	for rest != "" {
+		word := 0
+		for word < len(rest) && rest[word] != '.' && rest[word] != '[' {
+			word++
+		}
+		label := word + afterBracket(rest[word:])
+		if label == word && word < len(rest) { // a label that is an identifier
+			for label++; label < len(rest) && rest[label] != '.' && rest[label] != '['; {
+				label++
+			}
+		}
+		end = len(address) - len(rest) + label
+		rest = rest[label:]
+		rest = rest[afterBracket(rest):]
+		if rest == "" || rest[0] != '.' {
+			break
+		}
+		rest = rest[1:]
+	}
+	return address[:end]
+}
+
+// afterBracket is where the quoted text in brackets ends with which s begins; 0: it does
+// not.
+func afterBracket(s string) int {
+	if s == "" || s[0] != '[' {
+		return 0
+	}
+	if end := unquotedIndex(s, ']'); end > 0 {
+		return end + 1
+	}
+	return len(s)
+}

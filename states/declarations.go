@@ -136,10 +136,12 @@ type Options struct {
 	IgnoreFailure bool
 	Locks         []string // sorted, unique
 	Sensitive     bool
-	Retain        bool     // stays where it inherits that it shall be absent
-	Tags          []string // sorted, unique
-	Description   string
-	Confirm       *Confirm // blocks and components; nil: none
+	// Retain: what was declared stays where it is declared no longer, or inherits that it
+	// shall be absent; or a number of it.
+	Retain      Retention
+	Tags        []string // sorted, unique
+	Description string
+	Confirm     *Confirm // blocks and components; nil: none
 }
 
 // GuardDeclaration is an only_if or unless block.

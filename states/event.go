@@ -23,6 +23,7 @@ const (
 	EventDropped    = "dropped"    // a debt that nobody can pay any more, or a part that nobody can try again: Address, Owed, Reason
 	EventUnknown    = "unknown"    // an earlier run began this part, and did not end it: Address (as it is now), ID, Run, Reason
 	EventOrphan     = "orphan"     // a resource that is no longer declared: Address, Part, Key, Run, Reason
+	EventWanted     = "wanted"     // a part that is to be retained, or no longer, is wanted now: Address, Part, Key, Retain
 	EventForgotten  = "forgotten"  // a resource that the site no longer manages: Part, Key
 	EventCleaned    = "cleaned"    // a trace of an earlier run is gone: Key (a path or a process), Run, Reason
 	EventConfirm    = "confirm"    // a block waits for its check (Reason), or it has ended (Outcome, Error, Owes): Address; of an earlier run: Run, Site
@@ -110,8 +111,10 @@ type Event struct {
 	Manifest string `json:"manifest,omitempty"`
 	// Made is Manifest as versions before state folders of format 3 have written it. It is
 	// only read.
-	Made     string        `json:"made,omitempty"`
-	Requires []string      `json:"requires,omitempty"`
+	Made     string   `json:"made,omitempty"`
+	Requires []string `json:"requires,omitempty"`
+	// Retain is the retention of what is wanted; none: it is not to be retained.
+	Retain   Retention     `json:"retain,omitempty"`
 	Output   string        `json:"output,omitempty"` // what an act says to the user, masked
 	Attempt  int           `json:"attempt,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"` // nanoseconds

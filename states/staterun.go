@@ -31,6 +31,9 @@ type StateRun struct {
 	Handlers []Invocation `json:"handlers,omitempty"` // lazy states that nothing invokes now
 	// Prune: what the site has created and declares no longer is removed.
 	Prune bool `json:"prune,omitempty"`
+	// Partial: it is not all that is declared for the host, but a selection of it, or what
+	// is left of a plan.
+	Partial bool `json:"partial,omitempty"`
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`
 	// LeftOut are the parts that are declared, but stand neither in Invocations nor
@@ -181,6 +184,7 @@ type PartOptions struct {
 	IgnoreFailure bool          `json:"ignore_failure,omitempty"`
 	Locks         []string      `json:"lock,omitempty"`
 	Sensitive     bool          `json:"sensitive,omitempty"`
+	Retain        Retention     `json:"retain,omitempty"`
 	Tags          []string      `json:"tags,omitempty"`
 	Description   string        `json:"description,omitempty"`
 }

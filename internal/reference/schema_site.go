@@ -137,8 +137,10 @@ func (g *schemas) attribute(keyword, name string, in *syntax.Shape) Schema {
 		s = Schema{"anyOf": []any{text, list}}
 	case name == "ensure":
 		s = orTemplate(Schema{"enum": []any{"present", "absent"}})
-	case slices.Contains([]string{"ordered", "recovered", "prune", "merge", "nullable", "lazy", "defer", "parallel", "ignore_failure", "retain"}, name):
+	case slices.Contains([]string{"ordered", "recovered", "prune", "merge", "nullable", "lazy", "defer", "parallel", "ignore_failure"}, name):
 		s = orTemplate(Schema{"type": "boolean"})
+	case name == "retain":
+		s = orTemplate(Schema{"anyOf": []any{Schema{"type": "boolean"}, Schema{"type": "integer", "minimum": 1}}})
 	case slices.Contains([]string{"tags", "lock", "roles", "command", "ssh_options"}, name):
 		s = Schema{"anyOf": []any{list, templateSchema()}}
 	case slices.Contains([]string{"source", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name", "order", "pause", "become_method"}, name):

@@ -65,7 +65,7 @@ func Options() []Option {
 		{Name: "ignore_failure", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setBool(&o.IgnoreFailure, v) }},
 		{Name: "lock", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Locks, v) }},
 		{Name: "sensitive", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Sensitive, v) }},
-		{Name: "retain", On: OnPart, set: func(o *states.Options, v cty.Value) error { return setBool(&o.Retain, v) }},
+		{Name: "retain", On: OnPart, set: setRetain},
 		{Name: "tags", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setNames(&o.Tags, v) }},
 		{Name: "description", On: anyPlace, set: func(o *states.Options, v cty.Value) error { return setText(&o.Description, v) }},
 		{Name: "confirm", On: OnBlock | OnComponent, set: setConfirm},
@@ -131,6 +131,27 @@ func Bool(v cty.Value) (bool, error) {
 func setBool(to *bool, v cty.Value) (err error) {
 	*to, err = Bool(v)
 	return err
+}
+
+// setRetain takes true, a number, and text that says either.
+func setRetain(o *states.Options, v cty.Value) error {
+	hint := "write true, or how many are to stay: retain = 3"
+	if n, err := convert.Convert(v, cty.Number); err == nil && v.Type() != cty.Bool && !n.IsNull() {
+		count, ok := intFrom(n)
+		if !ok || count < 1 {
+			return &diag.HintError{Message: "a whole number of at least 1 is required", Hint: hint}
+		}
+		o.Retain = states.Retention(count)
+		return nil
+	}
+	b, err := Bool(v)
+	if err != nil {
+		return &diag.HintError{Message: fmt.Sprintf("true or a whole number is required, not %s", Kind(v)), Hint: hint}
+	}
+	if o.Retain = 0; b {
+		o.Retain = states.RetainAll
+	}
+	return nil
 }
 
 func setWhen(o *states.Options, v cty.Value) error {

@@ -177,8 +177,21 @@ func decisionDocs() [][4]string {
   ensure = "absent"
 }
 `},
-		{"retain", "bool", "It stays as it is where its state, run, block or component is made absent: what others use as well, and data. An ensure of its own counts first.", `state "database" {
-  ensure = "absent"
+		{"retain", "true or a number", "True: what the part has created stays where its state, run, block or component is made absent, and where it is declared no longer, until tenet forget: data, and what others use as well. An ensure of its own counts first. A number, in a site with a name: of all that this address has stood for, over its instances, so many stay: those that were wanted last, and whatever is declared, with what other parts have created below their paths. Each apply without a selection removes older ones, after everything else, if nothing has failed. Absent, all of them go.", `site {
+  name = "shop"
+}
+
+variable "version" {
+  default = "7"
+}
+
+archive "release" {
+  path   = "/srv/app/${var.version}"
+  file   = "/var/cache/app-${var.version}.tar.gz"
+  retain = 3
+}
+
+state "database" {
   directory "/var/lib/app" {
     retain = true
   }

@@ -130,8 +130,11 @@ func (e partValues) part(p *part, in *instance, turn *each, ctx *hcl2.EvalContex
 	e.list.Add(list...)
 	made.Options = options
 	made.Options.Doubtful = options.Doubtful || p.doubtful
-	if !options.Retain || options.Ensure != "" {
+	if options.Retain != states.RetainAll || options.Ensure != "" {
 		e.checkAbsent(p, in, options.Ensure, ensure)
+	}
+	if options.Retain.Count() > 0 {
+		e.checkRetain(p, in, &made)
 	}
 	return made
 }

@@ -30,6 +30,13 @@ type Created struct {
 	// Made is Manifest as versions before state folders of format 3 have written it. It is
 	// only read.
 	Made string `json:"made,omitempty"`
+	// Retain says that it stays once it is declared no longer, or a number of what its
+	// address has stood for.
+	Retain states.Retention `json:"retain,omitempty"`
+	// WantedRun is the run that wanted it last, as what is to be retained, and WantedOrder
+	// its place in that. Empty: none since it was created.
+	WantedRun   string `json:"wanted_run,omitempty"`
+	WantedOrder int64  `json:"wanted_order,omitempty"`
 	// Claim marks what another site has created, and this one declares, too: as
 	// long as it does, it stays.
 	Claim bool `json:"claim,omitempty"`
@@ -38,18 +45,37 @@ type Created struct {
 // Resource names it.
 func (c *Created) Resource() states.Resource { return states.Resource{Type: c.Type, Key: c.Key} }
 
+// ByWanted sorts by when things were wanted last, or created: the last comes last.
+func ByWanted(a, b *Created) int {
+	return cmp.Or(cmp.Compare(cmp.Or(a.WantedRun, a.Run), cmp.Or(b.WantedRun, b.Run)), cmp.Compare(a.wantedOrder(), b.wantedOrder()))
+}
+
+func (c *Created) wantedOrder() int64 {
+	if c.WantedRun == "" {
+		return c.Order
+	}
+	return c.WantedOrder
+}
+
+// setWanted notes in which run something was wanted last, and how long it is to stay.
+func (c *Created) setWanted(run string, ev *states.Event) {
+	c.Retain, c.WantedRun, c.WantedOrder = ev.Retain, run, ev.Seq
+}
+
 // Holding is what one site has created on this host, and what it claims of others:
 // the sum of the events of its runs. It is data.
 type Holding struct {
 	Site    string
-	entries map[states.Resource]*Created // by type and key
-	begun   map[string]*states.Event     // parts of the run that have not ended, by address
-	changed bool                         // since it was read
+	entries map[states.Resource]*Created      // by type and key
+	begun   map[string]*states.Event          // parts of the run that have not ended, by address
+	wanted  map[states.Resource]*states.Event // what the run wants to be retained
+	changed bool                              // since it was read
 }
 
 // NewHolding gives one that is empty.
 func NewHolding(site string) *Holding {
-	return &Holding{Site: site, entries: map[states.Resource]*Created{}, begun: map[string]*states.Event{}}
+	return &Holding{Site: site, entries: map[states.Resource]*Created{}, begun: map[string]*states.Event{},
+		wanted: map[states.Resource]*states.Event{}}
 }
 
 // Add takes an event of a run of the site, be it after the run or as it goes.
@@ -68,6 +94,8 @@ func (h *Holding) Add(run string, ev *states.Event) {
 		h.part(run, ev)
 	case states.EventRestored:
 		h.undone(cmp.Or(ev.Run, run), ev.ID)
+	case states.EventWanted:
+		h.want(run, ev)
 	case states.EventForgotten:
 		h.remove(states.Resource{Type: ev.Part, Key: ev.Key})
 	}
@@ -87,6 +115,17 @@ func (h *Holding) part(run string, ev *states.Event) {
 		h.create(run, begun) // in one of its attempts
 	case done:
 		h.rename(name, states.WithoutWave(ev.Address))
+	}
+}
+
+// want takes note of what is wanted now, and of how much of it is to stay.
+func (h *Holding) want(run string, ev *states.Event) {
+	name := states.Resource{Type: ev.Part, Key: ev.Key}
+	h.wanted[name] = ev // it may be created only now
+	if c := h.entries[name]; c != nil && !c.Claim {
+		wanted := *c
+		wanted.setWanted(run, ev)
+		h.put(&wanted)
 	}
 }
 
@@ -128,15 +167,23 @@ func (h *Holding) settle(run string) {
 		h.create(run, ev)
 	}
 	clear(h.begun)
+	clear(h.wanted)
 }
 
 // create adds what an event has begun. One that a site holds already, and that was
 // made anew, is as old as it is now.
 func (h *Holding) create(run string, begun *states.Event) {
-	h.put(&Created{
+	c := &Created{
 		Type: begun.Part, Key: begun.Key, Address: states.WithoutWave(begun.Address), ID: begun.ID,
 		Run: run, Time: begun.Time, Order: begun.Seq, Requires: begun.Requires, Values: begun.Resource, Manifest: manifestOf(begun),
-	})
+	}
+	if was := h.entries[c.Resource()]; was != nil && !was.Claim { // which is made anew
+		c.Retain, c.WantedRun, c.WantedOrder = was.Retain, was.WantedRun, was.WantedOrder
+	}
+	if ev := h.wanted[c.Resource()]; ev != nil {
+		c.setWanted(run, ev)
+	}
+	h.put(c)
 }
 
 func (h *Holding) put(c *Created) {
@@ -196,6 +243,7 @@ func (h *Holding) Claim(others []*Holding, declares func(*Created) bool) {
 			if !c.Claim && h.entries[name] == nil && declares(c) {
 				claim := *c
 				claim.Claim, claim.Values, claim.Requires, claim.Manifest = true, nil, nil, ""
+				claim.Retain, claim.WantedRun, claim.WantedOrder = 0, "", 0
 				h.put(&claim)
 			}
 		}

@@ -15,8 +15,13 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// ManagedFormat is the version of managed.json, and of the files in managed/.
+// ManagedFormat is the version of managed.json, and of the files in managed/ in which
+// nothing is to be retained.
 const ManagedFormat = "tenet.managed/1"
+
+// RetainedFormat is the version of a file in managed/ that says what is to be retained:
+// a program that does not know of that must not write it anew.
+const RetainedFormat = "tenet.managed/2"
 
 // Managed is what all sites have created on this host, as far as it is needed:
 // what a site holds is read when somebody asks for it. In a run it takes that run's
@@ -122,7 +127,7 @@ func (m *Managed) readIndex() error {
 	}
 	var index managedIndex
 	if unseal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
-		if err := knownManaged(index.Format); err != nil {
+		if err := knownManaged(index.Format, ManagedFormat); err != nil {
 			return err
 		}
 		m.index = index
@@ -137,9 +142,9 @@ func (m *Managed) readIndex() error {
 // program.
 var ErrNewer = errors.New("use the version of tenet that wrote it")
 
-func knownManaged(format string) error {
-	if format != ManagedFormat {
-		return fmt.Errorf("what sites have created is recorded in the format %q, and this program knows %q: %w", format, ManagedFormat, ErrNewer)
+func knownManaged(format string, known ...string) error {
+	if !slices.Contains(known, format) {
+		return fmt.Errorf("what sites have created is recorded in the format %q, and this program knows %q: %w", format, known[len(known)-1], ErrNewer)
 	}
 	return nil
 }
@@ -255,7 +260,7 @@ func (m *Managed) Add(ev *states.Event) {
 	if m.read[m.site] == nil && m.index.Sites[m.site].Checked != "" {
 		begins := ev.Type == states.EventBegin && (ev.Resource != nil || manifestOf(ev) != "")
 		removed := ev.Type == states.EventPart && ev.Ensure == states.Absent && ev.Outcome == states.Changed
-		if !begins && !removed && ev.Type != states.EventForgotten && ev.Type != states.EventRestored {
+		if !begins && !removed && ev.Type != states.EventForgotten && ev.Type != states.EventRestored && ev.Type != states.EventWanted {
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // holdingPath is the file of what a site holds.
@@ -55,7 +56,7 @@ func (f *Folder) readHolding(site string) (*Holding, error) {
 	var header managedHeader
 	err = decode(&header)
 	if err == nil {
-		err = knownManaged(header.Format)
+		err = knownManaged(header.Format, ManagedFormat, RetainedFormat)
 	}
 	for err == nil {
 		c := &Created{}
@@ -75,7 +76,11 @@ func (f *Folder) readHolding(site string) (*Holding, error) {
 
 // writeHolding records what a site holds, durably.
 func (f *Folder) writeHolding(h *Holding) error {
-	data, err := seal(managedHeader{Format: ManagedFormat, Site: h.Site})
+	header := managedHeader{Format: ManagedFormat, Site: h.Site}
+	if slices.ContainsFunc(h.Entries(), func(c *Created) bool { return c.Retain != 0 || c.WantedRun != "" }) {
+		header.Format = RetainedFormat
+	}
+	data, err := seal(header)
 	for _, c := range h.Entries() {
 		line, wrong := seal(c)
 		data, err = append(data, line...), Join(err, wrong)
