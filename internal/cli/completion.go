@@ -26,8 +26,11 @@ func flagsOf(app *kong.Application, node *kong.Node) []*kong.Flag {
 	return append(append([]*kong.Flag{}, app.Flags...), node.Flags...)
 }
 
-// names lists the commands within a command.
+// names lists what may follow a command: the commands within it, or what can be read about.
 func names(node *kong.Node) []string {
+	if node.Name == "doc" {
+		return docNames()
+	}
 	var list []string
 	for _, c := range node.Children {
 		list = append(list, c.Name)
@@ -61,7 +64,7 @@ _tenet() {
 %s  esac
   if [ "$COMP_CWORD" -eq 2 ] && [ -n "$words" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
-    return
+    [ ${#COMPREPLY[@]} -gt 0 ] && return
   fi
   case $current in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$current")) ;;
@@ -86,6 +89,9 @@ func fishCompletion(app *kong.Application) string {
 		fmt.Fprintf(&out, "complete -c tenet -n __fish_use_subcommand -a %s -d %s\n", c.Name, quote(c.Help))
 		for _, sub := range c.Children {
 			fmt.Fprintf(&out, "complete -c tenet -n '__fish_seen_subcommand_from %s' -a %s -d %s\n", c.Name, sub.Name, quote(sub.Help))
+		}
+		if c.Name == "doc" {
+			fmt.Fprintf(&out, "complete -c tenet -n '__fish_seen_subcommand_from doc' -a %s\n", quote(strings.Join(docNames(), " ")))
 		}
 		for _, f := range flagsOf(app, c) {
 			fmt.Fprintf(&out, "complete -c tenet -n '__fish_seen_subcommand_from %s' -l %s -d %s\n", c.Name, f.Name, quote(f.Help))

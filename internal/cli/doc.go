@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/reference"
+	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
@@ -23,6 +25,7 @@ import (
 type docCmd struct {
 	Names []string `arg:"" optional:"" name:"name" help:"A type of part, keyword, option, function or standard component; a directory; modules, keywords, options, functions or components, and then a name (default: an overview)."`
 
+	Search     bool `help:"Find words in all of it, in commands and messages too, also the words of Ansible, Salt, Puppet and Terraform."`
 	Markdown   bool `help:"Print Markdown."`
 	JSONSchema bool `name:"json-schema" help:"Print the JSON Schema of a type's attributes, of a component's inputs, or (without a name) of state files in JSON."`
 }
@@ -49,6 +52,12 @@ func (cmd *docCmd) Run(ctx runContext, s *client) error {
 		return s.show(list, own.Source)
 	}
 	registry := modules.Standard().With(own.Modules()...)
+	if cmd.Search {
+		for _, name := range own.Broken() {
+			fmt.Fprintln(s.Err, ui.Clean("warning: "+custom.Dir+"/"+name+".star has mistakes, and is left out: tenet doc "+name+" shows them"))
+		}
+		return cmd.search(ctx, s, registry)
+	}
 	found, err := cmd.find(ctx, s, registry)
 	switch {
 	case err != nil:
@@ -120,7 +129,7 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 		}
 	}
 	if len(found) == 0 {
-		hint := cmp.Or(diag.DidYouMean(name, names), "tenet doc lists what there is")
+		hint := cmp.Or(diag.DidYouMean(name, names), "tenet doc --search looks for words everywhere; tenet doc lists what there is")
 		return nil, usage(hint, "there is nothing to read about %q", name)
 	}
 	return found, nil
@@ -157,6 +166,16 @@ func listOf(ctx context.Context, name string, registry *states.Registry) *topic 
 		return &topic{kind: name, name: name, page: reference.Facts(facts.Docs()), data: facts.Docs()}
 	}
 	return nil
+}
+
+// docNames lists the kinds, and all that has a name in the program, each once.
+func docNames() []string {
+	list := kinds()
+	for _, t := range topics(context.Background(), modules.Standard()) {
+		list = append(list, t.name)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // topics lists all that has a name.

@@ -15,7 +15,7 @@ func ForeignWords() Page {
 		title string
 		words []foreign.Word
 	}{{"Blocks", foreign.Blocks()}, {"Attributes", foreign.Attributes()}, {"Values", foreign.Values()},
-		{"Functions", foreign.Functions()}, {"Types of values", foreign.Types()}} {
+		{"Functions", foreign.Functions()}, {"Types of values", foreign.Types()}, {"Commands", foreign.Commands()}} {
 		t := &Table{Head: []string{"word", "of", ""}}
 		for _, w := range kind.words {
 			name := w.Name

@@ -11,7 +11,7 @@ import (
 
 // Overview is what there is to read about.
 func Overview(registry *states.Registry, components []NamedComponent) Page {
-	p := Page{Title: "tenet doc", Summary: "tenet doc NAME describes what is listed here; tenet doc DIR describes the site or component in a directory."}
+	p := Page{Title: "tenet doc", Summary: "tenet doc NAME describes what is listed here; tenet doc DIR describes the site or component in a directory; tenet doc --search WORDS looks for words in all of it."}
 	types := &Table{Head: []string{"type", ""}}
 	for _, name := range registry.Names() {
 		summary, _, _ := strings.Cut(registry.Lookup(name).Doc, "\n")

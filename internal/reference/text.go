@@ -12,7 +12,7 @@ func (p *Page) Text(width int) string {
 	width = min(max(width, 40), 100)
 	out := []string{p.Title}
 	if p.Summary != "" {
-		out = append(out, "", wrap(plain(p.Summary), width, ""))
+		out = append(out, "", Wrap(plain(p.Summary), width, ""))
 	}
 	for _, s := range p.Sections {
 		if s.Title != "" {
@@ -40,7 +40,7 @@ func (b *Block) text(width int) string {
 	case len(b.List) > 0:
 		var items []string
 		for _, item := range b.List {
-			items = append(items, "  - "+strings.TrimLeft(wrap(plain(item), width, "    "), " "))
+			items = append(items, "  - "+strings.TrimLeft(Wrap(plain(item), width, "    "), " "))
 		}
 		return strings.Join(items, "\n")
 	}
@@ -52,7 +52,7 @@ func paragraphs(text string, width int) string {
 	var out, open []string
 	flush := func() {
 		if len(open) > 0 {
-			out = append(out, wrap(plain(strings.Join(open, " ")), width, ""))
+			out = append(out, Wrap(plain(strings.Join(open, " ")), width, ""))
 			open = nil
 		}
 	}
@@ -86,17 +86,17 @@ func (t *Table) text(width int) string {
 	for _, row := range t.Rows {
 		name := plain(row[0])
 		if len(row) == 2 && first <= width/3 {
-			text := wrap(plain(row[1]), width, strings.Repeat(" ", first+4))
+			text := Wrap(plain(row[1]), width, strings.Repeat(" ", first+4))
 			lines = append(lines, "  "+name+strings.Repeat(" ", first-utf8.RuneCountInString(name)+2)+strings.TrimLeft(text, " "))
 			continue
 		}
 		if len(row) > 2 && row[1] != "" {
 			name += " (" + plain(row[1]) + ")"
 		}
-		lines = append(lines, wrap(name, width, "  "))
+		lines = append(lines, Wrap(name, width, "  "))
 		for _, cell := range row[min(2, len(row)-1):] {
 			if cell != "" {
-				lines = append(lines, wrap(plain(cell), width, "      "))
+				lines = append(lines, Wrap(plain(cell), width, "      "))
 			}
 		}
 	}
@@ -111,8 +111,8 @@ func plain(text string) string {
 	return strings.NewReplacer("`", "", `\|`, "|", "<br>", " ").Replace(text)
 }
 
-// wrap breaks paragraphs into lines of at most width columns.
-func wrap(text string, width int, indent string) string {
+// Wrap breaks paragraphs into lines of fewer than width columns, each behind the indent.
+func Wrap(text string, width int, indent string) string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line := indent
