@@ -3,6 +3,7 @@ package testcase
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime"
@@ -17,9 +18,32 @@ type story struct {
 	result *runtime.Result
 }
 
+func newStory() *story { return &story{ends: map[string]states.Event{}} }
+
+// add adds what happens next.
+func (s *story) add(ev states.Event) {
+	s.events = append(s.events, ev)
+	switch {
+	case ev.Type == states.EventPart:
+	case ev.Type == states.EventRestored, ev.Type == states.EventConfirm && ev.Error != nil:
+		ev.Outcome = states.Failed // of a block that is not confirmed
+	default:
+		return
+	}
+	if _, known := s.ends[ev.Address]; !known || ev.Type == states.EventPart {
+		s.order = append(s.order, ev.Address)
+	}
+	s.ends[ev.Address] = ev
+}
+
+// hasFailed reports whether any part has failed.
+func (s *story) hasFailed() bool {
+	return slices.ContainsFunc(s.order, func(a string) bool { return failedOutcome(s.ends[a]) })
+}
+
 // tell plans the run, or carries it out.
 func (r *caseRun) tell(ctx context.Context, planning bool) (*story, error) {
-	s := &story{ends: map[string]states.Event{}}
+	s := newStory()
 	how := func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
 		return r.carry(ctx, planning, o)
 	}
@@ -36,22 +60,7 @@ func (r *caseRun) tell(ctx context.Context, planning bool) (*story, error) {
 	}
 	result, err := how(ctx, runtime.Options{
 		Host: r.compilation.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compilation.sources, Parallel: 1,
-		// A simulated machine starts anew at once.
-		Continue: func(context.Context) (func() error, error) { return func() error { return nil }, nil },
-		Events: func(ev states.Event) {
-			s.events = append(s.events, ev)
-			switch {
-			case ev.Type == states.EventPart:
-			case ev.Type == states.EventRestored, ev.Type == states.EventConfirm && ev.Error != nil:
-				ev.Outcome = states.Failed // of a block that is not confirmed
-			default:
-				return
-			}
-			if _, known := s.ends[ev.Address]; !known || ev.Type == states.EventPart {
-				s.order = append(s.order, ev.Address)
-			}
-			s.ends[ev.Address] = ev
-		},
+		Continue: startAnew, Events: s.add,
 	})
 	s.result = result
 	if err == nil && ctx.Err() != nil {

@@ -33,38 +33,73 @@ type compilation struct {
 // localhost names a host that no case names.
 const localhost = "localhost"
 
+// evaluation is what comes of a site for a case, with its mistakes.
+type evaluation struct {
+	target lang.Target
+	result *graph.Result // nil: there are mistakes
+	list   diag.List
+}
+
+// evaluate makes the machine, and evaluates the site for it. It reports whether it could.
+func (r *caseRun) evaluate(ctx context.Context) (*evaluation, bool) {
+	target, ok := r.target(ctx)
+	if !ok {
+		return nil, false
+	}
+	e := &evaluation{target: target}
+	e.result, e.list = r.compileFor(ctx, target)
+	r.placeVars(e.list)
+	return e, true
+}
+
+// compileFor evaluates the site for a target, and plans it.
+func (r *caseRun) compileFor(ctx context.Context, target lang.Target) (*graph.Result, diag.List) {
+	declarations, list := r.o.Site.Evaluate(ctx, target)
+	if list.HasErrors() {
+		return nil, list
+	}
+	result, more := graph.Compile(declarations, graph.Options{Registry: r.o.Registry})
+	list = append(list, more...)
+	if list.HasErrors() {
+		return nil, list
+	}
+	return result, list
+}
+
 // compile makes the machine and the run. It reports whether there is one.
 func (r *caseRun) compile(ctx context.Context) bool {
-	target, machine, ok := r.target(ctx)
+	e, ok := r.evaluate(ctx)
 	if !ok {
 		return false
 	}
-	declarations, list := r.o.Site.Evaluate(ctx, target)
-	var result *graph.Result
-	if !list.HasErrors() {
-		var more diag.List
-		result, more = graph.Compile(declarations, graph.Options{Registry: r.o.Registry})
-		list = append(list, more...)
-	}
-	r.placeVars(list)
 	if want := r.c.expectsError(); want != nil {
-		r.wantRefusal(list, want)
+		r.wantRefusal(e.list, want)
 		return false
 	}
-	r.diagnostics = append(r.diagnostics, list...)
-	if list.HasErrors() {
+	r.diagnostics = append(r.diagnostics, e.list...)
+	if e.list.HasErrors() {
 		return false
 	}
-	run := result.Run
-	if s := r.selection(); len(s.Targets)+len(s.Tags)+len(s.Exclude) > 0 {
-		if run, list = result.Select(s); list.HasErrors() {
-			r.diagnostics = append(r.diagnostics, list...)
-			return false
-		}
+	if list := r.choose(e); list.HasErrors() {
+		r.diagnostics = append(r.diagnostics, list...)
+		return false
 	}
 	r.checkWarnings()
-	r.compilation = &compilation{machine: machine, target: target, run: impatient(run, r.o.Registry), sources: result.Sources}
 	return true
+}
+
+// choose chooses what is selected of what the site is for the machine. The list says why there is nothing.
+func (r *caseRun) choose(e *evaluation) diag.List {
+	r.compilation = &compilation{machine: r.machine, target: e.target, run: e.result.Run, sources: e.result.Sources}
+	if s := r.selection(); len(s.Targets)+len(s.Tags)+len(s.Exclude) > 0 {
+		run, list := e.result.Select(s)
+		if list.HasErrors() {
+			return list
+		}
+		r.compilation.run = run
+	}
+	r.compilation.run = impatient(r.compilation.run, r.o.Registry)
+	return nil
 }
 
 func (r *caseRun) selection() graph.Selection {
@@ -73,7 +108,7 @@ func (r *caseRun) selection() graph.Selection {
 }
 
 // target is what the site is evaluated for.
-func (r *caseRun) target(ctx context.Context) (lang.Target, *host.Memory, bool) {
+func (r *caseRun) target(ctx context.Context) (lang.Target, bool) {
 	name, named := get[string](r.c.block, "host")
 	description := r.described()
 	if named {
@@ -86,7 +121,7 @@ func (r *caseRun) target(ctx context.Context) (lang.Target, *host.Memory, bool) 
 		made, err := simulated.New(ctx, description)
 		if err != nil {
 			r.diagnostics.Add(r.c.machine.diagnose(err, r.c))
-			return t, nil, false
+			return t, false
 		}
 		r.machine = made
 	}
@@ -94,22 +129,22 @@ func (r *caseRun) target(ctx context.Context) (lang.Target, *host.Memory, bool) 
 	facts, err := simulated.Facts(machine, the[map[string]any](r.c.block, "facts"))
 	if err != nil {
 		r.diagnostics.Add(r.factsError(machine, err))
-		return t, nil, false
+		return t, false
 	}
 	t.Facts = facts.Fact
 	t.Secrets = r.secret
 	if file, err := r.vars(); err != nil {
 		r.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Range: r.c.block.fields["vars"].at})
-		return t, nil, false
+		return t, false
 	} else if file != nil {
 		t.VarFiles = []lang.VarFile{{Name: varsFile, Data: file}}
 	}
-	return t, machine, r.choose(ctx, &t, named)
+	return t, r.chooseHost(ctx, &t, named)
 }
 
-// choose holds the case to name one of the hosts that the site declares; where
+// chooseHost holds the case to name one of the hosts that the site declares; where
 // there is only one, it need not.
-func (r *caseRun) choose(ctx context.Context, t *lang.Target, named bool) bool {
+func (r *caseRun) chooseHost(ctx context.Context, t *lang.Target, named bool) bool {
 	hosts, _, list := r.o.Site.Hosts(ctx, *t)
 	if list.HasErrors() || len(hosts) == 0 {
 		return true // the mistakes are reported with all others

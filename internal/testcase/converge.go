@@ -16,7 +16,7 @@ func (r *caseRun) converge(ctx context.Context, applied *story) {
 	if converges, given := get[bool](want, "converges"); given && !converges {
 		return
 	}
-	if slices.ContainsFunc(applied.order, func(a string) bool { return failedOutcome(applied.ends[a]) }) {
+	if applied.hasFailed() {
 		return
 	}
 	repeats := the[[]item](want, "repeats")

@@ -30,6 +30,7 @@ type Case struct {
 
 	block   *block
 	machine *machineBlock
+	hosts   []hostMachine // that it is about; none: it is about one machine
 }
 
 // How far a case goes.
@@ -38,6 +39,17 @@ const (
 	untilPlan  = "plan"
 	untilApply = "apply"
 )
+
+// stageOf gives what the block is an expectation of; empty: of nothing.
+func stageOf(b *block) string {
+	stage, is := strings.CutPrefix(b.word, "expect_")
+	if !is {
+		return ""
+	}
+	return stage
+}
+
+func stages() []string { return []string{untilRun, untilPlan, untilApply} }
 
 // Cases are all cases of a site.
 type Cases struct {
@@ -158,7 +170,7 @@ func (d *decoder) cases(tested map[string]bool) []*Case {
 		}
 		seen[b.word+b.label] = b.at
 		c := &Case{File: d.file, Name: b.label, Description: the[string](b, "description"), Range: b.at, block: b}
-		c.machine = d.machine(b.single("machine"), shared)
+		c.machine, c.hosts = d.machines(b, shared)
 		if b.word == "module" {
 			c.Name, tested[b.label] = "module "+b.label, true
 			d.checkModule(c)
@@ -189,25 +201,25 @@ func (d *decoder) check(c *Case) {
 		d.checkSteps(c, steps)
 		return
 	}
-	stages := []string{untilRun, untilPlan, untilApply}
-	until := slices.Index(stages, c.lastStage())
-	for i, stage := range stages {
-		b := c.block.single("expect_" + stage)
-		if b == nil {
+	d.checkHosts(c)
+	until := slices.Index(stages(), c.lastStage())
+	for _, b := range c.block.blocks {
+		stage := stageOf(b)
+		if stage == "" {
 			continue
 		}
-		if i > until {
+		at := slices.Index(stages(), stage)
+		if stage == "rollout" {
+			at = slices.Index(stages(), untilApply)
+		}
+		if at > until {
 			wrong(b.at, "take until away, or the block", fmt.Sprintf("the case ends after the %s, and expects something of the %s", c.lastStage(), stage))
 		}
 		if refused, given := c.block.fields["expect_error"]; given {
 			wrong(refused.at, "write two cases", "a site that is refused has no "+stage)
 		}
-	}
-	for _, stage := range stages {
-		if b := c.block.single("expect_" + stage); b != nil {
-			if golden, given := b.fields["golden"]; given {
-				d.golden(golden)
-			}
+		if golden, given := b.fields["golden"]; given {
+			d.golden(golden)
 		}
 	}
 }
@@ -231,7 +243,7 @@ func (d *decoder) checkSteps(c *Case, steps []*block) {
 			d.twice(b, "the step", first)
 		}
 		seen[b.label] = b.at
-		d.check(&Case{File: c.File, Name: cmp.Or(b.label, c.Name), Range: b.at, block: stepBlock(c.block, b)})
+		d.check(&Case{File: c.File, Name: cmp.Or(b.label, c.Name), Range: b.at, block: stepBlock(c.block, b), hosts: c.hosts})
 		if b.label == "" {
 			d.list.Add(diag.Diagnostic{Summary: "a step needs a name", Range: b.at, Hint: `write step "what is done" { … }`})
 		}

@@ -80,7 +80,9 @@ func shapeOfCase(machine *shape) *shape {
 	step.what = "a step"
 	step.fields, step.blocks = maps.Clone(c.fields), maps.Clone(c.blocks)
 	c.fields["host"] = text
-	c.blocks["machine"], c.blocks["step"] = machine, &step
+	ofHost := *machine
+	ofHost.labels, ofHost.bare, ofHost.mayRepeat = 1, true, true
+	c.blocks["machine"], c.blocks["step"] = &ofHost, &step
 	return c
 }
 
@@ -93,20 +95,21 @@ func shapeOfStep() *shape {
 			"expect_error": patterns, "expect_warning": patterns,
 		},
 		blocks: map[string]*shape{
-			"expect_run": {what: "expect_run", fields: map[string]kind{
-				"invocations": addresses, "without": addresses, "parts": partList, "outputs": valueList, "golden": text,
+			"expect_run": {what: "expect_run", mayRepeat: true, fields: map[string]kind{
+				"host": text, "invocations": addresses, "without": addresses, "parts": partList, "outputs": valueList, "golden": text,
 			}},
-			"expect_plan": {what: "expect_plan", fields: map[string]kind{
-				"rows": rows, "changes": rows, "golden": text,
+			"expect_plan": {what: "expect_plan", mayRepeat: true, fields: map[string]kind{
+				"host": text, "rows": rows, "changes": rows, "golden": text,
 			}},
 			"expect_apply": {
-				what: "expect_apply",
+				what: "expect_apply", mayRepeat: true,
 				fields: map[string]kind{
-					"outcomes": rows, "changed": addresses, "failures": reasons,
+					"host": text, "outcomes": rows, "changed": addresses, "failures": reasons,
 					"converges": flag, "repeats": addresses,
 				},
 				blocks: map[string]*shape{"after": shapeOfAfter()},
 			},
+			"expect_rollout": {what: "expect_rollout", fields: map[string]kind{"turns": textList}},
 		},
 	}
 }

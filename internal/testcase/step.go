@@ -15,10 +15,10 @@ import (
 
 // runSteps carries the steps of a case out in order, on one machine, up to the first that does
 // not pass: what comes after it was meant for another machine. Between them the machine has its
-// records, as a real one does. A case without steps is one.
+// records, as a real one does, and so have the machines of a case about hosts. A case without steps is one.
 func (r *caseRun) runSteps(ctx context.Context) {
 	steps := r.c.block.blocksOf("step")
-	if len(steps) == 0 {
+	if len(steps) == 0 && len(r.c.hosts) == 0 {
 		r.run(ctx)
 		return
 	}
@@ -29,11 +29,18 @@ func (r *caseRun) runSteps(ctx context.Context) {
 		r.diagnostics.Add(diag.Diagnostic{Summary: "the records of the machine cannot be kept: " + err.Error(), Range: whole.Range})
 		return
 	}
+	if len(steps) == 0 {
+		r.runHosts(ctx)
+	}
 	for _, b := range steps {
 		one := *whole
 		one.block, one.Range = stepBlock(whole.block, b), b.at
 		r.c, r.compilation = &one, nil
-		r.run(ctx)
+		if len(whole.hosts) > 0 {
+			r.runHosts(ctx)
+		} else {
+			r.run(ctx)
+		}
 		if len(r.failures) > 0 || r.diagnostics.HasErrors() {
 			break
 		}
@@ -76,14 +83,24 @@ func newRecords() (*records, error) {
 
 func (k *records) remove() error { return os.RemoveAll(k.dir) }
 
+// runner is the machine with its records.
+func (r *caseRun) runner() *runner.Runner {
+	return &runner.Runner{
+		Host: r.machine, Registry: r.o.Registry, StateDir: r.records.dir, Program: "test", Continue: startAnew, Volatile: true,
+	}
+}
+
+// startAnew is how a simulated machine starts anew: at once.
+func startAnew(context.Context) (func() error, error) { return func() error { return nil }, nil }
+
+// job is what the machine is to do.
+func (r *caseRun) job(c *compilation) *machine.Job {
+	return &machine.Job{Run: c.run, Registry: r.o.Registry, Files: r.site(), Places: c.sources, Parallel: 1, Origin: Dir}
+}
+
 // carry carries a run out as the command line does on a machine, with its records.
 func (r *caseRun) carry(ctx context.Context, planning bool, o runtime.Options) (*runtime.Result, error) {
-	m := &runner.Runner{
-		Host: r.compilation.machine, Registry: o.Registry, StateDir: r.records.dir, Program: "test", Continue: o.Continue, Volatile: true,
-	}
-	j := &machine.Job{
-		Run: r.compilation.run, Registry: o.Registry, Files: o.Site, Places: o.Sources, Parallel: o.Parallel, Origin: Dir,
-	}
+	m, j := r.runner(), r.job(r.compilation)
 	observer := machine.Observer{Event: func(ev states.Event) { o.Events(ev) }}
 	how := m.Apply
 	if planning {

@@ -89,8 +89,9 @@ func Run(ctx context.Context, c *Case, o Options) Result {
 type caseRun struct {
 	c            *Case // of a step, as if it were a case by itself
 	o            Options
-	machine      *host.Memory // nil: not made yet
-	records      *records     // nil: nothing comes after this
+	machine      *host.Memory            // nil: not made yet
+	machines     map[string]*host.Memory // of a case about hosts: those that are made, by host
+	records      *records                // nil: nothing comes after this
 	compilation  *compilation
 	failures     []Failure
 	diagnostics  diag.List
@@ -154,7 +155,8 @@ func (r *caseRun) run(ctx context.Context) {
 	if !ok {
 		return
 	}
-	r.checkApply(planned, applied)
+	r.checkApply(applied)
+	r.checkForetold(planned, applied)
 	if after := r.expectation("apply").single("after"); after != nil {
 		r.checkAfter(after)
 	}
