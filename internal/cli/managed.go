@@ -63,7 +63,11 @@ func (s *client) printResources(list []machine.ManagedSite) error {
 			if c.Claim {
 				verb = "declared here too, created"
 			}
-			fmt.Fprintln(&out, ui.Line(fmt.Sprintf("  %s %s  %s, %s by run %s (%s)", c.Type, c.Key, c.Address, verb, c.Run, when(c.Time))))
+			line := fmt.Sprintf("  %s %s  %s, %s by run %s (%s)", c.Type, c.Key, c.Address, verb, c.Run, when(c.Time))
+			if c.Retain != 0 {
+				line += "; retain = " + c.Retain.String()
+			}
+			fmt.Fprintln(&out, ui.Line(line))
 		}
 	}
 	_, err := fmt.Fprint(s.Out, out.String())
