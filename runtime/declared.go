@@ -116,8 +116,7 @@ func (d *declaredResources) has(c *journal.Created) bool {
 // a whole leaves what is in it.
 func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created, whole bool) (why string, covered bool) {
 	alone := onlyPathKey(m) != ""
-	for _, at := range m.Paths(c.Values) {
-		at = path.Clean(at)
+	for _, at := range ownPaths(m, c) {
 		switch {
 		case !alone && d.wholeAt[at] != "":
 			return "", true
@@ -132,7 +131,20 @@ func (d *declaredResources) inTheWay(m *states.Module, c *journal.Created, whole
 
 // isAt reports whether something that is declared stands where a resource did.
 func (d *declaredResources) isAt(m *states.Module, c *journal.Created) bool {
-	return slices.ContainsFunc(m.Paths(c.Values), func(at string) bool { return d.wholeAt[path.Clean(at)] != "" })
+	return slices.ContainsFunc(ownPaths(m, c), func(at string) bool { return d.wholeAt[at] != "" })
+}
+
+// ownPaths gives the paths at which something of a resource would be removed: not those of
+// which it was made, such as the file of an archive.
+func ownPaths(m *states.Module, c *journal.Created) (list []string) {
+	if alone := onlyPathKey(m); alone != "" {
+		at, _ := c.Values[alone].(string)
+		return []string{path.Clean(at)}
+	}
+	for _, at := range m.Paths(c.Values) {
+		list = append(list, path.Clean(at))
+	}
+	return list
 }
 
 // take notes the paths of something that somebody declares, or holds.

@@ -206,8 +206,8 @@ func (d *declaredResources) keep(m *states.Module, c *journal.Created) {
 		return
 	}
 	d.take(m, c.Key, m.Paths(c.Values))
-	for _, at := range m.Paths(c.Values) {
-		if at = path.Clean(at); onlyPathKey(m) == "" {
+	for _, at := range ownPaths(m, c) {
+		if onlyPathKey(m) == "" {
 			d.partsAt[at] = c.Address
 		}
 		for dir := path.Dir(at); d.partsBelow[dir] == ""; dir = path.Dir(dir) {

@@ -1,10 +1,12 @@
 package runtime_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -153,5 +155,63 @@ func TestRetainAll(t *testing.T) {
 	m.apply(t, strings.Replace(kept, "retain = true", "", 1), false)
 	if got := m.apply(t, shop, false).orphanList(); got != "-/data" {
 		t.Errorf("retained no longer: told %s", got)
+	}
+}
+
+// What an archive was made of is no place at which anything of it would be removed.
+func TestOrphanOfASharedArchive(t *testing.T) {
+	m := newManaged(t)
+	mkdir(t, m, "/srv")
+	write(t, m, "/app.tar", string(tarred(t, "a=a")))
+	release := func(path string) string {
+		return shop + fmt.Sprintf("archive \"release\" {\n path = %q\n file = \"/app.tar\"\n}\n", path)
+	}
+	m.apply(t, release("/srv/1"), false)
+	if got := m.plan(t, release("/srv/2")).orphanList(); got != "-/srv/1" {
+		t.Errorf("told %s", got)
+	}
+}
+
+func TestRetainAllOfALateKey(t *testing.T) {
+	m := newManaged(t)
+	m.Handle("name", func(context.Context, host.Command) (host.Result, error) {
+		return host.Result{Stdout: []byte("late")}, nil
+	})
+	site := shop + `command "name" {
+		argv = ["name"]
+		plan = true
+	}
+	`
+	part := func(more string) string {
+		return "directory \"one\" {\n path = \"/${command.name.stdout}\"\n " + more + "\n}\n"
+	}
+	const told = "/late (it is retained, until tenet forget lets go of it)"
+	m.apply(t, site+part("retain = true"), true) // which dies
+	if got := m.plan(t, site).orphanList(); got != told {
+		t.Errorf("told %s", got)
+	}
+	m.apply(t, site+part(""), false)
+	if got := m.plan(t, site).orphanList(); got != "-/late" {
+		t.Errorf("retained no longer: told %s", got)
+	}
+	m.apply(t, site+part("retain = true"), false)
+	if got := m.plan(t, site).orphanList(); got != told {
+		t.Errorf("retained again: told %s", got)
+	}
+}
+
+func TestRetainWhatIsBelow(t *testing.T) {
+	data := "directory \"data\" {\n path = \"/srv/%s/data\"\n retain = true\n require = [directory.release]\n}\n"
+	m := newManaged(t)
+	mkdir(t, m, "/srv")
+	m.apply(t, plainShop+version("1", "1")+fmt.Sprintf(data, "1"), false)
+	o := m.apply(t, plainShop+version("2", "1"), false)
+	if got, want := o.orphanList(), "/srv/1/data (it is retained, until tenet forget lets go of it), -/srv/1/config, /srv/1 (directory.data is in it)"; got != want {
+		t.Errorf("what is retained in an old release: told %s, want %s", got, want)
+	}
+	mkdir(t, m, "/srv/2/theirs")
+	o = m.apply(t, plainShop+version("3", "1"), false)
+	if got := o.orphanList(); o.Failed || !strings.Contains(got, "-/srv/2/config") || !strings.Contains(got, "/srv/2 (it cannot be removed: /srv/2 is not empty: it holds theirs") {
+		t.Errorf("what others have in an old release: failed %t, told %s", o.Failed, got)
 	}
 }

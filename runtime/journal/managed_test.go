@@ -281,3 +281,33 @@ func contextOf(t any) context.Context {
 	}
 	return context.Background()
 }
+
+// A record that says what is to be retained has a format of its own, which older programs
+// refuse; one that does not is as it was.
+func TestRetainedFormat(t *testing.T) {
+	for _, c := range []struct {
+		retain states.Retention
+		want   string
+	}{{0, journal.ManagedFormat}, {states.RetainAll, journal.RetainedFormat}, {3, journal.RetainedFormat}} {
+		dir := t.TempDir()
+		made := []states.Event{begins(3, "/a"), ends(4, "/a", states.Changed)}
+		if c.retain != 0 {
+			wanted := states.Event{Type: states.EventWanted, Seq: 2, Part: made[0].Part, Key: "/a", Retain: c.retain}
+			made = append([]states.Event{wanted}, made...)
+		}
+		f := open(t, dir)
+		applies(t, f, "shop", true, made...)
+		data, err := os.ReadFile(filepath.Join(dir, "managed", "shop.jsonl"))
+		if err != nil || !strings.HasPrefix(string(data), `{"format":"`+c.want+`"`) {
+			t.Errorf("retain %v: %s, %v", c.retain, data, err)
+		}
+		m, err := open(t, dir).Managed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := m.Holding("shop").Entry(made[0].Part, "/a")
+		if e.Retain != c.retain || c.retain != 0 && (e.WantedRun != e.Run || e.WantedOrder != 2) {
+			t.Errorf("retain %v is read as %+v", c.retain, e)
+		}
+	}
+}
