@@ -39,7 +39,7 @@ var imports = []struct {
 	{"runtime/host/links", nil, nil},
 	{"runtime/host", []string{"lang/diag", "runtime/fault", "runtime/host/links"}, []string{"runtime/host/hosttest"}},
 	// What hosts say about themselves.
-	{"runtime/host/facts", []string{"runtime/host"}, nil},
+	{"runtime/host/facts", []string{"runtime/host", "lang/diag"}, nil},
 	{"runtime/host/...", []string{"runtime/host", "runtime/host/links"}, nil},
 	{"states", []string{"internal/plainjson", "lang/diag", "runtime/host"}, nil},
 	{"states/conformance", []string{"states", "runtime/host", "runtime/host/links"}, []string{"*"}},

@@ -90,7 +90,7 @@ func (d *decoder) parse() *hclsyntax.Body {
 		d.list.Add(*err)
 		return nil
 	}
-	parsed, diags := hclsyntax.ParseConfig(d.src, d.file, hcl.InitialPos)
+	parsed, diags := expr.ParseConfig(d.src, d.file, hcl.InitialPos)
 	d.list.Add(expr.FromHCL(diags)...)
 	if diags.HasErrors() || parsed == nil {
 		return nil

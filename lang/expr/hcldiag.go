@@ -224,6 +224,9 @@ func hintFor(d *hcl.Diagnostic) string {
 		}
 		return "only strings, numbers and booleans stand in text; use join() or jsonencode()"
 	case s == "Unsupported attribute" || s == "Invalid index":
+		if near := nearAttribute(d); near != "" {
+			return near
+		}
 		return "look at the value with tenet inspect vars, or guard the access with try()"
 	case s == "Attempt to get attribute from null value" || s == "Attempt to index null value":
 		return "guard the access with try()"

@@ -75,6 +75,8 @@ func (n *nesting) step() {
 	switch n.top().mode {
 	case inQuotes, inHeredoc, inTemplate:
 		n.text()
+	case inRaw:
+		n.rawText()
 	default:
 		n.code()
 	}
@@ -91,6 +93,7 @@ type nesting struct {
 	size   int // of pieces, in bytes; 0: no pieces
 	cut    int // where the current piece starts
 	pieces [][]byte
+	raw    []rawHeredoc
 }
 
 // level is an open bracket or string, or the whole source.
@@ -110,6 +113,7 @@ const (
 	inQuotes
 	inHeredoc
 	inTemplate // a template file
+	inRaw      // a heredoc whose marker stands in quotes
 )
 
 func (n *nesting) top() *level {
@@ -209,18 +213,39 @@ func (n *nesting) heredoc(rest []byte) {
 	line, _, found := bytes.Cut(rest, []byte("\n"))
 	marker, ok := bytes.CutPrefix(line, []byte("<<"))
 	marker = bytes.TrimSuffix(bytes.TrimPrefix(marker, []byte("-")), []byte("\r"))
+	isRaw := len(marker) > 2 && marker[0] == '\'' && marker[len(marker)-1] == '\''
+	if isRaw {
+		marker = marker[1 : len(marker)-1]
+	}
 	if !ok || !found || !hclsyntax.ValidIdentifier(string(marker)) {
 		return
 	}
+	start := n.at - 1
 	n.at += len(line)
 	n.push(inHeredoc).end = marker
+	if isRaw {
+		n.top().mode = inRaw
+		n.raw = append(n.raw, rawHeredoc{start: start, text: n.at, end: len(n.src), marker: string(marker)})
+	}
 	n.heredocEnd()
+}
+
+// rawText goes to the end of a line of a raw heredoc.
+func (n *nesting) rawText() {
+	n.skipTo("\n")
+	if n.at < len(n.src) {
+		n.at++
+		n.heredocEnd()
+	}
 }
 
 // heredocEnd leaves the heredoc if the line at n.at is its marker.
 func (n *nesting) heredocEnd() {
 	line, _, _ := bytes.Cut(n.src[n.at:], []byte("\n"))
 	if bytes.Equal(bytes.TrimSpace(line), n.top().end) {
+		if n.top().mode == inRaw {
+			n.raw[len(n.raw)-1].end = n.at
+		}
 		n.at += len(line)
 		n.pop()
 	}

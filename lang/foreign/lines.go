@@ -49,7 +49,7 @@ func (p *pattern) match(line string, offset int) (Advice, bool) {
 		a.Whole = p.line != ""
 		return a, ok
 	}
-	return Advice{Whole: p.line != "", Summary: p.advice.Summary, Detail: fill(p.advice.Detail, groups), Hint: fill(p.advice.Hint, groups)}, true
+	return Advice{Whole: p.line != "", Last: p.advice.Last, Summary: p.advice.Summary, Detail: fill(p.advice.Detail, groups), Hint: fill(p.advice.Hint, groups)}, true
 }
 
 // fill puts groups in the place of $1, $2 and so on. A group that names a value
@@ -188,6 +188,14 @@ func saltFunction(g []string) (Advice, bool) {
 // signs are characters that the language does not have, or not there.
 func signs() []pattern {
 	return []pattern{
+		{at: `^'`, before: `<<-?$`, advice: Advice{Summary: "the marker of a heredoc is an identifier, and its line ends behind it",
+			Detail: "In a heredoc whose marker stands in single quotes nothing is a template.", Hint: "write <<-'END', or <<-END for a template, and the text in the lines below", Last: true}},
+		{at: `^<<-?"(\w+)"`, advice: Advice{Summary: "the marker of a heredoc stands in single quotes, or in none", Hint: "write <<-'$1', in which nothing is a template, or <<-$1", Last: true}},
+		{at: `^"(\w+)"`, before: `<<-?$`, advice: Advice{Summary: "the marker of a heredoc stands in single quotes, or in none", Hint: "write <<-'$1', in which nothing is a template, or <<-$1", Last: true}},
+		{at: `^\\([^\\nrtuU"])`, advise: func(g []string) (Advice, bool) {
+			return Advice{Summary: "\\" + g[1] + " is no escape in text", Detail: `In quotes a backslash begins \n, \r, \t, \", \\ or \u.`,
+				Hint: `write \\` + g[1] + ` for a backslash, such as one of a regular expression`}, true
+		}},
 		{at: `^'([^']*)'`, advice: Advice{Summary: "text stands in double quotes", Detail: "Single quotes are no sign of the language.", Hint: `write "$1"`}},
 		{at: `^'`, advice: Advice{Summary: "text stands in double quotes", Detail: "Single quotes are no sign of the language.", Hint: "put it in double quotes"}},
 		{at: `^[“”„«‘’]([^“”»‘’]*)[“”»‘’]`, advice: Advice{Summary: "text stands in straight double quotes", Detail: "These are the quotes of a word processor.", Hint: `write "$1"`}},
@@ -261,6 +269,8 @@ func expressions() []pattern {
 		{at: `^\|\s*(\w+)(?:\(([^)]*)\))?`, advise: filter},
 		{at: `^~`, advice: Advice{Summary: "~ is no operator of the language", Hint: `texts are joined in a template: "${a}${b}"`}},
 		{at: `^[+]=`, advice: Advice{Summary: "values do not change", Hint: "write concat(LIST, LIST) or merge(MAP, MAP) under another name"}},
+		{at: `^=\s*("[^"]*"|[\w.]+)`, before: `(?:[=(\[?]|\bif\b).*[\w\])"]\s*$`, advice: Advice{Summary: "= gives a value to an attribute; == compares",
+			Hint: "write == $1"}},
 		{at: `^=`, before: `[=!]=$`, advice: Advice{Summary: "=== is no operator of the language", Hint: "write == or !="}},
 	}
 }

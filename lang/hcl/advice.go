@@ -33,10 +33,19 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 	}
 	list := expr.FromHCL(dropNoise(diags))
 	understood := map[int]int{} // line → its indentation
+	shell := shellSequences(src)
 	for i := range list {
 		line, offset := lineAt(src, list[i].Range.Start.Byte)
 		if i >= maxAdvice {
 			break
+		}
+		if d, of, ok := ofShell(name, src, shell, list[i]); ok {
+			list[i], understood[of.line] = d, indent(line)
+			if of.swallows { // the rest follows from it
+				list = list[:i+1]
+				break
+			}
+			continue
 		}
 		if a, ok := foreign.Line(line, offset); ok {
 			list[i] = applyAdvice(list[i], a)
@@ -44,6 +53,10 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 			understood[number] = indent(line)
 			if a.Whole {
 				list[i].Range = wholeLine(name, src, number)
+			}
+			if a.Last {
+				list = list[:i+1]
+				break
 			}
 			continue
 		}
@@ -118,7 +131,7 @@ func wholeLine(name string, src []byte, number int) diag.Range {
 	return diag.Range{File: name, Start: start, End: end}
 }
 
-var heredoc = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?([A-Za-z_][\w-]*)[ \t]*\r?$`) })
+var heredoc = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?'?([A-Za-z_][\w-]*)'?[ \t]*\r?$`) })
 
 // openHeredoc says where the heredoc starts that has no end; the parser names
 // only the end of the file.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -23,18 +22,18 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 	if err := expr.CheckNesting(name, src, false, expr.DefaultMaxNesting); err != nil {
 		return src, diag.List{*err}
 	}
-	if _, diags := hclsyntax.ParseConfig(src, name, hcl2.InitialPos); diags.HasErrors() {
+	if _, diags := expr.ParseConfig(src, name, hcl2.InitialPos); diags.HasErrors() {
 		return src, advise(name, src, diags)
 	}
 	out := src
 	for range 4 { // one pass may leave what a second one would change
-		next := hclwrite.Format(out)
+		next := expr.LayOut(out, hclwrite.Format)
 		if bytes.Equal(next, out) {
 			break
 		}
 		out = next
 	}
-	if _, diags := hclsyntax.ParseConfig(out, name, hcl2.InitialPos); diags.HasErrors() {
+	if _, diags := expr.ParseConfig(out, name, hcl2.InitialPos); diags.HasErrors() {
 		return src, diag.List{{Severity: diag.Error, Summary: "the file cannot be laid out", Range: diag.Range{File: name},
 			Hint: "leave its layout to yourself, or split it to find what the formatter does not know"}}
 	}

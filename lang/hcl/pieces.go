@@ -8,6 +8,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/runtime/fault"
 )
@@ -60,7 +61,7 @@ func parseNative(name string, src []byte, start hcl2.Pos) *syntax.Body {
 	if start.Byte > 0 && bytes.HasPrefix(src, []byte("\ufeff")) {
 		return nil // the library would take it for the begin of a file
 	}
-	file, diags := hclsyntax.ParseConfig(src, name, start)
+	file, diags := expr.ParseConfig(src, name, start)
 	if len(diags) > 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -258,7 +259,7 @@ func (e *expressions) fact(n *syntax.Need) cty.Value {
 		v, f.err = expr.Value(f.value)
 	}
 	if f.err != nil {
-		e.errorAt(n.Src, "tenet facts lists all facts", "fact.%s: %v", n.Name, f.err)
+		e.errorAt(n.Src, cmp.Or(diag.HintOf(f.err), "tenet facts lists all facts"), "fact.%s: %v", n.Name, f.err)
 		return cty.DynamicVal
 	}
 	e.root.Variables["fact."+n.Name] = v

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -116,26 +117,41 @@ func checkTerm(hosts []Host, groups []string, term string) error {
 		}
 		return &diag.HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: suggestion(group, groups, "tenet inspect hosts lists the groups")}
 	}
-	if _, err := path.Match(term, ""); err != nil || term == "" {
-		return &diag.HintError{Message: fmt.Sprintf("%q is no pattern for hosts", term),
-			Hint: `write names, globs and @GROUP with commas between them: web*,!web3,@db`}
+	if term == "" {
+		return &diag.HintError{Message: "a term of the pattern for hosts is empty",
+			Hint: "name a host, a glob or @GROUP between the commas, and behind a !: web*,!web3,@db"}
+	}
+	if _, err := path.Match(term, ""); err != nil {
+		return &diag.HintError{Message: fmt.Sprintf("%q is no pattern for hosts: a bracket or a backslash is not complete", term),
+			Hint: "write [a-c] or [0-9] for one character of several, * for any characters; terms have commas between them: web*,!web3,@db"}
 	}
 	if !strings.ContainsAny(term, `*?[\`) && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Name == term }) {
 		var names []string
 		for _, h := range hosts {
 			names = append(names, h.Name)
 		}
-		return &diag.HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: suggestion(term, names, "tenet inspect hosts lists them")}
+		return &diag.HintError{Message: fmt.Sprintf("there is no host %q", term), Hint: termHint(term, names, groups)}
 	}
 	return nil
 }
 
+// termHint says what could be meant by a term that fits no host.
+func termHint(term string, names, groups []string) string {
+	if slices.Contains(groups, term) {
+		return fmt.Sprintf("it is a group: write @%s", term)
+	}
+	if words := strings.FieldsFunc(term, func(c rune) bool { return strings.ContainsRune(" \t:;|&", c) }); len(words) > 1 {
+		return "terms have commas between them: " + strings.Join(words, ",")
+	}
+	if strings.HasPrefix(term, "~") {
+		return "there are no regular expressions; write a glob, such as web*"
+	}
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, term) }); i >= 0 {
+		return fmt.Sprintf("did you mean %q?", names[i])
+	}
+	return suggestion(term, names, "tenet inspect hosts lists them")
+}
+
 func suggestion(name string, names []string, otherwise string) string {
-	if hint := diag.DidYouMean(name, names); hint != "" {
-		return hint
-	}
-	if hint := diag.Choices(names); hint != "" {
-		return hint
-	}
-	return otherwise
+	return cmp.Or(diag.DidYouMean(name, names), diag.Choices(names), otherwise)
 }

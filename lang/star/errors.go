@@ -135,6 +135,11 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 		d.Hint = "text is UTF-8; bytes of any kind go into a file of their own, which the attribute source names"
 		return d
 	}
+	if f.mixesTabs(int(e.Pos.Line)) && (strings.Contains(e.Msg, "indent") || strings.Contains(e.Msg, "outdent")) {
+		d.Summary, d.Detail = "the indentation mixes tabs and spaces", "A tab counts as far as the next column that is a multiple of eight, whatever an editor shows."
+		d.Hint = "indent with spaces alone, four for each level, as tenet fmt writes it"
+		return d
+	}
 	line = codeOf(line)
 	for _, h := range syntaxHints() {
 		if regexp.MustCompile(h.pattern).MatchString(line) {
@@ -151,6 +156,24 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 		d.Hint = "look for a bracket, quote, comma or colon that is missing here or in the line before"
 	}
 	return d
+}
+
+// mixesTabs reports whether of a line and those before it that are not empty, as far as the begin of
+// the statement around them, some are indented with tabs and others with spaces.
+func (f *file) mixesTabs(number int) bool {
+	tabs, spaces := false, false
+	for ; number > 0; number-- {
+		line := f.line(number)
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		if indent == line {
+			continue
+		}
+		tabs, spaces = tabs || strings.Contains(indent, "\t"), spaces || strings.Contains(indent, " ")
+		if indent == "" {
+			break
+		}
+	}
+	return tabs && spaces
 }
 
 // codeOf is a line without its comment, and without what stands in quotes.

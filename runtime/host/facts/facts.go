@@ -3,12 +3,14 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -97,7 +99,8 @@ func (f *Facts) IsGiven(name string) bool {
 func (f *Facts) Fact(name string) (any, error) {
 	get, ok := f.gather[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no fact %q; there are %s", name, strings.Join(f.Names(), ", "))
+		return nil, &diag.HintError{Message: fmt.Sprintf("there is no fact %q", name),
+			Hint: cmp.Or(diag.DidYouMean(name, f.Names()), "there are "+strings.Join(f.Names(), ", "))}
 	}
 	value, err := get()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/host/facts"
 )
@@ -154,8 +155,12 @@ func TestFactOverride(t *testing.T) {
 		}
 	}
 	_, err := f.Fact("hostnam")
-	if err == nil || !strings.Contains(err.Error(), `there is no fact "hostnam"; there are apparmor, arch,`) || !strings.Contains(err.Error(), "rack") {
-		t.Errorf("error %v", err)
+	if err == nil || err.Error() != `there is no fact "hostnam"` || diag.HintOf(err) != `did you mean "hostname"?` {
+		t.Errorf("error %v, %s", err, diag.HintOf(err))
+	}
+	_, err = f.Fact("distribution")
+	if hint := diag.HintOf(err); !strings.HasPrefix(hint, "there are apparmor, arch,") || !strings.Contains(hint, "rack") {
+		t.Errorf("error %v, %s", err, hint)
 	}
 }
 
