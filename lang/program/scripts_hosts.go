@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
@@ -50,10 +52,25 @@ func hostWords() []string { return []string{"host", "host_group", "inventory", "
 func (e preparation) addRoles(calls []*syntax.Block) {
 	for _, b := range calls {
 		if name, ok := label(b); ok && e.site.roles[name] == nil {
-			e.site.roles[name] = &role{name: name, src: b.Header, roles: b.Body.Attribute("roles")}
+			e.site.roles[name] = &role{name: name, src: b.Header, roles: b.Body.Attribute("roles"), vars: e.writtenVars(b)}
 		}
 	}
 	e.site.resolveRoles() // the run for a host says what is wrong with them
+}
+
+// writtenVars gives the vars of a role that did not come to run, which must be written out.
+func (e preparation) writtenVars(b *syntax.Block) *syntax.Attribute {
+	vars := b.Body.Attribute("vars")
+	if vars == nil {
+		return nil
+	}
+	if _, ok := vars.Expr.Expression.(*hclsyntax.LiteralValueExpr); ok {
+		return vars
+	}
+	e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the vars of role %q are computed after what depends on the host itself", b.Labels[0]), Range: rangeOf(vars.Range()),
+		Detail: "Hosts are looked for before anything is known about one of them, and they have the vars of their roles.",
+		Hint:   "declare the role first, or in a file of its own, or write its vars out"})
+	return nil
 }
 
 func isUncertain(found []syntax.Script, d diag.Diagnostic) bool {
