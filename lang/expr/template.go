@@ -57,13 +57,25 @@ func (f *Files) parse(dir, name string, chain []string) (*template, error) {
 			t.indexed = HasIndex(t.expr)
 			t.expr = ReplaceHostAttributes(t.expr, func(hcl.Traversal) int { return 1 })
 		}
-		t.functions = f.functions(path.Dir(at), append(slices.Clone(chain), full))
 		f.templates[at] = t
 	}
 	if t.diags.HasErrors() {
 		return nil, &TemplateError{List: FromHCL(t.diags)}
 	}
-	return t, nil
+	return f.within(t, at, append(slices.Clone(chain), full)), nil
+}
+
+// within gives a parsed template with the functions that it has within others: chain, with itself last.
+func (f *Files) within(parsed *template, at string, chain []string) *template {
+	key := "\x00" + strings.Join(chain, "\x00") // which no path is
+	t := f.templates[key]
+	if t == nil {
+		own := *parsed
+		t = &own
+		t.functions = f.functions(path.Dir(at), chain)
+		f.templates[key] = t
+	}
+	return t
 }
 
 // render evaluates the template file with the variables.
