@@ -8,7 +8,10 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
-type validateCmd struct{ siteArg }
+type validateCmd struct {
+	siteArg
+	Strict bool `help:"Fail if there are warnings, too."`
+}
 
 // validation is what validate found, as JSON.
 type validation struct {
@@ -56,6 +59,9 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	}
 	if err := s.diagnose(c, all); err != nil {
 		return err
+	}
+	if cmd.Strict && len(all) > 0 {
+		return newStatus(exitSite, fmt.Errorf("%s, and --strict takes none", people(len(all), "warning", "warnings")), "mend what they name, or leave --strict out")
 	}
 	switch {
 	case s.globals.JSON:
