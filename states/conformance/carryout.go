@@ -106,6 +106,22 @@ func (r *runner) write(h host.Host, have, want any, d *done) error {
 	return err
 }
 
+// differences says what was read after an act in place of what was wanted.
+func differences(diff []states.Change) string {
+	var texts []string
+	for _, c := range diff {
+		text := fmt.Sprintf("read gives %s = %v, and %v was wanted", c.Attribute, c.From, c.To)
+		switch {
+		case c.From == nil:
+			text = fmt.Sprintf("read gives no %s, and %v was wanted", c.Attribute, c.To)
+		case c.To == nil:
+			text = fmt.Sprintf("read gives %s = %v, and none was wanted", c.Attribute, c.From)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
+}
+
 // readBack holds what is there to be what was wanted.
 func (r *runner) readBack(h host.Host, have, want any, d *done) {
 	m := r.suite.Module
@@ -124,7 +140,7 @@ func (r *runner) readBack(h host.Host, have, want any, d *done) {
 	case want != nil:
 		d.out = m.Encode(is)
 		if diff := m.Diff(is, want); len(diff) > 0 {
-			d.err = fmt.Errorf("it still differs: %.1000s", fmt.Sprint(diff))
+			d.err = fmt.Errorf("it still differs: %.1000s", differences(diff))
 			return
 		}
 		for name, v := range m.Encode(want) {

@@ -142,8 +142,8 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*states.Type[thing]){
-		"one: creates: plan: it still differs":      write(func(w thing) string { return *w.Mood + "|" + *w.Text + "x" }),
-		"one: changes mood: plan: it still differs": write(func(w thing) string { return "good|" + *w.Text }),
+		"one: creates: plan: it still differs":                                                  write(func(w thing) string { return *w.Mood + "|" + *w.Text + "x" }),
+		"one: changes mood: plan: it still differs: read gives mood = good, and bad was wanted": write(func(w thing) string { return "good|" + *w.Text }),
 		"one: removes: plan: it is still there": func(typ *states.Type[thing]) {
 			typ.Remove = func(context.Context, host.Host, thing) error { return nil }
 		},
