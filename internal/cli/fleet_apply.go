@@ -214,7 +214,8 @@ func (v *fleetRun) consent(ctx context.Context, answers *bufio.Reader, question 
 	var rest []fleet.Outcome
 	v.rows = map[string][]states.Event{}
 	for i, o := range outcomes {
-		if o.Status != fleet.Done || o.Result == nil || o.Result.Counts.Changed == 0 {
+		hasWork := o.Result != nil && o.Result.Counts.Changed > 0 || v.failedBefore[o.Machine]
+		if o.Status != fleet.Done || !hasWork {
 			rest = append(rest, o)
 			continue
 		}

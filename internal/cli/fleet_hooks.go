@@ -54,13 +54,9 @@ func (r *hookRunner) hooks(ctx context.Context, names, batches []string) (*fleet
 	for _, m := range list {
 		members[m.Name] = m
 	}
-	executions, err := r.executions()
+	failed, err := r.failedHosts(batches)
 	if err != nil {
 		return nil, err
-	}
-	failed, err := executions.FailedHosts(batches, func(x *fleet.Record) bool { return journal.Identity(x.Site, x.Origin) == r.identity() })
-	if err != nil {
-		return nil, failure(err)
 	}
 	facts := r.declared.FactNames()
 	return &fleet.Hooks{
@@ -72,6 +68,17 @@ func (r *hookRunner) hooks(ctx context.Context, names, batches []string) (*fleet
 			})
 		},
 	}, nil
+}
+
+// failedHosts gives those of the hosts that the last after_each of the site was told had failed: a batch
+// in which they are has something to do, whatever a plan finds.
+func (v *fleetRun) failedHosts(names []string) (map[string]bool, error) {
+	executions, err := v.executions()
+	if err != nil {
+		return nil, err
+	}
+	failed, err := executions.FailedHosts(names, func(x *fleet.Record) bool { return journal.Identity(x.Site, x.Origin) == v.identity() })
+	return failed, failure(err)
 }
 
 // prepareLook makes the job of a host whose plan tells whether hooks run around its batch.

@@ -45,8 +45,10 @@ type fleetRun struct {
 	rollout   *lang.Rollout    // that an apply follows; nil: all hosts at once
 	// brokenHooks are those of the rollout that did not end well.
 	brokenHooks []brokenHook
-	rows        map[string][]states.Event
-	shownJob    *machine.Job // of this machine; nil: none yet
+	// failedBefore are hosts of a plan that the last after_each was told had failed.
+	failedBefore map[string]bool
+	rows         map[string][]states.Event
+	shownJob     *machine.Job // of this machine; nil: none yet
 
 	// convergers is how hosts fare that are applied until nothing changes; nil: none are.
 	convergers map[string]*converger
@@ -152,7 +154,9 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	}
 	var hooks []fleet.RecordHook
 	if v.isPlan && v.hasNames && !v.isHidden {
-		hooks = v.plannedHooks(outcomes)
+		if hooks, err = v.plannedHooks(outcomes); err != nil {
+			return outcomes, err
+		}
 	}
 	if v.globals.JSON { // the sum is the last line
 		if err := v.showPlannedHooks(hooks); err != nil {

@@ -11,22 +11,27 @@ import (
 )
 
 // plannedHooks are those that an apply would run around batches with something to do, with the
-// hosts that have it.
-func (v *fleetRun) plannedHooks(outcomes []fleet.Outcome) (list []fleet.RecordHook) {
+// hosts that have it: by their plans, or since they had failed before.
+func (v *fleetRun) plannedHooks(outcomes []fleet.Outcome) (list []fleet.RecordHook, err error) {
 	if !v.rollout.HasHooks() {
-		return nil
+		return nil, nil
 	}
 	busy := map[string]bool{}
 	var names []string
 	for _, o := range outcomes {
 		names = append(names, o.Machine)
-		busy[o.Machine] = o.Result != nil && (o.Result.Counts.Changed > 0 || o.Result.Failed)
+	}
+	if v.failedBefore, err = v.failedHosts(names); err != nil {
+		return nil, err
+	}
+	for _, o := range outcomes {
+		busy[o.Machine] = o.Result != nil && (o.Result.Counts.Changed > 0 || o.Result.Failed) || o.Status == fleet.Done && v.failedBefore[o.Machine]
 	}
 	r := *v.rollout
 	r.Order = "" // each stage has the same hosts in any order
 	batches, err := fleet.Batches(&r, 0, names)
 	if err != nil {
-		return nil // an apply tells
+		return nil, nil // an apply tells
 	}
 	byStage := map[string][]string{}
 	var stages []fleet.Batch
@@ -49,7 +54,7 @@ func (v *fleetRun) plannedHooks(outcomes []fleet.Outcome) (list []fleet.RecordHo
 		add(fleet.BeforeEach, b.Before)
 		add(fleet.AfterEach, b.After)
 	}
-	return list
+	return list, nil
 }
 
 // showPlannedHooks names the hooks that an apply would run.
@@ -75,6 +80,9 @@ func (v *fleetRun) showPlannedHooks(list []fleet.RecordHook) error {
 		if now = fmt.Sprintf("%s, of %s:", now, namesOf(h.Batch, v.globals.Verbose)); now != title {
 			title = now
 			fmt.Fprintln(&out, ui.Line(title))
+			if failed := slices.DeleteFunc(slices.Clone(h.Batch), func(name string) bool { return !v.failedBefore[name] }); len(failed) > 0 {
+				fmt.Fprintln(&out, ui.Line(fmt.Sprintf("  failed the last time, so that hooks run whatever is to be done: %s", namesOf(failed, v.globals.Verbose))))
+			}
 		}
 		fmt.Fprintf(&out, "  %-11s  %s\n", h.Kind, ui.Line(ui.HookWhat(h)))
 	}
