@@ -3,7 +3,9 @@ package absent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -69,12 +71,18 @@ func act(ctx context.Context, h host.Host, want Absent) (bool, Absent, error) {
 	if err != nil || found.Kind == nil {
 		return false, found, err
 	}
-	err = trees.Remove(ctx, h, want.Path)
+	if check.True(want.Force) {
+		err = trees.Remove(ctx, h, want.Path)
+	} else if err = h.Remove(want.Path); errors.Is(err, fs.ErrExist) { // it has been filled meanwhile
+		err = &diag.HintError{Err: err, Hint: hintForce}
+	}
 	if host.IsGone(err) { // somebody else was faster
 		err = nil
 	}
 	return err == nil, found, err
 }
+
+const hintForce = "force = true removes it with all that is in it"
 
 // look finds what is at the path, and whether it may go.
 func look(ctx context.Context, h host.Host, want Absent) (Absent, error) {
@@ -103,7 +111,7 @@ func look(ctx context.Context, h host.Host, want Absent) (Absent, error) {
 			Hint: "unmount it, or leave the path alone"}
 	case size.Entries > 1 && !check.True(want.Force):
 		return found, &diag.HintError{Message: fmt.Sprintf("%s is a directory with %d entries in it", want.Path, size.Entries-1),
-			Hint: "force = true removes it with all that is in it"}
+			Hint: hintForce}
 	}
 	found.Kind, found.Entries, found.Bytes = new(string(info.Kind)), new(size.Entries), new(int(size.Bytes))
 	return found, nil

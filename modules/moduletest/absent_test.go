@@ -2,8 +2,10 @@ package moduletest_test
 
 import (
 	"fmt"
+	"io/fs"
 	"testing"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/absent"
 	"github.com/tenetcm/tenet/modules/internal/fake"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -70,4 +72,35 @@ func TestAbsent(t *testing.T) {
 		{Name: "the root by another name", Values: map[string]any{"path": "/srv/..", "force": true}, Wrong: "path"},
 		{Name: "a relative path", Values: map[string]any{"path": "old"}, Wrong: "no absolute path"},
 	}})
+}
+
+// fillingHost is one on which somebody else fills a directory as it is removed.
+type fillingHost struct {
+	host.Host
+	t *testing.T
+}
+
+func (h fillingHost) Remove(name string) error {
+	fake.Put(h.t, h.Host, name+"/new", "new", 0o644)
+	return h.Host.Remove(name)
+}
+
+// Without force nothing goes that was not there when it was looked at.
+func TestAbsentLeavesWhatIsNew(t *testing.T) {
+	t.Parallel()
+	h := plainHost(t)
+	if err := h.Mkdir("/srv/old", host.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := absent.Module.Decode(map[string]any{"path": "/srv/old"}, fs.FS(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, _, err := absent.Module.Act(t.Context(), fillingHost{h, t}, want)
+	if changed || err == nil || diag.HintOf(err) == "" {
+		t.Errorf("changed %t, %v", changed, err)
+	}
+	if !fake.Exists(h, "/srv/old/new") {
+		t.Error("what is new is gone")
+	}
 }
