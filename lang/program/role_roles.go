@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
@@ -88,7 +87,12 @@ func (r *role) readTaken(known map[string]*role, list *diag.List) {
 			continue
 		}
 		if isList {
-			v = cty.TupleVal([]cty.Value{v})
+			if name, err := expr.Text(v); err != nil {
+				wrong(at, hint, "%v", err)
+			} else {
+				take(name, at)
+			}
+			continue
 		}
 		names, err := expr.Texts(v)
 		if err != nil && !v.IsNull() {
@@ -130,6 +134,9 @@ func (p *Program) listTaken(r *role, path []*role, done map[string]bool, list *d
 func roleCycle(roles []*role, last takenRole) diag.Diagnostic {
 	names := make([]string, 0, len(roles)+1)
 	d := diag.Diagnostic{Range: last.at, Hint: "take what both need into a third role, which both take in"}
+	if len(roles) == 1 {
+		d.Hint = "leave it out: a role has what it declares itself"
+	}
 	for i, r := range roles {
 		names = append(names, r.name)
 		if i < len(roles)-1 {
