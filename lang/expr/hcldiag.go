@@ -211,6 +211,8 @@ func hintFor(d *hcl.Diagnostic) string {
 		return "give it once"
 	case s == "Inconsistent conditional result types":
 		return "both sides of ? : must give one type; tostring(), tolist() or null may help"
+	case s == "Invalid function argument" && strings.HasSuffix(d.Detail, "required, but have source."):
+		return "read() gives the text of a source"
 	case s == "Invalid function argument" || s == "Incorrect attribute value type":
 		return "convert it with tostring(), tonumber(), tolist() or tomap(), or give a value of the right type"
 	case s == "Not enough function arguments" || s == "Too many function arguments":

@@ -50,17 +50,22 @@ type Assignment struct {
 	Range diag.Range // where it stands; a Range without lines names the level for people
 }
 
+// HintSource says how a variable is given a source.
+func HintSource(name string) string {
+	return fmt.Sprintf(`write %s = source("PATH") in vars.hcl, or in the vars of a role, a group or a host`, name)
+}
+
 // Resolve gives the variable's value from all that was given for it, lowest
 // precedence first. Nothing given is an error. The second result is the value
 // that won; with Merge, all that are objects take part.
 func (v *Variable) Resolve(given []Assignment) (cty.Value, *diag.Diagnostic) {
 	if len(given) == 0 {
-		return cty.DynamicVal, &diag.Diagnostic{Severity: diag.Error,
-			Summary: fmt.Sprintf("the variable %q has no value", v.Name),
-			Detail:  "It has no default, and nothing gives it one.",
-			Hint: fmt.Sprintf("give it with --var %s=VALUE, with TENET_VAR_%s, in a --var-file, or as a line in vars.hcl",
-				v.Name, v.Name),
-			Range: v.Range}
+		hint := fmt.Sprintf("give it with --var %s=VALUE, with TENET_VAR_%s, in a --var-file, or as a line in vars.hcl", v.Name, v.Name)
+		if HoldsSource(v.Type) {
+			hint = HintSource(v.Name)
+		}
+		return cty.DynamicVal, &diag.Diagnostic{Severity: diag.Error, Summary: fmt.Sprintf("the variable %q has no value", v.Name),
+			Detail: "It has no default, and nothing gives it one.", Hint: hint, Range: v.Range}
 	}
 	given = v.dropNulls(given)
 	winner := given[len(given)-1]

@@ -213,7 +213,7 @@ func (e *variableValues) valueFile(b *syntax.Body, level string) {
 func (e *variableValues) refuseSource(name string, of cty.Type, at diag.Range) {
 	if expr.HoldsSource(of) {
 		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the value of variable %q is a source, which only a file of the site can name", name), Range: at,
-			Hint: fmt.Sprintf(`write %s = source("PATH") in vars.hcl, or in the vars of a role, a group or a host`, name)})
+			Hint: expr.HintSource(name)})
 	}
 }
 
@@ -225,6 +225,10 @@ func (e *variableValues) assignText(level, source, name, text string) {
 		v = e.site.variables.First(name)
 	}
 	r := diag.Range{File: source}
+	if expr.HoldsSource(v.Type) {
+		e.refuseSource(name, v.Type, r)
+		return
+	}
 	before := len(e.list)
 	defer func() {
 		if v.Sensitive && len(e.list) > before {
@@ -233,10 +237,6 @@ func (e *variableValues) assignText(level, source, name, text string) {
 				Hint:    fmt.Sprintf("its type is %s; quotes may be missing", expr.TypeName(v.Type))})
 		}
 	}()
-	if expr.HoldsSource(v.Type) {
-		e.refuseSource(name, v.Type, r)
-		return
-	}
 	if v.IsLiteral() {
 		value, err := expr.Value(text)
 		if err != nil {
