@@ -67,6 +67,7 @@ type Globals struct {
 	JSON    bool        `name:"json" help:"Print JSON." group:"output"`
 	Quiet   bool        `short:"q" help:"Print failures and the sum only." group:"output"`
 	NoColor bool        `help:"Print no colours." group:"output"`
+	HelpAll helpAllFlag `name:"help-all" help:"Show all flags, also those that do nothing here or are rarely wanted."`
 	Version versionFlag `help:"Show the version." group:"output"`
 	Verbose bool        `short:"v" help:"Print what stays as it is, too." group:"output"`
 }
@@ -80,7 +81,8 @@ func newParser(g *grammar, args []string, env Environment, exit func(status int)
 		kong.Writers(env.Out, env.Err),
 		kong.Exit(exit),
 		kong.KindMapper(reflect.String, kong.MapperFunc(decodeText)),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ConfigureHelp(helpOptions()),
+		kong.Help(printHelp),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "selection", Title: "Selection:"}, {Key: "values", Title: "Values:"},
 			{Key: "host", Title: "Host:"},

@@ -1,7 +1,6 @@
 package search
 
 import (
-	_ "embed" // the messages
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/reference"
@@ -80,20 +79,6 @@ func ofOthers() []Entry {
 			}
 			all = append(all, Entry{Kind: "word", Name: name, Of: w.Of, Summary: w.Write, Text: w.Of})
 		}
-	}
-	return all
-}
-
-//go:embed messages.txt
-var messageTexts string
-
-// messages gives what errors and warnings say, with their hints: those of the mistakes in testdata.
-func messages() []Entry {
-	var all []Entry
-	for line := range strings.Lines(messageTexts) {
-		kind, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		message, hint, _ := strings.Cut(rest, "\t")
-		all = append(all, Entry{Kind: kind, Name: message, Summary: hint})
 	}
 	return all
 }

@@ -1,10 +1,6 @@
 package search_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +8,6 @@ import (
 	"github.com/tenetcm/tenet/internal/reference/search"
 	"github.com/tenetcm/tenet/modules"
 )
-
-var update = flag.Bool("update", false, "rewrite messages.txt")
 
 // What people look for, by the words that they have, comes first or nearly so.
 func TestFound(t *testing.T) {
@@ -55,46 +49,16 @@ func TestFound(t *testing.T) {
 	if got := search.Search(entries, []string{"--"}); len(got) > 0 {
 		t.Errorf("no word at all finds %d entries", len(got))
 	}
+	messages := 0
 	for _, e := range entries {
+		if e.Kind == "error" || e.Kind == "warning" {
+			messages++
+		}
 		if e.Name == "" || e.Kind == "" || e.Summary == "" && e.Kind != "error" && e.Kind != "warning" {
 			t.Errorf("%+v lacks something", e)
 		}
 	}
-}
-
-var message = regexp.MustCompile(`(?m)^(error|warning): (.*(?:\n  [^ ].*)*?)\n  on .*\n(?:(?: +\d+ \|| +\|).*\n)*((?:  .*\n)*)`)
-
-// related are further places, below the hint.
-var related = regexp.MustCompile(`(?s)  [^\n]*\n  +on .*`)
-
-// The messages are those of the mistakes in testdata.
-func TestMessages(t *testing.T) {
-	files, err := filepath.Glob("../../../testdata/lang/mistakes/*.txtar")
-	if err != nil || len(files) < 100 {
-		t.Fatal(len(files), err)
-	}
-	var lines []string
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range message.FindAllStringSubmatch(string(text), -1) {
-			_, hint, _ := strings.Cut(related.ReplaceAllString(m[3], ""), "  hint: ")
-			lines = append(lines, m[1]+": "+fold(m[2])+"\t"+fold(hint))
-		}
-	}
-	slices.Sort(lines)
-	want := strings.Join(slices.Compact(lines), "\n") + "\n"
-	if *update {
-		if err := os.WriteFile("messages.txt", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if have, err := os.ReadFile("messages.txt"); err != nil || string(have) != want {
-		t.Errorf("messages.txt is not what the mistakes in testdata say (%v); rewrite it with: go test ./internal/reference/search -update", err)
+	if messages < 250 {
+		t.Errorf("there are only %d messages", messages)
 	}
 }
-
-func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
