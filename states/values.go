@@ -92,6 +92,7 @@ func setValuesActs(m *Module, t ValuesType) {
 			}
 			return have, nil
 		}
+		m.Import = m.Read // of a part that says no more than its keys
 	}
 	if t.Write != nil {
 		m.Write = func(ctx context.Context, h host.Host, have, want any) error {

@@ -42,23 +42,20 @@ type topic struct {
 // Run shows the reference of what is named. The modules are those of the program,
 // and those of the site in the current directory.
 func (cmd *docCmd) Run(ctx runContext, s *client) error {
-	here, err := os.OpenRoot(".")
+	here, err := newModulesHere()
 	if err != nil {
-		return failure(err)
+		return err
 	}
-	defer here.Close()
-	own, list := custom.Load(here.FS(), custom.Dir, custom.Options{Registry: modules.Standard()})
-	if slices.ContainsFunc(cmd.Names, func(name string) bool { return slices.Contains(own.Broken(), name) }) {
-		return s.show(list, own.Source)
+	if here.broken(cmd.Names...) {
+		return s.show(here.list, here.own.Source)
 	}
-	registry := modules.Standard().With(own.Modules()...)
 	if cmd.Search {
-		for _, name := range own.Broken() {
+		for _, name := range here.own.Broken() {
 			fmt.Fprintln(s.Err, ui.Clean("warning: "+custom.Dir+"/"+name+".star has mistakes, and is left out: tenet doc "+name+" shows them"))
 		}
-		return cmd.search(ctx, s, registry)
+		return cmd.search(ctx, s, here.Registry)
 	}
-	found, err := cmd.find(ctx, s, registry)
+	found, err := cmd.find(ctx, s, here.Registry)
 	switch {
 	case err != nil:
 		return err

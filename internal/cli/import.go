@@ -9,7 +9,6 @@ import (
 	"github.com/tenetcm/tenet/internal/importer"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -79,8 +78,14 @@ func (cmd *importCmd) text(text string) ([]byte, error) {
 
 // keys finds the module, and the values of its keys.
 func (cmd *importCmd) keys(ctx context.Context, s *client, h *host.Local) (*states.Module, map[string]any, error) {
-	registry := modules.Standard()
+	registry, err := newModulesHere()
+	if err != nil {
+		return nil, nil, err
+	}
 	name := cmd.Args[0]
+	if registry.broken(name) {
+		return nil, nil, s.show(registry.list, registry.own.Source)
+	}
 	module := registry.Lookup(name)
 	if module == nil {
 		hint := diag.DidYouMean(name, registry.Names())

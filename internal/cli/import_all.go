@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenetcm/tenet/internal/importer"
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -22,10 +21,13 @@ const inlineInFiles = 8 << 10
 
 // importAll declares what somebody has set up on this machine.
 func (cmd *importCmd) importAll(ctx runContext, s *client, h *host.Local) error {
-	registry := modules.Standard()
-	types, err := importer.Types(registry, cmd.All)
+	registry, err := newModulesHere()
 	if err != nil {
-		return usage("packages, services, users, groups, files, "+strings.Join(importer.ListableTypes(registry), ", "), "%w", err)
+		return err
+	}
+	types, err := importer.Types(registry.Registry, cmd.All)
+	if err != nil {
+		return usage("packages, services, users, groups, files, "+strings.Join(importer.ListableTypes(registry.Registry), ", "), "%w", err)
 	}
 	if err := cmd.checkPaths(h); err != nil {
 		return err
