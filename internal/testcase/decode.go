@@ -154,7 +154,7 @@ func (d *decoder) labels(b *hclsyntax.Block, s *shape, into *block) bool {
 }
 
 func (d *decoder) unknownAttribute(a *hclsyntax.Attribute, s *shape) {
-	hint := diag.DidYouMean(a.Name, s.names())
+	hint := cmp.Or(s.elsewhere[a.Name], diag.DidYouMean(a.Name, s.names()))
 	if _, isBlock := s.blocks[a.Name]; isBlock {
 		hint = fmt.Sprintf("it is a block: write %s { … } without \"=\"", a.Name)
 	}
@@ -165,7 +165,7 @@ func (d *decoder) unknownAttribute(a *hclsyntax.Attribute, s *shape) {
 }
 
 func (d *decoder) unknownBlock(b *hclsyntax.Block, s *shape) {
-	hint := diag.DidYouMean(b.Type, s.words())
+	hint := cmp.Or(s.elsewhere[b.Type], diag.DidYouMean(b.Type, s.words()))
 	if _, isAttribute := s.fields[b.Type]; isAttribute {
 		hint = fmt.Sprintf("it is an attribute: write %s = …", b.Type)
 	}

@@ -52,6 +52,13 @@ func (d *decoder) machines(b *block, shared map[string]*machineBlock) (*machineB
 // checkHosts holds each expectation of a case about hosts to name one of them, and those of other
 // cases to name none.
 func (d *decoder) checkHosts(c *Case) {
+	f := c.block.fields["hosts"]
+	for _, name := range slices.Sorted(maps.Keys(the[map[string]any](c.block, "hosts"))) {
+		if !slices.Contains(c.hostNames(), name) {
+			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the case has no machine of the host %q", name), Range: f.at,
+				Hint: fmt.Sprintf("give it one, machine %q { … }; the facts of a case about one machine are facts = { … }", name)})
+		}
+	}
 	first := map[string]diag.Range{}
 	for _, b := range c.block.blocks {
 		if _, known := b.fields["host"]; b.word == "expect_rollout" || !isExpectation(b) {
@@ -116,9 +123,25 @@ func hostBlock(whole *block, h hostMachine) *block {
 	delete(out.fields, "expect_error")
 	delete(out.fields, "expect_warning")
 	out.fields["host"] = field{value: h.name, at: h.at, name: h.at}
+	if of, given := the[map[string]any](whole, "hosts")[h.name].(map[string]any); given {
+		own := of["facts"].(map[string]any) // hostFactsOf has seen to that
+		out.fields["facts"] = field{value: mergedDeep(the[map[string]any](whole, "facts"), own), at: whole.fields["hosts"].at}
+	}
 	for _, b := range whole.blocks {
 		if isExpectation(b) && the[string](b, "host") == h.name {
 			out.blocks = append(out.blocks, b)
+		}
+	}
+	return out
+}
+
+// mergedDeep gives a with b over it: objects key by key, anything else as a whole.
+func mergedDeep(a, b map[string]any) map[string]any {
+	out := merged(a, b)
+	for name, value := range b {
+		below, isObject := a[name].(map[string]any)
+		if over, ok := value.(map[string]any); ok && isObject {
+			out[name] = mergedDeep(below, over)
 		}
 	}
 	return out

@@ -19,6 +19,7 @@ const (
 	patterns              // []*regexp.Regexp
 	version               // string; true is some version, false none
 	plain                 // map[string]any of plain values
+	hostFacts             // map[string]any, by host: map[string]any with the key facts
 	addresses             // []item without values
 	rows                  // []item with a string each
 	reasons               // []item with a *regexp.Regexp each
@@ -37,6 +38,7 @@ type shape struct {
 	open      bool // takes attributes of any name, each anyValue
 	fields    map[string]kind
 	blocks    map[string]*shape
+	elsewhere map[string]string // hints for what stands in other blocks, by name
 }
 
 func (s *shape) names() []string {
@@ -79,6 +81,8 @@ func shapeOfCase(machine *shape) *shape {
 	step := *c
 	step.what = "a step"
 	step.fields, step.blocks = maps.Clone(c.fields), maps.Clone(c.blocks)
+	const ofCase = "write it into the case: it is the same in all steps"
+	step.elsewhere = map[string]string{"host": ofCase, "machine": ofCase}
 	c.fields["host"] = text
 	ofHost := *machine
 	ofHost.labels, ofHost.bare, ofHost.mayRepeat = 1, true, true
@@ -90,7 +94,7 @@ func shapeOfStep() *shape {
 	return &shape{
 		what: "a case", labels: 1, mayRepeat: true,
 		fields: map[string]kind{
-			"description": text, "facts": plain, "vars": plain, "secrets": textMap, "until": untilWord,
+			"description": text, "facts": plain, "hosts": hostFacts, "vars": plain, "secrets": textMap, "until": untilWord,
 			"target": textList, "tags": textList, "exclude": textList,
 			"expect_error": patterns, "expect_warning": patterns,
 		},

@@ -3,6 +3,7 @@ package testcase
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,6 +83,8 @@ func convertTo(v cty.Value, k kind) (any, error) {
 		return textMapOf(v)
 	case plain:
 		return plainOf(v)
+	case hostFacts:
+		return hostFactsOf(v)
 	case anyValue:
 		return expr.Plain(v)
 	}
@@ -178,6 +181,30 @@ func plainOf(v cty.Value) (map[string]any, error) {
 		return nil, &diag.HintError{Message: "an object is needed here", Hint: "write { NAME = VALUE }"}
 	}
 	return m, nil
+}
+
+// hostFactsOf takes what is known of each host.
+func hostFactsOf(v cty.Value) (map[string]any, error) {
+	const hint = "write { HOST = { facts = { NAME = VALUE } } }"
+	all, err := plainOf(v)
+	if err != nil {
+		return nil, &diag.HintError{Message: err.Error(), Hint: hint}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		host, ok := all[name].(map[string]any)
+		if !ok {
+			return nil, &diag.HintError{Message: fmt.Sprintf("an object is needed for %s", name), Hint: hint}
+		}
+		for _, what := range slices.Sorted(maps.Keys(host)) {
+			if what != "facts" {
+				return nil, &diag.HintError{Message: fmt.Sprintf("%s has %q, which a host is not known for", name, what), Hint: hint}
+			}
+		}
+		if _, ok := host["facts"].(map[string]any); !ok {
+			return nil, &diag.HintError{Message: fmt.Sprintf("the facts of %s are no object", name), Hint: hint}
+		}
+	}
+	return all, nil
 }
 
 func patternsOf(v cty.Value) ([]*regexp.Regexp, error) {
