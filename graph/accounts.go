@@ -21,7 +21,7 @@ func (p *planner) orderAccounts() {
 	holders := map[string][]holder{}
 	for i, f := range p.finals {
 		for part := range f.d.parts() {
-			if m := p.registry.Lookup(part.Type); m != nil {
+			if m := p.registry.ModuleOf(part.Type); m != nil {
 				own, _ := m.Accounts(part.Values)
 				for _, name := range own {
 					holders[name] = append(holders[name], holder{i, part, f.d.ensureOf(part) == states.Absent})
@@ -51,7 +51,7 @@ func (p *planner) orderAccounts() {
 // needs lists the accounts that have to be there for a part. One that is to be absent
 // needs only what it is found by.
 func (p *planner) needs(d *decl, part *states.PartDeclaration) []string {
-	m := p.registry.Lookup(part.Type)
+	m := p.registry.ModuleOf(part.Type)
 	if m == nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (p *planner) warnConflicts() {
 		}
 		last = f.d
 		for part := range f.d.parts() {
-			m := p.registry.Lookup(part.Type)
+			m := p.registry.ModuleOf(part.Type)
 			t, w := thing{part.Type, part.Key}, wish{f.d, part}
 			if part.Key != "" {
 				claimed.add(m, w)

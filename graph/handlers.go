@@ -14,8 +14,8 @@ func (p *planner) hasOtherHandler(h *decl, on string, at diag.Range, listens boo
 		return false
 	}
 	part := &h.Parts[0]
-	m := p.registry.Lookup(part.Type)
-	if m == nil || m.HandlerType == "" || p.registry.Lookup(m.HandlerType) == nil {
+	m := p.registry.ModuleOf(part.Type)
+	if m == nil || m.HandlerType == "" || p.registry.ModuleOf(m.HandlerType) == nil {
 		return false
 	}
 	hint := fmt.Sprintf("write notify = [%s], and declare the handler: %s %q {}", states.LabelAddress(m.HandlerType, part.Key), m.HandlerType, part.Key)

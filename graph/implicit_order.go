@@ -115,7 +115,7 @@ func (o *outline) lateTypes() map[string]bool {
 			if len(part.Results) == 0 {
 				continue
 			}
-			for _, a := range o.registry.Lookup(part.Type).Attributes {
+			for _, a := range o.registry.ModuleOf(part.Type).Attributes {
 				if a.Key && !a.Path && part.Results[a.Name] != nil {
 					late[part.Type] = true
 				}

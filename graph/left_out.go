@@ -45,7 +45,7 @@ func (p *planner) leftOut(inRun func(*decl) bool) []states.Resource {
 		}
 		for i := range d.Parts {
 			part := &d.Parts[i]
-			m := p.registry.Lookup(part.Type)
+			m := p.registry.ModuleOf(part.Type)
 			if in && !part.Options.LeftOut || m == nil || m.IsAct() && !p.isUnselected(d, part) {
 				continue
 			}

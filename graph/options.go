@@ -75,7 +75,7 @@ func (p *planner) part(d *decl, part *states.PartDeclaration, around ...*decl) s
 	if d.TopLevel {
 		o.Sensitive = o.Sensitive || d.Options.Sensitive
 	}
-	m := p.registry.Lookup(part.Type)
+	m := p.registry.ModuleOf(part.Type)
 	if o.Retry == nil {
 		o.Retry = m.Retry
 	}

@@ -59,7 +59,7 @@ func (p *planner) ownLinks(d *decl, part *states.PartDeclaration, r states.Ref, 
 // checkAbsent reports a part that inherits an absence that its type does not
 // know.
 func (p *planner) checkAbsent(d *decl, part *states.PartDeclaration) {
-	m := p.registry.Lookup(part.Type)
+	m := p.registry.ModuleOf(part.Type)
 	if m == nil || m.NoAbsent == "" || part.Options.LeftOut || d.ensureOf(part) != states.Absent {
 		return
 	}
@@ -72,7 +72,7 @@ func (p *planner) checkAbsent(d *decl, part *states.PartDeclaration) {
 // checkPresent reports what a part that is to be there needs. Where it is not known whether
 // it is to be there, or what it was given, that is another mistake.
 func (p *planner) checkPresent(d *decl, part *states.PartDeclaration) {
-	m := p.registry.Lookup(part.Type)
+	m := p.registry.ModuleOf(part.Type)
 	if m == nil || part.Options.LeftOut || d.Options.LeftOut || d.ensureOf(part) == states.Absent || p.isDoubtful || part.Options.Doubtful {
 		return
 	}

@@ -131,7 +131,7 @@ func (d *decl) touches(registry *states.Registry) []touch {
 		for _, name := range part.Paths {
 			add(name, u)
 		}
-		m := registry.Lookup(part.Type)
+		m := registry.ModuleOf(part.Type)
 		if m != nil {
 			for _, dir := range m.Places(part.Values) {
 				add(d.privatePath(dir), u)

@@ -139,7 +139,7 @@ func (p *planner) index() {
 func (p *planner) checkTypes(d *decl) {
 	for i := range d.Parts {
 		part := &d.Parts[i]
-		m := p.registry.Lookup(part.Type)
+		m := p.registry.ModuleOf(part.Type)
 		if m == nil {
 			p.diags.Add(diag.Diagnostic{
 				Summary: fmt.Sprintf("unknown module %q", part.Type), Range: part.Range,
@@ -277,7 +277,7 @@ func (p *planner) markLazy(d *decl) {
 		d.lazy = d.lazy || len(o.Listen)+len(o.ListenFailure) > 0
 	}
 	if d.TopLevel && len(d.Parts) > 0 {
-		m := p.registry.Lookup(d.Parts[0].Type)
+		m := p.registry.ModuleOf(d.Parts[0].Type)
 		d.lazy = d.lazy || m != nil && m.Handler
 	}
 }
@@ -362,7 +362,7 @@ func (d *decl) inheritEnsure() {
 // be absent, such as acts, which leave nothing to be removed.
 func (p *planner) leaveOutRetained(d *decl, whole bool) {
 	stays := func(part *states.PartDeclaration) bool {
-		m := p.registry.Lookup(part.Type)
+		m := p.registry.ModuleOf(part.Type)
 		return part.Options.Ensure == "" && !part.Options.LeftOut &&
 			(part.Options.Retain == states.RetainAll || whole && m != nil && m.NoAbsent != "")
 	}

@@ -107,6 +107,9 @@ func (s *Site) Outputs(ctx context.Context, t Target) ([]OutputValue, diag.List)
 	return s.program.Outputs(ctx, t)
 }
 
+// HasOutputs reports whether hosts of the site may give outputs to others.
+func (s *Site) HasOutputs() bool { return !s.broken && s.program.HasOutputs() }
+
 // Source gives the text of a file that was read for the site, for snippets:
 // its own sources, and any text file of the site, such as a template.
 func (s *Site) Source(file string) ([]byte, bool) {

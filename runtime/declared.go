@@ -44,7 +44,7 @@ func declares(run *states.StateRun, registry *states.Registry, holding *journal.
 		for i := range list {
 			for k := range list[i].Parts {
 				p := &list[i].Parts[k]
-				d.add(registry.Lookup(p.Type), p, reports[p.Address], byAddress)
+				d.add(registry.ModuleOf(p.Type), p, reports[p.Address], byAddress)
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func declares(run *states.StateRun, registry *states.Registry, holding *journal.
 			continue
 		}
 		d.present[states.Resource{Type: r.Type, Key: r.Key}] = true
-		d.take(registry.Lookup(r.Type), r.Key, nil)
+		d.take(registry.ModuleOf(r.Type), r.Key, nil)
 	}
 	return d
 }

@@ -266,7 +266,7 @@ func (e *engine) sequence(ctx context.Context, i *invocation) {
 
 // callSize is how many of the first parts go in one call.
 func callSize(registry *states.Registry, parts []*states.Part) int {
-	m := registry.Lookup(parts[0].Type)
+	m := registry.ModuleOf(parts[0].Type)
 	if m == nil || m.Batch == nil || hasOwnPace(parts[0]) {
 		return 1
 	}

@@ -20,6 +20,7 @@ type expressions struct {
 	outer   *results // of the run around this one; nil: there is none
 	sources map[string]diag.Range
 	mask    *masker
+	given   func(host, name string) *states.HostOutput
 }
 
 // evaluate gives the value of an expression of a part or guard, by its address
@@ -61,6 +62,9 @@ func (x *expressions) places(e *states.Expr, address, name string) map[int]diag.
 // resultOf gives the value that a reference names: of the last of its parts that
 // has one. In a plan it may be unknown.
 func (x *expressions) resultOf(ref *states.Expr) (cty.Value, error) {
+	if ref.Kind == states.ExprOutput {
+		return x.outputOf(ref)
+	}
 	candidates, why := referencedParts(ref), "it is left out of this run"
 	for k, address := range slices.Backward(candidates) {
 		l := x.results.find(address)

@@ -65,7 +65,7 @@ func drawPart(t *rapid.T, registry *states.Registry, name string, before []state
 		values["line"] = rapid.SampledFrom([]string{"one", "two", "three"}).Draw(t, "line")
 		values["create"] = true
 	}
-	m := registry.Lookup(p.Type)
+	m := registry.ModuleOf(p.Type)
 	for name, v := range values {
 		canonical, err := m.Attribute(name).Normalize(v)
 		if err != nil {

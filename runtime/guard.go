@@ -107,6 +107,9 @@ func (e *engine) ask(ctx context.Context, n *node, part, user string, g *states.
 	}
 	c, unknown, err := e.computeGuard(g)
 	if unknown != "" {
+		if output := e.expressions.lateOutput(g.Results); output != "" {
+			unknown += ": it depends on " + output
+		}
 		return decision{skip: false, doubt: unknown, cause: e.lateCause(g.Results)}
 	}
 	if err != nil {

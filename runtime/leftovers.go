@@ -63,7 +63,7 @@ func earlierRun(runs func(id string) (*states.StateRun, error), id string) *stat
 func namedDirs(registry *states.Registry, b states.Begun, run *states.StateRun) map[string]bool {
 	dirs := map[string]bool{}
 	add := func(typ string, values map[string]any) {
-		m := registry.Lookup(typ)
+		m := registry.ModuleOf(typ)
 		if m == nil {
 			return
 		}
@@ -76,7 +76,7 @@ func namedDirs(registry *states.Registry, b states.Begun, run *states.StateRun) 
 			dirs[path.Clean(root)] = true
 		}
 	}
-	if m := registry.Lookup(b.Type); m != nil && len(m.Keys()) == 1 {
+	if m := registry.ModuleOf(b.Type); m != nil && len(m.Keys()) == 1 {
 		add(b.Type, map[string]any{m.Keys()[0]: b.Key})
 	}
 	all := b.Boot != journal.BootID()

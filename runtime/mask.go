@@ -39,11 +39,16 @@ func newMasker(run *states.StateRun, registry *states.Registry) *masker {
 	for _, s := range run.Secrets {
 		m.forms.addSecret(s)
 	}
+	for i := range run.Given {
+		if run.Given[i].Output.Sensitive {
+			m.forms.addSecret(run.Given[i].Output.Value)
+		}
+	}
 	for _, list := range [][]states.Invocation{run.Invocations, run.Handlers} {
 		for i := range list {
 			for k := range list[i].Parts {
 				part := &list[i].Parts[k]
-				module := registry.Lookup(part.Type)
+				module := registry.ModuleOf(part.Type)
 				for _, name := range part.Sensitive {
 					if module == nil || !isCommonplace(module.Attribute(name)) {
 						m.forms.addSecret(part.Values[name])

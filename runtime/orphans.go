@@ -122,7 +122,7 @@ func (d *declaredResources) addHeldPaths(registry *states.Registry, entries []*j
 		held = append(held, other.Entries()...)
 	}
 	for i, c := range held {
-		m := registry.Lookup(c.Type)
+		m := registry.ModuleOf(c.Type)
 		if m == nil {
 			continue
 		}
@@ -165,7 +165,7 @@ func (e *engine) judgeOrphan(o *orphan, declared *declaredResources) {
 // site lets go of it.
 func (e *engine) findOrphan(ctx context.Context, c *journal.Created, declared *declaredResources) *orphan {
 	o := &orphan{entry: c}
-	m := e.options.Registry.Lookup(c.Type)
+	m := e.options.Registry.ModuleOf(c.Type)
 	var want any
 	var err error
 	switch {
@@ -232,7 +232,7 @@ func isGone(h host.Host, paths []string) bool {
 // moduleOf gives the module of a part: of one that removes an orphan which has made
 // many things, the one that knows which.
 func (e *engine) moduleOf(p *states.Part) *states.Module {
-	m := e.options.Registry.Lookup(p.Type)
+	m := e.options.Registry.ModuleOf(p.Type)
 	if r := e.orphans.removals[p.Address]; r != nil {
 		return r.module(m)
 	}
@@ -299,7 +299,7 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 		}
 		first, last = append(first, inv), inv.Address
 		types[o.entry.Type] = true
-		for _, p := range e.options.Registry.Lookup(o.entry.Type).Paths(o.entry.Values) {
+		for _, p := range e.options.Registry.ModuleOf(o.entry.Type).Paths(o.entry.Values) {
 			for p = path.Clean(p); !places[p]; p = path.Dir(p) {
 				places[p] = true
 			}
@@ -313,7 +313,7 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 	for i := len(first); i < len(out.Invocations); i++ {
 		inv := &out.Invocations[i]
 		touches := func(p states.Part) bool {
-			m := e.options.Registry.Lookup(p.Type)
+			m := e.options.Registry.ModuleOf(p.Type)
 			return types[p.Type] || m != nil && slices.ContainsFunc(m.Paths(p.Values), func(at string) bool { return places[path.Clean(at)] })
 		}
 		if slices.ContainsFunc(inv.Parts, touches) {

@@ -76,7 +76,7 @@ func conflictingParts(registry *states.Registry, parts []*states.Part) [][]int {
 	holders, users := map[string][]int{}, map[string][]int{} // by account
 	var anything []int                                       // parts whose paths or keys only the host knows
 	for k, p := range parts {
-		m := registry.Lookup(p.Type)
+		m := registry.ModuleOf(p.Type)
 		if m == nil {
 			continue
 		}

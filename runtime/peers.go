@@ -30,7 +30,7 @@ func (e *engine) peersOf(typ string) []any {
 		return known
 	}
 	var out []any
-	m := e.options.Registry.Lookup(typ)
+	m := e.options.Registry.ModuleOf(typ)
 	for i := range e.run.Invocations {
 		for k := range e.run.Invocations[i].Parts {
 			p := &e.run.Invocations[i].Parts[k]
@@ -74,14 +74,14 @@ func collectPaths(run *states.StateRun, registry *states.Registry) []string {
 		for i := range list {
 			for k := range list[i].Parts {
 				p := &list[i].Parts[k]
-				if m := registry.Lookup(p.Type); m != nil && p.Ensure != states.Absent {
+				if m := registry.ModuleOf(p.Type); m != nil && p.Ensure != states.Absent {
 					paths = append(paths, m.Paths(p.Values)...)
 				}
 			}
 		}
 	}
 	for _, r := range run.LeftOut {
-		if m := registry.Lookup(r.Type); m != nil && onlyPathKey(m) != "" && path.IsAbs(r.Key) {
+		if m := registry.ModuleOf(r.Type); m != nil && onlyPathKey(m) != "" && path.IsAbs(r.Key) {
 			paths = append(paths, r.Key)
 		}
 	}

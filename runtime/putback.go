@@ -51,7 +51,7 @@ func (u *undo) isOf(f journal.Former) bool {
 	var paths []string
 	for i := range u.run.Invocations {
 		for _, p := range u.run.Invocations[i].Parts {
-			if m := u.engine.options.Registry.Lookup(p.Type); m != nil && p.Address == f.Part {
+			if m := u.engine.options.Registry.ModuleOf(p.Type); m != nil && p.Address == f.Part {
 				paths = append(paths, m.Paths(p.Values)...)
 			}
 		}

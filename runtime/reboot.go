@@ -19,7 +19,7 @@ func (e *engine) runAlone(p *states.Part) (leave func()) {
 	if e.planning() {
 		return func() {}
 	}
-	if m := e.options.Registry.Lookup(p.Type); m != nil && m.Reboots {
+	if m := e.options.Registry.ModuleOf(p.Type); m != nil && m.Reboots {
 		e.acts.Lock()
 		return e.acts.Unlock
 	}

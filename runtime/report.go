@@ -138,7 +138,7 @@ func (r *recorder) row(part *states.Part) (states.PartReport, *partState) {
 // resource reports whether the part's condition counts for ready: acts,
 // handlers' parts that were not called, and what was skipped do not.
 func (r *recorder) resource(part *states.Part, state *partState) bool {
-	if m := r.engine.options.Registry.Lookup(part.Type); m != nil && m.IsAct() {
+	if m := r.engine.options.Registry.ModuleOf(part.Type); m != nil && m.IsAct() {
 		return false
 	}
 	return state.outcome != states.Skipped && state.outcome != states.Idle

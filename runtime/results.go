@@ -43,6 +43,9 @@ func (r *results) collect(run *states.StateRun, within bool) {
 			if within {
 				r.ownParts[inv.Parts[k].Address] = true
 			}
+			if inv.Parts[k].Type == states.OutputType {
+				r.referenced[inv.Parts[k].Address] = true
+			}
 			add(inv.Parts[k].Results)
 			for _, g := range inv.Parts[k].Guards {
 				add(g.Results)

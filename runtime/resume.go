@@ -131,7 +131,7 @@ func (e *engine) takeOver(s *step) bool {
 		return false
 	}
 	s.outcome, s.reason, s.action, s.attempts = ev.Outcome, ev.Reason, ev.Action, ev.Attempt
-	s.module = e.options.Registry.Lookup(s.part.Type)
+	s.module = e.options.Registry.ModuleOf(s.part.Type)
 	s.isHaveKnown, s.want = true, s.part // that there is something wanted is all that counts now
 	if s.part.Ensure == states.Absent {
 		s.want = nil

@@ -153,7 +153,7 @@ func drawOwnedPart(t *rapid.T, registry *states.Registry, programs bool) states.
 	if p.Type != "command" && maybe(4) {
 		p.Options.Ensure = states.Absent
 	}
-	m := registry.Lookup(p.Type)
+	m := registry.ModuleOf(p.Type)
 	for name, v := range values {
 		a := m.Attribute(name)
 		if a == nil || v == false {

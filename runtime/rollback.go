@@ -70,7 +70,7 @@ func (c *confirmation) unrestorableParts(nodes dag, registry *states.Registry) (
 		}
 		for k := range n.inv.Parts {
 			p := &n.inv.Parts[k]
-			m := registry.Lookup(p.Type)
+			m := registry.ModuleOf(p.Type)
 			c.mu.Lock()
 			program := c.programs[p.Address]
 			c.mu.Unlock()
@@ -179,7 +179,7 @@ func (u *undo) partsAt(former journal.Former) []string {
 	list := []string{former.Part}
 	for i := range u.run.Invocations {
 		for _, p := range u.run.Invocations[i].Parts {
-			m := u.engine.options.Registry.Lookup(p.Type)
+			m := u.engine.options.Registry.ModuleOf(p.Type)
 			if m == nil || m.IsAct() || p.Address == former.Part {
 				continue
 			}

@@ -78,6 +78,8 @@ type Result struct {
 	// Left is what an apply has left for the runs that come after it, of all sites
 	// in Options.Past; nil after a plan.
 	Left *journal.Ledger
+	// Outputs are what the host hands to others, by name.
+	Outputs map[string]states.Output
 }
 
 // Plan tells what Apply would do, and changes nothing. Failures of parts are
@@ -204,7 +206,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	ctx = states.WithDeclared(states.WithPeers(ctx, e.peersOf), e.peers.declaredBelow)
 	e.inheritDecisions()
 	e.recorder = newRecorder(e, stop)
-	e.expressions = &expressions{results: &e.results, outer: o.outer, sources: o.Sources, mask: e.recorder.mask}
+	e.expressions = &expressions{results: &e.results, outer: o.outer, sources: o.Sources, mask: e.recorder.mask, given: run.GivenOutput}
 	e.recorder.start()
 	e.recordWanted()
 	e.announceDebts()
@@ -218,7 +220,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	}
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)
-	result.Rebooting = rebooting
+	result.Rebooting, result.Outputs = rebooting, e.outputs()
 	e.settleManaged()
 	if e.debts.ledger != nil {
 		e.debts.ledger.End()

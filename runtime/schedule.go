@@ -170,7 +170,7 @@ func (e *engine) batchType(n *node) string {
 		return ""
 	}
 	p := &n.inv.Parts[0]
-	m := e.options.Registry.Lookup(p.Type)
+	m := e.options.Registry.ModuleOf(p.Type)
 	switch {
 	case m == nil || hasOwnPace(p):
 		return ""

@@ -146,6 +146,8 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 		return s.fail(err)
 	}
 	switch {
+	case len(s.unknownUntilApply) > 0 && s.part.Type == states.OutputType:
+		return s.planOutput()
 	case len(s.unknownUntilApply) > 0:
 		return s.planUnknown(ctx)
 	case s.module.IsAct():

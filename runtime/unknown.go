@@ -20,6 +20,9 @@ func (s *step) planUnknown(ctx context.Context) bool {
 		return s.compare(ctx)
 	}
 	reason := strings.Join(s.unknownUntilApply, ", ") + verb(s.unknownUntilApply) + "known only after apply"
+	if output := s.engine.expressions.lateOutput(s.part.Results); output != "" {
+		reason += ": it depends on " + output
+	}
 	if s.doubt == "" {
 		s.doubt, s.cause = reason, s.engine.lateCause(s.part.Results)
 	}

@@ -25,6 +25,7 @@ type Expr struct {
 	Flag      bool       // call: the last argument is expanded; for: values are grouped; ref: of all instances, by key
 	Item      int        // splat: the number of its item
 	Ref       Ref        // the part, as declared
+	Host      string     // the one whose output it is
 	From      []string   // the part's addresses in the run, in its order: the last that has a result counts
 	Resolved  bool       // From says where the result comes from, though it be empty
 	Range     diag.Range // where it stands in the sources; not a part of the data
@@ -41,6 +42,7 @@ const (
 	ExprLiteral  ExprKind = "value"    // {"value": V, "type"?: T, "sensitive"?: true}
 	ExprRef      ExprKind = "ref"      // {"ref": ADDRESS, "attribute": NAME, "from"?: [ADDRESS]}
 	ExprResult   ExprKind = "result"   // {"result": true}: of the part's own act
+	ExprOutput   ExprKind = "output"   // {"output": NAME, "host": HOST, "type"?: T, "sensitive"?: true}: what another host gives
 	ExprCall     ExprKind = "call"     // {"call": NAME, "args": […], "expand"?: true}
 	ExprOperator ExprKind = "operator" // {"operator": SIGN, "args": [one or two]}
 	ExprGet      ExprKind = "get"      // {"get": NAME, "of": E}
@@ -70,8 +72,8 @@ const (
 // New completes a node whose operands have been made by New. The error says
 // that the expression is beyond the limits.
 func (x Expr) New() (*Expr, error) {
-	x.depth, x.weight = 1, 16+len(x.Name)+len(x.Type)+weigh(x.Value)
-	x.open = x.Kind == ExprRef || x.Kind == ExprResult || x.Kind == ExprLocal || x.Kind == ExprItem
+	x.depth, x.weight = 1, 16+len(x.Name)+len(x.Host)+len(x.Type)+weigh(x.Value)
+	x.open = x.Kind == ExprRef || x.Kind == ExprResult || x.Kind == ExprOutput || x.Kind == ExprLocal || x.Kind == ExprItem
 	for _, a := range x.Args {
 		if a == nil {
 			continue
@@ -159,10 +161,18 @@ func (x *Expr) Find(kind ExprKind) *Expr {
 // names.
 func ResultRefs(results map[string]*Expr) []*Expr {
 	var found []*Expr
-	for _, name := range slices.Sorted(maps.Keys(results)) {
-		found = append(found, results[name].Refs()...)
+	for _, x := range sortedExprs(results) {
+		found = append(found, x.Refs()...)
 	}
 	return found
+}
+
+// sortedExprs lists expressions in the order of their names.
+func sortedExprs(list map[string]*Expr) (sorted []*Expr) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		sorted = append(sorted, list[name])
+	}
+	return sorted
 }
 
 // walk visits nodes before their operands; constants are passed by, but for

@@ -31,6 +31,8 @@ func (x *Expr) write(b *bytes.Buffer) error {
 		}
 	case ExprResult:
 		b.WriteString("true")
+	case ExprOutput:
+		b.WriteString(plainjson.Quote(x.Name) + `,"host":` + plainjson.Quote(x.Host))
 	case ExprCall, ExprOperator:
 		b.WriteString(plainjson.Quote(x.Name) + `,"args":`)
 		err = x.writeArgs(b)
@@ -190,6 +192,12 @@ func exprShapes() []exprShape {
 		}},
 		{ExprRef, 0, readRef},
 		{ExprResult, 0, func(r *exprReader, x *Expr, _ any) { take[bool](r, "result") }},
+		{ExprOutput, 0, func(r *exprReader, x *Expr, _ any) {
+			x.Name, _ = take[string](r, "output")
+			x.Host, _ = take[string](r, "host")
+			x.Type = r.typ()
+			x.Sensitive, _ = take[bool](r, "sensitive")
+		}},
 		{ExprCall, -1, named},
 		{ExprOperator, 2, named},
 		{ExprGet, 1, func(r *exprReader, x *Expr, _ any) {

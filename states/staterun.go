@@ -47,6 +47,9 @@ type StateRun struct {
 	// SecretFiles are the digests of the encrypted files that secrets came from,
 	// so that the revision changes with them.
 	SecretFiles map[string]string `json:"secret_files,omitempty"`
+	// Given are the outputs of other hosts that its expressions name. They are no part of what is
+	// wanted: the run is the same whatever they are. They are never written with it.
+	Given []HostOutput `json:"-"`
 }
 
 // Invocation is one execution of a state.

@@ -149,6 +149,9 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 	if !v.hasNames {
 		return v.run(ctx, task, members, fleet.Options{})
 	}
+	if err := v.survey(ctx); err != nil {
+		return nil, err
+	}
 	var outcomes []fleet.Outcome
 	err := v.withHooks(ctx, rollout, func(hooks *fleet.Hooks) (err error) {
 		outcomes, err = v.recorded(ctx, task, members, fleet.Options{Rollout: rollout, Hooks: hooks}, looked)

@@ -84,6 +84,9 @@ func (v *fleetRun) failedHosts(names []string) (map[string]bool, error) {
 // prepareLook makes the job of a host whose plan tells whether hooks run around its batch.
 func (r *hookRunner) prepareLook(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
 	j, err := r.jobOf(ctx, m, known)
+	if err == nil && j != nil {
+		err = r.give(j, m.Name, true)
+	}
 	if err != nil || j == nil {
 		return nil, err
 	}
@@ -116,6 +119,9 @@ func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.
 		return nil, newStatus(exitSite, fmt.Errorf("the site has no %s for %s", h.State, m.Name), "declare it there again, as a state that is lazy, or see to it by hand and forget the execution: tenet clean ID")
 	}
 	j := compiled.Job()
+	if err := r.give(j, m.Name, false); err != nil {
+		return nil, err
+	}
 	j.Execution, j.Origin = h.Execution, r.origin
 	j.Parallel, j.LockTimeout = r.globals.Parallel, r.lockTimeout
 	host := r.all[slices.IndexFunc(r.all, func(h lang.Host) bool { return h.Name == m.Name })]

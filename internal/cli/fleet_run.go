@@ -47,6 +47,7 @@ type fleetRun struct {
 	brokenHooks []brokenHook
 	// failedBefore are hosts of a plan that the last after_each was told had failed.
 	failedBefore map[string]bool
+	exchange     *exchange // what the hosts give one another; nil: nothing
 	rows         map[string][]states.Event
 	shownJob     *machine.Job // of this machine; nil: none yet
 
@@ -114,6 +115,9 @@ func (v *fleetRun) reach(ctx context.Context) (err error) {
 func (v *fleetRun) plan(ctx context.Context) ([]fleet.Outcome, error) {
 	v.isPlan = true
 	defer func() { v.isPlan = false }()
+	if err := v.survey(ctx); err != nil {
+		return nil, err
+	}
 	return v.run(ctx, fleet.Plan(v.facts, v.prepare), v.members, fleet.Options{})
 }
 
@@ -139,6 +143,9 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 		defer done()
 	}
 	o.Forks, o.Patience, o.Cancelled, o.Listener = v.globals.Forks, v.globals.patience(), cancelled, &eventKeeper{v.view, v}
+	if v.exchange != nil {
+		o.Needs = v.exchange.needs
+	}
 	outcomes, err := fleet.Run(ctx, members, task, o)
 	if err != nil {
 		v.view.Settle()
@@ -240,6 +247,7 @@ func (k *eventKeeper) Ended(name string, o fleet.Outcome) {
 		}
 		k.Differs(name, text.String(), rows)
 	}
+	k.v.takeOutputs(name, &o)
 	k.display.Ended(name, k.v.interpret(o))
 }
 
@@ -264,6 +272,9 @@ func interpretRefusal(o fleet.Outcome) fleet.Outcome {
 func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.Facts) (*machine.Job, error) {
 	j, err := v.jobFor(ctx, m, facts)
 	if err != nil || j == nil {
+		return nil, err
+	}
+	if err := v.give(j, m.Name, false); err != nil {
 		return nil, err
 	}
 	v.view.Prepared(m.Name, j)

@@ -35,6 +35,13 @@ func (v *fleetRun) planAndSave(ctx context.Context, path, out string, rollout *l
 	if v.hasNames && !slices.Contains(v.facts, machine.AllFacts) {
 		v.facts = append(slices.Clone(v.facts), identityFacts()...)
 	}
+	if err := v.survey(ctx); err != nil {
+		return nil, err
+	}
+	if v.exchange != nil && v.exchange.isRead {
+		return nil, newStatus(exitFailed, errors.New("the plan is not saved: its hosts read outputs of others, which only the apply that follows a plan can hand on"),
+			`apply without a file; or read what was recorded last: hosts(PATTERN, { outputs = "last" })`)
+	}
 	v.keepEvents = true
 	if len(v.hosts) > 1 {
 		return v.planAndSaveAll(ctx, path, out, rollout)

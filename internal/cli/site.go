@@ -189,6 +189,7 @@ func (s *client) loadBy(ctx context.Context, path string, open func(ctx context.
 	if err := s.useSecrets(ctx, c, path); err != nil {
 		return c, err
 	}
+	s.useOutputs(c)
 	s.recording().recordTarget(c)
 	return c, nil
 }

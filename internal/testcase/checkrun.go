@@ -92,12 +92,12 @@ func (r *caseRun) comparePart(part *states.Part, want item) {
 		r.compare(part.Address+": ensure", want.value, string(part.Ensure), want.at)
 		return
 	case "key":
-		if r.o.Registry.Lookup(part.Type).Attribute("key") == nil {
+		if r.o.Registry.ModuleOf(part.Type).Attribute("key") == nil {
 			r.compare(part.Address+": key", want.value, part.Key, want.at)
 			return
 		}
 	}
-	m := r.o.Registry.Lookup(part.Type)
+	m := r.o.Registry.ModuleOf(part.Type)
 	a := m.Attribute(want.key)
 	if a == nil {
 		r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s has no attribute %q", part.Type, want.key),

@@ -302,7 +302,7 @@ func impatient(run *states.StateRun, registry *states.Registry) *states.StateRun
 		for k := range inv.Parts {
 			p := &inv.Parts[k]
 			retry := p.Options.Retry
-			if m := registry.Lookup(p.Type); retry == nil && m != nil {
+			if m := registry.ModuleOf(p.Type); retry == nil && m != nil {
 				retry = m.Retry
 			}
 			if retry != nil {

@@ -97,6 +97,8 @@ func settleParts(v cty.Value, tree *states.Expr) (cty.Value, hcl.Diagnostics) {
 			return cty.ObjectVal(elements).WithMarks(marks), diags
 		}
 		return cty.MapVal(elements).WithMarks(marks), diags
+	case t.IsSetType() && !v.IsWhollyKnown() && tree != nil: // which elements it has is not known
+		return DeferredValue(tree, t).WithMarks(marks), nil
 	case t.IsSetType(): // its elements are known, and without marks
 		return v.WithMarks(marks), nil
 	default:

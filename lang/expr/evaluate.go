@@ -18,8 +18,8 @@ import (
 
 // Evaluation is what an expression is evaluated with on the host.
 type Evaluation struct {
-	// Result gives the result that a node of kind ref names; of one that is not
-	// known yet, an unknown value. Its error is an error of the expression,
+	// Result gives the result that a node of kind ref names, or the output of another host that one
+	// of kind output names; of one that is not known yet, an unknown value. Its error is an error of the expression,
 	// which try() catches.
 	Result func(ref *states.Expr) (cty.Value, error)
 	// OwnResult is the result of the part's own act; the zero value: there is none.
@@ -114,6 +114,8 @@ func (b *builder) node(x *states.Expr, args []hclsyntax.Expression, at hcl.Range
 		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: at}, err
 	case states.ExprRef:
 		return &resultExpr{none, x, b.evaluation.Result}, nil
+	case states.ExprOutput:
+		return b.output(x, &resultExpr{none, x, b.evaluation.Result}, at)
 	case states.ExprResult:
 		if b.evaluation.OwnResult == cty.NilVal {
 			return nil, errors.New("result is known only after the part's own act")
@@ -136,6 +138,15 @@ func (b *builder) node(x *states.Expr, args []hclsyntax.Expression, at hcl.Range
 		return &conversionExpr{none, args[0], t, at}, err
 	}
 	return operation(x, args, at)
+}
+
+// output makes the node of what another host gives, which is held to its type here, too.
+func (b *builder) output(x *states.Expr, value *resultExpr, at hcl.Range) (hclsyntax.Expression, error) {
+	if x.Type == "" {
+		return value, nil
+	}
+	t, err := typeOf(x.Type)
+	return &conversionExpr{value.LiteralValueExpr, value, t, at}, err
 }
 
 // operation makes the nodes that compute with their operands alone.

@@ -18,7 +18,16 @@ import (
 const HostFunction = "(host)"
 
 // HostAttributes lists these further attributes.
-func HostAttributes() []string { return []string{"exports"} }
+func HostAttributes() []string { return []string{"exports", "outputs"} }
+
+// VariesByReader reports whether the steps may lead to what depends on who asks: a host's own outputs
+// are none that it may read.
+func VariesByReader(steps hcl.Traversal) bool {
+	return slices.ContainsFunc(steps, func(s hcl.Traverser) bool {
+		attr, ok := s.(hcl.TraverseAttr)
+		return ok && attr.Name == "outputs"
+	})
+}
 
 // HostAttribute is what an expression wants to know of a host.
 type HostAttribute struct {
@@ -110,7 +119,28 @@ func (r hostReplacer) expression(x hclsyntax.Expression) hclsyntax.Expression {
 		})
 	}
 	replaceChildren(x, r.expression)
+	if splat, ok := x.(*hclsyntax.SplatExpr); ok {
+		return loopOverHosts(splat)
+	}
 	return x
+}
+
+// loopOverHosts writes a splat over hosts that asks for attributes of them as a loop, which can be
+// computed in part; any other stays.
+func loopOverHosts(x *hclsyntax.SplatExpr) hclsyntax.Expression {
+	if !asksForHosts(x.Source) || !calls(x.Each, HostFunction) {
+		return x
+	}
+	const name = "(item)" // no source can write it
+	var replace func(hclsyntax.Expression) hclsyntax.Expression
+	replace = func(e hclsyntax.Expression) hclsyntax.Expression {
+		if e == hclsyntax.Expression(x.Item) {
+			return &hclsyntax.ScopeTraversalExpr{Traversal: hcl.Traversal{hcl.TraverseRoot{Name: name, SrcRange: e.Range()}}, SrcRange: e.Range()}
+		}
+		replaceChildren(e, replace)
+		return e
+	}
+	return &hclsyntax.ForExpr{ValVar: name, CollExpr: x.Source, ValExpr: replace(x.Each), SrcRange: x.SrcRange, OpenRange: x.SrcRange, CloseRange: x.SrcRange}
 }
 
 // replaceSteps replaces the first step to an attribute of a host, and those behind it.

@@ -1,11 +1,14 @@
 package expr
 
 import (
+	"fmt"
 	"sync"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/site"
 )
 
@@ -81,21 +84,73 @@ func (l *HostLists) compute(pattern string) (list hostList, n int) {
 	return hostList{value: cty.ListVal(values)}, len(found)
 }
 
+// HasHostOptions reports whether a call is one of hosts() with options: what it gives depends on
+// what is recorded.
+func HasHostOptions(call *hclsyntax.FunctionCallExpr) bool {
+	return call.Name == "hosts" && len(call.Args) > 1
+}
+
 // HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
-// a site. While get gives nil, nothing is known of them.
-func HostsFunction(get func() *HostLists) function.Function {
+// a site. While get gives nil, nothing is known of them. With { outputs = "last" } each has its outputs,
+// too, as last gives them.
+func HostsFunction(get func() *HostLists, last func(host string) (cty.Value, error)) function.Function {
 	return function.New(&function.Spec{
 		Description: "the declared hosts that a pattern such as \"web*,!web3,@db\" names: a list of name, address and labels",
 		Params:      []function.Parameter{{Name: "pattern", Type: cty.String}},
-		Type:        function.StaticReturnType(cty.List(hostType())),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		VarParam:    &function.Parameter{Name: "options", Type: cty.DynamicPseudoType},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if len(args) > 1 {
+				return cty.DynamicPseudoType, checkHostOptions(args[1:])
+			}
+			return cty.List(hostType()), nil
+		},
+		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
 			lists := get()
 			if lists == nil {
-				return cty.UnknownVal(cty.List(hostType())), nil
+				return cty.UnknownVal(t), nil
 			}
-			return lists.find(args[0].AsString())
+			found, err := lists.find(args[0].AsString())
+			if err != nil || len(args) == 1 {
+				return found, err
+			}
+			return withOutputs(found, last)
 		},
 	})
+}
+
+// checkHostOptions refuses options that hosts() does not have.
+func checkHostOptions(options []cty.Value) error {
+	const hint = `write hosts(PATTERN, { outputs = "last" })`
+	if len(options) > 1 {
+		return &diag.HintError{Message: "it takes a pattern and options", Hint: hint}
+	}
+	o := options[0]
+	if !o.IsWhollyKnown() || o.ContainsMarked() || o.IsNull() || !o.Type().IsObjectType() && !o.Type().IsMapType() || o.LengthInt() != 1 {
+		return &diag.HintError{Message: "its options are an object of what is known", Hint: hint}
+	}
+	for name, v := range o.AsValueMap() {
+		if name != "outputs" {
+			return &diag.HintError{Message: fmt.Sprintf("there is no option %q", name), Hint: hint}
+		}
+		if v.Type() != cty.String || v.IsNull() || v.AsString() != "last" {
+			return &diag.HintError{Message: `the option outputs can be "last" alone`, Hint: hint}
+		}
+	}
+	return nil
+}
+
+// withOutputs gives hosts with their outputs: a tuple, since each may have others.
+func withOutputs(list cty.Value, last func(host string) (cty.Value, error)) (cty.Value, error) {
+	var all []cty.Value
+	for _, h := range list.AsValueSlice() {
+		attributes := h.AsValueMap()
+		var err error
+		if attributes["outputs"], err = last(attributes["name"].AsString()); err != nil {
+			return cty.DynamicVal, err
+		}
+		all = append(all, cty.ObjectVal(attributes))
+	}
+	return cty.TupleVal(all), nil
 }
 
 // LabelsValue makes a map of strings.

@@ -21,7 +21,7 @@ func manyHosts(n int) []site.Host {
 // However many parts of however many hosts ask: each pattern is looked for once.
 func TestPatternsAreLookedForOnce(t *testing.T) {
 	lists := NewHostLists(manyHosts(50), nil, false)
-	ask := HostsFunction(func() *HostLists { return lists })
+	ask := HostsFunction(func() *HostLists { return lists }, nil)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

@@ -54,6 +54,27 @@ func (n Resolution) Value(at diag.Range) (cty.Value, error) {
 	return v, nil
 }
 
+// HostOutput is an output of another host, which is known once its run has ended.
+func HostOutput(host string, v *Variable) (cty.Value, error) {
+	x := states.Expr{Kind: states.ExprOutput, Name: v.Name, Host: host, Sensitive: v.Sensitive}
+	t := v.Type.WithoutOptionalAttributesDeep()
+	if t != cty.DynamicPseudoType {
+		var err error
+		if x.Type, err = typeText(t); err != nil {
+			return cty.DynamicVal, err
+		}
+	}
+	made, err := x.New()
+	if err != nil {
+		return cty.DynamicVal, err
+	}
+	out := DeferredValue(made, t)
+	if v.Sensitive {
+		out = out.Mark(Sensitive)
+	}
+	return out, nil
+}
+
 // stepInto goes on within a value that only the host will know.
 func stepInto(v cty.Value, step Step, at diag.Range) (cty.Value, error) {
 	traversal := hcl.Traversal{hcl.TraverseAttr{Name: step.Key}}

@@ -66,13 +66,16 @@ func Share(x hclsyntax.Expression) hclsyntax.Expression {
 	return x
 }
 
-func asksForHosts(x hclsyntax.Expression) (asks bool) {
+func asksForHosts(x hclsyntax.Expression) bool { return calls(x, "hosts") }
+
+// calls reports whether an expression calls a function.
+func calls(x hclsyntax.Expression, name string) (found bool) {
 	hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
 		call, ok := n.(*hclsyntax.FunctionCallExpr)
-		asks = asks || ok && call.Name == "hosts"
+		found = found || ok && call.Name == name
 		return nil
 	})
-	return asks
+	return found
 }
 
 // isClosed reports whether an expression needs nothing but the hosts and what they export.
@@ -104,7 +107,7 @@ func (w *closedWalker) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.LiteralValueExpr:
 		w.closed = w.closed && !n.Val.ContainsMarked()
 	case *hclsyntax.FunctionCallExpr:
-		w.closed = w.closed && (IsFixed(n.Name) || isExport(n))
+		w.closed = w.closed && (IsFixed(n.Name) && !HasHostOptions(n) || isExport(n))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Target is what a site is evaluated for: one host and what is known of it.
@@ -45,6 +46,8 @@ type Target struct {
 	InventoryHidden bool
 	// Vars are single values; later ones win.
 	Vars []Var
+	// LastOutputs gives the outputs of a host as they were recorded last, by name. Nil: none were.
+	LastOutputs func(host string) (map[string]states.Output, error)
 	// Hook is what is run around a batch of a rollout; nil: nothing is. Its state is then
 	// declared with these params, as one that only who names it runs.
 	Hook *HookRun

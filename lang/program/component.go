@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,37 +16,42 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// output is a value that a component gives to who uses it.
+// output is a value that a component gives to who uses it, and a host to others.
 type output struct {
-	name        string
-	src         hcl2.Range
-	value       *syntax.Attribute
-	description string
-	sensitive   bool
+	*expr.Variable // holds the value to its type
+	role           string
+	src            hcl2.Range
+	value          *syntax.Attribute
 }
+
+// Owner is the role that declares it.
+func (o *output) Owner() string { return o.role }
 
 func (d *decoder) output(b *syntax.Block) {
 	d.check(b.Body, d.shapes.Output, nil)
 	if !d.identifier(b) {
 		return
 	}
-	out := &output{name: b.Labels[0], src: b.Header, value: b.Body.Attribute("value")}
-	d.literal(b.Body, "description", cty.String, func(v cty.Value) { out.description = v.AsString() })
-	d.literal(b.Body, "sensitive", cty.Bool, func(v cty.Value) { out.sensitive = v.True() })
-	first := d.site.outputs[out.name]
-	switch {
-	case first != nil:
-		d.duplicate("output."+out.name, b.Header, rangeOf(first.src))
-		return
-	case out.value == nil:
-		d.errorAt(b.Header, "add value = …", "the output %q has no value", out.name)
-		return
-	case d.site.names.IsRoot(out.name):
-		d.errorAt(b.LabelRanges[0], "references would find the declarations of that name; choose another name",
-			"an output cannot be named %q, which is a word of the language", out.name)
+	out := &output{Variable: &expr.Variable{Name: b.Labels[0], Range: rangeOf(b.Header)}, role: d.role, src: b.Header, value: b.Body.Attribute("value")}
+	d.literal(b.Body, "description", cty.String, func(v cty.Value) { out.Description = v.AsString() })
+	d.literal(b.Body, "sensitive", cty.Bool, func(v cty.Value) { out.Sensitive = v.True() })
+	if out.Type, out.Defaults = d.typeOf(b.Body); out.Defaults != nil || !out.Type.Equals(out.Type.WithoutOptionalAttributesDeep()) {
+		d.errorAt(b.Body.Attribute("type").Range(), "write the type without optional(), and give all attributes",
+			"the type of the output %q has optional attributes", out.Name)
 		return
 	}
-	d.site.outputs[out.name] = out
+	switch {
+	case out.value == nil:
+		d.errorAt(b.Header, "add value = …", "the output %q has no value", out.Name)
+		return
+	case d.site.names.IsRoot(out.Name):
+		d.errorAt(b.LabelRanges[0], "references would find the declarations of that name; choose another name",
+			"an output cannot be named %q, which is a word of the language", out.Name)
+		return
+	}
+	if first, ok := d.site.outputs.Add(out.Name, out); !ok {
+		d.taken("output."+out.Name, b.Header, rangeOf(first.src), first.role)
+	}
 }
 
 // component decodes a component, and reads its directory.
@@ -72,7 +76,7 @@ func (d *decoder) component(out *declaration, b *syntax.Block) {
 		out.component = inner
 		inner.inputHints(d.list[before:checked], b.Body)
 		out.entry.Component = &expr.ComponentEntry{Names: inner.names, Open: inner.broken || inner.dir.Scripts != nil,
-			Outputs: slices.Sorted(maps.Keys(inner.outputs))}
+			Outputs: inner.outputs.Names()}
 	})
 }
 
@@ -281,12 +285,8 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 	if in.inner.site.broken {
 		return cty.DynamicVal // what is not declared may be, once that is mended
 	}
-	for name, out := range in.inner.site.outputs {
-		v := in.inner.deferrableValue(out.value.Expr, in.inner.root)
-		if out.sensitive {
-			v = v.Mark(expr.Sensitive)
-		}
-		values[name] = v
+	for _, name := range in.inner.site.outputs.Names() {
+		values[name] = in.inner.outputValue(in.inner.site.outputs.First(name))
 	}
 	return cty.ObjectVal(values)
 }
@@ -294,7 +294,7 @@ func (e *evaluator) outputs(in *instance) cty.Value {
 // outputNames lists the outputs of a component that is not evaluated: those of
 // scripts as far as they are written out.
 func (p *Program) outputNames() []string {
-	names := slices.Collect(maps.Keys(p.outputs))
+	names := p.outputs.Names()
 	if p.dir.Scripts != nil {
 		for _, b := range p.dir.Scripts.Calls("output") {
 			if name, ok := label(b); ok {

@@ -72,9 +72,9 @@ func (p *Program) Describe(ctx context.Context) Description {
 	for _, name := range p.variables.Names() {
 		out.Variables = append(out.Variables, p.describeVariable(p.variables.First(name)))
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
-		o := p.outputs[name]
-		out.Outputs = append(out.Outputs, Output{Name: name, Description: o.description, Sensitive: o.sensitive, Range: rangeOf(o.src)})
+	for _, name := range p.outputs.Names() {
+		o := p.outputs.First(name)
+		out.Outputs = append(out.Outputs, Output{Name: name, Description: o.Description, Sensitive: o.Sensitive, Range: rangeOf(o.src)})
 	}
 	for _, d := range p.declarations {
 		if d.inline || slices.ContainsFunc(out.States, func(s State) bool { return s.Address == d.base }) {

@@ -64,6 +64,7 @@ func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarat
 	if err := e.declarations(ctx); err != nil {
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
+	e.outputParts()
 	e.checkSecrets()
 	e.checkHooks()
 	instances := componentRefs{evaluation: e.evaluation, addressesOf: map[string][]string{}}

@@ -254,6 +254,9 @@ func sameAssignments(a, b []expr.Assignment) bool {
 
 // hostAttribute gives what an expression names of a host.
 func (e *expressions) hostAttribute(want expr.HostAttribute) (cty.Value, error) {
+	if want.Attribute == "outputs" {
+		return e.hostOutput(want)
+	}
 	if e.exports == nil {
 		if len(e.top.site.exported()) > 0 {
 			return cty.DynamicVal, &diag.HintError{Message: "exports of hosts are not known here: variables are given their values first",

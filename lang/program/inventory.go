@@ -332,7 +332,7 @@ func (e *expressions) hostsFunction() function.Function {
 			return e.listsOfHosts()
 		}
 		return e.hosts.lists
-	})
+	}, e.lastOutputs)
 }
 
 // listsOfHosts is made of the hosts that are known by now.

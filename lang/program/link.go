@@ -2,7 +2,6 @@ package program
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -92,8 +91,10 @@ func (l *linker) references() {
 			l.local(x)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.site.outputs)) {
-		l.attribute(l.site.outputs[name].value, scope{})
+	for _, name := range l.site.outputs.Names() {
+		for _, o := range l.site.outputs.All(name) {
+			l.attribute(o.value, l.scopeOf(o.role))
+		}
 	}
 	l.inventory()
 	if r := l.site.rollout; r != nil {
@@ -231,7 +232,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 		w.secret(n)
 		w.lateCall(n)
 		w.asksForHosts = w.asksForHosts || n.Name == "hosts"
-		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name)
+		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name) || expr.HasHostOptions(n)
 	case *hclsyntax.LiteralValueExpr:
 		w.varies = w.varies || n.Val.ContainsMarked()
 	case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
@@ -243,6 +244,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 		}
 	case *hclsyntax.RelativeTraversalExpr:
 		w.namesHosts = w.namesHosts || expr.NamesHostAttribute(n.Traversal)
+		w.varies = w.varies || expr.VariesByReader(n.Traversal)
 		if call := w.computedReference(n); call != nil {
 			n.Source, n.Traversal = call, nil
 		}
@@ -287,6 +289,7 @@ func (w *walker) errorAt(src hcl2.Range, summary, hint string) {
 func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 	root := n.Traversal.RootName()
 	w.namesHosts = w.namesHosts || expr.NamesHostAttribute(n.Traversal)
+	w.varies = w.varies || expr.VariesByReader(n.Traversal)
 	if w.isLocal(root) {
 		return
 	}

@@ -2,8 +2,6 @@ package program
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
@@ -15,12 +13,10 @@ func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValu
 	e := newEvaluation(ctx, p, t)
 	e.preparation().begin(true)
 	e.expandAll()
-	p = e.site
 	var all []expr.OutputValue
-	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
-		declared := p.outputs[name]
-		out := expr.OutputValue{Name: name, Sensitive: declared.sensitive}
-		v, sensitive := expr.Split(e.deferrableValue(declared.value.Expr, e.root))
+	for _, declared := range e.ownOutputs() {
+		out := expr.OutputValue{Name: declared.Name, Sensitive: declared.Sensitive}
+		v, sensitive := expr.Split(e.outputValue(declared))
 		out.Sensitive = out.Sensitive || sensitive
 		out.Known = v.IsWhollyKnown()
 		if out.Known && !out.Sensitive {

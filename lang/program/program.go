@@ -68,7 +68,7 @@ type Program struct {
 	variables      expr.Declared[*variable]
 	locals         expr.Declared[*local]
 	values         []valueFile // vars.hcl and *.auto.hcl
-	outputs        map[string]*output
+	outputs        expr.Declared[*output]
 	roles          map[string]*role
 	roleConflicts  map[nameConflict]bool // that a role has by what it takes in
 	hosts          []*hostDecl
@@ -119,7 +119,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 		o.Registry = dir.Registry
 	}
 	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), inventoryCache: &inventoryCache{},
-		outputs: map[string]*output{}, roles: map[string]*role{}, components: from.components}
+		roles: map[string]*role{}, components: from.components}
 	p.ancestors = append(from.ancestors[:len(from.ancestors):len(from.ancestors)], dir.Name)
 	p.names = expr.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	p.names.Modules = o.Registry.Lookup

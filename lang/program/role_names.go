@@ -108,6 +108,9 @@ func (p *Program) conflicts(roles expr.Roles) []nameConflict {
 	for _, pair := range p.locals.Conflicts(roles) {
 		out = append(out, nameConflict{"local." + pair[0].name, conflicting{pair[0].role, rangeOf(pair[0].src)}, conflicting{pair[1].role, rangeOf(pair[1].src)}})
 	}
+	for _, pair := range p.outputs.Conflicts(roles) {
+		out = append(out, nameConflict{"output." + pair[0].Name, conflicting{pair[0].role, pair[0].Range}, conflicting{pair[1].role, pair[1].Range}})
+	}
 	for i, c := range out {
 		if comparePlaces(c.first.at, c.second.at) > 0 {
 			out[i].first, out[i].second = c.second, c.first

@@ -106,7 +106,7 @@ func (e preparation) takeInventory() {
 // linking rewrites expressions, so that each evaluation needs its own.
 func (p *Program) reparse(list *diag.List) *Program {
 	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, inventoryCache: p.inventoryCache, names: emptyProgram(p).names,
-		components: maps.Clone(p.components), ancestors: p.ancestors, outputs: map[string]*output{}, roles: map[string]*role{}}
+		components: maps.Clone(p.components), ancestors: p.ancestors, roles: map[string]*role{}}
 	d := &decoder{shapes: q.shapes, site: q}
 	for _, src := range p.dir.Sources {
 		b := d.parse(src)

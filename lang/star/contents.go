@@ -39,7 +39,7 @@ func (r *run) contents(role *syntax.Block, v starlark.Value, at place) error {
 			e.inRole = true
 			chosen[e.block] = true
 		default:
-			return &placedError{&diag.HintError{Message: fmt.Sprintf("a role holds parts, states, handlers, runs, blocks and components, not %s", kindOf(e)),
+			return &placedError{&diag.HintError{Message: fmt.Sprintf("a role holds parts, states, handlers, runs, blocks, components and outputs, not %s", kindOf(e)),
 				Hint: "give what their functions return"}, where.src}
 		}
 	}

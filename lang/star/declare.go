@@ -245,7 +245,7 @@ func declareComponent(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tu
 	return r.reference(b), nil
 }
 
-// declareOutput is output(NAME, VALUE, sensitive = …).
+// declareOutput is output(NAME, VALUE, type = …, sensitive = …). What it gives may stand in a role.
 func declareOutput(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := r.refuseInGenerator("output"); err != nil {
 		return nil, err
@@ -260,11 +260,12 @@ func declareOutput(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple
 	if len(args) == 2 {
 		r.attribute(b, nil, "value", c.argument(1).src, args[1], c.argument(1))
 	}
-	if err := r.keywords(b, nil, c, kwargs, nil); err != nil {
+	special := map[string]func(starlark.Value, place) error{"type": func(v starlark.Value, at place) error { return r.typeAttribute(b, c, v, at) }}
+	if err := r.keywords(b, nil, c, kwargs, special); err != nil {
 		return nil, err
 	}
 	r.add(b)
-	return starlark.None, nil
+	return r.reference(b), nil
 }
 
 // declareMoved is moved(OLD, NEW).

@@ -169,7 +169,7 @@ func (r *run) apply(name, dir string, c *call, args []protoExpression, places []
 			return nil, &diagnosticsError{expr.FromHCL(diags)}
 		}
 		if v.IsWhollyKnown() && !v.ContainsMarked() {
-			if name == "hosts" {
+			if name == "hosts" && len(args) == 1 {
 				return r.hostList(args[0].literal.AsString(), v)
 			}
 			return starlarkOf(v)

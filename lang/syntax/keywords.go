@@ -199,9 +199,10 @@ directory "home" {
 }
 `},
 		{Name: "output", Usage: `output "NAME" { … }`,
-			Doc: "What a component hands to who uses it: component.NAME.OUTPUT.",
+			Doc: "What a component hands to who uses it: component.NAME.OUTPUT. At the top level of a site with hosts, or in a role, what a host hands to others: hosts(PATTERN)[…].outputs.NAME.",
 			Attributes: []AttributeDoc{
-				{"value", "any", "The value; it may be known only after apply."},
+				{"value", "any", "The value; it may be known only after apply. That of a host has at most 64 KiB of JSON."},
+				{"type", "type", "What the value is converted to, without optional(); default any."},
 				{"description", "string", "Text for people."},
 				{"sensitive", "bool", "It is never shown."}},
 			Example: `locals {

@@ -67,7 +67,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Component = s.withOptions(expr.OnComponent, &Shape{What: "a component",
 		Blocks:     map[string]int{"only_if": 0, "unless": 0, "retry": 0, "confirm": 0},
 		Attributes: []string{"source", "vars"}})
-	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "value"}}
+	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "type", "value"}, Refs: []string{"type"}}
 	s.Host = &Shape{What: "a host",
 		Attributes: []string{"address", "become", "become_method", "executor", "for_each", "labels", "name", "port", "roles", "runner_cache", "ssh_options", "user", "vars"}}
 	s.HostGroup = &Shape{What: "a host group",
@@ -83,7 +83,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
 			"role": 1, "host": 1, "host_group": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"roles", "vars"},
-		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
+		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
 	return s
 }
 

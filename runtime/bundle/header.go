@@ -72,6 +72,7 @@ type header struct {
 	Execution   string                    `json:"execution,omitempty"`
 	Run         *states.StateRun          `json:"run"`
 	Secrets     []string                  `json:"secrets,omitempty"`
+	Given       []states.HostOutput       `json:"given,omitempty"`
 	Places      map[string]journal.Source `json:"places,omitempty"`
 	Rows        []states.Event            `json:"rows"`
 	Parallel    int                       `json:"parallel,omitempty"`
@@ -85,7 +86,7 @@ func (b *Bundle) header(registry *states.Registry) (*header, error) {
 		return nil, err
 	}
 	h := &header{needs: needs{Format: Format, Origin: b.Origin, Modules: b.Modules}, Execution: b.Execution, Run: b.Run,
-		Secrets: b.Run.Secrets, Places: b.Places, Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout}
+		Secrets: b.Run.Secrets, Given: b.Run.Given, Places: b.Places, Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout}
 	sources, trees := planfile.Sources(b.Run, registry)
 	seen := map[string]bool{}
 	for _, s := range sources {
@@ -159,7 +160,7 @@ func parseHeader(data []byte) (*header, error) {
 	if h.Run == nil || h.Run.Format != states.Format {
 		return nil, damaged("there is no run in it that can be read")
 	}
-	h.Run.Secrets = h.Secrets
+	h.Run.Secrets, h.Run.Given = h.Secrets, h.Given
 	return h, h.check()
 }
 

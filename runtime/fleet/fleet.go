@@ -51,6 +51,9 @@ type Options struct {
 	Execution *Execution // the record of it; nil: none
 	// Hooks says how to run those of the rollout; it is required where that has any.
 	Hooks *Hooks
+	// Needs are, of each machine that reads outputs of others, those others: it begins when they have
+	// ended well, and is skipped if they have not. Names that are no machines of the call do not count.
+	Needs map[string][]string
 }
 
 // NotAgain is the patience of who does not try to reach a machine again.

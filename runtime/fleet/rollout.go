@@ -25,6 +25,12 @@ type Batch struct {
 // the first that names it, and in a last one without a name if none does. The error is
 // for a rollout that means nothing.
 func Batches(r *site.Rollout, seed uint64, machines []string) ([]Batch, error) {
+	return BatchesInOrder(r, seed, machines, nil)
+}
+
+// BatchesInOrder is Batches for machines some of which need others before them: within a stage these
+// come first. That they come in a later stage, or need each other, is an error.
+func BatchesInOrder(r *site.Rollout, seed uint64, machines []string, needs map[string][]string) ([]Batch, error) {
 	if err := check(r); err != nil {
 		return nil, err
 	}
@@ -34,7 +40,11 @@ func Batches(r *site.Rollout, seed uint64, machines []string) ([]Batch, error) {
 		random.Shuffle(len(machines), func(i, k int) { machines[i], machines[k] = machines[k], machines[i] })
 	}
 	var batches []Batch
-	for i, members := range membersOfStages(r.Stages, machines) {
+	stages := membersOfStages(r.Stages, machines)
+	if err := orderByNeeds(r.Stages, stages, needs); err != nil {
+		return nil, err
+	}
+	for i, members := range stages {
 		stage := site.Stage{}
 		if i < len(r.Stages) {
 			stage = r.Stages[i]

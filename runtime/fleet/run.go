@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type drive struct {
 	mu sync.Mutex // the listener's
 
 	hooks []RecordHook // all of the execution until now
+
+	ended map[string]*ending // of the machines that others need; nil: none does
 }
 
 // Run does a task on machines, and gives the outcomes in their order. The error is for
@@ -67,7 +70,7 @@ func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome,
 	if shuffled && o.Seed == 0 {
 		o.Seed = rand.Uint64N(1<<32) + 1 // short enough to be typed
 	}
-	batches, err := Batches(rollout, o.Seed, names)
+	batches, err := BatchesInOrder(rollout, o.Seed, names, o.Needs)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +93,7 @@ func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome,
 		d.note("", fmt.Sprintf("the hosts are shuffled with seed %d", o.Seed))
 	}
 	outcomes := make([]Outcome, len(machines))
+	d.awaitEnds(names)
 	d.roll(ctx, batches, rollout.Pause, func(name string) (*Member, *Outcome) {
 		i := index[name]
 		return machines[i], &outcomes[i]
@@ -152,7 +156,7 @@ func (d *drive) batch(ctx context.Context, b Batch, skip error, of func(string) 
 			for i := next.Add(1) - 1; i < int64(len(b.Machines)); i = next.Add(1) - 1 {
 				m, out := of(b.Machines[i])
 				outcomes[i] = out
-				d.machine(ctx, m, skip, out)
+				d.machine(ctx, m, cmp.Or(skip, d.awaitNeeds(m.Name)), out)
 			}
 		})
 	}
@@ -193,6 +197,7 @@ func (d *drive) end(m *Member, out *Outcome) {
 	d.options.Execution.note(m.Name, func(h *RecordHost) { h.Status = out.Status })
 	d.state(m.Name, Over)
 	d.tell(func(l Listener) { l.Ended(m.Name, *out) })
+	d.noteEnd(m.Name, out.Status)
 }
 
 // pause waits before a batch.

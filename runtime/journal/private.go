@@ -27,11 +27,12 @@ type private struct {
 	Values  map[string]map[string]any          `json:"values,omitempty"`  // of parts, by address
 	Results map[string]map[string]*states.Expr `json:"results,omitempty"` // of the same
 	Texts   []string                           `json:"texts,omitempty"`   // StateRun.Secrets
+	Given   []states.HostOutput                `json:"given,omitempty"`   // StateRun.Given
 }
 
 // privateOf gives what run.json does not hold of a run; nil: it holds all.
 func privateOf(run *states.StateRun) *private {
-	p := private{Values: map[string]map[string]any{}, Results: map[string]map[string]*states.Expr{}, Texts: run.Secrets}
+	p := private{Values: map[string]map[string]any{}, Results: map[string]map[string]*states.Expr{}, Texts: run.Secrets, Given: run.Given}
 	eachPart(run, func(part *states.Part) {
 		for _, name := range part.Sensitive {
 			if v, ok := part.Values[name]; ok {
@@ -45,7 +46,7 @@ func privateOf(run *states.StateRun) *private {
 			p.Results[part.Address] = part.Results
 		}
 	})
-	if len(p.Values)+len(p.Results)+len(p.Texts) == 0 {
+	if len(p.Values)+len(p.Results)+len(p.Texts)+len(p.Given) == 0 {
 		return nil
 	}
 	return &p
@@ -70,7 +71,7 @@ func (p *private) restore(run *states.StateRun) error {
 			part.Results = results
 		}
 	})
-	run.Secrets = p.Texts
+	run.Secrets, run.Given = p.Texts, p.Given
 	return missing
 }
 
@@ -181,7 +182,7 @@ func (r *Run) forget(own bool) error {
 		if id >= r.ID() {
 			break
 		}
-		if !r.folder.isPrivate(id) {
+		if !r.folder.isPrivate(id) && !r.folder.hasOutputs(id) {
 			continue
 		}
 		s, unread := r.folder.whole(id)
@@ -192,6 +193,7 @@ func (r *Run) forget(own bool) error {
 		if unread == nil && s.Revision != "" && Identity(s.Site, s.Origin) != Identity(r.status.Site, r.status.Origin) {
 			continue
 		}
+		errs = append(errs, r.folder.disk.remove(r.folder.path(id, outputsFile)))
 		err := r.folder.forget(id, &s)
 		if err == nil && unread == nil && s.Run == id {
 			err = r.folder.writeStatus(&s)

@@ -97,6 +97,8 @@ type Result struct {
 	Interrupted bool           `json:"interrupted,omitempty"`
 	Rebooting   bool           `json:"rebooting,omitempty"`
 	Report      *states.Report `json:"report,omitempty"`
+	// Outputs are what the host hands to others, by name.
+	Outputs map[string]states.Output `json:"outputs,omitempty"`
 }
 
 // IsRunName tells whether something can be the name of a run: a stranger may say anything.

@@ -18,7 +18,7 @@ func Sources(run *states.StateRun, registry *states.Registry) (files []states.So
 		for i := range list {
 			for k := range list[i].Parts {
 				part := &list[i].Parts[k]
-				module := registry.Lookup(part.Type)
+				module := registry.ModuleOf(part.Type)
 				if module == nil {
 					continue
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,7 @@ func resultOf(r *runtime.Result, err error) (*machine.Result, error) {
 	}
 	return &machine.Result{
 		Run: r.Report.Run, Counts: r.Counts, Failed: r.Failed, Interrupted: r.Interrupted, Rebooting: r.Rebooting, Report: &r.Report,
+		Outputs: r.Outputs,
 	}, err
 }
 
@@ -162,7 +164,7 @@ func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, erro
 func (c *call) fits(ctx context.Context, j *machine.Job, b pastRuns) error {
 	var now []states.Event
 	observed := *j
-	observed.Observe = true
+	observed.Observe, observed.Run = true, withoutLate(j.Run)
 	result, err := c.planFrom(ctx, &observed, b, func(ev states.Event) { now = append(now, ev) })
 	if err != nil {
 		return err
@@ -176,6 +178,19 @@ func (c *call) fits(ctx context.Context, j *machine.Job, b pastRuns) error {
 	}
 	return &machine.Error{Differences: differences, HintError: diag.HintError{Code: machine.CodeStale, Hint: "plan again",
 		Message: "the machine is not as it was when the plan was shown, and nothing was applied"}}
+}
+
+// withoutLate gives the run as it was when its plan was shown: what outputs of other hosts were not
+// known then is unknown.
+func withoutLate(run *states.StateRun) *states.StateRun {
+	before := *run
+	before.Given = slices.Clone(run.Given)
+	for i := range before.Given {
+		if g := &before.Given[i]; g.IsLate {
+			g.Output.Value, g.Output.IsKnown = nil, false
+		}
+	}
+	return &before
 }
 
 // record begins the journal of an apply.
@@ -234,6 +249,9 @@ func (c *call) carry(ctx context.Context, j *machine.Job, record *journal.Run, b
 	err = journal.Join(err, done())
 	if err == nil && result.Rebooting {
 		return result, c.awaitReboot(ctx, record, result)
+	}
+	if result != nil {
+		err = journal.Join(err, record.KeepOutputs(result.Outputs))
 	}
 	end := journalEnd(result, err)
 	if err = journal.Join(err, record.Finish(end)); err == nil && end.State == journal.Done && j.Execution != "" {

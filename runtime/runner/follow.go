@@ -187,6 +187,11 @@ func (c *call) recordedResult(run string) (*machine.Result, error) {
 	if now.Counts != nil {
 		result.Counts = *now.Counts
 	}
+	if folder, err := c.existingFolder(); err == nil && folder != nil {
+		if result.Outputs, err = folder.RunOutputs(now.Run); err != nil {
+			c.note(machine.NoteRecords, "what the host hands to others cannot be read: "+err.Error())
+		}
+	}
 	if now.Error == "" {
 		return result, nil
 	}

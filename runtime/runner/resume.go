@@ -127,7 +127,7 @@ func (r *Runner) needsFiles(was *journal.Resumed) bool {
 	for _, list := range [][]states.Invocation{was.Run.Invocations, was.Run.Handlers} {
 		for i := range list {
 			for _, part := range list[i].Parts {
-				m := r.Registry.Lookup(part.Type)
+				m := r.Registry.ModuleOf(part.Type)
 				if m == nil || slices.ContainsFunc(m.Attributes, func(a states.Attribute) bool {
 					return a.Kind.FromSite() && part.Values[a.Name] != nil
 				}) {

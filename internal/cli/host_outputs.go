@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/runtime/fleet"
+	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/states"
+)
+
+// exchange is what the hosts of a plan or an apply give one another.
+type exchange struct {
+	needs map[string][]string        // of each host, those whose outputs it reads, and awaits
+	gives map[string]map[string]bool // the outputs of each; true: null, which is known before any run
+
+	isRead bool // at least one host reads an output
+
+	mu             sync.Mutex
+	planned, given map[string]map[string]states.Output // by host and name: as plans, and as applies say
+	recorded       map[string]map[string]fleet.RecordedOutput
+}
+
+// survey finds out, before anything is planned or applied, which hosts read outputs of which: the site
+// is evaluated for all of them.
+func (v *fleetRun) survey(ctx context.Context) error {
+	if v.exchange != nil || !v.hasNames || v.site == nil || !v.site.HasOutputs() {
+		return nil
+	}
+	x := &exchange{needs: map[string][]string{}, gives: map[string]map[string]bool{},
+		planned: map[string]map[string]states.Output{}, given: map[string]map[string]states.Output{}}
+	reads := map[string][]*states.Expr{}
+	ask := func(ctx context.Context, c *fleet.Call) (*machine.Result, error) {
+		known, err := c.Facts(ctx, v.facts)
+		if err != nil {
+			return nil, err
+		}
+		return nil, c.Evaluate(ctx, func() error {
+			j, err := v.jobOf(ctx, c.Member, known)
+			if err == nil && j != nil {
+				x.mu.Lock()
+				defer x.mu.Unlock()
+				x.gives[c.Name], reads[c.Name] = givenBy(j.Run), j.Run.HostOutputs()
+			}
+			return err
+		})
+	}
+	v.nothingSelected, v.view = map[string]error{}, hiddenDisplay{}
+	ctx, cancelled, done := v.interruptible(ctx)
+	defer done()
+	o := fleet.Options{Forks: v.globals.Forks, Patience: v.globals.patience(), Cancelled: cancelled}
+	// What is wrong with a host is found once more, and told, when its turn comes.
+	if _, err := fleet.Run(ctx, v.members, fleet.Task{Name: "evaluate", Ask: ask, Repeatable: true}, o); err != nil {
+		return failure(err)
+	}
+	for host, list := range reads {
+		x.isRead = x.isRead || len(list) > 0
+		for _, n := range list {
+			names, known := x.gives[n.Host]
+			isNull, gives := names[n.Name]
+			if (gives && !isNull || !known && v.isMember(n.Host)) && !slices.Contains(x.needs[host], n.Host) {
+				x.needs[host] = append(x.needs[host], n.Host)
+			}
+		}
+	}
+	var err error
+	if x.recorded, err = v.recordedOutputs(); err != nil {
+		return failure(err)
+	}
+	if v.rollout != nil {
+		var names []string
+		for _, m := range v.members {
+			names = append(names, m.Name)
+		}
+		r := *v.rollout
+		r.Order = ""
+		if _, err := fleet.BatchesInOrder(&r, 0, names, x.needs); err != nil {
+			return newStatus(exitSite, err, diag.HintOf(err))
+		}
+	}
+	v.exchange = x
+	return nil
+}
+
+func (v *fleetRun) isMember(host string) bool {
+	return slices.ContainsFunc(v.members, func(m *fleet.Member) bool { return m.Name == host })
+}
+
+// givenBy lists the outputs of a run: true is null already.
+func givenBy(run *states.StateRun) map[string]bool {
+	names := map[string]bool{}
+	for _, p := range run.Outputs() {
+		names[p.Key] = p.Values[states.OutputValue] == nil && p.Results[states.OutputValue] == nil
+	}
+	return names
+}
+
+// give gives the run of a host the outputs of others that it names. Before their turn, when a plan is made of
+// what runs around them, they may not be known.
+func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
+	list := j.Run.HostOutputs()
+	if len(list) == 0 {
+		return nil
+	}
+	x := v.exchange
+	if x == nil {
+		x = &exchange{}
+		var err error
+		if x.recorded, err = v.recordedOutputs(); err != nil {
+			return failure(err)
+		}
+	}
+	run := *j.Run
+	run.Given = nil
+	for _, n := range list {
+		given, at, err := v.outputFor(x, n, before)
+		if err != nil {
+			return err
+		}
+		if given == nil {
+			return v.neverGiven(host, n)
+		}
+		if !at.IsZero() && v.isPlan && v.view != nil {
+			v.view.Note(host, machine.Note{Text: fmt.Sprintf("the output %s of %s is the one of %s (%s)", n.Name, n.Host, when(at), age(at))})
+		}
+		run.Given = append(run.Given, *given)
+	}
+	j.Run = &run
+	return nil
+}
+
+// outputFor gives an output; of one that is recorded, with the time of that. Nil: there is none.
+func (v *fleetRun) outputFor(x *exchange, n *states.Expr, before bool) (_ *states.HostOutput, at time.Time, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := &states.HostOutput{Host: n.Host, Name: n.Name}
+	isNull, gives := x.gives[n.Host][n.Name]
+	if isNull {
+		out.Output.IsKnown = true
+		return out, at, nil
+	}
+	planned, wasPlanned := x.planned[n.Host][n.Name]
+	given, isGiven := x.given[n.Host][n.Name]
+	switch {
+	case isGiven && !v.isPlan:
+		out.Output, out.IsLate = given, wasPlanned && !planned.IsKnown
+		return out, at, nil
+	case wasPlanned && (planned.IsKnown || v.isPlan || before):
+		out.Output = planned
+		return out, at, nil
+	case gives && before:
+		return out, at, nil
+	}
+	recorded, was := x.recorded[n.Host][n.Name]
+	if !was {
+		return nil, at, nil
+	}
+	out.Output, err = v.openRecorded(&recorded)
+	return out, recorded.Time, err
+}
+
+// neverGiven is why a host cannot read an output of another.
+func (v *fleetRun) neverGiven(host string, n *states.Expr) error {
+	if v.isMember(n.Host) {
+		return newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which does not give it here", n.Name, n.Host),
+			fmt.Sprintf("apply %s as a whole, without --target, --tags and --exclude", n.Host))
+	}
+	if v.globals.Limit == "" {
+		return newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which has never given it", n.Name, n.Host), "apply the site on "+n.Host+" first")
+	}
+	return newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which -l %s leaves out and which has never given it", n.Name, n.Host, v.globals.Limit),
+		fmt.Sprintf("take it in: -l '%s,%s'", v.globals.Limit, n.Host))
+}
+
+// takeOutputs takes what a host gives at the end of its plan or run, and records what an apply has made.
+func (v *fleetRun) takeOutputs(host string, o *fleet.Outcome) {
+	if o.Result == nil || len(o.Result.Outputs) == 0 || v.exchange == nil {
+		return
+	}
+	x := v.exchange
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if v.isPlan {
+		x.planned[host] = o.Result.Outputs
+		return
+	}
+	known := map[string]states.Output{}
+	for name, out := range o.Result.Outputs {
+		if _, declared := x.gives[host][name]; out.IsKnown && (declared || x.gives[host] == nil) {
+			known[name] = out
+		}
+	}
+	x.given[host] = known
+	if err := v.recordOutputs(host, known); err != nil && v.view != nil {
+		v.view.Note(host, machine.Note{Text: "what it gives to others cannot be recorded: " + err.Error()})
+	}
+}
+
+// age says how long ago something was, roughly.
+func age(at time.Time) string {
+	switch d := time.Since(at); {
+	case d < 2*time.Minute:
+		return "just now"
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	}
+}
+
+// outputRecords are the records of this controller.
+func (s *client) outputRecords() (*fleet.Outputs, error) {
+	dir, err := s.stateDir()
+	return &fleet.Outputs{Dir: filepath.Join(dir, "outputs")}, err
+}
+
+// recordedOutputs gives what hosts of the site have given last; nothing of a site without a name.
+func (v *fleetRun) recordedOutputs() (map[string]map[string]fleet.RecordedOutput, error) {
+	if v.site == nil || v.site.Name() == "" {
+		return nil, nil
+	}
+	records, err := v.outputRecords()
+	if err != nil {
+		return nil, err
+	}
+	return records.Read(v.site.Name())
+}
+
+// recordOutputs records what a host gives. What is sensitive is encrypted for the site's recipients; where
+// nobody is named, it is not recorded.
+func (v *fleetRun) recordOutputs(host string, outputs map[string]states.Output) error {
+	if v.site == nil || v.site.Name() == "" || len(outputs) == 0 {
+		return nil
+	}
+	records, err := v.outputRecords()
+	if err != nil {
+		return err
+	}
+	list, now := map[string]fleet.RecordedOutput{}, time.Now().UTC()
+	var drop []string
+	var file *secrets.File
+	for name, out := range outputs {
+		if !out.Sensitive {
+			list[name] = fleet.RecordedOutput{Value: out.Value, Time: now}
+			continue
+		}
+		if file == nil {
+			if file = v.sealer(); file == nil {
+				drop = append(drop, name)
+				continue
+			}
+		}
+		text, err := json.Marshal(out.Value)
+		if err != nil {
+			return err
+		}
+		sealed, err := file.Seal(text)
+		if err != nil {
+			return err
+		}
+		list[name] = fleet.RecordedOutput{Time: now, Sealed: sealed, Header: file.Header()}
+	}
+	return records.Add(v.site.Name(), host, list, drop)
+}
+
+// sealer encrypts for those whom secrets.recipients of the site names; nil: there is no such file, or
+// none that names keys.
+func (v *fleetRun) sealer() *secrets.File {
+	dir, err := openSecrets(v.site.Origin)
+	if err != nil {
+		return nil
+	}
+	defer dir.close()
+	const name = "secrets.age"
+	to, err := dir.recipients(name)
+	if err != nil {
+		return nil
+	}
+	file, err := secrets.New(name, to)
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// openRecorded opens what was recorded.
+func (s *client) openRecorded(r *fleet.RecordedOutput) (states.Output, error) {
+	out := states.Output{Value: r.Value, IsKnown: true}
+	if r.Sealed == nil {
+		return out, nil
+	}
+	out.Sensitive = true
+	if s.secretsHidden {
+		return out, nil
+	}
+	file, list := secrets.Parse("the record of outputs", r.Header)
+	if list.HasErrors() {
+		return out, list.Err()
+	}
+	ids, err := s.identities(context.Background())()
+	if err != nil {
+		return out, err
+	}
+	key, err := file.Open(ids)
+	if err != nil {
+		return out, err
+	}
+	text, err := key.Unseal(r.Sealed, 8*states.MaxOutput)
+	if err != nil {
+		return out, err
+	}
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	return out, d.Decode(&out.Value)
+}
+
+// useOutputs lets the site ask for what its hosts have given last.
+func (s *client) useOutputs(c *site) {
+	read := sync.OnceValues(func() (map[string]map[string]fleet.RecordedOutput, error) {
+		records, err := s.outputRecords()
+		if err != nil {
+			return nil, err
+		}
+		return records.Read(c.Name())
+	})
+	c.Target.LastOutputs = func(host string) (map[string]states.Output, error) {
+		if c.Name() == "" {
+			return nil, nil
+		}
+		all, err := read()
+		if err != nil {
+			return nil, err
+		}
+		outputs := map[string]states.Output{}
+		for name, r := range all[host] {
+			if outputs[name], err = s.openRecorded(&r); err != nil {
+				return nil, err
+			}
+		}
+		return outputs, nil
+	}
+}

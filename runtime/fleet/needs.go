@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
+)
+
+// hintLast is how a host reads what another one gives, without waiting for it.
+const hintLast = `read what was recorded last, without an order: hosts(PATTERN, { outputs = "last" })`
+
+// orderByNeeds puts the machines of each stage after those of it that they need, in their order
+// otherwise.
+func orderByNeeds(stages []site.Stage, members [][]string, needs map[string][]string) error {
+	if len(needs) == 0 {
+		return nil
+	}
+	stageOf := map[string]int{}
+	for i, list := range members {
+		for _, name := range list {
+			stageOf[name] = i
+		}
+	}
+	title := func(i int) string {
+		if i < len(stages) {
+			return "the stage " + stages[i].Name
+		}
+		return "the hosts of no stage, which come last"
+	}
+	for i, list := range members {
+		s := &needSorter{needs: needs, done: map[string]bool{}, has: func(name string) bool { k, ok := stageOf[name]; return ok && k == i }}
+		for _, name := range list {
+			for _, other := range needs[name] {
+				if k, ok := stageOf[other]; ok && k > i {
+					return &diag.HintError{Message: fmt.Sprintf("%s, of %s, reads an output of %s, which has its turn later: it is of %s", name, title(i), other, title(k)), Hint: hintLast}
+				}
+			}
+			if err := s.visit(name); err != nil {
+				return err
+			}
+		}
+		members[i] = s.sorted
+	}
+	return nil
+}
+
+// needSorter sorts the machines of one stage.
+type needSorter struct {
+	needs   map[string][]string
+	has     func(name string) bool
+	done    map[string]bool
+	visited []string // on the way to the present one
+	sorted  []string
+}
+
+func (s *needSorter) visit(name string) error {
+	if s.done[name] {
+		return nil
+	}
+	if i := slices.Index(s.visited, name); i >= 0 {
+		return &diag.HintError{Message: "hosts read outputs of each other: " + strings.Join(append(slices.Clone(s.visited[i:]), name), " → "), Hint: hintLast}
+	}
+	s.visited = append(s.visited, name)
+	for _, other := range s.needs[name] {
+		if s.has(other) {
+			if err := s.visit(other); err != nil {
+				return err
+			}
+		}
+	}
+	s.visited = s.visited[:len(s.visited)-1]
+	s.done[name] = true
+	s.sorted = append(s.sorted, name)
+	return nil
+}
+
+// ending is the end of a machine that others need.
+type ending struct {
+	over   chan struct{} // closed: it has come
+	status Status        // from then on
+}
+
+// awaitEnds makes ready for noticing the ends of machines that others need.
+func (d *drive) awaitEnds(names []string) {
+	if len(d.options.Needs) == 0 {
+		return
+	}
+	d.ended = make(map[string]*ending, len(names))
+	for _, name := range names {
+		d.ended[name] = &ending{over: make(chan struct{})}
+	}
+}
+
+// noteEnd notes how it ended with a machine.
+func (d *drive) noteEnd(name string, status Status) {
+	if e := d.ended[name]; e != nil {
+		e.status = status
+		close(e.over)
+	}
+}
+
+// awaitNeeds waits for the machines that one needs, which have their turns before it. The error says
+// why its own does not come.
+func (d *drive) awaitNeeds(name string) error {
+	if d.ended == nil {
+		return nil
+	}
+	for _, other := range d.options.Needs[name] {
+		e := d.ended[other]
+		if e == nil {
+			continue
+		}
+		<-e.over
+		if e.status != Done {
+			return fmt.Errorf("not begun: it reads an output of %s, which did not end well", other)
+		}
+	}
+	return nil
+}
