@@ -37,6 +37,8 @@ var walkers = map[string]struct{ before, part string }{
 	"force": {part: `directory "/srv/app" {
  ensure = "absent"
  force = true`},
+	"absent": {part: `absent "/srv/app" {
+ force = true`},
 	"tree": {part: `tree "/srv/app" {
  source = "www"
  purge = true
