@@ -2,6 +2,7 @@ package states
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 )
 
@@ -42,4 +43,15 @@ func (c *codec[T]) importable(r *T) *T {
 		}
 	}
 	return &out
+}
+
+// importableValues gives values without the same.
+func importableValues(attributes []Attribute, have Values) Values {
+	out := maps.Clone(have)
+	for _, a := range attributes {
+		if a.In || a.Out || a.Sensitive {
+			delete(out, a.Name)
+		}
+	}
+	return out
 }

@@ -92,7 +92,13 @@ func setValuesActs(m *Module, t ValuesType) {
 			}
 			return have, nil
 		}
-		m.Import = m.Read // of a part that says no more than its keys
+		m.Import = func(ctx context.Context, h host.Host, key any) (any, error) {
+			have, err := t.Read(ctx, h, key.(Values)) // as of a part that says no more than its keys
+			if err != nil || have == nil {
+				return nil, err
+			}
+			return importableValues(m.Attributes, have), nil
+		}
 	}
 	if t.Write != nil {
 		m.Write = func(ctx context.Context, h host.Host, have, want any) error {
