@@ -22,8 +22,8 @@ type wordGroup struct {
 func compile(list []string) (p patterns) {
 	for _, pattern := range list {
 		dir, last := path.Split(pattern)
-		word, isWord := strings.CutPrefix(last, "*")
-		if word, isWord = strings.CutSuffix(word, "*"); !isWord || word == "" || last[0] != '*' || strings.ContainsAny(word, wildcards) {
+		word, isWord := strings.CutSuffix(strings.TrimPrefix(last, "*"), "*")
+		if !isWord || word == "" || last[0] != '*' || strings.ContainsAny(word, wildcards) {
 			p.plain = append(p.plain, pattern)
 			continue
 		}

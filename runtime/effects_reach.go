@@ -120,7 +120,7 @@ func (s *step) declaredEffects() states.Effects {
 // withBelow adds to paths what is below them, where they are links, too.
 func withBelow(patterns []string) []string {
 	for _, p := range slices.Clone(patterns) {
-		if strings.IndexAny(p, wildcards) < 0 {
+		if !strings.ContainsAny(p, wildcards) {
 			patterns = append(patterns, p+"/*")
 		}
 	}

@@ -19,7 +19,6 @@ import (
 func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.VariableValue, diag.List) {
 	e := newEvaluation(ctx, p, t)
 	e.preparation().begin(true)
-	p = e.site
 	var out []expr.VariableValue
 	for _, v := range e.ownVariables() {
 		name, given := v.Name, e.variables.assignments[v.Name]
