@@ -42,7 +42,7 @@ const (
 // can be installed together.
 func parcels() []string {
 	return []string{
-		"openssh-server sudo cron nginx git postgresql ca-certificates gpg opendoas",
+		"openssh-server sudo cron nginx nginx-common git postgresql ca-certificates gpg opendoas",
 		"podman crun conmon netavark aardvark-dns busybox-static",
 		"dnf rpm createrepo-c zypper",
 		"pacman-package-manager",

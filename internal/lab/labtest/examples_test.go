@@ -56,7 +56,7 @@ func examples() map[string]example {
 
 		"certificate": {},
 
-		"command": {Prepare: "printf '#!/bin/sh\\ntouch /etc/ssl/site.pem\\n' > /usr/local/bin/issue-cert; chmod +x /usr/local/bin/issue-cert"},
+		"command": {Prepare: "printf '#!/bin/sh\\ntouch /etc/ssl/site.pem\\n' > /usr/local/bin/issue-cert; chmod +x /usr/local/bin/issue-cert; mkdir -p /srv/app; ln -sf /bin/true /usr/local/bin/make", Again: []string{"command.compile"}},
 		"container": {
 			Prepare: withPodman + "mkdir -p /srv/www; podman tag localhost/box:1 localhost/nginx:1.27",
 			Adapt:   []string{`docker.io/library/nginx:1.27"`, "localhost/nginx:1.27\"\n  network = \"host\"\n  command = [\"sleep\", \"1000\"]"},
