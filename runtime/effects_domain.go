@@ -80,8 +80,9 @@ func (d *domain) holds(name string) bool {
 	return slices.ContainsFunc(d.records, func(record string) bool { return contains(record, name) })
 }
 
+// accountRecords are those of accounts, and what a new one's home begins with.
 func accountRecords() []string {
-	return []string{"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"}
+	return []string{"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/skel"}
 }
 
 func packageRecords() []string {

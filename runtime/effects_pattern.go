@@ -58,14 +58,20 @@ func (g *wordGroup) hasWordIn(name, pattern string) bool {
 	return slices.ContainsFunc(g.words, func(word string) bool { return strings.Contains(first, word) })
 }
 
-// areBelow reports whether one of the patterns may stand for something below a clean path.
-func (f *effects) areBelow(p *patterns, name string) bool {
-	return slices.ContainsFunc(p.plain, func(pattern string) bool {
-		return f.matchesForm(pattern, func(form string) bool { return isAbove(name, form) })
-	}) ||
-		slices.ContainsFunc(p.groups, func(g wordGroup) bool {
-			return f.matchesForm(g.place+"/*", func(form string) bool { return isAbove(name, form) })
-		})
+// areBelow reports whether one of the patterns may stand for something below a clean path, at
+// which there may be something.
+func (f *effects) areBelow(p *patterns, name string, isThere bool) bool {
+	below := func(form string) bool { return isAbove(name, form) && (isThere || mayBeMade(name, form)) }
+	return slices.ContainsFunc(p.plain, func(pattern string) bool { return f.matchesForm(pattern, below) }) ||
+		slices.ContainsFunc(p.groups, func(g wordGroup) bool { return f.matchesForm(g.place+"/*", below) })
+}
+
+// mayBeMade reports whether something at a clean path where nothing is may be made for what a
+// pattern stands for below it: a * alone stands for directories that are there.
+func mayBeMade(name, pattern string) bool {
+	depth := strings.Count(strings.TrimSuffix(name, "/"), "/")
+	parts := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	return depth == 0 || depth >= len(parts) || parts[depth-1] != "*"
 }
 
 // matchesForm asks of a pattern as it is, and as it is known without symbolic links.

@@ -310,3 +310,28 @@ func TestWhatACommandPromises(t *testing.T) {
 		t.Errorf("a command is %+v", row)
 	}
 }
+
+// A command that only reads makes nothing uncertain, whatever its own answer depends on.
+func TestWhatAQuestionTouches(t *testing.T) {
+	m := machine()
+	write(t, m, "/same", "")
+	got := plan(t, m, `
+	command "makes" {
+	  argv   = ["good"]
+	  writes = ["/made"]
+	}
+	command "asks" {
+	  argv    = ["good"]
+	  plan    = true
+	  reads   = ["/made"]
+	  require = [command.makes]
+	}
+	file "/same" {
+	  require = [command.asks]
+	}
+	`)
+	if row := got.parts["command.asks"]; row.Certain == nil || *row.Certain {
+		t.Errorf("the question is %+v", row)
+	}
+	got.want(t, map[string]string{`file["/same"]`: "no change"})
+}

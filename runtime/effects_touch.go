@@ -46,7 +46,7 @@ func (f *effects) touches(x *effect, q *question, l host.Look) bool {
 }
 
 // touchesPath is touches of a path. Of the host's records of accounts, packages and settings, a
-// part that sets one of these up looks at that one only.
+// part that sets one of these up looks at that one only, and an act that names some changes what is of these.
 func (f *effects) touchesPath(x *effect, q *question, l host.Look) bool {
 	if l.All && l.Name == "/" {
 		return true
@@ -58,7 +58,7 @@ func (f *effects) touchesPath(x *effect, q *question, l host.Look) bool {
 		own, named := d.subjects(&q.subjects), d.effects(&x.touch)
 		switch {
 		case own != nil:
-			return slices.ContainsFunc(own, func(name string) bool { return matches(named, name) }) || f.changesRecord(x, d.records)
+			return slices.ContainsFunc(own, func(name string) bool { return matches(named, name) }) || len(named) == 0 && f.changesRecord(x, d.records)
 		case d.isTouched(l.Name, named):
 			return true
 		}
@@ -74,7 +74,7 @@ func (f *effects) changesLook(x *effect, l host.Look) bool {
 	}
 	at := f.way(l.Name)
 	for _, name := range []string{l.Name, at.to} {
-		if f.covers(&x.paths, name) || (l.All || l.Missing) && f.areBelow(&x.paths, name) {
+		if f.covers(&x.paths, name) || (l.All || l.Missing) && f.areBelow(&x.paths, name, l.All) {
 			return true
 		}
 	}
@@ -88,7 +88,7 @@ func (f *effects) addsLook(x *effect, l host.Look) bool {
 		return false
 	}
 	for _, name := range []string{l.Name, f.way(l.Name).to} {
-		if f.covers(&x.adds, name) || f.areBelow(&x.adds, name) {
+		if f.covers(&x.adds, name) || f.areBelow(&x.adds, name, l.All) {
 			return true
 		}
 	}
@@ -144,10 +144,20 @@ func (f *effects) touchesService(x *effect, name string) bool {
 // a drop-in, a link that enables it, or what counts for several.
 func mayBeOfUnit(rest, unit string) bool {
 	stem, _, isInstance := strings.Cut(unit, "@")
-	return slices.ContainsFunc(strings.Split(rest, "/"), func(name string) bool {
+	names := strings.Split(rest, "/")
+	if n := len(names) - 1; n > 0 && names[n] == "*" && isUnitFile(names[n-1]) {
+		names = names[:n] // nothing is below a file
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
 		return strings.ContainsAny(name, wildcards) || name == "service.d" || strings.TrimSuffix(name, ".d") == unit ||
 			name == strings.TrimSuffix(unit, ".service") || isInstance && strings.HasPrefix(name, stem+"@")
 	})
+}
+
+// isUnitFile reports whether a name is one of a unit's file, or of a link to one, and of no
+// directory beside it.
+func isUnitFile(name string) bool {
+	return slices.Contains([]string{".service", ".socket", ".timer", ".path", ".mount", ".target"}, path.Ext(name))
 }
 
 // touchesProgram reports whether an act may touch a program that is asked something: itself, or

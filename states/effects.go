@@ -10,7 +10,8 @@ import (
 // plan is certain of whatever is not in it.
 //
 // Names are patterns as path.Match has them; those of paths are matched name by name, and
-// stand for all that is below, too.
+// stand for all that is below, too. A * alone stands for directories that are there, if it is not
+// the last name.
 type Effects struct {
 	// Anything: nobody can tell; nothing else counts then.
 	Anything bool `json:"anything,omitempty"`

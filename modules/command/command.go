@@ -75,6 +75,9 @@ var Module = states.Define(states.Type[Command]{
 
 // effects takes the part at its word.
 func effects(want Command, _ bool) states.Effects {
+	if want.readsOnly() {
+		return states.Effects{}
+	}
 	if want.Writes == nil {
 		return states.Effects{Anything: true}
 	}

@@ -24,7 +24,7 @@ func effectsOf(names []string, there bool) states.Effects {
 	e := states.Effects{
 		Paths: []string{
 			"/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/mailcap", "/etc/shells", "/etc/.pwd.lock",
-			"/etc/ca-certificates.conf", "/etc/rc?.d", "/etc/inittab", "/etc/ucf.conf",
+			"/etc/ca-certificates.conf", "/etc/inittab", "/etc/ucf.conf",
 			"/tmp", "/var/tmp", "/var/log", "/var/cache/*", "/var/backups", "/run/[^s]*",
 			"/var/lib/systemd", "/var/lib/ucf", "/var/lib/update-*", "/var/lib/pam", "/var/lib/misc", "/var/lib/polkit-1", "/var/lib/dbus",
 		},
@@ -45,7 +45,7 @@ func effectsOf(names []string, there bool) states.Effects {
 	for word := range words {
 		forms := []string{"*" + word + "*"}
 		if len(word) < 4 { // which is in many words
-			forms = []string{word, word + "[._0-9@-]*"}
+			forms = []string{word, word + `[._0-9@\-]*`}
 		}
 		for _, form := range forms {
 			for _, place := range sharedPlaces() {
@@ -74,7 +74,8 @@ func systemPlaces() []string {
 // machine alike.
 func sharedPlaces() []string {
 	return []string{
-		"/etc", "/etc/*", "/etc/systemd/system", "/etc/systemd/system/*", "/etc/apt/*",
+		"/etc", "/etc/*", "/etc/*.d", "/etc/cron.*", "/etc/default", "/etc/logcheck", "/etc/pam.d", "/etc/security", "/etc/ssl", "/etc/X11", "/etc/dbus-1",
+		"/etc/rc?.d", "/etc/systemd/system", "/etc/systemd/system/*", "/etc/apt/*",
 		"/var/lib", "/var/spool", "/var/mail", "/var/www", "/var/opt", "/run", "/run/systemd/[^sgtu]*", "/opt", "/srv",
 	}
 }

@@ -272,6 +272,9 @@ func (p *program) update() (host.Result, error) {
 			err = p.write(lists+e.Name, Text(p.h, repository+e.Name))
 		}
 	}
+	if err == nil {
+		err = p.write("/var/lib/apt/periodic/update-success-stamp", "") // by its time the lists are new
+	}
 	if err != nil {
 		return host.Result{}, err
 	}

@@ -23,7 +23,7 @@ func (p *program) unmet(name string) (host.Result, error) {
 	return p.fail(100, "E: Unable to correct problems, you have held broken packages.")
 }
 
-// rehearse says what would be removed, or that something cannot be installed.
+// rehearse says what would be installed and removed, or that something cannot be installed.
 func (p *program) rehearse(verb string, names []string) (host.Result, error) {
 	for _, arg := range names {
 		name, gone := strings.CutSuffix(arg, "-")
@@ -31,6 +31,8 @@ func (p *program) rehearse(verb string, names []string) (host.Result, error) {
 			if strings.HasPrefix(name, "broken") {
 				return p.unmet(name)
 			}
+			name, version, _ := strings.Cut(name, "=")
+			p.rehearseInstall(name, version)
 			continue
 		}
 		for _, n := range append(strings.Fields(Text(p.h, needersDir+name)), name) {
@@ -40,4 +42,23 @@ func (p *program) rehearse(verb string, names []string) (host.Result, error) {
 		}
 	}
 	return p.result()
+}
+
+// rehearseInstall says what would come with a package that is on offer.
+func (p *program) rehearseInstall(name, version string) {
+	if p.described(name) != nil {
+		for _, need := range p.catalogue().closure(name) {
+			if have, _ := InstalledVersion(p.h, need); have == "" && need != name {
+				fmt.Fprintf(&p.out, "Inst %s (%s simulated [amd64])\n", need, p.choose(need, ""))
+			}
+		}
+	}
+	have, _ := InstalledVersion(p.h, name)
+	switch chosen := p.choose(name, version); {
+	case chosen == "" || chosen == have:
+	case have == "":
+		fmt.Fprintf(&p.out, "Inst %s (%s simulated [amd64])\n", name, chosen)
+	default:
+		fmt.Fprintf(&p.out, "Inst %s [%s] (%s simulated [amd64])\n", name, have, chosen)
+	}
 }

@@ -46,10 +46,11 @@ func Stem(name string) string {
 	return strings.TrimRight(name, "0123456789.-")
 }
 
-// runners start programs of others.
+// runners start programs of others as they start. Those of cron start by the clock, as they would
+// if nobody did anything.
 func runners() []string {
 	return []string{
-		"cron", "crond", "atd", "anacron", "rc-local", "rc.local", "cloud-init", "cloud-config", "cloud-final", "systemd-firstboot",
+		"atd", "anacron", "rc-local", "rc.local", "cloud-init", "cloud-config", "cloud-final", "systemd-firstboot",
 		"puppet", "chef-client", "salt-minion", "unattended-upgrades", "apt-daily", "apt-daily-upgrade", "packagekit",
 	}
 }
