@@ -74,8 +74,10 @@ func (s *step) settleCertainty() {
 		s.doubt = s.rightsDoubt()
 		s.mayFail = s.mayFail || s.doubt != ""
 	}
-	if s.doubt == "" && by != nil && s.outcome == states.Failed && s.engine.effects.comesBefore(by, &q) {
-		s.doubt, s.cause = s.engine.effects.effectReason(by, &q), by.root
+	if s.doubt == "" && by != nil && s.outcome == states.Failed {
+		if before := s.engine.effects.nearestBefore(q); before != nil {
+			s.doubt, s.cause = s.engine.effects.effectReason(before, &q), before.root
+		}
 	}
 	if s.outcome == states.Failed && s.doubt != "" && fault.In(s.err) == nil {
 		s.assumeSuccess()

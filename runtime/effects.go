@@ -103,6 +103,20 @@ func (f *effects) nearestEffect(q question) (nearest *effect) {
 	return nearest
 }
 
+// nearestBefore is nearestEffect of those that are over by then, in whatever order an apply takes
+// what is ready.
+func (f *effects) nearestBefore(q question) (nearest *effect) {
+	if f == nil {
+		return nil
+	}
+	for _, x := range f.known {
+		if (nearest == nil || f.isNearer(&q, x, nearest)) && f.comesBefore(x, &q) && f.couldTouch(x, &q) {
+			nearest = x
+		}
+	}
+	return nearest
+}
+
 // isNearer reports whether an effect is the better reason: it may touch anything, or is
 // certain to come first rather than only possible, or closer.
 func (f *effects) isNearer(q *question, x, than *effect) bool {

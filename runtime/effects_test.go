@@ -335,3 +335,30 @@ func TestWhatAQuestionTouches(t *testing.T) {
 	}
 	got.want(t, map[string]string{`file["/same"]`: "no change"})
 }
+
+// What would fail as things are may go well after an act that comes first, though a nearer one
+// that may touch anything need not.
+func TestFailureThatAnActBeforeMayMend(t *testing.T) {
+	got := plan(t, machine(), `
+	command "anything" {
+	  argv = ["good"]
+	}
+	command "makes" {
+	  argv   = ["good"]
+	  writes = ["/d"]
+	}
+	state "there" {
+	  require = [command.makes]
+	  file "/d/first" {
+	    content  = "checked"
+	    validate = ["good"]
+	  }
+	  file "/d/second" {}
+	}
+	`)
+	const fails = "as things are it would fail: the directory /d is not there: open /d: no such file or directory"
+	got.want(t, map[string]string{
+		`state.there.file["/d/first"]`:  "create maybe (after command.makes, whose effects cannot be foreseen; " + fails + ")",
+		`state.there.file["/d/second"]`: "create maybe (command.anything, whose effects cannot be foreseen, may come before it)",
+	})
+}
