@@ -186,6 +186,7 @@ state "distribution" {
     description = "Nothing is lost: the file gets another name."
     argv        = var.distribution ? ["mv", "-n", "${each.key}.disabled", each.key] : ["mv", "-f", each.key, "${each.key}.disabled"]
     removes     = var.distribution ? "${each.key}.disabled" : each.key
+    writes      = [each.key, "${each.key}.disabled"]
     notify      = var.update ? [state.update] : []
   }
 }

@@ -150,6 +150,7 @@ state "job" {
 
   command "user" {
     description = "The job's user is an account of this host."
+    when        = each.value.user != "root"
     argv        = ["getent", "passwd", each.value.user]
     plan        = true
     reads       = ["/etc/passwd"]

@@ -346,6 +346,7 @@ state "certificate" {
   command "issue" {
     description = "Signs it, or has it signed."
     argv        = local.issue[each.key]
+    writes      = each.value.tls == "self-signed" ? values(local.pem[each.key]) : null
   }
 }
 
@@ -371,6 +372,7 @@ state "renewal" {
   command "issue" {
     description = "The same program that made the first."
     argv        = local.issue[each.key]
+    writes      = each.value.tls == "self-signed" ? values(local.pem[each.key]) : null
     notify      = var.start ? [state.reload] : []
   }
 }

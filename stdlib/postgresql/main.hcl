@@ -192,6 +192,9 @@ locals {
   # Reads commands from its standard input, and ends at the first that fails.
   psql = ["psql", "--cluster", local.name, "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1"]
 
+  # Where the server keeps what it is told, and tells what it does.
+  data = ["/var/lib/postgresql", "/var/log/postgresql"]
+
   # A question ends with 0 when it has a row for an answer: what is divided by is
   # then 1.
   ask = concat(["runuser", "-u", "postgres", "--"], local.psql)
@@ -242,6 +245,7 @@ state "cluster" {
     description = "An empty cluster, where the package has not made it."
     argv        = ["pg_createcluster", local.version, var.cluster]
     creates     = "${local.configuration}/postgresql.conf"
+    writes      = concat(local.data, ["/etc/postgresql", "/run/postgresql", "/run/systemd/generator/postgresql.service.wants/${local.unit}.service"])
   }
 }
 
@@ -325,6 +329,7 @@ state "restart" {
   command "settled" {
     description = "From now on these settings are what would be put back."
     argv        = ["rm", "-f", "${local.restarted}.~tenet~"]
+    writes      = ["${local.restarted}.~tenet~"]
     user        = "postgres"
   }
 }
@@ -336,6 +341,7 @@ state "restore" {
   command "settings" {
     description = "The former file, or none where there was none that the server takes."
     argv        = ["sh", "-c", read("restore.sh"), "restore", local.version, local.configuration, local.restarted]
+    writes      = [local.restarted, "${local.restarted}.~tenet~"]
     user        = "postgres"
   }
 
@@ -353,6 +359,7 @@ state "role" {
   command "role" {
     description = "Made if it is missing, changed if it differs."
     argv        = local.psql
+    writes      = local.data
     user        = "postgres"
     stdin       = template("role.sql.tmpl", { name = each.key, role = each.value })
 
@@ -384,6 +391,7 @@ state "password" {
   command "set" {
     description = "The server keeps only what is derived from it."
     argv        = local.psql
+    writes      = local.data
     user        = "postgres"
     stdin       = template("password.sql.tmpl", { name = each.key, password = var.passwords[each.key], set = true })
     when        = trimspace(self.command.same.stdout) != "t"
@@ -398,6 +406,7 @@ state "membership" {
   command "grant" {
     description = "The role gets the rights of the other."
     argv        = local.psql
+    writes      = local.data
     user        = "postgres"
     stdin       = "GRANT \"${each.value.group}\" TO \"${each.value.role}\";\n"
 
@@ -418,6 +427,7 @@ state "database" {
   command "create" {
     description = "Empty, with its encoding and locale."
     argv        = local.psql
+    writes      = local.data
     user        = "postgres"
     stdin       = "CREATE DATABASE \"${each.key}\" TEMPLATE template0 ENCODING '${each.value.encoding}' LOCALE '${each.value.locale}' OWNER \"${each.value.owner}\";\n"
 
@@ -429,6 +439,7 @@ state "database" {
   command "owner" {
     description = "Whoever owned it before."
     argv        = local.psql
+    writes      = local.data
     user        = "postgres"
     stdin       = "ALTER DATABASE \"${each.key}\" OWNER TO \"${each.value.owner}\";\n"
 
@@ -447,6 +458,7 @@ state "extension" {
   command "create" {
     description = "The extension's files come with the server or a package."
     argv        = concat(local.psql, ["--dbname", each.value.database])
+    writes      = local.data
     user        = "postgres"
     stdin       = "CREATE EXTENSION IF NOT EXISTS \"${each.value.extension}\";\n"
 

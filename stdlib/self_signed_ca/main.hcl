@@ -182,12 +182,14 @@ state "authority" {
   command "key" {
     description = "The key, for root alone."
     argv        = ["sh", "-c", read("key.sh"), "key", local.key]
+    writes      = [var.directory]
     creates     = local.key
   }
 
   command "certificate" {
     description = "The certificate, signed by its own key."
     argv        = ["sh", "-c", read("authority.sh"), "authority", var.directory, tostring(var.days)]
+    writes      = [var.directory]
 
     unless {
       command = ["sh", "-c", read("current.sh"), "current", var.directory, "ca", tostring(floor(var.days / 10) * 86400)]
@@ -217,6 +219,7 @@ state "certificate" {
   command "key" {
     description = "The key, which stays the same over all renewals."
     argv        = ["sh", "-c", read("key.sh"), "key", "${var.directory}/${each.key}.key"]
+    writes      = [var.directory]
     creates     = "${var.directory}/${each.key}.key"
   }
 
@@ -232,6 +235,7 @@ state "certificate" {
   command "sign" {
     description = "The certificate, signed by the authority."
     argv        = ["sh", "-c", read("sign.sh"), "sign", var.directory, each.key, tostring(each.value.days)]
+    writes      = [var.directory]
 
     unless {
       command = ["sh", "-c", read("current.sh"), "current", var.directory, each.key, tostring(each.value.renew_days * 86400)]

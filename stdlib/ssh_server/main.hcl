@@ -283,6 +283,7 @@ state "activate" {
   command "answers" {
     description = "The server answers with its keys."
     argv        = ["ssh-keyscan", "-T", "5", "-p", tostring(local.port), local.address]
+    writes      = []
     retry = {
       attempts = 10
       delay    = "300ms"
@@ -292,6 +293,7 @@ state "activate" {
   command "settled" {
     description = "From now on these settings are what would be put back."
     argv        = ["rm", "-f", "${local.path}.~tenet~"]
+    writes      = ["${local.path}.~tenet~"]
   }
 }
 
@@ -302,6 +304,7 @@ state "restore" {
   command "settings" {
     description = "The former file, or none where there was none that sshd takes."
     argv        = ["sh", "-c", read("restore.sh"), "restore", local.path]
+    writes      = [local.path, "${local.path}.~tenet~"]
   }
 
   reload "ssh" {

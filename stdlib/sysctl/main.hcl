@@ -53,6 +53,11 @@ variable "apply" {
 
 locals {
   path = "/etc/sysctl.d/60-${var.name}.conf"
+
+  # Where the kernel has each parameter. Within a word of a name, a slash stands for a dot. Some
+  # of the network change others along with them.
+  kernel = { for name in keys(var.settings) : name => "/proc/sys/${replace(replace(replace(name, "/", ":"), ".", "/"), ":", ".")}" }
+  writes = { for name, path in local.kernel : name => startswith(name, "net.ip") ? "/proc/sys/net" : startswith(name, "vm.") ? "/proc/sys/vm" : path }
 }
 
 state "settings" {
@@ -79,13 +84,14 @@ state "running" {
     description = "The value that the kernel has."
     argv        = ["sysctl", "--values", each.key]
     plan        = true
-    reads       = ["/proc/sys"]
+    reads       = [local.kernel[each.key]]
   }
 
   # Some values are lists, with tabs between the numbers.
   command "set" {
     description = "The value that it is to have."
     argv        = ["sysctl", "--quiet", "--write", "${each.key}=${each.value}"]
+    writes      = [local.writes[each.key]]
     when        = join(" ", regexall("\\S+", self.command.now.stdout)) != join(" ", regexall("\\S+", each.value))
   }
 }
