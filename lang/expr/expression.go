@@ -1,7 +1,7 @@
 package expr
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -10,6 +10,9 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
+
+// errUnknown says that a value, or a part of it, could not be had.
+var errUnknown = errors.New("a value is not known")
 
 // literalOf gives a value as data. What is known only on the host stands in it
 // as its expression, and a sensitive part as a literal of its own, so that its
@@ -34,7 +37,7 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 		return literal(plain, sensitive, at)
 	}
 	if !plain.IsKnown() {
-		return nil, fmt.Errorf("a value is not known")
+		return nil, errUnknown
 	}
 	t := plain.Type()
 	if sensitive && plain.IsWhollyKnown() {
@@ -43,6 +46,9 @@ func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 	}
 	if t.IsSetType() { // marks of elements are the set's
 		inner, _ := Split(plain)
+		if !inner.IsWhollyKnown() { // Settle makes nothing of what stands beside a withheld value
+			return nil, errUnknown
+		}
 		return literal(inner, true, at)
 	}
 	node := states.Expr{Kind: states.ExprTuple, Range: at}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -150,9 +151,13 @@ func (r *residual) expression(x hclsyntax.Expression, s scope) *states.Expr {
 func (r *residual) knownValue(v cty.Value, at hcl.Range) *states.Expr {
 	x, err := literalOf(v, at)
 	if err != nil {
-		return r.addError(at, err.Error(), "only text, numbers, booleans and collections of them reach the host")
+		return r.addValueError(err, at)
 	}
 	return x
+}
+
+func (r *residual) addValueError(err error, at hcl.Range) *states.Expr {
+	return r.addError(at, err.Error(), "only text, numbers, booleans and collections of them reach the host")
 }
 
 // template joins neighbours that are known, and takes templates within apart, so
@@ -271,10 +276,14 @@ func (r *residual) traversal(x *hclsyntax.ScopeTraversalExpr, s scope) *states.E
 		}
 		v, rest = inner, rest[1:]
 	}
-	if !v.IsKnown() && treeOf(v) == nil {
+	known, err := literalOf(v, x.SrcRange)
+	if errors.Is(err, errUnknown) {
 		return nil // it could not be had
 	}
-	return r.steps(r.knownValue(v, x.SrcRange), rest, x.SrcRange)
+	if err != nil {
+		return r.addValueError(err, x.SrcRange)
+	}
+	return r.steps(known, rest, x.SrcRange)
 }
 
 func lookup(ctx *hcl.EvalContext, name string) (cty.Value, bool) {
