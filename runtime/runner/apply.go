@@ -155,6 +155,9 @@ func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, erro
 			return nil, journal.Join(err, ended, removed)
 		}
 	}
+	if err := c.removeObsoleteUnit(j, folder); err != nil {
+		return nil, journal.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
+	}
 	c.isAbout(subject{run: record.ID(), execution: j.Execution, host: j.Run.Host})
 	c.observer.TellStarted(machine.Started{Run: record.ID(), Job: j})
 	return resultOf(c.carry(ctx, j, record, b))
@@ -206,10 +209,7 @@ func (c *call) record(ctx context.Context, j *machine.Job, folder *journal.Folde
 	}
 	b := pastRuns{past: record.Ledger(), runs: folder.StateRun, sensitive: record.Sensitive()}
 	c.reportDamage(b.past)
-	if b.managed, err = managedBySites(record.Managed); err == nil {
-		err = c.outrun(j, folder)
-	}
-	if err != nil {
+	if b.managed, err = managedBySites(record.Managed); err != nil {
 		return nil, b, journal.Join(err, record.Finish(journal.End{State: journal.Failed, Err: err}))
 	}
 	return record, b, nil

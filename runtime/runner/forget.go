@@ -52,7 +52,10 @@ func (c *call) forget(ctx context.Context, f *forgetRequest) ([]states.Event, er
 	}
 	end := journal.End{State: journal.Done, Changed: true}
 	var events []states.Event
-	if events, end.Err = f.record(j, b, record); end.Err != nil {
+	if end.Err = c.removeObsoleteUnit(j, folder); end.Err == nil {
+		events, end.Err = f.record(j, b, record)
+	}
+	if end.Err != nil {
 		end.State = journal.Failed
 	}
 	return events, journal.Join(end.Err, record.Finish(end))

@@ -108,9 +108,9 @@ func (r *Runner) Arrived(id string) error {
 	return nil
 }
 
-// outrun removes a unit that would go on with a run which this one has made obsolete:
-// one that was killed before the machine went down.
-func (r *Runner) outrun(j *machine.Job, folder *journal.Folder) error {
+// removeObsoleteUnit removes a unit that would go on with a run of the same site, which a new run
+// has made obsolete: one that was killed before the machine went down.
+func (r *Runner) removeObsoleteUnit(j *machine.Job, folder *journal.Folder) error {
 	if r.tree() {
 		return nil
 	}
