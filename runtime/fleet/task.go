@@ -111,7 +111,7 @@ func (c *Call) prepare(ctx context.Context, facts []string, prepare Prepare) (j 
 // Answer is what a machine has answered.
 type Answer[T any] struct {
 	Outcome
-	Value T // where it is done
+	Value T // where it is done, and what an answer with a failure gives nevertheless
 }
 
 // Question is what machines are asked.

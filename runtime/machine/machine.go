@@ -52,6 +52,7 @@ type Records interface {
 	// machine stays as it is. It gives the events that say so.
 	Forget(ctx context.Context, f ForgetRequest, o Observer) ([]states.Event, error)
 	// Clean removes records of runs, but for those that are needed still.
+	// With an error comes what was removed before it, if that is known.
 	Clean(ctx context.Context, c CleanRequest) (*CleanResult, error)
 }
 

@@ -274,14 +274,20 @@ func (m *Machine) Forget(ctx context.Context, f machine.ForgetRequest, o machine
 	return decode[[]states.Event](m, x)
 }
 
-// Clean removes records of runs.
+// Clean removes records of runs. With an error comes what was removed before it, if that is known.
 func (m *Machine) Clean(ctx context.Context, c machine.CleanRequest) (*machine.CleanResult, error) {
-	done, err := data[machine.CleanResult](ctx, m, &wire.Request{Op: wire.OpClean, ID: c.ID, Clean: &c})
+	m.budget = budget{parts: unknownParts}
+	x := &exchange{request: &wire.Request{Op: wire.OpClean, ID: c.ID, Clean: &c}}
+	_, refused := m.ask(ctx, x)
+	if refused != nil && x.data == nil {
+		return nil, refused
+	}
+	done, err := decode[machine.CleanResult](m, x)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(refused, err)
 	}
 	done.Kept = withoutNil(done.Kept)
-	return done, nil
+	return &done, refused
 }
 
 // Exec runs a program.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -49,6 +51,41 @@ func TestFullDiskIsOneLine(t *testing.T) {
 				t.Error("it changes nothing")
 			}
 		})
+	}
+}
+
+// A machine whose records cannot all be removed says which are gone, here and over a connection.
+func TestCleanThatFailsOnItsWay(t *testing.T) {
+	for _, remotely := range []bool{false, true} {
+		h, err := host.NewLocal(host.LocalOptions{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Runner{Host: h, StateDir: t.TempDir(), Registry: states.NewRegistry()}
+		for range 4 {
+			if err := applyNothing(t.Context(), r, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		history, err := r.History(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second := history[0].Run, history[1].Run
+		r.intercept = func(op journal.Op) error {
+			if strings.HasSuffix(op.Path, second) {
+				return &fs.PathError{Op: "rename", Path: op.Path, Err: syscall.EIO}
+			}
+			return nil
+		}
+		var m machine.Machine = r
+		if remotely {
+			m = &remote.Machine{Name: "m", Dial: Local(r)}
+		}
+		done, err := m.Clean(t.Context(), machine.CleanRequest{Keep: 1})
+		if err == nil || !strings.Contains(err.Error(), "input/output error") || done == nil || !slices.Equal(done.Removed, []string{first}) {
+			t.Errorf("over a connection %t: %+v, %v", remotely, done, err)
+		}
 	}
 }
 

@@ -260,7 +260,11 @@ func (s *session) serveClean(ctx context.Context, q *wire.Request, _ *wire.End) 
 	case q.ID == "":
 		return errors.New("it is not said what is to go")
 	}
-	return give[*machine.CleanResult](s)(s.Clean(ctx, which))
+	done, err := s.Clean(ctx, which)
+	if done != nil { // with an error, too: some records may be gone before one cannot be removed
+		err = journal.Join(err, s.data(done))
+	}
+	return err
 }
 
 // ownPath gives the path of this program.
