@@ -17,16 +17,12 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// exchange is what the hosts of a plan or an apply give one another.
+// exchange is what the hosts of a plan or an apply give one another, with what they gave before.
 type exchange struct {
-	needs map[string][]string        // of each host, those whose outputs it reads, and awaits
-	gives map[string]map[string]bool // the outputs of each; true: null, which is known before any run
-
-	isRead bool // at least one host reads an output
-
-	mu             sync.Mutex
-	planned, given map[string]map[string]states.Output // by host and name: as plans, and as applies say
-	recorded       map[string]map[string]fleet.RecordedOutput
+	fleet.Exchange
+	needs    map[string][]string // of each host, those whose outputs it reads, and awaits
+	isRead   bool                // at least one host reads an output
+	recorded map[string]map[string]fleet.RecordedOutput
 }
 
 // survey finds out, before anything is planned or applied, which hosts read outputs of which: the site
@@ -35,9 +31,7 @@ func (v *fleetRun) survey(ctx context.Context) error {
 	if v.exchange != nil || !v.hasNames || v.site == nil || !v.site.HasOutputs() {
 		return nil
 	}
-	x := &exchange{needs: map[string][]string{}, gives: map[string]map[string]bool{},
-		planned: map[string]map[string]states.Output{}, given: map[string]map[string]states.Output{}}
-	reads := map[string][]*states.Expr{}
+	x := &exchange{}
 	ask := func(ctx context.Context, c *fleet.Call) (*machine.Result, error) {
 		known, err := c.Facts(ctx, v.facts)
 		if err != nil {
@@ -46,9 +40,7 @@ func (v *fleetRun) survey(ctx context.Context) error {
 		return nil, c.Evaluate(ctx, func() error {
 			j, err := v.jobOf(ctx, c.Member, known)
 			if err == nil && j != nil {
-				x.mu.Lock()
-				defer x.mu.Unlock()
-				x.gives[c.Name], reads[c.Name] = givenBy(j.Run), j.Run.HostOutputs()
+				x.Survey(c.Name, j.Run)
 			}
 			return err
 		})
@@ -61,16 +53,7 @@ func (v *fleetRun) survey(ctx context.Context) error {
 	if _, err := fleet.Run(ctx, v.members, fleet.Task{Name: "evaluate", Ask: ask, Repeatable: true}, o); err != nil {
 		return failure(err)
 	}
-	for host, list := range reads {
-		x.isRead = x.isRead || len(list) > 0
-		for _, n := range list {
-			names, known := x.gives[n.Host]
-			isNull, gives := names[n.Name]
-			if (gives && !isNull || !known && v.isMember(n.Host)) && !slices.Contains(x.needs[host], n.Host) {
-				x.needs[host] = append(x.needs[host], n.Host)
-			}
-		}
-	}
+	x.needs, x.isRead = x.Needs(v.isMember)
 	var err error
 	if x.recorded, err = v.recordedOutputs(); err != nil {
 		return failure(err)
@@ -92,15 +75,6 @@ func (v *fleetRun) survey(ctx context.Context) error {
 
 func (v *fleetRun) isMember(host string) bool {
 	return slices.ContainsFunc(v.members, func(m *fleet.Member) bool { return m.Name == host })
-}
-
-// givenBy lists the outputs of a run: true is null already.
-func givenBy(run *states.StateRun) map[string]bool {
-	names := map[string]bool{}
-	for _, p := range run.Outputs() {
-		names[p.Key] = p.Values[states.OutputValue] == nil && p.Results[states.OutputValue] == nil
-	}
-	return names
 }
 
 // give gives the run of a host the outputs of others that it names. Before their turn, when a plan is made of
@@ -139,30 +113,21 @@ func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
 
 // outputFor gives an output; of one that is recorded, with the time of that. Nil: there is none.
 func (v *fleetRun) outputFor(x *exchange, n *states.Expr, before bool) (_ *states.HostOutput, at time.Time, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	out := &states.HostOutput{Host: n.Host, Name: n.Name}
-	isNull, gives := x.gives[n.Host][n.Name]
-	if isNull {
-		out.Output.IsKnown = true
-		return out, at, nil
-	}
-	planned, wasPlanned := x.planned[n.Host][n.Name]
-	given, isGiven := x.given[n.Host][n.Name]
+	now := fleet.ForTurn
 	switch {
-	case isGiven && !v.isPlan:
-		out.Output, out.IsLate = given, wasPlanned && !planned.IsKnown
-		return out, at, nil
-	case wasPlanned && (planned.IsKnown || v.isPlan || before):
-		out.Output = planned
-		return out, at, nil
-	case gives && before:
+	case before:
+		now = fleet.BeforeTurn
+	case v.isPlan:
+		now = fleet.ForPlan
+	}
+	if out := x.Output(n, now); out != nil {
 		return out, at, nil
 	}
 	recorded, was := x.recorded[n.Host][n.Name]
 	if !was {
 		return nil, at, nil
 	}
+	out := &states.HostOutput{Host: n.Host, Name: n.Name}
 	out.Output, err = v.openRecorded(&recorded)
 	return out, recorded.Time, err
 }
@@ -185,20 +150,11 @@ func (v *fleetRun) takeOutputs(host string, o *fleet.Outcome) {
 	if o.Result == nil || len(o.Result.Outputs) == 0 || v.exchange == nil {
 		return
 	}
-	x := v.exchange
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if v.isPlan {
-		x.planned[host] = o.Result.Outputs
+		v.exchange.TakePlanned(host, o.Result.Outputs)
 		return
 	}
-	known := map[string]states.Output{}
-	for name, out := range o.Result.Outputs {
-		if _, declared := x.gives[host][name]; out.IsKnown && (declared || x.gives[host] == nil) {
-			known[name] = out
-		}
-	}
-	x.given[host] = known
+	known := v.exchange.TakeGiven(host, o.Result.Outputs)
 	if err := v.recordOutputs(host, known); err != nil && v.view != nil {
 		v.view.Note(host, machine.Note{Text: "what it gives to others cannot be recorded: " + err.Error()})
 	}
