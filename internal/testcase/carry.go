@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime"
+	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -44,25 +45,35 @@ func (s *story) hasFailed() bool {
 // tell plans the run, or carries it out.
 func (r *caseRun) tell(ctx context.Context, planning bool) (*story, error) {
 	s := newStory()
+	now := fleet.ForTurn
+	if planning {
+		now = fleet.ForPlan
+	}
+	run, err := r.read(r.compilation.run, now)
+	if err != nil {
+		return s, err
+	}
 	how := func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
-		return r.carry(ctx, planning, o)
+		return r.carry(ctx, run, planning, o)
 	}
 	switch {
 	case r.records != nil:
 	case planning:
 		how = func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
-			return runtime.Plan(ctx, r.compilation.run, o)
+			return runtime.Plan(ctx, run, o)
 		}
 	default:
 		how = func(ctx context.Context, o runtime.Options) (*runtime.Result, error) {
-			return runtime.Apply(ctx, r.compilation.run, o)
+			return runtime.Apply(ctx, run, o)
 		}
 	}
 	result, err := how(ctx, runtime.Options{
 		Host: r.compilation.machine, Registry: r.o.Registry, Site: r.site(), Sources: r.compilation.sources, Parallel: 1,
 		Continue: startAnew, Events: s.add,
 	})
-	s.result = result
+	if s.result = result; result != nil {
+		r.hand(planning, result.Outputs)
+	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -102,7 +113,7 @@ func (r *caseRun) apply(ctx context.Context) (*story, bool) {
 
 // failRun reports a run that could not be carried out.
 func (r *caseRun) failRun(what string, err error) {
-	r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("the %s was stopped: %v", what, err), Range: r.c.Range})
+	r.diagnostics.Add(diag.Diagnostic{Summary: fmt.Sprintf("the %s was stopped: %v", what, err), Hint: diag.HintOf(err), Range: r.c.Range})
 }
 
 // row is what a plan says of a part: "create", "maybe update", "maybe no change", "skipped".

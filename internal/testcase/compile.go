@@ -104,7 +104,7 @@ func (r *caseRun) choose(e *evaluation) diag.List {
 
 func (r *caseRun) selection() graph.Selection {
 	b := r.c.block
-	return graph.Selection{Targets: the[[]string](b, "target"), Tags: the[[]string](b, "tags"), Exclude: the[[]string](b, "exclude")}
+	return graph.Selection{Targets: keys(the[[]item](b, "target")), Tags: the[[]string](b, "tags"), Exclude: keys(the[[]item](b, "exclude"))}
 }
 
 // target is what the site is evaluated for.
@@ -132,6 +132,7 @@ func (r *caseRun) target(ctx context.Context) (lang.Target, bool) {
 		return t, false
 	}
 	t.Facts = facts.Fact
+	t.LastOutputs = func(host string) (map[string]states.Output, error) { return r.given(host), nil }
 	t.Secrets = r.secret
 	if file, err := r.vars(); err != nil {
 		r.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Range: r.c.block.fields["vars"].at})
@@ -152,6 +153,10 @@ func (r *caseRun) chooseHost(ctx context.Context, t *lang.Target, named bool) bo
 	var names []string
 	for _, h := range hosts {
 		names = append(names, h.Name)
+	}
+	if list := r.unknownHosts(names); len(list) > 0 {
+		r.diagnostics = append(r.diagnostics, list...)
+		return false
 	}
 	switch {
 	case !named && len(names) == 1:

@@ -84,7 +84,7 @@ func (r *caseRun) newFleet() *fleetRun {
 		one := *r.c
 		one.block, one.machine, one.hosts = hostBlock(r.c.block, m), m.machineBlock, nil
 		f.hosts = append(f.hosts, &hostRun{name: m.name, caseRun: caseRun{
-			c: &one, o: r.o, machine: r.machines[m.name], records: &records{filepath.Join(r.records.dir, strconv.Itoa(i))}}})
+			c: &one, o: r.o, machine: r.machines[m.name], outputs: r.outputs, records: &records{filepath.Join(r.records.dir, strconv.Itoa(i))}}})
 	}
 	return f
 }
@@ -132,6 +132,10 @@ func (f *fleetRun) compile(ctx context.Context) bool {
 		return false
 	}
 	f.checkWarnings()
+	if err := f.orderByOutputs(); err != nil {
+		f.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Hint: diag.HintOf(err), Range: f.c.Range})
+		return false
+	}
 	return true
 }
 

@@ -53,8 +53,9 @@ func (d *decoder) machines(b *block, shared map[string]*machineBlock) (*machineB
 // cases to name none.
 func (d *decoder) checkHosts(c *Case) {
 	f := c.block.fields["hosts"]
-	for _, name := range slices.Sorted(maps.Keys(the[map[string]any](c.block, "hosts"))) {
-		if !slices.Contains(c.hostNames(), name) {
+	all := the[map[string]any](c.block, "hosts")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, facts := all[name].(map[string]any)["facts"]; facts && !slices.Contains(c.hostNames(), name) {
 			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the case has no machine of the host %q", name), Range: f.at,
 				Hint: fmt.Sprintf("give it one, machine %q { … }; the facts of a case about one machine are facts = { … }", name)})
 		}
@@ -124,7 +125,7 @@ func hostBlock(whole *block, h hostMachine) *block {
 	delete(out.fields, "expect_warning")
 	out.fields["host"] = field{value: h.name, at: h.at, name: h.at}
 	if of, given := the[map[string]any](whole, "hosts")[h.name].(map[string]any); given {
-		own := of["facts"].(map[string]any) // hostFactsOf has seen to that
+		own, _ := of["facts"].(map[string]any)
 		out.fields["facts"] = field{value: mergedDeep(the[map[string]any](whole, "facts"), own), at: whole.fields["hosts"].at}
 	}
 	for _, b := range whole.blocks {

@@ -30,16 +30,16 @@ func (f *fleetRun) apply(ctx context.Context) bool {
 	for _, h := range f.chosen() {
 		names = append(names, h.name)
 	}
-	batches, err := fleet.Batches(&rollout, seed, names)
+	batches, err := fleet.BatchesInOrder(&rollout, seed, names, f.outputs.needs)
 	if err != nil {
-		f.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Range: rollout.Range})
+		f.diagnostics.Add(diag.Diagnostic{Summary: err.Error(), Hint: diag.HintOf(err), Range: rollout.Range})
 		return false
 	}
 	f.turns.batches = batches
 	if !f.knowsHookHosts(batches) {
 		return false
 	}
-	o := fleet.Options{Forks: 1, Patience: fleet.NotAgain, Rollout: &rollout, Seed: seed, Listener: &hookFailures{f: f}}
+	o := fleet.Options{Forks: 1, Patience: fleet.NotAgain, Rollout: &rollout, Seed: seed, Needs: f.outputs.needs, Listener: &hookFailures{f: f}}
 	if rollout.HasHooks() {
 		if err := f.withHooks(ctx, &o, names); err != nil {
 			f.failRun("apply", err)
@@ -124,8 +124,18 @@ func (f *fleetRun) withHooks(ctx context.Context, o *fleet.Options, names []stri
 
 // look makes the job by which it is found out whether a batch has something to do.
 func (f *fleetRun) look(_ context.Context, m *fleet.Member, _ *machine.Facts) (*machine.Job, error) {
-	h := f.host(m.Name)
-	return h.job(h.compilation), nil
+	return f.host(m.Name).jobFor(fleet.BeforeTurn)
+}
+
+// jobFor makes the job of a host, with the outputs of others that it reads at this moment.
+func (h *hostRun) jobFor(now fleet.Reading) (*machine.Job, error) {
+	run, err := h.read(h.compilation.run, now)
+	if err != nil {
+		return nil, err
+	}
+	j := h.job(h.compilation)
+	j.Run = run
+	return j, nil
 }
 
 // prepare makes the job of a host whose turn it is. Where hooks have run on it, its plan is made anew: it is
@@ -139,7 +149,7 @@ func (f *fleetRun) prepare(ctx context.Context, m *fleet.Member, _ *machine.Fact
 		}
 		h.planned = planned
 	}
-	return h.job(h.compilation), nil
+	return h.jobFor(fleet.ForTurn)
 }
 
 // hookJob makes the job of a host on which a hook runs.
@@ -155,7 +165,11 @@ func (h *hostRun) hookJob(ctx context.Context, run fleet.HookRun) (*machine.Job,
 	if list.HasErrors() {
 		return nil, list
 	}
-	j := h.job(&compilation{run: impatient(selected, h.o.Registry), sources: result.Sources})
+	reader, err := h.read(impatient(selected, h.o.Registry), fleet.BeforeTurn)
+	if err != nil {
+		return nil, err
+	}
+	j := h.job(&compilation{run: reader, sources: result.Sources})
 	j.Execution, h.hook = run.Execution, run.State
 	return j, nil
 }
@@ -204,7 +218,11 @@ func (t *turnTaker) Apply(ctx context.Context, j *machine.Job, o machine.Observe
 			tell(ev)
 		}
 	}
-	return t.Runner.Apply(ctx, j, o)
+	result, err := t.Runner.Apply(ctx, j, o)
+	if err == nil && j.Execution == "" {
+		t.host.hand(false, result.Outputs)
+	}
+	return result, err
 }
 
 // hookFailures reports hooks that fail for another reason than one of their parts.

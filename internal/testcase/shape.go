@@ -9,24 +9,24 @@ import (
 type kind int
 
 const (
-	text      kind = iota // string
-	flag                  // bool
-	number                // int
-	textList              // []string
-	textMap               // map[string]string
-	fileMode              // fs.FileMode
-	pattern               // *regexp.Regexp
-	patterns              // []*regexp.Regexp
-	version               // string; true is some version, false none
-	plain                 // map[string]any of plain values
-	hostFacts             // map[string]any, by host: map[string]any with the key facts
-	addresses             // []item without values
-	rows                  // []item with a string each
-	reasons               // []item with a *regexp.Regexp each
-	partList              // []item with items, the attributes of a part, of plain values
-	untilWord             // until
-	anyValue              // a plain value
-	valueList             // []item with a plain value each
+	text          kind = iota // string
+	flag                      // bool
+	number                    // int
+	textList                  // []string
+	textMap                   // map[string]string
+	fileMode                  // fs.FileMode
+	pattern                   // *regexp.Regexp
+	patterns                  // []*regexp.Regexp
+	version                   // string; true is some version, false none
+	plain                     // map[string]any of plain values
+	hostKnowledge             // map[string]any, by host: map[string]any with the keys facts and outputs
+	addresses                 // []item without values
+	rows                      // []item with a string each
+	reasons                   // []item with a *regexp.Regexp each
+	partList                  // []item with items, the attributes of a part, of plain values
+	untilWord                 // until
+	anyValue                  // a plain value
+	valueList                 // []item with a plain value each
 )
 
 // shape is what a kind of block may hold.
@@ -94,8 +94,8 @@ func shapeOfStep() *shape {
 	return &shape{
 		what: "a case", labels: 1, mayRepeat: true,
 		fields: map[string]kind{
-			"description": text, "facts": plain, "hosts": hostFacts, "vars": plain, "secrets": textMap, "until": untilWord,
-			"target": textList, "tags": textList, "exclude": textList,
+			"description": text, "facts": plain, "hosts": hostKnowledge, "vars": plain, "secrets": textMap, "until": untilWord,
+			"target": addresses, "tags": textList, "exclude": addresses,
 			"expect_error": patterns, "expect_warning": patterns,
 		},
 		blocks: map[string]*shape{

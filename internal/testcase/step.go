@@ -18,6 +18,7 @@ import (
 // records, as a real one does, and so have the machines of a case about hosts. A case without steps is one.
 func (r *caseRun) runSteps(ctx context.Context) {
 	steps := r.c.block.blocksOf("step")
+	r.outputs = r.outputs.after()
 	if len(steps) == 0 && len(r.c.hosts) == 0 {
 		r.run(ctx)
 		return
@@ -35,7 +36,7 @@ func (r *caseRun) runSteps(ctx context.Context) {
 	for _, b := range steps {
 		one := *whole
 		one.block, one.Range = stepBlock(whole.block, b), b.at
-		r.c, r.compilation = &one, nil
+		r.c, r.compilation, r.outputs = &one, nil, r.outputs.after()
 		if len(whole.hosts) > 0 {
 			r.runHosts(ctx)
 		} else {
@@ -99,8 +100,9 @@ func (r *caseRun) job(c *compilation) *machine.Job {
 }
 
 // carry carries a run out as the command line does on a machine, with its records.
-func (r *caseRun) carry(ctx context.Context, planning bool, o runtime.Options) (*runtime.Result, error) {
+func (r *caseRun) carry(ctx context.Context, run *states.StateRun, planning bool, o runtime.Options) (*runtime.Result, error) {
 	m, j := r.runner(), r.job(r.compilation)
+	j.Run = run
 	observer := machine.Observer{Event: func(ev states.Event) { o.Events(ev) }}
 	how := m.Apply
 	if planning {
@@ -110,5 +112,5 @@ func (r *caseRun) carry(ctx context.Context, planning bool, o runtime.Options) (
 	if err != nil || result == nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	return &runtime.Result{Report: *result.Report, Counts: result.Counts, Failed: result.Failed, Interrupted: result.Interrupted}, nil
+	return &runtime.Result{Report: *result.Report, Counts: result.Counts, Failed: result.Failed, Interrupted: result.Interrupted, Outputs: result.Outputs}, nil
 }

@@ -93,6 +93,7 @@ type caseRun struct {
 	machines     map[string]*host.Memory // of a case about hosts: those that are made, by host
 	records      *records                // nil: nothing comes after this
 	compilation  *compilation
+	outputs      *outputBook // that hosts give one another
 	failures     []Failure
 	diagnostics  diag.List
 	notes        []string

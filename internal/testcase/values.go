@@ -83,8 +83,8 @@ func convertTo(v cty.Value, k kind) (any, error) {
 		return textMapOf(v)
 	case plain:
 		return plainOf(v)
-	case hostFacts:
-		return hostFactsOf(v)
+	case hostKnowledge:
+		return hostKnowledgeOf(v)
 	case anyValue:
 		return expr.Plain(v)
 	}
@@ -183,9 +183,9 @@ func plainOf(v cty.Value) (map[string]any, error) {
 	return m, nil
 }
 
-// hostFactsOf takes what is known of each host.
-func hostFactsOf(v cty.Value) (map[string]any, error) {
-	const hint = "write { HOST = { facts = { NAME = VALUE } } }"
+// hostKnowledgeOf takes what is known of each host: its facts, and what it has given.
+func hostKnowledgeOf(v cty.Value) (map[string]any, error) {
+	const hint = "write { HOST = { facts = { NAME = VALUE }, outputs = { NAME = VALUE } } }"
 	all, err := plainOf(v)
 	if err != nil {
 		return nil, &diag.HintError{Message: err.Error(), Hint: hint}
@@ -196,12 +196,17 @@ func hostFactsOf(v cty.Value) (map[string]any, error) {
 			return nil, &diag.HintError{Message: fmt.Sprintf("an object is needed for %s", name), Hint: hint}
 		}
 		for _, what := range slices.Sorted(maps.Keys(host)) {
-			if what != "facts" {
+			if what != "facts" && what != "outputs" {
 				return nil, &diag.HintError{Message: fmt.Sprintf("%s has %q, which a host is not known for", name, what), Hint: hint}
 			}
 		}
-		if _, ok := host["facts"].(map[string]any); !ok {
-			return nil, &diag.HintError{Message: fmt.Sprintf("the facts of %s are no object", name), Hint: hint}
+		if facts, given := host["facts"]; given {
+			if _, ok := facts.(map[string]any); !ok {
+				return nil, &diag.HintError{Message: fmt.Sprintf("the facts of %s are no object", name), Hint: hint}
+			}
+		}
+		if err := plainOutputs(name, host); err != nil {
+			return nil, &diag.HintError{Message: err.Error(), Hint: hint}
 		}
 	}
 	return all, nil
