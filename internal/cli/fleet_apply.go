@@ -26,15 +26,17 @@ func (s *client) siteRun(ctx context.Context, path string) (*fleetRun, error) {
 // applyAll applies on all machines, or, unless yes is given, on those on which somebody
 // consents to what there is to do.
 func (v *fleetRun) applyAll(ctx context.Context, yes, detailed bool, rollout *lang.Rollout) (err error) {
-	answers := bufio.NewReader(v.In)
 	v.rollout = rollout
-	if goesOn, err := v.settleDue(ctx, v.whoAnswers(yes, answers)); err != nil || !goesOn {
+	if !yes {
+		v.answers = bufio.NewReader(v.In)
+	}
+	if goesOn, err := v.settleDue(ctx); err != nil || !goesOn {
 		return err
 	}
 	for {
 		members, looked := v.members, []fleet.Outcome(nil)
 		if !yes {
-			members, looked, err = v.consent(ctx, answers, "%s?")
+			members, looked, err = v.consent(ctx, "%s?")
 			if err != nil || len(members) == 0 {
 				return errors.Join(err, v.exitStatus(looked, false))
 			}
@@ -206,7 +208,7 @@ func (v *fleetRun) hintSkipped(outcomes []fleet.Outcome) {
 // consent shows the plan of all hosts and asks: question has a place for what is to be done
 // where. It gives those on which there is
 // something to do, none where nobody wants that, and how it ended with the others.
-func (v *fleetRun) consent(ctx context.Context, answers *bufio.Reader, question string) ([]*fleet.Member, []fleet.Outcome, error) {
+func (v *fleetRun) consent(ctx context.Context, question string) ([]*fleet.Member, []fleet.Outcome, error) {
 	v.keepEvents = true
 	defer func() { v.keepEvents = false }()
 	outcomes, err := v.plan(ctx)
@@ -236,7 +238,7 @@ func (v *fleetRun) consent(ctx context.Context, answers *bufio.Reader, question 
 	if err := v.mayBegin(); err != nil { // before anybody is asked
 		return nil, nil, err
 	}
-	yes, err := v.ask(ctx, answers, fmt.Sprintf(question, what))
+	yes, err := v.ask(ctx, v.answers, fmt.Sprintf(question, what))
 	if err != nil || !yes {
 		return nil, nil, err
 	}

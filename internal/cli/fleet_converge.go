@@ -32,13 +32,16 @@ func (c *converger) note(ev *states.Event) { noteChange(&c.latest, c.handlers, e
 func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang.Rollout) error {
 	limit := *cmd.UntilConverged
 	v.rollout = rollout
-	if goesOn, err := v.settleDue(ctx, v.whoAnswers(cmd.Yes, bufio.NewReader(v.In))); err != nil || !goesOn {
+	if !cmd.Yes {
+		v.answers = bufio.NewReader(v.In)
+	}
+	if goesOn, err := v.settleDue(ctx); err != nil || !goesOn {
 		return err
 	}
 	members, looked := v.members, []fleet.Outcome(nil)
 	if !cmd.Yes {
 		var err error
-		members, looked, err = v.consent(ctx, bufio.NewReader(v.In), fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
+		members, looked, err = v.consent(ctx, fmt.Sprintf("%%s, and again until nothing changes (%d times at most)?", limit))
 		if err != nil || len(members) == 0 {
 			return cmp.Or(err, v.exitStatus(looked, false))
 		}

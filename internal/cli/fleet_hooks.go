@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -158,9 +157,9 @@ func (v *fleetRun) due() ([]fleet.Record, error) {
 	return slices.DeleteFunc(list, func(x fleet.Record) bool { return journal.Identity(x.Site, x.Origin) != v.identity() }), nil
 }
 
-// settleDue does first what earlier executions of the site have left due. Answers are those of who is
-// asked for leave; nil: nobody is. It reports whether the rest may follow.
-func (v *fleetRun) settleDue(ctx context.Context, answers *bufio.Reader) (bool, error) {
+// settleDue does first what earlier executions of the site have left due. It reports whether the rest may
+// follow.
+func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 	if !v.hasNames || v.site == nil && !v.isSavedPlan {
 		return true, nil
 	}
@@ -174,43 +173,64 @@ func (v *fleetRun) settleDue(ctx context.Context, answers *bufio.Reader) (bool, 
 	if v.isSavedPlan {
 		return false, newStatus(exitFailed, errors.New("what an earlier apply has left is to be done first, and nothing was done"), "tenet apply does it: give it the site")
 	}
-	if answers != nil {
-		if yes, err := v.ask(ctx, answers, "Do this first?"); err != nil || !yes {
+	if v.answers != nil {
+		if yes, err := v.ask(ctx, v.answers, "Do this first?"); err != nil || !yes {
 			return false, err
 		}
 	}
+	release, err := v.lockHooks()
+	if err != nil {
+		return false, err
+	}
+	defer release()
 	r, err := v.newHookRunner(ctx, v.site)
 	if err != nil {
 		return false, err
 	}
-	for i := range list {
-		if err := r.settle(ctx, &list[i]); err != nil {
-			return false, err
-		}
+	if list, err = v.due(); err != nil { // as it is behind the lock
+		return false, err
 	}
-	return true, nil
+	return true, r.settleAll(ctx, list)
 }
 
-// settle does what one execution has left due.
-func (r *hookRunner) settle(ctx context.Context, x *fleet.Record) error {
-	release, err := r.lockHooks()
-	if err != nil {
+// settleSince does what was left due since settleDue has looked, by an apply that was under way then. Who is
+// asked for leave has seen a plan without it, and is told to begin anew.
+func (r *hookRunner) settleSince(ctx context.Context) error {
+	list, err := r.due()
+	if err != nil || len(list) == 0 {
 		return err
 	}
-	defer release()
+	for i := range list {
+		r.tellDue(&list[i])
+	}
+	if r.answers != nil {
+		return newStatus(exitFailed, errors.New("an apply has left this meanwhile, which is to be done first: nothing was done"), "apply again: that does it first")
+	}
+	return r.settleAll(ctx, list)
+}
+
+// settleAll does what executions have left due, one after the other. The lock of hooks must be held.
+func (r *hookRunner) settleAll(ctx context.Context, list []fleet.Record) error {
+	for i := range list {
+		if err := r.settle(ctx, list[i].ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle does what one execution has left due. The lock of hooks must be held.
+func (r *hookRunner) settle(ctx context.Context, id string) error {
 	executions, err := r.executions()
 	if err != nil {
 		return err
 	}
-	open, err := executions.Open(x.ID) // as it is behind the lock
+	open, err := executions.Open(id)
 	if err != nil {
 		return failure(err)
 	}
-	var names, batches []string
-	for _, h := range x.Hooks {
-		names, batches = slices.Concat(names, h.Hosts, h.Batch), slices.Concat(batches, h.Batch)
-	}
-	hooks, err := r.hooks(ctx, names, batches)
+	names, batches := open.HookHosts()
+	hooks, err := r.hooks(ctx, slices.Concat(names, batches), batches)
 	if err != nil {
 		return err
 	}
@@ -228,8 +248,8 @@ func (r *hookRunner) settle(ctx context.Context, x *fleet.Record) error {
 		if r.wasInterrupted() {
 			code = exitInterrupted
 		}
-		return newStatus(code, fmt.Errorf("what execution %s has left is due still, and nothing else was done: %w", x.ID, err),
-			"put that right and apply the site again; tenet status "+x.ID+" tells what is due, and tenet clean "+x.ID+" forgets it")
+		return newStatus(code, fmt.Errorf("what execution %s has left is due still, and nothing else was done: %w", id, err),
+			"put that right and apply the site again; tenet status "+id+" tells what is due, and tenet clean "+id+" forgets it")
 	}
 	return nil
 }
@@ -284,6 +304,9 @@ func (v *fleetRun) withHooks(ctx context.Context, rollout *lang.Rollout, call fu
 	if err != nil {
 		return err
 	}
+	if err := r.settleSince(ctx); err != nil {
+		return err
+	}
 	var names, batches []string
 	for _, h := range hooksOf(rollout) {
 		names = append(names, h.Hosts...)
@@ -311,14 +334,6 @@ func hooksOf(r *lang.Rollout) []lang.Hook {
 type brokenHook struct {
 	fleet.RecordHook
 	failures []string
-}
-
-// whoAnswers gives those answers that are asked for; nil: leave was given.
-func (v *fleetRun) whoAnswers(yes bool, answers *bufio.Reader) *bufio.Reader {
-	if yes {
-		return nil
-	}
-	return answers
 }
 
 // noteDue tells what an apply of the site would do first.
@@ -381,5 +396,10 @@ func (v *fleetRun) resumeDue(ctx context.Context) error {
 		return newStatus(exitSite, fmt.Errorf("what execution %s has left is due, and the site for it, %s, cannot be used: %w", x.ID, x.Origin, err),
 			cmp.Or(diag.HintOf(err), "apply the site from where it is now: that does it first"))
 	}
-	return r.settle(ctx, x)
+	release, err := v.lockHooks()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return r.settle(ctx, x.ID)
 }

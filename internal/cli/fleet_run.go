@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -43,6 +44,7 @@ type fleetRun struct {
 	record    *fleet.Execution // nil: nothing is recorded
 	resumes   *fleet.Record    // the execution that goes on; nil: none, or hosts' last runs
 	rollout   *lang.Rollout    // that an apply follows; nil: all hosts at once
+	answers   *bufio.Reader    // of who is asked for leave; nil: it was given
 	// brokenHooks are those of the rollout that did not end well.
 	brokenHooks []brokenHook
 	// failedBefore are hosts of a plan that the last after_each was told had failed.

@@ -137,6 +137,15 @@ func (e *Executions) Open(id string) (*Execution, error) {
 	return &Execution{dir: e.Dir, record: *r}, nil
 }
 
+// HookHosts gives the machines that the hooks of the execution run on, and those of the batches around which
+// they do.
+func (x *Execution) HookHosts() (hosts, batches []string) {
+	for _, h := range x.record.Hooks {
+		hosts, batches = append(hosts, h.Hosts...), append(batches, h.Batch...)
+	}
+	return hosts, batches
+}
+
 // FailedHosts gives those of the machines that the last after_each of those executions that are
 // meant was told had failed.
 func (e *Executions) FailedHosts(machines []string, isMeant func(*Record) bool) (map[string]bool, error) {
