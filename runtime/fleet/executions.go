@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
@@ -232,7 +233,9 @@ func (e *Executions) read(id string) (*Record, error) {
 		return nil, err
 	}
 	var r Record
-	if err := json.Unmarshal(data, &r); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // params of hooks keep all their digits
+	if err := d.Decode(&r); err != nil {
 		return nil, fmt.Errorf("the record of execution %s is damaged: %w", id, err)
 	}
 	if r.Format == formatTwo {
