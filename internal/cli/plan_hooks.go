@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
-	"github.com/tenetcm/tenet/lang"
+	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
@@ -33,28 +33,35 @@ func (v *fleetRun) plannedHooks(outcomes []fleet.Outcome) (list []fleet.RecordHo
 	if err != nil {
 		return nil, nil // an apply tells
 	}
-	byStage := map[string][]string{}
-	var stages []fleet.Batch
+	var groups [][]fleet.RecordHook // of batches of one stage around which the same runs on the same hosts
 	for _, b := range batches {
-		if _, known := byStage[b.Stage]; !known {
-			stages = append(stages, b)
-		}
-		byStage[b.Stage] = slices.Concat(byStage[b.Stage], slices.DeleteFunc(slices.Clone(b.Machines), func(name string) bool { return !busy[name] }))
-	}
-	for _, b := range stages {
-		around := byStage[b.Stage]
-		if len(around) == 0 {
+		around := slices.DeleteFunc(slices.Clone(b.Machines), func(name string) bool { return !busy[name] })
+		if len(around) == 0 || len(b.Before)+len(b.After) == 0 {
 			continue
 		}
-		add := func(kind fleet.HookKind, hooks []lang.Hook) {
-			for _, h := range hooks {
-				list = append(list, fleet.RecordHook{Kind: kind, Stage: b.Stage, State: h.State, Params: h.Params, Hosts: h.Hosts, Batch: around, Status: fleet.HookPlanned})
+		if v.isAnyOrder(b) {
+			b.Machines = nil // no hook is known to leave one out
+		}
+		hooks := b.RecordHooks(fleet.HookPlanned)
+		i := slices.IndexFunc(groups, func(g []fleet.RecordHook) bool {
+			return g[0].Stage == b.Stage && slices.EqualFunc(g, hooks, func(a, b fleet.RecordHook) bool { return slices.Equal(a.Hosts, b.Hosts) })
+		})
+		if i < 0 {
+			i, groups = len(groups), append(groups, hooks)
+			for k := range hooks {
+				hooks[k].Batch = nil
 			}
 		}
-		add(fleet.BeforeEach, b.Before)
-		add(fleet.AfterEach, b.After)
+		for k := range groups[i] {
+			groups[i][k].Batch = append(groups[i][k].Batch, around...)
+		}
 	}
-	return list, nil
+	return slices.Concat(groups...), nil
+}
+
+// isAnyOrder reports whether nobody knows before with which others of its stage a host is in a batch.
+func (v *fleetRun) isAnyOrder(b fleet.Batch) bool {
+	return v.rollout.Order == langsite.OrderShuffle && b.Of > 1 && b.Of < b.Total
 }
 
 // showPlannedHooks names the hooks that an apply would run.
@@ -84,7 +91,11 @@ func (v *fleetRun) showPlannedHooks(list []fleet.RecordHook) error {
 				fmt.Fprintln(&out, ui.Line(fmt.Sprintf("  failed the last time, so that hooks run whatever is to be done: %s", namesOf(failed, v.globals.Verbose))))
 			}
 		}
-		fmt.Fprintf(&out, "  %-11s  %s\n", h.Kind, ui.Line(ui.HookWhat(h)))
+		what := ui.HookWhat(h)
+		if v.rollout.Order == langsite.OrderShuffle && slices.ContainsFunc(h.Hosts, v.isMember) {
+			what += ", but not on those of the batch"
+		}
+		fmt.Fprintf(&out, "  %-11s  %s\n", h.Kind, ui.Line(what))
 	}
 	return v.print(strings.TrimSuffix(out.String(), "\n"))
 }

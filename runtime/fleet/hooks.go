@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
@@ -67,14 +66,16 @@ func (h *hookedBatch) run(ctx context.Context) (t turn) {
 		}
 		return t
 	}
-	before, after := h.entries(BeforeEach, h.batch.Before), h.entries(AfterEach, h.batch.After)
+	first := len(h.hooks)
+	behind := first + len(h.batch.Before)
+	h.hooks = append(h.hooks, h.batch.RecordHooks(HookDue)...)
 	if err := h.commitHooks(); err != nil { // from now on they are due
 		err = fmt.Errorf("not begun: what is to run around the batch cannot be recorded: %w", err)
 		h.drive.batch(ctx, h.batch, err, h.of)
 		return turn{failed: len(h.batch.Machines), stop: err}
 	}
 	var skip error
-	for _, i := range before {
+	for i := first; i < behind; i++ {
 		if err := h.runHook(ctx, i); err != nil {
 			skip = fmt.Errorf("not begun: %w", err)
 			break
@@ -87,7 +88,7 @@ func (h *hookedBatch) run(ctx context.Context) (t turn) {
 			t.failed++
 		}
 	}
-	for _, i := range after {
+	for i := behind; i < len(h.hooks); i++ {
 		h.hooks[i].Failed = failed
 		if err := h.runHook(ctx, i); err != nil && t.stop == nil {
 			t.stop = fmt.Errorf("not begun: %w", err)
@@ -112,18 +113,6 @@ func (h *hookedBatch) hasWork(looked []Outcome) bool {
 	return slices.ContainsFunc(looked, func(o Outcome) bool {
 		return o.Result != nil && (o.Result.Counts.Changed > 0 || o.Result.Failed) || o.Status == Done && h.options.Hooks.Failed[o.Machine]
 	})
-}
-
-// entries adds hooks to those of the execution, and gives their places.
-func (h *hookedBatch) entries(kind HookKind, hooks []site.Hook) (at []int) {
-	for _, one := range hooks {
-		hosts := slices.DeleteFunc(slices.Clone(one.Hosts), func(name string) bool { return slices.Contains(h.batch.Machines, name) })
-		at = append(at, len(h.hooks))
-		h.hooks = append(h.hooks, RecordHook{
-			Kind: kind, Stage: h.batch.Stage, State: one.State, Params: one.Params, Hosts: hosts, Batch: h.batch.Machines, Status: HookDue,
-		})
-	}
-	return at
 }
 
 // failed gives the machines of the batch that are not well, or of which nobody knows whether they

@@ -51,6 +51,23 @@ const (
 	HookFailed  HookStatus = "failed" // it is due, then, if it is an after_each
 )
 
+// RecordHooks gives what runs around the batch, in its order: on none of its own machines.
+func (b *Batch) RecordHooks(status HookStatus) (list []RecordHook) {
+	for _, kind := range []HookKind{BeforeEach, AfterEach} {
+		hooks := b.Before
+		if kind == AfterEach {
+			hooks = b.After
+		}
+		for _, one := range hooks {
+			hosts := slices.DeleteFunc(slices.Clone(one.Hosts), func(name string) bool { return slices.Contains(b.Machines, name) })
+			list = append(list, RecordHook{
+				Kind: kind, Stage: b.Stage, State: one.State, Params: one.Params, Hosts: hosts, Batch: b.Machines, Status: status,
+			})
+		}
+	}
+	return list
+}
+
 // Name tells of the hook in messages.
 func (h *RecordHook) Name() string {
 	text := fmt.Sprintf("%s %s", h.Kind, h.State)
