@@ -23,7 +23,7 @@ func (s *step) addEffects() {
 		if s.doubt == "" && !s.module.IsAct() {
 			x.identity = s.identity()
 		}
-	case s.outcome == states.Failed || s.isDoubtGeneral:
+	case s.isDoubtGeneral, s.outcome == states.Failed && s.doubt == "":
 		return
 	case s.doubt != "":
 		x.touch = s.reach()

@@ -3,7 +3,6 @@ package runtime
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"sync"
 
@@ -73,11 +72,9 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 	if e.takeOverAll(n) {
 		return nil
 	}
-	for _, p := range n.requires {
-		if p.blockedBy != "" {
-			e.stopBefore(n, states.Blocked, "by "+p.blockedBy, p.blockedBy)
-			return nil
-		}
+	if p := n.blocker(); p != nil {
+		e.block(n, p)
+		return nil
 	}
 	i := &invocation{engine: e, node: n, debtReason: n.callReason, parts: map[string]states.Outcome{}}
 	reason, cause, runs := e.nodes.isCalled(n)
@@ -117,10 +114,11 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 // a plan with the reason why that is not certain, and the part for which that is so.
 func (d dag) isCalled(n *node) (doubt, cause string, runs bool) {
 	if n.rescues != nil {
-		return "", "", slices.ContainsFunc(n.rescues.block.Members, func(a string) bool {
-			m := d[a]
-			return isFailure(m.outcome) && m.outcome != states.Blocked && m.blockedBy != ""
-		})
+		cause, runs := d.failureCause(n.rescues.block.Members, false)
+		if cause != "" {
+			doubt = "if " + n.rescues.address + " fails"
+		}
+		return doubt, cause, runs
 	}
 	if len(n.sources) == 0 && !n.inv.Handler || n.inv.Always {
 		return "", "", true
@@ -216,17 +214,26 @@ func (e *engine) skip(n *node, d decision) {
 		e.stopBefore(n, states.Skipped, d.reason, "")
 		return
 	}
-	n.notification, n.parts = notification{change: perhaps}, map[string]notification{}
 	for k := range n.inv.Parts {
-		p := &n.inv.Parts[k]
-		s := &step{engine: e, node: n, declaration: declaration{p, e.moduleOf(p)}, certainty: certainty{doubt: d.doubt, cause: d.cause}, ending: ending{outcome: states.Skipped, reason: d.reason}}
-		n.parts[p.Address] = s.notification(s.doubt)
-		n.noteCause(s)
-		s.addEffects()
-		e.recorder.recordPart(s)
+		e.endOpen(n, &n.inv.Parts[k], ending{outcome: states.Skipped, reason: d.reason}, certainty{doubt: d.doubt, cause: d.cause})
 	}
 	n.outcome = states.Skipped
 	e.recorder.recordInvocation(n, d.reason)
+}
+
+// endOpen records that a part does not run in a plan, as things are, and what it may do all the
+// same.
+func (e *engine) endOpen(n *node, p *states.Part, end ending, c certainty) {
+	s := &step{engine: e, node: n, declaration: declaration{p, e.moduleOf(p)}, certainty: c, ending: end}
+	was := s.notification(s.doubt)
+	n.notification.add(was)
+	if n.parts == nil {
+		n.parts = map[string]notification{}
+	}
+	n.parts[p.Address] = was
+	n.noteCause(s)
+	s.addEffects()
+	e.recorder.recordPart(s)
 }
 
 // failBefore ends an invocation whose guard could not be decided.
@@ -295,6 +302,6 @@ func (i *invocation) leaveParts(parts []*states.Part, cancelled error) {
 		return // they are pending, and the next apply does them
 	}
 	for _, p := range parts {
-		i.engine.endUnrun(i.node, p, ending{outcome: states.Blocked, reason: "by " + i.failedPart})
+		i.engine.endBlocked(i.node, p, i.failedPart, i.node.causes[i.failedPart])
 	}
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tenetcm/tenet/states"
@@ -57,10 +58,14 @@ func (n *node) noteCause(s *step) {
 	if s.doubt == "" {
 		return
 	}
+	n.noteCauseOf(s.part.Address, s.rootCause())
+}
+
+func (n *node) noteCauseOf(address, cause string) {
 	if n.causes == nil {
 		n.causes = map[string]string{}
 	}
-	n.causes[s.part.Address] = s.rootCause()
+	n.causes[address] = cause
 }
 
 // noteFresh notes that a part was carried out by this process, where the run goes on.
@@ -89,7 +94,7 @@ func (e ending) notification(doubt string) notification {
 		out.change = likely
 	case e.outcome == states.Unknown:
 		out.change = likely
-	case (e.outcome == states.Unchanged || e.outcome == states.Skipped) && doubt != "":
+	case doubt != "": // in a plan
 		out.change = perhaps
 	}
 	if e.outcome == states.Failed || e.outcome == states.Unknown {
@@ -122,16 +127,20 @@ func (i *invocation) settle() {
 	i.engine.recorder.recordInvocation(n, "")
 }
 
-// firstFailed names the first part, in the parts' order, that failed; empty:
-// none did.
-func (i *invocation) firstFailed() string {
+// firstFailed names the first part, in the parts' order, that failed, for sure where there is
+// such a one; empty: none did.
+func (i *invocation) firstFailed() (open string) {
 	for k := range i.node.inv.Parts {
 		address := i.node.inv.Parts[k].Address
-		if outcome := i.parts[address]; outcome == states.Failed || outcome == states.Unknown {
+		if outcome := i.parts[address]; outcome != states.Failed && outcome != states.Unknown {
+			continue
+		}
+		if i.node.causes[address] == "" {
 			return address
 		}
+		open = cmp.Or(open, address)
 	}
-	return ""
+	return open
 }
 
 // endGroup settles a block or a join, all of whose predecessors have ended.
@@ -148,11 +157,16 @@ func (e *engine) endGroup(n *node) {
 	if always := e.nodes.worstOutcome(n.block.Always, n); isFailure(always) && n.outcome != states.Failed && n.outcome != states.Unknown {
 		n.outcome = always
 	}
+	cause, _ := e.nodes.failureCause(slices.Concat(n.block.Members, n.block.Always), true)
 	if isFailure(n.outcome) && !n.block.IgnoreFailure {
 		n.blockedBy = n.address
 	}
 	if n.outcome == states.Failed || n.outcome == states.Unknown || n.outcome == states.Rescued {
 		n.notification.failure = surely
+	}
+	if cause != "" {
+		n.noteCauseOf(n.address, cause)
+		n.notification.failure = min(n.notification.failure, perhaps)
 	}
 	n.isRecorded = n.isFromEarlierProcess && e.resumption.Ended[n.address] == n.outcome
 	e.recorder.recordInvocation(n, "")

@@ -159,7 +159,7 @@ func (i *invocation) leavePart(p *states.Part, by string) {
 	i.mu.Lock()
 	i.parts[p.Address] = states.Blocked
 	i.mu.Unlock()
-	i.engine.endUnrun(i.node, p, ending{outcome: states.Blocked, reason: "by " + by})
+	i.engine.endBlocked(i.node, p, by, i.node.causes[by])
 }
 
 // inRequiredOrder gives the parts in their order, each after what it requires or follows.

@@ -245,6 +245,9 @@ func (r *recorder) recordPart(s *step) {
 			ev.Certain, ev.Reason = new(false), r.mask.part(s, "skipped as things are, "+s.reason+"; "+s.doubt)
 			ev.Cause = s.rootCause()
 		}
+		if s.doubt != "" && s.outcome == states.Blocked {
+			ev.Certain, ev.Cause = new(false), s.rootCause()
+		}
 		if s.outcome == states.Changed || s.outcome == states.Failed || s.outcome == states.Unknown {
 			ev.Action = s.action
 		}

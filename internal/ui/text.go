@@ -143,7 +143,11 @@ func (t *text) part(ev *states.Event) {
 		t.failure(ev)
 		return
 	case ev.Outcome == states.Blocked:
-		t.print(t.red("✗ "), ev.Address, t.dim("  blocked "+ev.Reason), "\n")
+		how := ""
+		if isMaybe(ev) {
+			how = ", as things are"
+		}
+		t.print(t.red("✗ "), ev.Address, t.dim("  blocked "+ev.Reason+how), "\n")
 		return
 	case t.options.Quiet:
 		return
