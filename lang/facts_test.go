@@ -57,7 +57,7 @@ func TestFactNamesHoldAllThatAreAsked(t *testing.T) {
 				continue
 			}
 			wrong, fixed := mistake(a)
-			target := lang.Target{Host: "web1", Facts: debian}
+			target := lang.Target{Host: "web1", Facts: debian, HostFacts: factsOfHosts(debian)}
 			asked += asks(t, name, wrong, target) + asks(t, name, fixed, target)
 		}
 	}

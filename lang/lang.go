@@ -63,8 +63,17 @@ type (
 	Stage          = site.Stage
 	Hook           = site.Hook
 	HookRun        = expr.HookRun
+	HostFacts      = expr.HostFacts
+	HostFact       = expr.HostFact
+	HostFactValue  = expr.HostFactValue
 	Amount         = site.Amount
 )
+
+// NewHostFacts takes what asks hosts for facts, all at once; see Target.HostFacts. A fact that it gives no
+// answer for is an error where it is named.
+func NewHostFacts(ask func(ctx context.Context, wanted []HostFact) map[HostFact]HostFactValue) *HostFacts {
+	return expr.NewHostFacts(ask)
+}
 
 // Site is a loaded site.
 type Site struct {

@@ -84,7 +84,7 @@ func mistake(a *txtar.Archive) (wrong, fixed fstest.MapFS) {
 func judge(t *testing.T, site fs.FS) (diag.List, func(string) ([]byte, bool)) {
 	t.Helper()
 	loaded, _ := lang.Load(site, lang.Options{Registry: modules.Standard()})
-	declared, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian})
+	declared, list := loaded.Evaluate(t.Context(), lang.Target{Host: "web1", Facts: debian, HostFacts: factsOfHosts(debian)})
 	switch o := (graph.Options{Registry: loaded.Registry()}); {
 	case !list.HasErrors():
 		_, more := graph.Compile(declared, o)

@@ -38,6 +38,21 @@ func pairFacts(given map[string]any) func(string) (any, error) {
 	}
 }
 
+// factsOfHosts gives each host its name, and otherwise the facts that all have.
+func factsOfHosts(common func(string) (any, error)) *lang.HostFacts {
+	return lang.NewHostFacts(func(_ context.Context, wanted []lang.HostFact) map[lang.HostFact]lang.HostFactValue {
+		answers := map[lang.HostFact]lang.HostFactValue{}
+		for _, w := range wanted {
+			var a lang.HostFactValue
+			if a.Value, a.Err = common(w.Name); a.Err == nil && w.Name == "hostname" {
+				a.Value = w.Host
+			}
+			answers[w] = a
+		}
+		return answers
+	})
+}
+
 // pair is a site in both languages: the files below hcl/ and star/, and those
 // below both/ in each of them.
 type pair struct {
@@ -86,6 +101,7 @@ func readPair(t *testing.T, a *txtar.Archive) pair {
 		}
 	}
 	target.Facts = pairFacts(given)
+	target.HostFacts = factsOfHosts(target.Facts)
 	for _, host := range hosts {
 		target.Host = host
 		p.targets = append(p.targets, target)

@@ -45,6 +45,8 @@ type client struct {
 	// pauseDisplay calls what asks on the terminal, with what is drawn there out of its way; nil:
 	// nothing is.
 	pauseDisplay func(call func())
+	// showNote shows a line among what goes on; nil: nothing does.
+	showNote func(text string)
 }
 
 // getenv gives an environment variable, or "".

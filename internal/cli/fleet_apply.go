@@ -151,6 +151,7 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 	if !v.hasNames {
 		return v.run(ctx, task, members, fleet.Options{})
 	}
+	v.site.renewFacts()
 	if err := v.survey(ctx); err != nil {
 		return nil, err
 	}

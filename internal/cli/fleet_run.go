@@ -117,6 +117,7 @@ func (v *fleetRun) reach(ctx context.Context) (err error) {
 func (v *fleetRun) plan(ctx context.Context) ([]fleet.Outcome, error) {
 	v.isPlan = true
 	defer func() { v.isPlan = false }()
+	v.site.renewFacts()
 	if err := v.survey(ctx); err != nil {
 		return nil, err
 	}
@@ -138,6 +139,8 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	v.view = v.newView(names)
 	v.mu.Unlock()
 	v.pauseDisplay = v.view.Aside // secrets are opened as hosts are evaluated
+	v.showNote = func(text string) { v.view.Note("", machine.Note{Text: text}) }
+	defer func() { v.showNote = nil }()
 	var cancelled <-chan struct{}
 	if v.hasNames {
 		var done func()

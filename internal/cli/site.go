@@ -32,6 +32,7 @@ type site struct {
 	// declared is the host of the site that is meant; nil where it declares none.
 	declared *lang.Host
 	far      *remoteFacts // that the host itself tells; nil: it is this machine
+	asker    *factAsker   // for facts of its hosts
 }
 
 // siteAt refuses what cannot be a site: nothing, a saved plan, or a file of another
@@ -190,6 +191,7 @@ func (s *client) loadBy(ctx context.Context, path string, open func(ctx context.
 		return c, err
 	}
 	s.useOutputs(c)
+	s.useHostFacts(c)
 	s.recording().recordTarget(c)
 	return c, nil
 }

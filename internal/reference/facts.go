@@ -23,6 +23,7 @@ sysctl "net.ipv4.ip_forward" {
   when  = contains(fact.capabilities, "sysctl")
 }`}, Block{Text: "A fact that may be null needs a look before it is used: " + code(`fact.ipv6 != null`) + ". " +
 			code("--facts FILE") + " gives facts from a JSON file, in place of the machine's own: the site can then be compiled anywhere. " +
+			"Those of other hosts are " + code("hosts(PATTERN)[…].facts.NAME") + ". " +
 			"The facts of a tree below " + code("--root") + " are its own where they stand in its files (os, package_manager, timezone, …), and the running machine's where they do not (kernel, memory, …)."})
 	return p
 }

@@ -79,7 +79,7 @@ func (f *Files) recordedFunction(fn Function) function.Function {
 func FunctionDocs() []FunctionDoc {
 	examples := functionExamples()
 	docs := []FunctionDoc{{Name: "hosts", Group: "site", Signature: "hosts(pattern: string, options: object…) → list(object)", Example: examples["hosts"],
-		Doc: "the hosts that the site declares and a pattern names, such as \"web*\" or \"@group\": name, address and labels of each, in exports the values of exported variables, and in outputs what it gives, which only an apply may know; with { outputs = \"last\" }, as it was recorded"}}
+		Doc: "the hosts that the site declares and a pattern names, such as \"web*\" or \"@group\": name, address and labels of each, in exports the values of exported variables, in facts what it tells of itself, and in outputs what it gives, which only an apply may know; with { outputs = \"last\" }, as it was recorded, and with { facts = \"now\" }, not as it was told before"}}
 	for _, fn := range NewFiles(nil).Functions(".") {
 		docs = append(docs, FunctionDoc{
 			Name: fn.Name, Group: fn.Group, Doc: fn.Doc, Signature: signature(fn.Name, fn.Impl), Example: examples[fn.Name]})

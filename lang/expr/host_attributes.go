@@ -18,7 +18,7 @@ import (
 const HostFunction = "(host)"
 
 // HostAttributes lists these further attributes.
-func HostAttributes() []string { return []string{"exports", "outputs"} }
+func HostAttributes() []string { return []string{"exports", "facts", "outputs"} }
 
 // VariesByReader reports whether the steps may lead to what depends on who asks: a host's own outputs
 // are none that it may read.
@@ -34,6 +34,8 @@ type HostAttribute struct {
 	Host      string
 	Attribute string // one of HostAttributes
 	Name      string // what is wanted of it; "": all, or nothing in particular
+	IsNow     bool   // of facts: what was known before does not do
+	Pattern   string // by which a script has asked for the host, and may ask for others; "": nobody knows
 }
 
 // hostAttributeFunction makes HostFunction, which looks into anything that has attributes:
@@ -51,22 +53,48 @@ func hostAttributeFunction(look func(HostAttribute) (cty.Value, error)) function
 			if len(args) > 2 {
 				want.Name = args[2].AsString()
 			}
-			if host, ok := hostNameOf(args[0]); ok && look != nil {
-				want.Host = host
-				return look(want)
+			if len(args) > 3 {
+				want.Pattern = args[3].AsString()
 			}
-			return plainAttribute(args[0], want)
+			host, ok := hostNameOf(args[0])
+			if !ok || look == nil || want.Attribute != "facts" && args[0].Type().HasAttribute(want.Attribute) {
+				return plainAttribute(args[0], want)
+			}
+			want.Host, want.IsNow = host, args[0].Type().HasAttribute("facts")
+			return look(want)
 		},
 	})
 }
 
 // hostNameOf gives the name of a host that hosts(PATTERN) has listed; false: the value is none.
 func hostNameOf(v cty.Value) (string, bool) {
-	if v.ContainsMarked() || !v.IsWhollyKnown() || v.IsNull() || !v.Type().Equals(hostType()) {
+	if v.IsMarked() || !v.IsKnown() || v.IsNull() || !isHostType(v.Type()) {
 		return "", false
 	}
 	name := v.GetAttr("name")
-	return name.AsString(), !name.IsNull()
+	if name.IsMarked() || !name.IsKnown() || name.IsNull() {
+		return "", false
+	}
+	return name.AsString(), true
+}
+
+// isHostType reports whether values of a type are hosts, with what options of hosts() add to them.
+func isHostType(t cty.Type) bool {
+	if !t.IsObjectType() {
+		return false
+	}
+	known, own := t.AttributeTypes(), hostType().AttributeTypes()
+	for name, of := range own {
+		if has, ok := known[name]; !ok || !has.Equals(of) {
+			return false
+		}
+	}
+	for name, of := range known {
+		if _, ok := own[name]; !ok && name != "outputs" && (name != "facts" || !of.Equals(cty.EmptyObject)) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainAttribute takes the steps as the library does.

@@ -62,6 +62,18 @@ func (l *HostLists) find(pattern string) (cty.Value, error) {
 	return list.value, list.err
 }
 
+// Names gives the names of the hosts that a pattern names; none of one that is wrong.
+func (l *HostLists) Names(pattern string) (names []string) {
+	list, err := l.find(pattern)
+	if err != nil {
+		return nil
+	}
+	for _, h := range list.AsValueSlice() {
+		names = append(names, h.GetAttr("name").AsString())
+	}
+	return names
+}
+
 // compute makes such a list, and says how many hosts are in it.
 func (l *HostLists) compute(pattern string) (list hostList, n int) {
 	if l.objects == nil {
@@ -84,15 +96,28 @@ func (l *HostLists) compute(pattern string) (list hostList, n int) {
 	return hostList{value: cty.ListVal(values)}, len(found)
 }
 
-// HasHostOptions reports whether a call is one of hosts() with options: what it gives depends on
-// what is recorded.
-func HasHostOptions(call *hclsyntax.FunctionCallExpr) bool {
-	return call.Name == "hosts" && len(call.Args) > 1
+// AsksForRecords reports whether what a call of hosts() gives depends on what is recorded: with options
+// it may, but for facts alone.
+func AsksForRecords(call *hclsyntax.FunctionCallExpr) bool {
+	if call.Name != "hosts" || len(call.Args) < 2 {
+		return false
+	}
+	options, ok := call.Args[1].(*hclsyntax.ObjectConsExpr)
+	if !ok {
+		return true
+	}
+	for _, item := range options.Items {
+		name, diags := item.KeyExpr.Value(nil)
+		if diags.HasErrors() || !name.RawEquals(cty.StringVal("facts")) {
+			return true
+		}
+	}
+	return false
 }
 
 // HostsFunction makes hosts(PATTERN): name, address and labels of the hosts of
 // a site. While get gives nil, nothing is known of them. With { outputs = "last" } each has its outputs,
-// too, as last gives them.
+// too, as last gives them; with { facts = "now" } its facts are those of now.
 func HostsFunction(get func() *HostLists, last func(host string) (cty.Value, error)) function.Function {
 	return function.New(&function.Spec{
 		Description: "the declared hosts that a pattern such as \"web*,!web3,@db\" names: a list of name, address and labels",
@@ -113,40 +138,48 @@ func HostsFunction(get func() *HostLists, last func(host string) (cty.Value, err
 			if err != nil || len(args) == 1 {
 				return found, err
 			}
-			return withOutputs(found, last)
+			return withOptions(found, args[1].AsValueMap(), last)
 		},
 	})
 }
 
 // checkHostOptions refuses options that hosts() does not have.
 func checkHostOptions(options []cty.Value) error {
-	const hint = `write hosts(PATTERN, { outputs = "last" })`
+	const hint = `write hosts(PATTERN, { outputs = "last" }) or hosts(PATTERN, { facts = "now" })`
 	if len(options) > 1 {
 		return &diag.HintError{Message: "it takes a pattern and options", Hint: hint}
 	}
 	o := options[0]
-	if !o.IsWhollyKnown() || o.ContainsMarked() || o.IsNull() || !o.Type().IsObjectType() && !o.Type().IsMapType() || o.LengthInt() != 1 {
+	if !o.IsWhollyKnown() || o.ContainsMarked() || o.IsNull() || !o.Type().IsObjectType() && !o.Type().IsMapType() || o.LengthInt() == 0 {
 		return &diag.HintError{Message: "its options are an object of what is known", Hint: hint}
 	}
+	words := map[string]string{"outputs": "last", "facts": "now"}
 	for name, v := range o.AsValueMap() {
-		if name != "outputs" {
+		word, known := words[name]
+		switch {
+		case !known:
 			return &diag.HintError{Message: fmt.Sprintf("there is no option %q", name), Hint: hint}
-		}
-		if v.Type() != cty.String || v.IsNull() || v.AsString() != "last" {
-			return &diag.HintError{Message: `the option outputs can be "last" alone`, Hint: hint}
+		case v.Type() != cty.String || v.IsNull() || v.AsString() != word:
+			return &diag.HintError{Message: fmt.Sprintf("the option %s can be %q alone", name, word), Hint: hint}
 		}
 	}
 	return nil
 }
 
-// withOutputs gives hosts with their outputs: a tuple, since each may have others.
-func withOutputs(list cty.Value, last func(host string) (cty.Value, error)) (cty.Value, error) {
+// withOptions gives hosts with their outputs, or as those whose facts are asked for now: a tuple, since each
+// may have other outputs. Facts that are looked up have an attribute that holds none of them.
+func withOptions(list cty.Value, options map[string]cty.Value, last func(host string) (cty.Value, error)) (cty.Value, error) {
 	var all []cty.Value
 	for _, h := range list.AsValueSlice() {
 		attributes := h.AsValueMap()
-		var err error
-		if attributes["outputs"], err = last(attributes["name"].AsString()); err != nil {
-			return cty.DynamicVal, err
+		if _, ok := options["facts"]; ok {
+			attributes["facts"] = cty.EmptyObjectVal
+		}
+		if _, ok := options["outputs"]; ok {
+			var err error
+			if attributes["outputs"], err = last(attributes["name"].AsString()); err != nil {
+				return cty.DynamicVal, err
+			}
 		}
 		all = append(all, cty.ObjectVal(attributes))
 	}

@@ -14,15 +14,21 @@ import (
 // source can write it.
 const SharedName = "(shared)"
 
-// sharedKey tells which hosts there are, and what they export.
-type sharedKey struct{ hosts, exports any }
+// sharedKey tells which hosts there are, what they export, and what is known of their facts.
+type sharedKey struct{ hosts, exports, facts any }
 
-var sharedKeyType = cty.Capsule("shared", reflect.TypeFor[sharedKey]())
+var sharedKeyType = cty.Capsule("shared", reflect.TypeFor[shares]())
 
-// SharedKey makes the value of that name: while both are the same, so are the values of shared
-// expressions.
-func SharedKey(hosts *HostLists, exports any) cty.Value {
-	return cty.CapsuleVal(sharedKeyType, &sharedKey{hosts, exports})
+// SharedKey makes the value of that name: while all are the same, so are the values of shared
+// expressions, but where facts are wanted that nobody has asked for yet.
+func SharedKey(hosts *HostLists, exports any, facts *FactReader) cty.Value {
+	return cty.CapsuleVal(sharedKeyType, &shares{sharedKey{hosts, exports, facts.Known()}, facts})
+}
+
+// shares is the key of an evaluation, with what it reads of facts.
+type shares struct {
+	sharedKey
+	facts *FactReader
 }
 
 // shared is a part of an expression that asks for hosts, and depends on nothing else: it is
@@ -43,13 +49,13 @@ func (s *shared) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !ok {
 		return s.Expression.Value(ctx)
 	}
-	now := *key.EncapsulatedValue().(*sharedKey)
-	if last := s.last.Load(); last != nil && last.key == now {
+	now := key.EncapsulatedValue().(*shares)
+	if last := s.last.Load(); last != nil && last.key == now.sharedKey {
 		return last.value, nil
 	}
 	v, diags := s.Expression.Value(ctx)
-	if len(diags) == 0 {
-		s.last.Store(&sharedValue{now, v})
+	if len(diags) == 0 && !now.facts.IsWanting() {
+		s.last.Store(&sharedValue{now.sharedKey, v})
 	}
 	return v, diags
 }
@@ -78,7 +84,7 @@ func calls(x hclsyntax.Expression, name string) (found bool) {
 	return found
 }
 
-// isClosed reports whether an expression needs nothing but the hosts and what they export.
+// isClosed reports whether an expression needs nothing but the hosts, what they export and their facts.
 func isClosed(x hclsyntax.Expression) bool {
 	w := &closedWalker{closed: true}
 	hclsyntax.Walk(x, w) // its diagnostics are Enter's: none
@@ -107,7 +113,7 @@ func (w *closedWalker) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.LiteralValueExpr:
 		w.closed = w.closed && !n.Val.ContainsMarked()
 	case *hclsyntax.FunctionCallExpr:
-		w.closed = w.closed && (IsFixed(n.Name) && !HasHostOptions(n) || isExport(n))
+		w.closed = w.closed && (IsFixed(n.Name) && !AsksForRecords(n) || isSameForReaders(n))
 	}
 	return nil
 }
@@ -120,11 +126,11 @@ func (w *closedWalker) Exit(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// isExport reports whether a call looks at what a host exports.
-func isExport(call *hclsyntax.FunctionCallExpr) bool {
+// isSameForReaders reports whether a call looks at what a host exports, or at its facts.
+func isSameForReaders(call *hclsyntax.FunctionCallExpr) bool {
 	if call.Name != HostFunction {
 		return false
 	}
 	attribute, ok := call.Args[1].(*hclsyntax.LiteralValueExpr)
-	return ok && attribute.Val.AsString() == "exports"
+	return ok && attribute.Val.AsString() != "outputs"
 }

@@ -48,6 +48,8 @@ type Target struct {
 	Vars []Var
 	// LastOutputs gives the outputs of a host as they were recorded last, by name. Nil: none were.
 	LastOutputs func(host string) (map[string]states.Output, error)
+	// HostFacts gives facts of the hosts that the site declares. Nil: naming one is an error.
+	HostFacts *HostFacts
 	// Hook is what is run around a batch of a rollout; nil: nothing is. Its state is then
 	// declared with these params, as one that only who names it runs.
 	Hook *HookRun

@@ -127,6 +127,10 @@ func documentsInLines() []pattern {
 			a.Summary = "this is a declaration of Puppet"
 			return a, ok
 		}},
+		{line: `^\s*@@(\w[\w:]*)\s*\{`, advice: Advice{Summary: "this is an exported resource of Puppet", Detail: "A host hands on values, not resources.",
+			Hint: "let the other host declare the resource for each: hosts(\"PATTERN\")[…].facts.NAME is a fact of another host, and .outputs.NAME what it gives: output \"NAME\" { value = … }"}},
+		{line: `^\s*([A-Z]\w*)\s*<<?\|.*\|>>?`, advice: Advice{Summary: "this is a collector of Puppet", Detail: "A host reads values of others, and declares its resources itself.",
+			Hint: "write for_each = { for h in hosts(\"PATTERN\") : h.name => h } in the part; each.value.facts.NAME is a fact of that host, and .outputs.NAME what it gives"}},
 		{line: `^\s*([a-z]\w*)\s*\{\s*['"]?([^'":]+)['"]?\s*:\s*$`, advice: Advice{Summary: "this is a resource of Puppet",
 			Detail: "The label stands before the brace, and = between a name and its value.", Hint: `write $1 "$2" { … }`}},
 		{line: `^\s*(\w+)\.(\w+)\s*:?\s+["']?([^"'{]*)["']?\s*\{`, advise: saltFunction},

@@ -25,7 +25,8 @@ func Values() []Word {
 
 	add(ansible, "write each.key (for_each gives it); of a map also each.value", "item")
 	add(ansible, "write host.name", "inventory_hostname", "inventory_hostname_short", "ansible_host")
-	add(ansible, "declare a variable for what hosts share: variable \"NAME\" {}; hosts(\"@GROUP\") lists hosts", "hostvars", "groups", "group_names")
+	add(ansible, "write hosts(\"HOST\")[0].facts.NAME, .exports.NAME for a variable with export = true, or .outputs.NAME for what its run gives", "hostvars")
+	add(ansible, "declare a variable for what hosts share: variable \"NAME\" {}; hosts(\"@GROUP\") lists hosts", "groups", "group_names")
 	for name, fact := range ansibleFacts() {
 		add(ansible, "write "+fact, "ansible_facts."+name, "ansible_"+name)
 	}
@@ -37,6 +38,7 @@ func Values() []Word {
 	}
 	add(salt, "write fact.NAME: tenet facts lists all", "grains")
 	add(salt, "declare a variable: variable \"NAME\" {}, and write var.NAME; vars.hcl gives values", "pillar")
+	add(salt, "write hosts(\"PATTERN\")[0].facts.NAME for a fact of another host; what its run finds out is an output: output \"NAME\" { value = … }, and hosts(\"PATTERN\")[0].outputs.NAME", "mine")
 	add(salt, "there are no remote functions: write fact.NAME for facts, var.NAME for variables, or a part of type command", "salt")
 	add(salt, "write host.name", "minion_id", "opts")
 
@@ -149,6 +151,7 @@ func Functions() []Word {
 		add("", "use "+ours+"()", name)
 	}
 	add(puppet, "declare a variable: variable \"NAME\" {}, and write var.NAME; vars.hcl gives values", "hiera", "hiera_hash", "hiera_array")
+	add(puppet, "write hosts(\"PATTERN\"), and .facts.NAME of each", "puppetdb_query", "query_nodes", "query_facts")
 	add(puppet, "use template(PATH, VARS)", "epp", "inline_template", "inline_epp", "erb")
 	add(ansible, "use the function for it: read(PATH) for a file, var.NAME for a variable", "query", "q")
 	add(terraform, "declare a variable: variable \"NAME\" {}; TENET_VAR_NAME in the environment gives it a value", "env", "getenv", "environ")

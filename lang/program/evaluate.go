@@ -19,8 +19,10 @@ type evaluation struct {
 	target expr.Target
 	list   diag.List
 	facts  *facts
-	hosts  siteHosts  // which the site's components see, too
-	host   *hostEntry // that is evaluated; nil: the site declares no hosts
+	// hostFacts are those of other hosts.
+	hostFacts *expr.FactReader
+	hosts     siteHosts  // which the site's components see, too
+	host      *hostEntry // that is evaluated; nil: the site declares no hosts
 	// exports are what other hosts may read of each; nil: that is not known yet.
 	exports *exports
 	top     *expressions // of the site itself
@@ -49,8 +51,24 @@ type evaluator struct {
 
 // Evaluate gives the declarations for a target; nil or incomplete when the list
 // holds an error.
-func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarations, diag.List) {
-	e := newEvaluation(ctx, p, t)
+func (p *Program) Evaluate(ctx context.Context, t expr.Target) (d *states.Declarations, list diag.List) {
+	p.withFacts(ctx, t, func(e *evaluator) { d, list = e.evaluate(ctx) })
+	return d, list
+}
+
+// withFacts evaluates the site as f does, and again as long as it has named facts of hosts that were not known:
+// all that it names are asked for at once.
+func (p *Program) withFacts(ctx context.Context, t expr.Target, f func(e *evaluator)) {
+	for {
+		e := newEvaluation(ctx, p, t)
+		f(e)
+		if ctx.Err() != nil || !e.hostFacts.AskWanted(ctx) {
+			return
+		}
+	}
+}
+
+func (e *evaluator) evaluate(ctx context.Context) (*states.Declarations, diag.List) {
 	e.preparation().begin(true)
 	e.expandAll()
 	if err := ctx.Err(); err != nil {
@@ -72,7 +90,7 @@ func (p *Program) Evaluate(ctx context.Context, t expr.Target) (*states.Declarat
 	referenceCheck{e.evaluation}.check()
 	moved := e.renames()
 	slices.Sort(e.empty)
-	return &states.Declarations{Site: e.site.name, Host: t.Host, List: e.out, Moved: moved, Prune: e.site.prune,
+	return &states.Declarations{Site: e.site.name, Host: e.target.Host, List: e.out, Moved: moved, Prune: e.site.prune,
 		Empty: slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
 }
 
@@ -83,7 +101,7 @@ func (e *evaluator) findings() diag.List {
 }
 
 func newEvaluation(ctx context.Context, p *Program, t expr.Target) *evaluator {
-	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: &facts{gather: t.Facts}, bases: map[string]*declaration{},
+	return newEvaluator(&evaluation{ctx: ctx, target: t, facts: &facts{gather: t.Facts}, hostFacts: expr.NewFactReader(t.HostFacts), bases: map[string]*declaration{},
 		instances: map[string]*instance{}, instancesByBase: map[string][]*instance{}, doubtful: map[string]bool{},
 		vault: expr.NewVault(t), sensitive: map[*syntax.Attribute][]string{}}, p, "")
 }

@@ -16,8 +16,12 @@ import (
 )
 
 // Variables gives the program's variables for a target, sorted by name.
-func (p *Program) Variables(ctx context.Context, t expr.Target) ([]expr.VariableValue, diag.List) {
-	e := newEvaluation(ctx, p, t)
+func (p *Program) Variables(ctx context.Context, t expr.Target) (out []expr.VariableValue, list diag.List) {
+	p.withFacts(ctx, t, func(e *evaluator) { out, list = e.describeVariables() })
+	return out, list
+}
+
+func (e *evaluator) describeVariables() ([]expr.VariableValue, diag.List) {
 	e.preparation().begin(true)
 	var out []expr.VariableValue
 	for _, v := range e.ownVariables() {

@@ -254,8 +254,11 @@ func sameAssignments(a, b []expr.Assignment) bool {
 
 // hostAttribute gives what an expression names of a host.
 func (e *expressions) hostAttribute(want expr.HostAttribute) (cty.Value, error) {
-	if want.Attribute == "outputs" {
+	switch want.Attribute {
+	case "outputs":
 		return e.hostOutput(want)
+	case "facts":
+		return e.hostFact(want)
 	}
 	if e.exports == nil {
 		if len(e.top.site.exported()) > 0 {

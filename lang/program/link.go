@@ -232,7 +232,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 		w.secret(n)
 		w.lateCall(n)
 		w.asksForHosts = w.asksForHosts || n.Name == "hosts"
-		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name) || expr.HasHostOptions(n)
+		w.works, w.varies = true, w.varies || !expr.IsFixed(n.Name) || expr.AsksForRecords(n)
 	case *hclsyntax.LiteralValueExpr:
 		w.varies = w.varies || n.Val.ContainsMarked()
 	case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:

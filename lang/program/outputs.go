@@ -9,8 +9,12 @@ import (
 
 // Outputs gives what the program, a component, hands to who uses it, sorted by
 // name.
-func (p *Program) Outputs(ctx context.Context, t expr.Target) ([]expr.OutputValue, diag.List) {
-	e := newEvaluation(ctx, p, t)
+func (p *Program) Outputs(ctx context.Context, t expr.Target) (all []expr.OutputValue, list diag.List) {
+	p.withFacts(ctx, t, func(e *evaluator) { all, list = e.describeOutputs() })
+	return all, list
+}
+
+func (e *evaluator) describeOutputs() ([]expr.OutputValue, diag.List) {
 	e.preparation().begin(true)
 	e.expandAll()
 	var all []expr.OutputValue

@@ -88,7 +88,7 @@ func (e preparation) begin(need bool) {
 // shareHosts lets expressions share what they ask of all hosts with other evaluations.
 func (e preparation) shareHosts() {
 	if e.hosts.lists != nil && !e.hosts.incomplete {
-		e.root.Variables[expr.SharedName] = expr.SharedKey(e.hosts.lists, e.exports)
+		e.root.Variables[expr.SharedName] = expr.SharedKey(e.hosts.lists, e.exports, e.hostFacts)
 	}
 }
 

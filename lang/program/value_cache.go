@@ -16,11 +16,13 @@ func (e *expressions) cachedValue(x *syntax.Expression, ctx *hcl2.EvalContext) (
 	if x.Cache == nil || e.hosts.lists == nil || e.scripts != nil || !e.isSameForAllHosts(x) {
 		return compute(x, ctx)
 	}
-	if known := x.Cache.Load(); known != nil && known.Hosts == e.hosts.lists && known.Exports == any(e.exports) {
+	if known := x.Cache.Load(); known != nil && known.Hosts == e.hosts.lists && known.Exports == any(e.exports) && known.Facts == e.hostFacts.Known() {
 		return known.Value, known.List
 	}
 	v, list := compute(x, ctx)
-	x.Cache.Store(&syntax.CachedValue{Hosts: e.hosts.lists, Exports: e.exports, Value: v, List: list})
+	if !e.hostFacts.IsWanting() {
+		x.Cache.Store(&syntax.CachedValue{Hosts: e.hosts.lists, Exports: e.exports, Facts: e.hostFacts.Known(), Value: v, List: list})
+	}
 	return v, list
 }
 

@@ -169,8 +169,8 @@ func (r *run) apply(name, dir string, c *call, args []protoExpression, places []
 			return nil, &diagnosticsError{expr.FromHCL(diags)}
 		}
 		if v.IsWhollyKnown() && !v.ContainsMarked() {
-			if name == "hosts" && len(args) == 1 {
-				return r.hostList(args[0].literal.AsString(), v)
+			if name == "hosts" {
+				return r.hostList(args, v)
 			}
 			return starlarkOf(v)
 		}

@@ -18,8 +18,9 @@ import (
 // are attributes as well. What else may be known of it is looked up when it is named.
 type hostObject struct {
 	object
-	run   *run
-	value cty.Value
+	run     *run
+	value   cty.Value
+	pattern string // by which it was asked for
 }
 
 var (
@@ -28,10 +29,11 @@ var (
 	_ starlark.HasBinary  = (*hostObject)(nil)
 )
 
-// hostList makes the list of hosts that a pattern names. A script may ask for it often: the
+// hostList makes the list of hosts that a call of hosts() gives. A script may ask for it often: the
 // hosts are made once, the list anew, since a script may change it.
-func (r *run) hostList(pattern string, v cty.Value) (starlark.Value, error) {
-	hosts, known := r.hostLists[pattern]
+func (r *run) hostList(args []protoExpression, v cty.Value) (starlark.Value, error) {
+	key := hostsKey(args)
+	hosts, known := r.hostLists[key]
 	if !known {
 		for _, e := range v.AsValueSlice() {
 			value, err := starlarkOf(e)
@@ -39,19 +41,38 @@ func (r *run) hostList(pattern string, v cty.Value) (starlark.Value, error) {
 				return nil, err
 			}
 			value.Freeze()
-			hosts = append(hosts, &hostObject{object{d: value.(*starlark.Dict), name: "the host"}, r, e})
+			hosts = append(hosts, &hostObject{object{d: value.(*starlark.Dict), name: "the host"}, r, e, args[0].literal.AsString()})
 		}
-		r.hostLists[pattern] = hosts
+		if key != "" {
+			r.hostLists[key] = hosts
+		}
 	}
 	return starlark.NewList(slices.Clone(hosts)), nil
 }
 
+// hostsKey tells calls of hosts() apart that give different hosts; empty: nobody knows, since it has options
+// that ask for more than facts.
+func hostsKey(args []protoExpression) string {
+	if len(args) == 0 || args[0].literal.Type() != cty.String || args[0].literal.IsNull() {
+		return ""
+	}
+	pattern := args[0].literal.AsString()
+	if len(args) == 1 {
+		return "all " + pattern
+	}
+	options := args[1].literal
+	if len(args) > 2 || !options.IsKnown() || options.IsNull() || !options.CanIterateElements() || !options.Type().IsObjectType() || options.LengthInt() != 1 || !options.Type().HasAttribute("facts") {
+		return ""
+	}
+	return "now " + pattern
+}
+
 // knownHosts gives the list of a call of hosts() that was made before; nil: there is none.
 func (r *run) knownHosts(name string, args []protoExpression) starlark.Value {
-	if name != "hosts" || len(args) != 1 || args[0].literal.Type() != cty.String || args[0].literal.IsNull() {
+	if name != "hosts" {
 		return nil
 	}
-	hosts, known := r.hostLists[args[0].literal.AsString()]
+	hosts, known := r.hostLists[hostsKey(args)]
 	if !known {
 		return nil
 	}
@@ -138,9 +159,14 @@ func (a *hostAttribute) Attr(name string) (starlark.Value, error) {
 	at := r.here()
 	args := a.steps()
 	if name != "" {
-		args = append(args, literal(cty.StringVal(name)))
+		args = append(args, literal(cty.StringVal(name)), literal(cty.StringVal(a.host.pattern)))
 	}
-	return r.apply(expr.HostFunction, ".", at, args, slices.Repeat([]hcl2.Range{at.whole}, len(args)))
+	v, err := r.apply(expr.HostFunction, ".", at, args, slices.Repeat([]hcl2.Range{at.whole}, len(args)))
+	if d, ok := v.(*starlark.Dict); ok && a.name == "facts" {
+		d.Freeze()
+		return &object{d: d, name: "facts." + name}, err // as fact.NAME is
+	}
+	return v, err
 }
 
 // Get looks a key up.

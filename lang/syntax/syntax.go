@@ -77,10 +77,11 @@ type Late struct {
 }
 
 // CachedValue is what an expression gave while the hosts of the site were these, and so what they
-// export.
+// export and what is known of their facts.
 type CachedValue struct {
 	Hosts   *expr.HostLists
 	Exports any
+	Facts   any
 	Value   cty.Value
 	List    diag.List // what was found wrong
 }
