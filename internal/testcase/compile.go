@@ -110,28 +110,14 @@ func (r *caseRun) selection() graph.Selection {
 // target is what the site is evaluated for.
 func (r *caseRun) target(ctx context.Context) (lang.Target, bool) {
 	name, named := get[string](r.c.block, "host")
-	description := r.described()
-	if named {
-		description.Name = name
-	} else {
+	if !named {
 		name = localhost
 	}
 	t := lang.Target{Host: name, InventoryHidden: true} // a case runs nothing on this machine
-	if r.machine == nil {
-		made, err := simulated.New(ctx, description)
-		if err != nil {
-			r.diagnostics.Add(r.c.machine.diagnose(err, r.c))
-			return t, false
-		}
-		r.machine = made
-	}
-	machine := r.machine
-	facts, err := simulated.Facts(machine, the[map[string]any](r.c.block, "facts"))
-	if err != nil {
-		r.diagnostics.Add(r.factsError(machine, err))
+	if !r.settle(ctx) {
 		return t, false
 	}
-	t.Facts = facts.Fact
+	t.Facts, t.HostFacts = r.facts.Fact, lang.NewHostFacts(r.hostFacts)
 	t.LastOutputs = func(host string) (map[string]states.Output, error) { return r.given(host), nil }
 	t.Secrets = r.secret
 	if file, err := r.vars(); err != nil {
@@ -140,7 +126,32 @@ func (r *caseRun) target(ctx context.Context) (lang.Target, bool) {
 	} else if file != nil {
 		t.VarFiles = []lang.VarFile{{Name: varsFile, Data: file}}
 	}
-	return t, r.chooseHost(ctx, &t, named)
+	chosen := r.chooseHost(ctx, &t, named)
+	r.hostName = t.Host
+	return t, chosen
+}
+
+// settle makes the machine, where it is not made yet, and its facts. It reports whether they are there.
+func (r *caseRun) settle(ctx context.Context) bool {
+	if r.machine == nil {
+		description := r.described()
+		if name, named := get[string](r.c.block, "host"); named {
+			description.Name = name
+		}
+		made, err := simulated.New(ctx, description)
+		if err != nil {
+			r.diagnostics.Add(r.c.machine.diagnose(err, r.c))
+			return false
+		}
+		r.machine = made
+	}
+	facts, err := simulated.Facts(r.machine, the[map[string]any](r.c.block, "facts"))
+	if err != nil {
+		r.diagnostics.Add(r.factsError(r.machine, err))
+		return false
+	}
+	r.facts = facts
+	return true
 }
 
 // chooseHost holds the case to name one of the hosts that the site declares; where
@@ -154,7 +165,7 @@ func (r *caseRun) chooseHost(ctx context.Context, t *lang.Target, named bool) bo
 	for _, h := range hosts {
 		names = append(names, h.Name)
 	}
-	if list := r.unknownHosts(names); len(list) > 0 {
+	if list := append(r.unknownHosts(names), r.unknownFacts()...); len(list) > 0 {
 		r.diagnostics = append(r.diagnostics, list...)
 		return false
 	}

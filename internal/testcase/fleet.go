@@ -9,6 +9,7 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 )
 
 // fleetRun is a case about hosts on its way.
@@ -84,7 +85,7 @@ func (r *caseRun) newFleet() *fleetRun {
 		one := *r.c
 		one.block, one.machine, one.hosts = hostBlock(r.c.block, m), m.machineBlock, nil
 		f.hosts = append(f.hosts, &hostRun{name: m.name, caseRun: caseRun{
-			c: &one, o: r.o, machine: r.machines[m.name], outputs: r.outputs, records: &records{filepath.Join(r.records.dir, strconv.Itoa(i))}}})
+			c: &one, o: r.o, machine: r.machines[m.name], outputs: r.outputs, records: &records{filepath.Join(r.records.dir, strconv.Itoa(i))}, peers: f.factsOfHost}})
 	}
 	return f
 }
@@ -102,9 +103,22 @@ func (f *fleetRun) host(name string) *hostRun {
 	return f.hosts[i]
 }
 
+// factsOfHost gives the facts of a machine; nil: the host has none.
+func (f *fleetRun) factsOfHost(name string) *facts.Facts {
+	if h := f.host(name); h != nil {
+		return h.caseRun.facts
+	}
+	return nil
+}
+
 // compile makes the machines and the runs, and the rollout. It reports whether they are there.
 func (f *fleetRun) compile(ctx context.Context) bool {
 	var found diag.List
+	for _, h := range f.hosts {
+		if !h.settle(ctx) { // the facts of all may be read by each
+			return false
+		}
+	}
 	for _, h := range f.hosts {
 		var ok bool
 		if h.evaluation, ok = h.evaluate(ctx); !ok {

@@ -55,9 +55,9 @@ func (d *decoder) checkHosts(c *Case) {
 	f := c.block.fields["hosts"]
 	all := the[map[string]any](c.block, "hosts")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if _, facts := all[name].(map[string]any)["facts"]; facts && !slices.Contains(c.hostNames(), name) {
-			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the case has no machine of the host %q", name), Range: f.at,
-				Hint: fmt.Sprintf("give it one, machine %q { … }; the facts of a case about one machine are facts = { … }", name)})
+		if _, facts := all[name].(map[string]any)["facts"]; facts && len(c.hosts) == 0 && name == the[string](c.block, "host") {
+			d.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("hosts has the facts of %s, which the case is about", name), Range: f.at,
+				Hint: "the facts of a case about one machine are facts = { … }"})
 		}
 	}
 	first := map[string]diag.Range{}

@@ -20,6 +20,7 @@ import (
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/runtime/host/facts"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -87,13 +88,17 @@ func Run(ctx context.Context, c *Case, o Options) Result {
 
 // caseRun is a case on its way.
 type caseRun struct {
-	c            *Case // of a step, as if it were a case by itself
-	o            Options
-	machine      *host.Memory            // nil: not made yet
-	machines     map[string]*host.Memory // of a case about hosts: those that are made, by host
-	records      *records                // nil: nothing comes after this
-	compilation  *compilation
-	outputs      *outputBook // that hosts give one another
+	c           *Case // of a step, as if it were a case by itself
+	o           Options
+	machine     *host.Memory            // nil: not made yet
+	machines    map[string]*host.Memory // of a case about hosts: those that are made, by host
+	records     *records                // nil: nothing comes after this
+	compilation *compilation
+	outputs     *outputBook // that hosts give one another
+	hostName    string      // of the host that the site is evaluated for
+	facts       *facts.Facts
+	// peers gives the facts of the other machines of a case about hosts; nil: there is none of that host.
+	peers        func(host string) *facts.Facts
 	failures     []Failure
 	diagnostics  diag.List
 	notes        []string
