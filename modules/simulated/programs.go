@@ -76,6 +76,7 @@ func programsOf() map[string]func(*program) (host.Result, error) {
 		"haproxy":     checks("-c"),
 		"nft":         checks("-c", "--check"),
 		"ssh-keyscan": good,
+		"systemd":     unitSettings,
 	}
 	out["systemd-analyze"] = checks("verify")
 	out["named-checkconf"], out["named-checkzone"], out["unbound-checkconf"] = good, good, good
@@ -94,6 +95,19 @@ func checks(words ...string) func(*program) (host.Result, error) {
 		}
 		return host.Result{}, errNoAnswer
 	}
+}
+
+// unitSettings is systemd that is asked which settings units may have.
+func unitSettings(p *program) (host.Result, error) {
+	if !slices.Equal(p.args, []string{"--dump-configuration-items"}) {
+		return host.Result{}, errNoAnswer
+	}
+	data, err := likeFiles.ReadFile("like/unit-settings")
+	if err != nil {
+		return host.Result{}, err
+	}
+	p.out.Write(data)
+	return p.result()
 }
 
 // options gives the arguments that are none, and whether one of the options is there.
