@@ -208,7 +208,7 @@ func (u unit) isTemplate() bool {
 // runs reports whether it runs once it was started: a service that does its work and ends
 // does not.
 func (u unit) runs() bool {
-	return u.traits["Type"] != "oneshot" || u.traits["RemainAfterExit"] == "yes" || path.Ext(u.name) != ".service"
+	return u.traits["Type"] != "oneshot" || isOn(u.traits["RemainAfterExit"]) || path.Ext(u.name) != ".service"
 }
 
 // closure gives the packages with those that they need, as far as they are known.

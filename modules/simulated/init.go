@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/host"
@@ -95,6 +96,21 @@ func (i *initSystem) text(name string) (string, error) {
 	return Text(i.h, u.Home+"/.config/systemd/user/"+name), err
 }
 
+// remains reports whether a unit counts as running once its program has ended.
+func remains(text string) bool {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "RemainAfterExit="); ok {
+			return isOn(value)
+		}
+	}
+	return false
+}
+
+// isOn reports whether systemd takes a value for yes.
+func isOn(value string) bool {
+	return slices.Contains([]string{"1", "yes", "y", "true", "t", "on"}, strings.ToLower(strings.TrimSpace(value)))
+}
+
 // perform does what a unit does when it is told to; active is the file that stands
 // for its running.
 func perform(ctx context.Context, h *host.Memory, verb host.Verb, active, unit, text string) error {
@@ -109,7 +125,7 @@ func perform(ctx context.Context, h *host.Memory, verb host.Verb, active, unit, 
 		case strings.Contains(text, "ExecStart=/bin/false"):
 			return failed("Job for "+unit+" failed because the control process exited with error code.",
 				"× "+unit+"\nMain process exited, code=exited, status=1/FAILURE")
-		case strings.Contains(text, "Type=oneshot") && !strings.Contains(text, "RemainAfterExit=yes"):
+		case strings.Contains(text, "Type=oneshot") && !remains(text):
 			return nil // it has done its work, and ended
 		}
 		return WriteFile(ctx, h, active, "", host.Meta{})
