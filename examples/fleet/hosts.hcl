@@ -1,14 +1,12 @@
-# Three machines: two web servers behind one database, of which the database comes
-# first.
+# A load balancer, two web servers behind it, and a database. The database comes first; then
+# one web server after the other is taken out of the load balancer, changed, and put back.
 
 site {
   name = "fleet"
 }
 
-variable "color" {
-  type        = string
-  default     = "blue"
-  description = "What the pages say."
+host "lb1" {
+  address = "192.0.2.3"
 }
 
 host "web1" {
@@ -31,6 +29,11 @@ host_group "all" {
   become = true
 }
 
+host_group "lb" {
+  hosts = ["lb*"]
+  roles = ["lb"]
+}
+
 host_group "web" {
   hosts = ["web*"]
   roles = ["web"]
@@ -49,36 +52,21 @@ rollout {
     hosts = "@data"
   }
 
+  stage "lb" {
+    hosts = "@lb"
+  }
+
   stage "web" {
     hosts = "@web"
-  }
-}
 
-file "/etc/motd" {
-  content = "This is ${host.name}.\n"
-}
+    before_each {
+      hosts = "@lb"
+      state = state.drain
+    }
 
-role "web" {
-  package "nginx" {}
-
-  file "/var/www/html/index.html" {
-    content = "${var.color}, from ${host.name}, with the data of ${hosts("@data")[0].address}\n"
-    require = [package.nginx]
-  }
-
-  service "nginx" {
-    running = true
-    enabled = true
-    require = [package.nginx]
-  }
-}
-
-role "database" {
-  package "postgresql" {}
-
-  service "postgresql" {
-    running = true
-    enabled = true
-    require = [package.postgresql]
+    after_each {
+      hosts = "@lb"
+      state = state.undrain
+    }
   }
 }
