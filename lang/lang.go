@@ -79,6 +79,7 @@ func NewHostFacts(ask func(ctx context.Context, wanted []HostFact) map[HostFact]
 type Site struct {
 	files   *directories
 	program *program.Program
+	options program.Options
 	list    diag.List // of Load
 	broken  bool      // a file could not be read or parsed
 }

@@ -24,8 +24,8 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	s := &Site{files: files}
 	dir, list := files.read(site, ".", o.Files)
 	s.list = list
-	p, found := program.Parse(dir, program.Options{Registry: o.Registry, All: files, Open: files.component,
-		MaxNesting: o.MaxNesting, Parse: hcl.Parse})
+	s.options = program.Options{Registry: o.Registry, All: files, Open: files.component, MaxNesting: o.MaxNesting, Parse: hcl.Parse}
+	p, found := program.Parse(dir, s.options)
 	s.program = p
 	s.broken = list.HasErrors() || p.Broken()
 	s.list = files.dropKnownModules(append(s.list, found...)).Sorted()

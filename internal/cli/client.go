@@ -34,6 +34,7 @@ type client struct {
 	summary          bool              // of plans no more than a line for each host is shown
 	prune            bool              // runs remove what their site declares no longer
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
+	diagnosticCount  int               // how many were shown
 	evaluation       *lastEvaluation   // of watch; nil: each is for one time
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool

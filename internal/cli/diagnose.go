@@ -27,6 +27,7 @@ func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error
 	if s.shownDiagnostics != nil {
 		diags = s.shownDiagnostics.add(diags)
 	}
+	s.diagnosticCount += len(diags)
 	var err error
 	if s.globals.JSON {
 		e := plainjson.NewEncoder(ui.SafeJSON(s.Err))

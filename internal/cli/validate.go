@@ -29,6 +29,7 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	c.Target.Review = true
 	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
 		return err
@@ -57,11 +58,14 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 			found.Parts += len(inv.Parts)
 		}
 	}
+	if !all.HasErrors() && ctx.Err() == nil {
+		all = append(all, c.Review(ctx, c.Target)...).Sorted()
+	}
 	if err := s.diagnose(c, all); err != nil {
 		return err
 	}
-	if cmd.Strict && len(all) > 0 {
-		return newStatus(exitSite, fmt.Errorf("%s, and --strict takes none", people(len(all), "warning", "warnings")), "mend what they name, or leave --strict out")
+	if n := s.diagnosticCount; cmd.Strict && n > 0 {
+		return newStatus(exitSite, fmt.Errorf("%s, and --strict takes none", people(n, "warning", "warnings")), "mend what they name, or leave --strict out")
 	}
 	switch {
 	case s.globals.JSON:

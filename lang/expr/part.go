@@ -42,6 +42,8 @@ type Parts struct {
 	// Home gives the acting user's home directory, for paths that start with
 	// "~/".
 	Home func() (string, error)
+	// Review is that of a Target.
+	Review bool
 }
 
 // Part makes a declaration: values in canonical form, key, paths, and the
@@ -88,6 +90,9 @@ func (p *Parts) Part(in PartInput) (part states.PartDeclaration, whole bool, l d
 	}
 	slices.Sort(part.Sensitive)
 	restrictMode(&part, in, given)
+	if p.Review {
+		l.Add(exposedSecrets(&part, in)...)
+	}
 	l.Add(p.defaultKey(&part, in, given)...)
 	if whole = whole && !in.Doubtful; !in.Doubtful {
 		l.Add(requireAttributes(in, given)...)
@@ -128,15 +133,23 @@ func restrictMode(part *states.PartDeclaration, in PartInput, given map[string]b
 	if mode == nil || mode.Kind != states.KindMode || given["mode"] {
 		return
 	}
+	if in.sensitiveContent() != "" {
+		part.Values["mode"], given["mode"] = PrivateMode, true
+	}
+}
+
+// sensitiveContent names the attribute that gives a file a sensitive content; empty: none does.
+func (in *PartInput) sensitiveContent() string {
 	for _, a := range in.Attributes {
 		kind := in.Module.Attribute(a.Name).Kind
-		if !given[a.Name] || kind != states.KindContent && kind != states.KindSource {
+		if a.Value.IsKnown() && a.Value.IsNull() || kind != states.KindContent && kind != states.KindSource {
 			continue
 		}
 		if _, sensitive := Split(a.Value); sensitive || in.Sensitive {
-			part.Values["mode"], given["mode"] = PrivateMode, true
+			return a.Name
 		}
 	}
+	return ""
 }
 
 // PrivateMode is the mode of a file whose content is sensitive where the site

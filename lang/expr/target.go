@@ -44,6 +44,8 @@ type Target struct {
 	// must run nothing: a host that is not declared is then taken for one of them, in
 	// no group of theirs, and what hosts(PATTERN) gives is unknown.
 	InventoryHidden bool
+	// Review adds warnings of what is right, and most likely not meant: for who checks a site.
+	Review bool
 	// Vars are single values; later ones win.
 	Vars []Var
 	// LastOutputs gives the outputs of a host as they were recorded last, by name. Nil: none were.

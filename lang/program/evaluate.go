@@ -85,6 +85,9 @@ func (e *evaluator) evaluate(ctx context.Context) (*states.Declarations, diag.Li
 	e.outputParts()
 	e.checkSecrets()
 	e.checkHooks()
+	if e.target.Review {
+		e.reviewAccounts()
+	}
 	instances := componentRefs{evaluation: e.evaluation, addressesOf: map[string][]string{}}
 	instances.replace()
 	referenceCheck{e.evaluation}.check()

@@ -52,7 +52,7 @@ func (e *expressions) begin(files *expr.Files, values map[string]cty.Value) {
 	e.root = &hcl2.EvalContext{Variables: values, Functions: files.FunctionMap(".")}
 	e.root.Functions[expr.RefFunction] = e.resolver(nil)
 	e.root.Functions["hosts"] = e.hostsFunction()
-	e.parts = expr.Parts{Files: files, Site: e.site.options.All, Home: e.home}
+	e.parts = expr.Parts{Files: files, Site: e.site.options.All, Home: e.home, Review: e.target.Review}
 }
 
 func (e *expressions) resolver(self *expr.Entry) function.Function {

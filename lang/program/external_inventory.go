@@ -201,6 +201,7 @@ func (e hostReader) inventoryOf(d *inventoryDecl) *inventoryResult {
 		return nil
 	}
 	if e.target.InventoryHidden {
+		e.reviewInventory(d, argv[0])
 		e.hosts.incomplete = true
 		return nil
 	}

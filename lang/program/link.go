@@ -50,6 +50,8 @@ type scope struct {
 	roles    bool // role.NAME is a role's name
 	// result is the module of the part whose conditions may name its result.
 	result *states.Module
+	// validates is the variable whose conditions these are: they do not use it.
+	validates string
 }
 
 // program links every expression of the program.
@@ -73,9 +75,11 @@ func (l *linker) values() {
 }
 
 func (l *linker) validations(v *variable) {
+	s := l.scopeOf(v.role)
+	s.validates = v.Name
 	for _, check := range v.validations {
-		l.expression(check.condition, l.scopeOf(v.role))
-		l.expression(check.message, l.scopeOf(v.role))
+		l.expression(check.condition, s)
+		l.expression(check.message, s)
 	}
 }
 
@@ -243,6 +247,7 @@ func (w *walker) Enter(n hclsyntax.Node) hcl2.Diagnostics {
 			n.Key = &hclsyntax.LiteralValueExpr{Val: cty.Zero, SrcRange: n.SrcRange}
 		}
 	case *hclsyntax.RelativeTraversalExpr:
+		w.site.uses.countSteps(n.Traversal)
 		w.namesHosts = w.namesHosts || expr.NamesHostAttribute(n.Traversal)
 		w.varies = w.varies || expr.VariesByReader(n.Traversal)
 		if call := w.computedReference(n); call != nil {
@@ -288,6 +293,7 @@ func (w *walker) errorAt(src hcl2.Range, summary, hint string) {
 
 func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 	root := n.Traversal.RootName()
+	w.site.uses.countSteps(n.Traversal)
 	w.namesHosts = w.namesHosts || expr.NamesHostAttribute(n.Traversal)
 	w.varies = w.varies || expr.VariesByReader(n.Traversal)
 	if w.isLocal(root) {

@@ -19,6 +19,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		w.errorAt(n.SrcRange, fmt.Sprintf("%s alone is no value", root), fmt.Sprintf("name one of them: %s.NAME", root))
 		return
 	}
+	w.site.uses.count(w.scope, root, name)
 	src := hcl2.RangeBetween(n.Traversal[0].SourceRange(), n.Traversal[1].SourceRange())
 	used := 2
 	var names []string

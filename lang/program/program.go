@@ -4,6 +4,7 @@
 package program
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"strings"
@@ -48,6 +49,8 @@ type Options struct {
 	// Parse reads a file in one of the languages without a program: HCL.
 	Parse      Parser
 	MaxNesting int // 0: expr.DefaultMaxNesting
+
+	countUses bool // see Unused
 }
 
 // Program is what the files of one directory declare. It does not change once
@@ -90,6 +93,7 @@ type Program struct {
 	secrets       []namedSecret // in all expressions, but those of scripts
 	facts         []string      // that expressions name, but those of scripts
 	broken        bool
+	uses          *uses // nil: nobody asks
 }
 
 // valueFile gives values to variables.
@@ -107,14 +111,12 @@ type Source struct {
 // Parse makes a program of the files, in their order. All that is wrong
 // whatever the host is in the list; the program holds what is right.
 func Parse(dir *Directory, o Options) (*Program, diag.List) {
-	if o.MaxNesting == 0 {
-		o.MaxNesting = expr.DefaultMaxNesting
-	}
 	return parseDirectory(dir, o, &Program{components: map[string]*Program{}})
 }
 
 // parseDirectory is Parse for a directory that the program from uses.
 func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.List) {
+	o.MaxNesting = cmp.Or(o.MaxNesting, expr.DefaultMaxNesting)
 	if dir.Registry != nil {
 		o.Registry = dir.Registry
 	}
@@ -123,6 +125,9 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	p.ancestors = append(from.ancestors[:len(from.ancestors):len(from.ancestors)], dir.Name)
 	p.names = expr.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })
 	p.names.Modules = o.Registry.Lookup
+	if o.countUses {
+		p.countUses()
+	}
 	d := &decoder{shapes: p.shapes, site: p}
 	d.list.Add(dir.Problems...)
 	p.broken = dir.Problems.HasErrors()
@@ -133,7 +138,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 		}
 	}
 	d.list.Add(p.resolveRoles()...)
-	if dir.Scripts != nil {
+	if p.dir.Scripts != nil {
 		d.staticSite()
 		return p, d.list.Sorted() // each evaluation links what the scripts declare, too
 	}

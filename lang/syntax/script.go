@@ -26,6 +26,9 @@ type Scripts interface {
 	// Requests gives what the scripts may ask for, as it is written; of a file of
 	// functions, if one is named as Functions does.
 	Requests(library string) Requests
+	// Mentions gives the words that stand in the scripts, and in what they load, as far as
+	// they may name a variable or a local that something uses.
+	Mentions() map[string]bool
 }
 
 // Requests is what scripts may ask for while they run: more than they do ask for,
