@@ -183,17 +183,23 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 			return outcomes, err
 		}
 	}
-	return outcomes, v.nowhere(outcomes)
+	return outcomes, nil
 }
 
-// nowhere reports that nothing was selected on any host.
-func (v *fleetRun) nowhere(outcomes []fleet.Outcome) error {
+// nowhere reports that nothing is selected on any of these hosts: as the first of them says that knows what
+// may be meant.
+func (v *fleetRun) nowhere(members []*fleet.Member) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.nothingSelected) == 0 || len(v.nothingSelected) < len(outcomes) {
+	if len(v.nothingSelected) == 0 || len(v.nothingSelected) < len(members) {
 		return nil
 	}
-	return v.nothingSelected[outcomes[0].Machine]
+	for _, m := range members {
+		if err := v.nothingSelected[m.Name]; strings.Contains(err.Error(), "did you mean") {
+			return err
+		}
+	}
+	return v.nothingSelected[members[0].Name]
 }
 
 // newView shows what goes on in the form that the flags ask for.

@@ -25,10 +25,11 @@ type exchange struct {
 	recorded map[string]map[string]fleet.RecordedOutput
 }
 
-// survey finds out, before anything is planned or applied, which hosts read outputs of which: the site
-// is evaluated for all of them.
+// survey finds out, before anything is planned or applied, whether anything is selected, and which hosts read
+// outputs of which: where one of these is in question, the site is evaluated for all of them.
 func (v *fleetRun) survey(ctx context.Context) error {
-	if v.exchange != nil || !v.hasNames || v.site == nil || !v.site.HasOutputs() {
+	g := v.globals
+	if v.exchange != nil || !v.hasNames || v.site == nil || !v.site.HasOutputs() && len(g.Target)+len(g.Tags)+len(g.Exclude) == 0 {
 		return nil
 	}
 	x := &exchange{}
@@ -48,10 +49,13 @@ func (v *fleetRun) survey(ctx context.Context) error {
 	v.nothingSelected, v.view = map[string]error{}, hiddenDisplay{}
 	ctx, cancelled, done := v.interruptible(ctx)
 	defer done()
-	o := fleet.Options{Forks: v.globals.Forks, Patience: v.globals.patience(), Cancelled: cancelled}
+	o := fleet.Options{Forks: g.Forks, Patience: v.globals.patience(), Cancelled: cancelled}
 	// What is wrong with a host is found once more, and told, when its turn comes.
 	if _, err := fleet.Run(ctx, v.members, fleet.Task{Name: "evaluate", Ask: ask, Repeatable: true}, o); err != nil {
 		return failure(err)
+	}
+	if err := v.nowhere(v.members); err != nil {
+		return err
 	}
 	x.needs, x.isRead = x.Needs(v.isMember)
 	var err error
