@@ -63,6 +63,9 @@ func (s *status) Error() string {
 	return s.err.Error()
 }
 
+// IsRefusal reports whether a host is refused, of which the site is not wrong.
+func (s *status) IsRefusal() bool { return s.code == exitFailed }
+
 // Unwrap gives the cause.
 func (s *status) Unwrap() error { return s.err }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -32,7 +31,7 @@ type fleetRun struct {
 	line     func(file string, number int) string // of what is applied; nil: none is known
 	// jobOf makes what a host is to do, of what it knows of itself; nil: nothing.
 	jobOf fleet.Prepare
-	// interpretOutcome tells what an outcome means here; nil: interpretRefusal does.
+	// interpretOutcome tells what an outcome means here; nil: what it says.
 	interpretOutcome func(fleet.Outcome) fleet.Outcome
 	facts            []string
 	view             display                        // of what goes on; nil: nothing does
@@ -266,14 +265,6 @@ func (k *eventKeeper) Ended(name string, o fleet.Outcome) {
 func (v *fleetRun) interpret(o fleet.Outcome) fleet.Outcome {
 	if v.interpretOutcome != nil {
 		return v.interpretOutcome(o)
-	}
-	return interpretRefusal(o)
-}
-
-// interpretRefusal tells what was refused for a host from a site that is wrong for it.
-func interpretRefusal(o fleet.Outcome) fleet.Outcome {
-	if st, ok := errors.AsType[*status](o.Err); ok && o.Status == fleet.Invalid && st.code == exitFailed {
-		o.Status = fleet.Failed
 	}
 	return o
 }

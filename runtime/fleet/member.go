@@ -84,7 +84,7 @@ func (m *member) attempt(ctx context.Context) *Outcome {
 	_, absurd := errors.AsType[*machine.JobError](err) // then nothing is begun
 	switch wrong, ok := errors.AsType[*wrongError](err); {
 	case ok:
-		return &Outcome{Status: Invalid, Err: wrong.error}
+		return &Outcome{Status: wrong.status(), Err: wrong.error}
 	case absurd:
 		return &Outcome{Status: Invalid, Err: err}
 	case broken:

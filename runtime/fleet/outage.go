@@ -46,6 +46,21 @@ func (e *LostError) Unwrap() error { return e.Err }
 // wrongError is what Prepare says.
 type wrongError struct{ error }
 
+// status is how it ends with the machine: the site is wrong for it, unless the error says that it is refused.
+func (e *wrongError) status() Status {
+	if r, ok := errors.AsType[refusal](e.error); ok && r.IsRefusal() {
+		return Failed
+	}
+	return Invalid
+}
+
+// refusal is an error of Prepare that may say that the machine is refused, such as one that is another than the
+// one that is meant, whatever the site says.
+type refusal interface {
+	error
+	IsRefusal() bool
+}
+
 // outage is what is known of connections that failed.
 type outage struct {
 	tries  int       // before anything was begun

@@ -53,7 +53,8 @@ func (c *Call) Evaluate(ctx context.Context, f func() error) error {
 
 // Prepare makes, of what a machine knows of itself, what it is to do; nil: nothing. It may
 // be called for several machines at a time, and once more for one whose connection broke
-// before anything was begun. An error is the machine's outcome.
+// before anything was begun. An error is the machine's outcome: the site is wrong for it, or, if the error has a
+// method IsRefusal that says so, it failed.
 type Prepare func(ctx context.Context, m *Member, facts *machine.Facts) (*machine.Job, error)
 
 // Plan is the task to show what each machine would do. Facts are those that prepare wants.
