@@ -110,6 +110,8 @@ var imports = []struct {
 	{"bench/...", []string{"*"}, nil},
 	{"bench", []string{"*"}, nil},
 	{"examples", nil, []string{"*"}},
+	// Pages for people, as data.
+	{"docs", nil, nil},
 }
 
 func fits(pattern, name string) bool {

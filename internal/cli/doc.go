@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/docs"
 	"github.com/tenetcm/tenet/internal/reference"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
@@ -23,20 +24,21 @@ import (
 )
 
 type docCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"A type of part, keyword, option, function or standard component; a directory; modules, keywords, options, functions or components, and then a name (default: an overview)."`
+	Names []string `arg:"" optional:"" name:"name" help:"A type of part, keyword, option, function or standard component; a directory; modules, keywords, options, functions, components or pages, and then a name (default: an overview)."`
 
-	Search     bool `help:"Find words in all of it, in commands and messages too, also the words of Ansible, Salt, Puppet and Terraform."`
+	Search     bool `help:"Find words in all of it, in commands, messages and pages too, also the words of Ansible, Salt, Puppet and Terraform."`
 	Markdown   bool `help:"Print Markdown."`
 	JSONSchema bool `name:"json-schema" help:"Print the JSON Schema of a type's attributes, of a component's inputs, or (without a name) of state files in JSON."`
 }
 
 // topic is something that can be read about.
 type topic struct {
-	kind   string // "modules", "keywords", "options", "functions" or "components"
+	kind   string // "modules", "keywords", "options", "functions", "components" or "pages"
 	name   string
 	page   reference.Page
 	data   any
 	schema reference.Schema // nil: there is none
+	text   string           // of a page that is Markdown; empty: page holds it
 }
 
 // Run shows the reference of what is named. The modules are those of the program,
@@ -73,7 +75,9 @@ func (cmd *docCmd) Run(ctx runContext, s *client) error {
 	width, _ := terminal(s.Out)
 	var pages []string
 	for _, t := range found {
-		if cmd.Markdown {
+		if t.text != "" {
+			pages = append(pages, t.text)
+		} else if cmd.Markdown {
 			pages = append(pages, t.page.Markdown())
 		} else {
 			pages = append(pages, t.page.Text(cmp.Or(width, 80)))
@@ -142,7 +146,7 @@ func isPath(name string) bool {
 }
 
 func kinds() []string {
-	return []string{"modules", "components", "keywords", "options", "functions", "facts"}
+	return []string{"modules", "components", "keywords", "options", "functions", "facts", "pages"}
 }
 
 // listOf gives the page that lists all of a kind, nil where the name is none.
@@ -161,6 +165,8 @@ func listOf(ctx context.Context, name string, registry *states.Registry) *topic 
 		return &topic{kind: name, name: name, page: reference.Functions(lang.Functions()), data: lang.Functions()}
 	case "facts":
 		return &topic{kind: name, name: name, page: reference.Facts(facts.Docs()), data: facts.Docs()}
+	case "pages":
+		return pageList()
 	}
 	return nil
 }
@@ -180,26 +186,38 @@ func topics(ctx context.Context, registry *states.Registry) []topic {
 	var all []topic
 	for _, name := range registry.Names() {
 		m := registry.Lookup(name)
-		all = append(all, topic{"modules", name, reference.Module(&m.Schema), m.Schema, reference.ModuleSchema(&m.Schema)})
+		all = append(all, topic{kind: "modules", name: name, page: reference.Module(&m.Schema), data: m.Schema, schema: reference.ModuleSchema(&m.Schema)})
 	}
 	for _, w := range syntax.KeywordDocs() {
-		all = append(all, topic{"keywords", w.Name, reference.Keyword(w), w, nil})
+		all = append(all, topic{kind: "keywords", name: w.Name, page: reference.Keyword(w), data: w})
 	}
 	for _, o := range expr.OptionDocs() {
-		all = append(all, topic{"options", o.Name, reference.Option(o), o, nil})
+		all = append(all, topic{kind: "options", name: o.Name, page: reference.Option(o), data: o})
 	}
 	for _, f := range lang.Functions() {
-		all = append(all, topic{"functions", f.Name, reference.Function(f), f, nil})
+		all = append(all, topic{kind: "functions", name: f.Name, page: reference.Function(f), data: f})
 	}
 	for _, c := range standardComponents(ctx) {
 		all = append(all, componentTopic(c))
 	}
+	for _, p := range docs.Pages() {
+		all = append(all, topic{kind: "pages", name: p.Name, text: p.Text, data: p})
+	}
 	return all
 }
 
+// pageList lists the pages.
+func pageList() *topic {
+	var out strings.Builder
+	for _, p := range docs.Pages() {
+		fmt.Fprintf(&out, "%-18s %s\n", p.Name, p.Title)
+	}
+	return &topic{kind: "pages", name: "pages", text: "# Pages\n\ntenet doc pages NAME shows one of them.\n\n" + out.String(), data: docs.Pages()}
+}
+
 func componentTopic(c reference.NamedComponent) topic {
-	return topic{"components", c.Source, reference.Component(c.Source, c.Description),
-		reference.ComponentData(c), reference.InputSchema(c.Source, c.Variables)}
+	return topic{kind: "components", name: c.Source, page: reference.Component(c.Source, c.Description),
+		data: reference.ComponentData(c), schema: reference.InputSchema(c.Source, c.Variables)}
 }
 
 func schemas(registry *states.Registry) []states.Schema {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/reference"
@@ -12,7 +13,7 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// Entries gives all that can be found in the language and in the modules of a registry.
+// Entries gives all that can be found in the language, in the modules of a registry and in pages.
 func Entries(registry *states.Registry, components []reference.NamedComponent) []Entry {
 	var all []Entry
 	for _, w := range syntax.KeywordDocs() {
@@ -33,7 +34,7 @@ func Entries(registry *states.Registry, components []reference.NamedComponent) [
 	for _, f := range facts.Docs() {
 		all = append(all, Entry{Kind: "fact", Name: "fact." + f.Name, Summary: first(f.Doc), Read: "tenet doc facts", Text: f.Doc})
 	}
-	return append(append(append(all, ofComponents(components)...), ofOthers()...), messages()...)
+	return slices.Concat(all, ofComponents(components), ofPages(), ofOthers(), messages())
 }
 
 func ofModules(registry *states.Registry) []Entry {

@@ -1,6 +1,6 @@
 // Package search finds words in all that can be read about: keywords, types of parts and their
 // attributes, options, functions, facts, components and their inputs, commands and their flags,
-// messages, and the words of other tools.
+// messages, pages, and the words of other tools.
 package search
 
 import (
@@ -35,7 +35,9 @@ func Search(entries []Entry, words []string) []Entry {
 	for _, e := range entries {
 		if held, score := e.score(wanted); 2*held > len(wanted) {
 			hits = append(hits, hit{e, held, score})
-			most = max(most, held)
+			if e.Kind != "page" { // whose text is long, and holds small words by chance
+				most = max(most, held)
+			}
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int {
@@ -43,7 +45,7 @@ func Search(entries []Entry, words []string) []Entry {
 	})
 	var out []Entry
 	for _, h := range hits {
-		if h.held == most {
+		if h.held >= most {
 			out = append(out, h.Entry)
 		}
 	}
@@ -65,7 +67,7 @@ const (
 func (e *Entry) score(words []string) (held, score int) {
 	name, summary, text := split(e.Name), split(e.Summary), split(e.Text)
 	isExact := slices.Equal(name, words)
-	if e.Kind == "error" || e.Kind == "warning" { // whose name is a sentence
+	if e.Kind == "error" || e.Kind == "warning" || e.Kind == "page" { // whose name is a sentence
 		name, summary = nil, append(name, summary...)
 	}
 	for _, w := range words {
@@ -79,6 +81,9 @@ func (e *Entry) score(words []string) (held, score int) {
 			score += inSummary
 		case slices.Contains(text, w):
 			score += inText
+			if e.Kind == "page" { // which is about what it says often
+				score += min(count(text, w), inSummary-inText) - 1
+			}
 		case begins(summary, w), begins(text, w):
 			score += beginsOther
 		default:
@@ -89,6 +94,15 @@ func (e *Entry) score(words []string) (held, score int) {
 		score += isName
 	}
 	return held, score
+}
+
+func count(list []string, word string) (n int) {
+	for _, s := range list {
+		if s == word {
+			n++
+		}
+	}
+	return n
 }
 
 func begins(list []string, word string) bool {
