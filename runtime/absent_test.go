@@ -90,6 +90,71 @@ func TestAbsentOfManyAndStrangeEntries(t *testing.T) {
 	gone(t, dir, 1+count+(count+999)/1000+len(strange)+2)
 }
 
+// below makes directories one in another, so many, with a file in the last one.
+func below(t *testing.T, dir, name string, depth int) {
+	t.Helper()
+	at, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_PATH, 0)
+	for range depth {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var next int
+		if err = unix.Mkdirat(at, name, 0o755); err == nil {
+			next, err = unix.Openat(at, name, unix.O_DIRECTORY|unix.O_PATH, 0)
+		}
+		err, at = errors.Join(err, unix.Close(at)), next
+	}
+	file, ferr := unix.Openat(at, "file", unix.O_CREAT|unix.O_WRONLY, 0o644)
+	if err := errors.Join(err, ferr, unix.Close(file), unix.Close(at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What has longer paths than the system takes goes. A plan cannot follow it there, and says so.
+func TestAbsentDeeperThanAPath(t *testing.T) {
+	t.Parallel()
+	forced := " \"/srv/old\" {\n force = true\n"
+	for name, part := range map[string]string{
+		"absent": "absent" + forced + "}\n", "directory": "directory" + forced + "ensure = \"absent\"\n}\n",
+		"behind another": "file \"/srv/new\" {}\nabsent" + forced + "}\n",
+	} {
+		dir := absentDir(t)
+		below(t, filepath.Join(dir, "srv/old"), strings.Repeat("d", 250), 40)
+		l, err := host.NewLocal(host.LocalOptions{Root: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := compile(t, modules.Standard(), part).Run
+		address := run.Invocations[len(run.Invocations)-1].Address
+		planned := carry(t, runtime.Plan, run, runtime.Options{Host: l})
+		if ev := planned.parts[address]; planned.Failed || !strings.Contains(ev.Reason, "deeper than a plan can look") {
+			t.Errorf("%s: the plan says %.200s, failed %t: %.200v", name, ev.Reason, planned.Failed, ev.Error)
+		}
+		if applied := carry(t, runtime.Apply, run, runtime.Options{Host: l}); applied.Failed {
+			t.Errorf("%s: %.300v", name, applied.parts[address].Error)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "srv/old")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: it is there: %v", name, err)
+		}
+	}
+}
+
+// What is deeper yet stays, whole, and plan and apply say why and what removes it.
+func TestAbsentTooDeep(t *testing.T) {
+	t.Parallel()
+	dir := absentDir(t)
+	below(t, filepath.Join(dir, "srv/old"), "d", host.MaxDepth+1)
+	planned, applied := absentAt(t, dir)
+	for _, o := range []outcome{planned, applied} {
+		if ev := o.parts[`absent["/srv/old"]`]; ev.Error == nil || !strings.Contains(ev.Error.Message, "/srv/old has directories in it that are more than 2048 deep") || ev.Error.Hint == "" {
+			t.Errorf("%.300v", ev.Error)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "srv/old/d/d")); err != nil {
+		t.Error(err)
+	}
+}
+
 // While it is removed, others put in and take away: it ends, and goes again where something is
 // left, and nothing around is touched.
 func TestAbsentWhileOthersMeddle(t *testing.T) {

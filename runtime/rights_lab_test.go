@@ -219,8 +219,17 @@ func planOverOwned(t *testing.T, make func([]owned) (host.Host, error)) {
 // What is immutable is no certain update, also for root, and neither is a handler of it.
 func TestPlanOfImmutableByRoot(t *testing.T) {
 	dir := t.TempDir()
-	for name, flag := range map[string]string{"a": "+i", "b": "+a"} {
+	for name, flag := range map[string]string{"a": "+i", "b": "+a", "full/d/e": "+i", "link": ""} {
 		path := filepath.Join(dir, name)
+		if flag == "" { // what it leads to does not matter
+			if err := os.Symlink("a", path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -234,6 +243,7 @@ func TestPlanOfImmutableByRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	site := `
+	absent "/link" {}
 	state "told" {
 	  lazy = true
 	  file "/told" {}
@@ -244,12 +254,19 @@ func TestPlanOfImmutableByRoot(t *testing.T) {
 	}
 	file "/b" { ensure = "absent" }
 	file "/c" {}
+	absent "/full" { force = true }
 	`
 	plan(t, h, site).want(t, map[string]string{
 		`file["/a"]`:               "update maybe (/a is immutable (chattr -i /a makes it changeable))",
 		`state.told.file["/told"]`: `create maybe (if file["/a"] changes)`,
 		`file["/b"]`:               "remove maybe (/b is append-only (chattr -a /b makes it changeable))",
 		`file["/c"]`:               "create",
+		`absent["/full"]`:          "execute maybe (/full/d/e is immutable (chattr -i /full/d/e makes it changeable))",
+		`absent["/link"]`:          "execute",
 	})
-	apply(t, h, site).want(t, map[string]string{`file["/a"]`: "failed update", `file["/b"]`: "failed remove", `file["/c"]`: "changed create"})
+	apply(t, h, site).want(t, map[string]string{`file["/a"]`: "failed update", `file["/b"]`: "failed remove", `file["/c"]`: "changed create",
+		`absent["/full"]`: "failed execute", `absent["/link"]`: "changed execute"})
+	if text, err := os.ReadFile(dir + "/full/d/e"); err != nil || string(text) != "old\n" {
+		t.Errorf("what is immutable holds %q (%v)", text, err)
+	}
 }

@@ -29,7 +29,7 @@ const doc = `A path at which nothing is.
 
 A file, a symbolic link, a special file or an empty directory there is removed; with force, a directory with all that is in it. It is for what the site has not created, such as what a package or a former tool has left behind. What a part of the site creates goes with ensure = "absent", or when its declaration is taken away and the site prunes.
 
-A plan tells what is there, and how many entries and bytes would go. Symbolic links are removed, never followed. A path on which a file system is mounted, or below which one is, is left alone, with an error; so is /. Where nothing is there, or the directory that contains it is missing, there is nothing to do.`
+A plan tells what is there, and how many entries and bytes would go. Symbolic links are removed, never followed. A path on which a file system is mounted, or below which one is, is left alone, with an error; so is /, and a directory with others in it more than 2048 deep. Where nothing is there, or the directory that contains it is missing, there is nothing to do.`
 
 const example = `absent "/etc/nginx/sites-enabled/default" {}
 
@@ -105,7 +105,7 @@ func look(ctx context.Context, h host.Host, want Absent) (Absent, error) {
 	size, err := host.Measure(ctx, at.Dir, at.Name)
 	switch {
 	case err != nil:
-		return found, err
+		return found, trees.Explain(want.Path, err)
 	case size.Mount != "":
 		return found, &diag.HintError{Err: fmt.Errorf("%s: %w", path.Join(path.Dir(want.Path), size.Mount), host.ErrMount),
 			Hint: "unmount it, or leave the path alone"}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"syscall"
@@ -29,14 +30,27 @@ type pathDir struct {
 	r    Reader // which follows no symbolic link
 	w    Writer // likewise; nil: read only
 	path string
+	// isShadow says that of what has a longer path than the system takes nothing can be told here: the base
+	// reaches it by the directory that it is in.
+	isShadow bool
 }
+
+// IsLongPath reports whether something cannot be reached because its path is longer than the system takes.
+func IsLongPath(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+
+// errLongPath is what there is to know of what has too long a path for a shadow.
+var errLongPath = fmt.Errorf("%w: %w", ErrUnforeseeable, syscall.ENAMETOOLONG)
 
 // at is the path of a name.
 func (d *pathDir) at(op, name string) (string, error) {
 	if name == "." {
 		return d.path, nil
 	}
-	return joinPath(d.path, name), checkName(op, name)
+	path, err := joinPath(d.path, name), checkName(op, name)
+	if err == nil && d.isShadow && len(path) > maxPath {
+		return "", errLongPath
+	}
+	return path, err
 }
 
 // checkName refuses what is not the name of one thing in a directory.
@@ -132,7 +146,7 @@ func (d *pathDir) Enter(name string) (Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openByPath(&pathDir{r: d.r, w: d.w}, path)
+	return openByPath(&pathDir{r: d.r, w: d.w, isShadow: d.isShadow}, path)
 }
 
 // writer gives the host to write to.

@@ -12,7 +12,11 @@ func (v doubtfulView) OpenDir(path string) (Dir, error) { return v.openDir(v, pa
 func (s *Shadow) openDir(view Host, path string) (Dir, error) {
 	s.trace.lookBelow(path)
 	if s.touched.Load() {
-		return DirByPath(view, path)
+		d, err := DirByPath(view, path)
+		if below, ok := d.(*pathDir); ok {
+			below.isShadow = true
+		}
+		return d, err
 	}
 	base, err := s.host.OpenDir(path)
 	if err != nil {
@@ -20,7 +24,7 @@ func (s *Shadow) openDir(view Host, path string) (Dir, error) {
 		return nil, err
 	}
 	straight := view.NoFollow()
-	return &shadowDir{pathDir: pathDir{r: straight, w: straight, path: Resolve(s, path)}, shadow: s, base: base}, nil
+	return &shadowDir{pathDir: pathDir{r: straight, w: straight, path: Resolve(s, path), isShadow: true}, shadow: s, base: base}, nil
 }
 
 // shadowDir reads the base while the shadow is untouched.
@@ -63,7 +67,7 @@ func (d *shadowDir) Enter(name string) (Dir, error) {
 	if name != "." {
 		path = joinPath(d.path, name)
 	}
-	return &shadowDir{pathDir: pathDir{r: d.r, w: d.w, path: path}, shadow: d.shadow, base: base}, nil
+	return &shadowDir{pathDir: pathDir{r: d.r, w: d.w, path: path, isShadow: true}, shadow: d.shadow, base: base}, nil
 }
 
 // Close is Dir.Close.
