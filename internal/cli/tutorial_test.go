@@ -61,6 +61,9 @@ func follow(t *testing.T, name string, hosts []string) {
 			}
 		}
 	}
+	if output = r.run("tenet validate --strict"); r.status != 0 {
+		t.Errorf("what the page has made is not clean:\n%s", output)
+	}
 	if *update {
 		if err := os.WriteFile(name, []byte(tutorial.Rewrite(string(page), steps)), 0o644); err != nil {
 			t.Fatal(err)

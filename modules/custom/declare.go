@@ -50,6 +50,7 @@ func (l *loader) module(file string) {
 	if d.hasErrors {
 		return
 	}
+	d.checkKey()
 	defined, err := states.DefineValues(d.module.valuesType())
 	if err != nil {
 		d.explain(err)

@@ -121,6 +121,17 @@ func (d *declaration) isKnown(name string) bool {
 	return function || slices.Contains(settings(), name)
 }
 
+// checkKey warns of a resource whose parts nothing tells from each other: each would write what the
+// others have written.
+func (d *declaration) checkKey() {
+	if d.module.functions["read"] == nil || len(d.module.schema.Keys()) > 0 {
+		return
+	}
+	d.list.Add(diag.Diagnostic{Severity: diag.Warning, Range: d.globalRange("attributes"), Summary: "the module has no key",
+		Detail: "The key says which resource a part is about, and is what its label gives. Without one, all parts of the module are about the same.",
+		Hint:   `give the attribute that names the resource key = True: "name": attr("string", key = True, doc = "…")`})
+}
+
 // lookAlikes warns of globals that are nearly what a module may say, and say
 // nothing.
 func (d *declaration) lookAlikes() {
