@@ -28,6 +28,7 @@ type Advice struct {
 	Detail  string // the cause
 	Hint    string // the cure: what to write
 	Whole   bool   // the whole line is wrong, not only what stands at the place
+	Repair  string // written at the place, it lets the parser go on; empty: nothing does
 	Last    bool   // what the parser says about later lines only follows from it
 }
 

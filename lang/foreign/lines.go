@@ -49,7 +49,7 @@ func (p *pattern) match(line string, offset int) (Advice, bool) {
 		a.Whole = p.line != ""
 		return a, ok
 	}
-	return Advice{Whole: p.line != "", Last: p.advice.Last, Summary: p.advice.Summary, Detail: fill(p.advice.Detail, groups), Hint: fill(p.advice.Hint, groups)}, true
+	return Advice{Whole: p.line != "", Last: p.advice.Last, Repair: p.advice.Repair, Summary: p.advice.Summary, Detail: fill(p.advice.Detail, groups), Hint: fill(p.advice.Hint, groups)}, true
 }
 
 // fill puts groups in the place of $1, $2 and so on. A group that names a value
@@ -258,9 +258,13 @@ func expressions() []pattern {
 	operator := func(word, ours string) pattern {
 		return pattern{at: `^` + word + `(?:\W|$)`, advice: Advice{Summary: strings.TrimSpace(word) + " is no operator of the language", Hint: ours}}
 	}
+	repaired := func(p pattern, by string) pattern {
+		p.advice.Repair = by
+		return p
+	}
 	return []pattern{
-		operator("and", "write && in its place"),
-		operator("or", "write || in its place"),
+		repaired(operator("and", "write && in its place"), "&& "),
+		repaired(operator("or", "write || in its place"), "||"),
 		{at: `^in\s+(\[.*\]|[\w.]+)`, before: `([\w.]+|"[^"]*")\s*$`, advice: Advice{Summary: "in is no operator of the language",
 			Hint: "write contains(LIST, VALUE), here contains($1, …)"}},
 		operator("not", "write ! before the condition; not in is !contains(LIST, VALUE)"),
@@ -274,7 +278,7 @@ func expressions() []pattern {
 		{at: `^~`, advice: Advice{Summary: "~ is no operator of the language", Hint: `texts are joined in a template: "${a}${b}"`}},
 		{at: `^[+]=`, advice: Advice{Summary: "values do not change", Hint: "write concat(LIST, LIST) or merge(MAP, MAP) under another name"}},
 		{at: `^=\s*("[^"]*"|[\w.]+)`, before: `(?:[=(\[?]|\bif\b).*[\w\])"]\s*$`, advice: Advice{Summary: "= gives a value to an attribute; == compares",
-			Hint: "write == $1"}},
+			Hint: "write == $1", Repair: "=="}},
 		{at: `^=`, before: `[=!]=$`, advice: Advice{Summary: "=== is no operator of the language", Hint: "write == or !="}},
 	}
 }

@@ -22,16 +22,16 @@ const maxAdvice = 200
 
 // advise turns what the parser says into diagnostics, each with the best advice
 // there is. Of a file that is no HCL from its first line on, only that is said;
-// of several mistakes in one line, the first that is understood.
-func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
+// of several mistakes in one line, the first that is understood. repairs let the parser go on.
+func advise(name string, src []byte, diags hcl2.Diagnostics) (list diag.List, repairs []repair) {
 	if !diags.HasErrors() {
-		return expr.FromHCL(diags)
+		return expr.FromHCL(diags), nil
 	}
 	if a, line, ok := foreign.Document(string(src)); ok {
 		d := diag.Diagnostic{Severity: diag.Error, Range: wholeLine(name, src, line)}
-		return diag.List{applyAdvice(d, a)}
+		return diag.List{applyAdvice(d, a)}, nil
 	}
-	list := expr.FromHCL(dropNoise(diags))
+	list = expr.FromHCL(dropNoise(diags))
 	understood := map[int]int{} // line → its indentation
 	shell := shellSequences(src)
 	for i := range list {
@@ -49,6 +49,9 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 		}
 		if a, ok := foreign.Line(line, offset); ok {
 			list[i] = applyAdvice(list[i], a)
+			if r, ok := repairAt(src, list[i].Range.Start.Byte, a.Repair); ok {
+				repairs = append(repairs, r)
+			}
 			number := list[i].Range.Start.Line
 			understood[number] = indent(line)
 			if a.Whole {
@@ -64,7 +67,7 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) diag.List {
 			list[i] = openHeredoc(name, src, list[i])
 		}
 	}
-	return dropConsequences(src, list, understood)
+	return dropConsequences(src, list, understood), repairs
 }
 
 // dropConsequences drops what only follows from a mistake that is understood: more about

@@ -23,7 +23,8 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 		return src, diag.List{*err}
 	}
 	if _, diags := expr.ParseConfig(src, name, hcl2.InitialPos); diags.HasErrors() {
-		return src, advise(name, src, diags)
+		list, _ := advise(name, src, diags)
+		return src, list
 	}
 	out := src
 	for range 4 { // one pass may leave what a second one would change

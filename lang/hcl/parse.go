@@ -42,8 +42,7 @@ func Parse(name string, src []byte, in *syntax.Shape, s *syntax.Shapes, limit in
 	if b := parsePieces(name, pieces); b != nil {
 		return b, nil
 	}
-	file, diags := expr.ParseConfig(src, name, hcl2.InitialPos)
-	list := advise(name, src, diags)
+	file, list := parseOn(name, src)
 	if file == nil || file.Body == nil {
 		return nil, list
 	}
