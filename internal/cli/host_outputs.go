@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,9 +134,14 @@ func (v *fleetRun) outputFor(x *exchange, n *states.Expr, before bool) (_ *state
 		return nil, at, nil
 	}
 	out := &states.HostOutput{Host: n.Host, Name: n.Name}
-	out.Output, err = v.openRecorded(&recorded)
+	if out.Output, err = v.openRecorded(&recorded); err != nil {
+		err = newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which is recorded encrypted and cannot be opened: %s", n.Name, n.Host, diag.From(err)[0].Summary), hintOpen)
+	}
 	return out, recorded.Time, err
 }
+
+// hintOpen is what to do where a record cannot be opened.
+const hintOpen = "give the file of a private key with --identity FILE or TENET_IDENTITY; or take the host in that gives it"
 
 // neverGiven is why a host cannot read an output of another.
 func (v *fleetRun) neverGiven(host string, n *states.Expr) error {
@@ -208,17 +215,15 @@ func (v *fleetRun) recordOutputs(host string, outputs map[string]states.Output) 
 	}
 	list, now := map[string]fleet.RecordedOutput{}, time.Now().UTC()
 	var drop []string
-	var file *secrets.File
+	file, wrong := v.sealer()
 	for name, out := range outputs {
 		if !out.Sensitive {
 			list[name] = fleet.RecordedOutput{Value: out.Value, Time: now}
 			continue
 		}
 		if file == nil {
-			if file = v.sealer(); file == nil {
-				drop = append(drop, name)
-				continue
-			}
+			drop = append(drop, name)
+			continue
 		}
 		text, err := json.Marshal(out.Value)
 		if err != nil {
@@ -230,27 +235,28 @@ func (v *fleetRun) recordOutputs(host string, outputs map[string]states.Output) 
 		}
 		list[name] = fleet.RecordedOutput{Time: now, Sealed: sealed, Header: file.Header()}
 	}
-	return records.Add(v.site.Name(), host, list, drop)
+	if len(drop) == 0 {
+		wrong = nil // nobody needs it
+	}
+	return errors.Join(records.Add(v.site.Name(), host, list, drop), wrong)
 }
 
-// sealer encrypts for those whom secrets.recipients of the site names; nil: there is no such file, or
-// none that names keys.
-func (v *fleetRun) sealer() *secrets.File {
+// sealer encrypts for those whom secrets.recipients of the site names; nil: there is no such file.
+func (v *fleetRun) sealer() (*secrets.File, error) {
 	dir, err := openSecrets(v.site.Origin)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer dir.close()
+	if _, err := fs.Stat(dir.root.FS(), "secrets.recipients"); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	const name = "secrets.age"
 	to, err := dir.recipients(name)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	file, err := secrets.New(name, to)
-	if err != nil {
-		return nil
-	}
-	return file
+	return secrets.New(name, to)
 }
 
 // openRecorded opens what was recorded.
@@ -294,6 +300,7 @@ func (s *client) useOutputs(c *site) {
 		return records.Read(c.Name())
 	})
 	c.Target.LastOutputs = func(host string) (map[string]states.Output, error) {
+		s.recording().refuse()
 		if c.Name() == "" {
 			return nil, nil
 		}
@@ -304,7 +311,7 @@ func (s *client) useOutputs(c *site) {
 		outputs := map[string]states.Output{}
 		for name, r := range all[host] {
 			if outputs[name], err = s.openRecorded(&r); err != nil {
-				return nil, err
+				return nil, &diag.HintError{Message: fmt.Sprintf("the output %s of %s, which is recorded encrypted, cannot be opened: %s", name, host, diag.From(err)[0].Summary), Hint: hintOpen}
 			}
 		}
 		return outputs, nil

@@ -50,6 +50,11 @@ func (e *evaluator) outputParts() {
 	}
 	module := e.site.options.Registry.ModuleOf(states.OutputType)
 	for _, o := range e.ownOutputs() {
+		if expr.HoldsSource(o.Type) {
+			err := sourceOutputError(o)
+			e.errorAt(o.src, err.Hint, "%s", err.Message)
+			continue
+		}
 		v := e.outputValue(o)
 		if !v.IsWhollyKnown() && !expr.IsWithheld(v) && !expr.IsDeferred(v) {
 			continue // why has been reported
@@ -61,6 +66,11 @@ func (e *evaluator) outputParts() {
 		e.out = append(e.out, states.Declaration{Kind: states.StateKind, Address: part.Address, Base: part.Base, Range: part.Range,
 			TopLevel: true, Parts: []states.PartDeclaration{part}})
 	}
+}
+
+func sourceOutputError(o *output) *diag.HintError {
+	return &diag.HintError{Message: fmt.Sprintf("the output %q is a source, which a host cannot hand to others", o.Name),
+		Hint: "hand on its text, read(PATH), of type string; hosts have the files of the site anyway"}
 }
 
 // hostOutput gives what an expression names of the outputs of another host.
@@ -105,6 +115,8 @@ func (e *expressions) oneOutput(of *hostEntry, name string) (cty.Value, error) {
 	outputs := &e.top.site.outputs
 	o, has := outputs.Of(name, of.has)
 	switch {
+	case has && expr.HoldsSource(o.Type):
+		return cty.DynamicVal, sourceOutputError(o)
 	case has:
 		return expr.HostOutput(of.Name, o.Variable)
 	case outputs.Has(name):
@@ -140,6 +152,10 @@ func (e *expressions) lastOutputs(host string) (cty.Value, error) {
 			continue
 		}
 		known, was := recorded[name]
+		if was && known.Sensitive && e.target.SecretsHidden {
+			values[name] = cty.UnknownVal(o.Type).WithMarks(cty.NewValueMarks(expr.Sensitive, expr.Withheld))
+			continue
+		}
 		v := cty.NullVal(cty.DynamicPseudoType)
 		if was {
 			var err error

@@ -23,7 +23,10 @@ func (r *Run) KeepOutputs(outputs map[string]states.Output) error {
 	if err := r.folder.disk.remove(path); err != nil { // of the process that began the run
 		return err
 	}
-	return writeJSON(r.folder.disk, path, func(e *json.Encoder, _ *bufio.Writer) error { return e.Encode(outputs) })
+	if err := writeJSON(r.folder.disk, path, func(e *json.Encoder, _ *bufio.Writer) error { return e.Encode(outputs) }); err != nil {
+		return err
+	}
+	return Join(r.folder.disk.sync(path), r.folder.disk.sync(r.folder.path(r.ID())))
 }
 
 // RunOutputs gives what the host of a run handed to others at its end.
