@@ -210,4 +210,3 @@ func (w *outputWorld) members() (list []*fleet.Member) {
 	}
 	return list
 }
-
