@@ -27,6 +27,8 @@ type Explanation struct {
 	NotifiedBy  []states.Notification `json:"notified_by,omitempty"`
 	Notifies    []string              `json:"notifies,omitempty"`
 	Blocks      []string              `json:"blocks,omitempty"` // those that hold it
+	// Retain says of its parts, by their addresses, what stays once they are declared no longer.
+	Retain map[string]states.Retention `json:"retain,omitempty"`
 }
 
 // Why explains an address: of an invocation, a handler, a block, or a part,
@@ -48,8 +50,25 @@ func Why(r *Result, address string) (*Explanation, error) {
 	}
 	if len(found) > 0 {
 		e.explain(r, found)
+		e.explainRetention(r.Run)
 	}
 	return e, nil
+}
+
+// explainRetention adds what its parts retain: all of them, or that alone which the address names.
+func (e *Explanation) explainRetention(run *states.StateRun) {
+	e.Retain = map[string]states.Retention{}
+	for i := range run.Invocations {
+		if !slices.Contains(e.Invocations, run.Invocations[i].Address) {
+			continue
+		}
+		for _, p := range run.Invocations[i].Parts {
+			address := states.WithoutWave(p.Address)
+			if p.Options.Retain != 0 && (e.Address == address || e.Address == states.BaseAddress(address) || !strings.HasPrefix(e.Address, run.Invocations[i].State+".")) {
+				e.Retain[address] = p.Options.Retain
+			}
+		}
+	}
 }
 
 func (e *Explanation) explain(r *Result, found []int) {
@@ -143,6 +162,19 @@ func (e *Explanation) Text(w io.Writer) error {
 	line("notified by", by...)
 	line("notifies", e.Notifies...)
 	line("in block", e.Blocks...)
+	var retained []string
+	for _, address := range slices.Sorted(maps.Keys(e.Retain)) {
+		retained = append(retained, retentionText(address, e.Retain[address]))
+	}
+	line("retains", slices.Compact(retained)...)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// retentionText tells what stays of a part, in words.
+func retentionText(address string, r states.Retention) string {
+	if r == states.RetainAll {
+		return "what " + address + " has created, once it is declared no longer: until tenet forget lets go of it"
+	}
+	return fmt.Sprintf("of all that %s has created, the %d that were wanted last", states.BaseAddress(address), r)
 }
