@@ -172,7 +172,7 @@ func (v *fleetRun) withHooks(ctx context.Context, rollout *lang.Rollout, call fu
 		return call(nil)
 	}
 	if v.site == nil {
-		return newStatus(exitUsage, errors.New("the rollout has hooks, and for them the site is needed"), "apply the site itself: tenet apply SITE")
+		return newStatus(exitUsage, errors.New("the rollout has hooks, which saved plans do not have: the site is needed for them"), "apply the site itself: tenet apply SITE")
 	}
 	release, err := v.lockHooks()
 	if err != nil {
@@ -198,6 +198,19 @@ func (v *fleetRun) withHooks(ctx context.Context, rollout *lang.Rollout, call fu
 		return err
 	}
 	return call(hooks)
+}
+
+// runsHooks reports whether hooks of a rollout run around batches of the hosts.
+func (v *fleetRun) runsHooks(rollout *lang.Rollout) bool {
+	if !rollout.HasHooks() {
+		return false
+	}
+	names := make([]string, 0, len(v.members))
+	for _, m := range v.members {
+		names = append(names, m.Name)
+	}
+	batches, err := fleet.Batches(rollout, 1, names)
+	return err != nil || slices.ContainsFunc(batches, func(b fleet.Batch) bool { return len(b.Before)+len(b.After) > 0 })
 }
 
 // hooksOf gives all hooks of a rollout.

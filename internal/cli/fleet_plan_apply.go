@@ -42,6 +42,12 @@ func (s *client) applyFleetPlan(ctx context.Context, cmd *applyCmd, plan *planfi
 	if len(v.members) == 0 {
 		return newStatus(exitFailed, errors.New("none of these hosts has a plan that can be carried out, and nothing was done"), "tenet show FILE shows what fails; put it right, and plan again")
 	}
+	if rollout.HasHooks() && !v.runsHooks(rollout) { // they run around other hosts
+		rollout.BeforeEach, rollout.AfterEach = nil, nil
+		for i := range rollout.Stages {
+			rollout.Stages[i].BeforeEach, rollout.Stages[i].AfterEach = nil, nil
+		}
+	}
 	err = v.applyAll(ctx, true, cmd.DetailedExitcode, rollout)
 	if err == nil && left > 0 {
 		err = newStatus(exitFailed, fmt.Errorf("%d of the plans left out", left), "plan again for the rest")

@@ -89,6 +89,8 @@ func (v *fleetRun) saveAll(ctx context.Context, w *planfile.FleetWriter, path, o
 	}
 	text := "The plans are saved; to carry them out: tenet apply -i " + path + " " + out
 	switch {
+	case failed < len(v.hosts) && v.runsHooks(v.rollout):
+		text = "The plans are saved to be looked at: tenet show " + out + ". The rollout has hooks, which need the site: tenet apply " + path
 	case failed == len(v.hosts):
 		text = "The plans are saved to be looked at: tenet show " + out + ". They fail, and cannot be carried out."
 	case failed > 0:

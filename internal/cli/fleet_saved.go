@@ -43,7 +43,7 @@ func (v *fleetRun) planAndSave(ctx context.Context, path, out string, rollout *l
 			`apply without a file; or read what was recorded last: hosts(PATTERN, { outputs = "last" })`)
 	}
 	v.keepEvents = true
-	if len(v.hosts) > 1 {
+	if len(v.hosts) > 1 || v.runsHooks(rollout) { // the file tells of them
 		return v.planAndSaveAll(ctx, path, out, rollout)
 	}
 	var j *machine.Job
