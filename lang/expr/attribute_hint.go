@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
-// nearAttribute suggests an attribute in place of one that an object does not have; "": none is
-// near, or the object may not be shown.
+// nearAttribute suggests an attribute in place of one that an object does not have, or lists all;
+// "": there are none, or too many, or the object may not be shown.
 func nearAttribute(d *hcl.Diagnostic) string {
 	var of cty.Value
 	var steps hcl.Traversal
@@ -42,7 +43,8 @@ func nearAttribute(d *hcl.Diagnostic) string {
 		if !ok || of.ContainsMarked() || !of.Type().IsObjectType() {
 			return ""
 		}
-		return diag.DidYouMean(name.Name, slices.Sorted(maps.Keys(of.Type().AttributeTypes())))
+		names := slices.Sorted(maps.Keys(of.Type().AttributeTypes()))
+		return cmp.Or(diag.DidYouMean(name.Name, names), diag.Choices(names))
 	}
 	return ""
 }

@@ -59,6 +59,7 @@ func FromHCL(ds hcl.Diagnostics) diag.List {
 		if out.Hint == "" {
 			out.Hint = hintFor(d)
 		}
+		inWords(&out)
 		l = append(l, out)
 	}
 	return l
@@ -194,13 +195,15 @@ func hintFor(d *hcl.Diagnostic) string {
 	case s == "Invalid expression" || s == "Missing expression":
 		return "a value is text in quotes, a number, true, false, null, a list, an object, a call or a reference"
 	case s == "Invalid string literal":
-		return `a label is literal text; where a key is computed, give the key attribute, such as path = "/srv/${var.name}"`
+		return `where a key is computed, give the key attribute, such as path = "/srv/${var.name}"`
 	case strings.HasPrefix(s, "Trailing comma"):
 		return "remove the comma"
 	case s == "Invalid single-argument block definition":
 		return "put each attribute of a block on a line of its own"
 	case s == "Missing newline after argument" || s == "Missing attribute separator":
 		return "put each attribute on a line of its own"
+	case s == "Unclosed configuration block":
+		return "end it with }"
 	case strings.HasPrefix(s, "Unclosed") || s == "Unterminated template string":
 		return "look for the opening bracket or quote that has no end"
 	case s == "Call to unknown function":

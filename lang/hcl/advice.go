@@ -63,7 +63,7 @@ func advise(name string, src []byte, diags hcl2.Diagnostics) (list diag.List, re
 			}
 			continue
 		}
-		if list[i].Summary == "Unterminated template string" {
+		if list[i].Summary == expr.OpenHeredoc {
 			list[i] = openHeredoc(name, src, list[i])
 		}
 	}
@@ -83,7 +83,7 @@ func dropConsequences(src []byte, list diag.List, understood map[int]int) diag.L
 			below, deeper = number, at
 		}
 		noise := ok && said[number] || !ok && below > 0 && number > below && indent(line) > deeper
-		if d.Summary == "Invalid multi-line string" || d.Summary == "Unterminated template string" {
+		if d.Summary == expr.OpenText || d.Summary == expr.OpenHeredoc {
 			noise, open = noise || open, true
 		}
 		if !noise && !ok {
