@@ -45,7 +45,7 @@ func Why(r *Result, address string) (*Explanation, error) {
 		e.Runs = "nothing notifies or requires it now; it runs when it is a target, or owed from an earlier run"
 		e.Declared = d.Range
 	}
-	if len(found) == 0 && len(e.Invocations) == 0 {
+	if len(found) == 0 && len(e.Invocations) == 0 && !e.explainParams(r.plan) {
 		return nil, x.diags[0]
 	}
 	if len(found) > 0 {
@@ -53,6 +53,16 @@ func Why(r *Result, address string) (*Explanation, error) {
 		e.explainRetention(r.Run)
 	}
 	return e, nil
+}
+
+// explainParams says of a state that it has params which only a run can give. It reports whether it is one.
+func (e *Explanation) explainParams(p *planner) bool {
+	i := slices.IndexFunc(p.decls, func(d *decl) bool { return d.isState() && d.NeedsRun && !d.isOmitted && d.Address == e.Address })
+	if i < 0 {
+		return false
+	}
+	e.Declared, e.Runs = p.decls[i].Range, "by runs alone, which give it its params: nothing runs it"
+	return true
 }
 
 // explainRetention adds what its parts retain: all of them, or that alone which the address names.
