@@ -93,6 +93,9 @@ func (s *client) plannedFleet(ctx context.Context, plan *planfile.Fleet, file st
 	}
 	err = v.reach(ctx)
 	v.hosts = hosts
+	if err == nil {
+		err = failure(v.exchangeOf(plan))
+	}
 	return v, err
 }
 

@@ -90,8 +90,9 @@ func (r *reduction) ask(ctx context.Context, c *fleet.Call) (*machine.Result, er
 	}
 	var stale []machine.Difference
 	rest, err := saved.Reduce(func(run *states.StateRun) ([]states.Event, error) {
-		one := *j
-		one.Run = run
+		one, given := *j, *run
+		given.Given = j.Run.Given
+		one.Run = &given
 		return planEvents(ctx, c, &one)
 	}, func(d []machine.Difference) error {
 		stale = append(stale, d...)

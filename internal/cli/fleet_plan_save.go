@@ -70,6 +70,7 @@ func (v *fleetRun) savedOutcome(o *fleet.Outcome) planfile.FleetHost {
 	h := planfile.FleetHost{Host: planfile.Host{Name: o.Machine}, Status: string(o.Status), Problem: siteFailure(o), Rows: v.events[o.Machine]}
 	if o.Result != nil {
 		h.Counts = o.Result.Counts
+		h.Outputs = planfile.FleetOutputs{Given: v.givenTo(o.Machine), Gives: o.Result.Outputs}
 	}
 	return h
 }

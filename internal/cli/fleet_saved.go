@@ -38,12 +38,8 @@ func (v *fleetRun) planAndSave(ctx context.Context, path, out string, rollout *l
 	if err := v.survey(ctx); err != nil {
 		return nil, err
 	}
-	if v.exchange != nil && v.exchange.isRead {
-		return nil, newStatus(exitFailed, errors.New("the plan is not saved: its hosts read outputs of others, which only the apply that follows a plan can hand on"),
-			`apply without a file; or read what was recorded last: hosts(PATTERN, { outputs = "last" })`)
-	}
 	v.keepEvents = true
-	if len(v.hosts) > 1 || v.runsHooks(rollout) { // the file tells of them
+	if len(v.hosts) > 1 || v.runsHooks(rollout) || v.exchange != nil && v.exchange.isRead { // the file tells of them
 		return v.planAndSaveAll(ctx, path, out, rollout)
 	}
 	var j *machine.Job

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/planfile"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -25,6 +27,9 @@ type exchange struct {
 	needs    map[string][]string // of each host, those whose outputs it reads, and awaits
 	isRead   bool                // at least one host reads an output
 	recorded map[string]map[string]fleet.RecordedOutput
+
+	mu    sync.Mutex
+	given map[string][]states.HostOutput // what the plan of each host took of others: of this one, or one that was saved
 }
 
 // survey finds out, before anything is planned or applied, whether anything is selected, and which hosts read
@@ -105,6 +110,9 @@ func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
 		if err != nil {
 			return err
 		}
+		if given == nil && v.isSavedPlan {
+			given = x.savedFor(host, n)
+		}
 		if given == nil {
 			return v.neverGiven(host, n)
 		}
@@ -114,6 +122,56 @@ func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
 		run.Given = append(run.Given, *given)
 	}
 	j.Run = &run
+	if v.isPlan && !v.isSavedPlan {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.given == nil {
+			x.given = map[string][]states.HostOutput{}
+		}
+		x.given[host] = run.Given
+	}
+	return nil
+}
+
+// givenTo gives what the plan of a host took of others.
+func (v *fleetRun) givenTo(host string) []states.HostOutput {
+	if v.exchange == nil {
+		return nil
+	}
+	v.exchange.mu.Lock()
+	defer v.exchange.mu.Unlock()
+	return v.exchange.given[host]
+}
+
+// savedFor gives an output as the saved plan of a host took it, where it was known then; nil: it was not.
+func (x *exchange) savedFor(reader string, n *states.Expr) *states.HostOutput {
+	for i := range x.given[reader] {
+		if g := &x.given[reader][i]; g.Host == n.Host && g.Name == n.Name && g.Output.IsKnown {
+			return g
+		}
+	}
+	return nil
+}
+
+// exchangeOf is what the hosts of a saved plan give one another.
+func (v *fleetRun) exchangeOf(plan *planfile.Fleet) error {
+	x := &exchange{given: map[string][]states.HostOutput{}}
+	for _, m := range v.members {
+		i := plan.Index(m.Name)
+		saved := &plan.Hosts[i]
+		one, err := plan.Plan(i)
+		if err != nil {
+			return err
+		}
+		if one == nil {
+			continue
+		}
+		x.Survey(m.Name, one.Run)
+		x.TakePlanned(m.Name, saved.Outputs.Gives)
+		x.given[m.Name] = saved.Outputs.Given
+	}
+	x.needs, x.isRead = x.Needs(v.isMember)
+	v.exchange = x
 	return nil
 }
 
@@ -145,6 +203,10 @@ const hintOpen = "give the file of a private key with --identity FILE or TENET_I
 
 // neverGiven is why a host cannot read an output of another.
 func (v *fleetRun) neverGiven(host string, n *states.Expr) error {
+	if v.isSavedPlan {
+		return newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which is left out and whose plan did not know it", n.Name, n.Host),
+			"apply the plan of "+n.Host+", too, or plan again")
+	}
 	if v.isMember(n.Host) {
 		return newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which does not give it here", n.Name, n.Host),
 			fmt.Sprintf("apply %s as a whole, without --target, --tags and --exclude", n.Host))
@@ -206,7 +268,7 @@ func (v *fleetRun) recordedOutputs() (map[string]map[string]fleet.RecordedOutput
 // recordOutputs records what a host gives. What is sensitive is encrypted for the site's recipients; where
 // nobody is named, it is not recorded.
 func (v *fleetRun) recordOutputs(host string, outputs map[string]states.Output) error {
-	if v.site == nil || v.site.Name() == "" || len(outputs) == 0 {
+	if v.name == "" || len(outputs) == 0 {
 		return nil
 	}
 	records, err := v.outputRecords()
@@ -238,12 +300,16 @@ func (v *fleetRun) recordOutputs(host string, outputs map[string]states.Output) 
 	if len(drop) == 0 {
 		wrong = nil // nobody needs it
 	}
-	return errors.Join(records.Add(v.site.Name(), host, list, drop), wrong)
+	return errors.Join(records.Add(v.name, host, list, drop), wrong)
 }
 
 // sealer encrypts for those whom secrets.recipients of the site names; nil: there is no such file.
 func (v *fleetRun) sealer() (*secrets.File, error) {
-	dir, err := openSecrets(v.site.Origin)
+	origin := cmp.Or(v.globals.Inventory, ".") // of a saved plan, the site that says how hosts are reached
+	if v.site != nil {
+		origin = v.site.Origin
+	}
+	dir, err := openSecrets(origin)
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,31 @@ type FleetHost struct {
 	Rows     []states.Event  `json:"-"`                  // what the plan said, as Rows gives it
 	// Handlers are the addresses of the run's invocations of handlers.
 	Handlers []string `json:"-"`
+	// Outputs are what the plan took of other hosts, and what it says that this one gives.
+	Outputs FleetOutputs `json:"-"`
+}
+
+// FleetOutputs are the outputs that the plan of a host has to do with.
+type FleetOutputs struct {
+	Given []states.HostOutput      `json:"given,omitempty"` // by others
+	Gives map[string]states.Output `json:"gives,omitempty"` // by name
+}
+
+func (o *FleetOutputs) isEmpty() bool { return len(o.Given)+len(o.Gives) == 0 }
+
+// isSecret reports whether what is known of them must not stand in a file that everybody may read.
+func (o *FleetOutputs) isSecret() bool {
+	for i := range o.Given {
+		if o.Given[i].Output.Sensitive && o.Given[i].Output.IsKnown {
+			return true
+		}
+	}
+	for _, out := range o.Gives {
+		if out.Sensitive && out.IsKnown {
+			return true
+		}
+	}
+	return false
 }
 
 // fleetEntry is a host as the archive has it. The names are those of files in it.
@@ -72,6 +97,7 @@ type fleetEntry struct {
 	Rows    string `json:"rows,omitempty"`
 	Places  string `json:"places,omitempty"`
 	Secrets string `json:"secrets,omitempty"`
+	Given   string `json:"outputs,omitempty"`
 }
 
 // fleetIndex is the file that says what all the others are.
@@ -139,7 +165,7 @@ func (f *Fleet) readHosts() (used map[string]bool, err error) {
 			return nil, damaged("the host %s is a tree of another one", e.Name)
 		}
 		names[e.Name] = true
-		for _, name := range []string{e.Run, e.Rows, e.Places, e.Secrets} {
+		for _, name := range []string{e.Run, e.Rows, e.Places, e.Secrets, e.Given} {
 			if name != "" && !strings.HasPrefix(name, dataDir+"/") {
 				return nil, damaged("%s does not belong there", name)
 			}
@@ -153,6 +179,11 @@ func (f *Fleet) readHosts() (used map[string]bool, err error) {
 			rows[e.Rows] = list
 		}
 		e.FleetHost.Rows = rows[e.Rows]
+		if e.Given != "" {
+			if err := f.archive.JSON(e.Given, maxJSON, &e.Outputs); err != nil {
+				return nil, err
+			}
+		}
 		if err := f.check(i); err != nil {
 			return nil, err
 		}

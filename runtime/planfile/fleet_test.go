@@ -70,6 +70,49 @@ func fleetBytes(t testing.TB, w *planfile.FleetWriter, keys ...*secrets.File) []
 	return data
 }
 
+// What hosts give one another comes back, and makes a secret of a file where it is one and known.
+func TestFleetKeepsOutputs(t *testing.T) {
+	for _, c := range []struct {
+		out      states.Output
+		isSecret bool
+	}{
+		{states.Output{Value: json.Number("12345678901234567890"), IsKnown: true}, false},
+		{states.Output{Sensitive: true}, false},
+		{states.Output{Value: "x", IsKnown: true, Sensitive: true}, true},
+	} {
+		for _, outputs := range []planfile.FleetOutputs{
+			{Given: []states.HostOutput{{Host: "db1", Name: "port", Output: c.out}}},
+			{Gives: map[string]states.Output{"port": c.out}},
+		} {
+			w := fleetOf(t)
+			p := hostPlan("web1")
+			if err := w.Prepare(p.Host, p.Run, p.Places); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Add(planfile.FleetHost{Host: planfile.Host{Name: "web1"}, Status: "done", Rows: p.Rows, Outputs: outputs}); err != nil {
+				t.Fatal(err)
+			}
+			if w.IsSecret() != c.isSecret {
+				t.Errorf("%+v: secret: %t", outputs, w.IsSecret())
+			}
+			data, err := w.Bytes(nil)
+			if c.isSecret != (err != nil) {
+				t.Errorf("%+v is written without keys: %v", outputs, err)
+			}
+			if err != nil {
+				continue
+			}
+			f, err := planfile.OpenFleet(data, none)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Hosts[f.Index("web1")].Outputs; !reflect.DeepEqual(got, outputs) {
+				t.Errorf("%+v comes back as %+v", outputs, got)
+			}
+		}
+	}
+}
+
 func TestFleetComesBackAsItWas(t *testing.T) {
 	data := fleetBytes(t, fleetOf(t, "web1", "web2"))
 	if !bytes.Equal(data, fleetBytes(t, fleetOf(t, "web1", "web2"))) {

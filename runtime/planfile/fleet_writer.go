@@ -74,8 +74,15 @@ func (w *FleetWriter) Add(h FleetHost) error {
 	}
 	e.Rows = name
 	w.put(name, data)
+	if !h.Outputs.isEmpty() {
+		if e.Given, data, err = dataOf(h.Outputs); err != nil {
+			return err
+		}
+		w.put(e.Given, data)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.secret = w.secret || h.Outputs.isSecret()
 	w.hosts = append(w.hosts, e)
 	return nil
 }
@@ -125,7 +132,7 @@ func (w *FleetWriter) addHosts(to *ArchiveWriter) error {
 	var names []string
 	for i := range w.hosts {
 		e := &w.hosts[i]
-		names = append(names, e.Run, e.Rows, e.Places, e.Secrets)
+		names = append(names, e.Run, e.Rows, e.Places, e.Secrets, e.Given)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
