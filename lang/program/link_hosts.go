@@ -67,7 +67,11 @@ func (w *walker) hostValue(n *hclsyntax.ScopeTraversalExpr, root string) bool {
 	switch root {
 	case "var", "local", "each":
 	default:
-		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", w.scope.valuesOf, root), hostsHint)
+		what := root
+		if name, ok := stepName(n.Traversal, 1); ok {
+			what += "." + name
+		}
+		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", w.scope.valuesOf, what), hostsHint)
 		return true
 	}
 	name, _ := stepName(n.Traversal, 1)

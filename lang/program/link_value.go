@@ -79,6 +79,14 @@ func undeclaredHint(root, name string, names []string) string {
 	return fmt.Sprintf("declare it in the state: param %q { … }", name)
 }
 
+// undeclaredInScript is undeclaredHint for a variable that a script names.
+func undeclaredInScript(name string, names []string) string {
+	if diag.Nearest(name, names) != "" {
+		return undeclaredHint("var", name, names)
+	}
+	return fmt.Sprintf("declare it: variable(%q, …)", name)
+}
+
 // linkEach checks each.key, each.value and each.parent.key; name becomes the path
 // behind each, and used the steps that it takes.
 func (w *walker) linkEach(n *hclsyntax.ScopeTraversalExpr, name *string, used *int) bool {

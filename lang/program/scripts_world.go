@@ -75,7 +75,7 @@ func (w *world) Value(kind, name string) (cty.Value, error) {
 	v := cty.DynamicVal
 	switch {
 	case kind == "var" && !e.site.variables.Has(name):
-		return v, &diag.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredHint("var", name, e.site.variables.Names())}
+		return v, &diag.HintError{Message: fmt.Sprintf("var.%s is not declared", name), Hint: undeclaredInScript(name, e.site.variables.Names())}
 	case kind == "var" && e.ownerError(kind, name) != nil:
 		return v, e.ownerError(kind, name)
 	case kind == "var":

@@ -7,6 +7,8 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // namedSecret is a literal name in a call of secret().
@@ -40,6 +42,12 @@ func (e *evaluator) checkSecrets() {
 		named = append(named, e.site.components[name].secrets...)
 	}
 	for _, s := range named {
-		e.list.Add(e.vault.Check(s.name, rangeOf(s.src))...)
+		for _, d := range e.vault.Check(s.name, rangeOf(s.src)) {
+			if !slices.ContainsFunc(e.list, func(known diag.Diagnostic) bool {
+				return known.Summary == d.Summary && known.Range.File == d.Range.File && known.Range.Start == d.Range.Start
+			}) {
+				e.list.Add(d) // else its evaluation has reported it
+			}
+		}
 	}
 }

@@ -115,6 +115,9 @@ func checkTerm(hosts []Host, groups []string, term string) error {
 		if slices.Contains(groups, group) {
 			return nil
 		}
+		if group == "" {
+			return &diag.HintError{Message: "@ names no host group", Hint: "write its name behind it: @" + cmp.Or(first(groups), "GROUP")}
+		}
 		return &diag.HintError{Message: fmt.Sprintf("there is no host group %q", group), Hint: suggestion(group, groups, "tenet inspect hosts lists the groups")}
 	}
 	if term == "" {
@@ -143,6 +146,9 @@ func termHint(term string, names, groups []string) string {
 	if words := strings.FieldsFunc(term, func(c rune) bool { return strings.ContainsRune(" \t:;|&", c) }); len(words) > 1 {
 		return "terms have commas between them: " + strings.Join(words, ",")
 	}
+	if strings.ContainsAny(term, "{}") {
+		return "there are no braces in patterns; name each host, or write [a-c] for one character of several"
+	}
 	if strings.HasPrefix(term, "~") {
 		return "there are no regular expressions; write a glob, such as web*"
 	}
@@ -150,6 +156,14 @@ func termHint(term string, names, groups []string) string {
 		return fmt.Sprintf("did you mean %q?", names[i])
 	}
 	return suggestion(term, names, "tenet inspect hosts lists them")
+}
+
+// first is the first of the names; empty: there are none.
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
 }
 
 func suggestion(name string, names []string, otherwise string) string {

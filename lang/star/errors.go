@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
@@ -147,15 +148,30 @@ func (f *file) syntaxError(err error) diag.Diagnostic {
 			return d
 		}
 	}
+	if m := gotWant().FindStringSubmatch(e.Msg); m != nil {
+		d.Summary = fmt.Sprintf("%s is expected here, not %s", tokenName(m[2]), tokenName(m[1]))
+	}
 	switch {
 	case strings.HasPrefix(e.Msg, "obsolete form of octal"):
-		d.Hint = `a mode is text: mode = "0644"`
+		d.Summary = "a whole number does not begin with 0"
+		d.Hint = `a mode is text, in quotes: mode = "0644"`
 	case strings.Contains(e.Msg, "want indent"):
 		d.Hint = "indent the lines below def, if and for by four spaces"
 	default:
 		d.Hint = "look for a bracket, quote, comma or colon that is missing here or in the line before"
 	}
 	return d
+}
+
+// gotWant is how the parser says that something else stands at a place.
+var gotWant = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^got (.+), want (.+)$`) })
+
+// tokenName says in words what the parser expects, or has found.
+func tokenName(token string) string {
+	names := map[string]string{"identifier": "a name", "newline": "the end of the line", "end of file": "the end of the file",
+		"indent": "an indented line", "outdent": "a line that is indented less", "primary expression": "a value",
+		"string literal": "text", "int literal": "a number", "float literal": "a number"}
+	return cmp.Or(names[token], token)
 }
 
 // mixesTabs reports whether of a line and those before it that are not empty, as far as the begin of

@@ -32,7 +32,7 @@ func TestFunctions(t *testing.T) {
 		t.Error(plain)
 	}
 	if _, err = functions["bad"].Call([]cty.Value{cty.StringVal("hunter2")}); err == nil ||
-		err.Error() != "lib.star:8:14: unknown binary op: string + int" {
+		err.Error() != "lib.star:8:14: + cannot join text and a value of type int" {
 		t.Error(err)
 	}
 	if _, err = functions["bad"].Call([]cty.Value{cty.StringVal("hunter2").Mark(expr.Sensitive)}); err == nil ||

@@ -70,15 +70,16 @@ func (d *declaration) checkName(name string) {
 		"as", "assert", "class", "del", "except", "finally", "from", "global", "import", "is", "nonlocal", "raise", "try", "while", "with", "yield",
 	}
 	const hint = "rename the file: a module is named like its file"
+	const anew = hint + "; and its parts in the site"
 	switch {
 	case !isName(name):
 		d.fail(at, hint, "%q cannot name a module: a name has letters, digits and _, and does not begin with a digit", name)
 	case slices.Contains(states.ReservedNames(), name) || slices.Contains(states.OptionNames(), name):
-		d.fail(at, hint, "%q is a word of the language, and no name for a module", name)
+		d.fail(at, anew, "%q is a word of the language, and no name for a module", name)
 	case slices.Contains(words, name) || universal && (d.options.Registry == nil || d.options.Registry.Lookup(name) == nil):
 		d.fail(at, hint, "%q is a word of Starlark, and no name for a module", name)
 	case d.options.Registry != nil && d.options.Registry.Lookup(name) != nil:
-		d.fail(at, hint, "there is a module %q already", name)
+		d.fail(at, anew, "there is a module %q already: tenet brings one along", name)
 	}
 }
 
